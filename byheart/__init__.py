@@ -12,6 +12,7 @@ _HOME = {
     "byheart.facts": ("memorize", "read_facts"),
     "byheart.hosts.certify": ("certify",),
     "byheart.hosts.export": ("export",),
+    "byheart.figures": ("Figures",),
     "byheart.memory": ("Memory", "Answer"),
     "byheart.job": ("hold", "capacity_summary", "build_claim"),
     "byheart.report.page": ("report_html", "write_report"),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from byheart.device import on_device, require_device
+from byheart.figures import CapacityFigures, Ends, Figures, Tried
 from byheart.memory import Memory
 from constructions.capacity.forbidden_labelling import most_forbidden_heads
 from constructions.capacity.head_counts import Capacity, capacity
@@ -95,6 +96,7 @@ def hold(
     seed: int = 0,
     device: str = "cpu",
     source: str = "",
+    reading: str | None = None,
     progress: Progress = silent,
 ) -> Memory:
     r"""Build weights that hold the task exactly, certify them, and run them.
@@ -125,6 +127,7 @@ def hold(
         seed: Seed of every random choice.
         device: Where to compute large float64 products, and to run the replica beside the CPU.
         source: What the task was made from, for the report.
+        reading: How it was read, for the figures.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
@@ -140,9 +143,9 @@ def hold(
         >>> from constructions.tasks.table import table_task
         >>> task = table_task("paris,is,in,france\nrome,is,in,italy\nbonn,is,in,germany\n", target="labels")
         >>> found = hold(task)
-        >>> found.summary["memory"], found.ask("rome, is, in").token
+        >>> found.figures.memory, found.ask("rome, is, in").token
         ('newton', 'italy')
-        >>> hold(task, n_heads=2).summary["memory"]
+        >>> hold(task, n_heads=2).figures.memory
         'theorem-1'
     """
     require_device(device)
@@ -208,6 +211,7 @@ def hold(
             needed,
             criterion=Criterion(tolerance=tolerance),
             figures={
+                "reading": reading,
                 "memory": chosen.kind.name,
                 "dtype": dtype,
                 "built": built.summary,
@@ -223,22 +227,21 @@ def hold(
             rests_on_rank=of_theorem_1,
             runs=chosen.run,
         )
-    ran = tuple(offer._replace(run=made.summary["torch"]) if offer is chosen else offer for offer in tried)
-    made.summary["memories"] = [_offer_figures(offer, task, dtype) for offer in ran]
-    return made
+    ran = (offer._replace(run=made.figures.torch) if offer is chosen else offer for offer in tried)
+    return replace(made, figures=replace(made.figures, memories=tuple(_tried(each, task, dtype) for each in ran)))
 
 
 def _trial(tolerance: float, dtype: Precision) -> Trial:
     """Ask of what is built whether every run in this type holds its task; where that is not proved, run it once."""
 
-    def trial(built: Construction[Task]) -> tuple[dict[str, Any] | None, str, bool]:
+    def trial(built: Construction[Task]) -> "tuple[dict[str, RunResult] | None, str, bool]":
         size = built.task.n_contexts
         if held_without_rounding(built.model, built.task, _FORMATS[dtype], tolerance).all():
             return None, "", True
         runs = _runs(built.model, built.task, tolerance=tolerance)
-        if runs is None or runs[dtype]["held"] == size:
-            return runs, "", runs is not None and runs[dtype]["held_proved"] == size
-        return runs, f"run in {dtype} it holds {runs[dtype]['held']} of {counted(size, 'context')}, measured", False
+        if runs is None or runs[dtype].held == size:
+            return runs, "", runs is not None and runs[dtype].held_proved == size
+        return runs, f"run in {dtype} it holds {runs[dtype].held} of {counted(size, 'context')}, measured", False
 
     return trial
 
@@ -251,22 +254,22 @@ def _require_bytes(task: Task) -> Callable[[int, str], None]:
     return require
 
 
-def _offer_figures(offer: Offer, task: Task, dtype: Precision) -> dict[str, Any]:
+def _tried(offer: Offer, task: Task, dtype: Precision) -> Tried:
     if offer.built is None:
-        return {"memory": offer.kind.name, "refused": offer.refused}
-    runs = offer.run or {}
+        return Tried(memory=offer.kind.name, refused=offer.refused)
+    runs, parameters = offer.run or {}, offer.built.model.parameters
     types = (name for name in ("bfloat16", "float32", "float64") if name in runs)
-    return {
-        "memory": offer.kind.name,
-        "parameters": offer.parameters,
-        "nonzero": offer.nonzero,
-        "facts_per_parameter": task.n_contexts / offer.parameters,
-        "bits_per_fact": BITS[dtype] * offer.parameters / task.n_contexts,
-        "least_margin": runs[dtype]["least_margin"] if runs else None,
-        "smallest_dtype": next((name for name in types if runs[name]["held"] == task.n_contexts), None),
-        "every_run": offer.every_run,
-        "seconds": offer.seconds,
-    }
+    return Tried(
+        memory=offer.kind.name,
+        parameters=parameters,
+        nonzero=offer.nonzero,
+        facts_per_parameter=task.n_contexts / parameters,
+        bits_per_fact=BITS[dtype] * parameters / task.n_contexts,
+        least_margin=runs[dtype].least_margin if runs else None,
+        smallest_dtype=next((name for name in types if runs[name].held == task.n_contexts), None),
+        every_run=offer.every_run,
+        seconds=offer.seconds,
+    )
 
 
 def _information_limit(task: Task, dtype: Precision) -> int:
@@ -284,7 +287,7 @@ def build_claim(
     overwrite: bool = False,
     device: str = "cpu",
     progress: Progress = silent,
-) -> dict[str, Any]:
+) -> Figures:
     r"""Build the weights that a claim of the literature promises, certify them, run them, and write the folder `out`.
 
     The folder is of the same kind as those of `memorize`. The certificate asks what the claim promises, and is about
@@ -299,7 +302,7 @@ def build_claim(
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
-        The figures, as plain JSON data: the fields of docs/commands.md and docs/audit.md.
+        The figures.
 
     Raises:
         InputError: The claim builds no weights or has no such parameter, or an existing folder.
@@ -310,8 +313,8 @@ def build_claim(
         >>> import tempfile
         >>> from verify.claims import claim
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     summary = build_claim(claim("dana.lemma-3"), out=Path(folder) / "lemma-3")
-        >>> summary["claim"], summary["verdict"]
+        ...     figures = build_claim(claim("dana.lemma-3"), out=Path(folder) / "lemma-3")
+        >>> figures.claim, figures.verdict
         ('dana.lemma-3', 'PROVED')
     """
     out = Path(out)
@@ -357,7 +360,7 @@ def capacity_summary(
     n_heads: int | None = None,
     seed: int = 0,
     progress: Progress = silent,
-) -> dict[str, Any]:
+) -> CapacityFigures:
     """How many heads the contexts of a task need, beside what the paper counts; everything in it is proved.
 
     Args:
@@ -369,7 +372,7 @@ def capacity_summary(
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
-        The figures, as plain JSON data: the fields of docs/commands.md.
+        The figures.
 
     Raises:
         InputError: A size that makes no model.
@@ -377,8 +380,8 @@ def capacity_summary(
 
     Example:
         >>> from constructions.tasks.text import text_task
-        >>> summary = capacity_summary(text_task("to be or not to be", context=2, target="labels"))
-        >>> summary["memorized"], summary["rank_lower"] == summary["rank_upper"]
+        >>> figures = capacity_summary(text_task("to be or not to be", context=2, target="labels"))
+        >>> figures.memorized, figures.rank_lower == figures.rank_upper
         (13, True)
     """
     require_at_least(0, seed=seed)
@@ -398,19 +401,19 @@ def capacity_summary(
         progress("capacity", None, "heads of any width")
         any_width = _heads_of_any_width(task)
     answers, kept = task.n_answers, task.n_contexts
-    return {
+    return CapacityFigures(
         **_task_figures(task),
-        "dim": d_model,
-        "head_dim": d_head,
-        "heads": n_heads,
-        "seed": seed,
+        dim=d_model,
+        head_dim=d_head,
+        heads=n_heads,
+        seed=seed,
         **_capacity_figures(needed, needed.n_heads, None),
-        "explanation": needed.explanation,
+        explanation=needed.explanation,
         **any_width,
-        "any_labels": [information_limit(task, BITS["float64"]), most],
-        "any_laws": [kept * (answers - 1), kept * answers - 1 + task.vocabulary_size + task.context_length],
-        "seconds": clock.seconds,
-    }
+        any_labels=[information_limit(task, BITS["float64"]), most],
+        any_laws=[kept * (answers - 1), kept * answers - 1 + task.vocabulary_size + task.context_length],
+        seconds=clock.seconds,
+    )
 
 
 def _heads_of_any_width(task: Task) -> dict[str, Any]:
@@ -535,7 +538,7 @@ def _certified(
     device: str,
     clock: _Clock,
     rests_on_rank: bool = True,
-    runs: Mapping[str, Any] | None = None,
+    runs: "Mapping[str, RunResult] | None" = None,
 ) -> Memory:
     """Certify the model and run it; the figures of all of it."""
     classic = isinstance(task, VectorTask) or is_dana_network(model)  # what has features
@@ -552,22 +555,20 @@ def _certified(
             keep_outputs=size * model.d_vocab_out <= _KEPT_LOGITS,
             progress=_within(clock.progress, "certificate"),
         )
-    summary = {**_task_figures(task), **_model_figures(model), **figures}
-    if isinstance(task, Task) and not classic:
-        summary |= {"unavoidable_kl": None, "encoder_kl": None}  # its stream is no encoder of a rank
-    elif isinstance(task, Task):
+    found = {**_task_figures(task), **_model_figures(model), **figures}
+    if isinstance(task, Task) and classic:  # the stream of others is no encoder of a rank
         with clock.stage("encoder"):
-            summary |= _encoder_figures(model, task, proved.answers.outputs, _within(clock.progress, "encoder"))
+            found |= _encoder_figures(model, task, proved.answers.outputs, _within(clock.progress, "encoder"))
     if needed is not None:
-        summary |= _capacity_figures(needed, model.n_heads, proved.certificate)
+        found |= _capacity_figures(needed, model.n_heads, proved.certificate)
     with clock.stage("torch"):
         outputs, tolerance = proved.answers.outputs, criterion.tolerance
-        found = dict(runs or _runs(model, task, tolerance=tolerance, outputs=outputs) or {})
+        torch = dict(runs or _runs(model, task, tolerance=tolerance, outputs=outputs) or {})
         if device != "cpu":
             elsewhere = _runs(model, task, tolerance=tolerance, device=device, outputs=outputs)
-            found |= {f"{dtype} on {device}": figures for dtype, figures in (elsewhere or {}).items()}
-    summary |= {**_certified_figures(proved, criterion), "torch": found or None, "seconds": {**clock.seconds}}
-    return Memory(task, model, proved, needed, summary, source)
+            torch |= {f"{dtype} on {device}": run for dtype, run in (elsewhere or {}).items()}
+    found |= {**_certified_figures(proved, criterion), "torch": torch or None, "seconds": clock.seconds}
+    return Memory(task, model, proved, needed, Figures(**found), source)
 
 
 def _runs(
@@ -577,7 +578,7 @@ def _runs(
     tolerance: float,
     device: str = "cpu",
     outputs: "Enclosure | None" = None,
-) -> dict[str, dict[str, Any]] | None:
+) -> "dict[str, RunResult] | None":
     if importlib.util.find_spec("torch") is None:
         return None
 
@@ -674,12 +675,10 @@ def _certified_figures(proved: MemorizationCertificate, criterion: Criterion) ->
     }
 
 
-def _encoder_figures(
-    network: Model, task: Task, logits: "Enclosure | None", progress: Progress
-) -> dict[str, list[float | None] | None]:
+def _encoder_figures(network: Model, task: Task, logits: "Enclosure | None", progress: Progress) -> dict[str, Ends]:
     """What no encoder of rank d avoids, between proved bounds, and what these weights have; nats, by the prior."""
     if task.laws is None:
-        return {"unavoidable_kl": None, "encoder_kl": None}
+        return {}
     lower, upper = network_divergence(network, task, logits=logits, progress=progress)
     reached = upper if upper < math.inf else None
     if network.d_model >= task.n_answers - 1:

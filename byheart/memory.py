@@ -6,13 +6,14 @@ Pages: docs/library.md, docs/commands.md
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from byheart.explanation import Explanation, criterion_of_fact, explain, fate, one_fact, typed_context
+from byheart.figures import Figures
 from byheart.report.page import Details, write_report
 from constructions.capacity.head_counts import Capacity
 from constructions.files import canonical_json, new_folder, write_atomically
@@ -70,7 +71,7 @@ class Memory:
         model: The weights.
         proved: The certificate with the bounds of each context.
         needed: What the contexts need, where it was found out.
-        summary: The figures, as plain JSON data: the fields of docs/commands.md.
+        figures: The figures.
         source: What the task was made from, in a few words.
 
     Example:
@@ -84,7 +85,7 @@ class Memory:
     model: Model
     proved: MemorizationCertificate
     needed: Capacity | None
-    summary: dict[str, Any]
+    figures: Figures
     source: str
 
     def __str__(self) -> str:
@@ -105,7 +106,7 @@ class Memory:
         """Which parts hold a fact; see `byheart.explanation.explain`."""
         return explain(self.model, self.task, context, criterion=self.certificate.criterion, entries=entries)
 
-    def save(self, out: Path | str, *, overwrite: bool = False) -> dict[str, Any]:
+    def save(self, out: Path | str, *, overwrite: bool = False) -> Figures:
         """Write the weights, the task, the certificate, the page and the figures into a folder, which appears whole.
 
         Args:
@@ -113,16 +114,15 @@ class Memory:
             overwrite: Replace a folder that byheart wrote.
 
         Returns:
-            The figures, as they are in ``summary.json``.
+            The figures, with the files and the time that they took.
 
         Raises:
             InputError: There is a folder, and it may not be replaced.
         """
         out, start = Path(out), time.perf_counter()
         with new_folder(out, overwrite=overwrite) as folder:
-            self._write(folder, out)
-        self.summary["seconds"]["files"] = round(time.perf_counter() - start, 3)
-        return self.summary
+            figures = self._write(folder, out)
+        return replace(figures, seconds={**figures.seconds, "files": round(time.perf_counter() - start, 3)})
 
     def export(
         self, *, to: str, out: Path | str, dtype: str = "float64", allow_loss: bool = False, overwrite: bool = False
@@ -136,7 +136,7 @@ class Memory:
             overwrite=overwrite,
         )  # fmt: skip
 
-    def _write(self, folder: Path, out: Path) -> None:
+    def _write(self, folder: Path, out: Path) -> Figures:
         self.model.save(folder / MODEL_FILE)
         self.task.save(folder / TASK_FILE)
         self.proved.save(folder)
@@ -158,9 +158,10 @@ class Memory:
                 digests={name: file_sha256(folder / name) for name in names},
                 provenance=self.certificate.provenance,
             )
-            write_report(folder / REPORT_FILE, self.summary, self.model, task, details)
-        self.summary["files"] = {name.split(".")[0]: str(out / name) for name in written}
-        write_atomically(folder / SUMMARY_FILE, (canonical_json(self.summary) + "\n").encode())
+            write_report(folder / REPORT_FILE, self.figures, self.model, task, details)
+        figures = replace(self.figures, files={name.split(".")[0]: str(out / name) for name in written})
+        write_atomically(folder / SUMMARY_FILE, (canonical_json(figures.json()) + "\n").encode())
+        return figures
 
 
 def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context: str | Sequence[str]) -> Answer:

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         contexts, queries = read_contexts(options.data)
     except FileFormatError as error:  # no file that byheart wrote: bad input, and nothing is refuted
         return fail(options, error, BAD_USAGE)
-    with progress_lines(not options.json) as progress:
+    with progress_lines(options) as progress:
         found = assess_assumptions(
             contexts, queries, n_heads=options.heads, samples=options.samples, seed=options.seed, progress=progress
         )

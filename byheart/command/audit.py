@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     summaries: list[dict[str, Any]] = []
     interrupted = False
     try:
-        with progress_lines(not options.json) as progress:
+        with progress_lines(options) as progress:
             for summary in audit_summaries(
                 ids, full=options.full, progress=progress, workers=workers(options), kept=kept
             ):

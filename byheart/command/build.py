@@ -1,15 +1,12 @@
 """`byheart build`: the weights that a claim promises, with their certificate."""
 
 import argparse
-import sys
 
-from byheart.command.memorize import memorize_tables
 from byheart.terminal.argument_types import parameter
 from byheart.terminal.exit_codes import EXIT_CODES
-from byheart.terminal.next_steps import next_steps
-from byheart.terminal.options import add_device_option, add_json_option, add_out_options
+from byheart.terminal.made import print_made
+from byheart.terminal.options import add_device_option, add_out_options, add_output_options
 from byheart.terminal.progress import progress_lines
-from byheart.terminal.tables import print_summary
 
 HELP = "write the weights that a claim promises, with their certificate"
 
@@ -28,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_out_options(parser)
     add_device_option(parser, "also run the replica, and ")
-    add_json_option(parser)
+    add_output_options(parser, verbose=True)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -40,8 +37,8 @@ def run(options: argparse.Namespace) -> int:
     parameters = dict(options.param)
     if len(parameters) < len(options.param):
         raise InputError(f"--param {' '.join((name for name, _ in options.param))}: a name", "is given twice")
-    with progress_lines(not options.json) as progress:
-        summary = build_claim(
+    with progress_lines(options) as progress:
+        figures = build_claim(
             claim(options.claim),
             out=options.out,
             parameters=parameters,
@@ -49,7 +46,5 @@ def run(options: argparse.Namespace) -> int:
             device=options.device,
             progress=progress,
         )
-    print_summary(options, summary, memorize_tables)
-    if not options.json:
-        sys.stdout.write(next_steps(options.out))
-    return EXIT_CODES[summary["verdict"]]
+    print_made(options, figures, options.out)
+    return EXIT_CODES[figures.verdict]

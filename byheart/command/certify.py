@@ -8,7 +8,7 @@ from byheart.terminal.argument_types import bound, count, path
 from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED
 from byheart.terminal.fact_options import add_table_options, table_options
 from byheart.terminal.next_steps import next_steps
-from byheart.terminal.options import add_device_option, add_json_option, add_out_options, add_worker_options, workers
+from byheart.terminal.options import add_device_option, add_out_options, add_output_options, add_worker_options, workers
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.rule_file import named_rule
 from byheart.terminal.tables import Rows, Table, above, below, print_summary
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_out_options(parser, "nowhere")
     add_worker_options(parser)
     add_device_option(parser)
-    add_json_option(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
         given["workers"] = makes
         if options.device != "cpu":
             raise InputError(f"--device {options.device}", "is given, but workers compute on their own CPUs")
-    with on_device(options.device), progress_lines(not options.json) as progress:
+    with on_device(options.device), progress_lines(options) as progress:
         figures = (certify if options.rule is None else certify_rule)(
             options.model,
             options.task if options.rule is None else named_rule(options.rule),

@@ -15,8 +15,8 @@ from byheart.terminal.exit_codes import EXIT_CODES, UNDECIDED, worst
 from byheart.terminal.failures import error_fields, interrupted_after, meant
 from byheart.terminal.options import (
     add_device_option,
-    add_json_option,
     add_keep_option,
+    add_output_options,
     add_worker_options,
     kept_pieces,
     say_what_was_kept,
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_worker_options(parser)
     add_keep_option(parser, "the answer for every folder that is finished")
     add_device_option(parser)
-    add_json_option(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     if len(options.folder) > 1 or any(each is not None for each in (options.workers, options.scheduler, options.keep)):
         return _check_each(options)
     [folder] = options.folder
-    with on_device(options.device), progress_lines(not options.json) as progress:
+    with on_device(options.device), progress_lines(options) as progress:
         report = _report(options, folder, progress=progress)
     print_summary(options, report.summary(), _check_tables)
     return EXIT_CODES[report.verdict.value]
@@ -94,7 +94,7 @@ def _check_each(options: argparse.Namespace) -> int:
     alone = options.independent and len(options.folder) == 1
     interrupted = False
     try:
-        with progress_lines(not options.json) as progress:
+        with progress_lines(options) as progress:
             for folder, result, earlier in completed_once(
                 partial(_checked, options, Path.cwd()),
                 options.folder,

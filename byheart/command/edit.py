@@ -7,7 +7,7 @@ from typing import Any
 
 from byheart.terminal.argument_types import count, path
 from byheart.terminal.exit_codes import EXIT_CODES
-from byheart.terminal.options import add_json_option, add_out_options
+from byheart.terminal.options import add_out_options, add_output_options
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, above, print_summary
 from constructions.counted import counted
@@ -37,14 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep-length", type=count, metavar="S", help="with --keep-rule: how many tokens it reads")
     parser.add_argument("--dtype", metavar="TYPE", help="the type of the stored weights (default: the host's)")
     add_out_options(parser)
-    add_json_option(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
     from byheart.editing import edit
 
-    with progress_lines(not options.json) as progress:
+    with progress_lines(options) as progress:
         edited = edit(
             options.model,
             options.facts,

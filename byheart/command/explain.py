@@ -5,7 +5,7 @@ from typing import Any
 
 from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import EXIT_CODES, UNDECIDED
-from byheart.terminal.options import add_json_option
+from byheart.terminal.options import add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, print_summary
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=path, help="a folder that `memorize` or `build` wrote")
     parser.add_argument("--fact", required=True, metavar="CONTEXT", help="the context of the fact, as for `ask`")
     parser.add_argument("--entries", action="store_true", help="set single entries to 0, not heads and neurons")
-    add_json_option(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     from byheart.memory import explain_folder
 
     require_folder(options.folder)
-    with progress_lines(not options.json) as progress:
+    with progress_lines(options) as progress:
         found = explain_folder(options.folder, options.fact, entries=options.entries, progress=progress)
     print_summary(options, found.summary(), _explain_tables)
     return UNDECIDED if found.fate == "held" and found.undecided else EXIT_CODES[found.summary()["verdict"]]

@@ -8,7 +8,7 @@ from typing import Any
 
 from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import EXIT_CODES
-from byheart.terminal.options import add_json_option, add_out_options
+from byheart.terminal.options import add_out_options, add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, Table, number, print_summary
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write it also where it does not hold any more what the certificate asks",
     )
-    add_json_option(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
     folder = options.folder.absolute()
     out = options.out if options.out is not None else folder.with_name(f"{folder.name}-{options.to}")
-    with _said_first(options), progress_lines(not options.json) as progress:
+    with _said_first(options), progress_lines(options) as progress:
         report = export(
             folder,
             to=options.to,

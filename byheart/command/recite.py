@@ -6,7 +6,7 @@ import sys
 
 from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
-from byheart.terminal.options import add_json_option
+from byheart.terminal.options import add_output_options
 from byheart.terminal.progress import progress_lines
 
 HELP = "say a text that a folder holds by heart, with the proof"
@@ -18,14 +18,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", dest="start", metavar="TEXT", help="begin behind this text (default: its beginning)")
     parser.add_argument("--dtype", choices=("float32", "float64"), default="float32", help="the runs that are judged")
     parser.add_argument("--run", action="store_true", help="also decode it greedily in torch, and compare")
-    add_json_option(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
     from byheart.reciting import decoded, recite
 
-    with progress_lines(not options.json) as progress:
+    with progress_lines(options) as progress:
         found = recite(options.folder, start=options.start, dtype=options.dtype, progress=progress)
     right = len(found.said) in (found.proved, found.exact)
     code = PROVED if right else UNDECIDED

@@ -7,9 +7,10 @@ from typing import Any
 
 from byheart.terminal.argument_types import count, path
 from byheart.terminal.exit_codes import EXIT_CODES, UNDECIDED
-from byheart.terminal.options import add_json_option
+from byheart.terminal.made import torch_row
+from byheart.terminal.options import add_output_options
 from byheart.terminal.places import require_folder
-from byheart.terminal.tables import Rows, number, print_summary
+from byheart.terminal.tables import Rows, print_summary
 
 HELP = "run the weights in torch and judge the result against the certificate"
 
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     parser.add_argument("--dtype", default="float32", choices=("float64", "float32", "bfloat16"))
     parser.add_argument("--threads", type=count, metavar="K", help="threads on the CPU (default: as torch is set)")
-    add_json_option(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -54,17 +55,4 @@ def _missing_device(device: str) -> str:
 
 
 def _run_tables(summary: dict[str, Any]) -> Rows:
-    return [(f"{summary['dtype']} on {summary['device']}", [("replica", torch_row(summary))])]
-
-
-def torch_row(row: dict[str, Any]) -> str:
-    """How a run in torch compares with what is certified."""
-    judged = {True: "within the bound", False: "OUTSIDE THE BOUND", None: "not judged"}[row["within_bound"]]
-    parts = [] if row["accuracy"] is None else [f"accuracy {number(row['accuracy'])}"]
-    for key, name in {"mean_kl": "mean KL", "max_label_error": "largest label error"}.items():
-        parts += [f"{name} {number(row[key])}"] if key in row else []
-    what = "logit" if "mean_kl" in row else "output"
-    if row.get("held") is not None:
-        every = "" if row["held_proved"] is None else f" (of every run: {row['held_proved']}, proved)"
-        parts.insert(0, f"holds {row['held']}{every}")
-    return f"{', '.join(parts)}, largest {what} error {number(row['max_output_error'])}, {judged}"
+    return [("Measured", [(f"{summary['dtype']} on {summary['device']}", torch_row(summary))])]

@@ -4,13 +4,14 @@ Page: docs/report.md
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from byheart.figures import Ends, Figures, Tried
 from byheart.report.chart import Line, histogram, line_chart
 from byheart.report.document import badge, document, escaped, section
 from constructions.arrays import Float64Array, Int64Array
@@ -24,6 +25,9 @@ from verify.arithmetic.decimals import number
 from verify.forward.heads import enclose_attention, enclose_features
 from verify.forward.logits import enclose_logits
 
+if TYPE_CHECKING:
+    from verify.replica.run import RunResult
+
 _HEADS = "Heads for every labelling of these contexts"
 _SHOWN_CONTEXTS = 8
 _SHOWN_HEADS = 6
@@ -36,7 +40,7 @@ _WHITESPACE = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽
 
 @dataclass(frozen=True, eq=False)
 class Details:
-    """What the page shows beyond the summary; each part that is not given is left out.
+    """What the page shows beyond the figures; each part that is not given is left out.
 
     Args:
         source: What the task was made from, in a few words.
@@ -64,22 +68,20 @@ class Details:
     provenance: Mapping[str, str] = field(default_factory=dict)
 
 
-def write_report(
-    path: Path, summary: Mapping[str, Any], network: Model, task: Task, details: Details | None = None
-) -> None:
+def write_report(path: Path, figures: Figures, network: Model, task: Task, details: Details | None = None) -> None:
     """Write `report_html` to `path`, atomically.
 
     Args:
         path: Where the page shall be.
-        summary: The figures, as in docs/commands.md.
+        figures: The figures.
         network: The weights.
         task: What they memorize.
         details: What the page shows beyond that.
     """
-    write_atomically(Path(path), report_html(summary, network, task, details).encode("utf-8"))
+    write_atomically(Path(path), report_html(figures, network, task, details).encode("utf-8"))
 
 
-def report_html(summary: Mapping[str, Any], network: Model, task: Task, details: Details | None = None) -> str:
+def report_html(figures: Figures, network: Model, task: Task, details: Details | None = None) -> str:
     """The page: figures, capacity, singular values, divergences, attention, predictions, torch, files.
 
     Every text of the task is escaped, and whitespace and control characters in it are made visible. Proved bounds are
@@ -87,7 +89,7 @@ def report_html(summary: Mapping[str, Any], network: Model, task: Task, details:
     midpoints come from the enclosures that the certificate is made of. Equal input gives equal text.
 
     Args:
-        summary: The figures, as in docs/commands.md; sections whose figures are missing are left out.
+        figures: The figures; sections whose figures are missing are left out.
         network: The weights.
         task: What they memorize.
         details: What the page shows beyond that.
@@ -102,7 +104,7 @@ def report_html(summary: Mapping[str, Any], network: Model, task: Task, details:
         >>> one = np.ones((1, 2, 1))
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=one, W_K=one, W_V=one,
         ...                   W_O=np.zeros((1, 1, 2)), W_U=np.log(task.laws[::-1]))
-        >>> page = report_html({"verdict": "PROVED"}, network, task)
+        >>> page = report_html(Figures(verdict="PROVED"), network, task)
         >>> "&lt;a&gt;" in page, "<a>" in page
         (True, False)
     """
@@ -111,93 +113,91 @@ def report_html(summary: Mapping[str, Any], network: Model, task: Task, details:
     of_heads = is_dana_network(network)
     sections = [
         section("What is proved", _claims(details)),
-        section("The memories that were tried", _memories(summary)),
+        section("The memories that were tried", _memories(figures)),
         section(
             _HEADS,
-            _capacity(summary, network, task, details) if of_heads else "",
+            _capacity(figures, network, task, details) if of_heads else "",
         ),
         section(
             "Singular values of the memorized features",
-            _singular_values(summary, network, task, details) if of_heads else "",
+            _singular_values(figures, network, task, details) if of_heads else "",
         ),
-        section("Divergence and margins", _divergences(summary, task, details)),
+        section("Divergence and margins", _divergences(figures, task, details)),
         section("Where the heads look", _attention(network, task, shown) if of_heads else ""),
         section("Predicted beside true", _predictions(network, task, shown)),
-        section("In PyTorch", _torch(summary, task)),
-        section("All contexts", _rest(summary, task, details)),
-        section("Files, and how to check them again", _files(summary, details)),
+        section("In PyTorch", _torch(figures, task)),
+        section("All contexts", _rest(figures, task, details)),
+        section("Files, and how to check them again", _files(figures, details)),
     ]
-    headline = str(summary.get("headline") or "a memory").split(":")[0]
+    headline = (figures.headline or "a memory").split(":")[0]
     title = f"byheart: {headline}, {counted(task.n_contexts, 'context')}"
-    return document(title, f"{_headline(summary, network, task, details)}\n{''.join(sections)}")
+    return document(title, f"{_headline(figures, network, task, details)}\n{''.join(sections)}")
 
 
-def _headline(summary: Mapping[str, Any], network: Model, task: Task, details: Details) -> str:
-    verdict = str(summary.get("verdict", ""))
+def _headline(figures: Figures, network: Model, task: Task, details: Details) -> str:
+    verdict = figures.verdict
     kind = "whole laws of the next token" if task.target == "laws" else "most frequent next tokens"
     source = f" from <strong>{escaped(details.source)}</strong>" if details.source else ""
-    figures = [
+    facts = [
         (
             "contexts memorized",
             _count(task.n_contexts),
             f"of {_count(task.n_all)}; {_share(task.prior.sum())} of all occurrences",
         ),
-        ("held", _of(summary.get("held"), task.n_contexts), "contexts that meet what is asked of each"),
-        ("mean divergence", _at_most(summary.get("mean_loss_upper")), "nats, over the memorized contexts"),
-        ("largest divergence", _at_most(summary.get("max_loss_upper")), "nats, in any memorized context"),
-        *_size_cards(summary, network),
+        ("held", _of(figures.held, task.n_contexts), "contexts that meet what is asked of each"),
+        ("mean divergence", _at_most(figures.mean_loss_upper), "nats, over the memorized contexts"),
+        ("largest divergence", _at_most(figures.max_loss_upper), "nats, in any memorized context"),
+        *_size_cards(figures, network),
     ]
     cards = "".join(
-        f'<div class="card"><dt>{name}</dt><dd>{value}</dd><p>{note}</p></div>'
-        for name, value, note in figures
-        if value
+        f'<div class="card"><dt>{name}</dt><dd>{value}</dd><p>{note}</p></div>' for name, value, note in facts if value
     )
-    title = str(summary.get("headline") or "").split(";")[0]
+    title = figures.headline.split(";")[0]
     shown = badge(verdict) if verdict else ""
     return (
         f"<header><p class='brand'>byheart</p><h1>{escaped(title)} {shown}</h1>"
         f"<p>The {kind} after {_count(task.n_contexts)} {inflected('context', task.n_contexts)} of "
-        f"{counted(task.context_length, 'token')}{source}, {_how(summary)}, and every "
+        f"{counted(task.context_length, 'token')}{source}, {_how(figures)}, and every "
         f"bound on this page marked ≤ or ≥ is proved about the very float64 numbers in "
         f"<code>model.safetensors</code>.</p><dl class='cards'>{cards}</dl></header>"
     )
 
 
-def _how(summary: Mapping[str, Any]) -> str:
+def _how(figures: Figures) -> str:
     """How the weights came to be: in closed form, or by what a sceptic would call training."""
-    if summary.get("memory") == "newton":
+    if figures.memory == "newton":
         return "in weights found by numerical search, then certified"
     return "in handcrafted weights: nothing was trained"
 
 
-def _size_cards(summary: Mapping[str, Any], network: Model) -> list[tuple[str, str, str]]:
+def _size_cards(figures: Figures, network: Model) -> list[tuple[str, str, str]]:
     parameters = _count(network.parameters)
     if not is_dana_network(network):
         kinds = ", ".join(str(block.options()["kind"]) for block in network.blocks)
         return [
             ("layers", _count(len(network.blocks)), escaped(kinds)),
-            ("parameters", parameters, f"memory: {escaped(str(summary.get('memory', '')))}"),
+            ("parameters", parameters, f"memory: {escaped(figures.memory or figures.claim or '')}"),
         ]
     return [
-        (inflected("head", network.n_heads), _count(network.n_heads), _heads_note(summary)),
+        (inflected("head", network.n_heads), _count(network.n_heads), _heads_note(figures)),
         ("parameters", parameters, f"d = {network.d_model}, d<sub>h</sub> = {network.d_head}"),
     ]
 
 
-def _memories(summary: Mapping[str, Any]) -> str:
+def _memories(figures: Figures) -> str:
     """Every memory that was tried, and what no memory can do without."""
-    tried = summary.get("memories")
+    tried = figures.memories
     if not tried:
         return ""
     rows = "".join(_memory_row(offer) for offer in tried)
-    limit, laws = summary.get("information_limit"), summary.get("target") == "laws"
+    limit, laws = figures.information_limit, figures.target == "laws"
     if limit is not None:
         note = "real numbers, for almost all laws" if laws else "entries, for all labellings of these contexts"
         rows += (
             f"<tr><th>information limit</th><td>{_count(limit)}</td><td colspan='6'>no weights hold them with "
             f"fewer {note}</td></tr>"
         )
-    built = f"<p>{escaped(str(summary['built']))}.</p>" if "built" in summary else ""
+    built = f"<p>{escaped(figures.built)}.</p>" if figures.built else ""
     return (
         f"{built}<div class='scroll'><table class='figures'><thead><tr><th>memory</th><th>parameters</th><th>not 0</th>"
         "<th>facts per parameter</th><th>bits per fact</th><th>least margin, run</th><th>smallest type that holds</th>"
@@ -205,18 +205,18 @@ def _memories(summary: Mapping[str, Any]) -> str:
     )
 
 
-def _memory_row(offer: Mapping[str, Any]) -> str:
-    name = f"<th>{escaped(str(offer['memory']))}</th>"
-    if "refused" in offer:
-        return f"<tr>{name}<td colspan='7'>{escaped(str(offer['refused']))}</td></tr>"
+def _memory_row(tried: Tried) -> str:
+    name = f"<th>{escaped(tried.memory)}</th>"
+    if tried.refused is not None:
+        return f"<tr>{name}<td colspan='7'>{escaped(tried.refused)}</td></tr>"
     cells = [
-        _count(offer["parameters"]),
-        _count(offer["nonzero"]),
-        _plain(offer["facts_per_parameter"]),
-        _plain(offer["bits_per_fact"]),
-        _plain(offer["least_margin"]),
-        escaped("every run" if offer["every_run"] else offer["smallest_dtype"] or "–"),
-        _plain(offer["seconds"]),
+        _count(tried.parameters),
+        _count(tried.nonzero),
+        _plain(tried.facts_per_parameter),
+        _plain(tried.bits_per_fact),
+        _plain(tried.least_margin),
+        escaped("every run" if tried.every_run else tried.smallest_dtype or "–"),
+        _plain(tried.seconds),
     ]
     return f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
@@ -228,22 +228,22 @@ def _claims(details: Details) -> str:
     return f"<table class='claims'><tbody>{rows}</tbody></table>" if rows else ""
 
 
-def _capacity(summary: Mapping[str, Any], network: Model, task: Task, details: Details) -> str:
+def _capacity(figures: Figures, network: Model, task: Task, details: Details) -> str:
     ranks = [
-        ("the paper's count", summary.get("paper_rank"), "paper"),
-        ("certified: at most", summary.get("rank_upper"), "second"),
-        ("certified: at least", summary.get("rank_lower"), "first"),
+        ("the paper's count", figures.paper_rank, "paper"),
+        ("certified: at most", figures.rank_upper, "second"),
+        ("certified: at least", figures.rank_lower, "first"),
         ("needed: the number of contexts", task.n_contexts, "quiet"),
     ]
     heads = [
-        ("the paper's count", summary.get("paper_heads"), "paper"),
-        ("certified: necessary", summary.get("necessary_heads"), "second"),
-        ("certified: sufficient", summary.get("fewest_heads"), "first"),
+        ("the paper's count", figures.paper_heads, "paper"),
+        ("certified: necessary", figures.necessary_heads, "second"),
+        ("certified: sufficient", figures.fewest_heads, "first"),
         ("in these weights", network.n_heads, "quiet"),
     ]
     if all(value is None for _, value, _ in ranks[:3] + heads[:3]):
         return ""
-    rank_heads = summary.get("rank_heads")
+    rank_heads = figures.rank_heads
     with_heads = f" with {_count(rank_heads)} {inflected('head', rank_heads)}" if rank_heads is not None else ""
     bars = (
         f"<div class='pair'><div><h3>Rank of the features{with_heads}</h3>{_bars(ranks)}</div>"
@@ -269,12 +269,12 @@ def _rank_chart(network: Model, task: Task, details: Details) -> str:
     return _figure(line_chart(lines, title="Rank against the number of heads", x_label="heads", y_label="rank"))
 
 
-def _singular_values(summary: Mapping[str, Any], network: Model, task: Task, details: Details) -> str:
+def _singular_values(figures: Figures, network: Model, task: Task, details: Details) -> str:
     values = details.singular_values
     if values is None and task.n_contexts <= _LARGEST_DECOMPOSITION:
         features = enclose_features(network, task.contexts).midpoint
         values = np.linalg.svd(features, compute_uv=False) if np.isfinite(features).all() else None
-    condition = summary.get("condition")
+    condition = figures.condition
     proved = ""
     if condition is not None:
         bounded = f"the condition number is {_at_most(condition, digits=4)}"
@@ -287,7 +287,7 @@ def _singular_values(summary: Mapping[str, Any], network: Model, task: Task, det
     return proved + _figure(chart, "Computed in float64 for the eye; the bound above is the proof.")
 
 
-def _divergences(summary: Mapping[str, Any], task: Task, details: Details) -> str:
+def _divergences(figures: Figures, task: Task, details: Details) -> str:
     parts = []
     if details.divergence_upper is not None:
         upper = np.asarray(details.divergence_upper)
@@ -304,19 +304,19 @@ def _divergences(summary: Mapping[str, Any], task: Task, details: Details) -> st
         title = "Certified margins of the argmax"
         chart = histogram([("", margins, "second")], title=title, x_label=label, y_label="contexts", log=True)
         parts.append(_figure(chart, f"One value per memorized context.{note * bool(ties)}"))
-    mean, largest = summary.get("mean_loss_upper"), summary.get("max_loss_upper")
+    mean, largest = figures.mean_loss_upper, figures.max_loss_upper
     if mean is not None and largest is not None and parts:
         parts.insert(0, f"<p>Proved: mean {_at_most(mean)}, maximum {_at_most(largest)} nats.</p>")
-        parts.insert(1, _unavoidable(summary, task))
+        parts.insert(1, _unavoidable(figures, task))
     return "".join(parts)
 
 
-def _unavoidable(summary: Mapping[str, Any], task: Task) -> str:
+def _unavoidable(figures: Figures, task: Task) -> str:
     """What no weights with so few dimensions can avoid; nothing where there is nothing to avoid."""
-    both, rank = summary.get("unavoidable_kl"), summary.get("dim")
-    if both is None or None in both or rank is None or rank >= task.n_answers - 1:
+    rank = figures.dim
+    if (ends := _known(figures.unavoidable_kl)) is None or rank >= task.n_answers - 1:
         return ""
-    low, high = (float(end) for end in both)
+    low, high = ends
     return (
         f"<p>A stream of {_count(rank)} dimensions cannot hold every law over {_count(task.n_answers)} tokens. "
         "Proved: weighted by how often the contexts occur, the mean divergence is at least "
@@ -413,18 +413,16 @@ def _percent(probability: float) -> str:
     return f"{100 * probability:.2f} %"
 
 
-def _torch(summary: Mapping[str, Any], task: Task) -> str:
-    runs = list(_runs(summary.get("torch")))
-    if not runs:
-        return "<p>The weights were not run in PyTorch: it is not installed here.</p>" if "torch" in summary else ""
+def _torch(figures: Figures, task: Task) -> str:
+    if not (runs := figures.torch):
+        return "<p>The weights were not run in PyTorch: it is not installed here.</p>"
     rows = "".join(
-        f"<tr><th>{escaped(dtype)}</th><td>{_judgement(run)}</td><td>{_share(run.get('accuracy'))}</td>"
-        f"<td>{_held(run, task)}</td><td>{_plain(run.get('mean_kl'))}</td>"
-        f"<td>{_plain(run.get('max_output_error'))}</td>"
-        f"<td>{_plain(run.get('largest_bound'), bound='upper')}</td><td>{escaped(str(run.get('device', '')))}</td></tr>"
-        for dtype, run in runs
+        f"<tr><th>{escaped(dtype)}</th><td>{_judgement(run)}</td><td>{_share(run.accuracy)}</td>"
+        f"<td>{_held(run, task)}</td><td>{_plain(run.mean_kl)}</td><td>{_plain(run.max_output_error)}</td>"
+        f"<td>{_plain(run.largest_bound, bound='upper')}</td><td>{escaped(run.device)}</td></tr>"
+        for dtype, run in runs.items()
     )
-    notes = {str(run["note"]) for _, run in runs if run.get("note")}
+    notes = {run.note for run in runs.values() if run.note}
     return (
         "<p>A logit is within bound if it is no further from the certified one than the certified radius and the "
         "a-priori rounding bound of the type allow; nothing is tuned.</p>"
@@ -436,35 +434,22 @@ def _torch(summary: Mapping[str, Any], task: Task) -> str:
     )
 
 
-def _runs(torch: Any) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """Type and figures of each run; runs may be grouped by device."""
-    for name, value in (torch or {}).items():
-        if isinstance(value, Mapping) and "accuracy" in value:
-            yield name, value
-        elif isinstance(value, Mapping):
-            yield from _runs(value)
-
-
-def _held(run: Mapping[str, Any], task: Task) -> str:
+def _held(run: "RunResult", task: Task) -> str:
     """What this run held, measured, and what every run within the bound holds."""
-    if run.get("held") is None:
-        return "–"
-    proved = run.get("held_proved")
-    return f"{_of(run['held'], task.n_contexts)}{'' if proved is None else f'; {_count(proved)}'}"
+    proved = "" if run.held_proved is None else f"; {_count(run.held_proved)}"
+    return f"{_of(run.held, task.n_contexts)}{proved}"
 
 
-def _judgement(run: Mapping[str, Any]) -> str:
-    within = run.get("within_bound")
-    if within is None:
+def _judgement(run: "RunResult") -> str:
+    if run.within_bound is None:
         return "not judged"
-    return badge("PROVED", "yes") if within else badge("REFUTED", "NO")
+    return badge("PROVED", "yes") if run.within_bound else badge("REFUTED", "NO")
 
 
-def _rest(summary: Mapping[str, Any], task: Task, details: Details) -> str:
+def _rest(figures: Figures, task: Task, details: Details) -> str:
     parts = []
-    both = summary.get("text_kl")
-    if both is not None and None not in both:
-        low, high = (float(end) for end in both)
+    if (ends := _known(figures.text_kl)) is not None:
+        low, high = ends
         parts.append(
             f"<p>Proved: over all {_count(task.n_all)} contexts, each weighted by how often it occurs, the mean "
             f"divergence of the raw counts (not of the smoothed laws that are memorized) from the model lies "
@@ -492,7 +477,7 @@ def _rest(summary: Mapping[str, Any], task: Task, details: Details) -> str:
     return "".join(parts)
 
 
-def _files(summary: Mapping[str, Any], details: Details) -> str:
+def _files(figures: Figures, details: Details) -> str:
     parts = []
     if details.digests:
         rows = "".join(
@@ -506,7 +491,7 @@ def _files(summary: Mapping[str, Any], details: Details) -> str:
         "byheart run . --dtype float32  # runs the weights in PyTorch and judges them\n"
         "sha256sum *                     # compares the files with the hashes above</pre>"
     )
-    seconds = summary.get("seconds")
+    seconds = figures.seconds
     if seconds:
         spent = ", ".join(f"{escaped(stage)} {number(float(value))} s" for stage, value in seconds.items())
         parts.append(f"<p class='quiet'>Time: {spent}.</p>")
@@ -538,8 +523,8 @@ def _bars(bars: Sequence[tuple[str, Any, str]]) -> str:
     )
 
 
-def _heads_note(summary: Mapping[str, Any]) -> str:
-    fewest, paper = summary.get("fewest_heads"), summary.get("paper_heads")
+def _heads_note(figures: Figures) -> str:
+    fewest, paper = figures.fewest_heads, figures.paper_heads
     notes = [] if fewest is None else [f"{_count(fewest)} certified to suffice for every labelling of these contexts"]
     return ", ".join(notes + ([] if paper is None else [f"the paper counts {_count(paper)}"]))
 
@@ -561,6 +546,12 @@ def _visible(character: str) -> str:
 
 def _count(value: Any) -> str:
     return "" if value is None else f"{int(value):,}".replace(",", "\u202f")
+
+
+def _known(ends: Ends | None) -> tuple[float, float] | None:
+    """The ends of an interval, if it has both."""
+    low, high = ends or (None, None)
+    return None if low is None or high is None else (low, high)
 
 
 def _of(value: Any, total: int) -> str:

@@ -1,5 +1,6 @@
 """What a person may type next."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -15,11 +16,13 @@ def next_steps(out: Path, *, task: "Task | None" = None) -> str:
         out: The folder.
         task: What it holds, for a context that can be typed.
     """
-    folder, steps = quote(str(out)), []
+    folder = quote(str(out))
+    steps = [f"check {folder}"]
     if task is not None and (example := _example(task)) is not None:
         steps.append(f"ask {folder} {quote(example)}")
-    steps.append(f"run {folder} --dtype float32")
-    return "\n".join(["Next:", *(f"  byheart {step}" for step in [f"check {folder}", *steps]), ""])
+    if find_spec("torch") is not None:
+        steps.append(f"run {folder}")
+    return "".join(f"{'     ' if place else 'Next:'} byheart {step}\n" for place, step in enumerate(steps))
 
 
 def _example(task: "Task") -> str | None:

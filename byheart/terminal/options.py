@@ -15,9 +15,18 @@ if TYPE_CHECKING:
     from verify.workers import Workers
 
 
-def add_json_option(parser: argparse.ArgumentParser) -> None:
+def add_json_option(parser: argparse._ActionsContainer) -> None:
     """Ask for JSON."""
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output, nothing else")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output, no more")
+
+
+def add_output_options(parser: argparse.ArgumentParser, *, verbose: bool = False) -> None:
+    """How much is said: JSON, the answer alone, or where there is more, all of it."""
+    how = parser.add_mutually_exclusive_group()
+    add_json_option(how)
+    how.add_argument("--quiet", action="store_true", help="print the first line alone, and no progress")
+    if verbose:
+        how.add_argument("--verbose", action="store_true", help="print all figures")
 
 
 def add_out_options(parser: argparse.ArgumentParser, default: str | None = None) -> None:

@@ -1,15 +1,19 @@
 """A line per stage of the work on standard error."""
 
+import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
 @contextmanager
-def progress_lines(enabled: bool) -> Iterator[Callable[[str, float | None, str], None]]:
-    """A line per stage on standard error; where it can tell how far it is, with its share and the time that is left."""
+def progress_lines(options: argparse.Namespace) -> Iterator[Callable[[str, float | None, str], None]]:
+    """A line per stage on standard error while the work goes on, with its share and the time that is left.
+
+    Nothing with `--json` and `--quiet`.
+    """
     from verify.progress import silent
 
-    if not enabled:
+    if options.json or getattr(options, "quiet", False):
         yield silent
         return
     from rich.console import Console
@@ -43,7 +47,8 @@ def progress_lines(enabled: bool) -> Iterator[Callable[[str, float | None, str],
         Left(),
         TextColumn("{task.fields[detail]}", style="dim"),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bars:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=console.is_terminal) as bars:
         lines: dict[str, TaskID] = {}
 
         def show(stage: str, share: float | None, detail: str) -> None:

@@ -22,9 +22,10 @@ def print_summary(
         sys.stdout.write(json.dumps(summary) + "\n")
         return
     if "headline" in summary:
-        reading = f"Read as {summary['reading']}.\n" if "reading" in summary else ""
-        sys.stdout.write(f"{summary['headline']}\n{reading}\n")
-    print_tables(tables(summary))
+        sys.stdout.write(f"{summary['headline']}\n")
+    if not getattr(options, "quiet", False):
+        sys.stdout.write("\n" * ("headline" in summary))
+        print_tables(tables(summary))
 
 
 def print_tables(tables: Rows) -> None:

@@ -1,11 +1,13 @@
 """The main job, from a task to a folder that can be checked, run and looked at."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from byheart import job, memory
+from byheart.figures import Tried
 from byheart.job import capacity_summary, hold, run_summary
 from byheart.memory import asker
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
@@ -39,13 +41,13 @@ def memorize_into(out, task, **options):
 
 def test_the_folder_holds_what_the_figures_say(tmp_path):
     task = small_text()
-    summary = memorize_into(tmp_path / "out", task, d_model=16, d_head=4)
-    assert set(summary) >= FIELDS
-    assert summary["verdict"] == "PROVED"
-    assert summary["wrong"] == 0 and summary["held"] == summary["memorized"] == 60
-    assert summary["headline"].startswith("HELD, PROVED: 60 of 60")
-    assert summary["mean_loss_upper"] <= summary["max_loss_upper"] <= 1e-13 < summary["guess_kl_lower"]
-    lower, upper = summary["text_kl"]
+    figures = memorize_into(tmp_path / "out", task, d_model=16, d_head=4)
+    assert set(figures.json()) >= FIELDS
+    assert figures.verdict == "PROVED"
+    assert figures.wrong == 0 and figures.held == figures.memorized == 60
+    assert figures.headline.startswith("HELD, PROVED: 60 of 60")
+    assert figures.mean_loss_upper <= figures.max_loss_upper <= 1e-13 < figures.guess_kl_lower
+    lower, upper = figures.text_kl
     assert 0 < lower <= upper
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "model.safetensors", "task.safetensors", "certificate.json", "witness.safetensors",
@@ -53,7 +55,7 @@ def test_the_folder_holds_what_the_figures_say(tmp_path):
     }  # fmt: skip
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["verdict"] == "PROVED"
     network = Model.load(tmp_path / "out" / "model.safetensors")
-    assert network.parameters == summary["parameters"] and network.n_heads == summary["heads"]
+    assert network.parameters == figures.parameters and network.n_heads == figures.heads
     assert Task.load(tmp_path / "out" / "task.safetensors").sha256() == task.sha256()
     assert check_memorization(tmp_path / "out").verdict is Verdict.PROVED
 
@@ -69,15 +71,15 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_others(tmp_path):
 def test_a_fitted_tail_lowers_the_divergence_of_all_contexts_and_leaves_the_memorized_ones_exact(tmp_path):
     plain = memorize_into(tmp_path / "plain", small_text(), tail="none", n_heads=None)
     fitted = memorize_into(tmp_path / "fitted", small_text(), tail="fit")
-    assert fitted["verdict"] == plain["verdict"] == "PROVED"
-    assert fitted["max_loss_upper"] <= 1e-13
-    assert fitted["text_kl"][1] < plain["text_kl"][0]
+    assert fitted.verdict == plain.verdict == "PROVED"
+    assert fitted.max_loss_upper <= 1e-13
+    assert fitted.text_kl[1] < plain.text_kl[0]
 
 
 @pytest.mark.parametrize("front_end", ["table", "random", "base2", "rank-one"])
 def test_every_front_end_reaches_a_proof(tmp_path, front_end):
-    summary = memorize_into(tmp_path / "out", small_text(), d_model=16, d_head=4, front_end=front_end, tail="none")
-    assert summary["verdict"] == "PROVED" and summary["front_end"] == front_end
+    figures = memorize_into(tmp_path / "out", small_text(), d_model=16, d_head=4, front_end=front_end, tail="none")
+    assert figures.verdict == "PROVED" and figures.front_end == front_end
 
 
 @pytest.mark.parametrize("d_model", [2, 5, 40])
@@ -85,18 +87,18 @@ def test_labels_of_a_table_are_held_in_any_dimension(tmp_path, d_model):
     rng = np.random.default_rng(0)
     rows = {tuple(rng.integers(0, 15, 2)): int(rng.integers(0, 30)) for _ in range(80)}
     table = "".join(f"s{a},r{b},o{c}\n" for (a, b), c in rows.items())
-    summary = memorize_into(tmp_path / "out", table_task(table), d_model=d_model)
-    assert summary["verdict"] == "PROVED" and summary["held"] == len(rows)
-    assert summary["torch"]["float32"]["accuracy"] == 1.0
-    assert summary["torch"]["float64"]["within_bound"] is summary["torch"]["float32"]["within_bound"] is True
-    assert summary["torch"]["bfloat16"]["within_bound"] is None
+    figures = memorize_into(tmp_path / "out", table_task(table), d_model=d_model)
+    assert figures.verdict == "PROVED" and figures.held == len(rows)
+    assert figures.torch["float32"].accuracy == 1.0
+    assert figures.torch["float64"].within_bound is figures.torch["float32"].within_bound is True
+    assert figures.torch["bfloat16"].within_bound is None
 
 
 def test_the_fewest_heads_suffice_and_one_fewer_is_refused_with_their_number(tmp_path):
     task = small_text(facts=40)
-    fewest = capacity_summary(task, d_model=11, d_head=4)["fewest_heads"]
-    summary = memorize_into(tmp_path / "out", task, d_model=11, d_head=4, n_heads=fewest)
-    assert summary["verdict"] == "PROVED" and summary["rank_lower"] == summary["rank_upper"] == 40
+    fewest = capacity_summary(task, d_model=11, d_head=4).fewest_heads
+    figures = memorize_into(tmp_path / "out", task, d_model=11, d_head=4, n_heads=fewest)
+    assert figures.verdict == "PROVED" and figures.rank_lower == figures.rank_upper == 40
     with pytest.raises(CapacityError, match=f"{fewest} heads suffice") as error:
         memorize_into(tmp_path / "less", task, d_model=11, d_head=4, n_heads=fewest - 1)
     assert error.value.fewest_heads == fewest
@@ -105,20 +107,20 @@ def test_the_fewest_heads_suffice_and_one_fewer_is_refused_with_their_number(tmp
 
 def test_heads_whose_rank_is_proved_suffice_without_an_elimination(monkeypatch):
     task = small_text(facts=40)
-    exact = hold(task, d_model=11, d_head=4).summary
+    exact = hold(task, d_model=11, d_head=4).figures
     monkeypatch.setattr(heads, "QUICK_ELIMINATION", 0)
-    quick = hold(task, d_model=11, d_head=4).summary
-    assert quick["rank_proved"] and quick["rank_lower"] == exact["rank_lower"] == 40
-    assert quick["fewest_heads"] == quick["heads_alone"] == quick["heads"] == exact["heads"] > exact["fewest_heads"]
-    assert quick["necessary_heads"] == exact["necessary_heads"] == exact["fewest_heads"]
+    quick = hold(task, d_model=11, d_head=4).figures
+    assert quick.rank_proved and quick.rank_lower == exact.rank_lower == 40
+    assert quick.fewest_heads == quick.heads_alone == quick.heads == exact.heads > exact.fewest_heads
+    assert quick.necessary_heads == exact.necessary_heads == exact.fewest_heads
 
 
 def test_the_paper_counts_more_than_there_is_on_one_last_token():
     xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
     task = make_task(xor, Counts.from_rows([{0: 1}] * 4), vocabulary=("0", "1"), target="labels")
-    summary = capacity_summary(task, d_model=4, d_head=4, n_heads=1)
-    assert (summary["paper_rank"], summary["rank_lower"], summary["rank_upper"]) == (4, 3, 3)
-    assert (summary["paper_heads"], summary["fewest_heads"]) == (0, 2)
+    figures = capacity_summary(task, d_model=4, d_head=4, n_heads=1)
+    assert (figures.paper_rank, figures.rank_lower, figures.rank_upper) == (4, 3, 3)
+    assert (figures.paper_heads, figures.fewest_heads) == (0, 2)
 
 
 def test_one_context_of_one_token_is_a_task(tmp_path):
@@ -126,8 +128,8 @@ def test_one_context_of_one_token_is_a_task(tmp_path):
     for target in ("laws", "labels"):
         task = make_task(np.array([[1]]), counts, vocabulary=("a", "b"), target=target)
         made = memorize_into(tmp_path / target, task)
-        assert made["held"] == 1  # of one law a guess knows as much
-        assert made["headline"].startswith("HELD, PROVED" if target == "labels" else "NO BETTER THAN A GUESS")
+        assert made.held == 1  # of one law a guess knows as much
+        assert made.headline.startswith("HELD, PROVED" if target == "labels" else "NO BETTER THAN A GUESS")
 
 
 @pytest.mark.parametrize(
@@ -177,26 +179,26 @@ def test_an_interruption_leaves_nothing_behind(tmp_path, monkeypatch):
 
 
 def test_where_laws_do_not_fit_it_is_said_how_much_is_unavoidable(tmp_path):
-    summary = memorize_into(tmp_path / "out", small_text(), d_model=5, d_head=2, tail="none")
-    (lower, upper), (_, reached) = summary["unavoidable_kl"], summary["encoder_kl"]
+    figures = memorize_into(tmp_path / "out", small_text(), d_model=5, d_head=2, tail="none")
+    (lower, upper), (_, reached) = figures.unavoidable_kl, figures.encoder_kl
     assert 1e-4 < lower < upper == reached < 0.1
     page = (tmp_path / "out" / "report.html").read_text()
     assert "A stream of 5 dimensions cannot hold every law over 12 tokens" in page
     certificate = Certificate.load(tmp_path / "out")
-    assert certificate.answers.values["held"] == summary["held"] < 60
-    assert summary["headline"].startswith("NOT HELD") and f"{summary['held']} of 60" in summary["headline"]
-    assert check_memorization(tmp_path / "out", Criterion.at_most(summary["mean_loss_upper"])).verdict is Verdict.PROVED
+    assert certificate.answers.values["held"] == figures.held < 60
+    assert figures.headline.startswith("NOT HELD") and f"{figures.held} of 60" in figures.headline
+    assert check_memorization(tmp_path / "out", Criterion.at_most(figures.mean_loss_upper)).verdict is Verdict.PROVED
     # The weighted divergence lies below the largest one, by the bounds of the certificate too.
-    assert reached <= summary["max_loss_upper"]
-    assert summary["verdict"] == "REFUTED"
+    assert reached <= figures.max_loss_upper
+    assert figures.verdict == "REFUTED"
 
 
 def test_laws_that_fit_have_nothing_unavoidable_and_labels_have_no_laws(tmp_path):
     laws = memorize_into(tmp_path / "laws", small_text(), d_model=11, tail="none")
-    assert laws["unavoidable_kl"] == [0.0, 0.0] and 0 <= laws["encoder_kl"][0] <= laws["encoder_kl"][1] < 1e-18
+    assert laws.unavoidable_kl == [0.0, 0.0] and 0 <= laws.encoder_kl[0] <= laws.encoder_kl[1] < 1e-18
     assert "cannot hold every law" not in (tmp_path / "laws" / "report.html").read_text()
     labels = memorize_into(tmp_path / "labels", small_text(target="labels"), memory="knots")
-    assert labels["unavoidable_kl"] is None and labels["encoder_kl"] is None
+    assert labels.unavoidable_kl is None and labels.encoder_kl is None
 
 
 def test_a_stored_folder_runs_within_its_bound(tmp_path):
@@ -220,12 +222,12 @@ def test_what_laws_leave_unavoidable_depends_on_the_number_of_answers():
     contexts = np.array([[i, j] for i in range(2) for j in range(2)])
     rows = [{k: int(rng.integers(1, 40)) for k in range(7)} for _ in contexts]
     few = make_task(contexts, Counts.from_rows(rows), vocabulary=("a", "b"), answers=tuple("tuvwxyz"))
-    lower, upper = hold(few, d_model=2).summary["unavoidable_kl"]
+    lower, upper = hold(few, d_model=2).figures.unavoidable_kl
     assert 0.0 < lower <= upper
     rows = [{k: int(rng.integers(1, 40)) for k in range(3)} for _ in range(9)]
     contexts = np.arange(9)[:, None]
     many = make_task(contexts, Counts.from_rows(rows), vocabulary=tuple("abcdefghi"), answers=tuple("xyz"))
-    assert hold(many, d_model=2).summary["unavoidable_kl"] == [0.0, 0.0]
+    assert hold(many, d_model=2).figures.unavoidable_kl == [0.0, 0.0]
 
 
 def facts_of_three_columns() -> Task:
@@ -237,8 +239,8 @@ def test_the_rank_of_very_many_contexts_is_stated_only_where_a_memory_rests_on_i
     for name, value in (("_LARGEST_WITNESS", 8), ("_runs", lambda *_, **__: None)):
         monkeypatch.setattr(job, name, value)
     for name, stated in (("last-token-heads", False), ("theorem-1", True)):
-        summary = hold(facts_of_three_columns(), memory=name).summary
-        assert (summary["verdict"], summary["rank_proved"]) == ("PROVED", stated)
+        figures = hold(facts_of_three_columns(), memory=name).figures
+        assert (figures.verdict, figures.rank_proved) == ("PROVED", stated)
 
 
 ONE_ATTENTION = (
@@ -249,13 +251,13 @@ ONE_ATTENTION = (
 
 @pytest.mark.parametrize("memory", ["knots", "packed-words", "steps", *ONE_ATTENTION])
 def test_each_memory_is_built_by_its_name_and_its_folder_is_proved_again(memory, tmp_path):
-    summary = hold(facts_of_three_columns(), memory=memory).save(tmp_path / "out")
-    assert summary["memory"] == memory and summary["dtype"] == "float32"
-    assert [offer["memory"] for offer in summary["memories"]] == [memory]
-    assert summary["headline"].startswith("HELD, PROVED: 25 of 25")
-    assert summary["parameters"] == summary["memories"][0]["parameters"]
+    figures = hold(facts_of_three_columns(), memory=memory).save(tmp_path / "out")
+    assert figures.memory == memory and figures.dtype == "float32"
+    assert [offer.memory for offer in figures.memories] == [memory]
+    assert figures.headline.startswith("HELD, PROVED: 25 of 25")
+    assert figures.parameters == figures.memories[0].parameters
     assert check_memorization(tmp_path / "out").verdict is Verdict.PROVED
-    assert ("blocks" in summary) == (memory not in ONE_ATTENTION)
+    assert (figures.blocks is not None) == (memory not in ONE_ATTENTION)
     page = (tmp_path / "out" / "report.html").read_text()
     assert "The memories that were tried" in page and f"<th>{memory}</th>" in page and "float32" in page
     assert ("Where the heads look" in page) == (memory in ONE_ATTENTION)
@@ -266,21 +268,21 @@ def test_each_memory_is_built_by_its_name_and_its_folder_is_proved_again(memory,
 
 
 def test_the_smallest_memory_is_kept_and_the_others_are_listed(tmp_path):
-    summary = hold(facts_of_three_columns(), attention_only=True).save(tmp_path / "out")
-    built = [offer for offer in summary["memories"] if "parameters" in offer]
-    sizes = [offer["parameters"] for offer in built]
-    assert len(sizes) == 7 and sizes == sorted(sizes) and summary["parameters"] == sizes[0]
+    figures = hold(facts_of_three_columns(), attention_only=True).save(tmp_path / "out")
+    built = [offer for offer in figures.memories if offer.refused is None]
+    sizes = [offer.parameters for offer in built]
+    assert len(sizes) == 7 and sizes == sorted(sizes) and figures.parameters == sizes[0]
     for name in ("knots", "packed-words"):
-        assert {"memory": name, "refused": "it has neurons"} in summary["memories"]
+        assert Tried(memory=name, refused="it has neurons") in figures.memories
     for offer in built:
-        assert offer["nonzero"] <= offer["parameters"] and offer["seconds"] >= 0.0
-        assert offer["bits_per_fact"] * offer["facts_per_parameter"] == pytest.approx(32)
-        if offer["smallest_dtype"] is None:  # what is larger than one that every run holds is not run
-            assert offer["parameters"] > sizes[0] and not offer["every_run"]
+        assert offer.nonzero <= offer.parameters and offer.seconds >= 0.0
+        assert offer.bits_per_fact * offer.facts_per_parameter == pytest.approx(32)
+        if offer.smallest_dtype is None:  # what is larger than one that every run holds is not run
+            assert offer.parameters > sizes[0] and not offer.every_run
         else:
-            assert offer["smallest_dtype"] in ("bfloat16", "float32") and offer["least_margin"] > 0.0
-    assert built[0]["every_run"]
-    assert summary["information_limit"] == 2  # 25 labels of 3 take 40 bits
+            assert offer.smallest_dtype in ("bfloat16", "float32") and offer.least_margin > 0.0
+    assert built[0].every_run
+    assert figures.information_limit == 2  # 25 labels of 3 take 40 bits
     model = Model.load(tmp_path / "out" / "model.safetensors")
     assert all((x.astype(np.float32) == x).all() for x in model.tensors().values())
 
@@ -290,17 +292,21 @@ def test_a_smaller_memory_that_one_run_alone_holds_is_listed_and_not_taken(monke
     monkeypatch.setattr(
         job, "held_without_rounding", lambda model, *rest: asked(model, *rest) & (len(model.blocks) > 4)
     )
-    single = dict(held=25, held_proved=0, least_margin=1.0)
-    monkeypatch.setattr(job, "_runs", lambda *_, **__: {"float32": single, "float64": single, "bfloat16": single})
-    summary = hold(facts_of_three_columns()).summary
-    listed = {offer["memory"]: offer for offer in summary["memories"] if "parameters" in offer}
-    assert summary["memory"] in ("packed-words", "probes") and listed[summary["memory"]]["every_run"]
-    assert any(offer["parameters"] < summary["parameters"] and not offer["every_run"] for offer in listed.values())
+    honest = job._runs
+    monkeypatch.setattr(
+        job, "_runs", lambda *rest, **options: {
+            name: replace(run, held=25, held_proved=0) for name, run in honest(*rest, **options).items()
+        }
+    )  # fmt: skip
+    figures = hold(facts_of_three_columns()).figures
+    listed = {offer.memory: offer for offer in figures.memories if offer.refused is None}
+    assert figures.memory in ("packed-words", "probes") and listed[figures.memory].every_run
+    assert any(offer.parameters < figures.parameters and not offer.every_run for offer in listed.values())
 
 
 def test_quick_stops_at_the_first_memory_that_every_run_holds():
-    summary = hold(facts_of_three_columns(), quick=True).summary
-    assert [offer["memory"] for offer in summary["memories"]] == ["packed-words"]
+    figures = hold(facts_of_three_columns(), quick=True).figures
+    assert [offer.memory for offer in figures.memories] == ["packed-words"]
 
 
 def test_no_memory_leaves_no_folder(tmp_path):
@@ -313,24 +319,24 @@ def test_no_memory_leaves_no_folder(tmp_path):
 
 def test_laws_of_a_text_are_held_in_every_run_unless_attention_alone_is_asked_for():
     exact, heads = hold(small_text()), hold(small_text(), attention_only=True)
-    assert exact.summary["memory"] == "one-hot-laws" and heads.summary["memory"] == "theorem-1"
-    assert exact.summary["verdict"] == heads.summary["verdict"] == "PROVED"
-    assert exact.summary["torch"]["float32"]["held_proved"] == 60
-    assert exact.summary["information_limit"] == 60 * 11
-    listed = {offer["memory"]: offer for offer in exact.summary["memories"]}
-    assert listed["knots"]["parameters"] < exact.model.parameters < heads.model.parameters
-    assert listed["one-hot-laws"]["every_run"] and not listed["knots"]["every_run"]
-    assert "parameters at least, and is not built" in listed["theorem-1"]["refused"]
+    assert exact.figures.memory == "one-hot-laws" and heads.figures.memory == "theorem-1"
+    assert exact.figures.verdict == heads.figures.verdict == "PROVED"
+    assert exact.figures.torch["float32"].held_proved == 60
+    assert exact.figures.information_limit == 60 * 11
+    listed = {offer.memory: offer for offer in exact.figures.memories}
+    assert listed["knots"].parameters < exact.model.parameters < heads.model.parameters
+    assert listed["one-hot-laws"].every_run and not listed["knots"].every_run
+    assert "parameters at least, and is not built" in listed["theorem-1"].refused
     double = hold(small_text(), dtype="float64")
-    assert double.summary["max_loss_upper"] < 1e-12 and double.summary["torch"]["float64"]["held_proved"] == 60
+    assert double.figures.max_loss_upper < 1e-12 and double.figures.torch["float64"].held_proved == 60
 
 
 def test_a_size_asks_for_the_heads_of_theorem_1_in_float64():
     for options in (dict(d_model=16), dict(d_head=3), dict(n_heads=40), dict(tail="none"), dict(front_end="random")):
-        summary = hold(small_text(), **options).summary
-        assert (summary["memory"], summary["dtype"], summary["verdict"]) == ("theorem-1", "float64", "PROVED")
-    assert hold(small_text(), memory="smallest", d_model=16).summary["memory"] == "one-hot-laws"
-    assert hold(small_text(), d_model=16, dtype="float32").summary["dtype"] == "float32"
+        figures = hold(small_text(), **options).figures
+        assert (figures.memory, figures.dtype, figures.verdict) == ("theorem-1", "float64", "PROVED")
+    assert hold(small_text(), memory="smallest", d_model=16).figures.memory == "one-hot-laws"
+    assert hold(small_text(), d_model=16, dtype="float32").figures.dtype == "float32"
 
 
 def test_what_does_not_hold_its_facts_when_it_is_run_is_not_taken_by_itself(monkeypatch):
@@ -338,29 +344,29 @@ def test_what_does_not_hold_its_facts_when_it_is_run_is_not_taken_by_itself(monk
 
     def forgetful(model, task, **options):
         runs = honest(model, task, **options)
-        return {dtype: {**run, "held": run["held"] - (len(model.blocks) == 2)} for dtype, run in runs.items()}
+        return {dtype: replace(run, held=run.held - (len(model.blocks) == 2)) for dtype, run in runs.items()}
 
     monkeypatch.setattr(job, "_runs", forgetful)
-    summary = hold(small_text()).summary
-    assert summary["memory"] == "one-hot-laws"
-    refused = {offer["memory"]: offer.get("refused") for offer in summary["memories"]}
+    figures = hold(small_text()).figures
+    assert figures.memory == "one-hot-laws"
+    refused = {offer.memory: offer.refused for offer in figures.memories}
     assert refused["knots"] == "run in float32 it holds 59 of 60 contexts, measured"
-    named = hold(small_text(), memory="knots").summary
-    assert named["memory"] == "knots" and named["memories"][0]["smallest_dtype"] is None
-    assert named["torch"]["float32"]["held"] == 59
+    named = hold(small_text(), memory="knots").figures
+    assert named.memory == "knots" and named.memories[0].smallest_dtype is None
+    assert named.torch["float32"].held == 59
 
 
 def test_without_torch_the_smallest_is_taken_and_nothing_is_said_of_runs(monkeypatch):
     monkeypatch.setattr(job, "_runs", lambda *_, **__: None)
-    summary = hold(small_text()).summary
-    assert summary["memory"] == "one-hot-laws" and summary["torch"] is None
-    assert summary["memories"][0]["smallest_dtype"] is None and summary["memories"][0]["least_margin"] is None
+    figures = hold(small_text()).figures
+    assert figures.memory == "one-hot-laws" and figures.torch is None
+    assert figures.memories[0].smallest_dtype is None and figures.memories[0].least_margin is None
 
 
 def test_the_bounds_of_any_architecture_are_met_from_both_sides():
     task = small_text(target="labels")
-    summary = capacity_summary(task)
-    (fewest, most), (below, above) = summary["any_labels"], summary["any_laws"]
+    figures = capacity_summary(task)
+    (fewest, most), (below, above) = figures.any_labels, figures.any_laws
     assert fewest == information_limit(task, 64)
     built = hold(task, memory="knots", dtype="float64").model
     neurons = built.blocks[1].W_in.shape[1]

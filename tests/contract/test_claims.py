@@ -257,8 +257,8 @@ def test_the_judge_of_a_theorem_is_a_function_of_verify_by_its_name(name: str) -
 
 def require_yes(folder: Path, id: str, **parameters: int) -> None:
     """Build the claim and let both readers answer, with the same facts."""
-    summary = build_claim(claim(id), out=folder, parameters=parameters)
-    assert summary["verdict"] == "PROVED", summary["headline"]
+    figures = build_claim(claim(id), out=folder, parameters=parameters)
+    assert figures.verdict == "PROVED", figures.headline
     found = []
     for check in (check_memorization, check_independently):
         report = check(folder)

@@ -57,9 +57,9 @@ def test_what_a_claim_builds_is_certified_on_the_device_and_proved_again_without
     tmp_path: Path, id: str, device: str
 ) -> None:
     folder = tmp_path / "built"
-    summary = build_claim(claim(id), out=folder, device=device)
-    assert summary["verdict"] == "PROVED", summary["headline"]
-    assert f"float64 on {device}" in summary["torch"]
+    figures = build_claim(claim(id), out=folder, device=device)
+    assert figures.verdict == "PROVED", figures.headline
+    assert f"float64 on {device}" in figures.torch
     made_by = json.loads((folder / "certificate.json").read_text())["provenance"]
     assert " by torch " in made_by["arithmetic: large products"]
     for check in (check_memorization, check_independently):

@@ -346,7 +346,7 @@ MUTANTS = [
         "a small probability is shown as none",
     ),
     report(
-        '    if within is None:\n        return "not judged"\n',
+        '    if run.within_bound is None:\n        return "not judged"\n',
         "",
         "what was not judged failed",
     ),

@@ -150,20 +150,20 @@ def run_all(
     tolerance: float = TOLERANCE,
     logits: Chunks | None = None,
     exp_ulps: float = EXP_ULPS,
-) -> dict[str, dict[str, object]]:
-    """Summaries of `run` in several types, by type; the outputs are enclosed once for all of them.
+) -> dict[str, RunResult]:
+    """What `run` returns in several types, by type; the outputs are enclosed once for all of them.
 
     Args, errors: those of `run`.
 
     Returns:
-        `RunResult.summary()` for each type.
+        The result for each type.
 
     Example:
         >>> sorted(run_all.__kwdefaults__["dtypes"])
         ['bfloat16', 'float32', 'float64']
     """
     results = _run(model, task, device=device, dtypes=dtypes, tolerance=tolerance, logits=logits, exp_ulps=exp_ulps)
-    return {result.dtype: result.summary() for result in results}
+    return {result.dtype: result for result in results}
 
 
 class _Judge:

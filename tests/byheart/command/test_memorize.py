@@ -35,8 +35,20 @@ def test_memorize_prints_one_json_object_and_nothing_else(novel, tmp_path, capsy
 def test_memorize_prints_tables_for_a_person(folder, capsys, novel, tmp_path):
     main(["memorize", str(novel), *words("--vocabulary 10 --facts 30 --tail none"), "--out", str(tmp_path / "out")])
     printed = capsys.readouterr().out
-    for phrase in ("PROVED", "30 of 30 contexts", "heads needed, by the paper", "float32", "report.html"):
+    for phrase in ("PROVED", "30 of 30 contexts", "right in one float64 run, measured", "report.html"):
         assert phrase in printed
+
+
+def test_twelve_facts_take_eight_lines_at_most_and_one_if_wanted_quiet(tmp_path, capsys):
+    table = tmp_path / "facts.csv"
+    table.write_text("".join(f"c{i},{kind},{kind}{i}\n" for i in range(6) for kind in ("capital", "river")))
+    assert main(["memorize", str(table), "--quick", "--out", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert len(shown) <= 8 and shown[0].startswith("HELD, PROVED: 12 of 12 contexts")
+    assert shown[2].endswith("12 of 12 right in every float32 run, proved.")
+    assert main(["memorize", str(table), "--quick", "--quiet", "--out", str(tmp_path / "quiet")]) == 0
+    quiet = capsys.readouterr()
+    assert quiet.out.splitlines() == shown[:1] and quiet.err == ""
 
 
 def test_a_table_and_its_weights_are_memorized(tmp_path, capsys):
@@ -132,12 +144,12 @@ def test_what_of_a_text_is_not_told_apart_is_said(tmp_path, capsys):
 
 
 def test_the_smallest_memory_without_neurons_is_printed_beside_the_others(facts_table, tmp_path, capsys):
-    options = [*words("--memory smallest --attention-only --dtype float64 --out"), str(tmp_path / "out")]
+    options = [*words("--memory smallest --attention-only --dtype float64 --verbose --out"), str(tmp_path / "out")]
     assert main(["memorize", "--table", str(facts_table), *options]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "HELD, PROVED: 16 of 16" in printed
-    assert "knots it has neurons" in printed and "bits/fact margin holds in" in printed and "no fewer" in printed
-    assert "every float64 run holds 16 of 16, proved one float64 run holds 16 of 16, measured" in printed
+    assert "knots it has neurons" in printed and "parameters nonzero facts per parameter lowest dtype" in printed
+    assert "lower bound" in printed and "16 of 16 right in every float64 run, proved" in printed
 
 
 @pytest.mark.parametrize(
@@ -166,7 +178,7 @@ def test_python_and_the_command_take_the_same_memory(facts_table, tmp_path, caps
     summary = json.loads(capsys.readouterr().out)
     memory = byheart.memorize(facts_table)
     for name in ("memory", "dtype", "parameters", "built", "headline", "information_limit"):
-        assert memory.summary[name] == summary[name], name
+        assert getattr(memory.figures, name) == summary[name], name
     assert byheart.memorize(facts_table, memory="smallest").model.sha256() == memory.model.sha256()
     assert summary["memory"] == "newton" and summary["dtype"] == "float32"
 

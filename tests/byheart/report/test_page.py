@@ -3,6 +3,7 @@
 import math
 import re
 import tracemalloc
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.figures import Figures
 from byheart.report.page import Details, report_html, write_report
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Counts, Task, make_task
+from verify.replica.run import RunResult
 
 VOID = {"meta", "path", "circle", "rect", "polyline", "br"}
 HOSTILE = (
@@ -87,31 +90,36 @@ def small_task(
     return make_task(contexts, counts, vocabulary=names, target=target, facts=facts)
 
 
-SUMMARY: dict[str, Any] = {
-    "verdict": "PROVED",
-    "held": 3,
-    "mean_loss_upper": 1.2341e-13,
-    "max_loss_upper": 9.871e-13,
-    "rank_heads": 3,
-    "paper_rank": 4,
-    "rank_lower": 2,
-    "rank_upper": 3,
-    "paper_heads": 1,
-    "necessary_heads": 2,
-    "fewest_heads": 3,
-    "condition": 713.02,
-    "headline": "NOT HELD: 3 of 4 contexts",
-    "text_kl": [0.148797123, 0.148797456],
-    "torch": {
-        "float64": {"accuracy": 1.0, "mean_kl": 1e-23, "max_output_error": 1e-13, "largest_bound": 2.505e-10,
-                    "within_bound": True, "note": "", "device": "cpu", "seconds": 0.1},
-        "float32": {"accuracy": 0.99999, "mean_kl": None, "max_output_error": 0.5, "largest_bound": 0.1,
-                    "within_bound": False, "note": "", "device": "cpu", "seconds": 0.1},
-        "bfloat16": {"accuracy": 0.98, "mean_kl": 1e-3, "max_output_error": 0.5, "largest_bound": None,
-                     "within_bound": None, "note": "bfloat16 is reported, not judged", "device": "cpu", "seconds": 0.1},
+def a_run(dtype: str, **figures: Any) -> RunResult:
+    whole: dict[str, Any] = dict(
+        device="cpu", accuracy=1.0, mean_kl=1e-23, max_kl=1e-22, max_label_error=None, held=3, held_proved=None,
+        least_margin=0.1, max_output_error=0.5, largest_bound=None, within_bound=None, note="", seconds=0.1,
+    )  # fmt: skip
+    return RunResult(dtype=dtype, **{**whole, **figures})
+
+
+FIGURES = Figures(
+    verdict="PROVED",
+    held=3,
+    mean_loss_upper=1.2341e-13,
+    max_loss_upper=9.871e-13,
+    rank_heads=3,
+    paper_rank=4,
+    rank_lower=2,
+    rank_upper=3,
+    paper_heads=1,
+    necessary_heads=2,
+    fewest_heads=3,
+    condition=713.02,
+    headline="NOT HELD: 3 of 4 contexts",
+    text_kl=[0.148797123, 0.148797456],
+    torch={
+        "float64": a_run("float64", max_output_error=1e-13, largest_bound=2.505e-10, within_bound=True),
+        "float32": a_run("float32", accuracy=0.99999, mean_kl=None, largest_bound=0.1, within_bound=False),
+        "bfloat16": a_run("bfloat16", accuracy=0.98, mean_kl=1e-3, note="bfloat16 is reported, not judged"),
     },
-    "seconds": {"capacity": 1.25, "weights": 0.5},
-}  # fmt: skip
+    seconds={"capacity": 1.25, "weights": 0.5},
+)
 
 
 def full_details(task: Task) -> Details:
@@ -139,7 +147,7 @@ def section(page: str, title: str) -> str:
 @pytest.mark.parametrize("facts", [None, 3])
 def test_the_page_is_well_formed_and_needs_no_other_file(target: str, facts: int | None) -> None:
     task = small_task(target, facts=facts)
-    page = report_html(SUMMARY, random_network(task), task, full_details(task))
+    page = report_html(FIGURES, random_network(task), task, full_details(task))
     parsed = Page(page)
     assert page.startswith("<!doctype html>")
     assert parsed.names().isdisjoint(
@@ -159,7 +167,7 @@ def test_hostile_tokens_are_shown_and_not_obeyed(target: str) -> None:
     contexts = np.array([[i, (i + 1) % len(HOSTILE)] for i in range(len(HOSTILE))])
     counts = Counts.from_rows([{(i + 2) % len(HOSTILE): 3, i: 1} for i in range(len(HOSTILE))])
     task = make_task(contexts, counts, vocabulary=HOSTILE, target=target)
-    page = report_html(SUMMARY, random_network(task), task, full_details(task))
+    page = report_html(FIGURES, random_network(task), task, full_details(task))
     parsed = Page(page)
     assert parsed.names().isdisjoint({"script", "img"})
     assert "<script" not in page
@@ -176,8 +184,8 @@ def test_hostile_tokens_are_shown_and_not_obeyed(target: str) -> None:
 def test_any_token_and_source_give_a_page_that_can_be_written_and_parsed(text: str, source: str) -> None:
     counts = Counts.from_rows([{0: 2}, {0: 1, 1: 1}])
     task = make_task(np.array([[0], [1]]), counts, vocabulary=(text, text + "~"), target="laws")
-    page = report_html({}, random_network(task), task, Details(source=source, statements=[text]))
-    plain = report_html({}, random_network(task), make_task(task.contexts, task.counts, vocabulary=("x", "y")))
+    page = report_html(Figures(), random_network(task), task, Details(source=source, statements=[text]))
+    plain = report_html(Figures(), random_network(task), make_task(task.contexts, task.counts, vocabulary=("x", "y")))
     page.encode("utf-8")
     assert Page(page).names() - {"tbody", "tr", "td", "table", "strong", "span"} <= Page(plain).names() | {
         "thead",
@@ -187,15 +195,15 @@ def test_any_token_and_source_give_a_page_that_can_be_written_and_parsed(text: s
 
 def test_the_same_input_gives_the_same_text() -> None:
     task = small_task(facts=3)
-    pages = {report_html(SUMMARY, random_network(task), task, full_details(task)) for _ in range(2)}
+    pages = {report_html(FIGURES, random_network(task), task, full_details(task)) for _ in range(2)}
     assert len(pages) == 1
 
 
 def test_a_page_with_nothing_but_weights_and_task_leaves_out_what_it_does_not_know() -> None:
     task = small_task()
-    page = report_html({}, random_network(task), task)
+    page = report_html(Figures(), random_network(task), task)
     Page(page)
-    for title in ("What is proved", "Capacity", "Divergence and margins", "In PyTorch"):
+    for title in ("What is proved", "Capacity", "Divergence and margins"):
         assert section(page, title) == ""
     for title in ("Where the heads look", "Predicted beside true", "Singular values of the memorized features"):
         assert section(page, title) != ""
@@ -206,12 +214,12 @@ def test_a_page_with_nothing_but_weights_and_task_leaves_out_what_it_does_not_kn
 
 def test_torch_that_is_not_installed_is_said() -> None:
     task = small_task()
-    assert "not installed" in section(report_html({"torch": None}, random_network(task), task), "In PyTorch")
+    assert "not installed" in section(report_html(Figures(), random_network(task), task), "In PyTorch")
 
 
 def test_runs_are_judged_as_the_summary_says() -> None:
     task = small_task()
-    rows = section(report_html(SUMMARY, random_network(task), task), "In PyTorch").split("<tr>")[2:]
+    rows = section(report_html(FIGURES, random_network(task), task), "In PyTorch").split("<tr>")[2:]
     assert [("yes" in row, "NO" in row, "not judged" in row) for row in rows] == [
         (True, False, False),
         (False, True, False),
@@ -224,8 +232,8 @@ def test_runs_are_judged_as_the_summary_says() -> None:
 
 def test_runs_on_several_devices_are_all_shown() -> None:
     task = small_task()
-    runs = {"cpu": SUMMARY["torch"], "cuda": {"float32": {**SUMMARY["torch"]["float64"], "device": "H <200>"}}}
-    shown = section(report_html({"torch": runs}, random_network(task), task), "In PyTorch")
+    runs = {**(FIGURES.torch or {}), "float32 on cuda": a_run("float32", device="H <200>")}
+    shown = section(report_html(Figures(torch=runs), random_network(task), task), "In PyTorch")
     assert shown.count("<tr>") == 1 + 4
     assert "H &lt;200&gt;" in shown
 
@@ -235,7 +243,7 @@ def test_runs_on_several_devices_are_all_shown() -> None:
 )
 def test_only_a_proved_verdict_is_shown_as_proved(verdict: str, style: str) -> None:
     task = small_task()
-    page = report_html({"verdict": verdict}, random_network(task), task)
+    page = report_html(Figures(verdict=verdict), random_network(task), task)
     header = page[page.index("<header>") : page.index("</header>")]
     assert f'class="verdict {style}">{verdict}<' in header
     assert ('class="verdict proved"' in header) == (verdict == "PROVED")
@@ -243,29 +251,28 @@ def test_only_a_proved_verdict_is_shown_as_proved(verdict: str, style: str) -> N
 
 def test_proved_bounds_are_rounded_so_that_they_stay_true() -> None:
     task = small_task()
-    page = report_html(SUMMARY, random_network(task), task, full_details(task))
+    page = report_html(FIGURES, random_network(task), task, full_details(task))
     for shown in ("≤ 1.24 × 10⁻¹³", "≤ 9.88 × 10⁻¹³", "≤ 713.1", "0.148797 and", "0.148798 nats"):
         assert shown in page
 
 
-@pytest.mark.parametrize("missing", sorted(set(SUMMARY)))
+@pytest.mark.parametrize("missing", sorted(vars(FIGURES)))
 def test_any_figure_may_be_missing_or_undecided(missing: str) -> None:
     task = small_task(facts=3)
-    without = {name: value for name, value in SUMMARY.items() if name != missing}
-    for summary in (without, {**without, missing: None}):
-        Page(report_html(summary, random_network(task), task, full_details(task)))
+    nothing = getattr(Figures(), missing)
+    Page(report_html(replace(FIGURES, **{missing: nothing}), random_network(task), task, full_details(task)))
 
 
 def test_an_interval_without_ends_claims_nothing() -> None:
     task = small_task(facts=3)
-    page = report_html({"text_kl": [None, None]}, random_network(task), task)
+    page = report_html(Figures(text_kl=[None, None]), random_network(task), task)
     assert "lies between" not in page
 
 
 def test_attention_weights_are_those_of_the_network() -> None:
     task = small_task(size=3)
     network = random_network(task, n_heads=2)
-    shown = section(report_html({}, network, task), "Where the heads look")
+    shown = section(report_html(Figures(), network, task), "Where the heads look")
     cells = np.array([float(cell) for cell in re.findall(r"--w:([0-9.]+)", shown)]).reshape(3, 2, 2)
     x = network.W_E[task.contexts] + network.W_pos
     scores = np.einsum("hte,htse->ths", np.einsum("td,hde->hte", x[:, -1], network.W_Q),
@@ -277,7 +284,7 @@ def test_attention_weights_are_those_of_the_network() -> None:
 def test_predictions_stand_beside_the_laws() -> None:
     task = small_task(size=3)
     network = random_network(task)
-    shown = section(report_html({}, network, task), "Predicted beside true")
+    shown = section(report_html(Figures(), network, task), "Predicted beside true")
     cards = shown.split("<div class='prediction'>")[1:]
     assert len(cards) == 3
     assert task.laws is not None
@@ -297,7 +304,7 @@ def test_the_label_to_be_held_is_marked_even_if_the_weights_predict_another() ->
     wrong[:, task.labels] = 0.0
     wrong[:, task.labels] -= 100.0 * np.sign(network.W_E[task.contexts[:, 0]].mean(axis=0))[:, np.newaxis]
     shown = section(
-        report_html({}, dana_network(**{**dana_tensors(network), "W_U": wrong}), task), "Predicted beside true"
+        report_html(Figures(), dana_network(**{**dana_tensors(network), "W_U": wrong}), task), "Predicted beside true"
     )
     cards = shown.split("<div class='prediction'>")[1:]
     for card, label in zip(cards, task.labels.tolist(), strict=True):
@@ -310,7 +317,7 @@ def test_answers_that_are_no_tokens_are_shown_by_their_own_names(target: str) ->
     contexts, counts = np.array([[0], [1], [2]]), Counts.from_rows([{3: 2}, {0: 2, 4: 1}, {3: 1}])
     names = tuple(f"out{i}" for i in range(5))
     task = make_task(contexts, counts, vocabulary=("in0", "in1", "in2"), answers=names, target=target)
-    cards = section(report_html({}, random_network(task), task), "Predicted beside true").split(
+    cards = section(report_html(Figures(), random_network(task), task), "Predicted beside true").split(
         "<div class='prediction'>"
     )
     for card, token, label in zip(cards[1:], task.contexts[:, 0].tolist(), task.labels.tolist(), strict=True):
@@ -323,15 +330,15 @@ def test_answers_that_are_no_tokens_are_shown_by_their_own_names(target: str) ->
 def test_what_a_stream_cannot_avoid_depends_on_the_number_of_answers(dim: int, shown: bool) -> None:
     counts = Counts.from_rows([{3: 2}, {0: 2, 4: 1}])
     task = make_task(np.array([[0], [1]]), counts, vocabulary=("a", "b"), answers=tuple("vwxyz"))
-    summary = {**SUMMARY, "dim": dim, "unavoidable_kl": [0.1, 0.2]}
-    page = report_html(summary, random_network(task), task, full_details(task))
+    figures = replace(FIGURES, dim=dim, unavoidable_kl=[0.1, 0.2])
+    page = report_html(figures, random_network(task), task, full_details(task))
     assert ("every law over 5 tokens" in page) == shown
 
 
 def test_probabilities_that_are_not_zero_or_one_are_not_shown_as_such() -> None:
     counts = Counts.from_rows([{0: 10**6}])
     task = make_task(np.array([[0]]), counts, vocabulary=("a", "b"), target="laws")
-    shown = section(report_html({}, random_network(task), task), "Predicted beside true")
+    shown = section(report_html(Figures(), random_network(task), task), "Predicted beside true")
     assert "&gt; 99.99 %" in shown
     assert "&lt; 0.01 %" in shown
     assert "100.00 %" not in shown
@@ -340,7 +347,7 @@ def test_probabilities_that_are_not_zero_or_one_are_not_shown_as_such() -> None:
 @pytest.mark.parametrize("size", [1, 2, 5, 9, 16])
 def test_a_few_different_contexts_are_shown_the_most_frequent_first(size: int) -> None:
     task = small_task(size=size)
-    shown = section(report_html({}, random_network(task), task), "Predicted beside true")
+    shown = section(report_html(Figures(), random_network(task), task), "Predicted beside true")
     assert shown.count("class='prediction'") == min(size, 8)
     first = "".join(f"tok{token}" for token in task.contexts[0])
     assert first in re.sub(r"<[^>]+>", "", shown.split("<div class='prediction'>")[1])
@@ -349,7 +356,7 @@ def test_a_few_different_contexts_are_shown_the_most_frequent_first(size: int) -
 def test_one_context_of_one_token_has_a_page() -> None:
     task = make_task(np.array([[0]]), Counts.from_rows([{0: 1}]), vocabulary=("a",), target="labels")
     details = Details(divergence_upper=np.zeros(1), margin_lower=np.array([math.inf]), ranks_lower=np.array([1]))
-    page = report_html(SUMMARY, random_network(task, n_heads=1), task, details)
+    page = report_html(FIGURES, random_network(task, n_heads=1), task, details)
     assert "1 of them" not in page or "0 and not drawn" in page
     assert "nothing to draw" in page
     assert "every token is a mode" in page
@@ -361,7 +368,7 @@ def test_long_contexts_show_their_end() -> None:
     task = make_task(
         np.arange(length).reshape(1, -1), Counts.from_rows([{0: 1}]), vocabulary=tuple(f"w{i}" for i in range(length))
     )
-    text = Page(report_html({}, random_network(task), task)).text
+    text = Page(report_html(Figures(), random_network(task), task)).text
     assert "w99" in text
     assert "w60" not in text
 
@@ -373,7 +380,7 @@ def test_a_large_vocabulary_costs_little_memory() -> None:
     task = make_task(contexts, counts, vocabulary=tuple(map(str, range(n_tokens))), target="labels")
     network = random_network(task)
     tracemalloc.start()
-    page = report_html(SUMMARY, network, task)
+    page = report_html(FIGURES, network, task)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(page) < 200_000
@@ -383,7 +390,7 @@ def test_a_large_vocabulary_costs_little_memory() -> None:
 def test_singular_values_are_left_out_where_they_would_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("byheart.report.page._LARGEST_DECOMPOSITION", 4)
     task = small_task(size=5)
-    shown = section(report_html(SUMMARY, random_network(task), task), "Singular values of the memorized features")
+    shown = section(report_html(FIGURES, random_network(task), task), "Singular values of the memorized features")
     assert "<svg" not in shown
     assert "≤ 713.1" in shown
 
@@ -391,21 +398,21 @@ def test_singular_values_are_left_out_where_they_would_take_long(monkeypatch: py
 def test_the_page_is_written_as_utf8(tmp_path: Path) -> None:
     task = small_task()
     network = random_network(task)
-    write_report(tmp_path / "report.html", SUMMARY, network, task, full_details(task))
+    write_report(tmp_path / "report.html", FIGURES, network, task, full_details(task))
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == report_html(
-        SUMMARY, network, task, full_details(task)
+        FIGURES, network, task, full_details(task)
     )
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_what_was_searched_is_not_said_to_be_untrained():
     task = small_task()
-    assert "nothing was trained" in report_html({"memory": "knots"}, random_network(task), task)
-    found = report_html({"memory": "newton"}, random_network(task), task)
+    assert "nothing was trained" in report_html(Figures(memory="knots"), random_network(task), task)
+    found = report_html(Figures(memory="newton"), random_network(task), task)
     assert "found by numerical search, then certified" in found and "nothing was trained" not in found
 
 
 def test_counts_of_heads_say_that_they_are_for_every_labelling():
     task = small_task()
-    page = report_html({**SUMMARY, "fewest_heads": 3, "paper_heads": 9}, random_network(task), task, full_details(task))
+    page = report_html(replace(FIGURES, paper_heads=9), random_network(task), task, full_details(task))
     assert "3 certified to suffice for every labelling of these contexts" in page

@@ -9,9 +9,9 @@ from constructions.tasks.table import facts_task
 
 
 def parsed(text):
-    first, *lines = text.splitlines()
-    assert first == "Next:" and all(line.startswith("  byheart ") for line in lines)
-    return [_parser(COMMANDS).parse_args(shlex.split(line)[1:]) for line in lines]
+    first, *others = text.splitlines()
+    assert first.startswith("Next: byheart ") and all(line.startswith("      byheart ") for line in others)
+    return [_parser(COMMANDS).parse_args(shlex.split(line[6:])[1:]) for line in (first, *others)]
 
 
 def test_every_step_is_a_command_whatever_the_folder_and_the_context_are_called():
@@ -24,3 +24,8 @@ def test_every_step_is_a_command_whatever_the_folder_and_the_context_are_called(
 def test_where_no_context_can_be_typed_none_is_asked():
     assert len(parsed(next_steps(Path("out"), task=facts_task([("--", "x", "y")])))) == 2
     assert len(parsed(next_steps(Path("out")))) == 2
+
+
+def test_no_run_is_proposed_where_torch_is_missing(monkeypatch):
+    monkeypatch.setattr("byheart.terminal.next_steps.find_spec", lambda name: None)
+    assert next_steps(Path("out")) == "Next: byheart check out\n"

@@ -137,8 +137,8 @@ def test_the_condition_number_is_that_of_the_page(n_tokens, total, most):
 def test_low_precision_is_enough(n_tokens, total):
     task = enumerated_task(n_tokens, 2, seed=1)
     found = run_all(lookup_table(task, total=total), task)
-    assert [found[dtype]["accuracy"] for dtype in ("float64", "float32", "bfloat16")] == [1.0, 1.0, 1.0]
-    assert found["float64"]["within_bound"] and found["float32"]["within_bound"]
+    assert [found[dtype].accuracy for dtype in ("float64", "float32", "bfloat16")] == [1.0, 1.0, 1.0]
+    assert found["float64"].within_bound and found["float32"].within_bound
 
 
 def test_bigrams_that_are_not_asked_for_cost_nothing():

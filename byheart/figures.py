@@ -1,0 +1,214 @@
+"""The figures of a memory: one record, which the screen, the page and `--json` share.
+
+A figure that does not apply, or is not known, is `None`; bounds are rounded outwards, so that every digit may be relied
+on.
+
+Page: docs/commands.md
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from verify.replica.run import RunResult
+
+Ends = list[float | None]
+"""Lower and upper bound of a number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskFigures:
+    """What is to be memorized, and by a stream of how many dimensions.
+
+    Args:
+        target: ``"laws"``, ``"labels"`` or ``"values"``.
+        origin: Where the targets come from.
+        contexts: All contexts of the text or table.
+        memorized: Those that are to be held.
+        context_length: Tokens in a context; vectors of an example.
+        vocabulary: Tokens that are read.
+        answers: Tokens that may follow.
+        shared_context: Of vectors: whether all examples have one context.
+        dim: d_model.
+        heads: Of one layer of attention.
+        head_dim: d_head of them.
+        seed: Of every random choice.
+        rank_heads: The heads that the next three speak about.
+        paper_rank: Contexts that they hold by the paper's count.
+        rank_lower: Contexts that they are proved to hold, whatever the targets.
+        rank_upper: Contexts that they are proved not to exceed.
+        paper_heads: Heads that are needed by the paper's count.
+        fewest_heads: Heads that are proved to suffice.
+        necessary_heads: Heads without which it is impossible.
+        heads_alone: Heads that suffice when the last token's vector is left as it is.
+        seconds: Of each stage.
+    """
+
+    target: str = ""
+    origin: str = ""
+    contexts: int = 0
+    memorized: int = 0
+    context_length: int = 0
+    vocabulary: int | None = None
+    answers: int | None = None
+    shared_context: bool | None = None
+    dim: int = 0
+    heads: int | None = None
+    head_dim: int | None = None
+    seed: int | None = None
+    rank_heads: int | None = None
+    paper_rank: int | None = None
+    rank_lower: int | None = None
+    rank_upper: int | None = None
+    paper_heads: int | None = None
+    fewest_heads: int | None = None
+    necessary_heads: int | None = None
+    heads_alone: int | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def json(self) -> dict[str, Any]:
+        """All fields as plain JSON data."""
+        return {name: _plain(value) for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapacityFigures(TaskFigures):
+    """How many heads, and how many numbers of any architecture, the contexts of a task need; all proved.
+
+    Args:
+        explanation: The heads in a sentence.
+        any_width_heads: Of labels: heads of whatever widths without which no weights hold them.
+        any_width_contexts: The contexts that prove it.
+        any_labels: Float64 entries of any architecture for all labellings.
+        any_laws: Numbers of any architecture for all laws.
+    """
+
+    explanation: str = ""
+    any_width_heads: int | None = None
+    any_width_contexts: list[list[str]] | None = None
+    any_labels: list[int] = field(default_factory=list)
+    any_laws: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """What one memory made of the task.
+
+    Args:
+        memory: Its name.
+        refused: Why it was not taken into account; nothing else is known of it then.
+        parameters: Entries of all tensors.
+        nonzero: Those that are not 0.
+        facts_per_parameter: Facts for each parameter.
+        bits_per_fact: Bits of all parameters for each fact.
+        least_margin: Nats, of one run in the type of the weights.
+        smallest_dtype: The smallest type one run in which held every fact.
+        every_run: Whether every run in the type of the weights is proved to hold every fact.
+        seconds: Time to build it.
+    """
+
+    memory: str
+    refused: str | None = None
+    parameters: int | None = None
+    nonzero: int | None = None
+    facts_per_parameter: float | None = None
+    bits_per_fact: float | None = None
+    least_margin: float | None = None
+    smallest_dtype: str | None = None
+    every_run: bool | None = None
+    seconds: float | None = None
+
+    def json(self) -> dict[str, Any]:
+        """The fields that apply as plain JSON data."""
+        if self.refused is not None:
+            return {"memory": self.memory, "refused": self.refused}
+        return {name: value for name, value in vars(self).items() if name != "refused"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures(TaskFigures):
+    """What `memorize` or `build` made, what is proved of it, and what a run of it showed.
+
+    Args:
+        headline: The answer in a line.
+        verdict: ``"PROVED"``, ``"REFUTED"`` or ``"UNDECIDED"``.
+        asked: The question.
+        reading: How the file was read, with the first facts.
+        claim: The claim that was built.
+        construction: The parameters of its construction.
+        memory: The memory that was taken.
+        dtype: What its weights are rounded to.
+        built: What was built, in a sentence.
+        memories: What each memory that was tried made of the task.
+        information_limit: Entries that no model does without, for all labellings or for almost all laws.
+        query_dim: d_qk of one layer of attention.
+        blocks: The kinds of the blocks, where the model is no single attention.
+        outputs: Entries of an output.
+        parameters: Entries of all tensors.
+        front_end: How the attention patterns were made.
+        route: How their values were found.
+        tail: What was done about contexts that are not memorized.
+        held: Contexts that are proved to be held.
+        wrong: Contexts that are proved not to be.
+        margin_lower: Least margin of a held context, at least.
+        mean_loss_upper: Mean divergence of the memorized contexts, nats, at most; of values the distance.
+        max_loss_upper: Largest of them, at most.
+        guess_kl_lower: Mean divergence of the best guess without the context, nats, at least.
+        text_kl: Mean divergence of the raw counts over all contexts, nats.
+        unavoidable_kl: Least mean divergence that any weights of so many dimensions have, nats.
+        encoder_kl: Mean divergence by frequency, nats.
+        condition: Condition number of the features, at most.
+        rank_proved: Whether the features are proved to be independent.
+        pairs: Of vectors: pairs of a head and an example.
+        saturated_pairs: Those with an attention weight above 1 - `saturation_delta`, at least.
+        saturation_delta: See above.
+        torch: Runs by type, `None` where torch is not installed.
+        files: Where each file was written.
+    """
+
+    headline: str = ""
+    verdict: str = ""
+    asked: str = ""
+    reading: str | None = None
+    claim: str = ""
+    construction: Mapping[str, int] | None = None
+    memory: str = ""
+    dtype: str = ""
+    built: str = ""
+    memories: tuple[Tried, ...] | None = None
+    information_limit: int | None = None
+    query_dim: int | None = None
+    blocks: list[str] | None = None
+    outputs: int = 0
+    parameters: int = 0
+    front_end: str = ""
+    route: str = ""
+    tail: str = "none"
+    held: int | None = None
+    wrong: int | None = None
+    margin_lower: float | None = None
+    mean_loss_upper: float | None = None
+    max_loss_upper: float | None = None
+    guess_kl_lower: float | None = None
+    text_kl: Ends | None = None
+    unavoidable_kl: Ends | None = None
+    encoder_kl: Ends | None = None
+    condition: float | None = None
+    rank_proved: bool | None = None
+    pairs: int | None = None
+    saturated_pairs: int | None = None
+    saturation_delta: float | None = None
+    torch: "Mapping[str, RunResult] | None" = None
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def json(self) -> dict[str, Any]:
+        """All fields as plain JSON data."""
+        runs = None if self.torch is None else {name: run.summary() for name, run in self.torch.items()}
+        return {**super().json(), "torch": runs}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [each.json() for each in value]
+    return dict(value) if isinstance(value, Mapping) else None if value == "" else value

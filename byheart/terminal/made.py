@@ -1,0 +1,205 @@
+"""What `memorize` and `build` made, for a person: a few lines, and with --verbose all that is known of it."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from byheart.terminal.next_steps import next_steps
+from byheart.terminal.tables import Rows, above, below, number, print_tables
+from constructions.counted import counted, inflected
+
+if TYPE_CHECKING:
+    from byheart.figures import Figures, TaskFigures, Tried
+    from constructions.tasks.task import Task
+
+
+def print_made(options: argparse.Namespace, figures: "Figures", out: Path, task: "Task | None" = None) -> None:
+    """Print the figures as JSON, the answer alone, or the answer with what a person may type next.
+
+    Args:
+        options: Of them `json`, `quiet` and `verbose` say which.
+        figures: What was made.
+        out: Where it lies.
+        task: What it holds, for a context that can be typed.
+    """
+    if options.json:
+        sys.stdout.write(json.dumps(figures.json()) + "\n")
+        return
+    lines = [figures.headline]
+    if not options.quiet:
+        lines += [f"Read as {figures.reading}."] if figures.reading else []
+        lines += [_built(figures), f"Saved in {out}; {_page(figures)}--verbose prints all figures."]
+    sys.stdout.write("\n".join(lines) + "\n")
+    if options.quiet:
+        return
+    if options.verbose:
+        sys.stdout.write("\n")
+        print_tables(made_tables(figures))
+    sys.stdout.write(next_steps(out, task=task))
+
+
+def _built(figures: "Figures") -> str:
+    """The model in a line: its size, and what runs of it do."""
+    size = f"{figures.parameters:,} {inflected('parameter', figures.parameters)}"
+    if figures.claim:
+        return f"Built: {figures.claim}, {size}; {_runs(figures)}."
+    limit = f" (lower bound for arbitrary {_targets(figures)}: {figures.information_limit:,})"
+    return f"Built: {figures.memory}, {size}{limit}; {_runs(figures)}."
+
+
+def _targets(figures: "Figures") -> str:
+    return "next-token distributions" if figures.target == "laws" else "labels"
+
+
+def _runs(figures: "Figures") -> str:
+    dtype, size = figures.dtype or "float32", figures.memorized
+    run = None if figures.torch is None else figures.torch[dtype]
+    if any(each.every_run for each in figures.memories or () if each.memory == figures.memory):
+        return f"{size} of {size} right in every {dtype} run, proved"
+    if run is None:
+        return 'not run here: `pip install "byheart[torch]"` to run it'
+    proved = "" if run.held_proved is None else f", {run.held_proved} guaranteed in every run"
+    return f"{run.held} of {size} right in one {dtype} run, measured{proved}"
+
+
+def _page(figures: "Figures") -> str:
+    return "report.html there is a page to look at; " if "report" in figures.files else ""
+
+
+def made_tables(figures: "Figures") -> Rows:
+    """What was built, what is certified of it, how it ran, and where it lies."""
+    of_values = figures.target == "values"
+    unit, loss = ("", "distance from the values") if of_values else (" nats", "KL")
+    (lower, upper), condition, guess = figures.text_kl or (None, None), figures.condition, figures.guess_kl_lower
+    certified = [
+        ("criterion", figures.asked),
+        ("targets", figures.origin),
+        ("memorized", f"{figures.held} of {figures.memorized}, refuted {figures.wrong}"),
+        ("least margin", figures.margin_lower is not None and f">= {below(figures.margin_lower)} nats"),
+        (f"{loss}, mean", f"<= {above(figures.mean_loss_upper)}{unit}"),
+        (f"{loss}, worst", f"<= {above(figures.max_loss_upper)}{unit}"),
+        ("KL of the best guess that ignores the context", guess is not None and f">= {below(guess)} nats"),
+        *_encoder_rows(figures),
+        (
+            "KL of the raw counts, all contexts, mean",
+            lower is not None and f"in [{below(lower)}, {above(upper)}] nats; memorized are smoothed counts",
+        ),
+        ("condition number of the features", condition and f"<= {above(condition)}"),
+        *_saturation_rows(figures),
+        ("model", f"{_shape(figures)}, {counted(figures.parameters, 'parameter')}, {figures.front_end}"),
+    ]
+    return [
+        *([("Built", [(figures.claim, figures.built)])] if figures.claim else []),
+        *_memories_tables(figures),
+        *([("Heads, for any labels of these contexts", capacity_rows(figures))] if _has_capacity(figures) else []),
+        ("Certified, of the weights as written", [(name, text) for name, text in certified if text]),
+        (
+            "Runs in torch",
+            [(name, torch_row(run.summary())) for name, run in (figures.torch or {}).items()]
+            or [("torch", "is not installed here; where it is, `byheart run` runs the weights")],
+        ),
+        ("Files", list(figures.files.items())),
+        ("Seconds", [(stage, f"{seconds:.1f}") for stage, seconds in figures.seconds.items()]),
+    ]
+
+
+def _has_capacity(figures: "TaskFigures") -> bool:
+    return figures.rank_lower is not None
+
+
+def _shape(figures: "Figures") -> str:
+    if figures.blocks is not None:
+        return f"d_model {figures.dim}, {', '.join(figures.blocks)}"
+    return f"{counted(figures.heads or 0, 'head')}, d_qk {figures.query_dim}, d_head {figures.head_dim}"
+
+
+_COLUMNS = ("", "parameters", "nonzero", "facts per parameter", "lowest dtype", "time")
+
+
+def _memories_tables(figures: "Figures") -> Rows:
+    if not figures.memories:
+        return []
+    tried = [each for each in figures.memories if each.refused is None]
+    refused = [(each.memory, each.refused) for each in figures.memories if each.refused is not None]
+    last = ("lower bound", f"{figures.information_limit:,}", "", "", f"arbitrary {_targets(figures)}", "")
+    tried.sort(key=lambda each: (not each.every_run, each.parameters))
+    return [
+        ("Memories built; first those right in every run, proved", [_COLUMNS, *map(_tried_row, tried), last]),
+        *([("Memories not built, and why", refused)] if refused else []),
+        ("Built", [(figures.memory, figures.built)]),
+    ]
+
+
+def _tried_row(tried: "Tried") -> tuple[str, ...]:
+    return (
+        tried.memory,
+        f"{tried.parameters:,}",
+        f"{tried.nonzero:,}",
+        number(tried.facts_per_parameter),
+        "every run" if tried.every_run else tried.smallest_dtype or "not run",
+        f"{tried.seconds or 0:.1f} s",
+    )
+
+
+def _saturation_rows(figures: "Figures") -> list[tuple[str, str]]:
+    if figures.pairs is None:
+        return []
+    held = f"at least {figures.saturated_pairs} of {figures.pairs} pairs of a head and a context"
+    return [(f"attention above 1 - {above(figures.saturation_delta)}", held)]
+
+
+def _encoder_rows(figures: "Figures") -> list[tuple[str, str]]:
+    """What a stream of d dimensions cannot avoid; nothing for labels."""
+    if figures.unavoidable_kl is None or figures.encoder_kl is None:
+        return []
+    (lower, upper), (_, reached) = figures.unavoidable_kl, figures.encoder_kl
+    return [
+        ("KL, weighted by frequency", f"<= {above(reached)} nats"),
+        (f"of it unavoidable with d = {figures.dim}", f"in [{below(lower)}, {above(upper)}] nats"),
+    ]
+
+
+def capacity_rows(figures: "TaskFigures") -> list[tuple[str, str]]:
+    """The count of the paper beside what is certified."""
+    lower, upper, count = figures.rank_lower or 0, figures.rank_upper or 0, figures.rank_heads or 0
+    truth = f"exactly {lower}" if lower == upper else f"at least {lower}, at most {upper}"
+    holding = f"{counted(count, 'head')} hold{'s' * (count == 1)}"
+    necessary = figures.necessary_heads
+    return [
+        (
+            "contexts to memorize",
+            f"{figures.memorized} of {figures.contexts}, {counted(figures.context_length, 'token')} "
+            f"each, from {counted(figures.vocabulary or 0, 'token')}",
+        ),
+        ("dimensions", f"d_model {figures.dim}, d_head {figures.head_dim}"),
+        (f"{holding}, by the paper", f"{counted(figures.paper_rank or 0, 'context')}, min(T, H d_h + d)"),
+        (f"{holding}, certified", f"{truth} {inflected('context', upper)}"),
+        ("heads needed, by the paper", str(figures.paper_heads)),
+        ("heads needed, certified", _heads_needed(necessary, figures.fewest_heads)),
+        ("heads needed without changing x_S", _heads_needed(necessary, figures.heads_alone)),
+    ]
+
+
+def _heads_needed(necessary: int | None, fewest: int | None) -> str:
+    if fewest is None:
+        return "no number of heads suffices" if necessary is None else f"at least {necessary}"
+    if necessary is None or necessary >= fewest:
+        return f"{fewest}"
+    return f"{fewest} suffice{'s' * (fewest == 1)}, {necessary} {'is' if necessary == 1 else 'are'} necessary"
+
+
+def torch_row(run: Mapping[str, Any]) -> str:
+    """How a run in torch compares with what is certified, from `RunResult.summary`."""
+    judged = {True: "within the bound", False: "OUTSIDE THE BOUND", None: "not judged"}[run["within_bound"]]
+    every = "" if run["held_proved"] is None else f", {run['held_proved']} guaranteed in every run"
+    parts = [f"{run['held']} right in this run{every}"]
+    for name, what in _MEASURED.items():
+        parts += [f"{what} {number(run[name])}"] if run.get(name) is not None else []
+    what = "logit" if "mean_kl" in run else "output"
+    return f"{'; '.join(parts)}; largest {what} error {number(run['max_output_error'])}, {judged}"
+
+
+_MEASURED = {"accuracy": "accuracy", "mean_kl": "mean KL", "max_label_error": "largest label error"}
