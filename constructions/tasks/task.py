@@ -311,6 +311,15 @@ class Task(Stored):
         return int(self.counts.data[self.counts.indices != self.labels[rows]].sum())
 
     @property
+    def kinds(self) -> Int64Array:
+        """Numbers that are equal where the same is asked of contexts: one label, which alone was observed, `[T]`."""
+        every = np.arange(self.n_contexts) + self.n_answers
+        if self.laws is not None:
+            return every
+        alone = (np.diff(self.counts.indptr) == 1) & (self.counts.indices[self.counts.indptr[:-1]] == self.labels)
+        return np.where(alone, self.labels, every)
+
+    @property
     def n_all(self) -> int:
         """Number of all contexts, memorized and tail, M."""
         return len(self.contexts) + len(self.tail_contexts)

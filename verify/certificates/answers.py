@@ -120,7 +120,9 @@ def judge_answers(
     margins[:] = np.inf
     kept = [np.empty((size if keep_outputs else 0, model.d_vocab_out)) for _ in range(2)]
     rungs, is_open = np.full(size, "", dtype="U8"), np.ones(size, dtype=bool)
-    for rung, rows, outputs in _enclosures(model, task, is_open):
+    for rung, contexts, like, outputs in _enclosures(model, task, is_open):
+        rows = np.zeros(len(outputs), dtype=np.int64)
+        rows[like] = contexts  # one context of each kind is judged
         if task.target == "values":
             assert isinstance(task, VectorTask)
             distance = abs(outputs - task.labels[rows])
@@ -134,13 +136,15 @@ def judge_answers(
             found = empirical_divergence(outputs, task.counts.take(rows))
             empirical[0, rows], empirical[1, rows] = found.midpoint, found.radius
         if keep_outputs and rung in _SHORT:
-            kept[0][rows], kept[1][rows] = outputs.midpoint, outputs.radius
-        rungs[rows] = rung
-        parts = margins[:, rows], losses[:, rows]
+            kept[0][contexts], kept[1][contexts] = outputs.midpoint[like], outputs.radius[like]
+        for bounds in (margins, losses, empirical):
+            bounds[:, contexts] = bounds[:, rows[like]]
+        rungs[contexts] = rung
+        parts = margins[:, contexts], losses[:, contexts]
         decided = _held(*parts, task.target, criterion.tolerance) | _wrong(*parts, task.target, criterion.tolerance)
-        is_open[rows[decided]] = False
-        stage = "answers" if rung in _SHORT else f"answers, {rung}"
-        progress(stage, (rows[-1] + 1) / size, f"{rows[-1] + 1} of {size} contexts")
+        is_open[contexts[decided]] = False
+        stage, done = "answers" if rung in _SHORT else f"answers, {rung}", int(contexts.max()) + 1
+        progress(stage, done / size, f"{done} of {size} contexts")
     return Answers(
         margin_lower=margins[0],
         margin_upper=margins[1],
@@ -154,13 +158,18 @@ def judge_answers(
 
 def _enclosures(
     model: Model, task: Task | VectorTask, is_open: BoolArray
-) -> Iterator[tuple[str, Int64Array, Enclosure]]:
-    """The rung, the contexts and the enclosure of their outputs, first of all contexts and then of those still open."""
+) -> Iterator[tuple[str, Int64Array, Int64Array, Enclosure]]:
+    """The rung, the contexts, which outputs each has, and their enclosure; of all contexts, then of those still open.
+
+    Contexts that share outputs are of one kind: the same is asked of them.
+    """
     if isinstance(task, Task) and says_something(model, task.contexts, InReals()):
-        for start, outputs in integer_logits(model, task.contexts, InReals()):
-            yield "integers", np.arange(start, start + len(outputs)), outputs
+        kinds = task.kinds
+        for part in integer_logits(model, task.contexts, InReals()):
+            for contexts, like, outputs in part.judged(kinds):
+                yield "integers", contexts, like, outputs
     for rung, _, rows, outputs in climb(model, task.inputs, is_open, most_bits=_MOST_BITS):
-        yield rung, rows, outputs
+        yield rung, rows, np.arange(len(rows)), outputs
 
 
 def _held(margins: Bounds, losses: Bounds, target: str, tolerance: float) -> BoolArray:

@@ -309,4 +309,4 @@ def checked_contexts(model: Model, contexts: Int64Array) -> Int64Array:
         raise InputError(
             "contexts", f"holds tokens from {contexts.min()} to {contexts.max()}", f"0 .. {model.d_vocab - 1}"
         )
-    return contexts.astype(np.int64)
+    return contexts.astype(np.int64, copy=False)

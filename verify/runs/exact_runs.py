@@ -73,11 +73,13 @@ def exact_runs(
         raise InputError("labels", f"have the shape {labels.shape}", f"({len(contexts)},), one of each context")
     arithmetic = EveryRun(number_format, skip_last=skip_last)
     held, least = np.zeros(len(labels), dtype=bool), math.inf
-    for start, logits in integer_logits(model, contexts, arithmetic):
-        own = labels[start : start + len(logits)]
-        margin = argmax_margin(logits, np.arange(model.d_vocab_out) == own[:, None])
-        held[start : start + len(logits)] = margin > 0.0
-        least = min(least, float(margin[margin > 0.0].min(initial=math.inf)))
+    for part in integer_logits(model, contexts, arithmetic):
+        for rows, like, logits in part.judged(labels):
+            own = np.zeros(len(logits), dtype=np.int64)
+            own[like] = labels[rows]
+            margin = argmax_margin(logits, np.arange(model.d_vocab_out) == own[:, None])
+            held[rows] = margin[like] > 0.0
+            least = min(least, float(margin[margin > 0.0].min(initial=math.inf)))
     return ExactRuns(held, least, arithmetic.bits, "" if held.all() else arithmetic.stopped)
 
 
@@ -92,9 +94,11 @@ def held_without_rounding(model: Model, task: Task, number_format: FloatFormat, 
     """
     held, arithmetic = np.zeros(task.n_contexts, dtype=bool), EveryRun(number_format)
     if says_something(model, task.contexts, arithmetic):
-        for start, logits in integer_logits(model, task.contexts, arithmetic):
-            rows = slice(start, start + len(logits))
-            held[rows] = surely_held(logits, task, rows, tolerance)
+        for part in integer_logits(model, task.contexts, arithmetic):
+            for rows, like, logits in part.judged(task.kinds):
+                judged = np.zeros(len(logits), dtype=np.int64)
+                judged[like] = rows
+                held[rows] = surely_held(logits, task, judged, tolerance)[like]
     return held
 
 

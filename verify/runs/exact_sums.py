@@ -19,6 +19,8 @@ from verify.runs.formats import FloatFormat
 
 _SLACK = 1.0 + 2.0**-30  # outweighs the roundings of a bound, sums of fewer than 2^20 numbers that are not negative
 _FLOOR = 2.0**-1000  # outweighs their underflow
+_FEW = 16  # neurons whose patterns of firing are told apart, instead of rows
+_NEAR = 2.0**-10  # up to which all rows may share the largest distance of any of them
 GAP = 120.0  # by which a top score leads, so that the others weigh nothing
 LARGEST_EXACT = 2.0**53 - 1.0  # units up to which a sum that was computed as so much is so much
 
@@ -49,6 +51,21 @@ class Rows:
     def size(self) -> Floats:
         """Upper bounds of the absolute values of each column, `[d]`."""
         return (np.abs(self.value).max(axis=0, initial=0.0) + self.off.max(axis=0, initial=0.0)) * _SLACK
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Neurons that read columns of their own.
+
+    Args:
+        rows: The distinct rows of these columns, `[P, n]`.
+        which: Which of them each row of the stream is.
+        layer: The neurons, without a last shift and without a skip connection.
+    """
+
+    rows: Rows
+    which: Int64Array
+    layer: "Layer"
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,6 +323,32 @@ class EveryRun:
         skip = None if layer.skip is None else x.columns(layer.skip)
         return self.mapped(hidden, layer.W_out, layer.b_out, skip=skip, where=where)
 
+    def grouped(self, groups: list[Group], shift: Floats | None, where: str) -> Rows | None:
+        """The rows after neurons that are evaluated group by group; none unless all sums are exact.
+
+        No sum of the terms of a row is larger than the largest ones of all groups together.
+        """
+        width = groups[0].layer.W_out.shape[1]
+        value = np.zeros((width, len(groups[0].which)))
+        unit, total, fits = np.full(width, np.inf), np.zeros(width), np.ones(width, dtype=bool)
+        for group in groups:
+            matrix = group.layer.W_out
+            hidden = self.mapped(group.rows, group.layer.W_in, group.layer.b_in, fires=True, where=where)
+            if hidden.off.any():
+                return None
+            fits &= self._fits(matrix)
+            unit = np.minimum(unit, _Terms.of(hidden.value, matrix, None, None).unit)
+            total += (np.abs(matrix).T @ hidden.value.T).max(axis=1, initial=0.0)
+            value += (matrix.T @ hidden.value.T)[:, group.which]
+        if shift is not None:
+            value += shift[:, None]
+            unit, total, fits = np.minimum(unit, low(shift)), total + np.abs(shift), fits & self._fits(shift[None])
+        need = total / _finite(unit)
+        if not (fits & self._in_range(unit, total) & (need <= self.most)).all():
+            return None
+        self._note(need)
+        return Rows(value.T, np.zeros((1, width)))
+
     def score_error(self, query: Rows, key: Rows) -> tuple[float, bool]:
         """How far a score of these queries and keys may be off, and whether all of them are exact."""
         doubt, total, need, unit = _score_terms(query, key)
@@ -460,21 +503,69 @@ class InReals:
         fires, size = before > away, np.abs(layer.W_out)
         off, rounded = result.off, self._rounded(_Terms.of(x.value, layer.W_in, layer.b_in, None))
         kink = ~(np.abs(before) > away)  # also where nothing is known
+        if len(x.off) == 1 and (layer.W_in != 0.0).sum(axis=1).max(initial=0) <= _FEW:
+            together = off + self._passed_by_any(x.off, fires, layer) + rounded @ size
+            if (on := kink.any(axis=1)).any():
+                together = together + (np.where(kink[on], away, 0.0) @ size).max(axis=0)
+            if together.max(initial=0.0) < _NEAR:
+                return Rows(result.value, together * _SLACK)
         if (kink & (away > 0.0)).any():
             off = off + np.where(kink, away, 0.0) @ size
-        if rounded.any():
-            off = off + (rounded * fires) @ size
-        for i in np.flatnonzero(x.off.any(axis=0)):
-            slope = np.zeros((1, size.shape[1]))
-            if layer.skip is not None:
-                slope[0, layer.skip == i] = 1.0
-            if layer.W_in[i].any():
-                slope = np.abs(slope + (fires * layer.W_in[i]) @ layer.W_out)
-                each = _Terms.of(np.abs(layer.W_in[i : i + 1]), size, None, None)
-                error = (_gamma(UNIT, len(size)) + UNIT) * (each.total + 1.0)
-                slope += np.where(each.total < LARGEST_EXACT * np.minimum(each.unit, 1.0), 0.0, error)
-            off = off + x.off[:, i : i + 1] * slope
-        return Rows(result.value, off * _SLACK)
+        return Rows(result.value, (off + self._passed(x.off, fires, layer, rounded)) * _SLACK)
+
+    def _passed(self, x_off: Floats, fires: BoolArray, layer: Layer, rounded: Floats) -> Floats:
+        """How far the neurons that fire move what they write, and the skip connection with them, row by row."""
+        size = np.abs(layer.W_out)
+        off = (rounded * fires) @ size if rounded.any() else np.zeros((1, size.shape[1]))
+        for i in np.flatnonzero(x_off.any(axis=0)):
+            off = off + x_off[:, i : i + 1] * self._slope(i, fires, layer, np.arange(len(size)))
+        return off
+
+    def _passed_by_any(self, x_off: Floats, fires: BoolArray, layer: Layer) -> Floats:
+        """The same of the rows in which each column moves most, without what the neurons round, `[1, m]`.
+
+        What a column moves depends on which of the neurons fire that read it: one row of each pattern is looked at.
+        """
+        off = np.zeros((1, layer.W_out.shape[1]))
+        for i in np.flatnonzero(x_off[0]):
+            own = np.flatnonzero(layer.W_in[i])
+            seen = np.zeros(1 << len(own), dtype=bool)
+            seen[fires[:, own] @ (1 << np.arange(len(own)))] = True
+            patterns = (np.flatnonzero(seen)[:, None] >> np.arange(len(own)) & 1).astype(bool)
+            off += x_off[0, i] * self._slope(i, patterns, layer, own).max(axis=0)
+        return off
+
+    def _slope(self, i: int, fires: BoolArray, layer: Layer, own: Int64Array) -> Floats:
+        """Upper bounds of how much column i moves what is written where some of its own neurons fire."""
+        slope = np.zeros((1, layer.W_out.shape[1]))
+        if layer.skip is not None:
+            slope[0, layer.skip == i] = 1.0
+        if layer.W_in[i].any():
+            into, out = layer.W_in[i, own], layer.W_out[own]
+            slope = np.abs(slope + (fires * into) @ out)
+            each = _Terms.of(np.abs(into[None]), np.abs(out), None, None)
+            error = (_gamma(UNIT, len(own)) + UNIT) * (each.total + 1.0)
+            slope += np.where(each.total < LARGEST_EXACT * np.minimum(each.unit, 1.0), 0.0, error)
+        return slope
+
+    def grouped(self, groups: list[Group], shift: Floats | None, where: str) -> Rows | None:
+        """The rows after neurons that are evaluated group by group."""
+        value, off = np.zeros((groups[0].layer.W_out.shape[1], len(groups[0].which))), np.zeros((1, 1))
+        unit, total = np.full(len(value), np.inf), np.zeros(len(value))
+        if shift is not None:
+            value += shift[:, None]
+            unit, total = low(shift), np.abs(shift)
+        for group in groups:
+            part = self.neurons(group.rows, group.layer, where)
+            together = part.off.max(axis=0, keepdims=True)
+            off = off + (
+                together if together.max(initial=0.0) < _NEAR else Rows(part.value, part.off).take(group.which).off
+            )
+            unit, total = np.minimum(unit, units(part.value)), total + np.abs(part.value).max(axis=0, initial=0.0)
+            value += part.value.T[:, group.which]
+        exact = total <= LARGEST_EXACT * unit
+        rounded = np.where(exact, 0.0, _gamma(UNIT, len(groups) + 3) * total + _FLOOR)
+        return Rows(value.T, (off + rounded) * _SLACK)
 
     def _rounded(self, terms: _Terms) -> Floats:
         exact = terms.total <= LARGEST_EXACT * terms.unit

@@ -9,6 +9,7 @@ Page: docs/rigour/runs.md, Theorem R12 and Lemma R14.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats
 from verify.forward.walk import checked_contexts
 from verify.runs.boxes import Boxes
-from verify.runs.exact_sums import EveryRun, InReals, Layer, Rows, joined
+from verify.runs.exact_sums import EveryRun, Group, InReals, Layer, Rows, joined
 
 Places = tuple[int, ...]
 
@@ -34,13 +35,45 @@ _LOGITS = 2**24  # that are there at a time
 _SAMPLE = 64  # contexts that are asked before all are
 _ENTRIES = 2**22  # of hidden rows, or of scores, that are there at a time
 _NEAR = 2.0**-10  # what is further off is taken for unknown where equal rows are looked for
+_FEW = 8  # groups of neurons that are evaluated apart
 _WIDE = 64  # neurons from which on rows of equal values are looked for
 
 
-def integer_logits(
-    model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals
-) -> Iterator[tuple[int, Enclosure]]:
-    """Enclose the logits of a few contexts at a time: of every run in a number format, or in real arithmetic.
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """The logits of some contexts, of which many may be the same.
+
+    Args:
+        contexts: Their numbers, increasing, `[n]`.
+        which: Which logits each has, `[n]`.
+        logits: The different ones, `[D, d_vocab_out]`; the radius is infinite where nothing is known.
+    """
+
+    contexts: Int64Array
+    which: Int64Array
+    logits: Enclosure
+
+    def judged(self, kinds: Int64Array) -> Iterator[tuple[Int64Array, Int64Array, Enclosure]]:
+        """One context of each kind with each logits, to be judged for all that are like it.
+
+        Args:
+            kinds: Numbers that are equal where the same is asked of a context, of all contexts of the task.
+
+        Returns:
+            Iterator of contexts `[n]`, the place in `[0, D)` of the one that is judged for each, and what is judged:
+            the logits `[D, d_vocab_out]` of the first context of each place.
+        """
+        first, again = _distinct(self.which, kinds[self.contexts])
+        together = max(1, _LOGITS // self.logits.midpoint.shape[1])
+        order = np.argsort(again, kind="stable")
+        ends = np.searchsorted(again[order], np.arange(0, len(first) + together, together))
+        for start, low_end, high_end in zip(range(0, len(first), together), ends[:-1], ends[1:], strict=False):
+            own = order[low_end:high_end]
+            yield self.contexts[own], again[own] - start, self.logits[self.which[first[start : start + together]]]
+
+
+def integer_logits(model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals) -> Iterator[Shared]:
+    """Enclose the logits of some contexts at a time: of every run in a number format, or in real arithmetic.
 
     Args:
         model: The weights.
@@ -48,8 +81,7 @@ def integer_logits(
         arithmetic: Whose logits; afterwards it knows how many bits were needed, and what stopped the first context.
 
     Returns:
-        Iterator of the index of the first context of the chunk and the enclosure of its logits `[rows, d_vocab_out]`;
-        the radius is infinite where nothing is known.
+        Iterator of contexts with their logits, in each of which every logits stands once.
 
     Raises:
         InputError: Contexts that the model cannot read.
@@ -58,9 +90,9 @@ def integer_logits(
     Example:
         >>> from verify.runs.formats import FLOAT32
         >>> model = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
-        >>> [(start, logits)] = integer_logits(model, np.array([[0], [1]]), EveryRun(FLOAT32))
-        >>> logits.midpoint.tolist(), float(logits.radius.max())
-        ([[1.0, 0.0], [0.0, 1.0]], 0.0)
+        >>> [found] = integer_logits(model, np.array([[0], [1], [0]]), EveryRun(FLOAT32))
+        >>> found.which.tolist(), found.logits.midpoint.tolist(), float(found.logits.radius.max())
+        ([0, 1, 0], [[1.0, 0.0], [0.0, 1.0]], 0.0)
     """
     contexts = checked_contexts(model, contexts)
     blas.probe()
@@ -73,7 +105,7 @@ def says_something(model: Model, contexts: Int64Array, arithmetic: EveryRun | In
         return False
     some = np.unique(np.linspace(0, len(contexts) - 1, min(len(contexts), _SAMPLE)).astype(np.int64))
     parts = integer_logits(model, contexts[some], arithmetic)
-    return any(bool(np.isfinite(part.radius).all(axis=1).any()) for _, part in parts)
+    return any(bool(np.isfinite(part.logits.radius).all(axis=1).any()) for part in parts)
 
 
 def refusal(model: Model) -> str:
@@ -103,7 +135,7 @@ def _beyond(record: Model | Attention | FeedForward, known: frozenset[str]) -> s
     return next(given, "")
 
 
-def _chunks(model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals) -> Iterator[tuple[int, Enclosure]]:
+def _chunks(model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals) -> Iterator[Shared]:
     length, why = contexts.shape[1], refusal(model)
     boxes = None if why else Boxes.of(model, length, arithmetic.format)
     if boxes is not None and arithmetic.format is not None:  # 0 times a weight that overflows is no number
@@ -111,20 +143,23 @@ def _chunks(model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals) 
         why = next((f"{name} overflows" for name in large), "")
     if not why and boxes is not None and boxes.first_overflow <= _last_attention(model):
         why = f"a number in block {boxes.first_overflow} may overflow"
-    if why:
+    if why or boxes is None:
         arithmetic.stop(why)
-    step = max(1, min(_TOGETHER // length, _LOGITS // model.d_vocab_out))
+        shape, everything = (1, model.d_vocab_out), np.arange(len(contexts))
+        yield Shared(everything, np.zeros_like(everything), Enclosure(np.zeros(shape), np.full(shape, np.inf)))
+        return
+    step, together = max(1, _TOGETHER // length), max(1, _LOGITS // model.d_vocab_out)
     for start in range(0, len(contexts), step):
-        part = contexts[start : start + step]
-        if boxes is None or why:
-            shape = (len(part), model.d_vocab_out)
-            yield start, Enclosure(np.zeros(shape), np.full(shape, np.inf))
-            continue
         with np.errstate(all="ignore"):
-            rows, cells = _Chunk(model, part, arithmetic, boxes).logits()
-            known = np.isfinite(rows.value) & np.isfinite(rows.off)
-        value, radius = np.where(known, rows.value, 0.0), np.where(known, rows.off, np.inf)
-        yield start, Enclosure(value[cells[:, 0]], radius[cells[:, 0]])
+            chunk = _Chunk(model, contexts[start : start + step], arithmetic, boxes)
+            rows, cells = chunk.last_rows()
+        for first in range(0, len(rows.value), together):
+            own = np.flatnonzero((cells >= first) & (cells < first + together))
+            with np.errstate(all="ignore"):
+                logits = chunk.read_out(rows[first : first + together])
+                known = np.isfinite(logits.value) & np.isfinite(logits.off)
+            value, radius = np.where(known, logits.value, 0.0), np.where(known, logits.off, np.inf)
+            yield Shared(start + own, cells[own] - first, Enclosure(value, radius))
 
 
 @dataclass(frozen=True)
@@ -165,6 +200,36 @@ class _Step:
     reads: _Reads | None
 
 
+@dataclass(frozen=True, eq=False)
+class _Source:
+    """Distinct rows, and which of them are where.
+
+    Args:
+        rows: Of some columns.
+        cells: Which row each context has at some positions, `[T, positions]`.
+        columns: The columns.
+        positions: The positions.
+    """
+
+    rows: Rows
+    cells: Int64Array
+    columns: Int64Array
+    positions: Places
+
+    def column(self, positions: Int64Array) -> Int64Array:
+        """Where positions are in `cells`; 0 for those that are not read."""
+        column = np.zeros(max(int(positions.max(initial=0)), *self.positions) + 1, dtype=np.int64)
+        column[list(self.positions)] = np.arange(len(self.positions))
+        return column[positions]
+
+    def at(self, positions: Int64Array) -> Int64Array:
+        """The cells at some positions; those of contexts that are all alike are not copied."""
+        columns = self.column(positions)
+        if self.cells.strides[0] == 0:
+            return np.broadcast_to(self.cells[0][columns], (len(self.cells), len(columns)))
+        return self.cells[:, columns]
+
+
 class _Chunk:
     """Contexts whose rows are worked on together."""
 
@@ -173,30 +238,65 @@ class _Chunk:
         self.length = contexts.shape[1]
         self._known: dict[tuple[int, tuple[int, ...], Places], _Reads] = {}
 
-    def logits(self) -> tuple[Rows, Int64Array]:
-        """The logits of the distinct last rows, and which of them each context has, `[T, 1]`."""
-        columns = np.flatnonzero((self.model.W_U != 0.0).any(axis=1) | self._is_whole(len(self.model.blocks)))
-        rows, cells = self._stream(len(self.model.blocks), columns, (self.length - 1,))
+    def last_rows(self) -> tuple[Rows, Int64Array]:
+        """The distinct last rows, as far as the logits read them, and which of them each context has, `[T]`."""
+        rows, cells = self._stream(len(self.model.blocks), self._read_out, (self.length - 1,))
         rows, cells = _merged(rows, cells)
-        return self.arithmetic.read_out(rows, self.model.W_U[columns], self.model.b_U), cells
+        return rows, cells[:, 0]
+
+    def read_out(self, rows: Rows) -> Rows:
+        """The logits of last rows."""
+        return self.arithmetic.read_out(rows, self.model.W_U[self._read_out], self.model.b_U)
+
+    @cached_property
+    def _read_out(self) -> Int64Array:
+        return np.flatnonzero((self.model.W_U != 0.0).any(axis=1) | self._is_whole(len(self.model.blocks)))
 
     def _stream(self, place: int, columns: Int64Array, positions: Places) -> tuple[Rows, Int64Array]:
         """The distinct rows before a block, of some columns and at some positions, and which of them are where."""
         steps: list[_Step] = []
+        sources: list[_Source] = []
         for before in reversed(range(place)):
             step = self._step(before, columns, positions)
             steps.append(step)
+            if apart := self._apart(step):
+                sources = [_Source(*self._stream(before, *own), *own) for own in apart]
+                break
             columns, positions = step.read, self._needed(step)
-        rows, cells = self._embedded(columns, positions)
+        else:
+            sources = [_Source(*self._embedded(columns, positions), columns, positions)]
         for step in reversed(steps):
-            block = self.model.blocks[step.place]
+            block, source = self.model.blocks[step.place], sources[0]
             if isinstance(block, FeedForward):
-                rows, cells = self._neurons(step, block, rows, cells)
+                rows, cells = self._neurons(step, block, source.rows, source.cells)
+                sources = [_Source(rows, cells, step.written, source.positions)]
             else:
                 assert isinstance(block, Attention)
-                rows, cells = self._attention(step, block, rows, cells, positions)
-                positions = step.positions
-        return rows, cells
+                sources = [_Source(*self._attention(step, block, sources), step.written, step.positions)]
+        return sources[0].rows, sources[0].cells
+
+    def _apart(self, step: _Step) -> list[tuple[Int64Array, Places]]:
+        """The columns and positions that each head reads, if no two heads depend on the same column of any block."""
+        block = self.model.blocks[step.place]
+        if step.reads is None or block.skip or not isinstance(step.chosen, dict) or len(step.chosen) < 2:
+            return []
+        assert isinstance(block, Attention)
+        apart = [
+            (np.flatnonzero((block.W_V[head][:, own] != 0.0).any(axis=1)), tuple(np.unique(places).tolist()))
+            for (head, own), places in zip(step.chosen.items(), step.reads.positions, strict=True)
+        ]
+        touched = np.zeros((step.place + 1, self._widest), dtype=np.int64)
+        for columns, positions in apart:
+            touched[step.place, columns] += 1
+            for before in reversed(range(step.place)):
+                earlier = self._step(before, columns, positions)
+                columns, positions = earlier.read, self._needed(earlier)
+                touched[before, columns] += 1
+        return apart if touched.max() <= 1 else []
+
+    @cached_property
+    def _widest(self) -> int:
+        return max((block.d_model for block in self.model.blocks), default=0)
 
     def _step(self, place: int, columns: Int64Array, positions: Places) -> _Step:
         """What a block has to compute for some columns at some positions."""
@@ -237,19 +337,21 @@ class _Chunk:
 
     def _embedded(self, columns: Int64Array, positions: Places) -> tuple[Rows, Int64Array]:
         model, count = self.model, len(self.contexts)
+        places = model.W_pos[list(positions)][:, columns]
         if (model.W_E[:, columns] == model.W_E[:1, columns]).all():  # what is read is the position alone
             first = np.zeros(len(positions), dtype=np.int64)
-            rows = self.arithmetic.given(model.W_E[first][:, columns], model.W_pos[list(positions)][:, columns])
+            rows = self.arithmetic.given(model.W_E[first][:, columns], places)
             return rows, np.broadcast_to(np.arange(len(positions)), (count, len(positions)))
         tokens = self.contexts[:, list(positions)]
-        first, cells = _distinct(tokens * len(positions) + np.arange(len(positions)))
+        alike = bool((places == places[:1]).all())  # what is read is the token alone
+        first, cells = _distinct(tokens if alike else tokens * len(positions) + np.arange(len(positions)))
         token, position = tokens.ravel()[first], np.array(positions)[first % len(positions)]
         return self.arithmetic.given(model.W_E[token][:, columns], model.W_pos[position][:, columns]), cells
 
     def _neurons(self, step: _Step, block: FeedForward, rows: Rows, cells: Int64Array) -> tuple[Rows, Int64Array]:
         chosen = step.chosen
         assert not isinstance(chosen, dict)
-        if len(chosen) >= _WIDE:
+        if len(chosen) >= _WIDE > len(step.read):  # rows of many columns are hardly ever equal
             rows, cells = _merged(rows, cells)
         layer = Layer(
             block.W_in[np.ix_(step.read, chosen)],
@@ -258,6 +360,10 @@ class _Chunk:
             None if block.b_out is None else block.b_out[step.written],
             np.searchsorted(step.read, step.written) if block.skip else None,
         )
+        if len(chosen) >= _WIDE and not block.skip and 1 < len(parts := _groups(rows, layer)) <= _FEW:
+            found = self.arithmetic.grouped(parts, layer.b_out, f"block {step.place}")
+            if found is not None:
+                return found, cells
         together = max(1, _ENTRIES // max(1, len(chosen), len(step.read), len(step.written)))
         parts = [
             self.arithmetic.neurons(rows[start : start + together], layer, f"block {step.place}")
@@ -265,35 +371,36 @@ class _Chunk:
         ]
         return joined(parts), cells
 
-    def _attention(
-        self, step: _Step, block: Attention, rows: Rows, cells: Int64Array, positions: Places
-    ) -> tuple[Rows, Int64Array]:
-        reads, chosen = step.reads, step.chosen
+    def _attention(self, step: _Step, block: Attention, sources: list["_Source"]) -> tuple[Rows, Int64Array]:
+        """The rows after an attention; each head reads a source of its own, or all and the skip read one."""
+        reads, chosen, source = step.reads, step.chosen, sources[0]
         assert reads is not None and isinstance(chosen, dict)
-        column = np.zeros(self.length, dtype=np.int64)
-        column[list(positions)] = np.arange(len(positions))
-        own = _of_columns(cells, column[list(step.positions)])
+        own = source.at(np.array(step.positions)) if block.skip or not chosen else None
         if not chosen:
-            return self._passed(step, block, rows), own
-        keys = [own] if block.skip else []
-        for places in reads.positions:
-            at = column[places]
-            if len(at) == 1:
-                keys += [cells[:, at[0, :, k]] for k in range(at.shape[2])]
+            assert own is not None
+            return self._passed(step, block, source.rows), own
+        keys = [own] if own is not None else []
+        by_head = sources if len(sources) > 1 else sources * len(chosen)
+        for head, places in zip(by_head, reads.positions, strict=True):
+            if len(places) == 1:
+                keys += [head.at(places[0, :, k]) for k in range(places.shape[2])]
             else:
-                keys += [np.take_along_axis(cells, at[reads.pattern][:, :, k], 1) for k in range(at.shape[2])]
-        lost = reads.lost[reads.pattern] if len(reads.lost) > 1 else np.broadcast_to(reads.lost, own.shape)
+                at = head.column(places)
+                keys += [np.take_along_axis(head.cells, at[reads.pattern][:, :, k], 1) for k in range(at.shape[2])]
+        lost = reads.lost[reads.pattern] if len(reads.lost) > 1 else np.broadcast_to(reads.lost, keys[0].shape)
         first, after = _distinct(*keys, lost.astype(np.int64)) if lost.any() else _distinct(*keys)
         taken = [key.ravel()[first] for key in keys]
         skip = None
         if block.skip:
-            skip = rows.columns(np.searchsorted(step.read, step.written)).take(taken.pop(0))
+            skip = source.rows.columns(np.searchsorted(step.read, step.written)).take(taken.pop(0))
         mixed = [Rows(np.zeros((len(first), 0)), np.zeros((1, 0)))]
         matrix = [np.zeros((0, len(step.written)))]
-        for (head, entries), places, weight in zip(chosen.items(), reads.positions, reads.weights, strict=True):
+        for (head, entries), own, places, weight in zip(
+            chosen.items(), by_head, reads.positions, reads.weights, strict=True
+        ):
             shift = None if block.b_V is None else block.b_V[head][entries]
             where = f"block {step.place}, head {head}"
-            value = self.arithmetic.mapped(rows, block.W_V[head][np.ix_(step.read, entries)], shift, where=where)
+            value = self.arithmetic.mapped(own.rows, block.W_V[head][np.ix_(own.columns, entries)], shift, where=where)
             ids = np.stack([taken.pop(0) for _ in range(places.shape[2])], axis=1)
             dust = weight * (self.boxes.values[step.place][head][entries] + 1.0)
             mixed.append(self.arithmetic.averaged(value, ids, dust, self.length))
@@ -398,13 +505,6 @@ def _looked(
     return np.concatenate(found), np.concatenate(counts), np.concatenate(gaps)
 
 
-def _of_columns(cells: Int64Array, columns: Int64Array) -> Int64Array:
-    """Some columns; those of contexts that are all alike are not copied."""
-    if cells.strides[0] == 0:
-        return np.broadcast_to(cells[0][columns], (len(cells), len(columns)))
-    return cells[:, columns]
-
-
 def _distinct(*keys: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Where the distinct tuples of keys are first, and which of them is where; all keys have one shape."""
     code = keys[0].ravel()
@@ -452,6 +552,26 @@ def _merged(rows: Rows, cells: Int64Array) -> tuple[Rows, Int64Array]:
     alike = cells.strides[0] == 0
     cells = np.broadcast_to(inverse[cells[0]], cells.shape) if alike else inverse[cells]
     return Rows(rows.value.T[:, first].T, off), cells
+
+
+def _groups(rows: Rows, layer: Layer) -> list[Group]:
+    """The neurons in groups no two of which read the same column, with the distinct rows of what each reads."""
+    reads = layer.W_in != 0.0
+    group = np.arange(reads.shape[1])  # the first neuron of the group of each
+    for column in reads:
+        if column.any():
+            own = np.isin(group, group[column])
+            group[own] = group[own].min()
+    found = []
+    firsts = np.unique(group)
+    for first in firsts if len(firsts) <= _FEW else ():
+        own = np.flatnonzero(group == first)
+        columns = np.flatnonzero(reads[:, own].any(axis=1))
+        distinct, which = _merged(rows.columns(columns), np.arange(len(rows.value))[:, None])
+        shift = None if layer.b_in is None else layer.b_in[own]
+        part = Layer(layer.W_in[np.ix_(columns, own)], shift, layer.W_out[own], None, None)
+        found.append(Group(distinct, which[:, 0], part))
+    return found
 
 
 def _beside(parts: list[Rows]) -> Rows:

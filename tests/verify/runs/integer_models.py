@@ -92,9 +92,12 @@ def knots_table(seed: int = 0) -> Model:
 
 @st.composite
 def random_models(draw: st.DrawFn) -> tuple[Model, np.ndarray]:
-    """Small tensors of integers, halves and real numbers, heads that read by position, by content, or all rows."""
+    """Small tensors of integers, halves and real numbers, heads that read by position, by content, or all rows.
+
+    The first context is one token repeated, beside others: where positions are alike, all of its rows are equal.
+    """
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    width, length = draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    width, length = draw(st.integers(1, 4)), draw(st.integers(1, 4))
     pool = draw(st.sampled_from([(0, 1, -1, 2, 5), (0, 1, -3, 0.5, 64), (0, 1, 4097, -0.25), (0, 1, 0.1, -1 / 3)]))
 
     def some(*shape: int) -> np.ndarray:
@@ -102,24 +105,34 @@ def random_models(draw: st.DrawFn) -> tuple[Model, np.ndarray]:
 
     blocks = []
     for _ in range(draw(st.integers(1, 3))):
-        skip, neurons = draw(st.booleans()), draw(st.integers(1, 4))
+        skip, neurons = draw(st.booleans()), draw(st.integers(1, 5))
         if draw(st.booleans()):
-            maps = some(width, neurons), some(neurons, width)
-            blocks.append(FeedForward(*maps, b_in=some(neurons), b_out=some(width), skip=skip))
+            W_in = some(width, neurons)
+            if draw(st.booleans()):  # neurons that read columns of their own
+                W_in *= np.arange(width)[:, None] == rng.integers(0, width, neurons)
+            blocks.append(FeedForward(W_in, some(neurons, width), b_in=some(neurons), b_out=some(width), skip=skip))
             continue
-        scale = draw(st.sampled_from([0.0, 1.0, 200.0, 1000.0]))
-        maps = scale * some(1, width, 1), some(1, width, 1), some(1, width, 2), some(1, 2, width)
-        block = Attention(*maps, b_Q=scale * some(1, 1), b_V=some(1, 2), skip=skip, attends="all")
+        scale, heads = draw(st.sampled_from([0.0, 1.0, 128.0, 200.0, 1000.0])), draw(st.integers(1, 2))
+        W_Q, W_K, W_V, W_O = scale * some(heads, width, 1), some(heads, width, 1), some(heads, width, 2), None
+        if heads == 2 and draw(st.booleans()):  # heads that read columns of their own
+            W_V[0, width // 2 :] = W_V[1, : width // 2] = 0.0
+        W_O = some(heads, 2, width) * draw(st.sampled_from([1.0, 1.0, 2.0**100]))
+        block = Attention(W_Q, W_K, W_V, W_O, b_Q=scale * some(heads, 1), b_V=some(heads, 2), skip=skip, attends="all")
         root = draw(st.sampled_from([1, 2, 4]))
         blocks.append(replace(block, score_root=root, attends="causal" if draw(st.booleans()) else "all"))
-    model = Model(blocks=tuple(blocks), W_U=some(width, 3), b_U=some(3), W_E=some(4, width), W_pos=some(length, width))
-    return model, rng.integers(0, 4, (3, length))
+    W_pos = some(length, width) * draw(st.sampled_from([0.0, 1.0]))
+    model = Model(blocks=tuple(blocks), W_U=some(width, 3), b_U=some(3), W_E=some(4, width), W_pos=W_pos)
+    contexts = rng.integers(0, 4, (draw(st.integers(1, 5)), length))
+    contexts[0] = contexts[0, 0]
+    return model, contexts
 
 
 def judged(model: Model, contexts: np.ndarray, arithmetic: EveryRun | InReals) -> Enclosure:
     """The logits of all contexts, enclosed."""
-    parts = [part for _, part in integer_logits(model, contexts, arithmetic)]
-    return Enclosure(np.concatenate([p.midpoint for p in parts]), np.concatenate([p.radius for p in parts]))
+    middle, radius = np.full((2, len(contexts), model.d_vocab_out), np.nan)
+    for part in integer_logits(model, contexts, arithmetic):
+        middle[part.contexts], radius[part.contexts] = part.logits.midpoint[part.which], part.logits.radius[part.which]
+    return Enclosure(middle, radius)
 
 
 def known(enclosure: Enclosure) -> int:

@@ -1,6 +1,7 @@
 """Logits of every run, and of real arithmetic, of models of integers: against hostile runs and against rationals."""
 
 from dataclasses import dataclass, replace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -22,10 +23,12 @@ from tests.verify.runs.integer_models import (
     residue,
     sum_modulo,
 )
+from verify.arithmetic.enclosure import Enclosure
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
+from verify.runs import integer_rows
 from verify.runs.exact_sums import EveryRun, InReals
 from verify.runs.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, FloatFormat
-from verify.runs.integer_rows import integer_logits, refusal
+from verify.runs.integer_rows import Shared, integer_logits, refusal
 
 DTYPES = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
 
@@ -150,6 +153,36 @@ def test_a_context_whose_rows_are_all_equal_does_not_take_the_weights_from_anoth
         assert (np.abs(found.midpoint - logits) <= found.radius).all()
 
 
+@pytest.mark.parametrize("arithmetic", [EveryRun(FLOAT32), InReals()], ids=["runs", "reals"])
+def test_heads_and_neurons_that_are_evaluated_apart_say_the_same(arithmetic, monkeypatch):
+    rng = np.random.default_rng(1)
+    neurons = FeedForward(np.eye(4)[:, [0, 1, 1]], rng.integers(-5, 5, (3, 4)) * 1.0, b_in=-np.ones(3), skip=False)
+    zero, values = np.zeros((2, 4, 1)), np.zeros((2, 4, 2))
+    values[0, :2], values[1, 2:] = np.eye(2), np.eye(2)
+    heads = Attention(zero, zero, values, rng.integers(-5, 5, (2, 2, 4)) * 1.0, skip=False)
+    W_E, W_pos = rng.integers(-9, 9, (5, 4)) * 1.0, np.zeros((2, 4))
+    W_pos[:, 2:] = [[3.0, 1.0], [2.0, 7.0]]
+    parted = Model(blocks=(heads, neurons), W_U=np.eye(4), W_E=W_E, W_pos=W_pos)
+    contexts = rng.integers(0, 5, (30, 2))
+    monkeypatch.setattr(integer_rows, "_WIDE", 1)
+    found = judged(parted, contexts, arithmetic)
+    monkeypatch.setattr(integer_rows, "_WIDE", 64)
+    monkeypatch.setattr(integer_rows._Chunk, "_apart", lambda self, step: [])
+    together = judged(parted, contexts, arithmetic)
+    assert np.array_equal(found.midpoint, together.midpoint) and np.array_equal(found.radius, together.radius)
+    assert known(found) == 30
+
+
+def test_contexts_that_share_logits_are_judged_once_for_each_that_is_asked():
+    shared = Shared(np.array([2, 3, 5, 7]), np.array([0, 1, 0, 0]), Enclosure(np.eye(2), np.zeros((2, 2))))
+    kinds = np.array([0, 0, 4, 4, 0, 4, 0, 6])
+    judged_for = {}
+    for contexts, like, logits in shared.judged(kinds):
+        judged_for |= {int(c): (int(k), logits.midpoint[k].tolist()) for c, k in zip(contexts, like, strict=True)}
+    assert judged_for[2] == judged_for[5] and sorted(judged_for) == [2, 3, 5, 7]
+    assert judged_for[7][0] != judged_for[2][0] and judged_for[7][1] == [1.0, 0.0] and judged_for[3][1] == [0.0, 1.0]
+
+
 def test_three_equal_rows_are_not_claimed():
     zero, one = np.zeros((1, 1, 1)), np.ones((1, 1, 1))
     head = Attention(W_Q=zero, W_K=zero, W_V=one, W_O=one, skip=False)
@@ -212,19 +245,24 @@ def test_contexts_that_the_model_cannot_read_are_refused():
 # Any models.
 
 
-@given(random_models(), st.sampled_from([FLOAT32, FLOAT64, FLOAT16]), st.sampled_from(ORDERS), st.booleans())
-def test_no_run_of_any_model_leaves_what_is_proved_of_it(pair, number_format, order, online):
+GROUPED = st.sampled_from([1, 64])  # neurons from which on groups that read other columns are evaluated apart
+
+
+@given(random_models(), st.sampled_from([FLOAT32, FLOAT64, FLOAT16]), st.sampled_from(ORDERS), st.booleans(), GROUPED)
+def test_no_run_of_any_model_leaves_what_is_proved_of_it(pair, number_format, order, online, wide):
     model, contexts = pair
-    logits = judged(model, contexts, EveryRun(number_format))
+    with mock.patch.object(integer_rows, "_WIDE", wide):
+        logits = judged(model, contexts, EveryRun(number_format))
     run = hostile_run(model, contexts, DTYPES[number_format.name], order, online=online)
     with np.errstate(invalid="ignore"):
         assert (np.abs(run - logits.midpoint) <= logits.radius)[np.isfinite(logits.radius)].all()
 
 
-@given(random_models())
-def test_the_exact_logits_of_any_model_are_within_the_radii(pair):
+@given(random_models(), GROUPED)
+def test_the_exact_logits_of_any_model_are_within_the_radii(pair, wide):
     model, contexts = pair
-    logits = judged(model, contexts, InReals())
+    with mock.patch.object(integer_rows, "_WIDE", wide):
+        logits = judged(model, contexts, InReals())
     exact = rounded_outwards(logits_in_balls(model, contexts, 300))
     assert (np.abs(exact.midpoint - logits.midpoint) <= logits.radius + exact.radius).all()
 
