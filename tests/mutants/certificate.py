@@ -511,10 +511,10 @@ MUTANTS = [
     ),
     of_bounds("return _held((self", "return _wrong((self", "held is wrong"),
     of_bounds("return _wrong((self", "return _held((self", "wrong is held"),
-    of_bounds("is_open[rows[decided]] = False", "is_open[rows] = False", "what is open climbs no further"),
-    of_bounds("is_open[rows[decided]] = False", "pass", "what is decided climbs on"),
+    of_bounds("is_open[contexts[decided]] = False", "is_open[contexts] = False", "what is open climbs no further"),
+    of_bounds("is_open[contexts[decided]] = False", "pass", "what is decided climbs on"),
     of_bounds(" | _wrong(*parts, task.target, criterion.tolerance)", "", "what is wrong climbs on"),
-    of_bounds("rungs[rows] = rung", 'rungs[rows] = "float64"', "the last word is said to be that of float64"),
+    of_bounds("rungs[contexts] = rung", 'rungs[contexts] = "float64"', "the last word is said to be that of float64"),
     of_bounds(
         "if keep_outputs and rung in _SHORT:",
         "if keep_outputs:",

@@ -86,7 +86,20 @@ MUTANTS = [
     sums("kink = ~(np.abs(before) > away)", "kink = np.zeros_like(before, dtype=bool)", "distances pass no kink"),
     sums("fires, size = before > away", "fires, size = before > np.inf", "distances pass no neuron that fires"),
     sums("slope[0, layer.skip == i] = 1.0", "slope[0, layer.skip == i] = 0.0", "distances pass no skip connection"),
-    sums("off = off + x.off[:, i : i + 1] * slope", "off = off", "distances pass no neurons"),
+    sums("off = off + x_off[:, i : i + 1] * self", "off = off + 0.0 * self", "distances pass no neurons row by row"),
+    sums("off += x_off[0, i] * self", "off += 0.0 * self", "distances pass no neurons"),
+    sums(
+        "self._slope(i, patterns, layer, own).max(axis=0)", "self._slope(i, patterns, layer, own).min(axis=0)", "least"
+    ),
+    sums(
+        "if (on := kink.any(axis=1)).any():", "if (on := kink.any(axis=1)).all() and False:", "no kink is common to all"
+    ),
+    sums("& (need <= self.most)).all():\n            return None", ").all():\n            return None", "groups fit"),
+    sums("if hidden.off.any():\n                return None", "pass", "groups are exact whatever they read"),
+    rows(
+        "_distinct(self.which, kinds[self.contexts])", "_distinct(self.which, 0 * self.which)", "labels are all alike"
+    ),
+    rows("alike = bool((places == places[:1]).all())", "alike = True", "all positions are alike"),
     sums("tail = 0.0 if (count == length).all()", "tail = 0.0 if (count <= length).all()", "real heads read one row"),
     sums("tail = 0.0 if (count == length).all()", "tail = 0.0 if (count == length).any()", "one context is all"),
     sums("return 0.0 if (count == length).all()", "return 0.0 if (count == length).any()", "one run speaks for all"),
@@ -109,8 +122,8 @@ MUTANTS = [
         "options that nobody knows are passed over",
     ),
     rows(
-        "np.where(known, rows.off, np.inf)",
-        "np.where(known, rows.off, 0.0)",
+        "np.where(known, logits.off, np.inf)",
+        "np.where(known, logits.off, 0.0)",
         "nothing known is all known",
     ),
     rows("scores = np.where(allowed, scores, -np.inf)", "pass", "a causal head reads what comes later"),

@@ -517,7 +517,7 @@ class InReals:
         """How far the neurons that fire move what they write, and the skip connection with them, row by row."""
         size = np.abs(layer.W_out)
         off = (rounded * fires) @ size if rounded.any() else np.zeros((1, size.shape[1]))
-        for i in np.flatnonzero(x_off.any(axis=0)):
+        for i in map(int, np.flatnonzero(x_off.any(axis=0))):
             off = off + x_off[:, i : i + 1] * self._slope(i, fires, layer, np.arange(len(size)))
         return off
 
@@ -527,7 +527,7 @@ class InReals:
         What a column moves depends on which of the neurons fire that read it: one row of each pattern is looked at.
         """
         off = np.zeros((1, layer.W_out.shape[1]))
-        for i in np.flatnonzero(x_off[0]):
+        for i in map(int, np.flatnonzero(x_off[0])):
             own = np.flatnonzero(layer.W_in[i])
             seen = np.zeros(1 << len(own), dtype=bool)
             seen[fires[:, own] @ (1 << np.arange(len(own)))] = True

@@ -278,9 +278,9 @@ class _Chunk:
     def _apart(self, step: _Step) -> list[tuple[Int64Array, Places]]:
         """The columns and positions that each head reads, if no two heads depend on the same column of any block."""
         block = self.model.blocks[step.place]
-        if step.reads is None or block.skip or not isinstance(step.chosen, dict) or len(step.chosen) < 2:
+        if not isinstance(block, Attention) or block.skip or len(step.chosen) < 2:
             return []
-        assert isinstance(block, Attention)
+        assert step.reads is not None and isinstance(step.chosen, dict)
         apart = [
             (np.flatnonzero((block.W_V[head][:, own] != 0.0).any(axis=1)), tuple(np.unique(places).tolist()))
             for (head, own), places in zip(step.chosen.items(), step.reads.positions, strict=True)
@@ -296,7 +296,7 @@ class _Chunk:
 
     @cached_property
     def _widest(self) -> int:
-        return max((block.d_model for block in self.model.blocks), default=0)
+        return max((b.d_model for b in self.model.blocks if isinstance(b, Attention | FeedForward)), default=0)
 
     def _step(self, place: int, columns: Int64Array, positions: Places) -> _Step:
         """What a block has to compute for some columns at some positions."""

@@ -161,3 +161,9 @@ def test_what_may_overflow_is_not_claimed():
     model = Model(blocks=(), W_U=one, W_E=np.array([[40000.0]]), W_pos=np.array([[30000.0]]))
     assert np.isinf(judged(model, np.array([[0]]), EveryRun(FLOAT16)).radius).all()
     assert known(judged(model, np.array([[0]]), EveryRun(FLOAT32))) == 1
+
+
+def test_what_a_column_moves_is_what_it_moves_in_the_row_where_that_is_most():
+    layer = Layer(np.ones((1, 1)), None, np.full((1, 1), 8.0), None, None)
+    found = InReals().neurons(Rows(np.array([[5.0], [-5.0]]), np.array([[2.0**-20]])), layer, "")
+    assert found.off.shape == (1, 1) and found.off[0, 0] >= 2.0**-17
