@@ -13,11 +13,11 @@ import numpy as np
 
 from byheart.hosts.host import CONFIG_FILE, WEIGHTS_FILE
 from byheart.hosts.number_types import read_tensors, rounded_to, write_tensors
-from byheart.hosts.reading import read_model
+from byheart.hosts.reading import model_of, read_model
 from constructions.arrays import Float64Array
 from constructions.errors import InputError, TamperedError
 from constructions.files import canonical_json, write_atomically
-from constructions.models.appended_neurons import editable
+from constructions.models.appended_neurons import Appended, appended, editable
 from constructions.models.model import Model
 
 
@@ -28,6 +28,7 @@ class _Neurons(NamedTuple):
     writes: str
     width: str
     transposed: bool  # the maps are stored as [out, in]
+    factor: str = ""  # the map of what gates multiply
 
 
 _FAMILIES = {
@@ -40,12 +41,24 @@ _FAMILIES = {
     "phi": _Neurons("layers.{}.mlp.fc1", "layers.{}.mlp.fc2", "intermediate_size", True),
     "starcoder2": _Neurons("layers.{}.mlp.c_fc", "layers.{}.mlp.c_proj", "intermediate_size", True),
 }
+_GATED = _Neurons(
+    "layers.{}.mlp.gate_proj", "layers.{}.mlp.down_proj", "intermediate_size", True, "layers.{}.mlp.up_proj"
+)
+_FAMILIES |= dict.fromkeys(("llama", "smollm3"), _GATED)
+_AS_LLAMA = ("mistral", "qwen2")  # Llama can say what they are, and has the shifts that their neurons lack
+_LLAMA_FIELDS = {
+    "architectures", "attention_bias", "attention_dropout", "bos_token_id", "dtype", "eos_token_id", "head_dim",
+    "hidden_act", "hidden_size", "initializer_range", "intermediate_size", "max_position_embeddings", "mlp_bias",
+    "model_type", "num_attention_heads", "num_hidden_layers", "num_key_value_heads", "pad_token_id", "rms_norm_eps",
+    "rope_parameters", "rope_scaling", "rope_theta", "tie_word_embeddings", "torch_dtype", "transformers_version",
+    "use_cache", "vocab_size",
+}  # fmt: skip
 _COPIED = (".json", ".txt", ".model", ".jinja")  # tokenizers and how to generate; weights are written anew
 
 
 def has_one_width(config: Mapping[str, Any]) -> bool:
     """Whether the host has one number of neurons for all layers, so that the others need neurons of zeros."""
-    return config.get("model_type") in _FAMILIES
+    return config.get("model_type") in {*_FAMILIES, *_AS_LLAMA}
 
 
 def host_config(source: Path) -> dict[str, Any]:
@@ -58,10 +71,55 @@ def host_config(source: Path) -> dict[str, Any]:
     if not path.is_file():
         raise InputError(source, f"has no {CONFIG_FILE}", "the folder of a host, to be written back to it")
     config = json.loads(path.read_text(encoding="utf-8"))
-    if config.get("model_type") not in _FAMILIES:
-        known = ", ".join(_FAMILIES)
+    if not has_one_width(config):
+        known = ", ".join((*_FAMILIES, *_AS_LLAMA))
         raise InputError(path, f"has model_type {config.get('model_type')!r}", f"one that is written back: {known}")
     return config
+
+
+def read_editable(source: Path, config: Mapping[str, Any] | Path | str | None = None) -> Model:
+    """Read a model in the form that its edit is stored in: the same function, with the shifts that gates need.
+
+    Raises:
+        InputError: As `byheart.hosts.reading.read_model` and `host_config`; or a model whose form with shifts is
+            another one.
+    """
+    if config is not None:
+        return read_model(source, config=config)
+    model, stored = read_model(source), _stored(source)
+    if stored is None:
+        return model
+    with_shifts = model_of(*stored)
+    before, after = model.tensors(), with_shifts.tensors()
+    same = with_shifts.options() == model.options() and all(
+        np.array_equal(x, after[name]) for name, x in before.items()
+    )
+    if not same or any(tensor.any() for name, tensor in after.items() if name not in before):
+        raise InputError(source, "is not the same model with shifts of zero in its neurons")
+    return with_shifts
+
+
+def _stored(source: Path) -> tuple[dict[str, Float64Array], dict[str, Any]] | None:
+    """The tensors and the configuration of a model of gates with shifts of zero where it has none; none otherwise."""
+    config = host_config(source)
+    kind = config["model_type"]
+    if _FAMILIES.get(kind, _GATED) is not _GATED or (kind in _FAMILIES and config.get("mlp_bias")):
+        return None
+    tensors, _ = read_tensors(source / WEIGHTS_FILE)
+    if kind in _AS_LLAMA:
+        if config.get("use_sliding_window", kind == "mistral") and config.get("sliding_window") is not None:
+            raise InputError(source, "has a sliding window", "none: Llama, which has shifts, has no windows")
+        config = {name: value for name, value in config.items() if name in _LLAMA_FIELDS}
+        config |= {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "attention_bias": kind == "qwen2"}
+    config["mlp_bias"] = True
+    for layer in _layers(tensors, _GATED):
+        for place in (_GATED.reads, _GATED.factor, _GATED.writes):
+            name = _named(tensors, place.format(layer))
+            tensors[f"{name}.bias"] = np.zeros(len(tensors[f"{name}.weight"]))
+        if kind == "qwen2":
+            name = _named(tensors, f"layers.{layer}.self_attn.o_proj")
+            tensors[f"{name}.bias"] = np.zeros(len(tensors[f"{name}.weight"]))
+    return tensors, config
 
 
 def stored_dtype(config: Mapping[str, Any]) -> str:
@@ -74,7 +132,9 @@ def stored_dtype(config: Mapping[str, Any]) -> str:
     return str(config.get("dtype") or config.get("torch_dtype") or "float32").removeprefix("torch.")
 
 
-def write_edited(source: Path, folder: Path, edited: Model, edits: int, dtype: str) -> None:
+def write_edited(
+    source: Path, folder: Path, edited: Model, edits: int, dtype: str, *, layer: int | None = None
+) -> None:
     """Write the host's folder with the new neurons, and read it back.
 
     Args:
@@ -83,26 +143,29 @@ def write_edited(source: Path, folder: Path, edited: Model, edits: int, dtype: s
         edited: The edited model, with neurons of zeros in the other layers.
         edits: How many neurons were added.
         dtype: The type of the weights, which the host is told to load.
+        layer: Which layer they are in; the last one by default.
 
     Raises:
         InputError: The host would not load the edited model.
     """
-    config = host_config(source)
-    family = _FAMILIES[config["model_type"]]
-    tensors, _ = read_tensors(source / WEIGHTS_FILE)
-    block, _ = editable(edited)
-    assert block.b_in is not None
-    parts = block.W_in[:, -edits:], block.b_in[-edits:], block.W_out[-edits:]
+    stored = _stored(source)
+    tensors, config = (read_tensors(source / WEIGHTS_FILE)[0], host_config(source)) if stored is None else stored
+    family, block = _FAMILIES[config["model_type"]], editable(edited, layer).neurons
+    own = appended(edited, edits, layer)
     written = {name: rounded_to(name, tensor, dtype) for name, tensor in tensors.items()}
     layers = _layers(written, family)
-    for layer in layers:
-        reads, writes = _named(written, family.reads.format(layer)), _named(written, family.writes.format(layer))
-        W_in, b_in, W_out = parts if layer == layers[-1] else (np.zeros_like(part) for part in parts)
-        for name, more, axis in ((f"{reads}.weight", W_in, 1), (f"{writes}.weight", W_out, 0)):
-            grown = np.concatenate([written[name].T if family.transposed else written[name], more], axis=axis)
-            written[name] = grown.T if family.transposed else grown
-        if f"{reads}.bias" in written:
-            written[f"{reads}.bias"] = np.concatenate([written[f"{reads}.bias"], b_in])
+    ones, nothing = np.ones(edits), Appended(*map(np.zeros_like, (own.weights, own.shifts, own.writes)))
+    for each in layers:
+        is_here = each == (layers[-1] if layer is None else layer)
+        more = own if is_here else nothing
+        reads, writes = _named(written, family.reads.format(each)), _named(written, family.writes.format(each))
+        _lengthen(written, f"{reads}.weight", more.weights, 1, family)
+        _lengthen(written, f"{reads}.bias", more.shifts, 0, family)
+        _lengthen(written, f"{writes}.weight", more.writes, 0, family)
+        if family.factor:
+            factor = _named(written, family.factor.format(each))
+            _lengthen(written, f"{factor}.weight", nothing.weights, 1, family)
+            _lengthen(written, f"{factor}.bias", ones if is_here else nothing.shifts, 0, family)
     config |= {family.width: block.d_mlp, "dtype": dtype}
     config.pop("torch_dtype", None)
     write_tensors(folder / WEIGHTS_FILE, written, dtype=dtype, metadata={"format": "pt"})
@@ -112,6 +175,14 @@ def write_edited(source: Path, folder: Path, edited: Model, edits: int, dtype: s
             shutil.copyfile(path, folder / path.name)
     if read_model(folder).sha256() != edited.sha256():
         raise InputError(folder, f"is not read back as the edited model; {canonical_json({'family': family.reads})}")
+
+
+def _lengthen(tensors: dict[str, Float64Array], name: str, more: Float64Array, axis: int, family: _Neurons) -> None:
+    """Put more behind a map or a shift, where there is one."""
+    if name in tensors:
+        turned = family.transposed and more.ndim == 2
+        grown = np.concatenate([tensors[name].T if turned else tensors[name], more], axis=axis)
+        tensors[name] = grown.T if turned else grown
 
 
 def require_proved_weights(folder: Path, edited: str) -> None:

@@ -1,29 +1,29 @@
 r"""Facts inserted into a trained model, replaced and deleted in it, with a proof of what else changes.
 
-One neuron of the last feed-forward block for each fact: it fires at that context and is off at all others that count.
+One neuron of a feed-forward block for each fact: it fires at that context and is off at all others that count.
 Nothing is trained.
 
 Page: docs/claims/editing.md
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from byheart.edited_folder import has_one_width, host_config, stored_dtype, write_edited
+from byheart.edited_folder import has_one_width, host_config, read_editable, stored_dtype, write_edited
 from byheart.hosts.certify import read_facts
 from byheart.hosts.number_types import require_dtype, rounded_to
-from byheart.hosts.reading import read_model
 from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.edits.answer_direction import answer_direction
 from constructions.edits.half_space import TRIGGER, HalfSpaces, half_spaces
-from constructions.errors import InputError
+from constructions.errors import HypothesisError, InputError
 from constructions.files import new_folder, refuse_existing
-from constructions.models.appended_neurons import editable, with_neurons
+from constructions.models.appended_neurons import Appended, editable, with_neurons
 from constructions.models.blocks import Normalization
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
@@ -39,6 +39,7 @@ from verify.progress import Progress, silent
 RUNNER_UP, UNIFORM = "runner-up", "uniform"
 PROOF_FOLDER = "proof"
 _STRENGTH = 4.0  # how much longer than the stream is what an edit leaves in its place
+_TRIES = 8  # of lengths in an earlier layer, each so many times the one before
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,7 @@ def edit(
     keep_domain: int | None = None,
     keep_rule: str | None = None,
     keep_length: int | None = None,
+    layer: int | None = None,
     dtype: str | None = None,
     config: Mapping[str, Any] | Path | str | None = None,
     out: Path | str | None = None,
@@ -93,6 +95,7 @@ def edit(
         keep_domain: Keep the answers of all other contexts of this length.
         keep_rule: Keep the answers of a rule, which the model has to give (`byheart.hosts.certify.certify_rule`).
         keep_length: How many tokens the rule reads.
+        layer: As for `edit_model`.
         dtype: The type in which the weights are stored; by default the one in which the host loads them.
         config: As for `byheart.certify`.
         out: A folder to write: the edited model in the format of its host, and the proof in its folder ``proof``.
@@ -115,7 +118,7 @@ def edit(
     if facts is None and delete is None:
         raise InputError("facts and delete", "are missing", "at least one of them")
     host = None if folder is None else host_config(folder)
-    model = source if isinstance(source, Model) else read_model(source, config=config)
+    model = source if isinstance(source, Model) else read_editable(Path(source), config)
     chosen = dtype or ("float32" if host is None else stored_dtype(host))
     require_dtype(chosen)
     stored = model.with_each(lambda name, tensor: rounded_to(name, tensor, chosen))
@@ -139,6 +142,7 @@ def edit(
         answers,
         kept,
         domain=keep_domain,
+        layer=layer,
         dtype=chosen,
         everywhere=host is not None and has_one_width(host),
         progress=progress,
@@ -146,7 +150,7 @@ def edit(
     if out is not None and folder is not None:
         progress("writing", None, str(out))
         with new_folder(Path(out), overwrite=overwrite) as written:
-            write_edited(folder, written, done.model, len(answers), chosen)
+            write_edited(folder, written, done.model, len(answers), chosen, layer=done.certificate.layer)
             (written / PROOF_FOLDER).mkdir()
             save_edit(written / PROOF_FOLDER, done.model, done.edit, done.certificate)
     return done
@@ -230,6 +234,7 @@ def edit_model(
     kept: Int64Array,
     *,
     domain: int | None = None,
+    layer: int | None = None,
     dtype: str = "float32",
     everywhere: bool = False,
     progress: Progress = silent,
@@ -237,11 +242,13 @@ def edit_model(
     """Give a model new answers to some contexts, and prove that others keep theirs.
 
     Args:
-        model: A model that ends with neurons behind a normalization, and a last normalization.
+        model: A model of neurons behind a normalization, which ends with a normalization.
         contexts: What is edited, tokens `[edits, S]`.
         answers: What each shall be answered by, `[edits]`; `verify.edits.certificate.FLAT` for the uniform law.
         kept: The contexts whose answers shall stay, `[K, S']`.
         domain: Their length, where they are all contexts of one length but the edited ones.
+        layer: Which feed-forward block gets the neurons, counted from 0; the last one by default. In an earlier one
+            they fire at the edited context as a prefix of longer ones too, whose answers may change.
         dtype: The type in which the weights are stored; the proof is about the rounded weights.
         everywhere: Give the other layers as many neurons of zeros, as hosts with one width for all layers need them.
         progress: Called with the stage and the finished share of it.
@@ -259,22 +266,66 @@ def edit_model(
     if len(contexts) == 0:
         raise InputError("contexts", "is empty", "at least one context to edit")
     stored = model.with_each(lambda name, tensor: rounded_to(name, tensor, dtype))
-    block, final = editable(stored)
-    norm = block.norm
-    assert norm is not None
+    site = editable(stored, layer)
+    if site.is_last:
+        layer = None
+    elif (answers == FLAT).any():
+        raise InputError("layer", f"= {layer}", "the last one for the uniform law, which later blocks would bend")
     progress("rows", None, "")
-    plain = Normalization(norm.kind, w=np.ones(len(norm.w)), epsilon=norm.epsilon)
-    before = replace(stored, blocks=(*stored.blocks[:-2], plain), W_U=np.eye(len(norm.w)), b_U=None)
-    rows = np.concatenate([_values(before, contexts), _values(before, kept)])
-    progress("half-spaces", None, f"{len(contexts)} edits beside {len(kept)} kept contexts")
+    plain = Normalization(site.norm.kind, w=np.ones(len(site.norm.w)), epsilon=site.norm.epsilon)
+    before = replace(stored, blocks=(*site.reads, plain), W_U=np.eye(len(site.norm.w)), b_U=None)
+    others = [kept] if site.is_last else _other_prefixes(contexts, kept)
+    rows = np.concatenate([_values(before, part) for part in (contexts, *others)])
+    progress("half-spaces", None, f"{len(contexts)} edits beside {len(rows) - len(contexts)} other rows")
     coarsest = 8.0 * 2.0 ** -SIGNIFICAND[dtype]
-    spaces = half_spaces(rows, norm, np.arange(len(contexts)), least_gap=coarsest)
-    behind = replace(stored, blocks=stored.blocks[:-1], W_U=np.eye(block.d_out), b_U=None)
-    writes = _writes(stored, final, _values(behind, contexts), answers)
-    parts = zip(("W_in", "b_in", "W_out"), (spaces.weights, spaces.shifts, writes), strict=True)
-    edited = with_neurons(stored, *(rounded_to(name, part, dtype) for name, part in parts), everywhere=everywhere)
-    certificate, proof = certify_edit(edited, edit, everywhere=everywhere, progress=progress)
+    named = partial(_named, (contexts, *others))
+    spaces = half_spaces(rows, site.norm, np.arange(len(contexts)), least_gap=coarsest, named=named)
+    behind = replace(stored, blocks=stored.blocks[: site.place + 1], W_U=np.eye(site.neurons.d_out), b_U=None)
+    streams, strength = _values(behind, contexts), np.full(len(contexts), _STRENGTH)
+
+    def with_writes() -> Model:
+        writes = _writes(stored, site.final, streams, answers, strength)
+        parts = zip(("W_in", "b_in", "W_out"), (spaces.weights, spaces.shifts, writes), strict=True)
+        neurons = Appended(*(rounded_to(name, part, dtype) for name, part in parts))
+        return with_neurons(stored, neurons, layer=layer, everywhere=everywhere)
+
+    edited = with_writes()
+    for _ in range(0 if site.is_last else _TRIES):
+        wrong = decide_argmax(edited, contexts).place != answers
+        if not wrong.any():
+            break
+        strength[wrong] *= _STRENGTH  # what later blocks add to the stream is bounded
+        edited = with_writes()
+    certificate, proof = certify_edit(edited, edit, layer=layer, everywhere=everywhere, progress=progress)
     return Edited(stored, edited, edit, spaces, certificate, proof, dtype)
+
+
+def _named(parts: Sequence[Int64Array], place: int) -> str:
+    """The tokens of a row of several arrays below each other."""
+    for part in parts:
+        if place < len(part):
+            return str(part[place].tolist())
+        place -= len(part)
+    raise IndexError(place)
+
+
+def _other_prefixes(contexts: Int64Array, kept: Int64Array) -> list[Int64Array]:
+    """The prefixes of all contexts but the edited contexts themselves, by length; refuses kept ones that go on."""
+    length = contexts.shape[1]
+    if kept.shape[1] > length:
+        edited = {tuple(row) for row in contexts.tolist()}
+        both = next((row for row in kept.tolist() if tuple(row[:length]) in edited), None)
+        if both is not None:
+            raise HypothesisError(
+                "an edit",
+                "no kept context to begin with an edited one, in a layer before the last",
+                f"the kept context {both} does: the new neuron fires in it",
+            )
+    parts = []
+    for size in range(1, max(length, kept.shape[1]) + 1):
+        both = [part[:, :size] for part in (contexts if size < length else contexts[:0], kept) if size <= part.shape[1]]
+        parts.append(np.unique(np.concatenate(both), axis=0))
+    return parts
 
 
 def _values(model: Model, contexts: Int64Array) -> Float64Array:
@@ -283,7 +334,9 @@ def _values(model: Model, contexts: Int64Array) -> Float64Array:
     return np.concatenate(parts) if parts else np.zeros((0, model.d_vocab_out))
 
 
-def _writes(model: Model, final: Normalization, streams: Float64Array, answers: Int64Array) -> Float64Array:
+def _writes(
+    model: Model, final: Normalization, streams: Float64Array, answers: Int64Array, strength: Float64Array
+) -> Float64Array:
     """What each neuron adds to the stream per unit: minus what is there, and the row that gives the answer instead."""
     centred = streams - streams.mean(axis=1, keepdims=True) if final.kind == "layer" else streams
     known: dict[int, Float64Array] = {}
@@ -295,7 +348,7 @@ def _writes(model: Model, final: Normalization, streams: Float64Array, answers: 
         length = max(float(np.linalg.norm(centred[place])), float(np.sqrt(len(final.w) * final.epsilon)))
         wanted = known[answer]
         if answer != FLAT:
-            wanted = wanted * (_STRENGTH * length / np.sqrt(len(wanted)))
+            wanted = wanted * (strength[place] * length / np.sqrt(len(wanted)))
         writes[place] = (wanted - centred[place]) / TRIGGER
     return writes
 

@@ -9,6 +9,7 @@ import numpy as np
 from byheart.hosts.number_types import rounded_to, write_tensors
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
+from tests.families import RECORDED, weights
 from verify import decide_argmax
 
 TOKENS, LENGTH, WIDTH = 7, 2, 16
@@ -45,6 +46,9 @@ def gpt2(folder: Path, *, seed: int = 0, dtype: str = "float32", **config: Any) 
         "n_layer": 2,
         "n_head": 2,
         "n_embd": WIDTH,
+        "n_inner": 2 * WIDTH,
+        "n_positions": 4,
+        "vocab_size": TOKENS,
         "tie_word_embeddings": False,
         "dtype": dtype,
     }
@@ -53,8 +57,20 @@ def gpt2(folder: Path, *, seed: int = 0, dtype: str = "float32", **config: Any) 
     return folder
 
 
-def facts(contexts: list[list[int]], answers: list[int]) -> Task:
-    return array_task(np.array(contexts), next_tokens=np.array(answers), target="labels", vocabulary=TOKENS)
+def recorded(folder: Path, kind: str, case: int) -> Path:
+    """The tiny random decoder of another family, of 11 tokens, whose answers are recorded."""
+    chosen = [each for each in json.loads(RECORDED.read_text()) if each["config"]["model_type"] == kind][case]
+    tensors = weights(chosen["shapes"], chosen["seed"])
+    if chosen["tied"]:
+        tensors["lm_head.weight"] = tensors[chosen["tied"]]
+    folder.mkdir()
+    write_tensors(folder / "model.safetensors", tensors, dtype="float32", metadata={"format": "pt"})
+    (folder / "config.json").write_text(json.dumps({**chosen["config"], "dtype": "float32"}))
+    return folder
+
+
+def facts(contexts: list[list[int]], answers: list[int], tokens: int = TOKENS) -> Task:
+    return array_task(np.array(contexts), next_tokens=np.array(answers), target="labels", vocabulary=tokens)
 
 
 def answer(model: Any, context: list[int]) -> int:

@@ -12,7 +12,15 @@ from verify.edits.proof import whole_domain
 TOKENS, LENGTH = 6, 3
 
 
-def small_model(seed: int = 0, *, activation: Any = "gelu-tanh", kind: Any = "layer", zero_gain: bool = False) -> Model:
+def small_model(
+    seed: int = 0,
+    *,
+    activation: Any = "gelu-tanh",
+    kind: Any = "layer",
+    zero_gain: bool = False,
+    gated: bool = False,
+    parallel: bool = False,
+) -> Model:
     """Two layers of 12 dimensions, in float32, with gains of both signs and shifts."""
     rng, d, heads = np.random.default_rng(seed), 12, 2
 
@@ -29,11 +37,20 @@ def small_model(seed: int = 0, *, activation: Any = "gelu-tanh", kind: Any = "la
         maps = [drawn(heads, d, 6) for _ in range(3)]
         blocks.append(Attention(*maps, drawn(heads, 6, d), norm=norm(), attends="causal", score_root=6))
         own = drawn(d, 16), drawn(16, d), drawn(16), drawn(d)
-        blocks.append(FeedForward(*own, activation=activation, norm=norm()))
+        gate = {"W_gate": drawn(d, 16), "b_gate": drawn(16)} if gated else {}
+        blocks.append(FeedForward(*own, activation=activation, norm=norm(), parallel=parallel, **gate))
     return Model(blocks=(*blocks, norm()), W_U=drawn(d, TOKENS), W_E=3.0 * drawn(TOKENS, d), W_pos=drawn(LENGTH + 1, d))
 
 
-def edited(seed: int = 0, *, edits: int = 5, flat: int = 0, everywhere: bool = False, **options: Any) -> Edited:
+def edited(
+    seed: int = 0,
+    *,
+    edits: int = 5,
+    flat: int = 0,
+    layer: int | None = None,
+    everywhere: bool = False,
+    **options: Any,
+) -> Edited:
     """The model with some contexts edited, and all others of its length kept."""
     model, rng = small_model(seed, **options), np.random.default_rng(seed + 1)
     numbers = rng.choice(TOKENS**LENGTH, edits, replace=False)
@@ -41,4 +58,4 @@ def edited(seed: int = 0, *, edits: int = 5, flat: int = 0, everywhere: bool = F
     answers = rng.integers(TOKENS, size=edits)
     answers[:flat] = -1
     kept = whole_domain(TOKENS, LENGTH, contexts)
-    return edit_model(model, contexts, answers, kept, domain=LENGTH, everywhere=everywhere)
+    return edit_model(model, contexts, answers, kept, domain=LENGTH, layer=layer, everywhere=everywhere)

@@ -17,7 +17,7 @@ HELP = "edit facts of a trained model, and prove what else changes"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    parser.add_argument("model", type=path, help="the folder of a model of Hugging Face, of GPT-2's shape")
+    parser.add_argument("model", type=path, help="the folder of a model of Hugging Face")
     parser.add_argument("--facts", type=path, metavar="FILE", help="contexts and their new answers: a table or an .npz")
     parser.add_argument("--delete", type=path, metavar="FILE", help="contexts, and the answers that shall go")
     parser.add_argument(
@@ -35,6 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--keep-rule", metavar="FILE.py:NAME", help="keep the answers of this rule on --keep-length tokens"
     )
     parser.add_argument("--keep-length", type=count, metavar="S", help="with --keep-rule: how many tokens it reads")
+    parser.add_argument(
+        "--layer", type=count, metavar="L", help="which layer gets the neurons, counted from 0 (default: the last)"
+    )
     parser.add_argument("--dtype", metavar="TYPE", help="the type of the stored weights (default: the host's)")
     add_out_options(parser)
     add_output_options(parser)
@@ -54,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
             keep_domain=options.keep_domain,
             keep_rule=options.keep_rule,
             keep_length=options.keep_length,
+            layer=options.layer,
             dtype=options.dtype,
             out=options.out,
             overwrite=options.overwrite,
@@ -81,7 +85,7 @@ def _tables(summary: dict[str, Any]) -> Rows:
         ("edits answered as asked", f"{summary['held']} of {summary['asked']}"),
         ("kept contexts, same answer", f"{summary['same']} of {summary['kept']}"),
         ("their logits move by at most", f"{above(summary['moved'])} nats"),
-        ("any other context, outside of the caps", f"moves by at most {above(summary['outside'])} nats"),
+        ("any other context, outside of the caps", _outside(summary)),
         (
             "the caps",
             f"rows within {summary['cap_radius']:.2g} of an edited one; smallest gap {summary['smallest_gap']:.2g}",
@@ -97,3 +101,9 @@ def _tables(summary: dict[str, Any]) -> Rows:
     if summary["deleted"]:
         rows.append(("deleted", "hidden, not unlearned: the weights that gave the old answers are still there"))
     return [("Edited", rows)]
+
+
+def _outside(summary: dict[str, Any]) -> str:
+    if "outside" not in summary:
+        return "nothing is claimed: the neurons of an earlier layer leak into what comes behind"
+    return f"moves by at most {above(summary['outside'])} nats"

@@ -3,6 +3,7 @@ r"""Half-spaces that cut one row of a normalized stream off from many others: th
 Page: docs/claims/editing.md
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +41,13 @@ class HalfSpaces:
 
 
 def half_spaces(
-    rows: Float64Array, norm: Normalization, places: Int64Array, *, least_gap: float = 0.0, trigger: float = TRIGGER
+    rows: Float64Array,
+    norm: Normalization,
+    places: Int64Array,
+    *,
+    least_gap: float = 0.0,
+    trigger: float = TRIGGER,
+    named: Callable[[int], str] = str,
 ) -> HalfSpaces:
     r"""A neuron for each of some rows that is `trigger` at it and at most minus `trigger` at every other row.
 
@@ -58,6 +65,7 @@ def half_spaces(
         places: Which rows are to be cut off.
         least_gap: What the relative gap must exceed, so that rounded weights keep it.
         trigger: $T$, above 0.
+        named: What the context of a row is called in a refusal.
 
     Returns:
         The neurons.
@@ -81,8 +89,16 @@ def half_spaces(
     normals = own.copy()
     gaps, nearest = _gaps(seen, places, normals)
     for edit in np.flatnonzero(~(gaps > least_gap * _sizes(normals, own))):
-        place, last = int(places[edit]), int(nearest[edit])
-        normals[edit], gaps[edit], nearest[edit] = _another_normal(seen, place, least_gap, last)
+        gap = float(gaps[edit] / _sizes(normals[edit], own[edit]))
+        found = _another_normal(seen, int(places[edit]), least_gap)
+        if found is None:
+            raise HypothesisError(
+                "an edit",
+                f"a row that a half-space cuts off from all others by more than {least_gap:.1e} of its size (Lemma N1)",
+                f"no half-space was found that cuts context {named(int(places[edit]))} off from context "
+                f"{named(int(nearest[edit]))}; along the row itself the gap is {gap:.1e} of its size",
+            )
+        normals[edit], gaps[edit], nearest[edit] = found
     scale = 2.0 * trigger / gaps
     weights = np.zeros((len(norm.w), len(places)))
     weights[read] = (normals * scale[:, None] / norm.w[read]).T
@@ -112,8 +128,8 @@ def _gaps(rows: Float64Array, places: Int64Array, normals: Float64Array) -> tupl
     return gaps, nearest
 
 
-def _another_normal(rows: Float64Array, place: int, least_gap: float, nearest: int) -> tuple[Float64Array, float, int]:
-    """The normal of the widest gap that a linear program finds, the gap, and the next row."""
+def _another_normal(rows: Float64Array, place: int, least_gap: float) -> tuple[Float64Array, float, int] | None:
+    """The normal of the widest gap that a linear program finds, the gap, and the next row; or none."""
     own = rows[place]
     chosen = np.argsort(-(rows @ own))[: _FIRST + 1]
     chosen = chosen[chosen != place]
@@ -135,8 +151,4 @@ def _another_normal(rows: Float64Array, place: int, least_gap: float, nearest: i
         if last[0] in chosen:
             break
         chosen = np.union1d(chosen, np.setdiff1d(np.argsort(-(rows @ normal))[:_FIRST], place))
-    raise HypothesisError(
-        "an edit",
-        f"a row that a half-space cuts off from all others by more than {least_gap:.1e} of its size (Lemma N1)",
-        f"no half-space was found that cuts context {place} off from context {nearest}",
-    )
+    return None

@@ -1,56 +1,123 @@
-r"""The neurons of edits: appended to the last feed-forward block of a model, and taken away again.
+r"""The neurons of edits: appended to a feed-forward block of a model, and taken away again.
 
 Page: docs/claims/editing.md
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from constructions.arrays import Float64Array
 from constructions.errors import InputError
-from constructions.models.blocks import FeedForward, Normalization
+from constructions.models.blocks import Attention, Block, FeedForward, Normalization
 from constructions.models.model import Model
 
 
-def editable(model: Model) -> tuple[FeedForward, Normalization]:
-    """The last feed-forward block and the final normalization of a model whose facts can be edited there.
+@dataclass(frozen=True, eq=False)
+class Site:
+    """A feed-forward block that neurons can be appended to.
+
+    Args:
+        place: Which block of the model it is.
+        neurons: The block.
+        norm: The normalization that its neurons read behind.
+        final: The last block of the model.
+        reads: The blocks whose stream the neurons read.
+        is_last: Whether the stream behind it is read by the last normalization alone.
+    """
+
+    place: int
+    neurons: FeedForward
+    norm: Normalization
+    final: Normalization
+    reads: tuple[Block, ...]
+    is_last: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Appended:
+    r"""Neurons $\varphi(\langle a, y \rangle + b)\, o$ at the end of a block.
+
+    Args:
+        weights: The a as columns, `[d_model, edits]`.
+        shifts: The b, `[edits]`.
+        writes: The o, `[edits, d_model]`.
+    """
+
+    weights: Float64Array
+    shifts: Float64Array
+    writes: Float64Array
+
+
+def editable(model: Model, layer: int | None = None) -> Site:
+    """Where neurons can be appended to a model.
+
+    Args:
+        model: A model of tokens that ends with a normalization.
+        layer: Which feed-forward block, counted from 0; the last one by default.
 
     Raises:
-        InputError: The last two blocks are others, or the neurons read the stream without a normalization, or have no
-            shifts; says which.
+        InputError: There is no such block, its neurons read the stream without a normalization, have no shifts, or the
+            model bends its logits; says which.
     """
     kinds = [block.options()["kind"] for block in model.blocks]
-    if not model.reads_tokens or len(kinds) < 2:
+    places = [place for place, block in enumerate(model.blocks) if isinstance(block, FeedForward)]
+    if not model.reads_tokens or not places or not isinstance(model.blocks[-1], Normalization):
         raise InputError("model", f"has the blocks {kinds}", "tokens, neurons and a last normalization")
-    neurons, final = model.blocks[-2:]
-    if not isinstance(neurons, FeedForward) or not isinstance(final, Normalization):
+    if layer is not None and not 0 <= layer < len(places):
+        raise InputError("layer", f"= {layer}", f"one from 0 to {len(places) - 1}: so many blocks have neurons")
+    place = places[-1 if layer is None else layer]
+    neurons, final, is_last = model.blocks[place], model.blocks[-1], place == len(kinds) - 2
+    assert isinstance(neurons, FeedForward)
+    if layer is None and not is_last:
         raise InputError("model", f"ends with the blocks {kinds[-2:]}", "neurons and a last normalization")
-    if neurons.norm is None or not neurons.skip:
+    if neurons.norm is None or not neurons.skip or neurons.post_norm is not None:
         raise InputError(
-            "the last neurons of model", "read the stream without a normalization, or are not added to it", "both"
+            "the neurons of model",
+            "read the stream without a normalization, are not added to it, or have a norm behind them",
+            "one before them alone",
         )
-    if not neurons.plain or model.logit_divisor is not None or model.logit_cap is not None:
+    if model.logit_divisor is not None or model.logit_cap is not None:
+        raise InputError("the logits of model", "are divided or capped", "plain logits")
+    if neurons.b_in is None or (neurons.W_gate is not None and neurons.b_gate is None):
         raise InputError(
-            "the last neurons of model",
-            "have a gate, a norm behind them, or stand beside the attention, or its logits are bent",
-            "plain neurons and logits",
+            "the neurons of model", "have no shifts b_in (or b_gate)", "some: a plane through 0 cuts off no fact"
         )
-    if neurons.b_in is None:
-        raise InputError("the last neurons of model", "have no shifts b_in", "some: a plane through 0 cuts off no fact")
-    return neurons, final
+    first = place - 1 if neurons.parallel else place
+    if not is_last and any(isinstance(b, Attention) and b.attends != "causal" for b in model.blocks[:first]):
+        raise InputError("an attention of model", "reads what comes later", "causal ones before an earlier layer")
+    return Site(place, neurons, neurons.norm, final, model.blocks[:first], is_last)
 
 
-def with_neurons(
-    model: Model, weights: Float64Array, shifts: Float64Array, writes: Float64Array, *, everywhere: bool = False
-) -> Model:
-    """The model with neurons appended to its last feed-forward block.
+def appended(model: Model, edits: int, layer: int | None = None) -> Appended:
+    """The last neurons of a block.
+
+    With a gate they are gates beside a factor of 1, which makes them neurons without one.
+
+    Raises:
+        InputError: A block that cannot be edited, or gated neurons whose other factor is not 1.
+    """
+    block = editable(model, layer).neurons
+    if not 1 <= edits <= block.d_mlp:
+        raise InputError("edits", f"is {edits}", f"from 1 to the {block.d_mlp} neurons of a block")
+    own = slice(block.d_mlp - edits, None)
+    reads, shifts = block.W_in, block.b_in
+    if block.W_gate is not None:
+        assert shifts is not None
+        if block.W_in[:, own].any() or not (shifts[own] == 1.0).all():
+            raise InputError("the last neurons of model", "are not gates beside a factor of 1", "W_in 0 and b_in 1")
+        reads, shifts = block.W_gate, block.b_gate
+    assert shifts is not None
+    return Appended(reads[:, own], shifts[own], block.W_out[own])
+
+
+def with_neurons(model: Model, neurons: Appended, *, layer: int | None = None, everywhere: bool = False) -> Model:
+    """The model with neurons appended to a feed-forward block; where it has gates, as gates beside a factor of 1.
 
     Args:
         model: As `editable` takes it.
-        weights: What they read with, `[d_model, edits]`.
-        shifts: Their shifts, `[edits]`.
-        writes: What each adds to the stream, per unit of activation, `[edits, d_model]`.
+        neurons: What they read and write.
+        layer: Which block; the last one by default.
         everywhere: Give all other feed-forward blocks as many neurons of zeros, which do nothing: a host that has one
             width for all layers needs them.
 
@@ -64,51 +131,68 @@ def with_neurons(
         >>> norm = Normalization("rms", w=np.ones(2))
         >>> one = FeedForward(np.ones((2, 1)), np.ones((1, 2)), b_in=np.ones(1), norm=norm)
         >>> model = Model(blocks=(one, norm), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
-        >>> two = with_neurons(model, np.ones((2, 1)), np.ones(1), np.ones((1, 2)))
+        >>> two = with_neurons(model, Appended(np.ones((2, 1)), np.ones(1), np.ones((1, 2))))
         >>> two.blocks[0].d_mlp, without_neurons(two, 1).sha256() == model.sha256()
         (2, True)
     """
-    neurons, final = editable(model)
-    zeros = np.zeros_like(weights), np.zeros_like(shifts), np.zeros_like(writes)
-    before = (_grown(b, *zeros) if everywhere and isinstance(b, FeedForward) else b for b in model.blocks[:-2])
-    return replace(model, blocks=(*before, _grown(neurons, weights, shifts, writes), final))
+    site = editable(model, layer)
+    nothing = Appended(*(np.zeros_like(x) for x in (neurons.weights, neurons.shifts, neurons.writes)))
+
+    def grown(place: int, block: Block) -> Block:
+        if place == site.place:
+            return _grown(site.neurons, neurons, 1.0)
+        return _grown(block, nothing, 0.0) if everywhere and isinstance(block, FeedForward) else block
+
+    return replace(model, blocks=tuple(grown(place, block) for place, block in enumerate(model.blocks)))
 
 
-def without_neurons(model: Model, edits: int, *, everywhere: bool = False) -> Model:
-    """The model without the last `edits` neurons of its last feed-forward block.
+def without_neurons(model: Model, edits: int, *, layer: int | None = None, everywhere: bool = False) -> Model:
+    """The model without the last `edits` neurons of a feed-forward block.
 
     Args:
         model: As `editable` takes it.
         edits: How many neurons.
+        layer: Which block; the last one by default.
         everywhere: Take as many from all other feed-forward blocks, where they have to be zeros.
 
     Raises:
         InputError: A model that cannot be edited, that has fewer neurons, or neurons elsewhere that are not zeros.
     """
-    neurons, final = editable(model)
-    before = (_cut(b, edits, zeros=True) if everywhere and isinstance(b, FeedForward) else b for b in model.blocks[:-2])
-    return replace(model, blocks=(*before, _cut(neurons, edits, zeros=False), final))
+    site = editable(model, layer)
+    appended(model, edits, layer)
+
+    def cut(place: int, block: Block) -> Block:
+        if place == site.place:
+            return _cut(site.neurons, edits, zeros=False)
+        return _cut(block, edits, zeros=True) if everywhere and isinstance(block, FeedForward) else block
+
+    return replace(model, blocks=tuple(cut(place, block) for place, block in enumerate(model.blocks)))
 
 
-def _grown(block: FeedForward, weights: Float64Array, shifts: Float64Array, writes: Float64Array) -> FeedForward:
-    own = np.zeros(block.d_mlp) if block.b_in is None else block.b_in
-    return replace(
-        block,
-        W_in=np.concatenate([block.W_in, weights], axis=1),
-        b_in=None if block.b_in is None and not shifts.any() else np.concatenate([own, shifts]),
-        W_out=np.concatenate([block.W_out, writes]),
-    )
+def _grown(block: FeedForward, neurons: Appended, factor: float) -> FeedForward:
+    shifts = np.full_like(neurons.shifts, factor)
+    if block.W_gate is None:
+        W_in = np.concatenate([block.W_in, neurons.weights], axis=1)
+        own = {"W_in": W_in, "b_in": _longer(block.b_in, neurons.shifts)}
+    else:
+        W_in = np.concatenate([block.W_in, np.zeros_like(neurons.weights)], axis=1)
+        W_gate = np.concatenate([block.W_gate, neurons.weights], axis=1)
+        own = {"W_in": W_in, "b_in": _longer(block.b_in, shifts)}
+        own |= {"W_gate": W_gate, "b_gate": _longer(block.b_gate, neurons.shifts)}
+    return replace(block, **own, W_out=np.concatenate([block.W_out, neurons.writes]))
+
+
+def _longer(shifts: Float64Array | None, more: Float64Array) -> Float64Array | None:
+    return None if shifts is None else np.concatenate([shifts, more])
 
 
 def _cut(block: FeedForward, edits: int, *, zeros: bool) -> FeedForward:
     kept = block.d_mlp - edits
-    if edits < 1 or kept < 0:
-        raise InputError("edits", f"is {edits}", f"from 1 to the {block.d_mlp} neurons of a block")
-    shifts = block.b_in
-    if zeros and (
-        block.W_in[:, kept:].any() or block.W_out[kept:].any() or (shifts is not None and shifts[kept:].any())
-    ):
-        raise InputError(f"the last {edits} neurons of a block before the last", "are not zeros", "them to be")
-    return replace(
-        block, W_in=block.W_in[:, :kept], b_in=None if shifts is None else shifts[:kept], W_out=block.W_out[:kept]
-    )
+    if kept < 0:
+        raise InputError("edits", f"is {edits}", f"at most the {block.d_mlp} neurons of a block")
+    parts = {name: getattr(block, name) for name in ("W_in", "b_in", "W_gate", "b_gate")}
+    parts = {name: x for name, x in parts.items() if x is not None}
+    if zeros and (block.W_out[kept:].any() or any(x[..., kept:].any() for x in parts.values())):
+        raise InputError(f"the last {edits} neurons of another block", "are not zeros", "them to be")
+    cut = {name: x[..., :kept] for name, x in parts.items()}
+    return replace(block, **cut, W_out=block.W_out[:kept])

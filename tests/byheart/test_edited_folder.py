@@ -5,7 +5,8 @@ import pytest
 
 from byheart.editing import edit
 from byheart.hosts.reading import read_model
-from tests.edited_hosts import LENGTH, TOKENS, answer, facts, gpt2
+from constructions.errors import InputError
+from tests.edited_hosts import LENGTH, TOKENS, answer, facts, gpt2, recorded
 from verify import Verdict
 from verify.edits.proof import check_edit
 
@@ -28,3 +29,57 @@ def test_an_edited_folder_is_the_hosts_and_carries_its_proof(tmp_path: Path, dty
     assert check_edit(tmp_path / "out" / "proof").verdict is Verdict.PROVED
     again = edit(tmp_path / "out", facts([[2, 2]], [0]), keep_domain=LENGTH, out=tmp_path / "twice")
     assert again.certificate.verdict is Verdict.PROVED
+
+
+FAMILIES = [
+    ("llama", 0, "llama"), ("llama", 1, "llama"), ("smollm3", 0, "smollm3"), ("mistral", 1, "llama"),
+    ("qwen2", 0, "llama"), ("phi", 0, "phi"), ("gptj", 0, "gptj"), ("gpt_neox", 0, "gpt_neox"), ("opt", 1, "opt"),
+    ("codegen", 0, "codegen"), ("gpt_neo", 0, "gpt_neo"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "case", "stored"), FAMILIES)
+def test_each_family_is_edited_and_written_back(tmp_path: Path, kind: str, case: int, stored: str) -> None:
+    source = recorded(tmp_path / "m", kind, case)
+    before = read_model(source)
+    new = facts([[1, 2], [3, 4]], [(answer(before, row) + 1) % TOKENS for row in ([1, 2], [3, 4])], tokens=11)
+    layer = 0 if kind in ("llama", "qwen2") and case == 0 else None
+    done = edit(source, new, keep_domain=LENGTH, layer=layer, out=tmp_path / "out")
+    assert done.certificate.verdict is Verdict.PROVED and done.certificate.layer == layer
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["model_type"] == stored
+    after = read_model(tmp_path / "out")
+    assert after.sha256() == done.model.sha256()
+    assert [answer(after, row) for row in new.contexts.tolist()] == new.labels.tolist()
+    assert answer(after, [5, 6]) == answer(before, [5, 6])
+    assert check_edit(tmp_path / "out" / "proof").verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize(
+    ("kind", "case", "said"),
+    [("mistral", 0, "sliding window"), ("starcoder2", 0, "no shifts"), ("opt", 0, "norm behind"), ("phi3", 0, "phi3")],
+)
+def test_a_model_that_cannot_be_written_back_with_shifts_is_refused(
+    tmp_path: Path, kind: str, case: int, said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        edit(recorded(tmp_path / "m", kind, case), facts([[1, 2]], [3], tokens=11))
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "mistral", "qwen2"])
+def test_the_host_loads_what_was_edited(tmp_path: Path, kind: str) -> None:
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers", reason="needs `pip install 'byheart[huggingface]'`")
+    folder = gpt2(tmp_path / "m") if kind == "gpt2" else recorded(tmp_path / "m", kind, {"mistral": 1}.get(kind, 0))
+    before, tokens = read_model(folder), TOKENS if kind == "gpt2" else 11
+    new = facts([[1, 2], [3, 4]], [(answer(before, row) + 1) % TOKENS for row in ([1, 2], [3, 4])], tokens=tokens)
+    edit(folder, new, keep_domain=LENGTH, out=tmp_path / "out")
+    contexts = torch.cartesian_prod(torch.arange(tokens), torch.arange(tokens))
+    old, own = (
+        transformers.AutoModelForCausalLM.from_pretrained(place).double().eval()(contexts).logits[:, -1].detach()
+        for place in (folder, tmp_path / "out")
+    )
+    edited = [int(row[0]) * tokens + int(row[1]) for row in new.contexts]
+    assert own.argmax(1)[edited].tolist() == new.labels.tolist()
+    others = [place for place in range(len(contexts)) if place not in edited]
+    assert (own[others] - old[others]).abs().max() < 1e-5
+    assert (own.argmax(1) == old.argmax(1))[others].all()

@@ -26,7 +26,7 @@ from verify.arithmetic.exact_json import (
 )
 from verify.verdict import Verdict
 
-FORMAT, VERSION = "byheart-edit", 1
+FORMAT, VERSION = "byheart-edit", 2
 EDIT_FILE = "edit.json"
 CONTEXTS_FILE = "contexts.json"
 EDITED_FILE = "model.safetensors"
@@ -132,11 +132,13 @@ class EditCertificate:
         original: Hash of the model before.
         edited: Hash of the model after.
         edit: Hash of what was asked (`Asked`).
-        edits: How many neurons were added to the last feed-forward block.
+        edits: How many neurons were added to a feed-forward block.
+        layer: Which one, counted from 0, where it is not the last before the last normalization.
         everywhere: Whether the other layers have as many neurons of zeros.
         values: ``held`` of ``asked`` contexts are answered as asked, ``flat`` ones with logits within ``spread`` nats;
             of ``kept`` contexts ``same`` keep their answer and none of their logits moves by more than ``moved``;
-            outside of the caps no logit of any context moves by more than ``outside``.
+            outside of the caps no logit of any context moves by more than ``outside``, which an earlier layer need not
+            have.
         provenance: Names and versions of the software.
 
     Raises:
@@ -147,6 +149,7 @@ class EditCertificate:
     edited: str
     edit: str
     edits: int
+    layer: int | None
     everywhere: bool
     values: Mapping[str, Number]
     provenance: Mapping[str, str]
@@ -154,7 +157,10 @@ class EditCertificate:
     def __post_init__(self) -> None:
         for name in ("original", "edited", "edit"):
             require_sha256(name, getattr(self, name))
-        if set(self.values) != set(_NUMBERS):
+        if self.layer is not None and not (type(self.layer) is int and self.layer >= 0):
+            raise InputError("layer", f"is {self.layer!r}", "none or an integer of at least 0")
+        without = {"outside"} if self.layer is not None and "outside" not in self.values else set[str]()
+        if set(self.values) != set(_NUMBERS) - without:
             raise InputError("values", f"has {sorted(self.values)}", sorted(_NUMBERS))
         for name, value in self.values.items():
             if type(value) is not (int if name in _COUNTS else float) or not 0 <= value < math.inf:
@@ -181,6 +187,8 @@ class EditCertificate:
         parts.append(f"{values['same']} of {counted(int(values['kept']), 'kept context')} keep their answer")
         if values["kept"]:
             parts.append(f"no logit of theirs moves by more than {decimal_above(float(values['moved']))} nats")
+        if self.layer is not None:
+            parts.append(f"in layer {self.layer}: what goes on behind an edited context may change")
         return f"{'EDITED, PROVED' if proved else 'NOT PROVED'}: {'; '.join(parts)}"
 
     def edits_said(self) -> list[str]:
@@ -208,7 +216,7 @@ class EditCertificate:
         data = parse_object(EDIT_FILE, text)
         if data.get("format") != FORMAT or data.get("version") != VERSION:
             raise FileFormatError(f"{EDIT_FILE} is no certificate of an edit of version {VERSION}")
-        fields = {"original", "edited", "edit", "edits", "everywhere", "values", "provenance"}
+        fields = {"original", "edited", "edit", "edits", "layer", "everywhere", "values", "provenance"}
         expect_fields(EDIT_FILE, data, {*fields, "format", "version", "digest"})
         found = {name: data[name] for name in fields}
         values = expect("values", found.pop("values"), dict)
@@ -249,6 +257,7 @@ class EditCertificate:
             "edited": self.edited,
             "edit": self.edit,
             "edits": self.edits,
+            "layer": self.layer,
             "everywhere": self.everywhere,
             "values": {name: encode_number(value) for name, value in self.values.items()},
             "provenance": dict(self.provenance),

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from constructions.arrays import BoolArray, Int64Array
-from constructions.models.appended_neurons import editable
+from constructions.models.appended_neurons import appended, editable
 from constructions.models.blocks import Activation
 from constructions.models.model import Model
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.edits.leak import leak
-from verify.edits.moved_logits import moved_logits
+from verify.edits.moved_logits import moved_behind, moved_logits
+from verify.forward.in_pairs import InPairs
 from verify.forward.ladder import climb, leads
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.forward.map_norms import SLACK, Norms, row_norms
@@ -44,21 +45,29 @@ class KeptContexts:
 
 
 def judge_kept(
-    original: Model, edited: Model, edits: int, contexts: Int64Array, *, progress: Progress = silent
+    original: Model,
+    edited: Model,
+    edits: int,
+    contexts: Int64Array,
+    *,
+    layer: int | None = None,
+    progress: Progress = silent,
 ) -> KeptContexts:
     r"""Prove which contexts keep their answer, and by how much their logits move at most.
 
-    The edited model is the original and `edits` more neurons, so the streams before the last normalization differ by at
-    most $D = \sum_j \sup_{u \le u_j} |\varphi(u)|\,|o_j|$, with $u_j$ an upper bound of what neuron j reads at this
-    context and $o_j$ what it writes. Theorem N3 turns D into a bound of the logits. The answer is unchanged where
-    the original's proved lead is above twice that bound, or where nothing moves at all. The edited model itself need
-    not be evaluated, and no two enclosures are subtracted.
+    The edited model is the original and `edits` more neurons, so the streams behind their block differ by at most
+    $D = \sum_j \sup_{u \le u_j} |\varphi(u)|\,|o_j|$, with $u_j$ an upper bound of what neuron j reads at this
+    context and $o_j$ what it writes. Theorem N3 turns D into a bound of the logits, Lemma N5 where other blocks come
+    behind; there every position counts, each of which reads a prefix of the context. The answer is unchanged where the
+    original's proved lead is above twice that bound, or where nothing moves at all. In the last block the edited model
+    itself need not be evaluated, and no two enclosures are subtracted.
 
     Args:
         original: The model without the new neurons (`without_neurons`).
-        edited: A model whose last feed-forward block ends with the new neurons.
+        edited: A model one of whose feed-forward blocks ends with the new neurons.
         edits: How many they are.
         contexts: Tokens, `[T, S]`.
+        layer: Which feed-forward block; the last one by default.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -68,27 +77,59 @@ def judge_kept(
         InputError: No such model, or contexts that it cannot read.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
     """
-    size = len(contexts)
-    neurons, _ = editable(edited)
-    writes = row_norms(neurons.W_out[-edits:])
+    size, site, norms = len(contexts), editable(edited, layer), Norms(original)
+    answer, same, is_open = np.full(size, -1), np.zeros(size, dtype=bool), np.ones(size, dtype=bool)
+    if site.is_last:
+        apart, highest = _distances(edited, edits, contexts, layer, progress)
+        moved = moved_logits(original, apart, norms=norms)
+    else:
+        apart, highest = _rows_apart(edited, edits, contexts, layer, progress)
+        moved = np.full(size, np.inf)
+    for numbers in (None,) if site.is_last else (None, InPairs()):
+        if not site.is_last:
+            left = np.flatnonzero(is_open)
+            bound = moved_behind(original, site.place, contexts[left], apart[left], numbers=numbers, norms=norms)
+            moved[left] = np.minimum(moved[left], bound)
+        tried = is_open & np.isfinite(moved)
+        for rung, _, chosen, logits in climb(original, contexts, tried, norms=norms):
+            place, lead = leads(logits)
+            known = lead > 0.0
+            answer[chosen[known]] = place[known]
+            done = known & ((moved[chosen] == 0.0) | (lead > 2.0 * moved[chosen]))
+            same[chosen[done]], is_open[chosen[done]], tried[chosen[done]] = True, False, False
+            if rung != "float64":  # the lead is as good as exact
+                tried[chosen[known]] = False
+            progress(f"kept contexts, {rung}", (chosen[-1] + 1) / size, f"{chosen[-1] + 1} of {size}")
+    return KeptContexts(answer, same, moved, highest)
+
+
+def _rows_apart(
+    edited: Model, edits: int, contexts: Int64Array, layer: int | None, progress: Progress
+) -> tuple[Floats, Floats]:
+    """How far the rows behind an earlier block are apart at most, `[T, S]`, and the highest preactivation, `[T]`."""
+    apart, highest = np.empty(contexts.shape), np.full(len(contexts), -np.inf)
+    for length in range(1, contexts.shape[1] + 1):
+        prefixes, which = np.unique(contexts[:, :length], axis=0, return_inverse=True)
+        distance, reads = _distances(edited, edits, prefixes, layer, progress)
+        apart[:, length - 1] = distance[which.reshape(-1)]
+        highest = np.maximum(highest, reads[which.reshape(-1)])
+    return apart, highest
+
+
+def _distances(
+    edited: Model, edits: int, contexts: Int64Array, layer: int | None, progress: Progress
+) -> tuple[Floats, Floats]:
+    """How far the last rows behind the block are apart at most, and the highest preactivations, `[T]` each."""
+    size, block = len(contexts), editable(edited, layer).neurons
+    writes = row_norms(appended(edited, edits, layer).writes)
     distance, highest = np.empty(size), np.empty(size)
-    for start, inside in preactivations(edited, edits, contexts):
+    for start, inside in preactivations(edited, edits, contexts, layer=layer):
         rows = slice(start, start + len(inside))
         above = inside.upper()
         highest[rows] = above.max(axis=1)
-        distance[rows] = _leaked(neurons.activation, above, writes)
+        distance[rows] = _leaked(block.activation, above, writes)
         progress("new neurons", rows.stop / size, f"{rows.stop} of {size} contexts")
-    norms = Norms(original)
-    moved = moved_logits(original, np.where(np.isnan(distance), np.inf, distance), norms=norms)
-    answer, same, is_open = np.full(size, -1), np.zeros(size, dtype=bool), np.isfinite(moved)
-    for rung, _, rows, logits in climb(original, contexts, is_open, norms=norms):
-        place, lead = leads(logits)
-        known = lead > 0.0
-        answer[rows[known]] = place[known]
-        done = known & ((moved[rows] == 0.0) | (lead > 2.0 * moved[rows]))
-        same[rows[done]], is_open[rows[done]] = True, False
-        progress(f"kept contexts, {rung}", (rows[-1] + 1) / size, f"{rows[-1] + 1} of {size}")
-    return KeptContexts(answer, same | ((moved == 0.0) & (answer >= 0)), moved, highest)
+    return np.where(np.isnan(distance), np.inf, distance), highest
 
 
 def _leaked(activation: Activation, above: Floats, writes: Floats) -> Floats:
@@ -110,7 +151,9 @@ def _written(off: Floats, writes: Floats) -> Floats:
     return off * writes + np.nextafter(0.0, 1.0) * (off > 0.0)
 
 
-def preactivations(edited: Model, edits: int, contexts: Int64Array) -> Iterator[tuple[int, Enclosure]]:
+def preactivations(
+    edited: Model, edits: int, contexts: Int64Array, *, layer: int | None = None
+) -> Iterator[tuple[int, Enclosure]]:
     r"""Enclose what the last `edits` neurons read at the last position, a few contexts at a time.
 
     They are the logits of the model that ends behind the normalization of these neurons and reads out with their
@@ -120,11 +163,12 @@ def preactivations(edited: Model, edits: int, contexts: Int64Array) -> Iterator[
         edited: As for `judge_kept`.
         edits: How many neurons.
         contexts: Tokens, `[T, S]`.
+        layer: As for `judge_kept`.
 
     Returns:
         Iterator of the first context and the enclosures, `[rows, edits]`.
     """
-    reader = reading_model(edited, edits)
+    reader = reading_model(edited, edits, layer)
     for start, inside in logit_chunks(reader, contexts):
         wide = np.flatnonzero(~(inside.radius.max(axis=1) <= _WIDE))
         if len(wide):
@@ -135,13 +179,10 @@ def preactivations(edited: Model, edits: int, contexts: Int64Array) -> Iterator[
         yield start, inside
 
 
-def reading_model(model: Model, neurons: int) -> Model:
-    """The model whose logits are what the last neurons of the last feed-forward block of `model` read."""
-    block, _ = editable(model)
-    assert block.norm is not None and block.b_in is not None
-    return replace(
-        model, blocks=(*model.blocks[:-2], block.norm), W_U=block.W_in[:, -neurons:], b_U=block.b_in[-neurons:]
-    )
+def reading_model(model: Model, neurons: int, layer: int | None = None) -> Model:
+    """The model whose logits are what the last neurons of a feed-forward block of `model` read."""
+    site, own = editable(model, layer), appended(model, neurons, layer)
+    return replace(model, blocks=(*site.reads, site.norm), W_U=own.weights, b_U=own.shifts)
 
 
 @dataclass(frozen=True)
@@ -153,7 +194,7 @@ class Caps:
 
     Args:
         threshold: t.
-        moved: Upper bound of the move of any logit of any context outside of all caps, nats.
+        moved: Upper bound of the move of any logit of any context outside of all caps, nats; infinite if none is known.
         radii: About how far a row in the cap is from the point $\sqrt d\, a_j/|a_j|$ at most, `[edits]`; information
             only, since the cap itself is what is proved of.
     """
@@ -163,7 +204,7 @@ class Caps:
     radii: Floats
 
 
-def caps(edited: Model, edits: int, *, threshold: float) -> Caps:
+def caps(edited: Model, edits: int, *, layer: int | None = None, threshold: float) -> Caps:
     r"""Bound what an edit changes outside of its caps, whatever the context.
 
     There every $u_j \le -t$, so $D = \sum_j \mathrm{leak}(t) |o_j|$. A row n has $|n|^2 \le d$, and in the cap
@@ -173,20 +214,20 @@ def caps(edited: Model, edits: int, *, threshold: float) -> Caps:
     Args:
         edited: As for `judge_kept`.
         edits: How many neurons.
+        layer: As for `judge_kept`. In an earlier block outside of the caps means that no position is in one, and
+            nothing is known of neurons that leak.
         threshold: t, at least 0.
 
     Returns:
-        The bound, and how large the caps are.
+        The bound, infinite where nothing is known, and how large the caps are.
     """
-    block, _ = editable(edited)
-    norm = block.norm
-    assert norm is not None and block.b_in is not None
-    off = leak(block.activation, np.full(edits, threshold))
-    distance = float(_written(off, row_norms(block.W_out[-edits:])).sum()) * SLACK
-    moved = float(moved_logits(edited, np.array([distance]))[0])
-    normals = block.W_in[:, -edits:] * norm.w[:, None]
-    shifts = block.b_in[-edits:] + (0.0 if norm.b is None else norm.b @ block.W_in[:, -edits:])
-    lengths, d = np.linalg.norm(normals, axis=0), float(block.d_model)
+    site, own = editable(edited, layer), appended(edited, edits, layer)
+    off = leak(site.neurons.activation, np.full(edits, threshold))
+    distance = float(_written(off, row_norms(own.writes)).sum()) * SLACK
+    moved = float(moved_logits(edited, np.array([distance]))[0]) if site.is_last or distance == 0.0 else np.inf
+    normals = own.weights * site.norm.w[:, None]
+    shifts = own.shifts + (0.0 if site.norm.b is None else site.norm.b @ own.weights)
+    lengths, d = np.linalg.norm(normals, axis=0), float(len(normals))
     with np.errstate(all="ignore"):
         squares = 2.0 * d + 2.0 * np.sqrt(d) * (threshold + shifts) / lengths
     return Caps(threshold, moved, np.sqrt(np.clip(squares, 0.0, 4.0 * d)) * (1.0 + 2.0**-30))

@@ -1,15 +1,23 @@
-r"""How far an edit moves the logits of a context, from how far it moves the stream before the last normalization.
+r"""How far an edit moves the logits of a context, from how far it moves the stream behind the block that it edits.
 
 Page: docs/claims/editing.md
 """
 
+from dataclasses import replace
+
 import numpy as np
 
-from constructions.models.blocks import Normalization
+from constructions.arrays import Int64Array
+from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
+from verify.arithmetic import blas
 from verify.arithmetic.rounding import Floats
-from verify.forward.map_norms import SLACK, Norms
+from verify.forward.arithmetic import Numbers
+from verify.forward.map_norms import SLACK, Norms, raised
+from verify.forward.row_balls import InRowBalls, RowBalls
+from verify.forward.walk import checked_contexts, passed, stream_of
 
+_ENTRIES = 2**22  # of the widest array of the contexts that are worked on together
 _LEAST = float(np.nextafter(0.0, 1.0))
 
 
@@ -48,3 +56,65 @@ def moved_logits(model: Model, distance: Floats, *, norms: Norms | None = None) 
         # the least number above 0 covers what underflows of a quotient or a product
         moved = steepest * (distance / rest * SLACK + _LEAST) * SLACK + _LEAST
     return np.where(distance == 0.0, 0.0, np.where(rest > 0.0, moved, np.inf))
+
+
+def moved_behind(
+    model: Model,
+    place: int,
+    contexts: Int64Array,
+    distance: Floats,
+    *,
+    numbers: Numbers | None = None,
+    norms: Norms | None = None,
+) -> Floats:
+    r"""Upper bounds of the largest move of a logit where the streams behind a block are apart by at most D (N5).
+
+    The walk in balls of rows encloses each row of the stream behind the block. A ball whose radius is larger by D holds
+    the other row too, and the blocks behind are the same: both logits are in what the walk makes of these balls, and at
+    most twice a radius apart.
+
+    Args:
+        model: The weights, in float64.
+        place: Which block.
+        contexts: Tokens, `[T, S]`.
+        distance: D of each position, `[T, S]`.
+        numbers: The format of the walk; float64 by default.
+        norms: The norms of the maps of the same model, to be shared by several calls.
+
+    Returns:
+        The bounds, `[T]`, in nats: exactly 0 where all D are 0, infinite where nothing is known.
+
+    Raises:
+        InputError: Contexts that the model cannot read, or a rational model.
+        BlasError: The arithmetic of this machine does not keep what the proofs need.
+
+    Example:
+        >>> neurons, final = FeedForward(np.eye(2), np.zeros((2, 2))), Normalization("rms", w=np.ones(2), epsilon=1.0)
+        >>> model = Model(blocks=(neurons, final), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
+        >>> bool(0.4 < moved_behind(model, 0, np.array([[0]]), np.array([[0.25]]))[0] < 0.6)
+        True
+    """
+    blas.probe()
+    contexts, norms = checked_contexts(model, contexts), Norms(model) if norms is None else norms
+    length, moved = contexts.shape[1], np.empty(len(contexts))
+    step = max(1, _ENTRIES // (length * max(_width(block, length) for block in model.blocks)))
+    for start in range(0, len(contexts), step):
+        some = slice(start, start + step)
+        arithmetic = InRowBalls(norms, numbers)
+        with np.errstate(all="ignore"):
+            stream = passed(arithmetic, model, stream_of(arithmetic, model, contexts[some]), range(place + 1))
+            apart = np.zeros(len(stream.positions))
+            np.maximum.at(apart, stream.cells, distance[some, length - stream.cells.shape[1] :])
+            rows = RowBalls(stream.rows.value, raised(stream.rows.whole() + apart))
+            stream = passed(arithmetic, model, replace(stream, rows=rows), range(place + 1, len(model.blocks)))
+            last = stream.last(arithmetic)
+            _, radii = arithmetic.read_out(last.rows, model.W_U, model.b_U)
+            moved[some] = (2.0 * SLACK * radii.max(axis=1))[last.cells[:, 0]]
+    moved[~np.isfinite(moved)] = np.inf
+    return np.where((distance == 0.0).all(axis=1), 0.0, moved)
+
+
+def _width(block: Attention | FeedForward | Normalization, length: int) -> int:
+    if isinstance(block, Attention):
+        return max(block.n_heads * max(block.d_qk, block.d_head, length), block.d_model)
+    return max(block.d_mlp, block.d_model) if isinstance(block, FeedForward) else block.width

@@ -26,6 +26,7 @@ from verify.verdict import Verdict
 _PRECISIONS = (128, 256, 512, 1024)
 _SAMPLE = 200  # kept contexts that are looked at where there are more
 _TURN = 2  # beyond it each activation is smaller the lower its argument
+_MAPS, _SHIFTS = {"W_in", "W_gate"}, {"b_in", "b_gate"}
 
 Row = list[arb]
 
@@ -60,7 +61,8 @@ def check_edit_independently(
     if edited.sha256 != certificate.edited or asked.sha256() != certificate.edit:
         raise TamperedError(f"{folder} holds another model or other contexts than its certificate names")
     edits, stored = len(asked.contexts), certificate.values
-    original = _without(folder, edited, edits, everywhere=certificate.everywhere)
+    site = _site(folder, edited, edits, certificate.layer)
+    original = _without(folder, edited, edits, site, everywhere=certificate.everywhere)
     if edits != certificate.edits or original.sha256 != certificate.original:
         raise TamperedError(f"{folder}: the edited model without its new neurons is not the original it names")
     lengths = len(asked.contexts[0]), *map(len, asked.kept[:1]), asked.domain or 0
@@ -72,7 +74,7 @@ def check_edit_independently(
         return EditCheck(certificate, Verdict.REFUTED, "the counts are not those of the contexts", "balls", 0)
     sample = list(_sampled(certificate.digest() + sample_seed, asked, edited.d_vocab, size, full))
     try:
-        reason = _objection(certificate, asked, original, edited, sample, progress)
+        reason = _objection(certificate, asked, original, edited, site, sample, progress)
     except NoInformationError as error:
         reason = str(error) or "balls say nothing"
     if reason:
@@ -85,6 +87,7 @@ def _objection(
     asked: Asked,
     original: PlainModel,
     edited: PlainModel,
+    site: int,
     sample: Sequence[Sequence[int]],
     progress: Progress,
 ) -> str:
@@ -115,12 +118,54 @@ def _objection(
     if undecided > stored["kept"] - stored["same"]:
         return f"of {undecided} kept contexts the answer was not proved to stay"
     with ctx.workprec(_PRECISIONS[0]):
-        for place, row in _outputs(_reader(edited, edits), sample, progress, "new neurons", lambda _, row: True):
-            if not _bound(edited, edits, row) <= moved:
-                return f"the bound of kept context {place} does not follow"
-        if not _bound(edited, edits, [arb(-CAP)] * edits) <= ball(stored["outside"]):
-            return "the bound outside of the caps does not follow"
+        reader, is_last = _reader(edited, edits, site), site == len(edited.blocks) - 2
+        if is_last:
+            for place, row in _outputs(reader, sample, progress, "new neurons", lambda _, row: True):
+                if not _bound(edited, edits, site, row) <= moved:
+                    return f"the bound of kept context {place} does not follow"
+        elif place := _moved_more(original, edited, reader, site, sample, float(stored["moved"]), progress):
+            return f"the bound of kept context {place - 1} does not follow"
+        if "outside" in stored:
+            outside = _bound(edited, edits, site, [arb(-CAP)] * edits)
+            if not (outside == 0 if not is_last else outside <= ball(stored["outside"])):
+                return "the bound outside of the caps does not follow"
     return ""
+
+
+def _moved_more(
+    original: PlainModel,
+    edited: PlainModel,
+    reader: PlainModel,
+    site: int,
+    sample: Sequence[Sequence[int]],
+    bound: float,
+    progress: Progress,
+) -> int:
+    """The first context, counted from 1, whose logits are not known to move by at most so much; 0 if there is none.
+
+    Neurons of an earlier block may fire at every position, and what comes behind them is evaluated with them and
+    without. Where nothing may move at all, all of them have to be off at every prefix.
+    """
+    most, small = ball(bound), bound / 8.0
+    if bound == 0.0:
+        if edited.blocks[site].options["activation"] != "relu":
+            return 1 if sample else 0
+        fires = set[tuple[int, ...]]()
+        for length in range(1, len(sample[0]) + 1 if sample else 1):
+            prefixes = sorted({tuple(row[:length]) for row in sample})
+            for place, row in _outputs(reader, prefixes, progress, "new neurons", lambda _, row: True):
+                if not all(x.upper() <= 0 for x in row):
+                    fires.add(prefixes[place])
+        moves = [any(tuple(row[: i + 1]) in fires for i in range(len(row))) for row in sample]
+        return 1 + moves.index(True) if True in moves else 0
+    before, after = (
+        dict(_outputs(each, sample, progress, "logits", lambda _, row: all(x.rad() <= small for x in row)))
+        for each in (original, edited)
+    )
+    for place in range(len(sample)):
+        if not all(abs(x - y) <= most for x, y in zip(before[place], after[place], strict=True)):
+            return place + 1
+    return 0
 
 
 def _same_length(asked: Asked) -> int:
@@ -202,9 +247,9 @@ def _leader(row: Row, by: arb) -> int:
     return best if all(row[best] - x > by for place, x in enumerate(row) if place != best) else -1
 
 
-def _bound(model: PlainModel, edits: int, reads: Row) -> arb:
-    """How far the logits move where the new neurons read at most the upper ends of these balls."""
-    block, final = model.blocks[-2], model.blocks[-1]
+def _bound(model: PlainModel, edits: int, site: int, reads: Row) -> arb:
+    """How far the logits move where the new neurons of the last block read at most the upper ends of these balls."""
+    block, final = model.blocks[site], model.blocks[-1]
     moved, width = arb(0), block.writes
     for neuron, read in enumerate(reads):
         above = arb(read.upper())
@@ -247,49 +292,66 @@ def _steepest(model: PlainModel) -> arb:
     return largest.sqrt()
 
 
-def _reader(model: PlainModel, edits: int) -> PlainModel:
-    """The model whose outputs are what the last neurons read."""
-    block = model.blocks[-2]
+def _reader(model: PlainModel, edits: int, site: int) -> PlainModel:
+    """The model whose outputs are what the last neurons of a block read."""
+    block = model.blocks[site]
     assert block.norm is not None
-    W_in, b_in = block.tensors["W_in"], block.tensors["b_in"]
+    W_in, b_in = (block.tensors[name] for name in _read_with(block))
     kept = W_in.shape[1] - edits
     tensors = {name: tensor for name, tensor in model.tensors.items() if not name.startswith("unembed.")}
     tensors["unembed.W_U"] = _columns(W_in, kept, W_in.shape[1])
     tensors["unembed.b_U"] = PlainArray((edits,), b_in.values[kept:])
-    return replace(model, blocks=(*model.blocks[:-2], block.norm), tensors=tensors)
+    before = model.blocks[: site - 1 if "parallel" in block.options else site]
+    return replace(model, blocks=(*before, block.norm), tensors=tensors)
 
 
-def _is_plain(model: PlainModel, last: PlainBlock) -> bool:
-    """Whether what is read by the last neurons is what the model that ends there reads out."""
-    return last.is_plain and not set(model.ends) & {"logit_divisor", "logit_cap"}
+def _read_with(block: PlainBlock) -> tuple[str, str]:
+    """The map and the shift whose image the activation takes: those of the gates, where there are any."""
+    return ("W_gate", "b_gate") if "W_gate" in block.tensors else ("W_in", "b_in")
 
 
-def _without(folder: Path, model: PlainModel, edits: int, *, everywhere: bool) -> PlainModel:
-    """The model without its last neurons, with the hash that it has."""
-    kinds = [block.kind for block in model.blocks[-2:]]
-    last = model.blocks[-2] if len(model.blocks) > 1 else None
-    fits = last is not None and kinds[0] == "feed-forward" and kinds[1] in ("layer", "rms") and model.reads_tokens
-    if (
-        not fits
-        or last is None
-        or last.norm is None
-        or "b_in" not in last.tensors
-        or not last.options["skip"]
-        or not _is_plain(model, last)
-    ):
+def _site(folder: Path, model: PlainModel, edits: int, layer: int | None) -> int:
+    """The place of the block whose last neurons are those of the edit."""
+    places = [place for place, block in enumerate(model.blocks) if block.kind == "feed-forward"]
+    if not model.reads_tokens or not places or model.blocks[-1].kind not in ("layer", "rms"):
         raise FileFormatError(f"{folder} holds a model that does not end with neurons behind a normalization")
+    if layer is not None and layer >= len(places):
+        raise FileFormatError(f"{folder} names the layer {layer} of {len(places)}")
+    site = places[-1 if layer is None else layer]
+    block = model.blocks[site]
+    last, shifts = site == len(model.blocks) - 2, {"b_in", _read_with(block)[1]}
+    causal = all(b.options["attends"] == "causal" for b in model.blocks[:site] if b.kind == "attention")
+    if (
+        not (last or (causal and layer is not None))
+        or block.norm is None
+        or not shifts <= set(block.tensors)
+        or not block.options["skip"]
+        or "post_norm" in block.options
+        or set(model.ends) & {"logit_divisor", "logit_cap"}
+    ):
+        raise FileFormatError(f"{folder} holds a model whose neurons, or what is behind them, cannot be edited")
+    kept = block.shape("W_in")[1] - edits
+    if kept < 0:
+        raise FileFormatError(f"{folder}: a block has fewer neurons than edits")
+    if "W_gate" in block.tensors:
+        zeros = _columns(block.tensors["W_in"], kept, kept + edits).values
+        if any(x != 0.0 for x in zeros) or any(x != 1.0 for x in block.tensors["b_in"].values[kept:]):
+            raise FileFormatError(f"{folder}: the last neurons are not gates beside a factor of 1")
+    return site
+
+
+def _without(folder: Path, model: PlainModel, edits: int, site: int, *, everywhere: bool) -> PlainModel:
+    """The model without its last neurons, with the hash that it has."""
     tensors, blocks = dict(model.tensors), list(model.blocks)
     for place, block in enumerate(model.blocks):
-        if block.kind == "feed-forward" and (block is last or everywhere):
+        if block.kind == "feed-forward" and (place == site or everywhere):
             kept = block.shape("W_in")[1] - edits
-            if kept < 0 or (block is not last and not _is_zero(block, kept)):
+            if kept < 0 or (place != site and not _is_zero(block, kept)):
                 raise FileFormatError(f"{folder}: a block has fewer neurons, or others than zeros")
-            cut = {
-                "W_in": _columns(block.tensors["W_in"], 0, kept),
-                "W_out": PlainArray((kept, block.writes), block.tensors["W_out"].values[: kept * block.writes]),
-            }
-            if "b_in" in block.tensors:
-                cut["b_in"] = PlainArray((kept,), block.tensors["b_in"].values[:kept])
+            cut = {"W_out": PlainArray((kept, block.writes), block.tensors["W_out"].values[: kept * block.writes])}
+            cut |= {name: _columns(block.tensors[name], 0, kept) for name in _MAPS if name in block.tensors}
+            for name in _SHIFTS & set(block.tensors):
+                cut[name] = PlainArray((kept,), block.tensors[name].values[:kept])
             for field, tensor in cut.items():
                 [name] = [name for name, each in model.tensors.items() if each is block.tensors[field]]
                 tensors[name] = tensor
@@ -301,14 +363,13 @@ def _without(folder: Path, model: PlainModel, edits: int, *, everywhere: bool) -
 
 
 def _options(model: PlainModel) -> dict[str, object]:
-    return {"input": "tokens", "blocks": [block.options for block in model.blocks]}
+    return {"input": "tokens", "blocks": [block.options for block in model.blocks], **model.ends}
 
 
 def _is_zero(block: PlainBlock, kept: int) -> bool:
-    parts = [_columns(block.tensors["W_in"], kept, block.shape("W_in")[1]).values]
+    parts = [_columns(block.tensors[name], kept, block.shape("W_in")[1]).values for name in _MAPS & set(block.tensors)]
     parts.append(block.tensors["W_out"].values[kept * block.writes :])
-    if "b_in" in block.tensors:
-        parts.append(block.tensors["b_in"].values[kept:])
+    parts += [block.tensors[name].values[kept:] for name in _SHIFTS & set(block.tensors)]
     return not any(x != 0.0 for part in parts for x in part)
 
 

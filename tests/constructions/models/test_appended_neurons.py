@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from constructions.errors import InputError
-from constructions.models.appended_neurons import editable, with_neurons, without_neurons
+from constructions.models.appended_neurons import Appended, editable, with_neurons, without_neurons
 from constructions.models.blocks import FeedForward
 from tests.edited_models import edited, small_model
 
@@ -30,8 +30,8 @@ def test_neurons_of_zeros_in_the_other_layers_do_nothing_and_come_off_again() ->
 
 def test_models_that_cannot_be_edited_are_refused() -> None:
     model = small_model()
-    neurons, final = editable(model)
-    zeros = np.zeros((12, 1)), np.zeros(1), np.zeros((1, 12))
+    neurons, final = editable(model).neurons, model.blocks[-1]
+    zeros = Appended(np.zeros((12, 1)), np.zeros(1), np.zeros((1, 12)))
     for blocks in (
         model.blocks[:-1],
         (*model.blocks[:-2], replace(neurons, norm=None), final),
@@ -39,4 +39,4 @@ def test_models_that_cannot_be_edited_are_refused() -> None:
         (*model.blocks[:-2], replace(neurons, skip=False), final),
     ):
         with pytest.raises(InputError):
-            with_neurons(replace(model, blocks=blocks), *zeros)
+            with_neurons(replace(model, blocks=blocks), zeros)

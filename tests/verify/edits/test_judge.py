@@ -21,7 +21,7 @@ from verify.forward.in_balls import logits_in_balls
 @pytest.mark.parametrize("activation", ["silu", "gelu", "relu"])
 def test_the_bound_holds_where_neurons_leak_so_much_that_it_can_be_seen(activation: Any, trigger: float) -> None:
     done = edited(activation=activation)
-    block, _ = editable(done.model)
+    block = editable(done.model).neurons
     W_in, b_in = block.W_in.copy(), np.array(block.b_in)
     W_in[:, -5:] *= trigger / 40.0
     b_in[-5:] *= trigger / 40.0
@@ -70,7 +70,7 @@ def test_outside_of_the_caps_contexts_of_any_length_move_by_no_more() -> None:
 def test_caps_reach_as_far_as_their_radius() -> None:
     done = edited()
     found = caps(done.model, 5, threshold=CAP)
-    block, _ = editable(done.model)
+    block = editable(done.model).neurons
     assert block.norm is not None and block.b_in is not None
     normals = (block.norm.w[:, None] * block.W_in[:, -5:]).T
     rng, d = np.random.default_rng(0), block.d_model
@@ -88,7 +88,7 @@ def test_caps_reach_as_far_as_their_radius() -> None:
 @pytest.mark.parametrize("activation", ["silu", "gelu"])
 def test_a_bound_knows_what_neurons_read_what_they_write_and_how_much_a_lead_must_be(activation: Any) -> None:
     done = edited(activation=activation)
-    block, _ = editable(done.model)
+    block = editable(done.model).neurons
     W_in, b_in, W_out = block.W_in.copy(), np.array(block.b_in), block.W_out.copy()
     W_in[:, -5:] *= 0.1
     b_in[-5:] *= 0.1

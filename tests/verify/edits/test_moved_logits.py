@@ -1,13 +1,17 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constructions.models.blocks import Normalization
 from constructions.models.model import Model
-from verify.edits.moved_logits import moved_logits
+from tests.edited_models import LENGTH, TOKENS, small_model
+from verify import enclose_logits
+from verify.edits.moved_logits import moved_behind, moved_logits
+from verify.forward.in_pairs import InPairs
 
 
 def logits(model: Model, rows: np.ndarray) -> np.ndarray:
@@ -49,3 +53,22 @@ def test_the_ones_vector_counts_for_nothing_behind_layer_normalization(kind: Any
     model = Model(blocks=(final,), W_U=np.ones((4, 1)), W_E=np.eye(4), W_pos=np.zeros((1, 4)))
     bound = moved_logits(model, np.array([0.1]))[0]
     assert bound < 1e-12 if kind == "layer" else bound > 0.1
+
+
+@given(st.integers(0, 2**32), st.sampled_from([1e-6, 1e-2, 0.3]), st.booleans())
+@settings(max_examples=10)
+def test_no_move_behind_an_earlier_block_moves_a_logit_farther(seed: int, size: float, gated: bool) -> None:
+    model, rng = small_model(seed % 5, gated=gated), np.random.default_rng(seed)
+    contexts = rng.integers(TOKENS, size=(3, LENGTH))
+    block: Any = model.blocks[1]
+    moved = replace(block, b_out=block.b_out + size * rng.normal(size=12) / np.sqrt(12))
+    other = replace(model, blocks=(model.blocks[0], moved, *model.blocks[2:]))
+    distance = float(np.linalg.norm(moved.b_out - block.b_out)) * (1 + 1e-12)
+    bounds = [moved_behind(model, 1, contexts, np.full(contexts.shape, distance), numbers=n) for n in (None, InPairs())]
+    one, two = (enclose_logits(each, contexts, precision=200).midpoint for each in (model, other))
+    for bound in bounds:
+        assert (np.abs(one - two).max(axis=1) <= bound).all() and (bound >= distance * 1e-3).all()
+    assert moved_behind(model, 1, contexts, np.zeros(contexts.shape)).tolist() == [0.0, 0.0, 0.0]
+    late = np.full(contexts.shape, distance)
+    late[:, :2] = 0.0  # the last position alone moves by less than all do
+    assert (moved_behind(model, 1, contexts, late) <= bounds[0]).all()

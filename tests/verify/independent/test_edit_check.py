@@ -102,7 +102,7 @@ def test_weights_rounded_after_the_proof_are_noticed(folder: Path, tmp_path: Pat
 
 def test_neurons_that_were_swapped_are_not_proved_even_with_the_right_hashes(folder: Path, tmp_path: Path) -> None:
     path, model = forged(folder, tmp_path), Model.load(folder / "model.safetensors")
-    block, _ = editable(model)
+    block = editable(model).neurons
     writes = block.W_out.copy()
     writes[-5:] = np.roll(writes[-5:], 1, axis=0)
     swapped = replace(model, blocks=(*model.blocks[:-2], replace(block, W_out=writes), model.blocks[-1]))
@@ -140,7 +140,7 @@ def test_nothing_is_proved_of_a_model_of_which_balls_say_nothing(tmp_path: Path)
     edit = Edit(np.array([[0]]), np.array([FLAT]), np.array([[1], [2]]))
     values = {"asked": 0, "held": 0, "flat": 1, "kept": 2, "same": 2, "spread": 0.0, "moved": 0.0, "outside": 1e300}
     hashes = without_neurons(model, 1).sha256(), model.sha256(), edit.asked().sha256()
-    save_edit(tmp_path, model, edit, EditCertificate(*hashes, 1, False, values, {}))
+    save_edit(tmp_path, model, edit, EditCertificate(*hashes, 1, None, False, values, {}))
     assert Verdict.PROVED not in checks(tmp_path)
 
 
