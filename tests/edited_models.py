@@ -34,11 +34,12 @@ def small_model(
 
     blocks: list[Any] = []
     for _ in range(2):
-        maps = [drawn(heads, d, 6) for _ in range(3)]
-        blocks.append(Attention(*maps, drawn(heads, 6, d), norm=norm(), attends="causal", score_root=6))
-        own = drawn(d, 16), drawn(16, d), drawn(16), drawn(d)
-        gate = {"W_gate": drawn(d, 16), "b_gate": drawn(16)} if gated else {}
-        blocks.append(FeedForward(*own, activation=activation, norm=norm(), parallel=parallel, **gate))
+        W_Q, W_K, W_V = (drawn(heads, d, 6) for _ in range(3))
+        blocks.append(Attention(W_Q, W_K, W_V, drawn(heads, 6, d), norm=norm(), attends="causal", score_root=6))
+        W_in, W_out, b_in, b_out = drawn(d, 16), drawn(16, d), drawn(16), drawn(d)
+        more: Any = {"W_gate": drawn(d, 16), "b_gate": drawn(16)} if gated else {}
+        more |= {"activation": activation, "norm": norm(), "parallel": parallel}
+        blocks.append(FeedForward(W_in, W_out, b_in, b_out, **more))
     return Model(blocks=(*blocks, norm()), W_U=drawn(d, TOKENS), W_E=3.0 * drawn(TOKENS, d), W_pos=drawn(LENGTH + 1, d))
 
 

@@ -7,6 +7,8 @@ SECOND = "verify/independent/edit_check.py"
 OF_LEAK, OF_MOVES = "tests/verify/edits/test_leak.py", "tests/verify/edits/test_moved_logits.py"
 OF_JUDGE, OF_PROOF = "tests/verify/edits/test_judge.py", "tests/verify/edits/test_proof.py"
 OF_SECOND = "tests/verify/independent/test_edit_check.py"
+MOVES, NEURONS = "verify/edits/moved_logits.py", "constructions/models/appended_neurons.py"
+OF_ATTACKS, OF_FOLDER = "tests/falsify/test_edits.py", "tests/byheart/test_edited_folder.py"
 OF_SPACES = "tests/constructions/edits/test_half_space.py"
 
 MUTANTS = [
@@ -23,20 +25,18 @@ MUTANTS = [
         OF_LEAK,
         "neurons that fire",
     ),
-    Mutant("verify/edits/moved_logits.py", "- spread * SLACK", "", OF_MOVES, "a stream may come nearer to 0"),
-    Mutant(
-        "verify/edits/moved_logits.py", "np.sqrt(final.epsilon) *", "1.0 *", OF_MOVES, "epsilon stands under the root"
-    ),
+    Mutant(MOVES, "- spread * SLACK", "", OF_MOVES, "a stream may come nearer to 0"),
+    Mutant(MOVES, "np.sqrt(final.epsilon) *", "1.0 *", OF_MOVES, "epsilon stands under the root"),
     Mutant("verify/edits/moved_logits.py", "moved.max())", "moved.min())", OF_MOVES, "the steepest logit counts"),
-    Mutant(JUDGE, "lead > 2.0 * moved[rows]", "lead > 0.0 * moved[rows]", OF_JUDGE, "a lead may be lost"),
+    Mutant(JUDGE, "lead > 2.0 * moved[chosen]", "lead > 0.0 * moved[chosen]", OF_JUDGE, "a lead may be lost"),
     Mutant(JUDGE, "above = inside.upper()", "above = inside.upper() - 1.0", OF_JUDGE, "neurons read more than that"),
     Mutant(JUDGE, "off * writes +", "off +", OF_JUDGE, "what a neuron writes has a size"),
     Mutant(JUDGE, "+ np.nextafter(0.0, 1.0) * (off > 0.0)", "", OF_JUDGE, "what underflows is nothing"),
     Mutant("verify/edits/moved_logits.py", "* SLACK + _LEAST)", "* SLACK)", OF_JUDGE, "a quotient underflows to 0"),
     Mutant(
         JUDGE,
-        "blocks=(*model.blocks[:-2], block.norm)",
-        "blocks=model.blocks[:-2]",
+        "blocks=(*site.reads, site.norm)",
+        "blocks=site.reads",
         OF_JUDGE,
         "neurons read behind a norm",
     ),
@@ -51,18 +51,26 @@ MUTANTS = [
     Mutant(PROOF, "    require_distinct(edit)\n    proof", "    proof", OF_PROOF, "a context is both edited and kept"),
     Mutant(PROOF, "    if len(inside):", "    if False:", OF_PROOF, "a new neuron fires at a kept context"),
     Mutant(
-        PROOF, "if not own[name] <= stored[name]:", "if False:", OF_SECOND, "a bound that does not follow is proved"
+        PROOF,
+        "if not own.get(name, np.inf) <= stored[name]:",
+        "if False:",
+        OF_SECOND,
+        "a bound that does not follow is proved",
     ),
     Mutant(PROOF, "original.sha256() != certificate.original", "False", OF_SECOND, "any original is named"),
     Mutant(SECOND, "original.sha256 != certificate.original", "False", OF_SECOND, "any original is named"),
     Mutant(SECOND, 'if held < stored["held"]:', "if False:", OF_SECOND, "edits that are lost are proved"),
     Mutant(
-        SECOND, "if not _bound(edited, edits, row) <= moved:", "if False:", OF_SECOND, "a bound that does not follow"
+        SECOND,
+        "if not _bound(edited, edits, site, row) <= moved:",
+        "if False:",
+        OF_SECOND,
+        "a bound that does not follow",
     ),
     Mutant(
         SECOND,
-        '[arb(-CAP)] * edits) <= ball(stored["outside"])',
-        "[arb(-CAP)] * edits) <= arb(10)",
+        'outside <= ball(stored["outside"])',
+        "outside <= arb(10)",
         OF_SECOND,
         "nothing outside",
     ),
@@ -82,9 +90,41 @@ MUTANTS = [
     ),
     Mutant(
         "constructions/models/appended_neurons.py",
-        "block.W_in[:, kept:].any() or ",
+        "or any(x[..., kept:].any() for x in parts.values())",
         "",
         "tests/constructions/models/test_appended_neurons.py",
         "neurons that do something are taken off elsewhere",
+    ),
+    Mutant(MOVES, "stream.rows.whole() + apart", "stream.rows.whole()", OF_MOVES, "an earlier block moves nothing"),
+    Mutant(MOVES, "2.0 * SLACK * radii", "0.5 * SLACK * radii", OF_MOVES, "both logits are in the ball"),
+    Mutant(
+        JUDGE,
+        "range(1, contexts.shape[1] + 1)",
+        "range(contexts.shape[1], contexts.shape[1] + 1)",
+        OF_PROOF,
+        "earlier positions count",
+    ),
+    Mutant(JUDGE, "if site.is_last or distance == 0.0 else np.inf", "", OF_PROOF, "an earlier block leaks into others"),
+    Mutant(NEURONS, "if block.W_in[:, own].any() or not", "if not", OF_PROOF, "the factor of a gate may read"),
+    Mutant(NEURONS, "or not (shifts[own] == 1.0).all()", "", OF_PROOF, "the factor of a gate may be 2"),
+    Mutant(NEURONS, "place - 1 if neurons.parallel else place", "place", OF_PROOF, "parallel neurons read before"),
+    Mutant(NEURONS, "_grown(site.neurons, neurons, 1.0)", "_grown(site.neurons, neurons, 0.0)", OF_PROOF, "gates of 0"),
+    Mutant(SECOND, "if any(x != 0.0 for x in zeros) or any", "if any", OF_PROOF, "the factor of a gate may read"),
+    Mutant(SECOND, "if not all(x.upper() <= 0 for x in row):", "if False:", OF_ATTACKS, "neurons of a prefix fire"),
+    Mutant(SECOND, "all(abs(x - y) <= most for", "all(True for", OF_ATTACKS, "an earlier layer moves more than stated"),
+    Mutant(SECOND, "random.Random(seed)", "random.Random(0)", OF_SECOND, "everybody draws the same"),
+    Mutant(
+        "verify/edits/certificate.py",
+        "if not left:\n            return whole",
+        "return whole\n        if not left:\n            return whole",
+        OF_SECOND,
+        "a sample is said to be all",
+    ),
+    Mutant(
+        "byheart/edited_folder.py",
+        "not same or any(tensor.any()",
+        "any(tensor.any()",
+        OF_FOLDER,
+        "another model is taken for the same",
     ),
 ]

@@ -56,7 +56,7 @@ def test_the_ones_vector_counts_for_nothing_behind_layer_normalization(kind: Any
 
 
 @given(st.integers(0, 2**32), st.sampled_from([1e-6, 1e-2, 0.3]), st.booleans())
-@settings(max_examples=10)
+@settings(max_examples=6)
 def test_no_move_behind_an_earlier_block_moves_a_logit_farther(seed: int, size: float, gated: bool) -> None:
     model, rng = small_model(seed % 5, gated=gated), np.random.default_rng(seed)
     contexts = rng.integers(TOKENS, size=(3, LENGTH))

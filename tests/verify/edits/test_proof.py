@@ -91,9 +91,9 @@ def test_gates_whose_other_factor_is_not_one_are_refused(tmp_path: Path) -> None
 
 
 def test_a_layer_that_there_is_not_and_the_uniform_law_in_an_earlier_one_are_refused() -> None:
-    for options, said in (({"layer": 2}, "layer = 2"), ({"layer": -1}, "layer = -1"), ({"layer": 0, "flat": 1}, "law")):
+    for layer, flat, said in ((2, 0, "layer = 2"), (-1, 0, "layer = -1"), (0, 1, "uniform law")):
         with pytest.raises(InputError, match=said):
-            edited(**options)
+            edited(layer=layer, flat=flat)
     assert edited(layer=1).certificate.layer is None
 
 
