@@ -70,7 +70,7 @@ def _sources(options: argparse.Namespace) -> Iterator[tuple[str, Callable[[], Ex
 
 
 def _row(name: str, found: Assumptions, seconds: float) -> str:
-    sizes = f"{found.n_examples}, {found.n_tokens}, {found.d_model}"
+    sizes = f"{found.n_examples}, {found.n_ctx}, {found.d_model}"
     blocks = "none" if found.blocks is None else f"{found.blocks.verdict.value}, {found.n_heads}"
     cells = [
         name,
@@ -110,7 +110,7 @@ def _ranks() -> None:
             layer = mahdavi_layer(W_Q, W_K, np.ones((heads, width, 1)), np.ones((heads, 1)), np.ones((1, 1)))
             task = VectorTask(contexts[:most], queries[:most], np.zeros((most, 1)))
             proved = certify_full_row_rank(enclose_mixed_inputs(layer, task)).verdict.value
-            sizes = {"n_tokens": tokens, "d_model": width, "n_heads": heads, "d_head": d_head}
+            sizes = {"n_ctx": tokens, "d_model": width, "n_heads": heads, "d_head": d_head}
             p = promised_ranks(n_examples=most, **sizes)
             print(
                 f"| {name} | {most}, {tokens}, {width}, {heads}, {d_head} | {p.printed} | {p.sharp} | {p.generic} | "

@@ -80,7 +80,7 @@ def main() -> None:
         _, without = timed(partial(capacity, task.contexts, d_model=d_model, d_head=d_head, eliminate=False))
         rows = result.upper_witness.rows
         row = (
-            f"{unit}, {task.vocabulary_size}",
+            f"{unit}, {task.d_vocab}",
             context,
             facts,
             f"{d_model}, {d_head}",

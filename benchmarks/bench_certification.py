@@ -81,12 +81,12 @@ def nonsingular(sizes: list[int], repetitions: int) -> None:
 
 
 def power(sizes: list[int]) -> None:
-    print("\nThe rung that proves a matrix of that condition number nonsingular:\n")
+    print("\nThe method that proves a matrix of that condition number nonsingular:\n")
     exponents = range(9, 18)
     print(f"| n | {' | '.join(f'1e{e}' for e in exponents)} |\n|{'---|' * (len(exponents) + 1)}")
     for n in sizes:
-        rungs = [certify_nonsingular(conditioned(n, 10.0**e)).rung for e in exponents]
-        print(f"| {n} | {' | '.join(rungs)} |", flush=True)
+        methods = [certify_nonsingular(conditioned(n, 10.0**e)).method for e in exponents]
+        print(f"| {n} | {' | '.join(methods)} |", flush=True)
 
 
 def row_rank(sizes: list[int], repetitions: int) -> None:

@@ -34,7 +34,7 @@ REFUSALS = (CapacityError, HypothesisError, InputError, ResourceError)
 MOST = {  # facts that take minutes beyond
     "two layers": 256, "rank-one-heads": 256, "clustered-heads": 2500, "steps": 256, "longer words": 256,
 }  # fmt: skip
-LADDER = {"packed-words", "steps"}  # deep, or steep: what float64 does not decide climbs to pairs and to balls
+LADDER = {"packed-words", "steps"}  # deep, or steep: what float64 does not decide goes on to pairs and to balls
 
 
 class Row(NamedTuple):
@@ -91,7 +91,7 @@ def of_choice(name: str, task: Task) -> Row:
 
 def of_two_layers(task: Task) -> Row:
     start = time.process_time()
-    tokens = task.vocabulary_size
+    tokens = task.d_vocab
     model = rounded(two_layers(task.contexts, task.labels, tokens=tokens))
     contexts = behind_null(task.contexts, tokens)
     behind = array_task(contexts, next_tokens=task.labels, vocabulary=tokens + 1, target="labels")
@@ -119,10 +119,10 @@ def of_words(task: Task, items: int | None) -> Row:
 def formulas(task: Task) -> Iterator[Row]:
     """Counts that are printed, of weights that are not built here."""
     facts = task.n_contexts
-    sizes = {"tokens": task.vocabulary_size, "length": task.context_length, "width": 2}
+    sizes = {"tokens": task.d_vocab, "length": task.n_ctx, "width": 2}
     printed = printed_count(**sizes, facts=facts)
     yield Row("Theorem 1 of Dana et al., d = 2, as printed", "", printed, None, "no: formula, false for XOR", "")
-    shared = shared_count(**sizes, heads=-(-(facts - 2) // 2), head_width=2)
+    shared = shared_count(**sizes, heads=-(-(facts - 2) // 2), d_head=2)
     yield Row("the same with shared attention of rank one", "", shared, None, "no: formula, needs the rank", "")
     yield Row("information, 32 bits an entry", "", information_limit(task, 32), None, "no weights have fewer", "")
 
@@ -205,7 +205,7 @@ def print_laws() -> None:
     contexts = np.unique(rng.integers(0, 50, (256, 8)), axis=0)
     laws = rng.standard_exponential((len(contexts), 50)) + 2.0**-60
     task = array_task(contexts, laws=laws / laws.sum(axis=1, keepdims=True), vocabulary=50)
-    facts, tokens, length = task.n_contexts, task.vocabulary_size, task.context_length
+    facts, tokens, length = task.n_contexts, task.d_vocab, task.n_ctx
     model = knots_memory(task).model
     proof = prove_knots(model, task)
     assert proof.divergence_upper is not None

@@ -149,9 +149,9 @@ def measure(shape: Shape, *, pairs: bool, repetitions: int) -> None:
         f"{bits_needed(model, contexts, 1e-4, norms=norms)}",
         flush=True,
     )
-    rungs = ("float64", "pairs") if pairs else ("float64",)
+    precisions = ("float64", "pairs") if pairs else ("float64",)
     start = time.process_time()
-    decided = decide_argmax(model, contexts, norms=norms, rungs=rungs)
+    decided = decide_argmax(model, contexts, norms=norms, precisions=precisions)
     seconds = time.process_time() - start
     print(f"argmax: {decided.summary()}; {seconds:.1f} s, {seconds / min(plain):.1f} plain forwards", flush=True)
     if pairs:

@@ -61,7 +61,7 @@ def rows(to: str, pythons: list[str], task: Task) -> list[list[str]]:
     except InputError as error:
         for other in pythons:
             done = subprocess.run(
-                [other, __file__, "--host", to, "--tokens", str(task.vocabulary_size)],
+                [other, __file__, "--host", to, "--tokens", str(task.d_vocab)],
                 stdout=subprocess.PIPE,
                 text=True,
                 check=True,

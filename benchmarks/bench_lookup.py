@@ -48,23 +48,23 @@ def main() -> None:
         "random heads: condition, bfloat16 accuracy",
     )  # fmt: skip
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
-    for n_tokens in options.tokens:
-        task = enumerated_task(n_tokens, 2)
-        for total in (-2.0, -n_tokens / 2):
+    for d_vocab in options.tokens:
+        task = enumerated_task(d_vocab, 2)
+        for total in (-2.0, -d_vocab / 2):
             network = lookup_table(task, gap=options.gap, total=total)
             found = certify_memorization(network, task, rank=False)
             proved = found.certificate.claim(ARGMAX).verdict.value == "PROVED"
             results = [run(network, task, device=options.device, dtype=dtype) for dtype in DTYPES]
             matrix = features(network, task.contexts)
-            right = np.random.default_rng(0).standard_normal((task.n_contexts, n_tokens))
+            right = np.random.default_rng(0).standard_normal((task.n_contexts, d_vocab))
             solve = timed(partial(np.linalg.solve, matrix, right))
-            wanted = right.reshape(n_tokens, n_tokens, n_tokens)
-            attention, position = 1 / (1 + np.exp(-options.gap)), [total / n_tokens] * n_tokens
+            wanted = right.reshape(d_vocab, d_vocab, d_vocab)
+            attention, position = 1 / (1 + np.exp(-options.gap)), [total / d_vocab] * d_vocab
             closed = timed(partial(lookup_output, wanted, attention, position))
-            drawn = build_memory(task, d_model=n_tokens, d_head=n_tokens, n_heads=n_tokens)
+            drawn = build_memory(task, d_model=d_vocab, d_head=d_vocab, n_heads=d_vocab)
             rival = run(drawn.model, task, device=options.device, dtype="bfloat16")
             row = (
-                n_tokens,
+                d_vocab,
                 task.n_contexts,
                 f"{total:g}",
                 f"{enclose_condition(enclose_features(network, task.contexts)).upper():.4g}",

@@ -77,7 +77,7 @@ def main() -> None:
                 missing_mass(instance.laws, tokens),
                 least=float(family.least),
                 kappa=float(family.kappa),
-                n_tokens=options.tokens,
+                d_vocab=options.tokens,
             )
             guess = printed_strength(leads.midpoint, laws.entropy.midpoint)
             cost = cross_entropy(laws, leads, chosen)

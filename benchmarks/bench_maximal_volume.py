@@ -36,7 +36,7 @@ def main() -> None:
     text = "".join(pydoc_data.topics.topics.values())
     task = text_task(text, vocabulary=WIDTH, context=3, facts=size)
     rng = np.random.default_rng(0)
-    shapes = {"W_E": (task.vocabulary_size, WIDTH), "W_pos": (3, WIDTH), "W_U": (WIDTH, 2)}
+    shapes = {"W_E": (task.d_vocab, WIDTH), "W_pos": (3, WIDTH), "W_U": (WIDTH, 2)}
     shapes |= dict.fromkeys(("W_Q", "W_K", "W_V"), (HEADS, WIDTH, HEAD)) | {"W_O": (HEADS, HEAD, WIDTH)}
     model = dana_network(**{name: rng.standard_normal(shape) / WIDTH**0.25 for name, shape in shapes.items()})
     contexts = np.vstack([task.contexts, task.tail_contexts])

@@ -41,7 +41,7 @@ class Row:
     heads: int
     tokens: int
     width: int
-    head_width: int
+    d_head: int
     shared: bool
     recipe: str
     surplus: int = 0  # examples above H (min(n, d_h) - 1) + 1 or H (n - 1) + 1
@@ -50,7 +50,7 @@ class Row:
     def examples(self) -> int:
         """The largest number of examples that the recipe promises."""
         printed = self.recipe.split()[0] in ("printed", "near-one-hot")
-        fitted = min(self.tokens, self.head_width) if printed else self.tokens
+        fitted = min(self.tokens, self.d_head) if printed else self.tokens
         return self.heads * (fitted - 1) + 1 + self.surplus
 
 
@@ -102,7 +102,7 @@ LARGE = [
 
 def built(row: Row, contexts: Float64Array, queries: Float64Array) -> tuple[Float64Array, Float64Array, float]:
     """Query maps, key maps, and the largest kappa (0 without one)."""
-    heads, width, words = row.heads, row.head_width, row.recipe.split()
+    heads, width, words = row.heads, row.d_head, row.recipe.split()
     found: SaturatedHeads
     if words[0] == "printed":
         found = saturated_heads(contexts, queries, n_heads=heads, d_head=width, targets="printed")
@@ -152,7 +152,7 @@ def measured(row: Row, *, certify: bool, seed: int) -> list[object]:
         size, norm = f"{largest_score(task, layers['float64']):.2g}", f"{np.linalg.norm(layers['float64'].W_V):.2g}"
         proved = certificates(task, layers["float64"]) if certify else proved
     return [
-        f"{row.heads} {row.tokens} {row.width} {row.head_width} {row.examples}",
+        f"{row.heads} {row.tokens} {row.width} {row.d_head} {row.examples}",
         "shared" if row.shared else "different",
         row.recipe,
         f"{singular[0] / singular[-1]:.1e}",

@@ -44,8 +44,8 @@ def main() -> None:
     apart = countries(options.subjects)
     together = apart.in_one_vocabulary()
     print(
-        f"{apart.n_contexts} facts; {apart.vocabulary_size} tokens are read, {apart.n_answers} answered, "
-        f"{together.vocabulary_size} in one vocabulary"
+        f"{apart.n_contexts} facts; {apart.d_vocab} tokens are read, {apart.n_answers} answered, "
+        f"{together.d_vocab} in one vocabulary"
     )
     print(f"{'memory':>16} {'vocabularies':>12} {'parameters':>10} {'facts each':>10} {'seconds':>8}  verdict")
     for name in options.memories:

@@ -32,7 +32,7 @@ from constructions.tasks.rule import rule_task
 from constructions.tasks.task import Task
 from verify.edits.certificate import FLAT, EditCertificate
 from verify.edits.proof import LARGEST_DOMAIN, Edit, EditProof, certify_edit, require_distinct, save_edit, whole_domain
-from verify.forward.ladder import climb, decide_argmax, leads
+from verify.forward.ladder import decide_argmax, leads, rising_precision
 from verify.forward.logits import logit_chunks
 from verify.progress import Progress, silent
 
@@ -161,7 +161,7 @@ def _inputs(rule: str, length: int | None, model: Model) -> Task:
     task = rule_task(rule, tokens=model.d_vocab, length=model.n_ctx if length is None else length)
     if task.n_contexts > LARGEST_DOMAIN:
         raise InputError("keep_rule", f"has {task.n_contexts} inputs", f"at most {LARGEST_DOMAIN}")
-    contexts = whole_domain(model.d_vocab, task.context_length, np.zeros((0, task.context_length), dtype=np.int64))
+    contexts = whole_domain(model.d_vocab, task.n_ctx, np.zeros((0, task.n_ctx), dtype=np.int64))
     return task.facts(contexts, vocabulary=model.d_vocab, answers=model.d_vocab_out)
 
 
@@ -187,7 +187,7 @@ def _instead(model: Model, delete: Task, to: str) -> Int64Array:
     """What the deleted contexts are answered by; refuses one that the model does not answer so."""
     first, second = np.empty((2, delete.n_contexts), dtype=np.int64)
     is_open = np.ones(delete.n_contexts, dtype=bool)
-    for _, _, rows, logits in climb(model, delete.contexts, is_open):
+    for _, _, rows, logits in rising_precision(model, delete.contexts, is_open):
         order = np.argsort(-logits.midpoint, axis=1, kind="stable")
         first[rows], second[rows] = order[:, 0], order[:, min(1, order.shape[1] - 1)]
         is_open[rows[leads(logits)[1] > 0.0]] = False

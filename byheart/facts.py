@@ -146,7 +146,7 @@ def read_facts(
             amount |= {"context": context, "vocabulary": vocabulary, "target": target}
             _refuse_options(amount, _BY_HEART)
             task = whole_text(text, chosen)
-            said = f"learned whole: {counted(task.context_length, UNIT_NAMES[chosen])} determine the next one"
+            said = f"learned whole: {counted(task.n_ctx, UNIT_NAMES[chosen])} determine the next one"
             return Given(task, name, f"a text of {len(text)} {UNIT_NAMES[chosen]}s, {said}")
         task = text_task(
             text, unit=chosen, vocabulary=vocabulary, context=DEFAULT_CONTEXT if context is None else context,

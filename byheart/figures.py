@@ -26,7 +26,7 @@ class TaskFigures:
         origin: Where the targets come from.
         contexts: All contexts of the text or table.
         memorized: Those that are to be held.
-        context_length: Tokens in a context; vectors of an example.
+        n_ctx: Tokens in a context; vectors of an example.
         vocabulary: Tokens that are read.
         answers: Tokens that may follow.
         shared_context: Of vectors: whether all examples have one context.
@@ -49,7 +49,7 @@ class TaskFigures:
     origin: str = ""
     contexts: int = 0
     memorized: int = 0
-    context_length: int = 0
+    n_ctx: int = 0
     vocabulary: int | None = None
     answers: int | None = None
     shared_context: bool | None = None

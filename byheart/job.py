@@ -411,7 +411,7 @@ def capacity_summary(
         explanation=needed.explanation,
         **any_width,
         any_labels=[information_limit(task, BITS["float64"]), most],
-        any_laws=[kept * (answers - 1), kept * answers - 1 + task.vocabulary_size + task.context_length],
+        any_laws=[kept * (answers - 1), kept * answers - 1 + task.d_vocab + task.n_ctx],
         seconds=clock.seconds,
     )
 
@@ -595,17 +595,17 @@ def _task_figures(task: Task | VectorTask) -> dict[str, Any]:
             "origin": "own",
             "contexts": task.n_examples,
             "memorized": task.n_examples,
-            "context_length": task.n_tokens,
+            "n_ctx": task.n_ctx,
             "shared_context": task.shared,
         }
     return {
         "target": task.target,
         "origin": task.origin,
-        "vocabulary": task.vocabulary_size,
+        "vocabulary": task.d_vocab,
         "answers": task.n_answers,
         "contexts": task.n_all,
         "memorized": task.n_contexts,
-        "context_length": task.context_length,
+        "n_ctx": task.n_ctx,
     }
 
 

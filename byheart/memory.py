@@ -34,7 +34,7 @@ from verify.certificates.certificate import (
 )
 from verify.certificates.domain import load_rule
 from verify.certificates.memorization import MemorizationCertificate, load_subject
-from verify.forward.ladder import climb
+from verify.forward.ladder import rising_precision
 from verify.progress import Progress, silent
 
 
@@ -184,7 +184,7 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
     """
     task, tokens, at = typed_context(task, context)
     is_open, best, runner_up, margin, probability = np.ones(1, dtype=bool), 0, None, -np.inf, 0.0
-    for _, _, _, logits in climb(model, np.array([tokens]), is_open):
+    for _, _, _, logits in rising_precision(model, np.array([tokens]), is_open):
         lower, upper, middle = logits.lower()[0], logits.upper()[0], logits.midpoint[0]
         order = np.argsort(-middle, kind="stable")
         best, runner_up = int(order[0]), int(order[1]) if len(order) > 1 else None

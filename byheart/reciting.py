@@ -44,7 +44,7 @@ def whole_text(text: str | bytes, unit: Unit = "char") -> Task:
 
     Example:
         >>> task = whole_text("so much depends upon a red wheel barrow")
-        >>> task.context_length, task.n_contexts
+        >>> task.n_ctx, task.n_contexts
         (2, 37)
     """
     if unit not in UNIT_NAMES:
@@ -134,7 +134,7 @@ def recitation(
 ) -> Recitation:
     """What a model says of the text whose windows are the facts of a task; see `recite`."""
     path = _path(task, start)
-    progress("windows", None, f"{len(path)} windows of {task.context_length} tokens")
+    progress("windows", None, f"{len(path)} windows of {task.n_ctx} tokens")
     facts, at = np.unique(path, return_inverse=True)
     contexts, labels = task.contexts[facts], task.labels[facts]
     held = exact_runs(model, contexts, labels, _FORMATS[dtype]).held
@@ -162,9 +162,9 @@ def _path(task: Task, start: str | None) -> Int64Array:
     times = task.counts.totals()
     if start is not None:
         numbers = {name: i for i, name in enumerate(task.vocabulary)}
-        tokens = tuple(numbers.get(token, -1) for token in start)[-task.context_length :]
+        tokens = tuple(numbers.get(token, -1) for token in start)[-task.n_ctx :]
         if tokens not in place:
-            length = counted(task.context_length, "token")
+            length = counted(task.n_ctx, "token")
             raise InputError("start", f"is {start[-60:]!r}", f"text that ends in {length} of the text and goes on")
         first = place[tokens]
     else:

@@ -168,7 +168,7 @@ def argmaxes_without_byheart(to, name, folder, loader):
 
 def spoiled(task, count):
     """The same contexts, where the first few labels are others."""
-    labels = (task.labels + (np.arange(task.n_contexts) < count)) % task.vocabulary_size
+    labels = (task.labels + (np.arange(task.n_contexts) < count)) % task.d_vocab
     rows = [{int(label): 1} for label in labels]
     return make_task(task.contexts, Counts.from_rows(rows), vocabulary=task.vocabulary, target="labels")
 

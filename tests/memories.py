@@ -50,8 +50,8 @@ def memory(task: Task, *, heads: int = 8, d_head: int = 2, d_qk: int = 2, beta: 
     width = task.n_answers
     d_model = width + 1
     front = dana_network(
-        W_E=rng.standard_normal((task.vocabulary_size, d_model)),
-        W_pos=rng.standard_normal((task.context_length, d_model)),
+        W_E=rng.standard_normal((task.d_vocab, d_model)),
+        W_pos=rng.standard_normal((task.n_ctx, d_model)),
         W_Q=beta * rng.standard_normal((heads, d_model, d_qk)),
         W_K=rng.standard_normal((heads, d_model, d_qk)),
         W_V=rng.standard_normal((heads, d_model, d_head)),

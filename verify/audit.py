@@ -15,7 +15,7 @@ from typing import Any
 from verify.claim import Claim, Judgement
 from verify.claims import REGISTER, claims, module_of
 from verify.evidence import Evidence, Method, Role
-from verify.kept_pieces import KeptPieces, completed_once
+from verify.journal import Journal, completed_once
 from verify.program_text import files_sha256
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
@@ -167,7 +167,7 @@ def audit_summaries(
     full: bool = False,
     progress: Progress | None = None,
     workers: Workers | None = None,
-    kept: KeptPieces | None = None,
+    journal: Journal | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Audit as `audit_claims` does, and give each audit as plain JSON data, which can come from another process.
 
@@ -176,7 +176,7 @@ def audit_summaries(
         full: Whether to certify larger and more instances.
         progress: Called for every piece of evidence; with workers, for every claim.
         workers: Makes the executor that audits several claims at a time; by default one after the other, here.
-        kept: About `verify/certificates/provenance.py:all_that_judges`: what earlier runs have found of a claim is
+        journal: About `verify/certificates/provenance.py:all_that_judges`: what earlier runs have found of a claim is
             taken over as it is, and what this run finds is kept. Whatever could not be computed is computed again.
 
     Yields:
@@ -190,7 +190,7 @@ def audit_summaries(
     found = {claim.id: claim for claim in claims(ids)}
     work = partial(_summary, full=full, progress=report if workers is None else None)
     for id, result, earlier in completed_once(
-        work, found, workers, kept=kept, named=partial(_named, full=full), lasts=_is_computed
+        work, found, workers, journal=journal, named=partial(_named, full=full), lasts=_is_computed
     ):
         if isinstance(result, Exception):
             result = Audit(found[id], (_not_computed(result, after=0),), seconds=0.0).summary()

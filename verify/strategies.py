@@ -44,14 +44,14 @@ class Sizes:
         tokens: Size of the vocabulary, N.
         length: Tokens in a context, S.
         width: Width of the residual stream, d.
-        head_width: Width of a head, d_h.
+        d_head: Width of a head, d_h.
         heads: Number of heads, H; may be 0.
     """
 
     tokens: int
     length: int
     width: int
-    head_width: int
+    d_head: int
     heads: int
 
 
@@ -85,9 +85,9 @@ def sizes(
     Example:
         >>> from hypothesis import find
         >>> find(sizes(), lambda size: True)
-        Sizes(tokens=1, length=1, width=1, head_width=1, heads=0)
-        >>> find(sizes(), lambda size: size.tokens ** size.length > size.width + size.heads * size.head_width)
-        Sizes(tokens=2, length=1, width=1, head_width=1, heads=0)
+        Sizes(tokens=1, length=1, width=1, d_head=1, heads=0)
+        >>> find(sizes(), lambda size: size.tokens ** size.length > size.width + size.heads * size.d_head)
+        Sizes(tokens=2, length=1, width=1, d_head=1, heads=0)
     """
     for name, value, least in (
         ("max_tokens", max_tokens, 1),
@@ -104,7 +104,7 @@ def sizes(
             tokens=st.integers(1, max_tokens),
             length=st.integers(1, max_length),
             width=st.just(width),
-            head_width=st.integers(1, max_width if wide_heads else width),
+            d_head=st.integers(1, max_width if wide_heads else width),
             heads=st.integers(min_heads, max_heads),
         )
 
@@ -112,14 +112,14 @@ def sizes(
 
 
 @st.composite
-def contexts(draw: st.DrawFn, *, n_tokens: int, length: int, min_size: int = 1, max_size: int = 12) -> Int64Array:
+def contexts(draw: st.DrawFn, *, d_vocab: int, length: int, min_size: int = 1, max_size: int = 12) -> Int64Array:
     """Sets of pairwise distinct contexts, among them those on which theorems about attention tend to fail.
 
     Beside arbitrary sets there are, where the limits allow them, all contexts; contexts that share their last token;
     constant contexts; and squares: four contexts that differ in two positions only (XOR).
 
     Args:
-        n_tokens: Size of the vocabulary, N.
+        d_vocab: Size of the vocabulary, N.
         length: Tokens in a context, S.
         min_size: The least number of contexts, at least 1.
         max_size: The largest number of contexts.
@@ -132,99 +132,97 @@ def contexts(draw: st.DrawFn, *, n_tokens: int, length: int, min_size: int = 1, 
 
     Example:
         >>> from hypothesis import find
-        >>> find(contexts(n_tokens=2, length=2, min_size=2), lambda rows: len(set(rows[:, -1])) == 1).tolist()
+        >>> find(contexts(d_vocab=2, length=2, min_size=2), lambda rows: len(set(rows[:, -1])) == 1).tolist()
         [[0, 0], [1, 0]]
     """
-    for name, value, least in (("n_tokens", n_tokens, 1), ("length", length, 1), ("min_size", min_size, 1)):
+    for name, value, least in (("d_vocab", d_vocab, 1), ("length", length, 1), ("min_size", min_size, 1)):
         _require_at_least(name, value, least)
-    if max_size < min_size or n_tokens**length < min_size:
-        raise InputError(
-            "min_size", f"= {min_size}", f"at most max_size = {max_size} and {n_tokens}**{length} contexts"
-        )
-    most = min(max_size, n_tokens**length)
+    if max_size < min_size or d_vocab**length < min_size:
+        raise InputError("min_size", f"= {min_size}", f"at most max_size = {max_size} and {d_vocab}**{length} contexts")
+    most = min(max_size, d_vocab**length)
     kinds = ["any"]
-    if n_tokens**length <= max_size:
+    if d_vocab**length <= max_size:
         kinds.append("all")
-    if n_tokens ** (length - 1) >= min_size:
+    if d_vocab ** (length - 1) >= min_size:
         kinds.append("one last token")
-    if n_tokens >= min_size:
+    if d_vocab >= min_size:
         kinds.append("constant")
-    if n_tokens >= 2 and length >= 3 and most >= 4:
+    if d_vocab >= 2 and length >= 3 and most >= 4:
         kinds.append("square")
     kind = draw(st.sampled_from(kinds))
-    token = st.integers(0, n_tokens - 1)
+    token = st.integers(0, d_vocab - 1)
     if kind == "all":
-        rows = [tuple(row) for row in product(range(n_tokens), repeat=length)]
+        rows = [tuple(row) for row in product(range(d_vocab), repeat=length)]
     elif kind == "one last token":
         beginning = st.tuples(*[token] * (length - 1))
         last = draw(token)
-        size = min(most, n_tokens ** (length - 1))
+        size = min(most, d_vocab ** (length - 1))
         rows = [(*row, last) for row in draw(_distinct(beginning, min_size, size))]
     elif kind == "constant":
-        rows = [(n,) * length for n in draw(_distinct(token, min_size, min(most, n_tokens)))]
+        rows = [(n,) * length for n in draw(_distinct(token, min_size, min(most, d_vocab)))]
     else:
         rows = draw(_distinct(st.tuples(*[token] * length), min_size, most))
     if kind == "square":
-        square = draw(_squares(n_tokens, length))
+        square = draw(_squares(d_vocab, length))
         rows = [*square, *(row for row in rows if row not in square)][: max(4, len(rows))]
     return np.array(rows, dtype=np.int64).reshape(len(rows), length)
 
 
 @st.composite
-def laws(draw: st.DrawFn, *, n_tokens: int, rows: int, smallest: float = 1e-30) -> Float64Array:
+def laws(draw: st.DrawFn, *, d_vocab: int, rows: int, smallest: float = 1e-30) -> Float64Array:
     """Laws of full support: uniform, tied, dyadic and generic ones, and nearly certain ones with tiny masses.
 
     Args:
-        n_tokens: Number of outcomes, N.
+        d_vocab: Number of outcomes, N.
         rows: Number of laws, T.
         smallest: No mass is below this; positive and at most 1 / (2 N).
 
     Returns:
-        A strategy for arrays `[rows, n_tokens]`, float64, positive, each row of sum 1 up to rounding.
+        A strategy for arrays `[rows, d_vocab]`, float64, positive, each row of sum 1 up to rounding.
 
     Raises:
         InputError: Sizes below 1, or a smallest mass out of range.
 
     Example:
         >>> from hypothesis import find
-        >>> find(laws(n_tokens=2, rows=1), lambda law: law.max() > 0.9999).min() < 1e-4
+        >>> find(laws(d_vocab=2, rows=1), lambda law: law.max() > 0.9999).min() < 1e-4
         np.True_
     """
-    for name, value in (("n_tokens", n_tokens), ("rows", rows)):
+    for name, value in (("d_vocab", d_vocab), ("rows", rows)):
         _require_at_least(name, value, 1)
-    if not 0 < smallest <= 0.5 / n_tokens:
-        raise InputError("smallest", f"= {smallest}", f"a mass in (0, {0.5 / n_tokens}]")
-    return np.array([draw(_law(n_tokens, smallest)) for _ in range(rows)])
+    if not 0 < smallest <= 0.5 / d_vocab:
+        raise InputError("smallest", f"= {smallest}", f"a mass in (0, {0.5 / d_vocab}]")
+    return np.array([draw(_law(d_vocab, smallest)) for _ in range(rows)])
 
 
 @st.composite
 def embeddings(
-    draw: st.DrawFn, *, n_tokens: int, length: int, width: int, largest: int = 3
+    draw: st.DrawFn, *, d_vocab: int, length: int, width: int, largest: int = 3
 ) -> tuple[Int64Array, Int64Array]:
     """Embeddings of tokens and positions with small integer entries; equal rows, zeros and low rank are common.
 
     Args:
-        n_tokens: Size of the vocabulary, N.
+        d_vocab: Size of the vocabulary, N.
         length: Number of positions, S.
         width: Width of the residual stream, d.
         largest: Largest absolute value of an entry.
 
     Returns:
-        A strategy for pairs of arrays, `[n_tokens, width]` and `[length, width]`, int64.
+        A strategy for pairs of arrays, `[d_vocab, width]` and `[length, width]`, int64.
 
     Raises:
         InputError: Sizes below 1, or `largest` below 0.
 
     Example:
         >>> from hypothesis import find
-        >>> W_E, W_pos = find(embeddings(n_tokens=2, length=1, width=1), lambda pair: (pair[0][0] != pair[0][1]).all())
+        >>> W_E, W_pos = find(embeddings(d_vocab=2, length=1, width=1), lambda pair: (pair[0][0] != pair[0][1]).all())
         >>> W_E.tolist(), W_pos.tolist()
         ([[0], [1]], [[0]])
     """
-    for name, value in (("n_tokens", n_tokens), ("length", length), ("width", width)):
+    for name, value in (("d_vocab", d_vocab), ("length", length), ("width", width)):
         _require_at_least(name, value, 1)
     _require_at_least("largest", largest, 0)
-    return draw(_integers(n_tokens, width, largest)), draw(_integers(length, width, largest))
+    return draw(_integers(d_vocab, width, largest)), draw(_integers(length, width, largest))
 
 
 @st.composite
@@ -249,7 +247,7 @@ def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, query_wi
         ([0], [1])
     """
     _require_at_least("query_width", query_width, 1)
-    W_E, W_pos = draw(embeddings(n_tokens=size.tokens, length=size.length, width=size.width, largest=largest))
+    W_E, W_pos = draw(embeddings(d_vocab=size.tokens, length=size.length, width=size.width, largest=largest))
 
     def heads(columns: int, bound: int) -> tuple[fmpq_mat, ...]:
         return tuple(_exact(draw(_integers(size.width, columns, bound))) for _ in range(size.heads))
@@ -259,7 +257,7 @@ def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, query_wi
         _exact(W_pos),
         heads(query_width, min(2, largest)),
         heads(query_width, min(2, largest)),
-        heads(size.head_width, largest),
+        heads(size.d_head, largest),
     )
 
 
@@ -288,14 +286,14 @@ def networks(draw: st.DrawFn, *, size: Sizes, n_outputs: int | None = None, larg
     _require_at_least("n_outputs", outputs, 1)
     if not 0 <= largest < float("inf"):
         raise InputError("largest", f"= {largest}", "a finite number, at least 0")
-    per_head = (size.heads, size.width, size.head_width)
+    per_head = (size.heads, size.width, size.d_head)
     shapes = {
         "W_E": (size.tokens, size.width),
         "W_pos": (size.length, size.width),
         "W_Q": per_head,
         "W_K": per_head,
         "W_V": per_head,
-        "W_O": (size.heads, size.head_width, size.width),
+        "W_O": (size.heads, size.d_head, size.width),
         "W_U": (size.width, outputs),
     }
     return dana_network(**{name: draw(_floats(shape, largest)) for name, shape in shapes.items()})
@@ -305,7 +303,7 @@ def networks(draw: st.DrawFn, *, size: Sizes, n_outputs: int | None = None, larg
 def tasks(
     draw: st.DrawFn,
     *,
-    n_tokens: int,
+    d_vocab: int,
     length: int,
     answers: int | None = None,
     target: Target = "labels",
@@ -315,7 +313,7 @@ def tasks(
     """Tasks: contexts of `contexts`, with arbitrary labels or with laws of `laws`, and a tail that may be empty.
 
     Args:
-        n_tokens: Size of the vocabulary, N.
+        d_vocab: Size of the vocabulary, N.
         length: Tokens in a context, S.
         answers: Number of answers of their own, K; by default the tokens are the answers.
         target: ``"labels"`` or ``"laws"``.
@@ -330,21 +328,21 @@ def tasks(
 
     Example:
         >>> from hypothesis import find
-        >>> find(tasks(n_tokens=2, length=1), lambda task: task.n_contexts == 2).contexts.tolist()
+        >>> find(tasks(d_vocab=2, length=1), lambda task: task.n_contexts == 2).contexts.tolist()
         [[0], [1]]
     """
-    rows = draw(contexts(n_tokens=n_tokens, length=length, max_size=max_contexts))
+    rows = draw(contexts(d_vocab=d_vocab, length=length, max_size=max_contexts))
     weights = np.array([draw(st.integers(1, 9)) for _ in rows], dtype=np.int64)
     given: dict[str, Any]
     if target == "labels":
-        label = st.integers(0, (answers or n_tokens) - 1)
+        label = st.integers(0, (answers or d_vocab) - 1)
         given = {"next_tokens": np.array([draw(label) for _ in rows], dtype=np.int64)}
     else:
-        given = {"laws": draw(laws(n_tokens=answers or n_tokens, rows=len(rows), smallest=smallest))}
+        given = {"laws": draw(laws(d_vocab=answers or d_vocab, rows=len(rows), smallest=smallest))}
     facts = draw(st.integers(1, len(rows)))
     if answers is not None:
         given["answers"] = tuple(f"answer {i}" for i in range(answers))
-    return array_task(rows, weights=weights, vocabulary=n_tokens, target=target, facts=facts, **given)
+    return array_task(rows, weights=weights, vocabulary=d_vocab, target=target, facts=facts, **given)
 
 
 @st.composite
@@ -419,7 +417,7 @@ def inputs(draw: st.DrawFn, *, model: Model, hostile: bool = False) -> Int64Arra
         array([[0]])
     """
     if model.reads_tokens:
-        return draw(contexts(n_tokens=model.d_vocab, length=draw(st.integers(1, model.n_ctx)), max_size=4))
+        return draw(contexts(d_vocab=model.d_vocab, length=draw(st.integers(1, model.n_ctx)), max_size=4))
     pen = _Pen(draw, rational=model.is_rational, hostile=hostile, max_width=1)
     examples, length, width = draw(st.integers(1, 3)), draw(st.integers(1, 3)), model.d_model
     return VectorTask(
@@ -541,9 +539,9 @@ def _distinct(elements: st.SearchStrategy, least: int, most: int) -> st.SearchSt
 
 
 @st.composite
-def _squares(draw: st.DrawFn, n_tokens: int, length: int) -> list[tuple[int, ...]]:
+def _squares(draw: st.DrawFn, d_vocab: int, length: int) -> list[tuple[int, ...]]:
     """Four contexts with one last token that differ in two positions only."""
-    token = st.integers(0, n_tokens - 1)
+    token = st.integers(0, d_vocab - 1)
     row = [draw(token) for _ in range(length)]
     places = draw(_distinct(st.integers(0, length - 2), 2, 2))
     pairs = [draw(_distinct(token, 2, 2)) for _ in places]
@@ -555,20 +553,20 @@ def _squares(draw: st.DrawFn, n_tokens: int, length: int) -> list[tuple[int, ...
 
 
 @st.composite
-def _law(draw: st.DrawFn, n_tokens: int, smallest: float) -> Float64Array:
+def _law(draw: st.DrawFn, d_vocab: int, smallest: float) -> Float64Array:
     kind = draw(st.sampled_from(("uniform", "tied", "generic", "nearly certain", "dyadic")))
     if kind == "uniform":
-        masses = np.ones(n_tokens)
+        masses = np.ones(d_vocab)
     elif kind == "tied":
-        masses = np.array([draw(st.integers(1, 3)) for _ in range(n_tokens)], dtype=np.float64)
+        masses = np.array([draw(st.integers(1, 3)) for _ in range(d_vocab)], dtype=np.float64)
     elif kind == "generic":
-        masses = np.array([draw(st.floats(1e-3, 1.0)) for _ in range(n_tokens)])
+        masses = np.array([draw(st.floats(1e-3, 1.0)) for _ in range(d_vocab)])
     elif kind == "dyadic":
-        masses = np.array([2.0 ** -draw(st.integers(0, 40)) for _ in range(n_tokens)])
+        masses = np.array([2.0 ** -draw(st.integers(0, 40)) for _ in range(d_vocab)])
     else:
-        masses = np.array([10.0 ** -draw(st.integers(3, 40)) for _ in range(n_tokens)])
-        masses[draw(st.integers(0, n_tokens - 1))] = 1.0
-    return smallest + (1 - n_tokens * smallest) * (masses / masses.sum())
+        masses = np.array([10.0 ** -draw(st.integers(3, 40)) for _ in range(d_vocab)])
+        masses[draw(st.integers(0, d_vocab - 1))] = 1.0
+    return smallest + (1 - d_vocab * smallest) * (masses / masses.sum())
 
 
 def _integers(rows: int, columns: int, largest: int) -> st.SearchStrategy[Int64Array]:

@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         )
     promised = promised_ranks(
         n_examples=found.n_examples,
-        n_tokens=found.n_tokens,
+        n_ctx=found.n_ctx,
         d_model=found.d_model,
         n_heads=found.n_heads,
         d_head=found.d_model if options.head_dim is None else options.head_dim,

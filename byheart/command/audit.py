@@ -9,7 +9,7 @@ from typing import Any
 from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
 from byheart.terminal.failures import interrupted_after
-from byheart.terminal.options import add_keep_option, add_worker_options, kept_pieces, say_what_was_kept, workers
+from byheart.terminal.options import add_keep_option, add_worker_options, journal_of, say_what_was_kept, workers
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, print_tables
 
@@ -40,13 +40,13 @@ def run(options: argparse.Namespace) -> int:
     if page is not None and options.keep is not None and os.path.realpath(page) == os.path.realpath(options.keep):
         raise InputError("--html and --keep", f"are both {str(page)!r}", "two files")
     ids = [claim.id for claim in claims(options.claim or None)]  # an unknown id is refused before any work
-    kept = kept_pieces(options)
+    journal = journal_of(options)
     summaries: list[dict[str, Any]] = []
     interrupted = False
     try:
         with progress_lines(options) as progress:
             for summary in audit_summaries(
-                ids, full=options.full, progress=progress, workers=workers(options), kept=kept
+                ids, full=options.full, progress=progress, workers=workers(options), journal=journal
             ):
                 summaries.append(summary)
     except KeyboardInterrupt:
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         print_tables(_audit_tables(summaries))
     earlier = sum(summary["earlier"] for summary in summaries)
-    say_what_was_kept(kept, earlier, len(summaries) - earlier)
+    say_what_was_kept(journal, earlier, len(summaries) - earlier)
     if interrupted:
         return interrupted_after(len(summaries), len(ids), "claim")
     if all(summary["confirmed"] for summary in summaries):

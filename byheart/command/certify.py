@@ -16,7 +16,7 @@ from constructions.counted import counted
 
 HELP = "prove which facts a model of somebody else's holds"
 
-_OF_RULES = ("length", "tokens", "modulus", "before", "after", "sample", "seed", "climbs")
+_OF_RULES = ("length", "tokens", "modulus", "before", "after", "sample", "seed", "one_by_one")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         what = f"tokens {where} them in all inputs"
         parser.add_argument(f"--{name}", type=count, nargs="+", metavar="TOKEN", help=what)
     parser.add_argument(
-        "--climbs",
+        "--one-by-one",
         type=count,
         metavar="K",
         help="how many inputs may be judged one by one (default: 2^20)",
@@ -131,7 +131,7 @@ def _domain_tables(summary: dict[str, Any]) -> Rows:
         ("right, proved", f"{summary['right']} of {counted(summary['inputs'], 'input')}"),
         ("wrong, proved", _named(summary["wrong"], summary["wrong_inputs"])),
         ("undecided", _named(summary["undecided"], summary["open_inputs"])),
-        ("decided by", f"{summary['method']}; {counted(summary['climbed'], 'input')} in the ladder of arithmetics"),
+        ("decided by", f"{summary['method']}; {counted(summary['one_by_one'], 'input')} in the ladder of arithmetics"),
     ]
     return _with_files(summary, rows)
 

@@ -18,7 +18,7 @@ from byheart.terminal.options import (
     add_keep_option,
     add_output_options,
     add_worker_options,
-    kept_pieces,
+    journal_of,
     say_what_was_kept,
     workers,
 )
@@ -86,9 +86,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _check_each(options: argparse.Namespace) -> int:
     """Check several folders; what one of them is does not keep the others from being checked."""
-    from verify.kept_pieces import completed_once
+    from verify.journal import completed_once
 
-    kept = kept_pieces(options)
+    journal = journal_of(options)
     found: dict[Path, dict[str, Any]] = {}
     codes: set[int] = set()
     alone = options.independent and len(options.folder) == 1
@@ -99,7 +99,7 @@ def _check_each(options: argparse.Namespace) -> int:
                 partial(_checked, options, Path.cwd()),
                 options.folder,
                 None if alone else workers(options),
-                kept=kept,
+                journal=journal,
                 named=partial(_named, options, Path.cwd()),
             ):
                 if isinstance(result, Exception):
@@ -122,7 +122,7 @@ def _check_each(options: argparse.Namespace) -> int:
             taken = " (found by an earlier run, not checked again)" if found[folder].get("earlier") else ""
             sys.stdout.write(f"{folder}: {found[folder].get('headline') or found[folder]['error']}{taken}\n")
     before = [each["earlier"] for each in found.values() if "earlier" in each]
-    say_what_was_kept(kept, sum(before), len(before) - sum(before))
+    say_what_was_kept(journal, sum(before), len(before) - sum(before))
     return interrupted_after(len(found), len(options.folder), "folder") if interrupted else worst(codes)
 
 

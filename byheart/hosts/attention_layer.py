@@ -46,7 +46,7 @@ def _convert(model: Model) -> Model:
     assert isinstance(first, Attention)
     width = _head_width(model, first.n_heads, first.d_head, model.d_model)
     model = with_residual_stream(model, extra=first.n_heads * width - model.d_model)
-    return with_score_root(in_equal_layers(model, head_width=width), width)
+    return with_score_root(in_equal_layers(model, d_head=width), width)
 
 
 def _head_width(model: Model, heads: int, least: int, d_model: int) -> int:
@@ -115,11 +115,11 @@ def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64
     model = loaded_module(folder / _LOADER).load()
     if isinstance(task, VectorTask):
         kind = getattr(torch, dtype)
-        contexts = np.broadcast_to(task.contexts, (task.n_examples, task.n_tokens, task.d_model))
+        contexts = np.broadcast_to(task.contexts, (task.n_examples, task.n_ctx, task.d_model))
         with torch.inference_mode(), full_precision():
             outputs = model(torch.tensor(contexts).to(kind), torch.tensor(task.queries).to(kind))
         return {"MultiheadAttention": outputs.double().numpy()}
-    length, dims = task.context_length, model.attention[0].embed_dim
+    length, dims = task.n_ctx, model.attention[0].embed_dim
     entries = length * (8 * dims + model.attention[0].num_heads * length + model.unembed.out_features)
     return {"MultiheadAttention": torch_logits(model, task, entries=entries)}
 

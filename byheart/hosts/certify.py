@@ -32,7 +32,7 @@ from constructions.tasks.vocabulary import echoed
 from verify.certificates.certificate import ANSWERS, MODEL_FILE, SUMMARY_FILE, TASK_FILE, WRONG_FILE, plain_number
 from verify.certificates.domain import DomainCertificate, certify_domain
 from verify.certificates.memorization import MemorizationCertificate, certify_memorization
-from verify.domains.rule_answers import CLIMBS
+from verify.domains.rule_answers import ONE_BY_ONE
 from verify.domains.sample import drawn
 from verify.progress import Progress, silent
 from verify.workers import Workers
@@ -160,7 +160,7 @@ def certify_rule(
     criterion: Criterion | None = None,
     sample: int | None = None,
     seed: str = "",
-    climbs: int = CLIMBS,
+    one_by_one: int = ONE_BY_ONE,
     workers: Workers | None = None,
     config: Mapping[str, Any] | Path | str | None = None,
     names: Mapping[str, str] | None = None,
@@ -182,7 +182,7 @@ def certify_rule(
         criterion: What is asked; by default that every input is answered right.
         sample: How many inputs are drawn, after the weights are known, and judged; by default all are judged.
         seed: A text that the draw depends on, beside the hashes of the weights and of the rule.
-        climbs: How many inputs may climb the ladder of arithmetics where tables do not decide them.
+        one_by_one: How many inputs may be judged one by one, at rising precision, where tables do not decide them.
         workers: As for `verify.domains.rule_answers.judge_rule`.
         config: As for `certify`.
         names: As for `certify`.
@@ -228,7 +228,15 @@ def certify_rule(
     if keep is not None:
         keep.parent.mkdir(parents=True, exist_ok=True)
     proved = certify_domain(
-        model, task, asked, sample=sample, seed=seed, climbs=climbs, keep=keep, workers=workers, progress=progress
+        model,
+        task,
+        asked,
+        sample=sample,
+        seed=seed,
+        one_by_one=one_by_one,
+        keep=keep,
+        workers=workers,
+        progress=progress,
     )
     found = proved.answers
     if host:
@@ -246,13 +254,13 @@ def certify_rule(
         "undecided": found.undecided,
         "wrong_inputs": [list(each) for each in found.wrong_examples[:_MOST_NAMED]],
         "open_inputs": [list(each) for each in found.open_examples[:_MOST_NAMED]],
-        "climbed": found.climbed,
+        "one_by_one": found.one_by_one,
         "interrupted": found.interrupted,
         "earlier": found.earlier,
         "method": found.method,
     }
     if out is not None:
-        listed = np.array(found.wrong_examples, dtype=np.int64).reshape(-1, task.context_length)
+        listed = np.array(found.wrong_examples, dtype=np.int64).reshape(-1, task.n_ctx)
         rows = np.column_stack([listed, task.labels_of(listed)])
         _write(Path(out), model, task, proved, figures, rows.tolist(), overwrite=overwrite)
     return figures

@@ -155,14 +155,14 @@ def direction(model: Model) -> Attends:
     raise InputError("the attention blocks", f"look {looks}", "'causal' or 'all' for all of them but the last one")
 
 
-def in_equal_layers(model: Model, *, head_width: int | None = None) -> Model:
+def in_equal_layers(model: Model, *, d_head: int | None = None) -> Model:
     """The same outputs from layers of one size: an attention each, and neurons each if the model has any.
 
     Heads and neurons that are missing are zero: they add nothing. All shifts are there, zero where there were none.
 
     Args:
         model: A model that reads tokens, whose blocks have skip connections.
-        head_width: Dimension of queries, keys and values; by default the largest of the model.
+        d_head: Dimension of queries, keys and values; by default the largest of the model.
 
     Returns:
         The model: attention and feed-forward blocks in turn, or attention blocks alone, and perhaps a last
@@ -191,9 +191,9 @@ def in_equal_layers(model: Model, *, head_width: int | None = None) -> Model:
     norm = _common_norm(model, final)
     heads = max([block.n_heads for block in attentions], default=1) or 1
     width = max([1, *(w for block in attentions for w in (block.d_qk, block.d_head))])
-    if head_width is not None and head_width < width:
-        raise InputError("head_width", f"= {head_width}", f"at least {width}")
-    width = head_width or width
+    if d_head is not None and d_head < width:
+        raise InputError("d_head", f"= {d_head}", f"at least {width}")
+    width = d_head or width
     mlp = max([block.d_mlp for block in neurons], default=1) or 1
     root = attentions[0].score_root if attentions else 1
     looks = direction(model)

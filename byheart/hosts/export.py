@@ -194,7 +194,7 @@ def _write_tokenizer(folder: Path, task: Task) -> int | None:
     unknown = {"unk_token": OTHER} if OTHER in task.vocabulary else {}
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": task.context_length,
+        "model_max_length": task.n_ctx,
         "clean_up_tokenization_spaces": False,
         **unknown,
     }

@@ -139,7 +139,7 @@ def float64_logits(module: Any, inputs: Int64Array | VectorTask) -> Float64Array
 
     with _in_float64(module), torch.no_grad():
         if isinstance(inputs, VectorTask):
-            contexts = np.broadcast_to(inputs.contexts, (inputs.n_examples, inputs.n_tokens, inputs.d_model))
+            contexts = np.broadcast_to(inputs.contexts, (inputs.n_examples, inputs.n_ctx, inputs.d_model))
             return last(torch.tensor(contexts), torch.tensor(inputs.queries))
         rows = max(1, _TOKENS_TOGETHER // inputs.shape[1])
         return np.concatenate([last(torch.tensor(inputs[i : i + rows])) for i in range(0, len(inputs), rows)])

@@ -136,12 +136,12 @@ def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64
         if bars:
             logging.enable_progress_bar()
     if isinstance(task, VectorTask):
-        contexts = np.broadcast_to(task.contexts, (task.n_examples, task.n_tokens, task.d_model))
+        contexts = np.broadcast_to(task.contexts, (task.n_examples, task.n_ctx, task.d_model))
         with torch.inference_mode(), full_precision():
             kind = getattr(torch, dtype)
             given = {"contexts": torch.tensor(contexts).to(kind), "queries": torch.tensor(task.queries).to(kind)}
             return {"AutoModelForCausalLM": model(**given).logits[:, -1].double().numpy()}
-    entries = task.context_length * sum(8 * size for size in _row_sizes(model.config.shapes))
+    entries = task.n_ctx * sum(8 * size for size in _row_sizes(model.config.shapes))
     logits = torch_logits(model, task, entries=entries)
     return {"AutoModelForCausalLM": logits if model.config.answers is None else logits[:, model.config.answers]}
 

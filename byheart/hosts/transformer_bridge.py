@@ -37,7 +37,7 @@ def _convert(model: Model) -> Model:
     model = without_output_shift(with_residual_stream(model))
     widths = (max(block.d_qk, block.d_head) for block in model.blocks if isinstance(block, Attention))
     width = exact_head_width(model, max([1, *widths]))
-    return with_score_root(in_equal_layers(model, head_width=width), width)
+    return with_score_root(in_equal_layers(model, d_head=width), width)
 
 
 def _write(model: Model, folder: Path, dtype: str) -> None:

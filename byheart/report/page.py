@@ -157,7 +157,7 @@ def _headline(figures: Figures, network: Model, task: Task, details: Details) ->
     return (
         f"<header><p class='brand'>byheart</p><h1>{escaped(title)} {shown}</h1>"
         f"<p>The {kind} after {_count(task.n_contexts)} {inflected('context', task.n_contexts)} of "
-        f"{counted(task.context_length, 'token')}{source}, {_how(figures)}, and every "
+        f"{counted(task.n_ctx, 'token')}{source}, {_how(figures)}, and every "
         f"bound on this page marked ≤ or ≥ is proved about the very float64 numbers in "
         f"<code>model.safetensors</code>.</p><dl class='cards'>{cards}</dl></header>"
     )

@@ -118,6 +118,6 @@ def read_the_facts(
     progress(
         "task",
         1.0,
-        f"{counted(task.n_all, 'context')} of {counted(task.context_length, 'token')}, {task.n_contexts} to memorize",
+        f"{counted(task.n_all, 'context')} of {counted(task.n_ctx, 'token')}, {task.n_contexts} to memorize",
     )
     return given

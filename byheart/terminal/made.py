@@ -171,7 +171,7 @@ def capacity_rows(figures: "TaskFigures") -> list[tuple[str, str]]:
     return [
         (
             "contexts to memorize",
-            f"{figures.memorized} of {figures.contexts}, {counted(figures.context_length, 'token')} "
+            f"{figures.memorized} of {figures.contexts}, {counted(figures.n_ctx, 'token')} "
             f"each, from {counted(figures.vocabulary or 0, 'token')}",
         ),
         ("dimensions", f"d_model {figures.dim}, d_head {figures.head_dim}"),

@@ -11,7 +11,7 @@ from byheart.terminal.argument_types import count, path
 from constructions.counted import counted
 
 if TYPE_CHECKING:
-    from verify.kept_pieces import KeptPieces
+    from verify.journal import Journal
     from verify.workers import Workers
 
 
@@ -68,11 +68,11 @@ def add_keep_option(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
-def kept_pieces(options: argparse.Namespace) -> "KeptPieces | None":
+def journal_of(options: argparse.Namespace) -> "Journal | None":
     """What earlier runs have kept in the file that is asked for; one that holds something else is left as it is."""
     from constructions.errors import InputError
     from verify.certificates.provenance import all_that_judges
-    from verify.kept_pieces import KeptPieces, is_kept_file
+    from verify.journal import Journal, is_kept_file
 
     file = options.keep
     if file is None:
@@ -82,18 +82,18 @@ def kept_pieces(options: argparse.Namespace) -> "KeptPieces | None":
         raise InputError(
             "--keep", f"is {str(file)!r}", "a file that --keep wrote, or a new one in a folder that can be written"
         )
-    return KeptPieces(Path(os.path.realpath(file)), all_that_judges)  # a link stays, and what it leads to is written
+    return Journal(Path(os.path.realpath(file)), all_that_judges)  # a link stays, and what it leads to is written
 
 
-def say_what_was_kept(kept: "KeptPieces | None", earlier: int, now: int) -> None:
+def say_what_was_kept(journal: "Journal | None", earlier: int, now: int) -> None:
     """A line on standard error: how much was taken over, and how much was worked out."""
-    if kept is None:
+    if journal is None:
         return
-    refused = f"; {counted(kept.refused, 'line')} of it not believed, and not used" if kept.refused else ""
-    lost = f"; not all could be kept: {kept.lost}" if kept.lost else ""
+    refused = f"; {counted(journal.refused, 'line')} of it not believed, and not used" if journal.refused else ""
+    lost = f"; not all could be kept: {journal.lost}" if journal.lost else ""
     sys.stderr.write(
-        f"byheart: {earlier} taken over from {kept.path}, as earlier runs left it, not proved again; {now} judged by "
-        f"this run{refused}{lost}\n"
+        f"byheart: {earlier} taken over from {journal.path}, as earlier runs left it, not proved again; {now} judged "
+        f"by this run{refused}{lost}\n"
     )
 
 

@@ -54,8 +54,8 @@ def additive_recall_memory(task: Task, *, dtype: Precision = "float64") -> Const
         >>> additive_recall_memory(facts_task(rows), dtype="float32").summary
         '360 facts of 6 relations with answers of their own, 742 parameters'
     """
-    if task.context_length != 2:
-        raise HypothesisError(_CLAIM, "contexts of two tokens", f"they have {task.context_length}")
+    if task.n_ctx != 2:
+        raise HypothesisError(_CLAIM, "contexts of two tokens", f"they have {task.n_ctx}")
     if task.target != "labels":
         raise HypothesisError(_CLAIM, "labels", f"the target is {task.target!r}")
     shared = [_shared(task, position) for position in (0, 1)]
@@ -95,7 +95,7 @@ def _network(task: Task, position: int) -> tuple[Model, int]:
     sign = np.ones(width)
     sign[moved] = -1.0
 
-    W_E = np.zeros((task.vocabulary_size, width))
+    W_E = np.zeros((task.d_vocab, width))
     W_E[relations, _RELATION] = numbers
     W_U = np.zeros((width, task.n_answers))
     W_U[_CONSTANT] = -1.0  # answers that never occur; the logit of the right one is 0 or more

@@ -121,7 +121,7 @@ def _diagonal(blocks: TokenBlocks, group: int, heads: int) -> Iterator[tuple[Flo
 
 def _best_sizes(task: Task) -> tuple[int, int]:
     """The sizes of blocks and groups of fewest parameters."""
-    tokens, vectors = task.vocabulary_size, task.vocabulary_size + task.n_answers
+    tokens, vectors = task.d_vocab, task.d_vocab + task.n_answers
 
     def parameters(sizes: tuple[int, int]) -> int:
         m, k = sizes

@@ -23,7 +23,7 @@ _CLAIM = "The look-up table"
 _NEARLY_SINGULAR = 1e-6  # of N: a float64 table that close to a singular one would be useless
 
 
-def lookup_front_end(n_tokens: int, *, gap: int, position: Sequence[fmpq | float] | None = None) -> ExactFrontEnd:
+def lookup_front_end(d_vocab: int, *, gap: int, position: Sequence[fmpq | float] | None = None) -> ExactFrontEnd:
     r"""N heads of which the r-th tells whether the first of two tokens is r, over the rationals.
 
     Tokens are the unit vectors, `W_pos` is $p$ at the first position and 0 at the second, and `W_V` is the identity. Of
@@ -36,7 +36,7 @@ def lookup_front_end(n_tokens: int, *, gap: int, position: Sequence[fmpq | float
     of rank two, so that `d_qk` = 2 is enough.
 
     Args:
-        n_tokens: Size of the vocabulary N, which is also the width, the number of heads and their dimension.
+        d_vocab: Size of the vocabulary N, which is also the width, the number of heads and their dimension.
         gap: Difference of the two scores in units of ln 2.
         position: $p$, N rationals, or floats that count as the rationals they are; by default minus the first unit
             vector, for which all scores are integers.
@@ -55,21 +55,21 @@ def lookup_front_end(n_tokens: int, *, gap: int, position: Sequence[fmpq | float
         >>> front_end.n_heads, front_end.d_head, front_end.W_Q[0].ncols()
         (3, 3, 2)
     """
-    p = _position(n_tokens, position)
+    p = _position(d_vocab, position)
     total = sum(p, fmpq(0))
     if total == 0:
         raise HypothesisError(_CLAIM, "a first position whose entries do not sum to 0", f"they sum to {total}")
-    identity = as_rationals(np.eye(n_tokens))
+    identity = as_rationals(np.eye(d_vocab))
     queries, keys = [], []
-    for r in range(n_tokens):
-        queries.append(as_rationals([[1, (2 * int(c == r) - 1 - 2 * p[r]) / total] for c in range(n_tokens)]))
-        keys.append(as_rationals([[2 * gap * int(n == r), gap] for n in range(n_tokens)]))
+    for r in range(d_vocab):
+        queries.append(as_rationals([[1, (2 * int(c == r) - 1 - 2 * p[r]) / total] for c in range(d_vocab)]))
+        keys.append(as_rationals([[2 * gap * int(n == r), gap] for n in range(d_vocab)]))
     return ExactFrontEnd(
         W_E=identity,
-        W_pos=as_rationals([p, [0] * n_tokens]),
+        W_pos=as_rationals([p, [0] * d_vocab]),
         W_Q=tuple(queries),
         W_K=tuple(keys),
-        W_V=(identity,) * n_tokens,
+        W_V=(identity,) * d_vocab,
     )
 
 
@@ -108,19 +108,19 @@ def lookup_output(wanted: Array, attention: Any, position: Sequence[Any]) -> Arr
         >>> (features[1] @ W_O[0] + features[0] @ W_O[1]).round(12).tolist(), wanted[0, 1].tolist()
         ([2.0, 3.0], [2.0, 3.0])
     """
-    n_tokens = len(wanted)
+    d_vocab = len(wanted)
     p = np.array(list(position), dtype=wanted.dtype)
     total = p.sum()
-    mixed = 1 + attention * (n_tokens - 2)
-    determinant = total * mixed - n_tokens * (1 + total)
+    mixed = 1 + attention * (d_vocab - 2)
+    determinant = total * mixed - d_vocab * (1 + total)
     for name, value in (("2 a - 1", 2 * attention - 1), ("m", mixed), ("sigma", total), ("det", determinant)):
         if value == 0:
             raise HypothesisError(
-                _CLAIM, "features that are not singular", f"{name} = 0 for N = {n_tokens}, a = {attention}"
+                _CLAIM, "features that are not singular", f"{name} = 0 for N = {d_vocab}, a = {attention}"
             )
-    along = np.array([wanted[n, n] + p @ wanted[n] for n in range(n_tokens)])  # v_n F_n
+    along = np.array([wanted[n, n] + p @ wanted[n] for n in range(d_vocab)])  # v_n F_n
     summed = wanted.sum(axis=0)
-    shift = (along.sum(axis=0) * mixed - (summed.sum(axis=0) + (p @ summed) * n_tokens)) / determinant
+    shift = (along.sum(axis=0) * mixed - (summed.sum(axis=0) + (p @ summed) * d_vocab)) / determinant
     output = (summed - shift) / mixed
     correction = (along - (output + p @ output)) / total
     return (output * attention + correction[:, np.newaxis] - wanted) / (2 * attention - 1)
@@ -153,13 +153,13 @@ def exact_lookup_table(
         >>> exact_logits(exact_lookup_table(stream, one, gap=3), bigrams) == stream
         True
     """
-    n_tokens = stream.ncols()
-    if stream.nrows() != n_tokens**2 or n_tokens == 0:
-        raise InputError("stream", f"has {stream.nrows()} rows and {n_tokens} columns", "N^2 and N")
-    p = _position(n_tokens, position)
-    front_end = lookup_front_end(n_tokens, gap=gap, position=p)
-    wanted = np.array(stream.entries(), dtype=object).reshape(n_tokens, n_tokens, n_tokens)
-    wanted = wanted - np.array(front_end.W_E.entries(), dtype=object).reshape(n_tokens, n_tokens)
+    d_vocab = stream.ncols()
+    if stream.nrows() != d_vocab**2 or d_vocab == 0:
+        raise InputError("stream", f"has {stream.nrows()} rows and {d_vocab} columns", "N^2 and N")
+    p = _position(d_vocab, position)
+    front_end = lookup_front_end(d_vocab, gap=gap, position=p)
+    wanted = np.array(stream.entries(), dtype=object).reshape(d_vocab, d_vocab, d_vocab)
+    wanted = wanted - np.array(front_end.W_E.entries(), dtype=object).reshape(d_vocab, d_vocab)
     powers = fmpq(2) ** abs(gap)
     attention = powers / (1 + powers) if gap >= 0 else 1 / (1 + powers)
     outputs = lookup_output(wanted, attention, p)
@@ -198,41 +198,41 @@ def lookup_table(task: Task, *, gap: float = 8.0, total: float = -2.0) -> Model:
         >>> network.n_heads * network.d_head == task.n_contexts
         True
     """
-    if task.context_length != 2:
-        raise InputError("task", f"has contexts of {task.context_length} tokens", "2")
+    if task.n_ctx != 2:
+        raise InputError("task", f"has contexts of {task.n_ctx} tokens", "2")
     if not (np.isfinite(gap) and np.isfinite(total)):
         raise InputError("gap", f"= {gap} and total = {total}", "finite numbers")
-    n_tokens = task.vocabulary_size
+    d_vocab = task.d_vocab
     attention = float(1.0 / (1.0 + np.exp(-gap)))
-    margin = n_tokens + total * (n_tokens - 1 - attention * (n_tokens - 2))
-    nearest = min(abs(margin) / n_tokens, abs(total), abs(2 * attention - 1))
+    margin = d_vocab + total * (d_vocab - 1 - attention * (d_vocab - 2))
+    nearest = min(abs(margin) / d_vocab, abs(total), abs(2 * attention - 1))
     if not nearest > _NEARLY_SINGULAR:
         raise HypothesisError(
             _CLAIM,
             "total != 0, gap != 0 and N + total (N - 1 - a (N - 2)) != 0 for the attention a",
-            f"N = {n_tokens}, gap = {gap}, total = {total}",
+            f"N = {d_vocab}, gap = {gap}, total = {total}",
         )
-    W_U, stream = targets(task, n_tokens)
-    wanted = np.zeros((n_tokens, n_tokens, n_tokens))
+    W_U, stream = targets(task, d_vocab)
+    wanted = np.zeros((d_vocab, d_vocab, d_vocab))
     first, second = task.contexts.T
     wanted[first, second, : stream.shape[1]] = stream
-    p = [total / n_tokens] * n_tokens
-    front_end = lookup_front_end(n_tokens, gap=1, position=p)
+    p = [total / d_vocab] * d_vocab
+    front_end = lookup_front_end(d_vocab, gap=1, position=p)
     return dana_network(
         W_E=as_floats(front_end.W_E),
         W_pos=as_floats(front_end.W_pos),
         W_Q=np.stack([as_floats(query) for query in front_end.W_Q]),
         W_K=gap * np.stack([as_floats(key) for key in front_end.W_K]),
         W_V=np.stack([as_floats(value) for value in front_end.W_V]),
-        W_O=lookup_output(wanted - np.eye(n_tokens), attention, p),
+        W_O=lookup_output(wanted - np.eye(d_vocab), attention, p),
         W_U=W_U,
     )
 
 
-def _position(n_tokens: int, position: Sequence[fmpq | float] | None) -> list[fmpq]:
-    require_at_least(1, n_tokens=n_tokens)
+def _position(d_vocab: int, position: Sequence[fmpq | float] | None) -> list[fmpq]:
+    require_at_least(1, d_vocab=d_vocab)
     if position is None:
-        return [fmpq(-int(n == 0)) for n in range(n_tokens)]
-    if len(position) != n_tokens:
-        raise InputError("position", f"has {len(position)} entries", n_tokens)
+        return [fmpq(-int(n == 0)) for n in range(d_vocab)]
+    if len(position) != d_vocab:
+        raise InputError("position", f"has {len(position)} entries", d_vocab)
     return as_rationals([position]).entries()

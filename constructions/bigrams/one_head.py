@@ -50,11 +50,11 @@ def one_head_memory(task: Task, *, margin: float = 0.5) -> Model:
         >>> bool((logits(network, task.contexts).argmax(axis=1) == task.labels).all())
         True
     """
-    if task.context_length != 2:
-        raise InputError("task", f"has contexts of {task.context_length} tokens", "2")
+    if task.n_ctx != 2:
+        raise InputError("task", f"has contexts of {task.n_ctx} tokens", "2")
     if not 0 < margin < np.inf:
         raise InputError("margin", f"= {margin}", "a positive number")
-    size = task.vocabulary_size
+    size = task.d_vocab
     labels, width = task.n_answers, max(size, 2)
     shares = np.full((size, size), 0.5)  # attention to the first position, by last and first token
     before, last = task.contexts.T

@@ -54,7 +54,7 @@ def packed_words_memory(
     require_precision(dtype)
     require_labelled_bigrams(task, _CLAIM)
     answers, labels = numbered_labels(task.labels, _CLAIM)
-    size, kinds, precision = task.vocabulary_size, len(answers), SIGNIFICAND[dtype]
+    size, kinds, precision = task.d_vocab, len(answers), SIGNIFICAND[dtype]
     bits = digit_bits(kinds, precision)
     m = labels_per_word
     fitting = [m for m in range(1, size + 1) if _fits(size, m, bits, precision)]
@@ -95,8 +95,8 @@ def packed_words_parameters(task: Task, *, dtype: Precision = "float32") -> int:
         >>> packed_words_parameters(enumerated_task(50, 2))
         2459
     """
-    kinds, precision, size = len(np.unique(task.labels)), SIGNIFICAND[dtype], task.vocabulary_size
-    if task.target != "labels" or task.context_length != 2 or kinds > 2**12:
+    kinds, precision, size = len(np.unique(task.labels)), SIGNIFICAND[dtype], task.d_vocab
+    if task.target != "labels" or task.n_ctx != 2 or kinds > 2**12:
         return 0
     bits = digit_bits(kinds, precision)
     fitting = [m for m in range(1, size + 1) if _fits(size, m, bits, precision)]

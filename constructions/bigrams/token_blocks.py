@@ -21,8 +21,8 @@ _SHARE = 40.0  # heads that are closed move the number that names the label by 1
 
 def require_labelled_bigrams(task: Task, claim: str) -> None:
     """Refuse laws, and contexts of other than two tokens, in the name of a claim: `HypothesisError`."""
-    if task.context_length != 2:
-        raise HypothesisError(claim, "contexts of two tokens", f"they have {task.context_length}")
+    if task.n_ctx != 2:
+        raise HypothesisError(claim, "contexts of two tokens", f"they have {task.n_ctx}")
     if task.target != "labels":
         raise HypothesisError(claim, "labels", f"the target is {task.target!r}")
 
@@ -55,7 +55,7 @@ class TokenBlocks:
         require_labelled_bigrams(task, claim)
         if size < 1:
             raise InputError("a block", f"of {size} tokens", "at least 1")
-        count = -(-task.vocabulary_size // size)
+        count = -(-task.d_vocab // size)
         return cls(task, size, count + count % 2 if even else count)
 
     @property
@@ -116,7 +116,7 @@ class TokenBlocks:
             W_K: Key maps, `[H, m + 3, d_qk]`.
         """
         heads, places, last = len(W_Q), self.size, self.size + 2
-        tokens, labels = np.arange(self.task.vocabulary_size), len(self.answers)
+        tokens, labels = np.arange(self.task.d_vocab), len(self.answers)
         W_E, W_pos = np.zeros((len(tokens), self.width)), np.zeros((2, self.width))
         W_E[tokens, tokens % places] = 1.0
         W_E[:, places:last] = self.circle[tokens // places]

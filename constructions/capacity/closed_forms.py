@@ -87,7 +87,7 @@ def closed_forms(
     if length == 1:
         rank = min(d_model, n_contexts) if with_skip else min(d_model, n_contexts, n_heads * d_head)
         return (ClosedForm("Theorem S1", "S = 1", rank, rank),)
-    n_tokens = len(np.unique(contexts))
+    d_vocab = len(np.unique(contexts))
     upper = dimensions(contexts, exact=False).rank_bound(**sizes, with_skip=with_skip)
 
     def bracket(theorem: str, hypothesis: str, lower: int) -> ClosedForm:
@@ -96,8 +96,8 @@ def closed_forms(
     found = [bracket("Theorem U", "S >= 2", universal_rank(contexts, **sizes, with_skip=with_skip))]
     if with_skip and length > d_head:
         found.append(bracket("Theorem D", "S - 1 >= d_h", long_contexts_rank(contexts, **sizes)))
-    if n_contexts == n_tokens**length and (length == 2 or (with_skip and d_head <= n_tokens)):
-        rank = all_contexts_rank(n_tokens, length, **sizes, with_skip=with_skip)
+    if n_contexts == d_vocab**length and (length == 2 or (with_skip and d_head <= d_vocab)):
+        rank = all_contexts_rank(d_vocab, length, **sizes, with_skip=with_skip)
         found.append(ClosedForm("Theorem F", "all N^S contexts, d_h <= N or S = 2", rank, rank))
     if search and length == 2:
         rank = bigram_rank(contexts, **sizes, with_skip=with_skip, seed=seed).rank

@@ -82,20 +82,20 @@ def solvable_contexts(contexts: Int64Array, *, d_model: int, d_head: int, n_head
     return np.array(kept, dtype=np.int64)
 
 
-def partial_task(contexts: Int64Array, labels: Int64Array, solved: Int64Array, *, n_tokens: int) -> Task:
+def partial_task(contexts: Int64Array, labels: Int64Array, solved: Int64Array, *, d_vocab: int) -> Task:
     """A task of equally likely contexts of which some are to be memorized, and the others are its tail.
 
     Args:
         contexts: All contexts, `[T, S]`.
         labels: Their labels, `[T]`.
         solved: Rows of those to memorize.
-        n_tokens: Size of the vocabulary.
+        d_vocab: Size of the vocabulary.
 
     Returns:
         The task.
 
     Example:
-        >>> task = partial_task(np.array([[0], [1]]), np.array([1, 0]), np.array([1]), n_tokens=2)
+        >>> task = partial_task(np.array([[0], [1]]), np.array([1, 0]), np.array([1]), d_vocab=2)
         >>> task.contexts.tolist(), task.tail_contexts.tolist(), task.prior.tolist()
         ([[1]], [[0]], [0.5])
     """
@@ -103,7 +103,7 @@ def partial_task(contexts: Int64Array, labels: Int64Array, solved: Int64Array, *
     counts = [Counts.from_rows([{int(labels[row]): 1} for row in rows]) for rows in (solved, rest)]
     return Task(
         target="labels",
-        vocabulary=tuple(map(str, range(n_tokens))),
+        vocabulary=tuple(map(str, range(d_vocab))),
         contexts=contexts[solved],
         counts=counts[0],
         labels=labels[solved],
@@ -114,13 +114,13 @@ def partial_task(contexts: Int64Array, labels: Int64Array, solved: Int64Array, *
     )
 
 
-def expected_accuracy(n_tokens: int, solved: Fraction) -> Fraction:
+def expected_accuracy(d_vocab: int, solved: Fraction) -> Fraction:
     r"""Mean accuracy over independent uniform labels of all contexts that are not memorized: $\frac1N + (1-\frac1N) m$.
 
     Weights that do not depend on a label predict it with probability $1/N$, so the mean is $m + (1 - m) / N$.
 
     Args:
-        n_tokens: Number of labels N.
+        d_vocab: Number of labels N.
         solved: Probability m of the memorized contexts; K / T if all T contexts are equally likely.
 
     Returns:
@@ -135,6 +135,6 @@ def expected_accuracy(n_tokens: int, solved: Fraction) -> Fraction:
         >>> expected_accuracy(2, Fraction(3, 4))
         Fraction(7, 8)
     """
-    if n_tokens < 1 or not 0 <= solved <= 1:
-        raise InputError("n_tokens", f"= {n_tokens} and solved = {solved}", "N >= 1 and a probability")
-    return Fraction(1, n_tokens) + (1 - Fraction(1, n_tokens)) * solved
+    if d_vocab < 1 or not 0 <= solved <= 1:
+        raise InputError("d_vocab", f"= {d_vocab} and solved = {solved}", "N >= 1 and a probability")
+    return Fraction(1, d_vocab) + (1 - Fraction(1, d_vocab)) * solved

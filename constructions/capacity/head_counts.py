@@ -54,7 +54,7 @@ class Capacity:
 
     Args:
         n_contexts: Number of contexts, $T$.
-        context_length: Tokens in a context, $S$.
+        n_ctx: Tokens in a context, $S$.
         d_model: Width of the residual stream, $d$.
         d_head: Width of a head, $d_h$.
         n_heads: The number of heads, $H$, that the ranks are about.
@@ -75,7 +75,7 @@ class Capacity:
     """
 
     n_contexts: int
-    context_length: int
+    n_ctx: int
     d_model: int
     d_head: int
     n_heads: int
@@ -213,7 +213,7 @@ def capacity(
     theorems = closed_forms(contexts, **sizes, search=search, seed=seed)
     return Capacity(
         n_contexts=contexts.shape[0],
-        context_length=contexts.shape[1],
+        n_ctx=contexts.shape[1],
         d_model=d_model,
         d_head=d_head,
         n_heads=n_heads,

@@ -219,13 +219,13 @@ class _Search:
         return True
 
 
-def _combination(context: Sequence[int], terms: Sequence[tuple[int, int]], n_tokens: int) -> list[int]:
+def _combination(context: Sequence[int], terms: Sequence[tuple[int, int]], d_vocab: int) -> list[int]:
     """The combination of the formal differences e_{t_s} - e_{t_S} + f_s - f_S, with (s, coefficient) given: [N + S]."""
-    row = [0] * (n_tokens + len(context))
+    row = [0] * (d_vocab + len(context))
     for s, coefficient in terms:
         row[context[s]] += coefficient
         row[context[-1]] -= coefficient
-        row[n_tokens + s] += coefficient
+        row[d_vocab + s] += coefficient
         row[-1] -= coefficient
     return row
 

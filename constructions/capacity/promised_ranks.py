@@ -29,12 +29,12 @@ class PromisedRanks:
     dana: int
 
 
-def promised_ranks(*, n_examples: int, n_tokens: int, d_model: int, n_heads: int, d_head: int) -> PromisedRanks:
+def promised_ranks(*, n_examples: int, n_ctx: int, d_model: int, n_heads: int, d_head: int) -> PromisedRanks:
     r"""The four counts for one set of sizes.
 
     Args:
         n_examples: T.
-        n_tokens: Tokens in a context, n (S for Dana et al., whose query is one of them).
+        n_ctx: Tokens in a context, n (S for Dana et al., whose query is one of them).
         d_model: d.
         n_heads: H.
         d_head: $d_h$.
@@ -48,16 +48,16 @@ def promised_ranks(*, n_examples: int, n_tokens: int, d_model: int, n_heads: int
     Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 1 and 2; Dana, Pydi, Chevaleyre (2024), Lemma 2.
 
     Example:
-        >>> promised_ranks(n_examples=1000, n_tokens=32, d_model=64, n_heads=20, d_head=8)
+        >>> promised_ranks(n_examples=1000, n_ctx=32, d_model=64, n_heads=20, d_head=8)
         PromisedRanks(printed=141, sharp=621, shared_limit=621, generic=1000, dana=224)
     """
-    require_at_least(1, n_examples=n_examples, n_tokens=n_tokens, d_model=d_model, n_heads=n_heads, d_head=d_head)
-    blocks = min(n_examples, n_heads * (n_tokens - 1) + 1)
+    require_at_least(1, n_examples=n_examples, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
+    blocks = min(n_examples, n_heads * (n_ctx - 1) + 1)
     return PromisedRanks(
-        printed=min(n_examples, n_heads * (min(n_tokens, d_head) - 1) + 1),
+        printed=min(n_examples, n_heads * (min(n_ctx, d_head) - 1) + 1),
         sharp=blocks,
         shared_limit=blocks,
-        generic=min(n_examples, n_heads * d_model if n_tokens > 1 else d_model),
+        generic=min(n_examples, n_heads * d_model if n_ctx > 1 else d_model),
         dana=min(n_examples, n_heads * d_head + d_model),
     )
 

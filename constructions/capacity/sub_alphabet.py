@@ -353,10 +353,10 @@ def _rank_bounds(
     return np.minimum(contexts, bounds[name])
 
 
-def _lifetimes(tokens: Int64Array, n_tokens: int, *, at_a_time: int) -> Int64Array:
+def _lifetimes(tokens: Int64Array, d_vocab: int, *, at_a_time: int) -> Int64Array:
     """Up to which step each context lives if the rarest tokens are removed, so many at each step."""
     pairs = np.unique(tokens * len(tokens) + np.arange(len(tokens))[:, None])  # each token of a context once
-    starts = np.searchsorted(pairs // len(tokens), np.arange(n_tokens + 1)).tolist()
+    starts = np.searchsorted(pairs // len(tokens), np.arange(d_vocab + 1)).tolist()
     contexts_with = (pairs % len(tokens)).tolist()
     occurrences = np.diff(starts).tolist()
     rows = [set(row) for row in tokens.tolist()]
@@ -379,7 +379,7 @@ def _lifetimes(tokens: Int64Array, n_tokens: int, *, at_a_time: int) -> Int64Arr
     return np.array(lifetime, dtype=np.int64)
 
 
-def _table(tokens: Int64Array, n_tokens: int, lifetime: Int64Array) -> tuple[Int64Array, list[int]]:
+def _table(tokens: Int64Array, d_vocab: int, lifetime: Int64Array) -> tuple[Int64Array, list[int]]:
     """`Dimensions` of the contexts that live at each step, `[steps, 5]`, and kappa of each last token at step 0.
 
     Contexts are added, those that live longest first: components only merge then, so that all steps together take
@@ -395,19 +395,19 @@ def _table(tokens: Int64Array, n_tokens: int, lifetime: Int64Array) -> tuple[Int
     np.add.at(new[:, 1], times[np.unique(last, return_index=True)[1]], 1)
 
     # Tokens and positions: the rank of a graph is the number of edges that join two of its components.
-    graph = GainForest(n_tokens + length)
-    places, first = np.unique(tokens + n_tokens * np.arange(length), return_index=True)
+    graph = GainForest(d_vocab + length)
+    places, first = np.unique(tokens + d_vocab * np.arange(length), return_index=True)
     for i in np.argsort(first, kind="stable").tolist():
-        if isinstance(graph.join(int(places[i]) % n_tokens, n_tokens + int(places[i]) // n_tokens), tuple):
+        if isinstance(graph.join(int(places[i]) % d_vocab, d_vocab + int(places[i]) // d_vocab), tuple):
             new[times[first[i] // length], 2] += 1
     if length == 1:
-        return new[::-1].cumsum(axis=0)[::-1], [0] * n_tokens
+        return new[::-1].cumsum(axis=0)[::-1], [0] * d_vocab
 
-    before = tokens[:, :-1] + n_tokens * np.arange(length - 1)
-    first = np.unique(before * n_tokens + last[:, None], return_index=True)[1]
+    before = tokens[:, :-1] + d_vocab * np.arange(length - 1)
+    first = np.unique(before * d_vocab + last[:, None], return_index=True)[1]
     first.sort()
-    differences, new[:, 4], kappa = _Differences(n_tokens, length), 0, [0] * n_tokens
-    variations = _Variations(last, before, n_tokens)
+    differences, new[:, 4], kappa = _Differences(d_vocab, length), 0, [0] * d_vocab
+    variations = _Variations(last, before, d_vocab)
     at = 0
     for row, (time, c) in enumerate(zip(times.tolist(), last.tolist(), strict=True)):
         while at < len(first) and first[at] // (length - 1) == row:
@@ -433,8 +433,8 @@ class _Differences:
 
     _BITS = 64
 
-    def __init__(self, n_tokens: int, length: int) -> None:
-        self.graph, self.length = GainForest(n_tokens), length
+    def __init__(self, d_vocab: int, length: int) -> None:
+        self.graph, self.length = GainForest(d_vocab), length
         self.joined, self.known = 0, 0
         self.cycles: set[int] = set()
         self.basis: list[list[int]] = []
@@ -472,23 +472,23 @@ class _Variations:
 
     Args:
         last: The last token of each context.
-        before: Token plus `n_tokens` times position of all others, `[T, S - 1]`.
-        n_tokens: Number of tokens.
+        before: Token plus `d_vocab` times position of all others, `[T, S - 1]`.
+        d_vocab: Number of tokens.
     """
 
-    def __init__(self, last: Int64Array, before: Int64Array, n_tokens: int) -> None:
+    def __init__(self, last: Int64Array, before: Int64Array, d_vocab: int) -> None:
         # One node for each position and each token of each last token.
         length = before.shape[1]
-        position, token = np.broadcast_to(np.arange(length), before.shape), before % n_tokens
-        keys = np.stack([n_tokens + position, token]) + last[:, None] * (n_tokens + length)
+        position, token = np.broadcast_to(np.arange(length), before.shape), before % d_vocab
+        keys = np.stack([d_vocab + position, token]) + last[:, None] * (d_vocab + length)
         nodes, ends = np.unique(keys, return_inverse=True)
         self.positions, self.tokens = ends.reshape(keys.shape)
         self.graph = GainForest(len(nodes))
         # Of each component: its nodes, its positions and its edges.
         self.members = [1] * len(nodes)
-        self.places = (nodes % (n_tokens + length) >= n_tokens).astype(int).tolist()
+        self.places = (nodes % (d_vocab + length) >= d_vocab).astype(int).tolist()
         self.pairs = [0] * len(nodes)
-        self.free, self.sizes = [0] * n_tokens, [0] * n_tokens
+        self.free, self.sizes = [0] * d_vocab, [0] * d_vocab
 
     def add(self, c: int, position: int, token: int) -> None:
         """Add an edge of the last token c."""

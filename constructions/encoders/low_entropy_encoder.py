@@ -37,7 +37,7 @@ def missing_mass(laws: Float64Array, tokens: Int64Array) -> Float64Array:
     return np.minimum(others / laws.sum(axis=1), 1.0)
 
 
-def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, n_tokens: int) -> Float64Array:
+def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, d_vocab: int) -> Float64Array:
     r"""The strength of Theorem N, in nats per unit of the leads.
 
     With $\varepsilon$ what the law leaves to the other tokens and all leads between $a$ and $\kappa a$,
@@ -52,7 +52,7 @@ def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, n_tokens
         missing: $\varepsilon$, in [0, 1]; below $10^{-300}$ it counts as that.
         least: $a > 0$; broadcasts.
         kappa: $\kappa \ge 1$; broadcasts.
-        n_tokens: N, at least 2.
+        d_vocab: N, at least 2.
 
     Returns:
         $\lambda \ge 0$, of the shape of the arguments together.
@@ -63,11 +63,11 @@ def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, n_tokens
     Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 2.
 
     Example:
-        >>> strength([0.1, 0.9], least=1.0, kappa=1.0, n_tokens=11).round(3).tolist()
+        >>> strength([0.1, 0.9], least=1.0, kappa=1.0, d_vocab=11).round(3).tolist()
         [4.5, 0.105]
     """
     epsilon, a, k = (np.asarray(x, dtype=np.float64) for x in (missing, least, kappa))
-    require_at_least(2, n_tokens=n_tokens)
+    require_at_least(2, d_vocab=d_vocab)
     for name, values, holds, wanted in (
         ("missing", epsilon, (epsilon >= 0) & (epsilon <= 1), "probabilities"),
         ("least", a, a > 0, "leads above 0"),
@@ -75,10 +75,10 @@ def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, n_tokens
     ):
         if not holds.all():
             raise InputError(name, f"holds {values[~holds].ravel()[0]}", wanted)
-    flat = (n_tokens - 1) / n_tokens
+    flat = (d_vocab - 1) / d_vocab
     s = k * np.maximum(epsilon, _LEAST_MASS)
     inside = np.minimum(s, flat)
-    lead = math.log(n_tokens - 1) + np.log1p(-inside) - np.log(inside)
+    lead = math.log(d_vocab - 1) + np.log1p(-inside) - np.log(inside)
     return np.where(s < flat, np.maximum(lead, 0.0), 0.0) / a
 
 

@@ -66,14 +66,14 @@ def random_laws(generator: np.random.Generator, tokens: Int64Array, leads: Float
         >>> laws.shape, bool((laws > 0).all())
         ((3, 4), True)
     """
-    n_tokens = leads.shape[1]
+    d_vocab = leads.shape[1]
     laws = np.empty(leads.shape)
     for row, token in enumerate(tokens):
         kind = LAWS[generator.integers(len(LAWS))]
-        law = generator.exponential(size=n_tokens) + 1e-9
+        law = generator.exponential(size=d_vocab) + 1e-9
         if kind == "certain" or kind == "certain of another":
-            law *= 10.0 ** -generator.integers(1, 30, n_tokens)
-            law[token if kind == "certain" else generator.integers(n_tokens)] = 1.0
+            law *= 10.0 ** -generator.integers(1, 30, d_vocab)
+            law[token if kind == "certain" else generator.integers(d_vocab)] = 1.0
         elif kind == "two masses":
             law[:] = 10.0 ** -generator.integers(0, 30)
             law[token] = 1.0
@@ -82,7 +82,7 @@ def random_laws(generator: np.random.Generator, tokens: Int64Array, leads: Float
             law[token] = 1.0
             law[leads[row].argmax()] = 10.0 ** -generator.uniform(0, 12)
         elif kind == "tied":
-            law = generator.integers(1, 3, n_tokens).astype(np.float64)
+            law = generator.integers(1, 3, d_vocab).astype(np.float64)
         elif kind == "uniform":
             law[:] = 1.0
         laws[row] = law
@@ -205,17 +205,17 @@ def two_laws() -> LowEntropyInstance:
     return LowEntropyInstance(found.vectors, found.encoders[[0, 0]], 1.0, np.array([0, 0]), laws, np.array([2.0, 3.0]))
 
 
-def mistaken_token(n_tokens: int) -> LowEntropyInstance:
+def mistaken_token(d_vocab: int) -> LowEntropyInstance:
     r"""A law that is almost certain of a token other than g, and the uniform one, equally likely; W = I.
 
     The first law has the weights $(0, 1, 4.4373 \cdot 10^{-10}, 0, \dots)$, so that its entropy is about $10^{-8}$
     nats, and g is the first token.
 
     Args:
-        n_tokens: N, at least 3.
+        d_vocab: N, at least 3.
     """
-    found = best(n_tokens, n_tokens)
-    laws = np.zeros((2, n_tokens))
+    found = best(d_vocab, d_vocab)
+    laws = np.zeros((2, d_vocab))
     laws[0, 1:3] = 1.0, 4.4373e-10
     laws[1] = 1.0
     return LowEntropyInstance(found.vectors, found.encoders[[0, 0]], 1.0, np.array([0, 0]), laws, np.array([1.0, 1.0]))

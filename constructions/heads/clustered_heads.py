@@ -54,7 +54,7 @@ class Shape(NamedTuple):
 
     def parameters(self, task: Task) -> int:
         """Entries of all tensors of the network."""
-        vectors = task.context_length + task.vocabulary_size + task.n_answers
+        vectors = task.n_ctx + task.d_vocab + task.n_answers
         return self.width * (vectors + 2 * self.clusters * self.copies * (self.rank + 1))
 
 
@@ -142,7 +142,7 @@ def fewest_parameters_by_clusters(task: Task) -> int:
         >>> fewest_parameters_by_clusters(enumerated_task(10, 2))
         376
     """
-    if task.target != "labels" or task.context_length < 2:
+    if task.target != "labels" or task.n_ctx < 2:
         return 0
     return _smallest(task, _MORE[0], None, None, None).parameters(task)
 
@@ -182,7 +182,7 @@ def _parts(task: Task, width: int) -> Iterator[tuple[int, int, int]]:
     """Contexts with the j most frequent last tokens: their number, and the most dimensions p and q."""
     sizes = np.sort(np.unique(task.contexts[:, -1], return_counts=True)[1])[::-1].cumsum().tolist()
     # x_s - x_S is a difference of token embeddings and one of positions.
-    apart = min(width, len(np.unique(task.contexts)) + task.context_length - 2)
+    apart = min(width, len(np.unique(task.contexts)) + task.n_ctx - 2)
     yield from ((count, j, apart) for j, count in enumerate(sizes[: width - 1], 1))
     yield sizes[-1], min(width, len(sizes)), apart
 

@@ -34,13 +34,13 @@ def require_labels_after_two(task: Task, claim: str) -> None:
     """
     if task.target != "labels":
         raise HypothesisError(claim, "labels", f"the target is {task.target!r}")
-    if task.context_length < 2:
-        raise HypothesisError(claim, "contexts of two tokens or more", f"they have {task.context_length}")
+    if task.n_ctx < 2:
+        raise HypothesisError(claim, "contexts of two tokens or more", f"they have {task.n_ctx}")
 
 
 def embeddings(task: Task, width: int, rng: np.random.Generator) -> tuple[Float64Array, Float64Array]:
     """Random `W_E` and `W_pos`, but for the coordinate 0."""
-    W_E, W_pos = rng.standard_normal((task.vocabulary_size, width)), rng.standard_normal((task.context_length, width))
+    W_E, W_pos = rng.standard_normal((task.d_vocab, width)), rng.standard_normal((task.n_ctx, width))
     W_E[:, 0], W_pos[:, 0], W_pos[-1, 0] = 0.0, -1.0, 1.0
     return W_E, W_pos
 

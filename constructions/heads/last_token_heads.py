@@ -101,13 +101,13 @@ def last_token_heads_memory(
         [1, 20, 20, 20, 20]
     """
     require_precision(dtype)
-    if task.context_length < 2:
-        raise HypothesisError(_CLAIM, "contexts of two tokens or more", f"they have {task.context_length}")
+    if task.n_ctx < 2:
+        raise HypothesisError(_CLAIM, "contexts of two tokens or more", f"they have {task.n_ctx}")
     d_model, d_head = _dimensions(task, d_head)
     find = distribution_memory.targets if task.target == "laws" else association_memory.targets
     W_U, targets = find(task, d_model, seed=seed)
-    W_E = np.eye(task.vocabulary_size, d_model)
-    W_pos = np.eye(task.context_length, d_model, task.vocabulary_size) / 2
+    W_E = np.eye(task.d_vocab, d_model)
+    W_pos = np.eye(task.n_ctx, d_model, task.d_vocab) / 2
     classes = _classes(task.contexts)
     best = _drawn(task, W_E, W_pos, targets, classes, d_head, seed, progress)
     if best is None:
@@ -124,7 +124,7 @@ def last_token_heads_memory(
     for end, part in zip(ends.tolist(), solved, strict=True):
         if part.of_pairs:
             written[end - 1] = -written[end - 1 - part.of_pairs : end - 1].sum(axis=0)
-    W_K[:-1, : task.vocabulary_size + task.context_length, 0] = np.concatenate([part.keys for part in solved])
+    W_K[:-1, : task.d_vocab + task.n_ctx, 0] = np.concatenate([part.keys for part in solved])
     W_O = np.zeros((len(owner), d_head, d_model))
     W_O[:-1, :, : targets.shape[1]] = written
     W_O[-1] = -W_O[:-1].sum(axis=0)
@@ -143,7 +143,7 @@ def last_token_heads_memory(
 
 def _dimensions(task: Task, d_head: int | None) -> tuple[int, int]:
     """One coordinate for each token and position, and for laws as many as they need (Proposition 2)."""
-    d_model = task.vocabulary_size + task.context_length
+    d_model = task.d_vocab + task.n_ctx
     if task.target == "laws":
         d_model = max(d_model, task.n_answers - 1)
     d_head = max(1, d_model // 4) if d_head is None else d_head
@@ -170,7 +170,7 @@ def fewest_parameters_by_last_tokens(task: Task) -> int:
     """
     d_model, d_head = _dimensions(task, None)
     heads = _fewest_heads(task, d_head)
-    return (task.vocabulary_size + task.n_answers + task.context_length) * d_model + 2 * d_model * (1 + d_head) * heads
+    return (task.d_vocab + task.n_answers + task.n_ctx) * d_model + 2 * d_model * (1 + d_head) * heads
 
 
 def _fewest_heads(task: Task, d_head: int) -> int:

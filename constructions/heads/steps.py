@@ -64,14 +64,14 @@ def steps_memory(task: Task, *, dtype: Precision = "float64", seed: int = 0) -> 
     require_precision(dtype)
     require_labels_after_two(task, _CLAIM)
     answers, points = numbered_labels(task.labels, _CLAIM)
-    code = positional_code(task.contexts, task.vocabulary_size, seed=seed)
+    code = positional_code(task.contexts, task.d_vocab, seed=seed)
     order = np.argsort(code.codes)
     numbers, points = 2 * code.codes[order], points[order]
     shares = 2 * code.weights
     shares[-1] -= 1
     scores = np.log(shares / shares[-1])
     # How far roundings move a number and a step against each other, at most (the page, 3).
-    size = float(numbers[-1]) + math.log(task.context_length)
+    size = float(numbers[-1]) + math.log(task.n_ctx)
     moved = 2.0 ** -SIGNIFICAND[dtype] * size * (4.0 * float(np.abs(scores).max()) + 6.0)
     if not moved <= _ROOM:
         wider = "take float64" if dtype == "float32" else "take fewer contexts"
@@ -85,7 +85,7 @@ def steps_memory(task: Task, *, dtype: Precision = "float64", seed: int = 0) -> 
     jumps = points[changes + 1] - points[changes]
     if not len(changes):  # one label: a head that writes nothing
         middles, jumps = numbers[:1], np.zeros(1, dtype=np.int64)
-    W_E, W_pos = np.zeros((task.vocabulary_size, 3)), np.zeros((task.context_length, 3))
+    W_E, W_pos = np.zeros((task.d_vocab, 3)), np.zeros((task.n_ctx, 3))
     W_E[:, 0], W_pos[-1, 1], W_pos[:, 2] = code.values, 1.0, scores
     W_U = np.zeros((3, task.n_answers))
     W_U[1] = -1.0  # what is never a label; a label that is named has the logit -1/8 or more
@@ -108,6 +108,6 @@ def _stepping(task: Task, middles: Int64Array, jumps: Int64Array, count: int) ->
     """The heads that step; the slope is steep enough for all steps together to miss by less than 1/8."""
     slope = float(math.ceil(2.0 * math.log(16.0 * count)))
     W_Q, flag, W_O = np.zeros((len(jumps), 3, 1)), np.zeros((len(jumps), 3, 1)), np.zeros((len(jumps), 1, 3))
-    W_Q[:, 0, 0], W_Q[:, 1, 0] = slope, math.log(task.context_length - 1) - slope * middles
+    W_Q[:, 0, 0], W_Q[:, 1, 0] = slope, math.log(task.n_ctx - 1) - slope * middles
     flag[:, 1], W_O[:, 0, 2] = 1.0, jumps
     return Attention(W_Q=W_Q, W_K=flag, W_V=flag, W_O=W_O, attends="causal")

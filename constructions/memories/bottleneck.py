@@ -39,15 +39,15 @@ def bottleneck(values: Float64Array, output: Float64Array, unembedding: Float64A
     if values.ndim != 2 or unembedding.ndim != 2 or output.shape != (values.shape[1], unembedding.shape[1]):
         shapes = f"{values.shape}, {output.shape} and {unembedding.shape}"
         raise InputError("values, output and unembedding", f"have shapes {shapes}", "[N, d], [d, d] and [M, d]")
-    n_tokens, d_head = values.shape
+    d_vocab, d_head = values.shape
     width = unembedding.shape[1]
-    d_model = n_tokens + width
+    d_model = d_vocab + width
     return dana_network(
-        W_E=np.eye(n_tokens, d_model),
+        W_E=np.eye(d_vocab, d_model),
         W_pos=np.zeros((1, d_model)),
         W_Q=np.zeros((1, d_model, 1)),
         W_K=np.zeros((1, d_model, 1)),
         W_V=np.vstack([values, np.zeros((width, d_head))])[None],
-        W_O=np.hstack([np.zeros((d_head, n_tokens)), output])[None],
-        W_U=np.vstack([np.zeros((n_tokens, len(unembedding))), unembedding.T]),
+        W_O=np.hstack([np.zeros((d_head, d_vocab)), output])[None],
+        W_U=np.vstack([np.zeros((d_vocab, len(unembedding))), unembedding.T]),
     )

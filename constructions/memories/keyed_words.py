@@ -62,7 +62,7 @@ def keyed_words_memory(task: Task, *, labels_per_word: int | None = None, seed: 
     """
     if task.target != "labels":
         raise HypothesisError(_CLAIM, "labels", f"the target is {task.target!r}")
-    code = positional_code(task.contexts, task.vocabulary_size, binary=True, seed=seed)
+    code = positional_code(task.contexts, task.d_vocab, binary=True, seed=seed)
     answers, labels = np.unique(task.labels, return_inverse=True)
     key_bits, bits = max(1, code.bits), max(1, (len(answers) - 1).bit_length())
     m = fewest_entries(task.n_contexts, key_bits + bits) if labels_per_word is None else labels_per_word
@@ -177,7 +177,7 @@ def _zeros(*shape: int) -> Tensor:
 
 
 def _model(task: Task, code: PositionalCode, answers: Int64Array, blocks: list[Block]) -> Model:
-    size, length = task.vocabulary_size, task.context_length
+    size, length = task.d_vocab, task.n_ctx
     W_E, W_pos = _zeros(size, 2), _zeros(length, 2)
     W_E[:, 0] = [int(value) for value in code.values]
     # Scores in units of ln 2, less that of the last position, which is 1 there and asks with it.

@@ -79,7 +79,7 @@ def knots_memory(
         ([[-1.0, -1.0]], 26)
     """
     require_precision(dtype)
-    code = positional_code(task.contexts, task.vocabulary_size, seed=seed)
+    code = positional_code(task.contexts, task.d_vocab, seed=seed)
     order = np.argsort(code.codes)
     codes = code.codes[order]
     precision = SIGNIFICAND[dtype]
@@ -137,14 +137,14 @@ def most_parameters(task: Task, *, dtype: Precision = "float64", seed: int = 0) 
         >>> most_parameters(xor), knots_memory(xor).model.parameters
         (29, 26)
     """
-    code = positional_code(task.contexts, task.vocabulary_size, seed=seed)
+    code = positional_code(task.contexts, task.d_vocab, seed=seed)
     for digits in _digits(kinds := len(np.unique(task.labels))):
         steepest = float(np.ptp(mixed_radix_code(kinds, digits).points, axis=0).max())
         moved = _moved(steepest, 2.0 * steepest, task.n_contexts)
         if moved * 2.0 ** (code.bits - SIGNIFICAND[dtype]) <= _ROOM["labels"]:
             return knots_parameters(
-                tokens=task.vocabulary_size,
-                length=task.context_length,
+                tokens=task.d_vocab,
+                length=task.n_ctx,
                 answers=task.n_answers,
                 digits=digits,
                 neurons=max(1, task.n_contexts - 1),

@@ -62,7 +62,7 @@ def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, see
         missing_mass(task.laws, task.labels),
         least=float(unembedding.least),
         kappa=float(unembedding.kappa),
-        n_tokens=task.n_answers,
+        d_vocab=task.n_answers,
     )
     stream = strengths[:, np.newaxis] * unembedding.encoders[task.labels]
     d_model = unembedding.vectors.shape[1]
@@ -70,8 +70,8 @@ def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, see
     for draw in range(_DRAWS):
         drawn = front_end(
             "auto",
-            d_vocab=task.vocabulary_size,
-            n_ctx=task.context_length,
+            d_vocab=task.d_vocab,
+            n_ctx=task.n_ctx,
             d_model=d_model,
             n_heads=n_heads,
             d_head=d_head,

@@ -294,11 +294,11 @@ def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[
         (9, 2)
     """
     if d_model is None:
-        natural = task.vocabulary_size + task.context_length
+        natural = task.d_vocab + task.n_ctx
         if task.target == "laws":
             d_model = max(natural, task.n_answers - 1)  # Proposition 2
         else:
-            few = len(task.names()) + task.context_length <= 128
+            few = len(task.names()) + task.n_ctx <= 128
             d_model = natural if few else min(natural, 64)
     require_at_least(1, d_model=d_model)
     if d_head is None:
@@ -326,7 +326,7 @@ def fewest_parameters(task: Task) -> int:
     """
     d_model, d_head = dimensions(task, d_model=None, d_head=None)
     heads = 1 if _distinct_last_tokens(task) else max(1, -(-(task.n_contexts - d_model) // d_head))
-    return (task.vocabulary_size + task.n_answers + task.context_length) * d_model + 2 * d_model * (1 + d_head) * heads
+    return (task.d_vocab + task.n_answers + task.n_ctx) * d_model + 2 * d_model * (1 + d_head) * heads
 
 
 def _require_heads(needed: Capacity, task: Task, n_heads: int) -> None:
@@ -414,10 +414,10 @@ def estimate_bytes(
         >>> round(estimate_bytes(task, d_model=20, d_head=5, n_heads=1024) / 2**20)
         309
     """
-    answers, width, n_contexts, tokens = task.n_answers, n_heads * d_head, task.n_contexts, task.vocabulary_size
-    kind = resolved(front_end, d_vocab=tokens, n_ctx=task.context_length, d_model=d_model, n_heads=n_heads)
+    answers, width, n_contexts, tokens = task.n_answers, n_heads * d_head, task.n_contexts, task.d_vocab
+    kind = resolved(front_end, d_vocab=tokens, n_ctx=task.n_ctx, d_model=d_model, n_heads=n_heads)
     per_head = 2 * d_model * (query_dimension(kind, d_model=d_model, d_head=d_head) + d_head)
-    weights = n_heads * per_head + (tokens + answers + task.context_length) * d_model
+    weights = n_heads * per_head + (tokens + answers + task.n_ctx) * d_model
     coordinates = min(d_model, answers)
     columns = width if width >= n_contexts else 2 * (width + d_model)  # with the skip connection they are joined
     solving = n_contexts * columns + n_contexts**2 + (4 * n_contexts + 3 * columns) * coordinates
@@ -467,8 +467,8 @@ class _Builder:
     def draw(self, attempt: int) -> FrontEnd:
         return draw_front_end(
             self.kind,
-            d_vocab=self.task.vocabulary_size,
-            n_ctx=self.task.context_length,
+            d_vocab=self.task.d_vocab,
+            n_ctx=self.task.n_ctx,
             d_model=len(self.W_U),
             n_heads=self.n_heads,
             d_head=self.d_head,

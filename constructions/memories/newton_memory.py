@@ -235,7 +235,7 @@ class Table:
 
     def stored(self, shape: Shape) -> int:
         """Entries of all tensors of a network of this shape."""
-        return self._entries(shape, self.task.vocabulary_size + self.task.n_answers)
+        return self._entries(shape, self.task.d_vocab + self.task.n_answers)
 
     def _entries(self, shape: Shape, vectors: int) -> int:
         width, query_width, heads = shape
@@ -253,7 +253,7 @@ class Table:
         those that are: its logit is the mean of theirs, and the label is ahead of that by the mean of its leads.
         """
         small = self.heads(shape).network(weights.astype(np.float32).astype(np.float64))
-        W_E = np.zeros((self.task.vocabulary_size, shape.width))
+        W_E = np.zeros((self.task.d_vocab, shape.width))
         W_U = np.empty((shape.width, self.task.n_answers))
         W_E[self.read] = small.W_E
         W_U[:] = small.W_U.mean(axis=1, keepdims=True)
@@ -389,7 +389,7 @@ class _Search:
         """Go on from a model of an earlier search."""
         network, task = found.network, self.table.task
         sizes = (network.d_vocab, network.n_ctx, network.d_vocab_out)
-        wanted = (task.vocabulary_size, task.context_length, task.n_answers)
+        wanted = (task.d_vocab, task.n_ctx, task.n_answers)
         if sizes != wanted:
             raise InputError("resume", f"has tokens, positions and labels {sizes}", wanted)
         margin = self.table.margin(network)
@@ -480,7 +480,7 @@ class _Search:
     def _allowed(self, at_most: int) -> Shape:
         """The best shape that is stored in so many entries."""
         table = self.table
-        unused = table.task.vocabulary_size + table.task.n_answers - len(table.read) - len(table.answers)
+        unused = table.task.d_vocab + table.task.n_answers - len(table.read) - len(table.answers)
         shapes = (best_shape(table, at_most - unused * width) for width in _WIDTHS)
         fitting = [shape for shape in shapes if shape is not None and table.stored(shape) <= at_most]
         if not fitting:

@@ -45,7 +45,7 @@ def one_hot_laws_memory(task: Task, *, dtype: Precision = "float32") -> Construc
     require_precision(dtype)
     if task.laws is None:
         raise HypothesisError(_CLAIM, "laws", f"the target is {task.target!r}")
-    length, size, contexts = task.context_length, task.vocabulary_size, task.contexts
+    length, size, contexts = task.n_ctx, task.d_vocab, task.contexts
     if length > _LONGEST:
         raise HypothesisError(_CLAIM, f"contexts of at most {_LONGEST} tokens", f"they have {length}")
     base, count = digits_of(size, length, SIGNIFICAND[dtype])
@@ -85,7 +85,7 @@ def one_hot_laws_parameters(task: Task, *, dtype: Precision = "float32") -> int:
         >>> one_hot_laws_parameters(enumerated_task(3, 2, target="laws"))
         126
     """
-    length, size, outputs = task.context_length, task.vocabulary_size, max(task.n_answers - 1, 1)
+    length, size, outputs = task.n_ctx, task.d_vocab, max(task.n_answers - 1, 1)
     if task.laws is None or length > _LONGEST:
         return 0
     _, k = digits_of(size, length, SIGNIFICAND[dtype])

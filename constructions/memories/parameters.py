@@ -22,7 +22,7 @@ _LARGEST = 4  # of an embedding entry
 
 
 def parameter_count(
-    *, tokens: int, length: int, width: int, heads: int, head_width: int, query_width: int | None = None
+    *, tokens: int, length: int, width: int, heads: int, d_head: int, query_width: int | None = None
 ) -> int:
     r"""Count the entries of all tensors of a network, $d (S + 2 N) + 2 H d (d_{qk} + d_h)$.
 
@@ -31,7 +31,7 @@ def parameter_count(
         length: S.
         width: d.
         heads: H.
-        head_width: $d_h$.
+        d_head: $d_h$.
         query_width: $d_{qk}$; by default $d_h$, and the count is the paper's $d (S + 2 N + 4 d_h H)$.
 
     Returns:
@@ -40,11 +40,11 @@ def parameter_count(
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
-        >>> parameter_count(tokens=4, length=2, width=4, heads=6, head_width=2)
+        >>> parameter_count(tokens=4, length=2, width=4, heads=6, d_head=2)
         232
     """
-    queries = head_width if query_width is None else query_width
-    return width * (length + 2 * tokens) + 2 * heads * width * (queries + head_width)
+    queries = d_head if query_width is None else query_width
+    return width * (length + 2 * tokens) + 2 * heads * width * (queries + d_head)
 
 
 def printed_count(*, tokens: int, length: int, width: int, facts: int) -> int:
@@ -71,7 +71,7 @@ def printed_count(*, tokens: int, length: int, width: int, facts: int) -> int:
     return width * (length + 2 * tokens + 4 * (facts - width))
 
 
-def shared_count(*, tokens: int, length: int, width: int, heads: int, head_width: int) -> int:
+def shared_count(*, tokens: int, length: int, width: int, heads: int, d_head: int) -> int:
     r"""Count the numbers that a network is made of if $W_Q^h W_K^{h\top} = \lambda_h u^\top v$ in all heads.
 
     $$ d (S + 2 N + 2 H d_h) + 2 d + H . $$
@@ -81,7 +81,7 @@ def shared_count(*, tokens: int, length: int, width: int, heads: int, head_width
         length: S.
         width: d.
         heads: H.
-        head_width: $d_h$.
+        d_head: $d_h$.
 
     Returns:
         The number.
@@ -89,14 +89,14 @@ def shared_count(*, tokens: int, length: int, width: int, heads: int, head_width
     Source: improves Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
-        >>> shared_count(tokens=4, length=2, width=4, heads=6, head_width=2)
+        >>> shared_count(tokens=4, length=2, width=4, heads=6, d_head=2)
         150
     """
-    return width * (length + 2 * tokens + 2 * heads * head_width) + 2 * width + heads
+    return width * (length + 2 * tokens + 2 * heads * d_head) + 2 * width + heads
 
 
 def matched_front_ends(
-    *, tokens: int, length: int, width: int, heads: int, head_width: int, seed: int
+    *, tokens: int, length: int, width: int, heads: int, d_head: int, seed: int
 ) -> tuple[ExactFrontEnd, ExactFrontEnd]:
     r"""Draw two rational front ends that differ in queries and keys only: any in each head, and shared of rank one.
 
@@ -105,14 +105,14 @@ def matched_front_ends(
         length: S.
         width: d.
         heads: H.
-        head_width: $d_h$.
+        d_head: $d_h$.
         seed: What is drawn depends on it alone.
 
     Returns:
         The front end with $d_{qk} = d_h$, and the one with $W_Q^h = u^\top$, $W_K^h = \lambda_h v^\top$.
 
     Example:
-        >>> generic, shared = matched_front_ends(tokens=2, length=2, width=2, heads=3, head_width=2, seed=0)
+        >>> generic, shared = matched_front_ends(tokens=2, length=2, width=2, heads=3, d_head=2, seed=0)
         >>> generic.W_Q[0].ncols(), shared.W_Q[0].ncols(), shared.W_Q[0] == shared.W_Q[2]
         (2, 1, True)
     """
@@ -122,12 +122,12 @@ def matched_front_ends(
         return as_rationals(generator.integers(-largest, largest + 1, (rows, columns)).tolist())
 
     embeddings, positions = draw(tokens, width, _LARGEST), draw(length, width, _LARGEST)
-    values = tuple(draw(width, head_width, _LARGEST) for _ in range(heads))
+    values = tuple(draw(width, d_head, _LARGEST) for _ in range(heads))
     generic = ExactFrontEnd(
         embeddings,
         positions,
-        tuple(draw(width, head_width, 5) for _ in range(heads)),
-        tuple(draw(width, head_width, 5) for _ in range(heads)),
+        tuple(draw(width, d_head, 5) for _ in range(heads)),
+        tuple(draw(width, d_head, 5) for _ in range(heads)),
         values,
     )
     u, v = (
@@ -162,18 +162,18 @@ def _telling_apart(generator: np.random.Generator, rows: ObjectArray) -> fmpq_ma
         largest += 1
 
 
-def paper_heads(facts: int, width: int, head_width: int) -> int:
+def paper_heads(facts: int, width: int, d_head: int) -> int:
     r"""The paper's number of heads, $\lceil (T - d) / d_h \rceil$, at least 1: the smallest H with $T \le d + H d_h$.
 
     Example:
         >>> paper_heads(16, 4, 2), paper_heads(15, 4, 2)
         (6, 6)
     """
-    require_at_least(1, head_width=head_width)
-    return max(1, -(-(facts - width) // head_width))
+    require_at_least(1, d_head=d_head)
+    return max(1, -(-(facts - width) // d_head))
 
 
-def matched_memories(*, tokens: int, length: int, width: int, head_width: int, seed: int) -> tuple[Task, Model, Model]:
+def matched_memories(*, tokens: int, length: int, width: int, d_head: int, seed: int) -> tuple[Task, Model, Model]:
     r"""Hold random laws on all $N^S$ contexts twice: with queries and keys of their own, and shared of rank one.
 
     Both networks have $H = \lceil (N^S - d) / d_h \rceil$ heads. The front ends stay as they are drawn, so that the
@@ -184,7 +184,7 @@ def matched_memories(*, tokens: int, length: int, width: int, head_width: int, s
         tokens: N, at least 2.
         length: S.
         width: d, N - 1 or N.
-        head_width: $d_h$.
+        d_head: $d_h$.
         seed: Of the laws and the weights.
 
     Returns:
@@ -195,35 +195,33 @@ def matched_memories(*, tokens: int, length: int, width: int, head_width: int, s
         InputError: Sizes out of range.
 
     Example:
-        >>> task, generic, shared = matched_memories(tokens=3, length=2, width=3, head_width=2, seed=0)
+        >>> task, generic, shared = matched_memories(tokens=3, length=2, width=3, d_head=2, seed=0)
         >>> task.n_contexts, generic.parameters, shared.parameters
         (9, 96, 78)
     """
-    if tokens < 2 or length < 1 or not 1 <= head_width <= width or not tokens - 1 <= width <= tokens:
+    if tokens < 2 or length < 1 or not 1 <= d_head <= width or not tokens - 1 <= width <= tokens:
         raise InputError(
             "N",
-            f"= {tokens}, S = {length}, d = {width}, d_h = {head_width}",
+            f"= {tokens}, S = {length}, d = {width}, d_h = {d_head}",
             "N >= 2, S >= 1, 1 <= d_h <= d and N - 1 <= d <= N",
         )
     positive = np.random.default_rng((10, seed)).standard_exponential((tokens**length, tokens)) + 2.0**-20
     task = enumerated_task(tokens, length, target="laws", laws=positive / positive.sum(axis=1, keepdims=True))
     logarithms = np.log(positive)
-    heads = paper_heads(task.n_contexts, width, head_width)
+    heads = paper_heads(task.n_contexts, width, d_head)
     generic, shared = (
-        _held(task, logarithms, kind, width=width, heads=heads, head_width=head_width, seed=seed)
+        _held(task, logarithms, kind, width=width, heads=heads, d_head=d_head, seed=seed)
         for kind in ("random", "shared-rank-one")
     )
     return task, generic, shared
 
 
-def _held(
-    task: Task, logarithms: Float64Array, kind: str, *, width: int, heads: int, head_width: int, seed: int
-) -> Model:
+def _held(task: Task, logarithms: Float64Array, kind: str, *, width: int, heads: int, d_head: int, seed: int) -> Model:
     # For d = N the logarithms are not centred: the stream has to span all of its d dimensions.
     stream = logarithms if width == logarithms.shape[1] else logarithms[:, :-1] - logarithms[:, -1:]
-    sizes = {"d_vocab": task.vocabulary_size, "n_ctx": task.context_length, "d_model": width}
+    sizes = {"d_vocab": task.d_vocab, "n_ctx": task.n_ctx, "d_model": width}
     best = nearest_held(
-        lambda draw: front_end(kind, **sizes, n_heads=heads, d_head=head_width, seed=(seed, draw)),
+        lambda draw: front_end(kind, **sizes, n_heads=heads, d_head=d_head, seed=(seed, draw)),
         lambda model: float(np.ptp(logits(model, task.contexts) - logarithms, axis=1).max()),
         task.contexts,
         kept=task.n_contexts,
@@ -235,6 +233,6 @@ def _held(
         raise CapacityError(
             "Theorem 1'",
             f"features of rank N^S = {task.n_contexts}, well conditioned enough for float64",
-            f"none in {FLOAT_DRAWS} draws of {kind!r} with d = {width}, d_h = {head_width}, H = {heads} had them",
+            f"none in {FLOAT_DRAWS} draws of {kind!r} with d = {width}, d_h = {d_head}, H = {heads} had them",
         )
     return best.model

@@ -188,8 +188,8 @@ class _Objective:
     ) -> None:
         n_heads, _, d_head = weights.W_V.shape
         # What is kept of a context: its attention, or its features where those are fewer.
-        grouped = task.context_length < d_head
-        rows = _rows(len(task.tail_contexts), n_heads * (task.context_length if grouped else d_head))
+        grouped = task.n_ctx < d_head
+        rows = _rows(len(task.tail_contexts), n_heads * (task.n_ctx if grouped else d_head))
         contexts, counts = task.tail_contexts[:rows], task.tail_counts.rows(0, rows)
         coordinates = output.shape[1]
         self.features = GroupedFeatures(weights, contexts) if grouped else _Features(weights, contexts)

@@ -53,8 +53,8 @@ def require_fit(model: Model, task: Task | VectorTask | RuleTask) -> None:
         return
     if not model.reads_tokens:
         raise InputError("task", "has contexts of tokens, the model reads vectors")
-    if task.context_length > model.n_ctx:
-        raise InputError("task", f"has contexts of {task.context_length} tokens, the model reads {model.n_ctx}")
+    if task.n_ctx > model.n_ctx:
+        raise InputError("task", f"has contexts of {task.n_ctx} tokens, the model reads {model.n_ctx}")
     if isinstance(task, RuleTask):
         if not int(task.answers.max()) < model.d_vocab_out:
             raise InputError("task", f"has the answer {task.answers.max()}, the model {model.d_vocab_out} logits")

@@ -243,7 +243,7 @@ def probe_memory(task: Task, *, dtype: Precision = "float32", seed: int = 0) -> 
     if task.target != "labels":
         raise HypothesisError(_CLAIM, "labels", f"the target is {task.target!r}")
     answers, labels = np.unique(task.labels, return_inverse=True)
-    if task.context_length == 1:
+    if task.n_ctx == 1:
         return _single_tokens(task, answers, labels)
     contexts = np.asarray(task.contexts)
     rng = np.random.default_rng(seed)
@@ -275,7 +275,7 @@ def probe_memory(task: Task, *, dtype: Precision = "float32", seed: int = 0) -> 
 
 def sizes_of(task: Task) -> tuple[int, int, int, int, int]:
     """What `plan_of` asks: T, S, N, K and the number of logits."""
-    return task.n_contexts, task.context_length, task.vocabulary_size, len(np.unique(task.labels)), task.n_answers
+    return task.n_contexts, task.n_ctx, task.d_vocab, len(np.unique(task.labels)), task.n_answers
 
 
 def probe_parameters(task: Task) -> int:
@@ -347,7 +347,7 @@ def _single_tokens(task: Task, answers: Int64Array, labels: Int64Array) -> Const
     digits = 1 if len(answers) <= _ONE_DIGIT else 2
     W_U, b_U, middle = _readout(answers, digits, task.n_answers)
     named = np.stack([labels] if digits == 1 else [labels % _DIGIT, labels // _DIGIT], axis=1)
-    W_E = np.zeros((task.vocabulary_size, digits))
+    W_E = np.zeros((task.d_vocab, digits))
     W_E[task.contexts[:, 0]] = named - middle
     model = Model(blocks=(), W_U=W_U, b_U=b_U, W_E=W_E, W_pos=np.zeros((1, digits)))
     return Construction(

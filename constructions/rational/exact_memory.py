@@ -36,7 +36,7 @@ class ExactMemory:
 
 
 def exact_memory(
-    *, tokens: int, length: int, width: int, head_width: int, heads: int = 0, facts: int = 0, seed: int = 0
+    *, tokens: int, length: int, width: int, d_head: int, heads: int = 0, facts: int = 0, seed: int = 0
 ) -> ExactMemory:
     r"""A rational network with exactly the logits of a random integer encoder of rank at most d: Theorem 1', slack 0.
 
@@ -47,7 +47,7 @@ def exact_memory(
         tokens: $N$.
         length: $S$.
         width: $d$.
-        head_width: $d_h$.
+        d_head: $d_h$.
         heads: $H$; 0 for the paper's number.
         facts: How many contexts, drawn from all; 0 for all $N^S$.
         seed: Of the contexts, the encoder and the weights.
@@ -63,12 +63,12 @@ def exact_memory(
 
     Example:
         >>> from constructions.models.exact_attention import exact_logits
-        >>> made = exact_memory(tokens=3, length=2, width=3, head_width=2)
+        >>> made = exact_memory(tokens=3, length=2, width=3, d_head=2)
         >>> made.model.n_heads, exact_logits(made.model, made.contexts) == made.targets
         (3, True)
     """
     contexts = drawn_contexts(tokens, length, facts, seed)
-    count = heads or paper_heads(len(contexts), width, head_width)
+    count = heads or paper_heads(len(contexts), width, d_head)
     rng = np.random.default_rng([seed, 1])
     encoder = as_rationals(rng.integers(-9, 10, (len(contexts), width)))
     unembedding = as_rationals(rng.integers(-2, 3, (width, tokens)) + np.eye(width, tokens, dtype=np.int64))
@@ -88,7 +88,7 @@ def exact_memory(
             # Few small vectors have different products: with many heads for d, some have to be larger.
             W_Q=tuple(integers(sign, width, 1) * (1 + head // 4 ** (width - 1)) for head in range(count)),
             W_K=tuple(integers(sign, width, 1) for _ in range(count)),
-            W_V=tuple(integers(2, width, head_width) for _ in range(count)),
+            W_V=tuple(integers(2, width, d_head) for _ in range(count)),
         )
         try:
             found = exact_change_of_basis(front_end, contexts, encoder, unembedding)
@@ -98,7 +98,7 @@ def exact_memory(
     raise CapacityError(
         "Theorem 1'",
         f"features [x_S, Y] of rank T = {len(contexts)}",
-        f"{_DRAWS} front ends with n_heads = {count}, d_head = {head_width} and d_model = {width} did not reach it",
+        f"{_DRAWS} front ends with n_heads = {count}, d_head = {d_head} and d_model = {width} did not reach it",
     )
 
 

@@ -31,7 +31,7 @@ class IntegerLayer:
     W_K: Int64Array
 
 
-def integer_heads(*, n_heads: int, width: int, head_width: int = 1, seed: int = 0) -> tuple[Int64Array, Int64Array]:
+def integer_heads(*, n_heads: int, width: int, d_head: int = 1, seed: int = 0) -> tuple[Int64Array, Int64Array]:
     """Query and key maps of random integers: almost all weights would do, and with these attention is rational.
 
     The entries of the query maps are positive, so that no query of positive entries is mapped to 0.
@@ -39,7 +39,7 @@ def integer_heads(*, n_heads: int, width: int, head_width: int = 1, seed: int = 
     Args:
         n_heads: H, at least 0.
         width: d.
-        head_width: d_h.
+        d_head: d_h.
         seed: Of the draws.
 
     Returns:
@@ -53,15 +53,15 @@ def integer_heads(*, n_heads: int, width: int, head_width: int = 1, seed: int = 
         >>> W_Q.shape, W_K.shape
         ((2, 3, 1), (2, 3, 1))
     """
-    if n_heads < 0 or width < 1 or head_width < 1:
-        raise InputError("n_heads", f"= {n_heads}, width = {width}, head_width = {head_width}", "positive numbers")
+    if n_heads < 0 or width < 1 or d_head < 1:
+        raise InputError("n_heads", f"= {n_heads}, width = {width}, d_head = {d_head}", "positive numbers")
     rng = np.random.default_rng([seed, 6])
-    shape = (n_heads, width, head_width)
+    shape = (n_heads, width, d_head)
     return rng.integers(1, 4, shape), rng.integers(-9999, 10000, shape)
 
 
 def generic_layer(
-    *, examples: int, tokens: int, width: int, n_heads: int, head_width: int = 1, same_query: bool = True, seed: int = 0
+    *, examples: int, tokens: int, width: int, n_heads: int, d_head: int = 1, same_query: bool = True, seed: int = 0
 ) -> IntegerLayer:
     r"""Random integer contexts, with one query for all examples or not: $Z$ has rank $\min(T, H d)$ (Theorem Q5).
 
@@ -70,7 +70,7 @@ def generic_layer(
         tokens: n; with one token the rank is at most d.
         width: d.
         n_heads: H.
-        head_width: d_h.
+        d_head: d_h.
         same_query: Whether all examples have one query, (1, .., 1).
         seed: Of the draws.
 
@@ -90,7 +90,7 @@ def generic_layer(
     if min(examples, tokens, width) < 1:
         raise InputError("examples", f"= {examples}, tokens = {tokens}, width = {width}", "at least 1")
     rng = np.random.default_rng([seed, 7])
-    W_Q, W_K = integer_heads(n_heads=n_heads, width=width, head_width=head_width, seed=seed)
+    W_Q, W_K = integer_heads(n_heads=n_heads, width=width, d_head=d_head, seed=seed)
     queries = np.ones((examples, width), dtype=np.int64)
     if not same_query:
         queries = rng.integers(1, 5, (examples, width))

@@ -53,13 +53,13 @@ def random_heads(
         raise InputError("n_heads", f"= {n_heads}, d_head = {d_head}, deviation = {deviation}", "positive numbers")
     require_examples(contexts, queries)
     rng = np.random.default_rng([seed, 3])
-    width, n_tokens = queries.shape[1], contexts.shape[1]
+    width, n_ctx = queries.shape[1], contexts.shape[1]
     W_Q = rng.standard_normal((n_heads, width, d_head))
     W_K = rng.standard_normal((n_heads, width, d_head))
     if len(contexts) == 1:
-        keys = rng.standard_normal((n_heads, n_tokens, d_head))
+        keys = rng.standard_normal((n_heads, n_ctx, d_head))
         if d_head == 2:
-            angles = 2.0 * np.pi * (rng.permuted(np.tile(np.arange(n_tokens), (n_heads, 1)), axis=1) / n_tokens)
+            angles = 2.0 * np.pi * (rng.permuted(np.tile(np.arange(n_ctx), (n_heads, 1)), axis=1) / n_ctx)
             keys = np.stack([np.cos(angles), np.sin(angles)], axis=2)
         W_K = np.linalg.pinv(contexts[0]) @ keys
         if np.ptp(queries, axis=0).any():

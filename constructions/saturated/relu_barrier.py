@@ -79,7 +79,7 @@ def barrier_task(*, width: int, neurons: int, tokens: int = 2, seed: int = 0) ->
 
     Example:
         >>> task = barrier_task(width=3, neurons=1)
-        >>> task.n_examples, task.n_tokens, task.shared
+        >>> task.n_examples, task.n_ctx, task.shared
         (6, 2, True)
     """
     if not 1 <= tokens <= width:

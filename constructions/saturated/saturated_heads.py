@@ -231,7 +231,7 @@ def grow_heads(
                 sufficient_strength(
                     frozen.gaps,
                     spreads,
-                    n_tokens=contexts.shape[1],
+                    n_ctx=contexts.shape[1],
                     largest_token=float(np.linalg.norm(contexts, axis=2).max()),
                     combination=float(np.linalg.norm(C, 2)),
                     separation=float(separations[head]),
@@ -280,7 +280,7 @@ def freeze(
         >>> bool(abs(found.query_direction @ e[1]) < 1e-15), bool(found.gaps[0] > 0)
         (True, True)
     """
-    earlier, n_tokens = queries[: block.start], contexts.shape[1]
+    earlier, n_ctx = queries[: block.start], contexts.shape[1]
     null = scipy.linalg.null_space(queries[list(block)])
     draws = null @ rng.standard_normal((null.shape[1], _DRAWS))
     draws /= np.linalg.norm(draws, axis=0)
@@ -288,15 +288,15 @@ def freeze(
     heights = earlier @ query_direction
     keys = contexts if len(contexts) == 1 else contexts[: block.start]
     if key_direction is None and len(contexts) == 1:
-        ends = np.r_[1.0, np.zeros(max(n_tokens - 2, 0)), -1.0][-n_tokens:]
+        ends = np.r_[1.0, np.zeros(max(n_ctx - 2, 0)), -1.0][-n_ctx:]
         key_direction = np.asarray(np.linalg.lstsq(contexts[0], ends, rcond=None)[0], dtype=np.float64)
     candidates = rng.standard_normal((keys.shape[2], _DRAWS)) if key_direction is None else key_direction[:, None]
     best = None
     for v in candidates.T:
         values = (keys @ v) * heights[:, None]
         gaps = np.full(len(values), math.inf)
-        if n_tokens > 1:
-            top = np.partition(values, n_tokens - 2, axis=1)[:, -2:]
+        if n_ctx > 1:
+            top = np.partition(values, n_ctx - 2, axis=1)[:, -2:]
             gaps = top[:, 1] - top[:, 0]
         if best is None or gaps.min() > best.gaps.min():
             best = Freezing(v, query_direction, values.argmax(axis=1), gaps)
@@ -309,7 +309,7 @@ def sufficient_strength(
     gaps: Float64Array,
     spreads: Float64Array,
     *,
-    n_tokens: int,
+    n_ctx: int,
     largest_token: float,
     combination: float,
     separation: float,
@@ -326,7 +326,7 @@ def sufficient_strength(
     Args:
         gaps: $g_t > 0$, `[T_0]`.
         spreads: $G_t$, the range of the scores without the freezing matrix, `[T_0]`.
-        n_tokens: n.
+        n_ctx: n.
         largest_token: M, the largest norm of a token.
         combination: $\lVert C \rVert_2$.
         separation: $s > 0$, the smallest singular value in the limit.
@@ -341,7 +341,7 @@ def sufficient_strength(
     Source: Mahdavi, Liao, Thrampoulidis (2024), equation (19), made explicit.
 
     Example:
-        >>> sufficient_strength(np.array([2.0]), np.array([1.0]), n_tokens=2, largest_token=1.0, combination=1.0,
+        >>> sufficient_strength(np.array([2.0]), np.array([1.0]), n_ctx=2, largest_token=1.0, combination=1.0,
         ...                     separation=4.0 / np.e, margin=0.5)
         1.0
     """
@@ -352,7 +352,7 @@ def sufficient_strength(
             f"separation = {separation}, smallest gap = {gaps.min(initial=math.inf)}",
         )
     allowed = margin * separation
-    cost = 2.0 * largest_token * (n_tokens - 1) * math.sqrt(len(gaps)) * combination
+    cost = 2.0 * largest_token * (n_ctx - 1) * math.sqrt(len(gaps)) * combination
     if not cost > 0:
         return 0.0
     return max(0.0, float(((spreads + math.log(cost / allowed)) / gaps).max()))
@@ -406,8 +406,8 @@ def near_one_hot_targets(keys: Float64Array, combined: Float64Array, *, rho: flo
         >>> near_one_hot_targets(np.eye(2)[None], np.array([[1.0, 0.0]]), rho=0.5).tolist()
         [[0.25, 0.75]]
     """
-    n_tokens = keys.shape[1]
-    choices = (1.0 - rho) * np.eye(n_tokens) + rho / n_tokens
+    n_ctx = keys.shape[1]
+    choices = (1.0 - rho) * np.eye(n_ctx) + rho / n_ctx
     return choices[farthest(choices @ keys - combined[:, None])]
 
 

@@ -116,9 +116,9 @@ def separating_direction(contexts: Float64Array, *, rng: np.random.Generator) ->
         >>> separating_direction(np.eye(3)[None], rng=np.random.default_rng(0)).round(12).tolist()
         [-1.0, 0.0, 1.0]
     """
-    n_tokens = contexts.shape[1]
+    n_ctx = contexts.shape[1]
     if len(contexts) == 1:
-        return np.linalg.lstsq(contexts[0], np.linspace(-1.0, 1.0, n_tokens), rcond=None)[0]
+        return np.linalg.lstsq(contexts[0], np.linspace(-1.0, 1.0, n_ctx), rcond=None)[0]
     draws = rng.standard_normal((contexts.shape[2], _DRAWS))
     gaps = np.diff(np.sort(contexts @ draws, axis=1), axis=1).min(axis=(0, 1), initial=math.inf)
     if not gaps.max() > 0:

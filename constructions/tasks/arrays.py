@@ -172,26 +172,26 @@ def array_task(
     )
 
 
-def all_contexts(n_tokens: int, length: int) -> Int64Array:
-    """All contexts of `length` tokens over a vocabulary, in lexicographic order, `[n_tokens ** length, length]`.
+def all_contexts(d_vocab: int, length: int) -> Int64Array:
+    """All contexts of `length` tokens over a vocabulary, in lexicographic order, `[d_vocab ** length, length]`.
 
     Raises:
-        InputError: `n_tokens` or `length` below 1.
+        InputError: `d_vocab` or `length` below 1.
         ResourceError: More than 2**22 contexts.
 
     Example:
         >>> all_contexts(2, 2).tolist()
         [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
-    if n_tokens < 1 or length < 1:
-        raise InputError("n_tokens", f"= {n_tokens} and length = {length}", "at least 1")
-    if n_tokens**length > _MOST_CONTEXTS:
-        raise ResourceError(f"there are {n_tokens}**{length} contexts, more than 2**22")
-    return np.indices((n_tokens,) * length).reshape(length, -1).T.astype(np.int64)
+    if d_vocab < 1 or length < 1:
+        raise InputError("d_vocab", f"= {d_vocab} and length = {length}", "at least 1")
+    if d_vocab**length > _MOST_CONTEXTS:
+        raise ResourceError(f"there are {d_vocab}**{length} contexts, more than 2**22")
+    return np.indices((d_vocab,) * length).reshape(length, -1).T.astype(np.int64)
 
 
 def enumerated_task(
-    n_tokens: int,
+    d_vocab: int,
     length: int,
     *,
     target: Target = "labels",
@@ -202,7 +202,7 @@ def enumerated_task(
     r"""The task of theory: all $N^S$ contexts, equally likely, with given or random labels or laws.
 
     Args:
-        n_tokens: Size of the vocabulary, $N$.
+        d_vocab: Size of the vocabulary, $N$.
         length: Tokens in a context, $S$.
         target: ``"labels"`` or ``"laws"``.
         laws: For ``laws``, the laws in the lexicographic order of the contexts, `[N ** S, N]`; by default drawn
@@ -225,19 +225,19 @@ def enumerated_task(
         >>> task.contexts.tolist(), task.labels.tolist()
         ([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
     """
-    contexts = all_contexts(n_tokens, length)
+    contexts = all_contexts(d_vocab, length)
     rng = np.random.default_rng(seed)
     if target == "labels":
         if laws is not None:
             raise InputError("laws", "are given, but the target is 'labels'")
-        chosen = rng.integers(0, n_tokens, len(contexts)) if labels is None else labels
-        return array_task(contexts, next_tokens=chosen, vocabulary=n_tokens, target=target)
+        chosen = rng.integers(0, d_vocab, len(contexts)) if labels is None else labels
+        return array_task(contexts, next_tokens=chosen, vocabulary=d_vocab, target=target)
     if labels is not None:
         raise InputError("labels", "are given, but the target is 'laws'")
     if laws is None:
-        positive = rng.standard_exponential((len(contexts), n_tokens)) + 2.0**-60
+        positive = rng.standard_exponential((len(contexts), d_vocab)) + 2.0**-60
         laws = positive / positive.sum(axis=1, keepdims=True)
-    return array_task(contexts, laws=laws, vocabulary=n_tokens, target=target)
+    return array_task(contexts, laws=laws, vocabulary=d_vocab, target=target)
 
 
 def _named(name: str, kind: str, given: tuple[str, ...] | int | None, largest: int) -> tuple[str, ...]:

@@ -91,8 +91,8 @@ class RuleTask(Stored):
             raise InputError("answers", f"has shape {self.answers.shape}", f"one token for each of {states} states")
         if self.n_contexts >= _LARGEST_DOMAIN:
             raise InputError("tokens", f"make {self.n_contexts} inputs", "fewer than 2**63")
-        if (np.diff(self.reads) <= 0).any() or not set(self.reads.tolist()) <= set(range(self.context_length)):
-            raise InputError("reads", f"is {self.reads.tolist()}", f"positions below {self.context_length}")
+        if (np.diff(self.reads) <= 0).any() or not set(self.reads.tolist()) <= set(range(self.n_ctx)):
+            raise InputError("reads", f"is {self.reads.tolist()}", f"positions below {self.n_ctx}")
         self._check_name()
 
     def _check_name(self) -> None:
@@ -117,7 +117,7 @@ class RuleTask(Stored):
         domains = {tuple(self.tokens[s].tolist()) for s in reads}
         if len(domains) == 1 and (domain := domains.pop()) == tuple(range(len(domain))):
             parts[0] += f" below {len(domain)}"
-        about = {"before": [*range(reads[0])], "behind": [*range(reads[-1] + 1, self.context_length)]}
+        about = {"before": [*range(reads[0])], "behind": [*range(reads[-1] + 1, self.n_ctx)]}
         about["between"] = [s for s in range(reads[0], reads[-1]) if s not in reads]
         for where, places in about.items():
             if places:
@@ -138,7 +138,7 @@ class RuleTask(Stored):
         return int(found.max())
 
     @property
-    def context_length(self) -> int:
+    def n_ctx(self) -> int:
         """Tokens in an input, S."""
         return len(self.tokens)
 
@@ -181,7 +181,7 @@ class RuleTask(Stored):
         Raises:
             InputError: Another number of them, or one that the domain does not have at that place.
         """
-        places = self.reads.tolist() if len(words) == len(self.reads) else list(range(self.context_length))
+        places = self.reads.tolist() if len(words) == len(self.reads) else list(range(self.n_ctx))
         if len(words) != len(places):
             raise InputError(f"the input {' '.join(words)!r}", f"has {len(words)}", f"{len(self.reads)} tokens")
         context = np.array([tokens[0] for tokens in self.tokens])

@@ -210,12 +210,12 @@ class Task(Stored):
         self._check_origin()
 
     def _check_contexts(self) -> None:
-        n_contexts, context_length = self.contexts.shape
-        if n_contexts == 0 or context_length == 0:
+        n_contexts, n_ctx = self.contexts.shape
+        if n_contexts == 0 or n_ctx == 0:
             raise InputError("contexts", f"has shape {self.contexts.shape}", "at least one context of one token")
-        if self.tail_contexts.shape[1] != context_length:
-            raise InputError("tail_contexts", f"has shape {self.tail_contexts.shape}", f"[*, {context_length}]")
-        width = self.vocabulary_size
+        if self.tail_contexts.shape[1] != n_ctx:
+            raise InputError("tail_contexts", f"has shape {self.tail_contexts.shape}", f"[*, {n_ctx}]")
+        width = self.d_vocab
         for name, tokens, counts in (
             ("contexts", self.contexts, self.counts),
             ("tail_contexts", self.tail_contexts, self.tail_counts),
@@ -285,12 +285,12 @@ class Task(Stored):
         return self.contexts
 
     @property
-    def context_length(self) -> int:
+    def n_ctx(self) -> int:
         """Tokens in a context, S."""
         return self.contexts.shape[1]
 
     @property
-    def vocabulary_size(self) -> int:
+    def d_vocab(self) -> int:
         """Number of tokens that are read, N."""
         return len(self.vocabulary)
 

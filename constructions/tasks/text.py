@@ -226,18 +226,18 @@ def byte_name(value: int) -> str:
     return chr(value) if 32 <= value < 127 and value != ord("\\") else f"\\x{value:02x}"
 
 
-def _windows(tokens: Int64Array, n_tokens: int, length: int) -> tuple[Int64Array, Counts]:
+def _windows(tokens: Int64Array, d_vocab: int, length: int) -> tuple[Int64Array, Counts]:
     """The distinct windows in lexicographic order, `[M, length]`, and the counts of the token after each."""
     n_windows = len(tokens) - length
     keys = np.zeros(n_windows, dtype=np.int64)  # the window so far and, in the end, the token after it, as one number
     largest = 1
     for s in range(length + 1):
-        if largest * n_tokens > _LARGEST_KEY:
+        if largest * d_vocab > _LARGEST_KEY:
             keys = np.unique(keys, return_inverse=True)[1].reshape(-1).astype(np.int64)
             largest = int(keys.max()) + 1
-        keys = keys * n_tokens + tokens[s : s + n_windows]
-        largest *= n_tokens
+        keys = keys * d_vocab + tokens[s : s + n_windows]
+        largest *= d_vocab
     followed, where, data = np.unique(keys, return_index=True, return_counts=True)
-    starts = np.flatnonzero(np.diff(followed // n_tokens, prepend=-1))
+    starts = np.flatnonzero(np.diff(followed // d_vocab, prepend=-1))
     contexts = tokens[where[starts][:, None] + np.arange(length)]
-    return contexts, Counts(indptr=np.append(starts, len(followed)), indices=followed % n_tokens, data=data)
+    return contexts, Counts(indptr=np.append(starts, len(followed)), indices=followed % d_vocab, data=data)

@@ -40,7 +40,7 @@ class VectorTask(Stored):
 
     Example:
         >>> task = VectorTask(contexts=np.ones((1, 3, 4)), queries=np.ones((5, 4)), labels=np.ones((5, 1)))
-        >>> task.n_examples, task.n_tokens, task.d_model, task.d_out, task.shared, task.kind
+        >>> task.n_examples, task.n_ctx, task.d_model, task.d_out, task.shared, task.kind
         (5, 3, 4, 1, True, 'regression')
     """
 
@@ -93,7 +93,7 @@ class VectorTask(Stored):
         return self
 
     @property
-    def n_tokens(self) -> int:
+    def n_ctx(self) -> int:
         """Number of keys in a context, n."""
         return self.contexts.shape[1]
 

@@ -78,7 +78,7 @@ def tokens_of(text: str, task: Task) -> list[int]:
         >>> tokens_of("New York, is in", table_task("New York,is in,USA\\n", target="labels"))
         [0, 1]
     """
-    cut, length = cut_of(task.vocabulary, cells=task.apart), task.context_length
+    cut, length = cut_of(task.vocabulary, cells=task.apart), task.n_ctx
     if cut.unit == "byte":
         words = [byte_name(value) for value in text.encode()]
     elif cut.unit == "char":
@@ -98,8 +98,8 @@ def numbers_of(words: list[str] | tuple[str, ...], task: Task) -> list[int]:
     Raises:
         InputError: Another number of tokens than a context has, or one that is not in the vocabulary.
     """
-    if len(words) != task.context_length:
-        raise InputError(f"the context {_shown(words)}", f"has {len(words)}", counted(task.context_length, "token"))
+    if len(words) != task.n_ctx:
+        raise InputError(f"the context {_shown(words)}", f"has {len(words)}", counted(task.n_ctx, "token"))
     number = {name: i for i, name in enumerate(task.vocabulary)}
     if OTHER in number:
         return [number.get(word, number[OTHER]) for word in words]

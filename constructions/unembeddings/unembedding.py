@@ -35,7 +35,7 @@ class LabelUnembedding:
     margin: float
 
 
-def law_unembedding(d_model: int, vocabulary_size: int) -> Float64Array:
+def law_unembedding(d_model: int, d_vocab: int) -> Float64Array:
     r"""The unembedding that reaches every law exactly, `[d_model, N]`: Proposition 2 with d >= N - 1.
 
     Logits matter up to one constant per context, so N - 1 coordinates suffice: the first N (or N - 1) coordinates are
@@ -43,7 +43,7 @@ def law_unembedding(d_model: int, vocabulary_size: int) -> Float64Array:
 
     Args:
         d_model: Embedding dimension d.
-        vocabulary_size: Number of tokens N.
+        d_vocab: Number of tokens N.
 
     Returns:
         The identity on the first min(d, N) coordinates.
@@ -57,17 +57,17 @@ def law_unembedding(d_model: int, vocabulary_size: int) -> Float64Array:
         >>> law_unembedding(2, 3).tolist()
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
-    if d_model < vocabulary_size - 1:
+    if d_model < d_vocab - 1:
         raise CapacityError(
             "Dana et al. (2024), Proposition 2",
-            f"d_model >= N - 1 = {vocabulary_size - 1} to reach every law over N = {vocabulary_size} tokens",
+            f"d_model >= N - 1 = {d_vocab - 1} to reach every law over N = {d_vocab} tokens",
             f"d_model = {d_model}; fewer only approximate laws (constructions.encoders.sequence_encoder); "
             "labels need 2 (the target 'labels')",
         )
-    return np.eye(d_model, vocabulary_size)
+    return np.eye(d_model, d_vocab)
 
 
-def label_unembedding(d_model: int, vocabulary_size: int, labels: Int64Array, *, seed: int = 0) -> LabelUnembedding:
+def label_unembedding(d_model: int, d_vocab: int, labels: Int64Array, *, seed: int = 0) -> LabelUnembedding:
     r"""Unit vectors for the tokens that occur as labels, as far apart as the family for this dimension gives them.
 
     With $\lambda u_g$ in the residual stream the logit of the label g exceeds every other by at least $\lambda$ times
@@ -82,7 +82,7 @@ def label_unembedding(d_model: int, vocabulary_size: int, labels: Int64Array, *,
 
     Args:
         d_model: Embedding dimension d.
-        vocabulary_size: Number of tokens N.
+        d_vocab: Number of tokens N.
         labels: The label of each context, `[T]`; only the set matters.
         seed: Seed of the random start.
 
@@ -103,13 +103,13 @@ def label_unembedding(d_model: int, vocabulary_size: int, labels: Int64Array, *,
         0.292893
     """
     used = np.unique(labels)
-    if len(used) == 0 or used[0] < 0 or used[-1] >= vocabulary_size:
-        raise InputError("labels", f"hold {used.tolist()[:8]}", f"tokens 0 .. {vocabulary_size - 1}")
+    if len(used) == 0 or used[0] < 0 or used[-1] >= d_vocab:
+        raise InputError("labels", f"hold {used.tolist()[:8]}", f"tokens 0 .. {d_vocab - 1}")
     family, vectors = _vectors(d_model, len(used), seed)
-    W_U = np.zeros((d_model, vocabulary_size))
+    W_U = np.zeros((d_model, d_vocab))
     W_U[: vectors.shape[1], used] = vectors.T
     margin = 1.0 - _largest_inner_product(vectors)
-    if len(used) < vocabulary_size:
+    if len(used) < d_vocab:
         margin = min(margin, 1.0)  # the other tokens have logit 0
     return LabelUnembedding(family, W_U, vectors.shape[1], margin)
 

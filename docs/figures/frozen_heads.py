@@ -33,13 +33,13 @@ def near_one_hot() -> tuple[np.ndarray, tuple[range, ...]]:
     return theta(contexts, queries, found.W_Q, found.W_K).max(axis=-1), found.blocks
 
 
-def condition(contexts: np.ndarray, queries: np.ndarray, head_width: int) -> float:
+def condition(contexts: np.ndarray, queries: np.ndarray, d_head: int) -> float:
     """Of the features: Theorem Z1 for heads of width one, drawn ones for two, near-one-hot ones for more."""
-    if head_width == 2:
+    if d_head == 2:
         maps = random_heads(contexts, queries, n_heads=HEADS, d_head=2, seed=0)
     else:
-        fitting = single_direction_heads if head_width == 1 else saturated_heads
-        found = fitting(contexts, queries, n_heads=HEADS, d_head=head_width, seed=0)
+        fitting = single_direction_heads if d_head == 1 else saturated_heads
+        found = fitting(contexts, queries, n_heads=HEADS, d_head=d_head, seed=0)
         maps = found.W_Q, found.W_K
     return float(np.linalg.cond(mixed_matrix(contexts, queries, *maps)))
 

@@ -30,7 +30,7 @@ def drawing() -> str:
             parts.append(svg.words(x + 125, y + 22 + 20 * place, shape(shapes[name]), "faint", "end", 13))
         return parts
 
-    given = f"{task.n_contexts} contexts of {task.context_length} out of {task.vocabulary_size} tokens"
+    given = f"{task.n_contexts} contexts of {task.n_ctx} out of {task.d_vocab} tokens"
     parts = [svg.words(15, 24, given, "faint", "start")]
     parts += [svg.path([(150, 150), (190, 92), (510, 92)], "first"), svg.arrow((510, 92), (572, 149), "first")]
     parts += [svg.words(340, 60, f"X, {shape(X)}", "on-first", size=16), svg.words(340, 80, "the last row")]

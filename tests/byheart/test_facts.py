@@ -46,7 +46,7 @@ def test_files_are_tables_texts_or_arrays_by_their_names(tmp_path: Path) -> None
     for name in ("facts.csv", "facts.TSV", "facts.txt"):
         (tmp_path / name).write_text(TABLE.replace(",", "\t"))
     assert named(read_facts(tmp_path / "facts.csv").task) == named(read_facts(tmp_path / "facts.TSV").task) == PAIRS
-    assert read_facts(tmp_path / "facts.txt").task.context_length == 4
+    assert read_facts(tmp_path / "facts.txt").task.n_ctx == 4
     assert named(read_facts(tmp_path / "facts.txt", table=True).task) == PAIRS
     assert read_facts(tmp_path / "facts.csv", table=False).task.target == "laws"
     np.savez(tmp_path / "facts.npz", contexts=np.array([[0], [1]]), next_tokens=np.array([1, 0]))
@@ -55,7 +55,7 @@ def test_files_are_tables_texts_or_arrays_by_their_names(tmp_path: Path) -> None
 
 def test_texts_are_texts() -> None:
     text = "to be or not to be"
-    assert read_facts(text, context=2).task.context_length == 2
+    assert read_facts(text, context=2).task.n_ctx == 2
     assert read_facts(text, unit="word", context=1).task.vocabulary[:2] == ("to", "be")
     assert OTHER not in read_facts("".join(map(chr, range(300, 420))) * 2).task.vocabulary
     assert read_facts(text, vocabulary=3).reading.endswith("a vocabulary of 7 keeps all")

@@ -122,12 +122,12 @@ def test_the_ladder_is_climbed_until_an_answer_is_proved(monkeypatch: pytest.Mon
     middle = 0.5 * (np.arange(memory.task.n_answers) == memory.task.labels[0])
     for radii, token in (([0.5, 0.25], None), ([0.5, 0.125], "Paris"), ([0.125, 9.0], "Paris")):
 
-        def rungs(model: object, tokens: object, is_open: np.ndarray, radii: list[float] = radii) -> Iterator[Any]:
+        def precisions(model: object, tokens: object, is_open: np.ndarray, radii: list[float] = radii) -> Iterator[Any]:
             for radius in radii:
                 if is_open[0]:
                     yield None, None, None, Enclosure(middle[None], radius)
 
-        monkeypatch.setattr("byheart.memory.climb", rungs)
+        monkeypatch.setattr("byheart.memory.rising_precision", precisions)
         answer = ask(memory.model, memory.task, memory.certificate, ("France", "capital"))
         assert answer.token == token and answer.held  # whatever this ladder is
         assert answer.margin_lower <= (0.25 if token else 0.0)

@@ -59,7 +59,7 @@ def _one_more(tensor: np.ndarray) -> np.ndarray:
 @settings(max_examples=25)
 def test_the_facts_of_a_text_know_where_it_begins_and_how_long_it_is(text: str) -> None:
     task = whole_text(text)
-    start = text[: task.context_length]
+    start = text[: task.n_ctx]
     is_round = text.endswith(start) and task.n_contexts > 1
     if is_round:
         with pytest.raises(InputError, match="say where to start"):

@@ -14,8 +14,8 @@ XOR = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
 def context_sets(draw, *, lengths=(2, 4), largest=7, one_class=False):
     """Distinct contexts over a small vocabulary; half of them share their last token."""
     length = draw(st.integers(*lengths))
-    n_tokens = draw(st.integers(1, 4))
-    token = st.integers(0, n_tokens - 1)
+    d_vocab = draw(st.integers(1, 4))
+    token = st.integers(0, d_vocab - 1)
     rows = draw(st.lists(st.tuples(*[token] * length), min_size=1, max_size=largest, unique=True))
     if one_class or draw(st.booleans()):
         rows = sorted({(*row[:-1], rows[0][-1]) for row in rows})
@@ -24,12 +24,12 @@ def context_sets(draw, *, lengths=(2, 4), largest=7, one_class=False):
 
 def exact_features(contexts, rng, *, d_model, d_head, n_heads, with_skip=True, spread=4):
     """[x_S | Y] of integer embeddings and values, with attention weights that are powers of two over their sum."""
-    n_tokens, length = contexts.max() + 1, contexts.shape[1]
+    d_vocab, length = contexts.max() + 1, contexts.shape[1]
 
     def integers(*shape):
         return rng.integers(-spread, spread + 1, shape)
 
-    embedding, position = integers(n_tokens, d_model), integers(length, d_model)
+    embedding, position = integers(d_vocab, d_model), integers(length, d_model)
     value, query_key = integers(n_heads, d_model, d_head), rng.integers(-2, 3, (n_heads, d_model, d_model))
     rows = []
     for context in contexts:
@@ -55,24 +55,24 @@ def subsets(n):
 
 def span_of_differences(contexts):
     """Rank of e_n - e_c + f_s - f_S, as an integer matrix."""
-    n_tokens, length = contexts.max(initial=0) + 1, contexts.shape[1]
+    d_vocab, length = contexts.max(initial=0) + 1, contexts.shape[1]
     rows = []
     for context in contexts:
         for s in range(length):
-            row = [0] * (n_tokens + length)
+            row = [0] * (d_vocab + length)
             row[context[s]] += 1
             row[context[-1]] -= 1
-            row[n_tokens + s] += 1
-            row[n_tokens + length - 1] -= 1
+            row[d_vocab + s] += 1
+            row[d_vocab + length - 1] -= 1
             rows.append(row)
     return fmpz_mat(rows).rank() if rows else 0
 
 
 def span_of_inputs(contexts):
     """Rank of e_n + f_s, as an integer matrix."""
-    n_tokens, length = contexts.max(initial=0) + 1, contexts.shape[1]
+    d_vocab, length = contexts.max(initial=0) + 1, contexts.shape[1]
     rows = [
-        [int(i == context[s]) for i in range(n_tokens)] + [int(i == s) for i in range(length)]
+        [int(i == context[s]) for i in range(d_vocab)] + [int(i == s) for i in range(length)]
         for context in contexts
         for s in range(length)
     ]

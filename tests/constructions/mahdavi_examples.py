@@ -17,10 +17,10 @@ def layer_examples(
     heads = draw(st.integers(1, max_heads))
     tokens = draw(st.integers(1, max_tokens))
     width = draw(st.integers(tokens, tokens + 3))
-    head_width = draw(st.integers(1, tokens + 1))
-    fitted = tokens if one_direction else min(tokens, head_width)
+    d_head = draw(st.integers(1, tokens + 1))
+    fitted = tokens if one_direction else min(tokens, d_head)
     examples = draw(st.integers(1, heads * (fitted - 1) + 1))
     shared = draw(st.booleans())
     rng = np.random.default_rng(draw(st.integers(0, 2**16)))
     contexts = rng.uniform(size=(1 if shared else examples, tokens, width)) + np.eye(tokens, width)
-    return contexts, rng.uniform(-1.0, 1.0, size=(examples, width)), heads, head_width
+    return contexts, rng.uniform(-1.0, 1.0, size=(examples, width)), heads, d_head

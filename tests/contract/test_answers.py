@@ -35,7 +35,7 @@ def bigrams(tokens, answers, *, facts=None, seed=0, **given):
 def certified(folder, model, task):
     """The number of facts that both readers see held."""
     require_fit(model, task)
-    assert (model.d_vocab, model.d_vocab_out) == (task.vocabulary_size, task.n_answers)
+    assert (model.d_vocab, model.d_vocab_out) == (task.d_vocab, task.n_answers)
     proved = write_memory(folder, model, task, rank=False)
     assert proved.certificate.verdict.value == "PROVED"
     assert check_independently(folder).verdict.value == "PROVED"
@@ -151,7 +151,7 @@ def test_words_under_keys_hold_answers_of_their_own(answers):
 def test_a_model_of_one_vocabulary_does_not_hold_a_task_of_two():
     task = bigrams(4, 3)
     together = task.in_one_vocabulary()
-    assert together.n_answers == together.vocabulary_size == 7 and together.labels.min() >= 4
+    assert together.n_answers == together.d_vocab == 7 and together.labels.min() >= 4
     model = knots_memory(together).model
     require_fit(model, together)
     with pytest.raises(InputError, match=r"3 answers, the model 7 logits; task\.in_one_vocabulary\(\)"):

@@ -609,8 +609,8 @@ def int_fraction(x):
 def test_more_bits_give_balls_that_meet_those_of_fewer(data, hostile):
     model = data.draw(models(hostile=hostile))
     given_inputs = data.draw(inputs(model=model, hostile=hostile))
-    rungs = [logits_in_balls(model, given_inputs, bits).entries() for bits in (64, 256, 1024)]
-    for wide, narrower, narrow in zip(*rungs, strict=True):
+    precisions = [logits_in_balls(model, given_inputs, bits).entries() for bits in (64, 256, 1024)]
+    for wide, narrower, narrow in zip(*precisions, strict=True):
         assert wide.overlaps(narrower) and narrower.overlaps(narrow) and wide.overlaps(narrow)
         if not hostile:
             assert narrow.rad() <= wide.rad() or not wide.is_finite()

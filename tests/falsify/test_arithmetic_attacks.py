@@ -13,7 +13,7 @@ from flint import arb, ctx, fmpq, fmpq_mat, fmpz
 from constructions.errors import InputError
 from verify.arithmetic.elementary import exp, log, log1p
 from verify.arithmetic.enclosure import Enclosure, largest, matmul, maximum, sqrt
-from verify.arithmetic.given_numbers import exact_array, nearest
+from verify.arithmetic.exact_inputs import exact_array, nearest
 from verify.arithmetic.products import upper_product
 from verify.arithmetic.residuals import residual
 from verify.arithmetic.rounding import UNIT

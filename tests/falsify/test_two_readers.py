@@ -334,7 +334,7 @@ def test_a_file_without_answers_has_one_vocabulary_to_both(tmp_path):
     LABELS.save(tmp_path / "task.safetensors")
     assert "answers" not in LABELS.words()
     assert not Task.load(tmp_path / "task.safetensors").apart
-    assert PlainTask.read(tmp_path / "task.safetensors").n_outputs == LABELS.vocabulary_size == 5
+    assert PlainTask.read(tmp_path / "task.safetensors").n_outputs == LABELS.d_vocab == 5
 
 
 def test_fewer_tokens_than_answers_are_read_by_both(tmp_path):

@@ -469,68 +469,68 @@ MUTANTS = [
     mutant("residuals", "    slip += t\n", "", "the error of a sum is only half computed"),
     # What a caller gives.
     mutant(
-        "given_numbers", "    if is_masked(values):", "    if False:", "the hidden entries of masked arrays are numbers"
+        "exact_inputs", "    if is_masked(values):", "    if False:", "the hidden entries of masked arrays are numbers"
     ),
     mutant(
-        "given_numbers",
+        "exact_inputs",
         " or (_is_sequence(values) and any(map(is_masked, values)))",
         "",
         "a list may hold masked arrays",
     ),
     mutant(
-        "given_numbers",
+        "exact_inputs",
         "isinstance(values, Sequence) and not",
         "isinstance(values, list | tuple) and not",
         "a deque may hold masked arrays",
     ),
-    mutant("given_numbers", "    if rounding.any():\n", "    if False:\n", "what is rounded counts as exact"),
+    mutant("exact_inputs", "    if rounding.any():\n", "    if False:\n", "what is rounded counts as exact"),
     mutant(
-        "given_numbers",
+        "exact_inputs",
         "array = array if all(map(_surely_held, entries.flat)) else entries",
         "pass",
         "integers beside floats are rounded in silence",
     ),
     mutant(
-        "given_numbers",
+        "exact_inputs",
         "return -_LARGEST <= int(entry) <= _LARGEST",
         "return int(entry) <= _LARGEST",
         "negative integers beside floats are rounded in silence",
     ),
     mutant(
-        "given_numbers",
+        "exact_inputs",
         "return -_LARGEST <= int(entry) <= _LARGEST",
         "return -_LARGEST <= int(entry) <= _LARGEST + 1",
         "the first integer that float64 lacks is rounded in silence",
     ),
     mutant(
-        "given_numbers", "max(int(array.max()), -int(array.min()))", "-int(array.min())", "large integers are rounded"
+        "exact_inputs", "max(int(array.max()), -int(array.min()))", "-int(array.min())", "large integers are rounded"
     ),
     mutant(
-        "given_numbers",
+        "exact_inputs",
         "max(int(array.max()), -int(array.min()))",
         "int(array.max())",
         "large negative integers are rounded",
     ),
     mutant(
-        "given_numbers",
+        "exact_inputs",
         'kind == "f" and array.dtype.itemsize <= 8',
         'kind == "f"',
         "extended precision is rounded in silence",
     ),
     mutant(
-        "given_numbers",
+        "exact_inputs",
         "or type(entry) in (np.float16, np.float32)",
         "or isinstance(entry, np.floating)",
         "extended precision in a list is rounded in silence",
     ),
     mutant(
-        "given_numbers",
+        "exact_inputs",
         "rounding[index] = math.nextafter(float(distance), math.inf)",
         "rounding[index] = 0.9 * float(distance)",
         "the distance to a rounded number is too small",
     ),
     mutant(
-        "given_numbers",
+        "exact_inputs",
         "            rounding[index] = np.inf\n",
         "            rounding[index] = 0.0\n",
         "what is beyond the range counts as 0",

@@ -87,8 +87,8 @@ MUTANTS = [
     ),
     of_builder(
         "memories/parameters",
-        "-(-(facts - width) // head_width))",
-        "1 - (-(facts - width) // head_width))",
+        "-(-(facts - width) // d_head))",
+        "1 - (-(facts - width) // d_head))",
         "one head more than the paper counts",
         THEOREM_1,
     ),
@@ -150,8 +150,8 @@ MUTANTS = [
     ),
     of_builder(
         "memories/parameters",
-        "    return max(1, -(-(facts - width) // head_width))",
-        "    return 1 - (-(facts - width) // head_width)",
+        "    return max(1, -(-(facts - width) // d_head))",
+        "    return 1 - (-(facts - width) // d_head)",
         "one head more than needed",
         PARAMETERS,
     ),

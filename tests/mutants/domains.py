@@ -8,8 +8,8 @@ COUNTS = "verify/certificates/counts.py"
 READER = "verify/independent/rule_counts.py"
 SAMPLE = "verify/domains/sample.py"
 DRAWS = "tests/verify/independent/test_rule_sample.py"
-KEPT = "verify/kept_pieces.py"
-KEPT_TESTS = "tests/verify/test_kept_pieces.py"
+KEPT = "verify/journal.py"
+KEPT_TESTS = "tests/verify/test_journal.py"
 READ = "tests/verify/independent/test_rule_counts.py tests/verify/certificates/test_domain.py"
 
 
@@ -79,18 +79,18 @@ MUTANTS = [
         "is_open[np.delete(rows, left)] = False",
         "pass",
         "tests/verify/domains/test_rule_answers.py",
-        "an input is counted on every rung",
+        "an input is counted on every precision",
     ),
     Mutant(
         "verify/domains/rule_answers.py",
-        "if whole and self.kept is not None",
-        "if self.kept is not None",
+        "if whole and self.journal is not None",
+        "if self.journal is not None",
         KEPT_TESTS,
         "a piece that a budget cut off is kept as finished",
     ),
     Mutant(
         "verify/domains/rule_answers.py",
-        "sent.visited < self.visits.left and sent.climbed <= self.climbs.left",
+        "sent.visited < self.visits.left and sent.one_by_one <= self.one_by_one.left",
         "True",
         "tests/verify/domains/test_rule_answers.py",
         "workers spend more than the budgets",
@@ -105,7 +105,7 @@ MUTANTS = [
     kept("if not hmac.compare_digest(code, self._code(record)):", "if not code:", "any code is believed"),
     kept("[self.about, record]", "[record]", "kept results are those of anything"),
     kept("and same and about ==", "and about ==", "a file that is edited meanwhile is what was judged"),
-    kept("and about == canonical_json(kept.about) and", "and", "a program that is edited meanwhile has judged"),
+    kept("and about == canonical_json(journal.about) and", "and", "a program that is edited meanwhile has judged"),
     kept("if workers is not None and not same:", "if False:", "a worker judges what lies where it is"),
     kept("self.lost, self._is_ours = error, False", "self.lost = error", "half a line takes the next one with it"),
     kept(
@@ -126,8 +126,12 @@ MUTANTS = [
         "a check that was interrupted is an answer, which is kept",
     ),
     kept(" and lasts(found):", ":", "what does not last is kept"),
-    kept("(found := kept.get(name)) is not None:", "False:", "a re-run does everything again"),
-    text('("byheart", "constructions", "verify")', '("constructions", "verify")', "the door is no part of the program"),
+    kept("(found := journal.get(name)) is not None:", "False:", "a re-run does everything again"),
+    text(
+        '("byheart", "constructions", "verify")',
+        '("constructions", "verify")',
+        "the interface is no part of the program",
+    ),
     text("(str(path.relative_to(place)), _sha", "(str(path.name[:0]), _sha", "a file is known by its text alone"),
     text(" or secrets.token_hex()", "", "what cannot be read is always the same"),
     text("now if now == _BEGUN_WITH else secrets.token_hex()", "now", "a process runs what was written after it began"),

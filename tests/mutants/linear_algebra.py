@@ -159,7 +159,7 @@ ROW_RANK = of(
     (
         'RankCertificate(Verdict.PROVED, 0.0, "prime field") if full else None',
         'RankCertificate(Verdict.PROVED, 0.0, "prime field")',
-        "what no rung proves is proved",
+        "what no method proves is proved",
     ),
 )
 
@@ -274,8 +274,8 @@ GIVEN_MATRIX = of(
 )
 
 GIVEN_NUMBERS = of(
-    "arithmetic/given_numbers",
-    "verify/arithmetic/test_given_numbers verify/linear_algebra/test_given_matrix",
+    "arithmetic/exact_inputs",
+    "verify/arithmetic/test_exact_inputs verify/linear_algebra/test_given_matrix",
     ("math.nextafter(float(distance), math.inf)", "float(distance)", "the distance of an exact entry is rounded"),
     ("            rounding[index] = np.inf\n", "            pass\n", "what overflows becomes zero"),
     (

@@ -9,7 +9,7 @@ def steps(original: str, mutated: str, why: str) -> Mutant:
 
 MUTANTS = [
     steps("shares[-1] -= 1", "shares[-1] -= 0", "what the skip connection adds is counted twice"),
-    steps("math.log(task.context_length - 1) - slope", "-slope", "the other positions do not count"),
+    steps("math.log(task.n_ctx - 1) - slope", "-slope", "the other positions do not count"),
     steps("2.0 * math.log(16.0 * count)", "0.5 * math.log(16.0 * count)", "the steps are not steep enough"),
     steps("_ROOM = 0.5", "_ROOM = 8.0", "codes that roundings mix up are taken"),
     steps("W_U[1] = -1.0", "W_U[1] = 0.0", "tokens that are never answers are not behind"),

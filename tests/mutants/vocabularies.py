@@ -51,7 +51,7 @@ MUTANTS = [
     Mutant(
         "byheart/job.py",
         "network.d_model >= task.n_answers - 1",
-        "network.d_model >= task.vocabulary_size - 1",
+        "network.d_model >= task.d_vocab - 1",
         JOB,
         "laws over more answers than tokens are said to fit",
     ),

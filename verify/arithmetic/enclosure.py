@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from constructions.errors import InputError
 from constructions.products import multiply
 from verify.arithmetic import blas
-from verify.arithmetic.given_numbers import as_float64
+from verify.arithmetic.exact_inputs import as_float64
 from verify.arithmetic.products import inner_dimension, product_of_norms, raised_product
 from verify.arithmetic.rounding import RAISE, TINY, UNIT, Floats, down, gamma, quiet, raised, up
 

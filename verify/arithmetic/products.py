@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from constructions.errors import InputError
 from constructions.products import Multiplier, multiplied_by, multiply
 from verify.arithmetic import blas
-from verify.arithmetic.given_numbers import as_float64
+from verify.arithmetic.exact_inputs import as_float64
 from verify.arithmetic.rounding import TINY, Floats, outweighing, quiet
 
 _LARGE = (1100, 1000, 900)  # a product for which a device would take its fastest way

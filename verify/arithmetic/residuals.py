@@ -10,7 +10,7 @@ from constructions.errors import InputError
 from constructions.products import multiply
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure, enclosure, is_zero
-from verify.arithmetic.given_numbers import as_float64
+from verify.arithmetic.exact_inputs import as_float64
 from verify.arithmetic.products import raised_product
 from verify.arithmetic.rounding import UNIT, Floats, gamma, quiet
 

@@ -110,7 +110,7 @@ def relation_divergence_floor(
     direction = [
         sum((given.laws[t][n] for t in above), fmpq(0)) / len(above)
         - sum((given.laws[t][n] for t in below), fmpq(0)) / len(below)
-        for n in range(given.n_tokens)
+        for n in range(given.d_vocab)
     ]
     with ctx.workprec(_BITS):
         bounds = [given.pair_floor(i, j, direction) for i, j in product(above, below)]
@@ -206,7 +206,7 @@ class _Given:
             raise InputError("prior", f"is {prior}", f"{n_contexts} positive weights")
         self.laws: list[Law] = [[entry / total for entry in row] for row, total in zip(table, sums, strict=True)]
         self.prior: list[fmpq] = weights
-        self.n_tokens = len(table[0])
+        self.d_vocab = len(table[0])
         self._laws = np.array([[_as_float(entry) for entry in law] for law in self.laws])
         self._prior = np.array([_as_float(weight) for weight in weights])
 
@@ -245,7 +245,7 @@ class _Given:
 
     def cell(self, middle: int, start: fmpq, stop: fmpq) -> _Cell:
         """Multipliers for an interval of theta: the best ones at its centre, scaled back until both ends have laws."""
-        cell = _Cell(0.0, middle, start, stop, (0.0,) * self.n_tokens)
+        cell = _Cell(0.0, middle, start, stop, (0.0,) * self.d_vocab)
         centre = np.array([_as_float(k) for k in cell.coefficients((start + stop) / 2)])
         nu = self._best_multipliers(centre, middle)
         shifts = [
@@ -283,11 +283,11 @@ class _Given:
             predicted = powers / powers.sum(axis=1, keepdims=True)
             gap = self._prior[:, None] * (predicted - self._laws)
             gradient = gap[ends] + shares[:, None] * gap[middle]
-            curvature = predicted[:, :, None] * (np.eye(self.n_tokens) - predicted[:, None, :])
+            curvature = predicted[:, :, None] * (np.eye(self.d_vocab) - predicted[:, None, :])
             curvature *= self._prior[:, None, None]
             hessian = np.kron(np.outer(shares, shares), curvature[middle])
             for place, end in enumerate(ends):
-                block = slice(place * self.n_tokens, (place + 1) * self.n_tokens)
+                block = slice(place * self.d_vocab, (place + 1) * self.d_vocab)
                 hessian[block, block] += curvature[end] + 1.0  # shifts cost nothing, and are kept out of the step
             step = np.linalg.lstsq(hessian, gradient.ravel(), rcond=1e-14)[0].reshape(2, -1)
             longest = float(np.abs(step).max())

@@ -16,14 +16,14 @@ PRIME = 33554393
 _MOST_ENTRIES = 2**25  # of the Jacobian
 
 
-def dimension_ceiling(n_tokens: int, length: int, *, d_model: int, d_qk: int, d_head: int, n_heads: int) -> int:
+def dimension_ceiling(d_vocab: int, length: int, *, d_model: int, d_qk: int, d_head: int, n_heads: int) -> int:
     r"""Bound the dimension of the logits of one layer on all $N^S$ contexts from above, for all weights.
 
     The dimension is the largest rank of the Jacobian of the logits, each row of which counts modulo a shift, with
     respect to all weights: the bound is the least of those of Theorem I1.
 
     Args:
-        n_tokens: Size of the vocabulary N.
+        d_vocab: Size of the vocabulary N.
         length: Length of the contexts S, at least 2.
         d_model: Width of the residual stream, $d$.
         d_qk: Width of queries and keys.
@@ -40,10 +40,10 @@ def dimension_ceiling(n_tokens: int, length: int, *, d_model: int, d_qk: int, d_
         >>> dimension_ceiling(4, 2, d_model=4, d_qk=4, d_head=2, n_heads=1)
         37
     """
-    require_at_least(1, n_tokens=n_tokens, d_model=d_model, d_qk=d_qk, d_head=d_head)
+    require_at_least(1, d_vocab=d_vocab, d_model=d_model, d_qk=d_qk, d_head=d_head)
     require_at_least(2, length=length)
     require_at_least(0, n_heads=n_heads)
-    N, d, H, contexts = n_tokens, d_model, n_heads, n_tokens**length
+    N, d, H, contexts = d_vocab, d_model, n_heads, d_vocab**length
     r, e = min(d_qk, d, N), min(d_head, d, N - 1)
     of_last, of_others = N - 1 + H * r, H * (r + e)
     outputs = H * e * min(d, N - 1) - H * (r * r + e * e)
@@ -96,13 +96,13 @@ def dimension_floor(contexts: Int64Array, *, d_model: int, d_qk: int, d_head: in
     contexts = np.array(distinct_contexts(contexts))
     require_at_least(1, d_model=d_model, d_qk=d_qk, d_head=d_head)
     require_at_least(0, n_heads=n_heads)
-    n_tokens, length = int(contexts.max()) + 1, contexts.shape[1]
-    if n_tokens == 1:
+    d_vocab, length = int(contexts.max()) + 1, contexts.shape[1]
+    if d_vocab == 1:
         return 0
-    rows, columns = len(contexts) * n_tokens, d_model * (2 * n_tokens + length + 2 * n_heads * (d_qk + d_head))
+    rows, columns = len(contexts) * d_vocab, d_model * (2 * d_vocab + length + 2 * n_heads * (d_qk + d_head))
     if rows * columns > _MOST_ENTRIES:
         raise ResourceError(f"the Jacobian has {rows} x {columns} entries, at most 2^25 are allowed")
-    jacobian = _jacobian(contexts, n_tokens, d_model, d_qk, d_head, n_heads, np.random.default_rng(seed))
+    jacobian = _jacobian(contexts, d_vocab, d_model, d_qk, d_head, n_heads, np.random.default_rng(seed))
     return int(nmod_mat(len(jacobian), jacobian.shape[1], jacobian.ravel().tolist(), PRIME).rank())
 
 

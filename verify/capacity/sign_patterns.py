@@ -10,7 +10,7 @@ from constructions.errors import InputError
 _BITS = 128
 
 
-def heads_for_every_labelling(n_tokens: int, length: int) -> int:
+def heads_for_every_labelling(d_vocab: int, length: int) -> int:
     r"""A number of heads without which, whatever their width, some two-token labels cannot be memorized.
 
     On the $m = N^{S-1}$ contexts with one last token the difference of two logits of H heads has the signs of m
@@ -23,7 +23,7 @@ def heads_for_every_labelling(n_tokens: int, length: int) -> int:
     Rigorous because the quotient is enclosed in balls and the number returned is no larger than it, rounded up.
 
     Args:
-        n_tokens: Size of the vocabulary N.
+        d_vocab: Size of the vocabulary N.
         length: Length of the contexts S.
 
     Returns:
@@ -38,12 +38,12 @@ def heads_for_every_labelling(n_tokens: int, length: int) -> int:
         >>> [heads_for_every_labelling(2, length) for length in (4, 8, 12, 16, 20)]
         [1, 2, 9, 79, 784]
     """
-    if n_tokens < 1 or length < 1:
-        raise InputError("n_tokens", f"= {n_tokens} and length = {length}", "at least 1")
-    contexts = n_tokens ** (length - 1)
+    if d_vocab < 1 or length < 1:
+        raise InputError("d_vocab", f"= {d_vocab} and length = {length}", "at least 1")
+    contexts = d_vocab ** (length - 1)
     if contexts == 1:
         return 0
-    parameters = 2 * (length - 1) * (n_tokens - 1) + 1
+    parameters = 2 * (length - 1) * (d_vocab - 1) + 1
     with ctx.workprec(_BITS):
         ratio = arb(contexts) / parameters
         least = ratio * arb(2).log() / (4 * arb(1).exp() * ratio).log()

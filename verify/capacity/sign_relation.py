@@ -10,7 +10,7 @@ import numpy as np
 
 from constructions.arrays import Int64Array
 from constructions.errors import require_at_least
-from verify.arithmetic.given_numbers import is_masked
+from verify.arithmetic.exact_inputs import is_masked
 from verify.capacity.linear_relations import indicator_products
 from verify.verdict import Verdict
 

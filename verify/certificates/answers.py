@@ -33,7 +33,7 @@ from verify.divergence.kullback_leibler import (
     mean_upper_bound,
     quadratic_divergence_bound,
 )
-from verify.forward.ladder import Rung, climb
+from verify.forward.ladder import Precision, rising_precision
 from verify.progress import Progress
 from verify.runs.exact_sums import InReals
 from verify.runs.integer_rows import integer_logits, says_something
@@ -42,7 +42,7 @@ Bounds = Float64Array | tuple[Float64Array, Float64Array]  # from below and abov
 
 _SMALL_DIVERGENCE = 2.0**-20  # nats; the quadratic bound of less is sharp enough
 _SHORT = ("integers", "float64")  # the arithmetics that enclose outputs as they are
-_RUNGS = ("integers", *get_args(Rung))
+_PRECISIONS = ("integers", *get_args(Precision))
 _MOST_BITS = 512  # of the balls; two logits that these do not tell apart are taken for a tie that stays open
 
 
@@ -58,7 +58,7 @@ class Answers:
         loss_upper: The same from above, `[T]`; may be infinite.
         empirical: Enclosure of KL(counts || softmax) of the memorized contexts, nats, `[T]`; none for vectors.
         outputs: Enclosure of the logits or outputs in float64, `[T, d_vocab_out]`, if it was asked for.
-        rung: The arithmetic that the bounds come from, `[T]`: ``"integers"``, or one of `verify.forward.ladder.Rung`.
+        precision: The arithmetic of the bounds, `[T]`: ``"integers"``, or a `verify.forward.ladder.Precision`.
     """
 
     margin_lower: Float64Array
@@ -67,7 +67,7 @@ class Answers:
     loss_upper: Float64Array
     empirical: Enclosure | None
     outputs: Enclosure | None
-    rung: NDArray[np.str_]
+    precision: NDArray[np.str_]
 
     def held(self, target: str, tolerance: float) -> BoolArray:
         """Which contexts are surely held (`Criterion`), `[T]`."""
@@ -79,9 +79,11 @@ class Answers:
 
     def decided_by(self) -> str:
         """How many contexts each arithmetic had the last word on."""
-        found = Counter(str(name) for name in self.rung)
+        found = Counter(str(name) for name in self.precision)
         return ", ".join(
-            f"{found[name]} of {counted(len(self.rung), 'context')} in {name}" for name in _RUNGS if found[name]
+            f"{found[name]} of {counted(len(self.precision), 'context')} in {name}"
+            for name in _PRECISIONS
+            if found[name]
         )
 
     def mean_loss(self) -> tuple[float, float]:
@@ -102,8 +104,8 @@ def judge_answers(
     """Bound margins and losses of every context.
 
     Models that work on integers are judged in integers (`verify/runs/integer_rows.py`). A context of which these and
-    float64 prove neither that it is held nor that it is not climbs to pairs of float64 and then to balls
-    (`verify/forward/ladder.py:climb`).
+    float64 prove neither that it is held nor that it is not goes on to pairs of float64 and to balls
+    (`verify/forward/ladder.py:rising_precision`).
 
     Args:
         model: The weights: any model of blocks.
@@ -119,8 +121,8 @@ def judge_answers(
     margins, losses, empirical = (np.zeros((2, size)) for _ in range(3))
     margins[:] = np.inf
     kept = [np.empty((size if keep_outputs else 0, model.d_vocab_out)) for _ in range(2)]
-    rungs, is_open = np.full(size, "", dtype="U8"), np.ones(size, dtype=bool)
-    for rung, contexts, like, outputs in _enclosures(model, task, is_open):
+    precisions, is_open = np.full(size, "", dtype="U8"), np.ones(size, dtype=bool)
+    for precision, contexts, like, outputs in _enclosures(model, task, is_open):
         rows = np.zeros(len(outputs), dtype=np.int64)
         rows[like] = contexts  # one context of each kind is judged
         if task.target == "values":
@@ -135,15 +137,15 @@ def judge_answers(
         if isinstance(task, Task):
             found = empirical_divergence(outputs, task.counts.take(rows))
             empirical[0, rows], empirical[1, rows] = found.midpoint, found.radius
-        if keep_outputs and rung in _SHORT:
+        if keep_outputs and precision in _SHORT:
             kept[0][contexts], kept[1][contexts] = outputs.midpoint[like], outputs.radius[like]
         for bounds in (margins, losses, empirical):
             bounds[:, contexts] = bounds[:, rows[like]]
-        rungs[contexts] = rung
+        precisions[contexts] = precision
         parts = margins[:, contexts], losses[:, contexts]
         decided = _held(*parts, task.target, criterion.tolerance) | _wrong(*parts, task.target, criterion.tolerance)
         is_open[contexts[decided]] = False
-        stage, done = "answers" if rung in _SHORT else f"answers, {rung}", int(contexts.max()) + 1
+        stage, done = "answers" if precision in _SHORT else f"answers, {precision}", int(contexts.max()) + 1
         progress(stage, done / size, f"{done} of {size} contexts")
     return Answers(
         margin_lower=margins[0],
@@ -152,14 +154,14 @@ def judge_answers(
         loss_upper=losses[1],
         empirical=Enclosure(empirical[0], empirical[1]) if isinstance(task, Task) else None,
         outputs=Enclosure(kept[0], kept[1]) if keep_outputs else None,
-        rung=rungs,
+        precision=precisions,
     )
 
 
 def _enclosures(
     model: Model, task: Task | VectorTask, is_open: BoolArray
 ) -> Iterator[tuple[str, Int64Array, Int64Array, Enclosure]]:
-    """The rung, the contexts, which outputs each has, and their enclosure; of all contexts, then of those still open.
+    """The precision, contexts, which outputs each has, and their enclosure; of all contexts, then of those still open.
 
     Contexts that share outputs are of one kind: the same is asked of them.
     """
@@ -168,8 +170,8 @@ def _enclosures(
         for part in integer_logits(model, task.contexts, InReals()):
             for contexts, like, outputs in part.judged(kinds):
                 yield "integers", contexts, like, outputs
-    for rung, _, rows, outputs in climb(model, task.inputs, is_open, most_bits=_MOST_BITS):
-        yield rung, rows, np.arange(len(rows)), outputs
+    for precision, _, rows, outputs in rising_precision(model, task.inputs, is_open, most_bits=_MOST_BITS):
+        yield precision, rows, np.arange(len(rows)), outputs
 
 
 def _held(margins: Bounds, losses: Bounds, target: str, tolerance: float) -> BoolArray:

@@ -26,9 +26,9 @@ from verify.certificates.certificate import (
 from verify.certificates.counts import check_counts, check_sample
 from verify.certificates.loading import load_certified
 from verify.certificates.provenance import all_that_judges, provenance
-from verify.domains.rule_answers import CLIMBS, VISITS, RuleAnswers, judge_rule
+from verify.domains.rule_answers import ONE_BY_ONE, VISITS, RuleAnswers, judge_rule
 from verify.domains.sample import drawn, most_wrong
-from verify.kept_pieces import KeptPieces
+from verify.journal import Journal
 from verify.progress import Progress, silent
 from verify.workers import Workers
 
@@ -58,7 +58,7 @@ def certify_domain(
     sample: int | None = None,
     seed: str = "",
     visits: int = VISITS,
-    climbs: int = CLIMBS,
+    one_by_one: int = ONE_BY_ONE,
     keep: Path | None = None,
     workers: Workers | None = None,
     progress: Progress | None = None,
@@ -72,12 +72,12 @@ def certify_domain(
         model: The weights: any model that reads tokens.
         task: The rule and its domain.
         criterion: What is asked: by default that every input is right; or that at least so many are.
-        sample: How many inputs are drawn and judged; by default all are judged, as far as `visits` and `climbs` go.
+        sample: How many inputs are drawn and judged; by default all are judged, as far as `visits` and `one_by_one` go.
         seed: A text that the draw depends on, beside the hashes of model and rule.
         visits: How many beginnings of inputs, or inputs, may be looked at one by one.
-        climbs: How many inputs may climb the ladder of arithmetics.
+        one_by_one: How many inputs may be judged one by one, at rising precision.
         keep: A file where every finished piece of the domain is kept until all are, so that a run that was interrupted,
-            or killed, goes on where it stopped (`verify/kept_pieces.py`); by default nothing is kept. How many
+            or killed, goes on where it stopped (`verify/journal.py`); by default nothing is kept. How many
             inputs earlier runs counted stands in the certificate; who checks it counts all of them anew.
         workers: Makes an executor for the pieces, with the same answer; by default all work is done here.
         progress: Called with the stage and the finished share of it.
@@ -104,17 +104,24 @@ def certify_domain(
     blas.probe()
     made_by = provenance()
     numbers = None if sample is None else drawn(model.sha256(), task.sha256(), task.n_contexts, sample, seed)
-    show, kept = progress or silent, None
+    show, journal = progress or silent, None
     if keep is not None and numbers is None:
         try:
-            kept = kept_domain(keep, model, task)
+            journal = kept_domain(keep, model, task)
         except InputError as error:  # of the key: the work can be done all the same
             show("domain", None, f"nothing is kept for a later run: {error}")
     found = judge_rule(
-        model, task, numbers=numbers, visits=visits, climbs=climbs, kept=kept, workers=workers, progress=show
+        model,
+        task,
+        numbers=numbers,
+        visits=visits,
+        one_by_one=one_by_one,
+        journal=journal,
+        workers=workers,
+        progress=show,
     )
-    if kept is not None and not found.interrupted:
-        kept.remove()
+    if journal is not None and not found.interrupted:
+        journal.remove()
     values = {"contexts": found.inputs, "held": found.right, "wrong": found.wrong, GUESS: task.guess_held}
     statements = [Statement(DOMAIN, found.method, values)]
     if numbers is not None and len(numbers) < found.inputs:
@@ -130,13 +137,13 @@ def certify_domain(
     return DomainCertificate(certificate, found)
 
 
-def kept_domain(path: Path, model: Model, task: RuleTask) -> KeptPieces:
+def kept_domain(path: Path, model: Model, task: RuleTask) -> Journal:
     """The finished pieces of the domain of a rule in a file, of this model, judged by this program.
 
     Raises:
         InputError: The key of this user cannot be written, or others can read it.
     """
-    return KeptPieces(path, lambda: [model.sha256(), task.sha256(), all_that_judges()])
+    return Journal(path, lambda: [model.sha256(), task.sha256(), all_that_judges()])
 
 
 def check_domain(
@@ -180,7 +187,12 @@ def check_domain(
         count = int(sample.values["drawn"])
         numbers = drawn(certificate.subject.model, certificate.subject.task, task.n_contexts, count, seed)
     found = judge_rule(
-        model, task, numbers=numbers, visits=max(VISITS, counted), climbs=max(CLIMBS, counted), progress=progress
+        model,
+        task,
+        numbers=numbers,
+        visits=max(VISITS, counted),
+        one_by_one=max(ONE_BY_ONE, counted),
+        progress=progress,
     )
     if found.interrupted:
         raise KeyboardInterrupt  # the rest was not looked at, so this is no answer
@@ -207,7 +219,7 @@ def subject_of_rule(model: Model, task: RuleTask) -> Subject:
     """What a certificate about this model and this rule is about."""
     sizes = {
         "contexts": task.n_contexts,
-        "context_length": task.context_length,
+        "context_length": task.n_ctx,
         "outputs": model.d_vocab_out,
         "all_contexts": task.n_contexts,
         "parameters": model.parameters,

@@ -286,7 +286,7 @@ def subject_of(model: Model, task: Task | VectorTask) -> Subject:
     vectors = isinstance(task, VectorTask)
     sizes = {
         "contexts": task.n_contexts,
-        "context_length": task.n_tokens if vectors else task.context_length,
+        "context_length": task.n_ctx,
         "outputs": model.d_vocab_out,
         "all_contexts": task.n_examples if vectors else task.n_all,
         "parameters": model.parameters,

@@ -31,12 +31,12 @@ CLAIM = Claim(
     page="docs/claims/corollary_2.md",
 )
 
-_PAPER = {"tokens": 10, "width": 2, "head_width": 5, "heads": 20}
+_PAPER = {"tokens": 10, "width": 2, "d_head": 5, "heads": 20}
 
 
 _OTHERS = (
-    {"tokens": 6, "width": 2, "head_width": 3, "heads": 8},
-    {"tokens": 7, "width": 3, "head_width": 4, "heads": 5},
+    {"tokens": 6, "width": 2, "d_head": 3, "heads": 8},
+    {"tokens": 7, "width": 3, "d_head": 4, "heads": 5},
 )
 
 
@@ -46,18 +46,18 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _reached(**sizes)
 
 
-def _ceiling(*, tokens: int, width: int, head_width: int, heads: int) -> Evidence:
+def _ceiling(*, tokens: int, width: int, d_head: int, heads: int) -> Evidence:
     contexts = all_contexts(tokens, 2)
-    given = {"H": heads, "d_h": head_width, "d": width}
-    rank = RANK.at("rank", contexts=contexts, d_model=width, d_head=head_width, n_heads=heads, with_skip=True)
+    given = {"H": heads, "d_h": d_head, "d": width}
+    rank = RANK.at("rank", contexts=contexts, d_model=width, d_head=d_head, n_heads=heads, with_skip=True)
     return Evidence(
         "constant",
-        f"the {len(contexts)} bigrams of {tokens} tokens, d = {width}, d_h = {head_width}, H = {heads}: the rank of "
+        f"the {len(contexts)} bigrams of {tokens} tokens, d = {width}, d_h = {d_head}, H = {heads}: the rank of "
         "the features is below their number",
         f"{stated(CLAIM, 'printed', **given)} >= {len(contexts)} associations: accuracy 1",
         f"rank <= {rank.value}",
         Method("exact ranks of the contexts", Means.EXACT),
-        proved(head_width > width),
+        proved(d_head > width),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(rank, "<", len(contexts)),
@@ -67,9 +67,9 @@ def _ceiling(*, tokens: int, width: int, head_width: int, heads: int) -> Evidenc
     )
 
 
-def _reached(*, tokens: int, width: int, head_width: int, heads: int) -> Evidence:
+def _reached(*, tokens: int, width: int, d_head: int, heads: int) -> Evidence:
     contexts = all_contexts(tokens, 2)
-    given = {"H": heads, "d_h": head_width, "d": width}
+    given = {"H": heads, "d_h": d_head, "d": width}
     # A head that is wider than the stream is one of its width: what is reached there is reached by both.
     front_end = integer_front_end(
         "rank-one", d_vocab=tokens, n_ctx=2, d_model=width, n_heads=heads, d_head=width, seed=1, largest=9

@@ -48,8 +48,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _exclusive_or()
     for tokens in (3, 10, 50, *((200,) if full else ())):
         yield _more_than_d(tokens)
-    for tokens, length, width, head_width in _REPAIRS + (_REPAIRS_FULL if full else ()):
-        yield _improvement(tokens=tokens, length=length, width=width, head_width=head_width)
+    for tokens, length, width, d_head in _REPAIRS + (_REPAIRS_FULL if full else ()):
+        yield _improvement(tokens=tokens, length=length, width=width, d_head=d_head)
 
 
 def _exclusive_or() -> Evidence:
@@ -95,8 +95,8 @@ def _more_than_d(tokens: int) -> Evidence:
     )
 
 
-def _improvement(*, tokens: int, length: int, width: int, head_width: int) -> Evidence:
-    made = exact_memory(tokens=tokens, length=length, width=width, head_width=head_width)
+def _improvement(*, tokens: int, length: int, width: int, d_head: int) -> Evidence:
+    made = exact_memory(tokens=tokens, length=length, width=width, d_head=d_head)
     heads, facts = made.model.n_heads, len(made.contexts)
     sizes = {"H": heads, "d_h": made.model.d_head}
     columns, previous = stated(CLAIM, "columns", **sizes, d=width), stated(CLAIM, "previous", **sizes)
@@ -107,7 +107,7 @@ def _improvement(*, tokens: int, length: int, width: int, head_width: int) -> Ev
     count = (Comparison(numbers + 16, "=", printed),) if width == 2 else ()
     return Evidence(
         "repair",
-        f"the {facts} contexts of {length} tokens out of {tokens}, d = {width}, d_h = {head_width}, H = {heads}: "
+        f"the {facts} contexts of {length} tokens out of {tokens}, d = {width}, d_h = {d_head}, H = {heads}: "
         "rational weights have exactly the logits of an integer encoder",
         f"{columns} held, {stated(CLAIM, 'gain', H=heads, d=width)} more than {previous}",
         f"{'equal' if equal else 'different'} logits on {facts} contexts",
@@ -118,7 +118,7 @@ def _improvement(*, tokens: int, length: int, width: int, head_width: int) -> Ev
             Comparison(fewer, "=", previous),
             Comparison(most - fewer, "=", stated(CLAIM, "gain", H=heads, d=width)),
             Comparison(facts, "<=", most),
-            Comparison(facts, ">", most - head_width),
+            Comparison(facts, ">", most - d_head),
             Comparison(facts, ">", previous),
             *count,
         ),

@@ -99,16 +99,16 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _no_more_than_suffice()
     for name, contexts in _sets(full):
         yield _guaranteed(name, contexts)
-    for n_tokens, length in ((2, 2), (3, 2), (2, 3), (2, 4), *(((4, 2), (3, 3)) if full else ())):
-        yield _all_contexts(n_tokens, length)
+    for d_vocab, length in ((2, 2), (3, 2), (2, 3), (2, 4), *(((4, 2), (3, 3)) if full else ())):
+        yield _all_contexts(d_vocab, length)
     yield _exact_tables(range(2, 13 if full else 9))
     yield _exact_outputs(range(2, 7 if full else 6))
     yield _singular_table()
-    for n_tokens in (8, 16, 32):
-        yield _table(n_tokens)
+    for d_vocab in (8, 16, 32):
+        yield _table(d_vocab)
     yield _one_head_every_labelling(2)
-    for n_tokens in (5, 10, 20, *((50, 100) if full else ())):
-        yield _one_head(n_tokens, draws=10 if full else 3)
+    for d_vocab in (5, 10, 20, *((50, 100) if full else ())):
+        yield _one_head(d_vocab, draws=10 if full else 3)
 
 
 def _xor() -> Evidence:
@@ -169,7 +169,7 @@ def too_few_heads(length: int, promised: str = "", *, role: Role = "counterexamp
         promised: What is said instead; by default what Theorem 1 says.
         role: Of the evidence.
     """
-    least = HEADS_FOR_EVERY_LABELLING.at(n_tokens=2, length=length)
+    least = HEADS_FOR_EVERY_LABELLING.at(d_vocab=2, length=length)
     return Evidence(
         role,
         f"Fewer than {least.value} heads, of any widths, leave some labelling of the {2 ** (length - 1)} contexts "
@@ -193,7 +193,7 @@ def _no_more_than_suffice() -> Evidence:
         )
         compared += [
             Comparison(exact_rank(front_end, contexts).lower, "=", len(contexts)),
-            Comparison(HEADS_FOR_EVERY_LABELLING.at(n_tokens=2, length=length), "<=", heads),
+            Comparison(HEADS_FOR_EVERY_LABELLING.at(d_vocab=2, length=length), "<=", heads),
         ]
         shown.append(f"{heads} for {len(contexts)}")
     return Evidence(
@@ -212,17 +212,17 @@ def _sets(full: bool) -> Iterator[tuple[str, np.ndarray]]:
     yield "loops", np.array([[n, n] for n in range(6)])
     yield "one last token", np.array([[n, 0] for n in range(5)])
     rng = np.random.default_rng(0)
-    for n_tokens, length, size in ((3, 3, 8), (4, 2, 9), *(((5, 4, 12), (3, 6, 14)) if full else ())):
-        everything = all_contexts(n_tokens, length)
+    for d_vocab, length, size in ((3, 3, 8), (4, 2, 9), *(((5, 4, 12), (3, 6, 14)) if full else ())):
+        everything = all_contexts(d_vocab, length)
         yield "random contexts", everything[rng.choice(len(everything), size, replace=False)]
 
 
 def _guaranteed(name: str, contexts: np.ndarray) -> Evidence:
     size = len(contexts)
     heads = next(h for h in range(1, size + 1) if guaranteed_number(contexts, d_model=2, n_heads=h) >= size)
-    n_tokens = int(contexts.max()) + 1
-    labels = np.random.default_rng(1).integers(0, n_tokens, size)
-    task = array_task(contexts, next_tokens=labels, vocabulary=n_tokens, target="labels")
+    d_vocab = int(contexts.max()) + 1
+    labels = np.random.default_rng(1).integers(0, d_vocab, size)
+    task = array_task(contexts, next_tokens=labels, vocabulary=d_vocab, target="labels")
     margin = _margin(build_memory(task, d_model=2, d_head=1, n_heads=heads).model, task, sizes=(2, 1, heads))
     last_tokens = len({context[-1] for context in contexts.tolist()})
     promised = stated(CLAIM, "memorized", T=size, j=last_tokens, H=heads)
@@ -238,19 +238,19 @@ def _guaranteed(name: str, contexts: np.ndarray) -> Evidence:
     )
 
 
-def _all_contexts(n_tokens: int, length: int) -> Evidence:
-    size = n_tokens**length
+def _all_contexts(d_vocab: int, length: int) -> Evidence:
+    size = d_vocab**length
     heads = max(1, -(-(size - 2) // 2))
-    task = enumerated_task(n_tokens, length)
+    task = enumerated_task(d_vocab, length)
     network = build_memory(task, d_model=2, d_head=2, n_heads=heads).model
     margin = _margin(network, task, sizes=(2, 2, heads))
     compared = [Comparison(size, "<=", stated(CLAIM, "all_contexts", H=heads, d_h=2))]
     if size == 2 * heads + 2:  # the count of the source is one of as many contexts as the heads allow
         numbers = sum(tensor.size for tensor in network.tensors().values())
-        compared.append(Comparison(numbers, "=", stated(CLAIM, "parameters", S=length, N=n_tokens, T=size)))
+        compared.append(Comparison(numbers, "=", stated(CLAIM, "parameters", S=length, N=d_vocab, T=size)))
         compared.append(Comparison(size, "=", stated(CLAIM, "all_contexts", H=heads, d_h=2)))
     return _held(
-        f"All {size} contexts of {length} tokens out of {n_tokens}, memorized with d = d_h = 2, H = {heads}.",
+        f"All {size} contexts of {length} tokens out of {d_vocab}, memorized with d = d_h = 2, H = {heads}.",
         f"H d_h + 2 = {2 * heads + 2} >= {size} memorized",
         f"{size} labels in front by {margin:.3g} nats or more",
         margin > 0,
@@ -261,10 +261,10 @@ def _all_contexts(n_tokens: int, length: int) -> Evidence:
 def _exact_tables(sizes: range) -> Evidence:
     gaps = (1, 3, 8)
     ranks, square = [], True
-    for n_tokens, gap in product(sizes, gaps):
-        front_end = lookup_front_end(n_tokens, gap=gap)
-        square = square and front_end.n_heads == front_end.d_head == front_end.d_model == n_tokens
-        ranks.append(exact_rank(front_end, all_contexts(n_tokens, 2), with_skip=False))
+    for d_vocab, gap in product(sizes, gaps):
+        front_end = lookup_front_end(d_vocab, gap=gap)
+        square = square and front_end.n_heads == front_end.d_head == front_end.d_model == d_vocab
+        ranks.append(exact_rank(front_end, all_contexts(d_vocab, 2), with_skip=False))
     return Evidence(
         "repair",
         f"The features of all N^2 bigrams in N heads of dimension N = d are linearly independent for "
@@ -280,10 +280,10 @@ def _exact_outputs(sizes: range) -> Evidence:
     """The closed form of the outputs, without rounding, on targets drawn at random."""
     rng = np.random.default_rng(0)
     reached = []
-    for n_tokens in sizes:
-        stream = as_rationals(rng.integers(-9, 10, (n_tokens**2, n_tokens)))
-        network = exact_lookup_table(stream, as_rationals(np.eye(n_tokens)), gap=3)
-        reached.append(exact_network_logits(network, all_contexts(n_tokens, 2)) == stream)
+    for d_vocab in sizes:
+        stream = as_rationals(rng.integers(-9, 10, (d_vocab**2, d_vocab)))
+        network = exact_lookup_table(stream, as_rationals(np.eye(d_vocab)), gap=3)
+        reached.append(exact_network_logits(network, all_contexts(d_vocab, 2)) == stream)
     return Evidence(
         "repair",
         f"The outputs in closed form reach random targets on all N^2 bigrams exactly, for N = {sizes.start}, ..., "
@@ -313,15 +313,15 @@ def _singular_table() -> Evidence:
     )
 
 
-def _table(n_tokens: int) -> Evidence:
-    task = enumerated_task(n_tokens, 2)
+def _table(d_vocab: int) -> Evidence:
+    task = enumerated_task(d_vocab, 2)
     network = lookup_table(task)
-    margin = _margin(network, task, sizes=(n_tokens, n_tokens, n_tokens))
+    margin = _margin(network, task, sizes=(d_vocab, d_vocab, d_vocab))
     condition = float(enclose_condition(enclose_features(network, task.contexts)).upper())
     rounding = float(rounding_bound(network, task.contexts, number_format=FLOAT32).max())
     return Evidence(
         "repair",
-        f"All {task.n_contexts} bigrams of {n_tokens} tokens, memorized by {network.n_heads} heads of dimension "
+        f"All {task.n_contexts} bigrams of {d_vocab} tokens, memorized by {network.n_heads} heads of dimension "
         f"{network.d_head}, in real arithmetic and in float32, at a condition number below 200.",
         f"T = N^2 = H d_h = {task.n_contexts} memorized, condition < 200",
         f"margin >= {margin:.5g} nats, float32 errors <= {rounding:.2g} nats, condition <= {condition:.5g}",
@@ -330,10 +330,10 @@ def _table(n_tokens: int) -> Evidence:
     )
 
 
-def _one_head_every_labelling(n_tokens: int) -> Evidence:
-    size = n_tokens**2
-    labellings = list(product(range(n_tokens), repeat=size))
-    margin = min(_one_head_margin(n_tokens, np.array(labels)) for labels in labellings)
+def _one_head_every_labelling(d_vocab: int) -> Evidence:
+    size = d_vocab**2
+    labellings = list(product(range(d_vocab), repeat=size))
+    margin = min(_one_head_margin(d_vocab, np.array(labels)) for labels in labellings)
     return _held(
         f"One head of dimension 1 holds each of the {len(labellings)} labellings of all {size} bigrams.",
         "margin 1/2 for every labelling, before rounding",
@@ -342,13 +342,13 @@ def _one_head_every_labelling(n_tokens: int) -> Evidence:
     )
 
 
-def _one_head(n_tokens: int, *, draws: int) -> Evidence:
-    size = n_tokens**2
-    rng = np.random.default_rng(n_tokens)
-    margin = min(_one_head_margin(n_tokens, rng.integers(0, n_tokens, size)) for _ in range(draws))
+def _one_head(d_vocab: int, *, draws: int) -> Evidence:
+    size = d_vocab**2
+    rng = np.random.default_rng(d_vocab)
+    margin = min(_one_head_margin(d_vocab, rng.integers(0, d_vocab, size)) for _ in range(draws))
     return _held(
-        f"One head with d = {n_tokens}, d_h = 1 holds {draws} random labellings of all {size} bigrams.",
-        f"{size} > H d_h + d = {n_tokens + 1} memorized, by the margin 1/2 before rounding",
+        f"One head with d = {d_vocab}, d_h = 1 holds {draws} random labellings of all {size} bigrams.",
+        f"{size} > H d_h + d = {d_vocab + 1} memorized, by the margin 1/2 before rounding",
         f"margin >= {margin:.6f} nats",
         margin > 0.4999,
     )
@@ -361,9 +361,9 @@ def _held(
     return Evidence("repair", statement, promised, certified, method, proved(in_front), compared=tuple(compared))
 
 
-def _one_head_margin(n_tokens: int, labels: np.ndarray) -> float:
-    task = enumerated_task(n_tokens, 2, labels=labels)
-    return _margin(one_head_memory(task), task, sizes=(n_tokens, 1, 1))
+def _one_head_margin(d_vocab: int, labels: np.ndarray) -> float:
+    task = enumerated_task(d_vocab, 2, labels=labels)
+    return _margin(one_head_memory(task), task, sizes=(d_vocab, 1, 1))
 
 
 def _margin(network: Model, task: Task, *, sizes: tuple[int, int, int]) -> float:

@@ -49,7 +49,7 @@ def build(*, tokens: int, length: int, d_model: int, d_head: int, n_heads: int, 
     contexts = all_contexts(tokens, length)
     labels = np.random.default_rng(seed).integers(0, tokens, len(contexts))
     solved = solvable_contexts(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads)
-    task = partial_task(contexts, labels, solved, n_tokens=tokens)
+    task = partial_task(contexts, labels, solved, d_vocab=tokens)
     network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed).model
     accuracy = expected_accuracy(tokens, Fraction(len(solved), len(contexts)))
     summary = (
@@ -132,8 +132,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
             ("bigrams of 3 tokens", all_contexts(3, 2)[:6], 3, 2, 1, 2),
             ("all bigrams of 3 tokens", all_contexts(3, 2), 3, 3, 1, 1),
         ]
-    for name, contexts, n_tokens, d_model, d_head, n_heads in cases:
-        yield _mean(name, contexts, n_tokens, d_model, d_head, n_heads)
+    for name, contexts, d_vocab, d_model, d_head, n_heads in cases:
+        yield _mean(name, contexts, d_vocab, d_model, d_head, n_heads)
 
 
 def _bounded(task: Task) -> Evidence:
@@ -167,10 +167,10 @@ def _every_number_of_heads(largest: int) -> Evidence:
     compared, shown = [], []
     for heads in range(1, largest + 1):
         size = 2 ** (heads + 1)
-        head_width = size // (heads + 1)
-        width = size - heads * head_width
+        d_head = size // (heads + 1)
+        width = size - heads * d_head
         errors = PARITY_ERRORS.at(bits=heads + 1, heads=heads)
-        promised = stated(CLAIM, "printed", N=2, H=heads, d_h=head_width, d=width, T=size)
+        promised = stated(CLAIM, "printed", N=2, H=heads, d_h=d_head, d=width, T=size)
         best = 1 - Fraction(errors.value, size)
         compared += [Comparison(errors, ">", 0), Comparison(best, "<", promised)]
         shown.append(str(best))
@@ -188,7 +188,7 @@ def _every_number_of_heads(largest: int) -> Evidence:
 
 def _attained(example: Construction[Task]) -> Evidence:
     task = example.task
-    predictions = _certain_predictions(example.model, task.contexts, n_tokens=2, sizes=(2, 1, 1))
+    predictions = _certain_predictions(example.model, task.contexts, d_vocab=2, sizes=(2, 1, 1))
     accuracy = _accuracy(predictions, task.labels)
     best = 1 - Fraction(1, task.n_contexts)
     return Evidence(
@@ -201,25 +201,25 @@ def _attained(example: Construction[Task]) -> Evidence:
     )
 
 
-def _mean(name: str, contexts: Int64Array, n_tokens: int, d_model: int, d_head: int, n_heads: int) -> Evidence:
+def _mean(name: str, contexts: Int64Array, d_vocab: int, d_model: int, d_head: int, n_heads: int) -> Evidence:
     """Average the accuracy over every labelling; the weights are built from the labels of the solved contexts."""
     solved = solvable_contexts(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads)
     rest = np.setdiff1d(np.arange(len(contexts)), solved)
     total, least, count, certain = Fraction(0), Fraction(1), 0, True
-    for chosen in product(range(n_tokens), repeat=len(solved)):
+    for chosen in product(range(d_vocab), repeat=len(solved)):
         labels = np.zeros(len(contexts), dtype=np.int64)
         labels[solved] = chosen
-        found = _predictions(contexts, labels, solved, n_tokens=n_tokens, sizes=(d_model, d_head, n_heads))
-        for others in product(range(n_tokens), repeat=len(rest)):
+        found = _predictions(contexts, labels, solved, d_vocab=d_vocab, sizes=(d_model, d_head, n_heads))
+        for others in product(range(d_vocab), repeat=len(rest)):
             labels[rest] = others
             accuracy = _accuracy(found, labels)
             certain = certain and accuracy is not None
             total, least, count = total + (accuracy or 0), min(least, accuracy or Fraction(0)), count + 1
     mean, share = total / count, Fraction(len(solved), len(contexts))
-    formula = stated(CLAIM, "mean", N=n_tokens, m=share)
+    formula = stated(CLAIM, "mean", N=d_vocab, m=share)
     return Evidence(
         "repair",
-        f"{name}: over all {count} labellings of {len(contexts)} contexts, N = {n_tokens}, d = {d_model}, "
+        f"{name}: over all {count} labellings of {len(contexts)} contexts, N = {d_vocab}, d = {d_model}, "
         f"d_h = {d_head}, H = {n_heads}, weights built from K = {len(solved)} of the labels have the mean accuracy "
         f"1/N + (1 - 1/N) K/T, and never less than K/T.",
         f"mean accuracy {formula}, accuracy >= {share}",
@@ -232,23 +232,23 @@ def _mean(name: str, contexts: Int64Array, n_tokens: int, d_model: int, d_head: 
 
 
 def _predictions(
-    contexts: Int64Array, labels: Int64Array, solved: Int64Array, *, n_tokens: int, sizes: tuple[int, int, int]
+    contexts: Int64Array, labels: Int64Array, solved: Int64Array, *, d_vocab: int, sizes: tuple[int, int, int]
 ) -> list[int] | None:
     """What weights predict that see the labels of `solved` only."""
-    task = partial_task(contexts, labels, solved, n_tokens=n_tokens)
+    task = partial_task(contexts, labels, solved, d_vocab=d_vocab)
     d_model, d_head, n_heads = sizes
     network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads).model
-    return _certain_predictions(network, contexts, n_tokens=n_tokens, sizes=sizes)
+    return _certain_predictions(network, contexts, d_vocab=d_vocab, sizes=sizes)
 
 
 def _certain_predictions(
-    network: Model, contexts: Int64Array, *, n_tokens: int, sizes: tuple[int, int, int]
+    network: Model, contexts: Int64Array, *, d_vocab: int, sizes: tuple[int, int, int]
 ) -> list[int] | None:
     """The token with the largest logit on each context, the first of equals.
 
-    `None` if one is not certain, or if the weights are not those of the given d, d_h and H over n_tokens.
+    `None` if one is not certain, or if the weights are not those of the given d, d_h and H over d_vocab.
     """
-    if (network.d_model, network.d_head, network.n_heads) != sizes or network.d_vocab_out != n_tokens:
+    if (network.d_model, network.d_head, network.n_heads) != sizes or network.d_vocab_out != d_vocab:
         return None
     logits = enclose_logits(network, contexts)
     lower, upper = logits.lower(), logits.upper()
@@ -257,7 +257,7 @@ def _certain_predictions(
         # In front of all before it, and not behind any after it: exact ties go to the first.
         first = [
             i
-            for i in range(n_tokens)
+            for i in range(d_vocab)
             if (lower[row, i] > upper[row, :i]).all() and (lower[row, i] >= upper[row, i + 1 :]).all()
         ]
         if len(first) != 1:

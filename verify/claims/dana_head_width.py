@@ -65,15 +65,15 @@ _SIZES_FULL = ((4, 3, 3, 8, 4), (5, 2, 4, 9, 2))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, length, width, head_width, heads in _SIZES + (_SIZES_FULL if full else ()):
-        wide = _network(tokens=tokens, length=length, width=width, head_width=head_width, heads=heads)
+    for tokens, length, width, d_head, heads in _SIZES + (_SIZES_FULL if full else ()):
+        wide = _network(tokens=tokens, length=length, width=width, d_head=d_head, heads=heads)
         yield _same(wide, folded(wide))
-        narrow = _network(tokens=tokens, length=length, width=head_width, head_width=width, heads=heads)
+        narrow = _network(tokens=tokens, length=length, width=d_head, d_head=width, heads=heads)
         yield _rank_of_narrow(narrow)
 
 
-def _network(*, tokens: int, length: int, width: int, head_width: int, heads: int) -> Model:
-    generator = np.random.default_rng([tokens, length, width, head_width])
+def _network(*, tokens: int, length: int, width: int, d_head: int, heads: int) -> Model:
+    generator = np.random.default_rng([tokens, length, width, d_head])
 
     def draw(rows: int, columns: int) -> fmpq_mat:
         return as_rationals(generator.integers(-2, 3, (rows, columns)) + np.eye(rows, columns, dtype=np.int64) * 4)
@@ -81,11 +81,11 @@ def _network(*, tokens: int, length: int, width: int, head_width: int, heads: in
     front_end = ExactFrontEnd(
         W_E=draw(tokens, width),
         W_pos=draw(length, width),
-        W_Q=tuple(draw(width, head_width) for _ in range(heads)),
-        W_K=tuple(draw(width, head_width) for _ in range(heads)),
-        W_V=tuple(draw(width, head_width) for _ in range(heads)),
+        W_Q=tuple(draw(width, d_head) for _ in range(heads)),
+        W_K=tuple(draw(width, d_head) for _ in range(heads)),
+        W_V=tuple(draw(width, d_head) for _ in range(heads)),
     )
-    return exact_network(front_end, [draw(head_width, width) for _ in range(heads)], draw(width, tokens))
+    return exact_network(front_end, [draw(d_head, width) for _ in range(heads)], draw(width, tokens))
 
 
 def _stored(network: Model) -> int:

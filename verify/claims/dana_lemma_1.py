@@ -57,14 +57,14 @@ def laws_with_a_mode(rows: int, tokens: int, *, seed: int = 0) -> Float64Array:
     return laws / laws.sum(axis=1, keepdims=True)
 
 
-def build(*, tokens: int, length: int, width: int, head_width: int, seed: int) -> Construction[Task]:
+def build(*, tokens: int, length: int, width: int, d_head: int, seed: int) -> Construction[Task]:
     r"""Weights that hold the best encoder of rank d that is found, for random laws after all $N^S$ contexts.
 
     Args:
         tokens: N.
         length: S.
         width: d.
-        head_width: $d_h \le d$.
+        d_head: $d_h \le d$.
         seed: Of the laws, the search and the weights.
 
     Returns:
@@ -76,20 +76,20 @@ def build(*, tokens: int, length: int, width: int, head_width: int, seed: int) -
     Source: Dana, Pydi, Chevaleyre (2024), Lemma 1.
 
     Example:
-        >>> build(tokens=4, length=2, width=2, head_width=2, seed=0).summary[:60]
+        >>> build(tokens=4, length=2, width=2, d_head=2, seed=0).summary[:60]
         'laws over N = 4 tokens after 16 contexts, by an encoder of r'
     """
     task = enumerated_task(
         tokens, length, target="laws", laws=laws_with_a_mode(tokens**length, tokens, seed=seed), seed=seed
     )
-    alone = fewest_heads(task.contexts, d_model=width, d_head=head_width, with_skip=False).sufficient
-    heads = default_heads(alone, task.n_contexts, head_width, "none")
-    built = build_memory(task, d_model=width, d_head=head_width, n_heads=heads, seed=seed)
+    alone = fewest_heads(task.contexts, d_model=width, d_head=d_head, with_skip=False).sufficient
+    heads = default_heads(alone, task.n_contexts, d_head, "none")
+    built = build_memory(task, d_model=width, d_head=d_head, n_heads=heads, seed=seed)
     return Construction(
         task,
         built.model,
         f"laws over N = {tokens} tokens after {task.n_contexts} contexts, by an encoder of rank d = {width} in {heads} "
-        f"heads of width {head_width}",
+        f"heads of width {d_head}",
         Criterion.at_most(_reached(built.model, task)),
     )
 
@@ -119,16 +119,14 @@ CLAIM = Claim(
     hypotheses=(
         Hypothesis(
             "sizes of at least 1 and a seed of at least 0",
-            lambda tokens, length, width, head_width, seed, **_: (
-                min(tokens, length, width, head_width) >= 1 and seed >= 0
-            ),
+            lambda tokens, length, width, d_head, seed, **_: min(tokens, length, width, d_head) >= 1 and seed >= 0,
         ),
         Hypothesis(
             "S >= 2 or N <= d (features of rank N)", lambda tokens, length, width, **_: length >= 2 or tokens <= width
         ),
-        Hypothesis("d_h <= d", lambda width, head_width, **_: head_width <= width),
+        Hypothesis("d_h <= d", lambda width, d_head, **_: d_head <= width),
     ),
-    parameters={"tokens": 4, "length": 2, "width": 2, "head_width": 2, "seed": 0},
+    parameters={"tokens": 4, "length": 2, "width": 2, "d_head": 2, "seed": 0},
     build=build,
 )
 

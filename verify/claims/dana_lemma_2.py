@@ -59,14 +59,14 @@ class Counterexample:
         return min(len(self.contexts), self.heads * self.width)
 
 
-def loops(n_tokens: int) -> Int64Array:
-    """The constant bigrams, whose differences are all one vector: `[n_tokens, 2]`.
+def loops(d_vocab: int) -> Int64Array:
+    """The constant bigrams, whose differences are all one vector: `[d_vocab, 2]`.
 
     Example:
         >>> loops(2).tolist()
         [[0, 0], [1, 1]]
     """
-    return np.repeat(np.arange(n_tokens)[:, None], 2, axis=1)
+    return np.repeat(np.arange(d_vocab)[:, None], 2, axis=1)
 
 
 def counterexamples() -> tuple[Counterexample, ...]:
@@ -164,7 +164,7 @@ def shared_directions(
     )
 
 
-def fewest_heads(*, tokens: int, length: int, width: int, head_width: int) -> int:
+def fewest_heads(*, tokens: int, length: int, width: int, d_head: int) -> int:
     r"""The fewest heads with which all $N^S$ contexts have full rank, and at least 1.
 
     By Theorem F it is $\lceil (N^S - \min(d, N)) / d_h \rceil$; no weights do with fewer.
@@ -173,28 +173,26 @@ def fewest_heads(*, tokens: int, length: int, width: int, head_width: int) -> in
         tokens: N.
         length: S, at least 2.
         width: d.
-        head_width: $d_h \le \min(d, N)$.
+        d_head: $d_h \le \min(d, N)$.
 
     Returns:
         H.
 
     Example:
-        >>> fewest_heads(tokens=4, length=3, width=4, head_width=4)
+        >>> fewest_heads(tokens=4, length=3, width=4, d_head=4)
         15
     """
-    return max(1, -(-(tokens**length - min(width, tokens)) // head_width))
+    return max(1, -(-(tokens**length - min(width, tokens)) // d_head))
 
 
-def build(
-    *, tokens: int, length: int, width: int, head_width: int, heads: int = 0, seed: int = 0
-) -> Construction[Task]:
+def build(*, tokens: int, length: int, width: int, d_head: int, heads: int = 0, seed: int = 0) -> Construction[Task]:
     r"""Weights that hold a random label of each of all $N^S$ contexts, with as few heads as Theorem F allows.
 
     Args:
         tokens: N.
         length: S, at least 2.
         width: d.
-        head_width: $d_h \le \min(d, N)$.
+        d_head: $d_h \le \min(d, N)$.
         heads: H; 0 for the fewest.
         seed: Seed of the labels and the weights.
 
@@ -208,17 +206,17 @@ def build(
     Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, where it holds.
 
     Example:
-        >>> build(tokens=3, length=2, width=3, head_width=2).summary
+        >>> build(tokens=3, length=2, width=3, d_head=2).summary
         'labels of all 9 contexts of 2 tokens, N = 3, with d = 3, d_h = 2 and H = 3, the fewest heads'
     """
-    CLAIM.require(tokens=tokens, length=length, width=width, head_width=head_width, heads=heads, seed=seed)
-    fewest = fewest_heads(tokens=tokens, length=length, width=width, head_width=head_width)
+    CLAIM.require(tokens=tokens, length=length, width=width, d_head=d_head, heads=heads, seed=seed)
+    fewest = fewest_heads(tokens=tokens, length=length, width=width, d_head=d_head)
     count = heads or fewest
     task = enumerated_task(tokens, length, seed=seed)
-    built = build_memory(task, d_model=width, d_head=head_width, n_heads=count, seed=seed, fewest_heads=fewest)
+    built = build_memory(task, d_model=width, d_head=d_head, n_heads=count, seed=seed, fewest_heads=fewest)
     summary = (
         f"labels of all {task.n_contexts} contexts of {length} tokens, N = {tokens}, with d = {width}, "
-        f"d_h = {head_width} and H = {count}{', the fewest heads' if count == fewest else ''}"
+        f"d_h = {d_head} and H = {count}{', the fewest heads' if count == fewest else ''}"
     )
     return Construction(task=task, model=built.model, summary=summary)
 
@@ -245,9 +243,7 @@ CLAIM = Claim(
     hypotheses=(
         Hypothesis("N >= 1", lambda tokens, **_: tokens >= 1),
         Hypothesis("S >= 2", lambda length, **_: length >= 2),
-        Hypothesis(
-            "1 <= d_h <= min(d, N)", lambda tokens, width, head_width, **_: 1 <= head_width <= min(width, tokens)
-        ),
+        Hypothesis("1 <= d_h <= min(d, N)", lambda tokens, width, d_head, **_: 1 <= d_head <= min(width, tokens)),
         Hypothesis("d >= 2 or N <= 2", lambda tokens, width, **_: width >= 2 or tokens <= 2),
         Hypothesis(
             "d <= N + S - 1: the embeddings of tokens and positions span no more",
@@ -255,12 +251,12 @@ CLAIM = Claim(
         ),
         Hypothesis(
             "H = 0 (for the fewest) or min(d, N) + H d_h >= N^S",
-            lambda tokens, length, width, head_width, heads, **_: (
-                heads == 0 or (heads > 0 and min(width, tokens) + heads * head_width >= tokens**length)
+            lambda tokens, length, width, d_head, heads, **_: (
+                heads == 0 or (heads > 0 and min(width, tokens) + heads * d_head >= tokens**length)
             ),
         ),
     ),
-    parameters={"tokens": 4, "length": 3, "width": 4, "head_width": 4, "heads": 0, "seed": 0},
+    parameters={"tokens": 4, "length": 3, "width": 4, "d_head": 4, "heads": 0, "seed": 0},
     build=build,
 )
 
@@ -276,7 +272,7 @@ class _Instance:
 
     contexts: Int64Array
     width: int
-    head_width: int
+    d_head: int
     heads: int
     value: int
     with_skip: bool = True
@@ -285,7 +281,7 @@ class _Instance:
 
     @property
     def sizes(self) -> dict[str, Any]:
-        return _sizes(self.width, self.head_width, self.heads)
+        return _sizes(self.width, self.d_head, self.heads)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
@@ -305,12 +301,12 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _windows(full)
     yield _built({})
     if full:
-        yield _built({"tokens": 5, "width": 5, "head_width": 5, "seed": 1})
-        yield _built({"tokens": 8, "width": 8, "head_width": 4, "length": 2, "seed": 2})
+        yield _built({"tokens": 5, "width": 5, "d_head": 5, "seed": 1})
+        yield _built({"tokens": 8, "width": 8, "d_head": 4, "length": 2, "seed": 2})
 
 
-def _sizes(width: int, head_width: int, heads: int) -> dict[str, Any]:
-    return {"d_model": width, "d_head": head_width, "n_heads": heads}
+def _sizes(width: int, d_head: int, heads: int) -> dict[str, Any]:
+    return {"d_model": width, "d_head": d_head, "n_heads": heads}
 
 
 def _counterexample(example: Counterexample) -> Evidence:
@@ -440,11 +436,11 @@ def _windows(full: bool) -> Evidence:
     shapes = [(tokens, length) for tokens in range(1, 8 if full else 6) for length in range(2, 5)]
     for tokens, length in (shape for shape in shapes if shape[0] ** shape[1] <= 350):
         for width in range(1, tokens + 2):
-            for head_width in range(1, min(width, tokens) + 1):
-                sizes = _sizes(width, head_width, -(-(tokens**length) // head_width))
+            for d_head in range(1, min(width, tokens) + 1):
+                sizes = _sizes(width, d_head, -(-(tokens**length) // d_head))
                 contexts, found = all_contexts_windows(tokens, length, **sizes)
                 checked += 1
-                good += found.size == tokens**length and _holds(contexts, found, width, head_width)
+                good += found.size == tokens**length and _holds(contexts, found, width, d_head)
     return Evidence(
         "repair",
         f"The windows of Theorem F partition all contexts for {checked} choices of N, S, d, d_h.",
@@ -455,9 +451,9 @@ def _windows(full: bool) -> Evidence:
     )
 
 
-def _holds(contexts: Int64Array, found: Partition, width: int, head_width: int) -> bool:
+def _holds(contexts: Int64Array, found: Partition, width: int, d_head: int) -> bool:
     windows = [(window.rows, window.positions) for window in found.windows]
-    return partition_holds(contexts, skip=found.skip, windows=windows, d_model=width, d_head=head_width)
+    return partition_holds(contexts, skip=found.skip, windows=windows, d_model=width, d_head=d_head)
 
 
 def _built(parameters: dict[str, int]) -> Evidence:
@@ -467,13 +463,13 @@ def _built(parameters: dict[str, int]) -> Evidence:
     fewer = max(0, network.n_heads - 1)
     sizes = _sizes(network.d_model, network.d_head, fewer)
     ceiling = RANK.at("rank", contexts=task.contexts, **sizes, with_skip=True)
-    as_asked = (network.d_model, network.d_head) == (asked["width"], asked["head_width"]) and (
+    as_asked = (network.d_model, network.d_head) == (asked["width"], asked["d_head"]) and (
         task.n_contexts == asked["tokens"] ** asked["length"]
     )
     return Evidence(
         "repair",
         f"Float64 weights with d = {network.d_model}, d_h = {network.d_head} and H = {network.n_heads} hold a "
-        f"label of each of all {task.n_contexts} contexts of {task.context_length} tokens; with {fewer} heads "
+        f"label of each of all {task.n_contexts} contexts of {task.n_ctx} tokens; with {fewer} heads "
         f"rank {task.n_contexts} is out of reach.",
         f"{task.n_contexts} labels with the fewest heads",
         f"argmax of {certificate.answers.values['held']} contexts, for the network in real arithmetic; rank <= "
@@ -521,12 +517,12 @@ def _generic(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
             yield _Instance(example.contexts, example.width, example.width, example.heads, value)
     while count:
         contexts = _contexts(rng, int(rng.integers(1, 4)), int(rng.integers(1, 5)), 16)
-        width, head_width = _widths(rng, 4)
+        width, d_head = _widths(rng, 4)
         heads = int(rng.integers(0, 4))
-        sizes = _sizes(width, head_width, heads)
+        sizes = _sizes(width, d_head, heads)
         if _meets(contexts, sizes):
             count -= 1
-            yield _Instance(contexts, width, head_width, heads, generic_rank(contexts, **sizes))
+            yield _Instance(contexts, width, d_head, heads, generic_rank(contexts, **sizes))
 
 
 def _meets(contexts: Int64Array, sizes: dict[str, Any]) -> bool:
@@ -543,45 +539,45 @@ def _adversarial_bigrams(full: bool) -> Iterator[_Instance]:
     cycle = np.column_stack([np.arange(6), (np.arange(6) + 1) % 6])
     tail = np.concatenate([bipartite, [[6, 7], [7, 8], [8, 6]]])
     for contexts in (star, loops, bipartite, two_stars, cycle, tail, np.array([[0, 0]])):
-        for width, head_width, heads in ((2, 2, 1), (2, 1, 2), (4, 3, 2), (3, 3, 0), *(((6, 5, 3), (9, 9, 2)) * full)):
+        for width, d_head, heads in ((2, 2, 1), (2, 1, 2), (4, 3, 2), (3, 3, 0), *(((6, 5, 3), (9, 9, 2)) * full)):
             for with_skip in (True, False):
-                yield _bigram_instance(contexts, width, head_width, heads, with_skip=with_skip)
+                yield _bigram_instance(contexts, width, d_head, heads, with_skip=with_skip)
 
 
 def _bigrams(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
     for _ in range(count):
         contexts = _contexts(rng, int(rng.integers(1, 6)), 2, 18)
-        width, head_width = _widths(rng, 5)
-        yield _bigram_instance(contexts, width, head_width, int(rng.integers(0, 4)), with_skip=bool(rng.integers(0, 2)))
+        width, d_head = _widths(rng, 5)
+        yield _bigram_instance(contexts, width, d_head, int(rng.integers(0, 4)), with_skip=bool(rng.integers(0, 2)))
 
 
-def _bigram_instance(contexts: Int64Array, width: int, head_width: int, heads: int, *, with_skip: bool) -> _Instance:
-    found = bigram_rank(contexts, d_model=width, d_head=head_width, n_heads=heads, with_skip=with_skip)
-    return _Instance(contexts, width, head_width, heads, found.rank, with_skip, tuple(found.rows.tolist()))
+def _bigram_instance(contexts: Int64Array, width: int, d_head: int, heads: int, *, with_skip: bool) -> _Instance:
+    found = bigram_rank(contexts, d_model=width, d_head=d_head, n_heads=heads, with_skip=with_skip)
+    return _Instance(contexts, width, d_head, heads, found.rank, with_skip, tuple(found.rows.tolist()))
 
 
 def _partitioned(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
     """Contexts all of which fit into a partition."""
     while count:
         contexts = _contexts(rng, int(rng.integers(2, 6)), int(rng.integers(2, 4)), 30)
-        width, head_width = _widths(rng, 5)
-        heads = -(-len(contexts) // head_width) - int(rng.integers(0, 2))
-        found = partition(contexts, d_model=width, d_head=head_width, n_heads=heads)
-        if found.size == len(contexts) and _holds(contexts, found, width, head_width):
+        width, d_head = _widths(rng, 5)
+        heads = -(-len(contexts) // d_head) - int(rng.integers(0, 2))
+        found = partition(contexts, d_model=width, d_head=d_head, n_heads=heads)
+        if found.size == len(contexts) and _holds(contexts, found, width, d_head):
             count -= 1
-            yield _Instance(contexts, width, head_width, heads, len(contexts))
+            yield _Instance(contexts, width, d_head, heads, len(contexts))
 
 
 def _long(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
     """Contexts longer than the heads are wide, with as many heads as the multiplicities ask for and not one more."""
     for _ in range(count):
-        head_width = int(rng.integers(1, 4))
-        width = head_width + int(rng.integers(0, 3))
-        contexts = _contexts(rng, int(rng.integers(1, 4)), head_width + 1, 24)
+        d_head = int(rng.integers(1, 4))
+        width = d_head + int(rng.integers(0, 3))
+        contexts = _contexts(rng, int(rng.integers(1, 4)), d_head + 1, 24)
         heads = 0
-        while long_contexts_rank(contexts, d_model=width, d_head=head_width, n_heads=heads) < len(contexts):
+        while long_contexts_rank(contexts, d_model=width, d_head=d_head, n_heads=heads) < len(contexts):
             heads += 1
-        yield _Instance(contexts, width, head_width, heads, len(contexts))
+        yield _Instance(contexts, width, d_head, heads, len(contexts))
 
 
 def _all(full: bool) -> Iterator[_Instance]:
@@ -589,13 +585,13 @@ def _all(full: bool) -> Iterator[_Instance]:
     sizes += [(16, 2, 16, 16)]
     if full:
         sizes += [(4, 3, 4, 4), (3, 4, 3, 2), (5, 2, 5, 5), (6, 2, 4, 3), (32, 2, 32, 32), (10, 3, 10, 10)]
-    for tokens, length, width, head_width in sizes:
+    for tokens, length, width, d_head in sizes:
         contexts = all_contexts(tokens, length)
-        enough = -(-(tokens**length) // head_width)
+        enough = -(-(tokens**length) // d_head)
         for heads in sorted({0, 1, enough // 2, enough} if len(contexts) < 500 else {enough}):
-            value = all_contexts_rank(tokens, length, d_model=width, d_head=head_width, n_heads=heads)
-            formula = stated(CLAIM, "all_contexts", N=tokens, S=length, d=width, H=heads, d_h=head_width)
-            yield _Instance(contexts, width, head_width, heads, value, formula=formula)
+            value = all_contexts_rank(tokens, length, d_model=width, d_head=d_head, n_heads=heads)
+            formula = stated(CLAIM, "all_contexts", N=tokens, S=length, d=width, H=heads, d_h=d_head)
+            yield _Instance(contexts, width, d_head, heads, value, formula=formula)
 
 
 def _universal(rng: np.random.Generator, count: int) -> Iterator[_Instance]:

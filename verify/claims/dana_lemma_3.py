@@ -38,21 +38,19 @@ from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.verdict import Verdict, decided, proved
 
 
-def _build(*, tokens: int, length: int, width: int, head_width: int, heads: int, seed: int) -> Construction[Task]:
-    task, network = integer_memory(
-        tokens=tokens, length=length, width=width, head_width=head_width, heads=heads, seed=seed
-    )
+def _build(*, tokens: int, length: int, width: int, d_head: int, heads: int, seed: int) -> Construction[Task]:
+    task, network = integer_memory(tokens=tokens, length=length, width=width, d_head=d_head, heads=heads, seed=seed)
     summary = (
-        f"{task.n_contexts} contexts of {length} tokens held by {heads} heads of width {head_width} with integer "
+        f"{task.n_contexts} contexts of {length} tokens held by {heads} heads of width {d_head} with integer "
         f"embeddings, queries, keys and values, and a rational W_O"
     )
     return Construction(task, rounded(network), summary)
 
 
-def _full_rank(*, tokens: int, length: int, width: int, head_width: int, heads: int, **_: object) -> bool:
+def _full_rank(*, tokens: int, length: int, width: int, d_head: int, heads: int, **_: object) -> bool:
     """Whether almost all weights give the features of all contexts full rank, without the skip connection."""
     contexts = all_contexts(tokens, length)
-    rank = generic_rank(contexts, d_model=width, d_head=head_width, n_heads=heads, with_skip=False)
+    rank = generic_rank(contexts, d_model=width, d_head=d_head, n_heads=heads, with_skip=False)
     return rank == len(contexts)
 
 
@@ -76,11 +74,11 @@ CLAIM = Claim(
     hypotheses=(
         Hypothesis("N >= 1 and S >= 1", lambda tokens, length, **_: tokens >= 1 and length >= 1),
         Hypothesis("d >= 2", lambda width, **_: width >= 2),
-        Hypothesis("1 <= d_h <= d", lambda width, head_width, **_: 1 <= head_width <= width),
-        Hypothesis("N^S <= H d_h", lambda tokens, length, head_width, heads, **_: tokens**length <= heads * head_width),
+        Hypothesis("1 <= d_h <= d", lambda width, d_head, **_: 1 <= d_head <= width),
+        Hypothesis("N^S <= H d_h", lambda tokens, length, d_head, heads, **_: tokens**length <= heads * d_head),
         Hypothesis("features of all contexts of generic rank N^S without the skip connection", _full_rank),
     ),
-    parameters={"tokens": 4, "length": 2, "width": 4, "head_width": 2, "heads": 10, "seed": 0},
+    parameters={"tokens": 4, "length": 2, "width": 4, "d_head": 2, "heads": 10, "seed": 0},
     build=_build,
 )
 
@@ -144,9 +142,9 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _random(_Case(all_contexts(16, 2), 16, 16, 18))
     for kind, case in _large_cases(full=full):
         yield _integers(kind, case, case.ceiling(with_skip=False), with_skip=False)
-    yield _memory(tokens=4, length=2, width=4, head_width=2, heads=10)
+    yield _memory(tokens=4, length=2, width=4, d_head=2, heads=10)
     if full:
-        yield _memory(tokens=8, length=2, width=8, head_width=4, heads=20)
+        yield _memory(tokens=8, length=2, width=8, d_head=4, heads=20)
 
 
 def root_weights(front_end: PrimeRoots) -> tuple[arb_mat, arb_mat, list[tuple[arb_mat, arb_mat, arb_mat]]]:
@@ -373,10 +371,8 @@ def _random(case: _Case) -> Evidence:
     )
 
 
-def _memory(*, tokens: int, length: int, width: int, head_width: int, heads: int) -> Evidence:
-    task, network = integer_memory(
-        tokens=tokens, length=length, width=width, head_width=head_width, heads=heads, seed=0
-    )
+def _memory(*, tokens: int, length: int, width: int, d_head: int, heads: int) -> Evidence:
+    task, network = integer_memory(tokens=tokens, length=length, width=width, d_head=d_head, heads=heads, seed=0)
     rows = exact_network_logits(network, task.contexts).tolist()
     sizes = (network.d_vocab, network.n_ctx, network.d_model, network.d_head, network.n_heads)
     margin = min(
@@ -385,12 +381,11 @@ def _memory(*, tokens: int, length: int, width: int, head_width: int, heads: int
     )
     return Evidence(
         "claim",
-        "a network of rational weights holds a random label of each of "
-        f"{_Case(task.contexts, width, head_width, heads)}",
+        f"a network of rational weights holds a random label of each of {_Case(task.contexts, width, d_head, heads)}",
         "margin > 0",
         f"margin = {margin}",
         Method("rational arithmetic", Means.EXACT),
-        decided(margin > fmpq(0) and sizes == (tokens, length, width, head_width, heads)),
+        decided(margin > fmpq(0) and sizes == (tokens, length, width, d_head, heads)),
         data={"labels": task.labels.tolist()},
     )
 

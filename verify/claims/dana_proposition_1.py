@@ -114,7 +114,7 @@ def _networks_stay_above(count: int) -> Evidence:
         rng = np.random.default_rng((seed, 1))
         tokens = int(rng.integers(4, 8))
         width = int(rng.integers(2, tokens - 1))
-        made = build(tokens=tokens, length=2, width=width, head_width=2, seed=seed)
+        made = build(tokens=tokens, length=2, width=width, d_head=2, seed=seed)
         task = made.task
         laws = np.zeros((0, 0)) if task.laws is None else task.laws
         applied = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=width, prior=task.prior)

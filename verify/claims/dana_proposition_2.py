@@ -31,13 +31,13 @@ from verify.evidence.theorems import ENCODER_DIVERGENCE
 from verify.verdict import Verdict, decided, proved
 
 
-def build(*, tokens: int, length: int, head_width: int, seed: int) -> Construction[Task]:
+def build(*, tokens: int, length: int, d_head: int, seed: int) -> Construction[Task]:
     r"""Weights of $d = N - 1$ dimensions that hold random laws after all $N^S$ contexts, exactly but for rounding.
 
     Args:
         tokens: N, at least 2.
         length: S.
-        head_width: $d_h \le N - 1$.
+        d_head: $d_h \le N - 1$.
         seed: Of the laws and the weights.
 
     Returns:
@@ -49,19 +49,19 @@ def build(*, tokens: int, length: int, head_width: int, seed: int) -> Constructi
     Source: Dana, Pydi, Chevaleyre (2024), Proposition 2.
 
     Example:
-        >>> build(tokens=3, length=2, head_width=1, seed=0).model.d_model
+        >>> build(tokens=3, length=2, d_head=1, seed=0).model.d_model
         2
     """
     task = enumerated_task(tokens, length, target="laws", seed=seed)
     width = tokens - 1
-    alone = fewest_heads(task.contexts, d_model=width, d_head=head_width, with_skip=False).sufficient
-    heads = default_heads(alone, task.n_contexts, head_width, "none")
-    built = build_memory(task, d_model=width, d_head=head_width, n_heads=heads, seed=seed)
+    alone = fewest_heads(task.contexts, d_model=width, d_head=d_head, with_skip=False).sufficient
+    heads = default_heads(alone, task.n_contexts, d_head, "none")
+    built = build_memory(task, d_model=width, d_head=d_head, n_heads=heads, seed=seed)
     return Construction(
         task,
         built.model,
         f"laws over N = {tokens} tokens after {task.n_contexts} contexts, exact in d = N - 1 = {width} dimensions, in "
-        f"{heads} heads of width {head_width}",
+        f"{heads} heads of width {d_head}",
     )
 
 
@@ -84,13 +84,13 @@ CLAIM = Claim(
     hypotheses=(
         Hypothesis(
             "sizes of at least 1 and a seed of at least 0",
-            lambda tokens, length, head_width, seed, **_: min(tokens, length, head_width) >= 1 and seed >= 0,
+            lambda tokens, length, d_head, seed, **_: min(tokens, length, d_head) >= 1 and seed >= 0,
         ),
         Hypothesis("S >= 2 (features of rank N^S)", lambda length, **_: length >= 2),
         Hypothesis("N >= 2", lambda tokens, **_: tokens >= 2),
-        Hypothesis("d_h <= d = N - 1", lambda tokens, head_width, **_: head_width <= tokens - 1),
+        Hypothesis("d_h <= d = N - 1", lambda tokens, d_head, **_: d_head <= tokens - 1),
     ),
-    parameters={"tokens": 5, "length": 2, "head_width": 2, "seed": 0},
+    parameters={"tokens": 5, "length": 2, "d_head": 2, "seed": 0},
     build=build,
 )
 

@@ -34,8 +34,8 @@ _ATTEMPTS = 64  # random front ends of too small a rank, or contexts, before giv
 _CANDIDATES = 4  # of those that work, the one with the smallest output is taken
 
 
-def _build(*, tokens: int, length: int, width: int, head_width: int, heads: int, seed: int) -> Construction[Task]:
-    facts = width + heads * head_width
+def _build(*, tokens: int, length: int, width: int, d_head: int, heads: int, seed: int) -> Construction[Task]:
+    facts = width + heads * d_head
     everything = all_contexts(tokens, length)
     best: tuple[fmpq, ExactSkipConnection, Int64Array, Int64Array] | None = None
     found = 0
@@ -44,7 +44,7 @@ def _build(*, tokens: int, length: int, width: int, head_width: int, heads: int,
         contexts = everything[np.sort(rng.permutation(len(everything))[:facts])]
         labels = rng.integers(0, tokens, facts)
         front_end = integer_front_end(
-            tokens=tokens, length=length, width=width, head_width=head_width, heads=heads, seed=(seed, attempt, 1)
+            tokens=tokens, length=length, width=width, d_head=d_head, heads=heads, seed=(seed, attempt, 1)
         )
         try:
             made = exact_change_of_basis(front_end, contexts, *label_targets(labels, tokens))
@@ -69,7 +69,7 @@ def _build(*, tokens: int, length: int, width: int, head_width: int, heads: int,
     return Construction(
         task,
         rounded(made.model),
-        f"{facts} contexts with {heads} heads of width {head_width}, which alone reach rank {heads * head_width}: the "
+        f"{facts} contexts with {heads} heads of width {d_head}, which alone reach rank {heads * d_head}: the "
         f"skip connection carries {width}",
     )
 
@@ -98,26 +98,26 @@ CLAIM = Claim(
     hypotheses=(
         Hypothesis(
             "sizes of at least 1, and heads and a seed of at least 0",
-            lambda tokens, length, width, head_width, heads, seed, **_: (
-                min(tokens, length, width, head_width) >= 1 and min(heads, seed) >= 0
+            lambda tokens, length, width, d_head, heads, seed, **_: (
+                min(tokens, length, width, d_head) >= 1 and min(heads, seed) >= 0
             ),
         ),
-        Hypothesis("d_h <= d <= N", lambda tokens, width, head_width, **_: head_width <= width <= tokens),
+        Hypothesis("d_h <= d <= N", lambda tokens, width, d_head, **_: d_head <= width <= tokens),
         Hypothesis("S >= 2 or H = 0", lambda length, heads, **_: length >= 2 or heads == 0),
         Hypothesis(
             "d + H d_h <= N^S",
-            lambda tokens, length, width, head_width, heads, **_: width + heads * head_width <= tokens**length,
+            lambda tokens, length, width, d_head, heads, **_: width + heads * d_head <= tokens**length,
         ),
         Hypothesis("d >= 2 or N <= 2", lambda tokens, width, **_: width >= 2 or tokens <= 2),
     ),
-    parameters={"tokens": 5, "length": 2, "width": 4, "head_width": 2, "heads": 5, "seed": 0},
+    parameters={"tokens": 5, "length": 2, "width": 4, "d_head": 2, "heads": 5, "seed": 0},
     build=_build,
 )
 
 _SEEDS = 200  # random front ends to look through for one of full rank
 
 
-_OBSTRUCTED = {"tokens": 4, "width": 2, "head_width": 2, "heads": 2}  # sizes, of the contexts of `_obstruction`
+_OBSTRUCTED = {"tokens": 4, "width": 2, "d_head": 2, "heads": 2}  # sizes, of the contexts of `_obstruction`
 
 
 _RATIONAL = "exact rational arithmetic"
@@ -176,7 +176,7 @@ def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
 
 def _too_few_last_tokens() -> Evidence:
     contexts = np.array([[0, 0], [1, 0], [2, 0]])
-    sizes, facts = {"tokens": 3, "length": 2, "width": 2, "head_width": 1, "heads": 1}, len(contexts)
+    sizes, facts = {"tokens": 3, "length": 2, "width": 2, "d_head": 1, "heads": 1}, len(contexts)
     ceiling = RANK.at("rank", contexts=contexts, d_model=2, d_head=1, n_heads=1, with_skip=True)
     reached = max(exact_rank(integer_front_end(**sizes, seed=seed), contexts).lower for seed in range(10))
     return Evidence(
@@ -254,7 +254,7 @@ def _attends_to_last(
     verdicts, gaps, distances = [], [], {1: 0.0, 10: 0.0}
     count = 0
     for tokens, length, width in sizes:
-        drawn = integer_front_end(tokens=tokens, length=length, width=width, head_width=1, heads=0, seed=width)
+        drawn = integer_front_end(tokens=tokens, length=length, width=width, d_head=1, heads=0, seed=width)
         direction = fmpq_mat(1, width, [1] * width)
         head = make(drawn.W_E, drawn.W_pos, direction=direction)
         before = slice(length - 1)
@@ -288,14 +288,14 @@ def _attends_to_last(
 
 def _exact_at_capacity(sizes: Sequence[tuple[int, int, int, int, int]]) -> Evidence:
     verdicts, counts = [], []
-    for tokens, length, width, head_width, heads in sizes:
-        facts = width + heads * head_width
+    for tokens, length, width, d_head, heads in sizes:
+        facts = width + heads * d_head
         everything = all_contexts(tokens, length)
         rng = np.random.default_rng(facts)
         contexts = everything[np.sort(rng.permutation(len(everything))[:facts])]
         targets = fmpq_mat(facts, width, rng.integers(-9, 10, facts * width).tolist())
         W_U = fmpq_mat(width, tokens, rng.integers(-3, 4, width * tokens).tolist())
-        front_end = _full_rank(contexts, tokens=tokens, length=length, width=width, head_width=head_width, heads=heads)
+        front_end = _full_rank(contexts, tokens=tokens, length=length, width=width, d_head=d_head, heads=heads)
         made = exact_change_of_basis(front_end, contexts, targets, W_U)
         outputs = exact_outputs(front_end, contexts)
         features = _block(outputs, columns=slice(width, None))
@@ -329,7 +329,7 @@ def _condition_is_exact(instances: int) -> Evidence:
         facts = width + heads
         contexts = everything[rng.permutation(4)[:facts]]
         front_end = integer_front_end(
-            tokens=2, length=2, width=width, head_width=1, heads=heads, seed=int(rng.integers(2**40))
+            tokens=2, length=2, width=width, d_head=1, heads=heads, seed=int(rng.integers(2**40))
         )
         outputs = exact_outputs(front_end, contexts)
         targets = outputs * fmpq_mat(facts, width, rng.integers(-1, 2, facts * width).tolist())
@@ -430,23 +430,23 @@ def _shifts_are_free() -> Evidence:
 
 def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evidence:
     verdicts, count = [], 0
-    for tokens, width, head_width, heads in sizes:
+    for tokens, width, d_head, heads in sizes:
         contexts = all_contexts(tokens, 2)
-        verdicts.append(decided(len(contexts) <= width + heads * head_width and head_width <= width <= tokens))
+        verdicts.append(decided(len(contexts) <= width + heads * d_head and d_head <= width <= tokens))
         W_U = fmpq_mat(width, tokens, np.random.default_rng(width).integers(-3, 4, width * tokens).tolist())
         for targets in _special_targets(contexts, width):
             count += 1
             verdict = Verdict.UNDECIDED
             for seed in range(_SEEDS):
                 front_end = integer_front_end(
-                    tokens=tokens, length=2, width=width, head_width=head_width, heads=heads, seed=seed
+                    tokens=tokens, length=2, width=width, d_head=d_head, heads=heads, seed=seed
                 )
                 try:
                     made = exact_change_of_basis(front_end, contexts, targets, without_shifts(W_U))
                 except HypothesisError:
                     continue
                 difference = exact_network_logits(made.model, contexts) - targets * W_U
-                fits = (front_end.d_model, front_end.d_head, front_end.n_heads) == (width, head_width, heads)
+                fits = (front_end.d_model, front_end.d_head, front_end.n_heads) == (width, d_head, heads)
                 verdict = decided(fits and _is_constant_in_rows(difference))
                 break
             verdicts.append(verdict)

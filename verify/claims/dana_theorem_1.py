@@ -32,7 +32,7 @@ from verify.verdict import Verdict, decided, proved
 
 
 def build(
-    *, tokens: int, length: int, width: int, head_width: int, heads: int = 0, facts: int = 0, seed: int = 0
+    *, tokens: int, length: int, width: int, d_head: int, heads: int = 0, facts: int = 0, seed: int = 0
 ) -> Construction[Task]:
     r"""Weights with the logits $\log \pi_t$, up to rounding, on $T \le d + H d_h$ contexts: Theorem 1'.
 
@@ -40,7 +40,7 @@ def build(
         tokens: Size of the vocabulary, $N \le d + 1$.
         length: Tokens in a context, $S$.
         width: $d$.
-        head_width: $d_h \le d$.
+        d_head: $d_h \le d$.
         heads: $H$; 0 for the paper's number, $\lceil (T - d) / d_h \rceil$ and at least 1.
         facts: How many contexts, drawn from all; 0 for all $N^S$.
         seed: Of the contexts, the laws and the weights.
@@ -56,16 +56,16 @@ def build(
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired.
 
     Example:
-        >>> made = build(tokens=4, length=2, width=4, head_width=4)
+        >>> made = build(tokens=4, length=2, width=4, d_head=4)
         >>> made.summary
         'laws on 16 of 16 contexts of 2 tokens with 16 = d + H d_h dimensions: N = 4, d = 4, d_h = 4, H = 3'
     """
     task = _task(tokens, length, facts, seed)
-    count = heads or paper_heads(task.n_contexts, width, head_width)
-    built = build_memory(task, d_model=width, d_head=head_width, n_heads=count, front_end="random", seed=seed)
+    count = heads or paper_heads(task.n_contexts, width, d_head)
+    built = build_memory(task, d_model=width, d_head=d_head, n_heads=count, front_end="random", seed=seed)
     summary = (
         f"laws on {task.n_contexts} of {tokens**length} contexts of {length} tokens with "
-        f"{width + count * head_width} = d + H d_h dimensions: N = {tokens}, d = {width}, d_h = {head_width}, "
+        f"{width + count * d_head} = d + H d_h dimensions: N = {tokens}, d = {width}, d_h = {d_head}, "
         f"H = {count}"
     )
     return Construction(task=task, model=built.model, summary=summary)
@@ -78,16 +78,16 @@ def _task(tokens: int, length: int, facts: int, seed: int) -> Task:
 
 
 def _enough(
-    *, tokens: int, length: int, width: int, head_width: int, heads: int, facts: int, seed: int, **_: object
+    *, tokens: int, length: int, width: int, d_head: int, heads: int, facts: int, seed: int, **_: object
 ) -> bool:
     """Whether almost all weights give the contexts rank T; Theorem F says so for all contexts at once."""
     contexts = drawn_contexts(tokens, length, facts, seed)
-    count = heads or paper_heads(len(contexts), width, head_width)
-    if len(contexts) > width + count * head_width:
+    count = heads or paper_heads(len(contexts), width, d_head)
+    if len(contexts) > width + count * d_head:
         return False
     if len(contexts) == tokens**length and length >= 2 and width <= tokens:
         return True
-    return generic_rank(contexts, d_model=width, d_head=head_width, n_heads=count) == len(contexts)
+    return generic_rank(contexts, d_model=width, d_head=d_head, n_heads=count) == len(contexts)
 
 
 def _laws_fit(*, tokens: int, length: int, width: int, facts: int, **_: object) -> bool:
@@ -114,12 +114,12 @@ CLAIM = Claim(
     page="docs/claims/theorem_1.md",
     hypotheses=(
         Hypothesis("N >= 1, S >= 1", lambda tokens, length, **_: tokens >= 1 and length >= 1),
-        Hypothesis("1 <= d_h <= d", lambda width, head_width, **_: 1 <= head_width <= width),
+        Hypothesis("1 <= d_h <= d", lambda width, d_head, **_: 1 <= d_head <= width),
         Hypothesis("d >= N - 1, for divergence 0", lambda tokens, width, **_: width >= tokens - 1),
         Hypothesis("contexts of generic rank T with these d, d_h, H", _enough),
         Hypothesis("S >= 2, or T < d, or T < N: the laws do not lower the rank of one position", _laws_fit),
     ),
-    parameters={"tokens": 16, "length": 2, "width": 16, "head_width": 16, "heads": 0, "facts": 0, "seed": 0},
+    parameters={"tokens": 16, "length": 2, "width": 16, "d_head": 16, "heads": 0, "facts": 0, "seed": 0},
     build=build,
 )
 
@@ -143,9 +143,9 @@ _ROUNDED_FULL = ((10, 3, 10, 8, 0), (45, 2, 45, 45, 0), (4, 5, 4, 4, 0), (33, 8,
 
 
 _DEPENDENT = (
-    {"tokens": 3, "length": 1, "width": 2, "head_width": 1, "facts": 0},
-    {"tokens": 6, "length": 1, "width": 5, "head_width": 2, "facts": 0},
-    {"tokens": 2, "length": 3, "width": 4, "head_width": 4, "facts": 0},
+    {"tokens": 3, "length": 1, "width": 2, "d_head": 1, "facts": 0},
+    {"tokens": 6, "length": 1, "width": 5, "d_head": 2, "facts": 0},
+    {"tokens": 2, "length": 3, "width": 4, "d_head": 4, "facts": 0},
 )
 
 
@@ -190,10 +190,10 @@ def _every_number_of_heads(largest: int) -> Evidence:
     p, compared, shown = Fraction(99, 100), [], []
     for heads in range(1, largest + 1):
         contexts = 2 ** (heads + 1)
-        head_width = contexts // (heads + 1)
-        width = contexts - heads * head_width
+        d_head = contexts // (heads + 1)
+        width = contexts - heads * d_head
         floor = PARITY_DIVERGENCE.at(bits=heads + 1, heads=heads, probability=p)
-        compared += [Comparison(floor, ">", 0), *_counted(contexts, width, head_width, heads)]
+        compared += [Comparison(floor, ">", 0), *_counted(contexts, width, d_head, heads)]
         shown.append(decimal_below(floor.value, 4))
     return Evidence(
         "counterexample",
@@ -253,11 +253,11 @@ def _sharp(name: str, floor: Applied, compared: tuple[Comparison, ...]) -> Evide
     )
 
 
-def _counted(contexts: int, width: int, head_width: int, heads: int) -> tuple[Comparison, ...]:
+def _counted(contexts: int, width: int, d_head: int, heads: int) -> tuple[Comparison, ...]:
     """That the paper promises so many contexts to so many heads, and to none fewer."""
-    compared = (Comparison(contexts, "<=", stated(CLAIM, "printed", H=heads, d_h=head_width, d=width)),)
+    compared = (Comparison(contexts, "<=", stated(CLAIM, "printed", H=heads, d_h=d_head, d=width)),)
     if heads:
-        fewer = stated(CLAIM, "printed", H=heads - 1, d_h=head_width, d=width)
+        fewer = stated(CLAIM, "printed", H=heads - 1, d_h=d_head, d=width)
         compared += (Comparison(contexts, ">", fewer),)
     return compared
 
@@ -267,7 +267,7 @@ def _one_head_more() -> Evidence:
     laws = [[p, 1 - p]] * 2 + [[1 - p, p]] * 2
     task = array_task(contexts, laws=np.array([[float(entry) for entry in law] for law in laws]), vocabulary=2)
     built = build_memory(task, d_model=2, d_head=2, n_heads=2, front_end="random")
-    worst, verdict = _certified(built.model, task, width=2, head_width=2)
+    worst, verdict = _certified(built.model, task, width=2, d_head=2)
     return Evidence(
         "repair",
         f"XOR with {_sizes(built.model)}, where [x_S, Y] has rank T = {task.n_contexts}",
@@ -286,7 +286,7 @@ def _dependent() -> Evidence:
     for parameters in _DEPENDENT:
         tokens, length, facts = (parameters[name] for name in ("tokens", "length", "facts"))
         contexts = all_contexts(tokens, length)[: facts or None]
-        sizes = {"d_model": parameters["width"], "d_head": parameters["head_width"]}
+        sizes = {"d_model": parameters["width"], "d_head": parameters["d_head"]}
         heads = -(-(len(contexts) - sizes["d_model"]) // sizes["d_head"])
         ceiling = RANK.at("rank", contexts=contexts, **sizes, n_heads=max(0, heads), with_skip=True)
         compared.append(Comparison(ceiling, "<", len(contexts)))
@@ -308,14 +308,14 @@ def _dependent() -> Evidence:
     )
 
 
-def _exact(tokens: int, length: int, width: int, head_width: int, facts: int) -> Evidence:
-    built = exact_memory(tokens=tokens, length=length, width=width, head_width=head_width, facts=facts)
+def _exact(tokens: int, length: int, width: int, d_head: int, facts: int) -> Evidence:
+    built = exact_memory(tokens=tokens, length=length, width=width, d_head=d_head, facts=facts)
     network = built.model
     found = exact_network_logits(network, built.contexts)
     count = facts or tokens**length
     same = (
         found == built.targets
-        and _has_sizes(network, width=width, head_width=head_width)
+        and _has_sizes(network, width=width, d_head=d_head)
         and len(np.unique(built.contexts, axis=0)) == len(built.contexts) == count
         and found.rank() == min(count, width, tokens)
     )
@@ -323,56 +323,56 @@ def _exact(tokens: int, length: int, width: int, head_width: int, facts: int) ->
         "repair",
         f"T = {len(built.contexts)} of {tokens**length} contexts of {length} tokens over {tokens}: a rational network "
         f"of {_sizes(network)} with the logits of an encoder of rank {found.rank()}",
-        f"logits E W exactly (gamma = 0), as {_count(len(built.contexts), width, head_width, network.n_heads)}",
+        f"logits E W exactly (gamma = 0), as {_count(len(built.contexts), width, d_head, network.n_heads)}",
         "equal as rational numbers" if same else "not equal, or not of these sizes",
         Method("exact rational arithmetic", Means.EXACT),
         decided(same),
-        {"tokens": tokens, "length": length, "width": width, "head_width": head_width, "facts": facts},
-        compared=_counted(count, width, head_width, network.n_heads),
+        {"tokens": tokens, "length": length, "width": width, "d_head": d_head, "facts": facts},
+        compared=_counted(count, width, d_head, network.n_heads),
     )
 
 
-def _rounded(tokens: int, length: int, width: int, head_width: int, facts: int) -> Evidence:
-    parameters = {"tokens": tokens, "length": length, "width": width, "head_width": head_width, "facts": facts}
+def _rounded(tokens: int, length: int, width: int, d_head: int, facts: int) -> Evidence:
+    parameters = {"tokens": tokens, "length": length, "width": width, "d_head": d_head, "facts": facts}
     made = CLAIM.construct(**parameters)
     count = facts or tokens**length
-    worst, verdict = _certified(made.model, made.task, width=width, head_width=head_width)
+    worst, verdict = _certified(made.model, made.task, width=width, d_head=d_head)
     return Evidence(
         "repair",
-        f"float64 weights of {_sizes(made.model)} that hold laws over {made.task.vocabulary_size} tokens after "
+        f"float64 weights of {_sizes(made.model)} that hold laws over {made.task.d_vocab} tokens after "
         f"{made.task.n_contexts} of {tokens**length} contexts of {length} tokens",
-        f"divergence 0 up to rounding, as {_count(count, width, head_width, made.model.n_heads)} and d >= N - 1",
+        f"divergence 0 up to rounding, as {_count(count, width, d_head, made.model.n_heads)} and d >= N - 1",
         f"divergence <= {decimal_above(worst, 10)} nats after every context",
         Method("enclosures of features and logits", Means.ENCLOSURES),
         verdict if made.task.n_contexts == count else Verdict.REFUTED,
         parameters,
-        compared=_counted(count, width, head_width, made.model.n_heads),
+        compared=_counted(count, width, d_head, made.model.n_heads),
     )
 
 
-def _certified(network: Model, task: Task, *, width: int, head_width: int) -> tuple[float, Verdict]:
+def _certified(network: Model, task: Task, *, width: int, d_head: int) -> tuple[float, Verdict]:
     """The largest divergence, and whether it, the rank of the features and the sizes are proved."""
     found = certify_memorization(network, task, rank=True, witness=False)
     worst = float(found.answers.loss_upper.max())
     small = proved(found.certificate.statement(FEATURE_RANK) is not None and worst <= _TINY)
-    sized = decided(_has_sizes(network, width=width, head_width=head_width))
+    sized = decided(_has_sizes(network, width=width, d_head=d_head))
     return worst, Verdict.all_of([found.certificate.verdict, small, sized])
 
 
-def _has_sizes(network: Model, *, width: int, head_width: int) -> bool:
+def _has_sizes(network: Model, *, width: int, d_head: int) -> bool:
     """Whether the network is as wide as asked; its heads are counted by the formula of the claim."""
-    return (network.d_model, network.d_head) == (width, head_width)
+    return (network.d_model, network.d_head) == (width, d_head)
 
 
 def _sizes(network: Model) -> str:
     return f"d = {network.d_model}, d_h = {network.d_head}, H = {network.n_heads}"
 
 
-def _count(n_contexts: int, width: int, head_width: int, heads: int) -> str:
+def _count(n_contexts: int, width: int, d_head: int, heads: int) -> str:
     """The paper's count of what the heads and the skip connection hold, beside the number of contexts."""
-    total = heads * head_width + width
+    total = heads * d_head + width
     below = "" if total == n_contexts else f" <= {total}"
-    return f"T = {n_contexts}{below} = {heads} * {head_width} + {width} = H d_h + d"
+    return f"T = {n_contexts}{below} = {heads} * {d_head} + {width} = H d_h + d"
 
 
 def _texts(laws: list[list[Fraction]]) -> list[list[str]]:

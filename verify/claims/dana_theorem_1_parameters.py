@@ -33,14 +33,14 @@ from verify.forward.in_rationals import exact_outputs
 from verify.verdict import Verdict, decided, proved
 
 
-def build(*, tokens: int, length: int, width: int, head_width: int, seed: int) -> Construction[Task]:
+def build(*, tokens: int, length: int, width: int, d_head: int, seed: int) -> Construction[Task]:
     r"""Hold laws on all $N^S$ contexts with attention of rank one that all heads share up to a factor.
 
     Args:
         tokens: N.
         length: S.
         width: d, N - 1 or N.
-        head_width: $d_h \le d$.
+        d_head: $d_h \le d$.
         seed: Of the laws and the weights.
 
     Returns:
@@ -53,11 +53,11 @@ def build(*, tokens: int, length: int, width: int, head_width: int, seed: int) -
     Source: improves Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
-        >>> build(tokens=4, length=2, width=4, head_width=2, seed=0).summary
+        >>> build(tokens=4, length=2, width=4, d_head=2, seed=0).summary
         '16 contexts of 2 tokens held by 6 heads of the same u, v: 184 numbers stored, 150 chosen; the paper has 232'
     """
-    task, _, shared = matched_memories(tokens=tokens, length=length, width=width, head_width=head_width, seed=seed)
-    sizes = {"tokens": tokens, "length": length, "width": width, "head_width": head_width, "heads": shared.n_heads}
+    task, _, shared = matched_memories(tokens=tokens, length=length, width=width, d_head=d_head, seed=seed)
+    sizes = {"tokens": tokens, "length": length, "width": width, "d_head": d_head, "heads": shared.n_heads}
     summary = (
         f"{task.n_contexts} contexts of {length} tokens held by {shared.n_heads} heads of the same u, v: "
         f"{shared.parameters} numbers stored, {shared_count(**sizes)} chosen; the paper has {parameter_count(**sizes)}"
@@ -65,10 +65,10 @@ def build(*, tokens: int, length: int, width: int, head_width: int, seed: int) -
     return Construction(task=task, model=shared, summary=summary)
 
 
-def _reachable(*, tokens: int, length: int, width: int, head_width: int, **_: object) -> bool:
+def _reachable(*, tokens: int, length: int, width: int, d_head: int, **_: object) -> bool:
     """Theorem F: all contexts have generic rank min(N^S, d + H d_h)."""
     facts = tokens**length
-    return facts <= width + paper_heads(facts, width, head_width) * head_width
+    return facts <= width + paper_heads(facts, width, d_head) * d_head
 
 
 CLAIM = Claim(
@@ -89,12 +89,12 @@ CLAIM = Claim(
     page="docs/claims/parameters.md",
     hypotheses=(
         Hypothesis("N >= 2, S >= 2", lambda tokens, length, **_: tokens >= 2 and length >= 2),
-        Hypothesis("1 <= d_h <= d", lambda width, head_width, **_: 1 <= head_width <= width),
+        Hypothesis("1 <= d_h <= d", lambda width, d_head, **_: 1 <= d_head <= width),
         Hypothesis("N - 1 <= d <= N", lambda tokens, width, **_: tokens - 1 <= width <= tokens),
         Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
         Hypothesis("N^S <= d + H d_h", _reachable),
     ),
-    parameters={"tokens": 4, "length": 2, "width": 4, "head_width": 2, "seed": 0},
+    parameters={"tokens": 4, "length": 2, "width": 4, "d_head": 2, "seed": 0},
     build=build,
 )
 
@@ -106,10 +106,8 @@ _SIZES_FULL = ((6, 2, 6, 4), (3, 3, 2, 1), (4, 2, 3, 3), (5, 2, 4, 4), (6, 2, 6,
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _first_form(200 if full else 30)
-    for tokens, length, width, head_width in _SIZES + (_SIZES_FULL if full else ()):
-        task, generic, shared = matched_memories(
-            tokens=tokens, length=length, width=width, head_width=head_width, seed=0
-        )
+    for tokens, length, width, d_head in _SIZES + (_SIZES_FULL if full else ()):
+        task, generic, shared = matched_memories(tokens=tokens, length=length, width=width, d_head=d_head, seed=0)
         yield _second_form(task, generic)
         yield _shared(task, shared)
     yield _same_rank(400 if full else 60)
@@ -120,11 +118,11 @@ def _first_form(shapes: int) -> Evidence:
     compared = []
     for _ in range(shapes):
         tokens, length, width, heads = (int(n) for n in generator.integers(1, 9, 4))
-        head_width = int(generator.integers(1, width + 1))
-        maps, back = (heads, width, head_width), (heads, head_width, width)
+        d_head = int(generator.integers(1, width + 1))
+        maps, back = (heads, width, d_head), (heads, d_head, width)
         tensors = map(np.zeros, ((tokens, width), (length, width), maps, maps, maps, back, (width, tokens)))
         network = dana_network(*tensors)
-        printed = stated(CLAIM, "entries", N=tokens, S=length, d=width, d_h=head_width, H=heads)
+        printed = stated(CLAIM, "entries", N=tokens, S=length, d=width, d_h=d_head, H=heads)
         compared.append(Comparison(_stored(network), "=", printed))
     return Evidence(
         "claim",
@@ -186,15 +184,15 @@ def _same_rank(pairs: int) -> Evidence:
     equal, deficient, matched = 0, 0, True
     for seed in range(pairs):
         tokens, length, width = (int(n) for n in generator.integers(2, 4, 3))
-        heads, head_width = int(generator.integers(1, 6)), int(generator.integers(1, width + 1))
+        heads, d_head = int(generator.integers(1, 6)), int(generator.integers(1, width + 1))
         contexts = generator.permutation(all_contexts(tokens, length))[:16]
         generic, shared = matched_front_ends(
-            tokens=tokens, length=length, width=width, heads=heads, head_width=head_width, seed=seed
+            tokens=tokens, length=length, width=width, heads=heads, d_head=d_head, seed=seed
         )
-        matched = matched and generic.W_Q[0].ncols() == head_width and _differ_in_attention_only(generic, shared)
+        matched = matched and generic.W_Q[0].ncols() == d_head and _differ_in_attention_only(generic, shared)
         ranks = [exact_outputs(front_end, contexts).rank() for front_end in (generic, shared)]
         equal += ranks[0] == ranks[1]
-        deficient += ranks[0] < min(len(contexts), width + heads * head_width)
+        deficient += ranks[0] < min(len(contexts), width + heads * d_head)
     return Evidence(
         "sharper",
         f"{pairs} pairs of rational front ends that differ in W_Q and W_K only, d_qk = d_h against shared rank "
@@ -229,13 +227,13 @@ def _stored(network: Model) -> int:
 
 
 def _letters(task: Task, network: Model) -> dict[str, int]:
-    sizes = task.vocabulary_size, task.context_length, network.d_model, network.d_head, network.n_heads
+    sizes = task.d_vocab, task.n_ctx, network.d_model, network.d_head, network.n_heads
     return dict(zip(("N", "S", "d", "d_h", "H"), sizes, strict=True))
 
 
 def _counted(task: Task, network: Model) -> dict[str, int]:
     """The same sizes under the names of the functions that count parameters."""
-    names = ("tokens", "length", "width", "head_width", "heads")
+    names = ("tokens", "length", "width", "d_head", "heads")
     return dict(zip(names, _letters(task, network).values(), strict=True))
 
 

@@ -97,7 +97,7 @@ def build(
         f"{unembedding.family}, kappa = {unembedding.kappa}"
     )
     missing, kappa = missing_mass(laws, labels), float(unembedding.kappa)
-    lead = strength(missing, least=1.0, kappa=kappa, n_tokens=tokens)
+    lead = strength(missing, least=1.0, kappa=kappa, d_vocab=tokens)
     promised = np.log1p((tokens - 1) * np.exp(-lead)) + kappa * missing * lead + (laws * np.log(laws)).sum(axis=1)
     return Construction(task, network, summary, Criterion.at_most(float(promised.mean()) + _ROUNDING))
 
@@ -176,7 +176,7 @@ class Judged:
         if common:
             missing = np.full(len(missing), np.average(missing, weights=self.instance.prior))
             least, most = np.full(len(least), least.min()), np.full(len(most), most.max())
-        return strength(missing, least=least, kappa=most / least, n_tokens=leads.shape[1])
+        return strength(missing, least=least, kappa=most / least, d_vocab=leads.shape[1])
 
     def printed_cost(self) -> Enclosure:
         """Cross-entropies of the paper's encoder, whose strengths solve equation (6), `[T]`."""
@@ -498,7 +498,7 @@ def held(built: Construction[Task]) -> Evidence:
     if task.laws is None:
         raise InputError("the task", f"has the target {task.target!r}", "laws")
     laws = lookup_laws(task.laws, task.labels, task.prior)
-    family = best(task.vocabulary_size, network.d_model)
+    family = best(task.d_vocab, network.d_model)
     margins = certify_margins(network.W_U.T.astype(np.int64), family.encoders)
     bound = bound_by_missing(laws, Enclosure(float(margins.largest)) / float(margins.least)) - laws.entropy
     cost = divergence(enclose_logits(network, task.contexts), task.laws)

@@ -144,7 +144,7 @@ def _rounded(*, facts: int) -> Evidence:
     found = certify_memorization(made.model, made.task).certificate
     return Evidence(
         "claim",
-        f"{facts} random contexts of {made.task.context_length - 1} tokens behind a null token, random labels, "
+        f"{facts} random contexts of {made.task.n_ctx - 1} tokens behind a null token, random labels, "
         "weights rounded to float64",
         "all labels in front",
         f"{found.answers.values['held']} of {facts} in front",

@@ -153,7 +153,7 @@ def _rounded() -> Evidence:
     worst = None if proof.divergence_upper is None else float(proof.divergence_upper.max())
     return Evidence(
         "claim",
-        f"{made.task.n_contexts} random laws of {made.task.vocabulary_size} tokens, weights rounded to float64",
+        f"{made.task.n_contexts} random laws of {made.task.d_vocab} tokens, weights rounded to float64",
         f"a divergence of {_SMALL:.0e} nats at most",
         "no laws" if worst is None else f"at most {worst:.1e} nats",
         Method("integers, and balls for the attention", Means.EXACT, Means.BALLS),

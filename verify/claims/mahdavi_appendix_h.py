@@ -42,14 +42,14 @@ _SIZES_FULL = ((40, 16, 64), (60, 32, 64))
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     for heads, tokens, width in _SIZES + (_SIZES_FULL if full else ()):
-        built = build(heads=heads, tokens=tokens, width=width, head_width=tokens, examples=0, shared=1)
+        built = build(heads=heads, tokens=tokens, width=width, d_head=tokens, examples=0, shared=1)
         layer, task = built.model, built.task
         found = certify_saturation(enclose_layer(layer, task).top, threshold=THRESHOLD)
         pairs = found.saturated.size
         saturated, open_to_one = int(found.saturated.sum()), int(found.unsaturated.any(axis=1).sum())
         yield Evidence(
             "measurement",
-            f"A built layer of {layer.n_heads} heads on {task.n_examples} examples with one context of {task.n_tokens} "
+            f"A built layer of {layer.n_heads} heads on {task.n_examples} examples with one context of {task.n_ctx} "
             f"tokens: which heads have an attention weight of at least {THRESHOLD}.",
             f"more than {_SHARE:.0%} of the pairs saturated; every example has a head that is not",
             f"{saturated} of {pairs} pairs ({saturated / pairs:.1%}); {open_to_one} of {task.n_examples} examples",

@@ -50,7 +50,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
                 examples=heads * width + 2, tokens=tokens, width=width, n_heads=heads, same_query=same_query
             )
             yield _full(layer, same_query=same_query)
-    wide = generic_layer(examples=20, tokens=3, width=4, n_heads=5, head_width=3)
+    wide = generic_layer(examples=20, tokens=3, width=4, n_heads=5, d_head=3)
     yield _full(wide)
     yield _full(_inside(wide), inside=True)
     yield _full(generic_layer(examples=9, tokens=1, width=4, n_heads=3))

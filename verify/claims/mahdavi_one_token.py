@@ -41,14 +41,14 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _ranked(layer: IntegerLayer, largest: Stated, *, role: Role) -> Evidence:
-    heads, width, head_width = layer.W_Q.shape
+    heads, width, d_head = layer.W_Q.shape
     examples = len(layer.queries)
     shared = len(layer.contexts) == 1
     distinct = len(np.unique(layer.queries, axis=0))
     return largest_rank(
         role,
         f"{examples} examples with {distinct} queries on {'one context' if shared else 'contexts'} of one token in "
-        f"R^{width}, H = {heads}, d_h = {head_width}",
+        f"R^{width}, H = {heads}, d_h = {d_head}",
         f"rank Z = {largest}",
         "rank Z >= {reached} for integer weights, <= {ceiling}",
         layer=layer,

@@ -80,13 +80,13 @@ class Sizes:
     heads: int
     tokens: int
     width: int
-    head_width: int
+    d_head: int
     examples: int
     shared: bool
 
     def __str__(self) -> str:
         where = "a shared context" if self.shared else "contexts that differ"
-        sizes = f"H = {self.heads}, n = {self.tokens}, d = {self.width}, d_h = {self.head_width}"
+        sizes = f"H = {self.heads}, n = {self.tokens}, d = {self.width}, d_h = {self.d_head}"
         return f"{sizes}, T = {self.examples}, {where}"
 
 
@@ -154,7 +154,7 @@ def _built(sizes: Sizes, build: _Builder, seed: int) -> _Built:
     contexts, queries = uniform_examples(
         examples=sizes.examples, tokens=sizes.tokens, width=sizes.width, shared=sizes.shared, seed=seed
     )
-    heads = build(contexts, queries, n_heads=sizes.heads, d_head=sizes.head_width)
+    heads = build(contexts, queries, n_heads=sizes.heads, d_head=sizes.d_head)
     task = unlabelled(contexts, queries)
     return task, heads, enclose_layer(heads_as_layer(heads), task)
 
@@ -169,11 +169,11 @@ def _rank(role: Role, name: str, recipe: str, sizes: Sizes, built: _Built) -> Ev
             lambda: mixed_inputs_in_balls(layer, task, _BITS), target=sizes.examples, fewest_bits=_BITS, most_bits=_BITS
         )
         rank, method = found.lower, f"balls of {found.bits} bits"
-    fitted = min(sizes.tokens, sizes.head_width) if name == "Proposition 1" else sizes.tokens
+    fitted = min(sizes.tokens, sizes.d_head) if name == "Proposition 1" else sizes.tokens
     most = sizes.heads * (fitted - 1) + 1
     promised = min(sizes.examples, most)
     formula = stated(CLAIM, "printed" if name == "Proposition 1" else "sharper", H=sizes.heads, r=fitted, n=fitted)
-    as_said = heads.W_Q.shape == heads.W_K.shape == (sizes.heads, sizes.width, sizes.head_width)
+    as_said = heads.W_Q.shape == heads.W_K.shape == (sizes.heads, sizes.width, sizes.d_head)
     return Evidence(
         role,
         f"{name}, {recipe}: {sizes}",
@@ -293,7 +293,7 @@ def _more_on_other_contexts() -> Evidence:
     proof = certify_full_row_rank(
         enclose_layer(mahdavi_layer(zeros, zeros, zeros, np.zeros((1, 1)), np.zeros((1, 1))), task).mixed
     )
-    bound = min(2, 1 * (task.n_tokens - 1) + 1)
+    bound = min(2, 1 * (task.n_ctx - 1) + 1)
     return Evidence(
         "claim",
         "The bound is one from below: n = 1, two examples with independent tokens, one head with weights 0",

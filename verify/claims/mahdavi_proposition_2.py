@@ -26,14 +26,14 @@ from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
 
 
-def build(*, heads: int, tokens: int, width: int, head_width: int, seed: int = 0) -> Construction[VectorTask]:
+def build(*, heads: int, tokens: int, width: int, d_head: int, seed: int = 0) -> Construction[VectorTask]:
     r"""A layer that reaches the bound: $H (n - 1) + 1$ examples with one context, independent after mixing.
 
     Args:
         heads: H.
         tokens: n.
         width: d.
-        head_width: $d_h$.
+        d_head: $d_h$.
         seed: Of examples, labels and heads.
 
     Returns:
@@ -46,12 +46,10 @@ def build(*, heads: int, tokens: int, width: int, head_width: int, seed: int = 0
     Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 2.
 
     Example:
-        >>> build(heads=4, tokens=4, width=8, head_width=4).task.n_examples
+        >>> build(heads=4, tokens=4, width=8, d_head=4).task.n_examples
         13
     """
-    return memorize(
-        heads=heads, tokens=tokens, width=width, head_width=head_width, examples=0, shared=1, outputs=1, seed=seed
-    )
+    return memorize(heads=heads, tokens=tokens, width=width, d_head=d_head, examples=0, shared=1, outputs=1, seed=seed)
 
 
 CLAIM = Claim(
@@ -74,12 +72,12 @@ CLAIM = Claim(
     hypotheses=(
         Hypothesis(
             "H, n, d_h >= 1",
-            lambda heads, tokens, head_width, **_: min(heads, tokens, head_width) >= 1,
+            lambda heads, tokens, d_head, **_: min(heads, tokens, d_head) >= 1,
         ),
         Hypothesis("n <= d", lambda tokens, width, **_: tokens <= width),
         Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
     ),
-    parameters={"heads": 8, "tokens": 8, "width": 16, "head_width": 8, "seed": 0},
+    parameters={"heads": 8, "tokens": 8, "width": 16, "d_head": 8, "seed": 0},
     build=build,
 )
 
@@ -90,13 +88,13 @@ _EXACT_LARGE = ((24, 32, 12), (32, 64, 20))
 
 
 _FLOATS = (
-    {"heads": 8, "tokens": 8, "width": 16, "head_width": 8},
-    {"heads": 6, "tokens": 4, "width": 8, "head_width": 1},
-    {"heads": 1, "tokens": 1, "width": 1, "head_width": 1},
+    {"heads": 8, "tokens": 8, "width": 16, "d_head": 8},
+    {"heads": 6, "tokens": 4, "width": 8, "d_head": 1},
+    {"heads": 1, "tokens": 1, "width": 1, "d_head": 1},
 )
 
 
-_FLOATS_LARGE = ({"heads": 20, "tokens": 32, "width": 64, "head_width": 32},)
+_FLOATS_LARGE = ({"heads": 20, "tokens": 32, "width": 64, "d_head": 32},)
 
 
 _LARGEST_SCORE = 2
@@ -116,14 +114,13 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _tight(layer: IntegerLayer) -> Evidence:
     """More examples than the bound: the rank is the bound, by exact weights, and no weights have more."""
-    heads, width, head_width = layer.W_Q.shape
+    heads, width, d_head = layer.W_Q.shape
     tokens, examples = layer.contexts.shape[1], len(layer.queries)
     printed = stated(CLAIM, "printed", H=heads, n=tokens)
     as_said = as_rationals(layer.queries).rank() == 1 and len(layer.contexts) == 1
     return largest_rank(
         "claim",
-        f"{examples} parallel queries on one context of n = {tokens} tokens in R^{width}, H = {heads}, "
-        f"d_h = {head_width}",
+        f"{examples} parallel queries on one context of n = {tokens} tokens in R^{width}, H = {heads}, d_h = {d_head}",
         f"rank Z <= {printed} for all weights, and reached",
         "rank Z <= {ceiling}; rank Z >= {reached} for integer weights",
         layer=layer,
@@ -137,7 +134,7 @@ def _built(made: Construction[VectorTask]) -> Evidence:
     heads, examples = layer.n_heads, task.n_examples
     # One more example would have to be dependent: the ceiling counts as if there were any number.
     ceiling = MIXED_RANK.at(contexts=task.contexts, n_heads=heads, n_examples=examples + 1)
-    printed = stated(CLAIM, "printed", H=heads, n=task.n_tokens)
+    printed = stated(CLAIM, "printed", H=heads, n=task.n_ctx)
     proof = certify_full_row_rank(enclose_mixed_inputs(layer, task))
     return Evidence(
         "claim",

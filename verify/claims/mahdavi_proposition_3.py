@@ -113,13 +113,13 @@ def _out_of_reach(task: VectorTask, *, neurons: int) -> Evidence:
     exact = bool((queries == task.queries).all() and (labels == task.labels[:, 0]).all())
     width, examples = task.d_model, task.n_examples
     kruskal, rank = kruskal_rank(queries).lower, as_rationals(task.contexts[0]).rank()
-    assumptions = kruskal >= task.n_tokens == rank and task.shared
+    assumptions = kruskal >= task.n_ctx == rank and task.shared
     found = relu_barrier(queries, labels, neurons=neurons)
     printed = neurons * (width + 2) + 2  # the least T > m (d + 1 + d_out) + d_out
     return Evidence(
         "claim",
         f"{examples} examples with one context of rank {rank} and queries of Kruskal rank >= {kruskal} in R^{width}, "
-        f"n = {task.n_tokens}, and integer labels: {found.patterns} activation patterns of a neuron, "
+        f"n = {task.n_ctx}, and integer labels: {found.patterns} activation patterns of a neuron, "
         f"{found.combinations} of {neurons}",
         f"m = {neurons}: labels that no network has, printed from T = {printed} on, here with T = {examples}",
         f"labels outside of all {found.combinations} subspaces, of dimension {found.largest_dimension} at most"

@@ -150,7 +150,7 @@ def _two_tokens(name: str, queries: Int64Array) -> Evidence:
     reached = []
     holding = True
     for heads in _HEADS:
-        W_Q, W_K = integer_heads(n_heads=heads, width=3, head_width=3, seed=heads)
+        W_Q, W_K = integer_heads(n_heads=heads, width=3, d_head=3, seed=heads)
         reached.append(exact_mixed_rank(context[None], queries, W_Q, W_K).lower)
         small = W_K % 7 - 3  # the relations hold for all weights, so for these, whose numbers are short
         mixed = exact_mixed_inputs(context[None], queries, W_Q, small)
@@ -177,7 +177,7 @@ def _proportional() -> Evidence:
     first, second, factor = np.array([[2, 4, 0], [6, 2, 2]]), np.array([[1, 2, 0], [3, 1, 1]]), 2
     queries = np.array([[1, 1, 0], [2, 2, 0]])
     scaled = bool((first == factor * second).all() and (queries[1] == factor * queries[0]).all())
-    W_Q, W_K = integer_heads(n_heads=3, width=3, head_width=2)
+    W_Q, W_K = integer_heads(n_heads=3, width=3, d_head=2)
     rank = exact_mixed_inputs(np.array([first, second]), queries, W_Q, W_K % 7 - 3).rank()
     return Evidence(
         "claim",

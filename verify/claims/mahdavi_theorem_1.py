@@ -39,7 +39,7 @@ def build(
     heads: int,
     tokens: int,
     width: int,
-    head_width: int,
+    d_head: int,
     examples: int,
     shared: int,
     outputs: int = 1,
@@ -56,7 +56,7 @@ def build(
         heads: H.
         tokens: n.
         width: d.
-        head_width: $d_h$.
+        d_head: $d_h$.
         examples: T; 0 for $H (n - 1) + 1$.
         shared: 1 if all examples have one context, else 0.
         outputs: Numbers per example, $d_{out} = d_v = d_o$.
@@ -73,7 +73,7 @@ def build(
     Source: Mahdavi, Liao, Thrampoulidis (2024), Theorem 1, repaired.
 
     Example:
-        >>> build(heads=4, tokens=4, width=8, head_width=4, examples=0, shared=1).summary
+        >>> build(heads=4, tokens=4, width=8, d_head=4, examples=0, shared=1).summary
         '13 = H (n - 1) + 1 labels of 1 number on a shared context: H = 4, n = 4, d = 8, d_h = 4'
     """
     if shared not in (0, 1):
@@ -82,19 +82,19 @@ def build(
     contexts, queries = uniform_examples(examples=count, tokens=tokens, width=width, shared=bool(shared), seed=seed)
     task = labelled(contexts, queries, outputs=outputs, classes=classes, seed=seed)
     columns = min(classes - 1, 2) if classes else outputs
-    fitting = saturated_heads if count <= heads * (min(tokens, head_width) - 1) + 1 else single_direction_heads
+    fitting = saturated_heads if count <= heads * (min(tokens, d_head) - 1) + 1 else single_direction_heads
     layers: list[tuple[float, Model]] = []
     for draw in range(_DRAWS):
-        if shared and (draw == _DRAWS - 1 or fitting is saturated_heads or head_width == 1):
-            found = fitting(contexts, queries, n_heads=heads, d_head=head_width, seed=seed + draw)
+        if shared and (draw == _DRAWS - 1 or fitting is saturated_heads or d_head == 1):
+            found = fitting(contexts, queries, n_heads=heads, d_head=d_head, seed=seed + draw)
             maps = found.W_Q, found.W_K
         else:
             maps = random_heads(
                 contexts,
                 queries,
                 n_heads=heads,
-                d_head=head_width,
-                deviation=30.0 if head_width == 2 else 10.0,
+                d_head=d_head,
+                deviation=30.0 if d_head == 2 else 10.0,
                 seed=seed + draw * _APART,
             )
         layer = layer_with_read_out(task, *maps, d_value=columns, d_inner=columns)
@@ -105,7 +105,7 @@ def build(
     what = f"of {classes} classes" if classes else f"of {outputs} number{'s' * (outputs > 1)}"
     where = "a shared context" if shared else "contexts that differ"
     full = " = H (n - 1) + 1" if count == heads * (tokens - 1) + 1 else ""
-    summary = f"{count}{full} labels {what} on {where}: H = {heads}, n = {tokens}, d = {width}, d_h = {head_width}"
+    summary = f"{count}{full} labels {what} on {where}: H = {heads}, n = {tokens}, d = {width}, d_h = {d_head}"
     return Construction(task=task, model=layer, summary=summary)
 
 
@@ -150,7 +150,7 @@ CLAIM = Claim(
     hypotheses=(
         Hypothesis(
             "H, n, d, d_h >= 1",
-            lambda heads, tokens, width, head_width, **_: min(heads, tokens, width, head_width) >= 1,
+            lambda heads, tokens, width, d_head, **_: min(heads, tokens, width, d_head) >= 1,
         ),
         Hypothesis("n <= d", lambda tokens, width, **_: tokens <= width),
         Hypothesis(
@@ -166,7 +166,7 @@ CLAIM = Claim(
         "heads": 20,
         "tokens": 32,
         "width": 64,
-        "head_width": 32,
+        "d_head": 32,
         "examples": 0,
         "shared": 1,
         "outputs": 1,
@@ -177,23 +177,23 @@ CLAIM = Claim(
 )
 
 _SMALL = (
-    {"heads": 1, "tokens": 1, "width": 1, "head_width": 1, "shared": 1},
-    {"heads": 3, "tokens": 2, "width": 2, "head_width": 2, "shared": 1, "outputs": 2},
-    {"heads": 8, "tokens": 8, "width": 16, "head_width": 8, "shared": 1, "outputs": 3},
-    {"heads": 16, "tokens": 8, "width": 16, "head_width": 3, "shared": 1, "examples": 33},
-    {"heads": 6, "tokens": 5, "width": 8, "head_width": 1, "shared": 1},
-    {"heads": 16, "tokens": 8, "width": 16, "head_width": 1, "shared": 0, "outputs": 2},
-    {"heads": 20, "tokens": 32, "width": 64, "head_width": 32, "shared": 1},
-    {"heads": 20, "tokens": 32, "width": 64, "head_width": 32, "shared": 1, "classes": 100},
-    {"heads": 20, "tokens": 32, "width": 64, "head_width": 1, "shared": 0, "classes": 2},
+    {"heads": 1, "tokens": 1, "width": 1, "d_head": 1, "shared": 1},
+    {"heads": 3, "tokens": 2, "width": 2, "d_head": 2, "shared": 1, "outputs": 2},
+    {"heads": 8, "tokens": 8, "width": 16, "d_head": 8, "shared": 1, "outputs": 3},
+    {"heads": 16, "tokens": 8, "width": 16, "d_head": 3, "shared": 1, "examples": 33},
+    {"heads": 6, "tokens": 5, "width": 8, "d_head": 1, "shared": 1},
+    {"heads": 16, "tokens": 8, "width": 16, "d_head": 1, "shared": 0, "outputs": 2},
+    {"heads": 20, "tokens": 32, "width": 64, "d_head": 32, "shared": 1},
+    {"heads": 20, "tokens": 32, "width": 64, "d_head": 32, "shared": 1, "classes": 100},
+    {"heads": 20, "tokens": 32, "width": 64, "d_head": 1, "shared": 0, "classes": 2},
 )
 
 
 _LARGE = (
-    {"heads": 20, "tokens": 32, "width": 64, "head_width": 2, "shared": 1},
-    {"heads": 40, "tokens": 32, "width": 64, "head_width": 64, "shared": 1, "outputs": 8},
-    {"heads": 60, "tokens": 32, "width": 64, "head_width": 32, "shared": 1},
-    {"heads": 40, "tokens": 32, "width": 64, "head_width": 32, "shared": 0, "classes": 100},
+    {"heads": 20, "tokens": 32, "width": 64, "d_head": 2, "shared": 1},
+    {"heads": 40, "tokens": 32, "width": 64, "d_head": 64, "shared": 1, "outputs": 8},
+    {"heads": 60, "tokens": 32, "width": 64, "d_head": 32, "shared": 1},
+    {"heads": 40, "tokens": 32, "width": 64, "d_head": 32, "shared": 0, "classes": 100},
 )
 
 
@@ -212,15 +212,15 @@ def _too_narrow(task: VectorTask, *, heads: int, d_value: int, d_inner: int) -> 
     width = allowed.value
     queries, context = rank_bracket(task.queries), rank_bracket(task.contexts[0])
     # Two independent queries are all there are: Kruskal rank n = 2.
-    assumptions = queries.lower == task.n_examples == task.n_tokens == context.lower and task.n_tokens < task.d_model
+    assumptions = queries.lower == task.n_examples == task.n_ctx == context.lower and task.n_ctx < task.d_model
     assumptions = assumptions and task.labels.tolist() == [[1.0, 0.0], [0.0, 1.0]]
     values = enclose_singular_values(task.labels).lower()
     error = float(values[width]) / float(np.sqrt(task.labels.size)) if width < len(values) else 0.0
-    counted = heads * (task.n_tokens - 1) + 1
-    printed = stated(CLAIM, "printed", H=heads, r=task.n_tokens)
+    counted = heads * (task.n_ctx - 1) + 1
+    printed = stated(CLAIM, "printed", H=heads, r=task.n_ctx)
     return Evidence(
         "without",
-        f"{task.n_examples} examples with A1, A2 and n = {task.n_tokens} < d = {task.d_model}, labels (1, 0), (0, 1), "
+        f"{task.n_examples} examples with A1, A2 and n = {task.n_ctx} < d = {task.d_model}, labels (1, 0), (0, 1), "
         f"H = {heads}, d_v = {d_value}, d_o = {d_inner}, any d_h: outputs have rank at most {width} and labels have 2",
         f"any labels memorized, as T = {task.n_examples} <= H (r - 1) + 1 = {counted} for d_h >= 2",
         f"some output is off by at least {np.floor(1e6 * error) / 1e6}" if error > 0 else "no positive error",
@@ -240,20 +240,20 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
     layer, task = made.model, made.task
     sizes = {
         "heads": layer.n_heads,
-        "tokens": task.n_tokens,
+        "tokens": task.n_ctx,
         "width": layer.d_model,
-        "head_width": layer.d_qk,
+        "d_head": layer.d_qk,
         "shared": int(task.shared),
         "examples": task.n_examples,
         "classes" if task.kind == "classification" else "outputs": task.d_out,
     }
-    wanted = {**parameters, "examples": parameters["examples"] or layer.n_heads * (task.n_tokens - 1) + 1}
+    wanted = {**parameters, "examples": parameters["examples"] or layer.n_heads * (task.n_ctx - 1) + 1}
     as_asked = all(wanted[name] == size for name, size in sizes.items()) and (
         task.kind == ("classification" if wanted["classes"] else "regression")
     )
     allowed = OUTPUT_RANK.at(n_heads=1, d_value=layer.d_head, d_inner=layer.attention.d_out)
     needed = task.d_out if task.kind == "regression" else min(2, task.d_out - 1)  # a line tells two classes apart
-    largest = stated(CLAIM, "sharper", H=layer.n_heads, n=task.n_tokens)
+    largest = stated(CLAIM, "sharper", H=layer.n_heads, n=task.n_ctx)
     found = held_labels(layer, task)
     return Evidence(
         "with",

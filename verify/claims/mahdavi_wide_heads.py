@@ -45,26 +45,26 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _reached(_widened(layer, tokens + 1), largest, role="claim")
     for tokens, width, heads in _GENERIC + (((8, 12, 6),) if full else ()):
         examples = heads * width + 2
-        for head_width in (1, tokens + 1):
-            layer = generic_layer(examples=examples, tokens=tokens, width=width, n_heads=heads, head_width=head_width)
+        for d_head in (1, tokens + 1):
+            layer = generic_layer(examples=examples, tokens=tokens, width=width, n_heads=heads, d_head=d_head)
             largest = stated(CLAIM, "generic", T=examples, H=heads, d=width)
-            yield _reached(layer, largest, role="sharper" if head_width == 1 else "claim")
+            yield _reached(layer, largest, role="sharper" if d_head == 1 else "claim")
 
 
-def _widened(layer: IntegerLayer, head_width: int) -> IntegerLayer:
+def _widened(layer: IntegerLayer, d_head: int) -> IntegerLayer:
     """Queries and keys of more dimensions, that hold 0 there."""
-    missing = ((0, 0), (0, 0), (0, head_width - layer.W_Q.shape[2]))
+    missing = ((0, 0), (0, 0), (0, d_head - layer.W_Q.shape[2]))
     return replace(layer, W_Q=np.pad(layer.W_Q, missing), W_K=np.pad(layer.W_K, missing))
 
 
 def _reached(layer: IntegerLayer, largest: Stated, *, role: Role) -> Evidence:
-    heads, width, head_width = layer.W_Q.shape
+    heads, width, d_head = layer.W_Q.shape
     tokens, examples = layer.contexts.shape[1], len(layer.queries)
-    wide = head_width > tokens if role == "claim" else head_width == 1
+    wide = d_head > tokens if role == "claim" else d_head == 1
     return largest_rank(
         role,
         f"{examples} queries on {len(layer.contexts)} contexts of n = {tokens} tokens in R^{width}, H = {heads}, "
-        f"d_h = {head_width}",
+        f"d_h = {d_head}",
         f"rank Z = {largest}, as with other d_h",
         "rank Z >= {reached} for integer weights, <= {ceiling} with no bound of d_h",
         layer=layer,

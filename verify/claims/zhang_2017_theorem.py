@@ -144,7 +144,7 @@ def _contexts() -> Evidence:
         neurons = block.d_mlp
     return Evidence(
         "sharper",
-        f"{task.n_contexts} distinct contexts of {task.context_length} tokens out of {task.vocabulary_size}, random "
+        f"{task.n_contexts} distinct contexts of {task.n_ctx} tokens out of {task.d_vocab}, random "
         f"labels: one head by position and {neurons} ReLU neurons, rounded to float64",
         "all labels in front",
         f"{proof.right} of {task.n_contexts} in front, by {float(proof.margin_lower.min()):.3f} at least",
@@ -154,8 +154,6 @@ def _contexts() -> Evidence:
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(neurons, "<=", task.n_contexts - 1),
-            Comparison(
-                numbers, "=", stated(CLAIM, "contexts", N=task.vocabulary_size, S=task.context_length, m=neurons)
-            ),
+            Comparison(numbers, "=", stated(CLAIM, "contexts", N=task.d_vocab, S=task.n_ctx, m=neurons)),
         ),
     )

@@ -18,7 +18,7 @@ from constructions.errors import HypothesisError, InputError
 from constructions.tasks.task import Counts
 from verify.arithmetic.elementary import EXP_ERROR, EXP_LOWEST, LOG_ERROR, exp_floats, log, log1p, log_floats
 from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.given_numbers import as_float64
+from verify.arithmetic.exact_inputs import as_float64
 from verify.arithmetic.rounding import TINY, UNIT, down, gamma, quiet, up
 from verify.arithmetic.softmax import enclose_softmax
 from verify.arithmetic.sums import total, tree_sum, upper_sum

@@ -19,19 +19,19 @@ from verify.domains.attention_tables import AttentionTables, is_one_attention
 from verify.domains.separable import Budget, judge_last_token
 from verify.domains.sweep import sweep_last_token
 from verify.domains.tally import MOST_NAMED, Tally
-from verify.forward.ladder import climb
+from verify.forward.ladder import rising_precision
 from verify.forward.map_norms import Norms
-from verify.kept_pieces import KeptPieces
+from verify.journal import Journal
 from verify.progress import Progress, silent
 from verify.workers import Workers, completed
 
 VISITS = 2**28
 """Beginnings of inputs, or inputs, that are looked at one by one, unless more are asked for."""
 
-CLIMBS = 2**20
-"""Inputs that climb the ladder of arithmetics, unless more are asked for."""
+ONE_BY_ONE = 2**20
+"""Inputs that are judged one by one at rising precision, unless more are asked for."""
 
-_TOGETHER = 4096  # inputs that climb at the same time
+_TOGETHER = 4096  # inputs that are judged at the same time
 _MOST_BITS = 512  # of the balls; two logits that these do not tell apart are taken for a tie that stays open
 _ERRANDS = 32  # of workers, a few pieces each: the tables are made once for each errand
 
@@ -46,7 +46,7 @@ class RuleAnswers:
         wrong: Where another logit is proved to be at least as large.
         wrong_examples: Some of those, in order, at most `MOST_NAMED`.
         open_examples: Some of the inputs that were looked at and left open, likewise.
-        climbed: Inputs that float64 tables did not decide.
+        one_by_one: Inputs that float64 tables did not decide.
         interrupted: Whether the rest was not looked at because somebody interrupted.
         earlier: How many of the inputs that are right or wrong were counted by earlier runs.
         method: What was done, in a few words.
@@ -57,7 +57,7 @@ class RuleAnswers:
     wrong: int
     wrong_examples: tuple[tuple[int, ...], ...]
     open_examples: tuple[tuple[int, ...], ...]
-    climbed: int
+    one_by_one: int
     interrupted: bool
     earlier: int
     method: str
@@ -74,8 +74,8 @@ def judge_rule(
     *,
     numbers: Sequence[int] | None = None,
     visits: int = VISITS,
-    climbs: int = CLIMBS,
-    kept: KeptPieces | None = None,
+    one_by_one: int = ONE_BY_ONE,
+    journal: Journal | None = None,
     workers: Workers | None = None,
     progress: Progress = silent,
 ) -> RuleAnswers:
@@ -83,27 +83,27 @@ def judge_rule(
 
     One attention with one head is judged by sums of minima over the positions (`verify/domains/separable.py`), one with
     several heads input by input in float64 (`verify/domains/sweep.py`). What these leave open, and every input of any
-    other model, climbs the ladder (`verify/forward/ladder.py:climb`). An interrupt from the keyboard ends the work, and
-    what was proved until then is returned. The pieces of the work are the last tokens, or for other models some
-    thousands of inputs each.
+    other model, is judged one by one (`verify/forward/ladder.py:rising_precision`). An interrupt from the keyboard ends
+    the work, and what was proved until then is returned. The pieces of the work are the last tokens, or for other
+    models some thousands of inputs each.
 
     Args:
         model: The weights: any model that reads tokens and fits the task.
         task: The rule and its domain.
         numbers: The only inputs that are judged, one by one, as `RuleTask.contexts_at` numbers them; by default all.
         visits: How many beginnings of inputs, or inputs, may be looked at one by one; the rest is left undecided.
-        climbs: How many inputs may climb; the rest is left undecided.
-        kept: What earlier runs have proved of the same model and rule, which is not looked at again, and where what
+        one_by_one: How many inputs may be judged one by one; the rest is left undecided.
+        journal: What earlier runs have proved of the same model and rule, which is not looked at again, and where what
             this run proves is kept; by default nothing is.
         workers: Makes an executor for the pieces; by default all work is done here. The answer is the same: a piece
-            whose worker died, or that took more of `visits` or `climbs` than those before it leave, is judged here.
+            whose worker died, or that took more of `visits` or `one_by_one` than those before it leave, is judged here.
         progress: Called with the stage and the finished share of it.
 
     Returns:
         The counts, and some examples.
 
     Raises:
-        InputError: `visits` or `climbs` below 0.
+        InputError: `visits` or `one_by_one` below 0.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
     Example:
@@ -113,10 +113,10 @@ def judge_rule(
         >>> found.right, found.wrong, found.wrong_examples[0]
         (6, 3, (1, 0))
     """
-    require_at_least(0, visits=visits, climbs=climbs)
+    require_at_least(0, visits=visits, one_by_one=one_by_one)
     if numbers is not None:
-        climbs = max(climbs, len(numbers))
-    work = _Work(model, task, Budget(visits), Budget(climbs), kept, progress, numbers)
+        one_by_one = max(one_by_one, len(numbers))
+    work = _Work(model, task, Budget(visits), Budget(one_by_one), journal, progress, numbers)
     try:
         if workers is not None:
             work.sent_out(workers)
@@ -130,7 +130,7 @@ def judge_rule(
         wrong=work.count("wrong"),
         wrong_examples=work.named("examples"),
         open_examples=work.named("left_open"),
-        climbed=work.count("climbed"),
+        one_by_one=work.count("one_by_one"),
         interrupted=interrupted,
         earlier=work.earlier,
         method=work.method + (f"; {work.earlier} counted by earlier runs of this machine" if work.earlier else ""),
@@ -138,14 +138,14 @@ def judge_rule(
 
 
 def _errand(
-    model: Model, task: RuleTask, visits: int, climbs: int, numbers: Sequence[int] | None, pieces: Sequence[int]
+    model: Model, task: RuleTask, visits: int, one_by_one: int, numbers: Sequence[int] | None, pieces: Sequence[int]
 ) -> list[tuple[int, Tally]]:
     """Judge some pieces, each with all of the budgets: those of which nothing was left out."""
     blas.probe()
-    work, found = _Work(model, task, Budget(visits), Budget(climbs), None, silent, numbers), []
+    work, found = _Work(model, task, Budget(visits), Budget(one_by_one), None, silent, numbers), []
     tables = AttentionTables.of(model, task.tokens) if work.one_attention else None
     for piece in pieces:
-        work.visits, work.climbs = Budget(visits), Budget(climbs)
+        work.visits, work.one_by_one = Budget(visits), Budget(one_by_one)
         tally, whole = work.judged(piece, tables)
         if whole:
             found.append((piece, tally))
@@ -160,19 +160,19 @@ class _Work:
         model: Model,
         task: RuleTask,
         visits: Budget,
-        climbs: Budget,
-        kept: KeptPieces | None,
+        one_by_one: Budget,
+        journal: Journal | None,
         progress: Progress,
         numbers: Sequence[int] | None,
     ) -> None:
         self.model, self.task, self.progress = model, task, progress
-        self.visits, self.climbs, self.kept = visits, climbs, kept
+        self.visits, self.one_by_one, self.journal = visits, one_by_one, journal
         self.tallies = dict[int, Tally]()
         self.earlier = 0  # inputs whose counts were kept
         self.numbers = numbers
         self.size = task.n_contexts if numbers is None else len(numbers)
         self.one_attention = is_one_attention(model) and numbers is None
-        self.pieces = len(task.tokens[-1]) if self.one_attention else -(-min(self.size, climbs.left) // _TOGETHER)
+        self.pieces = len(task.tokens[-1]) if self.one_attention else -(-min(self.size, one_by_one.left) // _TOGETHER)
         heads = model.attention.n_heads if self.one_attention else 0
         self.method = (
             f"{'every' if numbers is None else 'each drawn'} input by itself, in the ladder of arithmetics"
@@ -188,7 +188,7 @@ class _Work:
         tables: AttentionTables | None = None
         for piece in range(self.pieces):
             known, sent = self._known(piece), self.tallies.get(piece)
-            if sent is not None and sent.visited < self.visits.left and sent.climbed <= self.climbs.left:
+            if sent is not None and sent.visited < self.visits.left and sent.one_by_one <= self.one_by_one.left:
                 self._take(piece, sent)
             elif sent is None and known is not None:
                 self._take(piece, known)
@@ -197,8 +197,8 @@ class _Work:
                 if self.one_attention and tables is None:
                     tables = AttentionTables.of(self.model, self.task.tokens)
                 tally, whole = self.judged(piece, tables)
-                if whole and self.kept is not None:
-                    self.kept.add(piece, asdict(tally))
+                if whole and self.journal is not None:
+                    self.journal.add(piece, asdict(tally))
             self._show(piece + 1)
 
     def sent_out(self, workers: Workers) -> None:
@@ -206,14 +206,14 @@ class _Work:
         left = [piece for piece in range(self.pieces) if self._known(piece) is None]
         size = -(-len(left) // _ERRANDS) or 1
         errands = [tuple(left[start : start + size]) for start in range(0, len(left), size)]
-        work = partial(_errand, self.model, self.task, self.visits.left, self.climbs.left, self.numbers)
+        work = partial(_errand, self.model, self.task, self.visits.left, self.one_by_one.left, self.numbers)
         for _, result in completed(work, errands, workers):
             # What died, and what another version of this program counted, maybe of other inputs, is judged here.
             found = [] if isinstance(result, Exception) else result
             for piece, tally in found:
                 self.tallies[piece] = tally
-                if self.kept is not None:
-                    self.kept.add(piece, asdict(tally))
+                if self.journal is not None:
+                    self.journal.add(piece, asdict(tally))
             self._show(len(self.tallies))
 
     def judged(self, piece: int, tables: AttentionTables | None) -> tuple[Tally, bool]:
@@ -223,13 +223,13 @@ class _Work:
 
     def _known(self, piece: int) -> Tally | None:
         """What an earlier run has proved of a piece."""
-        found = None if self.kept is None else self.kept.get(piece)
+        found = None if self.journal is None else self.journal.get(piece)
         return None if found is None else Tally.of(found)
 
     def _take(self, piece: int, tally: Tally) -> None:
         self.tallies[piece] = tally
         self.visits.left -= tally.visited
-        self.climbs.left -= tally.climbed
+        self.one_by_one.left -= tally.one_by_one
 
     def _show(self, pieces: int) -> None:
         size, right, wrong = self.size, self.count("right"), self.count("wrong")
@@ -259,10 +259,10 @@ class _Work:
         for contexts in parts:
             waiting.append(contexts)
             if sum(map(len, waiting)) >= _TOGETHER:
-                whole &= self._climb(np.concatenate(waiting), tally)
+                whole &= self._one_by_one(np.concatenate(waiting), tally)
                 waiting = []
         if waiting:
-            whole &= self._climb(np.concatenate(waiting), tally)
+            whole &= self._one_by_one(np.concatenate(waiting), tally)
         tally.visited = before - self.visits.left
         return whole and (self.visits.left > 0 or self.model.attention.n_heads > 1)
 
@@ -270,16 +270,18 @@ class _Work:
         """Judge some of the inputs of any other model; whether nothing was left out."""
         rows = np.arange(piece * _TOGETHER, min((piece + 1) * _TOGETHER, self.size))
         numbers = rows if self.numbers is None else np.array(self.numbers, dtype=np.int64)[rows]
-        return self._climb(self.task.contexts_at(numbers), tally)
+        return self._one_by_one(self.task.contexts_at(numbers), tally)
 
-    def _climb(self, contexts: Int64Array, tally: Tally) -> bool:
+    def _one_by_one(self, contexts: Int64Array, tally: Tally) -> bool:
         """Judge inputs in the ladder, as many as the budget allows; whether these were all."""
-        whole, contexts = len(contexts) <= self.climbs.left, contexts[: max(0, self.climbs.left)]
-        self.climbs.left -= len(contexts)
-        tally.climbed += len(contexts)
+        whole, contexts = len(contexts) <= self.one_by_one.left, contexts[: max(0, self.one_by_one.left)]
+        self.one_by_one.left -= len(contexts)
+        tally.one_by_one += len(contexts)
         is_open, labels = np.ones(len(contexts), dtype=bool), self.task.labels_of(contexts)
         self._norms = self._norms or Norms(self.model)
-        for _, _, rows, logits in climb(self.model, contexts, is_open, most_bits=_MOST_BITS, norms=self._norms):
+        for _, _, rows, logits in rising_precision(
+            self.model, contexts, is_open, most_bits=_MOST_BITS, norms=self._norms
+        ):
             left = tally.count(logits, labels[rows], contexts[rows])
             is_open[np.delete(rows, left)] = False
         room = max(0, MOST_NAMED - len(tally.left_open))

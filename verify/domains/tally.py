@@ -26,7 +26,7 @@ class Tally:
         examples: Some inputs of the second kind, at most `MOST_NAMED`.
         left_open: Some inputs that were looked at and not decided, likewise.
         visited: Beginnings of inputs, or inputs, that were looked at one by one.
-        climbed: Inputs that climbed the ladder of arithmetics.
+        one_by_one: Inputs that were judged one by one, at rising precision.
     """
 
     right: int = 0
@@ -34,7 +34,7 @@ class Tally:
     examples: list[tuple[int, ...]] = field(default_factory=list)
     left_open: list[tuple[int, ...]] = field(default_factory=list)
     visited: int = 0
-    climbed: int = 0
+    one_by_one: int = 0
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> "Tally":

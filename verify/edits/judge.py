@@ -17,7 +17,7 @@ from verify.arithmetic.rounding import UNIT, Floats
 from verify.edits.leak import leak
 from verify.edits.moved_logits import moved_behind, moved_logits
 from verify.forward.in_pairs import InPairs
-from verify.forward.ladder import climb, leads
+from verify.forward.ladder import leads, rising_precision
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.forward.map_norms import SLACK, Norms, row_norms
 from verify.progress import Progress, silent
@@ -91,15 +91,15 @@ def judge_kept(
             bound = moved_behind(original, site.place, contexts[left], apart[left], numbers=numbers, norms=norms)
             moved[left] = np.minimum(moved[left], bound)
         tried = is_open & np.isfinite(moved)
-        for rung, _, chosen, logits in climb(original, contexts, tried, norms=norms):
+        for precision, _, chosen, logits in rising_precision(original, contexts, tried, norms=norms):
             place, lead = leads(logits)
             known = lead > 0.0
             answer[chosen[known]] = place[known]
             done = known & ((moved[chosen] == 0.0) | (lead > 2.0 * moved[chosen]))
             same[chosen[done]], is_open[chosen[done]], tried[chosen[done]] = True, False, False
-            if rung != "float64":  # the lead is as good as exact
+            if precision != "float64":  # the lead is as good as exact
                 tried[chosen[known]] = False
-            progress(f"kept contexts, {rung}", (chosen[-1] + 1) / size, f"{chosen[-1] + 1} of {size}")
+            progress(f"kept contexts, {precision}", (chosen[-1] + 1) / size, f"{chosen[-1] + 1} of {size}")
     return KeptContexts(answer, same, moved, highest)
 
 

@@ -15,7 +15,7 @@ from constructions.models.model import Model
 from constructions.tasks.task import Task
 from verify.arithmetic.elementary import log
 from verify.arithmetic.enclosure import Enclosure, matmul, sqrt
-from verify.arithmetic.given_numbers import as_float64
+from verify.arithmetic.exact_inputs import as_float64
 from verify.arithmetic.sums import total
 from verify.divergence.kullback_leibler import divergence, quadratic_divergence_bound
 from verify.forward.logits import logit_chunks

@@ -24,7 +24,7 @@ from constructions.products import multiply
 from verify.arithmetic.blas import probe
 from verify.arithmetic.elementary import exp, log, log1p
 from verify.arithmetic.enclosure import Enclosure, matmul, sqrt
-from verify.arithmetic.given_numbers import as_float64, is_masked
+from verify.arithmetic.exact_inputs import as_float64, is_masked
 from verify.arithmetic.rounding import UNIT
 from verify.arithmetic.sums import total
 
@@ -43,7 +43,7 @@ class LookupLaws:
     r"""What Theorem 2 looks at of some laws, enclosed.
 
     Args:
-        n_tokens: N.
+        d_vocab: N.
         masses: The laws without the mass of the token g(t), `[T, N]`.
         others: Where a token is not g(t), `[T, N]`.
         missing: $\varepsilon_t = 1 - p_t(g(t))$, `[T]`; of small relative radius.
@@ -51,7 +51,7 @@ class LookupLaws:
         prior: $\rho_t$, `[T]`.
     """
 
-    n_tokens: int
+    d_vocab: int
     masses: Enclosure
     others: BoolArray
     missing: Enclosure
@@ -93,8 +93,8 @@ def lookup_laws(laws: ArrayLike, tokens: Int64Array, prior: ArrayLike | None = N
         raise InputError("laws", f"has shape {weights.shape}", "[T, N] with T >= 1 and N >= 2")
     if not (np.isfinite(weights).all() and (weights >= 0.0).all() and weights.any(axis=1).all()):
         raise InputError("laws", "has an entry that is negative or not finite, or a row of zeros")
-    n_contexts, n_tokens = weights.shape
-    tokens = _checked_tokens(tokens, n_contexts, n_tokens)
+    n_contexts, d_vocab = weights.shape
+    tokens = _checked_tokens(tokens, n_contexts, d_vocab)
     shares = np.ones(n_contexts) if prior is None else as_float64(prior, "prior")
     if shares.shape != (n_contexts,) or not (np.isfinite(shares).all() and (shares > 0.0).all()):
         raise InputError("prior", f"is {shares.tolist()}", f"{n_contexts} weights above 0")
@@ -105,7 +105,7 @@ def lookup_laws(laws: ArrayLike, tokens: Int64Array, prior: ArrayLike | None = N
     small = _sum_of_masses(rest)
     entropy = total(_surprise(rest), 1) + (small - 1.0) * log1p(-small)
     entropy = _where(small.upper() > 0.0, _nonnegative(entropy), 0.0)
-    return LookupLaws(n_tokens, masses, others, missing, entropy, Enclosure(shares) / total(shares))
+    return LookupLaws(d_vocab, masses, others, missing, entropy, Enclosure(shares) / total(shares))
 
 
 def enclose_leads(vectors: NDArray, encoders: NDArray, tokens: Int64Array) -> Enclosure:
@@ -275,7 +275,7 @@ def printed_cross_entropy(laws: LookupLaws, leads: Enclosure, strengths: Enclosu
     return laws.entropy + strengths * total(laws.masses * leads, 1)
 
 
-def least_cross_entropy(share: Enclosure, n_tokens: int) -> Enclosure:
+def least_cross_entropy(share: Enclosure, d_vocab: int) -> Enclosure:
     r"""Enclose $\inf_{x \ge 0} \log(1 + (N - 1) e^{-x}) + s x$, in nats.
 
     It is $h_b(s) + s \log(N - 1)$ for $s \le (N - 1) / N$ and $\log N$ beyond, where $h_b$ is the entropy of two
@@ -283,7 +283,7 @@ def least_cross_entropy(share: Enclosure, n_tokens: int) -> Enclosure:
 
     Args:
         share: $s = \kappa \varepsilon \ge 0$, any shape.
-        n_tokens: N, at least 2.
+        d_vocab: N, at least 2.
 
     Returns:
         Enclosure of the same shape, of small relative radius.
@@ -293,19 +293,19 @@ def least_cross_entropy(share: Enclosure, n_tokens: int) -> Enclosure:
         >>> np.exp(value.midpoint).round(6).tolist()  # 2 sqrt(2), and N
         [2.828427, 3.0]
     """
-    largest = Enclosure(float(n_tokens - 1)) / float(n_tokens)
+    largest = Enclosure(float(d_vocab - 1)) / float(d_vocab)
     s = Enclosure.between(
         np.maximum(np.minimum(share.lower(), largest.lower()), 0.0), np.minimum(share.upper(), largest.upper())
     )
-    return _surprise(s) - (1.0 - s) * log1p(-s) + s * log(float(n_tokens - 1))
+    return _surprise(s) - (1.0 - s) * log1p(-s) + s * log(float(d_vocab - 1))
 
 
-def lead_of_entropy(entropy: Enclosure, n_tokens: int) -> Enclosure:
+def lead_of_entropy(entropy: Enclosure, d_vocab: int) -> Enclosure:
     r"""Enclose $\varphi(H) = \log \frac{N - 1}{e^H - 1}$, the x for which $\log(1 + (N - 1) e^{-x}) = H$, in nats.
 
     Args:
         entropy: $0 < H \le \log N$, any shape.
-        n_tokens: N, at least 2.
+        d_vocab: N, at least 2.
 
     Returns:
         Enclosure of the same shape; no information where H may be 0.
@@ -314,17 +314,17 @@ def lead_of_entropy(entropy: Enclosure, n_tokens: int) -> Enclosure:
         >>> bool(abs(lead_of_entropy(Enclosure(np.log(2.0)), 11).midpoint - np.log(10.0)) < 1e-14)
         True
     """
-    return log(float(n_tokens - 1)) - log(_exp_minus_one(entropy))
+    return log(float(d_vocab - 1)) - log(_exp_minus_one(entropy))
 
 
-def printed_constant(n_tokens: int, d_model: int) -> Enclosure:
+def printed_constant(d_vocab: int, d_model: int) -> Enclosure:
     r"""Enclose the paper's $C = \sqrt{32 \log(N + 1) / d}$.
 
     Example:
         >>> bool(abs(printed_constant(2, 1).midpoint - 5.929) < 1e-3)
         True
     """
-    return sqrt(log(float(n_tokens + 1)) * 32.0 / float(d_model))
+    return sqrt(log(float(d_vocab + 1)) * 32.0 / float(d_model))
 
 
 def paper_factor(constant: Enclosure) -> Enclosure:
@@ -365,25 +365,25 @@ def kappa_of_leads(laws: LookupLaws, leads: Enclosure, *, common: bool = False) 
 
 def bound_by_missing(laws: LookupLaws, kappa: Enclosure) -> Enclosure:
     r"""(A1): $C_t \le \Phi(\kappa_t \varepsilon_t)$, `[T]`, see `least_cross_entropy`."""
-    return least_cross_entropy(kappa * laws.missing, laws.n_tokens)
+    return least_cross_entropy(kappa * laws.missing, laws.d_vocab)
 
 
 def bound_by_entropy(laws: LookupLaws, factor: Enclosure) -> Enclosure:
     r"""(A2), and with another factor the printed bounds: $C_t \le H_t + \kappa_t \varepsilon_t \varphi(H_t)$, `[T]`."""
     certain = laws.missing.upper() == 0.0  # 0 times infinity is 0
-    phi = lead_of_entropy(_where(~certain, laws.entropy, 1.0), laws.n_tokens)
+    phi = lead_of_entropy(_where(~certain, laws.entropy, 1.0), laws.d_vocab)
     return laws.entropy + factor * laws.missing * phi
 
 
 def mean_bound_by_missing(laws: LookupLaws, kappa: Enclosure) -> Enclosure:
     r"""(A3): $\sum_t \rho_t C_t \le \Phi(\kappa \sum_t \rho_t \varepsilon_t)$, a scalar."""
-    return least_cross_entropy(kappa * laws.mean(laws.missing), laws.n_tokens)
+    return least_cross_entropy(kappa * laws.mean(laws.missing), laws.d_vocab)
 
 
 def mean_bound_by_entropy(laws: LookupLaws, factor: Enclosure) -> Enclosure:
     r"""The simple bound: $\sum_t \rho_t C_t \le \bar H + \kappa \bar\varepsilon \varphi(\bar H)$, a scalar."""
     entropy = laws.mean(laws.entropy)
-    return entropy + factor * laws.mean(laws.missing) * lead_of_entropy(entropy, laws.n_tokens)
+    return entropy + factor * laws.mean(laws.missing) * lead_of_entropy(entropy, laws.d_vocab)
 
 
 def within(cost: Enclosure, bound: Enclosure) -> BoolArray:
@@ -406,7 +406,7 @@ def beyond(cost: Enclosure, bound: Enclosure) -> BoolArray:
     return cost.lower() > bound.upper()
 
 
-def reaches_limit(kappa: Fraction, n_tokens: int, d_model: int) -> bool:
+def reaches_limit(kappa: Fraction, d_vocab: int, d_model: int) -> bool:
     r"""Whether $\kappa$ is at least what N tokens in d dimensions ask for, in rational arithmetic.
 
     $$ \Bigl(\frac{\kappa - 1}{\kappa + 1}\Bigr)^2 \ge \frac{N - d - 1}{(d + 1)(N - 1)} . $$
@@ -420,20 +420,20 @@ def reaches_limit(kappa: Fraction, n_tokens: int, d_model: int) -> bool:
         >>> reaches_limit(Fraction(33, 31), 50257, 1024), reaches_limit(Fraction(17, 16), 50257, 1024)
         (True, False)
     """
-    if not (kappa >= 1 and n_tokens >= 2 and d_model >= 0):
-        raise InputError("kappa", f"= {kappa}, n_tokens = {n_tokens}, d_model = {d_model}", "at least 1, 2 and 0")
-    return ((kappa - 1) / (kappa + 1)) ** 2 >= Fraction(n_tokens - d_model - 1, (d_model + 1) * (n_tokens - 1))
+    if not (kappa >= 1 and d_vocab >= 2 and d_model >= 0):
+        raise InputError("kappa", f"= {kappa}, d_vocab = {d_vocab}, d_model = {d_model}", "at least 1, 2 and 0")
+    return ((kappa - 1) / (kappa + 1)) ** 2 >= Fraction(d_vocab - d_model - 1, (d_model + 1) * (d_vocab - 1))
 
 
-def _checked_tokens(values: ArrayLike, n_contexts: int, n_tokens: int) -> Int64Array:
+def _checked_tokens(values: ArrayLike, n_contexts: int, d_vocab: int) -> Int64Array:
     tokens = np.asarray(values)
     if (
         is_masked(values)
         or tokens.shape != (n_contexts,)
         or tokens.dtype.kind not in "iu"
-        or not ((tokens >= 0) & (tokens < n_tokens)).all()
+        or not ((tokens >= 0) & (tokens < d_vocab)).all()
     ):
-        raise InputError("tokens", f"is {tokens.tolist()}", f"{n_contexts} tokens 0 .. {n_tokens - 1}, none masked")
+        raise InputError("tokens", f"is {tokens.tolist()}", f"{n_contexts} tokens 0 .. {d_vocab - 1}, none masked")
     return tokens
 
 

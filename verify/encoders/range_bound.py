@@ -14,7 +14,7 @@ from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError
 from constructions.models.exact_network import as_rationals, exact_front_end
 from constructions.models.model import Model
-from verify.arithmetic.given_numbers import is_masked
+from verify.arithmetic.exact_inputs import is_masked
 from verify.encoders.logit_range import BITS, mean_divergence
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.verdict import Verdict

@@ -16,7 +16,7 @@ from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure, sqrt
-from verify.arithmetic.given_numbers import as_float64
+from verify.arithmetic.exact_inputs import as_float64
 from verify.arithmetic.rounding import TINY, UNIT
 from verify.forward.in_balls import rounded_outwards
 from verify.verdict import Verdict

@@ -16,7 +16,7 @@ from constructions.arrays import Float64Array
 from constructions.errors import HypothesisError, InputError
 from verify.arithmetic.elementary import exp, log, log1p
 from verify.arithmetic.enclosure import Enclosure, largest, sqrt
-from verify.arithmetic.given_numbers import as_float64
+from verify.arithmetic.exact_inputs import as_float64
 from verify.arithmetic.rounding import up
 from verify.arithmetic.sums import total
 from verify.divergence.kullback_leibler import divergence

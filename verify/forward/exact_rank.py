@@ -12,7 +12,7 @@ from flint import fmpq, fmpq_mat, fmpz, fmpz_mat, nmod_mat
 from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError, ResourceError
 from constructions.models.exact_network import ExactFrontEnd
-from verify.arithmetic.given_numbers import is_masked
+from verify.arithmetic.exact_inputs import is_masked
 from verify.forward.in_rationals import exponent_of, tokens_of
 
 PRIME = 2**62 - 57  # 2 has the order (PRIME - 1) / 2, so that different attention weights stay different

@@ -385,4 +385,4 @@ def _count(inputs: Int64Array | VectorTask) -> int:
 
 
 def _length(inputs: Int64Array | VectorTask) -> int:
-    return inputs.n_tokens if isinstance(inputs, VectorTask) else int(np.shape(inputs)[1])
+    return inputs.n_ctx if isinstance(inputs, VectorTask) else int(np.shape(inputs)[1])

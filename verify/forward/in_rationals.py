@@ -14,7 +14,7 @@ from constructions.models.blocks import Activation, Attention, Block, FeedForwar
 from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
-from verify.arithmetic.given_numbers import is_masked
+from verify.arithmetic.exact_inputs import is_masked
 from verify.forward.matrices import InMatrices
 from verify.forward.walk import Heads, passed, read_out, stream_of
 

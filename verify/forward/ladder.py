@@ -27,7 +27,7 @@ from verify.forward.map_norms import Norms
 from verify.forward.row_balls import logit_balls
 from verify.forward.walk import part_of
 
-Rung = Literal["float64", "pairs", "balls"]
+Precision = Literal["float64", "pairs", "balls"]
 
 _LEAST_BITS, _LARGEST_BITS = 53, 300
 _FEWEST_BALL_BITS, _MOST_BALL_BITS = 128, 4096
@@ -40,12 +40,12 @@ class DecidedArgmax:
 
     Args:
         place: The place of the largest logit in exact real arithmetic, `[T]`; -1 where it is not decided.
-        rung: What decided it, `[T]`: ``"float64"``, ``"pairs"``, ``"balls"``, or ``""``.
+        precision: What decided it, `[T]`: ``"float64"``, ``"pairs"``, ``"balls"``, or ``""``.
         bits: Precision of the balls that were used last; 0 without.
     """
 
     place: Int64Array
-    rung: NDArray[np.str_]
+    precision: NDArray[np.str_]
     bits: int
 
     @property
@@ -54,9 +54,9 @@ class DecidedArgmax:
         return np.flatnonzero(self.place < 0)
 
     def summary(self) -> str:
-        """How many contexts each rung decided, and which none did."""
-        counts = Counter(str(name) for name in self.rung)
-        parts = [f"{counts[name]} by {name}" for name in get_args(Rung) if counts[name]]
+        """How many contexts each precision decided, and which none did."""
+        counts = Counter(str(name) for name in self.precision)
+        parts = [f"{counts[name]} by {name}" for name in get_args(Precision) if counts[name]]
         left = ", ".join(map(str, self.undecided.tolist()))
         return "; ".join(parts + ([f"undecided: {left}"] if left else []))
 
@@ -106,62 +106,62 @@ def bits_needed(
     return min(bits, _LARGEST_BITS)
 
 
-def climb(
+def rising_precision(
     model: Model,
     inputs: Int64Array | VectorTask,
     is_open: BoolArray,
     *,
-    rungs: Sequence[Rung] = get_args(Rung),
+    precisions: Sequence[Precision] = get_args(Precision),
     most_bits: int = _MOST_BALL_BITS,
     norms: Norms | None = None,
-) -> Iterator[tuple[Rung, int, Int64Array, Enclosure]]:
-    r"""Enclose the outputs of the contexts that are still open, a few at a time, on one rung after the other.
+) -> Iterator[tuple[Precision, int, Int64Array, Enclosure]]:
+    r"""Enclose the outputs of the contexts that are still open, a few at a time, in one precision after the other.
 
-    The caller closes, in `is_open`, the contexts that it has decided; the next rung sees only what is open then. Balls
-    start at twice the bits that are predicted for a radius of a quarter of the least gap between two logits, at least
-    128, and double them.
+    The caller closes, in `is_open`, the contexts that it has decided; the next precision sees only what is open then.
+    Balls start at twice the bits that are predicted for a radius of a quarter of the least gap between two logits, at
+    least 128, and double them.
 
-    On the rungs behind float64 the enclosure is one of the outputs of a model of tokens less one number of each row,
+    Behind float64 the enclosure is one of the outputs of a model of tokens less one number of each row,
     the largest midpoint, so that float64 holds the differences to their last bits. No softmax and no margin depends on
     that number. Why it is rigorous: the number is itself exact, a pair or the middle of a ball.
 
     Args:
         model: The weights, in float64.
         inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
-        is_open: The contexts that are to be enclosed, `[T]`; read anew before each rung.
-        rungs: Which rungs are climbed.
+        is_open: The contexts that are to be enclosed, `[T]`; read anew before each precision.
+        precisions: Which precisions are used.
         most_bits: Precision of the last balls, at most.
         norms: The norms of the maps of the same model, to be shared by several calls.
 
     Returns:
-        Iterator of the rung, its bits, the contexts, and the enclosure of their outputs, `[contexts, d_vocab_out]`.
+        Iterator of the precision, its bits, the contexts and the enclosure of their outputs, `[contexts, d_vocab_out]`.
 
     Raises:
-        InputError: Inputs that do not fit the model, a rational model, or an unknown rung.
+        InputError: Inputs that do not fit the model, a rational model, or an unknown precision.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
     """
-    if unknown := [name for name in rungs if name not in get_args(Rung)]:
-        raise InputError("rungs", f"names {unknown[0]!r}", f"some of {', '.join(map(repr, get_args(Rung)))}")
-    return _climb(model, inputs, is_open, rungs, most_bits, norms)
+    if unknown := [name for name in precisions if name not in get_args(Precision)]:
+        raise InputError("precisions", f"names {unknown[0]!r}", f"some of {', '.join(map(repr, get_args(Precision)))}")
+    return _rising_precision(model, inputs, is_open, precisions, most_bits, norms)
 
 
-def _climb(
+def _rising_precision(
     model: Model,
     inputs: Int64Array | VectorTask,
     is_open: BoolArray,
-    rungs: Sequence[Rung],
+    precisions: Sequence[Precision],
     most_bits: int,
     norms: Norms | None,
-) -> Iterator[tuple[Rung, int, Int64Array, Enclosure]]:
+) -> Iterator[tuple[Precision, int, Int64Array, Enclosure]]:
     gap = np.zeros(len(is_open))
-    if "float64" in rungs and is_open.any():
+    if "float64" in precisions and is_open.any():
         left = np.flatnonzero(is_open)
         whole = len(left) == len(is_open)
         for start, part in logit_chunks(model, inputs if whole else part_of(inputs, left), norms=norms):
             chosen = left[start : start + len(part)]
             gap[chosen] = _gaps(part.midpoint)
             yield "float64", 53, chosen, part
-    if "pairs" in rungs and is_open.any():
+    if "pairs" in precisions and is_open.any():
         left = np.flatnonzero(is_open)
         norms = Norms(model) if norms is None else norms
         for start, value, radius in logit_balls(model, part_of(inputs, left), numbers=InPairs(), norms=norms):
@@ -171,7 +171,7 @@ def _climb(
             )
             gap[chosen] = _gaps(part.midpoint)
             yield "pairs", 100, chosen, part
-    if "balls" in rungs and is_open.any():
+    if "balls" in precisions and is_open.any():
         left = np.flatnonzero(is_open)
         norms = Norms(model) if norms is None else norms
         # Where not even the pairs tell two logits apart, they may be equal, and the gap says nothing.
@@ -190,13 +190,13 @@ def decide_argmax(
     model: Model,
     inputs: Int64Array | VectorTask,
     *,
-    rungs: Sequence[Rung] = get_args(Rung),
+    precisions: Sequence[Precision] = get_args(Precision),
     norms: Norms | None = None,
 ) -> DecidedArgmax:
     r"""Decide where the largest logit of each context is, in exact real arithmetic, with as few bits as it takes.
 
-    A context climbs to the next rung only where the rungs before left it open (`climb`); balls end at 4096 bits, and a
-    tie stays open whatever they are.
+    A context goes on to the next precision only where those before left it open (`rising_precision`); balls end at 4096
+    bits, and a tie stays open whatever they are.
 
     Why it is rigorous: a place counts as decided only if the lower end of its logit is proved to be above the upper
     ends of all others.
@@ -204,33 +204,33 @@ def decide_argmax(
     Args:
         model: The weights, in float64.
         inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
-        rungs: Which rungs are climbed.
+        precisions: Which precisions are used.
         norms: The norms of the maps of the same model, to be shared by several calls.
 
     Returns:
-        The places, and which rung decided each.
+        The places, and which precision decided each.
 
     Raises:
-        InputError: Inputs that do not fit the model, a rational model, or an unknown rung.
+        InputError: Inputs that do not fit the model, a rational model, or an unknown precision.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
     Example:
         >>> tokens = np.array([[1.0, 0.0], [1.0, 2.0**-80], [1.0, 1.0]])
         >>> model = Model(blocks=(), W_U=np.array([[1.0, 1.0], [0.0, 1.0]]), W_E=tokens, W_pos=np.zeros((1, 2)))
-        >>> decided = decide_argmax(model, np.array([[2], [1], [0]]), rungs=("float64", "pairs"))
+        >>> decided = decide_argmax(model, np.array([[2], [1], [0]]), precisions=("float64", "pairs"))
         >>> decided.place.tolist(), decided.summary()
         ([1, 1, -1], '1 by float64; 1 by pairs; undecided: 2')
     """
     count = inputs.n_examples if isinstance(inputs, VectorTask) else len(inputs)
-    place, rung, last = np.full(count, -1), np.full(count, "", dtype="U7"), 0
+    place, precision, last = np.full(count, -1), np.full(count, "", dtype="U7"), 0
     is_open = np.ones(count, dtype=bool)
-    for name, bits, contexts, part in climb(model, inputs, is_open, rungs=rungs, norms=norms):
+    for name, bits, contexts, part in rising_precision(model, inputs, is_open, precisions=precisions, norms=norms):
         best, lead = leads(part)
         proved = lead > 0.0
         chosen = contexts[proved]
-        place[chosen], rung[chosen], is_open[chosen] = best[proved], name, False
+        place[chosen], precision[chosen], is_open[chosen] = best[proved], name, False
         last = bits if name == "balls" else 0
-    return DecidedArgmax(place, rung, last)
+    return DecidedArgmax(place, precision, last)
 
 
 def leads(logits: Enclosure) -> tuple[Int64Array, Floats]:

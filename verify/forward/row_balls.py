@@ -642,7 +642,7 @@ def _contexts_together(model: Model, inputs: Int64Array | VectorTask, last: int)
     """How many contexts share their rows up to the last attention."""
     shared = model.reads_tokens and not any(isinstance(block, Attention) for block in model.blocks[:last])
     of_vectors = isinstance(inputs, VectorTask)
-    count, length = (inputs.n_examples, inputs.n_tokens) if of_vectors else inputs.shape
+    count, length = (inputs.n_examples, inputs.n_ctx) if of_vectors else inputs.shape
     width = max((_width(block, length) for block in model.blocks[: last + 1]), default=1)
     most = length * model.d_vocab if shared else count * length
     return max(1, count if most * width <= _ROW_ENTRIES else _ROW_ENTRIES // (length * width))

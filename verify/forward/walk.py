@@ -18,7 +18,7 @@ from constructions.errors import InputError
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
-from verify.arithmetic.given_numbers import is_masked
+from verify.arithmetic.exact_inputs import is_masked
 from verify.forward.arithmetic import Arithmetic
 from verify.forward.attention_pairs import AttentionPairs, distinct_pairs, only_last_is_read, pairs_of
 from verify.forward.idle_heads import alike, idle_heads, mostly
@@ -65,7 +65,7 @@ def stream_of(arithmetic: Arithmetic[R, Any, Any], model: Model, inputs: Int64Ar
     """
     inputs = checked_inputs(model, inputs)
     if isinstance(inputs, VectorTask):
-        count, length = inputs.n_examples, inputs.n_tokens
+        count, length = inputs.n_examples, inputs.n_ctx
         firsts = np.zeros(count, dtype=np.int64) if inputs.shared else np.arange(count) * length
         rows = arithmetic.given(inputs.contexts.reshape(-1, inputs.d_model))
         positions = np.tile(np.arange(length), len(inputs.contexts))

@@ -310,9 +310,9 @@ def _has_one_class(labels: Sequence[float]) -> bool:
     return len(labels) > 1 and list(labels).count(max(labels)) == 1
 
 
-def _tuples(path: Path, name: str, tokens: PlainArray, vocabulary_size: int) -> list[tuple[int, ...]]:
-    if not all(0 <= token < vocabulary_size for token in tokens.values):
-        raise FileFormatError(f"{path}: {name} has a token outside 0 .. {vocabulary_size - 1}")
+def _tuples(path: Path, name: str, tokens: PlainArray, d_vocab: int) -> list[tuple[int, ...]]:
+    if not all(0 <= token < d_vocab for token in tokens.values):
+        raise FileFormatError(f"{path}: {name} has a token outside 0 .. {d_vocab - 1}")
     return [tuple(tokens.row(i)) for i in range(tokens.shape[0])]
 
 

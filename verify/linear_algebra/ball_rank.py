@@ -11,7 +11,7 @@ from flint import arb, arb_mat, ctx
 
 from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
-from verify.arithmetic.given_numbers import is_masked
+from verify.arithmetic.exact_inputs import is_masked
 from verify.verdict import Verdict
 
 _MOST_BITS = 2**20

@@ -1,7 +1,7 @@
 r"""What a user's matrix is: a set of real matrices for float64 work, and, where it is known exactly, integers.
 
 Nothing is ever silently cast: integers beyond $2^{53}$ and fractions become midpoints with a radius for float64 work,
-and keep their exact values for the exact rungs.
+and keep their exact values for the exact methods.
 """
 
 import math
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from constructions.arrays import ObjectArray
 from constructions.errors import InputError
 from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.given_numbers import exact_array, nearest
+from verify.arithmetic.exact_inputs import exact_array, nearest
 from verify.arithmetic.rounding import Floats, up
 
 _INT64_BITS = 62

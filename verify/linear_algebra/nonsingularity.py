@@ -38,8 +38,8 @@ class NonsingularCertificate:
     Args:
         verdict: PROVED: every matrix of the set is nonsingular. REFUTED: the one given matrix is singular.
         smallest_singular_value: If PROVED, a lower bound of the smallest singular value of every matrix of the set, in
-            the unit of the entries; 0.0 if the deciding rung gives none, infinite for the empty matrix.
-        rung: What decided: "empty", "float64", "exact product", "balls of ... bits", "prime field", "exact rational",
+            the unit of the entries; 0.0 if the deciding method gives none, infinite for the empty matrix.
+        method: What decided: "empty", "float64", "exact product", "balls of ... bits", "prime field", "exact rational",
             or "none".
         kernel: If REFUTED, integers, not all zero, with `matrix @ kernel == 0` exactly.
         witness: If asked for and PROVED in float64 or by the exact product: an approximate inverse, `[n, n]`.
@@ -47,7 +47,7 @@ class NonsingularCertificate:
 
     verdict: Verdict
     smallest_singular_value: float
-    rung: str
+    method: str
     kernel: tuple[int, ...] | None = None
     witness: Floats | None = None
 
@@ -63,16 +63,16 @@ def certify_nonsingular(
     $$ \|E\|_2 \le \|\mathrm{fl}(B_{mid} W - I)\|_F + (\gamma \|B_{mid}\|_F + \|\Delta\|_F) \|W\|_F < 1
        \quad\Rightarrow\quad B \text{ nonsingular},\ \sigma_{\min}(B) \ge \frac{1 - \|E\|_2}{\|W\|_F}; $$
 
-    where that fails, a weighted maximum norm is tried. The rungs, in turn, until one decides:
+    where that fails, a weighted maximum norm is tried. The methods, in turn, until one decides:
 
     1. "float64": one matrix product with an a-priori bound of its error.
     2. "exact product": the same $W$, the product in integers ($n \le 2048$).
     3. For an exactly given matrix, "prime field": a determinant that is not zero modulo a prime; or
        "exact rational": a kernel vector, found modulo a prime and checked in integers.
-    4. "balls of ... bits": an enclosure of the inverse at rising precision ($n \le 512$). Where rung 3 has proved
+    4. "balls of ... bits": an enclosure of the inverse at rising precision ($n \le 512$). Where method 3 has proved
        nonsingularity this one supplies the bound of the smallest singular value.
 
-    Why it is rigorous: no rung trusts how $W$, a prime or a vector was found, and every rounding is bounded. Matrices
+    Why it is rigorous: no method trusts how $W$, a prime or a vector was found, and every rounding is bounded. Matrices
     that overflow somewhere give NaN or infinity, which satisfies no inequality.
 
     Args:
@@ -82,7 +82,7 @@ def certify_nonsingular(
         witness: Whether to return the approximate inverse.
 
     Returns:
-        Verdict, bound and the rung that decided. The 0 x 0 matrix is nonsingular.
+        Verdict, bound and the method that decided. The 0 x 0 matrix is nonsingular.
 
     Raises:
         InputError: Not a square matrix of finite real numbers, or a radius that is negative, NaN or infinite.
@@ -92,7 +92,7 @@ def certify_nonsingular(
 
     Example:
         >>> proof = certify_nonsingular([[2.0, 1.0], [1.0, 1.0]], 0.125)
-        >>> proof.verdict, proof.rung, 0 < proof.smallest_singular_value < 0.382
+        >>> proof.verdict, proof.method, 0 < proof.smallest_singular_value < 0.382
         (<Verdict.PROVED: 'PROVED'>, 'float64', True)
         >>> certify_nonsingular([[2**60, 2**61], [1, 2]]).kernel
         (-2, 1)
@@ -114,16 +114,16 @@ def _by_an_inverse(given: GivenMatrix, witness: bool) -> NonsingularCertificate 
     inverse = right_inverse(scaled.scaled.midpoint)
     if inverse is None:
         return None
-    rung, residual = "float64", float_residual(scaled.scaled, inverse)
+    method, residual = "float64", float_residual(scaled.scaled, inverse)
     if not residual.proves_rank:
         if not residual.fails_by_rounding or given.shape[0] > LARGEST_EXACT_PRODUCT:
             return None
-        rung, exact = "exact product", exact_residual(scaled.scaled, inverse)
+        method, exact = "exact product", exact_residual(scaled.scaled, inverse)
         if exact is None or not exact.proves_rank:
             return None
         residual = exact
     found = unscaled(residual.w, scaled) if witness else None
-    return NonsingularCertificate(Verdict.PROVED, smallest_singular_value(residual, scaled), rung, witness=found)
+    return NonsingularCertificate(Verdict.PROVED, smallest_singular_value(residual, scaled), method, witness=found)
 
 
 def _exactly(given: GivenMatrix) -> NonsingularCertificate | None:

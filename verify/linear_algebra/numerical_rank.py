@@ -9,7 +9,7 @@ import numpy as np
 
 from constructions.arrays import Float64Array
 from constructions.errors import InputError
-from verify.arithmetic.given_numbers import as_float64
+from verify.arithmetic.exact_inputs import as_float64
 from verify.linear_algebra.rank import rank_bracket
 
 

@@ -72,7 +72,7 @@ class RankCertificate:
         verdict: PROVED: every matrix of the set has rank equal to its number of rows. REFUTED: none has (there are more
             rows than columns, or the one given matrix has dependent rows).
         smallest_singular_value: If PROVED, a lower bound of the smallest singular value of every matrix of the set, in
-            the unit of the entries; 0.0 if the deciding rung gives none, infinite where there are no rows.
+            the unit of the entries; 0.0 if the deciding method gives none, infinite where there are no rows.
         method: What decided: "empty", "shape", "gram", "inverse", "exact product", "prime field",
             "exact rational", "balls of ... bits", or "none".
         witness: If asked for, and proved by "gram", "inverse" or "exact product": what another program needs to prove
@@ -134,7 +134,7 @@ def certify_full_row_rank(a: Enclosure | ArrayLike, *, witness: bool = False) ->
 
 
 def prove_by_floats(given: GivenMatrix, *, witness: bool) -> RankCertificate | None:
-    """The rungs that start from a floating-point witness; `None` if they prove nothing."""
+    """The methods that start from a floating-point witness; `None` if they prove nothing."""
     with ctx.workprec(_SCALAR_BITS):
         return _by_gram(given, witness) or _by_an_inverse(given, witness)
 
@@ -173,7 +173,7 @@ def _by_an_inverse(given: GivenMatrix, witness: bool) -> RankCertificate | None:
 
 
 def _exactly(given: GivenMatrix) -> RankCertificate | None:
-    """The exact rungs, and balls, which alone serve sets and give a bound."""
+    """The exact methods, and balls, which alone serve sets and give a bound."""
     decided = kernel_or_minor(given.integers.transpose()) if given.exact else None
     if isinstance(decided, tuple):
         return RankCertificate(Verdict.REFUTED, 0.0, "exact rational")

@@ -136,7 +136,7 @@ def enclose_condition(a: Enclosure | ArrayLike) -> Enclosure:
     r"""Enclose $\sigma_{\max} / \sigma_{\min}$ over the smaller side of every matrix of a set; a scalar without unit.
 
     The enclosures of `enclose_singular_values`, with the smallest singular value raised to what the
-    floating-point rungs of `certify_full_row_rank` prove.
+    floating-point methods of `certify_full_row_rank` prove.
 
     Why it is rigorous: both bounds of the quotient are of proved bounds.
 

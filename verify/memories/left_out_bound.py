@@ -16,7 +16,7 @@ from constructions.models.exact_network import as_rationals, exact_front_end
 from constructions.models.model import Model
 from verify.arithmetic.elementary import exp, log
 from verify.arithmetic.enclosure import Enclosure, enclosure, largest, matmul, maximum, sqrt
-from verify.arithmetic.given_numbers import as_float64, is_masked
+from verify.arithmetic.exact_inputs import as_float64, is_masked
 from verify.arithmetic.softmax import enclose_softmax
 from verify.arithmetic.sums import total
 from verify.forward.heads import enclose_features, enclose_last, features_in_balls, last_in_balls

@@ -16,7 +16,7 @@ from constructions.products import multiply
 from verify.arithmetic import blas
 from verify.arithmetic.elementary import exp
 from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.given_numbers import is_masked
+from verify.arithmetic.exact_inputs import is_masked
 from verify.arithmetic.sums import total
 from verify.verdict import Verdict, decided
 

@@ -10,7 +10,7 @@ from flint import arb, ctx, fmpq, fmpq_mat
 
 from constructions.arrays import Int64Array
 from constructions.errors import InputError
-from verify.arithmetic.given_numbers import is_masked
+from verify.arithmetic.exact_inputs import is_masked
 
 
 @dataclass(frozen=True, eq=False)

@@ -193,7 +193,7 @@ class _Judge:
             inputs = task if isinstance(task, VectorTask) else task.contexts
             self.rounding = rounding_bound(model, inputs, number_format=_JUDGED[dtype], exp_ulps=exp_ulps)
         self.replica = Replica.from_model(model, dtype=getattr(torch, dtype), device=device)
-        self.rows = _batch_rows(model, task.n_tokens if isinstance(task, VectorTask) else task.context_length, device)
+        self.rows = _batch_rows(model, task.n_ctx, device)
         self.of_values = isinstance(task, VectorTask) and task.kind == "regression"
         self.hits = self.count = self.held = self.held_proved = 0
         self.margin = math.inf

@@ -13,7 +13,7 @@ from flint import fmpz_mat
 
 from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError, ResourceError
-from verify.arithmetic.given_numbers import is_masked
+from verify.arithmetic.exact_inputs import is_masked
 
 _MOST_COMBINATIONS = 2**20
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from constructions.errors import InputError
 from constructions.models.exact_network import as_rationals
-from verify.arithmetic.given_numbers import is_masked
+from verify.arithmetic.exact_inputs import is_masked
 
 
 @dataclass(frozen=True)

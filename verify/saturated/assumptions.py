@@ -62,7 +62,7 @@ class Assumptions:
 
     Args:
         n_examples: T.
-        n_tokens: n.
+        n_ctx: n.
         d_model: d.
         shared: Whether one context is stored for all examples.
         queries: Assumption 1: every $\min(n, T)$ queries are independent.
@@ -75,7 +75,7 @@ class Assumptions:
     """
 
     n_examples: int
-    n_tokens: int
+    n_ctx: int
     d_model: int
     shared: bool
     queries: SubsetTest
@@ -102,7 +102,7 @@ class Assumptions:
             }
         return {
             "examples": self.n_examples,
-            "tokens": self.n_tokens,
+            "tokens": self.n_ctx,
             "dim": self.d_model,
             "shared": self.shared,
             "assumption_1": self.queries.summary(),
@@ -189,7 +189,7 @@ def assess_assumptions(
     means = queries[:first] + contexts.mean(axis=1)[: first if len(contexts) > 1 else 1]
     return Assumptions(
         n_examples=count,
-        n_tokens=tokens,
+        n_ctx=tokens,
         d_model=width,
         shared=len(contexts) == 1,
         queries=query_test,

@@ -20,14 +20,14 @@ class ContextRanks:
 
     Args:
         n_contexts: Number of contexts.
-        n_tokens: Tokens in each, n.
+        n_ctx: Tokens in each, n.
         verdict: PROVED: all contexts have rank n; REFUTED: some have not; UNDECIDED otherwise.
         full: How many are proved to have rank n.
         relations: For each context that is proved to have a smaller rank, a relation between its tokens.
     """
 
     n_contexts: int
-    n_tokens: int
+    n_ctx: int
     verdict: Verdict
     full: int
     relations: Mapping[int, Relation] = field(default_factory=dict)

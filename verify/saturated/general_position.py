@@ -10,7 +10,7 @@ from flint import fmpz_mat
 
 from constructions.arrays import Float64Array
 from constructions.errors import InputError
-from verify.arithmetic.given_numbers import as_float64
+from verify.arithmetic.exact_inputs import as_float64
 from verify.saturated.kruskal_rank import MOST_PREFIXES, SubsetCertificate, certify_subsets
 
 

@@ -213,7 +213,7 @@ def test_a_file_that_has_no_place_is_refused_before_the_work(folder, tmp_path, c
 
 
 def test_a_check_that_nothing_can_keep_says_so_and_answers(folder, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("verify.kept_pieces.write_atomically", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr("verify.journal.write_atomically", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
     assert main(["check", str(folder), "--keep", str(tmp_path / "kept"), "--json"]) == 0
     assert "1 judged by this run; not all could be kept: disk full" in " ".join(capsys.readouterr().err.split())
     monkeypatch.undo()

@@ -82,7 +82,7 @@ def test_facts_are_read_from_tables_and_arrays(tmp_path):
     for file in ("task.safetensors", "arrays.npz", "numbers.csv", "names.tsv"):
         found = read_facts(tmp_path / file, model, folder)
         facts = {(tuple(tokens), label) for tokens, label in zip(found.contexts.tolist(), found.labels, strict=True)}
-        assert facts == expected and found.target == "labels" and found.vocabulary_size == model.d_vocab_out
+        assert facts == expected and found.target == "labels" and found.d_vocab == model.d_vocab_out
     assert read_facts(tmp_path / "names.tsv", model, folder).vocabulary == tuple("abcdefg")
     with pytest.raises(InputError, match=r"names\.tsv has the cell '.', expected the number of a token"):
         read_facts(tmp_path / "names.tsv", model)
@@ -234,7 +234,7 @@ def test_numbers_of_a_model_that_reads_more_than_it_answers_are_told_apart(tmp_p
     model = Model(blocks=(), W_U=np.eye(3)[:, :2], W_E=np.eye(3), W_pos=np.zeros((1, 3)))
     np.savez(tmp_path / "arrays.npz", contexts=[[0], [1]], next_tokens=[0, 1])
     task = read_facts(tmp_path / "arrays.npz", model)
-    assert (task.vocabulary_size, task.n_answers) == (3, 2)
+    assert (task.d_vocab, task.n_answers) == (3, 2)
     assert certify(model, task)["held"] == 2
     (tmp_path / "facts.csv").write_text("0,0\n1,1\n")
     assert certify(model, tmp_path / "facts.csv")["held"] == 2

@@ -150,8 +150,8 @@ def test_a_model_of_vectors_is_refused():
 
 
 def test_heads_that_are_too_narrow_are_refused():
-    with pytest.raises(InputError, match="head_width = 2, expected at least 3"):
-        in_equal_layers(of_tokens(attention()), head_width=2)
+    with pytest.raises(InputError, match="d_head = 2, expected at least 3"):
+        in_equal_layers(of_tokens(attention()), d_head=2)
 
 
 def test_a_rational_model_stays_rational():

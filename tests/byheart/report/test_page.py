@@ -71,8 +71,8 @@ class Page(HTMLParser):
 def random_network(task: Task, *, n_heads: int = 3, d_model: int = 4, seed: int = 0) -> Model:
     normal = np.random.default_rng(seed).standard_normal
     return dana_network(
-        W_E=normal((task.vocabulary_size, d_model)),
-        W_pos=normal((task.context_length, d_model)),
+        W_E=normal((task.d_vocab, d_model)),
+        W_pos=normal((task.n_ctx, d_model)),
         W_Q=normal((n_heads, d_model, 2)),
         W_K=normal((n_heads, d_model, 2)),
         W_V=normal((n_heads, d_model, 2)),
@@ -82,11 +82,11 @@ def random_network(task: Task, *, n_heads: int = 3, d_model: int = 4, seed: int 
 
 
 def small_task(
-    target: str = "laws", *, size: int = 5, length: int = 2, n_tokens: int = 4, facts: int | None = None
+    target: str = "laws", *, size: int = 5, length: int = 2, n_ctx: int = 4, facts: int | None = None
 ) -> Task:
-    contexts = np.array(list(np.ndindex(*(n_tokens,) * length)))[:size]
-    counts = Counts.from_rows([{i % n_tokens: 5, (i + 1) % n_tokens: 2 + i % 3} for i in range(len(contexts))])
-    names = tuple(f"tok{i}" for i in range(n_tokens))
+    contexts = np.array(list(np.ndindex(*(n_ctx,) * length)))[:size]
+    counts = Counts.from_rows([{i % n_ctx: 5, (i + 1) % n_ctx: 2 + i % 3} for i in range(len(contexts))])
+    names = tuple(f"tok{i}" for i in range(n_ctx))
     return make_task(contexts, counts, vocabulary=names, target=target, facts=facts)
 
 
@@ -298,7 +298,7 @@ def test_predictions_stand_beside_the_laws() -> None:
 
 
 def test_the_label_to_be_held_is_marked_even_if_the_weights_predict_another() -> None:
-    task = small_task("labels", size=2, n_tokens=12, length=1)
+    task = small_task("labels", size=2, n_ctx=12, length=1)
     network = random_network(task)
     wrong = np.array(network.W_U)
     wrong[:, task.labels] = 0.0
@@ -374,10 +374,10 @@ def test_long_contexts_show_their_end() -> None:
 
 
 def test_a_large_vocabulary_costs_little_memory() -> None:
-    n_tokens, size = 50_000, 300
+    n_ctx, size = 50_000, 300
     contexts = np.arange(size).reshape(-1, 1)
     counts = Counts.from_rows([{i: 3, i + 1: 1} for i in range(size)])
-    task = make_task(contexts, counts, vocabulary=tuple(map(str, range(n_tokens))), target="labels")
+    task = make_task(contexts, counts, vocabulary=tuple(map(str, range(n_ctx))), target="labels")
     network = random_network(task)
     tracemalloc.start()
     page = report_html(FIGURES, network, task)

@@ -84,7 +84,7 @@ def test_relations_of_one_answer_take_no_coordinate() -> None:
 def test_the_parameters_are_those_that_are_counted(relation_first: bool, head: int) -> None:
     task = table_of(np.random.default_rng(0).integers(0, 9, (400, 6)), relation_first=relation_first)
     model = additive_recall_memory(task, dtype="float32").model
-    assert (task.vocabulary_size, task.n_answers) == (406, 54)
+    assert (task.d_vocab, task.n_answers) == (406, 54)
     assert model.parameters == 8 * (406 + 54 + 2) + 2 * 8 + 2 * 8 * head < 2400 / 0.62
 
 

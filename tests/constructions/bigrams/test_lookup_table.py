@@ -25,8 +25,8 @@ gaps = st.integers(-4, 8).filter(bool)
 @st.composite
 def integral_positions(draw):
     """Integers that add up to 1 or -1: all scores are integers then."""
-    n_tokens = draw(st.integers(1, 5))
-    entries = draw(st.lists(st.integers(-3, 3), min_size=n_tokens - 1, max_size=n_tokens - 1))
+    d_vocab = draw(st.integers(1, 5))
+    entries = draw(st.lists(st.integers(-3, 3), min_size=d_vocab - 1, max_size=d_vocab - 1))
     return [*entries, draw(st.sampled_from([-1, 1])) - sum(entries)]
 
 
@@ -34,15 +34,15 @@ def attention(gap):
     return fmpq(2) ** gap / (1 + fmpq(2) ** gap)
 
 
-def features_without_attention(n_tokens, a, p):
+def features_without_attention(d_vocab, a, p):
     """The features from their definition, for any weight a of the head of the first token."""
     rows = []
-    for n, c in all_contexts(n_tokens, 2).tolist():
-        first = [p[i] + int(i == n) for i in range(n_tokens)]
-        for r in range(n_tokens):
+    for n, c in all_contexts(d_vocab, 2).tolist():
+        first = [p[i] + int(i == n) for i in range(d_vocab)]
+        for r in range(d_vocab):
             weight = a if r == n else 1 - a
-            rows.extend(weight * first[i] + (1 - weight) * int(i == c) for i in range(n_tokens))
-    return fmpq_mat(n_tokens**2, n_tokens**2, rows)
+            rows.extend(weight * first[i] + (1 - weight) * int(i == c) for i in range(d_vocab))
+    return fmpq_mat(d_vocab**2, d_vocab**2, rows)
 
 
 @given(integral_positions(), gaps)
@@ -53,59 +53,59 @@ def test_the_head_of_the_first_token_attends_to_it_and_no_other_head_does(p, gap
 
 
 @given(st.integers(2, 5), st.integers(-12, 12), st.integers(1, 3), st.integers(1, 19), st.integers(0, 2**16))
-def test_features_are_independent_exactly_where_the_theorem_says(n_tokens, numerator, denominator, tenths, seed):
+def test_features_are_independent_exactly_where_the_theorem_says(d_vocab, numerator, denominator, tenths, seed):
     a = fmpq(tenths, 20)
     rng = np.random.default_rng(seed)
-    p = [fmpq(int(entry)) for entry in rng.integers(-3, 4, n_tokens - 1)]
+    p = [fmpq(int(entry)) for entry in rng.integers(-3, 4, d_vocab - 1)]
     total = fmpq(numerator, denominator)
     p.append(total - sum(p, fmpq(0)))
-    predicted = total != 0 and 2 * a != 1 and n_tokens + total * (n_tokens - 1 - a * (n_tokens - 2)) != 0
+    predicted = total != 0 and 2 * a != 1 and d_vocab + total * (d_vocab - 1 - a * (d_vocab - 2)) != 0
     assume(total != 0)
-    assert (features_without_attention(n_tokens, a, p).det() != 0) == predicted
+    assert (features_without_attention(d_vocab, a, p).det() != 0) == predicted
 
 
-@pytest.mark.parametrize("n_tokens", range(1, 7))
-def test_the_position_that_sums_to_minus_two_fails_for_two_tokens_only(n_tokens):
-    p = [fmpq(-2, n_tokens)] * n_tokens
+@pytest.mark.parametrize("d_vocab", range(1, 7))
+def test_the_position_that_sums_to_minus_two_fails_for_two_tokens_only(d_vocab):
+    p = [fmpq(-2, d_vocab)] * d_vocab
     for a in (fmpq(2, 3), fmpq(255, 256), fmpq(1, 5)):
-        assert (features_without_attention(n_tokens, a, p).det() == 0) == (n_tokens == 2)
+        assert (features_without_attention(d_vocab, a, p).det() == 0) == (d_vocab == 2)
 
 
-@pytest.mark.parametrize("n_tokens", [3, 4, 7])
-def test_a_singular_attention_exists_beyond_minus_two(n_tokens):
-    total = fmpq(-n_tokens, 2)
-    if total == -2 or n_tokens == 3:
+@pytest.mark.parametrize("d_vocab", [3, 4, 7])
+def test_a_singular_attention_exists_beyond_minus_two(d_vocab):
+    total = fmpq(-d_vocab, 2)
+    if total == -2 or d_vocab == 3:
         total = fmpq(-5, 2)
-    a = (n_tokens / total + n_tokens - 1) / (n_tokens - 2)
-    assert features_without_attention(n_tokens, a, [total / n_tokens] * n_tokens).det() == 0
+    a = (d_vocab / total + d_vocab - 1) / (d_vocab - 2)
+    assert features_without_attention(d_vocab, a, [total / d_vocab] * d_vocab).det() == 0
     with pytest.raises(HypothesisError, match="det = 0"):
-        wanted = np.full((n_tokens, n_tokens, 1), fmpq(1), dtype=object)
-        lookup_output(wanted, a, [total / n_tokens] * n_tokens)
+        wanted = np.full((d_vocab, d_vocab, 1), fmpq(1), dtype=object)
+        lookup_output(wanted, a, [total / d_vocab] * d_vocab)
 
 
 @given(integral_positions(), gaps, st.integers(0, 2**16))
 def test_the_closed_form_reaches_every_target_exactly(p, gap, seed):
-    n_tokens, total = len(p), sum(p)
-    assume(n_tokens + total * (n_tokens - 1 - attention(gap) * (n_tokens - 2)) != 0)
+    d_vocab, total = len(p), sum(p)
+    assume(d_vocab + total * (d_vocab - 1 - attention(gap) * (d_vocab - 2)) != 0)
     rng = np.random.default_rng(seed)
-    stream = as_rationals(rng.integers(-9, 10, (n_tokens**2, n_tokens)))
-    W_U = as_rationals(rng.integers(-9, 10, (n_tokens, 3)))
+    stream = as_rationals(rng.integers(-9, 10, (d_vocab**2, d_vocab)))
+    W_U = as_rationals(rng.integers(-9, 10, (d_vocab, 3)))
     network = exact_lookup_table(stream, W_U, gap=gap, position=p)
-    bigrams = all_contexts(n_tokens, 2)
+    bigrams = all_contexts(d_vocab, 2)
     assert exact_logits(network, bigrams) == stream * W_U
     front_end = exact_front_end(network)
     features, last = exact_features(front_end, bigrams), exact_last(front_end, bigrams)
-    assert features.rank() == n_tokens**2
-    outputs = as_rationals(network.W_O.reshape(-1, n_tokens))
+    assert features.rank() == d_vocab**2
+    outputs = as_rationals(network.W_O.reshape(-1, d_vocab))
     assert last + features * outputs == stream
 
 
 @given(st.integers(1, 9).filter(lambda n: n != 2), st.integers(0, 2**16), st.sampled_from([1.0, 3.0, 8.0, -2.0]))
-def test_every_label_is_in_front_in_float64(n_tokens, seed, gap):
-    task = enumerated_task(n_tokens, 2, seed=seed)
+def test_every_label_is_in_front_in_float64(d_vocab, seed, gap):
+    task = enumerated_task(d_vocab, 2, seed=seed)
     certificate = certify_memorization(lookup_table(task, gap=gap), task)
     assert certificate.certificate.verdict is Verdict.PROVED
-    assert n_tokens == 1 or certificate.answers.margin_lower.min() > 34
+    assert d_vocab == 1 or certificate.answers.margin_lower.min() > 34
 
 
 def test_two_tokens_are_held_with_another_total():
@@ -126,16 +126,16 @@ def test_a_corrupted_weight_is_refuted():
     assert certificate.verdict is Verdict.REFUTED and certificate.answers.values["wrong"] >= 1
 
 
-@pytest.mark.parametrize(("n_tokens", "total", "most"), [(8, -2.0, 12), (16, -2.0, 33), (16, -8.0, 17)])
-def test_the_condition_number_is_that_of_the_page(n_tokens, total, most):
-    task = enumerated_task(n_tokens, 2)
+@pytest.mark.parametrize(("d_vocab", "total", "most"), [(8, -2.0, 12), (16, -2.0, 33), (16, -8.0, 17)])
+def test_the_condition_number_is_that_of_the_page(d_vocab, total, most):
+    task = enumerated_task(d_vocab, 2)
     features = enclose_features(lookup_table(task, total=total), task.contexts)
     assert 0.9 * most < enclose_condition(features).upper() <= most
 
 
-@pytest.mark.parametrize(("n_tokens", "total"), [(8, -2.0), (32, -2.0), (32, -16.0)])
-def test_low_precision_is_enough(n_tokens, total):
-    task = enumerated_task(n_tokens, 2, seed=1)
+@pytest.mark.parametrize(("d_vocab", "total"), [(8, -2.0), (32, -2.0), (32, -16.0)])
+def test_low_precision_is_enough(d_vocab, total):
+    task = enumerated_task(d_vocab, 2, seed=1)
     found = run_all(lookup_table(task, total=total), task)
     assert [found[dtype].accuracy for dtype in ("float64", "float32", "bfloat16")] == [1.0, 1.0, 1.0]
     assert found["float64"].within_bound and found["float32"].within_bound
@@ -160,7 +160,7 @@ def test_what_does_not_fit_is_refused():
     for gap, total in ((0.0, -2.0), (8.0, 0.0)):
         with pytest.raises(HypothesisError, match="gap != 0"):
             lookup_table(bigrams, gap=gap, total=total)
-    with pytest.raises(InputError, match="n_tokens = 0"):
+    with pytest.raises(InputError, match="d_vocab = 0"):
         lookup_front_end(0, gap=1)
     with pytest.raises(InputError, match="expected 3"):
         lookup_front_end(3, gap=1, position=[1])

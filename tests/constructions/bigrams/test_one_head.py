@@ -23,8 +23,8 @@ def certified_margin(task, **options):
 
 
 @given(st.integers(2, 20), st.integers(0, 2**32))
-def test_any_labels_of_all_bigrams_are_held_by_one_half(n_tokens, seed):
-    assert certified_margin(enumerated_task(n_tokens, 2, seed=seed)) > 0.5 - 1e-9
+def test_any_labels_of_all_bigrams_are_held_by_one_half(d_vocab, seed):
+    assert certified_margin(enumerated_task(d_vocab, 2, seed=seed)) > 0.5 - 1e-9
 
 
 def test_every_labelling_of_all_bigrams_of_two_tokens_is_held():
@@ -38,14 +38,14 @@ def test_one_token_is_held():
 
 
 @given(st.integers(2, 6), st.integers(0, 2**32), st.floats(0.1, 50))
-def test_the_margin_is_what_was_asked_for(n_tokens, seed, margin):
-    task = enumerated_task(n_tokens, 2, seed=seed)
+def test_the_margin_is_what_was_asked_for(d_vocab, seed, margin):
+    task = enumerated_task(d_vocab, 2, seed=seed)
     assert certified_margin(task, margin=margin) == pytest.approx(margin, rel=1e-9)
 
 
 @given(st.integers(1, 5), st.integers(0, 2**32))
-def test_the_stream_holds_the_number_of_the_label(n_tokens, seed):
-    task = enumerated_task(n_tokens, 2, seed=seed)
+def test_the_stream_holds_the_number_of_the_label(d_vocab, seed):
+    task = enumerated_task(d_vocab, 2, seed=seed)
     network = one_head_memory(task)
     with mpmath.workprec(200):
         for (n, c), label in zip(task.contexts.tolist(), task.labels.tolist(), strict=True):
@@ -56,15 +56,15 @@ def test_the_stream_holds_the_number_of_the_label(n_tokens, seed):
             value = sum(a * row[0] for a, row in zip((attention, 1 - attention), x, strict=True)) * network.W_V[0, 0, 0]
             stream = [x[1][j] + value * network.W_O[0, 0, j] for j in range(2)]
             assert stream[0] == 1
-            number = stream[1] / 4 + mpmath.mpf(n_tokens + 1) / 2
-            assert abs(number - (label - mpmath.mpf(n_tokens - 1) / 2)) < 1e-12
+            number = stream[1] / 4 + mpmath.mpf(d_vocab + 1) / 2
+            assert abs(number - (label - mpmath.mpf(d_vocab - 1) / 2)) < 1e-12
 
 
 def test_the_width_is_the_number_of_tokens():
-    for n_tokens in (2, 5, 11):
-        network = one_head_memory(enumerated_task(n_tokens, 2))
-        assert (network.d_model, network.d_qk, network.d_head, network.n_heads) == (n_tokens, n_tokens, 1, 1)
-        assert network.parameters == 4 * n_tokens**2 + 4 * n_tokens
+    for d_vocab in (2, 5, 11):
+        network = one_head_memory(enumerated_task(d_vocab, 2))
+        assert (network.d_model, network.d_qk, network.d_head, network.n_heads) == (d_vocab, d_vocab, 1, 1)
+        assert network.parameters == 4 * d_vocab**2 + 4 * d_vocab
 
 
 def test_the_features_have_few_columns_that_are_not_zero():

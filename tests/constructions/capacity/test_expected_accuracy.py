@@ -24,8 +24,8 @@ from verify.verdict import Verdict
 
 @st.composite
 def context_sets(draw):
-    n_tokens, length = draw(st.integers(1, 4)), draw(st.integers(1, 4))
-    everything = all_contexts(n_tokens, length)
+    d_vocab, length = draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    everything = all_contexts(d_vocab, length)
     rows = draw(st.lists(st.integers(0, len(everything) - 1), min_size=1, max_size=12, unique=True))
     return everything[rows]
 
@@ -49,9 +49,9 @@ def test_solvable_contexts_are_the_first_basis(contexts, d_model, d_head, n_head
         assert np.count_nonzero(solved < end) == generic_rank(contexts[:end], **sizes)
 
 
-@pytest.mark.parametrize(("n_tokens", "length"), [(2, 2), (3, 2), (4, 2), (5, 2), (2, 3), (3, 3), (2, 4), (2, 5)])
-def test_all_contexts_reach_the_count_of_the_paper_in_two_dimensions(n_tokens, length):
-    contexts = all_contexts(n_tokens, length)
+@pytest.mark.parametrize(("d_vocab", "length"), [(2, 2), (3, 2), (4, 2), (5, 2), (2, 3), (3, 3), (2, 4), (2, 5)])
+def test_all_contexts_reach_the_count_of_the_paper_in_two_dimensions(d_vocab, length):
+    contexts = all_contexts(d_vocab, length)
     heads = -(-len(contexts) // 2)
     for d_head in (1, 2):
         ranks = generic_ranks(contexts, d_model=2, d_head=d_head, n_heads=heads)
@@ -60,27 +60,27 @@ def test_all_contexts_reach_the_count_of_the_paper_in_two_dimensions(n_tokens, l
 
 @given(context_sets(), st.integers(0, 2**16))
 def test_the_guaranteed_number_of_heads_holds_any_labels(contexts, seed):
-    size, n_tokens = len(contexts), int(contexts.max()) + 1
+    size, d_vocab = len(contexts), int(contexts.max()) + 1
     heads = next(h for h in range(1, size + 1) if guaranteed_number(contexts, d_model=2, n_heads=h) == size)
-    labels = np.random.default_rng(seed).integers(0, n_tokens, size)
-    task = array_task(contexts, next_tokens=labels, vocabulary=n_tokens, target="labels")
+    labels = np.random.default_rng(seed).integers(0, d_vocab, size)
+    task = array_task(contexts, next_tokens=labels, vocabulary=d_vocab, target="labels")
     network = build_memory(task, d_model=2, d_head=1, n_heads=heads).model
     assert certify_memorization(network, task).certificate.verdict is Verdict.PROVED
 
 
 @given(st.integers(1, 3), st.lists(st.integers(0, 2), min_size=1, max_size=4), st.data())
-def test_the_formula_is_the_mean_over_all_labels_of_the_others(n_tokens, predictions, data):
-    predictions = [prediction % n_tokens for prediction in predictions]
+def test_the_formula_is_the_mean_over_all_labels_of_the_others(d_vocab, predictions, data):
+    predictions = [prediction % d_vocab for prediction in predictions]
     weights = data.draw(st.lists(st.integers(1, 5), min_size=len(predictions), max_size=len(predictions)))
     prior = [Fraction(weight, sum(weights)) for weight in weights]
     solved = data.draw(st.integers(0, len(predictions)))
     mean = Fraction(0)
-    others = list(product(range(n_tokens), repeat=len(predictions) - solved))
+    others = list(product(range(d_vocab), repeat=len(predictions) - solved))
     for rest in others:
         labels = [*predictions[:solved], *rest]
         right = (p for p, a, b in zip(prior, predictions, labels, strict=True) if a == b)
         mean += sum(right, Fraction(0)) / len(others)
-    assert mean == expected_accuracy(n_tokens, sum(prior[:solved], Fraction(0)))
+    assert mean == expected_accuracy(d_vocab, sum(prior[:solved], Fraction(0)))
 
 
 def test_the_mean_is_out_of_reach_for_xor():
@@ -91,18 +91,18 @@ def test_the_mean_is_out_of_reach_for_xor():
 
 def test_a_partial_task_leaves_the_others_to_the_tail():
     contexts = all_contexts(2, 2)
-    task = partial_task(contexts, np.array([0, 1, 1, 0]), np.array([1, 2]), n_tokens=2)
+    task = partial_task(contexts, np.array([0, 1, 1, 0]), np.array([1, 2]), d_vocab=2)
     assert task.contexts.tolist() == [[0, 1], [1, 0]]
     assert task.labels.tolist() == [1, 1]
     assert task.tail_contexts.tolist() == [[0, 0], [1, 1]]
     assert task.n_all == 4
-    assert partial_task(contexts, np.zeros(4, dtype=np.int64), np.arange(4), n_tokens=2).n_all == 4
+    assert partial_task(contexts, np.zeros(4, dtype=np.int64), np.arange(4), d_vocab=2).n_all == 4
 
 
 def test_what_does_not_fit_is_refused():
-    for n_tokens, solved in ((0, Fraction(1, 2)), (2, Fraction(-1, 2)), (2, Fraction(3, 2))):
+    for d_vocab, solved in ((0, Fraction(1, 2)), (2, Fraction(-1, 2)), (2, Fraction(3, 2))):
         with pytest.raises(InputError, match="probability"):
-            expected_accuracy(n_tokens, solved)
+            expected_accuracy(d_vocab, solved)
     with pytest.raises(InputError):
         guaranteed_number(np.array([[0, 1], [0, 1]]), d_model=2, n_heads=1)
     with pytest.raises(InputError):

@@ -26,9 +26,9 @@ SEVEN_LABELS = np.array([1, 0, 1, 0, 0, 1, 0])
 
 
 @given(st.integers(1, 3), st.integers(1, 5), st.integers(0, 2**32), st.integers(1, 4), st.integers(0, 4))
-def test_whatever_is_found_is_accepted_by_the_judge(n_tokens, length, seed, n_labels, heads):
+def test_whatever_is_found_is_accepted_by_the_judge(d_vocab, length, seed, n_labels, heads):
     rng = np.random.default_rng(seed)
-    contexts = all_contexts(n_tokens, length)
+    contexts = all_contexts(d_vocab, length)
     contexts = contexts[rng.random(len(contexts)) < 0.7]
     if len(contexts) == 0:
         return

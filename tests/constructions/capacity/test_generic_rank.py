@@ -57,25 +57,24 @@ def test_heads_add_nothing_to_contexts_of_one_token():
     assert generic_ranks(contexts, d_model=4, d_head=2, n_heads=3, with_skip=False).tolist() == [0, 2, 4, 4]
 
 
-@pytest.mark.parametrize(("n_tokens", "length"), [(1, 1), (1, 3), (2, 2), (2, 4), (3, 2), (3, 3), (4, 2), (5, 2)])
-def test_all_contexts_have_the_rank_of_the_closed_form(n_tokens, length):
-    contexts = all_contexts(n_tokens, length)
-    for d_model in (1, 2, 3, n_tokens + length + 2):
-        for d_head in {1, min(2, d_model), min(d_model, n_tokens)}:
+@pytest.mark.parametrize(("d_vocab", "length"), [(1, 1), (1, 3), (2, 2), (2, 4), (3, 2), (3, 3), (4, 2), (5, 2)])
+def test_all_contexts_have_the_rank_of_the_closed_form(d_vocab, length):
+    contexts = all_contexts(d_vocab, length)
+    for d_model in (1, 2, 3, d_vocab + length + 2):
+        for d_head in {1, min(2, d_model), min(d_model, d_vocab)}:
             ranks = generic_ranks(contexts, d_model=d_model, d_head=d_head, n_heads=5)
-            per_head = min(d_head, n_tokens + length - 2)
-            expected = [min(len(contexts), min(d_model, n_tokens) + heads * per_head) for heads in range(6)]
-            assert ranks.tolist() == (expected if length > 1 else [min(d_model, n_tokens)] * 6)
+            per_head = min(d_head, d_vocab + length - 2)
+            expected = [min(len(contexts), min(d_model, d_vocab) + heads * per_head) for heads in range(6)]
+            assert ranks.tolist() == (expected if length > 1 else [min(d_model, d_vocab)] * 6)
 
 
-@pytest.mark.parametrize("n_tokens", [2, 3, 4, 5])
-def test_heads_alone_on_all_bigrams_have_the_rank_of_the_closed_form(n_tokens):
-    contexts = all_contexts(n_tokens, 2)
-    for d_model in range(1, n_tokens + 3):
+@pytest.mark.parametrize("d_vocab", [2, 3, 4, 5])
+def test_heads_alone_on_all_bigrams_have_the_rank_of_the_closed_form(d_vocab):
+    contexts = all_contexts(d_vocab, 2)
+    for d_model in range(1, d_vocab + 3):
         ranks = generic_ranks(contexts, d_model=d_model, d_head=d_model, n_heads=4, with_skip=False)
         expected = [
-            min(len(contexts), (heads - 1) * min(d_model, n_tokens) + min(d_model, n_tokens + 1))
-            for heads in range(1, 5)
+            min(len(contexts), (heads - 1) * min(d_model, d_vocab) + min(d_model, d_vocab + 1)) for heads in range(1, 5)
         ]
         assert ranks.tolist() == [0, *expected]
 

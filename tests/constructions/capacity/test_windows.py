@@ -10,21 +10,21 @@ from constructions.tasks.arrays import all_contexts
 from tests.constructions.capacity.test_partition import holds
 
 SIZES = [
-    (n_tokens, length, d_model, d_head)
-    for n_tokens in range(1, 7)
+    (d_vocab, length, d_model, d_head)
+    for d_vocab in range(1, 7)
     for length in range(2, 5)
-    if n_tokens**length <= 130
-    for d_model in range(1, n_tokens + 2)
-    for d_head in range(1, min(d_model, n_tokens) + 1)
+    if d_vocab**length <= 130
+    for d_model in range(1, d_vocab + 2)
+    for d_head in range(1, min(d_model, d_vocab) + 1)
 ]
 
 
-@pytest.mark.parametrize(("n_tokens", "length"), sorted({size[:2] for size in SIZES}))
-def test_the_windows_hold_every_context_once(n_tokens, length):
-    for d_model, d_head in (size[2:] for size in SIZES if size[:2] == (n_tokens, length)):
-        n_heads = -(-(n_tokens**length) // d_head)
-        contexts, found = all_contexts_windows(n_tokens, length, d_model=d_model, d_head=d_head, n_heads=n_heads)
-        assert sorted(map(tuple, contexts)) == sorted(map(tuple, all_contexts(n_tokens, length)))
+@pytest.mark.parametrize(("d_vocab", "length"), sorted({size[:2] for size in SIZES}))
+def test_the_windows_hold_every_context_once(d_vocab, length):
+    for d_model, d_head in (size[2:] for size in SIZES if size[:2] == (d_vocab, length)):
+        n_heads = -(-(d_vocab**length) // d_head)
+        contexts, found = all_contexts_windows(d_vocab, length, d_model=d_model, d_head=d_head, n_heads=n_heads)
+        assert sorted(map(tuple, contexts)) == sorted(map(tuple, all_contexts(d_vocab, length)))
         assert found.size == len(contexts) and len(found.windows) == n_heads
         assert holds(contexts, found, d_model, d_head)
 
@@ -46,25 +46,25 @@ def test_a_window_across_two_blocks_with_a_loop_has_one_cycle():
     assert len(loops) == 1
 
 
-@pytest.mark.parametrize("n_tokens", [1, 2, 3, 4])
+@pytest.mark.parametrize("d_vocab", [1, 2, 3, 4])
 @pytest.mark.parametrize("with_skip", [True, False])
-def test_the_rank_of_all_bigrams_is_the_generic_rank_for_all_widths(n_tokens, with_skip):
-    contexts = all_contexts(n_tokens, 2)
-    for d_model in range(1, n_tokens + 3):
+def test_the_rank_of_all_bigrams_is_the_generic_rank_for_all_widths(d_vocab, with_skip):
+    contexts = all_contexts(d_vocab, 2)
+    for d_model in range(1, d_vocab + 3):
         for d_head in range(1, d_model + 1):
             for n_heads in range(6):
                 options = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads, "with_skip": with_skip}
-                assert all_contexts_rank(n_tokens, 2, **options) == generic_rank(contexts, **options)
+                assert all_contexts_rank(d_vocab, 2, **options) == generic_rank(contexts, **options)
 
 
-@pytest.mark.parametrize(("n_tokens", "length"), [(1, 3), (2, 3), (3, 3), (2, 5)])
-def test_the_rank_of_all_contexts_is_the_generic_rank(n_tokens, length):
-    contexts = all_contexts(n_tokens, length)
-    for d_model in range(1, n_tokens + 3):
-        for d_head in range(1, min(d_model, n_tokens) + 1):
+@pytest.mark.parametrize(("d_vocab", "length"), [(1, 3), (2, 3), (3, 3), (2, 5)])
+def test_the_rank_of_all_contexts_is_the_generic_rank(d_vocab, length):
+    contexts = all_contexts(d_vocab, length)
+    for d_model in range(1, d_vocab + 3):
+        for d_head in range(1, min(d_model, d_vocab) + 1):
             for n_heads in (0, 1, 2, 5):
                 options = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
-                assert all_contexts_rank(n_tokens, length, **options) == generic_rank(contexts, **options)
+                assert all_contexts_rank(d_vocab, length, **options) == generic_rank(contexts, **options)
 
 
 def test_what_is_not_proved_is_refused():
@@ -77,7 +77,7 @@ def test_what_is_not_proved_is_refused():
         all_contexts_rank(2, 1, d_model=2, d_head=2, n_heads=1)
     with pytest.raises(HypothesisError, match="d_h <= N, but d_h = 3, N = 2"):
         all_contexts_windows(2, 2, d_model=3, d_head=3, n_heads=1)
-    with pytest.raises(InputError, match="n_tokens = 0"):
+    with pytest.raises(InputError, match="d_vocab = 0"):
         all_contexts_rank(0, 2, d_model=2, d_head=2, n_heads=1)
     with pytest.raises(InputError, match="d_head = 3"):
         all_contexts_windows(4, 2, d_model=2, d_head=3, n_heads=1)

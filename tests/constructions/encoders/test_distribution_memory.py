@@ -23,7 +23,7 @@ rows = st.lists(st.dictionaries(st.integers(0, 4), st.integers(1, 10**6), min_si
 @given(rows, st.integers(-1, 3))
 def test_the_softmax_of_the_targets_is_the_law(rows, more):
     task = task_with(rows, 5)
-    size = task.vocabulary_size
+    size = task.d_vocab
     W_U, stream = targets(task, size + more)
     assert W_U.shape == (size + more, size) and stream.shape == (task.n_contexts, min(size, size + more))
     logits = stream @ W_U[: stream.shape[1]]

@@ -15,13 +15,13 @@ from constructions.errors import HypothesisError, InputError
     missing=st.floats(1e-30, 1.0),
     least=st.floats(1e-3, 1e3),
     kappa=st.floats(1.0, 10.0),
-    n_tokens=st.integers(2, 10**6),
+    d_vocab=st.integers(2, 10**6),
 )
-def test_the_strength_minimizes_the_bound(missing: float, least: float, kappa: float, n_tokens: int) -> None:
+def test_the_strength_minimizes_the_bound(missing: float, least: float, kappa: float, d_vocab: int) -> None:
     def bound(x: float) -> float:
-        return math.log1p((n_tokens - 1) * math.exp(-x)) + kappa * missing * x
+        return math.log1p((d_vocab - 1) * math.exp(-x)) + kappa * missing * x
 
-    x = least * float(strength(missing, least=least, kappa=kappa, n_tokens=n_tokens))
+    x = least * float(strength(missing, least=least, kappa=kappa, d_vocab=d_vocab))
     assert x >= 0
     best = bound(x)
     for other in (0.0, 0.9 * x, 1.1 * x, x + 0.1, max(0.0, x - 0.1)):
@@ -29,7 +29,7 @@ def test_the_strength_minimizes_the_bound(missing: float, least: float, kappa: f
 
 
 def test_a_law_without_information_has_the_strength_zero_and_a_certain_one_a_large_one() -> None:
-    found = strength([1.0, 0.75, 0.0], least=2.0, kappa=1.0, n_tokens=4)
+    found = strength([1.0, 0.75, 0.0], least=2.0, kappa=1.0, d_vocab=4)
     assert found[:2].tolist() == [0.0, 0.0]
     assert 300 < found[2] < 400
 
@@ -37,11 +37,11 @@ def test_a_law_without_information_has_the_strength_zero_and_a_certain_one_a_lar
 def test_arguments_out_of_range_are_refused_by_name() -> None:
     for name, given_ in (("missing", {"missing": 1.1}), ("least", {"least": 0.0}), ("kappa", {"kappa": 0.9})):
         with pytest.raises(InputError, match=name):
-            strength(**{"missing": 0.1, "least": 1.0, "kappa": 1.0, "n_tokens": 3, **given_})
+            strength(**{"missing": 0.1, "least": 1.0, "kappa": 1.0, "d_vocab": 3, **given_})
     with pytest.raises(InputError, match="missing holds nan"):
-        strength(math.nan, least=1.0, kappa=1.0, n_tokens=3)
-    with pytest.raises(InputError, match="n_tokens = 1"):
-        strength(0.1, least=1.0, kappa=1.0, n_tokens=1)
+        strength(math.nan, least=1.0, kappa=1.0, d_vocab=3)
+    with pytest.raises(InputError, match="d_vocab = 1"):
+        strength(0.1, least=1.0, kappa=1.0, d_vocab=1)
 
 
 @given(entropy=st.floats(1e-12, math.log(4)), leads=st.lists(st.floats(0.1, 10.0), min_size=3, max_size=3))

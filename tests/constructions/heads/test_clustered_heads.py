@@ -84,7 +84,7 @@ def exact_rank(task: Task, shape: Shape, seed: int) -> int:
         return np.array([[rng.randrange(-(10**6), 10**6) for _ in range(width)] for _ in range(rows)], dtype=object)
 
     d, r, k, _ = shape
-    W_E, W_pos = draw(task.vocabulary_size, d), draw(task.context_length, d)
+    W_E, W_pos = draw(task.d_vocab, d), draw(task.n_ctx, d)
     W_E[:, 0], W_pos[:, 0], W_pos[-1, 0] = 0, -1, 1
     heads = []
     for _ in range(shape.clusters):

@@ -86,7 +86,7 @@ def test_the_parameters_are_those_that_are_counted() -> None:
         model = steps_memory(task).model
         heads = steps(model).n_heads
         assert heads <= task.n_contexts - 1
-        assert model.parameters == 3 * (2 * task.vocabulary_size + task.context_length) + 12 * (1 + heads)
+        assert model.parameters == 3 * (2 * task.d_vocab + task.n_ctx) + 12 * (1 + heads)
         for block in model.blocks:
             assert isinstance(block, Attention)
             assert (block.d_model, block.d_qk, block.d_head, block.skip, block.attends) == (3, 1, 1, True, "causal")

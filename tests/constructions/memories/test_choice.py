@@ -184,7 +184,7 @@ def test_names_are_distinct_and_pages_named() -> None:
 def test_every_memory_holds_a_table_whose_answers_are_no_tokens() -> None:
     rows = "".join(f"subject {i},{relation},answer {relation} {i}\n" for i in range(6) for relation in "pq")
     task = table_task(rows)
-    assert task.apart and task.n_answers > task.vocabulary_size
+    assert task.apart and task.n_answers > task.d_vocab
     found = offers(task)
     held = {
         offer.kind.name

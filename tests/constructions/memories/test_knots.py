@@ -107,7 +107,7 @@ def over_the_rationals(task: Task, model: Model) -> np.ndarray:
         entries = [fmpq(*float(y).as_integer_ratio()) for y in x.ravel()]
         return np.array(entries, dtype=object).reshape(x.shape)
 
-    length = task.context_length
+    length = task.n_ctx
     W_pos = model.W_pos.copy()
     assert np.allclose(W_pos[:, 1], 1 + np.log(2) * np.arange(length - 1, -1, -1))
     W_pos[:, 1] = np.arange(length, 0, -1)
@@ -162,7 +162,7 @@ def test_the_parameters_are_those_that_are_counted() -> None:
         model = knots_memory(task, digits=digits).model
         neurons = model.blocks[1]
         assert isinstance(neurons, FeedForward)
-        size, length = task.vocabulary_size, task.context_length
+        size, length = task.d_vocab, task.n_ctx
         assert neurons.d_mlp <= task.n_contexts - 1
         assert model.parameters == (3 + digits) * size + 2 * length + 7 + digits + (2 + digits) * neurons.d_mlp
         sizes = dict(tokens=size, length=length, answers=task.n_answers, digits=digits)

@@ -19,7 +19,7 @@ def test_the_stream_of_the_transformer_has_the_strength_of_the_theorem() -> None
     found = logits(low_entropy_memory(task, family, d_head=2), task.contexts)
     assert task.laws is not None
     missing = missing_mass(task.laws, task.labels)
-    wanted = strength(missing, least=1.0, kappa=1.0, n_tokens=3)
+    wanted = strength(missing, least=1.0, kappa=1.0, d_vocab=3)
     assert np.abs(found - wanted[:, np.newaxis] * family.vectors[task.labels]).max() < 1e-8
 
 

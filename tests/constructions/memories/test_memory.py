@@ -55,7 +55,7 @@ def deviation(network, task):
     own = found[np.arange(len(found)), task.labels].copy()
     found[np.arange(len(found)), task.labels] = -np.inf
     others = found.max(axis=1) if found.shape[1] > 1 else np.full(len(found), -np.inf)
-    return max(0.0, np.log(task.vocabulary_size) + 34 - (own - others).min())
+    return max(0.0, np.log(task.d_vocab) + 34 - (own - others).min())
 
 
 @pytest.mark.parametrize("kind", KINDS)

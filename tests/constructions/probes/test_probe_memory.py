@@ -52,9 +52,7 @@ def in_integers(model, contexts: np.ndarray) -> np.ndarray:
 
 def held(task: Task) -> bool:
     """Whether all facts are, or of long contexts so many that are drawn."""
-    drawn = np.random.default_rng(0).permutation(task.n_contexts)[
-        : 10**6 // (task.context_length**2 + task.n_answers) + 3
-    ]
+    drawn = np.random.default_rng(0).permutation(task.n_contexts)[: 10**6 // (task.n_ctx**2 + task.n_answers) + 3]
     found = in_integers(probe_memory(task).model, task.contexts[drawn])
     places = np.arange(len(drawn)), task.labels[drawn]
     right = found[places]

@@ -16,8 +16,8 @@ def test_all_contexts_are_reached_exactly_with_the_paper_s_number_of_heads(
     if tokens**length > 16:
         length = 2
     width = data.draw(st.integers(1, tokens))
-    head_width = data.draw(st.integers(1, width))
+    d_head = data.draw(st.integers(1, width))
     seed = data.draw(st.integers(0, 99))
-    made = exact_memory(tokens=tokens, length=length, width=width, head_width=head_width, seed=seed)
-    assert made.model.n_heads == paper_heads(tokens**length, width, head_width)
+    made = exact_memory(tokens=tokens, length=length, width=width, d_head=d_head, seed=seed)
+    assert made.model.n_heads == paper_heads(tokens**length, width, d_head)
     assert exact_network_logits(made.model, made.contexts) == made.targets

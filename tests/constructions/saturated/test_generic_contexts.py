@@ -25,11 +25,11 @@ def test_one_query_is_the_same_for_all_examples():
 
 
 def test_query_maps_send_no_positive_query_to_zero():
-    W_Q, _ = integer_heads(n_heads=20, width=3, head_width=2)
+    W_Q, _ = integer_heads(n_heads=20, width=3, d_head=2)
     assert W_Q.min() > 0
 
 
-@pytest.mark.parametrize("wrong", [{"examples": 0}, {"tokens": 0}, {"width": 0}, {"n_heads": -1}, {"head_width": 0}])
+@pytest.mark.parametrize("wrong", [{"examples": 0}, {"tokens": 0}, {"width": 0}, {"n_heads": -1}, {"d_head": 0}])
 def test_sizes_below_one_are_refused(wrong):
     with pytest.raises(InputError):
         generic_layer(**{"examples": 2, "tokens": 2, "width": 2, "n_heads": 2, **wrong})

@@ -11,7 +11,7 @@ from constructions.saturated.random_heads import random_heads
 
 
 @given(st.integers(1, 4), st.integers(2, 4), st.integers(1, 5), st.booleans(), st.integers(0, 2**16))
-def test_the_rank_is_the_generic_one(heads: int, tokens: int, head_width: int, shared: bool, seed: int) -> None:
+def test_the_rank_is_the_generic_one(heads: int, tokens: int, d_head: int, shared: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     width = tokens + 1
     examples = heads * (tokens - 1) + 1 if shared else heads * width
@@ -19,16 +19,16 @@ def test_the_rank_is_the_generic_one(heads: int, tokens: int, head_width: int, s
     queries = rng.uniform(-1, 1, size=(examples, width))
     if not shared:
         queries[:] = queries[0]  # one query for all: Assumption 1 is not needed
-    maps = random_heads(contexts, queries, n_heads=heads, d_head=head_width, deviation=3.0, seed=seed)
+    maps = random_heads(contexts, queries, n_heads=heads, d_head=d_head, deviation=3.0, seed=seed)
     assert np.linalg.matrix_rank(mixed_matrix(contexts, queries, *maps), tol=1e-13) == examples
 
 
 @pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize("head_width", [1, 2, 5])
-def test_the_scores_have_the_deviation(shared: bool, head_width: int) -> None:
+@pytest.mark.parametrize("d_head", [1, 2, 5])
+def test_the_scores_have_the_deviation(shared: bool, d_head: int) -> None:
     rng = np.random.default_rng(0)
     contexts, queries = rng.uniform(size=(1 if shared else 50, 6, 8)), rng.uniform(size=(50, 8))
-    W_Q, W_K = random_heads(contexts, queries, n_heads=3, d_head=head_width, deviation=7.0)
+    W_Q, W_K = random_heads(contexts, queries, n_heads=3, d_head=d_head, deviation=7.0)
     for head in range(3):
         scores = np.einsum("cnd,cd->cn", contexts @ W_K[head] * np.ones((50, 1, 1)), queries @ W_Q[head])
         assert np.isclose(np.std(scores - scores.mean(axis=1, keepdims=True)), 7.0)

@@ -130,7 +130,7 @@ def test_a_single_token_needs_no_strength() -> None:
     frozen = freeze(rng.uniform(size=(1, 1, 3)), rng.uniform(size=(2, 3)), range(1, 2), rng=rng)
     assert frozen.gaps.tolist() == [math.inf] and frozen.winners.tolist() == [0]
     sizes = {"largest_token": 1.0, "combination": 1.0, "separation": 1.0, "margin": 0.5}
-    assert sufficient_strength(frozen.gaps, np.zeros(1), n_tokens=1, **sizes) == 0.0
+    assert sufficient_strength(frozen.gaps, np.zeros(1), n_ctx=1, **sizes) == 0.0
 
 
 @given(st.integers(0, 2**16), st.integers(2, 5), st.integers(1, 4))
@@ -139,7 +139,7 @@ def test_the_strength_is_the_least_that_its_bound_allows(seed: int, tokens: int,
     gaps, spreads = rng.uniform(0.01, 2.0, earlier), rng.uniform(0.0, 5.0, earlier)
     token, C, s, margin = rng.uniform(0.1, 3.0), 10.0 ** rng.uniform(-9, 3), rng.uniform(0.01, 1.0), 0.3
     kappa = sufficient_strength(
-        gaps, spreads, n_tokens=tokens, largest_token=token, combination=C, separation=s, margin=margin
+        gaps, spreads, n_ctx=tokens, largest_token=token, combination=C, separation=s, margin=margin
     )
     cost = C * token * math.sqrt(earlier) * 2 * (tokens - 1) * np.exp(spreads - kappa * gaps).max()
     assert cost <= margin * s * (1 + 1e-9)
@@ -148,7 +148,7 @@ def test_the_strength_is_the_least_that_its_bound_allows(seed: int, tokens: int,
 
 
 def test_a_strength_needs_a_separation_and_gaps() -> None:
-    sizes = {"n_tokens": 2, "largest_token": 1.0, "combination": 1.0, "margin": 0.5}
+    sizes = {"n_ctx": 2, "largest_token": 1.0, "combination": 1.0, "margin": 0.5}
     for gap, separation in ((1.0, 0.0), (0.0, 1.0), (1.0, math.nan), (-1.0, 1.0)):
         with pytest.raises(HypothesisError, match="positive"):
             sufficient_strength(np.array([gap]), np.zeros(1), separation=separation, **sizes)

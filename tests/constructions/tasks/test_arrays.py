@@ -189,10 +189,10 @@ def test_enumerated_tasks_hold_all_contexts_with_what_is_asked():
 def test_answers_are_numbered_by_themselves(tmp_path):
     contexts, following = np.array([[0, 1], [1, 1]]), np.array([4, 0])
     task = array_task(contexts, next_tokens=following, answers=5, target="labels")
-    assert (task.vocabulary_size, task.n_answers) == (2, 5)
+    assert (task.d_vocab, task.n_answers) == (2, 5)
     assert task.answers == tuple("01234") and task.labels.tolist() == [4, 0]
     laws = array_task(CONTEXTS, laws=LAWS[:, ::-1].copy(), vocabulary=4, answers=("x", "y", "z"))
-    assert laws.laws is not None and laws.laws.shape == (3, 3) and laws.vocabulary_size == 4
+    assert laws.laws is not None and laws.laws.shape == (3, 3) and laws.d_vocab == 4
     names = {"vocabulary": np.array(["a", "b"]), "answers": np.array(["u", "v", "w", "x", "y"])}
     np.savez(tmp_path / "facts.npz", contexts=contexts, next_tokens=following, **names)
     read = array_task(**read_arrays(tmp_path / "facts.npz"), target="labels")

@@ -252,7 +252,7 @@ APART = make_task(
 
 
 def test_answers_have_a_vocabulary_of_their_own():
-    assert (APART.vocabulary_size, APART.n_answers, APART.apart) == (2, 4, True)
+    assert (APART.d_vocab, APART.n_answers, APART.apart) == (2, 4, True)
     assert [APART.answers[label] for label in APART.labels] == ["x", "b"]
     assert APART.modes().tolist() == [[True, False, False, False], [False, True, False, False]]
     laws = make_task(APART.contexts, APART.counts, vocabulary=("a", "b"), answers=APART.answers)

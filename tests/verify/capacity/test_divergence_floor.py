@@ -59,14 +59,14 @@ def mean_upper(network: Model, contexts: np.ndarray, laws: np.ndarray, prior: np
 class Shape:
     """All weights of a network in one vector."""
 
-    def __init__(self, tokens: int, length: int, width: int, head_width: int, key_width: int) -> None:
+    def __init__(self, tokens: int, length: int, width: int, d_head: int, key_width: int) -> None:
         self.shapes = {
             "W_E": (tokens, width),
             "W_pos": (length, width),
             "W_Q": (1, width, key_width),
             "W_K": (1, width, key_width),
-            "W_V": (1, width, head_width),
-            "W_O": (1, head_width, width),
+            "W_V": (1, width, d_head),
+            "W_O": (1, d_head, width),
             "W_U": (width, tokens),
         }
         self.size = sum(math.prod(shape) for shape in self.shapes.values())
@@ -140,9 +140,9 @@ def test_the_floor_grows_as_the_laws_sharpen(p: Fraction, q: Fraction) -> None:
 
 
 @given(SEEDS, st.integers(1, 4), st.integers(1, 3), st.integers(2, 4))
-def test_no_random_head_beats_the_floor_of_exclusive_or(seed: int, width: int, head_width: int, tokens: int) -> None:
+def test_no_random_head_beats_the_floor_of_exclusive_or(seed: int, width: int, d_head: int, tokens: int) -> None:
     rng = np.random.default_rng(seed)
-    shape = Shape(tokens, 3, width, min(head_width, width), 1 + seed % 2)
+    shape = Shape(tokens, 3, width, min(d_head, width), 1 + seed % 2)
     network = shape.network(rng.normal(0, rng.choice([0.3, 1.0, 3.0]), shape.size))
     sharp = rng.choice([0.0, 0.9, 0.99])
     laws = (1 - sharp) * random_laws(seed, 4, tokens) + sharp * np.eye(tokens)[[0, 0, 1, 1]]
@@ -152,11 +152,11 @@ def test_no_random_head_beats_the_floor_of_exclusive_or(seed: int, width: int, h
     assert floor.lower <= mean_upper(network, XOR, laws, prior)
 
 
-@pytest.mark.parametrize(("width", "head_width"), [(2, 2), pytest.param(3, 1, marks=pytest.mark.slow)])
-def test_no_trained_head_beats_the_floor_of_exclusive_or(width: int, head_width: int) -> None:
+@pytest.mark.parametrize(("width", "d_head"), [(2, 2), pytest.param(3, 1, marks=pytest.mark.slow)])
+def test_no_trained_head_beats_the_floor_of_exclusive_or(width: int, d_head: int) -> None:
     laws = opposed(Fraction(9, 10))
     floor = relation_divergence_floor(XOR, laws).lower
-    networks = [Shape(2, 3, width, head_width, 1).trained(XOR, floats(laws), seed=seed, steps=120) for seed in range(4)]
+    networks = [Shape(2, 3, width, d_head, 1).trained(XOR, floats(laws), seed=seed, steps=120) for seed in range(4)]
     reached = [mean_upper(network, XOR, floats(laws)) for network in networks]
     assert floor <= min(reached) < 1.3 * floor  # the attack is strong, and fails
 

@@ -12,9 +12,9 @@ from verify.capacity.sign_patterns import heads_for_every_labelling
 
 
 @given(st.integers(1, 6), st.integers(1, 12))
-def test_the_count_excludes_one_head_fewer_and_no_more(n_tokens, length):
-    heads, contexts = heads_for_every_labelling(n_tokens, length), n_tokens ** (length - 1)
-    free = 2 * (length - 1) * (n_tokens - 1) + 1
+def test_the_count_excludes_one_head_fewer_and_no_more(d_vocab, length):
+    heads, contexts = heads_for_every_labelling(d_vocab, length), d_vocab ** (length - 1)
+    free = 2 * (length - 1) * (d_vocab - 1) + 1
     if contexts == 1:
         assert heads == 0
         return
@@ -44,6 +44,6 @@ def test_the_heads_grow_exponentially():
 def test_one_context_needs_no_head():
     assert heads_for_every_labelling(1, 9) == 0
     assert heads_for_every_labelling(9, 1) == 0
-    for n_tokens, length in ((0, 1), (1, 0)):
+    for d_vocab, length in ((0, 1), (1, 0)):
         with pytest.raises(InputError, match="at least 1"):
-            heads_for_every_labelling(n_tokens, length)
+            heads_for_every_labelling(d_vocab, length)

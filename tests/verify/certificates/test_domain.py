@@ -69,7 +69,7 @@ def test_the_first_line_says_whole_only_of_the_whole(tmp_path, check):
         assert check(tmp_path / "part", asked).headline().startswith(f"{words}: {expected}")
         assert certify_domain(model, task, asked).certificate.headline().startswith(f"{words}: {expected}")
     two = Model(blocks=model.blocks * 2, W_U=model.W_U, W_E=model.W_E, W_pos=model.W_pos)
-    nothing = written(tmp_path / "nothing", two, task, climbs=0)
+    nothing = written(tmp_path / "nothing", two, task, one_by_one=0)
     assert nothing.certificate.headline().startswith("NOT DECIDED: 0 of 4096 inputs held, 0 proved wrong")
 
 

@@ -660,21 +660,22 @@ def test_bounds_about_models_of_any_blocks_are_true(seed, spread):
 
 
 @pytest.mark.parametrize(
-    ("distance", "rung"), [(2.0**-20, "float64"), (2.0**-70, "pairs"), (2.0**-140, "balls"), (-(2.0**-140), "balls")]
+    ("distance", "precision"),
+    [(2.0**-20, "float64"), (2.0**-70, "pairs"), (2.0**-140, "balls"), (-(2.0**-140), "balls")],
 )
-def test_what_float64_leaves_open_is_decided_higher_up_and_the_checker_agrees(tmp_path, distance, rung):
+def test_what_float64_leaves_open_is_decided_higher_up_and_the_checker_agrees(tmp_path, distance, precision):
     W_U = np.array([[1.0, 1.0, 0.0], [0.0, distance, 0.0]])
     neurons = FeedForward(np.eye(2), np.eye(2), activation="gelu")
     model = Model((neurons,), W_U=W_U, W_E=np.ones((3, 2)), W_pos=np.zeros((1, 2)))
     task = array_task(np.array([[0]]), next_tokens=np.array([1]), vocabulary=3, target="labels")
     found = certify_memorization(model, task)
-    assert found.answers.rung.tolist() == [rung] and rung in found.certificate.provenance["decided by"]
+    assert found.answers.precision.tolist() == [precision] and precision in found.certificate.provenance["decided by"]
     assert found.certificate.verdict is (Verdict.PROVED if distance > 0 else Verdict.REFUTED)
     model.save(tmp_path / "model.safetensors")
     task.save(tmp_path / "task.safetensors")
     found.save(tmp_path)
     report = check_memorization(tmp_path)
-    assert report.verdict is found.certificate.verdict and rung in report.path
+    assert report.verdict is found.certificate.verdict and precision in report.path
 
 
 def test_a_tie_of_two_columns_stays_undecided():

@@ -33,7 +33,7 @@ def test_spoiled_tables_are_not_confirmed(monkeypatch):
 
 
 def test_dependent_tables_are_not_confirmed(monkeypatch):
-    monkeypatch.setattr(audit, "lookup_front_end", lambda n_tokens, *, gap: lookup_front_end(n_tokens, gap=0))
+    monkeypatch.setattr(audit, "lookup_front_end", lambda d_vocab, *, gap: lookup_front_end(d_vocab, gap=0))
     assert audit._exact_tables(range(2, 4)).verdict is not Verdict.PROVED
 
 
@@ -122,13 +122,13 @@ def test_tables_and_heads_of_other_sizes_are_not_confirmed(monkeypatch):
 
 
 def test_a_table_without_heads_or_without_attention_is_no_singular_one(monkeypatch):
-    def without_heads(n_tokens, *, gap, position):
-        return replace(lookup_front_end(n_tokens, gap=gap, position=position), W_Q=(), W_K=(), W_V=())
+    def without_heads(d_vocab, *, gap, position):
+        return replace(lookup_front_end(d_vocab, gap=gap, position=position), W_Q=(), W_K=(), W_V=())
 
     monkeypatch.setattr(audit, "lookup_front_end", without_heads)
     assert audit._singular_table().verdict is Verdict.REFUTED
     monkeypatch.setattr(
-        audit, "lookup_front_end", lambda n_tokens, *, gap, position: lookup_front_end(2, gap=2, position=position)
+        audit, "lookup_front_end", lambda d_vocab, *, gap, position: lookup_front_end(2, gap=2, position=position)
     )
     assert audit._singular_table().verdict is Verdict.REFUTED
 

@@ -62,9 +62,9 @@ def test_spoiled_weights_are_not_confirmed(monkeypatch):
         {},
         {"seed": 1},
         {"tokens": 6, "width": 3},
-        {"tokens": 2, "width": 1, "head_width": 1},
-        {"tokens": 1, "length": 1, "width": 1, "head_width": 1},
-        {"tokens": 3, "length": 1, "width": 3, "head_width": 1},
+        {"tokens": 2, "width": 1, "d_head": 1},
+        {"tokens": 1, "length": 1, "width": 1, "d_head": 1},
+        {"tokens": 3, "length": 1, "width": 3, "d_head": 1},
     ],
 )
 def test_the_weights_have_the_logits_of_the_best_encoder(given_sizes):
@@ -90,7 +90,7 @@ def test_the_laws_have_full_support_and_a_mode(tokens, rows, seed):
     assert (laws.max(axis=1) > 0.6).all()
 
 
-@pytest.mark.parametrize("refused", [{"tokens": 0}, {"width": 0}, {"head_width": 3}, {"seed": -1}, {"length": 1}])
+@pytest.mark.parametrize("refused", [{"tokens": 0}, {"width": 0}, {"d_head": 3}, {"seed": -1}, {"length": 1}])
 def test_sizes_beyond_the_hypotheses_are_refused(refused):
     with pytest.raises(HypothesisError, match="needs"):
         CLAIM.construct(**refused)

@@ -94,8 +94,8 @@ def test_no_instances_confirm_nothing():
 
 
 def test_dependent_windows_are_refuted(monkeypatch):
-    def spoiled(n_tokens, length, **sizes):
-        contexts, found = all_contexts_windows(n_tokens, length, **sizes)
+    def spoiled(d_vocab, length, **sizes):
+        contexts, found = all_contexts_windows(d_vocab, length, **sizes)
         rows = found.windows[0].rows
         return contexts, Partition(skip=(*found.skip, *rows[:1]), windows=found.windows)
 
@@ -104,13 +104,13 @@ def test_dependent_windows_are_refuted(monkeypatch):
 
 
 def test_weights_with_a_head_too_many_or_for_fewer_contexts_confirm_nothing(monkeypatch):
-    small = {"tokens": 2, "length": 2, "width": 2, "head_width": 1}
+    small = {"tokens": 2, "length": 2, "width": 2, "d_head": 1}
     assert audit._built(small).verdict is Verdict.PROVED
     assert audit._built({**small, "heads": 3}).verdict is not Verdict.PROVED
     made = audit.CLAIM.construct(**small)
     monkeypatch.setattr(audit, "CLAIM", SimpleNamespace(parameters={}, construct=lambda **_: made))
     assert audit._built(small).verdict is Verdict.PROVED
-    for other in ({"length": 3}, {"width": 3}, {"head_width": 2}):
+    for other in ({"length": 3}, {"width": 3}, {"d_head": 2}):
         assert audit._built({**small, **other}).verdict is Verdict.REFUTED
 
 
@@ -129,7 +129,7 @@ def test_instances_come_in_degenerate_sizes():
         lambda instance: instance.contexts.shape[1] == 1,
         lambda instance: instance.width == 1,
         lambda instance: instance.heads == 0,
-        lambda instance: instance.head_width < instance.width,
+        lambda instance: instance.d_head < instance.width,
     ):
         assert any(degenerate(instance) for instance in instances)
     assert max(len(instance.contexts) for instance in audit._all(False)) == len(all_contexts(16, 2))
@@ -137,21 +137,21 @@ def test_instances_come_in_degenerate_sizes():
 
 @settings(max_examples=15)
 @given(st.integers(1, 4), st.integers(2, 3), st.integers(1, 4), st.integers(1, 4), st.integers(0, 99))
-def test_the_weights_hold_every_label(tokens, length, width, head_width, seed):
+def test_the_weights_hold_every_label(tokens, length, width, d_head, seed):
     width = min(width, tokens + length - 1)
-    head_width = min(head_width, width, tokens)
+    d_head = min(d_head, width, tokens)
     if width == 1 and tokens > 2:
         width = 2
-    made = CLAIM.construct(tokens=tokens, length=length, width=width, head_width=head_width, seed=seed)
+    made = CLAIM.construct(tokens=tokens, length=length, width=width, d_head=d_head, seed=seed)
     assert made.task.n_contexts == tokens**length
     assert (logits(made.model, made.task.contexts).argmax(axis=1) == made.task.labels).all()
 
 
 @given(st.integers(1, 4), st.integers(2, 3), st.integers(1, 5), st.integers(1, 4))
-def test_the_number_of_heads_is_the_fewest(tokens, length, width, head_width):
-    head_width = min(head_width, width, tokens)
-    heads = fewest_heads(tokens=tokens, length=length, width=width, head_width=head_width)
-    sizes = {"d_model": width, "d_head": head_width}
+def test_the_number_of_heads_is_the_fewest(tokens, length, width, d_head):
+    d_head = min(d_head, width, tokens)
+    heads = fewest_heads(tokens=tokens, length=length, width=width, d_head=d_head)
+    sizes = {"d_model": width, "d_head": d_head}
     assert all_contexts_rank(tokens, length, **sizes, n_heads=heads) == tokens**length
     assert heads == 1 or all_contexts_rank(tokens, length, **sizes, n_heads=heads - 1) < tokens**length
 
@@ -161,10 +161,10 @@ def test_the_number_of_heads_is_the_fewest(tokens, length, width, head_width):
     [
         ({"length": 1}, "S >= 2"),
         ({"tokens": 0}, "N >= 1"),
-        ({"head_width": 5}, "d_h"),
-        ({"head_width": 0}, "d_h"),
-        ({"tokens": 3, "head_width": 4}, "d_h"),
-        ({"width": 1, "head_width": 1}, "d >= 2 or N <= 2"),
+        ({"d_head": 5}, "d_h"),
+        ({"d_head": 0}, "d_h"),
+        ({"tokens": 3, "d_head": 4}, "d_h"),
+        ({"width": 1, "d_head": 1}, "d >= 2 or N <= 2"),
         ({"heads": 14}, "H = 0"),
         ({"heads": -1}, "H = 0"),
     ],
@@ -175,7 +175,7 @@ def test_each_hypothesis_is_refused_by_name(parameters, message):
 
 
 def test_more_heads_than_needed_are_allowed():
-    made = CLAIM.construct(tokens=2, length=2, width=2, head_width=1, heads=4)
+    made = CLAIM.construct(tokens=2, length=2, width=2, d_head=1, heads=4)
     assert made.model.n_heads == 4 and "fewest" not in made.summary
 
 
@@ -206,12 +206,12 @@ def test_contexts_without_the_relation_are_refused():
     assert loops(3).tolist() == [[0, 0], [1, 1], [2, 2]]
 
 
-@pytest.mark.parametrize(("tokens", "length", "width", "head_width"), [(3, 4, 11, 3), (2, 5, 9, 2), (2, 5, 7, 2)])
-def test_embeddings_that_are_wider_than_tokens_and_positions_are_refused(tokens, length, width, head_width):
+@pytest.mark.parametrize(("tokens", "length", "width", "d_head"), [(3, 4, 11, 3), (2, 5, 9, 2), (2, 5, 7, 2)])
+def test_embeddings_that_are_wider_than_tokens_and_positions_are_refused(tokens, length, width, d_head):
     with pytest.raises(HypothesisError, match=r"needs d <= N \+ S - 1"):
-        CLAIM.construct(tokens=tokens, length=length, width=width, head_width=head_width)
+        CLAIM.construct(tokens=tokens, length=length, width=width, d_head=d_head)
 
 
 def test_the_widest_embeddings_that_are_admitted_are_built():
-    made = CLAIM.construct(tokens=2, length=5, width=6, head_width=2)
+    made = CLAIM.construct(tokens=2, length=5, width=6, d_head=2)
     assert made.summary.endswith("d_h = 2 and H = 15, the fewest heads")

@@ -148,7 +148,7 @@ def test_labels_that_the_weights_do_not_hold_are_a_refutation(monkeypatch: pytes
 
     dana_lemma_3_memory = dana_lemma_3.integer_memory
     monkeypatch.setattr(dana_lemma_3, "integer_memory", spoiled)
-    piece = dana_lemma_3._memory(tokens=3, length=2, width=3, head_width=3, heads=4)
+    piece = dana_lemma_3._memory(tokens=3, length=2, width=3, d_head=3, heads=4)
     assert piece.verdict is Verdict.REFUTED
 
 
@@ -196,7 +196,7 @@ def test_integers_of_another_kind_prove_nothing(monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.mark.parametrize(
-    "parameters", [{}, {"seed": 3}, {"tokens": 3, "length": 3, "width": 4, "head_width": 4, "heads": 8}]
+    "parameters", [{}, {"seed": 3}, {"tokens": 3, "length": 3, "width": 4, "d_head": 4, "heads": 8}]
 )
 def test_the_rounded_weights_are_certified(parameters: dict[str, int]) -> None:
     built = CLAIM.construct(**parameters)
@@ -209,9 +209,9 @@ def test_the_rounded_weights_are_certified(parameters: dict[str, int]) -> None:
 @pytest.mark.parametrize(
     ("parameters", "named"),
     [
-        ({"width": 1, "head_width": 1, "heads": 16}, "d >= 2"),
-        ({"head_width": 5}, "d_h <= d"),
-        ({"head_width": 0}, "d_h <= d"),
+        ({"width": 1, "d_head": 1, "heads": 16}, "d >= 2"),
+        ({"d_head": 5}, "d_h <= d"),
+        ({"d_head": 0}, "d_h <= d"),
         ({"heads": 7}, r"N\^S <= H d_h"),
         ({"tokens": 0}, "N >= 1"),
         ({"tokens": 0, "length": -1}, "N >= 1"),
@@ -231,6 +231,6 @@ def test_a_negative_seed_is_refused() -> None:
     "sizes", [(7, 1, 3, 2, 4), (2, 2, 5, 5, 1), (2, 3, 6, 6, 2), (3, 1, 2, 2, 2)], ids=lambda sizes: str(sizes)
 )
 def test_sizes_without_the_rank_are_refused_by_a_hypothesis(sizes):
-    names = ("tokens", "length", "width", "head_width", "heads")
+    names = ("tokens", "length", "width", "d_head", "heads")
     with pytest.raises(HypothesisError, match=r"needs features of all contexts of generic rank N\^S"):
         CLAIM.construct(**dict(zip(names, sizes, strict=True)))

@@ -55,21 +55,21 @@ def test_an_encoder_that_is_off_is_not_exact(monkeypatch):
     "given_sizes",
     [
         {},
-        {"tokens": 2, "head_width": 1},
-        {"tokens": 2, "length": 4, "head_width": 1},
+        {"tokens": 2, "d_head": 1},
+        {"tokens": 2, "length": 4, "d_head": 1},
         {"tokens": 6, "seed": 3},
         {"tokens": 3, "length": 3},
     ],
 )
 def test_laws_are_proved_to_be_held_exactly_but_for_rounding(given_sizes):
     made = CLAIM.construct(**given_sizes)
-    assert made.model.d_model == made.task.vocabulary_size - 1
+    assert made.model.d_model == made.task.d_vocab - 1
     certified = certify_memorization(made.model, made.task)
     assert certified.certificate.verdict is Verdict.PROVED
     assert certified.answers.loss_upper.max() < 1e-15
 
 
-@pytest.mark.parametrize("refused", [{"tokens": 1}, {"head_width": 5}, {"length": 1}, {"seed": -1}])
+@pytest.mark.parametrize("refused", [{"tokens": 1}, {"d_head": 5}, {"length": 1}, {"seed": -1}])
 def test_sizes_beyond_the_hypotheses_are_refused(refused):
     with pytest.raises(HypothesisError, match="needs"):
         CLAIM.construct(**refused)

@@ -105,20 +105,20 @@ def verdict(construction: Construction[Task]) -> Verdict:
     "given_sizes",
     [
         {},
-        {"tokens": 1, "length": 1, "width": 1, "head_width": 1, "heads": 0},
-        {"tokens": 1, "length": 3, "width": 1, "head_width": 1, "heads": 0},
-        {"tokens": 3, "length": 1, "width": 3, "head_width": 1, "heads": 0},
-        {"tokens": 2, "length": 2, "width": 1, "head_width": 1, "heads": 3},
-        {"tokens": 2, "length": 2, "width": 2, "head_width": 2, "heads": 1},
-        {"tokens": 3, "length": 2, "width": 2, "head_width": 1, "heads": 7},
-        {"tokens": 2, "length": 3, "width": 2, "head_width": 1, "heads": 6},
+        {"tokens": 1, "length": 1, "width": 1, "d_head": 1, "heads": 0},
+        {"tokens": 1, "length": 3, "width": 1, "d_head": 1, "heads": 0},
+        {"tokens": 3, "length": 1, "width": 3, "d_head": 1, "heads": 0},
+        {"tokens": 2, "length": 2, "width": 1, "d_head": 1, "heads": 3},
+        {"tokens": 2, "length": 2, "width": 2, "d_head": 2, "heads": 1},
+        {"tokens": 3, "length": 2, "width": 2, "d_head": 1, "heads": 7},
+        {"tokens": 2, "length": 3, "width": 2, "d_head": 1, "heads": 6},
         {"seed": 5},
     ],
 )
 def test_as_many_labels_as_width_and_heads_together_are_proved_to_be_held(given_sizes: dict[str, int]) -> None:
     made = CLAIM.construct(**given_sizes)
     sizes = {**CLAIM.parameters, **given_sizes}
-    assert made.task.n_contexts == sizes["width"] + sizes["heads"] * sizes["head_width"]
+    assert made.task.n_contexts == sizes["width"] + sizes["heads"] * sizes["d_head"]
     assert made.model.d_model == sizes["width"]
     assert verdict(made) is Verdict.PROVED
 
@@ -142,11 +142,11 @@ def test_equal_seeds_give_equal_weights() -> None:
     [
         {"heads": 30},
         {"width": 6, "tokens": 5},
-        {"head_width": 5},
+        {"d_head": 5},
         {"length": 1},
         {"tokens": 0},
         {"seed": -1},
-        {"width": 1, "head_width": 1, "heads": 1},
+        {"width": 1, "d_head": 1, "heads": 1},
     ],
 )
 def test_sizes_beyond_the_hypotheses_are_refused(refused: dict[str, int]) -> None:

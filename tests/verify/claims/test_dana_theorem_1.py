@@ -141,45 +141,43 @@ def worst_error(made: Construction[Task]) -> float:
 @given(st.integers(2, 6), st.data())
 def test_all_contexts_are_held_by_float64_weights(tokens: int, data: st.DataObject) -> None:
     width = data.draw(st.integers(tokens - 1, tokens))
-    head_width = data.draw(st.integers(1, width))
-    made = CLAIM.construct(
-        tokens=tokens, length=2, width=width, head_width=head_width, seed=data.draw(st.integers(0, 99))
-    )
-    assert made.model.n_heads == paper_heads(tokens**2, width, head_width)
+    d_head = data.draw(st.integers(1, width))
+    made = CLAIM.construct(tokens=tokens, length=2, width=width, d_head=d_head, seed=data.draw(st.integers(0, 99)))
+    assert made.model.n_heads == paper_heads(tokens**2, width, d_head)
     assert worst_error(made) < 1e-4
 
 
 def test_some_contexts_are_held_if_their_rank_allows_it() -> None:
-    made = CLAIM.construct(tokens=9, length=12, width=8, head_width=4, facts=100)
+    made = CLAIM.construct(tokens=9, length=12, width=8, d_head=4, facts=100)
     assert made.task.n_contexts == 100
     assert len(np.unique(made.task.contexts, axis=0)) == 100
     assert worst_error(made) < 1e-6
 
 
 def test_one_seed_is_one_memory_and_another_is_another() -> None:
-    sizes = {"tokens": 3, "length": 4, "width": 3, "head_width": 2, "facts": 20}
+    sizes = {"tokens": 3, "length": 4, "width": 3, "d_head": 2, "facts": 20}
     assert build(**sizes).model.sha256() == build(**sizes).model.sha256()
     assert build(**sizes).model.sha256() != build(**sizes, seed=1).model.sha256()
 
 
 def test_too_few_heads_are_refused() -> None:
     with pytest.raises(HypothesisError, match="generic rank T"):
-        CLAIM.construct(tokens=4, length=2, width=4, head_width=4, heads=2)
+        CLAIM.construct(tokens=4, length=2, width=4, d_head=4, heads=2)
     with pytest.raises(CapacityError, match="rank T"):
-        build(tokens=4, length=2, width=4, head_width=4, heads=2)
+        build(tokens=4, length=2, width=4, d_head=4, heads=2)
     with pytest.raises(CapacityError, match="rank T"):
-        exact_memory(tokens=2, length=2, width=2, head_width=1, heads=1)
+        exact_memory(tokens=2, length=2, width=2, d_head=1, heads=1)
 
 
 def test_contexts_that_the_paper_counts_wrongly_are_refused() -> None:
     """One token at each position: the heads see nothing, and d does not help where all last tokens are equal."""
     with pytest.raises(HypothesisError, match="generic rank T"):
-        CLAIM.construct(tokens=4, length=1, width=3, head_width=1, heads=9)
+        CLAIM.construct(tokens=4, length=1, width=3, d_head=1, heads=9)
 
 
 @pytest.mark.parametrize(
     ("changed", "hypothesis"),
-    [({"width": 14, "head_width": 2}, "d >= N - 1"), ({"head_width": 17}, "d_h <= d"), ({"head_width": 0}, "1 <= d_h")],
+    [({"width": 14, "d_head": 2}, "d >= N - 1"), ({"d_head": 17}, "d_h <= d"), ({"d_head": 0}, "1 <= d_h")],
 )
 def test_each_hypothesis_is_refused(changed: dict[str, int], hypothesis: str) -> None:
     with pytest.raises(HypothesisError, match=hypothesis):
@@ -191,15 +189,15 @@ def test_impossible_numbers_of_contexts_are_refused(changed: dict[str, int]) -> 
     with pytest.raises(InputError, match="facts"):
         CLAIM.construct(**changed)
     with pytest.raises(InputError, match="expected at least 1"):
-        exact_memory(tokens=0, length=2, width=1, head_width=1)
-    with pytest.raises(InputError, match="head_width = 0"):
+        exact_memory(tokens=0, length=2, width=1, d_head=1)
+    with pytest.raises(InputError, match="d_head = 0"):
         paper_heads(4, 2, 0)
 
 
 @pytest.mark.parametrize("sizes", [(5, 5, 2), (4, 4, 1), (2, 2, 1)])
 def test_one_position_whose_laws_lower_the_rank_is_refused(sizes):
-    tokens, width, head_width = sizes
+    tokens, width, d_head = sizes
     with pytest.raises(HypothesisError, match="needs S >= 2, or T < d, or T < N"):
-        CLAIM.construct(tokens=tokens, length=1, width=width, head_width=head_width)
-    made = CLAIM.construct(tokens=tokens, length=1, width=width + 1, head_width=head_width)
+        CLAIM.construct(tokens=tokens, length=1, width=width, d_head=d_head)
+    made = CLAIM.construct(tokens=tokens, length=1, width=width + 1, d_head=d_head)
     assert made.task.n_contexts == tokens

@@ -83,7 +83,7 @@ PARAMETERS = claim("dana.theorem-1-parameters")
 @pytest.mark.parametrize("given", [{}, {"tokens": 3, "width": 3}, {"width": 3, "seed": 2}, {"tokens": 5, "width": 5}])
 def test_shared_attention_holds_all_contexts(given: dict[str, int]) -> None:
     made = PARAMETERS.construct(**given)
-    assert made.task.n_contexts == made.task.n_all == made.task.vocabulary_size**made.task.context_length
+    assert made.task.n_contexts == made.task.n_all == made.task.d_vocab**made.task.n_ctx
     assert certify_memorization(made.model, made.task).certificate.verdict is Verdict.PROVED
     assert f"{shared_attention_parameters(made.model)} chosen" in made.summary
 
@@ -93,7 +93,7 @@ def test_shared_attention_holds_all_contexts(given: dict[str, int]) -> None:
     [
         ({"tokens": 1}, "N >= 2"),
         ({"length": 1}, "S >= 2"),
-        ({"head_width": 5}, "1 <= d_h <= d"),
+        ({"d_head": 5}, "1 <= d_h <= d"),
         ({"width": 5}, "N - 1 <= d <= N"),
         ({"seed": -1}, "seed >= 0"),
     ],

@@ -186,7 +186,7 @@ def test_the_weights_are_certified(sizes: dict[str, int]) -> None:
 
 def test_the_default_has_fewer_dimensions_than_its_laws() -> None:
     built = CLAIM.construct()
-    assert built.model.d_model < built.task.vocabulary_size - 1
+    assert built.model.d_model < built.task.d_vocab - 1
     assert (logits(built.model, built.task.contexts).argmax(axis=1) == built.task.labels).all()
     assert built.task.laws is not None
     assert np.allclose(built.task.laws.max(axis=1), 0.99)

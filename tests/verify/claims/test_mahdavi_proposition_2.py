@@ -43,7 +43,7 @@ def test_queries_that_are_not_parallel_are_not_called_so():
 
 
 def test_floats_with_less_rank_or_other_contexts_prove_nothing():
-    made = CLAIM.construct(heads=3, tokens=3, width=4, head_width=3)
+    made = CLAIM.construct(heads=3, tokens=3, width=4, d_head=3)
     assert isinstance(made, Construction) and audit._built(made).verdict is Verdict.PROVED
     tensors = mahdavi_tensors(made.model)
     idle = mahdavi_layer(**{**tensors, "W_Q": 0.0 * tensors["W_Q"]})
@@ -61,7 +61,7 @@ def test_other_outputs_prove_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "parameters", [{}, {"heads": 1, "tokens": 1, "width": 1, "head_width": 1}, {"tokens": 3, "head_width": 1}]
+    "parameters", [{}, {"heads": 1, "tokens": 1, "width": 1, "d_head": 1}, {"tokens": 3, "d_head": 1}]
 )
 def test_as_many_examples_as_the_bound_are_independent(parameters: dict[str, int]) -> None:
     made = CLAIM.construct(**parameters)
@@ -71,7 +71,7 @@ def test_as_many_examples_as_the_bound_are_independent(parameters: dict[str, int
     assert certify_full_row_rank(enclose_mixed_inputs(made.model, made.task)).verdict is Verdict.PROVED
 
 
-@pytest.mark.parametrize("parameters", [{"heads": 0}, {"width": 7}, {"head_width": 0}, {"seed": -1}])
+@pytest.mark.parametrize("parameters", [{"heads": 0}, {"width": 7}, {"d_head": 0}, {"seed": -1}])
 def test_a_hypothesis_that_fails_is_named(parameters: dict[str, int]) -> None:
     with pytest.raises(HypothesisError):
         CLAIM.construct(**parameters)

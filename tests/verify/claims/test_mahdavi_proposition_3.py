@@ -78,7 +78,7 @@ def test_the_labels_are_memorized_with_heads_of_width_one(parameters: dict[str, 
     np.testing.assert_allclose(outputs(layer, task), task.labels, atol=1e-6)
     assert layer.d_qk == 1
     # No head too many.
-    assert (layer.n_heads - 1) * (task.n_tokens - 1) + 1 < task.n_examples <= layer.n_heads * (task.n_tokens - 1) + 1
+    assert (layer.n_heads - 1) * (task.n_ctx - 1) + 1 < task.n_examples <= layer.n_heads * (task.n_ctx - 1) + 1
 
 
 @pytest.mark.parametrize("parameters", [{"neurons": 0}, {"tokens": 1}, {"tokens": 3}, {"seed": -1}])

@@ -17,7 +17,7 @@ from verify.claims import mahdavi_theorem_1 as audit
 from verify.claims.mahdavi_theorem_1 import CLAIM, build, narrow_values
 from verify.verdict import Verdict
 
-SIZES = {"heads": 3, "tokens": 3, "width": 4, "head_width": 3, "examples": 7, "shared": 1, "outputs": 1, "classes": 0}
+SIZES = {"heads": 3, "tokens": 3, "width": 4, "d_head": 3, "examples": 7, "shared": 1, "outputs": 1, "classes": 0}
 
 
 def test_wide_enough_values_are_no_counterexample() -> None:
@@ -57,7 +57,7 @@ def test_labels_without_rank_are_not_confirmed() -> None:
     assert audit._memorized(replace(made, task=same), SIZES).verdict is not Verdict.PROVED
 
 
-@pytest.mark.parametrize("change", [{"examples": 6}, {"head_width": 4}, {"heads": 4}, {"classes": 3}, {"outputs": 2}])
+@pytest.mark.parametrize("change", [{"examples": 6}, {"d_head": 4}, {"heads": 4}, {"classes": 3}, {"outputs": 2}])
 def test_a_layer_of_other_sizes_than_asked_for_is_not_confirmed(change: dict[str, int]) -> None:
     other = {**SIZES, **change}
     assert audit._memorized(build(**other), other).verdict is Verdict.PROVED
@@ -73,7 +73,7 @@ def holds(made: Construction[VectorTask]) -> bool:
 
 @pytest.mark.parametrize("seed", [22, 30, 80])
 def test_heads_are_drawn_again_where_float64_misses_a_label(seed: int) -> None:
-    sizes = {"heads": 2, "tokens": 4, "width": 4, "head_width": 2, "examples": 0, "shared": 1}
+    sizes = {"heads": 2, "tokens": 4, "width": 4, "d_head": 2, "examples": 0, "shared": 1}
     assert holds(build(**sizes, outputs=1, classes=0, seed=seed))
 
 
@@ -83,7 +83,7 @@ def test_labels_are_held_down_to_the_smallest_sizes(heads: int, tokens: int, dat
         "heads": heads,
         "tokens": tokens,
         "width": data.draw(st.integers(tokens, tokens + 3)),
-        "head_width": data.draw(st.integers(1, tokens + 1)),
+        "d_head": data.draw(st.integers(1, tokens + 1)),
         "examples": data.draw(st.integers(0, heads * (tokens - 1) + 1)),
         "shared": data.draw(st.integers(0, 1)),
         "outputs": data.draw(st.integers(1, 3)),
@@ -94,18 +94,18 @@ def test_labels_are_held_down_to_the_smallest_sizes(heads: int, tokens: int, dat
     made = build(**parameters)
     assert holds(made)
     assert made.task.n_examples == (parameters["examples"] or heads * (tokens - 1) + 1)
-    assert (made.model.n_heads, made.model.d_qk) == (heads, parameters["head_width"])
+    assert (made.model.n_heads, made.model.d_qk) == (heads, parameters["d_head"])
     assert f"H = {heads}" in made.summary
 
 
 def test_the_default_parameters_are_allowed_and_cover_the_construction() -> None:
     CLAIM.require(**CLAIM.parameters)
-    made = build(**{**CLAIM.parameters, "heads": 3, "tokens": 8, "width": 16, "head_width": 8})
+    made = build(**{**CLAIM.parameters, "heads": 3, "tokens": 8, "width": 16, "d_head": 8})
     assert made.task.n_examples == 22 and holds(made)
 
 
 def test_one_seed_is_one_layer_and_another_is_another() -> None:
-    sizes = {"heads": 3, "tokens": 3, "width": 4, "head_width": 2, "examples": 4, "shared": 1}
+    sizes = {"heads": 3, "tokens": 3, "width": 4, "d_head": 2, "examples": 4, "shared": 1}
     hashes = [build(**sizes, seed=seed).model.sha256() for seed in (0, 0, 1)]
     assert hashes[0] == hashes[1] != hashes[2]
 
@@ -119,7 +119,7 @@ def test_one_seed_is_one_layer_and_another_is_another() -> None:
         ({"shared": 2}, r"shared is 0 or 1"),
         ({"seed": -1}, r"seed >= 0"),
         ({"width": 31}, "n <= d"),
-        ({"head_width": 0}, "d_h >= 1"),
+        ({"d_head": 0}, "d_h >= 1"),
         ({"outputs": 0}, "d_out >= 1"),
     ],
 )

@@ -97,7 +97,7 @@ def test_bounds_by_moments_with_a_wrong_variance_are_not_confirmed(monkeypatch):
 @given(st.data())
 def test_the_printed_bound_with_conditional_probabilities_is_never_violated(data):
     tokens, rows = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 5))
-    weights = data.draw(laws(n_tokens=tokens, rows=rows))
+    weights = data.draw(laws(d_vocab=tokens, rows=rows))
     rank = data.draw(st.integers(0, min(tokens, rows)))
     instance = audit.judged(weights, rank)
     # The factors are rounded: what that adds to the residual is far below 1e-10 of the largest logit.

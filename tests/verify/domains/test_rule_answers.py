@@ -17,7 +17,7 @@ from tests.domains import max_of_four, one_attention, quiet, truth
 from verify import strategies, workers
 from verify.domains import rule_answers
 from verify.domains.rule_answers import judge_rule
-from verify.kept_pieces import KeptPieces
+from verify.journal import Journal
 from verify.workers import processes
 
 
@@ -58,12 +58,12 @@ def test_a_lead_below_the_floats_is_not_decided_the_wrong_way():
 def test_budgets_leave_inputs_undecided_and_counts_true():
     model, task = max_of_four(np.random.default_rng(3)), rule_task("max", tokens=8, length=4)
     right, wrong = truth(model, task)
-    none = judge_rule(model, task, visits=0, climbs=0, progress=quiet)
+    none = judge_rule(model, task, visits=0, one_by_one=0, progress=quiet)
     assert none.right <= len(right) and none.wrong <= len(wrong) and none.undecided > 0
     two = Model(blocks=(*model.blocks, *model.blocks), W_U=model.W_U, W_E=model.W_E, W_pos=model.W_pos)
-    few = judge_rule(two, task, climbs=50, progress=quiet)
-    assert few.climbed == 50 and few.right + few.wrong <= 50 and few.undecided >= task.n_contexts - 50
-    for name in ("visits", "climbs"):
+    few = judge_rule(two, task, one_by_one=50, progress=quiet)
+    assert few.one_by_one == 50 and few.right + few.wrong <= 50 and few.undecided >= task.n_contexts - 50
+    for name in ("visits", "one_by_one"):
         with pytest.raises(InputError, match=name):
             judge_rule(model, task, **{name: -1}, progress=quiet)
 
@@ -93,7 +93,7 @@ def test_a_tie_is_never_right_and_named_where_it_stays_open(monkeypatch):
         blocks=(block,), W_U=np.full((1, 3), 1 / 3), W_E=np.array([[0.1], [0.7], [1.3]]), W_pos=np.ones((2, 1))
     )
     found = judge_rule(equal, rule_task("max", tokens=3, length=2), progress=quiet)
-    assert (found.right, found.climbed, found.wrong + len(found.open_examples)) == (0, 9, 9)
+    assert (found.right, found.one_by_one, found.wrong + len(found.open_examples)) == (0, 9, 9)
 
 
 def test_a_long_domain_that_nobody_could_enumerate_is_decided():
@@ -137,9 +137,9 @@ def test_workers_find_what_is_found_here(executor, blocks, tmp_path, monkeypatch
     model = Model(blocks=one.blocks * blocks, W_U=one.W_U, W_E=one.W_E, W_pos=one.W_pos)
     monkeypatch.setattr(rule_answers, "_TOGETHER", 500)
     here = judge_rule(model, task, progress=quiet)
-    kept = KeptPieces(tmp_path / "pieces", dict)
-    assert judge_rule(model, task, workers=executor, kept=kept, progress=quiet) == here
-    again = judge_rule(model, task, kept=KeptPieces(tmp_path / "pieces", dict), progress=quiet)
+    kept = Journal(tmp_path / "pieces", dict)
+    assert judge_rule(model, task, workers=executor, journal=kept, progress=quiet) == here
+    again = judge_rule(model, task, journal=Journal(tmp_path / "pieces", dict), progress=quiet)
     assert (again.right, again.wrong, again.earlier) == (here.right, here.wrong, here.right + here.wrong)
 
 
@@ -159,7 +159,7 @@ def test_inputs_are_named_in_order_whichever_worker_is_the_first(monkeypatch):
 @pytest.mark.parametrize("heads", [1, 2])
 def test_workers_spend_no_more_than_the_budgets(budgets, heads):
     model, task = one_attention(np.random.default_rng(8), heads=heads, largest_tokens=5, largest_length=4)
-    limits = dict(zip(("visits", "climbs"), budgets, strict=True))
+    limits = dict(zip(("visits", "one_by_one"), budgets, strict=True))
     assert judge_rule(model, task, **limits, workers=in_one_thread) == judge_rule(model, task, **limits)
 
 

@@ -57,11 +57,11 @@ def surprise(p: fmpq) -> arb:
 @st.composite
 def problems(draw: st.DrawFn, *, rows: int = 3) -> tuple:
     """Laws, tokens, leads that are positive, and a prior."""
-    n_tokens = draw(st.integers(2, 6))
-    laws = draw(law_arrays(n_tokens=n_tokens, rows=rows))
-    tokens = np.array([draw(st.integers(0, n_tokens - 1)) for _ in range(rows)])
+    d_vocab = draw(st.integers(2, 6))
+    laws = draw(law_arrays(d_vocab=d_vocab, rows=rows))
+    tokens = np.array([draw(st.integers(0, d_vocab - 1)) for _ in range(rows)])
     lead = st.one_of(st.sampled_from([1.0, 2.0]), st.floats(0.01, 20.0))
-    leads = np.array([[draw(lead) for _ in range(n_tokens)] for _ in range(rows)])
+    leads = np.array([[draw(lead) for _ in range(d_vocab)] for _ in range(rows)])
     leads[np.arange(rows), tokens] = 0.0
     prior = np.array([draw(st.integers(1, 9)) for _ in range(rows)], dtype=np.float64)
     return laws, tokens, leads, prior
@@ -104,17 +104,17 @@ def test_no_repaired_bound_is_exceeded(problem: tuple) -> None:
     found, given_leads = lookup_laws(laws, tokens, prior), Enclosure(leads)
     others = np.where(found.others, leads, np.inf)
     least, most = others.min(axis=1), leads.max(axis=1)
-    n_tokens, missing = laws.shape[1], missing_mass(laws, tokens)
+    d_vocab, missing = laws.shape[1], missing_mass(laws, tokens)
     kappa, common = kappa_of_leads(found, given_leads), kappa_of_leads(found, given_leads, common=True)
     assert (common.upper() >= kappa.lower()).all()
-    cost = cross_entropy(found, given_leads, strength(missing, least=least, kappa=most / least, n_tokens=n_tokens))
+    cost = cross_entropy(found, given_leads, strength(missing, least=least, kappa=most / least, d_vocab=d_vocab))
     sharp, simple = bound_by_missing(found, kappa), bound_by_entropy(found, kappa)
     assert within(cost, sharp).all() and within(sharp, simple).all() and within(found.entropy, cost).all()
     one = strength(
         min(1.0, np.average(missing, weights=prior)),
         least=least.min(),
         kappa=most.max() / least.min(),
-        n_tokens=n_tokens,
+        d_vocab=d_vocab,
     )
     mean = found.mean(cross_entropy(found, given_leads, np.full(len(laws), float(one))))
     middle, right = mean_bound_by_missing(found, common[0]), mean_bound_by_entropy(found, common[0])
@@ -168,7 +168,7 @@ def test_a_certain_law_costs_nothing_in_the_limit() -> None:
     assert laws.missing.upper()[0] == 0.0 == laws.entropy.upper()[0]
     leads = Enclosure([[1.0, 0.0, 2.0]])
     kappa = kappa_of_leads(laws, leads)
-    cost = cross_entropy(laws, leads, strength(0.0, least=1.0, kappa=2.0, n_tokens=3) * np.ones(1))
+    cost = cross_entropy(laws, leads, strength(0.0, least=1.0, kappa=2.0, d_vocab=3) * np.ones(1))
     assert cost.lower()[0] > 0.0
     assert within(cost, bound_by_missing(laws, kappa)).all() and within(cost, bound_by_entropy(laws, kappa)).all()
 
@@ -215,23 +215,23 @@ def test_the_deviation_from_orthonormal_vectors() -> None:
             largest_deviation(vectors, scale=scale)
 
 
-@given(entropy=st.floats(1e-290, 12.0), n_tokens=st.integers(2, 10**6))
-def test_the_lead_of_an_entropy_is_enclosed(entropy: float, n_tokens: int) -> None:
-    found = lead_of_entropy(Enclosure(entropy), n_tokens)
+@given(entropy=st.floats(1e-290, 12.0), d_vocab=st.integers(2, 10**6))
+def test_the_lead_of_an_entropy_is_enclosed(entropy: float, d_vocab: int) -> None:
+    found = lead_of_entropy(Enclosure(entropy), d_vocab)
     with ctx.workprec(BITS):
-        value = (arb(n_tokens - 1) / arb(exact(entropy)).expm1()).log()
+        value = (arb(d_vocab - 1) / arb(exact(entropy)).expm1()).log()
         assert arb(exact(float(found.lower()))) <= value <= arb(exact(float(found.upper())))
     assert found.radius < 1e-12
 
 
-@given(share=st.floats(0.0, 3.0), radius=st.sampled_from([0.0, 1e-12, 0.3]), n_tokens=st.integers(2, 50))
-def test_the_least_cross_entropy_is_enclosed_on_intervals(share: float, radius: float, n_tokens: int) -> None:
-    found = least_cross_entropy(Enclosure(share, radius), n_tokens)
-    limit = fmpq(n_tokens - 1, n_tokens)
+@given(share=st.floats(0.0, 3.0), radius=st.sampled_from([0.0, 1e-12, 0.3]), d_vocab=st.integers(2, 50))
+def test_the_least_cross_entropy_is_enclosed_on_intervals(share: float, radius: float, d_vocab: int) -> None:
+    found = least_cross_entropy(Enclosure(share, radius), d_vocab)
+    limit = fmpq(d_vocab - 1, d_vocab)
     with ctx.workprec(BITS):
         for s in (max(fmpq(0), exact(share) - exact(radius)), exact(share), exact(share) + exact(radius)):
             s = min(s, limit)
-            value = surprise(s) + surprise(1 - s) + arb(s) * arb(n_tokens - 1).log()
+            value = surprise(s) + surprise(1 - s) + arb(s) * arb(d_vocab - 1).log()
             low, high = float(found.lower()), float(found.upper())
             assert not np.isfinite(low) or not arb(exact(low)) > value
             assert not np.isfinite(high) or not arb(exact(high)) < value

@@ -521,7 +521,7 @@ def test_every_enclosure_holds_the_exact_numbers(precision, case):
     exact = truth(layer, task)
     for head in range(layer.n_heads):
         theta = enclose_attention(layer, task, head, precision=precision)
-        assert theta.shape == (task.n_examples, task.n_tokens)
+        assert theta.shape == (task.n_examples, task.n_ctx)
         assert holds_all(theta, flat([patterns[head] for patterns in exact.theta]))
     mixed = enclose_mixed_inputs(layer, task, precision=precision)
     assert mixed.shape == (task.n_examples, layer.n_heads * layer.d_model)

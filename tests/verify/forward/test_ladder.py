@@ -1,4 +1,4 @@
-"""One entry for all models, and a ladder on which no rung decides what it has not proved."""
+"""One entry for all models, and a ladder on which no precision decides what it has not proved."""
 
 from fractions import Fraction
 from typing import Any
@@ -18,7 +18,7 @@ from tests.verify.forward.plain_model import holds, plain_logits, random_model
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.pairs import Pairs, two_sum
 from verify.forward import ladder
-from verify.forward.ladder import bits_needed, climb, decide_argmax
+from verify.forward.ladder import bits_needed, decide_argmax, rising_precision
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.forward.row_balls import logit_balls
 
@@ -60,8 +60,8 @@ def test_no_contexts_have_no_logits() -> None:
 def test_a_place_that_is_decided_is_that_of_the_largest_logit(seed: int, spread: float) -> None:
     model, contexts = random_model(np.random.default_rng(seed), spread=spread)
     exact = plain_logits(model, contexts)
-    for rungs in (("float64",), ("pairs",), ("float64", "pairs")):
-        decided = decide_argmax(model, contexts, rungs=rungs)  # type: ignore[arg-type]
+    for precisions in (("float64",), ("pairs",), ("float64", "pairs")):
+        decided = decide_argmax(model, contexts, precisions=precisions)  # type: ignore[arg-type]
         for row, place in zip(exact, decided.place.tolist(), strict=True):
             assert place < 0 or all(row[place] > x for j, x in enumerate(row) if j != place)
 
@@ -73,16 +73,16 @@ def close_logits(distance: float) -> tuple[Model, np.ndarray]:
     return Model((neurons,), W_U=W_U, W_E=np.ones((1, 2)), W_pos=np.zeros((1, 2))), np.array([[0]])
 
 
-@pytest.mark.parametrize(("distance", "rung"), [(1e-3, "float64"), (-(2.0**-70), "pairs"), (2.0**-80, "pairs")])
-def test_each_rung_decides_what_the_rung_before_left_open(distance: float, rung: str) -> None:
-    decided = decide_argmax(*close_logits(distance), rungs=("float64", "pairs"))
-    assert decided.place.tolist() == [int(distance > 0)] and decided.rung.tolist() == [rung]
-    assert decided.summary() == f"1 by {rung}" and not decided.undecided.size
+@pytest.mark.parametrize(("distance", "precision"), [(1e-3, "float64"), (-(2.0**-70), "pairs"), (2.0**-80, "pairs")])
+def test_each_rung_decides_what_the_rung_before_left_open(distance: float, precision: str) -> None:
+    decided = decide_argmax(*close_logits(distance), precisions=("float64", "pairs"))
+    assert decided.place.tolist() == [int(distance > 0)] and decided.precision.tolist() == [precision]
+    assert decided.summary() == f"1 by {precision}" and not decided.undecided.size
 
 
 def test_a_tie_is_never_decided() -> None:
-    decided = decide_argmax(*close_logits(0.0), rungs=("float64", "pairs"))
-    assert decided.place.tolist() == [-1] and decided.rung.tolist() == [""]
+    decided = decide_argmax(*close_logits(0.0), precisions=("float64", "pairs"))
+    assert decided.place.tolist() == [-1] and decided.precision.tolist() == [""]
     assert decided.summary() == "undecided: 0"
 
 
@@ -92,12 +92,12 @@ def test_balls_decide_what_pairs_leave_open(monkeypatch: pytest.MonkeyPatch) -> 
     W_U[0, 1] = np.nextafter(W_U[0, 0], np.inf)
     close = Model(network.blocks, W_U=W_U, W_E=network.W_E, W_pos=network.W_pos)
     exact = plain_logits(close, contexts)
-    decided = decide_argmax(close, contexts, rungs=("balls",))
-    assert decided.rung.tolist() == ["balls"] * 3 and decided.bits >= 128
+    decided = decide_argmax(close, contexts, precisions=("balls",))
+    assert decided.precision.tolist() == ["balls"] * 3 and decided.bits >= 128
     for row, place in zip(exact, decided.place.tolist(), strict=True):
         assert all(row[place] > x for j, x in enumerate(row) if j != place)
     equal = Model(network.blocks, W_U=W_U[:, [0, 0]], W_E=network.W_E, W_pos=network.W_pos)
-    assert decide_argmax(equal, contexts, rungs=("balls",)).place.tolist() == [-1] * 3
+    assert decide_argmax(equal, contexts, precisions=("balls",)).place.tolist() == [-1] * 3
 
 
 def test_a_place_is_decided_only_where_its_lower_end_is_above_all_other_upper_ends(
@@ -106,7 +106,7 @@ def test_a_place_is_decided_only_where_its_lower_end_is_above_all_other_upper_en
     part = Enclosure(
         np.array([[1.0, 1.0, 0.0], [1.0, 0.5, 0.0], [0.0, 2.0, 1.0]]), np.array([[0.0] * 3, [0.375] * 3, [0.375] * 3])
     )
-    monkeypatch.setattr(ladder, "climb", lambda *a, **b: iter([("float64", 53, np.arange(3), part)]))
+    monkeypatch.setattr(ladder, "rising_precision", lambda *a, **b: iter([("float64", 53, np.arange(3), part)]))
     assert decide_argmax(*a_network()).place.tolist() == [-1, -1, 1]
 
 
@@ -161,8 +161,8 @@ def test_every_rung_names_the_contexts_it_encloses_and_only_open_ones(monkeypatc
     exact = plain_logits(model, contexts)
     assert len({float(row[1] - row[0]) for row in exact}) == len(model.W_E) == 5  # so that none passes for another
     is_open, closed, seen = np.array([True, False, True, True, True]), [1], {}
-    for rung, bits, chosen, part in climb(model, contexts, is_open, most_bits=300):
-        seen.setdefault((rung, bits), []).extend(chosen.tolist())
+    for precision, bits, chosen, part in rising_precision(model, contexts, is_open, most_bits=300):
+        seen.setdefault((precision, bits), []).extend(chosen.tolist())
         assert len(part) == len(chosen)
         radius = np.broadcast_to(part.radius, part.shape)
         for row, i in enumerate(chosen.tolist()):
@@ -170,11 +170,11 @@ def test_every_rung_names_the_contexts_it_encloses_and_only_open_ones(monkeypatc
                 difference = arb(float(part.midpoint[row, j])) - arb(float(part.midpoint[row, 0]))
                 reach = float(radius[row, j] + radius[row, 0]) * 1.001
                 assert (exact[i][j] - exact[i][0]).overlaps(difference + arb(0, reach))
-        if chosen[-1] == 4:  # the end of a rung
-            assert sorted(seen[rung, bits]) == [i for i in range(5) if i not in closed]
+        if chosen[-1] == 4:  # the end of a precision
+            assert sorted(seen[precision, bits]) == [i for i in range(5) if i not in closed]
             closed.append((2, 0, 3)[len(seen) - 1] if len(seen) < 4 else 4)
             is_open[closed[-1]] = False
-    assert [rung for rung, _ in seen][:4] == ["float64", "pairs", "balls", "balls"]
+    assert [precision for precision, _ in seen][:4] == ["float64", "pairs", "balls", "balls"]
 
 
 def test_the_least_gap_of_the_open_contexts_chooses_the_bits_of_the_first_balls() -> None:
@@ -184,8 +184,10 @@ def test_the_least_gap_of_the_open_contexts_chooses_the_bits_of_the_first_balls(
 
     def first(closed: int) -> int:
         is_open = np.ones(2, dtype=bool)
-        for rung, bits, _, _ in climb(model, np.array([[0], [1]]), is_open, rungs=("pairs", "balls")):
-            if rung == "balls":
+        for precision, bits, _, _ in rising_precision(
+            model, np.array([[0], [1]]), is_open, precisions=("pairs", "balls")
+        ):
+            if precision == "balls":
                 return bits
             is_open[closed:] = False
         raise AssertionError
@@ -220,7 +222,7 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
         ("tokens", lambda: enclose_logits(network, task)),
         ("VectorTask", lambda: enclose_logits(layer, contexts)),
         ("rows", lambda: logit_chunks(model, others, rows=0)),
-        ("rungs", lambda: decide_argmax(model, others, rungs=("float32",))),  # type: ignore[arg-type]
+        ("precisions", lambda: decide_argmax(model, others, precisions=("float32",))),  # type: ignore[arg-type]
     ]
     for said, call in calls:
         with pytest.raises(InputError, match=said):

@@ -24,7 +24,7 @@ def test_a_rule_is_read_with_its_hash_and_sizes(task, tmp_path):
     found = PlainRule.read(tmp_path / "task.safetensors")
     assert found.sha256 == task.sha256() and found.origin == task.origin
     assert found.sizes() == {
-        "contexts": task.n_contexts, "context_length": task.context_length, "all_contexts": task.n_contexts
+        "contexts": task.n_contexts, "context_length": task.n_ctx, "all_contexts": task.n_contexts
     }  # fmt: skip
     assert found.tokens == [each.tolist() for each in task.tokens]
     assert found.steps == [each.tolist() for each in task.steps]

@@ -27,7 +27,7 @@ def test_both_readers_see_the_same(tmp_path_factory, case):
     )
     assert plain.sizes() == {
         "contexts": task.n_examples,
-        "context_length": task.n_tokens,
+        "context_length": task.n_ctx,
         "all_contexts": task.n_examples,
     }
 

@@ -1,4 +1,4 @@
-"""Regular matrices are proved regular, by the rung that should, with bounds that hold."""
+"""Regular matrices are proved regular, by the method that should, with bounds that hold."""
 
 import math
 from fractions import Fraction
@@ -41,14 +41,14 @@ def conditioned(size: int, condition: float, seed: int = 0) -> Floats:
 @pytest.mark.parametrize(("size", "condition"), [(64, 1e13), (128, 1e12), (256, 1e11), (512, 1e11)])
 def test_float64_settles_these_conditions(size: int, condition: float) -> None:
     proof = certify_nonsingular(conditioned(size, condition))
-    assert (proof.verdict, proof.rung) == (Verdict.PROVED, "float64")
+    assert (proof.verdict, proof.method) == (Verdict.PROVED, "float64")
     assert 0 < proof.smallest_singular_value < 1.1 / condition
 
 
 @pytest.mark.parametrize(("size", "condition"), [(256, 1e14), (64, 1e15)])
 def test_the_exact_product_of_the_same_witness_goes_further(size: int, condition: float) -> None:
     proof = certify_nonsingular(conditioned(size, condition))
-    assert (proof.verdict, proof.rung) == (Verdict.PROVED, "exact product")
+    assert (proof.verdict, proof.method) == (Verdict.PROVED, "exact product")
     assert 0 < proof.smallest_singular_value < 1.1 / condition
 
 
@@ -56,14 +56,14 @@ def test_no_exact_product_is_believed_without_its_bound(monkeypatch: pytest.Monk
     for wrong in (np.nan, np.inf, 1.0):
         lie = lambda b, w, wrong=wrong: Residual(b, w, np.full((64, 64), wrong), exact=True)  # noqa: E731
         monkeypatch.setattr(nonsingularity, "exact_residual", lie)
-        assert certify_nonsingular(conditioned(64, 1e15)).rung.startswith("balls of ")
+        assert certify_nonsingular(conditioned(64, 1e15)).method.startswith("balls of ")
 
 
 def test_balls_go_further_still() -> None:
     hilbert = np.array([[Fraction(1, i + j + 1) for j in range(24)] for i in range(24)], dtype=object)
     proof = certify_nonsingular(hilbert)
     assert proof.verdict is Verdict.PROVED
-    assert proof.rung.startswith("balls of ")
+    assert proof.method.startswith("balls of ")
     with mpmath.workprec(400):
         truth = min(mpmath.svd_r(mpmath.matrix(24, 24) + mpmath.hilbert(24), compute_uv=False))
     assert truth / 30 <= proof.smallest_singular_value <= truth
@@ -72,13 +72,13 @@ def test_balls_go_further_still() -> None:
 def test_a_set_that_is_tiny_about_an_ill_conditioned_midpoint_is_settled_by_balls() -> None:
     vandermonde = np.vander(np.linspace(0.5, 1.0, 24))
     proof = certify_nonsingular(vandermonde, 2.0**-900)
-    assert proof.verdict is Verdict.PROVED and proof.rung.startswith("balls of ")
+    assert proof.verdict is Verdict.PROVED and proof.method.startswith("balls of ")
 
 
 def test_a_prime_settles_what_is_too_large_for_balls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("verify.linear_algebra.balls.LARGEST", 4)
     proof = certify_nonsingular(np.vander(np.arange(1.0, 16.0)))
-    assert (proof.verdict, proof.rung, proof.smallest_singular_value) == (Verdict.PROVED, "prime field", 0.0)
+    assert (proof.verdict, proof.method, proof.smallest_singular_value) == (Verdict.PROVED, "prime field", 0.0)
     singular = certify_nonsingular(np.vander([*range(1, 8), 1]).astype(float), 1e-300)
     assert singular.verdict is Verdict.UNDECIDED
 
@@ -144,7 +144,7 @@ def test_a_matrix_that_is_singular_modulo_every_prime_is_not_refuted() -> None:
     """The determinant is the product of the primes, and far too small beside the entries for floats."""
     x, determinant = 10**90, math.prod(PRIMES)
     proof = certify_nonsingular([[x, x + 1], [x - determinant, x + 1 - determinant]])
-    assert proof.verdict is Verdict.PROVED and proof.rung.startswith("balls of ")
+    assert proof.verdict is Verdict.PROVED and proof.method.startswith("balls of ")
 
 
 def test_the_given_arrays_are_left_alone() -> None:
@@ -156,7 +156,7 @@ def test_the_given_arrays_are_left_alone() -> None:
 
 def test_the_empty_matrix_is_nonsingular() -> None:
     proof = certify_nonsingular(np.zeros((0, 0)))
-    assert (proof.verdict, proof.rung, proof.smallest_singular_value) == (Verdict.PROVED, "empty", np.inf)
+    assert (proof.verdict, proof.method, proof.smallest_singular_value) == (Verdict.PROVED, "empty", np.inf)
 
 
 @pytest.mark.parametrize("x", [1.0, -3.0, 5e-324, 1e308, 2.0**-1022])

@@ -24,7 +24,7 @@ def matrix(draw: Callable[..., Any], rows: int, width: int) -> fmpq_mat:
 @st.composite
 def heads(draw: st.DrawFn) -> tuple[fmpq_mat, fmpq_mat, fmpq_mat, np.ndarray]:
     tokens, length, width = (draw(st.integers(1, 3)) for _ in range(3))
-    rows = draw(contexts(n_tokens=tokens, length=length, max_size=4))
+    rows = draw(contexts(d_vocab=tokens, length=length, max_size=4))
     return matrix(draw, tokens, width), matrix(draw, length, width), matrix(draw, width, width), rows
 
 

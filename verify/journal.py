@@ -29,7 +29,7 @@ _BEGINNING = b'{"code":"'
 Piece = TypeVar("Piece")
 
 
-class KeptPieces:
+class Journal:
     """The pieces of some work that earlier runs of this user have finished, and a place for further ones.
 
     Args:
@@ -111,7 +111,7 @@ def completed_once(
     pieces: Iterable[Piece],
     workers: Workers | None = None,
     *,
-    kept: KeptPieces | None,
+    journal: Journal | None,
     named: Callable[[Piece], object],
     lasts: Callable[[Any], bool] = lambda _: True,
 ) -> Generator[tuple[Piece, Any, bool], None, None]:
@@ -125,27 +125,27 @@ def completed_once(
         work: As of `completed`; its results are JSON data.
         pieces: What it is called with; one that stands there twice is done once.
         workers: As of `completed`.
-        kept: What earlier runs have found, which is taken over, and where what this run finds is kept; if none,
+        journal: What earlier runs have found, which is taken over, and where what this run finds is kept; if none,
             nothing is.
-        named: Whatever the result for a piece depends on beside what `kept` is about, as JSON data: its name in the
-            file. Like `work` and what `kept` looks with a function that a worker can import.
+        named: Whatever the result for a piece depends on beside what `journal` is about, as JSON data: its name in the
+            file. Like `work` and what `journal` looks with a function that a worker can import.
         lasts: Whether a result is one that another run need not work out again.
 
     Yields:
         A piece, its result or the exception that it raised, and whether the result was taken over from an earlier run.
     """
-    if kept is None and workers is None:
+    if journal is None and workers is None:
         yield from ((piece, result, False) for piece, result in completed(work, pieces))
         return
     left: dict[Piece, object] = {}
     for piece, name in completed(named, pieces):
         if isinstance(name, Exception):
             yield piece, name, False
-        elif kept is not None and (found := kept.get(name)) is not None:
+        elif journal is not None and (found := journal.get(name)) is not None:
             yield piece, found, True
         else:
             left[piece] = name
-    look = _nothing if kept is None else kept.look
+    look = _nothing if journal is None else journal.look
     for piece, result in completed(partial(_signed, work, look, named), left, workers):
         if isinstance(result, Exception):
             yield piece, result, False
@@ -154,9 +154,9 @@ def completed_once(
         same = name == canonical_json(left[piece])
         if workers is not None and not same:
             found = WorkerError("its worker sees other files than those here, or they have changed meanwhile")
-        elif kept is not None and same and about == canonical_json(kept.about) and lasts(found):
+        elif journal is not None and same and about == canonical_json(journal.about) and lasts(found):
             with suppress(InputError):  # what JSON cannot hold is worked out again
-                kept.add(left[piece], found)
+                journal.add(left[piece], found)
         yield piece, found, False
 
 

@@ -17,20 +17,20 @@ from constructions.errors import InputError, WorkerError
 from constructions.models.model import Model
 from constructions.tasks.rule import rule_task
 from tests.domains import max_of_four, one_attention, quiet
-from verify import kept_pieces
+from verify import journal
 from verify.certificates import domain
 from verify.certificates.domain import certify_domain, kept_domain
 from verify.domains import rule_answers
 from verify.domains.rule_answers import judge_rule
 from verify.domains.tally import Tally
-from verify.kept_pieces import KeptPieces, completed_once, is_kept_file
+from verify.journal import Journal, completed_once, is_kept_file
 from verify.program_text import files_sha256
 
 TASK = rule_task("max", tokens=6, length=3)
 
 
 def kept_in(path, model, task=TASK):
-    return KeptPieces(path, lambda: [model.sha256(), task.sha256()])
+    return Journal(path, lambda: [model.sha256(), task.sha256()])
 
 
 def models():
@@ -73,18 +73,18 @@ def whole_answers():
 def begun(path, model, pieces=2, task=TASK):
     """What a run that was interrupted after some pieces leaves."""
     kept = kept_in(path, model, task)
-    return judge_rule(model, task, kept=kept, progress=interrupted_after(pieces))
+    return judge_rule(model, task, journal=kept, progress=interrupted_after(pieces))
 
 
 def test_a_run_that_goes_on_ends_as_one_that_was_never_interrupted(model, tmp_path):
     whole = judge_rule(model, TASK, progress=quiet)
     part = begun(tmp_path / "pieces", model)
     assert part.interrupted and 0 < part.right + part.wrong < whole.right + whole.wrong
-    rest = judge_rule(model, TASK, kept=kept_in(tmp_path / "pieces", model), progress=quiet)
+    rest = judge_rule(model, TASK, journal=kept_in(tmp_path / "pieces", model), progress=quiet)
     assert answers(rest) == answers(whole)
     assert rest.earlier == part.right + part.wrong > 0
     assert rest.method.endswith(f"; {rest.earlier} counted by earlier runs of this machine")
-    again = judge_rule(model, TASK, kept=kept_in(tmp_path / "pieces", model), progress=quiet)
+    again = judge_rule(model, TASK, journal=kept_in(tmp_path / "pieces", model), progress=quiet)
     assert answers(again) == answers(whole) and again.earlier == whole.right + whole.wrong
 
 
@@ -93,7 +93,7 @@ def test_only_what_is_missing_is_judged_again(tmp_path, monkeypatch):
     begun(tmp_path / "pieces", model, pieces=4)
     original = rule_answers.judge_last_token
     monkeypatch.setattr(rule_answers, "judge_last_token", lambda *given: judged.append(given[2]) or original(*given))
-    judge_rule(model, TASK, kept=kept_in(tmp_path / "pieces", model), progress=quiet)
+    judge_rule(model, TASK, journal=kept_in(tmp_path / "pieces", model), progress=quiet)
     assert judged == [4, 5]
 
 
@@ -108,19 +108,19 @@ def test_a_piece_that_is_interrupted_counts_and_is_not_kept(tmp_path, monkeypatc
 
     monkeypatch.setattr(rule_answers, "judge_last_token", stopped)
     kept = kept_in(tmp_path / "pieces", model)
-    part = judge_rule(model, TASK, kept=kept, progress=quiet)
+    part = judge_rule(model, TASK, journal=kept, progress=quiet)
     stored = sum(tally["right"] + tally["wrong"] for place in range(6) if (tally := kept.get(place)) is not None)
     assert kept.get(2) is not None and kept.get(3) is None
     assert part.right + part.wrong > stored
 
 
 def test_what_a_budget_cuts_off_is_not_kept(model, tmp_path):
-    for place, (visits, climbs) in enumerate([(0, 0), (1000, 1), (1, 1000)]):
+    for place, (visits, one_by_one) in enumerate([(0, 0), (1000, 1), (1, 1000)]):
         kept = kept_in(tmp_path / str(place), model)
-        few = judge_rule(model, TASK, kept=kept, progress=quiet, visits=visits, climbs=climbs)
+        few = judge_rule(model, TASK, journal=kept, progress=quiet, visits=visits, one_by_one=one_by_one)
         for piece in range(6):
             assert (tally := kept.get(piece)) is None or tally["right"] + tally["wrong"] > 0
-        rest = judge_rule(model, TASK, kept=kept_in(tmp_path / str(place), model), progress=quiet)
+        rest = judge_rule(model, TASK, journal=kept_in(tmp_path / str(place), model), progress=quiet)
         assert answers(rest) == answers(judge_rule(model, TASK, progress=quiet))
         assert few.undecided >= rest.undecided
 
@@ -128,9 +128,9 @@ def test_what_a_budget_cuts_off_is_not_kept(model, tmp_path):
 def test_what_was_spent_on_kept_pieces_is_spent(model, tmp_path):
     begun(tmp_path / "pieces", model)
     for most in (110, 150):
-        once = judge_rule(model, TASK, progress=quiet, visits=most, climbs=most)
+        once = judge_rule(model, TASK, progress=quiet, visits=most, one_by_one=most)
         kept = kept_in(tmp_path / "pieces", model)
-        rest = judge_rule(model, TASK, kept=kept, progress=quiet, visits=most, climbs=most)
+        rest = judge_rule(model, TASK, journal=kept, progress=quiet, visits=most, one_by_one=most)
         assert (rest.right, rest.wrong) == (once.right, once.wrong)
 
 
@@ -144,7 +144,7 @@ def changed(path, **values):
 
 @pytest.mark.parametrize(
     "values",
-    [{"right": 37}, {"wrong": 1}, {"piece": "5"}, {"climbed": -100}, {"visited": -100}, {"examples": [[0, 0, 0]]},
+    [{"right": 37}, {"wrong": 1}, {"piece": "5"}, {"one_by_one": -100}, {"visited": -100}, {"examples": [[0, 0, 0]]},
      {"code": "0" * 64}, {"code": None}, {"code": 3}, {"code": "é"}, {"more": 1}],
 )  # fmt: skip
 def test_a_line_that_was_changed_is_not_believed(values, tmp_path):
@@ -153,14 +153,14 @@ def test_a_line_that_was_changed_is_not_believed(values, tmp_path):
     changed(tmp_path / "pieces", **values)
     kept = kept_in(tmp_path / "pieces", model)
     assert kept.refused == 2
-    rest = judge_rule(model, TASK, kept=kept, progress=quiet)
+    rest = judge_rule(model, TASK, journal=kept, progress=quiet)
     assert rest == whole and rest.earlier == 0
 
 
 def test_counts_of_another_model_rule_program_or_user_are_not_believed(tmp_path, monkeypatch):
     model, path, judge = models()["one head"], tmp_path / "pieces", {"program": "this one"}
     monkeypatch.setattr(domain, "all_that_judges", lambda: judge)
-    judge_rule(model, TASK, kept=kept_domain(path, model, TASK), progress=interrupted_after(2))
+    judge_rule(model, TASK, journal=kept_domain(path, model, TASK), progress=interrupted_after(2))
     assert kept_domain(path, model, TASK).refused == 0
     nearly = replace(model, W_U=np.nextafter(model.W_U, 9.0))
     masked = replace(model, blocks=(replace(model.blocks[0], score_root=4),))
@@ -238,10 +238,15 @@ class Once:
     def __call__(self, *pieces, look=lambda: "this program", work=None, workers=None, lasts=lambda _: True):
         """Which pieces were worked on, and what came of each: its length, and whether an earlier run has found it."""
         self.calls.write_text("")
-        kept, found = KeptPieces(self.file, look), {}
+        kept, found = Journal(self.file, look), {}
         try:
             for piece, result, earlier in completed_once(
-                work or self.work, pieces, workers, kept=kept, named=lambda x: [x, files_sha256(self.text)], lasts=lasts
+                work or self.work,
+                pieces,
+                workers,
+                journal=kept,
+                named=lambda x: [x, files_sha256(self.text)],
+                lasts=lasts,
             ):
                 found[piece] = (result["length"] if isinstance(result, dict) else result, earlier)
         except KeyboardInterrupt:
@@ -293,7 +298,7 @@ def test_a_worker_that_dies_leaves_no_line(once):
 
 
 def test_a_full_disk_costs_only_what_is_written_on_it(once, monkeypatch):
-    kept = KeptPieces(once.file, dict)
+    kept = Journal(once.file, dict)
     kept.add("a", 1)
 
     class Full(io.BufferedWriter):
@@ -301,19 +306,19 @@ def test_a_full_disk_costs_only_what_is_written_on_it(once, monkeypatch):
             super().write(data[: len(data) // 2])
             raise OSError(errno.ENOSPC, "no space left")
 
-    monkeypatch.setattr(kept_pieces, "open", lambda path, mode: Full(io.FileIO(path, mode)), raising=False)
+    monkeypatch.setattr(journal, "open", lambda path, mode: Full(io.FileIO(path, mode)), raising=False)
     kept.add("b", 2)
-    assert kept.lost.errno == errno.ENOSPC and KeptPieces(once.file, dict).refused == 1
+    assert kept.lost.errno == errno.ENOSPC and Journal(once.file, dict).refused == 1
     kept.add("c", 3)
-    again = KeptPieces(once.file, dict)
+    again = Journal(once.file, dict)
     assert [again.get(name) for name in "abc"] == [1, 2, 3] and again.refused == 0
 
 
 def test_two_runs_with_one_file_lose_nothing(once):
-    first, second = KeptPieces(once.file, dict), KeptPieces(once.file, dict)
+    first, second = Journal(once.file, dict), Journal(once.file, dict)
     for kept, piece in ((first, "a"), (second, "b"), (first, "c"), (second, "d")):
         kept.add(piece, 1)
-    again = KeptPieces(once.file, dict)
+    again = Journal(once.file, dict)
     assert all(again.get(piece) == 1 for piece in "abcd") and again.refused == 0
 
 
@@ -334,7 +339,9 @@ def test_what_a_worker_finds_of_other_files_is_not_given(once):
     [(error, earlier)] = once("a", work=elsewhere, workers=lambda: ThreadPoolExecutor(1))[1].values()
     assert isinstance(error, WorkerError) and "other files" in str(error) and not earlier and not once.file.exists()
     named = iter(["here", "elsewhere"])
-    [(_, error, _)] = completed_once(len, ["a"], lambda: ThreadPoolExecutor(1), kept=None, named=lambda _: next(named))
+    [(_, error, _)] = completed_once(
+        len, ["a"], lambda: ThreadPoolExecutor(1), journal=None, named=lambda _: next(named)
+    )
     assert isinstance(error, WorkerError)
 
 
@@ -344,8 +351,8 @@ def test_what_cannot_be_named_is_an_error_of_its_piece(once):
             raise PermissionError("no")
         return piece
 
-    kept = KeptPieces(once.file, dict)
-    found = {piece: result for piece, result, _ in completed_once(len, ["a", "bb"], kept=kept, named=named)}
+    kept = Journal(once.file, dict)
+    found = {piece: result for piece, result, _ in completed_once(len, ["a", "bb"], journal=kept, named=named)}
     assert isinstance(found.pop("a"), PermissionError) and found == {"bb": 2}
 
 
@@ -374,13 +381,13 @@ def test_a_line_that_was_torn_or_forged_is_worked_out_again(edit, once):
     edited = edit(line)
     assert edited != line
     once.file.write_bytes(edited)
-    assert KeptPieces(once.file, lambda: "this program").refused == len(edited.splitlines())
+    assert Journal(once.file, lambda: "this program").refused == len(edited.splitlines())
     assert once("a", "b") == (["a", "b"], {"a": (1, False), "b": (1, False)})
     assert once("a", "b")[0] == []
 
 
 def test_without_a_file_everything_is_worked_on(once):
-    found = list(completed_once(len, ["a"], kept=None, named=str))
+    found = list(completed_once(len, ["a"], journal=None, named=str))
     assert found == [("a", 1, False)]
 
 
@@ -411,5 +418,5 @@ def test_a_certificate_says_what_earlier_runs_counted_and_leaves_no_file(tmp_pat
 def test_nothing_is_kept_of_a_model_without_pieces(tmp_path):
     echo = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
     task = rule_task("last", tokens=2, length=1)
-    found = judge_rule(echo, task, climbs=0, kept=kept_in(tmp_path / "pieces", echo, task), progress=quiet)
+    found = judge_rule(echo, task, one_by_one=0, journal=kept_in(tmp_path / "pieces", echo, task), progress=quiet)
     assert found.undecided == 2 and not (tmp_path / "pieces").exists()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from constructions.errors import InputError
 from verify.arithmetic.elementary import exp, log, log1p
 from verify.arithmetic.enclosure import Enclosure, enclosure, largest, matmul, maximum, sqrt
-from verify.arithmetic.given_numbers import as_float64, exact_array, nearest
+from verify.arithmetic.exact_inputs import as_float64, exact_array, nearest
 from verify.arithmetic.products import upper_product
 from verify.arithmetic.residuals import residual
 from verify.arithmetic.sums import lower_sum, total, upper_sum
