@@ -428,7 +428,7 @@ def test_the_theorems_in_coq_that_answer_a_claim_are_named_by_its_record(registe
     assert ids <= set(REGISTER) and ids == {id for id, theorems in named.items() if theorems} and len(ids) >= 16
 
 
-FIGURES = sorted(path for path in (DOCS / "figures").glob("*.py") if path.stem != "svg")
+FIGURES = sorted(path for path in (DOCS / "figures").glob("*.py") if path.stem != "figure_program")
 
 
 @pytest.mark.parametrize("source", FIGURES, ids=name_of)

@@ -1,21 +1,24 @@
-"""Small line charts and histograms as inline SVG: text alone, no script, and the same bytes for the same numbers.
+"""Line charts and histograms as SVG, each a file of its own or a part of a page.
 
 Page: docs/report.md
 """
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from byheart.report.drawing import Axes, box, dot, figure, line, words
 from constructions.arrays import Float64Array
 from verify.arithmetic.decimals import number, power_of_ten
 
 _WIDTH, _HEIGHT = 640, 272
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 28, 52
+_KEY, _LETTER, _ROW = 26, 7.4, 20  # of the legend: the width of a key and of a letter, the height of a row
+_SMALL = 12
 _MOST_POINTS = 400
 
 
@@ -27,49 +30,60 @@ class Line:
         name: Shown in the legend; empty for none.
         x: Increasing abscissae.
         y: Ordinates, as many.
-        style: A class of the style sheet, which gives the colour.
+        style: One of `drawing.COLOURS`.
+        dashes: Lengths of dashes and gaps, as SVG has them; empty for none.
+        dots: Whether the points are marked.
     """
 
     name: str
     x: Float64Array
     y: Float64Array
     style: str = "first"
+    dashes: str = ""
+    dots: bool = False
 
 
-def line_chart(lines: Sequence[Line], *, title: str, x_label: str, y_label: str, log: bool = False) -> str:
+def line_chart(
+    lines: Sequence[Line], *, title: str, x_label: str, y_label: str, log: bool = False, log_x: bool = False
+) -> str:
     """Lines over a common abscissa.
 
     Args:
-        lines: The lines; points that are not finite, or not positive where `log`, are left out.
+        lines: The lines; points that are not finite, or not positive on a logarithmic scale, are left out.
         title: What a screen reader says.
         x_label: Under the abscissa.
         y_label: Above the ordinate.
         log: Logarithmic ordinate.
+        log_x: Logarithmic abscissa.
 
     Returns:
-        An ``<svg>`` element, after a legend if lines are named.
+        An ``<svg>`` element, with a legend if lines are named.
 
     Example:
         >>> svg = line_chart([Line("a", np.arange(3.0), np.array([1.0, 10.0, 100.0]))], title="growth", x_label="n",
         ...                  y_label="size", log=True)
-        >>> svg.count("<polyline"), "10²" in svg
+        >>> svg.count("<path"), "10²" in svg
         (1, True)
     """
-    drawn = [(line, *_drawable(line.x, line.y, log=log)) for line in lines]
-    drawn = [(line, x, y) for line, x, y in drawn if len(x)]
+    drawn = [(each, *_drawable(each.x, each.y, log_x=log_x, log=log)) for each in lines]
+    drawn = [(each, x, y) for each, x, y in drawn if len(x)]
     if not drawn:
         return _empty(title)
-    across = _Axis.linear(*_range([x for _, x, _ in drawn]))
-    heights = [np.log10(y) if log else y for _, _, y in drawn]
-    up = (_Axis.logarithmic if log else _Axis.linear)(*_range(heights))
-    body = [_grid(across, up, x_label, y_label)]
-    for (line, x, _), y in zip(drawn, heights, strict=True):
-        places = list(zip(_x(across, x).tolist(), _y(up, y).tolist(), strict=True))
-        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
-        shape = f'<polyline points="{points}" class="line {line.style}"/>'
-        dot = f'<circle cx="{places[0][0]:.1f}" cy="{places[0][1]:.1f}" r="4" class="dot {line.style}"/>'
-        body.append(shape if len(places) > 1 else dot)
-    return _legend([(line.name, line.style) for line, _, _ in drawn]) + _svg(title, body)
+    across = (_Axis.logarithmic if log_x else _Axis.linear)(*_range([x for _, x, _ in drawn]))
+    up = (_Axis.logarithmic if log else _Axis.linear)(*_range([y for _, _, y in drawn]))
+
+    def body(axes: Axes) -> list[str]:
+        parts = []
+        for each, x, y in drawn:
+            points = list(zip(x.tolist(), y.tolist(), strict=True))
+            if len(points) > 1:
+                parts.append(axes.curve(points, each.style, each.dashes))
+            if len(points) == 1 or each.dots:
+                parts += [dot(*axes.at(*point), f"on-{each.style}", 4) for point in points]
+        return parts
+
+    legend = [(each.name, each.style, each.dashes) for each, _, _ in drawn]
+    return _chart(title, across, up, (x_label, y_label), legend, body)
 
 
 def histogram(
@@ -95,7 +109,7 @@ def histogram(
         bins: Number of bins.
 
     Returns:
-        An ``<svg>`` element, after a legend if groups are named.
+        An ``<svg>`` element, with a legend if groups are named.
 
     Example:
         >>> histogram([("", [1e-3, 1e-2, 1e-2], "first")], title="sizes", x_label="size", y_label="how many",
@@ -115,17 +129,18 @@ def histogram(
     counts = [np.histogram(values, edges)[0] for _, values, _ in kept]
     heights = [100.0 * count / count.sum() if share else 1.0 * count for count in counts]
     up = _Axis.linear(*_range([np.zeros(1), *heights]))
-    body = [_grid(across, up, x_label, y_label)]
-    lefts = _x(across, edges)
-    bottom = _HEIGHT - _BOTTOM
-    for (_, _, style), count, height in zip(kept, counts, heights, strict=True):
-        tops = _y(up, height)
-        body += [
-            f'<rect x="{lefts[i] + 0.5:.1f}" y="{tops[i]:.1f}" width="{lefts[i + 1] - lefts[i] - 1.0:.1f}" '
-            f'height="{bottom - tops[i]:.1f}" class="bar {style}"><title>{count[i]}</title></rect>'
-            for i in np.flatnonzero(count)
-        ]
-    return _legend([(name, style) for name, _, style in kept]) + _svg(title, body)
+
+    def body(axes: Axes) -> list[str]:
+        parts = []
+        for (_, _, style), count, height in zip(kept, counts, heights, strict=True):
+            for i in np.flatnonzero(count):
+                left, top = axes.at(edges[i], height[i])
+                right, bottom = axes.at(edges[i + 1], up.low)
+                parts.append(box(left + 0.5, top, right - left - 1.0, bottom - top, f"on-{style}", 0, str(count[i])))
+        return parts
+
+    legend = [(name, style, "") for name, _, style in kept]
+    return _chart(title, across, up, (x_label, y_label), legend, body)
 
 
 @dataclass(frozen=True)
@@ -166,52 +181,46 @@ def _nice_step(length: float) -> float:
     return max(step * power for step in (1.0, 2.0, 5.0) if step * power <= length / 4.0)
 
 
-def _drawable(x: Float64Array, y: Float64Array, *, log: bool) -> tuple[Float64Array, Float64Array]:
+def _drawable(x: Float64Array, y: Float64Array, *, log_x: bool, log: bool) -> tuple[Float64Array, Float64Array]:
+    """What can be drawn, in logarithms where the scale has them."""
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    kept = np.flatnonzero(np.isfinite(x) & np.isfinite(y) & ((y > 0.0) | (not log)))
+    kept = np.flatnonzero(np.isfinite(x) & np.isfinite(y) & ((y > 0.0) | (not log)) & ((x > 0.0) | (not log_x)))
     if len(kept) > _MOST_POINTS:
         kept = kept[np.unique(np.linspace(0, len(kept) - 1, _MOST_POINTS).round().astype(np.int64))]
-    return x[kept], y[kept]
+    return np.log10(x[kept]) if log_x else x[kept], np.log10(y[kept]) if log else y[kept]
 
 
 def _range(arrays: Sequence[Float64Array]) -> tuple[float, float]:
     return min(float(array.min()) for array in arrays), max(float(array.max()) for array in arrays)
 
 
-def _x(axis: _Axis, values: Float64Array) -> Float64Array:
-    return _LEFT + (values - axis.low) / (axis.high - axis.low) * (_WIDTH - _LEFT - _RIGHT)
+def _chart(
+    title: str,
+    across: _Axis,
+    up: _Axis,
+    labels: tuple[str, str],
+    legend: Sequence[tuple[str, str, str]],
+    body: Callable[[Axes], list[str]],
+) -> str:
+    keys, rows = _keys([entry for entry in legend if entry[0]])
+    frame = _LEFT, _TOP + rows * _ROW, _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
+    axes = Axes(*frame, (across.low, across.high), (up.low, up.high))
+    scales = axes.scales(dict(across.ticks), dict(up.ticks), *labels, _SMALL)
+    return figure(title, _WIDTH, _HEIGHT + rows * _ROW, [*keys, *scales, *body(axes)])
 
 
-def _y(axis: _Axis, values: Float64Array) -> Float64Array:
-    return _HEIGHT - _BOTTOM - (values - axis.low) / (axis.high - axis.low) * (_HEIGHT - _TOP - _BOTTOM)
-
-
-def _grid(across: _Axis, up: _Axis, x_label: str, y_label: str) -> str:
-    bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
-    parts = [f'<path d="M{_LEFT} {bottom}H{right}" class="axis"/>']
-    for place, label in up.ticks:
-        y = float(_y(up, np.array(place)))
-        parts.append(f'<path d="M{_LEFT} {y:.1f}H{right}" class="grid"/>')
-        parts.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" class="tick end">{label}</text>')
-    for place, label in across.ticks:
-        x = float(_x(across, np.array(place)))
-        parts.append(f'<path d="M{x:.1f} {bottom}v5" class="axis"/>')
-        parts.append(f'<text x="{x:.1f}" y="{bottom + 22}" class="tick middle">{label}</text>')
-    parts.append(f'<text x="{right}" y="{_HEIGHT - 4}" class="label end">{html.escape(x_label)}</text>')
-    parts.append(f'<text x="{_LEFT}" y="{_TOP - 12}" class="label">{html.escape(y_label)}</text>')
-    return "".join(parts)
-
-
-def _legend(entries: Sequence[tuple[str, str]]) -> str:
-    named = [f'<span class="key {style}">{html.escape(name)}</span>' for name, style in entries if name]
-    return f'<div class="legend">{"".join(named)}</div>' if named else ""
-
-
-def _svg(title: str, body: Sequence[str]) -> str:
-    return (
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{html.escape(title)}" class="chart">'
-        f"{''.join(body)}</svg>"
-    )
+def _keys(entries: Sequence[tuple[str, str, str]]) -> tuple[list[str], int]:
+    """The legend above the frame, and how many rows it takes."""
+    parts, left, row = [], 0.0, 0
+    for name, style, dashes in entries:
+        width = _KEY + _LETTER * len(name) + _KEY
+        if left and left + width > _WIDTH:
+            left, row = 0.0, row + 1
+        y = _ROW * (row + 0.5)
+        parts += [line((left, y), (left + _KEY - 6, y), style, dashes)]
+        parts += [words(left + _KEY, y + 4, name, "faint", "start", _SMALL + 1)]
+        left += width
+    return parts, (row + 1) * bool(entries)
 
 
 def _empty(title: str) -> str:

@@ -5,6 +5,8 @@ Page: docs/report.md
 
 import html
 
+from byheart.report.drawing import STYLE
+
 
 def document(title: str, body: str) -> str:
     """A whole HTML document with the style sheet of the pages, for the light, the dark and for paper.
@@ -21,7 +23,7 @@ def document(title: str, body: str) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escaped(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n"
+        f"<title>{escaped(title)}</title>\n<style>{_STYLE}{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n"
         "</html>\n"
     )
 
@@ -98,18 +100,7 @@ table{border-collapse:collapse}
 .fill.first{background:var(--first)}.fill.second{background:var(--second)}.fill.paper{background:var(--paper)}
 .fill.true{background:var(--bar)}.fill.quiet{background:var(--bar)}
 figure{margin:.8rem 0}
-.chart{width:100%;max-width:48rem;height:auto;display:block;overflow:visible}
-.chart text{font-family:inherit;fill:var(--soft)}
-.tick{font-size:11.5px}.label{font-size:12px}.end{text-anchor:end}.middle{text-anchor:middle}
-.grid{stroke:var(--grid);fill:none}.axis{stroke:var(--axis);fill:none}
-.line{fill:none;stroke-width:2;stroke-linejoin:round;stroke:var(--first)}
-.line.second{stroke:var(--second)}.line.paper{stroke:var(--paper);stroke-dasharray:6 4}
-.legend{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;font-size:.85rem;color:var(--soft);margin-bottom:.3rem}
-.key::before{content:"";display:inline-block;width:1.1rem;height:.3rem;border-radius:2px;margin-right:.45rem;
-vertical-align:.2em;background:var(--first)}
-.key.second::before{background:var(--second)}.key.paper::before{background:var(--paper)}
-.bar,.dot{fill:var(--first)}.bar.second,.dot.second{fill:var(--second)}.bar.paper,.dot.paper{fill:var(--paper);
-fill-opacity:.75}
+figure svg{width:100%;max-width:48rem;height:auto;display:block;overflow:visible}
 .blocks{display:grid;grid-template-columns:repeat(auto-fill,minmax(18rem,1fr));gap:1rem 1.25rem}
 .t{background:var(--token);border-radius:3px;padding:.05em .3em;margin:0 1px;white-space:pre;font-weight:400}
 .attention{font-size:.8rem;font-variant-numeric:tabular-nums}
@@ -137,6 +128,6 @@ figure,.card,.count{break-inside:avoid}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 @media (max-width:34rem){main{padding:1rem .9rem 3rem}h1{font-size:1.4rem}
 .cards{grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.5rem}.card{padding:.6rem .7rem}
-.card dd{font-size:1.05rem}.figures th,.figures td{padding:.35rem .4rem}.tick{font-size:19px}.label{font-size:20px}
+.card dd{font-size:1.05rem}.figures th,.figures td{padding:.35rem .4rem}figure svg text{font-size:19px}
 .blocks{grid-template-columns:1fr}}
 """

@@ -14,6 +14,7 @@ import numpy as np
 from byheart.figures import Ends, Figures, Tried
 from byheart.report.chart import Line, histogram, line_chart
 from byheart.report.document import badge, document, escaped, section
+from byheart.report.drawing import part_of_page
 from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted, inflected
 from constructions.files import write_atomically
@@ -262,8 +263,8 @@ def _rank_chart(network: Model, task: Task, details: Details) -> str:
     heads = np.arange(len(details.ranks_lower), dtype=np.float64)
     paper = np.minimum(task.n_contexts, heads * network.d_head + network.d_model)
     lines = [
-        Line("the paper's count", heads, paper, "paper"),
-        Line("certified upper bound", heads, np.asarray(details.ranks_upper, dtype=np.float64), "second"),
+        Line("the paper's count", heads, paper, "second", dashes="6 4"),
+        Line("certified upper bound", heads, np.asarray(details.ranks_upper, dtype=np.float64), "third"),
         Line("certified lower bound", heads, np.asarray(details.ranks_lower, dtype=np.float64), "first"),
     ]
     return _figure(line_chart(lines, title="Rank against the number of heads", x_label="heads", y_label="rank"))
@@ -302,7 +303,7 @@ def _divergences(figures: Figures, task: Task, details: Details) -> str:
         note = f" In {_count(ties)} {inflected('context', ties)} every token is a mode, and there is no margin."
         label = "certified margin of the most likely tokens over all others, nats"
         title = "Certified margins of the argmax"
-        chart = histogram([("", margins, "second")], title=title, x_label=label, y_label="contexts", log=True)
+        chart = histogram([("", margins, "third")], title=title, x_label=label, y_label="contexts", log=True)
         parts.append(_figure(chart, f"One value per memorized context.{note * bool(ties)}"))
     mean, largest = figures.mean_loss_upper, figures.max_loss_upper
     if mean is not None and largest is not None and parts:
@@ -460,7 +461,7 @@ def _rest(figures: Figures, task: Task, details: Details) -> str:
         parts.append("<p>All contexts are memorized: there is no tail.</p>")
     elif details.empirical_divergence is not None:
         values = np.asarray(details.empirical_divergence)
-        groups = [("the tail", values[task.n_contexts :], "paper"), ("memorized", values[: task.n_contexts], "first")]
+        groups = [("the tail", values[task.n_contexts :], "second"), ("memorized", values[: task.n_contexts], "first")]
         parts.append(
             _figure(
                 histogram(
@@ -510,7 +511,7 @@ def _shown_contexts(size: int) -> Int64Array:
 
 
 def _figure(chart: str, caption: str = "") -> str:
-    return f"<figure>{chart}{f'<figcaption>{caption}</figcaption>' if caption else ''}</figure>"
+    return f"<figure>{part_of_page(chart)}{f'<figcaption>{caption}</figcaption>' if caption else ''}</figure>"
 
 
 def _bars(bars: Sequence[tuple[str, Any, str]]) -> str:

@@ -7,9 +7,10 @@ writes the drawing beside this file.
 
 import math
 
+import figure_program
 import numpy as np
-import svg
 
+from byheart.report import drawing as draw
 from constructions.capacity.bigram_rank import lift_rank
 
 CASES = {  # first and last token of each bigram; its arc goes from the last to the first
@@ -43,18 +44,18 @@ def graph(left: float, bigrams: tuple[tuple[int, int], ...]) -> list[str]:
         if first == last:
             x, y = spots[first]
             parts += [
-                svg.dot(x + 20, y, colour, 13),
-                svg.path([(x + 15, y + 17), (x + 14, y + 9), (x + 22, y + 8)], colour),
+                draw.dot(x + 20, y, colour, 13),
+                draw.path([(x + 15, y + 17), (x + 14, y + 9), (x + 22, y + 8)], colour),
             ]
             continue
         (x, y), (u, v) = spots[last], spots[first]
         share = (RADIUS + 3) / math.hypot(u - x, v - y)
-        parts.append(svg.arrow((x, y), (u - share * (u - x), v - share * (v - y)), colour))
+        parts.append(draw.arrow((x, y), (u - share * (u - x), v - share * (v - y)), colour))
     for token, (x, y) in spots.items():
-        parts += [svg.dot(x, y, "box", RADIUS), svg.words(x, y + 5, str(token))]
+        parts += [draw.dot(x, y, "box", RADIUS), draw.words(x, y + 5, str(token))]
         if token in height and first != last:
-            parts.append(svg.words(x + RADIUS + 6, y + 5, f"+{height[token]}", "faint", "start", 13))
-    parts.append(svg.words(left + 75, 290, f"{len(bigrams)} bigrams, ℓ = {lift_rank(np.array(bigrams))}"))
+            parts.append(draw.words(x + RADIUS + 6, y + 5, f"+{height[token]}", "faint", "start", 13))
+    parts.append(draw.words(left + 75, 290, f"{len(bigrams)} bigrams, ℓ = {lift_rank(np.array(bigrams))}"))
     return parts
 
 
@@ -64,8 +65,8 @@ def drawing() -> str:
         "differences of the inputs have rank 4. In the second one arc, in another colour, rises by two steps, and the "
         "rank is 5. Five loops have rank 1."
     )
-    return svg.figure(title, 590, 310, svg.side_by_side(CASES, graph))
+    return draw.figure(title, 590, 310, draw.side_by_side(CASES, graph))
 
 
 if __name__ == "__main__":
-    svg.run(__file__, drawing)
+    figure_program.run(__file__, drawing)

@@ -5,10 +5,11 @@
 writes the drawing beside this file.
 """
 
+import figure_program
 import numpy as np
-import svg
 from flint import fmpq_mat
 
+from byheart.report import drawing as draw
 from constructions.errors import HypothesisError
 from constructions.features.exact_skip_connection import basis_condition, exact_change_of_basis
 from constructions.features.integer_front_end import integer_front_end
@@ -23,7 +24,7 @@ def floats(matrix: fmpq_mat) -> np.ndarray:
     return np.array([[float(entry.p) / float(entry.q) for entry in row] for row in matrix.tolist()])
 
 
-def panel(axes: svg.Axes, wanted: tuple[int, int]) -> list[str]:
+def panel(axes: draw.Axes, wanted: tuple[int, int]) -> list[str]:
     """Each axis is a context; a column of a matrix is an arrow."""
     front_end = integer_front_end(tokens=2, length=2, width=1, d_head=1, heads=1, seed=3)
     target = fmpq_mat(2, 1, list(wanted))
@@ -41,23 +42,23 @@ def panel(axes: svg.Axes, wanted: tuple[int, int]) -> list[str]:
         part = floats(made.change)[0, 0] * last
         parts += [axes.curve([part, wanted], "ink", "5 4"), axes.curve([np.array(wanted) - part, wanted], "ink", "5 4")]
     for end, name, colour in ((last, "X", "first"), (features, "Y", "third"), (wanted, "E", "second")):
-        parts.append(svg.arrow(axes.at(0, 0), axes.at(*end), colour))
-        parts.append(svg.words(*axes.at(end[0] * 1.12 - 0.2, end[1] * 1.12 + 0.25), name, f"on-{colour}", size=15))
-    return [*parts, svg.words(*axes.at(0, -3.9), text)]
+        parts.append(draw.arrow(axes.at(0, 0), axes.at(*end), colour))
+        parts.append(draw.words(*axes.at(end[0] * 1.12 - 0.2, end[1] * 1.12 + 0.25), name, f"on-{colour}", size=15))
+    return [*parts, draw.words(*axes.at(0, -3.9), text)]
 
 
 def drawing() -> str:
     parts = []
     for left, (name, wanted) in zip((20, 320), TARGETS.items(), strict=True):
-        parts.append(svg.words(left + 120, 22, name, "faint"))
-        parts += panel(svg.Axes(left, 40, 240, 210, (-4, 4), (-3, 4)), wanted)
+        parts.append(draw.words(left + 120, 22, name, "faint"))
+        parts += panel(draw.Axes(left, 40, 240, 210, (-4, 4), (-3, 4)), wanted)
     title = (
         "The plane of two contexts, twice, with arrows for the columns X, Y and the target E. Left, the target is a "
         "multiple of X plus a multiple of Y, the sides of a dashed parallelogram. Right, the target lies on the line "
         "of Y: the multiple of X would be 0, and there is no invertible M."
     )
-    return svg.figure(title, 580, 300, parts)
+    return draw.figure(title, 580, 300, parts)
 
 
 if __name__ == "__main__":
-    svg.run(__file__, drawing)
+    figure_program.run(__file__, drawing)

@@ -7,9 +7,10 @@ writes the drawing beside this file, from a table that ``--measure`` computes.
 
 from collections.abc import Mapping, Sequence
 
+import figure_program
 import numpy as np
-import svg
 
+from byheart.report import drawing as draw
 from constructions.encoders.sequence_encoder import best_encoder
 from verify.encoders.encoder_ceiling import encoder_divergence, truncation_ceiling
 from verify.encoders.encoder_floor import encoder_floor
@@ -43,28 +44,28 @@ def measured() -> Sequence[Mapping[str, object]]:
 def drawing() -> str:
     parts = []
     for left, name in zip((66, 372), SPREADS, strict=True):
-        rows = [row for row in svg.table(__file__) if row["laws"] == name]
+        rows = [row for row in figure_program.table(__file__) if row["laws"] == name]
         values = [float(row[kind]) for row in rows for kind in KINDS]
-        axes = svg.Axes(left, 60, 225, 240, (0, TOKENS - 2), (min(values) / 1.5, max(values) * 1.5), log_y=True)
+        axes = draw.Axes(left, 60, 225, 240, (0, TOKENS - 2), (min(values) / 1.5, max(values) * 1.5), log_y=True)
         powers = [10.0**power for power in range(-6, 3) if axes.y[0] <= 10.0**power <= axes.y[1]]
-        parts += axes.scales(svg.ticks(*range(TOKENS - 1)), svg.ticks(*powers), "dimensions d", "nats")
-        parts.append(svg.words(left + 225, 30, name, "", "end"))
+        parts += axes.scales(draw.ticks(*range(TOKENS - 1)), draw.ticks(*powers), "dimensions d", "nats")
+        parts.append(draw.words(left + 225, 30, name, "", "end"))
         for kind, colour in KINDS.items():
             points = [(int(row["d"]), float(row[kind])) for row in rows]
             parts.append(axes.curve(points, colour))
-            parts += [svg.dot(*axes.at(*point), f"on-{colour}", 3.5) for point in points]
+            parts += [draw.dot(*axes.at(*point), f"on-{colour}", 3.5) for point in points]
             x, y = axes.at(*points[2 if kind == "floor" else 3])
             below, anchor = (22, "end") if kind == "floor" else (-10, "start")
-            parts.append(svg.words(x, y + below, kind, f"on-{colour}", anchor))
-    uniform, peaked = (next(row for row in svg.table(__file__) if row["laws"] == name) for name in SPREADS)
+            parts.append(draw.words(x, y + below, kind, f"on-{colour}", anchor))
+    uniform, peaked = (next(row for row in figure_program.table(__file__) if row["laws"] == name) for name in SPREADS)
     title = (
         f"The divergence against the dimensions of the encoder, on logarithmic scales, for {CONTEXTS} nearly uniform "
         f"and {CONTEXTS} peaked laws of {TOKENS} tokens. Without any dimension floor and found encoder are "
         f"{uniform['floor']} and {uniform['found']} nats for the former, {peaked['floor']} and {peaked['found']} for "
         "the latter."
     )
-    return svg.figure(title, 620, 350, parts)
+    return draw.figure(title, 620, 350, parts)
 
 
 if __name__ == "__main__":
-    svg.run(__file__, drawing, measured)
+    figure_program.run(__file__, drawing, measured)

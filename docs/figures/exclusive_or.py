@@ -8,7 +8,9 @@ writes, and the crossing is the average with the denominators as weights.
 
 from fractions import Fraction
 
-import svg
+import figure_program
+
+from byheart.report import drawing as draw
 
 EVEN, ODD = ((0, 0), (1, 1)), ((0, 1), (1, 0))
 SCORE = {(1, 0): 3, (1, 1): 1, (2, 0): 1, (2, 1): 4, (3, 0): 1}  # of a position with a token: its exponential
@@ -37,7 +39,7 @@ def meeting(pair: tuple[tuple[int, int], tuple[int, int]]) -> tuple[Fraction, Fr
 def drawing() -> str:
     if meeting(EVEN) != meeting(ODD):
         raise ArithmeticError("the segments do not meet")
-    parts = [svg.words(150, 24, "the contexts", "faint"), svg.words(500, 24, "what one head writes", "faint")]
+    parts = [draw.words(150, 24, "the contexts", "faint"), draw.words(500, 24, "what one head writes", "faint")]
     square = {(a, b): (75 + 150 * a, 220 - 150 * b) for a in (0, 1) for b in (0, 1)}
 
     least = [min(written(context)[axis] for context in square) for axis in (0, 1)]
@@ -48,22 +50,22 @@ def drawing() -> str:
         return 375 + 240 * float(x), 220 - 150 * float(y)
 
     for pair, name, label in ((EVEN, "first", 0), (ODD, "second", 1)):
-        parts.append(svg.line(*[square[context] for context in pair], kind=name))
-        parts.append(svg.line(*[plane(written(context)) for context in pair], kind=name))
+        parts.append(draw.line(*[square[context] for context in pair], kind=name))
+        parts.append(draw.line(*[plane(written(context)) for context in pair], kind=name))
         for context in pair:
             text = f"{context[0]} {context[1]} 0"
             for x, y in (square[context], plane(written(context))):
-                parts.append(svg.dot(x, y, f"on-{name}", 7))
-                parts.append(svg.words(x, y + (26 if y > 145 else -16), f"{text} → {label}"))
+                parts.append(draw.dot(x, y, f"on-{name}", 7))
+                parts.append(draw.words(x, y + (26 if y > 145 else -16), f"{text} → {label}"))
     x, y = plane(meeting(EVEN))
-    parts += [svg.dot(x, y, "ink", 9), svg.words(x + 14, y - 10, "a point of both", anchor="start")]
+    parts += [draw.dot(x, y, "ink", 9), draw.words(x + 14, y - 10, "a point of both", anchor="start")]
     title = (
         "Left, the contexts 000, 110, 010, 100 as the corners of a square; a blue diagonal joins the two with label 0, "
         "an orange one the two with label 1. Right, what one head writes for them: the blue and the orange segment "
         "cross in a point."
     )
-    return svg.figure(title, 680, 275, parts)
+    return draw.figure(title, 680, 275, parts)
 
 
 if __name__ == "__main__":
-    svg.run(__file__, drawing)
+    figure_program.run(__file__, drawing)

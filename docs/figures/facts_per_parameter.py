@@ -8,8 +8,9 @@ of all bigrams.
 
 from collections.abc import Mapping, Sequence
 
-import svg
+import figure_program
 
+from byheart.report import drawing as draw
 from constructions.errors import ByheartError
 from constructions.memories.choice import BY_NAME, information_limit
 from constructions.memories.parameters import printed_count
@@ -71,21 +72,21 @@ NAMES = {  # of each line: its colour, which of its points is named, and how far
 
 
 def drawing() -> str:
-    rows = svg.table(__file__)
+    rows = figure_program.table(__file__)
     ends = (0.017, 26)
-    axes = svg.Axes(50, 40, 430, 450, (TOKENS[0], TOKENS[-1]), ends, log_x=True, log_y=True)
-    parts = axes.scales(svg.ticks(4, 16, 64, 256, 1024), svg.ticks(*SHARES), "tokens N", "facts per parameter")
+    axes = draw.Axes(50, 40, 430, 450, (TOKENS[0], TOKENS[-1]), ends, log_x=True, log_y=True)
+    parts = axes.scales(draw.ticks(4, 16, 64, 256, 1024), draw.ticks(*SHARES), "tokens N", "facts per parameter")
     for name, (kind, named, (right, down)) in NAMES.items():
         places = [axes.at(int(row["tokens"]), int(row["facts"]) / int(row[name])) for row in rows if row[name]]
         x, y = places[named]
         if abs(down) > 50:
-            parts.append(svg.line((x, y - 6), (x, y + down + 6), "line"))
-        parts.append(svg.path(places, {"dashed": "ink", "faint": "line"}.get(kind, kind), "6 4" * (kind == "dashed")))
+            parts.append(draw.line((x, y - 6), (x, y + down + 6), "line"))
+        parts.append(draw.path(places, {"dashed": "ink", "faint": "line"}.get(kind, kind), "6 4" * (kind == "dashed")))
         fill = {"dashed": "", "ink": "on-ink", "faint": "faint"}.get(kind, f"on-{kind}")
         if kind != "dashed":
-            parts += [svg.dot(*place, fill, 3) for place in places]
+            parts += [draw.dot(*place, fill, 3) for place in places]
         label = "Dana et al., as printed" if name == PRINTED else name
-        parts.append(svg.words(x + right, y + down, label, fill.replace("faint", ""), "start", 13))
+        parts.append(draw.words(x + right, y + down, label, fill.replace("faint", ""), "start", 13))
     last = rows[-1]
     best = max(BUILT, key=lambda name: int(last["facts"]) / int(last[name]) if last[name] else 0)
     title = (
@@ -94,8 +95,8 @@ def drawing() -> str:
         f"the count that Dana et al. print is at one eighth, and no weights of 32 bits exceed "
         f"{int(last['facts']) / int(last['information, 32 bits']):.1f}."
     )
-    return svg.figure(title, 640, 550, parts)
+    return draw.figure(title, 640, 550, parts)
 
 
 if __name__ == "__main__":
-    svg.run(__file__, drawing, measured)
+    figure_program.run(__file__, drawing, measured)

@@ -7,9 +7,10 @@ writes the drawing beside this file, from a table that ``--measure`` computes.
 
 from collections.abc import Mapping, Sequence
 
+import figure_program
 import numpy as np
-import svg
 
+from byheart.report import drawing as draw
 from constructions.models.vector_attention import mixed_matrix, theta
 from constructions.saturated.random_heads import random_heads
 from constructions.saturated.saturated_heads import saturated_heads
@@ -59,30 +60,30 @@ def measured() -> Sequence[Mapping[str, object]]:
 def drawing() -> str:
     found, blocks = near_one_hot()
     wide, high, left, top = 40, 14, 50, 60
-    parts = [svg.words(left, 20, f"largest attention of {HEADS} heads", "faint", "start")]
+    parts = [draw.words(left, 20, f"largest attention of {HEADS} heads", "faint", "start")]
     for (example, head), value in np.ndenumerate(found):
         kind = "on-first" if value > FROZEN else "on-second"
-        parts.append(svg.cell(left + wide * head, top + high * example, wide - 1, high - 1, kind, value**2))
+        parts.append(draw.cell(left + wide * head, top + high * example, wide - 1, high - 1, kind, value**2))
     for head, block in enumerate(blocks):
-        parts.append(svg.words(left + wide * (head + 0.5), top - 9, f"{head + 1}", size=13))
+        parts.append(draw.words(left + wide * (head + 0.5), top - 9, f"{head + 1}", size=13))
         corner = (left + wide * head - 0.5, top + high * block[0] - 0.5)
-        parts.append(svg.box(*corner, wide, high * len(block), "ink", 0))
-    parts.append(svg.turned(left - 14, top + high * len(found) / 2, "examples"))
-    axes = svg.Axes(320, 60, 250, 240, (LENGTHS[0], LENGTHS[-1]), (1, 1e9), log_y=True)
+        parts.append(draw.box(*corner, wide, high * len(block), "ink", 0))
+    parts.append(draw.turned(left - 14, top + high * len(found) / 2, "examples"))
+    axes = draw.Axes(320, 60, 250, 240, (LENGTHS[0], LENGTHS[-1]), (1, 1e9), log_y=True)
     powers = {1.0: "1", 1e3: "1,000", 1e6: "10⁶", 1e9: "10⁹"}
-    parts += axes.scales(svg.ticks(4, 8, 12, 16), powers, "tokens n", "condition")
+    parts += axes.scales(draw.ticks(4, 8, 12, 16), powers, "tokens n", "condition")
     for name, colour in (("1", "second"), ("2", "third"), ("n", "first")):
-        points = [(int(row["tokens"]), float(row[name])) for row in svg.table(__file__)]
+        points = [(int(row["tokens"]), float(row[name])) for row in figure_program.table(__file__)]
         parts.append(axes.curve(points, colour))
         x, y = axes.at(*points[-1])
-        parts.append(svg.words(x + 6, y + 5, f"width {name}", f"on-{colour}", "start", 13))
+        parts.append(draw.words(x + 6, y + 5, f"width {name}", f"on-{colour}", "start", 13))
     title = (
         f"Left, the largest attention weight of {HEADS} heads in {len(found)} examples of {TOKENS} tokens: each head "
         "fits a block of examples, framed, and looks at one token in all that earlier heads have fitted. Right, the "
         "condition number against the number of tokens, on a logarithmic scale: it rises steeply for heads of width 1."
     )
-    return svg.figure(title, 640, 350, parts)
+    return draw.figure(title, 640, 350, parts)
 
 
 if __name__ == "__main__":
-    svg.run(__file__, drawing, measured)
+    figure_program.run(__file__, drawing, measured)

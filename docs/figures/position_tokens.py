@@ -7,9 +7,10 @@ writes the drawing beside this file.
 
 from itertools import product
 
+import figure_program
 import numpy as np
-import svg
 
+from byheart.report import drawing as draw
 from constructions.capacity.sub_alphabet import dimensions
 
 CASES = {  # the tokens of the first position and of the second, all pairs, before one last token
@@ -29,14 +30,14 @@ def graph(left: float, letters: tuple[tuple[int, ...], ...]) -> list[str]:
     positions = [(left + 20, 50 + 200 * (place + 0.5) / before.shape[1]) for place in range(before.shape[1])]
     parts = []
     for place, token in sorted({(place, token) for row in before.tolist() for place, token in enumerate(row)}):
-        parts.append(svg.line(positions[place], spots[token], "second" if place else "first"))
+        parts.append(draw.line(positions[place], spots[token], "second" if place else "first"))
     for place, (x, y) in enumerate(positions):
-        parts += [svg.box(x - RADIUS, y - RADIUS, 2 * RADIUS, 2 * RADIUS), svg.words(x, y + 5, f"{place + 1}")]
+        parts += [draw.box(x - RADIUS, y - RADIUS, 2 * RADIUS, 2 * RADIUS), draw.words(x, y + 5, f"{place + 1}")]
     for token, (x, y) in spots.items():
-        parts += [svg.dot(x, y, "box", RADIUS), svg.words(x, y + 5, str(token))]
+        parts += [draw.dot(x, y, "box", RADIUS), draw.words(x, y + 5, str(token))]
     found = dimensions(contexts)
-    parts.append(svg.words(left + 75, 284, f"{len(contexts)} contexts, κ = {found.variations}"))
-    parts.append(svg.words(left + 75, 304, f"rank ≤ {found.last_tokens} + {found.variations} H"))
+    parts.append(draw.words(left + 75, 284, f"{len(contexts)} contexts, κ = {found.variations}"))
+    parts.append(draw.words(left + 75, 304, f"rank ≤ {found.last_tokens} + {found.variations} H"))
     return parts
 
 
@@ -46,8 +47,8 @@ def drawing() -> str:
         "rank. For XOR both positions have the tokens 0 and 1. With three letters the bound is smaller where both "
         "positions share them than where each has letters of its own."
     )
-    return svg.figure(title, 590, 320, svg.side_by_side(CASES, graph))
+    return draw.figure(title, 590, 320, draw.side_by_side(CASES, graph))
 
 
 if __name__ == "__main__":
-    svg.run(__file__, drawing)
+    figure_program.run(__file__, drawing)

@@ -8,8 +8,9 @@ writes the drawing beside this file, from a table that ``--measure`` computes fr
 import hashlib
 from collections.abc import Mapping, Sequence
 
-import svg
+import figure_program
 
+from byheart.report import drawing as draw
 from constructions.capacity.head_counts import capacity
 from constructions.tasks.text import default_text, text_task
 
@@ -32,34 +33,34 @@ def measured() -> Sequence[Mapping[str, object]]:
 
 
 def drawing() -> str:
-    rows = [{name: int(value) for name, value in row.items()} for row in svg.table(__file__)]
-    axes = svg.Axes(58, 40, 480, 260, (0, HEADS), (0, FACTS))
-    parts = axes.scales(svg.ticks(*range(0, 36, 5)), svg.ticks(0, 256, 512, 768, 1024), "heads", "rank")
+    rows = [{name: int(value) for name, value in row.items()} for row in figure_program.table(__file__)]
+    axes = draw.Axes(58, 40, 480, 260, (0, HEADS), (0, FACTS))
+    parts = axes.scales(draw.ticks(*range(0, 36, 5)), draw.ticks(0, 256, 512, 768, 1024), "heads", "rank")
     parts.append(axes.curve([(row["heads"], row["paper"]) for row in rows], "second"))
     parts.append(axes.curve([(row["heads"], row["upper"]) for row in rows], "first"))
-    parts += [svg.dot(*axes.at(row["heads"], row["lower"]), "on-first", 3.5) for row in rows]
+    parts += [draw.dot(*axes.at(row["heads"], row["lower"]), "on-first", 3.5) for row in rows]
 
     full = next(row["heads"] for row in rows if row["paper"] == FACTS)
     needed = next(row["heads"] for row in rows if row["lower"] == FACTS)
     there = rows[full]
-    parts.append(svg.line(axes.at(full, 0), axes.at(full, FACTS), "ink", "3 4"))
-    parts.append(svg.line(axes.at(needed, 0), axes.at(needed, FACTS), "ink", "3 4"))
+    parts.append(draw.line(axes.at(full, 0), axes.at(full, FACTS), "ink", "3 4"))
+    parts.append(draw.line(axes.at(needed, 0), axes.at(needed, FACTS), "ink", "3 4"))
     x, y = axes.at(full, there["lower"])
-    parts += [svg.dot(x, y, "ink", 7), svg.words(x + 12, y + 16, f"{there['lower']} of {FACTS}", "", "start")]
-    parts.append(svg.words(*axes.at(17, FACTS + 30), "the paper's count", "on-second", "start"))
+    parts += [draw.dot(x, y, "ink", 7), draw.words(x + 12, y + 16, f"{there['lower']} of {FACTS}", "", "start")]
+    parts.append(draw.words(*axes.at(17, FACTS + 30), "the paper's count", "on-second", "start"))
     for row, text in enumerate(("certified: no weights exceed", "the line, almost all weights", "reach the dots")):
         x, y = axes.at(19, 440)
-        parts.append(svg.words(x, y + 18 * row, text, "on-first", "start"))
+        parts.append(draw.words(x, y + 18 * row, text, "on-first", "start"))
     x, y = axes.at(needed, 0)
-    parts.append(svg.words(x - 6, y - 9, f"{needed} heads", "", "end"))
+    parts.append(draw.words(x - 6, y - 9, f"{needed} heads", "", "end"))
     x, y = axes.at(full, 0)
-    parts.append(svg.words(x + 6, y - 9, f"{full} heads", "", "start"))
+    parts.append(draw.words(x + 6, y - 9, f"{full} heads", "", "start"))
     title = (
         f"The rank against the number of heads. The paper's line rises straight to {FACTS} at {full} heads. The "
         f"certified curve bends: it is at {there['lower']} there and reaches {FACTS} at {needed} heads."
     )
-    return svg.figure(title, 560, 350, parts)
+    return draw.figure(title, 560, 350, parts)
 
 
 if __name__ == "__main__":
-    svg.run(__file__, drawing, measured)
+    figure_program.run(__file__, drawing, measured)

@@ -10,8 +10,9 @@ claim, as docs/formal.md lists it.
 import importlib
 import re
 
-import svg
+import figure_program
 
+from byheart.report import drawing as draw
 from verify.claims import REGISTER, claim, module_of
 from verify.evidence import UNIVERSAL, Theorem, theorems
 
@@ -43,7 +44,7 @@ def theorems_of(id: str) -> list[Theorem]:
 def proofs() -> dict[str, list[str]]:
     """The claims that each file of proofs in Coq answers."""
     found: dict[str, list[str]] = {}
-    text = (svg.ROOT / "docs/formal.md").read_text(encoding="utf-8")
+    text = (figure_program.ROOT / "docs/formal.md").read_text(encoding="utf-8")
     for file, rest in re.findall(r"^\| `formal/(\w+\.v):\w+` \|(.*)$", text, re.MULTILINE):
         for id in re.findall(r"`([\w.-]+)`", rest):
             if id in REGISTER and id not in found.setdefault(file, []):
@@ -86,35 +87,35 @@ def drawing() -> str:
     left = sorted(proofs().items(), key=lambda item: middle(item[1]))
     lines, names = [], []
     for (file, ids), y in zip(left, spread(len(left)), strict=True):
-        names.append(svg.linked(address("docs/formal.md"), svg.words(LEFT, y + 5, file, "letters", "start", SIZE)))
-        lines += [svg.curve((LEFT + 158, y), (CLAIMS - 10, rows[id]), "thin third") for id in ids]
+        names.append(draw.linked(address("docs/formal.md"), draw.words(LEFT, y + 5, file, "letters", "start", SIZE)))
+        lines += [draw.curve((LEFT + 158, y), (CLAIMS - 10, rows[id]), "thin third") for id in ids]
     for one, y in zip(right, spread(len(right)), strict=True):
         place = address(one.page, one.heading)
-        names.append(svg.linked(place, svg.words(RIGHT + 8, y + 5, one.name, "", "start", SIZE)))
+        names.append(draw.linked(place, draw.words(RIGHT + 8, y + 5, one.name, "", "start", SIZE)))
         kind = "thin first" if one.over in UNIVERSAL else "thin fourth"
-        lines += [svg.curve((CLAIMS + 262, rows[id]), (RIGHT, y), kind) for id in used[one]]
+        lines += [draw.curve((CLAIMS + 262, rows[id]), (RIGHT, y), kind) for id in used[one]]
     for id, y in rows.items():
         colour = state(id)
-        names.append(svg.dot(CLAIMS, y, f"on-{colour}", 5))
+        names.append(draw.dot(CLAIMS, y, f"on-{colour}", 5))
         label = f"{id}: {claim(id).judgement}"
         names.append(
-            svg.linked(address("docs/register.md", id), svg.words(CLAIMS + 11, y + 5, label, "", "start", SIZE))
+            draw.linked(address("docs/register.md", id), draw.words(CLAIMS + 11, y + 5, label, "", "start", SIZE))
         )
     heads = [
-        svg.words(LEFT, TOP - 12, "proofs in Coq", "faint", "start", SIZE),
-        svg.words(CLAIMS + 11, TOP - 12, "claims, and the verdict", "faint", "start", SIZE),
-        svg.words(RIGHT + 8, TOP - 12, "theorems of the book", "faint", "start", SIZE),
+        draw.words(LEFT, TOP - 12, "proofs in Coq", "faint", "start", SIZE),
+        draw.words(CLAIMS + 11, TOP - 12, "claims, and the verdict", "faint", "start", SIZE),
+        draw.words(RIGHT + 8, TOP - 12, "theorems of the book", "faint", "start", SIZE),
     ]
     for place, (colour, meaning) in enumerate(STATES.items()):
         x, y = LEFT + 5 + 380 * (place % 2), 16 + 22 * (place // 2)
-        heads += [svg.dot(x, y, f"on-{colour}", 5), svg.words(x + 11, y + 5, meaning, "", "start", SIZE)]
+        heads += [draw.dot(x, y, f"on-{colour}", 5), draw.words(x + 11, y + 5, meaning, "", "start", SIZE)]
     title = (
         "The claims of the register in a column, each with a dot whose colour says how it is decided. Lines from the "
         "left join them with the files of proofs in Coq that answer them, lines to the right with the theorems that "
         "their evidence rests on."
     )
-    return svg.figure(title, WIDTH, TOP + HEIGHT * len(REGISTER) + 12, [*heads, *lines, *names])
+    return draw.figure(title, WIDTH, TOP + HEIGHT * len(REGISTER) + 12, [*heads, *lines, *names])
 
 
 if __name__ == "__main__":
-    svg.run(__file__, drawing)
+    figure_program.run(__file__, drawing)

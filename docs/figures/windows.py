@@ -7,8 +7,9 @@ writes the drawing beside this file.
 
 import math
 
-import svg
+import figure_program
 
+from byheart.report import drawing as draw
 from constructions.capacity.windows import all_contexts_rank, all_contexts_windows
 from verify.capacity.independent_windows import partition_holds
 
@@ -28,8 +29,8 @@ def drawing() -> str:
     groups = [("x_S", found.skip), *((f"head {head + 1}", rows) for head, (rows, _) in enumerate(windows))]
     for place, (name, rows) in enumerate(groups):
         left, top = 30 + 190 * (place % 3), 40 + 165 * (place // 3)
-        colour = svg.COLOURS[place % 2]
-        parts.append(svg.words(left + 55, top - 12, name, "faint"))
+        colour = draw.COLOURS[place % 2]
+        parts.append(draw.words(left + 55, top - 12, name, "faint"))
         spots = {}
         for token in range(TOKENS):
             angle = math.pi * (2 * token + 1) / TOKENS
@@ -38,21 +39,21 @@ def drawing() -> str:
             first, last = contexts[row].tolist()
             (x, y), (u, v) = spots[last], spots[first]
             if first == last:
-                parts.append(svg.dot(x + (10 if x > left + 55 else -10), y - 10, colour, 9))
+                parts.append(draw.dot(x + (10 if x > left + 55 else -10), y - 10, colour, 9))
             else:
                 share = (RADIUS + 2) / math.hypot(u - x, v - y)
-                parts.append(svg.arrow((x, y), (u - share * (u - x), v - share * (v - y)), colour, 7))
+                parts.append(draw.arrow((x, y), (u - share * (u - x), v - share * (v - y)), colour, 7))
         for token, (x, y) in spots.items():
-            parts += [svg.dot(x, y, "box", RADIUS), svg.words(x, y + 4, str(token), size=13)]
+            parts += [draw.dot(x, y, "box", RADIUS), draw.words(x, y + 4, str(token), size=13)]
         shown = ", ".join("".join(map(str, contexts[row])) for row in rows)
-        parts.append(svg.words(left + 55, top + 118, shown, size=13))
+        parts.append(draw.words(left + 55, top + 118, shown, size=13))
     title = (
         f"All {len(contexts)} bigrams of {TOKENS} tokens, as arcs from the last to the first token, in {len(groups)} "
         f"groups of at most {WIDTH}: one for the skip connection, of loops alone, and one for each of {HEADS} heads. "
         f"In each group the last tokens differ. The rank is {rank}."
     )
-    return svg.figure(title, 560, 350, parts)
+    return draw.figure(title, 560, 350, parts)
 
 
 if __name__ == "__main__":
-    svg.run(__file__, drawing)
+    figure_program.run(__file__, drawing)

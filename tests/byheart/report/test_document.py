@@ -5,6 +5,7 @@ import re
 import pytest
 
 from byheart.report.document import badge, document, escaped, section
+from byheart.report.drawing import STYLE
 from tests.byheart.report.test_page import HOSTILE, Page
 
 
@@ -36,6 +37,8 @@ def test_the_style_has_the_dark_on_screens_only_and_asks_for_nothing() -> None:
     page = document("", "")
     assert "@media screen and (prefers-color-scheme:dark)" in page and "@media print" in page
     assert not re.search(r"url\(|@import|https?:", page)
+    page, drawings = page.replace(STYLE, ""), STYLE
     named = set(re.findall(r"var\((--\w+)", page)) - {"--w"}  # an element has --w itself
     light, dark = (set(re.findall(r"(--\w+):", part)) for part in re.findall(r":root\{([^}]*)\}", page))
+    assert set(re.findall(r"var\((--\w+)", drawings)) == set(re.findall(r"(--\w+):", drawings))
     assert named <= light and dark < light

@@ -20,7 +20,7 @@ from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Counts, Task, make_task
 from verify.replica.run import RunResult
 
-VOID = {"meta", "path", "circle", "rect", "polyline", "br"}
+VOID = {"meta", "path", "circle", "rect", "line", "br"}
 HOSTILE = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=y>',

@@ -1,21 +1,13 @@
-"""Drawings as SVG that are read in the light and in the dark: on GitHub as images, in the site as part of the page.
+"""Drawings as SVG that are read in the light and in the dark: text alone, and the same bytes for the same numbers.
 
-A program of a figure has `drawing`, which returns it. What takes more than a second to compute is in a table beside it,
-which `measured` returns. `run` writes the drawing, and `python docs/figures/NAME.py --measure` the table before it.
+Page: docs/report.md
 """
 
-import csv
 import html
 import math
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
-
-ROOT = Path(__file__).parents[2]
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))  # what a program imports after this module is what is beside it
 
 STYLE = """\
 svg.figure { --ink: #1f2328; --faint: #6e7781; --line: #d0d7de; --paper: #ffffff;
@@ -48,10 +40,18 @@ svg.figure a:hover text { text-decoration: underline; }
 """
 
 
+_NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
+
+
+def part_of_page(drawing: str) -> str:
+    """A drawing within a page that has `STYLE` and needs no namespace."""
+    return drawing.replace(_NAMESPACE, "").replace(f"<style>\n{STYLE}</style>\n", "")
+
+
 def figure(title: str, width: float, height: float, parts: Iterable[str]) -> str:
     """A drawing of the given size in pixels, with a title that is read aloud."""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="figure" role="img" viewBox="0 0 {number(width)} '
+        f'<svg{_NAMESPACE} class="figure" role="img" viewBox="0 0 {number(width)} '
         f'{number(height)}" width="{number(width)}" height="{number(height)}">\n<title>{html.escape(title)}</title>\n'
         f"<style>\n{STYLE}</style>\n" + "".join(f"{part}\n" for part in parts) + "</svg>\n"
     )
@@ -85,10 +85,10 @@ def dot(x: float, y: float, kind: str, radius: float = 5) -> str:
     return f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(radius)}" class="{kind}"/>'
 
 
-def box(x: float, y: float, width: float, height: float, kind: str = "box", radius: float = 6) -> str:
+def box(x: float, y: float, width: float, height: float, kind: str = "box", radius: float = 6, title: str = "") -> str:
     return (
         f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}" '
-        f'rx="{number(radius)}" class="{kind}"/>'
+        f'rx="{number(radius)}" class="{kind}"' + (f"><title>{html.escape(title)}</title></rect>" if title else "/>")
     )
 
 
@@ -184,25 +184,3 @@ def side_by_side(cases: Mapping[str, Case], draw: Callable[[float, Case], list[s
         left = 25 + 195 * place
         parts += [words(left + 75, 24, name, "faint"), *draw(left, case)]
     return parts
-
-
-Table = list[dict[str, str]]
-
-
-def table(program: str) -> Table:
-    """The table beside a program."""
-    with Path(program).with_suffix(".csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def run(
-    program: str, drawing: Callable[[], str], measured: Callable[[], Sequence[Mapping[str, object]]] | None = None
-) -> None:
-    """Write the drawing beside its program; with the option ``--measure`` the table that it is drawn from before it."""
-    if measured is not None and "--measure" in sys.argv[1:]:
-        rows = measured()
-        with Path(program).with_suffix(".csv").open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-    Path(program).with_suffix(".svg").write_text(drawing(), encoding="utf-8")
