@@ -20,6 +20,7 @@ from constructions.tasks.arrays import array_task, read_arrays
 from constructions.tasks.table import facts_task, read_table, sniffed_task
 from constructions.tasks.task import Target, Task
 from constructions.tasks.text import OTHER, Unit, default_text, read_text, text_task, units
+from constructions.tasks.vocabulary import echoed
 
 DEFAULT_CONTEXT = 4
 DEFAULT_FACTS = 1024
@@ -42,6 +43,11 @@ class Given:
     task: Task
     source: str
     reading: str
+
+    @property
+    def said(self) -> str:
+        """How it was read, with the first facts."""
+        return f"{self.reading}. Facts: {echoed(self.task)}"
 
 
 def memorize(facts: Any = None, *, out: Path | str | None = None, overwrite: bool = False, **options: Any) -> Memory:
@@ -68,7 +74,7 @@ def memorize(facts: Any = None, *, out: Path | str | None = None, overwrite: boo
     """
     reading = {name: options.pop(name) for name in list(options) if name in _READING}
     given = read_facts(facts, **reading)
-    memory = hold(given.task, source=given.source, **options)
+    memory = hold(given.task, source=given.source, reading=given.said, **options)
     if out is not None:
         memory.save(out, overwrite=overwrite)
     return memory
@@ -181,13 +187,17 @@ def _table(
     path: Path, delimiter: str | None, header: bool | None, weights: bool | None, target: Target, amount: dict[str, Any]
 ) -> Given:
     given = {"delimiter": delimiter, "header": header, "weights": weights}
-    task, form = sniffed_task(read_table(path), **given, target=target, **amount)
-    first = "the first row holds names" if form.header else "the first row is a fact"
-    override = (
-        "" if header is not None else " (--no-header if it is a fact)" if form.header else " (--header if it names)"
-    )
+    task, form = sniffed_task(read_table(path), **given, target=target, strip=True, **amount)
+    first = f"the first row names the columns: {', '.join(form.names)}" if form.header else "the first row is a fact"
+    override = " (--no-header if it is a fact)" if form.header else " (--header if it names the columns)"
     cells = _DELIMITERS.get(form.delimiter, repr(form.delimiter))
-    return Given(task, path.stem, f"a table, {cells} between the cells, {first}{override}")
+    said = [
+        f"a table of {counted(form.rows, 'row')}, {cells} between the cells",
+        first + override * (header is None),
+        *([f"{counted(form.merged, 'duplicate row')} merged"] if form.merged else []),
+        *([f"spaces around {counted(form.stripped, 'cell')} removed"] if form.stripped else []),
+    ]
+    return Given(task, path.stem, "; ".join(said))
 
 
 def _cut(text: str | bytes, unit: Unit, task: Task) -> str:

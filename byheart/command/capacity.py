@@ -31,9 +31,9 @@ def run(options: argparse.Namespace) -> int:
     from byheart.job import capacity_summary
 
     with progress_lines(options) as progress:
-        task = read_the_facts(options, "labels", progress).task
+        given = read_the_facts(options, "labels", progress)
         figures = capacity_summary(
-            task,
+            given.task,
             d_model=options.dim,
             d_head=options.head_dim,
             n_heads=options.heads,
@@ -41,7 +41,8 @@ def run(options: argparse.Namespace) -> int:
             progress=progress,
         )
     rows = [*capacity_rows(figures), *_any_architecture(figures)]
-    print_summary(options, {"headline": _headline(figures), **figures.json()}, lambda _: [("Capacity", rows)])
+    summary = {"headline": _headline(figures), "reading": given.said, **figures.json()}
+    print_summary(options, summary, lambda _: [("Capacity", rows)])
     return PROVED
 
 

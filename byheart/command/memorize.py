@@ -81,7 +81,6 @@ def run(options: argparse.Namespace) -> int:
     from byheart.job import hold
     from constructions.files import refuse_existing
     from constructions.tasks.criterion import TOLERANCE
-    from constructions.tasks.vocabulary import echoed
 
     out = _folder_of(options)
     refuse_existing(out, overwrite=options.overwrite)
@@ -104,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
             seed=options.seed,
             device=options.device,
             source=given.source,
-            reading=f"{given.reading}. Facts: {echoed(given.task)}",
+            reading=given.said,
             progress=progress,
         )
         progress("files", None, "")

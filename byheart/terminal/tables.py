@@ -24,6 +24,7 @@ def print_summary(
     if "headline" in summary:
         sys.stdout.write(f"{summary['headline']}\n")
     if not getattr(options, "quiet", False):
+        sys.stdout.write(f"Read as {summary['reading']}.\n" if summary.get("reading") else "")
         sys.stdout.write("\n" * ("headline" in summary))
         print_tables(tables(summary))
 

@@ -5,8 +5,9 @@ Page: docs/task.md
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -23,8 +24,10 @@ _WEIGHT = "weight"
 _DELIMITERS = (",", ";", "\t", "|")
 _NAMES = frozenset(
     "subject relation predicate object entity attribute property question answer context next next_token label target "
-    "input output fact prompt completion weight count frequency".split()
+    "input output fact prompt completion weight count frequency id index key value name word token term definition "
+    "translation country capital city river language currency continent population date year author title".split()
 )
+_MISSING = frozenset(("", "?", "-", "na", "n/a", "nan", "nil", "none", "null", "unknown"))
 
 Fact = tuple[tuple[str, ...], str, int]
 
@@ -54,24 +57,37 @@ def read_table(path: str | Path) -> str:
 
 @dataclass(frozen=True)
 class TableForm:
-    """How a table is written, as far as its rows tell.
+    """How a table is written, as far as its rows tell, and what reading it did.
 
     Args:
         delimiter: What separates the cells.
         header: Whether the first row holds names.
+        names: These names; none where it holds none.
+        rows: Rows that are facts.
+        merged: Those that say what an earlier one says, and are counted with it.
+        stripped: Cells without the spaces that stand around them in the file.
     """
 
     delimiter: str
     header: bool
+    names: tuple[str, ...] = ()
+    rows: int = 0
+    merged: int = 0
+    stripped: int = 0
 
 
 def sniff_table(table: str) -> TableForm:
     """Find out what separates the cells of a table, and whether its first row holds names.
 
-    The delimiter is the one of ``,``, ``;``, tab and ``|`` with which all rows have the same number of cells, two at
-    least; of several the one that makes the most cells. The first row holds names if each of its cells is a name that
-    headers have (``subject``, ``question``, ``answer``, ``label``, ``weight``, ...), or if its last cell is ``weight``
-    above a column of integers.
+    The delimiter is the one of ``,``, ``;``, tab and ``|`` with which the most rows have the same number of cells, two
+    at least; of several the one that makes the most cells. The first row holds names if none of its cells is in another
+    row, and
+
+    - each is a name that headers have (``subject``, ``question``, ``country``, ``answer``, ``weight``, ...), or
+    - one that is a word stands above numbers alone, two at least, and none is a word for what is missing, or
+    - all begin with small letters, where in some column all others, two at least, begin with capital ones;
+
+    or if its last cell is ``weight`` above a column of integers.
 
     Args:
         table: The rows.
@@ -80,18 +96,44 @@ def sniff_table(table: str) -> TableForm:
         What was found; a comma where no delimiter fits, so that the errors of `table_task` say what is wrong.
 
     Example:
-        >>> sniff_table("subject;relation;answer\\nFrance;capital;Paris\\n")
-        TableForm(delimiter=';', header=True)
+        >>> form = sniff_table("subject;relation;answer\\nFrance;capital;Paris\\n")
+        >>> form.delimiter, form.header
+        (';', True)
     """
-    found = [(_width(table, delimiter), delimiter) for delimiter in _DELIMITERS]
-    width, delimiter = max(found, key=lambda each: each[0])
-    if width < 2:
+    (fitting, width), delimiter = max(
+        ((_fit(table, delimiter), delimiter) for delimiter in _DELIMITERS), key=lambda each: each[0]
+    )
+    if not fitting:
         return TableForm(_DELIMITERS[0], False)
-    (_, first), *rows = _rows(table, delimiter)
-    names = [cell.strip().lower() for cell in first]
-    named = all(name in _NAMES for name in names) and len(set(names)) == len(names)
-    weighted = names[-1] == _WEIGHT and bool(rows) and all(row[-1].strip().isdigit() for _, row in rows)
-    return TableForm(delimiter, bool(rows) and (named or weighted))
+    rows = [[cell.strip() for cell in row] for _, row in _rows(table, delimiter) if len(row) == width]
+    return TableForm(delimiter, len(rows) > 1 and _holds_names(rows[0], rows[1:]))
+
+
+def _holds_names(first: list[str], others: list[list[str]]) -> bool:
+    """Whether the first row is a header, by the rules of `sniff_table`."""
+    columns = list(zip(*others, strict=True))
+    if first[-1].lower() == _WEIGHT and all(cell.isdigit() for cell in columns[-1]):
+        return True
+    if len({name.lower() for name in first}) < len(first) or set(first) & {cell for row in others for cell in row}:
+        return False
+    if all(name.lower() in _NAMES for name in first):
+        return True
+    if len(others) < 2:
+        return False
+    words = [name[:1].isalpha() and not _is_number(name) for name in first]
+    above_numbers = any(word and all(map(_is_number, column)) for word, column in zip(words, columns, strict=True))
+    small = all(name[:1].islower() for name in first) and any(
+        all(cell[:1].isupper() for cell in column) for column in columns
+    )
+    return small or (above_numbers and not any(name.lower() in _MISSING for name in first))
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def sniffed_task(
@@ -103,6 +145,7 @@ def sniffed_task(
     target: Target = "labels",
     facts: int | None = None,
     mass: Fraction | float | None = None,
+    strip: bool = False,
 ) -> tuple[Task, TableForm]:
     r"""Read a table whose form is found out where it is not said.
 
@@ -114,12 +157,13 @@ def sniffed_task(
         target: As for `table_task`.
         facts: As for `table_task`.
         mass: As for `table_task`.
+        strip: Take the spaces away that stand around cells, unless there is nothing else in one.
 
     Returns:
         The task, and the form in which the table was read.
 
     Raises:
-        InputError: As `table_task`.
+        InputError: As `table_task`; names the delimiter if it was found out.
 
     Example:
         >>> task, form = sniffed_task("subject;answer\nFrance;Paris\n")
@@ -128,19 +172,25 @@ def sniffed_task(
     """
     found = sniff_table(table)
     form = TableForm(found.delimiter if delimiter is None else delimiter, found.header if header is None else header)
-    task = table_task(
-        table, header=form.header, weights=weights, delimiter=form.delimiter, target=target, facts=facts, mass=mass
-    )
-    return task, form
-
-
-def _width(table: str, delimiter: str) -> int:
-    """The number of cells that all rows have with this delimiter, or 0."""
     try:
-        widths = {len(row) for _, row in _rows(table, delimiter)}
+        return _read(table, form, weights=weights, strip=strip, target=target, facts=facts, mass=mass)
+    except InputError as error:
+        if delimiter is not None or not error.argument.startswith("line"):
+            raise
+        parts = {"argument": error.argument, "value": error.value, "expected": error.expected}
+        last = "expected" if error.expected else "value"
+        parts[last] += f" (read with {form.delimiter!r} between the cells; --delimiter says another)"
+        raise InputError(**parts) from None
+
+
+def _fit(table: str, delimiter: str) -> tuple[int, int]:
+    """How many rows have the commonest number of cells with this delimiter, and that number; 0 where it is below 2."""
+    try:
+        widths = Counter(len(row) for _, row in _rows(table, delimiter))
     except InputError:
-        return 0
-    return widths.pop() if len(widths) == 1 else 0
+        return 0, 0
+    width, rows = max(widths.items(), key=lambda each: (each[1], each[0]), default=(0, 0))
+    return (rows, width) if width > 1 else (0, 0)
 
 
 def table_task(
@@ -158,10 +208,10 @@ def table_task(
     A row holds the tokens of a context, the token that follows, and, if there are weights, how often it follows. Cells
     are taken as written: a number is a token like any other unless it stands in the column of weights. Which column
     that is, is never guessed from numbers: it is the last one if `weights` is true, or if there is a `header` whose
-    last name is ``weight``. Blank lines are skipped. What is read and what is answered have a vocabulary each, that of
-    the cells of contexts and that of the tokens that follow, in order of appearance, so that a model needs no embedding
-    of what is never read, and no logit of what is never an answer. Where the same tokens are read and answered, it is
-    one vocabulary.
+    last name is ``weight``. Blank lines are skipped, and the weights of equal rows are added. What is read and what is
+    answered have a vocabulary each, that of the cells of contexts and that of the tokens that follow, in order of
+    appearance, so that a model needs no embedding of what is never read, and no logit of what is never an answer. Where
+    the same tokens are read and answered, it is one vocabulary.
 
     Args:
         table: The rows.
@@ -178,21 +228,42 @@ def table_task(
         The task.
 
     Raises:
-        InputError: A table without facts; a row of another length, with an empty cell, or equal to another row but for
-            the weight; a weight that is no positive integer; for ``labels`` a context with two heaviest next tokens;
-            a first row that ends in ``weight`` while neither `header` nor `weights` says what it is. Each names the
-            line.
+        InputError: A table without facts; a row of another length, or with an empty cell; a weight that is no positive
+            integer; for ``labels`` a context with two heaviest next tokens; a first row that ends in ``weight`` while
+            neither `header` nor `weights` says what it is. Each names the line.
 
     Example:
         >>> task = table_task("France,capital,Paris\\nFrance,river,Seine\\nPeru,capital,Lima\\n")
         >>> task.vocabulary, [task.answers[label] for label in task.labels]
         (('France', 'capital', 'river', 'Peru'), ['Paris', 'Seine', 'Lima'])
     """
+    form = TableForm(delimiter, header)
+    return _read(table, form, weights=weights, strip=False, target=target, facts=facts, mass=mass)[0]
+
+
+def _read(
+    table: str,
+    form: TableForm,
+    *,
+    weights: bool | None,
+    strip: bool,
+    target: Target,
+    facts: int | None,
+    mass: Fraction | float | None,
+) -> tuple[Task, TableForm]:
+    """The task, and the form with what was found in the rows."""
+    delimiter, header = form.delimiter, form.header
     if len(delimiter) != 1 or delimiter in '"\r\n':
         raise InputError("delimiter", f"= {delimiter!r}", "one character other than a quote or a line end")
-    rows = list(_rows(table, delimiter))
+    rows = list(_rows(table, delimiter, skip_spaces=strip))
     if not rows:
         raise InputError("the table", "is empty")
+    stripped = 0
+    if strip:
+        as_written = rows
+        rows = [(line, [cell.strip() or cell for cell in row]) for line, row in rows]
+        pairs = zip(as_written, rows, strict=True)
+        stripped = sum(old != new for (_, before), (_, after) in pairs for old, new in zip(before, after, strict=True))
     line, first = rows[0]
     named_weight = first[-1].strip().lower() == _WEIGHT
     if named_weight and not header and weights is None:
@@ -205,7 +276,9 @@ def table_task(
     found = _facts(rows[1:] if header else rows, weighted=weighted, place="line {} of the table")
     if not found:
         raise InputError("the table", "has a header, but no facts")
-    return _task(found, place="line {} of the table", target=target, facts=facts, mass=mass)
+    task, merged = _task(found, place="line {} of the table", target=target, facts=facts, mass=mass)
+    names = tuple(first) if header else ()
+    return task, replace(form, names=names, rows=len(found), merged=merged, stripped=stripped)
 
 
 def facts_task(
@@ -239,31 +312,27 @@ def facts_task(
     found = _facts([(i, list(row)) for i, row in enumerate(rows, 1)], weighted=weights, place="fact {}")
     if not found:
         raise InputError("there", "are no facts")
-    return _task(found, place="fact {}", target=target, facts=facts, mass=mass)
+    return _task(found, place="fact {}", target=target, facts=facts, mass=mass)[0]
 
 
 def _task(
     found: list[tuple[int, Fact]], *, place: str, target: Target, facts: int | None, mass: Fraction | float | None
-) -> Task:
+) -> tuple[Task, int]:
+    """The task, and how many rows say what an earlier one says: the weights of these are added."""
     read = {cell: i for i, cell in enumerate(dict.fromkeys(c for _, (cells, _, _) in found for c in cells))}
     answers = {cell: i for i, cell in enumerate(dict.fromkeys(following for _, (_, following, _) in found))}
     if set(answers) == set(read):
         answers = read
     follows: dict[tuple[int, ...], dict[int, int]] = {}
     line_of: dict[tuple[tuple[int, ...], int], int] = {}
-    repeated = []
     for line, (context, next_token, weight) in found:
         key, following = tuple(read[token] for token in context), answers[next_token]
-        if (key, following) in line_of:
-            again = f"{place.split()[0]} {line_of[key, following]}: {_shown(context)} -> {next_token!r}"
-            repeated.append(InputError(place.format(line), f"repeats {again}"))
-            continue
-        line_of[key, following] = line
-        follows.setdefault(key, {})[following] = weight
-    _refuse(repeated)
+        line_of.setdefault((key, following), line)
+        weight_of = follows.setdefault(key, {})
+        weight_of[following] = weight_of.get(following, 0) + weight
     if target == "labels":
         _refuse(_contradictions(follows, line_of, list(read), list(answers), place))
-    return make_task(
+    task = make_task(
         np.array(list(follows), dtype=np.int64),
         Counts.from_rows(list(follows.values())),
         vocabulary=tuple(read),
@@ -273,11 +342,12 @@ def _task(
         mass=mass,
         origin="table" if target == "labels" and all(len(each) == 1 for each in follows.values()) else None,
     )
+    return task, len(found) - len(line_of)
 
 
-def _rows(table: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not blank, each with the number of its first line."""
-    reader = csv.reader(io.StringIO(table, newline=""), delimiter=delimiter, strict=True)
+def _rows(table: str, delimiter: str, *, skip_spaces: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not blank, each with the number of its first line; spaces may stand before a quote."""
+    reader = csv.reader(io.StringIO(table, newline=""), delimiter=delimiter, strict=True, skipinitialspace=skip_spaces)
     line = 1
     while True:
         try:

@@ -3,7 +3,7 @@
 import pytest
 
 from constructions.errors import InputError
-from constructions.tasks.table import read_table, sniff_table, table_task
+from constructions.tasks.table import read_table, sniff_table, sniffed_task, table_task
 
 
 def named(task):
@@ -107,8 +107,6 @@ def test_files_are_read_as_tables(tmp_path):
         ("a,b,c\n\na,b\n", {}, "line 3 .* 2 cells, but line 1 has 3"),
         ("a,b\nc,d,e\n", {}, "line 2 .* 3 cells"),
         ("a,b\nc,\n", {}, "line 2 .* empty cell"),
-        ("a,b\nc,d\n\na,b\n", {}, "line 4 .* repeats line 1: 'a' -> 'b'"),
-        ("a,b,1\na,b,2\n", {"weights": True}, "line 2 .* repeats line 1"),
         ("a,b\na,c\n", {}, "lines 1 and 2 .* contradict each other: 'a' -> 'b' and 'c'"),
         ("a,b,2\na,c,2\na,d,1\n", {"weights": True}, "lines 1 and 2 .* contradict"),
         ('a,b\n"c,d\n', {}, "line 2 .* not CSV"),
@@ -167,6 +165,62 @@ def test_the_form_of_a_table_is_found(table, form):
 def test_the_largest_weight_is_accepted():
     assert table_task(f"a,b,{2**53 - 1}\nc,d,1\n", weights=True).counts.totals().tolist() == [2**53 - 1, 1]
     assert table_task("a,b, 007 \n", weights=True).counts.totals().tolist() == [7]
+
+
+def test_rows_that_say_the_same_are_counted_together():
+    task, form = sniffed_task("a,b\nc,d\n\na,b\n")
+    assert (form.rows, form.merged) == (3, 1) and named(task) == {("a",): "b", ("c",): "d"}
+    assert task.counts.totals().tolist() == [2, 1] and task.origin == "table"
+    assert table_task("a,b,1\na,b,2\n", weights=True).counts.totals().tolist() == [3]
+    assert named(table_task("a,c\na,b\na,b\n")) == {("a",): "b"}  # more rows say so
+
+
+def test_spaces_around_cells_go_where_they_are_told_to_and_a_cell_of_spaces_stays():
+    table = ' France , "Paris "\nPeru, Lima\n" ",b\n'
+    task, form = sniffed_task(table, strip=True)
+    assert named(task) == {("France",): "Paris", ("Peru",): "Lima", (" ",): "b"} and form.stripped == 2
+    assert named(sniffed_task(" France ,Paris\n")[0]) == {(" France ",): "Paris"}
+
+
+def test_an_error_of_a_row_names_the_delimiter_that_was_found():
+    with pytest.raises(InputError, match=r"line 3 .* 2 cells, but line 1 has 3: .* .read with ';' between the cells"):
+        sniffed_task("a;b;c\nd;e;f\ng;h\n")
+    with pytest.raises(InputError) as caught:
+        sniffed_task("a;b;c\nd;e;f\ng;h\n", delimiter=";")
+    assert "read with" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        ("country,capital", "France,Paris\nPeru,Lima"),
+        ("id,place", "1,Paris\n2,Lima"),
+        ("Land,Einwohner", "Peru,33\nMali,22"),
+        ("stadt,fluss", "Paris,Seine\nRom,Tiber"),
+        (",place", "0,Paris\n1,Lima"),
+    ],
+)
+def test_a_first_row_that_can_only_be_names_is_a_header(header, rows):
+    assert sniff_table(f"{header}\n{rows}\n").header is (header[0] != ",")
+    assert not sniff_table(f"{rows}\n").header
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "country,capital\ncapital,city\n",  # a word of the header is in another row
+        "unknown,Paris\n1,Lima\n2,Rome\n",  # a number may be missing
+        "iron,Fe\nGold,Au\nZinc,Zn\n",  # not all begin with small letters
+        "iron,metal\nGold,Metal\n",  # one row is no rule
+        "id,Paris\n1,Lima\n",
+        "\u221e,limit\n1,one\n2,two\n",
+        "dog,bark\ncat,meow\ncow,moo\n",
+        "A,B\na,b\nc,d\n",
+    ],
+)
+def test_a_first_row_that_could_be_a_fact_is_one(table):
+    task, form = sniffed_task(table)
+    assert not form.header and task.n_contexts == table.count("\n")
 
 
 def test_weights_that_decide_are_no_contradiction():
