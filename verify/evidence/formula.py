@@ -3,11 +3,12 @@ r"""The value of a formula as a claim states it, so that a number in a statement
 Page: docs/audit.md
 """
 
+import ast
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from operator import add, mul, truediv
+from operator import add, mul, sub, truediv
 from types import MappingProxyType
 from typing import Any
 
@@ -22,7 +23,6 @@ Number = int | float | Fraction | fmpq | arb | Enclosure
 """A number: exact, except for a ball and for an enclosure of one number."""
 
 _BITS = 192
-_TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d+)?)|([A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)?)|(\S))")
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,7 @@ def evaluated(text: str, /, **at: Number) -> Fraction | arb:
         True
     """
     with ctx.workprec(_BITS):
-        return _Parser(text, {name: _number(value) for name, value in at.items()}).all()
+        return _value(*_tree(text), text, {name: _number(value) for name, value in at.items()})
 
 
 def shown_number(value: Number) -> str:
@@ -139,82 +139,49 @@ def _number(value: Number) -> Fraction | arb:
     return value if isinstance(value, arb) else Fraction(value)
 
 
-class _Parser:
-    """Recursive descent: sum of quotients of products of powers of atoms."""
+_FORMULA = re.compile(r"(?:\s|\d+(?:\.\d+)?|[A-Za-z]\w*|[-+*/^(),])*")
+_WITHOUT_PARENTHESES = re.compile(r"\b(sqrt|exp|log|ceil|floor)\s+(\w+)")
+_PRODUCT = re.compile(r"(?<=[\w)])\s+(?=[\w(])|(?<=\))(?=[\w(])|(?<![\w.])(?P<number>\d+(?:\.\d+)?)(?=[A-Za-z(])")
+_PYTHON = {"/": "+", "+": "<<", "-": ">>", "^": "**"}
+_OPERATORS = {ast.LShift: add, ast.RShift: sub, ast.Add: truediv, ast.Mult: mul, ast.Pow: pow}
 
-    def __init__(self, text: str, at: Mapping[str, Fraction | arb]) -> None:
-        self.text, self.at = text, at
-        self.tokens = [match for match in _TOKEN.finditer(text) if match.group(0).strip()]
-        self.next = 0
 
-    def all(self) -> Fraction | arb:
-        value = self.sum()
-        if self.next < len(self.tokens):
-            raise self.refused()
-        return value
+def _tree(text: str) -> tuple[str, ast.expr]:
+    """A formula in the syntax of Python, and its tree.
 
-    def refused(self) -> InputError:
-        return InputError(f"formula {self.text!r}", f"is none, at its symbol {self.next + 1}")
+    Python binds `*` and `/` alike, and a product here more strongly than a quotient. So a quotient is written with the
+    sign that binds next, and a sum and a difference with the two after that.
+    """
+    try:
+        if not _FORMULA.fullmatch(text):
+            raise SyntaxError
+        products = _PRODUCT.sub(r"\g<number>*", _WITHOUT_PARENTHESES.sub(r"\1(\2)", text.strip()))
+        python = re.sub(r"(?<=[\w)])\s*-|[/+^]", lambda sign: _PYTHON[sign.group().strip()], products)
+        return python, ast.parse(python, mode="eval").body
+    except SyntaxError as error:
+        raise InputError(f"formula {text!r}", "is none") from error
 
-    def peek(self) -> str:
-        return self.tokens[self.next].group(0).strip() if self.next < len(self.tokens) else ""
 
-    def take(self, expected: str) -> bool:
-        found = self.peek() == expected
-        self.next += found
-        return found
+def _value(python: str, node: ast.expr, text: str, at: Mapping[str, Fraction | arb]) -> Fraction | arb:
+    def of(part: ast.expr) -> Fraction | arb:
+        return _value(python, part, text, at)
 
-    def sum(self) -> Fraction | arb:
-        sign = -1 if self.take("-") else 1
-        value = _of(mul, Fraction(sign), self.quotient())
-        while self.peek() in ("+", "-"):
-            sign = 1 if self.take("+") else -1 if self.take("-") else 0
-            value = _of(add, value, _of(mul, Fraction(sign), self.quotient()))
-        return value
-
-    def quotient(self) -> Fraction | arb:
-        value = self.product()
-        while self.take("/"):
-            value = _of(truediv, value, self.product())
-        return value
-
-    def product(self) -> Fraction | arb:
-        value = self.power()
-        while self.take("*") or re.match(r"[\w(]", self.peek()):
-            value = _of(mul, value, self.power())
-        return value
-
-    def power(self) -> Fraction | arb:
-        base = self.atom()
-        return _of(pow, base, self.power()) if self.take("^") else base
-
-    def atom(self) -> Fraction | arb:
-        if self.take("("):
-            value = self.sum()
-            if not self.take(")"):
-                raise self.refused()
-            return value
-        if self.next >= len(self.tokens):
-            raise self.refused()
-        digits, name, _ = self.tokens[self.next].groups()
-        self.next += 1
-        if digits:
-            return Fraction(digits)
-        if name in self.at:
-            return self.at[name]
-        if name in _ONE:
-            return _ONE[name](self.power())
-        if name in _MANY and self.take("("):
-            values = [self.sum()]
-            while self.take(","):
-                values.append(self.sum())
-            if not self.take(")"):
-                raise self.refused()
-            return _MANY[name](values)
-        self.next -= 1
-        if name:
-            raise InputError(f"formula {self.text!r}", f"needs a value of {name}, got {', '.join(self.at) or 'none'}")
-        raise self.refused()
+    match node:
+        case ast.Constant():
+            return Fraction(ast.get_source_segment(python, node) or "")
+        case ast.Name(id=name) if name in at:
+            return at[name]
+        case ast.Name(id=name):
+            raise InputError(f"formula {text!r}", f"needs a value of {name}, got {', '.join(at) or 'none'}")
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return _of(mul, Fraction(-1), of(operand))
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATORS:
+            return _of(_OPERATORS[type(sign)], of(left), of(right))
+        case ast.Call(func=ast.Name(id=name), args=[only], keywords=[]) if name in _ONE:
+            return _ONE[name](of(only))
+        case ast.Call(func=ast.Name(id=name), args=[_, *_] as several, keywords=[]) if name in _MANY:
+            return _MANY[name]([of(one) for one in several])
+    raise InputError(f"formula {text!r}", f"is none, at {ast.get_source_segment(python, node)!r}")
 
 
 def _ball(value: Fraction | arb) -> arb:

@@ -30,6 +30,13 @@ def test_exact_formulas_are_those_of_python(T, H, d, k):
 
 def test_a_product_without_sign_binds_more_strongly_than_a_quotient():
     assert evaluated("6 / 2 3") == 1 and evaluated("6 / 2 * 3") == 1 and evaluated("(6 / 2) 3") == 9
+    assert evaluated("1 - 1 / 2 3 - 1 / 6 + 2(3)(4)") == Fraction(74, 3) and evaluated("-2^-2 (3 - -1)") == -1
+
+
+def test_a_decimal_is_exact_and_a_name_and_a_parenthesis_without_space_are_no_product():
+    assert evaluated("0.1 * 3") == Fraction(3, 10) and evaluated("N (2)", N=3) == 6
+    with pytest.raises(InputError, match="is none, at 'N"):
+        evaluated("N(2)", N=3)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +60,9 @@ def test_an_enclosure_is_a_ball_that_contains_it():
     assert evaluated("x", x=Enclosure(1.0, 0.25)).contains(arb("1.25"))
 
 
-@pytest.mark.parametrize("text", ["", "2 +", "(2", "min(2", "2)", "2 , 3", "f(2)"])
+@pytest.mark.parametrize(
+    "text", ["", "2 +", "(2", "min(2", "2)", "2 , 3", "f(2)", "min()", "sqrt(2, 3)", "2 < 3", "x.y", "'x'", "+2"]
+)
 def test_what_is_no_formula_is_refused(text):
     with pytest.raises(InputError, match="formula"):
         evaluated(text)
