@@ -42,6 +42,7 @@ formal:
 
 slow: $(VENV)/installed-dev
 	@$(BIN)/pytest -m "slow and not gpu" --numprocesses auto --maxprocesses 4 --dist loadfile $(PYTEST)
+	@HYPOTHESIS_PROFILE=many $(BIN)/pytest -m "hypothesis and not slow and not gpu" --numprocesses auto --maxprocesses 4 --dist loadfile $(PYTEST)
 
 gpu: $(VENV)/installed-dev
 	@$(BIN)/pytest -m gpu $(PYTEST)

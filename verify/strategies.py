@@ -278,7 +278,7 @@ def networks(draw: st.DrawFn, *, size: Sizes, n_outputs: int | None = None, larg
 
     Example:
         >>> from hypothesis import find
-        >>> find(networks(size=Sizes(1, 1, 1, 1, 1)), lambda network: True).parameters
+        >>> find(networks(size=Sizes(1, 1, 1, 1, 1), largest=0.0), lambda network: True).parameters
         7
     """
     _require_at_least("heads", size.heads, 1)

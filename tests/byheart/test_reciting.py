@@ -2,7 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import byheart
@@ -56,7 +56,6 @@ def _one_more(tensor: np.ndarray) -> np.ndarray:
 
 
 @given(st.text("abc ", min_size=3, max_size=60))
-@settings(max_examples=25)
 def test_the_facts_of_a_text_know_where_it_begins_and_how_long_it_is(text: str) -> None:
     task = whole_text(text)
     start = text[: task.n_ctx]

@@ -208,7 +208,7 @@ def _run_tests(folder: Path, tests: str, notes: Notes, *, compiled: bool) -> int
     scratch.mkdir(exist_ok=True)
     tempfile.tempdir = None
     sys.dont_write_bytecode = not compiled
-    os.environ |= {"PYTHONPATH": str(folder), "TMPDIR": str(scratch), "HYPOTHESIS_PROFILE": "mutants"}
+    os.environ |= {"PYTHONPATH": str(folder), "TMPDIR": str(scratch), "HYPOTHESIS_PROFILE": "many"}
     os.environ |= {} if compiled else {"PYTHONDONTWRITEBYTECODE": "1"}
     # pytest warns of plugins that were loaded before it could rewrite their assertions.
     options = ["-x", "-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.bigrams import packed_words as module
@@ -46,7 +46,6 @@ def require_held(task: Task, dtype: Precision, labels_per_word: int | None = Non
     return model
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(1, 12), st.sampled_from(KINDS), st.sampled_from(PRECISIONS), st.integers(0, 2**31), st.data())
 def test_any_labels_of_bigrams_are_held_and_nothing_is_rounded(
     tokens: int, kind: str, dtype: Precision, seed: int, data: st.DataObject

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 from flint import nmod_mat
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError, InputError
@@ -259,7 +259,6 @@ def test_what_cannot_be_is_refused() -> None:
         clustered_heads_memory(enumerated_task(2, 1))
 
 
-@settings(max_examples=12, deadline=None)
 @given(
     st.integers(1, 8),
     st.sampled_from(KINDS),
@@ -274,14 +273,12 @@ def test_any_labels_of_bigrams_are_held(
     assert margins(task, d_model=shape[0], d_qk=shape[1], copies=shape[2], dtype=dtype, seed=seed).min() > 0
 
 
-@settings(max_examples=8, deadline=None)
 @given(st.integers(2, 5), st.integers(5, 12), st.integers(0, 2**31))
 def test_random_contexts_of_any_length_are_held(length: int, tokens: int, seed: int) -> None:
     contexts = np.unique(np.random.default_rng(seed).integers(0, tokens, (60, length)), axis=0)
     assert margins(table(contexts, seed), dtype="float32").min() > 0
 
 
-@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_no_rank_exceeds_the_bound(data: st.DataObject) -> None:
     length, tokens, width = (data.draw(st.integers(*ends)) for ends in ((2, 4), (1, 5), (1, 4)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from flint import fmpq, fmpq_mat
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError, InputError
@@ -66,7 +66,6 @@ def test_the_features_are_block_diagonal_and_have_full_rank_over_the_rationals(
     assert fmpq_mat(rows).rank() == len(contexts)
 
 
-@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(2, 4), st.integers(1, 3))
 def test_exact_weights_have_exactly_the_logits_that_are_asked_for(
     seed: int, tokens: int, length: int, d_head: int
@@ -89,7 +88,6 @@ def test_exact_weights_have_exactly_the_logits_that_are_asked_for(
     assert exact_network_logits(exact_network(front_end, W_O, W_U), contexts) == targets * W_U
 
 
-@settings(max_examples=6, deadline=None)
 @given(
     st.integers(0, 2**32),
     st.integers(1, 6),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.encoders.positional_code import PositionalCode
@@ -44,13 +44,11 @@ def steps(model: Model) -> Attention:
     return block
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(1, 9), st.sampled_from(KINDS), st.sampled_from(PRECISIONS), st.integers(0, 2**31))
 def test_any_labels_of_bigrams_are_held(tokens: int, kind: str, dtype: Precision, seed: int) -> None:
     assert margins(bigram_task(tokens, kind, seed), dtype).min() > 0.375
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(2, 40), st.integers(1, 12), st.integers(1, 40), st.sampled_from(PRECISIONS), st.integers(0, 2**31))
 def test_any_contexts_of_any_length_are_held(length: int, tokens: int, count: int, dtype: Precision, seed: int) -> None:
     assert margins(random_facts(count, length, tokens, seed), dtype).min() > 0.375

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from flint import fmpq
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
@@ -26,7 +26,6 @@ def held(model: Model, task: Task) -> int:
     return int((integer_margins(model, task) > 0).sum())
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(1, 6), st.integers(2, 9), st.integers(1, 25), st.integers(0, 2**31), st.data())
 def test_any_contexts_are_held_by_words_of_any_length(
     length: int, tokens: int, count: int, seed: int, data: st.DataObject

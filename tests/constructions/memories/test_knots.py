@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, InputError
@@ -79,7 +79,6 @@ def test_any_distinct_contexts_are_held(
         assert (in_float32(built.model, task.contexts).argmax(axis=1) == task.labels).all()
 
 
-@settings(max_examples=15, deadline=None)
 @given(st.integers(1, 25), st.integers(1, 6), st.integers(1, 9), st.integers(0, 2**32))
 def test_any_laws_are_reached(count: int, length: int, tokens: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

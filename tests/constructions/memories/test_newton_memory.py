@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, InputError, ResourceError
@@ -58,7 +58,6 @@ def require_held(found: NewtonMemory, task: Task) -> None:
     assert all(attempt.solved <= 1 and len(attempt.iterations) == attempt.seeds for attempt in found.attempts)
 
 
-@settings(max_examples=8, deadline=None)
 @given(st.data())
 def test_a_small_table_of_any_length_is_held(data: st.DataObject) -> None:
     tokens, length = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 4))
@@ -203,7 +202,6 @@ def test_the_derivative_has_as_many_degrees_of_freedom_as_are_counted(
 
 
 @given(st.integers(1, 6), st.integers(1, 3), st.integers(0, 3), st.integers(2, 4), st.integers(2, 3))
-@settings(max_examples=25)
 def test_no_derivative_has_more(width: int, query_width: int, heads: int, tokens: int, length: int) -> None:
     shape = Shape(max(width, 2), min(query_width, max(width, 2)), heads)
     assert rank_of(shape, tokens=tokens, length=length) <= freedom(shape, tokens=tokens, length=length)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError
@@ -25,7 +25,6 @@ def laws_of(count: int, length: int, tokens: int, answers: int, seed: int = 0) -
     return array_task(contexts, laws=laws, vocabulary=tokens, answers=tuple(map(str, range(answers))))
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(1, 30), st.integers(1, 5), st.integers(1, 40), st.integers(1, 6), st.integers(0, 2**32 - 1))
 def test_any_laws_are_written_bit_for_bit(count, length, tokens, answers, seed):
     task = laws_of(count, length, tokens, answers, seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError, InputError
@@ -23,14 +23,12 @@ def margins(task: Task, **options: object) -> np.ndarray:
     return argmax_margin(enclose_logits(model, task.contexts), task.modes())
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(1, 9), st.sampled_from(KINDS), st.sampled_from(PRECISIONS), st.integers(3, 6), st.integers(0, 2**32))
 def test_any_labels_of_bigrams_are_held(tokens: int, kind: str, dtype: Precision, width: int, seed: int) -> None:
     task = bigram_task(tokens, kind, seed % 2**31)
     assert margins(task, d_model=width, dtype=dtype, seed=seed % 2**31).min() > 0
 
 
-@settings(max_examples=10, deadline=None)
 @given(st.integers(2, 5), st.integers(5, 12), st.integers(0, 2**32))
 def test_random_contexts_of_any_length_are_held(length: int, tokens: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

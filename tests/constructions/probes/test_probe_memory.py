@@ -4,7 +4,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError
@@ -106,7 +106,6 @@ def test_knots_that_would_be_too_steep_are_replaced_by_one_neuron_for_each_row()
     assert held(task)
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(1, 120), st.integers(1, 40), st.integers(2, 30), st.integers(1, 60), st.integers(0, 2**32 - 1))
 def test_random_tables_are_held_and_counted_before_they_are_built(count, length, tokens, answers, seed):
     task = facts(random_contexts(count, length, tokens, seed), tokens, answers, seed)

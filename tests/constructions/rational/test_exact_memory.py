@@ -1,6 +1,6 @@
 """A rational network with exactly the logits of a random integer encoder."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.memories.parameters import paper_heads
@@ -8,7 +8,6 @@ from constructions.rational.exact_memory import exact_memory
 from verify.forward.in_rationals import exact_network_logits
 
 
-@settings(max_examples=15)
 @given(st.integers(1, 4), st.integers(2, 3), st.data())
 def test_all_contexts_are_reached_exactly_with_the_paper_s_number_of_heads(
     tokens: int, length: int, data: st.DataObject

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError, InputError
@@ -155,7 +155,6 @@ def test_a_strength_needs_a_separation_and_gaps() -> None:
     assert sufficient_strength(np.ones(1), np.zeros(1), separation=1.0, **{**sizes, "combination": 0.0}) == 0.0
 
 
-@settings(max_examples=20)
 @given(st.integers(0, 2**16), st.integers(0, 12))
 def test_combinations_are_right_whatever_the_condition_is(seed: int, digits: int) -> None:
     rng = np.random.default_rng(seed)

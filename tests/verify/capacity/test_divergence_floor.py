@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 from flint import fmpq
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
@@ -180,7 +180,6 @@ def test_two_heads_go_below_the_floor_of_one() -> None:
     assert mean_upper(built.model, XOR, laws) < 1e-9 < relation_divergence_floor(XOR, laws).lower
 
 
-@settings(max_examples=15)
 @given(SEEDS, st.integers(2, 4), st.integers(3, 12))
 def test_the_floor_of_a_line_is_below_the_best_line(seed: int, tokens: int, pieces: int) -> None:
     laws = random_laws(seed, 3, tokens)

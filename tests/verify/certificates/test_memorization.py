@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, InputError, ResourceError, TamperedError
@@ -73,7 +73,6 @@ def memories(draw):
     return task, changed(network, W_U=network.W_U + noise * rng.standard_normal(network.W_U.shape))
 
 
-@settings(max_examples=25)
 @given(memories())
 def test_every_number_of_a_certificate_is_true(case):
     task, network = case
@@ -111,7 +110,6 @@ def test_every_number_of_a_certificate_is_true(case):
             assert max(singular) / min(singular) <= ranked.values["condition_upper"]
 
 
-@settings(max_examples=15)
 @given(memories())
 def test_what_is_certified_is_proved_again_with_room_to_spare(case):
     task, network = case
@@ -526,7 +524,6 @@ def test_a_stored_interval_leaves_its_own_width_on_both_sides(a, b):
 # Models that read vectors.
 
 
-@settings(max_examples=25)
 @given(layers_and_tasks())
 def test_every_number_about_a_layer_is_true(case):
     layer, task = case

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.capacity.bigram_rank import bigram_rank
@@ -135,7 +135,6 @@ def test_instances_come_in_degenerate_sizes():
     assert max(len(instance.contexts) for instance in audit._all(False)) == len(all_contexts(16, 2))
 
 
-@settings(max_examples=15)
 @given(st.integers(1, 4), st.integers(2, 3), st.integers(1, 4), st.integers(1, 4), st.integers(0, 99))
 def test_the_weights_hold_every_label(tokens, length, width, d_head, seed):
     width = min(width, tokens + length - 1)

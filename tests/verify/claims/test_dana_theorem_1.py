@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError, InputError
@@ -137,7 +137,6 @@ def worst_error(made: Construction[Task]) -> float:
     return float(np.ptp(logits(made.model, made.task.contexts) - np.log(made.task.laws), axis=1).max())
 
 
-@settings(max_examples=20)
 @given(st.integers(2, 6), st.data())
 def test_all_contexts_are_held_by_float64_weights(tokens: int, data: st.DataObject) -> None:
     width = data.draw(st.integers(tokens - 1, tokens))

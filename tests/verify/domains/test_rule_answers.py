@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
@@ -31,7 +31,6 @@ def test_every_input_is_decided_as_balls_decide_it(seed, heads):
     assert set(found.wrong_examples) <= wrong and not found.interrupted
 
 
-@settings(max_examples=25)
 @given(st.data())
 def test_models_of_any_blocks_are_judged_input_by_input(data):
     model = data.draw(strategies.models(hostile=data.draw(st.booleans())).filter(lambda model: model.reads_tokens))

@@ -197,7 +197,7 @@ def intersect(a, b):
 @pytest.mark.parametrize("precision", [2, 20, 53, 400])
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=8)
+@settings(max_examples=settings().max_examples // 2)
 def test_enclosures_by_balls_contain_what_the_weights_compute_and_meet_those_by_float64(kind, precision, seed):
     network, contexts = random_network(kind, seed)
     # The radii go down to the least float64, and so must those of the reference.

@@ -22,7 +22,7 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb, ctx, fmpz
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, InputError
@@ -267,7 +267,6 @@ def condition(network):
     return (1.0 + scores) * (1.0 + ((x + written) @ np.abs(network.W_U)).max())
 
 
-@settings(max_examples=25)
 @given(memories(), st.sampled_from([(60, 60), (128, 60), (128, 120)]))
 def test_the_integers_enclose_what_the_network_computes(case, precision):
     task, network = case
@@ -400,7 +399,6 @@ def test_where_the_bounds_of_the_error_are_reached_they_still_hold(tmp_path, len
     assert 0 <= share * Fraction(weight) ** 2 * 2**outputs.features_scale - feature <= outputs.features_error
 
 
-@settings(max_examples=25)
 @given(memories(), st.integers(0, 10**6), st.integers(10, 60))
 def test_an_error_of_the_hidden_vectors_is_carried_to_every_answer(case, seed, bits):
     """Hidden vectors that are off by as much as they may be: the truth is still inside of every bound."""
@@ -451,7 +449,6 @@ def test_a_divergence_holds_for_all_logits_within_their_error(gap, error, sign):
 # The statements.
 
 
-@settings(max_examples=20)
 @given(memories())
 def test_it_agrees_with_the_prover_about_honest_certificates(case):
     task, network = case
@@ -474,7 +471,6 @@ def test_it_agrees_with_the_prover_about_honest_certificates(case):
         assert report.verdict is certified.certificate.verdict
 
 
-@settings(max_examples=20)
 @given(layers_and_tasks())
 def test_it_agrees_with_the_prover_about_honest_layers(case):
     layer, task = case
