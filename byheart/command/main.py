@@ -14,7 +14,7 @@ from byheart.terminal.failures import fail, meant
 
 COMMANDS = (
     "memorize", "recite", "ask", "explain", "memories", "capacity", "check", "run", "export", "certify", "edit",
-    "claims", "audit", "build", "assumptions",
+    "claims", "audit", "build", "assumptions", "experiment",
 )  # fmt: skip
 """The commands in the order of the help, a file of this folder for each."""
 

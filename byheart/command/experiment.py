@@ -1,0 +1,121 @@
+"""`byheart experiment`: train what the figures of the sources show, and prove what each model holds."""
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from byheart.terminal.argument_types import path
+from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
+from byheart.terminal.options import add_json_option, add_worker_options, workers
+from byheart.terminal.progress import progress_lines
+from byheart.terminal.tables import print_list
+from constructions.counted import counted
+
+if TYPE_CHECKING:
+    from byheart.experiments.figure import Figure
+    from byheart.experiments.page import Drawn
+
+HELP = "train what the figures of the sources show, and prove what each model holds"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words and options of the command."""
+    parser.add_argument("name", nargs="*", metavar="NAME", help="figures, e.g. dana.4 (default: all)")
+    parser.add_argument("--list", action="store_true", help="name the figures, with the number of models of each")
+    parser.add_argument("--full", action="store_true", help="the grids as printed: hours, instead of minutes")
+    parser.add_argument("--device", default="cpu", help="where the training is done, e.g. cuda (default: cpu)")
+    add_worker_options(parser)
+    parser.add_argument("--keep", type=path, metavar="FOLDER", help="of trained weights (default: weights in --out)")
+    parser.add_argument(
+        "--out",
+        type=path,
+        metavar="FOLDER",
+        default="out/experiments",
+        help="where to write (default: out/experiments)",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="train nothing: prove every cell of the tables in --out again"
+    )
+    add_json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command on what the line says, and return its exit code."""
+    from byheart.device import require_device
+    from byheart.experiments.figures import FIGURES
+    from byheart.experiments.sweep import differences
+    from constructions.errors import InputError
+
+    for name in options.name:
+        if name not in FIGURES:
+            raise InputError("NAME", f"is {name!r}", f"one of {', '.join(FIGURES)}")
+    figures = [FIGURES[name] for name in options.name] or list(FIGURES.values())
+    if options.list:
+        size = "full" if options.full else "quick"
+        rows = [(each.name, f"{each.title}: {counted(len(getattr(each, size)()), 'model')}") for each in figures]
+        print_list(f"Figures, the {size} grids", rows)
+        return PROVED
+    if options.check:
+        with progress_lines(options) as progress:
+            lines, wrong = differences(options.out, progress)
+        first = f"PROVED AGAIN: {lines} of {counted(lines, 'point')}" if not wrong else f"NOT AS WRITTEN: {wrong[0]}"
+        found = {"headline": first, "points": lines, "differences": wrong}
+        sys.stdout.write(json.dumps(found) + "\n" if options.json else "\n".join([first, *wrong[1:], ""]))
+        return REFUTED if wrong else PROVED
+    require_device(options.device)
+    return _swept(options, figures)
+
+
+def _swept(options: argparse.Namespace, figures: "list[Figure]") -> int:
+    from byheart.experiments.page import Drawn, write_figures
+    from byheart.experiments.sweep import agreeing, sweep
+
+    grids = [(each, (each.full if options.full else each.quick)()) for each in figures]
+    options.out.mkdir(parents=True, exist_ok=True)
+    with progress_lines(options) as progress:
+        results, failed = sweep(
+            [point for _, points in grids for point in points],
+            options.out,
+            weights=options.keep,
+            device=options.device,
+            workers=workers(options),
+            progress=progress,
+        )
+    found = {result.point.key: result for result in results}
+    drawn = [
+        Drawn(each, [found[point.key] for point in points if point.key in found], len(points)) for each, points in grids
+    ]
+    write_figures(options.out, drawn)
+    beyond = [result for result in results if result.violation is not None]
+    same = sum(result.right == result.held for result in results)
+    asked = len({point.key for _, points in grids for point in points})
+    if beyond:
+        first = f"BEYOND A PROVED LIMIT: point {beyond[0].point.key}: {beyond[0].violation}"
+    else:
+        first = f"{'ALL' if len(results) == asked else 'NOT ALL'} PROVED: {len(results)} of {asked} trained models"
+        first += f"; one float32 run counts what is proved in {same} of them"
+    said = {"headline": first, "figures": {each.figure.name: _said(each) for each in drawn}, "failed": failed}
+    if options.json:
+        sys.stdout.write(json.dumps(said) + "\n")
+    else:
+        _print(first, drawn, failed)
+        sys.stdout.write(f"\nThe page: {options.out / 'index.html'}\n")
+    if beyond or not agreeing(results):
+        return REFUTED
+    return PROVED if len(results) == asked else UNDECIDED
+
+
+def _said(drawn: "Drawn") -> dict[str, object]:
+    return {"models": len(drawn.results), "of": drawn.asked, "findings": [vars(each) for each in drawn.findings]}
+
+
+def _print(first: str, drawn: "list[Drawn]", failed: dict[str, str]) -> None:
+    sys.stdout.write(f"{first}\n\n")
+    for each in drawn:
+        rows = [(finding.verdict, f"{finding.sentence}: {finding.found}") for finding in each.findings]
+        if rows:
+            print_list(f"{each.figure.name}: {each.figure.title}", rows)
+            sys.stdout.write("\n")
+    for key, reason in failed.items():
+        sys.stdout.write(f"point {key} was not trained: {reason}\n")

@@ -1,0 +1,4 @@
+"""Figures of the sources computed again: models are trained, and what each holds is proved.
+
+Page: docs/experiments.md
+"""

@@ -1,0 +1,24 @@
+"""The figures, a file each.
+
+Page: docs/experiments.md
+"""
+
+from byheart.experiments.figure import Figure
+from byheart.experiments.figures import (
+    dana_1a,
+    dana_1b,
+    dana_2a,
+    dana_2b,
+    dana_3,
+    dana_4,
+    dana_5,
+    dana_depth,
+    laws,
+    parity,
+)
+
+FIGURES: dict[str, Figure] = {
+    module.FIGURE.name: module.FIGURE
+    for module in (dana_1a, dana_1b, dana_2a, dana_2b, dana_3, dana_4, dana_5, dana_depth, laws, parity)
+}
+"""All of them by name, in the order of the page."""

@@ -1,0 +1,46 @@
+"""Figure 1(a) of Dana, Pydi and Chevaleyre: the share that is held against the number of heads."""
+
+from collections.abc import Sequence
+
+from byheart.experiments.figure import Curve, Figure, Finding, chosen, counted, fit, printed, seeded
+from byheart.experiments.points import Point
+from byheart.experiments.sweep import Result
+
+PRINTED = {"trained": [(1, 0.130), (6, 0.324), (11, 0.506), (16, 0.685), (21, 0.861), (26, 0.963), (31, 0.997)]}
+"""What the authors' repository stores."""
+
+
+def _heads(point: Point) -> float:
+    return point.heads
+
+
+def _curve(point: Point) -> str:
+    return "trained"
+
+
+def _lines(results: Sequence[Result]) -> list[Curve]:
+    return counted(results, _curve, _heads) + printed(PRINTED)
+
+
+def _judge(results: Sequence[Result]) -> list[Finding]:
+    places, count = FIGURE.trained(results)["trained"], counted(results, _curve, _heads)[0].places
+    slope, straight = fit([place for place in places if place[1] <= 0.95])
+    above = all(y >= z for (_, y), (_, z) in zip(places, count, strict=True))
+    times = slope / fit(count)[0]
+    return [
+        chosen(straight >= 0.95, "accuracy grows linearly in H", f"up to .95 {slope:.3f} a head, R^2 {straight:.3f}"),
+        chosen(above, "training reaches what Theorem 1 counts", f"at every H; {times:.1f} times its slope"),
+    ]
+
+
+FIGURE = Figure(
+    name="dana.1a",
+    title="Bigrams held against heads, N = 50, d = d_h = 10",
+    source="Dana, Pydi, Chevaleyre (2024), Figure 1(a)",
+    quick=lambda: seeded([{"heads": H} for H in (1, 6, 11, 16, 21)], 1, tokens=50, d_model=10, d_head=10, steps=2048),
+    full=lambda: seeded([{"heads": H} for H in range(1, 32, 5)], 5, tokens=50, d_model=10, d_head=10),
+    abscissa=("heads H", _heads),
+    curve=_curve,
+    judge=_judge,
+    lines=_lines,
+)

@@ -1,0 +1,40 @@
+"""Figure 3 of Dana, Pydi and Chevaleyre: heads against neurons, at equal numbers of parameters."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from byheart.experiments.figure import Figure, Finding, chosen, seeded
+from byheart.experiments.points import Point
+from byheart.experiments.sweep import Result
+
+
+def _curve(point: Point) -> str:
+    return "one head and neurons" if point.neurons else "heads alone"
+
+
+def _judge(results: Sequence[Result]) -> list[Finding]:
+    found = FIGURE.trained(results)
+    (x, y), (u, v) = (np.array(found[name]).T for name in ("heads alone", "one head and neurons"))
+    inside = (u >= x.min()) & (u <= x.max())
+    gap = v[inside] - np.interp(u[inside], x, y)
+    said = f"neurons are ahead by {gap.min():+.2f} to {gap.max():+.2f} at equal numbers of parameters"
+    return [chosen(bool(np.abs(gap).max() <= 0.05), "heads and neurons hold the same at equal parameters", said)]
+
+
+def _points(tokens: int, width: int, heads: Sequence[int], seeds: int, steps: int) -> list[Point]:
+    alone = [{"heads": H} for H in heads]
+    layers = [{"heads": 1, "neurons": 2 * width * (H - 1)} for H in heads if H > 1]
+    return seeded(alone + layers, seeds, tokens=tokens, d_model=width, d_head=width, steps=steps)
+
+
+FIGURE = Figure(
+    name="dana.3",
+    title="Bigrams held against parameters, by heads and by neurons",
+    source="Dana, Pydi, Chevaleyre (2024), Figure 3, there with N = 70 and d = 7, 10, 13",
+    quick=lambda: _points(20, 8, (1, 2, 3, 4, 6), 2, 2048),
+    full=lambda: [point for d in (7, 10, 13) for point in _points(70, d, range(1, 32, 5), 5, 4096)],
+    abscissa=("parameters", lambda point: point.parameters()),
+    curve=lambda point: f"{_curve(point)}" if point.tokens == 20 else f"{_curve(point)}, d = {point.d_model}",
+    judge=_judge,
+)

@@ -1,0 +1,46 @@
+"""Figure 5 of Dana, Pydi and Chevaleyre: two hundred tokens."""
+
+from collections.abc import Sequence
+
+from byheart.experiments.figure import Curve, Figure, Finding, chosen, counted, fit, printed, seeded
+from byheart.experiments.points import Point
+from byheart.experiments.sweep import Result
+
+PRINTED = {"d = 50": [(1, 0.094), (3, 0.203), (5, 0.299), (7, 0.393), (9, 0.478), (11, 0.559)]}
+"""What the authors' repository stores; its sample sees .806 of the contexts."""
+
+
+def _heads(point: Point) -> float:
+    return point.heads
+
+
+def _curve(point: Point) -> str:
+    return f"d = {point.d_model}"
+
+
+def _lines(results: Sequence[Result]) -> list[Curve]:
+    return counted(results, _curve, _heads) + printed(PRINTED)
+
+
+def _judge(results: Sequence[Result]) -> list[Finding]:
+    findings = []
+    for name, places in FIGURE.trained(results).items():
+        slope, straight = fit(places)
+        said = f"{slope:.4f} a head, R^2 {straight:.3f}"
+        findings.append(chosen(straight >= 0.95, f"accuracy grows linearly in H ({name})", said))
+    return findings
+
+
+FIGURE = Figure(
+    name="dana.5",
+    title="Bigrams held against heads, N = 200",
+    source="Dana, Pydi, Chevaleyre (2024), Figure 5",
+    quick=list,
+    full=lambda: seeded(
+        [{"d_model": d, "d_head": d, "heads": H} for d in (40, 50, 60) for H in range(1, 12, 2)], 3, tokens=200
+    ),
+    abscissa=("heads H", _heads),
+    curve=_curve,
+    judge=_judge,
+    lines=_lines,
+)

@@ -1,0 +1,113 @@
+"""The figures as pictures, tables and one page: three kinds of lines, and beside them what each sentence comes to.
+
+Page: docs/experiments.md
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from byheart.experiments.figure import Curve, Figure, Finding, Kind
+from byheart.experiments.sweep import Result, write_table
+from byheart.report.chart import Line, line_chart
+from byheart.report.document import badge, document, escaped, section
+from byheart.report.drawing import COLOURS, part_of_page
+from constructions.counted import counted
+from constructions.files import write_atomically
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure with its results.
+
+    Args:
+        figure: What is asked.
+        results: Of its points.
+        asked: How many points it has.
+    """
+
+    figure: Figure
+    results: Sequence[Result]
+    asked: int
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What comes of each sentence; nothing while points are missing."""
+        return self.figure.judge(self.results) if self.asked and len(self.results) == self.asked else []
+
+    def svg(self) -> str:
+        """The picture."""
+        figure, results = self.figure, self.results
+        trained = [Curve(name, "trained", places) for name, places in figure.trained(results).items()]
+        return line_chart(
+            [_line(curve, place) for curve, place in _numbered([*trained, *figure.lines(results)])],
+            title=f"{figure.title}; {counted(len(results), 'model')}",
+            x_label=figure.abscissa[0],
+            y_label=figure.ordinate[0],
+            log=figure.log,
+        )
+
+
+_DASHES: dict[Kind, str] = {"trained": "", "bound": "", "count": "7 5", "printed": "1 6"}
+
+
+def _numbered(curves: Sequence[Curve]) -> list[tuple[Curve, int]]:
+    """Each with its place among those of its kind."""
+    return [(each, sum(other.kind == each.kind for other in curves[:i])) for i, each in enumerate(curves)]
+
+
+def _line(curve: Curve, place: int) -> Line:
+    x, y = np.array(curve.places, dtype=np.float64).reshape(-1, 2).T
+    name = curve.name if curve.name.startswith(curve.kind) else f"{curve.name} ({curve.kind})"
+    dots = curve.kind in ("trained", "printed")
+    return Line(name, x, y, COLOURS[place % len(COLOURS)], _DASHES[curve.kind], dots)
+
+
+def write_figures(out: Path, drawn: Sequence[Drawn]) -> None:
+    """Write the table and the picture of each figure, and the page.
+
+    Args:
+        out: The folder.
+        drawn: The figures with their results.
+    """
+    for each in drawn:
+        if each.results:
+            write_table(out / f"{each.figure.name}.csv", each.results)
+            write_atomically(out / f"{each.figure.name}.svg", each.svg().encode())
+    write_atomically(out / "index.html", page(drawn).encode())
+
+
+def page(drawn: Sequence[Drawn]) -> str:
+    """The page, as a whole HTML document."""
+    models = {result.point.key for each in drawn for result in each.results}
+    title = f"{counted(len(models), 'trained model')}, and what each is proved to hold"
+    legend = (
+        "<p>Three kinds of lines. A <em>count</em> (dashed) is what frozen heads can hold of any targets, and no limit "
+        "of trained ones. A <em>bound</em> (a plain line) is proved for all weights of a shape. A <em>trained</em> "
+        "line (with dots) is what training found: it proves what these weights hold, and nothing of what others "
+        "could. Dots on a dotted line are numbers of the source.</p>"
+    )
+    head = f"<header><p class='brand'>byheart experiment</p><h1>{title}</h1>{legend}</header>\n"
+    return document(f"byheart: {title}", head + "".join(_figure(each) for each in drawn if each.results))
+
+
+def _figure(drawn: Drawn) -> str:
+    first = drawn.results[0].point
+    protocol = (
+        f"<p class='quiet'>{escaped(drawn.figure.source)}. {counted(len(drawn.results), 'model')}; Adam, "
+        f"{first.steps} steps, learning rate {first.rate:g} to {first.last_rate:g}; every context is judged, so that "
+        f"an accuracy has no sampling error. <a href='{drawn.figure.name}.csv'>Table</a>.</p>"
+    )
+    rows = "".join(
+        f"<tr><td>{escaped(each.sentence)}</td><td>{_badge(each)}</td><td>{escaped(each.found)}</td></tr>"
+        for each in drawn.findings
+    )
+    table = f"<table><tr><th>what is said</th><th>these runs</th><th>found</th></tr>{rows}</table>" if rows else ""
+    return section(escaped(drawn.figure.title), part_of_page(drawn.svg()) + protocol + table)
+
+
+def _badge(finding: Finding) -> str:
+    kind = {"confirmed": "PROVED", "refuted": "REFUTED"}.get(finding.verdict, "UNDECIDED")
+    return badge(kind, finding.verdict)

@@ -1,0 +1,313 @@
+r"""Train the points that are missing, prove what each holds, and keep both.
+
+The weights of a point lie in a file under its key: they are data that nothing believes. What a point holds is proved
+from them, in a folder of its own that `byheart check` takes; so an edit of the program costs new proofs, seconds, and
+no training.
+
+Page: docs/experiments.md
+"""
+
+import csv
+import io
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from byheart.experiments.limits import ceiling, floor
+from byheart.experiments.points import Point
+from constructions.errors import ByheartError, FileFormatError, InputError
+from constructions.files import new_folder, write_atomically
+from constructions.models.model import Model
+from constructions.tasks.criterion import Criterion
+from constructions.tasks.vectors import load_task
+from constructions.tensor_file import load_tensors, save_tensors
+from verify.certificates.memorization import certify_memorization, check_memorization, judge
+from verify.progress import Progress, silent
+from verify.verdict import Verdict
+from verify.workers import Workers, completed
+
+_CACHED, _ON_DEVICE = 2**26, 2**31  # bytes of a stack, forward and backward
+_AGREEING = 0.99  # of the points, on which one float32 run and the proof have to count the same
+_SETTINGS = vars(Point(tokens=2, d_model=1, d_head=1, heads=0))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was proved of a trained point.
+
+    Args:
+        point: Its settings.
+        contexts: T.
+        right: How many of them one float32 run answers rightly.
+        held: How many are proved to be answered rightly (labels: that, too; laws: the mode).
+        wrong: How many are proved to be answered wrongly.
+        loss_lower: Of the mean divergence from the targets, nats.
+        loss_upper: The same from above.
+        parameters: Entries that were trained.
+        ceiling: The most that any weights of the shape can hold, where it is known.
+        floor: The least mean divergence of any weights of the shape, where it is known.
+    """
+
+    point: Point
+    contexts: int
+    right: int
+    held: int
+    wrong: int
+    loss_lower: float
+    loss_upper: float
+    parameters: int
+    ceiling: int | None
+    floor: float | None
+
+    @property
+    def share(self) -> float:
+        """Of the contexts, proved."""
+        return self.held / self.contexts
+
+    @property
+    def bits(self) -> float:
+        r"""Bits a parameter: $T\, \mathrm{kl}(a \Vert 1/N) / (P \log 2)$ for the share a that is held of N answers."""
+        a, q = self.share, 1 / self.point.tokens
+        part = [x * np.log(x / y) for x, y in ((a, q), (1 - a, 1 - q)) if x]
+        return float(self.contexts * sum(part) / np.log(2) / self.parameters) if a > q else 0.0
+
+    @property
+    def violation(self) -> str | None:
+        """What is proved on the wrong side of a proved limit, in words: then one of the proofs is wrong."""
+        if self.ceiling is not None and self.held > self.ceiling:
+            return f"{self.held} contexts are proved to be held, and no weights of the shape hold {self.ceiling + 1}"
+        if self.floor is not None and self.loss_upper < self.floor:
+            return f"the mean divergence is proved to be at most {self.loss_upper}, and to be at least {self.floor}"
+        return None
+
+    def row(self) -> dict[str, str]:
+        """The result as a line of a table; numbers as they are read back to the same."""
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "point"}
+        cells = {"key": self.point.key, **vars(self.point), **own, "bits_a_parameter": self.bits}
+        return {name: "" if value is None else str(value) for name, value in cells.items()}
+
+
+def sweep(
+    points: Sequence[Point],
+    out: Path,
+    *,
+    weights: Path | None = None,
+    device: str = "cpu",
+    workers: Workers | None = None,
+    progress: Progress = silent,
+) -> tuple[list[Result], dict[str, str]]:
+    """Train what is missing, and prove all.
+
+    Args:
+        points: The points; equal ones count once.
+        out: Folder that gets ``points/KEY/`` for each.
+        weights: Folder of the trained weights, which is taken over; by default ``weights`` in `out`.
+        device: Where the training is done.
+        workers: Makes the executor for the training; here, by default.
+        progress: Called with the stage and the finished share of it.
+
+    Returns:
+        The results in the order of the points, up to the first one beyond a proved limit, whose folder stays as
+        evidence; and what went wrong with those that have none, by key.
+
+    Raises:
+        InputError: The weights of a point have other shapes.
+    """
+    distinct = {point.key: point for point in points}
+    kept = weights or out / "weights"
+    kept.mkdir(parents=True, exist_ok=True)
+    failed = _train(list(distinct.values()), kept, device, workers, progress)
+    found = []
+    for place, (key, point) in enumerate(distinct.items()):
+        progress("proving", place / len(distinct), f"{place} of {len(distinct)} points")
+        if key in failed:
+            continue
+        result = certified(point, kept / f"{key}.safetensors", out / "points" / key)
+        found.append(result)
+        if result.violation is not None:
+            break
+    progress("proving", 1.0, f"{len(found)} points")
+    return found, failed
+
+
+def _train(points: list[Point], kept: Path, device: str, workers: Workers | None, progress: Progress) -> dict[str, str]:
+    missing = [point for point in points if not (kept / f"{point.key}.safetensors").is_file()]
+    stacks = list(_stacks(missing, device))
+    cost = [_cost(stack[0]) * len(stack) for stack in stacks]
+    done, failed = 0.0, dict[str, str]()
+
+    def show(share: float, size: float) -> None:
+        detail = f"{len(missing)} of {len(points)} points, {len(points) - len(missing)} were there"
+        progress("training", (done + share * size) / max(1.0, sum(cost)), detail)
+
+    sizes = dict(zip(stacks, cost, strict=True))
+    running = partial(show, size=cost[0]) if workers is None and cost else None
+    work = partial(_trained, device=device, progress=running if workers is None else None)
+    for stack, outcome in completed(work, stacks, workers):
+        done += sizes[stack]
+        if isinstance(outcome, Exception):
+            failed |= {point.key: str(outcome) for point in stack}
+        else:
+            for point, (arrays, about) in zip(stack, outcome, strict=True):
+                save_tensors(kept / f"{point.key}.safetensors", arrays, metadata={**about, "point": point.settings()})
+        show(0.0, 0.0)
+    return failed
+
+
+def _trained(
+    stack: tuple[Point, ...], *, device: str, progress: Callable[[float], None] | None
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    import torch
+
+    from byheart.experiments.training import trained
+
+    if device == "cpu":
+        torch.set_num_threads(1)  # stacks are small, and workers are many
+    start = time.perf_counter()
+    weights = trained(stack, device=device, progress=progress)
+    about = {
+        "seconds": f"{(time.perf_counter() - start) / len(stack):.3f}",
+        "device": device,
+        "torch": torch.__version__,
+    }
+    return [(each, about) for each in weights]
+
+
+def _stacks(points: list[Point], device: str) -> Iterator[tuple[Point, ...]]:
+    shapes: dict[str, list[Point]] = {}
+    for point in points:
+        shapes.setdefault(point.shape, []).append(point)
+    for same in sorted(shapes.values(), key=lambda same: _cost(same[0])):
+        size = max(1, (_CACHED if device == "cpu" else _ON_DEVICE) // _bytes(same[0]))
+        yield from (tuple(same[i : i + size]) for i in range(0, len(same), size))
+
+
+def _bytes(point: Point) -> int:
+    """About what a model of a stack takes, forward and backward."""
+    entries = point.length * point.heads + 2 * point.neurons + 4 * point.d_model + 3 * point.tokens
+    return 24 * point.tokens**point.length * entries
+
+
+def _cost(point: Point) -> float:
+    inner = point.heads * (point.d_head + 3 * point.d_model) + point.d_model * (point.tokens + 2 * point.neurons)
+    return float(point.steps * point.tokens**point.length * inner * point.layers + 1)
+
+
+def certified(point: Point, file: Path, folder: Path) -> Result:
+    """Prove what the weights in a file hold, and write the folder of the point.
+
+    Args:
+        point: The settings.
+        file: The trained weights.
+        folder: Gets the model, the task and the certificate.
+
+    Raises:
+        InputError: The weights have other shapes than the point.
+        FileFormatError: The file is none of weights.
+    """
+    from byheart.experiments.training import exact, shapes
+
+    _, arrays = load_tensors(file, dtypes=("F32",))
+    found = {name: each.shape for name, each in arrays.items()}
+    if found != shapes(point):
+        raise InputError(file, f"holds tensors of the shapes {found}", shapes(point))
+    model, task = point.model(exact(point, arrays)), point.task()
+    result = proved(point, model)
+    asked = Criterion.at_least(max(1, result.held))
+    if point.targets == "laws" and result.loss_upper < np.inf:
+        asked = Criterion.at_most(result.loss_upper * (1 + 2.0**-10))
+    with new_folder(folder, overwrite=True) as new:
+        model.save(new / "model.safetensors")
+        task.save(new / "task.safetensors")
+        certify_memorization(model, task, asked).save(new)
+    return result
+
+
+def proved(point: Point, model: Model) -> Result:
+    """What a model holds of the task of a point, beside what one float32 run of it says."""
+    import torch
+
+    from verify.replica.module import Replica
+
+    task = point.task()
+    judged = judge(model, task, Criterion.at_least(1))
+    with torch.inference_mode():
+        said = Replica.from_model(model)(torch.tensor(task.contexts)).argmax(dim=1).numpy()
+    return Result(
+        point=point,
+        contexts=task.n_contexts,
+        right=int(task.modes()[np.arange(len(said)), said].sum()),
+        held=int((judged.answers.margin_lower > 0).sum()),
+        wrong=int((judged.answers.margin_upper <= 0).sum()),
+        loss_lower=float(judged.values["mean_lower"]),
+        loss_upper=float(judged.values.get("mean_upper", np.inf)),
+        parameters=point.parameters(),
+        ceiling=ceiling(point),
+        floor=floor(point),
+    )
+
+
+def agreeing(results: Sequence[Result]) -> bool:
+    """Whether one float32 run and the proof count the same on nearly all points."""
+    return sum(each.right == each.held for each in results) >= _AGREEING * len(results)
+
+
+def write_table(path: Path, results: Sequence[Result]) -> None:
+    """One line a point."""
+    text = io.StringIO()
+    table = csv.DictWriter(text, list(results[0].row()) if results else ["key"], lineterminator="\n")
+    table.writeheader()
+    table.writerows(each.row() for each in results)
+    write_atomically(path, text.getvalue().encode())
+
+
+def differences(out: Path, progress: Progress = silent) -> tuple[int, list[str]]:
+    """What of the tables does not follow from the folders of their points, proved again.
+
+    Args:
+        out: A folder of ``.csv`` tables beside ``points``.
+        progress: Called with the stage and the finished share of it.
+
+    Returns:
+        How many lines there are, and one sentence for each cell, folder or certificate that is not what it should be.
+
+    Raises:
+        FileFormatError: There is no table, or one that cannot be read.
+    """
+    lines: list[tuple[str, dict[str, str]]] = []
+    for file in sorted(out.glob("*.csv")):
+        try:
+            lines += [(file.name, row) for row in csv.DictReader(io.StringIO(file.read_text(encoding="utf-8")))]
+        except (OSError, ValueError) as error:
+            raise FileFormatError(f"{file} cannot be read: {error}") from None
+    if not lines:
+        raise FileFormatError(f"{out} holds no table of points, expected what `byheart experiment` wrote")
+    said = []
+    for place, (name, row) in enumerate(lines):
+        progress("checking", place / len(lines), f"{place} of {len(lines)} points")
+        said += [f"{name}, point {row.get('key')}: {each}" for each in _point_differences(out / "points", row)]
+    return len(lines), said
+
+
+def _point_differences(folders: Path, row: dict[str, str]) -> list[str]:
+    key = row.get("key") or ""
+    if not key.isalnum() or not (folders / key).is_dir():
+        return ["it has no folder"]
+    folder = folders / key
+    try:
+        point = Point(**{name: type(default)(row[name]) for name, default in _SETTINGS.items()})
+        if point.key != key:
+            return ["its settings are those of another point"]
+        if load_task(folder / "task.safetensors").sha256() != point.task().sha256():
+            return ["its task is not that of its settings"]
+        report = check_memorization(folder)
+        again = proved(point, Model.load(folder / "model.safetensors")).row()
+    except (ByheartError, KeyError, ValueError) as error:
+        return [f"{error}"]
+    lost = [f"{each.id}: {each.reason}" for each in report.checks if each.verdict is not Verdict.PROVED]
+    return lost + [f"{name} is {row.get(name)!r}, expected {x!r}" for name, x in again.items() if row.get(name) != x]

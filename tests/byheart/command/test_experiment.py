@@ -1,0 +1,66 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from byheart.command.main import main
+from byheart.experiments import figures
+from byheart.experiments.points import Point
+
+
+@pytest.fixture
+def short(monkeypatch) -> None:
+    """The figure of ten tokens, shortened, and no other."""
+    figure = figures.FIGURES["dana.4"]
+
+    def quick() -> list[Point]:
+        return [replace(point, steps=30, tokens=4) for point in figure.quick() if point.seed == 0]
+
+    monkeypatch.setattr(figures, "FIGURES", {"dana.4": replace(figure, quick=quick)})
+
+
+def test_a_figure_from_training_to_its_check(short, tmp_path, capsys) -> None:
+    out = str(tmp_path / "out")
+    assert main(["experiment", "--out", out]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("ALL PROVED: 12 of 12 trained models; one float32 run counts what is proved in 12 of them\n")
+    assert "a model holds 1.7 H d_h contexts" in said
+    written = sorted(file.name for file in (tmp_path / "out").iterdir())
+    assert written == ["dana.4.csv", "dana.4.svg", "index.html", "points", "weights"]
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert page.count("<path") >= 4 and "no limit of trained ones" in page
+    assert main(["experiment", "--out", out, "--check"]) == 0
+    assert capsys.readouterr().out == "PROVED AGAIN: 12 of 12 points\n"
+
+
+def test_json_is_one_object(short, tmp_path, capsys) -> None:
+    assert main(["experiment", "dana.4", "--out", str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["figures"]["dana.4"]["models"] == 12
+    assert {each["verdict"] for each in found["figures"]["dana.4"]["findings"]} <= {"confirmed", "refuted"}
+    table = tmp_path / "dana.4.csv"
+    table.write_text(table.read_text().replace("all contexts", "fixed sample", 1))
+    assert main(["experiment", "--out", str(tmp_path), "--check", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["points"] == 12 and "another point" in found["differences"][0]
+
+
+def test_the_figures_are_listed_and_unknown_ones_refused(capsys) -> None:
+    assert main(["experiment", "--list"]) == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in figures.FIGURES)
+    assert main(["experiment", "dana.9"]) == 2
+    assert "dana.9" in capsys.readouterr().err
+
+
+def test_a_check_of_nothing_is_refused(tmp_path, capsys) -> None:
+    assert main(["experiment", "--check", "--out", str(tmp_path)]) == 1
+    assert "no table of points" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("figure", figures.FIGURES.values(), ids=figures.FIGURES)
+def test_grids_have_distinct_points_and_abscissae(figure) -> None:
+    for points in (figure.quick(), figure.full()):
+        assert len({point.key for point in points}) == len(points)
+        assert all(isinstance(figure.curve(point), str) and figure.abscissa[1](point) >= 0 for point in points)
+    assert figure.full()

@@ -1,0 +1,41 @@
+import pytest
+
+from byheart.experiments.figure import Curve, chosen, count_share, counted, fit, means, seeded
+from byheart.experiments.points import Point
+from byheart.experiments.sweep import Result
+
+
+def _result(heads: int, held: int, seed: int = 0) -> Result:
+    point = Point(tokens=4, d_model=2, d_head=2, heads=heads, seed=seed)
+    return Result(point, 16, held, held, 16 - held, 0.5, 0.5, point.parameters(), None, None)
+
+
+def test_a_line_is_fitted_exactly_where_there_is_one() -> None:
+    assert fit([(x, 3 * x**2 + 1) for x in range(4)], 2) == (pytest.approx(3), pytest.approx(1))
+    slope, straight = fit([(0, 0), (1, 1), (2, 0)])
+    assert slope == pytest.approx(0) and straight == pytest.approx(0)
+
+
+def test_the_mean_is_over_the_seeds() -> None:
+    found = means([_result(1, 4), _result(1, 8, 1), _result(2, 16)], lambda _: "a", lambda point: point.heads)
+    assert found == {"a": [(1, 0.375), (2, 1.0)]}
+
+
+def test_the_count_is_that_of_the_rank() -> None:
+    """Bigrams of ten, d = d_h = 2: 2 + 2 H of a hundred."""
+    shares = [count_share(Point(tokens=10, d_model=2, d_head=2, heads=H)) for H in (0, 1, 49, 60)]
+    assert shares == pytest.approx([0.1 + 0.9 * 0.02, 0.1 + 0.9 * 0.04, 1, 1])
+    [line] = counted([_result(1, 4)], lambda _: "a", lambda point: point.heads)
+    assert line == Curve("count", "count", [(1, 0.25 + 0.75 * 4 / 16)])
+
+
+def test_points_of_a_grid_have_seeds_of_their_own() -> None:
+    points = seeded([{"heads": 1}, {"heads": 2}], 3, tokens=4, d_model=2, d_head=2)
+    assert [(point.heads, point.seed, point.data_seed) for point in points] == [
+        (heads, seed, seed) for heads in (1, 2) for seed in range(3)
+    ]
+
+
+def test_a_condition_decides() -> None:
+    assert chosen(True, "a", "b").verdict == "confirmed"
+    assert chosen(False, "a", "b").verdict == "refuted"

@@ -1,0 +1,43 @@
+from dataclasses import replace
+
+import pytest
+
+from byheart.experiments.figures import FIGURES
+from byheart.experiments.page import Drawn, page, write_figures
+from byheart.experiments.points import Point
+from byheart.experiments.sweep import Result
+
+
+def _result(point: Point, held: int) -> Result:
+    T = point.contexts
+    return Result(point, T, held, held, T - held, 0.5, 0.5, point.parameters(), T, 0.1)
+
+
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+def test_every_figure_is_drawn_and_judged(figure, tmp_path) -> None:
+    """Made-up numbers, that grow with the parameters."""
+    points = figure.quick() or figure.full()
+    most = max(point.parameters() for point in points)
+    results = [_result(p, max(1, int(0.9 * p.contexts * p.parameters() / most))) for p in points]
+    drawn = Drawn(figure, results, len(points))
+    assert drawn.findings and all(each.sentence and each.found for each in drawn.findings)
+    write_figures(tmp_path, [drawn])
+    assert (tmp_path / f"{figure.name}.svg").read_text().count("<circle") >= len(figure.trained(results))
+    assert len((tmp_path / f"{figure.name}.csv").read_text().splitlines()) == 1 + len(points)
+    assert figure.title in page([drawn])
+
+
+def test_nothing_is_judged_while_points_are_missing() -> None:
+    figure = FIGURES["dana.4"]
+    results = [_result(point, 40) for point in figure.quick()]
+    assert Drawn(figure, results[:-1], len(results)).findings == []
+
+
+def test_findings_follow_from_the_results() -> None:
+    """What is held is set, to exactly 1.7 and to twice the count."""
+    figure = FIGURES["dana.4"]
+    points = [point for point in figure.quick() if point.seed == 0]
+    for times, verdict in ((1.7, "confirmed"), (2.0, "refuted")):
+        results = [_result(replace(p, tokens=10), round(10 + times * 1.8 * p.heads + 10)) for p in points]
+        said = [each for each in figure.judge(results) if "1.7" in each.sentence]
+        assert {each.verdict for each in said} == {verdict}

@@ -1,0 +1,53 @@
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from byheart.experiments.points import Point
+from constructions.errors import InputError
+
+BASE: dict[str, Any] = {"tokens": 4, "d_model": 3, "d_head": 2, "heads": 2}
+
+
+def test_every_setting_changes_the_key() -> None:
+    point = Point(**BASE)
+    others: dict[str, Any] = {
+        "tokens": 5, "d_model": 4, "d_head": 1, "heads": 3, "length": 3, "maps": "shared", "neurons": 1, "layers": 2,
+        "targets": "laws", "data_seed": 1, "seed": 1, "protocol": "fixed sample", "steps": 1, "rate": 0.02,
+        "last_rate": 0.01,
+    }  # fmt: skip
+    assert others.keys() == vars(point).keys()
+    keys = {Point(**{**BASE, name: value}).key for name, value in others.items()}
+    assert len({point.key, *keys}) == 1 + len(others)
+    assert point.key == Point(**BASE).key
+
+
+def test_laws_sum_to_one_exactly() -> None:
+    for row in Point(**BASE, targets="laws").laws().tolist():
+        assert sum(map(Fraction, row)) == 1
+
+
+def test_targets_follow_from_the_seed_of_the_data_alone() -> None:
+    one, other = Point(**BASE, seed=1), Point(**BASE, seed=2)
+    assert one.task().sha256() == other.task().sha256() != Point(**BASE, data_seed=1).task().sha256()
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"targets": "parity"}, "tokens = 4"),
+        ({"maps": "shared", "layers": 2}, "maps = 'shared'"),
+        ({"layers": 2, "length": 3}, "layers = 2"),
+    ],
+)
+def test_settings_without_a_meaning_are_refused(changed: dict, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        Point(**{**BASE, **changed})
+
+
+def test_the_parity_is_of_the_bits_before_the_last_token() -> None:
+    point = Point(tokens=2, length=3, d_model=1, d_head=1, heads=1, targets="parity")
+    task = point.task()
+    assert task.contexts[:, -1].tolist() == [0] * 4
+    assert np.array_equal(point.labels(), [0, 1, 1, 0])

@@ -1,0 +1,145 @@
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from byheart.experiments import sweep as module
+from byheart.experiments.points import Point
+from byheart.experiments.sweep import agreeing, differences, sweep, write_table
+from constructions.errors import FileFormatError, InputError
+from constructions.tensor_file import load_tensors, save_tensors
+from verify.certificates.memorization import check_memorization
+from verify.verdict import Verdict
+
+_BASE = Point(tokens=3, d_model=2, d_head=1, heads=1, steps=60)
+_SHAPES = (_BASE, replace(_BASE, heads=0), replace(_BASE, maps="shared"), replace(_BASE, targets="laws", d_model=1))
+POINTS = [replace(shape, data_seed=seed, seed=seed) for seed in range(2) for shape in _SHAPES]
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory) -> tuple[Path, list]:
+    out = tmp_path_factory.mktemp("experiment")
+    results, failed = sweep(POINTS, out)
+    assert not failed
+    write_table(out / "figure.csv", results)
+    return out, results
+
+
+@pytest.fixture
+def copied(swept, tmp_path) -> Path:
+    return Path(shutil.copytree(swept[0], tmp_path / "out"))
+
+
+def test_each_point_is_a_folder_that_check_takes(swept) -> None:
+    out, results = swept
+    assert [result.point for result in results] == POINTS
+    for result in results:
+        report = check_memorization(out / "points" / result.point.key)
+        assert all(each.verdict is Verdict.PROVED for each in report.checks)
+        assert result.held + result.wrong == result.contexts
+    assert agreeing(results)
+    assert differences(out) == (len(POINTS), [])
+
+
+def test_nothing_is_trained_twice(copied, monkeypatch) -> None:
+    """A program that was edited proves again, from weights that it did not train."""
+    monkeypatch.setattr(module, "_trained", lambda *_, **__: pytest.fail("trained again"))
+    results, failed = sweep([*POINTS, *POINTS], copied)
+    assert len(results) == len(POINTS) and not failed
+
+
+def test_a_sweep_that_stopped_goes_on(copied) -> None:
+    lost = copied / "weights" / f"{POINTS[0].key}.safetensors"
+    before = load_tensors(lost, dtypes=("F32",))[1]
+    lost.unlink()
+    sweep(POINTS, copied)
+    after = load_tensors(lost, dtypes=("F32",))[1]
+    assert all(np.allclose(before[name], after[name], atol=1e-4) for name in before)
+
+
+def test_what_fails_costs_its_own_stack_alone(tmp_path, monkeypatch) -> None:
+    kept = module._trained
+
+    def failing(stack, **options):
+        if stack[0].maps == "shared":
+            raise RuntimeError("no luck")
+        return kept(stack, **options)
+
+    monkeypatch.setattr(module, "_trained", failing)
+    results, failed = sweep(POINTS, tmp_path)
+    assert failed == {point.key: "no luck" for point in POINTS if point.maps == "shared"}
+    assert len(results) == len(POINTS) - len(failed)
+
+
+def test_workers_train_the_same(swept, tmp_path) -> None:
+    results, _ = sweep(POINTS, tmp_path, workers=partial(ThreadPoolExecutor, 1))
+    assert [each.held for each in results] == [each.held for each in swept[1]]
+
+
+def test_a_point_beyond_a_limit_stops_the_sweep(copied, monkeypatch) -> None:
+    monkeypatch.setattr(module, "ceiling", lambda point: 0)
+    results, _ = sweep(POINTS, copied)
+    (*_, last) = results
+    assert last.violation is not None and "no weights of the shape hold 1" in last.violation
+    assert len(results) < len(POINTS)
+    assert (copied / "points" / last.point.key / "certificate.json").is_file()
+    law = next(each for each in POINTS if each.targets == "laws")
+    monkeypatch.setattr(module, "ceiling", lambda point: None)
+    monkeypatch.setattr(module, "floor", lambda point: 99.0)
+    assert "at least 99.0" in str(sweep([law], copied)[0][0].violation)
+
+
+@pytest.mark.parametrize(
+    "column", ["held", "wrong", "right", "loss_upper", "parameters", "bits_a_parameter", "ceiling"]
+)
+def test_an_edited_cell_is_noticed(copied, column: str) -> None:
+    table = copied / "figure.csv"
+    header, *rows = table.read_text().splitlines()
+    cells = rows[2].split(",")
+    cells[header.split(",").index(column)] = "7.5"
+    rows[2] = ",".join(cells)
+    table.write_text("\n".join([header, *rows, ""]))
+    lines, wrong = differences(copied)
+    assert lines == len(POINTS)
+    assert len(wrong) == 1 and f"{column} is '7.5'" in wrong[0]
+
+
+def test_another_label_table_or_seed_is_noticed(copied) -> None:
+    table = copied / "figure.csv"
+    text = table.read_text().splitlines()
+    header = text[0].split(",")
+    cells = text[1].split(",")
+    cells[header.index("seed")] = "5"
+    table.write_text("\n".join([text[0], ",".join(cells), *text[2:]]) + "\n")
+    assert any("settings are those of another point" in each for each in differences(copied)[1])
+    first, other = (copied / "points" / POINTS[i].key for i in (0, 4))
+    for name in ("task.safetensors", "model.safetensors", "certificate.json"):
+        shutil.copy(other / name, first / name)
+    table.write_text("\n".join(text) + "\n")
+    assert any("task is not that of its settings" in each for each in differences(copied)[1])
+
+
+def test_a_row_without_a_folder_and_a_folder_without_a_table(copied) -> None:
+    shutil.rmtree(copied / "points" / POINTS[0].key)
+    assert ["it has no folder" in each for each in differences(copied)[1]] == [True]
+    (copied / "figure.csv").unlink()
+    with pytest.raises(FileFormatError, match="no table of points"):
+        differences(copied)
+
+
+def test_weights_of_another_shape_are_refused(copied) -> None:
+    file = copied / "weights" / f"{POINTS[0].key}.safetensors"
+    _, arrays = load_tensors(file, dtypes=("F32",))
+    save_tensors(file, {**arrays, "W_U": arrays["W_U"][:, :2].copy()}, metadata={})
+    with pytest.raises(InputError, match="holds tensors of the shapes"):
+        sweep(POINTS, copied)
+
+
+def test_bits_a_parameter_are_those_of_the_share(swept) -> None:
+    result = replace(swept[1][0], held=9, contexts=9, parameters=9)
+    assert result.bits == pytest.approx(np.log2(3))
+    assert replace(result, held=3).bits == 0.0

@@ -1,0 +1,68 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from byheart.experiments.points import Point
+from byheart.experiments.training import exact, forward, shapes, trained
+from constructions.tasks.arrays import all_contexts
+from verify.replica.module import Replica
+
+SHAPES = {
+    "own maps": Point(tokens=5, d_model=4, d_head=3, heads=2, steps=12),
+    "shared maps": Point(tokens=5, d_model=4, d_head=3, heads=2, maps="shared", steps=12),
+    "neurons": Point(tokens=5, d_model=4, d_head=2, heads=1, neurons=6, steps=12),
+    "no heads": Point(tokens=5, d_model=4, d_head=2, heads=0, steps=12),
+    "three layers": Point(tokens=5, d_model=4, d_head=2, heads=2, layers=3, steps=12),
+    "three tokens": Point(tokens=3, d_model=4, d_head=2, heads=2, length=3, steps=12),
+    "laws": Point(tokens=4, d_model=2, d_head=2, heads=2, targets="laws", steps=12),
+    "parity": Point(tokens=2, d_model=4, d_head=2, heads=2, length=4, targets="parity", steps=12),
+    "fixed sample": Point(tokens=5, d_model=4, d_head=2, heads=2, protocol="fixed sample", steps=12),
+}
+
+
+def _beside(point: Point, seeds: int) -> list[Point]:
+    return [replace(point, seed=seed, data_seed=seed) for seed in range(seeds)]
+
+
+@pytest.mark.parametrize("point", SHAPES.values(), ids=SHAPES)
+def test_what_is_trained_is_what_is_certified(point: Point) -> None:
+    """The stacked forward pass computes the model that the certificate is about."""
+    (weights,) = trained([point])
+    assert {name: each.shape for name, each in weights.items()} == shapes(point)
+    assert point.parameters() == sum(each.size for each in weights.values())
+    contexts = torch.as_tensor(all_contexts(point.tokens, point.length))
+    with torch.inference_mode():
+        stacked = forward(point, {name: torch.as_tensor(each).double()[None] for name, each in weights.items()})[0]
+        one = Replica.from_model(point.model(exact(point, weights)), dtype=torch.float64)(contexts)
+    assert float((stacked - one).abs().max()) <= 1e-12
+
+
+@pytest.mark.parametrize("point", SHAPES.values(), ids=SHAPES)
+def test_a_point_learns_beside_others_what_it_learns_alone(point: Point) -> None:
+    beside = _beside(point, 3)
+    alone = [trained([each])[0] for each in beside]
+    for together, apart in zip(trained(beside), alone, strict=True):
+        assert together.keys() == apart.keys()
+        for name in together:
+            np.testing.assert_allclose(together[name], apart[name], rtol=1e-3, atol=1e-4)
+
+
+def test_training_lowers_the_loss_and_moves_every_tensor() -> None:
+    point = Point(tokens=4, d_model=3, d_head=2, heads=2, steps=200)
+    first, last = trained([replace(point, steps=1)])[0], trained([point])[0]
+    assert all(np.abs(first[name] - last[name]).max() > 0.01 for name in first)
+    labels = torch.as_tensor(point.labels())
+
+    def loss(weights: dict) -> float:
+        logits = forward(point, {name: torch.as_tensor(each)[None] for name, each in weights.items()})[0]
+        return float(torch.nn.functional.cross_entropy(logits, labels))
+
+    assert loss(last) < 0.5 * loss(first)
+
+
+def test_a_batch_of_the_sample_counts_its_contexts() -> None:
+    sample = SHAPES["fixed sample"].sample()
+    assert sample.shape == (64, 25)
+    assert (sample.sum(axis=1) == 256).all()
