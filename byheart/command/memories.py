@@ -19,33 +19,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    from constructions.memories.choice import MEMORIES
+    from constructions.described_memories import DESCRIBED
 
-    listed = [
-        {
-            "memory": memory.name,
-            "needs": memory.needs,
-            "parameters": memory.cost,
-            "attention_only": memory.attention_only,
-            "page": memory.page,
-        }
-        for memory in MEMORIES
-    ]
     if options.json:
-        sys.stdout.write(json.dumps(listed) + "\n")
+        names = ("memory", "needs", "parameters", "attention_only", "page")
+        sys.stdout.write(json.dumps([dict(zip(names, each, strict=True)) for each in DESCRIBED]) + "\n")
         return PROVED
     print_tables(
         [
             (
-                memory["memory"],
+                each.name,
                 [
-                    ("needs", memory["needs"]),
-                    ("parameters", memory["parameters"]),
-                    ("layers", "of attention alone" if memory["attention_only"] else "of attention and of neurons"),
-                    ("page", file_of_page(memory["page"])),
+                    ("needs", each.needs),
+                    ("parameters", each.cost),
+                    ("layers", "of attention alone" if each.attention_only else "of attention and of neurons"),
+                    ("page", file_of_page(each.page)),
                 ],
             )
-            for memory in listed
+            for each in DESCRIBED
         ]
     )
     return PROVED

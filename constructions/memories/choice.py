@@ -16,6 +16,7 @@ from constructions.bigrams.cross_heads import cross_heads_memory
 from constructions.bigrams.one_head import one_head_memory
 from constructions.bigrams.packed_words import packed_words_memory, packed_words_parameters
 from constructions.counted import counted
+from constructions.described_memories import DESCRIBED
 from constructions.errors import (
     ByheartError,
     CapacityError,
@@ -63,11 +64,7 @@ class Kind(NamedTuple):
     """A way to build weights that hold a task.
 
     Args:
-        name: What it is asked for by.
-        needs: What it asks of the task.
-        cost: Its parameters, roughly.
-        attention_only: Whether its model has no neurons.
-        page: The page that proves it.
+        name, needs, cost, attention_only, page: As `constructions.described_memories.Described` says.
         build: Builds the weights.
         fewest: Parameters that it takes at least for a task, known before it is built; 0 where nothing is known. It is
             not built where another memory that holds the task takes fewer.
@@ -323,124 +320,70 @@ def _newton(work: tuple[int, int], task: Task, seed: int, progress: Progress) ->
     )
 
 
+_DESCRIBED = {each.name: each for each in DESCRIBED}
+
 MEMORIES: tuple[Kind, ...] = (
     Kind(
-        "packed-words",
-        "bigrams with labels",
-        "0.7 a fact for all of 50 tokens in float64, 1 in float32, every run exact up to the readout; tens of layers",
-        False,
-        "docs/claims/bits.md",
+        *_DESCRIBED["packed-words"],
         lambda task, dtype, seed, progress: packed_words_memory(task, dtype=dtype),
         packed_words_parameters,
     ),
     Kind(
-        "probes",
-        "any distinct contexts of up to 1182 tokens; labels",
-        "1.1 to 1.8 a fact beyond 4 N + 2 K and some 800; every run in float32 is exact",
-        False,
-        "docs/claims/probes.md",
+        *_DESCRIBED["probes"],
         lambda task, dtype, seed, progress: probe_memory(task, dtype=dtype, seed=seed),
         probe_parameters,
     ),
     Kind(
-        "one-hot-laws",
-        "any distinct contexts of up to 2000 tokens; laws",
-        "N + S + 1 a law; every run in float32 has the stored logits",
-        False,
-        "docs/claims/one_hot_laws.md",
+        *_DESCRIBED["one-hot-laws"],
         lambda task, dtype, seed, progress: one_hot_laws_memory(task, dtype=dtype),
         lambda task: one_hot_laws_parameters(task),
     ),
     Kind(
-        "knots",
-        "any distinct contexts, labels or laws",
-        "3 a fact for labels; N + 1 a law",
-        False,
-        "docs/claims/knots.md",
+        *_DESCRIBED["knots"],
         lambda task, dtype, seed, progress: knots_memory(task, dtype=dtype, seed=seed),
     ),
     Kind(
-        "one-head",
-        "bigrams with labels",
-        "4 N^2 + 4 N for all N^2",
-        True,
-        "docs/claims/corollary_1.md",
+        *_DESCRIBED["one-head"],
         _one_head,
     ),
     Kind(
-        "block-heads",
-        "bigrams with labels",
-        "3.3 a fact for all of 64 tokens, 2.3 for all of 1024",
-        True,
-        "docs/claims/bigram_heads.md",
+        *_DESCRIBED["block-heads"],
         lambda task, dtype, seed, progress: block_heads_memory(task, dtype=dtype),
     ),
     Kind(
-        "cross-heads",
-        "bigrams with labels",
-        "1.8 a fact for all of 1024 tokens, 1 in the limit",
-        True,
-        "docs/claims/bigram_heads.md",
+        *_DESCRIBED["cross-heads"],
         lambda task, dtype, seed, progress: cross_heads_memory(task, dtype=dtype),
     ),
     Kind(
-        "additive-recall",
-        "two tokens; labels; answers of its own for each token of one position, as for each relation",
-        "(R + 2) / R a fact of R relations, and R + 2 for each answer",
-        True,
-        "docs/claims/factual_recall.md",
+        *_DESCRIBED["additive-recall"],
         lambda task, dtype, seed, progress: additive_recall_memory(task, dtype=dtype),
     ),
     Kind(
-        "rank-one-heads",
-        "labels; features of full rank; two tokens or more",
-        "4 a fact, found by one linear system",
-        True,
-        "docs/claims/rank_one_heads.md",
+        *_DESCRIBED["rank-one-heads"],
         lambda task, dtype, seed, progress: rank_one_heads_memory(task, dtype=dtype, seed=seed),
     ),
     Kind(
-        "clustered-heads",
-        "labels; derivatives of full rank; two tokens or more",
-        "2.5 to 3.8 a fact, found by one linear system",
-        True,
-        "docs/claims/clustered_heads.md",
+        *_DESCRIBED["clustered-heads"],
         lambda task, dtype, seed, progress: clustered_heads_memory(task, dtype=dtype, seed=seed),
         fewest_parameters_by_clusters,
     ),
     Kind(
-        "steps",
-        "any distinct contexts of two tokens or more; labels",
-        "12 for each change of label, two layers",
-        True,
-        "docs/claims/steps.md",
+        *_DESCRIBED["steps"],
         lambda task, dtype, seed, progress: steps_memory(task, dtype=dtype, seed=seed),
     ),
     Kind(
-        "newton",
-        "labels; up to 2^14 contexts",
-        "0.7 to 1.7 a fact, found by a search of seconds to minutes",
-        True,
-        "docs/claims/newton_memory.md",
+        *_DESCRIBED["newton"],
         lambda task, dtype, seed, progress: _newton(_ASKED, task, seed, progress),
         unasked=lambda task, dtype, seed, progress: _newton(_UNASKED, task, seed, progress),
         alone=lambda task, dtype, seed, progress: _newton(_ALONE, task, seed, progress),
     ),
     Kind(
-        "theorem-1",
-        "any contexts that features of attention tell apart; labels or laws",
-        "2 d + 2 d / d_h a fact and a quarter more, d = N + S for laws",
-        True,
-        "docs/claims/theorem_1.md",
+        *_DESCRIBED["theorem-1"],
         lambda task, dtype, seed, progress: theorem_1_memory(task, dtype=dtype, seed=seed, progress=progress),
         fewest_parameters,
     ),
     Kind(
-        "last-token-heads",
-        "any distinct contexts of two tokens or more; labels or laws",
-        "2 d + 2 d / d_h a fact and a quarter more, d = N + S; found in nearly linear time",
-        True,
-        "docs/claims/last_token_heads.md",
+        *_DESCRIBED["last-token-heads"],
         lambda task, dtype, seed, progress: last_token_heads_memory(task, dtype=dtype, seed=seed, progress=progress),
         fewest_parameters_by_last_tokens,
     ),

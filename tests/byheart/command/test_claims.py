@@ -1,8 +1,6 @@
 """`byheart claims`: the claims of the literature and the verdict on each."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -31,24 +29,3 @@ def test_a_claim_is_shown_in_full(capsys):
 def test_an_unknown_claim_is_refused_before_any_work(command, capsys):
     assert main([command, "dana.lemma-2", "dana.lemma-99"]) == 2
     assert "no claim 'dana.lemma-99'; did you mean 'dana.lemma-" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("words", [["claims"], ["claims", "dana.lemma-2"], ["--help"], ["--version"]])
-def test_what_only_tells_loads_nothing_that_computes(words):
-    drawing = {"rich"}  # loading these takes as long as all else of a list
-    program = f"""
-import json
-import sys
-from byheart.command.main import main
-try:
-    code = main({words!r})
-except SystemExit as end:
-    code = end.code
-heavy = {{"numpy", "scipy", "flint", "torch", "sklearn"}} | ({drawing!r} if len({words!r}) == 1 else set())
-sys.stderr.write(json.dumps([code, sorted(heavy & set(sys.modules)), len(sys.modules)]))
-"""
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    code, loaded, modules = json.loads(told.stderr)
-    assert code in (0, None) and not loaded and told.stdout
-    # Modules of our own and of the standard library, and for tables those of rich: 300 on the day this was written.
-    assert modules < 600

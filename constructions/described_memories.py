@@ -1,0 +1,127 @@
+"""The memories that there are: what each needs and what it costs, in words, without anything that computes.
+
+Page: docs/memories.md
+"""
+
+from typing import NamedTuple
+
+
+class Described(NamedTuple):
+    """A way to build weights that hold a task, in words.
+
+    Args:
+        name: What it is asked for by.
+        needs: What it asks of the task.
+        cost: Its parameters, roughly.
+        attention_only: Whether its model has no neurons.
+        page: The page that proves it.
+    """
+
+    name: str
+    needs: str
+    cost: str
+    attention_only: bool
+    page: str
+
+
+DESCRIBED = (
+    Described(
+        "packed-words",
+        "bigrams with labels",
+        "0.7 a fact for all of 50 tokens in float64, 1 in float32, every run exact up to the readout; tens of layers",
+        False,
+        "docs/claims/bits.md",
+    ),
+    Described(
+        "probes",
+        "any distinct contexts of up to 1182 tokens; labels",
+        "1.1 to 1.8 a fact beyond 4 N + 2 K and some 800; every run in float32 is exact",
+        False,
+        "docs/claims/probes.md",
+    ),
+    Described(
+        "one-hot-laws",
+        "any distinct contexts of up to 2000 tokens; laws",
+        "N + S + 1 a law; every run in float32 has the stored logits",
+        False,
+        "docs/claims/one_hot_laws.md",
+    ),
+    Described(
+        "knots",
+        "any distinct contexts, labels or laws",
+        "3 a fact for labels; N + 1 a law",
+        False,
+        "docs/claims/knots.md",
+    ),
+    Described(
+        "one-head",
+        "bigrams with labels",
+        "4 N^2 + 4 N for all N^2",
+        True,
+        "docs/claims/corollary_1.md",
+    ),
+    Described(
+        "block-heads",
+        "bigrams with labels",
+        "3.3 a fact for all of 64 tokens, 2.3 for all of 1024",
+        True,
+        "docs/claims/bigram_heads.md",
+    ),
+    Described(
+        "cross-heads",
+        "bigrams with labels",
+        "1.8 a fact for all of 1024 tokens, 1 in the limit",
+        True,
+        "docs/claims/bigram_heads.md",
+    ),
+    Described(
+        "additive-recall",
+        "two tokens; labels; answers of its own for each token of one position, as for each relation",
+        "(R + 2) / R a fact of R relations, and R + 2 for each answer",
+        True,
+        "docs/claims/factual_recall.md",
+    ),
+    Described(
+        "rank-one-heads",
+        "labels; features of full rank; two tokens or more",
+        "4 a fact, found by one linear system",
+        True,
+        "docs/claims/rank_one_heads.md",
+    ),
+    Described(
+        "clustered-heads",
+        "labels; derivatives of full rank; two tokens or more",
+        "2.5 to 3.8 a fact, found by one linear system",
+        True,
+        "docs/claims/clustered_heads.md",
+    ),
+    Described(
+        "steps",
+        "any distinct contexts of two tokens or more; labels",
+        "12 for each change of label, two layers",
+        True,
+        "docs/claims/steps.md",
+    ),
+    Described(
+        "newton",
+        "labels; up to 2^14 contexts",
+        "0.7 to 1.7 a fact, found by a search of seconds to minutes",
+        True,
+        "docs/claims/newton_memory.md",
+    ),
+    Described(
+        "theorem-1",
+        "any contexts that features of attention tell apart; labels or laws",
+        "2 d + 2 d / d_h a fact and a quarter more, d = N + S for laws",
+        True,
+        "docs/claims/theorem_1.md",
+    ),
+    Described(
+        "last-token-heads",
+        "any distinct contexts of two tokens or more; labels or laws",
+        "2 d + 2 d / d_h a fact and a quarter more, d = N + S; found in nearly linear time",
+        True,
+        "docs/claims/last_token_heads.md",
+    ),
+)
+"""All memories, in the order in which they are tried: first those whose runs are exact, then the fastest."""
