@@ -71,8 +71,9 @@ class Explanation:
     def headline(self) -> str:
         """The answer in a line."""
         words = outcome_of_fact(self.fate).word
-        what = "entries that are not 0" if any(each.kind == "entry" for each in self.ablations) else "heads and neurons"
-        found = f"{len(self.holding)} of {len(self.ablations)} {what} lose it when they are set to 0"
+        of_entries = any(each.kind == "entry" for each in self.ablations)
+        what = "nonzero entries" if of_entries else "heads and neurons"
+        found = f"lost if any of {len(self.holding)} of {len(self.ablations)} {what} is set to 0"
         left = f", {len(self.undecided)} undecided" if self.undecided else ""
         return f"{words}: {', '.join(self.context)} -> {self.token}; {found}{left}"
 
@@ -111,7 +112,8 @@ def explain(
         task: What they were made to hold.
         context: Of a fact of the task: a text, cut as `tokens_of` says, or the tokens themselves.
         criterion: When a fact is held: of it the tolerance of laws matters.
-        entries: Set single entries to 0, all that are not, instead of heads and neurons.
+        entries: Set single entries to 0, all that are not, instead of heads and neurons; so it is too where there are
+            none of these.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
@@ -133,7 +135,7 @@ def explain(
         raise InputError("context", f"is {context!r}", f"one of the {task.n_contexts} facts that were to be held")
     fact, asked = one_fact(task, int(at[0])), criterion_of_fact(task, criterion or Criterion())
     whole = fate(model, fact, asked)
-    chosen, ablations = list(parts(model, entries=entries)), []
+    chosen, ablations = list(parts(model, entries=entries)) or list(parts(model, entries=True)), []
     for number, part in enumerate(chosen):
         left = without(model, part)
         found = fate(left, fact, asked)

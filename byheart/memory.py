@@ -21,6 +21,7 @@ from constructions.models.model import Model
 from constructions.tasks.rule import RuleTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vocabulary import words_of
 from verify.arithmetic.rounding import down
 from verify.certificates.certificate import (
     CERTIFICATE_FILE,
@@ -50,7 +51,9 @@ class Answer:
         probability: Of `token`, or of the likeliest one, in [0, 1]; measured, not proved.
         memorized: Whether the context is one of the facts that were to be memorized.
         held: Whether it is proved, here and now, that this fact is held by the criterion of the certificate.
+        refuted: Whether it is proved that it is not.
         read_as: The tokens of the vocabulary that the context was read as, `[S]`: ``<other>`` for what it lacks.
+        ignored: How many words or characters before these were typed, and not read.
     """
 
     token: str | None
@@ -59,7 +62,9 @@ class Answer:
     probability: float
     memorized: bool
     held: bool
+    refuted: bool
     read_as: tuple[str, ...]
+    ignored: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,14 +197,17 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
         probability = float(1.0 / np.exp(middle - middle[best]).sum())
         is_open[0] = not margin > 0.0
     names, asked = task.answers, criterion_of_fact(task, certificate.criterion)
+    found = fate(model, one_fact(task, int(at[0])), asked) if len(at) else None
     return Answer(
         token=names[best] if margin > 0.0 else None,
         runner_up=None if runner_up is None else names[runner_up],
         margin_lower=margin,
         probability=probability,
         memorized=bool(len(at)),
-        held=bool(len(at)) and fate(model, one_fact(task, int(at[0])), asked) == "held",
+        held=found == "held",
+        refuted=found == "lost",
         read_as=tuple(task.vocabulary[token] for token in tokens),
+        ignored=len(words_of(context, task)) - len(tokens) if isinstance(context, str) else 0,
     )
 
 

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from byheart.terminal.argument_types import path
-from byheart.terminal.exit_codes import BAD_USAGE, PROVED, UNDECIDED, worst
+from byheart.terminal.exit_codes import BAD_USAGE, PROVED, REFUTED, UNDECIDED, worst
 from byheart.terminal.failures import fail
 from byheart.terminal.options import add_json_option
 from byheart.terminal.places import require_folder
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
     parser.add_argument("folder", type=path, help="a folder that `memorize` or `build` wrote")
     parser.add_argument(
-        "contexts", nargs="*", metavar="CONTEXT", help="contexts (default: the lines of standard input)"
+        "contexts", nargs="*", metavar="CONTEXT", help="what to ask (default: the lines of standard input)"
     )
     add_json_option(parser)
 
@@ -49,7 +49,8 @@ def run(options: argparse.Namespace) -> int:
             sys.stdout.write(json.dumps({"context": line, **_finite(vars(answer))}) + "\n")
         else:
             sys.stdout.write(_answer_line(line, answer) + "\n")
-        codes.add(UNDECIDED if answer.token is None else PROVED)
+        unproved = answer.token is None or (answer.memorized and not answer.held)
+        codes.add(REFUTED if answer.refuted else UNDECIDED if unproved else PROVED)
     return worst(codes)
 
 
@@ -61,20 +62,30 @@ def _finite(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _answer_line(line: str, answer: "Answer") -> str:
-    from constructions.tasks.text import OTHER
-
-    known = (
-        "held"
+    known = _how_read(line, answer) or (
+        "memorized"
         if answer.held
-        else "a fact that is not proved to be held"
+        else "a fact that is proved to be lost"
+        if answer.refuted
+        else "a fact that is not proved to be memorized"
         if answer.memorized
         else "not one of the facts"
     )
-    if OTHER in answer.read_as and OTHER not in line:
-        known += f"; read as {' '.join(map(repr, answer.read_as))}"
     if answer.token is None:
         return f"{line!r}: undecided between {answer.runner_up!r} and another ({known})"
     lead = (
-        "" if answer.runner_up is None else f", at least {below(answer.margin_lower)} nats before {answer.runner_up!r}"
+        "" if answer.runner_up is None else f", at least {below(answer.margin_lower)} nats above {answer.runner_up!r}"
     )
-    return f"{line!r}: {answer.token!r}{lead}, probability {answer.probability:.4g} ({known})"
+    return f"{line!r}: {answer.token!r}{lead}, probability {answer.probability:.3g} ({known})"
+
+
+def _how_read(line: str, answer: "Answer") -> str:
+    """What of a line was not read, and what was; empty where all was."""
+    from constructions.counted import counted
+    from constructions.tasks.text import OTHER
+
+    letters = all(len(name) == 1 or name == OTHER for name in answer.read_as)
+    read = f"read as: {('' if letters else ' ').join(answer.read_as)}"
+    if answer.ignored:
+        return f"{counted(answer.ignored, 'character' if letters else 'word')} ignored; {read}"
+    return read if OTHER in answer.read_as and OTHER not in line else ""

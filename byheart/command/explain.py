@@ -16,7 +16,8 @@ HELP = "which heads, neurons or entries hold a fact"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
     parser.add_argument("folder", type=path, help="a folder that `memorize` or `build` wrote")
-    parser.add_argument("--fact", required=True, metavar="CONTEXT", help="the context of the fact, as for `ask`")
+    parser.add_argument("context", nargs="?", metavar="CONTEXT", help="the context of the fact, as for `ask`")
+    parser.add_argument("--fact", help=argparse.SUPPRESS)
     parser.add_argument("--entries", action="store_true", help="set single entries to 0, not heads and neurons")
     add_output_options(parser)
 
@@ -24,22 +25,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
     from byheart.memory import explain_folder
+    from constructions.errors import InputError
 
     require_folder(options.folder)
+    context = options.fact if options.context is None else options.context
+    if context is None:
+        raise InputError("no context", "is given", "the context of a fact, as for `ask`")
     with progress_lines(options) as progress:
-        found = explain_folder(options.folder, options.fact, entries=options.entries, progress=progress)
+        found = explain_folder(options.folder, context, entries=options.entries, progress=progress)
     print_summary(options, found.summary(), _explain_tables)
     return UNDECIDED if found.fate == "held" and found.undecided else EXIT_CODES[found.summary()["verdict"]]
 
 
 def _explain_tables(summary: dict[str, Any]) -> Rows:
     lost = [each for each in summary["ablations"] if each["fate"] == "lost"]
-    answers = [
-        (each["part"], "lost" + ("" if each["token"] is None else f": the answer is then {each['token']!r}"))
-        for each in lost
-    ]
+    answers = [(each["part"], f"lost{_reason(each['token'], summary['token'])}") for each in lost]
     kept = summary["parts"] - len(lost) - len(summary["undecided"])
-    others = [("held without each of", f"{kept} others")]
+    others = [("memorized without each of", f"{kept} others")]
     if summary["undecided"]:
         others.append(("undecided without", ", ".join(summary["undecided"][:10])))
     return [("Set to 0, one at a time", [*answers, *others])]
+
+
+def _reason(token: str | None, right: str) -> str:
+    if token is None:
+        return ""
+    if token == right:
+        return f": {right!r} still leads, but its distribution is off by more than the tolerance"
+    return f": the answer is then {token!r}"

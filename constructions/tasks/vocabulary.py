@@ -78,18 +78,25 @@ def tokens_of(text: str, task: Task) -> list[int]:
         >>> tokens_of("New York, is in", table_task("New York,is in,USA\\n", target="labels"))
         [0, 1]
     """
-    cut, length = cut_of(task.vocabulary, cells=task.apart), task.n_ctx
+    words = words_of(text, task)
+    return numbers_of(words[ignored_words(words, task) :], task)
+
+
+def words_of(text: str, task: Task) -> list[str]:
+    """The words, characters, bytes or cells of a text that a person typed, as the vocabulary of a task has them."""
+    cut = cut_of(task.vocabulary, cells=task.apart)
     if cut.unit == "byte":
-        words = [byte_name(value) for value in text.encode()]
-    elif cut.unit == "char":
-        words = list(text)
-    elif cut.separator and cut.separator in text:
-        words = [word.strip() for word in text.split(cut.separator)]
-    elif cut.unit == "word":
-        words = WORDS.findall(text)
-    else:
-        words = [text.strip()]
-    return numbers_of(words if cut.unit == "cell" else words[-length:], task)
+        return [byte_name(value) for value in text.encode()]
+    if cut.unit == "char":
+        return list(text)
+    if cut.separator and cut.separator in text:
+        return [word.strip() for word in text.split(cut.separator)]
+    return WORDS.findall(text) if cut.unit == "word" else [text.strip()]
+
+
+def ignored_words(words: list[str], task: Task) -> int:
+    """How many words stand before the end that counts: none of cells, which are typed whole."""
+    return 0 if cut_of(task.vocabulary, cells=task.apart).unit == "cell" else max(0, len(words) - task.n_ctx)
 
 
 def numbers_of(words: list[str] | tuple[str, ...], task: Task) -> list[int]:
@@ -107,6 +114,9 @@ def numbers_of(words: list[str] | tuple[str, ...], task: Task) -> list[int]:
         if word not in number:
             near = difflib.get_close_matches(word, task.vocabulary, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
+            same = [name for name in task.vocabulary if _composed(name) == _composed(word)]
+            if same:
+                hint = f": {_points(word)}; it has what looks the same: {_points(same[0])}"
             if word in task.answers:
                 hint = ": it is answered and never read"
             raise InputError("the vocabulary", f"has no token {word!r}{hint}")
@@ -174,11 +184,18 @@ def echoed(task: Task) -> str:
         parts.append(f"{others} of {counted(total, 'observation')} contradict what is asked")
     seen: dict[str, str] = {}
     for name in dict.fromkeys((*task.vocabulary, *task.answers)):
-        other = seen.setdefault(unicodedata.normalize("NFC", name), name)
+        other = seen.setdefault(_composed(name), name)
         if other != name:
-            points = " and ".join(" ".join(f"U+{ord(letter):04X}" for letter in each) for each in (other, name))
-            parts.append(f"{name!r} is written in two ways, which are two tokens: {points}")
+            parts.append(f"{name!r} is written in two ways, which are two tokens: {_points(other)} and {_points(name)}")
     return "; ".join(parts)
+
+
+def _composed(name: str) -> str:
+    return unicodedata.normalize("NFC", name)
+
+
+def _points(name: str) -> str:
+    return " ".join(f"U+{ord(letter):04X}" for letter in name)
 
 
 def _visible(name: str) -> str:

@@ -46,7 +46,7 @@ def test_the_entries_are_those_that_certificates_name():
     memory = hold(read_facts(FACTS).task)
     found = memory.explain(["Peru", "river"], entries=True)
     assert found.holding == named_by_certificates(memory, ("Peru", "river"), entries=True) != []
-    assert all(each.kind == "entry" for each in found.ablations) and "entries that are not 0" in found.headline()
+    assert all(each.kind == "entry" for each in found.ablations) and "nonzero entries" in found.headline()
 
 
 def test_a_fact_that_is_not_held_is_said_not_to_be():
@@ -61,7 +61,7 @@ def test_what_is_undecided_is_neither_held_nor_lost():
     found = Explanation(("u", "v"), "w", "undecided", ablations)
     assert (found.holding, found.undecided) == (["b"], ["a"])
     assert found.headline() == (
-        "NOT DECIDED: u, v -> w; 1 of 3 heads and neurons lose it when they are set to 0, 1 undecided"
+        "NOT DECIDED: u, v -> w; lost if any of 1 of 3 heads and neurons is set to 0, 1 undecided"
     )
 
 

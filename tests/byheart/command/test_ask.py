@@ -13,7 +13,7 @@ def test_a_context_that_is_typed_is_answered(tmp_path, capsys, monkeypatch):
     capsys.readouterr()
     assert main(["ask", str(tmp_path / "out"), "France, river", "Peru,river"]) == 0
     first, second = capsys.readouterr().out.splitlines()
-    assert "'Seine'" in first and first.endswith("(held)") and second.endswith("(not one of the facts)")
+    assert "'Seine'" in first and first.endswith("(memorized)") and second.endswith("(not one of the facts)")
     monkeypatch.setattr("sys.stdin", io.StringIO("Peru, capital\n"))
     assert main(["ask", str(tmp_path / "out"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["token"] == "Lima"
@@ -34,4 +34,23 @@ def test_what_a_text_has_no_token_for_is_said_to_be_read_as_other(tmp_path, caps
     capsys.readouterr()
     main(["ask", str(tmp_path / "out"), "a?", "ab"])
     first, second = capsys.readouterr().out.splitlines()
-    assert "read as 'a' '<other>'" in first and "read as" not in second
+    assert "(read as: a<other>)" in first and "read as" not in second
+
+
+def test_what_was_not_read_is_said_and_nothing_is_called_memorized(tmp_path, capsys):
+    table = written(tmp_path / "facts.csv", b"France,Paris\nPeru,Lima\n")
+    assert main(["memorize", table, "--quick", "--out", str(tmp_path / "out"), "--json"]) == 0
+    capsys.readouterr()
+    assert main(["ask", str(tmp_path / "out"), "I hate France", "France"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert "'Paris'" in first and first.endswith("(2 words ignored; read as: France)")
+    assert second.endswith("(memorized)")
+
+
+def test_a_fact_that_is_lost_exits_1_and_says_so(tmp_path, capsys):
+    text = written(tmp_path / "novel.txt", b"abcabdacbabdaaabcd")
+    options = ["--context", "1", "--dim", "1", "--out", str(tmp_path / "out")]  # too narrow for laws of four tokens
+    assert main(["memorize", text, *options]) == 1
+    capsys.readouterr()
+    codes = {main(["ask", str(tmp_path / "out"), token]): capsys.readouterr().out for token in "abcd"}
+    assert codes[1].endswith("(a fact that is proved to be lost)\n")
