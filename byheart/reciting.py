@@ -13,7 +13,7 @@ from constructions.arrays import Int64Array
 from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.models.model import Model
-from constructions.tasks.recitation import least_context
+from constructions.tasks.recitation import is_one_text, least_context
 from constructions.tasks.task import Task
 from constructions.tasks.text import Unit, text_task, units
 from verify.certificates.certificate import Certificate
@@ -124,7 +124,7 @@ def recite(
     """
     certificate = Certificate.load(Path(folder))
     model, task = load_subject(Path(folder), certificate)
-    if not isinstance(task, Task) or task.target != "labels" or task.apart or not _is_one_text(task):
+    if not isinstance(task, Task) or task.target != "labels" or task.apart or not is_one_text(task):
         raise InputError(folder, "holds no text by heart", "a folder that `byheart memorize --whole` wrote")
     return recitation(model, task, start=start, dtype=dtype, progress=progress)
 
@@ -133,7 +133,7 @@ def recitation(
     model: Model, task: Task, *, start: str | None = None, dtype: str = "float32", progress: Progress = silent
 ) -> Recitation:
     """What a model says of the text whose windows are the facts of a task; see `recite`."""
-    path = _path(task, start)
+    path = text_path(task, start)
     progress("windows", None, f"{len(path)} windows of {task.n_ctx} tokens")
     facts, at = np.unique(path, return_inverse=True)
     contexts, labels = task.contexts[facts], task.labels[facts]
@@ -144,12 +144,7 @@ def recitation(
     return Recitation(tuple(begins), tuple(said), _first_wrong(held[at]), _first_wrong(right[at]), dtype, start is None)
 
 
-def _is_one_text(task: Task) -> bool:
-    """Whether no window goes on in two ways, and none is left out."""
-    return not task.contradicted and not len(task.tail_contexts)
-
-
-def _path(task: Task, start: str | None) -> Int64Array:
+def text_path(task: Task, start: str | None = None) -> Int64Array:
     """The facts in the order of the text, from its beginning or from where `start` ends.
 
     A window stands in the text as often as it is entered from another one, but for the first, which stands there once

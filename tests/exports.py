@@ -5,15 +5,18 @@ import subprocess
 import sys
 import warnings
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 
 from byheart.hosts.export import export, host_named
 from constructions.errors import InputError
+from constructions.memories.choice import BY_NAME
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
+from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Counts, make_task
 from tests.layers import memory_layer, random_layer_task
 from verify.forward.ladder import decide_argmax
@@ -129,6 +132,18 @@ def task_of(name):
     assert (labels >= 0).all()
     counts = Counts.from_rows([{int(label): 1} for label in labels])
     return make_task(contexts, counts, vocabulary=tuple("abcdefg"), target="labels")
+
+
+@cache
+def memory_of_bigrams(name):
+    """All bigrams of 3 tokens, and weights that hold them."""
+    task = enumerated_task(3, 2)
+    if name == "additive-recall":  # two answers for each last token
+        labels = 2 * task.contexts[:, 1] + (task.contexts.prod(axis=1) + task.contexts[:, 0]) % 2
+        task = array_task(task.contexts, next_tokens=labels, vocabulary=6, target="labels")
+    if name == "one-hot-laws":
+        task = enumerated_task(3, 2, target="laws")
+    return task, BY_NAME[name].build(task, "float32", 0, lambda *_: None).model
 
 
 def installed(name):

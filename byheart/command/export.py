@@ -18,6 +18,7 @@ HOST_CHOICES = (
     "transformer-bridge",
     "attention-layer",
     "huggingface",
+    "gpt2",
     "onnx",
     "safetensors",
 )

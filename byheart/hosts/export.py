@@ -13,9 +13,10 @@ from typing import Any
 
 from byheart.hosts.conversion import rounded_model, scales_exactly
 from byheart.hosts.host import Host
+from byheart.hosts.model_card import CARD_FILE, model_card
 from byheart.hosts.number_types import require_dtype
 from byheart.hosts.parity import Parity, parity
-from byheart.hosts.tokenizer import tokenizer_json
+from byheart.hosts.tokenizer import tokenizer_config, tokenizer_json
 from constructions.errors import InputError, LossError
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
 from constructions.models.blocks import Attention
@@ -24,10 +25,9 @@ from constructions.models.exact_network import rounded
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
-from constructions.tasks.text import OTHER
 from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import typed
-from verify.certificates.certificate import Certificate, file_sha256
+from verify.certificates.certificate import TASK_FILE, Certificate, file_sha256
 from verify.certificates.headline import OWN, Outcome, outcome
 from verify.certificates.memorization import Judged, judge, load_subject
 from verify.progress import Progress, silent
@@ -43,6 +43,7 @@ _ROOM = {
     "transformer-bridge": "transformer_bridge",
     "attention-layer": "attention_layer",
     "huggingface": "huggingface",
+    "gpt2": "gpt2",
     "onnx": "onnx_graph",
     "safetensors": "safetensors_file",
 }
@@ -128,17 +129,20 @@ def export(
         raise InputError(to, "is not written with rotary positions, gates, caps and what else other hosts do beside")
     progress("weights", None, "")
     narrow = rounded_model(model, dtype)
-    converted = host.convert(narrow)
+    if host.other is not None:
+        host = host.other(narrow, task, dtype) or host
+    whole, facts = (narrow, task) if host.in_one_vocabulary is None else host.in_one_vocabulary(narrow, task)
+    converted = host.convert(whole)
     written = rounded_model(converted, dtype)
-    exact = _scales_exactly(narrow, converted) and written.sha256() == converted.sha256()
-    judged = judge(narrow if exact else written, task, asked, progress=progress)  # one function; one may be sharper
+    exact = whole is narrow and _scales_exactly(narrow, converted) and written.sha256() == converted.sha256()
+    # Where nothing is rounded both are one function, and one may be sharper.
+    judged = judge(narrow if exact else written, task if exact else facts, asked, progress=progress)
     refuse = promised is not None and not allow_loss
     _require_no_loss(judged.outcome.adding(f"as written for {to} in {dtype}"), refuse=refuse)
     with new_folder(out, overwrite=overwrite) as folder:
         host.write(written, folder, dtype)
-        texts = _write_tokenizer(folder, task) if isinstance(task, Task) else None
-        if isinstance(task, Task) and task.apart:
-            _write_answers(folder, task, host)
+        texts = _write_tokenizer(folder, task, host) if isinstance(task, Task) else None
+        facts.save(folder / TASK_FILE)
         names = sorted(path.name for path in folder.iterdir())
         progress("host", None, f"{to} {versions[host.packages[0]]}")
         runs = host.run(folder, task, dtype)
@@ -161,8 +165,9 @@ def export(
             "typed": texts,
             "agrees": None if None in (kinds := [each.agrees for each in found.values()]) else all(kinds),
             "runs": {name: each.summary() for name, each in found.items()},
-            "files": {name: file_sha256(folder / name) for name in names},
         }
+        write_atomically(folder / CARD_FILE, model_card(report, task, host.usage).encode())
+        report["files"] = {name: file_sha256(folder / name) for name in sorted([*names, CARD_FILE])}
         write_atomically(folder / PARITY_FILE, (canonical_json(report) + "\n").encode())
     return report
 
@@ -188,18 +193,14 @@ def _scales_exactly(before: Model, after: Model) -> bool:
     return all(scales_exactly(before, root) for root in roots) if roots != old or len(old) > 1 else True
 
 
-def _write_tokenizer(folder: Path, task: Task) -> int | None:
+def _write_tokenizer(folder: Path, task: Task, host: Host) -> int | None:
     """Write the tokenizer; how many memorized contexts can be typed and are read back, if `tokenizers` is installed."""
-    made = tokenizer_json(task)
-    unknown = {"unk_token": OTHER} if OTHER in task.vocabulary else {}
-    settings = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": task.n_ctx,
-        "clean_up_tokenization_spaces": False,
-        **unknown,
-    }
-    for name, content in ((TOKENIZER_FILE, made), (TOKENIZER_CONFIG_FILE, settings)):
+    for name, content in ((TOKENIZER_FILE, tokenizer_json(task)), (TOKENIZER_CONFIG_FILE, tokenizer_config(task))):
         write_atomically(folder / name, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
+    if task.apart:
+        write_atomically(folder / ANSWERS_FILE, (json.dumps(task.answers, ensure_ascii=False) + "\n").encode())
+    if host.number_tokens is not None:
+        host.number_tokens(folder, task)
     if importlib.util.find_spec("tokenizers") is None:
         return None
     from tokenizers import Tokenizer  # pyright: ignore[reportMissingImports]
@@ -207,14 +208,6 @@ def _write_tokenizer(folder: Path, task: Task) -> int | None:
     reader = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
     texts = [(typed(task, place), task.contexts[place].tolist()) for place in range(task.n_contexts)]
     return sum(text is not None and reader.encode(text).ids == tokens for text, tokens in texts)
-
-
-def _write_answers(folder: Path, task: Task, host: Host) -> None:
-    write_atomically(folder / ANSWERS_FILE, (json.dumps(task.answers, ensure_ascii=False) + "\n").encode())
-    if host.number_answers is not None:
-        names = task.names()
-        number = {name: i for i, name in enumerate(names)}
-        host.number_answers(folder, [number[name] for name in task.answers], len(names))
 
 
 def _outcome(

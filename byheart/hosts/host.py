@@ -5,7 +5,8 @@ Page: docs/hosts.md
 
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -44,8 +45,12 @@ class Host:
             `[T, d_vocab_out]`, by what ran them.
         below: The first major version that is another host; none if there is none.
         at_least: The first major version that is this host; none if all are.
-        number_answers: Say in the written folder which token of the tokenizer each output is, where answers are apart,
-            and how many tokens there are; none where a logit keeps the number of its answer.
+        number_tokens: Say in the written folder which token of the tokenizer each output is, and what is a pad; none
+            where a logit keeps the number of its answer.
+        in_one_vocabulary: The model and the task over the tokens of the tokenizer; none where the host reads one
+            vocabulary and writes another.
+        other: The host that the model is written for instead, where the library has a model that can hold it.
+        usage: Lines of Python that load the folder ``FOLDER`` and ask the model ``TEXT``, for the model card.
     """
 
     name: str
@@ -57,7 +62,10 @@ class Host:
     run: Callable[[Path, Task | VectorTask, str], dict[str, Float64Array]]
     below: int | None = None
     at_least: int | None = None
-    number_answers: Callable[[Path, list[int], int], None] | None = None
+    number_tokens: Callable[[Path, Task], None] | None = None
+    in_one_vocabulary: Callable[[Model, Task | VectorTask], tuple[Model, Task]] | None = None
+    other: Callable[[Model, Task | VectorTask, str], "Host | None"] | None = None
+    usage: str = ""
 
     def versions(self) -> dict[str, str]:
         """The version of each of its packages.
@@ -101,6 +109,20 @@ def write_folder(
     write_tensors(folder / WEIGHTS_FILE, tensors, dtype=dtype, metadata={"format": "pt"})
     write_atomically(folder / CONFIG_FILE, (canonical_json(config) + "\n").encode())
     write_atomically(folder / loader, (_WRITTEN / loader).read_bytes())
+
+
+@contextmanager
+def quiet_loading() -> Iterator[None]:
+    """No progress bars of `transformers` while a model is loaded."""
+    from transformers import logging  # pyright: ignore[reportMissingImports]
+
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if bars:
+            logging.enable_progress_bar()
 
 
 def loaded_module(path: Path) -> ModuleType:

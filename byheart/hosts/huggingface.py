@@ -14,13 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from byheart.hosts.host import CONFIG_FILE, Host, torch_logits, write_folder
+from byheart.hosts import gpt2
+from byheart.hosts.host import CONFIG_FILE, Host, quiet_loading, torch_logits, write_folder
 from byheart.hosts.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS, require_known_options
+from byheart.hosts.tokenizer import answer_tokens, special_tokens
 from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.files import canonical_json, write_atomically
 from constructions.models.blocks import Attention
 from constructions.models.model import Model, assembled, block_names
+from constructions.tasks.recitation import is_one_text
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 
@@ -115,26 +118,46 @@ def _write(model: Model, folder: Path, dtype: str) -> None:
     write_folder(folder, model.tensors(), dtype=dtype, config=config_of(model, dtype), loader=_MODULE)
 
 
-def _number_answers(folder: Path, answers: list[int], tokens: int) -> None:
-    """The library has one vocabulary: a model whose answers are apart gives all other tokens the logit -inf."""
-    path = folder / CONFIG_FILE
-    config = {**json.loads(path.read_text(encoding="utf-8")), "vocab_size": tokens, "answers": answers}
-    write_atomically(path, (canonical_json(config) + "\n").encode())
+def generation_of(task: Task) -> dict[str, Any]:
+    """The content of ``generation_config.json``: the likeliest token, and as many as were learned.
+
+    Nothing follows an answer that is never read; a text that is learned whole has an end.
+    """
+    size = len({*task.names(), *special_tokens(task).values()})
+    found: dict[str, Any] = {"do_sample": False, "pad_token_id": size - 1}
+    if task.apart:
+        return found | {"eos_token_id": answer_tokens(task), "max_new_tokens": 1}
+    return found | ({"max_new_tokens": int(task.counts.totals().sum())} if is_one_text(task) else {})
+
+
+def _number_tokens(folder: Path, task: Task) -> None:
+    """The library has one vocabulary: what is no answer has the logit -inf."""
+    path, generation = folder / CONFIG_FILE, generation_of(task)
+    sizes = {"vocab_size": generation["pad_token_id"] + 1, "answers": answer_tokens(task)}
+    config = json.loads(path.read_text(encoding="utf-8")) | sizes
+    for place, content in ((path, config), (folder / "generation_config.json", generation)):
+        write_atomically(place, (canonical_json(content) + "\n").encode())
+
+
+def _other(model: Model, task: Task | VectorTask, dtype: str) -> Host | None:
+    """GPT-2, for whole rows of a table: it reads no text that is longer than a context."""
+    if not isinstance(task, Task) or not task.apart or dtype not in gpt2.HOST.dtypes:
+        return None
+    try:
+        gpt2.HOST.convert(gpt2.in_one_vocabulary(model, task)[0])
+    except InputError:
+        return None
+    return gpt2.HOST
 
 
 def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64Array]:
     import torch
-    from transformers import AutoModelForCausalLM, logging  # pyright: ignore[reportMissingImports]
+    from transformers import AutoModelForCausalLM  # pyright: ignore[reportMissingImports]
 
     from verify.replica.module import full_precision
 
-    bars = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
+    with quiet_loading():
         model = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True, local_files_only=True).eval()
-    finally:
-        if bars:
-            logging.enable_progress_bar()
     if isinstance(task, VectorTask):
         contexts = np.broadcast_to(task.contexts, (task.n_examples, task.n_ctx, task.d_model))
         with torch.inference_mode(), full_precision():
@@ -143,7 +166,8 @@ def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64
             return {"AutoModelForCausalLM": model(**given).logits[:, -1].double().numpy()}
     entries = task.n_ctx * sum(8 * size for size in _row_sizes(model.config.shapes))
     logits = torch_logits(model, task, entries=entries)
-    return {"AutoModelForCausalLM": logits if model.config.answers is None else logits[:, model.config.answers]}
+    answers = slice(task.n_answers) if model.config.answers is None else model.config.answers
+    return {"AutoModelForCausalLM": logits[:, answers]}
 
 
 def _row_sizes(shapes: dict[str, list[int]]) -> list[int]:
@@ -159,5 +183,11 @@ HOST = Host(
     convert=_convert,
     write=_write,
     run=_run,
-    number_answers=_number_answers,
+    number_tokens=_number_tokens,
+    other=_other,
+    usage="""\
+from transformers import pipeline
+
+say = pipeline("text-generation", model=FOLDER, trust_remote_code=True)
+print(say(TEXT)[0]["generated_text"])""",
 )

@@ -12,17 +12,44 @@ from constructions.tasks.text import OTHER, WORDS
 from constructions.tasks.vocabulary import cut_of
 
 
+def special_tokens(task: Task) -> dict[str, str]:
+    r"""The token of padding and that of what is unknown, which is ``<other>`` where the vocabulary has it.
+
+    Args:
+        task: A task of tokens.
+
+    Returns:
+        By the names of the library; those that are no tokens of the task have the numbers after all others.
+
+    Example:
+        >>> from constructions.tasks.table import table_task
+        >>> special_tokens(table_task("Peru,Lima\n"))
+        {'unk_token': '[UNK]', 'pad_token': '[PAD]'}
+    """
+    names = set(task.names())
+    found = {"unk_token": OTHER if OTHER in names else "[UNK]", "pad_token": "[PAD]"}
+    while (taken := names & set(found.values())) - {OTHER}:
+        found = {name: f"[{token}]" if token in taken - {OTHER} else token for name, token in found.items()}
+    return found
+
+
+def answer_tokens(task: Task) -> list[int]:
+    """The token of the tokenizer that each answer is, `[K]`."""
+    number = {name: place for place, name in enumerate(task.names())}
+    return [number[name] for name in task.answers]
+
+
 def tokenizer_json(task: Task) -> dict[str, Any]:
     r"""The content of ``tokenizer.json`` for the vocabulary of a task.
 
-    Answers that are never read have the numbers after it.
+    Answers that are never read have the numbers after it, and `special_tokens` those after them.
 
     - Bytes (names such as ``\x0a`` occur): the tokens are those of the library's own byte-level alphabet.
-    - Characters: each character is a token; one that is not in the vocabulary becomes ``<other>`` if that is.
+    - Characters: each character is a token.
     - Words: as the unit ``word`` cuts a text; a comma between them is left out where it is no token.
     - Cells of a table, which may hold spaces: cut at the first of ``, ; |``, tab and newline that no token holds.
 
-    A token that is not in the vocabulary, where there is no ``<other>``, is an error of the library.
+    What is not in the vocabulary becomes ``<other>`` if there is one, and else unknown.
 
     Args:
         task: A task of tokens.
@@ -34,7 +61,7 @@ def tokenizer_json(task: Task) -> dict[str, Any]:
         >>> from constructions.tasks.table import table_task
         >>> made = tokenizer_json(table_task("New York,is in,USA\n", target="labels"))
         >>> made["model"]["vocab"], made["pre_tokenizer"]["pretokenizers"][0]["pattern"]
-        ({'New York': 0, 'is in': 1, 'USA': 2}, {'Regex': '\\s*[,]\\s*'})
+        ({'New York': 0, 'is in': 1, 'USA': 2, '[UNK]': 3, '[PAD]': 4}, {'Regex': '\\s*[,]\\s*'})
     """
     cut_by = cut_of(task.vocabulary, cells=task.apart)
     decoder: dict[str, Any] | None = {"type": "Fuse"}
@@ -51,6 +78,8 @@ def tokenizer_json(task: Task) -> dict[str, Any]:
         cut = [_split(rf"\s*[{cut_by.separator}]\s*", "Removed")] if cut_by.separator else []
         if cut_by.unit == "word":
             cut += [_split(r"\s+", "Removed"), _split(WORDS.pattern, "Isolated")]
+    special = special_tokens(task)
+    vocabulary += tuple(name for name in special.values() if name != OTHER)
     return {
         "version": "1.0",
         "truncation": None,
@@ -63,8 +92,26 @@ def tokenizer_json(task: Task) -> dict[str, Any]:
         "model": {
             "type": "WordLevel",
             "vocab": {name: number for number, name in enumerate(vocabulary)},
-            "unk_token": OTHER,
+            "unk_token": special["unk_token"],
         },
+    }
+
+
+def tokenizer_config(task: Task) -> dict[str, Any]:
+    """The content of ``tokenizer_config.json``: the library loads it without asking to run code.
+
+    A text that spells a special token is cut like any other.
+
+    Args:
+        task: A task of tokens.
+    """
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "clean_up_tokenization_spaces": False,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "padding_side": "left",
+        "split_special_tokens": True,
+        **special_tokens(task),
     }
 
 

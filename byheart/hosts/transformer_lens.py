@@ -13,6 +13,7 @@ import numpy as np
 from byheart.hosts.conversion import direction, in_equal_layers, norms_of, with_residual_stream, with_score_root
 from byheart.hosts.host import Host, loaded_module, tokens_of, torch_logits, write_folder
 from byheart.hosts.known_options import require_known_options
+from byheart.hosts.tokenizer import answer_tokens
 from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.models.blocks import Activation, Attention, Block, FeedForward, Normalization
@@ -90,6 +91,13 @@ _ONLY: dict[str, tuple[Any, ...]] = {
 """What `HookedTransformerConfig` may say beside what is read; the first of each is its default."""
 
 _LOADER = "load_transformer_lens.py"
+_USAGE = """\
+import sys; sys.path.insert(0, FOLDER)
+from load_transformer_lens import load
+
+model = load()
+logits, cache = model.run_with_cache(TEXT)
+print(model.generate(TEXT, max_new_tokens=1, do_sample=False))"""
 
 
 def config_of(model: Model, dtype: str) -> dict[str, Any]:
@@ -233,6 +241,7 @@ def host_of(
     write: Callable[[Model, Path, str], None],
     below: int | None = None,
     at_least: int | None = None,
+    usage: str = "",
 ) -> Host:
     """A generation of TransformerLens as a host.
 
@@ -244,11 +253,14 @@ def host_of(
         write: As in `Host`.
         below: As in `Host`.
         at_least: As in `Host`.
+        usage: As in `Host`.
     """
 
     def run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64Array]:
         model = loaded_module(folder / loader).load()
-        return {made: torch_logits(model, tokens_of(task), entries=_entries_of(model.cfg))}
+        logits = torch_logits(model, tokens_of(task), entries=_entries_of(model.cfg))
+        every = logits.shape[1] == model.cfg.d_vocab_out != tokens_of(task).n_answers  # tokens of the tokenizer
+        return {made: logits[:, answer_tokens(tokens_of(task))] if every else logits}
 
     return Host(
         name=name,
@@ -260,6 +272,7 @@ def host_of(
         run=run,
         below=below,
         at_least=at_least,
+        usage=usage,
     )
 
 
@@ -280,4 +293,4 @@ def _write(model: Model, folder: Path, dtype: str) -> None:
     write_folder(folder, model.tensors(), dtype=dtype, config={**config_of(model, dtype), **scale}, loader=_LOADER)
 
 
-HOST = host_of("transformer-lens", "HookedTransformer", _LOADER, convert=_convert, write=_write, below=4)
+HOST = host_of("transformer-lens", "HookedTransformer", _LOADER, convert=_convert, write=_write, below=4, usage=_USAGE)

@@ -16,18 +16,12 @@ def next_steps(out: Path, *, task: "Task | None" = None) -> str:
         out: The folder.
         task: What it holds, for a context that can be typed.
     """
+    from constructions.tasks.vocabulary import typed_example
+
     folder = quote(str(out))
     steps = [f"check {folder}"]
-    if task is not None and (example := _example(task)) is not None:
+    if task is not None and (example := typed_example(task)) is not None:
         steps.append(f"ask {folder} {quote(example)}")
     if find_spec("torch") is not None:
         steps.append(f"run {folder}")
     return "".join(f"{'     ' if place else 'Next:'} byheart {step}\n" for place, step in enumerate(steps))
-
-
-def _example(task: "Task") -> str | None:
-    """A context that the command line takes for one: what begins with a dash would be an option."""
-    from constructions.tasks.vocabulary import typed
-
-    typable = (typed(task, place) for place in range(min(64, task.n_contexts)))
-    return next((text for text in typable if text and text.strip() == text and not text.startswith("-")), None)

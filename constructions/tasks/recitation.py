@@ -4,6 +4,7 @@ import numpy as np
 
 from constructions.arrays import Int64Array
 from constructions.errors import InputError
+from constructions.tasks.task import Task
 
 
 def least_context(tokens: Int64Array) -> int:
@@ -42,6 +43,11 @@ def least_context(tokens: Int64Array) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if _determined(ranks, tokens, middle) else (middle, high)
     return high
+
+
+def is_one_text(task: Task) -> bool:
+    """Whether no window of a task goes on in two ways, and none is left out, as of a text that is learned whole."""
+    return not task.contradicted and not len(task.tail_contexts)
 
 
 def _ranks(half: Int64Array, length: int) -> Int64Array:

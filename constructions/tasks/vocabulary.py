@@ -153,6 +153,12 @@ def typed(task: Task, context: int) -> str | None:
     return f"{separator} ".join(words) if separator in ",;" else separator.join(words)
 
 
+def typed_example(task: Task) -> str | None:
+    """A memorized context that the command line takes for one: what begins with a dash would be an option."""
+    texts = (typed(task, place) for place in range(min(64, task.n_contexts)))
+    return next((text for text in texts if text and text.strip() == text and not text.startswith("-")), None)
+
+
 def _shown(words: list[str] | tuple[str, ...]) -> str:
     return " ".join(map(repr, words[:8])) + (" ..." if len(words) > 8 else "")
 

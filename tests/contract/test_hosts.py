@@ -4,7 +4,6 @@ A host that is not installed is skipped, with the line that installs it.
 """
 
 import json
-from functools import cache
 from importlib.metadata import PackageNotFoundError
 
 import pytest
@@ -16,10 +15,9 @@ from constructions.files import canonical_json
 from constructions.memories.choice import BY_NAME
 from constructions.memories.memory import build_memory
 from constructions.models.model import Model
-from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.table import facts_task
 from constructions.tasks.vectors import VectorTask
-from tests.exports import MODELS, TASKS, installed, neurons, of_tokens, task_of
+from tests.exports import MODELS, TASKS, installed, memory_of_bigrams, neurons, of_tokens, task_of
 from verify.certificates.certificate import file_sha256
 from verify.certificates.memorization import judge
 
@@ -35,6 +33,9 @@ REFUSED = (
     | {(host, "two activations"): "activations" for host in LENSES}
     | {(host, "a normalization here and there"): "normalizations" for host in LENSES}
     | {("transformer-bridge", "root mean square normalization"): "in float32"}
+    | {("gpt2", name): "has normalizations, expected none" for name in NORMS}
+    | {("gpt2", name): "expected 'labels'|vectors" for name in VECTORS}
+    | {("gpt2", "two activations"): "activations", ("gpt2", "stack that sees everything"): "expected 'causal'"}
     | {("attention-layer", "stack over vectors"): "attention blocks without normalization alone"}
     | {("attention-layer", name): "attention blocks without normalization alone" for name in NEURONS | NORMS}
 )
@@ -58,18 +59,6 @@ def test_a_host_computes_what_it_holds_and_refuses_the_rest_in_one_sentence(to, 
         assert run["held"] == report["facts"]
     if name not in VECTORS:
         assert report["proved"] == {"held": report["facts"], "wrong": 0}
-
-
-@cache
-def memory_of_bigrams(name):
-    """All bigrams of 3 tokens, and weights that hold them."""
-    task = enumerated_task(3, 2)
-    if name == "additive-recall":  # two answers for each last token
-        labels = 2 * task.contexts[:, 1] + (task.contexts.prod(axis=1) + task.contexts[:, 0]) % 2
-        task = array_task(task.contexts, next_tokens=labels, vocabulary=6, target="labels")
-    if name == "one-hot-laws":
-        task = enumerated_task(3, 2, target="laws")
-    return task, BY_NAME[name].build(task, "float32", 0, lambda *_: None).model
 
 
 @pytest.mark.parametrize("to", ["safetensors", "huggingface", "transformer-lens"])
@@ -131,7 +120,7 @@ def test_a_person_types_a_context_and_reads_the_fact(tmp_path):
     facts = {("France", "capital"): "Paris", ("Peru", "capital"): "Lima", ("New Zealand", "capital"): "Wellington"}
     report = memorize(facts).export(to="huggingface", out=tmp_path / "out")
     assert report["typed"] == 3
-    model = AutoModelForCausalLM.from_pretrained(tmp_path / "out", trust_remote_code=True)
+    model = AutoModelForCausalLM.from_pretrained(tmp_path / "out")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
     asked = tokenizer("New Zealand, capital", return_tensors="pt")
     assert tokenizer.decode(model(asked.input_ids).logits[0, -1].argmax()) == "Wellington"
@@ -152,7 +141,8 @@ def test_answers_that_are_never_read_are_named_beside_the_weights(to, answers, t
     assert json.loads((tmp_path / "out" / ANSWERS_FILE).read_text()) == list(task.answers)
     assert ANSWERS_FILE in report["files"] and report["typed"] in (12, None)
     numbers = json.loads((tmp_path / "out" / TOKENIZER_FILE).read_text())["model"]["vocab"]
-    assert [name for name, _ in sorted(numbers.items(), key=lambda each: each[1])] == list(task.names())
+    names = [name for name, _ in sorted(numbers.items(), key=lambda each: each[1])]
+    assert names == [*task.names(), "[UNK]", "[PAD]"]
 
 
 @pytest.mark.parametrize("to", HOSTS)

@@ -3,8 +3,10 @@
     from transformers import AutoModelForCausalLM, AutoTokenizer
     model = AutoModelForCausalLM.from_pretrained(FOLDER, trust_remote_code=True)
     tokenizer = AutoTokenizer.from_pretrained(FOLDER)
+    model.generate(**tokenizer(TEXT, return_tensors="pt"))
 
-`model(input_ids).logits[:, -1]` are the logits after a context. This file needs torch and transformers, nothing else.
+The logits after a token are computed from the last `n_ctx` tokens up to it. Padding, on either side, is what
+`attention_mask` hides. This file needs torch and transformers, nothing else.
 """
 
 import math
@@ -25,7 +27,7 @@ ACTIVATIONS = {
 
 class ByheartConfig(PretrainedConfig):
     """The blocks, as byheart's `Model.options` gives them, and the shape of every tensor by its name; `answers` is the
-    token that each column of the readout is, where only some tokens are answers."""
+    token that each column of the readout is, where they are not all tokens."""
 
     model_type = "byheart"
 
@@ -50,9 +52,9 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
     def __init__(self, config):
         super().__init__(config)
         for name, shape in config.shapes.items():
-            *path, last = name.split(".")
+            *parents, last = name.split(".")
             place = self
-            for part in path:
+            for part in parents:
                 if part not in place._modules:
                     place.add_module(part, nn.Module())
                 place = place._modules[part]
@@ -65,58 +67,100 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
     def _tensor(self, name):
         return self.get_parameter(name) if name in self.config.shapes else None
 
-    def forward(self, input_ids=None, contexts=None, queries=None, labels=None, attention_mask=None, **others):
-        if self.config.input == "tokens":
-            if input_ids is None:
-                raise ValueError("input_ids is missing, expected tokens [batch, positions]")
-            length = input_ids.shape[1]
-            if not 1 <= length <= self.config.n_ctx:
-                raise ValueError(f"input_ids has {length} positions, expected 1 .. {self.config.n_ctx}")
-            embedded = self.config.shapes["embed.W_E"][0]
-            if self.config.answers is not None and bool((input_ids >= embedded).any()):
-                raise ValueError(f"input_ids has a token that is an answer alone, expected 0 .. {embedded - 1}")
-            if attention_mask is not None and not bool(attention_mask.all()):
-                raise ValueError("attention_mask hides positions, expected contexts without padding")
-            stream, query = self._tensor("embed.W_E")[input_ids] + self._tensor("pos_embed.W_pos")[:length], None
+    def forward(
+        self, input_ids=None, attention_mask=None, labels=None, contexts=None, queries=None,
+        output_attentions=None, output_hidden_states=None, return_dict=None, num_items_in_batch=None, **others,
+    ):  # fmt: skip
+        """The logits [batch, positions, vocab_size]; a token that is no answer has the logit -inf.
+
+        A token without an embedding (padding, unknown, an answer that is never read) is read as zeros. `labels` are
+        `input_ids`, or -100 where there is no loss; tokens that are no answers have none either. The loss is the mean.
+        """
+        if input_ids is None and (contexts is None or queries is None):
+            raise ValueError(
+                "input_ids [batch, positions] is missing, or contexts [batch, n, d] and queries [batch, d]"
+            )
+        shown = {"output_attentions": output_attentions, "output_hidden_states": output_hidden_states}
+        shown = {name: getattr(self.config, name, False) if each is None else each for name, each in shown.items()}
+        if input_ids is None:
+            logits, attentions, hidden = self._run(contexts, queries[:, None])
+        elif self.config.input != "tokens":
+            raise ValueError("input_ids is given, expected contexts [batch, n, d] and queries [batch, d]")
         else:
-            if contexts is None or queries is None:
-                raise ValueError("contexts [batch, n, d] or queries [batch, d] are missing")
-            stream, query = contexts, queries[:, None]
-        for option in self.config.blocks:
-            stream = self._block(option, stream, query)
-        logits = stream @ self._tensor("unembed.W_U")
-        if self._tensor("unembed.b_U") is not None:
-            logits = logits + self._tensor("unembed.b_U")
-        if self.config.answers is not None:  # every other token is impossible
+            mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+            if mask.shape != input_ids.shape or not input_ids.shape[1]:
+                shapes = f"{tuple(mask.shape)} and {tuple(input_ids.shape)}"
+                raise ValueError(
+                    f"attention_mask and input_ids have the shapes {shapes}, expected [batch, positions >= 1]"
+                )
+            length = self.config.n_ctx
+            logits, attentions, hidden = self._of_tokens(input_ids[:, :length], mask[:, :length].bool())
+            if input_ids.shape[1] > length:  # one window for each further position
+                if any(shown.values()):
+                    raise ValueError(f"input_ids has {input_ids.shape[1]} positions, expected at most {length} here")
+                windows, masks = (each.unfold(1, length, 1)[:, 1:].flatten(0, 1) for each in (input_ids, mask.bool()))
+                further = self._of_tokens(windows, masks)[0][:, -1]
+                logits = torch.cat([logits, further.unflatten(0, (len(input_ids), -1))], dim=1)
+        answers = torch.arange(logits.shape[-1]) if self.config.answers is None else torch.tensor(self.config.answers)
+        answers = answers.to(logits.device)
+        loss = None if labels is None else self._loss(logits, labels, answers, num_items_in_batch)
+        if (input_ids is not None and len(answers) < self.config.vocab_size) or self.config.answers is not None:
             every = logits.new_full((*logits.shape[:-1], self.config.vocab_size), -math.inf)
-            logits = every.index_copy(-1, torch.tensor(self.config.answers, device=logits.device), logits)
-        loss = None
-        if labels is not None:
-            loss = functional.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten())
-        return CausalLMOutput(loss=loss, logits=logits)
+            logits = every.index_copy(-1, answers, logits)
+        found = CausalLMOutput(
+            loss=loss,
+            logits=logits,
+            hidden_states=tuple(hidden) if shown["output_hidden_states"] else None,
+            attentions=tuple(attentions) if shown["output_attentions"] else None,
+        )
+        return found.to_tuple() if return_dict is False else found
 
-    def prepare_inputs_for_generation(self, input_ids, **others):
-        return {"input_ids": input_ids[:, -self.config.n_ctx :]}
+    def _loss(self, logits, labels, answers, count):
+        column = torch.full((self.config.vocab_size + 1,), -100, device=logits.device)
+        column[answers] = torch.arange(len(answers), device=logits.device)
+        following = column[labels[:, 1:].masked_fill(labels[:, 1:] < 0, self.config.vocab_size)].flatten()
+        total = functional.cross_entropy(logits[:, :-1].flatten(0, 1), following, reduction="sum")
+        return total / ((following >= 0).sum().clamp(min=1) if count is None else count)
 
-    def _block(self, option, stream, query):
-        if option["kind"] in ("layer", "rms"):
-            return self._normalized(option, option["name"], stream)
-        read = stream
-        if option["norm"] is not None:
-            read = self._normalized(option["norm"], option["norm"]["name"], stream)
-        name = option["name"]
-        if option["kind"] == "attention":
-            written = self._attention(option, name, read, query)
-        else:
-            inner = _shifted(read @ self._tensor(f"{name}.W_in"), self._tensor(f"{name}.b_in"))
-            inner = ACTIVATIONS[option["activation"]](inner)
-            written = _shifted(inner @ self._tensor(f"{name}.W_out"), self._tensor(f"{name}.b_out"))
-        return stream[:, -written.shape[1] :] + written if option["skip"] else written
+    def prepare_inputs_for_generation(self, input_ids, attention_mask=None, **kwargs):
+        length = self.config.n_ctx
+        mask = None if attention_mask is None else attention_mask[:, -length:]
+        shown = {name: kwargs[name] for name in ("output_attentions", "output_hidden_states") if name in kwargs}
+        return {"input_ids": input_ids[:, -length:], "attention_mask": mask, **shown}
 
-    def _attention(self, option, name, read, query):
-        asking = query if option["queries"] == "task" else read
-        if option["attends"] == "last":
-            asking = asking[:, -1:]
+    def _of_tokens(self, tokens, mask):
+        """What at most `n_ctx` tokens make; those that the mask hides have no position and are seen by none."""
+        embedding = self._tensor("embed.W_E")
+        known = (tokens >= 0) & (tokens < len(embedding))
+        rows = functional.embedding(tokens.where(known, 0), embedding) * known[..., None]
+        place = (mask.long().cumsum(dim=1) - 1).clamp(min=0)
+        return self._run(rows + self._tensor("pos_embed.W_pos")[place], None, mask)
+
+    def _run(self, stream, query, mask=None):
+        attentions, hidden = [], [stream]
+        for option in self.config.blocks:
+            if option["kind"] in ("layer", "rms"):
+                stream = self._normalized(option, option["name"], stream)
+            else:
+                read, norm, name = stream, option["norm"], option["name"]
+                if norm is not None:
+                    read = self._normalized(norm, norm["name"], stream)
+                if option["kind"] == "attention":
+                    asking = query if option["queries"] == "task" else read
+                    if option["attends"] == "last":
+                        stream, asking = _last(stream, mask), _last(asking, mask)
+                    written, looked = self._attention(option, name, read, asking, mask)
+                    attentions.append(looked)
+                    mask = None if option["attends"] == "last" else mask
+                else:
+                    inner = _shifted(read @ self._tensor(f"{name}.W_in"), self._tensor(f"{name}.b_in"))
+                    inner = ACTIVATIONS[option["activation"]](inner)
+                    written = _shifted(inner @ self._tensor(f"{name}.W_out"), self._tensor(f"{name}.b_out"))
+                stream = stream[:, -written.shape[1] :] + written if option["skip"] else written
+            hidden.append(stream)
+        return _shifted(stream @ self._tensor("unembed.W_U"), self._tensor("unembed.b_U")), attentions, hidden
+
+    def _attention(self, option, name, read, asking, mask):
         q, k, v = (
             torch.einsum("bsd,hde->bhse", rows, self._tensor(f"{name}.W_{letter}"))
             for letter, rows in (("Q", asking), ("K", read), ("V", read))
@@ -128,13 +172,17 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
         scores = q @ k.transpose(-1, -2)
         if option["score_root"] != 1:
             scores = scores / math.sqrt(option["score_root"])
+        asked, length = scores.shape[-2:]
+        seen = torch.ones(asked, length, dtype=torch.bool, device=scores.device)
         if option["attends"] == "causal":
-            length = scores.shape[-1]
-            later = torch.ones(length, length, dtype=torch.bool, device=scores.device).triu(1)
-            scores = scores.masked_fill(later, -math.inf)
-        mixed = scores.softmax(dim=-1) @ v
-        written = torch.einsum("bhse,hed->bsd", mixed, self._tensor(f"{name}.W_O"))
-        return _shifted(written, self._tensor(f"{name}.b_O"))
+            seen = seen.tril()
+        if mask is not None:  # what is hidden sees itself alone, so that no row is empty
+            own = torch.eye(length, dtype=torch.bool, device=scores.device) & ~mask[:, :, None]
+            seen = seen & mask[:, None, :] | (own if asked == length else False)
+            seen = seen[:, None]
+        looked = scores.masked_fill(~seen, -math.inf).softmax(dim=-1)
+        written = torch.einsum("bhse,hed->bsd", looked @ v, self._tensor(f"{name}.W_O"))
+        return _shifted(written, self._tensor(f"{name}.b_O")), looked
 
     def _normalized(self, option, name, rows):
         if option["kind"] == "layer":
@@ -145,6 +193,14 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
 
 def _shifted(rows, shift):
     return rows if shift is None else rows + shift
+
+
+def _last(rows, mask):
+    """The row of the last position that the mask shows."""
+    if mask is None or rows.shape[1] != mask.shape[1]:
+        return rows[:, -1:]
+    place = (mask.long() * torch.arange(1, 1 + mask.shape[1], device=rows.device)).argmax(dim=1)
+    return rows[torch.arange(len(rows), device=rows.device), place][:, None]
 
 
 ByheartConfig.register_for_auto_class()

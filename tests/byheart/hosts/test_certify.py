@@ -194,9 +194,8 @@ def test_answers_that_a_configuration_gives_to_tokens_are_those_of_the_names(exp
     folder = tmp_path / "huggingface"
     folder.mkdir()
     huggingface.HOST.write(model, folder, "float64")
-    assert huggingface.HOST.number_answers is not None
-    huggingface.HOST.number_answers(folder, [names.index(name) for name in task.answers], len(names))
     config = json.loads((folder / "config.json").read_text())
+    config |= {"vocab_size": len(names), "answers": [names.index(name) for name in task.answers]}
     (folder / "config.json").write_text(json.dumps({**config, **changes}))
     (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {name: i for i, name in enumerate(names)}}}))
     (folder / ANSWERS_FILE).write_text(json.dumps(task.answers))

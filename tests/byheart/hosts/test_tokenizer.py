@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from byheart.hosts.tokenizer import tokenizer_json
+from byheart.hosts.tokenizer import special_tokens, tokenizer_config, tokenizer_json
 from constructions.tasks.table import facts_task, table_task
 from constructions.tasks.text import text_task
 from constructions.tasks.vocabulary import typed
@@ -47,11 +47,20 @@ def test_the_ways_to_type_a_context_of_words_are_one():
     assert read.encode("France, capital").ids == read.encode("France capital").ids == read.encode("France ,capital").ids
 
 
-def test_an_unknown_character_is_other_where_there_is_one_and_else_an_error():
+def test_what_is_unknown_is_other_where_there_is_one_and_else_a_token_of_its_own():
     task = TASKS["characters and others"]
     assert reader(task).encode("Z").ids == [task.vocabulary.index("<other>")]
-    with pytest.raises(Exception, match="UNK"):
-        reader(TASKS["characters"]).encode("Z")
+    assert special_tokens(task) == {"unk_token": "<other>", "pad_token": "[PAD]"}
+    task = TASKS["characters"]
+    assert reader(task).encode("Z").ids == [task.d_vocab]
+    assert tokenizer_json(task)["model"]["vocab"]["[PAD]"] == task.d_vocab + 1
+
+
+def test_special_tokens_are_none_of_the_tokens_of_the_task():
+    task = facts_task([("[PAD]", "[UNK]"), ("x", "[[PAD]]")])
+    assert special_tokens(task) == {"unk_token": "[[UNK]]", "pad_token": "[[[PAD]]]"}
+    assert len(tokenizer_json(task)["model"]["vocab"]) == 6
+    assert tokenizer_config(task)["split_special_tokens"] is True
 
 
 def test_what_cannot_be_typed_is_none():
@@ -71,8 +80,11 @@ def test_what_cannot_be_typed_is_none():
 def test_the_vocabulary_keeps_its_numbers():
     for task in TASKS.values():
         vocabulary = tokenizer_json(task)["model"]["vocab"]
-        assert sorted(vocabulary.values()) == list(range(len(task.names())))
-    assert tokenizer_json(TASKS["words"])["model"]["vocab"] == {n: i for i, n in enumerate(TASKS["words"].vocabulary)}
+        special = set(special_tokens(task).values()) - set(task.names())
+        assert sorted(vocabulary.values()) == list(range(len(task.names()) + len(special)))
+        assert {vocabulary[name] for name in special} == set(range(len(task.names()), len(vocabulary)))
+    vocabulary = tokenizer_json(TASKS["words"])["model"]["vocab"]
+    assert list(vocabulary) == [*TASKS["words"].vocabulary, "[UNK]", "[PAD]"]
 
 
 def test_cells_of_one_character_are_cells():

@@ -1,8 +1,12 @@
 """What is written for TransformerLens below 4 loads with that library alone."""
 
+import subprocess
+import sys
+
 import pytest
 
-from tests.exports import argmaxes_without_byheart
+import byheart
+from tests.exports import argmaxes_without_byheart, installed
 
 LOADER = "from load_transformer_lens import load\nread = load()"
 
@@ -22,3 +26,39 @@ save_file(tensors, "model.safetensors")
 """
     with pytest.raises(AssertionError, match="attn"):
         argmaxes_without_byheart("transformer-lens", "network of one attention", tmp_path / "out", missing + LOADER)
+
+
+ASKED = """
+from load_transformer_lens import load
+model = load()
+assert model.to_tokens(["Peru, river", "New Zealand, capital"]).tolist() == [[2, 4], [3, 1]]
+assert model.to_str_tokens("Peru, river") == ["Peru", "river"]
+found = model.generate("Peru, river", max_new_tokens=1, do_sample=False, verbose=False)
+assert found.split()[-1] == "Amazon", found
+several = model.to_tokens(["Peru, river", "France, capital"])
+said = model.generate(several, max_new_tokens=1, do_sample=False, verbose=False)
+assert model.to_string(said[:, -1:]) == ["Amazon", "Paris"]
+logits, cache = model.run_with_cache("Peru, river")
+assert logits.shape[-1] == model.cfg.d_vocab_out == len(model.tokenizer) and "hook_embed" in cache
+zero = model.run_with_hooks("Peru, river", fwd_hooks=[("hook_embed", lambda rows, hook: 0 * rows)])
+assert not (zero == logits).all()
+unknown = model(model.to_tokens("Atlantis, river"))
+assert unknown.isfinite().all()
+plain = load(with_tokenizer=False)
+assert plain.tokenizer is None and plain.cfg.d_vocab_out == 4
+assert (plain(several)[0, -1] == model(several)[0, -1, [5, 6, 7, 8]]).all(), (plain(several), model(several))
+read = lambda tokens: plain(tokens)
+"""
+
+
+@pytest.mark.filterwarnings("ignore")  # of the library itself
+@pytest.mark.parametrize("memory", ["newton", "knots", "rank-one-heads"])
+def test_the_tokenizer_comes_with_the_model(memory, tmp_path):
+    installed("transformer-lens")
+    facts = {("France", "capital"): "Paris", ("Peru", "capital"): "Lima", ("New Zealand", "capital"): "Wellington"}
+    facts[("Peru", "river")] = "Amazon"
+    byheart.memorize(facts, memory=memory).export(to="transformer-lens", out=tmp_path / "out")
+    code = "import sys, warnings; sys.path.insert(0, '.'); warnings.simplefilter('ignore')\n" + ASKED
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, cwd=tmp_path / "out", capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr

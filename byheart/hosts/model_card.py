@@ -1,0 +1,77 @@
+"""The model card beside exported weights: what they memorize, what is proved of them, and how to check it.
+
+Page: docs/hosts.md
+"""
+
+import contextlib
+from typing import Any
+
+from byheart.reciting import text_path
+from constructions.counted import counted
+from constructions.errors import InputError
+from constructions.tasks.recitation import is_one_text
+from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vocabulary import cut_of, echoed, typed, typed_example
+from verify.certificates.certificate import TASK_FILE
+
+CARD_FILE = "README.md"
+
+_READ_AGAIN = ("huggingface", "gpt2", "transformer-lens", "safetensors")  # by `byheart certify`
+
+
+def model_card(report: dict[str, Any], task: Task | VectorTask, usage: str) -> str:
+    """The text of the card.
+
+    Args:
+        report: The content of ``parity.json``.
+        task: What is memorized.
+        usage: Lines of Python that load ``FOLDER`` and ask ``TEXT``; may be empty.
+
+    Returns:
+        Markdown, with the front matter that model hubs read.
+    """
+    runs = ", ".join(f"{name} {each['held']}" for name, each in report["runs"].items())
+    library = "transformers" if report["host"] in ("huggingface", "gpt2") else "byheart"
+    tokens = f" of {counted(task.n_ctx, 'token')}:" if isinstance(task, Task) else "."
+    facts, proved = report["facts"], report["proved"]
+    parts = [
+        f"---\nlibrary_name: {library}\ntags: [memorization, byheart]\n---",
+        "# What this model knows by heart",
+        f"**{report['headline']}**",
+        f"It has {report['parameters']} parameters in {report['dtype']} and was built, not trained, for "
+        f"{counted(facts, 'context')}{tokens}",
+        *([f"    {echoed(task)}"] if isinstance(task, Task) else []),
+        f"Proved, in real arithmetic on the {report['dtype']} numbers of the file: {proved['held']} of {facts} are "
+        f"right, {proved['wrong']} wrong." + (f" Measured, in one run each: {runs}." if runs else ""),
+        "Nothing is proved of any other context: there the answer is what the weights happen to say. What is not in "
+        "the vocabulary is read as zeros.",
+    ]
+    text = _example(task)
+    if usage and text is not None:
+        parts += ["## Ask it", _code("python", usage.replace("FOLDER", '"."').replace("TEXT", repr(text)))]
+        if "trust_remote_code" in usage:
+            parts.append(
+                "`trust_remote_code=True`: no model of the library has these blocks, so `modeling_byheart.py`, beside "
+                "this file, computes them in plain torch; read it first. The tokenizer needs no code: "
+                "`PreTrainedTokenizerFast.from_pretrained` loads it and asks nothing."
+            )
+    if report["host"] in _READ_AGAIN:
+        check = f"pip install byheart\nbyheart certify . --task {TASK_FILE}"
+        parts += ["## Check it", _code("sh", check), "The proof is done again from the numbers of `model.safetensors`."]
+    return "\n\n".join(parts) + "\n"
+
+
+def _example(task: Task | VectorTask) -> str | None:
+    """What a person types: the beginning of a text that is learned whole, else some context."""
+    if not isinstance(task, Task):
+        return None
+    if not task.apart and is_one_text(task):
+        with contextlib.suppress(InputError):  # facts that are no text
+            return typed(task, int(text_path(task)[0]))
+    text, cut = typed_example(task), cut_of(task.vocabulary, cells=task.apart)
+    return text if text is None or not task.apart else f"{text}{cut.separator} "  # the answer is put behind it
+
+
+def _code(language: str, lines: str) -> str:
+    return f"```{language}\n{lines}\n```"
