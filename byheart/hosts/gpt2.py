@@ -84,7 +84,7 @@ def _convert(model: Model) -> Model:
     hidden = max([1, *(block.d_mlp for block in plain.blocks if isinstance(block, FeedForward))])
     size = heads * width
     if (entries := len(attentions) * size * (4 * size + 2 * hidden)) > _MOST_ENTRIES:
-        raise InputError("GPT-2 would", f"have {entries} entries in its blocks", f"at most {_MOST_ENTRIES}")
+        raise InputError("GPT-2", f"would have {entries} entries in its blocks", f"at most {_MOST_ENTRIES}")
     plain = in_equal_layers(plain, d_head=width)
     norm = Normalization("layer", w=np.full(size, _ROOT), b=np.zeros(size), epsilon=_ROOT**2)
     asleep = FeedForward(np.zeros((size, 1)), np.zeros((1, size)), np.zeros(1), np.zeros(size), norm=norm)

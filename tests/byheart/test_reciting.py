@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import byheart
-from byheart.reciting import _path, decoded, recitation, recite, whole_text
+from byheart.reciting import decoded, recitation, recite, text_path, whole_text
 from constructions.errors import InputError
 from constructions.probes.probe_memory import probe_memory
 from constructions.tasks.arrays import array_task
@@ -62,8 +62,8 @@ def test_the_facts_of_a_text_know_where_it_begins_and_how_long_it_is(text: str) 
     is_round = text.endswith(start) and task.n_contexts > 1
     if is_round:
         with pytest.raises(InputError, match="say where to start"):
-            _path(task, None)
-    path = _path(task, start if is_round else None)
+            text_path(task, None)
+    path = text_path(task, start if is_round else None)
     names = task.vocabulary
     said = "".join(names[t] for t in task.contexts[path[0]]) + "".join(names[task.labels[i]] for i in path)
     assert said == text
@@ -81,7 +81,7 @@ def test_frequent_contexts_of_a_text_are_not_said_as_if_they_were_a_text(tmp_pat
 def test_facts_that_do_not_hang_together_are_no_text(following: list[int]) -> None:
     task = array_task(np.array([[0], [1], [2]]), next_tokens=np.array(following), target="labels", vocabulary=3)
     with pytest.raises(InputError, match=r"no text|say where"):
-        _path(task, None)
+        text_path(task, None)
 
 
 def test_what_cannot_be_learned_whole_is_refused() -> None:

@@ -46,7 +46,7 @@ unknown = model(model.to_tokens("Atlantis, river"))
 assert unknown.isfinite().all()
 plain = load(with_tokenizer=False)
 assert plain.tokenizer is None and plain.cfg.d_vocab_out == 4
-assert (plain(several)[0, -1] == model(several)[0, -1, [5, 6, 7, 8]]).all(), (plain(several), model(several))
+assert (plain(several)[0, -1] - model(several)[0, -1, [5, 6, 7, 8]]).abs().max() < 1e-12
 read = lambda tokens: plain(tokens)
 """
 
