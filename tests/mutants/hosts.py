@@ -4,7 +4,7 @@ from tests.mutants import Mutant
 
 GPT2 = "tests/byheart/hosts/families/test_gpt2.py"
 READING = "tests/byheart/hosts/test_reading.py"
-KNOWN = "tests/byheart/hosts/test_known_options.py"
+KNOWN = "tests/byheart/hosts/families/test_known_options.py"
 
 
 def gpt2(original: str, mutated: str, why: str) -> Mutant:
@@ -20,7 +20,7 @@ def own(original: str, mutated: str, why: str) -> Mutant:
 
 
 def known(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("byheart/hosts/known_options.py", original, mutated, KNOWN, why)
+    return Mutant("byheart/hosts/families/known_options.py", original, mutated, KNOWN, why)
 
 
 def read(original: str, mutated: str, why: str) -> Mutant:

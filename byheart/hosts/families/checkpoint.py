@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from byheart.hosts.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS
+from byheart.hosts.families.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS
 from constructions.errors import InputError
 from constructions.models.blocks import Activation, Block, Normalization, NormalizationKind
 from constructions.models.model import Model

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from byheart.hosts.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS, require_known_options
+from byheart.hosts.families.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS, require_known_options
 from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.models.blocks import Activation, Attention, Block, FeedForward, Normalization

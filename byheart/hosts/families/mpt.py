@@ -11,7 +11,7 @@ import numpy as np
 
 from byheart.hosts.families.checkpoint import Checkpoint
 from byheart.hosts.families.decoder import Heads, layered, neurons
-from byheart.hosts.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS
+from byheart.hosts.families.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS
 from constructions.models.blocks import Attention, Block
 from constructions.models.model import Model
 from verify.arithmetic.rounding import Floats

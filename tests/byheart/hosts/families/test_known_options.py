@@ -2,7 +2,7 @@
 
 import pytest
 
-from byheart.hosts.known_options import require_known_options
+from byheart.hosts.families.known_options import require_known_options
 from constructions.errors import InputError
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 import byheart
-from byheart.hosts.model_card import CARD_FILE, model_card
+from byheart.report.model_card import CARD_FILE, model_card
 from tests.exports import MODELS, task_of
 
 FACTS = {("France", "capital"): "Paris", ("Peru", "capital"): "Lima"}
