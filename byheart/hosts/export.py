@@ -13,10 +13,10 @@ from typing import Any
 
 from byheart.hosts.conversion import rounded_model, scales_exactly
 from byheart.hosts.host import Host
-from byheart.report.model_card import CARD_FILE, model_card
 from byheart.hosts.number_types import require_dtype
 from byheart.hosts.parity import Parity, parity
 from byheart.hosts.tokenizer import tokenizer_config, tokenizer_json
+from byheart.report.model_card import CARD_FILE, model_card
 from constructions.errors import InputError, LossError
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
 from constructions.models.blocks import Attention

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.conversion import direction, in_equal_layers, norms_of, with_residual_stream, with_score_root
-from byheart.hosts.host import Host, loaded_module, tokens_of, torch_logits, write_folder
 from byheart.hosts.families.known_options import require_known_options
+from byheart.hosts.host import Host, loaded_module, tokens_of, torch_logits, write_folder
 from byheart.hosts.tokenizer import answer_tokens
 from constructions.arrays import Float64Array
 from constructions.errors import InputError
