@@ -29,7 +29,7 @@ from byheart.hosts.conversion import (
 )
 from byheart.hosts.host import CONFIG_FILE, WEIGHTS_FILE, Host, quiet_loading, tokens_of, torch_logits
 from byheart.hosts.number_types import write_tensors
-from byheart.hosts.tokenizer import answer_tokens, special_tokens
+from byheart.hosts.tokenizer import answer_tokens, generation_of, special_tokens
 from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.files import canonical_json, write_atomically
@@ -171,8 +171,6 @@ def _write(model: Model, folder: Path, dtype: str) -> None:
 
 
 def _number_tokens(folder: Path, task: Task) -> None:
-    from byheart.hosts.huggingface import generation_of
-
     content = canonical_json(generation_of(task)) + "\n"
     write_atomically(folder / "generation_config.json", content.encode())
 

@@ -17,13 +17,12 @@ import numpy as np
 from byheart.hosts import gpt2
 from byheart.hosts.families.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS, require_known_options
 from byheart.hosts.host import CONFIG_FILE, Host, quiet_loading, torch_logits, write_folder
-from byheart.hosts.tokenizer import answer_tokens, special_tokens
+from byheart.hosts.tokenizer import answer_tokens, generation_of
 from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.files import canonical_json, write_atomically
 from constructions.models.blocks import Attention
 from constructions.models.model import Model, assembled, block_names
-from constructions.tasks.recitation import is_one_text
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 
@@ -116,18 +115,6 @@ def _without_names(option: Mapping[str, Any]) -> dict[str, Any]:
 
 def _write(model: Model, folder: Path, dtype: str) -> None:
     write_folder(folder, model.tensors(), dtype=dtype, config=config_of(model, dtype), loader=_MODULE)
-
-
-def generation_of(task: Task) -> dict[str, Any]:
-    """The content of ``generation_config.json``: the likeliest token, and as many as were learned.
-
-    Nothing follows an answer that is never read; a text that is learned whole has an end.
-    """
-    size = len({*task.names(), *special_tokens(task).values()})
-    found: dict[str, Any] = {"do_sample": False, "pad_token_id": size - 1}
-    if task.apart:
-        return found | {"eos_token_id": answer_tokens(task), "max_new_tokens": 1}
-    return found | ({"max_new_tokens": int(task.counts.totals().sum())} if is_one_text(task) else {})
 
 
 def _number_tokens(folder: Path, task: Task) -> None:

@@ -7,6 +7,7 @@ Page: docs/hosts.md
 
 from typing import Any
 
+from constructions.tasks.recitation import is_one_text
 from constructions.tasks.task import Task
 from constructions.tasks.text import OTHER, WORDS
 from constructions.tasks.vocabulary import cut_of
@@ -113,6 +114,18 @@ def tokenizer_config(task: Task) -> dict[str, Any]:
         "split_special_tokens": True,
         **special_tokens(task),
     }
+
+
+def generation_of(task: Task) -> dict[str, Any]:
+    """The content of ``generation_config.json``: the likeliest token, and as many as were learned.
+
+    Nothing follows an answer that is never read; a text that is learned whole has an end.
+    """
+    size = len({*task.names(), *special_tokens(task).values()})
+    found: dict[str, Any] = {"do_sample": False, "pad_token_id": size - 1}
+    if task.apart:
+        return found | {"eos_token_id": answer_tokens(task), "max_new_tokens": 1}
+    return found | ({"max_new_tokens": int(task.counts.totals().sum())} if is_one_text(task) else {})
 
 
 def _byte(name: str) -> int:

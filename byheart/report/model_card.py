@@ -6,10 +6,9 @@ Page: docs/hosts.md
 import contextlib
 from typing import Any
 
-from byheart.reciting import text_path
 from constructions.counted import counted
 from constructions.errors import InputError
-from constructions.tasks.recitation import is_one_text
+from constructions.tasks.recitation import is_one_text, text_path
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import cut_of, echoed, typed, typed_example

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import byheart
-from byheart.reciting import decoded, recitation, recite, text_path, whole_text
+from byheart.reciting import decoded, recitation, recite, whole_text
 from constructions.errors import InputError
 from constructions.probes.probe_memory import probe_memory
 from constructions.tasks.arrays import array_task
+from constructions.tasks.recitation import text_path
 
 VERSE = "so much depends upon a red wheel barrow glazed with rain water beside the white chickens"
 

@@ -138,7 +138,8 @@ def judge_answers(
             found = empirical_divergence(outputs, task.counts.take(rows))
             empirical[0, rows], empirical[1, rows] = found.midpoint, found.radius
         if keep_outputs and precision in _SHORT:
-            kept[0][contexts], kept[1][contexts] = outputs.midpoint[like], outputs.radius[like]
+            radius = np.broadcast_to(outputs.radius, outputs.shape)  # one number where all have it
+            kept[0][contexts], kept[1][contexts] = outputs.midpoint[like], radius[like]
         for bounds in (margins, losses, empirical):
             bounds[:, contexts] = bounds[:, rows[like]]
         precisions[contexts] = precision
