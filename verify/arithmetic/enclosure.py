@@ -9,6 +9,7 @@ Page: docs/rigour/arithmetic.md proves every bound used here; the comments name 
 """
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -60,14 +61,14 @@ class Enclosure:
     def __init__(self, midpoint: ArrayLike, radius: ArrayLike = 0.0) -> None:
         blas.require_ieee()
         m, r = as_float64(midpoint, "midpoint"), as_float64(radius, "radius")
-        if not _broadcasts(r.shape, m.shape):
+        if r.shape not in ((), m.shape) and not _broadcasts(r.shape, m.shape):
             raise InputError("radius", f"has shape {r.shape}", f"one that broadcasts to midpoint's {m.shape}")
         if r.size and r.min() < 0.0:
             raise InputError("radius", f"has the entry {r.min()}", "entries >= 0")
         # A sum that is finite has finite terms only; where it is not, the entries are looked at one by one.
         if r.size and not r.max() < np.inf:
             r = np.where(r >= 0.0, r, np.inf)
-        if not np.isfinite(m.sum()):
+        if not isfinite(m.sum()):
             known = np.isfinite(m)
             if not known.all():
                 m, r = np.where(known, m, 0.0), np.where(known, r, np.inf)

@@ -40,6 +40,8 @@ def as_float64(values: ArrayLike, name: str) -> Floats:
         >>> as_float64([2**53, 0.5], "x").tolist()
         [9007199254740992.0, 0.5]
     """
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        return values
     array = exact_array(values, name)
     if array.dtype != object:
         return array

@@ -9,6 +9,7 @@ Page: docs/rigour/depth.md
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from verify.linear_algebra.singular_values import enclose_spectral_norm
 
 FLOOR = 2.0**-400  # added to every norm and radius: none underflows, and each covers what underflows elsewhere
 SLACK = 1.0 + 2.0**-40  # outweighs 4096 roundings of non-negative numbers (Lemma F1)
+_SMALL = 512  # entries of a map whose norms are kept after the walk: in all at most 32 MiB
 _COLUMNS = 4096  # of a wide map that are worked on together
 
 
@@ -110,17 +112,27 @@ def _side_by_side(maps: Floats, _: Normalization | None) -> Floats:
 
 
 def _spectral(maps: Floats, norm: Normalization | None) -> MapNorms:
-    parts = [_norms_of(one, norm) for one in maps]
+    kind, gain = (None, np.ones(0)) if norm is None else (norm.kind, norm.w)
+    parts = [
+        _norms_of(one, kind, gain) if one.size > _SMALL else _known(one.shape, one.tobytes(), kind, gain.tobytes())
+        for one in np.asarray(maps, dtype=np.float64)
+    ]
     moved, slipped, plain, frobenius_norm = np.array(parts, dtype=np.float64).reshape(len(parts), 4).T
     return MapNorms(moved, slipped, plain, frobenius_norm)
 
 
-def _norms_of(matrix: Floats, norm: Normalization | None) -> tuple[float, float, float, float]:
+@lru_cache(maxsize=2**13)
+def _known(shape: tuple[int, ...], entries: bytes, kind: str | None, gain: bytes) -> tuple[float, float, float, float]:
+    """The norms of a small map, by its entries: every walk over a model shares them, and over the same weights."""
+    return _norms_of(np.frombuffer(entries).reshape(shape), kind, np.frombuffer(gain))
+
+
+def _norms_of(matrix: Floats, kind: str | None, gain: Floats) -> tuple[float, float, float, float]:
     plain, whole = _spectral_norm(Enclosure.exact(matrix)), float_above(frobenius(matrix))
-    if norm is None:
+    if kind is None:
         return plain, plain, plain, whole
-    gained = Enclosure.exact(norm.w[:, None]) * matrix
-    if norm.kind == "rms":
+    gained = Enclosure.exact(gain[:, None]) * matrix
+    if kind == "rms":
         moved = _spectral_norm(gained)
         return moved, moved, plain, whole
     sums = total(gained, 0)

@@ -114,7 +114,10 @@ def enclose_spectral_norm(a: Enclosure | ArrayLike) -> Enclosure:
     scaled, exponent = _scaled(given.enclosure)
     midpoint = np.ascontiguousarray(scaled.midpoint if given.shape[0] <= given.shape[1] else scaled.midpoint.T)
     with ctx.workprec(_SCALAR_BITS), np.errstate(all="ignore"):
-        radius = radius_norm(scaled)
+        radius, unit = radius_norm(scaled), arb(2) ** exponent
+        if len(midpoint) == 1:  # the Euclidean norm of a vector
+            lower, upper = frobenius_below(midpoint) - radius, frobenius(midpoint) + radius
+            return Enclosure.between(float_below(unit * lower), float_above(unit * upper))
         k = gram.gram(midpoint)
         square, vector = _largest_eigenpair(k)
         row = vector[None, :]
@@ -128,7 +131,6 @@ def enclose_spectral_norm(a: Enclosure | ArrayLike) -> Enclosure:
                 bound = (arb(square * (1.0 + shift)) + gram.distance(k, square * (1.0 + shift), root, sign=-1)).sqrt()
                 upper = bound if bound < upper else upper
                 break
-        unit = arb(2) ** exponent
         return Enclosure.between(float_below(unit * lower), float_above(unit * (upper + radius)))
 
 
