@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from byheart.edited_folder import has_one_width, host_config, read_editable, stored_dtype, write_edited
+from byheart.edited_page import write_edit_page
 from byheart.hosts.certify import read_facts
 from byheart.hosts.number_types import require_dtype, rounded_to
 from constructions.arrays import Float64Array, Int64Array
@@ -37,7 +38,7 @@ from verify.forward.logits import logit_chunks
 from verify.progress import Progress, silent
 
 RUNNER_UP, UNIFORM = "runner-up", "uniform"
-PROOF_FOLDER = "proof"
+PROOF_FOLDER, PAGE_FILE = "proof", "edit.html"
 _STRENGTH = 4.0  # how much longer than the stream is what an edit leaves in its place
 _TRIES = 8  # of lengths in an earlier layer, each so many times the one before
 
@@ -131,6 +132,8 @@ def edit(
         for name, each in (("facts", facts), ("delete", delete), ("keep", keep))
     )
     contexts, answers = _edits(stored, new, old, to)
+    named = new or old
+    assert named is not None
     kept = np.zeros((0, contexts.shape[1]), dtype=np.int64)
     if keep_domain is not None:
         kept = whole_domain(model.d_vocab, keep_domain, contexts)
@@ -153,6 +156,16 @@ def edit(
             write_edited(folder, written, done.model, len(answers), chosen, layer=done.certificate.layer)
             (written / PROOF_FOLDER).mkdir()
             save_edit(written / PROOF_FOLDER, done.model, done.edit, done.certificate)
+            write_edit_page(
+                written / PAGE_FILE,
+                original=done.original,
+                edited=done.model,
+                edit=done.edit,
+                certificate=done.certificate,
+                spaces=done.spaces,
+                tokens=named.vocabulary,
+                answers=named.answers,
+            )
     return done
 
 

@@ -54,6 +54,9 @@ def test_a_notebook_runs(path, tmp_path, monkeypatch, capsys):
         assert names["observed"] in (None, names["predicted"])
         if names["observed"] is None:
             assert "TransformerLens is not installed here" in printed
+    elif path.stem == "editing":
+        assert names["done"].certificate.headline() in printed and printed.count("PROVED 78 kept contexts") == 2
+        assert names["done"].certificate.verdict.value == "PROVED"
     else:
         assert names["figures"]["undecided"] == 0 and names["figures"]["inputs"] == 64**4
         assert names["figures"]["wrong"] < 64**3

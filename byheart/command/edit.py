@@ -12,6 +12,7 @@ from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, above, print_summary
 from constructions.counted import counted
 
+_RUNS = ("runs", "in_every_float32_run")
 HELP = "edit facts of a trained model, and prove what else changes"
 
 
@@ -39,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--layer", type=count, metavar="L", help="which layer gets the neurons, counted from 0 (default: the last)"
     )
     parser.add_argument("--dtype", metavar="TYPE", help="the type of the stored weights (default: the host's)")
+    parser.add_argument(
+        "--run", action="store_true", help="run the host before and after, in float32 and bfloat16, and count answers"
+    )
     add_out_options(parser)
     add_output_options(parser)
 
@@ -63,6 +67,7 @@ def run(options: argparse.Namespace) -> int:
             overwrite=options.overwrite,
             progress=progress,
         )
+        runs: dict[str, Any] = _runs(options, edited, progress) if options.run else dict.fromkeys(_RUNS)
     verdict = edited.certificate.verdict.value
     summary: dict[str, Any] = {"verdict": verdict, "headline": edited.certificate.headline()}
     summary |= {
@@ -72,10 +77,13 @@ def run(options: argparse.Namespace) -> int:
     }
     summary |= {"cap_radius": float(edited.proof.radii.max()), **edited.certificate.values}
     summary |= {"parameters": [edited.original.parameters, edited.model.parameters], "out": str(options.out)}
+    summary |= {"layer": edited.certificate.layer, "outside": edited.certificate.values.get("outside"), **runs}
     print_summary(options, summary, _tables)
     if not options.json:
         folder = quote(str(options.out))
-        sys.stdout.write(f"Next:\n  byheart check {folder}\n  byheart check {folder} --independent\n")
+        sys.stdout.write(
+            f"Page: {folder}/edit.html\nNext:\n  byheart check {folder}\n  byheart check {folder} --independent\n"
+        )
     return EXIT_CODES[verdict]
 
 
@@ -100,10 +108,35 @@ def _tables(summary: dict[str, Any]) -> Rows:
         rows.insert(1, ("uniform law", f"{summary['flat']} with logits within {above(summary['spread'])} nats"))
     if summary["deleted"]:
         rows.append(("deleted", "hidden, not unlearned: the weights that gave the old answers are still there"))
-    return [("Edited", rows)]
+    if summary["runs"] is None:
+        return [("Edited", rows)]
+    return [("Edited", rows), ("The host, measured", _run_rows(summary))]
+
+
+def _run_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    counts = [
+        (
+            f"{run['dtype']}, {run['attention']}",
+            f"{run['edited']} of {run['asked']} edits; {run['kept']} of {run['all_kept']} kept answers, "
+            f"{run['as_before']} as before",
+        )
+        for run in summary["runs"]
+    ]
+    edits, kept = summary["in_every_float32_run"]
+    counts.append(("every float32 run, proved", f"{edits} edits, {kept} kept answers; the bound reaches no farther"))
+    return counts
+
+
+def _runs(options: argparse.Namespace, edited: Any, progress: Any) -> dict[str, Any]:
+    """What the host computes before and after, and what is proved of every run."""
+    from byheart.edited_runs import in_every_run, run_in_host
+
+    runs = [run.json() for run in run_in_host(options.model, options.out, edited, progress=progress)]
+    progress("every run", None, "float32")
+    return dict(zip(_RUNS, (runs, [int(part.sum()) for part in in_every_run(edited)]), strict=True))
 
 
 def _outside(summary: dict[str, Any]) -> str:
-    if "outside" not in summary:
+    if summary["outside"] is None:
         return "nothing is claimed: the neurons of an earlier layer leak into what comes behind"
     return f"moves by at most {above(summary['outside'])} nats"

@@ -1,0 +1,131 @@
+"""What the host of an edited model computes: its answers in float32 and in bfloat16, measured, and what bounds say.
+
+Page: docs/claims/editing.md
+"""
+
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from byheart.editing import Edited
+from constructions.arrays import BoolArray, Int64Array
+from constructions.errors import InputError
+from constructions.models.model import Model
+from verify.edits.certificate import FLAT
+from verify.forward.ladder import leads
+from verify.forward.logits import logit_chunks
+from verify.progress import Progress, silent
+from verify.replica.rounding import rounding_bound
+from verify.runs.formats import FLOAT32
+
+HOW = (("float32", "eager"), ("float32", "sdpa"), ("bfloat16", "eager"), ("bfloat16", "sdpa"))
+_TOGETHER = 4096  # contexts of a batch
+
+
+@dataclass(frozen=True)
+class HostRun:
+    """What one run of the host answered; a largest logit that another equals is no answer.
+
+    Args:
+        dtype: The type of its numbers.
+        attention: Its implementation of the attention.
+        edited: Edited contexts that are answered as asked.
+        asked: How many there are, without those that shall have the uniform law.
+        kept: Kept contexts with the answer that is proved to be the exact one.
+        as_before: Kept contexts answered as the original answers them in the same run.
+        all_kept: How many there are.
+    """
+
+    dtype: str
+    attention: str
+    edited: int
+    asked: int
+    kept: int
+    as_before: int
+    all_kept: int
+
+    def json(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def run_in_host(source: Path, folder: Path, edited: Edited, *, progress: Progress = silent) -> list[HostRun]:
+    """Load both folders in their host, run them on all edited and kept contexts, and count answers: a measurement.
+
+    Args:
+        source: The folder before the edit.
+        folder: The folder after it.
+        edited: What `byheart.editing.edit` returned.
+        progress: Called with the stage and the finished share of it.
+
+    Returns:
+        What each run of `HOW` answered.
+
+    Raises:
+        InputError: The host is not installed here.
+    """
+    asked = edited.edit.answers != FLAT
+    contexts, answers, kept = edited.edit.contexts[asked], edited.edit.answers[asked], edited.edit.kept
+    exact, found = edited.proof.kept.answer, []
+    for dtype, attention in HOW:
+        progress("host", None, f"{dtype}, {attention}")
+        new = _answers(folder, contexts, dtype, attention)
+        after = _answers(folder, kept, dtype, attention)
+        before = _answers(source, kept, dtype, attention)
+        found.append(
+            HostRun(
+                dtype,
+                attention,
+                int((new == answers).sum()),
+                len(answers),
+                int(((after == exact) & (exact >= 0)).sum()),
+                int((after == before).sum()),
+                len(kept),
+            )
+        )
+    return found
+
+
+def in_every_run(edited: Edited) -> tuple[BoolArray, BoolArray]:
+    """Which edited and which kept contexts have their answer in every float32 run (Lemma R10), `[edits]` and `[K]`.
+
+    The bound is about the formulas of `verify.replica.module.Replica`, in any order of summation; what a host computes
+    by other formulas is measured alone. Where it is wider than half the lead nothing is claimed.
+    """
+    flat = edited.edit.answers == FLAT
+    new = _in_every_run(edited.model, edited.edit.contexts, np.where(flat, -2, edited.edit.answers))
+    exact = np.where(edited.proof.kept.same, edited.proof.kept.answer, -2)
+    return new, _in_every_run(edited.model, edited.edit.kept, exact)
+
+
+def _in_every_run(model: Model, contexts: Int64Array, answers: Int64Array) -> BoolArray:
+    held = np.zeros(len(contexts), dtype=bool)
+    if not len(contexts):
+        return held
+    bound = rounding_bound(model, contexts, number_format=FLOAT32)
+    for start, logits in logit_chunks(model, contexts):
+        part = slice(start, start + len(logits))
+        place, lead = leads(logits)
+        held[part] = (place == answers[part]) & (lead > 2.0 * bound[part])
+    return held
+
+
+def _answers(folder: Path, contexts: Int64Array, dtype: str, attention: str) -> Int64Array:
+    """The place of the largest logit, -1 where two are equal or none is a number."""
+    try:
+        torch, transformers = import_module("torch"), import_module("transformers")
+    except ImportError as error:
+        raise InputError("run", f"needs {error.name}", "`pip install 'byheart[huggingface]'`") from None
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=getattr(torch, dtype), attn_implementation=attention, local_files_only=True
+    ).eval()
+    places = []
+    with torch.no_grad():
+        for start in range(0, len(contexts), _TOGETHER):
+            logits = loaded(torch.as_tensor(contexts[start : start + _TOGETHER]), use_cache=False).logits[:, -1].float()
+            two = logits.topk(2, dim=1)
+            places.append(torch.where(two.values[:, 0] > two.values[:, 1], two.indices[:, 0], -1).numpy())
+    return np.concatenate(places) if places else np.zeros(0, dtype=np.int64)
