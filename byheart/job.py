@@ -97,14 +97,16 @@ def hold(
     device: str = "cpu",
     source: str = "",
     reading: str | None = None,
+    keep: Callable[[Memory], object] = lambda first: None,
     progress: Progress = silent,
 ) -> Memory:
     r"""Build weights that hold the task exactly, certify them, and run them.
 
     By default it is the memory of fewest parameters of all in `constructions.memories.choice.MEMORIES` that every run
-    in `dtype` is proved to hold; where there is none, the one of fewest that one run holds. A size asks for the heads
-    of Theorem 1': for laws and $d < N - 1$, where no weights hold all laws, these hold the best encoder of rank d that
-    is found.
+    in `dtype` is proved to hold; where there is none, the one of fewest that one run holds. The first of them is
+    certified before smaller ones are searched for, and an interrupt of that search returns it. A size asks for the
+    heads of Theorem 1': for laws and $d < N - 1$, where no weights hold all laws, these hold the best encoder of rank d
+    that is found.
 
     The certificate is about the float64 numbers that are returned, rounding included: of the figures, those of the
     capacity, of the certificate and of the encoder are proved. Of those of torch, `within_bound` and `held_proved` are,
@@ -128,6 +130,7 @@ def hold(
         device: Where to compute large float64 products, and to run the replica beside the CPU.
         source: What the task was made from, for the report.
         reading: How it was read, for the figures.
+        keep: Called with the first memory that is certified, before smaller ones are searched for.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
@@ -179,56 +182,80 @@ def hold(
             progress=progress,
         )
 
-    with on_device(device), clock.stage("weights"):
-        tried = offers(
-            task,
-            names=None if memory == SMALLEST else (memory,),
-            dtype=dtype,
-            attention_only=attention_only,
-            layers=layers,
-            d_model=None if memory == THEOREM_1 else d_model,
-            d_head=None if memory == THEOREM_1 else d_head,
-            seed=seed,
-            kinds=tuple(kind._replace(build=heads) if kind.name == THEOREM_1 else kind for kind in MEMORIES),
-            ran=_trial(tolerance, dtype) if memory == SMALLEST else None,
-            quick=quick,
-            progress=_within(progress, "weights"),
-        )
+    own_heads = tuple(kind._replace(build=heads) if kind.name == THEOREM_1 else kind for kind in MEMORIES)
+
+    def tries(stage: str, *, quick: bool, earlier: tuple[Offer, ...] = (), saved: str = "") -> tuple[Offer, ...]:
+        with on_device(device), clock.stage(stage):
+            return offers(
+                task,
+                names=None if memory == SMALLEST else (memory,),
+                dtype=dtype,
+                attention_only=attention_only,
+                layers=layers,
+                d_model=None if memory == THEOREM_1 else d_model,
+                d_head=None if memory == THEOREM_1 else d_head,
+                seed=seed,
+                kinds=own_heads,
+                ran=_trial(tolerance, dtype) if memory == SMALLEST else None,
+                quick=quick,
+                earlier=earlier,
+                progress=_within(progress, stage, saved),
+            )
+
+    def certified(chosen: Offer) -> Memory:
+        built = chosen.built
+        assert built is not None
+        model, needed = built.model, None
+        if isinstance(built, HeadsOfTheorem1):
+            needed = built.needed
+        elif is_dana_network(model) and model.n_heads:
+            with clock.stage("capacity"):
+                needed = _capacity(task, model, progress=progress)
+        of_theorem_1 = isinstance(built, HeadsOfTheorem1)
+        with on_device(device):
+            return _certified(
+                task,
+                model,
+                needed,
+                criterion=Criterion(tolerance=tolerance),
+                figures={
+                    "reading": reading,
+                    "memory": chosen.kind.name,
+                    "dtype": dtype,
+                    "built": built.summary,
+                    "information_limit": _information_limit(task, dtype),
+                    "front_end": built.built.front_end if of_theorem_1 else chosen.kind.name,
+                    "route": built.built.route if of_theorem_1 else chosen.kind.name,
+                    "tail": built.tail if of_theorem_1 else "none",
+                    "seed": seed,
+                },
+                source=source,
+                device=device,
+                clock=clock,
+                rests_on_rank=of_theorem_1,
+                runs=chosen.run,
+            )
+
+    def listed(made: Memory, chosen: Offer, tried: tuple[Offer, ...]) -> Memory:
+        ran = (offer._replace(run=made.figures.torch) if offer is chosen else offer for offer in tried)
+        memories = tuple(_tried(each, task, dtype) for each in ran)
+        return replace(made, figures=replace(made.figures, memories=memories, seconds={**clock.seconds}))
+
+    tried = tries("weights", quick=quick or memory == SMALLEST)
+    chosen = first = smallest_of(tried)
+    made = certified(chosen)
+    if memory != SMALLEST or quick:
+        return listed(made, chosen, tried)
+    keep(listed(made, chosen, tried))
+    try:
+        tried = tries("search", quick=False, earlier=tried, saved=f"{first.parameters} parameters are proved; now ")
         chosen = smallest_of(tried)
-    built = chosen.built
-    assert built is not None
-    model, needed = built.model, None
-    if isinstance(built, HeadsOfTheorem1):
-        needed = built.needed
-    elif is_dana_network(model) and model.n_heads:
-        with clock.stage("capacity"):
-            needed = _capacity(task, model, progress=progress)
-    of_theorem_1 = isinstance(built, HeadsOfTheorem1)
-    with on_device(device):
-        made = _certified(
-            task,
-            model,
-            needed,
-            criterion=Criterion(tolerance=tolerance),
-            figures={
-                "reading": reading,
-                "memory": chosen.kind.name,
-                "dtype": dtype,
-                "built": built.summary,
-                "information_limit": _information_limit(task, dtype),
-                "front_end": built.built.front_end if of_theorem_1 else chosen.kind.name,
-                "route": built.built.route if of_theorem_1 else chosen.kind.name,
-                "tail": built.tail if of_theorem_1 else "none",
-                "seed": seed,
-            },
-            source=source,
-            device=device,
-            clock=clock,
-            rests_on_rank=of_theorem_1,
-            runs=chosen.run,
-        )
-    ran = (offer._replace(run=made.figures.torch) if offer is chosen else offer for offer in tried)
-    return replace(made, figures=replace(made.figures, memories=tuple(_tried(each, task, dtype) for each in ran)))
+        if chosen is not first:
+            progress("search", 1.0, f"{chosen.parameters} parameters in place of {first.parameters}")
+            made = certified(chosen)
+    except KeyboardInterrupt:
+        chosen = first
+    return listed(made, chosen, tried)
 
 
 def _trial(tolerance: float, dtype: Precision) -> Trial:
@@ -511,9 +538,9 @@ class _Clock:
         self.progress(name, 1.0, "")
 
 
-def _within(progress: Progress, stage: str) -> Progress:
+def _within(progress: Progress, stage: str, before: str = "") -> Progress:
     """Report the parts of a stage under its name."""
-    return lambda part, share, detail: progress(stage, share, f"{part} {detail}".strip())
+    return lambda part, share, detail: progress(stage, share, f"{before}{part} {detail}".strip())
 
 
 def _capacity(task: Task, model: Model, *, progress: Progress) -> Capacity:

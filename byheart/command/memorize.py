@@ -78,12 +78,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
+    from byheart.figures import Figures
     from byheart.job import hold
     from constructions.files import refuse_existing
     from constructions.tasks.criterion import TOLERANCE
 
     out = _folder_of(options)
     refuse_existing(out, overwrite=options.overwrite)
+    saved: list[Figures] = []
     with progress_lines(options) as progress:
         given = read_the_facts(options, options.target, progress, whole=options.whole)
         task = given.task
@@ -104,17 +106,18 @@ def run(options: argparse.Namespace) -> int:
             device=options.device,
             source=given.source,
             reading=given.said,
+            keep=lambda first: saved.append(first.save(out, overwrite=options.overwrite)),
             progress=progress,
         )
         progress("files", None, "")
-        figures = memory.save(out, overwrite=options.overwrite)
+        figures = memory.save(out, overwrite=options.overwrite or bool(saved))
         progress("files", 1.0, "")
         if options.whole:
             from byheart.reciting import recitation
 
             said = recitation(memory.model, task, dtype=figures.dtype or "float32", progress=progress)
             figures = replace(figures, headline=f"{said.headline()}; {counted(figures.parameters, 'parameter')}")
-    print_made(options, figures, out, task)
+    print_made(options, figures, out, task, first=saved[0] if saved else None)
     return EXIT_CODES[figures.verdict]
 
 

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from constructions.tasks.task import Task
 
 
-def print_made(options: argparse.Namespace, figures: "Figures", out: Path, task: "Task | None" = None) -> None:
+def print_made(
+    options: argparse.Namespace,
+    figures: "Figures",
+    out: Path,
+    task: "Task | None" = None,
+    *,
+    first: "Figures | None" = None,
+) -> None:
     """Print the figures as JSON, the answer alone, or the answer with what a person may type next.
 
     Args:
@@ -24,6 +31,7 @@ def print_made(options: argparse.Namespace, figures: "Figures", out: Path, task:
         figures: What was made.
         out: Where it lies.
         task: What it holds, for a context that can be typed.
+        first: What was saved before smaller memories were searched for.
     """
     if options.json:
         sys.stdout.write(json.dumps(figures.json()) + "\n")
@@ -31,7 +39,10 @@ def print_made(options: argparse.Namespace, figures: "Figures", out: Path, task:
     lines = [figures.headline]
     if not options.quiet:
         lines += [f"Read as {figures.reading}."] if figures.reading else []
-        lines += [_built(figures), f"Saved in {out}; {_page(figures)}--verbose prints all figures."]
+        lines += [
+            _built(figures) + _gained(figures, first),
+            f"Saved in {out}; {_page(figures)}--verbose prints all figures.",
+        ]
     sys.stdout.write("\n".join(lines) + "\n")
     if options.quiet:
         return
@@ -48,6 +59,13 @@ def _built(figures: "Figures") -> str:
         return f"Built: {figures.claim}, {size}; {_runs(figures)}."
     limit = f" (lower bound for arbitrary {_targets(figures)}: {figures.information_limit:,})"
     return f"Built: {figures.memory}, {size}{limit}; {_runs(figures)}."
+
+
+def _gained(figures: "Figures", first: "Figures | None") -> str:
+    """What the search has gained, where it has."""
+    if first is None or first.memory == figures.memory:
+        return ""
+    return f" The first, {first.memory} with {first.parameters:,}, was saved after {sum(first.seconds.values()):.1f} s."
 
 
 def _targets(figures: "Figures") -> str:

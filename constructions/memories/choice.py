@@ -170,6 +170,7 @@ def offers(
     kinds: tuple[Kind, ...] | None = None,
     ran: Trial | None = None,
     quick: bool = False,
+    earlier: tuple[Offer, ...] = (),
     progress: Progress | None = None,
 ) -> tuple[Offer, ...]:
     """Build every memory that could hold the task and is not known to be larger than one that does.
@@ -189,6 +190,7 @@ def offers(
         kinds: The memories there are; by default `MEMORIES`.
         ran: Called with what was built, unless one that every run holds is smaller.
         quick: Stop at the first memory that every run holds.
+        earlier: What an earlier call returned that stopped there; only the other memories are built.
         progress: Called with the memory that is built.
 
     Returns:
@@ -210,8 +212,10 @@ def offers(
     if names is not None and (unknown := [name for name in names if name not in by_name]):
         known = ", ".join(map(repr, (SMALLEST, *by_name)))
         raise InputError("memory", f"is {unknown[0]!r}", f"one of {known}")
-    found: list[Offer] = []
+    found = list(earlier)
     for kind in by_name.values() if names is None else [by_name[name] for name in names]:
+        if any(offer.kind.name == kind.name for offer in earlier):
+            continue
         show = progress or silent
         show(kind.name, None, "")
         proved = [offer.parameters for offer in found if offer.every_run]

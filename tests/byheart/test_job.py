@@ -356,6 +356,32 @@ def test_what_does_not_hold_its_facts_when_it_is_run_is_not_taken_by_itself(monk
     assert named.torch["float32"].held == 59
 
 
+def test_the_first_memory_is_kept_before_the_search_and_an_interrupt_of_it_returns_it(monkeypatch):
+    kept = []
+    best = hold(facts_of_three_columns(), keep=kept.append)
+    (first,) = kept
+    assert first.certificate.verdict is Verdict.PROVED and first.figures.memory == "packed-words"
+    assert [each.memory for each in first.figures.memories] == ["packed-words"]
+    assert best.figures.parameters <= first.figures.parameters
+
+    honest = job.offers
+
+    def interrupted(*rest, earlier=(), **options):
+        if earlier:
+            raise KeyboardInterrupt
+        return honest(*rest, earlier=earlier, **options)
+
+    monkeypatch.setattr(job, "offers", interrupted)
+    left = hold(facts_of_three_columns())
+    assert left.model.sha256() == first.model.sha256() and left.figures.memory == "packed-words"
+
+
+def test_what_is_asked_for_is_not_searched_on(monkeypatch):
+    never = lambda _: pytest.fail("nothing is kept of what is asked for alone")  # noqa: E731
+    for options in (dict(quick=True), dict(memory="knots"), dict(n_heads=20)):
+        hold(small_text(), keep=never, **options)
+
+
 def test_without_torch_the_smallest_is_taken_and_nothing_is_said_of_runs(monkeypatch):
     monkeypatch.setattr(job, "_runs", lambda *_, **__: None)
     figures = hold(small_text()).figures

@@ -78,8 +78,8 @@ MUTANTS = [
     minimum_norm("left = right - multiply(", "left = right - np.matmul(", "what is left of a solution stays here"),
     Mutant(
         "byheart/job.py",
-        '    with on_device(device), clock.stage("weights"):\n        tried',
-        '    with clock.stage("weights"):\n        tried',
+        "        with on_device(device), clock.stage(stage):\n",
+        "        with clock.stage(stage):\n",
         "tests/byheart/test_device.py",
         "the weights of a memory are solved for on the CPU",
     ),
