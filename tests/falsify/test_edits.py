@@ -47,7 +47,7 @@ def is_believed(folder: Path, model: Model, edit: Edit, certificate: EditCertifi
 
 def few(done: Edited, kept: int = 12) -> Edit:
     """What was asked, with some of the kept contexts alone."""
-    return replace(done.edit, journal=done.edit.kept[:: len(done.edit.kept) // kept], domain=None)
+    return replace(done.edit, kept=done.edit.kept[:: len(done.edit.kept) // kept], domain=None)
 
 
 def changed(done: Edited, *, layer: int | None = None, **parts: np.ndarray) -> Model:
@@ -121,7 +121,7 @@ def test_an_earlier_layer_that_moves_what_is_kept_is_not_believed(tmp_path: Path
             assert not is_believed(tmp_path, done.model, asked, done.certificate, **claimed)
     longer = np.append(done.edit.contexts[0], 3)[None]  # begins with an edited context: the neuron fires in it
     for moved in (0.0, 1e-6):
-        edit = replace(asked, journal=longer)
+        edit = replace(asked, kept=longer)
         assert not is_believed(tmp_path, done.model, edit, done.certificate, moved=moved)
 
 

@@ -44,7 +44,7 @@ def rational_network(network: Model) -> Model:
     return network
 
 
-@given(seed=st.integers(0, 1000), journal=st.integers(3, 11))
+@given(seed=st.integers(0, 1000), kept=st.integers(3, 11))
 def test_the_transformer_has_the_logits_of_the_encoder_on_the_kept_contexts(seed: int, kept: int) -> None:
     rng = np.random.default_rng(seed)
     contexts = rng.permutation(all_contexts(4, 2))
@@ -53,7 +53,7 @@ def test_the_transformer_has_the_logits_of_the_encoder_on_the_kept_contexts(seed
     stream, unembedding = rng.standard_normal((16, 3)), rng.standard_normal((3, 4))
     occurrences = np.ones(16, dtype=np.int64)
     try:
-        held = hold(weights, contexts, journal=kept, stream=stream, unembedding=unembedding, occurrences=occurrences)
+        held = hold(weights, contexts, kept=kept, stream=stream, unembedding=unembedding, occurrences=occurrences)
     except HypothesisError:
         reject()  # saturated heads: dependent features up to rounding
     network = float_network(held.model)
@@ -74,7 +74,7 @@ def test_rational_weights_have_the_logits_of_the_encoder_without_any_error(kept:
     stream = as_rationals(rng.integers(-9, 10, (9, 2)).tolist())
     unembedding = as_rationals(rng.integers(-9, 10, (2, 3)).tolist())
     held = hold_exactly(
-        weights, contexts, journal=kept, stream=stream, unembedding=unembedding, occurrences=np.ones(9, dtype=np.int64)
+        weights, contexts, kept=kept, stream=stream, unembedding=unembedding, occurrences=np.ones(9, dtype=np.int64)
     )
     wanted = (stream * unembedding).tolist()
     assert exact_logits(rational_network(held.model), contexts[:kept]) == fmpq_mat(wanted[:kept])
@@ -183,16 +183,16 @@ def test_a_text_that_does_not_fit_the_columns_is_refused(facts: int | None, d_he
 @pytest.mark.parametrize("kept", [0, 9])
 def test_modules_keep_some_contexts_and_not_all(kept: int) -> None:
     with pytest.raises(InputError, match=f"T = {kept}"):
-        modules_instance(tokens=3, length=2, width=3, journal=kept, seed=0)
+        modules_instance(tokens=3, length=2, width=3, kept=kept, seed=0)
 
 
 def test_fewer_kept_contexts_than_dimensions_leave_the_change_of_basis_singular() -> None:
     with pytest.raises(HypothesisError, match="features of rank T = 2 and an invertible M"):
-        modules_instance(tokens=4, length=2, width=4, journal=2, seed=0)
+        modules_instance(tokens=4, length=2, width=4, kept=2, seed=0)
 
 
 def test_a_construction_has_the_laws_of_the_encoder_and_the_contexts_of_the_instance() -> None:
-    instance = modules_instance(tokens=3, length=2, width=3, journal=6, seed=0)
+    instance = modules_instance(tokens=3, length=2, width=3, kept=6, seed=0)
     built = as_construction(instance, "six of nine")
     assert isinstance(built, Construction) and built.summary == "six of nine"
     assert built.task.n_contexts == 6 and built.task.n_all == 9

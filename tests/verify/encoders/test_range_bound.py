@@ -23,7 +23,7 @@ def judged(instance: LeftOut, laws: list | None = None) -> RangeBound:
     return range_bound(
         instance.model,
         instance.contexts,
-        journal=instance.kept,
+        kept=instance.kept,
         stream=instance.stream,
         occurrences=instance.occurrences,
         laws=laws,
@@ -43,7 +43,7 @@ def test_the_change_is_that_of_the_other_judge(seed: int) -> None:
     other = left_out_bound(
         instance.model,
         instance.contexts,
-        journal=instance.kept,
+        kept=instance.kept,
         stream=instance.stream,
         occurrences=instance.occurrences,
         laws=None,
@@ -81,7 +81,7 @@ def test_logits_that_are_not_those_of_z_are_noticed() -> None:
     instance = loop_instance(4, size=5, occurrences=33)
     assert judged(instance).linear
     # With one kept context fewer there are more columns than rows, and W_O was not made for the least z.
-    fewer = replace(instance, journal=2, stream=fmpq_mat([[0], [0]]))
+    fewer = replace(instance, kept=2, stream=fmpq_mat([[0], [0]]))
     assert not judged(fewer).linear
     assert judged(fewer).verdict is not Verdict.PROVED
 
@@ -89,7 +89,7 @@ def test_logits_that_are_not_those_of_z_are_noticed() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     instance = loop_instance(4, size=5, occurrences=33)
     with pytest.raises(InputError, match="kept = 4"):
-        judged(replace(instance, journal=4))
+        judged(replace(instance, kept=4))
     with pytest.raises(InputError, match="2 rows of stream"):
         judged(replace(instance, stream=fmpq_mat([[0], [0]])))
     with pytest.raises(HypothesisError, match="independent features"):

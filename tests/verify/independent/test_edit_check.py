@@ -145,7 +145,7 @@ def test_nothing_is_proved_of_a_model_of_which_balls_say_nothing(tmp_path: Path)
 
 
 def test_a_domain_of_contexts_that_the_model_cannot_read_is_refused(folder: Path, tmp_path: Path) -> None:
-    path = forged(folder, tmp_path, journal=TOKENS**5, same=TOKENS**5)
+    path = forged(folder, tmp_path, kept=TOKENS**5, same=TOKENS**5)
     asked = replace(Asked(**json.loads((path / "contexts.json").read_text())), domain=5)
     (path / "contexts.json").write_text(asked.to_json())
     replace(EditCertificate.load(path), edit=asked.sha256()).save(path)

@@ -39,7 +39,7 @@ def judged(instance: LeftOut, **options: Any) -> LeftOutBound:
     return left_out_bound(
         instance.model,
         instance.contexts,
-        journal=instance.kept,
+        kept=instance.kept,
         stream=instance.stream,
         occurrences=instance.occurrences,
         laws=instance.laws,
@@ -93,7 +93,7 @@ def test_any_weights_after_square_features_keep_the_corrected_bound(seed: int) -
 
 
 def test_weights_that_are_not_the_constructed_ones_show_in_the_excess() -> None:
-    instance = modules_instance(tokens=3, length=2, width=3, journal=6, seed=0)
+    instance = modules_instance(tokens=3, length=2, width=3, kept=6, seed=0)
     network = network_of(instance)
     built = judged(instance)
     assert built.corrected_holds() and built.excess < 1e-6
@@ -176,7 +176,7 @@ def test_balls_say_what_floats_say_and_more() -> None:
     task = text_task(WORDS, vocabulary=6, context=2, facts=13)
     instances = [
         (sharp_instance(violating_front_end(), norm=200.0, occurrences=33), None),
-        (modules_instance(tokens=3, length=2, width=3, journal=6, seed=0), None),
+        (modules_instance(tokens=3, length=2, width=3, kept=6, seed=0), None),
         (text_instance(task, d_model=5, d_head=4), 2),
     ]
     for instance, witnesses in instances:
@@ -199,7 +199,7 @@ def test_some_of_the_contexts_bound_the_maximum_from_below() -> None:
 
 
 def test_the_printed_bound_is_about_as_many_columns_as_contexts() -> None:
-    bound = judged(modules_instance(tokens=3, length=2, width=3, journal=6, seed=0))
+    bound = judged(modules_instance(tokens=3, length=2, width=3, kept=6, seed=0))
     with pytest.raises(InputError, match="V_11 is square for 9 kept contexts"):
         bound.printed(EPSILON)
 
