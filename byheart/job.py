@@ -74,7 +74,7 @@ THEOREM_1 = "theorem-1"
 BITS = {"float32": 32, "float64": 64}
 _FORMATS = {"float32": FLOAT32, "float64": FLOAT64}
 _INPUTS_RUN = 2**14  # of the domain of a rule, of which so many are drawn
-_COVERED, _COVERED_ENTRIES = 4000, 1024  # cones for encoders of rank N - 2, of laws with so many entries: some seconds
+_COVERED, _COVERED_ENTRIES = 4000, 1024  # cones of directions, of laws with so many entries: some seconds
 _LARGEST_WITNESS = 4096  # contexts; the witness of the rank takes 4 T^2 bytes
 _KEPT_LOGITS = 2**24  # entries of enclosed logits that are kept for torch instead of being enclosed again
 
@@ -710,7 +710,8 @@ def _encoder_figures(network: Model, task: Task, logits: "Enclosure | None", pro
     reached = upper if upper < math.inf else None
     if network.d_model >= task.n_answers - 1:
         return {"unavoidable_kl": [0.0, 0.0], "encoder_kl": [lower, reached]}  # Proposition 2
-    progress("lower bound", None, f"all encoders of rank {network.d_model}")
     cones = _COVERED if task.laws.size <= _COVERED_ENTRIES else 0
+    at_most = f", {cones} cones of directions at most" if cones else ""
+    progress("lower bound", None, f"all encoders of rank {network.d_model}{at_most}")
     floor = encoder_floor(task.laws, network.d_model, prior=task.prior, cones=cones).lower
     return {"unavoidable_kl": [floor, reached], "encoder_kl": [max(lower, floor), reached]}

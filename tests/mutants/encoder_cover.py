@@ -8,11 +8,27 @@ def covered(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("verify/encoders/cover_floor.py", original, mutated, tests, why)
 
 
+def second(original: str, mutated: str, why: str) -> Mutant:
+    tests = "tests/verify/independent/test_ball_cover.py"
+    return Mutant("verify/independent/ball_cover.py", original, mutated, tests, why)
+
+
 MUTANTS = [
     covered("range(1, 2 ** (tokens - 1)):", "range(2, 2 ** (tokens - 1)):", "a partition is lost"),
     covered("halves[0][i] = halves[1][j] = middle", "halves[0][i] = halves[1][i] = middle", "half a cone is lost"),
     covered("left += halves[::-1]", "left += halves[:1]", "one half of a cone is lost"),
     covered("float(gains.lower().min())", "float(gains.lower().max())", "the best vertex counts"),
+    covered("2 * (paths", "1 * (paths", "the boxes are from -1 to 0 only"),
+    covered("combinations(range(tokens - 1), size)", "combinations(range(tokens - 2), size)", "charts are lost"),
+    covered("list(itertools.permutations(range(size * rank)))", "[range(size * rank)]", "one simplex of each box"),
+    covered("cones[..., -1] = -cones.sum(axis=3)", "cones[..., -1] = 0", "directions whose sum is not 0"),
+    covered("(moved.lower() > 0).all()", "(moved.upper() > 0).all()", "what may be no law is moved to"),
+    second("cut = next(given, None)", "cut = next(given, (-1, -1))", "cuts that end early"),
+    second("factor <= 0 or min(moved) <= 0", "min(moved) <= 0", "negative factors of the vertices"),
+    second("worst = worst.min(gain)", "worst = gain", "the last vertex counts"),
+    second("if next(given, None) is not None:", "if False:", "cuts that go on"),
+    second("for gone in (i, j):", "for gone in (i, i):", "half a cone is lost"),
+    second("_ball(share) * (", "_ball(share) * 2 * (", "the prior counts twice"),
     covered("* share, 2)", "* share * 2.0, 2)", "the prior counts twice"),
     covered("    if left:\n", "    if False:\n", "cones without a leaf"),
 ]

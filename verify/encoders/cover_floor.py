@@ -1,13 +1,15 @@
-r"""The least divergence of sequence encoders of rank N - 2, from below to any accuracy: a cover of all directions.
+r"""The least divergence of sequence encoders of a rank, from below to any accuracy: a cover of all directions.
 
-The logits of such an encoder are orthogonal to one direction besides the constants. On a simplicial cone of directions
-one choice of moves of the laws bounds the divergence; cones are cut until the bound is good everywhere. The cuts are
-integers, so the cover is exact, and what was found for each cone is a certificate that is judged without the search.
+The logits of an encoder of rank d are orthogonal to a space of k = N - 1 - d directions besides the constants, the rows
+of a matrix. On a simplicial cone of matrices one choice of moves of the laws bounds the divergence; cones are cut until
+the bound is good everywhere. The cuts are integers, so the cover is exact, and what was found for each cone is a
+certificate that is judged without the search.
 
 Page: docs/claims/sequence_encoder.md
 """
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -26,20 +28,20 @@ _BATCH = 256  # cones that are cut together: those with the smallest bounds
 _ENTRIES = 2**20  # of the moved laws of a batch of leaves
 _NEWTON, _FEWER, _INSIDE = 9, 3, 0.9  # steps of Newton, after a first time, and how far towards the edge at most
 _SHIFTS, _NEAR = 3, 0.6  # how often vertices are reweighted, where the bound is above this share of the target
-_TRIED, _DESCENTS, _STEPS = 1000, 3, 60  # directions, descents from the best of them, and their steps for each token
+_TRIED, _DESCENTS = 300, 4  # spaces of directions, and descents from the best of them
 _ROOM = 1.0 - 2.0**-20  # of the longest moves: the moved laws have to be positive
 _LARGEST = 2**52  # of a vertex
 
 
 @dataclass(frozen=True, eq=False)
 class EncoderCover:
-    r"""Cones that cover all directions, and moves of the laws that bound the divergence on each.
+    r"""Cones that cover all spaces of k directions, and moves of the laws that bound the divergence on each.
 
     Args:
         cuts: In preorder, from each initial cone downwards: the edge (i, j) at which a cone is cut, or (-1, -1) for a
             leaf, `[nodes, 2]`.
-        scales: Positive factors of the vertices of each leaf, `[leaves, N - 1]`.
-        moves: $\mu_t$ of each leaf, `[leaves, T]`.
+        scales: Positive factors of the vertices of each leaf, `[leaves, k d + 1]`.
+        moves: $\mu_t$ of each leaf, `[leaves, T, k]`.
     """
 
     cuts: Int64Array
@@ -48,16 +50,23 @@ class EncoderCover:
 
 
 def encoder_cover(
-    laws: ArrayLike, *, prior: ArrayLike | None = None, relative: float = 0.05, most: int = 20_000
+    laws: ArrayLike,
+    *,
+    d_model: int | None = None,
+    prior: ArrayLike | None = None,
+    relative: float = 0.05,
+    most: int = 20_000,
 ) -> EncoderCover:
-    r"""Search for a cover whose bound is near the least divergence of all encoders of rank N - 2, in floating point.
+    r"""Search for a cover whose bound is near the least divergence of all encoders of rank d, in floating point.
 
-    The cones with the smallest bounds are cut at the longest edge, measured by $\sum_j c_j v_j^2$ with
+    The cones with the smallest bounds are cut at the longest edge, measured by $\sum c_j v_{aj}^2$ with
     $c_j = (\sum_t \rho_t / \pi_{t,j})^{1/2}$. The moves of a cone maximize a weighted mean of the bounds at its
     vertices, whose weights are shifted towards the smallest.
 
     Args:
         laws: Positive weights, `[T, N]`, $N \ge 3$; the law is the row divided by its sum.
+        d_model: The rank d, in 1 .. N - 2; by default N - 2. There are `fewest_cones` to begin with: for 1 < d < N - 2
+            too many from N = 7 on.
         prior: As in `verify.encoders.encoder_floor.encoder_floor`.
         relative: How near to the least divergence that a descent finds the bound shall come.
         most: How many cones to look at.
@@ -75,15 +84,18 @@ def encoder_cover(
         True
     """
     require_at_least(1, most=most)
-    with np.errstate(divide="ignore", invalid="ignore"):  # what is no number bounds nothing
-        return _cover(_Search(*_full(laws, prior)), relative, most)
+    weights, shares = _full(laws, prior)
+    rank = _checked_rank(d_model, weights.shape[1])
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # what is no number bounds nothing
+        return _cover(_Search(weights, shares, rank), relative, most)
 
 
 def _cover(search: "_Search", relative: float, most: int) -> EncoderCover:
     """Cut the cones with the smallest bounds until all are near the least divergence that is found."""
     target = (1.0 - relative) * search.least_found()
-    roots = _initial_cones(search.laws.shape[1])
-    vertices, (bounds, scales, moves) = roots, search.bounds(roots, target)
+    roots = _initial_cones(search.laws.shape[1], search.rank)
+    parts = [search.bounds(roots[start : start + _BATCH], target) for start in range(0, len(roots), _BATCH)]
+    vertices, (bounds, scales, moves) = roots, map(np.concatenate, zip(*parts, strict=True))
     owners, nodes = np.arange(len(roots)), [(-1, -1, -1, -1)] * len(roots)  # of a node: i, j, left, right
     while len(nodes) < most and bounds.min() < target:
         worst = np.argsort(bounds, kind="stable")[: min(_BATCH, int((bounds < target).sum()))]
@@ -109,12 +121,14 @@ def _cover(search: "_Search", relative: float, most: int) -> EncoderCover:
     return EncoderCover(np.array([nodes[node][:2] for node in order]), scales[leaves], moves[leaves])
 
 
-def cover_floor(laws: ArrayLike, cover: EncoderCover, *, prior: ArrayLike | None = None) -> float:
-    r"""Bound the mean divergence of every encoder of rank N - 2 from below by a cover, in nats.
+def cover_floor(
+    laws: ArrayLike, cover: EncoderCover, *, d_model: int | None = None, prior: ArrayLike | None = None
+) -> float:
+    r"""Bound the mean divergence of every encoder of rank d from below by a cover, in nats.
 
-    Let $\nu_1, \dots, \nu_{N-1}$ be the vertices of a leaf, times its scales, and $\pi_t + \mu_t \nu_i$ laws. Every
-    encoder whose logits are orthogonal to a direction of the cone has the divergence
-    $\min_i \sum_t \rho_t (H(\pi_t + \mu_t \nu_i) - H(\pi_t))$ or more. The leaves cover all directions.
+    Let $M_1, \dots, M_K$ be the vertices of a leaf, times its scales, and $\pi_t + \mu_t M_i$ laws. Every encoder whose
+    logits are orthogonal to the rows of a matrix of the cone has the divergence
+    $\min_i \sum_t \rho_t (H(\pi_t + \mu_t M_i) - H(\pi_t))$ or more. The leaves cover all spaces of k directions.
 
     Why it is rigorous: the cones are cut again from the beginning, in integers; scales and moves are any floats, and
     the moved laws and their entropies are enclosures, which have to be positive.
@@ -122,6 +136,7 @@ def cover_floor(laws: ArrayLike, cover: EncoderCover, *, prior: ArrayLike | None
     Args:
         laws: Positive weights, `[T, N]`; the law is the row divided by its exact sum.
         cover: Cuts, scales and moves, whoever found them.
+        d_model: The rank d, in 1 .. N - 2; by default N - 2.
         prior: As in `verify.encoders.encoder_floor.encoder_floor`.
 
     Returns:
@@ -132,8 +147,8 @@ def cover_floor(laws: ArrayLike, cover: EncoderCover, *, prior: ArrayLike | None
         HypothesisError: A law without full support.
     """
     weights, shares = _full(laws, prior)
-    leaves = _leaves(weights.shape[1], cover.cuts)
-    if cover.scales.shape != leaves.shape[:2] or cover.moves.shape != (len(leaves), len(weights)):
+    leaves = _leaves(_initial_cones(weights.shape[1], _checked_rank(d_model, weights.shape[1])), cover.cuts)
+    if cover.scales.shape != leaves.shape[:2] or cover.moves.shape != (len(leaves), len(weights), leaves.shape[2]):
         raise InputError(
             "cover", f"has scales {cover.scales.shape} and moves {cover.moves.shape} for {len(leaves)} leaves"
         )
@@ -141,12 +156,12 @@ def cover_floor(laws: ArrayLike, cover: EncoderCover, *, prior: ArrayLike | None
     exact = given / total(given, 1).reshape(len(weights), 1)
     share = (Enclosure(shares) / total(shares, 0)).reshape(1, 1, len(weights))
     still = total(exact * log(exact), 1).reshape(1, 1, len(weights))
-    lower, size = np.inf, max(1, _ENTRIES // (leaves.shape[1] * weights.size))
+    lower, size = np.inf, max(1, _ENTRIES // (leaves.shape[1] * leaves.shape[2] * weights.size))
     for start in range(0, len(leaves), size):
         part = slice(start, start + size)
-        scaled = Enclosure(leaves[part].astype(np.float64)) * cover.scales[part, :, np.newaxis]
-        steps = Enclosure(cover.moves[part, np.newaxis, :, np.newaxis]) * scaled.reshape(*scaled.shape[:2], 1, -1)
-        moved = steps + exact
+        scaled = Enclosure(leaves[part].astype(np.float64)) * cover.scales[part, :, np.newaxis, np.newaxis]
+        steps = Enclosure(cover.moves[part, np.newaxis, :, :, np.newaxis]) * scaled[:, :, np.newaxis]
+        moved = total(steps, 3) + exact
         if not (cover.scales[part] > 0).all() or not (moved.lower() > 0).all():
             return 0.0
         gains = total((still - total(moved * log(moved), 3)) * share, 2)
@@ -164,8 +179,32 @@ def _full(laws: ArrayLike, prior: ArrayLike | None) -> tuple[Float64Array, Float
     return weights, shares
 
 
-def _initial_cones(tokens: int) -> Int64Array:
-    r"""Cones that cover every $\nu$ of sum 0 or its negative, with vertices $e_i - e_j$: `[cones, N - 1, N]`.
+def fewest_cones(tokens: int, rank: int) -> int:
+    """How many cones a cover has at least, for the rank d of 1 .. N - 2: those that are cut.
+
+    Example:
+        >>> [fewest_cones(6, rank) for rank in (1, 2, 3, 4)]
+        [120, 7200, 7200, 126]
+    """
+    if rank == tokens - 2:
+        return math.comb(2 * tokens - 2, tokens - 1) // 2
+    return math.comb(tokens - 1, rank) * math.factorial(rank * (tokens - 1 - rank))
+
+
+def _checked_rank(d_model: int | None, tokens: int) -> int:
+    rank = tokens - 2 if d_model is None else d_model
+    if not 1 <= rank <= tokens - 2:
+        raise InputError("d_model", f"= {rank}", f"1 .. N - 2 = {tokens - 2}")
+    return rank
+
+
+def _initial_cones(tokens: int, rank: int) -> Int64Array:
+    r"""Cones of matrices whose rows span every space of k directions of sum 0: `[cones, k d + 1, k, N]`."""
+    return _staircases(tokens) if rank == tokens - 2 else _boxes(tokens, rank)
+
+
+def _staircases(tokens: int) -> Int64Array:
+    r"""For k = 1, cones that cover every $\nu$ of sum 0 or its negative, with vertices $e_i - e_j$.
 
     For every partition $I \sqcup J$ of the tokens, up to exchange, the staircases of $I \times J$.
     """
@@ -173,17 +212,37 @@ def _initial_cones(tokens: int) -> Int64Array:
     for chosen in range(1, 2 ** (tokens - 1)):  # the last token is in J
         parts = [[j for j in range(tokens) if (chosen >> j & 1) == one] for one in (1, 0)]
         for rights in itertools.combinations(range(tokens - 2), len(parts[0]) - 1):
-            place, cone = [0, 0], np.zeros((tokens - 1, tokens), dtype=np.int64)
+            place, cone = [0, 0], np.zeros((tokens - 1, 1, tokens), dtype=np.int64)
             for step in range(tokens - 1):
-                cone[step, parts[0][place[0]]], cone[step, parts[1][place[1]]] = 1, -1
+                cone[step, 0, parts[0][place[0]]], cone[step, 0, parts[1][place[1]]] = 1, -1
                 place[0 if step in rights else 1] += 1
             found.append(cone)
     return np.array(found)
 
 
-def _leaves(tokens: int, cuts: Int64Array) -> Int64Array:
+def _boxes(tokens: int, rank: int) -> Int64Array:
+    r"""Matrices $[I, X]$ in k of the first N - 1 columns and the others, $|X_{ab}| \le 1$, less their sum in the last.
+
+    Of the k columns with the largest determinant all others are such combinations. The box of the X is the union of
+    the simplices that go from one corner to the opposite one along its edges, in any order of the entries.
+    """
+    size = tokens - 1 - rank
+    paths = np.array(list(itertools.permutations(range(size * rank))))
+    corners = 2 * (paths[:, np.newaxis].argsort(axis=2) < np.arange(size * rank + 1)[:, np.newaxis]) - 1
+    found = []
+    for unit in itertools.combinations(range(tokens - 1), size):
+        cones = np.zeros((*corners.shape[:2], size, tokens), dtype=np.int64)
+        cones[..., list(unit)] = np.eye(size, dtype=np.int64)
+        others = [j for j in range(tokens - 1) if j not in unit]
+        cones[..., others] = corners.reshape(*corners.shape[:2], size, rank)
+        cones[..., -1] = -cones.sum(axis=3)
+        found.append(cones)
+    return np.concatenate(found)
+
+
+def _leaves(roots: Int64Array, cuts: Int64Array) -> Int64Array:
     """The cones of the leaves, in preorder: every cone is halved at its cut, exactly."""
-    left = list(_initial_cones(tokens)[::-1])
+    left, vertices = list(roots[::-1]), roots.shape[1]
     found = []
     for i, j in np.asarray(cuts).tolist():
         if not left:
@@ -192,8 +251,8 @@ def _leaves(tokens: int, cuts: Int64Array) -> Int64Array:
         if (i, j) == (-1, -1):
             found.append(cone)
             continue
-        if not (0 <= i < tokens - 1 and 0 <= j < tokens - 1 and i != j):
-            raise InputError("cuts", f"has the edge ({i}, {j})", f"two of {tokens - 1} vertices")
+        if not (0 <= i < vertices and 0 <= j < vertices and i != j):
+            raise InputError("cuts", f"has the edge ({i}, {j})", f"two of {vertices} vertices")
         middle = cone[i] + cone[j]
         if np.abs(middle).max() > _LARGEST:
             raise InputError("cuts", "makes vertices beyond 2^52")
@@ -217,18 +276,19 @@ def _preorder(nodes: list[tuple[int, int, int, int]], roots: int) -> Iterator[in
 class _Search:
     """Scales, moves and bounds of cones, in floating point."""
 
-    def __init__(self, weights: Float64Array, shares: Float64Array) -> None:
+    def __init__(self, weights: Float64Array, shares: Float64Array, rank: int) -> None:
         self.laws = weights / weights.sum(axis=1, keepdims=True)
         self.prior = shares / shares.sum()
         self.still = _entropy(self.laws)
         self.metric = np.sqrt((self.prior[:, None] / self.laws).sum(axis=0))
+        self.rank = rank
 
     def bounds(self, vertices: Int64Array, target: float) -> tuple[Float64Array, Float64Array, Float64Array]:
         """A bound for each cone, its scales and its moves; those a little short of the target are improved."""
-        scales = 1.0 / np.sqrt((vertices**2 * self.metric).sum(axis=2))
-        scaled = vertices * scales[:, :, None]
+        scales = 1.0 / np.sqrt((vertices**2 * self.metric).sum(axis=(2, 3)))
+        scaled = vertices * scales[:, :, None, None]
         weights = np.ones(scales.shape)
-        moves = self.best_moves(scaled, weights, np.zeros((len(vertices), len(self.laws))), _NEWTON)
+        moves = self.best_moves(scaled, weights, self.no_moves(len(vertices), vertices.shape[2]), _NEWTON)
         gains = self.gains(scaled, moves)
         best = gains.min(axis=1)
         for _ in range(_SHIFTS):
@@ -244,56 +304,93 @@ class _Search:
             best[short[better]] = gains[short[better]].min(axis=1)
         return best, scales, moves
 
+    def no_moves(self, cones: int, size: int) -> Float64Array:
+        return np.zeros((cones, len(self.laws), size))
+
     def gains(self, scaled: Float64Array, moves: Float64Array) -> Float64Array:
         """The mean gain of entropy at each vertex of each cone; minus infinity where a moved law is none."""
-        moved = self.laws + moves[:, None, :, None] * scaled[:, :, None, :]
+        moved = self.laws + moves[:, None] @ scaled
         gains = (_entropy(moved) - self.still) @ self.prior
         return np.where(np.isfinite(gains), gains, -np.inf)
 
     def best_moves(self, scaled: Float64Array, weights: Float64Array, start: Float64Array, steps: int) -> Float64Array:
-        """The moves that maximize the weighted mean of the entropies at the vertices: Newton in a bracket."""
-        directions = scaled.reshape(len(scaled), 1, -1)  # all vertices side by side
+        """The moves that maximize the weighted mean of the entropies at the vertices."""
+        directions = np.swapaxes(scaled, 1, 2).reshape(len(scaled), scaled.shape[2], -1)  # all vertices side by side
+        factors = np.repeat(weights, scaled.shape[3], axis=1)[:, None] * directions
         laws = np.tile(self.laws, scaled.shape[1])
-        ends = -laws / directions
-        low = np.where(directions > 0, ends, -np.inf).max(axis=2) * _ROOM
-        high = np.where(directions < 0, ends, np.inf).min(axis=2) * _ROOM
-        slopes = (weights[:, :, None] * scaled).reshape(len(scaled), -1, 1)
-        curvatures = (weights[:, :, None] * scaled**2).reshape(len(scaled), -1, 1)
-        moves = start
-        for _ in range(steps):
-            moved = laws + moves[:, :, None] * directions
-            slope = -(np.log(moved) @ slopes)[:, :, 0]
-            low, high = np.where(slope > 0, moves, low), np.where(slope > 0, high, moves)
-            new = moves + slope / ((1.0 / moved) @ curvatures)[:, :, 0]
-            new = np.where(new <= low, moves + _INSIDE * (low - moves), new)
-            moves = np.where(new >= high, moves + _INSIDE * (high - moves), new)
-        return moves
+        return (
+            _in_bracket(laws, directions, factors, start, steps)
+            if scaled.shape[2] == 1
+            else _damped(laws, directions, factors, start, steps)
+        )
 
     def longest_edges(self, vertices: Int64Array, scales: Float64Array) -> tuple[Int64Array, Int64Array]:
-        scaled = vertices * scales[:, :, None]
-        squares = ((scaled[:, :, None] - scaled[:, None]) ** 2 * self.metric).sum(axis=3)
+        scaled = vertices * scales[:, :, None, None]
+        squares = ((scaled[:, :, None] - scaled[:, None]) ** 2 * self.metric).sum(axis=(3, 4))
         return np.divmod(squares.reshape(len(vertices), -1).argmax(axis=1), vertices.shape[1])
 
     def least_found(self) -> float:
-        """The least divergence on a direction that is found: among many, and by descents from the best of them."""
+        """The least divergence on a space of directions that is found: descents from the best of many."""
         tokens = self.laws.shape[1]
-        rng, unit = np.random.default_rng(0), np.ones((1, 1))
+        shape = tokens - 1 - self.rank, tokens
 
-        def of(directions: Float64Array) -> Float64Array:
-            centred = directions - directions.mean(axis=1, keepdims=True)
-            centred /= np.sqrt((centred**2 * self.metric).sum(axis=1, keepdims=True)) + 1e-300
-            moves = np.zeros((len(centred), len(self.laws)))
-            moves = self.best_moves(centred[:, None], unit, moves, 2 * _NEWTON)
-            moved = self.laws + moves[:, :, None] * centred[:, None]
-            return (self.prior * (_entropy(moved) - self.still)).sum(axis=1)
+        def of(matrices: Float64Array) -> tuple[Float64Array, Float64Array]:
+            """The divergences, and their derivatives by the matrices: those of the moves are 0 at the best ones."""
+            centred = matrices - matrices.mean(axis=2, keepdims=True)
+            moves = self.best_moves(
+                centred[:, None], np.ones((len(centred), 1)), self.no_moves(len(centred), shape[0]), 4 * _NEWTON
+            )
+            moved = self.laws + moves @ centred
+            slopes = -np.swapaxes(moves * self.prior[:, None], 1, 2) @ np.log(moved)
+            return (_entropy(moved) - self.still) @ self.prior, slopes - slopes.mean(axis=2, keepdims=True)
 
-        tried = rng.standard_normal((_TRIED, tokens)) / np.sqrt(self.metric)
-        best = tried[np.argsort(of(tried))[:_DESCENTS]]
-        options = {"maxfev": _STEPS * tokens, "fatol": 1e-10}
-        descents = (
-            scipy.optimize.minimize(lambda x: of(x[None])[0], x, method="Nelder-Mead", options=options) for x in best
-        )
-        return float(min(found.fun for found in descents))
+        def one(point: Float64Array) -> tuple[float, Float64Array]:
+            value, slope = of(point.reshape(1, *shape))
+            return (float(value[0]), slope[0].ravel()) if np.isfinite(value[0]) else (1e9, np.zeros(point.shape))
+
+        rng = np.random.default_rng(0)
+        tried = rng.standard_normal((_TRIED, *shape)) / np.sqrt(self.metric)
+        tried /= np.linalg.norm(tried, axis=(1, 2), keepdims=True)
+        best = tried[np.argsort(of(tried)[0])[:_DESCENTS]]
+        found = (scipy.optimize.minimize(one, start.ravel(), jac=True, method="L-BFGS-B") for start in best)
+        return float(min(descent.fun for descent in found))
+
+
+def _in_bracket(
+    laws: Float64Array, directions: Float64Array, factors: Float64Array, moves: Float64Array, steps: int
+) -> Float64Array:
+    """One direction: Newton's method, kept between the ends and what is known of the slope."""
+    ends, moves = -laws / directions, moves[:, :, 0]
+    low = np.where(directions > 0, ends, -np.inf).max(axis=2) * _ROOM
+    high = np.where(directions < 0, ends, np.inf).min(axis=2) * _ROOM
+    slopes, curvatures = np.swapaxes(factors, 1, 2), np.swapaxes(factors * directions, 1, 2)
+    for _ in range(steps):
+        moved = laws + moves[:, :, None] * directions
+        slope = -(np.log(moved) @ slopes)[:, :, 0]
+        low, high = np.where(slope > 0, moves, low), np.where(slope > 0, high, moves)
+        new = moves + slope / ((1.0 / moved) @ curvatures)[:, :, 0]
+        new = np.where(new <= low, moves + _INSIDE * (low - moves), new)
+        moves = np.where(new >= high, moves + _INSIDE * (high - moves), new)
+    return moves[:, :, None]
+
+
+def _damped(
+    laws: Float64Array, directions: Float64Array, factors: Float64Array, moves: Float64Array, steps: int
+) -> Float64Array:
+    """Several directions: Newton's method, with steps that stay inside."""
+    size = directions.shape[1]
+    products = (factors[:, :, None] * directions[:, None]).reshape(len(directions), size * size, -1)
+    for _ in range(steps):
+        moved = laws + moves @ directions
+        slopes = -np.log(moved) @ np.swapaxes(factors, 1, 2)
+        curvatures = ((1.0 / moved) @ np.swapaxes(products, 1, 2)).reshape(*slopes.shape, size)
+        curvatures += np.eye(size) * (1e-12 * np.trace(curvatures, axis1=2, axis2=3) + 1e-300)[..., None, None]
+        usable = np.isfinite(curvatures).all(axis=(2, 3)) & np.isfinite(slopes).all(axis=2)
+        curvatures[~usable], slopes[~usable] = np.eye(size), 0.0
+        step = np.linalg.solve(curvatures, slopes[..., None])[..., 0]
+        reach = (-(step @ directions) / (moved - (1.0 - _ROOM) * laws)).max(axis=2)
+        moves = moves + step * np.minimum(1.0, _INSIDE / np.maximum(reach, 1e-300))[..., None]
+    return moves
 
 
 def _entropy(laws: Float64Array) -> Float64Array:

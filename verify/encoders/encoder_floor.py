@@ -24,7 +24,7 @@ from verify.arithmetic.elementary import log
 from verify.arithmetic.enclosure import Enclosure, sqrt
 from verify.arithmetic.rounding import down
 from verify.arithmetic.sums import lower_sum, total
-from verify.encoders.cover_floor import EncoderCover, cover_floor, encoder_cover
+from verify.encoders.cover_floor import EncoderCover, cover_floor, encoder_cover, fewest_cones
 from verify.encoders.encoder_ceiling import checked_laws
 from verify.linear_algebra.singular_values import enclose_singular_values
 from verify.verdict import Verdict
@@ -108,9 +108,9 @@ def encoder_floor(
         prior: Weight of each context, at least 0, `[T]`; the prior is the weights divided by their exact sum. Equal
             weights by default.
         blocks: Disjoint blocks with weights and steps; by default they are searched for.
-        cones: For $d = N - 2 \ge 1$ and positive laws, how many cones of directions to look at for a better bound
-            (`verify.encoders.cover_floor`): 2000 take a second for 6 tokens and 36 contexts, ten times as many bring
-            the bound near the infimum; more tokens take more.
+        cones: For $1 \le d \le N - 2$ and positive laws, how many cones of directions to look at for a better bound
+            (`verify.encoders.cover_floor`), if they can cover all: 5000 take a second for 6 tokens and 36 contexts,
+            ten times as many bring the bound near the infimum for d = 1 and N - 2; more tokens take more.
 
     Returns:
         The bound; 0 for $d \ge N - 1$, where the infimum is 0.
@@ -136,12 +136,13 @@ def encoder_floor(
     lower = max(0.0, float(lower_sum(np.array(bounds)))) if bounds else 0.0
     if (
         cones
-        and d_model == weights.shape[1] - 2 >= 1
+        and 1 <= d_model <= weights.shape[1] - 2
+        and fewest_cones(weights.shape[1], d_model) <= cones
         and not given.radius.any()
         and (weights[shares > 0.0] > 0.0).all()
     ):
-        cover = encoder_cover(weights, prior=shares, relative=0.01, most=cones)
-        by_cover = cover_floor(weights, cover, prior=shares)
+        cover = encoder_cover(weights, d_model=d_model, prior=shares, relative=0.01, most=cones)
+        by_cover = cover_floor(weights, cover, d_model=d_model, prior=shares)
         if by_cover > lower:
             return EncoderFloor(by_cover, Verdict.PROVED, cover=cover)
     return EncoderFloor(lower, Verdict.PROVED if lower > 0.0 else Verdict.UNDECIDED, tuple(blocks))

@@ -1,18 +1,17 @@
 """Covers of all directions: no encoder is below them, a changed cover is refused or bounds less, and they are tight."""
 
+import itertools
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import arb, ctx, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.encoders.sequence_encoder import best_encoder
 from constructions.errors import HypothesisError, InputError
 from verify.encoders import cover_floor as judge
-from verify.encoders.cover_floor import cover_floor, encoder_cover
+from verify.encoders.cover_floor import cover_floor, encoder_cover, fewest_cones
 from verify.encoders.encoder_ceiling import encoder_divergence
 from verify.encoders.encoder_floor import encoder_floor
 
@@ -58,7 +57,8 @@ def test_no_encoder_is_below_the_bound(tokens, contexts, seed, power):
 def test_every_direction_is_in_a_cone(tokens, seed):
     direction = np.random.default_rng(seed).integers(-5, 6, tokens)
     direction[-1] -= direction.sum()
-    cones = judge._initial_cones(tokens)
+    cones = judge._initial_cones(tokens, tokens - 2)[:, :, 0]
+    assert len(cones) == fewest_cones(tokens, tokens - 2)
     inside = np.linalg.solve(
         np.swapaxes(cones, 1, 2)[:, :-1].astype(float),
         np.broadcast_to(direction[:-1, None], (len(cones), tokens - 1, 1)),
@@ -66,28 +66,35 @@ def test_every_direction_is_in_a_cone(tokens, seed):
     assert (inside.min(axis=1) > -1e-9).any() or (inside.max(axis=1) < 1e-9).any()
 
 
-def test_a_cover_is_judged_in_balls_too():
-    """Every leaf again, by plain loops over rationals and balls that share nothing with the judge."""
-    laws = [[5, 3, 2, 7], [1, 6, 2, 4], [9, 1, 5, 2]]
-    cover = encoder_cover(laws, relative=0.05)
-    exact = [[fmpq(x, sum(row)) for x in row] for row in laws]
-    ctx.prec = 80
-    try:
-        worst = None
-        for cone, scales, moves in zip(judge._leaves(4, cover.cuts).tolist(), cover.scales, cover.moves, strict=True):
-            for vertex, scale in zip(cone, scales.tolist(), strict=True):
-                gain = arb(0)
-                for law, move in zip(exact, moves.tolist(), strict=True):
-                    factor = fmpq(*(Fraction(move) * Fraction(scale)).as_integer_ratio())
-                    moved = [p + factor * v for p, v in zip(law, vertex, strict=True)]
-                    assert sum(moved) == 1 and min(moved) > 0
-                    gain += sum((arb(p) * arb(p).log() for p in law), arb(0))
-                    gain -= sum((arb(q) * arb(q).log() for q in moved), arb(0))
-                worst = gain / 3 if worst is None or gain / 3 < worst else worst
-        assert worst is not None
-        assert 0 <= float(worst) - cover_floor(laws, cover) < 1e-13
-    finally:
-        ctx.prec = 53
+@given(st.sampled_from([(4, 1), (5, 1), (5, 2), (6, 1)]), st.integers(0, 2**32))
+def test_every_space_of_directions_is_in_a_cone(sizes, seed):
+    """By maximal volume: a basis [I, X] in some columns with entries of X in [-1, 1], and X in one of the simplices."""
+    tokens, rank = sizes
+    size = tokens - 1 - rank
+    space = np.random.default_rng(seed).standard_normal((size, tokens - 1))
+    unit = max(itertools.combinations(range(tokens - 1), size), key=lambda c: abs(np.linalg.det(space[:, c])))
+    wanted = (np.linalg.inv(space[:, unit]) @ space).ravel()
+    cones = judge._initial_cones(tokens, rank)
+    assert len(cones) == fewest_cones(tokens, rank) and not cones.sum(axis=3).any()
+    flat = cones[..., :-1].reshape(*cones.shape[:2], -1)
+    inside = [np.linalg.lstsq(cone.T, wanted, rcond=None)[0] for cone in flat]
+    assert any(
+        x.min() > -1e-9 and abs(x.sum() - 1) < 1e-9 and np.allclose(x @ cone, wanted)
+        for x, cone in zip(inside, flat, strict=True)
+    )
+
+
+@pytest.mark.parametrize(("tokens", "contexts", "rank"), [(4, 8, 1), (5, 6, 1)])
+def test_covers_of_other_ranks_are_near_the_best_encoder_too(tokens, contexts, rank):
+    laws, prior = drawn(tokens, contexts, 3), np.arange(1.0, contexts + 1)
+    cover = encoder_cover(laws, d_model=rank, prior=prior, relative=0.2)
+    floor, upper = cover_floor(laws, cover, d_model=rank, prior=prior), reached(laws, rank, prior)
+    assert 0.79 * upper < floor <= upper
+    assert encoder_floor(laws, rank, prior=prior).lower < floor
+    with pytest.raises(InputError, match=r"cuts|cover"):
+        cover_floor(laws, cover, d_model=tokens - 2, prior=prior)
+    with pytest.raises(InputError, match=rf"d_model = {tokens - 1}, expected 1 \.\. N - 2 = {tokens - 2}"):
+        encoder_cover(laws, d_model=tokens - 1)
 
 
 def test_what_is_no_cover_is_refused():

@@ -1,0 +1,42 @@
+"""The second reader of covers: it agrees with the first, and refuses what does not cover or is no law."""
+
+import numpy as np
+import pytest
+
+from constructions.errors import InputError
+from verify.encoders.cover_floor import cover_floor, encoder_cover
+from verify.independent.ball_cover import cover_floor_in_balls
+
+TWO = [[6.0, 3.0, 1.0], [6.0, 1.0, 3.0]]
+
+
+def read(laws, prior, rank, cover, **changed):
+    parts = {"cuts": cover.cuts.tolist(), "scales": cover.scales.tolist(), "moves": cover.moves.tolist(), **changed}
+    return cover_floor_in_balls(np.asarray(laws).tolist(), list(prior), rank, **parts)
+
+
+@pytest.mark.parametrize(("tokens", "rank"), [(3, 1), (4, 2), (4, 1), (5, 1)])
+def test_both_readers_agree(tokens, rank):
+    rng = np.random.default_rng(tokens)
+    laws, prior = rng.dirichlet(np.ones(tokens), 3) + 0.01, rng.random(3)
+    cover = encoder_cover(laws, d_model=rank, prior=prior, relative=0.3)
+    second = read(laws, prior.tolist(), rank, cover)
+    assert second.rad() < 1e-12
+    assert 0.0 <= float(second.mid()) - cover_floor(laws, cover, d_model=rank, prior=prior) < 1e-12
+
+
+def test_what_covers_less_or_leads_to_no_law_is_refused():
+    cover = encoder_cover(TWO, relative=0.05)
+    cuts, one = cover.cuts.tolist(), [1, 1]
+    for wrong in (cuts[:-1], [*cuts, [-1, -1]], [[0, 0], *cuts[1:]], [[0, 2], *cuts[1:]]):
+        with pytest.raises(InputError, match="cuts"):
+            read(TWO, one, 1, cover, cuts=wrong)
+    with pytest.raises(InputError, match="scales"):
+        read(TWO, one, 1, cover, scales=cover.scales.tolist()[:-1])
+    for moves, scales in ((100.0 * cover.moves, cover.scales), (cover.moves, -cover.scales)):
+        with pytest.raises(InputError, match="no law"):
+            read(TWO, one, 1, cover, moves=moves.tolist(), scales=scales.tolist())
+    with pytest.raises(InputError, match="laws"):
+        read([[6.0, 4.0, 0.0], [6.0, 1.0, 3.0]], one, 1, cover)
+    with pytest.raises(InputError, match="d_model"):
+        read(TWO, one, 2, cover)

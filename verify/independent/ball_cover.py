@@ -1,0 +1,145 @@
+r"""Covers of all directions, read a second time: cones from their definition in fractions, entropies in balls.
+
+Page: docs/claims/sequence_encoder.md
+"""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations, permutations
+
+from flint import arb, ctx, fmpq
+
+from constructions.errors import InputError
+
+Matrix = list[list[int]]
+Cone = list[Matrix]
+
+
+def cover_floor_in_balls(
+    laws: Sequence[Sequence[float]],
+    prior: Sequence[float],
+    d_model: int,
+    cuts: Sequence[tuple[int, int]],
+    scales: Sequence[Sequence[float]],
+    moves: Sequence[Sequence[Sequence[float]]],
+    *,
+    bits: int = 64,
+) -> arb:
+    r"""The least over the leaves and their vertices of $\sum_t \rho_t (H(\pi_t + \mu_t M_i) - H(\pi_t))$.
+
+    Args:
+        laws: Positive weights of T laws over N tokens; every float is taken exactly.
+        prior: Positive weights of the contexts.
+        d_model: The rank d of the encoders, in 1 .. N - 2.
+        cuts: The edge of every cone that is cut and (-1, -1) for every leaf, in preorder.
+        scales: Positive factors of the vertices of every leaf.
+        moves: $\mu_t$, with $N - 1 - d$ entries, for every leaf and context.
+        bits: Of the balls.
+
+    Returns:
+        A ball; its lower end bounds the divergence of every encoder of rank d.
+
+    Raises:
+        InputError: Cuts that do not cover everything, or moves and scales that are no moves to laws.
+
+    Example:
+        >>> laws = [[6, 3, 1], [6, 1, 3]]
+        >>> cuts = [(-1, -1), (0, 1), (-1, -1), (-1, -1)]
+        >>> moves = [[[0.1], [-0.1]]] + [[[0.1], [0.1]]] * 2
+        >>> float(cover_floor_in_balls(laws, [1, 1], 1, cuts, [[1, 1]] * 3, moves)) < 0.0524
+        True
+    """
+    exact = [[Fraction(x) / sum(map(Fraction, law)) for x in law] for law in laws]
+    total = sum(map(Fraction, prior))
+    shares = [Fraction(x) / total for x in prior]
+    if min(map(min, exact)) <= 0 or min(shares) <= 0 or len(shares) != len(exact):
+        raise InputError("laws", "are not positive, one for each entry of the prior")
+    before, ctx.prec = ctx.prec, bits
+    try:
+        still = [_entropy(law) for law in exact]
+        worst = arb("inf")
+        leaves = list(_leaves(len(exact[0]), d_model, list(cuts)))
+        if not len(leaves) == len(scales) == len(moves):
+            raise InputError("scales", f"of {len(scales)} leaves and moves of {len(moves)}, expected {len(leaves)}")
+        for leaf, factors, steps in zip(leaves, scales, moves, strict=True):
+            for matrix, factor in zip(leaf, factors, strict=True):
+                gain = arb(0)
+                for law, share, here, step in zip(exact, shares, still, steps, strict=True):
+                    moved = _moved(law, matrix, Fraction(factor), [Fraction(x) for x in step])
+                    gain += _ball(share) * (_entropy(moved) - here)
+                worst = worst.min(gain)
+        return worst
+    finally:
+        ctx.prec = before
+
+
+def _moved(law: list[Fraction], matrix: Matrix, factor: Fraction, step: list[Fraction]) -> list[Fraction]:
+    scaled = [factor * x for x in step]
+    moved = [p + sum(x * row[j] for x, row in zip(scaled, matrix, strict=True)) for j, p in enumerate(law)]
+    if factor <= 0 or min(moved) <= 0 or sum(moved) != 1:
+        raise InputError("moves", "lead to what is no law")
+    return moved
+
+
+def _ball(x: Fraction) -> arb:
+    return arb(fmpq(x.numerator, x.denominator))
+
+
+def _entropy(law: list[Fraction]) -> arb:
+    return -sum((p * p.log() for p in map(_ball, law)), arb(0))
+
+
+def _leaves(tokens: int, rank: int, cuts: list[tuple[int, int]]) -> Iterator[Cone]:
+    """Every cone of the cover, by recursion into the halves that a cut makes."""
+    given = iter(cuts)
+
+    def inside(cone: Cone) -> Iterator[Cone]:
+        cut = next(given, None)
+        if cut is None:
+            raise InputError("cuts", "end before all directions are covered")
+        i, j = cut
+        if (i, j) == (-1, -1):
+            yield cone
+            return
+        if i == j or not (0 <= i < len(cone) and 0 <= j < len(cone)):
+            raise InputError("cuts", f"has the edge ({i}, {j})", f"two of {len(cone)} vertices")
+        middle = [[a + b for a, b in zip(x, y, strict=True)] for x, y in zip(cone[i], cone[j], strict=True)]
+        for gone in (i, j):
+            yield from inside([middle if place == gone else vertex for place, vertex in enumerate(cone)])
+
+    for root in _roots(tokens, rank):
+        yield from inside(root)
+    if next(given, None) is not None:
+        raise InputError("cuts", "go on when all directions are covered")
+
+
+def _roots(tokens: int, rank: int) -> Iterator[Cone]:
+    if not 1 <= rank <= tokens - 2:
+        raise InputError("d_model", f"= {rank}", f"1 .. N - 2 = {tokens - 2}")
+    yield from (_staircases(tokens) if rank == tokens - 2 else _boxes(tokens, rank))
+
+
+def _staircases(tokens: int) -> Iterator[Cone]:
+    """The parts I by the number of which they are the binary digits, the staircases by the places of the steps in I."""
+    for number in range(1, 2 ** (tokens - 1)):
+        inside = [j for j in range(tokens) if number & 2**j]
+        outside = [j for j in range(tokens) if not number & 2**j]
+        for steps in combinations(range(tokens - 2), len(inside) - 1):
+            path = [(sum(s < n for s in steps), n - sum(s < n for s in steps)) for n in range(tokens - 1)]
+            yield [[[(j == inside[a]) - (j == outside[b]) for j in range(tokens)]] for a, b in path]
+
+
+def _boxes(tokens: int, rank: int) -> Iterator[Cone]:
+    """By the columns of the unit matrix, then by the order in which the entries of X go from -1 to 1."""
+    size = tokens - 1 - rank
+    for unit in combinations(range(tokens - 1), size):
+        for order in permutations(range(size * rank)):
+            cone = []
+            for done in range(size * rank + 1):
+                entries = iter(1 if place in order[:done] else -1 for place in range(size * rank))
+                rows = [{j: next(entries) for j in range(tokens - 1) if j not in unit} for _ in range(size)]
+                full = [
+                    [row[j] if j in row else int(unit[a] == j) for j in range(tokens - 1)] for a, row in enumerate(rows)
+                ]
+                cone.append([[*row, -sum(row)] for row in full])
+            yield cone
