@@ -35,6 +35,8 @@ SOURCES = {
     "kajitsuka-sato-2025": "Kajitsuka, Sato (2025)",
     "nichani-2024": "Nichani",
     "cabannes-2024": "Cabannes",
+    "hsu-2026": "Hsu",
+    "project": "This project",
 }
 THEOREMS = {name: found for name, found in vars(theorems).items() if isinstance(found, Theorem)}
 DEFAULTS = [found.id for found in claims() if found.build is not None]

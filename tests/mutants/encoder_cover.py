@@ -9,8 +9,8 @@ def covered(original: str, mutated: str, why: str) -> Mutant:
 
 
 def second(original: str, mutated: str, why: str) -> Mutant:
-    tests = "tests/verify/independent/test_ball_cover.py"
-    return Mutant("verify/independent/ball_cover.py", original, mutated, tests, why)
+    tests = "tests/verify/encoders/test_ball_cover.py"
+    return Mutant("verify/encoders/ball_cover.py", original, mutated, tests, why)
 
 
 MUTANTS = [

@@ -91,6 +91,8 @@ REGISTER = (
     "nichani-2024.additive",
     "nichani-2024.mlp-memory",
     "cabannes-2024.scaling",
+    "hsu-2026.parity-heads",
+    "project.attention-degree",
 )
 """The ids of all claims, in the order in which they are audited."""
 

@@ -5,6 +5,7 @@ Page: docs/audit.md
 
 from functools import partial
 
+from verify.capacity.beyond_degree import forbids_one_head_by_orders, majority_heads
 from verify.capacity.counting_matrix import counting_rank
 from verify.capacity.divergence_floor import collinear_divergence_floor, relation_divergence_floor
 from verify.capacity.interpolated_laws import most_interpolated_laws
@@ -44,6 +45,16 @@ ONE_HEAD_LABELS = _verdict_of_weights(
     "the relation of heads of any width", "docs/claims/heads_of_any_width.md", "Theorem H1", forbids_heads
 )
 """Labels that a number of heads do not memorize: one, unless said otherwise."""
+
+CYCLIC_ORDERS = _verdict_of_weights(
+    "Theorem H5 of three cyclic orders", "docs/claims/heads_of_any_width.md", "Theorem H5", forbids_one_head_by_orders
+)
+"""Labels of threshold degree 1 that one head does not hold."""
+
+MAJORITY_HEADS = _floor_of_weights(
+    "Theorem H5 of the majority", "docs/claims/heads_of_any_width.md", "Theorem H5", majority_heads
+)
+"""How many heads hold the majority of exclusive ors."""
 
 HEADS_FOR_EVERY_LABELLING = _floor_of_weights(
     "Warren's count", "docs/claims/corollary_1.md", "Theorem K2", heads_for_every_labelling

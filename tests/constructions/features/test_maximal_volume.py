@@ -27,6 +27,14 @@ def test_all_coefficients_are_small_and_few_sets_have_a_larger_volume(width, mor
     assert abs(np.linalg.det(G[chosen])) > abs(np.linalg.det(G[list(start)])) * (1 - 1e-9)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_many_swaps_end_with_small_coefficients(seed):
+    G = np.random.default_rng(seed).standard_normal((200, 12))
+    chosen = maximal_volume(G, np.arange(12), excess=0.001)
+    assert len(set(chosen.tolist())) == 12 and sorted(chosen.tolist()) != list(range(12))
+    assert np.abs(np.linalg.solve(G[chosen].T, G.T)).max() <= 1.001 + 1e-9
+
+
 def test_the_likeliest_contexts_can_be_worse_without_bound():
     G = np.array([[1.0, 0.0], [1.0, 1e-6], [0.0, 1.0]])
     z = np.linalg.solve(G[:2].T, G.T).T

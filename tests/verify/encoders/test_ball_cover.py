@@ -5,7 +5,7 @@ import pytest
 
 from constructions.errors import InputError
 from verify.encoders.cover_floor import cover_floor, encoder_cover
-from verify.independent.ball_cover import cover_floor_in_balls
+from verify.encoders.ball_cover import cover_floor_in_balls
 
 TWO = [[6.0, 3.0, 1.0], [6.0, 1.0, 3.0]]
 
@@ -33,7 +33,9 @@ def test_what_covers_less_or_leads_to_no_law_is_refused():
             read(TWO, one, 1, cover, cuts=wrong)
     with pytest.raises(InputError, match="scales"):
         read(TWO, one, 1, cover, scales=cover.scales.tolist()[:-1])
-    for moves, scales in ((100.0 * cover.moves, cover.scales), (cover.moves, -cover.scales)):
+    one_negative = cover.scales.copy()
+    one_negative[0, 0] = -1e-3
+    for moves, scales in ((100.0 * cover.moves, cover.scales), (cover.moves, one_negative)):
         with pytest.raises(InputError, match="no law"):
             read(TWO, one, 1, cover, moves=moves.tolist(), scales=scales.tolist())
     with pytest.raises(InputError, match="laws"):
