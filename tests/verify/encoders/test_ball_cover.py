@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from constructions.errors import InputError
-from verify.encoders.cover_floor import cover_floor, encoder_cover
 from verify.encoders.ball_cover import cover_floor_in_balls
+from verify.encoders.cover_floor import cover_floor, encoder_cover
 
 TWO = [[6.0, 3.0, 1.0], [6.0, 1.0, 3.0]]
 
