@@ -7,8 +7,9 @@ import numpy as np
 
 from constructions.arrays import Int64Array
 from constructions.capacity.gain_forest import GainForest
-from constructions.capacity.generic_rank import Relations, check_sizes, checked_contexts, relations
+from constructions.capacity.generic_rank import Relations, check_sizes, relations
 from constructions.errors import HypothesisError
+from constructions.tasks.contexts import checked_contexts
 
 
 def bigram_rank(
@@ -52,7 +53,7 @@ def bigram_rank(
         >>> found.rank, len(found.rows)
         (5, 9)
     """
-    contexts = checked_contexts(contexts)
+    contexts = checked_contexts(contexts, distinct=True)
     sizes = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
     check_sizes(**sizes)
     _require_bigrams(contexts)

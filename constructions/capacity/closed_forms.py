@@ -10,11 +10,12 @@ import numpy as np
 
 from constructions.arrays import Int64Array
 from constructions.capacity.bigram_rank import bigram_rank
-from constructions.capacity.generic_rank import check_sizes, checked_contexts
+from constructions.capacity.generic_rank import check_sizes
 from constructions.capacity.partition import partition
 from constructions.capacity.sub_alphabet import dimensions
 from constructions.capacity.windows import all_contexts_rank
 from constructions.errors import HypothesisError
+from constructions.tasks.contexts import checked_contexts
 
 _LARGEST_SEARCH = 256  # contexts up to which a partition is searched for by exchanges
 
@@ -80,7 +81,7 @@ def closed_forms(
         Theorem S2 8 8
         Theorem P 8 8
     """
-    contexts = checked_contexts(contexts)
+    contexts = checked_contexts(contexts, distinct=True)
     sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
     check_sizes(**sizes)
     n_contexts, length = contexts.shape
@@ -133,7 +134,7 @@ def universal_rank(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: 
         >>> universal_rank(np.array([[0, 0], [1, 0], [2, 0]]), d_model=4, d_head=1, n_heads=1)
         2
     """
-    contexts = checked_contexts(contexts)
+    contexts = checked_contexts(contexts, distinct=True)
     check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
     if contexts.shape[1] < 2:
         raise HypothesisError("Theorem U", "contexts of S >= 2 tokens", "S = 1")
@@ -172,7 +173,7 @@ def long_contexts_rank(contexts: Int64Array, *, d_model: int, d_head: int, n_hea
         >>> long_contexts_rank(contexts, d_model=2, d_head=2, n_heads=2)
         5
     """
-    contexts = checked_contexts(contexts)
+    contexts = checked_contexts(contexts, distinct=True)
     check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
     if contexts.shape[1] <= d_head:
         raise HypothesisError("Theorem D", "S - 1 >= d_h", f"S = {contexts.shape[1]}, d_h = {d_head}")

@@ -8,8 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from constructions.arrays import Int64Array
-from constructions.capacity.generic_rank import check_sizes, checked_contexts, generic_rank
+from constructions.capacity.generic_rank import check_sizes, generic_rank
 from constructions.errors import InputError
+from constructions.tasks.contexts import checked_contexts
 from constructions.tasks.task import Counts, Task
 
 
@@ -37,7 +38,7 @@ def guaranteed_number(contexts: Int64Array, *, d_model: int, n_heads: int) -> in
         >>> guaranteed_number(np.array([[n, n] for n in range(9)]), d_model=2, n_heads=0)
         9
     """
-    contexts = checked_contexts(contexts)
+    contexts = checked_contexts(contexts, distinct=True)
     check_sizes(d_model=d_model, d_head=1, n_heads=n_heads)
     last_tokens = len(np.unique(contexts[:, -1]))
     if contexts.shape[1] == 1:
@@ -70,7 +71,7 @@ def solvable_contexts(contexts: Int64Array, *, d_model: int, d_head: int, n_head
         >>> solvable_contexts(xor, d_model=2, d_head=2, n_heads=1)
         array([0, 1, 2])
     """
-    contexts = checked_contexts(contexts)
+    contexts = checked_contexts(contexts, distinct=True)
     check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
     kept: list[int] = []
     for row in range(len(contexts)):

@@ -13,8 +13,8 @@ import scipy.sparse
 from flint import fmpz_mat
 
 from constructions.arrays import Int64Array
-from constructions.capacity.generic_rank import checked_contexts
 from constructions.errors import InputError, require_at_least
+from constructions.tasks.contexts import checked_contexts
 
 _TINY = 1e-9
 _LARGEST = 2**62
@@ -121,7 +121,7 @@ def most_forbidden_heads(contexts: Int64Array, labels: Int64Array) -> ForbiddenH
 
 
 def _checked(contexts: Int64Array, labels: Int64Array) -> tuple[Int64Array, Int64Array]:
-    contexts, labels = checked_contexts(contexts), np.asarray(labels)
+    contexts, labels = checked_contexts(contexts, distinct=True), np.asarray(labels)
     if labels.shape != (len(contexts),) or labels.dtype.kind not in "iu" or labels.min() < 0:
         raise InputError("labels", f"is {labels.dtype} of shape {labels.shape}", f"{len(contexts)} tokens")
     return contexts, labels

@@ -11,6 +11,7 @@ from flint import nmod_mat
 
 from constructions.arrays import Int64Array, UInt64Array
 from constructions.errors import InputError, ResourceError, require_at_least
+from constructions.tasks.contexts import checked_contexts
 
 PRIME = 2**31 - 1  # a Mersenne prime: products of two residues fit into 64 bits
 
@@ -72,7 +73,7 @@ def generic_ranks(
         >>> generic_ranks(xor, d_model=4, d_head=4, n_heads=2)
         array([1, 3, 4])
     """
-    contexts = checked_contexts(contexts)
+    contexts = checked_contexts(contexts, distinct=True)
     check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
     widths = _widths(contexts, d_model, d_head, n_heads, with_skip=with_skip, limits=limits)
     reduced, rank = _features(contexts, d_model, widths, seed=seed).rref()
@@ -118,7 +119,7 @@ def generic_ranks_of_both(
         >>> generic_ranks_of_both(xor, d_model=4, d_head=4, n_heads=2)
         (array([1, 3, 4]), array([0, 3, 4]))
     """
-    contexts = checked_contexts(contexts)
+    contexts = checked_contexts(contexts, distinct=True)
     check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
     widths, alone = (
         _widths(contexts, d_model, d_head, n_heads, with_skip=with_skip, limits=most)
@@ -187,7 +188,7 @@ def relations(
         >>> found.rank, found.rows
         (4, array([0, 1, 2, 3]))
     """
-    contexts = checked_contexts(contexts)
+    contexts = checked_contexts(contexts, distinct=True)
     check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
     widths = _widths(contexts, d_model, d_head, n_heads, with_skip=with_skip, limits=None)
     reduced, rank = _features(contexts, d_model, widths, seed=seed).transpose().rref()
@@ -214,22 +215,6 @@ def dependent_contexts(
     """
     sizes = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
     return relations(contexts, **sizes, with_skip=with_skip, seed=seed).rows
-
-
-def checked_contexts(contexts: Int64Array) -> Int64Array:
-    """The contexts as 64-bit integers, `[T, S]`.
-
-    Raises:
-        InputError: They are not a non-empty two-dimensional array of tokens, or a row occurs twice.
-    """
-    array = np.asarray(contexts)
-    if array.ndim != 2 or array.dtype.kind not in "iu" or 0 in array.shape:
-        raise InputError("contexts", f"is {array.dtype} of shape {array.shape}", "integers [T, S] with T, S >= 1")
-    if array.min() < 0:
-        raise InputError("contexts", f"has the token {array.min()}", "tokens >= 0")
-    if len(np.unique(array, axis=0)) != len(array):
-        raise InputError("contexts", "has equal rows", "pairwise distinct contexts")
-    return array.astype(np.int64)
 
 
 def check_sizes(*, d_model: int, d_head: int, n_heads: int) -> None:

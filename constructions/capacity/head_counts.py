@@ -14,13 +14,13 @@ from constructions.arrays import Int64Array
 from constructions.capacity.closed_forms import ClosedForm, closed_forms, universal_rank
 from constructions.capacity.generic_rank import (
     check_sizes,
-    checked_contexts,
     dependent_contexts,
     generic_ranks,
     generic_ranks_of_both,
 )
 from constructions.capacity.sub_alphabet import Peeling, UpperBound, peel, upper_bound
 from constructions.counted import counted
+from constructions.tasks.contexts import checked_contexts
 
 Progress = Callable[[str], None]
 
@@ -172,7 +172,7 @@ def capacity(
         (0, 2, '2 heads suffice, and no weights do with fewer')
     """
     start = time.perf_counter()
-    contexts = checked_contexts(contexts)
+    contexts = checked_contexts(contexts, distinct=True)
     check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads or 0)
     paper_heads = max(0, -(-(len(contexts) - d_model) // d_head))
     n_heads = paper_heads if n_heads is None else n_heads
@@ -271,7 +271,7 @@ def fewest_heads(
         >>> count.necessary, count.sufficient, count.ranks
         (4, 4, array([ 4,  7, 10, 13, 16]))
     """
-    contexts = checked_contexts(contexts)
+    contexts = checked_contexts(contexts, distinct=True)
     check_sizes(d_model=d_model, d_head=d_head, n_heads=0)
     report = progress or _silent
     return _head_count(

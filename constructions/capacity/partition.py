@@ -11,8 +11,9 @@ import numpy as np
 from flint import nmod_mat
 
 from constructions.arrays import Int64Array
-from constructions.capacity.generic_rank import PRIME, check_sizes, checked_contexts
+from constructions.capacity.generic_rank import PRIME, check_sizes
 from constructions.errors import HypothesisError
+from constructions.tasks.contexts import checked_contexts
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def partition(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, 
         >>> found.size, [len(window.rows) for window in found.windows]
         (9, [2, 2, 2])
     """
-    contexts = checked_contexts(contexts)
+    contexts = checked_contexts(contexts, distinct=True)
     check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
     if contexts.shape[1] < 2:
         raise HypothesisError("Theorem P", "contexts of S >= 2 tokens", "S = 1")

@@ -12,8 +12,9 @@ from flint import fmpz_mat, nmod_mat
 
 from constructions.arrays import Int64Array
 from constructions.capacity.gain_forest import GainForest
-from constructions.capacity.generic_rank import PRIME, check_sizes, checked_contexts
+from constructions.capacity.generic_rank import PRIME, check_sizes
 from constructions.errors import InputError
+from constructions.tasks.contexts import checked_contexts
 
 LEAST = "least"
 """The name of the smallest of the bounds $|U|$, U1, U2, and without the skip connection $H d_h$ and U1'."""
@@ -236,7 +237,7 @@ def peel(contexts: Int64Array) -> Peeling:
         >>> peel(np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 0]])).table[:, 0]
         array([5, 4, 1])
     """
-    contexts = checked_contexts(contexts)
+    contexts = checked_contexts(contexts, distinct=True)
     used, tokens = np.unique(contexts, return_inverse=True)
     tokens = tokens.reshape(contexts.shape)
     lifetime = _lifetimes(tokens, len(used), at_a_time=-(-len(used) // _MOST_STEPS))
@@ -313,7 +314,7 @@ def verify_upper_bound(contexts: Int64Array, bound: UpperBound) -> bool:
         >>> bound.rank, verify_upper_bound(loops, bound), verify_upper_bound(loops, replace(bound, rank=4))
         (5, True, False)
     """
-    contexts = checked_contexts(contexts)
+    contexts = checked_contexts(contexts, distinct=True)
     rows = np.asarray(bound.rows)
     if rows.ndim != 1 or rows.dtype.kind not in "iu":
         return False

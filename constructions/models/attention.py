@@ -13,6 +13,7 @@ from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
 from constructions.models.front_end import FrontEnd
 from constructions.models.model import Model
+from constructions.tasks.contexts import checked_contexts
 
 AttentionWeights = Model | FrontEnd
 """What attention reads: a network, or the front end of one that has no W_O and W_U yet."""
@@ -188,8 +189,4 @@ def softmax(scores: NDArray[Any], axis: int = 1) -> NDArray[Any]:
 
 
 def _check_contexts(weights: AttentionWeights, contexts: Int64Array) -> None:
-    d_vocab, n_ctx = len(weights.W_E), len(weights.W_pos)
-    if contexts.ndim != 2 or contexts.shape[1] != n_ctx:
-        raise InputError("contexts", f"has shape {contexts.shape}", f"[T, {n_ctx}]")
-    if contexts.size and (contexts.min() < 0 or contexts.max() >= d_vocab):
-        raise InputError("contexts", f"has tokens in [{contexts.min()}, {contexts.max()}]", f"0 .. {d_vocab - 1}")
+    checked_contexts(contexts, d_vocab=len(weights.W_E), n_ctx=len(weights.W_pos), empty=True)

@@ -3,13 +3,13 @@ r"""The attention of a rational front end, in exact rationals: what exact constr
 Page: docs/claims/generic_embeddings.md
 """
 
-import numpy as np
 from flint import fmpq, fmpq_mat
 
 from constructions.arrays import Int64Array
-from constructions.errors import HypothesisError, InputError, ResourceError
+from constructions.errors import HypothesisError, ResourceError
 from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_front_end, stacked
 from constructions.models.model import Model
+from constructions.tasks.contexts import checked_contexts
 
 _MOST_BITS = 2**24  # of one attention weight before normalization
 
@@ -34,7 +34,7 @@ def exact_last(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
         [6]
         [5]
     """
-    rows = _inputs(front_end, _checked(front_end, contexts))
+    rows = _inputs(front_end, checked_contexts(contexts, d_vocab=front_end.d_vocab, n_ctx=front_end.n_ctx))
     return stacked([row[-1] for row in rows], front_end.d_model)
 
 
@@ -64,7 +64,7 @@ def exact_features(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
         [32/17]
         [  9/5]
     """
-    contexts = _checked(front_end, contexts)
+    contexts = checked_contexts(contexts, d_vocab=front_end.d_vocab, n_ctx=front_end.n_ctx)
     inputs = _inputs(front_end, contexts)
     columns = [
         _head(inputs, front_end.W_Q[head] * front_end.W_K[head].transpose(), front_end.W_V[head])
@@ -135,16 +135,3 @@ def _inputs(front_end: ExactFrontEnd, contexts: Int64Array) -> list[list[list[fm
     tokens, positions = front_end.W_E.tolist(), front_end.W_pos.tolist()
     table = [[[a + b for a, b in zip(token, position, strict=True)] for token in tokens] for position in positions]
     return [[table[s][token] for s, token in enumerate(context)] for context in contexts.tolist()]
-
-
-def _checked(front_end: ExactFrontEnd, contexts: Int64Array) -> Int64Array:
-    array = np.asarray(contexts)
-    if array.ndim != 2 or array.dtype.kind not in "iu" or array.shape[1] != front_end.n_ctx or not len(array):
-        raise InputError(
-            "contexts", f"is {array.dtype} of shape {array.shape}", f"integers [T, {front_end.n_ctx}] with T >= 1"
-        )
-    if array.min() < 0 or array.max() >= front_end.d_vocab:
-        raise InputError(
-            "contexts", f"has the tokens {array.min()} .. {array.max()}", f"tokens 0 .. {front_end.d_vocab - 1}"
-        )
-    return array.astype(np.int64)

@@ -102,11 +102,32 @@ MUTANTS = [
     # Products by blocks.
     # Input.
     Mutant(
-        "verify/forward/walk.py",
-        "contexts.min() < 0",
+        "constructions/tasks/contexts.py",
+        "array.min() < 0",
         "False",
-        "tests/contract/test_blocks.py",
+        "tests/constructions/tasks/test_contexts.py",
         "negative tokens are counted from the end",
+    ),
+    Mutant(
+        "constructions/tasks/contexts.py",
+        "int(array.max()) >=",
+        "int(array.max()) >",
+        "tests/constructions/tasks/test_contexts.py",
+        "a token that there is not is read",
+    ),
+    Mutant(
+        "constructions/tasks/contexts.py",
+        "if any(map(np.ma.isMaskedArray, (contexts, *rows))):",
+        "if False:",
+        "tests/constructions/tasks/test_contexts.py",
+        "the hidden entries of masked arrays are tokens",
+    ),
+    Mutant(
+        "constructions/tasks/contexts.py",
+        "(shorter and array.shape[1] < n_ctx)",
+        "shorter",
+        "tests/constructions/tasks/test_contexts.py",
+        "contexts of any length are read",
     ),
     # The forward pass in balls.
     balls("(score - top).exp() for score", "(score - score.mid()).exp() for score", "each score has its own shift"),

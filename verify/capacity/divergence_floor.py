@@ -22,6 +22,7 @@ from flint import arb, ctx, fmpq, fmpz_mat
 from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError, require_at_least
 from constructions.models.exact_network import as_rationals
+from constructions.tasks.contexts import checked_contexts
 from verify.capacity.linear_relations import indicator_relation, indicator_vectors
 from verify.linear_algebra.norms import float_above
 from verify.verdict import Verdict
@@ -99,7 +100,7 @@ def relation_divergence_floor(
         >>> floor.verdict.value, floor.lower > 0.3185728231
         ('PROVED', True)
     """
-    contexts = _checked_contexts(contexts)
+    contexts = checked_contexts(contexts, distinct=True)
     given = _Given(laws, prior, len(contexts))
     require_at_least(0, heads=heads)
     relation = _relation(contexts, heads) if relation is None else _checked_relation(contexts, relation, heads)
@@ -154,7 +155,7 @@ def collinear_divergence_floor(
         >>> floor.verdict.value, floor.lower > 0.1611
         ('PROVED', True)
     """
-    contexts = _checked_contexts(contexts)
+    contexts = checked_contexts(contexts, distinct=True)
     if len(contexts) != 3 or (contexts[:, -1] != contexts[0, -1]).any():
         raise InputError("contexts", f"is {contexts.tolist()}", "three contexts with one last token")
     require_at_least(3, pieces=pieces)
@@ -335,17 +336,6 @@ def _checked_relation(contexts: Int64Array, relation: Sequence[int], heads: int)
     if any(fmpz_mat(1, len(contexts), list(relation)) * indicators):
         raise InputError("relation", f"is {list(relation)}, but the products of {heads} indicators do not add up to 0")
     return tuple(relation)
-
-
-def _checked_contexts(contexts: Int64Array) -> Int64Array:
-    array = np.asarray(contexts)
-    if array.ndim != 2 or array.dtype.kind not in "iu" or 0 in array.shape or array.min() < 0:
-        raise InputError("contexts", f"is {array.dtype} of shape {array.shape}", "tokens [T, S], at least 0")
-    if int(array.max()) > np.iinfo(np.int64).max:
-        raise InputError("contexts", f"has the token {array.max()}", "tokens below 2^63")
-    if len(np.unique(array, axis=0)) != len(array):
-        raise InputError("contexts", "has equal rows", "pairwise distinct contexts")
-    return array.astype(np.int64)
 
 
 def _as_float(value: fmpq) -> float:

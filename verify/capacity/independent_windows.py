@@ -9,7 +9,7 @@ from flint import fmpz_mat
 
 from constructions.arrays import Int64Array
 from constructions.errors import InputError
-from verify.capacity.linear_relations import distinct_contexts
+from constructions.tasks.contexts import checked_contexts
 
 
 def partition_holds(
@@ -49,7 +49,7 @@ def partition_holds(
         >>> partition_holds(bigrams, skip=[2], windows=[([0, 1], [0, 0])], d_model=2, d_head=2)
         False
     """
-    rows = distinct_contexts(contexts)
+    rows = list(map(tuple, checked_contexts(contexts, distinct=True).tolist()))
     if d_model < 1 or d_head < 1:
         raise InputError("d_model", f"= {d_model}, d_head = {d_head}", "at least 1")
     windows = list(windows)

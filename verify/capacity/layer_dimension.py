@@ -8,7 +8,7 @@ from flint import nmod_mat
 
 from constructions.arrays import Int64Array
 from constructions.errors import ResourceError, require_at_least
-from verify.capacity.linear_relations import distinct_contexts
+from constructions.tasks.contexts import checked_contexts
 
 PRIME = 33554393
 """Below 2^25: sums of 2^13 products of residues fit into 64 bits."""
@@ -93,7 +93,7 @@ def dimension_floor(contexts: Int64Array, *, d_model: int, d_qk: int, d_head: in
         >>> dimension_floor(all_contexts(4, 2), d_model=4, d_qk=4, d_head=2, n_heads=1)
         37
     """
-    contexts = np.array(distinct_contexts(contexts))
+    contexts = checked_contexts(contexts, distinct=True)
     require_at_least(1, d_model=d_model, d_qk=d_qk, d_head=d_head)
     require_at_least(0, n_heads=n_heads)
     d_vocab, length = int(contexts.max()) + 1, contexts.shape[1]

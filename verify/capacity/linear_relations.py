@@ -12,6 +12,7 @@ from flint import fmpz_mat
 
 from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
+from constructions.tasks.contexts import checked_contexts
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def rank_upper_bound_for_all_weights(
         >>> found.rank, found.name, found.relations
         (3, 'U2', 1)
     """
-    rows = distinct_contexts(contexts)
+    rows = list(map(tuple, checked_contexts(contexts, distinct=True).tolist()))
     if d_model < 1 or d_head < 1 or n_heads < 0:
         raise InputError(
             "d_model", f"= {d_model}, d_head = {d_head}, n_heads = {n_heads}", "at least 1, at least 1, at least 0"
@@ -139,7 +140,7 @@ def indicator_relation(contexts: Int64Array, *, heads: int = 1) -> list[int] | N
         >>> indicator_relation(xor), indicator_relation(xor, heads=2)
         ([1, 1, -1, -1], None)
     """
-    rows = distinct_contexts(contexts)
+    rows = list(map(tuple, checked_contexts(contexts, distinct=True).tolist()))
     require_at_least(0, heads=heads)
     if len({context[-1] for context in rows}) != 1:
         raise InputError("contexts", "has different last tokens", "one: their attention shares no variables")
@@ -213,18 +214,3 @@ def _formal_differences(rows: Sequence[Sequence[int]]) -> list[list[int]]:
 
 def _rank(vectors: list[list[int]]) -> int:
     return fmpz_mat(vectors).rank() if vectors else 0
-
-
-def distinct_contexts(contexts: Int64Array) -> list[tuple[int, ...]]:
-    """The contexts as tuples of tokens.
-
-    Raises:
-        InputError: They are no rows of tokens `[T, S]`, or two are equal.
-    """
-    array = np.asarray(contexts)
-    if array.ndim != 2 or array.dtype.kind not in "iu" or 0 in array.shape or array.min() < 0:
-        raise InputError("contexts", f"is {array.dtype} of shape {array.shape}", "tokens >= 0, [T, S] with T, S >= 1")
-    rows = [tuple(int(token) for token in context) for context in array]
-    if len(set(rows)) != len(rows):
-        raise InputError("contexts", "has equal rows", "pairwise distinct contexts")
-    return rows

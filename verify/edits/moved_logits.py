@@ -15,7 +15,7 @@ from verify.arithmetic.rounding import Floats
 from verify.forward.arithmetic import Numbers
 from verify.forward.map_norms import SLACK, Norms, raised
 from verify.forward.row_balls import InRowBalls, RowBalls
-from verify.forward.walk import checked_contexts, passed, stream_of
+from verify.forward.walk import contexts_of, passed, stream_of
 
 _ENTRIES = 2**22  # of the widest array of the contexts that are worked on together
 _LEAST = float(np.nextafter(0.0, 1.0))
@@ -95,7 +95,7 @@ def moved_behind(
         True
     """
     blas.probe()
-    contexts, norms = checked_contexts(model, contexts), Norms(model) if norms is None else norms
+    contexts, norms = contexts_of(model, contexts), Norms(model) if norms is None else norms
     length, moved = contexts.shape[1], np.empty(len(contexts))
     step = max(1, _ENTRIES // (length * max(_width(block, length) for block in model.blocks)))
     for start in range(0, len(contexts), step):

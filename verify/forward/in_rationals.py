@@ -13,8 +13,8 @@ from constructions.errors import HypothesisError, InputError, ResourceError
 from constructions.models.blocks import Activation, Attention, Block, FeedForward, Normalization, Tensor
 from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
 from constructions.models.model import Model
+from constructions.tasks.contexts import checked_contexts
 from constructions.tasks.vectors import VectorTask
-from verify.arithmetic.exact_inputs import is_masked
 from verify.forward.matrices import InMatrices
 from verify.forward.walk import Heads, passed, read_out, stream_of
 
@@ -153,16 +153,7 @@ def exponent_of(score: fmpq, root: int) -> int:
 
 def tokens_of(front_end: ExactFrontEnd, contexts: Int64Array) -> list[list[int]]:
     """The contexts as lists, or an `InputError` where they are not tokens of this front end."""
-    if is_masked(contexts):
-        raise InputError("contexts", "is a masked array", "integers; fill the masked entries first")
-    array = np.asarray(contexts)
-    if array.ndim != 2 or array.dtype.kind not in "iu" or array.shape[1] != front_end.n_ctx or not len(array):
-        raise InputError(
-            "contexts", f"is {array.dtype} of shape {array.shape}", f"integers [T, {front_end.n_ctx}] with T >= 1"
-        )
-    if array.min() < 0 or array.max() >= front_end.d_vocab:
-        raise InputError("contexts", f"has tokens outside 0 .. {front_end.d_vocab - 1}")
-    return array.tolist()
+    return checked_contexts(contexts, d_vocab=front_end.d_vocab, n_ctx=front_end.n_ctx).tolist()
 
 
 def _require_rational(place: int, block: Block) -> None:

@@ -17,8 +17,8 @@ from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
+from constructions.tasks.contexts import checked_contexts
 from constructions.tasks.vectors import VectorTask
-from verify.arithmetic.exact_inputs import is_masked
 from verify.forward.arithmetic import Arithmetic
 from verify.forward.attention_pairs import AttentionPairs, distinct_pairs, only_last_is_read, pairs_of
 from verify.forward.idle_heads import alike, idle_heads, mostly
@@ -287,7 +287,7 @@ def checked_inputs(model: Model, inputs: Int64Array | VectorTask) -> Int64Array 
     if model.reads_tokens:
         if isinstance(inputs, VectorTask):
             raise InputError("inputs", "is a task that brings vectors", "tokens [T, S]: the model reads tokens")
-        return checked_contexts(model, inputs)
+        return contexts_of(model, inputs)
     if not isinstance(inputs, VectorTask):
         raise InputError("inputs", f"is {type(inputs).__name__}", "a VectorTask: the model reads vectors")
     if inputs.d_model != model.d_model:
@@ -295,18 +295,8 @@ def checked_inputs(model: Model, inputs: Int64Array | VectorTask) -> Int64Array 
     return inputs
 
 
-def checked_contexts(model: Model, contexts: Int64Array) -> Int64Array:
+def contexts_of(model: Model, contexts: Int64Array) -> Int64Array:
     """The contexts as int64 `[T, S]`, or an `InputError` where the model cannot read them."""
     if not model.reads_tokens:
         raise InputError("the model", "reads vectors", "a task that brings them in the place of contexts of tokens")
-    if is_masked(contexts):
-        raise InputError("contexts", "is a masked array", "integers; fill the masked entries first")
-    contexts = np.asarray(contexts)
-    if contexts.ndim != 2 or contexts.dtype.kind not in "iu" or not 1 <= contexts.shape[1] <= model.n_ctx:
-        expected = f"integers [T, S] with 1 <= S <= {model.n_ctx}"
-        raise InputError("contexts", f"is {contexts.dtype} of shape {contexts.shape}", expected)
-    if contexts.size and (contexts.min() < 0 or contexts.max() >= model.d_vocab):
-        raise InputError(
-            "contexts", f"holds tokens from {contexts.min()} to {contexts.max()}", f"0 .. {model.d_vocab - 1}"
-        )
-    return contexts.astype(np.int64, copy=False)
+    return checked_contexts(contexts, d_vocab=model.d_vocab, n_ctx=model.n_ctx, shorter=True, empty=True)

@@ -6,12 +6,11 @@ Page: docs/rigour/exact.md
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from flint import arb, arb_mat, ctx
 
 from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
-from verify.arithmetic.exact_inputs import is_masked
+from constructions.tasks.contexts import checked_contexts
 from verify.verdict import Verdict
 
 _MOST_BITS = 2**20
@@ -112,14 +111,8 @@ def ball_outputs(
         >>> last, float(feature)  # (1 + 2 e^2) / (1 + e^2)
         (2.00000000000000, 1.8807970779778822)
     """
-    array = np.asarray(contexts)
     tokens, length = W_E.nrows(), W_pos.nrows()
-    if is_masked(contexts):
-        raise InputError("contexts", "is a masked array", "integers; fill the masked entries first")
-    if array.ndim != 2 or array.dtype.kind not in "iu" or array.shape[1] != length or not len(array):
-        raise InputError("contexts", f"is {array.dtype} of shape {array.shape}", f"integers [T, {length}], T >= 1")
-    if array.min() < 0 or array.max() >= tokens:
-        raise InputError("contexts", f"has tokens outside 0 .. {tokens - 1}")
+    array = checked_contexts(contexts, d_vocab=tokens, n_ctx=length)
     embeddings, positions = W_E.tolist(), W_pos.tolist()
     inputs = arb_mat([[a + b for a, b in zip(x, y, strict=True)] for y in positions for x in embeddings])
     columns = [[s * tokens + token for s, token in enumerate(context)] for context in array.tolist()]

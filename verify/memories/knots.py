@@ -18,7 +18,7 @@ from constructions.models.model import Model
 from constructions.tasks.task import Task
 from verify.arithmetic.enclosure import Enclosure
 from verify.divergence.kullback_leibler import argmax_margin, quadratic_divergence_bound
-from verify.forward.walk import checked_contexts
+from verify.forward.walk import contexts_of
 
 _SCALE = 192  # binary digits of an attention weight after the point
 _PRECISION = 512  # of the balls that enclose it
@@ -107,7 +107,7 @@ def stream_of_knots(model: Model, contexts: Int64Array) -> Enclosure:
         [[-0.5, 0.5, 0.5, -0.5]]
     """
     head, neurons = _blocks(model)
-    contexts = checked_contexts(model, contexts)
+    contexts = contexts_of(model, contexts)
     low, high, scale = _numbers(model, head, contexts)
     knots, columns = _pieces(neurons, scale)
     lower, upper = np.empty((len(contexts), neurons.d_out)), np.empty((len(contexts), neurons.d_out))

@@ -14,6 +14,7 @@ from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError, require_at_least
 from constructions.models.exact_network import as_rationals, exact_front_end
 from constructions.models.model import Model
+from constructions.tasks.contexts import checked_contexts
 from verify.arithmetic.elementary import exp, log
 from verify.arithmetic.enclosure import Enclosure, enclosure, largest, matmul, maximum, sqrt
 from verify.arithmetic.exact_inputs import as_float64, is_masked
@@ -339,8 +340,7 @@ def _norm(matrix: Enclosure) -> Enclosure:
 def _check(contexts: Int64Array, kept: int, occurrences: Int64Array) -> None:
     if contexts.ndim != 2 or not 1 <= kept < len(contexts):
         raise InputError("kept", f"= {kept}", f"1 .. {len(contexts) - 1}: some of {len(contexts)} contexts, not all")
-    if len(np.unique(contexts, axis=0)) != len(contexts):
-        raise InputError("contexts", "has a row twice", "pairwise distinct contexts")
+    checked_contexts(contexts, distinct=True)
     if occurrences.shape != (len(contexts),) or occurrences.dtype.kind not in "iu":
         raise InputError("occurrences", f"is {occurrences.dtype} of shape {occurrences.shape}", "integers, one each")
     if occurrences.min() < 1 or int(occurrences.max()) * len(occurrences) > 2**53:

@@ -5,12 +5,11 @@ Page: docs/claims/skip_connection.md
 
 from dataclasses import dataclass
 
-import numpy as np
 from flint import arb, ctx, fmpq, fmpq_mat
 
 from constructions.arrays import Int64Array
 from constructions.errors import InputError
-from verify.arithmetic.exact_inputs import is_masked
+from constructions.tasks.contexts import checked_contexts
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,16 +148,7 @@ def _checked(W_E: fmpq_mat, W_pos: fmpq_mat, form: fmpq_mat, contexts: Int64Arra
             f"has {width} columns, W_pos {W_pos.ncols()} and form is {form.nrows()} x {form.ncols()}",
             "one width d >= 1",
         )
-    if is_masked(contexts):
-        raise InputError("contexts", "is a masked array", "integers; fill the masked entries first")
-    array = np.asarray(contexts)
-    if array.ndim != 2 or array.dtype.kind not in "iu" or array.shape[1] != W_pos.nrows() or not array.size:
-        raise InputError(
-            "contexts", f"is {array.dtype} of shape {array.shape}", f"integers [T, {W_pos.nrows()}] with T >= 1"
-        )
-    if array.min() < 0 or array.max() >= W_E.nrows():
-        raise InputError("contexts", f"has tokens outside 0 .. {W_E.nrows() - 1}")
-    return array.tolist()
+    return checked_contexts(contexts, d_vocab=W_E.nrows(), n_ctx=W_pos.nrows()).tolist()
 
 
 def _size(vector: list[arb]) -> arb:

@@ -15,7 +15,7 @@ from constructions.tasks.vectors import VectorTask
 from verify.arithmetic import blas
 from verify.forward.map_norms import Norms
 from verify.forward.row_balls import logit_balls
-from verify.forward.walk import checked_contexts
+from verify.forward.walk import contexts_of
 from verify.replica.format_rows import InFormat
 from verify.runs.formats import EXP_ULPS, FLOAT64, FloatFormat
 
@@ -69,7 +69,7 @@ def rounding_bound(
     if isinstance(inputs, VectorTask):
         require_fit(model, inputs)
     else:
-        inputs = checked_contexts(model, np.asarray(inputs))
+        inputs = contexts_of(model, np.asarray(inputs))
     if not (exp_ulps > 0 and math.isfinite(exp_ulps)):
         raise InputError("exp_ulps", f"= {exp_ulps}", "a positive number of units in the last place")
     if not number_format.unit_roundoff >= FLOAT64.unit_roundoff:

@@ -19,7 +19,7 @@ from constructions.models.model import Model
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats
-from verify.forward.walk import checked_contexts
+from verify.forward.walk import contexts_of
 from verify.runs.boxes import Boxes
 from verify.runs.exact_sums import EveryRun, Group, InReals, Layer, Rows, joined
 
@@ -94,7 +94,7 @@ def integer_logits(model: Model, contexts: Int64Array, arithmetic: EveryRun | In
         >>> found.which.tolist(), found.logits.midpoint.tolist(), float(found.logits.radius.max())
         ([0, 1, 0], [[1.0, 0.0], [0.0, 1.0]], 0.0)
     """
-    contexts = checked_contexts(model, contexts)
+    contexts = contexts_of(model, contexts)
     blas.probe()
     return _chunks(model, contexts, arithmetic)
 

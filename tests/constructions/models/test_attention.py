@@ -132,10 +132,10 @@ def test_the_last_vector_is_the_embedding_of_the_last_token_at_the_last_position
 @pytest.mark.parametrize(
     ("contexts", "message"),
     [
-        (np.array([[0, 1]]), r"shape \(1, 2\), expected \[T, 3\]"),
+        (np.array([[0, 1]]), r"shape \(1, 2\), expected integers \[T, S\] with S = 3"),
         (np.array([0, 1, 2]), r"shape \(3,\)"),
-        (np.array([[0, 1, 4]]), r"tokens in \[0, 4\], expected 0 \.\. 3"),
-        (np.array([[0, -1, 3]]), r"tokens in \[-1, 3\]"),
+        (np.array([[0, 1, 4]]), r"tokens from 0 to 4, expected 0 \.\. 3"),
+        (np.array([[0, -1, 3]]), "tokens from -1 to 3"),
     ],
 )
 def test_contexts_that_do_not_fit_are_refused(function, contexts, message):

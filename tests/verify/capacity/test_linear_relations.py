@@ -114,7 +114,7 @@ def test_a_relation_holds_between_the_exact_features_of_any_weights():
 
 @pytest.mark.parametrize(
     ("contexts", "message"),
-    [(np.array([[0, 1], [0, 1]]), "equal rows"), (np.array([0, 1]), "shape"), (np.array([[-1, 0]]), "tokens >= 0")],
+    [(np.array([[0, 1], [0, 1]]), "equal rows"), (np.array([0, 1]), "shape"), (np.array([[-1, 0]]), "at least 0")],
 )
 def test_contexts_that_are_none_are_refused(contexts, message):
     with pytest.raises(InputError, match=message):

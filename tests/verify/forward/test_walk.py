@@ -4,7 +4,7 @@ import pytest
 from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
-from verify.forward.walk import checked_contexts, checked_inputs, part_of
+from verify.forward.walk import checked_inputs, contexts_of, part_of
 
 MODEL = Model(blocks=(), W_U=np.eye(3), W_E=np.eye(3), W_pos=np.zeros((2, 3)))
 
@@ -24,7 +24,7 @@ MODEL = Model(blocks=(), W_U=np.eye(3), W_E=np.eye(3), W_pos=np.zeros((2, 3)))
 )
 def test_contexts_that_cannot_be_read_are_refused(contexts: np.ndarray) -> None:
     with pytest.raises(InputError, match="contexts"):
-        checked_contexts(MODEL, contexts)
+        contexts_of(MODEL, contexts)
 
 
 def test_contexts_become_integers_of_one_type() -> None:
