@@ -22,10 +22,10 @@ from verify.edits.judge import preactivations
 from verify.edits.proof import Edit
 from verify.forward.ladder import decide_argmax
 
-_SHOWN = 100  # edits in the table
+_SHOWN = 24  # edits in the table
 _DRAWN = 24  # caps on the map, those with the smallest gaps
 _OTHERS = 1000  # kept contexts whose distances are drawn
-_TICKS = 120  # of a lane
+_TICKS = 60  # of a lane
 HIDES = (
     "Deletion hides and does not unlearn: the weights that gave an old answer are still there, and contexts outside of "
     "the caps may still give it."
@@ -64,7 +64,7 @@ def write_edit_page(
     )
     changed = (
         f"<p>{counted(certificate.edits, 'neuron')} more in {place}, one for each edited context, which fires there: "
-        f"{original.parameters} numbers before, {edited.parameters} after. No other number is another one.</p>"
+        f"{original.parameters} numbers before, {edited.parameters} after. The others are the original's.</p>"
     )
     same = (
         f"<p>{values['same']} of {counted(int(values['kept']), 'kept context')} keep their answer, and no logit of "

@@ -132,7 +132,7 @@ def edit(
         for name, each in (("facts", facts), ("delete", delete), ("keep", keep))
     )
     contexts, answers = _edits(stored, new, old, to)
-    named = new or old
+    named = old if new is None else new
     assert named is not None
     kept = np.zeros((0, contexts.shape[1]), dtype=np.int64)
     if keep_domain is not None:
