@@ -3,7 +3,7 @@
 from tests.mutants import Mutant
 
 CONTRACT = "tests/contract/test_blocks.py"
-FAMILIES = "tests/byheart/hosts/families/test_{}.py"
+FAMILIES, SHARED = "tests/contract/test_families.py", ("checkpoint", "decoder", "known_options", "rotation")
 
 
 def of(file: str, original: str, mutated: str, why: str) -> Mutant:
@@ -11,7 +11,8 @@ def of(file: str, original: str, mutated: str, why: str) -> Mutant:
 
 
 def reader(name: str, original: str, mutated: str, why: str) -> Mutant:
-    return Mutant(f"byheart/hosts/families/{name}.py", original, mutated, FAMILIES.format(name), why)
+    tests = f"tests/byheart/hosts/families/test_{name}.py" if name in SHARED else FAMILIES
+    return Mutant(f"byheart/hosts/families/{name}.py", original, mutated, tests, why)
 
 
 WALK, ROWS, PAIRS = "verify/forward/walk.py", "verify/forward/row_balls.py", "verify/forward/in_pairs.py"
