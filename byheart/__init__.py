@@ -1,40 +1,85 @@
-"""What a user imports and types: from a text or a table to weights, a certificate and a page.
+"""Transformers whose weights are built so that they hold facts exactly, with a proof that they do.
 
-The names below are loaded when they are first used, so that `import byheart` is quick and needs no torch.
+    import byheart
+
+    memory = byheart.memorize({("France", "capital"): "Paris", ("Peru", "capital"): "Lima"})
+    memory                              # HELD, PROVED: 2 of 2 contexts; ...
+    memory["Peru", "capital"]           # 'Lima', proved; KeyError for what is no fact
+    memory.ask(["Peru, capital"])       # all about each answer; also for contexts that are no facts
+    memory.save("out/capitals")         # weights, facts, certificate, page
+    byheart.load("out/capitals")        # and back
+    memory.export(to="huggingface", out="out/capitals-hf")  # for another program
+
+Facts are a mapping, rows, a data frame, a table, a text or a file (`read_facts`); `memorize("poem.txt", whole=True)`
+learns a text by heart, and `recite` says it. `certify` proves what a model of your own holds, `edit` changes facts in
+one, `check_memorization` proves the certificate of a folder again, `check_independently` without the code that wrote
+it. `audit_claims` judges the theorems of the literature.
+
+The names are loaded when they are first used, so that `import byheart` is quick and needs no torch.
 """
 
-import importlib
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-_HOME = {
-    "byheart.editing": ("edit",),
-    "byheart.reciting": ("recite",),
-    "byheart.facts": ("memorize", "read_facts"),
-    "byheart.hosts.certify": ("certify",),
-    "byheart.hosts.export": ("export",),
-    "byheart.figures": ("Figures",),
-    "byheart.memory": ("Memory", "Answer"),
-    "byheart.job": ("hold", "capacity_summary", "build_claim"),
-    "byheart.report.page": ("report_html", "write_report"),
-    "verify.certificates.memorization": ("certify_memorization", "check_memorization"),
-    "verify.independent.checker": ("check_independently",),
-    "verify.replica.run": ("run_all",),
-    "verify.audit": ("audit_claims",),
-}
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+if TYPE_CHECKING:
+    from byheart.editing import edit as edit
+    from byheart.facts import Facts as Facts
+    from byheart.facts import memorize as memorize
+    from byheart.facts import read_facts as read_facts
+    from byheart.figures import Figures as Figures
+    from byheart.hosts.certify import certify as certify
+    from byheart.hosts.export import export as export
+    from byheart.job import build_claim as build_claim
+    from byheart.job import capacity_summary as capacity_summary
+    from byheart.job import hold as hold
+    from byheart.memory import Answer as Answer
+    from byheart.memory import Memory as Memory
+    from byheart.memory import NewMemory as NewMemory
+    from byheart.memory import load as load
+    from byheart.reciting import recite as recite
+    from byheart.report.page import report_html as report_html
+    from byheart.report.page import write_report as write_report
+    from verify.audit import audit_claims as audit_claims
+    from verify.certificates.memorization import certify_memorization as certify_memorization
+    from verify.certificates.memorization import check_memorization as check_memorization
+    from verify.independent.checker import check_independently as check_independently
+    from verify.replica.run import run_all as run_all
 
-__all__ = sorted(_MODULE_OF)  # pyright: ignore[reportUnsupportedDunderAll]
+    __version__: str
+else:
+    _HOME = {
+        "byheart.editing": ("edit",),
+        "byheart.facts": ("Facts", "memorize", "read_facts"),
+        "byheart.figures": ("Figures",),
+        "byheart.hosts.certify": ("certify",),
+        "byheart.hosts.export": ("export",),
+        "byheart.job": ("build_claim", "capacity_summary", "hold"),
+        "byheart.memory": ("Answer", "Memory", "NewMemory", "load"),
+        "byheart.reciting": ("recite",),
+        "byheart.report.page": ("report_html", "write_report"),
+        "verify.audit": ("audit_claims",),
+        "verify.certificates.memorization": ("certify_memorization", "check_memorization"),
+        "verify.independent.checker": ("check_independently",),
+        "verify.replica.run": ("run_all",),
+    }
+    _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
+    __all__ = sorted(_MODULE_OF)
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from importlib.metadata import version
 
-        return version("byheart")
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'byheart' has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULE_OF[name]), name)
+            return version("byheart")
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module 'byheart' has no attribute {name!r}{_hint(name)}")
+        return getattr(import_module(_MODULE_OF[name]), name)
 
+    def _hint(name: str) -> str:
+        import difflib
 
-def __dir__() -> list[str]:
-    return __all__
+        near = difflib.get_close_matches(name, __all__, n=1)
+        return f"; did you mean {near[0]!r}?" if near else ""
+
+    def __dir__() -> list[str]:
+        return [*__all__, "__version__"]

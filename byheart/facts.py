@@ -3,31 +3,62 @@
 Page: docs/library.md
 """
 
+import difflib
+import inspect
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypedDict, Unpack, runtime_checkable
 
+from byheart.bars import shown
 from byheart.job import hold
-from byheart.memory import Memory
+from byheart.memory import NewMemory
 from byheart.reciting import UNIT_NAMES, whole_text
 from constructions.counted import counted
 from constructions.errors import InputError
+from constructions.models.precision import Precision
 from constructions.tasks.arrays import array_task, read_arrays
 from constructions.tasks.table import facts_task, read_table, sniffed_task
 from constructions.tasks.task import Target, Task
 from constructions.tasks.text import OTHER, Unit, default_text, read_text, text_task, units
 from constructions.tasks.vocabulary import echoed
+from verify.progress import Progress
 
 DEFAULT_CONTEXT = 4
 DEFAULT_FACTS = 1024
 
 _TABLES = (".csv", ".tsv")
 _FILES = (*_TABLES, ".txt", ".md", ".npz")
+_LIKE_A_PATH = re.compile(r"\S*[^\s.]\.[A-Za-z]\w{0,4}|(~|\.{0,2})/\S+|[A-Za-z]:\\\S+")
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+
+
+@runtime_checkable
+class Frame(Protocol):
+    """A data frame, such as that of pandas."""
+
+    @property
+    def index(self) -> Any: ...
+
+    def itertuples(self, index: bool = ..., name: str | None = ...) -> Iterable[tuple[Any, ...]]: ...
+
+
+@runtime_checkable
+class Series(Protocol):
+    """A column with an index, such as a series of pandas."""
+
+    @property
+    def index(self) -> Any: ...
+
+    def items(self) -> Iterable[tuple[Any, Any]]: ...
+
+
+Facts = Path | str | bytes | Mapping[Any, Any] | Iterable[Iterable[Any]] | Frame | Series
+"""What holds facts: see `read_facts`."""
 
 
 @dataclass(frozen=True)
@@ -50,38 +81,81 @@ class Given:
         return f"{self.reading}. Facts: {echoed(self.task)}"
 
 
-def memorize(facts: Any = None, *, out: Path | str | None = None, overwrite: bool = False, **options: Any) -> Memory:
+class Options(TypedDict, total=False):
+    """What `memorize` may be told: how `read_facts` reads, and what `byheart.job.hold` builds."""
+
+    table: bool | None
+    delimiter: str | None
+    header: bool | None
+    weights: bool | None
+    unit: Unit | None
+    vocabulary: int | None
+    context: int | None
+    target: Target | None
+    facts_at_most: int | None
+    mass: Fraction | float | None
+    whole: bool
+    memory: str | None
+    dtype: Precision | None
+    attention_only: bool
+    layers: int | None
+    d_model: int | None
+    d_head: int | None
+    n_heads: int | None
+    front_end: str
+    tail: str | None
+    tolerance: float
+    quick: bool
+    seed: int
+    device: str
+
+
+def memorize(
+    facts: Facts | None = None,
+    *,
+    out: Path | str | None = None,
+    overwrite: bool = False,
+    progress: Progress | bool | None = None,
+    **options: Unpack[Options],
+) -> NewMemory:
     """Build weights that hold facts, and prove that they do.
 
     Args:
         facts: As for `read_facts`.
         out: A folder to write, too.
         overwrite: Replace a folder that byheart wrote.
-        options: Those of `read_facts`, and those of `byheart.job.hold` (`memory`, `dtype`, `seed`, ...).
+        progress: Whether to show bars, by default in a notebook alone; or what is called with each stage.
+        options: Those of `read_facts` (`context`, `whole`, `header`, ...) and of `byheart.job.hold` (`memory`, `dtype`,
+            `quick`, `seed`, ...).
 
     Returns:
         The model with its certificate; `ask` it, `save` it.
 
     Raises:
-        InputError: What is given holds no facts, or an option is out of range.
+        InputError: What is given holds no facts, or an option is unknown or out of range.
         CapacityError: Too few heads; says how many suffice.
         ResourceError: The work would not fit into memory.
 
     Example:
         >>> memory = memorize({("France", "capital"): "Paris", ("France", "river"): "Seine"})
-        >>> memory.certificate.verdict.value, memory.ask("France, river").token
+        >>> memory.certificate.verdict.value, memory["France", "river"]
         ('PROVED', 'Seine')
     """
-    reading = {name: options.pop(name) for name in list(options) if name in _READING}
-    given = read_facts(facts, **reading)
-    memory = hold(given.task, source=given.source, reading=given.said, **options)
+    given: dict[str, Any] = dict(options)
+    if unknown := sorted(set(given) - set(Options.__annotations__)):
+        near = difflib.get_close_matches(unknown[0], Options.__annotations__, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise InputError(unknown[0], f"is no option of memorize{hint}")
+    read = read_facts(facts, **{name: given.pop(name) for name in _READING & set(given)})
+    with shown(progress) as show:
+        memory = hold(read.task, source=read.source, reading=read.said, progress=show, **given)
     if out is not None:
         memory.save(out, overwrite=overwrite)
     return memory
 
 
 def read_facts(
-    facts: Any = None,
+    facts: Facts | None = None,
     *,
     table: bool | None = None,
     delimiter: str | None = None,
@@ -100,7 +174,8 @@ def read_facts(
     - A path: ``.csv`` and ``.tsv`` are tables, ``.npz`` holds arrays, anything else is a text.
     - A string that names such a file, or is the text itself; bytes are a text of bytes.
     - A mapping from contexts (a string, or a tuple of strings) to what follows.
-    - Rows of cells, the last of which follows the others; or a data frame, row by row.
+    - Rows of cells, the last of which follows the others; or a data frame, row by row, whose index comes first where
+      somebody has set it; or a series, whose index is the context.
     - Nothing: Python's own reference text.
 
     Args:
@@ -144,7 +219,8 @@ def read_facts(
     if path is not None or facts is None or isinstance(facts, str | bytes):
         _refuse_options(of_table, "only a table has such")
         chosen = unit or ("byte" if isinstance(facts, bytes) else "char")
-        text = default_text() if facts is None else facts if path is None else read_text(path, chosen)
+        text = facts if isinstance(facts, str | bytes) else default_text()
+        text = text if path is None else read_text(path, chosen)
         name = "Python's reference text" if facts is None else "a text" if path is None else path.stem
         if isinstance(text, str) and chosen == "byte":
             text = text.encode()
@@ -166,10 +242,7 @@ def read_facts(
 
 
 _BY_HEART = "a text that is learned whole has all of its windows for facts"
-_READING = (
-    "whole", "table", "delimiter", "header", "weights", "unit", "vocabulary", "context", "target", "facts_at_most",
-    "mass",
-)  # fmt: skip
+_READING = inspect.signature(read_facts).parameters.keys()
 
 
 def _path(facts: Any) -> Path | None:
@@ -180,7 +253,11 @@ def _path(facts: Any) -> Path | None:
         return None
     path = Path(facts)
     # Unlike Path.is_file, os.path.isfile takes a text that is too long for a name.
-    return path if path.suffix.lower() in _FILES or os.path.isfile(path) else None
+    if path.suffix.lower() in _FILES or os.path.isfile(path):
+        return path
+    if _LIKE_A_PATH.fullmatch(facts):
+        raise InputError("facts", f"= {facts!r} is no file", "a file that is there; a text like that as bytes")
+    return None
 
 
 def _table(
@@ -219,8 +296,11 @@ def _rows(facts: Any) -> list[tuple[str, ...]]:
     if isinstance(facts, Mapping):
         contexts = [each if isinstance(each, tuple) else (each,) for each in facts]
         rows = [(*context, following) for context, following in zip(contexts, facts.values(), strict=True)]
-    elif hasattr(facts, "itertuples"):
-        rows = list(facts.itertuples(index=False, name=None))
+    elif isinstance(facts, Frame):
+        rows = list(facts.itertuples(index=_is_of_names(facts.index), name=None))
+        rows = [(*(row[0] if isinstance(row[0], tuple) else row[:1]), *row[1:]) for row in rows]
+    elif isinstance(facts, Series):
+        rows = [(*(key if isinstance(key, tuple) else (key,)), value) for key, value in facts.items()]
     elif isinstance(facts, Iterable):
         rows = list(facts)
     else:
@@ -229,6 +309,12 @@ def _rows(facts: Any) -> list[tuple[str, ...]]:
         if isinstance(row, str) or not isinstance(row, Iterable):
             raise InputError(f"facts: row {i}", f"is {row!r}", "the cells of a context and what follows")
     return [tuple(_cell(cell, place=f"row {i}") for cell in row) for i, row in enumerate(rows)]
+
+
+def _is_of_names(index: Any) -> bool:
+    """Whether an index of a data frame was set by somebody: it has a name, or other entries than whole numbers."""
+    named = any(name is not None for name in index.names)
+    return named or any(not hasattr(each, "__index__") for each in index)
 
 
 def _cell(cell: Any, *, place: str) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from byheart.device import on_device, require_device
 from byheart.figures import CapacityFigures, Ends, Figures, Tried
-from byheart.memory import Memory
+from byheart.memory import NewMemory
 from constructions.capacity.forbidden_labelling import most_forbidden_heads
 from constructions.capacity.head_counts import Capacity, capacity
 from constructions.counted import counted
@@ -99,7 +99,7 @@ def hold(
     reading: str | None = None,
     keep: Callable[[Memory], object] = lambda first: None,
     progress: Progress = silent,
-) -> Memory:
+) -> NewMemory:
     r"""Build weights that hold the task exactly, certify them, and run them.
 
     By default it is the memory of fewest parameters of all in `constructions.memories.choice.MEMORIES` that every run
@@ -566,7 +566,7 @@ def _certified(
     clock: _Clock,
     rests_on_rank: bool = True,
     runs: "Mapping[str, RunResult] | None" = None,
-) -> Memory:
+) -> NewMemory:
     """Certify the model and run it; the figures of all of it."""
     classic = isinstance(task, VectorTask) or is_dana_network(model)  # what has features
     size = task.n_contexts
@@ -595,7 +595,7 @@ def _certified(
             elsewhere = _runs(model, task, tolerance=tolerance, device=device, outputs=outputs)
             torch |= {f"{dtype} on {device}": run for dtype, run in (elsewhere or {}).items()}
     found |= {**_certified_figures(proved, criterion), "torch": torch or None, "seconds": clock.seconds}
-    return Memory(task, model, proved, needed, Figures(**found), source)
+    return NewMemory(task, model, proved.certificate, proved, needed, Figures(**found), source)
 
 
 def _runs(

@@ -5,10 +5,11 @@ Pages: docs/library.md, docs/commands.md
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -16,12 +17,13 @@ from byheart.explanation import Explanation, criterion_of_fact, explain, fate, o
 from byheart.figures import Figures
 from byheart.report.page import Details, write_report
 from constructions.capacity.head_counts import Capacity
+from constructions.errors import InputError
 from constructions.files import canonical_json, new_folder, write_atomically
 from constructions.models.model import Model
 from constructions.tasks.rule import RuleTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
-from constructions.tasks.vocabulary import words_of
+from constructions.tasks.vocabulary import echoed, words_of
 from verify.arithmetic.rounding import down
 from verify.certificates.certificate import (
     CERTIFICATE_FILE,
@@ -67,49 +69,135 @@ class Answer:
     ignored: int
 
 
+Context = str | tuple[str, ...]
+"""A context: a text, cut as the vocabulary suggests, or its tokens."""
+
+
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """A model, what it was made to hold, and the certificate of what it does.
+    """A model, what it holds, and the certificate of that.
 
     Args:
         task: The facts.
         model: The weights.
-        proved: The certificate with the bounds of each context.
-        needed: What the contexts need, where it was found out.
-        figures: The figures.
-        source: What the task was made from, in a few words.
+        certificate: What is proved.
 
     Example:
         >>> from byheart import memorize
         >>> memory = memorize({("France", "capital"): "Paris", ("Peru", "capital"): "Lima"})
-        >>> memory.ask("Peru, capital").token, str(memory)[:28]
-        ('Lima', 'HELD, PROVED: 2 of 2 context')
+        >>> memory["Peru", "capital"], ("Peru", "river") in memory, str(memory)[:28]
+        ('Lima', False, 'HELD, PROVED: 2 of 2 context')
+        >>> [answer.token for answer in memory.ask(["France, capital", "Peru, capital"])]
+        ['Paris', 'Lima']
     """
 
-    task: Task | VectorTask
+    task: Task | VectorTask | RuleTask
     model: Model
-    proved: MemorizationCertificate
-    needed: Capacity | None
-    figures: Figures
-    source: str
+    certificate: Certificate
 
     def __str__(self) -> str:
         return self.certificate.headline()
 
     __repr__ = __str__
 
-    @property
-    def certificate(self) -> Certificate:
-        """What is proved."""
-        return self.proved.certificate
+    def _repr_html_(self) -> str:
+        facts = f"<br><small>{escape(echoed(self.task))}</small>" if isinstance(self.task, Task) else ""
+        return f"<b>{escape(str(self))}</b>{facts}"
 
-    def ask(self, context: str | Sequence[str]) -> Answer:
-        """What the model answers to a context; see `ask`."""
-        return ask(self.model, self.task, self.certificate, context)
+    def __getitem__(self, context: Context) -> str:
+        """The proved answer to a memorized context.
 
-    def explain(self, context: str | Sequence[str], *, entries: bool = False) -> Explanation:
+        Raises:
+            KeyError: The context is none of the facts, or its fact is not proved to be held.
+        """
+        try:
+            answer = self.ask(context)
+        except InputError as error:
+            raise KeyError(str(error)) from error
+        if answer.token is None or not answer.held:
+            held = "is not proved to be held" if answer.memorized else "is none of the facts"
+            raise KeyError(f"{context!r} {held}; ask() says what the weights make of it")
+        return answer.token
+
+    def __contains__(self, context: object) -> bool:
+        """Whether a context is memorized, and proved to be held."""
+        try:
+            self[context]  # pyright: ignore[reportArgumentType]
+        except KeyError:
+            return False
+        return True
+
+    __iter__ = None
+    """The facts are those of `task`; without this, places would be asked for."""
+
+    @overload
+    def ask(self, context: Context) -> Answer: ...
+
+    @overload
+    def ask(self, context: list[str] | list[tuple[str, ...]]) -> list[Answer]: ...
+
+    def ask(self, context: Context | list[str] | list[tuple[str, ...]]) -> Answer | list[Answer]:
+        """What the model answers to a context, or to each of a list of contexts; see `ask`."""
+        if isinstance(context, list):
+            return [self.ask(each) for each in context]
+        task, words = self._looked_up(context)
+        return ask(self.model, task, self.certificate, words)
+
+    def explain(self, context: Context, *, entries: bool = False, progress: Progress = silent) -> Explanation:
         """Which parts hold a fact; see `byheart.explanation.explain`."""
-        return explain(self.model, self.task, context, criterion=self.certificate.criterion, entries=entries)
+        task, words = self._looked_up(context)
+        asked = self.certificate.criterion
+        return explain(self.model, task, words, criterion=asked, entries=entries, progress=progress)
+
+    def _looked_up(self, context: str | Sequence[str]) -> tuple[Task | VectorTask, str | Sequence[str]]:
+        """The facts among which a context is looked up, and the context; of a rule the one input alone."""
+        if not isinstance(self.task, RuleTask):
+            return self.task, context
+        words = re.findall(r"[^\s,;]+", context) if isinstance(context, str) else list(context)
+        tokens = self.task.input_of(words)
+        facts = self.task.facts(tokens[None], vocabulary=self.model.d_vocab, answers=self.model.d_vocab_out)
+        return facts, [str(token) for token in tokens]
+
+    def export(
+        self,
+        *,
+        to: str,
+        out: Path | str,
+        dtype: str = "float64",
+        allow_loss: bool = False,
+        overwrite: bool = False,
+    ) -> dict[str, Any]:
+        """Write the weights for another program, load them there, and compare; see `byheart.hosts.export.export`."""
+        from byheart.hosts.export import export  # the hosts are of no use to a memory that stays here
+
+        if isinstance(self.task, RuleTask):
+            raise InputError("the memory", "is of a rule", "one of facts")
+        asked = self.certificate.criterion
+        return export(
+            self.model, task=self.task, criterion=asked, to=to, out=out, dtype=dtype, allow_loss=allow_loss,
+            overwrite=overwrite,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NewMemory(Memory):
+    """A memory that was just built, with all that is known of it.
+
+    Args:
+        task: The facts.
+        model: The weights.
+        certificate: What is proved.
+        proved: The certificate with the bounds of each context.
+        needed: What the contexts need, where it was found out.
+        figures: The figures.
+        source: What the task was made from, in a few words.
+    """
+
+    task: Task | VectorTask
+    proved: MemorizationCertificate
+    needed: Capacity | None
+    figures: Figures
+    source: str
 
     def save(self, out: Path | str, *, overwrite: bool = False) -> Figures:
         """Write the weights, the task, the certificate, the page and the figures into a folder, which appears whole.
@@ -128,18 +216,6 @@ class Memory:
         with new_folder(out, overwrite=overwrite) as folder:
             figures = self._write(folder, out)
         return replace(figures, seconds={**figures.seconds, "files": round(time.perf_counter() - start, 3)})
-
-    def export(
-        self, *, to: str, out: Path | str, dtype: str = "float64", allow_loss: bool = False, overwrite: bool = False
-    ) -> dict[str, Any]:
-        """Write the weights for another program, load them there, and compare; see `byheart.hosts.export.export`."""
-        from byheart.hosts.export import export  # the hosts are of no use to a memory that stays here
-
-        asked = self.certificate.criterion
-        return export(
-            self.model, task=self.task, criterion=asked, to=to, out=out, dtype=dtype, allow_loss=allow_loss,
-            overwrite=overwrite,
-        )  # fmt: skip
 
     def _write(self, folder: Path, out: Path) -> Figures:
         self.model.save(folder / MODEL_FILE)
@@ -211,60 +287,22 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
     )
 
 
-def explain_folder(
-    folder: Path | str, context: str | Sequence[str], *, entries: bool = False, progress: Progress = silent
-) -> Explanation:
-    """Which parts of the model in a folder hold a fact.
+def load(folder: Path | str) -> Memory:
+    """What `Memory.save`, or a command, wrote: its weights, facts and certificate, which names both by their digests.
+
+    Nothing is proved again: `check_memorization` does that. What is asked is proved when it is asked.
 
     Args:
         folder: A folder that byheart wrote.
-        context: As for `byheart.explanation.explain`.
-        entries: Likewise.
-        progress: Called with the stage and the finished share of it.
 
-    Raises:
-        InputError: As `explain`.
-        FileFormatError: A file is missing or is not what it should be.
-        TamperedError: The files are not those that the certificate names.
-    """
-    certificate, model, task = _loaded(folder)
-    facts, words = _facts(model, task, context)
-    return explain(model, facts, words, criterion=certificate.criterion, entries=entries, progress=progress)
-
-
-def asker(folder: Path | str) -> Callable[[str | Sequence[str]], Answer]:
-    """What answers contexts with the model in a folder, which is read once.
-
-    Args:
-        folder: A folder that byheart wrote.
+    Returns:
+        The memory.
 
     Raises:
         FileFormatError: A file is missing or is not what it should be.
         TamperedError: The files are not those that the certificate names.
     """
-    certificate, model, task = _loaded(folder)
-
-    def answered(context: str | Sequence[str]) -> Answer:
-        facts, words = _facts(model, task, context)
-        return ask(model, facts, certificate, words)
-
-    return answered
-
-
-def _loaded(folder: Path | str) -> tuple[Certificate, Model, Task | VectorTask | RuleTask]:
     certificate = Certificate.load(Path(folder))
     of_a_rule = certificate.subject.is_of_a_rule
     model, task = load_rule(Path(folder), certificate) if of_a_rule else load_subject(Path(folder), certificate)
-    return certificate, model, task
-
-
-def _facts(
-    model: Model, task: Task | VectorTask | RuleTask, context: str | Sequence[str]
-) -> tuple[Task | VectorTask, str | Sequence[str]]:
-    """The facts among which a context is looked up, and the context; of a rule the one input alone."""
-    if not isinstance(task, RuleTask):
-        return task, context
-    words = re.findall(r"[^\s,;]+", context) if isinstance(context, str) else list(context)
-    tokens = task.input_of(words)
-    facts = task.facts(tokens[None], vocabulary=model.d_vocab, answers=model.d_vocab_out)
-    return facts, [str(token) for token in tokens]
+    return Memory(task, model, certificate)

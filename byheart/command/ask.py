@@ -30,14 +30,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    from byheart.memory import asker
+    from byheart.memory import load
     from constructions.errors import InputError
 
     require_folder(options.folder)
     lines = options.contexts or [line for line in map(str.rstrip, sys.stdin) if line]
     if not lines:
         raise InputError("no context", "is given", "one or more, or lines on standard input")
-    answered = asker(options.folder)
+    answered = load(options.folder).ask
     codes = set()
     for line in lines:
         try:

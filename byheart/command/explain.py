@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    from byheart.memory import explain_folder
+    from byheart.memory import load
     from constructions.errors import InputError
 
     require_folder(options.folder)
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     if context is None:
         raise InputError("no context", "is given", "the context of a fact, as for `ask`")
     with progress_lines(options) as progress:
-        found = explain_folder(options.folder, context, entries=options.entries, progress=progress)
+        found = load(options.folder).explain(context, entries=options.entries, progress=progress)
     print_summary(options, found.summary(), _explain_tables)
     return UNDECIDED if found.fate == "held" and found.undecided else EXIT_CODES[found.summary()["verdict"]]
 

@@ -1,13 +1,17 @@
 """Whatever holds facts becomes the task that it says."""
 
+import inspect
 from collections import namedtuple
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import byheart
-from byheart.facts import memorize, read_facts
+from byheart.facts import Options, memorize, read_facts
+from byheart.job import hold
 from constructions.errors import InputError
 from constructions.tasks.task import Task
 from constructions.tasks.text import OTHER
@@ -24,19 +28,11 @@ def named(task: Task) -> dict[tuple[str, ...], str]:
     }
 
 
-class Frame:
-    """As much of a data frame as rows take."""
-
-    def itertuples(self, *, index: bool, name: str | None) -> list[tuple[str, ...]]:
-        assert not index and name is None
-        return ROWS
-
-
 def test_mappings_rows_and_frames_hold_the_same_facts(tmp_path: Path) -> None:
     path = tmp_path / "facts.csv"
     path.write_text(TABLE)
     row = namedtuple("row", "subject relation answer")
-    for given in (PAIRS, ROWS, iter(ROWS), Frame(), [row(*each) for each in ROWS], np.array(ROWS), path, str(path)):
+    for given in (PAIRS, ROWS, iter(ROWS), [row(*each) for each in ROWS], np.array(ROWS), path, str(path)):
         assert named(read_facts(given).task) == PAIRS
     assert named(read_facts({"France": "Paris", 3: 4}).task) == {("France",): "Paris", ("3",): "4"}
     assert named(read_facts([("a", "b", 2), ("a", "c", 5)], weights=True).task) == {("a",): "c"}
@@ -88,5 +84,88 @@ def test_facts_are_memorized_in_one_call(tmp_path: Path) -> None:
     assert str(memory).startswith("HELD, PROVED: 3 of 3 contexts")
     assert (tmp_path / "out" / "certificate.json").is_file()
     assert {context: memory.ask(context).token for context in PAIRS} == PAIRS
-    with pytest.raises(TypeError):
-        memorize(PAIRS, colour="red")
+    with pytest.raises(InputError, match="colour is no option of memorize$"):
+        memorize(PAIRS, colour="red")  # pyright: ignore[reportCallIssue]
+
+
+def test_a_misspelt_option_is_named_with_the_nearest() -> None:
+    with pytest.raises(InputError, match="contxt is no option of memorize; did you mean context"):
+        memorize({"France": "Paris"}, contxt=4)  # pyright: ignore[reportCallIssue]
+
+
+def test_the_options_of_memorize_are_those_of_what_reads_and_of_what_builds() -> None:
+    read, built = (inspect.signature(each).parameters for each in (read_facts, hold))
+    assert set(Options.__annotations__) == (set(read) | set(built)) - {"facts", "task", "source", "reading", "progress"}
+
+
+@pytest.mark.parametrize("path", ["data/novels.text", "~/novel", "../poem", "poem.rst", "C:\\poem.doc", "/poem"])
+def test_what_looks_like_a_path_has_to_be_one(path: str) -> None:
+    with pytest.raises(InputError, match="is no file, expected a file that is there"):
+        read_facts(path)
+
+
+@pytest.mark.parametrize("text", ["so much depends", "and/or", "3.14159", "a rose. is", "abab", "etc...", "e.g. this"])
+def test_a_text_of_one_line_is_a_text(text: str) -> None:
+    assert read_facts(text, context=1).reading.startswith("a text of")
+
+
+class Index(list):
+    """As of pandas."""
+
+    def __init__(self, entries: Iterable[object], *names: str | None) -> None:
+        super().__init__(entries)
+        self.names = names
+
+
+@dataclass
+class Frame:
+    """As of pandas, which the tests do without."""
+
+    index: Index
+    rows: list[tuple[str, ...]]
+
+    def itertuples(self, index: bool = True, name: str | None = None) -> list[tuple[object, ...]]:
+        return [(key, *row) for key, row in zip(self.index, self.rows, strict=True)] if index else list(self.rows)
+
+
+@dataclass
+class Column:
+    """A series, likewise."""
+
+    index: Index
+    values: list[str]
+
+    def items(self) -> Iterable[tuple[object, str]]:
+        return zip(self.index, self.values, strict=True)
+
+
+PERU = [("Peru", "capital", "Lima"), ("Peru", "river", "Amazon")]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        Frame(Index([0, 1], None), PERU),
+        Frame(Index([5, 7], None), PERU),  # what a filter leaves
+        Frame(Index(["Peru", "Peru"], None), [row[1:] for row in PERU]),
+        Frame(Index([row[:2] for row in PERU], "country", "relation"), [row[2:] for row in PERU]),
+        Column(Index([row[:2] for row in PERU], None, None), [row[2] for row in PERU]),
+    ],
+)
+def test_an_index_that_somebody_has_set_is_read(given: Frame | Column) -> None:
+    assert read_facts(given).task.sha256() == read_facts(PERU).task.sha256()
+
+
+def test_an_index_of_numbers_is_read_where_it_has_a_name() -> None:
+    given = Frame(Index([1, 2], "atomic number"), [("hydrogen",), ("helium",)])
+    assert read_facts(given).task.vocabulary == ("1", "2")
+    assert read_facts(Column(Index([1, 2], None), ["hydrogen", "helium"])).task.answers == ("hydrogen", "helium")
+
+
+def test_frames_and_series_of_pandas_are_read_as_theirs() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(PERU, columns=["country", "relation", "answer"])
+    indexed = frame.set_index(["country", "relation"])
+    expected = read_facts(PERU).task.sha256()
+    for given in (frame, frame[frame.country == "Peru"], indexed, indexed["answer"]):
+        assert read_facts(given).task.sha256() == expected

@@ -9,7 +9,7 @@ import pytest
 from byheart import job, memory
 from byheart.figures import Tried
 from byheart.job import capacity_summary, hold, run_summary
-from byheart.memory import asker
+from byheart.memory import load
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
 from constructions.memories import memory as heads
 from constructions.memories.choice import information_limit
@@ -264,7 +264,7 @@ def test_each_memory_is_built_by_its_name_and_its_folder_is_proved_again(memory,
     for dtype in ("float32", "float64"):
         run = run_summary(tmp_path / "out", device="cpu", dtype=dtype)
         assert run["held"] == 25 and run["all_held"] and run["within_bound"]
-    assert asker(tmp_path / "out")(("1", "1")).token == "z"
+    assert load(tmp_path / "out").ask(("1", "1")).token == "z"
 
 
 def test_the_smallest_memory_is_kept_and_the_others_are_listed(tmp_path):

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import byheart
 from byheart.facts import memorize
 from byheart.job import hold
-from byheart.memory import ask, asker
-from constructions.errors import FileFormatError, InputError
+from byheart.memory import Memory, NewMemory, ask, load
+from constructions.errors import ByheartError, FileFormatError, InputError
 from constructions.models.attention import logits
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.criterion import Criterion
@@ -41,7 +42,7 @@ def test_every_fact_is_answered_and_other_contexts_are_told_apart(tmp_path: Path
     tokens = np.array([[names.index("Peru"), names.index("river")]])
     assert other.token == memory.task.answers[int(logits(memory.model, tokens)[0].argmax())]
     memory.save(tmp_path / "out")
-    assert asker(tmp_path / "out")(("Peru", "capital")).token == "Lima"
+    assert load(tmp_path / "out").ask(("Peru", "capital")).token == "Lima"
     assert check_independently(tmp_path / "out").verdict is Verdict.PROVED
 
 
@@ -74,7 +75,7 @@ def test_a_certificate_that_was_edited_makes_no_wrong_answer_held(tmp_path: Path
     for statement in (numbers, Statement(ANSWERS, "", {**numbers.values, "held": 2}, mask_text([True, True, False]))):
         edited = replace(honest, subject=subject_of(other, memory.task), statements=(statement,), witness=None)
         edited.save(tmp_path / "out")
-        answers = list(map(asker(tmp_path / "out"), PAIRS))
+        answers = list(map(load(tmp_path / "out").ask, PAIRS))
         assert all(answer.memorized and answer.margin_lower > 0 for answer in answers)
         assert [answer.token == following for answer, following in zip(answers, PAIRS.values(), strict=True)] == [
             False
@@ -99,7 +100,7 @@ def test_a_law_of_two_modes_is_held_though_neither_leads() -> None:
     tied = [i for i, modes in enumerate(memory.task.modes(np.arange(memory.task.n_contexts))) if modes.sum() > 1]
     assert tied
     for i in tied:
-        answer = memory.ask([memory.task.vocabulary[t] for t in memory.task.contexts[i]])
+        answer = memory.ask(tuple(memory.task.vocabulary[t] for t in memory.task.contexts[i]))
         assert answer.memorized and answer.held
 
 
@@ -148,7 +149,7 @@ def test_a_vocabulary_of_one_has_no_runner_up() -> None:
 
 def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError):
-        asker(tmp_path)
+        load(tmp_path)
 
 
 def test_laws_are_asked_for_by_characters() -> None:
@@ -158,3 +159,52 @@ def test_laws_are_asked_for_by_characters() -> None:
     with pytest.raises(InputError, match="expected 2 tokens"):
         memory.ask("t")
     assert text_task("to be or not to be", context=2).sha256() == memory.task.sha256()
+
+
+@pytest.fixture(scope="module")
+def capitals() -> NewMemory:
+    return byheart.memorize({("France", "capital"): "<Paris>", ("Peru", "capital"): "Lima"}, memory="newton")
+
+
+def test_a_memory_is_asked_like_a_dictionary_for_what_is_proved(capitals: NewMemory) -> None:
+    assert capitals["Peru", "capital"] == capitals["Peru, capital"] == "Lima"
+    assert ("Peru", "capital") in capitals and "Peru, capital" in capitals
+    for strange in (("capital", "Peru"), ("Peru", "river"), "Peru"):
+        assert strange not in capitals
+    with pytest.raises(KeyError, match="is none of the facts"):
+        capitals["capital", "Peru"]
+    with pytest.raises(KeyError, match="no token 'river'"):
+        capitals["Peru", "river"]
+    with pytest.raises(TypeError, match="not iterable"):
+        iter(capitals)
+
+
+def test_a_fact_that_is_not_held_is_no_item(capitals: NewMemory) -> None:
+    assert isinstance(capitals.task, Task)
+    spoiled = replace(capitals.model, W_U=0 * capitals.model.W_U, b_U=None)
+    with pytest.raises(KeyError, match="is not proved to be held"):
+        Memory(capitals.task, spoiled, capitals.certificate)["Peru", "capital"]
+
+
+def test_several_contexts_are_asked_at_once(capitals: NewMemory) -> None:
+    one, other = capitals.ask(["Peru, capital", "France, capital"])
+    assert (one.token, other.token) == ("Lima", "<Paris>")
+    assert capitals.ask([("Peru", "capital")]) == [one] and capitals.ask([]) == []
+
+
+def test_a_notebook_shows_the_answer_and_the_facts_escaped(capitals: NewMemory) -> None:
+    shown = capitals._repr_html_()
+    assert shown.startswith("<b>HELD, PROVED: 2 of 2 contexts; least margin &gt;=")
+    assert "France capital -&gt; &lt;Paris&gt;" in shown and len(shown) < 500
+
+
+def test_what_was_saved_is_loaded_and_asked(capitals: NewMemory, tmp_path: Path) -> None:
+    capitals.save(tmp_path / "out")
+    back = byheart.load(tmp_path / "out")
+    assert repr(back) == str(capitals) and back["Peru", "capital"] == "Lima"
+    assert back.ask("France, capital") == capitals.ask("France, capital")
+    assert back.explain("Peru, capital") == capitals.explain("Peru, capital")
+    assert back.export(to="safetensors", out=tmp_path / "written")["proved"] == {"held": 2, "wrong": 0}
+    (tmp_path / "out" / "model.safetensors").write_bytes(b"nothing")
+    with pytest.raises(ByheartError):
+        byheart.load(tmp_path / "out")

@@ -11,7 +11,7 @@ MUTANTS = [
     ask("lower[best] - np.delete(upper, best)", "middle[best] - np.delete(middle, best)", "a margin without radii"),
     ask("is_open[0] = not margin > 0.0", "is_open[0] = False", "one precision of the ladder is all"),
     ask("token=names[best] if margin > 0.0 else None", "token=names[best]", "a tie is an answer"),
-    ask('held=found == "held"', 'held=found != "lost"', "what is not decided is held"),
+    ask('held=found == "held"', 'held=found in ("held", "undecided")', "what is not decided is held"),
     ask("criterion_of_fact(task, certificate.criterion)", "certificate.criterion", "what a guess knows is held"),
     ask("memorized=bool(len(at))", "memorized=True", "whatever is asked is a fact"),
     Mutant(

@@ -77,9 +77,7 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
         `input_ids`, or -100 where there is no loss; tokens that are no answers have none either. The loss is the mean.
         """
         if input_ids is None and (contexts is None or queries is None):
-            raise ValueError(
-                "input_ids [batch, positions] is missing, or contexts [batch, n, d] and queries [batch, d]"
-            )
+            raise ValueError("input_ids is missing, expected tokens [batch, positions], or contexts and queries")
         shown = {"output_attentions": output_attentions, "output_hidden_states": output_hidden_states}
         shown = {name: getattr(self.config, name, False) if each is None else each for name, each in shown.items()}
         if input_ids is None:
@@ -89,10 +87,8 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
         else:
             mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
             if mask.shape != input_ids.shape or not input_ids.shape[1]:
-                shapes = f"{tuple(mask.shape)} and {tuple(input_ids.shape)}"
-                raise ValueError(
-                    f"attention_mask and input_ids have the shapes {shapes}, expected [batch, positions >= 1]"
-                )
+                shapes = f"{tuple(input_ids.shape)} and {tuple(mask.shape)}"
+                raise ValueError(f"input_ids and attention_mask have the shapes {shapes}, expected one, not empty")
             length = self.config.n_ctx
             logits, attentions, hidden = self._of_tokens(input_ids[:, :length], mask[:, :length].bool())
             if input_ids.shape[1] > length:  # one window for each further position

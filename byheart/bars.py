@@ -1,0 +1,74 @@
+"""Bars that show how far a long work has come, in a terminal and in a notebook.
+
+Page: docs/library.md
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from verify.progress import Progress, silent
+
+
+def shown(progress: Progress | bool | None) -> AbstractContextManager[Progress]:
+    """What is called with the stages of a work.
+
+    Args:
+        progress: A function; or whether to show bars: by default in a notebook, and nowhere else.
+    """
+    if progress is None:
+        progress = "ipykernel" in sys.modules
+    if isinstance(progress, bool):
+        return bars() if progress else nullcontext(silent)
+    return nullcontext(progress)
+
+
+@contextmanager
+def bars() -> Iterator[Progress]:
+    """A bar per stage on standard error, with its share and the time that is left."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        ProgressColumn,
+        SpinnerColumn,
+        Task,
+        TaskID,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.progress import Progress as Bars
+    from rich.text import Text
+
+    class Left(ProgressColumn):
+        """How much of a stage is done, and how long the rest takes at its pace."""
+
+        def render(self, task: Task) -> Text:
+            left = task.time_remaining
+            if task.total is None or task.finished or left is None:
+                return Text("")
+            minutes, seconds = divmod(int(left), 60)
+            return Text(f"{task.percentage:.0f} %, {minutes}:{seconds:02d} left")
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description:<12}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        Left(),
+        TextColumn("{task.fields[detail]}", style="dim"),
+    )
+    console = Console(stderr=True)
+    with Bars(*columns, console=console, transient=console.is_terminal) as bars:
+        lines: dict[str, TaskID] = {}
+
+        def show(stage: str, share: float | None, detail: str) -> None:
+            if stage not in lines:
+                for line in lines.values():
+                    bars.update(line, total=1.0, completed=1.0)
+                lines[stage] = bars.add_task(stage, total=None, detail="")
+            total = None if share is None else 1.0
+            bars.update(lines[stage], total=total, completed=share or 0.0, detail=detail)
+
+        yield show
+        for line in lines.values():
+            bars.update(line, total=1.0, completed=1.0)
