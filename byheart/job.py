@@ -97,7 +97,7 @@ def hold(
     device: str = "cpu",
     source: str = "",
     reading: str | None = None,
-    keep: Callable[[Memory], object] = lambda first: None,
+    keep: Callable[[NewMemory], object] = lambda first: None,
     progress: Progress = silent,
 ) -> NewMemory:
     r"""Build weights that hold the task exactly, certify them, and run them.
@@ -202,7 +202,7 @@ def hold(
                 progress=_within(progress, stage, saved),
             )
 
-    def certified(chosen: Offer) -> Memory:
+    def certified(chosen: Offer) -> NewMemory:
         built = chosen.built
         assert built is not None
         model, needed = built.model, None
@@ -236,7 +236,7 @@ def hold(
                 runs=chosen.run,
             )
 
-    def listed(made: Memory, chosen: Offer, tried: tuple[Offer, ...]) -> Memory:
+    def listed(made: NewMemory, chosen: Offer, tried: tuple[Offer, ...]) -> NewMemory:
         ran = (offer._replace(run=made.figures.torch) if offer is chosen else offer for offer in tried)
         memories = tuple(_tried(each, task, dtype) for each in ran)
         return replace(made, figures=replace(made.figures, memories=memories, seconds={**clock.seconds}))

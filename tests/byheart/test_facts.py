@@ -84,7 +84,7 @@ def test_facts_are_memorized_in_one_call(tmp_path: Path) -> None:
     assert str(memory).startswith("HELD, PROVED: 3 of 3 contexts")
     assert (tmp_path / "out" / "certificate.json").is_file()
     assert {context: memory.ask(context).token for context in PAIRS} == PAIRS
-    with pytest.raises(InputError, match="colour is no option of memorize$"):
+    with pytest.raises(InputError, match=r"colour is no option of memorize$"):
         memorize(PAIRS, colour="red")  # pyright: ignore[reportCallIssue]
 
 
@@ -95,7 +95,14 @@ def test_a_misspelt_option_is_named_with_the_nearest() -> None:
 
 def test_the_options_of_memorize_are_those_of_what_reads_and_of_what_builds() -> None:
     read, built = (inspect.signature(each).parameters for each in (read_facts, hold))
-    assert set(Options.__annotations__) == (set(read) | set(built)) - {"facts", "task", "source", "reading", "progress"}
+    assert set(Options.__annotations__) == (set(read) | set(built)) - {
+        "facts",
+        "task",
+        "source",
+        "reading",
+        "progress",
+        "keep",
+    }
 
 
 @pytest.mark.parametrize("path", ["data/novels.text", "~/novel", "../poem", "poem.rst", "C:\\poem.doc", "/poem"])
