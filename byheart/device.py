@@ -20,7 +20,7 @@ def require_device(device: str) -> None:
     if device == "cpu":
         return
     if importlib.util.find_spec("torch") is None:
-        raise InputError("device", f"= {device}, but torch is not installed; `pip install byheart[torch]`")
+        raise InputError("device", f"= {device}, but torch is not installed; `pip install 'byheart[torch]'`")
     from verify.replica.device import select_device
 
     select_device(device)

@@ -29,7 +29,6 @@ class TaskFigures:
         n_ctx: Tokens in a context; vectors of an example.
         vocabulary: Tokens that are read.
         answers: Tokens that may follow.
-        shared_context: Of vectors: whether all examples have one context.
         dim: d_model.
         heads: Of one layer of attention.
         head_dim: d_head of them.
@@ -52,7 +51,6 @@ class TaskFigures:
     n_ctx: int = 0
     vocabulary: int | None = None
     answers: int | None = None
-    shared_context: bool | None = None
     dim: int = 0
     heads: int | None = None
     head_dim: int | None = None
@@ -142,6 +140,7 @@ class Figures(TaskFigures):
         built: What was built, in a sentence.
         memories: What each memory that was tried made of the task.
         information_limit: Entries that no model does without, for all labellings or for almost all laws.
+        shared_context: Of vectors: whether all examples have one context.
         query_dim: d_qk of one layer of attention.
         blocks: The kinds of the blocks, where the model is no single attention.
         outputs: Entries of an output.
@@ -178,6 +177,7 @@ class Figures(TaskFigures):
     built: str = ""
     memories: tuple[Tried, ...] | None = None
     information_limit: int | None = None
+    shared_context: bool | None = None
     query_dim: int | None = None
     blocks: list[str] | None = None
     outputs: int = 0

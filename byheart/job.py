@@ -475,7 +475,7 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
         DeviceError: There is no such device.
     """
     if importlib.util.find_spec("torch") is None:
-        raise InputError("torch", "is not installed; `pip install byheart[torch]` to run the weights")
+        raise InputError("torch", "is not installed; `pip install 'byheart[torch]'` to run the weights")
     certificate = Certificate.load(folder)
     whole: int | None = None
     if certificate.subject.is_of_a_rule:

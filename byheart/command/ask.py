@@ -16,12 +16,12 @@ from byheart.terminal.tables import below
 if TYPE_CHECKING:
     from byheart.memory import Answer
 
-HELP = "type a context, read the fact"
+HELP = "type a context, read what the model answers"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    parser.add_argument("folder", type=path, help="a folder that `memorize` or `build` wrote")
+    parser.add_argument("folder", type=path, help="a byheart folder")
     parser.add_argument(
         "contexts", nargs="*", metavar="CONTEXT", help="what to ask (default: the lines of standard input)"
     )

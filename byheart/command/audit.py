@@ -13,7 +13,7 @@ from byheart.terminal.options import add_keep_option, add_worker_options, journa
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, print_tables
 
-HELP = "certify the verdict on every claim again"
+HELP = "verify the verdict on every claim again"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--full", action="store_true", help="larger and more instances, for minutes instead of seconds")
     add_worker_options(parser)
     add_keep_option(parser, "every claim that is finished")
-    parser.add_argument("--html", metavar="FILE", type=path, help="write all of it as one page, too")
+    parser.add_argument("--html", metavar="FILE", type=path, help="also write an HTML page")
     parser.add_argument("--json", action="store_true", help="a JSON list on standard output, nothing else")
 
 

@@ -8,12 +8,12 @@ from byheart.terminal.made import print_made
 from byheart.terminal.options import add_device_option, add_out_options, add_output_options
 from byheart.terminal.progress import progress_lines
 
-HELP = "write the weights that a claim promises, with their certificate"
+HELP = "build the weights that a claim promises, and certify them"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    parser.add_argument("claim", metavar="ID", help="a claim that builds weights, see `byheart claims`")
+    parser.add_argument("claim", metavar="ID", help="a claim with a construction, see `byheart claims`")
     parser.add_argument(
         "--param",
         nargs="+",
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="parameters of the construction",
     )
     add_out_options(parser)
-    add_device_option(parser, "also run the replica, and ")
+    add_device_option(parser, "also run the model here; ")
     add_output_options(parser, verbose=True)
 
 

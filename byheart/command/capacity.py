@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 4  # of the contexts that prove how many heads of any width labels take
 
-HELP = "how many heads a text or a table really needs"
+HELP = "how many heads a text or a table needs, from both sides"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

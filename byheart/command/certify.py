@@ -1,4 +1,4 @@
-"""`byheart certify`: which facts, or which rule, a model of somebody else's holds."""
+"""`byheart certify`: which facts, or which rule, a trained model has memorized."""
 
 import argparse
 import sys
@@ -14,7 +14,7 @@ from byheart.terminal.rule_file import named_rule
 from byheart.terminal.tables import Rows, Table, above, below, print_summary
 from constructions.counted import counted
 
-HELP = "prove which facts a model of somebody else's holds"
+HELP = "prove which facts a trained model has memorized, or where it computes a rule"
 
 _OF_RULES = ("length", "tokens", "modulus", "before", "after", "sample", "seed", "one_by_one")
 
@@ -22,38 +22,42 @@ _OF_RULES = ("length", "tokens", "modulus", "before", "after", "sample", "seed",
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
     parser.add_argument(
-        "model", type=path, help="a folder or file: TransformerLens, Hugging Face's GPT-2, safetensors, or of ours"
+        "model", type=path, help="a trained model (TransformerLens, Hugging Face, safetensors) or a byheart folder"
     )
     asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--task", type=path, metavar="FILE", help="the facts: arrays in an .npz, or a table")
+    asked.add_argument("--task", type=path, metavar="FILE", help="the facts: a table, or arrays in an .npz")
     asked.add_argument(
         "--rule",
         metavar="RULE",
-        help="instead of facts, on all inputs: max, min, first, last or sum (modulo --modulus) of their tokens, or "
-        "FILE.py:function of the tokens",
+        help="instead of facts, a rule on all inputs: max, min, first, last or sum (modulo --modulus) of their tokens, "
+        "or FILE.py:function",
     )
     add_table_options(parser)
-    parser.add_argument("--length", type=count, metavar="S", help="tokens that the rule reads (default: n_ctx)")
-    parser.add_argument("--tokens", type=count, metavar="N", help="it reads tokens below N (default: all of the model)")
-    parser.add_argument("--modulus", type=count, metavar="M", help="of a sum (default: --tokens)")
-    for name, where in (("before", "before"), ("after", "behind")):
-        what = f"tokens {where} them in all inputs"
-        parser.add_argument(f"--{name}", type=count, nargs="+", metavar="TOKEN", help=what)
+    parser.add_argument("--length", type=count, metavar="S", help="tokens in an input (default: n_ctx)")
+    parser.add_argument("--tokens", type=count, metavar="N", help="its tokens are below N (default: d_vocab)")
+    parser.add_argument("--modulus", type=count, metavar="M", help="modulus of the rule sum (default: --tokens)")
+    for name, how in (("before", "prepended"), ("after", "appended")):
+        parser.add_argument(f"--{name}", type=count, nargs="+", metavar="TOKEN", help=f"tokens {how} to every input")
     parser.add_argument(
         "--one-by-one",
         type=count,
         metavar="K",
-        help="how many inputs may be judged one by one (default: 2^20)",
+        help="inputs checked one by one at higher precision, at most (default: 2^20)",
     )
-    parser.add_argument("--sample", type=count, metavar="N", help="draw N inputs instead of judging all")
-    parser.add_argument("--seed", metavar="TEXT", help="what the draw depends on beside the weights and the rule")
-    parser.add_argument("--config", type=path, metavar="FILE", help="what the tensors compute (default: config.json)")
-    parser.add_argument("--at-least", type=count, metavar="K", help="ask whether at least K are held")
-    parser.add_argument("--tolerance", type=bound, metavar="NATS", help="what the divergence of a held law may be")
+    parser.add_argument("--sample", type=count, metavar="N", help="check N inputs drawn at random instead of all")
+    parser.add_argument("--seed", metavar="TEXT", help="seed of the draw, beside the weights and the rule")
+    parser.add_argument("--config", type=path, metavar="FILE", help="the model's configuration (default: config.json)")
+    parser.add_argument("--at-least", type=count, metavar="K", help="criterion: at least K are right (default: all)")
+    parser.add_argument(
+        "--tolerance",
+        type=bound,
+        metavar="NATS",
+        help="largest KL of a memorized law (default: 0.001)",
+    )
     parser.add_argument(
         "--no-handshake",
         action="store_true",
-        help="do not run the model in its own library, where that is installed, to see whether it computes the same",
+        help="do not compare with a run of the model in its own library, where that is installed",
     )
     add_out_options(parser, "nowhere")
     add_worker_options(parser)
@@ -109,13 +113,16 @@ def run(options: argparse.Namespace) -> int:
 
 def _certify_tables(summary: dict[str, Any]) -> Rows:
     rows = [
-        ("asked", summary["asked"]),
+        ("criterion", summary["asked"]),
         ("verdict", summary["verdict"]),
-        ("held, proved", f"{summary['held']} of {counted(summary['facts'], 'fact')}"),
-        ("not held, proved", _named(summary["wrong"], summary["wrong_facts"], summary["wrong_contexts"])),
+        ("memorized, proved", f"{summary['held']} of {counted(summary['facts'], 'fact')}"),
+        ("refuted", _named(summary["wrong"], summary["wrong_facts"], summary["wrong_contexts"])),
         ("undecided", _named(summary["undecided"], summary["undecided_facts"], summary["undecided_contexts"])),
     ]
-    for name, what in (("margin_lower", "least margin of those held"), ("guess_kl_lower", "best guess, mean KL")):
+    for name, what in (
+        ("margin_lower", "least margin of these"),
+        ("guess_kl_lower", "KL of the best guess that ignores the context"),
+    ):
         if summary[name] is not None:
             rows.append((what, f">= {below(summary[name])} nats"))
     if summary["mean_loss_upper"] is not None:
@@ -126,7 +133,7 @@ def _certify_tables(summary: dict[str, Any]) -> Rows:
 
 def _domain_tables(summary: dict[str, Any]) -> Rows:
     rows = [
-        ("asked", summary["asked"]),
+        ("criterion", summary["asked"]),
         ("verdict", summary["verdict"]),
         ("right, proved", f"{summary['right']} of {counted(summary['inputs'], 'input')}"),
         ("wrong, proved", _named(summary["wrong"], summary["wrong_inputs"])),

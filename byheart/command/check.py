@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from verify.certificates.certificate import CheckReport
     from verify.edits.certificate import EditCheck
 
-HELP = "prove a stored certificate again, from the weights and the task"
+HELP = "verify a stored certificate again, from weights and task alone"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    parser.add_argument("folder", type=path, nargs="+", help="a folder that `memorize` or `build` wrote, or several")
+    parser.add_argument("folder", type=path, nargs="+", help="one or more byheart folders")
     parser.add_argument(
         "--independent",
         action="store_true",
-        help="with integers and balls alone, sharing no numerical code with the prover (slower)",
+        help="use the second checker, which shares no numerical code with the prover (slower)",
     )
     parser.add_argument(
         "--full",
@@ -51,11 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sample-seed",
         metavar="TEXT",
-        help="of a sample: draw as many inputs anew, with a text of your own that nobody knew before",
+        help="for a sample: draw as many inputs again, with a seed of your own",
     )
-    parser.add_argument("--at-least", type=count, metavar="K", help="ask whether at least K contexts are held")
-    parser.add_argument("--at-most", type=bound, metavar="NATS", help="ask whether the mean divergence is at most this")
-    parser.add_argument("--tolerance", type=bound, metavar="NATS", help="what the divergence of a held law may be")
+    parser.add_argument("--at-least", type=count, metavar="K", help="criterion: at least K contexts are memorized")
+    parser.add_argument("--at-most", type=bound, metavar="NATS", help="criterion: the mean divergence is at most NATS")
+    parser.add_argument("--tolerance", type=bound, metavar="NATS", help="largest KL of a memorized law")
     add_worker_options(parser)
     add_keep_option(parser, "the answer for every folder that is finished")
     add_device_option(parser)
@@ -209,6 +209,6 @@ def _checker(options: argparse.Namespace) -> "Callable[..., CheckReport]":
 
 
 def _check_tables(summary: dict[str, Any]) -> Rows:
-    rows = [("asked", summary["asked"]), ("by", summary["path"])]
+    rows = [("criterion", summary["asked"]), ("method", summary["path"])]
     rows += [(each["id"], f"{each['verdict']}: {each['reason']}") for each in summary["statements"]]
     return [("Proved again", rows)]

@@ -10,12 +10,12 @@ from byheart.terminal.options import add_json_option
 from byheart.terminal.places import file_of_page
 from byheart.terminal.tables import Rows, print_list, print_tables
 
-HELP = "list the claims of the literature and the verdict on each"
+HELP = "list the claims of the literature, with verdicts"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    parser.add_argument("claim", nargs="*", metavar="ID", help="only these, with all that is said about them")
+    parser.add_argument("claim", nargs="*", metavar="ID", help="only these, in full")
     add_json_option(parser)
 
 

@@ -10,15 +10,15 @@ from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, print_summary
 
-HELP = "which heads, neurons or entries hold a fact"
+HELP = "which heads, neurons or entries a fact depends on"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    parser.add_argument("folder", type=path, help="a folder that `memorize` or `build` wrote")
+    parser.add_argument("folder", type=path, help="a byheart folder")
     parser.add_argument("context", nargs="?", metavar="CONTEXT", help="the context of the fact, as for `ask`")
     parser.add_argument("--fact", help=argparse.SUPPRESS)
-    parser.add_argument("--entries", action="store_true", help="set single entries to 0, not heads and neurons")
+    parser.add_argument("--entries", action="store_true", help="ablate single entries instead of heads and neurons")
     add_output_options(parser)
 
 
@@ -44,7 +44,7 @@ def _explain_tables(summary: dict[str, Any]) -> Rows:
     others = [("memorized without each of", f"{kept} others")]
     if summary["undecided"]:
         others.append(("undecided without", ", ".join(summary["undecided"][:10])))
-    return [("Set to 0, one at a time", [*answers, *others])]
+    return [("Set to zero, one at a time", [*answers, *others])]
 
 
 def _reason(token: str | None, right: str) -> str:

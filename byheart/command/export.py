@@ -23,19 +23,19 @@ HOST_CHOICES = (
     "safetensors",
 )
 
-HELP = "write the weights for another program, load them there, and compare"
+HELP = "convert to another library, load it there, and compare"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    parser.add_argument("folder", type=path, help="a folder that `memorize` or `build` wrote")
-    parser.add_argument("--to", required=True, choices=HOST_CHOICES, help="the program")
+    parser.add_argument("folder", type=path, help="a byheart folder")
+    parser.add_argument("--to", required=True, choices=HOST_CHOICES, help="the library")
     parser.add_argument("--dtype", default="float64", choices=("float64", "float32", "bfloat16", "float16"))
-    add_out_options(parser, "beside the folder")
+    add_out_options(parser, "FOLDER-HOST")
     parser.add_argument(
         "--allow-loss",
         action="store_true",
-        help="write it also where it does not hold any more what the certificate asks",
+        help="write even where rounding loses what the certificate asks",
     )
     add_output_options(parser)
 
@@ -78,14 +78,14 @@ def _export_tables(summary: dict[str, Any]) -> Rows:
     versions = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
     facts, proved = summary["facts"], summary["proved"]
     rows = [("host", f"{summary['host']} ({versions})"), ("type", summary["dtype"])]
-    rows.append(("proved of what is written", f"{proved['held']} of {facts} held, {proved['wrong']} not"))
+    rows.append(("memorized, proved of what is written", f"{proved['held']} of {facts}, refuted {proved['wrong']}"))
     if summary["typed"] is not None:
         rows.append(("contexts typed and read back", f"{summary['typed']} of {facts}"))
     tables: list[Table] = [("Written", [*rows, ("folder", summary["out"])])]
     judged = {True: "within what rounding explains", False: "OUTSIDE OF WHAT ROUNDING EXPLAINS", None: "not judged"}
     for name, run in summary["runs"].items():
         off = f"{number(run['largest_difference'])}, {number(run['relative_difference'])} of the largest logit"
-        figures = [("held, measured", f"{run['held']} of {facts}")]
+        figures = [("right in this run, measured", f"{run['held']} of {facts}")]
         figures.append(("largest difference", f"{off}; {judged[run['agrees']]}"))
         figures.append(("loss, mean", number(run["mean_loss"])))
         tables.append((f"Loaded: {name}", figures))

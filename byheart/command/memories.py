@@ -9,7 +9,7 @@ from byheart.terminal.options import add_json_option
 from byheart.terminal.places import file_of_page
 from byheart.terminal.tables import print_tables
 
-HELP = "list the memories, what they need and what they cost"
+HELP = "list the constructions, their requirements and sizes"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from constructions.counted import counted
 
 FRONT_END_CHOICES = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
 
-HELP = "a text or a table in, certified weights out"
+HELP = "build the smallest weights that memorize a text or a table, and prove it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,54 +25,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--target",
         choices=("laws", "labels"),
         default=None,
-        help="hold the laws of the next token (default for texts), or only the most frequent one (default for tables)",
+        help="memorize next-token distributions (laws, the default for texts) or the most frequent next token (labels, "
+        "the default for tables)",
     )
     parser.add_argument(
         "--memory",
         default=None,
         metavar="NAME",
-        help="build this memory, see `byheart memories` (default: smallest, the one of fewest parameters that holds "
-        "the facts; theorem-1 where --dim, --head-dim, --heads, --front-end or --tail is given)",
+        help="which construction, see `byheart memories` (default: smallest, the one with fewest parameters; theorem-1 "
+        "with --dim, --head-dim, --heads, --front-end or --tail)",
     )
     parser.add_argument(
         "--dtype",
         choices=("float32", "float64"),
         default=None,
-        help="round the weights to this type, and choose a memory that holds the facts when it is run in it "
-        "(default: float32; float64 where sizes are given)",
+        help="type of the weights, and of the runs in which the facts shall be right (default: float32; float64 where "
+        "sizes are given)",
     )
     parser.add_argument(
-        "--quick", action="store_true", help="take the first memory that every run holds, and search for no smaller one"
+        "--quick",
+        action="store_true",
+        help="stop at the first memory that is right in every run; do not search for a smaller one",
     )
     parser.add_argument(
         "--whole",
         action="store_true",
-        help="learn the whole text by heart: all contexts of the least length that determines what follows",
+        help="memorize the whole text, to be recited: all contexts of the least length that determines what follows",
     )
-    parser.add_argument("--attention-only", action="store_true", help="take no memory with neurons")
-    parser.add_argument("--layers", type=count, default=None, metavar="L", help="take no memory with more layers")
+    parser.add_argument("--attention-only", action="store_true", help="attention only, no MLP")
+    parser.add_argument("--layers", type=count, default=None, metavar="L", help="at most L layers")
     parser.add_argument(
         "--front-end",
         default="auto",
         choices=FRONT_END_CHOICES,
-        help="the family of attention patterns of theorem-1 (default: auto)",
+        help="attention patterns of theorem-1 (default: auto)",
     )
     parser.add_argument(
         "--tail",
         choices=("fit", "none"),
         default=None,
-        help="with theorem-1, fit the contexts that are not memorized, without disturbing those that are "
-        "(default: none)",
+        help="with theorem-1: also fit the other contexts, without disturbing the memorized ones (default: none)",
     )
     parser.add_argument(
         "--tolerance",
         type=bound,
         default=None,
         metavar="NATS",
-        help="what the divergence of a held law may be (default: 0.001)",
+        help="largest KL of a memorized law (default: 0.001)",
     )
     add_out_options(parser, "out/NAME")
-    add_device_option(parser, "also run the replica, and ")
+    add_device_option(parser, "also run the model here; ")
     add_output_options(parser, verbose=True)
 
 

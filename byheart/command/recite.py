@@ -9,15 +9,20 @@ from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
 from byheart.terminal.options import add_output_options
 from byheart.terminal.progress import progress_lines
 
-HELP = "say a text that a folder holds by heart, with the proof"
+HELP = "recite a memorized text, with the proof"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    parser.add_argument("folder", type=path, help="a folder that `memorize --whole` wrote")
-    parser.add_argument("--from", dest="start", metavar="TEXT", help="begin behind this text (default: its beginning)")
-    parser.add_argument("--dtype", choices=("float32", "float64"), default="float32", help="the runs that are judged")
-    parser.add_argument("--run", action="store_true", help="also decode it greedily in torch, and compare")
+    parser.add_argument("folder", type=path, help="a folder written by `memorize --whole`")
+    parser.add_argument("--from", dest="start", metavar="TEXT", help="begin after this text (default: its beginning)")
+    parser.add_argument(
+        "--dtype",
+        choices=("float32", "float64"),
+        default="float32",
+        help="type of the runs in the proof",
+    )
+    parser.add_argument("--run", action="store_true", help="also decode greedily in PyTorch, and compare")
     add_output_options(parser)
 
 

@@ -12,15 +12,17 @@ from byheart.terminal.options import add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.tables import Rows, print_summary
 
-HELP = "run the weights in torch and judge the result against the certificate"
+HELP = "run the weights in PyTorch, and compare with the certificate"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    parser.add_argument("folder", type=path, help="a folder that `memorize` or `build` wrote")
+    parser.add_argument("folder", type=path, help="a byheart folder")
     parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
-    parser.add_argument("--dtype", default="float32", choices=("float64", "float32", "bfloat16"))
-    parser.add_argument("--threads", type=count, metavar="K", help="threads on the CPU (default: as torch is set)")
+    parser.add_argument(
+        "--dtype", default="float32", choices=("float64", "float32", "bfloat16"), help="number type (default: float32)"
+    )
+    parser.add_argument("--threads", type=count, metavar="K", help="threads on the CPU (default: PyTorch's own)")
     add_output_options(parser)
 
 

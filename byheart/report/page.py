@@ -114,7 +114,7 @@ def report_html(figures: Figures, network: Model, task: Task, details: Details |
     of_heads = is_dana_network(network)
     sections = [
         section("What is proved", _claims(details)),
-        section("The memories that were tried", _memories(figures)),
+        section("Memories tried", _memories(figures)),
         section(
             _HEADS,
             _capacity(figures, network, task, details) if of_heads else "",
@@ -137,15 +137,15 @@ def report_html(figures: Figures, network: Model, task: Task, details: Details |
 
 def _headline(figures: Figures, network: Model, task: Task, details: Details) -> str:
     verdict = figures.verdict
-    kind = "whole laws of the next token" if task.target == "laws" else "most frequent next tokens"
+    kind = "next-token distributions" if task.target == "laws" else "most frequent next tokens"
     source = f" from <strong>{escaped(details.source)}</strong>" if details.source else ""
     facts = [
         (
-            "contexts memorized",
+            "contexts to memorize",
             _count(task.n_contexts),
             f"of {_count(task.n_all)}; {_share(task.prior.sum())} of all occurrences",
         ),
-        ("held", _of(figures.held, task.n_contexts), "contexts that meet what is asked of each"),
+        ("memorized", _of(figures.held, task.n_contexts), "contexts that meet the criterion, proved"),
         ("mean divergence", _at_most(figures.mean_loss_upper), "nats, over the memorized contexts"),
         ("largest divergence", _at_most(figures.max_loss_upper), "nats, in any memorized context"),
         *_size_cards(figures, network),
@@ -193,16 +193,17 @@ def _memories(figures: Figures) -> str:
     rows = "".join(_memory_row(offer) for offer in tried)
     limit, laws = figures.information_limit, figures.target == "laws"
     if limit is not None:
-        note = "real numbers, for almost all laws" if laws else "entries, for all labellings of these contexts"
-        rows += (
-            f"<tr><th>information limit</th><td>{_count(limit)}</td><td colspan='6'>no weights hold them with "
-            f"fewer {note}</td></tr>"
+        note = (
+            "real numbers, for almost all next-token distributions"
+            if laws
+            else "entries, for all labels of these contexts"
         )
+        rows += f"<tr><th>lower bound, any model</th><td>{_count(limit)}</td><td colspan='6'>{note}</td></tr>"
     built = f"<p>{escaped(figures.built)}.</p>" if figures.built else ""
     return (
-        f"{built}<div class='scroll'><table class='figures'><thead><tr><th>memory</th><th>parameters</th><th>not 0</th>"
-        "<th>facts per parameter</th><th>bits per fact</th><th>least margin, run</th><th>smallest type that holds</th>"
-        f"<th>seconds</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        f"{built}<div class='scroll'><table class='figures'><thead><tr><th>memory</th><th>parameters</th>"
+        "<th>nonzero</th><th>facts per parameter</th><th>bits per fact</th><th>least margin, measured</th>"
+        f"<th>lowest dtype</th><th>time, s</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 
@@ -428,7 +429,7 @@ def _torch(figures: Figures, task: Task) -> str:
         "<p>A logit is within bound if it is no further from the certified one than the certified radius and the "
         "a-priori rounding bound of the type allow; nothing is tuned.</p>"
         "<div class='scroll'><table class='figures'><thead><tr>"
-        "<th>type</th><th>within bound</th><th>accuracy</th><th>held; by every run, proved</th>"
+        "<th>type</th><th>within bound</th><th>accuracy</th><th>right in this run; guaranteed in every run</th>"
         "<th>mean KL, nats</th><th>largest logit error</th>"
         f"<th>allowed</th><th>device</th></tr></thead><tbody>{rows}</tbody></table></div>"
         + "".join(f"<p class='quiet'>{escaped(note)}.</p>" for note in sorted(notes))

@@ -21,40 +21,39 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         type=path,
         metavar="FILE",
-        help="a UTF-8 text; a table if it ends in .csv or .tsv; arrays in an .npz (default: Python's reference text)",
+        help="a UTF-8 text, a table (.csv, .tsv) or arrays (.npz) (default: Python's reference text)",
     )
     parser.add_argument(
         "--table",
         type=path,
         metavar="CSV",
-        help="a table whatever its name; rows: context tokens ..., next token[, weight]",
+        help="a table, whatever its name; columns: context tokens ..., next token[, weight]",
     )
     add_table_options(parser)
-    parser.add_argument("--unit", choices=("char", "byte", "word"), help="what a token of the text is (default: char)")
+    parser.add_argument("--unit", choices=("char", "byte", "word"), help="tokens of a text (default: char)")
     parser.add_argument(
         "--vocabulary",
         type=count,
         metavar="N",
-        help="tokens kept, the others become one (default: 256)",
+        help="tokens kept; the others become <other> (default: 256)",
     )
     parser.add_argument(
         "--context",
         type=count,
         metavar="S",
-        help="tokens in a context (default: 4; a table has its own)",
+        help="tokens in a context of a text (default: 4)",
     )
     parser.add_argument(
         "--facts",
         type=count,
         metavar="T",
-        help="how many contexts to memorize, the most "
-        "frequent first (default: 1024, or all there are if fewer; all of a table)",
+        help="contexts to memorize, the most frequent first (default: up to 1024 of a text, all of a table)",
     )
     parser.add_argument(
         "--mass",
         type=share,
         metavar="P",
-        help="instead of --facts: as many as hold this share of the text",
+        help="instead of --facts: as many as make up this share of the text",
     )
 
 
@@ -63,18 +62,17 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
-        help="the first row of the table holds names, or is a fact (default: what its cells look like)",
+        help="whether the first row of the table names the columns (default: auto)",
     )
     parser.add_argument(
         "--delimiter",
         metavar="CHAR",
-        help="what separates the cells of the table: a character, or tab (default: what fits all rows)",
+        help="delimiter of the table: a character, or tab (default: auto)",
     )
     parser.add_argument(
         "--weights",
         action=argparse.BooleanOptionalAction,
-        help="the last column of the table holds how often the fact occurs, or does not (default: it does where a "
-        "header names it 'weight')",
+        help="whether the last column of the table is a weight (default: if the header calls it 'weight')",
     )
 
 
@@ -86,10 +84,10 @@ def table_options(options: argparse.Namespace) -> dict[str, Any]:
 
 def add_size_options(parser: argparse.ArgumentParser) -> None:
     """How large the weights may be, and the seed."""
-    parser.add_argument("--dim", type=count, metavar="D", help="d_model of one layer of attention; of others at most")
-    parser.add_argument("--head-dim", type=count, metavar="DH", help="d_head of its heads (default: --dim / 4)")
-    parser.add_argument("--heads", type=count, metavar="H", help="number of its heads (default: as many as are needed)")
-    parser.add_argument("--seed", type=count, default=0, help="seed of every random choice (default: 0)")
+    parser.add_argument("--dim", type=count, metavar="D", help="d_model of theorem-1; of other memories an upper limit")
+    parser.add_argument("--head-dim", type=count, metavar="DH", help="d_head (default: --dim / 4)")
+    parser.add_argument("--heads", type=count, metavar="H", help="number of heads (default: as many as are needed)")
+    parser.add_argument("--seed", type=count, default=0, help="random seed (default: 0)")
 
 
 def read_the_facts(

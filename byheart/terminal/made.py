@@ -78,7 +78,7 @@ def _runs(figures: "Figures") -> str:
     if any(each.every_run for each in figures.memories or () if each.memory == figures.memory):
         return f"{size} of {size} right in every {dtype} run, proved"
     if run is None:
-        return 'not run here: `pip install "byheart[torch]"` to run it'
+        return "not run here; `pip install 'byheart[torch]'` to run it"
     proved = "" if run.held_proved is None else f", {run.held_proved} guaranteed in every run"
     return f"{run.held} of {size} right in one {dtype} run, measured{proved}"
 

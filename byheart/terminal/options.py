@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 def add_json_option(parser: argparse._ActionsContainer) -> None:
     """Ask for JSON."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output, no more")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
 def add_output_options(parser: argparse.ArgumentParser, *, verbose: bool = False) -> None:
     """How much is said: JSON, the answer alone, or where there is more, all of it."""
     how = parser.add_mutually_exclusive_group()
     add_json_option(how)
-    how.add_argument("--quiet", action="store_true", help="print the first line alone, and no progress")
+    how.add_argument("--quiet", action="store_true", help="print only the first line, and no progress")
     if verbose:
         how.add_argument("--verbose", action="store_true", help="print all figures")
 
@@ -36,25 +36,25 @@ def add_out_options(parser: argparse.ArgumentParser, default: str | None = None)
         type=path,
         required=default is None,
         metavar="FOLDER",
-        help="where to write" if default is None else f"where to write (default: {default})",
+        help="output folder" if default is None else f"output folder (default: {default})",
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace a folder that byheart wrote before")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing byheart folder")
 
 
 def add_device_option(parser: argparse.ArgumentParser, also: str = "") -> None:
     """Where large products of matrices are computed."""
-    what = "compute large float64 products on this device, e.g. cuda (default: cpu)"
+    what = "device for large float64 products, e.g. cuda (default: cpu)"
     parser.add_argument("--device", default="cpu", help=f"{also}{what}")
 
 
 def add_worker_options(parser: argparse.ArgumentParser) -> None:
     """Where the work is done."""
     several = parser.add_mutually_exclusive_group()
-    several.add_argument("--workers", type=count, metavar="K", help="work on K at a time, in processes of this machine")
+    several.add_argument("--workers", type=count, metavar="K", help="number of worker processes on this machine")
     several.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="work on many at a time, with this Dask scheduler",
+        help="address of a Dask scheduler whose workers share the work",
     )
 
 
@@ -64,7 +64,7 @@ def add_keep_option(parser: argparse.ArgumentParser, what: str) -> None:
         "--keep",
         type=path,
         metavar="FILE",
-        help=f"keep {what} in FILE, and take over from there what earlier runs of the same program have finished",
+        help=f"save {what} in FILE, and resume from it",
     )
 
 
@@ -89,7 +89,7 @@ def say_what_was_kept(journal: "Journal | None", earlier: int, now: int) -> None
     """A line on standard error: how much was taken over, and how much was worked out."""
     if journal is None:
         return
-    refused = f"; {counted(journal.refused, 'line')} of it not believed, and not used" if journal.refused else ""
+    refused = f"; {counted(journal.refused, 'line')} rejected (signature mismatch)" if journal.refused else ""
     lost = f"; not all could be kept: {journal.lost}" if journal.lost else ""
     sys.stderr.write(
         f"byheart: {earlier} taken over from {journal.path}, as earlier runs left it, not proved again; {now} judged "

@@ -8,8 +8,7 @@ def require_folder(folder: Path) -> None:
     from constructions.errors import InputError
 
     if not any((folder / name).is_file() for name in ("certificate.json", "model.safetensors")):
-        kind = "holds no certificate.json" if folder.is_dir() else "is not a folder"
-        raise InputError(f"folder: {folder}", kind, "one that `byheart memorize` wrote")
+        raise InputError(repr(str(folder)), "is not a byheart folder (run `byheart memorize` first)")
 
 
 def file_of_page(page: str) -> str:

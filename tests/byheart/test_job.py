@@ -259,7 +259,7 @@ def test_each_memory_is_built_by_its_name_and_its_folder_is_proved_again(memory,
     assert check_memorization(tmp_path / "out").verdict is Verdict.PROVED
     assert (figures.blocks is not None) == (memory not in ONE_ATTENTION)
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "The memories that were tried" in page and f"<th>{memory}</th>" in page and "float32" in page
+    assert "Memories tried" in page and f"<th>{memory}</th>" in page and "float32" in page
     assert ("Where the heads look" in page) == (memory in ONE_ATTENTION)
     for dtype in ("float32", "float64"):
         run = run_summary(tmp_path / "out", device="cpu", dtype=dtype)

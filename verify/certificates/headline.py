@@ -119,7 +119,7 @@ def outcome(
         parts.append(f"at most {most} of all are wrong ({share} %), but for a draw of probability 2^-128")
     if not whole:
         parts.append(f"asked: {criterion.describe(target)}")
-    parts += _bounds(criterion, values, target)
+    parts += _bounds(criterion, values, target, measured=by == "MEASURED")
     parts.append(_TARGETS.get(origin) or f"the rule is {origin.removeprefix(OF_A_RULE)}")
     return Outcome(verdict, words, tuple(parts))
 
@@ -180,14 +180,19 @@ def beats_a_guess(criterion: Criterion, values: Mapping[str, Number], target: st
     return guess is not None and (held > guess or held == guess == values["contexts"])
 
 
-def _bounds(criterion: Criterion, values: Mapping[str, Number], target: str) -> list[str]:
+def _bounds(criterion: Criterion, values: Mapping[str, Number], target: str, *, measured: bool) -> list[str]:
+    """The bounds, and of a run that was measured its own numbers, which bound nothing."""
     unit, parts = _unit(target), []
     if "margin_lower" in values:
         parts.append(f"least margin >= {decimal_below(values['margin_lower'])}")
     if "max_upper" in values and "mean_upper" in values:
         name = "distance" if target == "values" else "KL"
-        worst, mean = decimal_above(values["max_upper"]), decimal_above(values["mean_upper"])
-        parts.append(f"{name} worst <= {worst}{unit}, mean <= {mean}{unit}")
+        if measured:
+            worst, mean = (f"{float(values[which]):.4g}{unit}" for which in ("max_upper", "mean_upper"))
+            parts.append(f"{name} worst = {worst}, mean = {mean}, measured")
+        else:
+            worst, mean = decimal_above(values["max_upper"]), decimal_above(values["mean_upper"])
+            parts.append(f"{name} worst <= {worst}{unit}, mean <= {mean}{unit}")
     guess = "a guess without the context"
     if "guess_held" in values and criterion.asked != "at-most":
         parts.append(f"{guess} holds {values['guess_held']}")

@@ -121,7 +121,7 @@ def test_an_audit_that_was_interrupted_goes_on_from_its_file_and_says_so(monkeyp
     assert {**json.loads(rest.out)[0], "earlier": False} == json.loads(first.out)[0]
     said = " ".join(rest.err.split())
     assert f"1 taken over from {file}, as earlier runs left it, not proved again; 1 judged by this run" in said
-    assert "1 line of it not believed, and not used" in said
+    assert "1 line rejected (signature mismatch)" in said
     assert "1 claim taken over from an earlier run, not proved again" in page.read_text(encoding="utf-8")
     assert main(["audit", *ids, "--keep", str(file)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
