@@ -174,6 +174,7 @@ def one_fact(task: Task, row: int) -> Task:
         tail_contexts=task.tail_contexts[:0],
         tail_counts=Counts.empty(),
         origin="own",
+        windows=None,
     )
 
 

@@ -3,6 +3,7 @@
 Page: docs/library.md
 """
 
+import csv
 import difflib
 import inspect
 import os
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypedDict, Unpack, runtime_checkable
 
@@ -24,7 +26,17 @@ from constructions.models.precision import Precision
 from constructions.tasks.arrays import array_task, read_arrays
 from constructions.tasks.table import facts_task, read_table, sniffed_task
 from constructions.tasks.task import Target, Task
-from constructions.tasks.text import OTHER, Unit, default_text, read_text, text_task, units
+from constructions.tasks.text import (
+    OTHER,
+    Unit,
+    decode,
+    default_text,
+    default_texts,
+    read_bytes,
+    read_text,
+    text_task,
+    units,
+)
 from constructions.tasks.vocabulary import echoed
 from verify.progress import Progress
 
@@ -32,6 +44,7 @@ DEFAULT_CONTEXT = 4
 DEFAULT_FACTS = 1024
 
 _TABLES = (".csv", ".tsv")
+_TEXTS = (".txt", ".md", ".rst")
 _FILES = (*_TABLES, ".txt", ".md", ".npz")
 _LIKE_A_PATH = re.compile(r"\S*[^\s.]\.[A-Za-z]\w{0,4}|(~|\.{0,2})/\S+|[A-Za-z]:\\\S+")
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -78,7 +91,7 @@ class Given:
     @property
     def said(self) -> str:
         """How it was read, with the first facts."""
-        return f"{self.reading}. Facts: {echoed(self.task)}"
+        return self.reading if self.task.windows is not None else f"{self.reading}. Facts: {echoed(self.task)}"
 
 
 class Options(TypedDict, total=False):
@@ -94,7 +107,7 @@ class Options(TypedDict, total=False):
     target: Target | None
     facts_at_most: int | None
     mass: Fraction | float | None
-    whole: bool
+    whole: bool | None
     memory: str | None
     dtype: Precision | None
     attention_only: bool
@@ -146,12 +159,34 @@ def memorize(
         near = difflib.get_close_matches(unknown[0], Options.__annotations__, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise InputError(unknown[0], f"is no option of memorize{hint}")
+    if given.get("whole") is None:
+        given["whole"] = learns_whole(facts, given)
     read = read_facts(facts, **{name: given.pop(name) for name in _READING & set(given)})
     with shown(progress) as show:
         memory = hold(read.task, source=read.source, reading=read.said, progress=show, **given)
     if out is not None:
         memory.save(out, overwrite=overwrite)
     return memory
+
+
+def learns_whole(facts: Any, options: Mapping[str, Any]) -> bool:
+    """Whether `memorize` learns what is given whole: a text, of which nothing says that frequent contexts are meant.
+
+    Args:
+        facts: As for `read_facts`.
+        options: Those of `memorize`.
+
+    Example:
+        >>> learns_whole("so much depends", {}), learns_whole("so much depends", {"facts_at_most": 5})
+        (True, False)
+    """
+    path = _path(facts)
+    if path is None:
+        of_text = facts is None or isinstance(facts, str | bytes)
+    else:
+        of_table = options.get("table") or path.suffix.lower() in (*_TABLES, ".npz")
+        of_text = path.is_dir() or not of_table or (options.get("table") is None and _holds_texts(path))
+    return of_text and all(options.get(name) in (None, False) for name in _OF_FREQUENT_CONTEXTS)
 
 
 def read_facts(
@@ -171,7 +206,7 @@ def read_facts(
 ) -> Given:
     r"""Make a task of whatever holds facts.
 
-    - A path: ``.csv`` and ``.tsv`` are tables, ``.npz`` holds arrays, anything else is a text.
+    - A path: ``.csv`` and ``.tsv`` are tables, ``.npz`` holds arrays, a folder holds texts, anything else is a text.
     - A string that names such a file, or is the text itself; bytes are a text of bytes.
     - A mapping from contexts (a string, or a tuple of strings) to what follows.
     - Rows of cells, the last of which follows the others; or a data frame, row by row, whose index comes first where
@@ -190,7 +225,8 @@ def read_facts(
         target: ``"laws"`` (default for texts and arrays) or ``"labels"`` (default for tables and pairs).
         facts_at_most: How many contexts to memorize, the most frequent first; of a text at most 1024 by default.
         mass: Instead, the share of all occurrences that the memorized contexts must hold.
-        whole: Learn a text by heart: all of its windows of the least length that determines what follows.
+        whole: Learn a text by heart: all of its windows of the least length that determines what follows; or the texts
+            of a folder, by their names, or of a table with the header ``title,text``.
 
     Returns:
         The task.
@@ -208,8 +244,11 @@ def read_facts(
     of_text = {"context": context, "vocabulary": vocabulary, "unit": unit}
     of_table = {"header": header, "weights": weights, "delimiter": delimiter}
     path = _path(facts)
-    if whole and (table or (path is None and facts is not None and type(facts) not in (str, bytes))):
-        raise InputError("whole", "= True is given, but only a text can be learned whole")
+    if whole:
+        _refuse_options(amount | {"context": context, "vocabulary": vocabulary, "target": target}, _BY_HEART)
+        return _whole(facts, path, unit)
+    if path is not None and path.is_dir():
+        raise InputError("facts", f"is the folder {path}", "a file, or texts to be learned whole")
     if path is not None and (table if table is not None else path.suffix.lower() in _TABLES):
         _refuse_options(of_text, "only a text can be cut that way")
         return _table(path, delimiter, header, weights, target or "labels", amount)
@@ -224,12 +263,6 @@ def read_facts(
         name = "Python's reference text" if facts is None else "a text" if path is None else path.stem
         if isinstance(text, str) and chosen == "byte":
             text = text.encode()
-        if whole:
-            amount |= {"context": context, "vocabulary": vocabulary, "target": target}
-            _refuse_options(amount, _BY_HEART)
-            task = whole_text(text, chosen)
-            said = f"learned whole: {counted(task.n_ctx, UNIT_NAMES[chosen])} determine the next one"
-            return Given(task, name, f"a text of {len(text)} {UNIT_NAMES[chosen]}s, {said}")
         task = text_task(
             text, unit=chosen, vocabulary=vocabulary, context=DEFAULT_CONTEXT if context is None else context,
             target=target or "laws", at_most=DEFAULT_FACTS, **amount,
@@ -241,6 +274,69 @@ def read_facts(
     return Given(task, "given facts", f"{counted(len(rows), 'row')} of {counted(len(rows[0]) if rows else 0, 'cell')}")
 
 
+def _whole(facts: Any, path: Path | None, unit: Unit | None) -> Given:
+    """Texts that are learned whole: Python's reference by words, others by characters unless said otherwise."""
+    if path is not None and path.suffix.lower() in _TABLES:
+        texts, name = _texts_of_table(path), path.stem
+    elif path is not None and path.is_dir():
+        texts, name = _texts_of_folder(path, unit), path.name
+    elif facts is None:
+        texts, name, unit = default_texts(), "Python's reference", unit or "word"
+    elif path is not None or isinstance(facts, str | bytes):
+        unit = unit or ("byte" if isinstance(facts, bytes) else "char")
+        texts, name = read_text(path, unit) if path is not None else facts, path.stem if path is not None else "a text"
+    else:
+        raise InputError("whole", "= True is given, but only a text can be learned whole")
+    unit = unit or "char"
+    if unit == "byte":
+        texts = _bytes(texts) if not isinstance(texts, Mapping) else {t: _bytes(text) for t, text in texts.items()}
+    task = whole_text(texts, unit)
+    size = sum(map(len, texts.values())) if isinstance(texts, Mapping) else len(texts)
+    what = f"{len(texts)} texts of {size:,}" if isinstance(texts, Mapping) else f"a text of {size:,}"
+    kind = "bytes" if unit == "byte" else "characters"
+    named = ", their title the first" if isinstance(texts, Mapping) else ""
+    seen = f"{task.n_ctx} {UNIT_NAMES[unit]}s{named} determine the next one"
+    return Given(task, name, f"{what} {kind}, learned whole: {seen}")
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text.encode() if isinstance(text, str) else text
+
+
+def _texts_of_folder(folder: Path, unit: Unit | None) -> dict[str, str | bytes]:
+    """The texts in a folder and the folders in it, by their paths without the ending."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix.lower() in _TEXTS]
+    texts = {path.relative_to(folder).with_suffix("").as_posix(): read_text(path, unit or "char") for path in files}
+    if len(texts) < len(files) or not texts:
+        raise InputError(folder, f"holds {len(files)} texts with {len(texts)} names", f"{' or '.join(_TEXTS)} files")
+    return texts
+
+
+def _holds_texts(path: Path) -> bool:
+    """Whether the header of a table says that it holds texts by title."""
+    return path.suffix.lower() in _TABLES and [cell.lower() for cell in _cells(path, rows=1)[0]] == ["title", "text"]
+
+
+def _texts_of_table(path: Path) -> dict[str, str]:
+    rows = _cells(path)[1:]
+    if not _holds_texts(path) or any(len(row) != 2 for row in rows):
+        raise InputError(path, "is a table of facts", "one with the header title,text, of texts to be learned whole")
+    texts = dict(rows)
+    if len(texts) < len(rows):
+        raise InputError(path, "has two texts of one title", "titles of their own")
+    return texts
+
+
+def _cells(path: Path, rows: int | None = None) -> list[list[str]]:
+    table = decode(read_bytes(path), str(path))
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+    return list(islice(csv.reader(table.splitlines(keepends=True), delimiter=delimiter), rows)) or [[]]
+
+
+_OF_FREQUENT_CONTEXTS = (
+    "facts_at_most", "mass", "context", "target", "vocabulary", "d_model", "d_head", "n_heads", "front_end", "tail",
+    "attention_only", "layers",
+)  # fmt: skip
 _BY_HEART = "a text that is learned whole has all of its windows for facts"
 _READING = inspect.signature(read_facts).parameters.keys()
 
@@ -253,7 +349,7 @@ def _path(facts: Any) -> Path | None:
         return None
     path = Path(facts)
     # Unlike Path.is_file, os.path.isfile takes a text that is too long for a name.
-    if path.suffix.lower() in _FILES or os.path.isfile(path):
+    if path.suffix.lower() in _FILES or os.path.isfile(path) or os.path.isdir(path):
         return path
     if _LIKE_A_PATH.fullmatch(facts):
         raise InputError("facts", f"= {facts!r} is no file", "a file that is there; a text like that as bytes")

@@ -17,9 +17,10 @@ import numpy as np
 from byheart.device import on_device, require_device
 from byheart.figures import CapacityFigures, Ends, Figures, Tried
 from byheart.memory import NewMemory
+from byheart.reciting import all_proved, recitation
 from constructions.capacity.forbidden_labelling import most_forbidden_heads
 from constructions.capacity.head_counts import Capacity, capacity
-from constructions.counted import counted
+from constructions.counted import counted, inflected
 from constructions.errors import InputError, require_at_least
 from constructions.files import refuse_existing
 from constructions.memories.choice import MEMORIES, SMALLEST, Offer, Trial, information_limit, offers, smallest_of
@@ -76,6 +77,8 @@ _FORMATS = {"float32": FLOAT32, "float64": FLOAT64}
 _INPUTS_RUN = 2**14  # of the domain of a rule, of which so many are drawn
 _COVERED, _COVERED_ENTRIES = 4000, 1024  # cones of directions, of laws with so many entries: some seconds
 _LARGEST_WITNESS = 4096  # contexts; the witness of the rank takes 4 T^2 bytes
+_SEARCHED = 512  # windows of a whole text up to which all memories are tried
+_SCORES_RUN, _WINDOWS_RUN = 2**17, 64  # scores of a head of all windows, beyond which so many windows are drawn
 _KEPT_LOGITS = 2**24  # entries of enclosed logits that are kept for torch instead of being enclosed again
 
 
@@ -182,6 +185,7 @@ def hold(
             progress=progress,
         )
 
+    quick = quick or (task.windows is not None and task.n_contexts > _SEARCHED)
     own_heads = tuple(kind._replace(build=heads) if kind.name == THEOREM_1 else kind for kind in MEMORIES)
 
     def tries(stage: str, *, quick: bool, earlier: tuple[Offer, ...] = (), saved: str = "") -> tuple[Offer, ...]:
@@ -239,7 +243,14 @@ def hold(
     def listed(made: NewMemory, chosen: Offer, tried: tuple[Offer, ...]) -> NewMemory:
         ran = (offer._replace(run=made.figures.torch) if offer is chosen else offer for offer in tried)
         memories = tuple(_tried(each, task, dtype) for each in ran)
-        return replace(made, figures=replace(made.figures, memories=memories, seconds={**clock.seconds}))
+        figures = replace(made.figures, memories=memories)
+        if task.windows is not None:
+            with clock.stage("recitation"):
+                known = chosen.every_run and figures.held == task.n_contexts and not task.contradicted
+                said = all_proved(task, dtype) if known else recitation(made.model, task, dtype=dtype)
+            size = f"{figures.parameters:,} {inflected('parameter', figures.parameters)}"
+            figures = replace(figures, headline=f"{said.headline()}; {size}")
+        return replace(made, figures=replace(figures, seconds={**clock.seconds}))
 
     tried = tries("weights", quick=quick or memory == SMALLEST)
     chosen = first = smallest_of(tried)
@@ -485,6 +496,8 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
         whole = rule.n_contexts
     else:
         model, task = load_subject(folder, certificate)
+        if isinstance(task, Task) and _is_long(task):
+            whole, task = task.n_contexts, _some(task, _WINDOWS_RUN)
     from verify.replica.device import on_threads
     from verify.replica.run import run
 
@@ -589,8 +602,11 @@ def _certified(
     if needed is not None:
         found |= _capacity_figures(needed, model.n_heads, proved.certificate)
     with clock.stage("torch"):
+        if isinstance(task, Task) and _is_long(task):
+            runs, device = {}, "cpu"  # every run is judged without one
         outputs, tolerance = proved.answers.outputs, criterion.tolerance
-        torch = dict(runs or _runs(model, task, tolerance=tolerance, outputs=outputs) or {})
+        ran = _runs(model, task, tolerance=tolerance, outputs=outputs) if runs is None else runs
+        torch = dict(ran or {})
         if device != "cpu":
             elsewhere = _runs(model, task, tolerance=tolerance, device=device, outputs=outputs)
             torch |= {f"{dtype} on {device}": run for dtype, run in (elsewhere or {}).items()}
@@ -613,6 +629,22 @@ def _runs(
 
     logits = None if outputs is None else [(0, outputs)]
     return run_all(model, task, device=device, tolerance=tolerance, logits=logits)
+
+
+def _is_long(task: Task) -> bool:
+    """Whether to run all windows of whole texts would take minutes."""
+    return task.windows is not None and task.contexts.size * task.n_ctx > _SCORES_RUN
+
+
+def _some(task: Task, count: int) -> Task:
+    """So many of the windows of whole texts, from everywhere."""
+    rows = np.unique(np.linspace(0, task.n_contexts - 1, count).astype(np.int64))
+    counts = task.counts.take(rows)
+    totals = counts.totals()
+    return replace(
+        task, windows=None, contexts=task.contexts[rows], counts=counts, labels=task.labels[rows],
+        prior=totals / int(totals.sum()),
+    )  # fmt: skip
 
 
 def _task_figures(task: Task | VectorTask) -> dict[str, Any]:

@@ -1,20 +1,25 @@
-"""A whole text learned by heart, and said again: every window of it is a fact, and decoding is an induction over them.
+"""Whole texts learned by heart, and said again: every window is a fact, and decoding is an induction over them.
 
 Page: docs/recitation.md
 """
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from constructions.counted import counted
+from constructions.arrays import BoolArray, Int64Array
+from constructions.counted import counted, inflected
 from constructions.errors import InputError
 from constructions.models.model import Model
-from constructions.tasks.recitation import is_one_text, least_context, text_path
-from constructions.tasks.task import Task
-from constructions.tasks.text import Unit, text_task, units
+from constructions.tasks.recitation import least_context
+from constructions.tasks.task import LARGEST_WINDOWS, Task, windows_task
+from constructions.tasks.text import Unit, units
+from constructions.tasks.vocabulary import PIECES, pieces_of
+from constructions.tasks.windows import END, Windows
 from verify.certificates.certificate import Certificate
 from verify.certificates.memorization import load_subject
 from verify.forward.ladder import decide_argmax
@@ -23,41 +28,62 @@ from verify.runs.exact_runs import exact_runs
 from verify.runs.formats import FLOAT32, FLOAT64
 
 _FORMATS = {"float32": FLOAT32, "float64": FLOAT64}
-_MOST_ENTRIES = 2**26  # of the windows, as numbers of tokens
-UNIT_NAMES = {"char": "character", "byte": "byte"}
+_BYTE = re.compile(r"\\x([0-9a-f]{2})")
+UNIT_NAMES = {"char": "character", "byte": "byte", "word": "word"}
 
 
-def whole_text(text: str | bytes, unit: Unit = "char") -> Task:
-    """The task of a whole text: all of its windows of the least length that determines what follows.
+def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "char") -> Task:
+    """The task of a whole text, or of texts with titles: all windows of the least length that determines what follows.
+
+    Of texts with titles a window begins with the title, so that repeats count within one text only.
 
     Args:
-        text: The text.
-        unit: ``"char"`` or ``"byte"``.
+        texts: The text, or texts by title.
+        unit: ``"char"``, ``"byte"``, or ``"word"``: a word, white space, or one other character.
 
     Returns:
         The task, of labels.
 
     Raises:
-        InputError: Fewer than two tokens, a unit whose tokens do not make up the text, or windows that are too long:
-            says how long they have to be.
+        InputError: A text is empty or of another type than the unit, or its windows would be too long: says how long.
 
     Example:
         >>> task = whole_text("so much depends upon a red wheel barrow")
         >>> task.n_ctx, task.n_contexts
-        (2, 37)
+        (2, 40)
     """
     if unit not in UNIT_NAMES:
-        raise InputError("unit", f"= {unit!r}", "'char' or 'byte': the tokens of a whole text make up the text")
-    tokens = units(text, unit)
-    numbers = np.unique(np.array(tokens), return_inverse=True)[1].reshape(-1)
-    length = least_context(numbers)
-    if length * len(tokens) > _MOST_ENTRIES:
+        raise InputError("unit", f"= {unit!r}", "'char', 'byte' or 'word'")
+    titled = isinstance(texts, Mapping)
+    named = dict(texts) if titled else {"": texts}
+    pieces: list[list[str]] = []
+    for title, text in named.items():
+        what = f"the text {title!r}" if titled else "the text"
+        if isinstance(text, bytes) != (unit == "byte") or not isinstance(text, str | bytes):
+            raise InputError(what, f"is {type(text).__name__}", "bytes" if unit == "byte" else "str")
+        if not text:
+            raise InputError(what, "is empty")
+        if isinstance(text, str) and "\0" in text:
+            raise InputError(what, f"has a NUL at character {text.index(chr(0))}, which no text has", "no NUL")
+        pieces.append(PIECES.findall(text) if unit == "word" and isinstance(text, str) else units(text, unit))
+    if not pieces:
+        raise InputError("texts", "are none", "at least one")
+    tokens = [name for name, _ in Counter(piece for each in pieces for piece in each).most_common()]
+    names = (*tokens, END, *(f"<{title}>" for title in named if titled))
+    number = {name: i for i, name in enumerate(names)}
+    end = len(tokens)
+    numbers = [np.array([*map(number.__getitem__, each), end]) for each in pieces]
+    length = max(least_context(each) for each in numbers) + titled
+    text = np.concatenate(numbers)
+    if length * len(text) > LARGEST_WINDOWS:
         raise InputError(
             "the text",
-            f"repeats {counted(length - 1, UNIT_NAMES[unit])}, so a context of {length} is needed to know what "
-            f"follows; with {len(tokens)} of them that is too much: ask for frequent contexts (--facts, --context)",
+            f"repeats {counted(length - 1 - titled, UNIT_NAMES[unit])}, so a context of {length} is needed to know "
+            f"what follows; with {len(text)} of them that is too much",
+            "other tokens (--tokens words), texts with titles (a folder), or frequent contexts (--facts N)",
         )
-    return text_task(text, unit=unit, vocabulary=len(set(tokens)), context=length, target="labels")
+    titles = np.arange(end + 1, len(names)) if titled else np.array([end])
+    return windows_task(Windows(text, titles, length, end), vocabulary=names)
 
 
 @dataclass(frozen=True)
@@ -65,51 +91,103 @@ class Recitation:
     """What a folder says by heart.
 
     Args:
-        begins: The first S tokens, which are given.
-        said: The tokens that follow, each the answer to the S before it.
+        begins: What was given: the end of it, or nothing.
+        pieces: The tokens that follow, of each text, each the answer to the S before it.
         proved: How many of them, from the first on, are proved right in every run of the type.
         exact: How many of them, from the first on, are proved right in real arithmetic.
         dtype: The type.
-        whole: Whether it is the whole text, and not what stands behind a place of it.
+        unit: What is counted: ``"character"`` or ``"byte"``.
     """
 
-    begins: tuple[str, ...]
-    said: tuple[str, ...]
+    begins: str
+    pieces: tuple[tuple[str, ...], ...]
     proved: int
     exact: int
     dtype: str
-    whole: bool
+    unit: str
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """All tokens."""
+        return tuple(token for each in self.pieces for token in each)
 
     @property
     def text(self) -> str:
-        """The text as far as it is proved."""
-        return "".join((*self.begins, *self.said[: max(self.proved, self.exact)]))
+        """The text as far as it is proved, several with an empty line between them."""
+        left, parts = max(self.proved, self.exact), []
+        for each in self.pieces:
+            parts.append(joined(each[:left]))
+            left = max(0, left - len(each))
+        return self.begins + "\n\n".join(part for part in parts if part)
 
     def headline(self) -> str:
         """The answer in one line."""
-        total = len(self.said)
-        first = f"after the first {len(self.begins)}" if self.whole else f"behind {''.join(self.begins)!r}"
-        if self.proved == total:
-            return f"BY HEART, PROVED: {total} of {total} tokens {first}, in every {self.dtype} run"
-        if self.exact == total:
-            runs = f"in every {self.dtype} run {self.proved}"
-            return f"BY HEART, PROVED: {total} of {total} tokens {first}, in real arithmetic; {runs}"
-        return f"NOT BY HEART: {self.exact} of {total} tokens {first} are proved; the next one is not"
+        said = self.said
+        total, part = self._size(said), self._size(said[: max(self.proved, self.exact)])
+        of_all = f"{part:,} of {total:,} {inflected(self.unit, total)}"
+        if len(self.pieces) > 1:
+            of_all += f" of {len(self.pieces)} texts"
+        of_all += f" behind {self.begins[-40:]!r}" if self.begins else ""
+        if self.proved == len(said):
+            return f"BY HEART, PROVED: {of_all}, in every {self.dtype} run"
+        if self.exact == len(said):
+            runs = f"in every {self.dtype} run {self._size(said[: self.proved]):,}"
+            return f"BY HEART, PROVED: {of_all}, in real arithmetic; {runs}"
+        return f"NOT BY HEART: {of_all} are proved; the next one is not"
+
+    def _size(self, tokens: tuple[str, ...]) -> int:
+        """How many characters tokens have; of bytes how many there are."""
+        return len(tokens) if self.unit == "byte" else sum(map(len, tokens))
+
+
+def joined(names: tuple[str, ...]) -> str:
+    """The text that tokens make up; of bytes those that are no UTF-8 become the replacement character.
+
+    Example:
+        >>> joined(("a", "\\\\xc3", "\\\\xa4"))
+        'aä'
+    """
+    if not any(_BYTE.fullmatch(name) for name in names):
+        return "".join(names)
+    data = b"".join(bytes.fromhex(name[2:]) if _BYTE.fullmatch(name) else name.encode() for name in names)
+    return data.decode(errors="replace")
+
+
+def titles(task: Task) -> tuple[str, ...]:
+    """The titles of the texts of a task; none where it is one text without."""
+    if task.windows is None or not task.windows.titled:
+        return ()
+    return tuple(task.vocabulary[title][1:-1] for title in task.windows.titles.tolist())
+
+
+def unit_of(task: Task) -> Unit:
+    """What the tokens of whole texts are, as their names tell."""
+    assert task.windows is not None
+    names = task.vocabulary[: task.windows.end]
+    if any(_BYTE.fullmatch(name) for name in names):
+        return "byte"
+    return "char" if all(len(name) == 1 for name in names) else "word"
 
 
 def recite(
-    folder: Path | str, *, start: str | None = None, dtype: str = "float32", progress: Progress = silent
+    folder: Path | str,
+    title: str | None = None,
+    *,
+    start: str | None = None,
+    dtype: str = "float32",
+    progress: Progress = silent,
 ) -> Recitation:
-    r"""Say what a folder knows by heart, from its beginning or from a place of one's own, and prove it.
+    r"""Say what a folder knows by heart, all of it, one text, or what stands behind a place of it, and prove it.
 
-    Let the model be right about every window of S tokens of a text. Then greedy decoding from $x_1 \dots x_S$ says
-    $x_{S+1}, \dots, x_L$: if the last S tokens are $x_{i-S+1} \dots x_i$, they are a fact, and the largest logit is
-    that of $x_{i+1}$. Each window on the way is judged here, in every run of the type and, where that says nothing, in
-    real arithmetic.
+    Let the model be right about every window of a text. Then greedy decoding from its title, or from the end of
+    nothing, says the text and that it ends: if the last tokens are those before a place, they are a fact, and the
+    largest logit is that of the token there. Each window on the way is judged here, in every run of the type and, where
+    that says nothing, in real arithmetic.
 
     Args:
-        folder: A folder that `byheart memorize --whole` wrote.
-        start: Text that ends in a context of the folder; by default its beginning.
+        folder: A folder that `byheart memorize` wrote of a whole text, or of several.
+        title: Of the text that is said; by default all.
+        start: What stands in the text; said is what stands behind it. By default the beginning.
         dtype: ``"float32"`` or ``"float64"``: the runs that are judged.
         progress: Called with the stage and the finished share of it.
 
@@ -117,61 +195,123 @@ def recite(
         What is said, and how much of it is proved.
 
     Raises:
-        InputError: `start` is no place of the text, or the folder holds no text.
+        InputError: There is no such title or place, or the folder holds no text.
         FileFormatError: A file is missing or is not what it should be.
         TamperedError: The files are not those that the certificate names.
     """
-    certificate = Certificate.load(Path(folder))
-    model, task = load_subject(Path(folder), certificate)
-    if not isinstance(task, Task) or task.target != "labels" or task.apart or not is_one_text(task):
-        raise InputError(folder, "holds no text by heart", "a folder that `byheart memorize --whole` wrote")
-    return recitation(model, task, start=start, dtype=dtype, progress=progress)
+    model, task = _loaded(folder)
+    return recitation(model, task, title, start=start, dtype=dtype, progress=progress)
 
 
 def recitation(
-    model: Model, task: Task, *, start: str | None = None, dtype: str = "float32", progress: Progress = silent
+    model: Model,
+    task: Task,
+    title: str | None = None,
+    *,
+    start: str | None = None,
+    dtype: str = "float32",
+    progress: Progress = silent,
 ) -> Recitation:
-    """What a model says of the text whose windows are the facts of a task; see `recite`."""
-    path = text_path(task, start)
-    progress("windows", None, f"{len(path)} windows of {task.n_ctx} tokens")
-    facts, at = np.unique(path, return_inverse=True)
+    """What a model says of the texts whose windows are the facts of a task; see `recite`."""
+    windows = task.windows
+    assert windows is not None
+    parts, begins = _places(task, title, start)
+    places = np.concatenate([np.arange(part.start, part.stop) for part in parts])
+    facts, at = np.unique(windows.place[places], return_inverse=True)
+    progress("windows", None, f"{len(facts)} windows of {windows.length} tokens")
     contexts, labels = task.contexts[facts], task.labels[facts]
+    same = labels[at] == windows.text[places]  # of a window that goes on in two ways one is asked for
     held = exact_runs(model, contexts, labels, _FORMATS[dtype]).held
     right = held if held.all() else decide_argmax(model, contexts).place == labels
-    names = task.vocabulary
-    begins, said = (names[t] for t in task.contexts[path[0]]), (names[label] for label in task.labels[path])
-    return Recitation(tuple(begins), tuple(said), _first_wrong(held[at]), _first_wrong(right[at]), dtype, start is None)
+    spoken = windows.text[places] != windows.end
+
+    def said(good: BoolArray) -> int:
+        return int(spoken.sum()) if good.all() else int(spoken[: int((~good).argmax())].sum())
+
+    return _recitation(task, parts, begins, said(held[at] & same), said(right[at] & same), dtype)
 
 
-def _first_wrong(right: np.ndarray) -> int:
-    return len(right) if right.all() else int((~right).argmax())
+def all_proved(task: Task, dtype: str) -> Recitation:
+    """The recitation of a model of which it is proved that every run holds every fact of a task of whole texts."""
+    assert task.windows is not None and not task.contradicted
+    parts, total = _places(task, None, None)[0], int((task.windows.text != task.windows.end).sum())
+    return _recitation(task, parts, "", total, total, dtype)
 
 
-def decoded(folder: Path | str, recitation: Recitation, *, dtype: str = "float32") -> Iterator[str]:
-    """What one greedy run in torch says after the beginning of a recitation, token by token.
+def _recitation(task: Task, parts: list[slice], begins: str, proved: int, exact: int, dtype: str) -> Recitation:
+    windows, names = task.windows, task.vocabulary
+    assert windows is not None
+    pieces = tuple(tuple(names[t] for t in windows.text[part.start : part.stop - 1].tolist()) for part in parts)
+    return Recitation(begins, pieces, proved, exact, dtype, "byte" if unit_of(task) == "byte" else "character")
+
+
+def _loaded(folder: Path | str) -> tuple[Model, Task]:
+    model, task = load_subject(Path(folder), Certificate.load(Path(folder)))
+    if not isinstance(task, Task) or task.windows is None:
+        raise InputError(folder, "holds no text by heart", "a folder that `byheart memorize` wrote of a whole text")
+    return model, task
+
+
+def _places(task: Task, title: str | None, start: str | None) -> tuple[list[slice], str]:
+    """The parts of the text that are meant, each up to its end, and what stands before."""
+    windows, known = task.windows, titles(task)
+    assert windows is not None
+    chosen = range(len(windows.titles))
+    if title is not None:
+        if title not in known:
+            near = f"one of {', '.join(known[:8])}{', ...' if len(known) > 8 else ''}" if known else "none"
+            raise InputError("title", f"is {title!r}, and no text has it", near)
+        chosen = [known.index(title)]
+    parts = [windows.of_text(number) for number in chosen]
+    if start is None:
+        return parts, ""
+    wanted = np.array(pieces_of(start, task), dtype=np.int64)
+    for part in parts:
+        if (at := _found(windows.text[part], wanted)) is not None:
+            return [slice(part.start + at, part.stop)], start
+    raise InputError("start", f"is {start[-60:]!r}", "what stands in the text")
+
+
+def _found(text: Int64Array, wanted: Int64Array) -> int | None:
+    """The place behind which some tokens stand first."""
+    if not 0 < len(wanted) < len(text):
+        return None
+    at = np.flatnonzero((np.lib.stride_tricks.sliding_window_view(text, len(wanted)) == wanted).all(axis=1))
+    return int(at[0]) + len(wanted) if len(at) else None
+
+
+def decoded(
+    folder: Path | str, title: str | None = None, *, start: str | None = None, dtype: str = "float32"
+) -> Iterator[str]:
+    """What one greedy run in torch says, token by token, each text up to the end that it says itself.
 
     Args:
         folder: The folder.
-        recitation: What was proved of it; it gives the beginning and how far to go.
+        title: As `recite`.
+        start: As `recite`.
         dtype: The type of the run.
 
     Returns:
         Iterator of tokens.
 
     Raises:
+        InputError: As `recite`.
         FileFormatError: As `recite`.
     """
     import torch
 
     from verify.replica.module import Replica, full_precision
 
-    model, task = load_subject(Path(folder), Certificate.load(Path(folder)))
-    assert isinstance(task, Task)
-    numbers = {name: i for i, name in enumerate(task.vocabulary)}
-    last = [numbers[token] for token in recitation.begins]
+    model, task = _loaded(folder)
+    windows = task.windows
+    assert windows is not None
     replica = Replica.from_model(model, dtype=getattr(torch, dtype))
     with torch.inference_mode(), full_precision():
-        for _ in recitation.said:
-            token = int(replica(torch.tensor([last]))[0].argmax())
-            yield task.vocabulary[token]
-            last = [*last[1:], token]
+        for part in _places(task, title, start)[0]:
+            last = task.contexts[windows.place[part.start]].tolist()
+            for _ in range(part.start, part.stop):
+                token = int(replica(torch.tensor([last]))[0].argmax())
+                if token == windows.end:
+                    break
+                yield task.vocabulary[token]
+                last = [*last[:1], *last[2:], token] if windows.titled else [*last[1:], token]

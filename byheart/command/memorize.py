@@ -1,7 +1,7 @@
 """`byheart memorize`: a text or a table in, certified weights out."""
 
 import argparse
-from dataclasses import replace
+import sys
 from pathlib import Path
 
 from byheart.terminal.argument_types import bound, count
@@ -10,7 +10,6 @@ from byheart.terminal.fact_options import add_size_options, add_task_options, re
 from byheart.terminal.made import print_made
 from byheart.terminal.options import add_device_option, add_out_options, add_output_options
 from byheart.terminal.progress import progress_lines
-from constructions.counted import counted
 
 FRONT_END_CHOICES = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
 
@@ -49,8 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--whole",
-        action="store_true",
-        help="memorize the whole text, to be recited: all contexts of the least length that determines what follows",
+        action=argparse.BooleanOptionalAction,
+        help="learn the whole text by heart, all contexts of the least length that determines what follows (default, "
+        "unless --facts, --mass, --context, --vocabulary, --target or a size asks for frequent contexts)",
     )
     parser.add_argument("--attention-only", action="store_true", help="attention only, no MLP")
     parser.add_argument("--layers", type=count, default=None, metavar="L", help="at most L layers")
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     refuse_existing(out, overwrite=options.overwrite)
     saved: list[Figures] = []
     with progress_lines(options) as progress:
-        given = read_the_facts(options, options.target, progress, whole=options.whole)
+        given = read_the_facts(options, options.target, progress, whole=_learns_whole(options))
         task = given.task
         memory = hold(
             task,
@@ -114,16 +114,40 @@ def run(options: argparse.Namespace) -> int:
         progress("files", None, "")
         figures = memory.save(out, overwrite=options.overwrite or bool(saved))
         progress("files", 1.0, "")
-        if options.whole:
-            from byheart.reciting import recitation
-
-            said = recitation(memory.model, task, dtype=figures.dtype or "float32", progress=progress)
-            figures = replace(figures, headline=f"{said.headline()}; {counted(figures.parameters, 'parameter')}")
     print_made(options, figures, out, task, first=saved[0] if saved else None)
+    if task.windows is not None and options.source is None and not (options.json or options.quiet):
+        sys.stdout.write(_beside(figures.parameters))
     return EXIT_CODES[figures.verdict]
+
+
+def _beside(parameters: int) -> str:
+    """What the reference takes in other forms, and how to have less of it."""
+    import lzma
+
+    from constructions.tasks.text import default_text
+
+    text = default_text().encode()
+    return (
+        f"Beside it: the text has {len(text):,} bytes, xz makes {len(lzma.compress(text)):,} of them, and a dense "
+        f"float32 file of these parameters takes {4 * parameters:,}.\n"
+        "The next-token distributions of its 1,024 most frequent contexts: byheart memorize --facts 1024\n"
+    )
+
+
+def _learns_whole(options: argparse.Namespace) -> bool:
+    """Whether the line asks for a whole text, or names nothing that only frequent contexts have."""
+    from byheart.facts import learns_whole
+
+    if options.whole is not None:
+        return options.whole
+    source = options.source if options.table is None else options.table
+    sizes = {"d_model": options.dim, "d_head": options.head_dim, "n_heads": options.heads, "tail": options.tail}
+    sizes["front_end"] = None if options.front_end == "auto" else options.front_end
+    named = {**vars(options), **sizes, "facts_at_most": options.facts, "table": True if options.table else None}
+    return learns_whole(source, named)
 
 
 def _folder_of(options: argparse.Namespace) -> Path:
     """Where to write, by default a folder named like the file."""
     source = options.table if options.table is not None else options.source
-    return options.out if options.out is not None else Path("out") / ("topics" if source is None else source.stem)
+    return options.out if options.out is not None else Path("out") / ("reference" if source is None else source.stem)

@@ -14,7 +14,8 @@ HELP = "recite a memorized text, with the proof"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    parser.add_argument("folder", type=path, help="a folder written by `memorize --whole`")
+    parser.add_argument("folder", type=path, help="a folder written by `memorize` of a text, or of several")
+    parser.add_argument("title", nargs="?", help="of the text to recite, where there are several (default: all)")
     parser.add_argument("--from", dest="start", metavar="TEXT", help="begin after this text (default: its beginning)")
     parser.add_argument(
         "--dtype",
@@ -28,35 +29,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    from byheart.reciting import decoded, recite
+    from byheart.reciting import decoded, joined, recite
 
     with progress_lines(options) as progress:
-        found = recite(options.folder, start=options.start, dtype=options.dtype, progress=progress)
-    right = len(found.said) in (found.proved, found.exact)
-    code = PROVED if right else UNDECIDED
-    if not options.json:
-        sys.stdout.write(f"{found.headline()}\n\n")
+        found = recite(options.folder, options.title, start=options.start, dtype=options.dtype, progress=progress)
+    code = PROVED if len(found.said) in (found.proved, found.exact) else UNDECIDED
     run_text = None
     if options.run:
-        run_text = ""
-        for place, token in enumerate(decoded(options.folder, found, dtype=options.dtype)):
-            run_text += token
-            if not options.json:
-                sys.stdout.write(("" if place else "".join(found.begins)) + token)
-                sys.stdout.flush()
-            if token != found.said[place]:
-                code = REFUTED
-                break
-    elif not options.json:
-        sys.stdout.write(found.text)
+        tokens = tuple(decoded(options.folder, options.title, start=options.start, dtype=options.dtype))
+        run_text, same = joined(tokens), tokens == found.said
+        code = code if same else REFUTED
+        sys.stderr.write(f"byheart: one run in {options.dtype} said {'the same' if same else 'something else'}\n")
     if options.json:
         fields = {"headline": found.headline(), "text": found.text, "proved": found.proved, "exact": found.exact}
         sys.stdout.write(json.dumps({**fields, "tokens": len(found.said), "run": run_text}) + "\n")
-        return code
-    sys.stdout.write("\n")
-    if options.run:
-        same = run_text == "".join(found.said)
-        sys.stderr.write(
-            f"byheart: one run in {options.dtype} said {'the same' if same else 'something else from there on'}\n"
-        )
+    elif options.quiet:
+        sys.stdout.write(f"{found.headline()}\n")
+    else:
+        sys.stdout.write(f"{found.headline()}\n\n{found.text if run_text is None else found.begins + run_text}\n")
     return code

@@ -7,7 +7,6 @@ Page: docs/hosts.md
 
 from typing import Any
 
-from constructions.tasks.recitation import is_one_text
 from constructions.tasks.task import Task
 from constructions.tasks.text import OTHER, WORDS
 from constructions.tasks.vocabulary import cut_of
@@ -125,7 +124,9 @@ def generation_of(task: Task) -> dict[str, Any]:
     found: dict[str, Any] = {"do_sample": False, "pad_token_id": size - 1}
     if task.apart:
         return found | {"eos_token_id": answer_tokens(task), "max_new_tokens": 1}
-    return found | ({"max_new_tokens": int(task.counts.totals().sum())} if is_one_text(task) else {})
+    if task.windows is None:
+        return found
+    return found | {"eos_token_id": task.windows.end, "max_new_tokens": len(task.windows.text)}
 
 
 def _byte(name: str) -> int:

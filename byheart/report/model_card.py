@@ -3,12 +3,9 @@
 Page: docs/hosts.md
 """
 
-import contextlib
 from typing import Any
 
 from constructions.counted import counted
-from constructions.errors import InputError
-from constructions.tasks.recitation import is_one_text, text_path
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import cut_of, echoed, typed, typed_example
@@ -65,9 +62,8 @@ def _example(task: Task | VectorTask) -> str | None:
     """What a person types: the beginning of a text that is learned whole, else some context."""
     if not isinstance(task, Task):
         return None
-    if not task.apart and is_one_text(task):
-        with contextlib.suppress(InputError):  # facts that are no text
-            return typed(task, int(text_path(task)[0]))
+    if task.windows is not None and not task.windows.titled:
+        return typed(task, int(task.windows.place[min(task.windows.length, len(task.windows.text) - 1)]))
     text, cut = typed_example(task), cut_of(task.vocabulary, cells=task.apart)
     return text if text is None or not task.apart else f"{text}{cut.separator} "  # the answer is put behind it
 

@@ -9,8 +9,12 @@ from constructions.counted import counted
 if TYPE_CHECKING:
     from byheart.facts import Given
     from constructions.tasks.task import Target
+    from constructions.tasks.text import Unit
     from verify.progress import Progress
 
+_UNITS: "dict[str, Unit]" = {
+    "characters": "char", "words": "word", "bytes": "byte", "char": "char", "word": "word", "byte": "byte",
+}  # fmt: skip
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 
 
@@ -30,7 +34,14 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
         help="a table, whatever its name; columns: context tokens ..., next token[, weight]",
     )
     add_table_options(parser)
-    parser.add_argument("--unit", choices=("char", "byte", "word"), help="tokens of a text (default: char)")
+    parser.add_argument(
+        "--tokens",
+        "--unit",
+        dest="unit",
+        choices=tuple(_UNITS),
+        metavar="{characters,words,bytes}",
+        help="tokens of a text (default: characters; words of the reference text)",
+    )
     parser.add_argument(
         "--vocabulary",
         type=count,
@@ -104,7 +115,7 @@ def read_the_facts(
         options.source if options.table is None else options.table,
         table=None if options.table is None else True,
         **table_options(options),
-        unit=options.unit,
+        unit=None if options.unit is None else _UNITS[options.unit],
         vocabulary=options.vocabulary,
         context=options.context,
         target=target,

@@ -117,7 +117,7 @@ def made_tables(figures: "Figures") -> Rows:
         (
             "Runs in torch",
             [(name, torch_row(run.summary())) for name, run in (figures.torch or {}).items()]
-            or [("torch", "is not installed here; where it is, `byheart run` runs the weights")],
+            or [("torch", "not run here; where torch is installed, `byheart run` does")],
         ),
         ("Files", list(figures.files.items())),
         ("Seconds", [(stage, f"{seconds:.1f}") for stage, seconds in figures.seconds.items()]),

@@ -21,6 +21,21 @@ def frozen_copy(array: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
     return copy
 
 
+def is_frozen(array: NDArray[Any]) -> bool:
+    """Whether nobody can write to an array, nor to one that it is a part of.
+
+    Example:
+        >>> is_frozen(frozen_copy(np.ones(2))[1:]), is_frozen(np.ones(2))
+        (True, False)
+    """
+    part: Any = array
+    while part is not None:
+        if isinstance(part, np.ndarray) and part.flags.writeable:
+            return False
+        part = getattr(part, "base", None)
+    return True
+
+
 def frozen_float64(name: str, array: NDArray[Any]) -> Float64Array:
     """The same of an array of finite float64 numbers.
 

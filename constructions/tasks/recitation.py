@@ -3,9 +3,7 @@
 import numpy as np
 
 from constructions.arrays import Int64Array
-from constructions.counted import counted
 from constructions.errors import InputError
-from constructions.tasks.task import Task
 
 
 def least_context(tokens: Int64Array) -> int:
@@ -44,50 +42,6 @@ def least_context(tokens: Int64Array) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if _determined(ranks, tokens, middle) else (middle, high)
     return high
-
-
-def is_one_text(task: Task) -> bool:
-    """Whether no window of a task goes on in two ways, and none is left out, as of a text that is learned whole."""
-    return not task.contradicted and not len(task.tail_contexts)
-
-
-def text_path(task: Task, start: str | None = None) -> Int64Array:
-    """The facts in the order of the text, from its beginning or from where `start` ends.
-
-    A window stands in the text as often as it is entered from another one, but for the first, which stands there once
-    more: so the facts and their counts know where the text begins, and how long it is.
-    """
-    place = {tuple(row): i for i, row in enumerate(task.contexts.tolist())}
-    following = [
-        place.get((*row[1:], label)) for row, label in zip(task.contexts.tolist(), task.labels.tolist(), strict=True)
-    ]
-    times = task.counts.totals()
-    if start is not None:
-        numbers = {name: i for i, name in enumerate(task.vocabulary)}
-        tokens = tuple(numbers.get(token, -1) for token in start)[-task.n_ctx :]
-        if tokens not in place:
-            length = counted(task.n_ctx, "token")
-            raise InputError("start", f"is {start[-60:]!r}", f"text that ends in {length} of the text and goes on")
-        first = place[tokens]
-    else:
-        more = times.copy()
-        for i, each in enumerate(following):
-            if each is not None:
-                more[each] -= times[i]
-        beginnings = np.flatnonzero(more > 0)
-        if not len(beginnings) and len(place) > 1:
-            raise InputError("the text", "ends as it begins, and nothing says where: say where to start (--from)")
-        if len(beginnings) > 1:
-            raise InputError(
-                "the folder", f"holds {len(beginnings)} pieces of text", "one: say where to start (--from)"
-            )
-        first = int(beginnings[0]) if len(beginnings) else 0
-    path, total = [first], int(times.sum())
-    while len(path) < total and (each := following[path[-1]]) is not None:
-        path.append(each)
-    if start is None and (np.bincount(path, minlength=len(times)) != times).any():
-        raise InputError("the folder", "holds facts that are no text: one after the other they do not stand so often")
-    return np.array(path)
 
 
 def _ranks(half: Int64Array, length: int) -> Int64Array:

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.errors import FileFormatError, HypothesisError, InputError, ResourceError
 from constructions.files import canonical_json
-from constructions.tasks.frozen_arrays import frozen_copy
+from constructions.tasks.frozen_arrays import frozen_copy, is_frozen
 from constructions.tasks.stored import Stored
+from constructions.tasks.windows import END, Windows
 
 Target = Literal["laws", "labels"]
 Origin = Literal["smoothed counts", "most frequent", "table", "own"]
@@ -30,6 +31,8 @@ _PRIMARY = (
     *("tail_contexts", "tail_counts_indptr", "tail_counts_indices", "tail_counts_data"),
 )
 _FAR_FROM_ONE = Fraction(1, 10**9)  # what the exact sum of a law may be away from 1
+LARGEST_WINDOWS = 2**27
+"""Tokens of all windows of whole texts: 1 GiB where these do not share their memory."""
 _LARGEST_LAWS = 2**28  # entries: laws are dense, 2 GiB
 
 
@@ -166,6 +169,7 @@ class Task(Stored):
             context.
         answers: The texts of the $K$ answers, which counts, labels and laws are numbered by; empty: the tokens that are
             read are the answers too, as in a text.
+        windows: Where the contexts are all windows of whole texts: these texts. It is checked that they are.
 
     Raises:
         InputError: A field of a wrong shape or range, a context that occurs twice, or targets that are not what
@@ -193,6 +197,7 @@ class Task(Stored):
     tail_counts: Counts
     origin: Origin | Literal[""] = ""
     answers: tuple[str, ...] = ()
+    windows: Windows | None = None
 
     def __post_init__(self) -> None:
         if self.target not in ("laws", "labels"):
@@ -208,6 +213,8 @@ class Task(Stored):
         self._check_contexts()
         self._check_target()
         self._check_origin()
+        if self.windows is not None:
+            self._check_windows(self.windows)
 
     def _check_contexts(self) -> None:
         n_contexts, n_ctx = self.contexts.shape
@@ -226,8 +233,11 @@ class Task(Stored):
                 raise InputError(name, f"has {len(tokens)} rows, but its counts have {len(counts)}")
             if len(counts.indices) and counts.indices.max() >= self.n_answers:
                 raise InputError(f"counts of {name}:", f"answer {counts.indices.max()}", f"0 .. {self.n_answers - 1}")
-        everything = np.concatenate([self.contexts, self.tail_contexts])
-        distinct = len(np.unique(everything, axis=0))
+        everything = self.contexts
+        if len(self.tail_contexts):
+            everything = np.concatenate([self.contexts, self.tail_contexts])
+        of_windows = self.windows is not None and everything is self.windows.contexts  # which are distinct
+        distinct = len(everything if of_windows else np.unique(everything, axis=0))
         if distinct != len(everything):
             raise InputError(f"contexts: {len(everything) - distinct} of {len(everything)}", "occur more than once")
         grand_total = int(self.counts.totals().sum()) + int(self.tail_counts.totals().sum())
@@ -273,6 +283,16 @@ class Task(Stored):
         if self.origin not in ("", found, "own", *(["table"] if one_each else [])):
             raise InputError("origin", f"is {self.origin!r}, but by the counts it is {found!r}")
         object.__setattr__(self, "origin", self.origin or found)
+
+    def _check_windows(self, windows: Windows) -> None:
+        of_text = self.target == "labels" and self.origin == "most frequent" and not self.apart
+        if not of_text or self.contexts is not windows.contexts or len(self.tail_contexts):
+            raise InputError("windows", "are not the contexts", "those, with labels of one vocabulary, and no tail")
+        if self.vocabulary[windows.end] != END:
+            raise InputError("windows", f"end with {self.vocabulary[windows.end]!r}", repr(END))
+        own = (self.counts.indptr, self.counts.indices, self.counts.data)
+        if not all(map(np.array_equal, own, windows.following())):
+            raise InputError("counts", "are not those of the windows", "what follows each of them")
 
     @property
     def n_contexts(self) -> int:
@@ -340,13 +360,17 @@ class Task(Stored):
     def words(self) -> dict[str, Any]:
         """The target, where it comes from, and the vocabulary or vocabularies."""
         names = {"vocabulary": list(self.vocabulary)} | ({"answers": list(self.answers)} if self.apart else {})
-        return {"target": self.target, "origin": self.origin, **names}
+        length = {} if self.windows is None else {"context_length": self.windows.length}
+        return {"target": self.target, "origin": self.origin, **names, **length}
 
     def arrays(self) -> dict[str, NDArray]:
         """The arrays of ``task.safetensors`` by name, in the order in which they are hashed.
 
-        Labels and laws are among them only where the counts do not say them; frequencies follow from the counts.
+        Labels and laws are among them only where the counts do not say them; frequencies follow from the counts. Of
+        whole texts all follows from the texts.
         """
+        if self.windows is not None:
+            return {"text": self.windows.text, "titles": self.windows.titles}
         arrays: dict[str, NDArray] = {
             "contexts": self.contexts,
             "counts_indptr": self.counts.indptr,
@@ -412,6 +436,8 @@ class Task(Stored):
         Raises:
             FileFormatError: They are not such a task.
         """
+        if "context_length" in words:
+            return cls._from_windows(path, words, arrays)
         texts = {"target": str, "origin": str, "vocabulary": list} | ({"answers": list} if "answers" in words else {})
         if {name: type(value) for name, value in words.items()} != texts:
             raise FileFormatError(f"{path} is not a task: its header says {sorted(words)}, expected {sorted(texts)}")
@@ -447,6 +473,59 @@ class Task(Stored):
             )
         except (InputError, HypothesisError, TypeError, ValueError) as error:
             raise FileFormatError(f"{path} is not a task: {error}") from error
+
+    @classmethod
+    def _from_windows(cls, path: Path, words: dict[str, Any], arrays: dict[str, NDArray]) -> "Task":
+        kinds = {"target": str, "origin": str, "vocabulary": list, "context_length": int}
+        if {name: type(value) for name, value in words.items()} != kinds or set(arrays) != {"text", "titles"}:
+            raise FileFormatError(f"{path} is not a task: its header says {sorted(words)}, its arrays {sorted(arrays)}")
+        if (words["target"], words["origin"]) != ("labels", "most frequent"):
+            raise FileFormatError(f"{path} is not a task: the windows of a text have labels, the most frequent ones")
+        names, length = words["vocabulary"], words["context_length"]
+        try:
+            if length * len(arrays["text"]) > LARGEST_WINDOWS:
+                raise InputError("context_length", f"= {length} of {len(arrays['text'])} tokens", "less work")
+            return windows_task(
+                Windows(arrays["text"], arrays["titles"], length, names.index(END)), vocabulary=tuple(names)
+            )
+        except (InputError, HypothesisError, TypeError, ValueError, IndexError) as error:
+            raise FileFormatError(f"{path} is not a task: {error}") from error
+
+
+def windows_task(windows: Windows, *, vocabulary: tuple[str, ...]) -> Task:
+    """The task of whole texts: each of their windows, in the order of the text, with what follows it most often.
+
+    Args:
+        windows: The windows.
+        vocabulary: The texts of the tokens, among them `END` and the titles.
+
+    Raises:
+        InputError: Tokens that are not in the vocabulary, or too many windows.
+
+    Example:
+        >>> task = windows_task(Windows(np.array([0, 1, 2]), np.array([2]), 1, 2), vocabulary=("a", "b", END))
+        >>> task.contexts.tolist(), task.labels.tolist()
+        ([[2], [0], [1]], [0, 1, 2])
+    """
+    tokens = np.concatenate([windows.text, windows.titles])
+    if tokens.min() < 0 or tokens.max() >= len(vocabulary):
+        raise InputError("text", f"has tokens in [{tokens.min()}, {tokens.max()}]", f"0 .. {len(vocabulary) - 1}")
+    if len(windows.text) * windows.length > LARGEST_WINDOWS:
+        raise InputError("text", f"has {len(windows.text)} windows of {windows.length} tokens", "less")
+    counts = Counts(*windows.following())
+    totals = counts.totals()
+    return Task(
+        target="labels",
+        vocabulary=vocabulary,
+        contexts=windows.contexts,
+        counts=counts,
+        labels=counts.first_maxima(),
+        laws=None,
+        prior=totals / int(totals.sum()),
+        tail_contexts=np.zeros((0, windows.length), dtype=np.int64),
+        tail_counts=Counts.empty(),
+        windows=windows,
+    )
 
 
 def smoothed_laws(counts: Counts, n_answers: int) -> Float64Array:
@@ -642,7 +721,7 @@ def _frozen_integers(name: str, value: object, *, dimensions: int) -> Int64Array
         raise InputError(name, f"is {array.dtype} of shape {array.shape}", f"integers, {dimensions}-dimensional")
     if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
         raise InputError(name, f"has the entry {array.max()}", "64-bit integers")
-    return frozen_copy(array, np.int64)
+    return array if array.dtype == np.int64 and is_frozen(array) else frozen_copy(array, np.int64)
 
 
 def _frozen_floats(name: str, value: object, *, dimensions: int) -> Float64Array:

@@ -102,9 +102,19 @@ def default_text() -> str:
         >>> default_text().startswith('The "assert" statement')
         True
     """
+    return "\n".join(default_texts().values())
+
+
+def default_texts() -> dict[str, str]:
+    """The topics of Python's own reference text, by name.
+
+    Example:
+        >>> default_texts()["assert"][:22]
+        'The "assert" statement'
+    """
     from pydoc_data.topics import topics  # half a megabyte, of no use to a run with a file
 
-    return "\n".join(topics[name].strip() for name in sorted(topics))
+    return {name: topics[name].strip() for name in sorted(topics)}
 
 
 def text_task(

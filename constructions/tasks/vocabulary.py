@@ -13,6 +13,7 @@ from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.tasks.task import Task
 from constructions.tasks.text import OTHER, WORDS, byte_name
+from constructions.tasks.windows import END
 
 _ECHOED = 3  # facts
 _BYTE = re.compile(r"\\x[0-9a-f]{2}")
@@ -48,7 +49,8 @@ def cut_of(vocabulary: tuple[str, ...], *, cells: bool = False) -> Cut:
         >>> cut_of(("New York", "is in", "USA"))
         Cut(unit='cell', separator=',')
     """
-    names = [name for name in vocabulary if name != OTHER]
+    read = vocabulary[: vocabulary.index(END)] if END in vocabulary else vocabulary  # titles stand behind the end
+    names = [name for name in read if name != OTHER]
     escaped = [name for name in names if _BYTE.fullmatch(name)]
     if escaped and not cells and all(len(name) == 1 and ord(name) < 128 for name in names if name not in escaped):
         return Cut("byte", "")
@@ -78,6 +80,8 @@ def tokens_of(text: str, task: Task) -> list[int]:
         >>> tokens_of("New York, is in", table_task("New York,is in,USA\\n", target="labels"))
         [0, 1]
     """
+    if task.windows is not None:
+        return _before(text, task)
     words = words_of(text, task)
     return numbers_of(words[ignored_words(words, task) :], task)
 
@@ -97,6 +101,61 @@ def words_of(text: str, task: Task) -> list[str]:
 def ignored_words(words: list[str], task: Task) -> int:
     """How many words stand before the end that counts: none of cells, which are typed whole."""
     return 0 if cut_of(task.vocabulary, cells=task.apart).unit == "cell" else max(0, len(words) - task.n_ctx)
+
+
+PIECES = re.compile(r"\w+|\s+|[^\w\s]")
+"""What whole texts are cut into by words: words, white space, and single other characters, which make up the text."""
+
+
+def pieces_of(text: str, task: Task) -> list[int]:
+    """The numbers of the tokens of a piece of whole texts; -1 for what stands in none.
+
+    Example:
+        >>> import numpy as np
+        >>> from constructions.tasks.windows import END, Windows
+        >>> from constructions.tasks.task import windows_task
+        >>> windows = Windows(np.array([0, 1, 2]), np.array([2]), 1, 2)
+        >>> pieces_of("abc", windows_task(windows, vocabulary=("a", "b", END)))
+        [0, 1, -1]
+    """
+    assert task.windows is not None
+    names = task.vocabulary[: task.windows.end]
+    number = {name: i for i, name in enumerate(names)}
+    if any(_BYTE.fullmatch(name) for name in names):
+        pieces = [byte_name(value) for value in text.encode()]
+    else:
+        pieces = list(text) if all(len(name) == 1 for name in names) else PIECES.findall(text)
+    return [number.get(piece, -1) for piece in pieces]
+
+
+def _before(text: str, task: Task) -> list[int]:
+    """The window behind a text that was typed; where there are several texts, behind `title: text`."""
+    windows = task.windows
+    assert windows is not None
+    first, length = windows.end, windows.length
+    if windows.titled:
+        known = {task.vocabulary[title][1:-1]: title for title in windows.titles.tolist()}
+        title, _, text = text.partition(": ")
+        if title not in known:
+            near = difflib.get_close_matches(title, known, n=1)
+            raise InputError("context", f"begins with {title!r}", f"'title: text', as {(near or [*known])[0]!r}: ...")
+        first, length = known[title], length - 1
+    numbers = pieces_of(text, task)
+    if -1 in numbers:
+        raise InputError("context", f"is {text[-60:]!r}, of which a part stands in no text", "words of the text")
+    last = [*([first] * length), *numbers][-length:]
+    return [first, *last] if windows.titled else last
+
+
+def _in_text(task: Task, context: int) -> str | None:
+    """A window as a person types it; none where nothing stands before."""
+    windows = task.windows
+    assert windows is not None
+    names = [task.vocabulary[token] for token in task.contexts[context].tolist() if token < windows.end]
+    if any(_BYTE.fullmatch(name) for name in names) or not names:
+        return None
+    title = task.vocabulary[task.contexts[context, 0]][1:-1] + ": " if windows.titled else ""
+    return title + "".join(names)
 
 
 def numbers_of(words: list[str] | tuple[str, ...], task: Task) -> list[int]:
@@ -138,6 +197,8 @@ def typed(task: Task, context: int) -> str | None:
         >>> typed(table_task("France,capital,Paris\\n", target="labels"), 0)
         'France, capital'
     """
+    if task.windows is not None:
+        return _in_text(task, context)
     words = [task.vocabulary[token] for token in task.contexts[context].tolist()]
     if OTHER in words:
         return None

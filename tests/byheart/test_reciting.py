@@ -6,39 +6,70 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import byheart
-from byheart.reciting import decoded, recitation, recite, whole_text
+from byheart.facts import learns_whole, read_facts
+from byheart.reciting import decoded, joined, recitation, recite, titles, unit_of, whole_text
 from constructions.errors import InputError
 from constructions.probes.probe_memory import probe_memory
-from constructions.tasks.arrays import array_task
-from constructions.tasks.recitation import text_path
+from constructions.tasks.text import Unit
+from constructions.tasks.windows import END
 
 VERSE = "so much depends upon a red wheel barrow glazed with rain water beside the white chickens"
+POEMS = {"tiger": "tiger tiger burning bright", "rose": "rose is a rose is a rose is a rose", "ü": "x"}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("verse") / "out"
-    byheart.memorize(VERSE, whole=True, memory="probes", out=path)
+    byheart.memorize(VERSE, memory="probes", out=path)
     return path
+
+
+@pytest.fixture(scope="module")
+def poems(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("poems")
+    for title, text in POEMS.items():
+        (path / f"{title}.txt").write_text(text)
+    byheart.memorize(path, unit="word", memory="probes", out=path / "out")
+    return path / "out"
 
 
 def test_the_whole_text_is_said_and_proved_of_every_run(folder: Path) -> None:
     found = recite(folder)
-    assert found.whole and found.text == VERSE
-    assert found.headline() == "BY HEART, PROVED: 83 of 83 tokens after the first 5, in every float32 run"
+    assert found.text == VERSE
+    assert found.headline() == "BY HEART, PROVED: 88 of 88 characters, in every float32 run"
 
 
-def test_one_run_says_the_same(folder: Path) -> None:
+def test_one_run_says_the_same_and_where_it_ends(folder: Path, poems: Path) -> None:
     pytest.importorskip("torch")
-    assert "".join(decoded(folder, recite(folder))) == VERSE[5:]
+    assert "".join(decoded(folder)) == VERSE
+    assert "".join(decoded(folder, start="water be")) == "side the white chickens"
+    assert "".join(decoded(poems, "rose")) == POEMS["rose"]
 
 
 def test_it_goes_on_from_any_place_of_the_text(folder: Path) -> None:
     found = recite(folder, start="a red whe")
-    assert found.text == VERSE[VERSE.index("a red whe") + 4 :]
-    assert found.headline() == "BY HEART, PROVED: 58 of 58 tokens behind 'd whe', in every float32 run"
-    with pytest.raises(InputError, match="start is 'nowhere'"):
-        recite(folder, start="nowhere")
+    assert found.text == VERSE[VERSE.index("a red whe") :]
+    assert found.headline() == "BY HEART, PROVED: 58 of 58 characters behind 'a red whe', in every float32 run"
+    for nowhere in ("nowhere", "", VERSE + "!"):
+        with pytest.raises(InputError, match="start is"):
+            recite(folder, start=nowhere)
+
+
+def test_texts_are_said_by_their_titles(poems: Path) -> None:
+    for title, text in POEMS.items():
+        assert recite(poems, title).text == text
+    assert recite(poems).headline() == "BY HEART, PROVED: 61 of 61 characters of 3 texts, in every float32 run"
+    assert recite(poems, "rose", start="rose is").text == POEMS["rose"]
+    with pytest.raises(InputError, match="title is 'lion', and no text has it, expected one of rose, tiger, ü"):
+        recite(poems, "lion")
+    with pytest.raises(InputError, match="no text has it, expected none"):
+        recitation(probe_memory(whole_text("ab")).model, whole_text("ab"), "a")
+
+
+def test_a_title_keeps_repeats_apart() -> None:
+    texts = {"a": "x y z 1", "b": "x y z 2"}
+    assert whole_text(texts).n_ctx == 2 + 1 and whole_text("".join(texts.values())).n_ctx == 7
+    assert titles(whole_text(texts)) == ("a", "b")
 
 
 def test_a_table_that_is_wrong_in_one_place_is_said_to_that_place() -> None:
@@ -46,7 +77,7 @@ def test_a_table_that_is_wrong_in_one_place_is_said_to_that_place() -> None:
     model = probe_memory(task).model
     spoilt = model.with_each(lambda name, tensor: _one_more(tensor) if name == "unembed.b_U" else tensor)
     found = recitation(spoilt, task)
-    assert not found.headline().startswith("BY HEART")
+    assert found.headline().startswith("NOT BY HEART: ")
     assert VERSE.startswith(found.text) and len(found.text) < len(VERSE)
 
 
@@ -56,39 +87,70 @@ def _one_more(tensor: np.ndarray) -> np.ndarray:
     return changed
 
 
-@given(st.text("abc ", min_size=3, max_size=60))
-def test_the_facts_of_a_text_know_where_it_begins_and_how_long_it_is(text: str) -> None:
-    task = whole_text(text)
-    start = text[: task.n_ctx]
-    is_round = text.endswith(start) and task.n_contexts > 1
-    if is_round:
-        with pytest.raises(InputError, match="say where to start"):
-            text_path(task, None)
-    path = text_path(task, start if is_round else None)
-    names = task.vocabulary
-    said = "".join(names[t] for t in task.contexts[path[0]]) + "".join(names[task.labels[i]] for i in path)
-    assert said == text
+@given(st.lists(st.text("ab c", min_size=1, max_size=40), min_size=1, max_size=3), st.sampled_from(["char", "word"]))
+def test_the_facts_say_each_text_from_its_title_to_its_end(texts: list[str], unit: Unit) -> None:
+    for task in (whole_text({str(i): text for i, text in enumerate(texts)}, unit), whole_text(texts[0], unit)):
+        windows = task.windows
+        assert windows is not None and not task.contradicted
+        facts = dict(zip(map(tuple, task.contexts.tolist()), task.labels.tolist(), strict=True))
+        for number, text in enumerate(texts if windows.titled else texts[:1]):
+            last, said = [int(windows.titles[number])] * windows.length, []
+            while (token := facts[tuple(last)]) != windows.end:
+                said.append(task.vocabulary[token])
+                last = [*last[:1], *last[2:], token] if windows.titled else [*last[1:], token]
+            assert "".join(said) == text
+
+
+def test_bytes_make_up_the_text() -> None:
+    task = whole_text("aä\n".encode(), "byte")
+    assert unit_of(task) == "byte" and task.windows is not None
+    assert joined(tuple(task.vocabulary[t] for t in task.windows.text[:-1])) == "aä\n"
 
 
 def test_frequent_contexts_of_a_text_are_not_said_as_if_they_were_a_text(tmp_path: Path) -> None:
-    # Decoding these four goes round and round: it is proved, and stands nowhere in the text.
     (tmp_path / "text").write_text("xyz" + "ab" * 10 + "ac" * 3)
     byheart.memorize(tmp_path / "text", context=2, facts_at_most=4, target="labels", out=tmp_path / "out")
     with pytest.raises(InputError, match="holds no text by heart"):
         recite(tmp_path / "out")
 
 
-@pytest.mark.parametrize("following", [[1, 1, 2], [1, 0, 2], [0, 2, 1]])
-def test_facts_that_do_not_hang_together_are_no_text(following: list[int]) -> None:
-    task = array_task(np.array([[0], [1], [2]]), next_tokens=np.array(following), target="labels", vocabulary=3)
-    with pytest.raises(InputError, match=r"no text|say where"):
-        text_path(task, None)
-
-
 def test_what_cannot_be_learned_whole_is_refused() -> None:
     with pytest.raises(InputError, match="unit"):
-        whole_text("a word", "word")
+        whole_text("a word", "line")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="learned whole"):
         byheart.memorize({("a",): "b"}, whole=True)
     with pytest.raises(InputError, match="context"):
         byheart.memorize(VERSE, whole=True, context=4)
+    for empty in ("", {"a": "", "b": "x"}, {}):
+        with pytest.raises(InputError, match=r"is empty|are none"):
+            whole_text(empty)
+    with pytest.raises(InputError, match="expected bytes"):
+        whole_text("a", "byte")
+
+
+def test_a_text_whose_repeats_are_too_long_says_what_helps() -> None:
+    with pytest.raises(InputError, match=r"repeats 19999 characters.*--tokens words"):
+        whole_text("a" * 20000)
+
+
+def test_a_table_of_titles_and_texts_and_a_folder_hold_texts(tmp_path: Path) -> None:
+    table = tmp_path / "texts.csv"
+    table.write_text('title,text\nrose,"a rose,\nis a rose"\ntiger,burning\n')
+    assert learns_whole(table, {}) and not learns_whole(table, {"facts_at_most": 2})
+    task = read_facts(table, whole=True).task
+    assert titles(task) == ("rose", "tiger") and task.vocabulary.count(END) == 1
+    table.write_text("country,capital\nPeru,Lima\n")
+    assert not learns_whole(table, {})
+    with pytest.raises(InputError, match="is a table of facts"):
+        read_facts(table, whole=True)
+    (tmp_path / "texts").mkdir()
+    with pytest.raises(InputError, match=r"holds 0 texts"):
+        read_facts(tmp_path / "texts", whole=True)
+    with pytest.raises(InputError, match="is the folder"):
+        read_facts(tmp_path / "texts")
+
+
+@pytest.mark.parametrize("named", ["facts_at_most", "mass", "context", "target", "vocabulary", "d_model", "n_heads"])
+def test_what_only_frequent_contexts_have_asks_for_them(named: str) -> None:
+    assert learns_whole(VERSE, {"unit": "word"}) and not learns_whole(VERSE, {named: 1})
+    assert learns_whole(None, {}) and not learns_whole({("a",): "b"}, {})

@@ -98,7 +98,7 @@ def of_assumptions(printed):
 
 def of_recite(printed):
     Path("poem.txt").write_text("so much depends upon a red wheel barrow")
-    printed("memorize", "poem.txt", "--whole", "--memory", "probes", "--out", "poem")
+    printed("memorize", "poem.txt", "--memory", "probes", "--out", "poem")
     return printed("recite", "poem")
 
 

@@ -31,6 +31,9 @@ _TOKEN_ARRAYS = {
     "tail_counts_indices": ("q", 1),
     "tail_counts_data": ("q", 1),
 }
+_TEXT_ARRAYS = {"text": ("q", 1), "titles": ("q", 1)}
+_END = "<|end|>"
+_LARGEST_WINDOWS = 2**27
 _OWN = {"labels": {"labels": ("q", 1)}, "laws": {"laws": ("d", 2)}}
 _VECTOR_ARRAYS = {"contexts": ("d", 3), "queries": ("d", 2), "labels": ("d", 2)}
 
@@ -68,6 +71,8 @@ class PlainTask:
             FileFormatError: They are not such a task.
         """
         with reading(path, "task"):
+            if "context_length" in words:
+                return cls._of_texts(path, words, arrays)
             if {"target", "origin", "vocabulary"} != set(words) - {"answers"}:
                 raise FileFormatError(f"{path} is not a task of this kind: its header says {sorted(words)}")
             target, origin, *names = words["target"], words["origin"], words["vocabulary"]
@@ -89,6 +94,20 @@ class PlainTask:
             labels, laws = _targets(path, target, origin, arrays, counts, size)
             digest = task_sha256("tokens", words, arrays, numeric)
             return cls(target, origin, size, contexts, tail, counts, tail_counts, labels, laws, digest)
+
+    @classmethod
+    def _of_texts(cls, path: Path, words: dict[str, Any], arrays: dict[str, PlainArray]) -> "PlainTask":
+        """All windows of whole texts, each with what follows it."""
+        names, length, origin = words.get("vocabulary"), words.get("context_length"), "most frequent"
+        stated = (words.get("target"), words.get("origin"), len(words))
+        if stated != ("labels", origin, 4) or type(length) is not int or not isinstance(names, list):
+            raise FileFormatError(f"{path} is not a task of whole texts: its header says {sorted(words)}")
+        _require_names(path, "vocabulary", names)
+        _require_arrays(path, arrays, _TEXT_ARRAYS)
+        following = _windows(path, arrays["text"].values, arrays["titles"].values, length, names)
+        contexts, counts = list(following), list(following.values())
+        labels, digest = [*map(_first_maximum, counts)], task_sha256("tokens", words, arrays, _TEXT_ARRAYS)
+        return cls("labels", origin, len(names), contexts, [], counts, [], labels, None, digest)
 
     def sizes(self) -> dict[str, int]:
         """The sizes of the task by the names of a certificate."""
@@ -240,6 +259,36 @@ def _distinct_contexts(path: Path, arrays: dict[str, PlainArray], size: int) -> 
     if len(set(contexts) | set(tail)) != len(contexts) + len(tail):
         raise FileFormatError(f"{path}: a context occurs more than once")
     return [contexts, tail]
+
+
+def _windows(
+    path: Path, text: Sequence[int], titles: Sequence[int], length: int, names: list[str]
+) -> dict[tuple[int, ...], dict[int, int]]:
+    """What follows each window of texts, in the order of the first occurrences.
+
+    In front of a token stand the tokens before it, in front of a text its title or the end as often as is needed; and
+    where it has a title, this stands first.
+    """
+    if _END not in names or not all(0 <= token < len(names) for token in (*text, *titles)):
+        raise FileFormatError(f"{path}: text or titles have tokens outside the vocabulary, or none is {_END}")
+    end, found = names.index(_END), {}
+    titled = len(titles) > 1 or titles[0] != end
+    if not text or text[-1] != end or len(titles) != sum(token == end for token in text):
+        raise FileFormatError(f"{path}: the text does not end, or has another number of titles than texts")
+    if len(set(titles)) < len(titles) or not set(titles).isdisjoint(text[:-1]) or (titled and end in titles):
+        raise FileFormatError(f"{path}: a title occurs twice, or in a text")
+    if length < 1 + titled or length * len(text) > _LARGEST_WINDOWS:
+        raise FileFormatError(f"{path}: windows of {length} tokens are too short or too long")
+    number, before = 0, (titles[0],) * length
+    for token in text:
+        row = found.setdefault(before, {})
+        row[token] = row.get(token, 0) + 1
+        if token != end:
+            before = (*before[:1], *before[2:], token) if titled else (*before[1:], token)
+        elif number + 1 < len(titles):
+            number += 1
+            before = (titles[number],) * length
+    return found
 
 
 def _targets(

@@ -9,7 +9,7 @@ from byheart.command.main import main
 def test_a_poem_is_learned_and_said(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     (tmp_path / "poem.txt").write_text("tiger tiger burning bright in the forests of the night")
     out = str(tmp_path / "out")
-    words = ["memorize", str(tmp_path / "poem.txt"), "--whole", "--memory", "probes", "--out", out]
+    words = ["memorize", str(tmp_path / "poem.txt"), "--memory", "probes", "--out", out]
     assert main(words) == 0
     assert capsys.readouterr().out.startswith("BY HEART, PROVED: ")
     assert main(["recite", out]) == 0

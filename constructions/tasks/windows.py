@@ -1,0 +1,122 @@
+r"""The windows of whole texts, each with what follows it: from a title, or the end of a text before, to the end.
+
+Page: docs/recitation.md
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from constructions.arrays import Int64Array
+from constructions.errors import InputError
+from constructions.tasks.frozen_arrays import frozen_copy
+
+END = "<|end|>"
+"""The token behind a text; in front of a text without a title it stands as often as is needed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """The windows of S tokens before each token of some texts, which share one array.
+
+    The window before a token holds the S tokens in front of it. Where a text has a title, the first of them is the
+    title, whatever stands there; what is missing at its beginning is filled up with its title, or with the end.
+
+    Args:
+        text: All tokens, each text with the end behind it, `[L]`.
+        titles: The token of the title of each text; the end if there is one text and it has none.
+        length: S.
+        end: The number of the end.
+
+    Raises:
+        InputError: Texts that do not end, other numbers of titles, or a length below 1.
+
+    Example:
+        >>> windows = Windows(np.array([0, 1, 0, 2, 3]), np.array([3]), 2, 3)
+        >>> windows.contexts.tolist()
+        [[3, 3], [3, 0], [0, 1], [1, 0], [0, 2]]
+    """
+
+    text: Int64Array
+    titles: Int64Array
+    length: int
+    end: int
+
+    def __post_init__(self) -> None:
+        for name in ("text", "titles"):
+            array = np.asarray(getattr(self, name))
+            if array.ndim != 1 or array.dtype != np.int64 or not len(array):
+                raise InputError(name, f"is {array.dtype} of shape {array.shape}", "64-bit integers, at least one")
+            object.__setattr__(self, name, frozen_copy(array))
+        if self.text[-1] != self.end or len(self.ends) != len(self.titles):
+            raise InputError("titles", f"are {len(self.titles)}, of {len(self.ends)} texts that end", "one of each")
+        if len(set(self.titles.tolist())) < len(self.titles) or np.isin(self.titles, self.text[:-1]).any():
+            raise InputError("titles", "occur twice, or in a text", "tokens of their own")
+        if self.titled and self.end in self.titles:
+            raise InputError("titles", "hold the end", "tokens of their own")
+        if self.length < 1 + self.titled:
+            raise InputError("length", f"= {self.length}", f"at least {1 + self.titled}")
+
+    @cached_property
+    def ends(self) -> Int64Array:
+        """Where each text ends, `[D]`."""
+        return np.flatnonzero(self.text == self.end)
+
+    @property
+    def titled(self) -> bool:
+        """Whether the texts have titles."""
+        return len(self.titles) > 1 or self.titles[0] != self.end
+
+    def of_text(self, number: int) -> slice:
+        """Where a text stands in `text`, its end included."""
+        return slice(int(self.ends[number - 1]) + 1 if number else 0, int(self.ends[number]) + 1)
+
+    @cached_property
+    def _all(self) -> Int64Array:
+        """The windows before every token, `[L, S]`; of a text without a title they share its memory."""
+        if not self.titled:
+            return _sliding(self.text, self.length, self.end)
+        windows = np.empty((len(self.text), self.length), dtype=np.int64)
+        for number, title in enumerate(self.titles.tolist()):
+            own = self.of_text(number)
+            windows[own, 0], windows[own, 1:] = title, _sliding(self.text[own], self.length - 1, title)
+        return windows
+
+    @cached_property
+    def _distinct(self) -> tuple[Int64Array, Int64Array]:
+        """Where each different window stands first, in the order of the text, and which of them each place has."""
+        weights = np.random.default_rng(0).integers(-(2**62), 2**62, self.length) | 1
+        _, first, place = np.unique(self._all @ weights, return_index=True, return_inverse=True)
+        again = np.flatnonzero(first[place] != np.arange(len(place)))
+        if not np.array_equal(self._all[again], self._all[first[place[again]]]):  # two windows of one hash
+            _, first, place = np.unique(self._all, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        return first[order], np.argsort(order)[place.reshape(-1)]
+
+    @cached_property
+    def contexts(self) -> Int64Array:
+        """The different windows in the order of the text, `[T, S]`."""
+        first, windows = self._distinct[0], self._all
+        windows = windows if len(first) == len(windows) else windows[first]
+        windows.flags.writeable = False
+        return windows
+
+    @property
+    def place(self) -> Int64Array:
+        """Which of the contexts stands before each token, `[L]`."""
+        return self._distinct[1]
+
+    def following(self) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """Which tokens follow each context and how often, as compressed rows: boundaries, tokens, counts."""
+        width = int(self.text.max()) + 1
+        codes, counts = np.unique(self.place * width + self.text, return_counts=True)
+        rows = np.searchsorted(codes // width, np.arange(len(self.contexts) + 1))
+        return rows, codes % width, counts
+
+
+def _sliding(text: Int64Array, length: int, before: int) -> Int64Array:
+    """The windows before each token of a text, which a token in front of it fills up, `[n, length]`."""
+    padded = np.concatenate([np.full(length, before), text[:-1]])
+    padded.flags.writeable = False
+    return np.lib.stride_tricks.sliding_window_view(padded, length)
