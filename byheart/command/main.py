@@ -82,13 +82,24 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+class _Completion(argparse.Action):
+    """The script that completes commands and options in a shell."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from byheart.terminal.completion import bash_completion
+
+        sys.stdout.write(bash_completion(parser))
+        parser.exit()
+
+
 def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="byheart",
         description="Build transformers that memorize a text or a table, and prove what a trained one holds.",
         formatter_class=_CommandHelp,
     )
-    parser.add_argument("-V", "--version", action=_Version, nargs=0, help="show program's version number and exit")
+    parser.add_argument("-V", "--version", action=_Version, nargs=0, help="show the version and exit")
+    parser.add_argument("--completion", action=_Completion, nargs=0, help="print shell completion for bash and exit")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in names:
         command = importlib.import_module(f"byheart.command.{name}")

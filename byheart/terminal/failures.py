@@ -1,6 +1,7 @@
 """Errors in one sentence, in words of the command line."""
 
 import argparse
+import errno
 import json
 import sys
 from typing import Any
@@ -8,11 +9,22 @@ from typing import Any
 from byheart.terminal.exit_codes import BAD_USAGE, INTERRUPTED, REFUTED
 from constructions.counted import counted
 
+_WRITING = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EROFS: "the file system is read-only",
+    errno.EACCES: "there is no permission",
+    errno.EPERM: "there is no permission",
+}
+
 
 def meant(error: Exception) -> tuple[Exception, int]:
     """What is said of an error and the exit code; raised again if nobody meant it to be raised."""
     from constructions.errors import ByheartError, FileFormatError, HandshakeError, LossError, TamperedError
 
+    if isinstance(error, OSError) and error.errno in _WRITING:
+        where = f" ({error.filename})" if error.filename else ""
+        return type(error)(f"{_WRITING[error.errno]}{where}; nothing was written"), BAD_USAGE
     if isinstance(error, MemoryError):
         return MemoryError("out of memory; memorize fewer facts or use fewer heads"), BAD_USAGE
     if not isinstance(error, (ByheartError, OSError, OverflowError)):

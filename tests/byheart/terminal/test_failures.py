@@ -1,5 +1,6 @@
 """Errors in one sentence, in words of the command line."""
 
+import errno
 import pickle
 
 import pytest
@@ -16,6 +17,29 @@ def test_an_existing_folder_is_named_with_the_option_or_the_argument_that_replac
     assert "(--overwrite) to replace it" in capsys.readouterr().err
     with pytest.raises(InputError, match="pass overwrite=True "):
         byheart.memorize({"a": "b"}, out=tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(errno.ENOSPC, "the disk is full"), (errno.EACCES, "no permission"), (errno.EROFS, "read-only")],
+)
+def test_a_full_disk_and_a_missing_permission_are_said_in_a_sentence(number, words, tmp_path, capsys, monkeypatch):
+    def full(*_, **__):
+        raise OSError(number, "strerror", "out/model.safetensors")
+
+    monkeypatch.setattr("byheart.memory.write_atomically", full)
+    table = tmp_path / "facts.csv"
+    table.write_text("a,b\nc,d\n")
+    assert main(["memorize", str(table), "--quick", "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert words in said and "out/model.safetensors" in said and "Errno" not in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_in_place_of_a_file_is_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["memorize", "."]) == 2
+    assert "'.' is a folder, expected a text, a table or arrays" in capsys.readouterr().err
 
 
 def test_an_error_keeps_its_parts_and_names_the_option():
