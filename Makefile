@@ -13,11 +13,18 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # Hundreds of processes import the program: each would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lint proofs docs formal slow gpu mutants bench clean
+.PHONY: run check changed test lint proofs docs formal slow gpu mutants bench clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/installed
 	@$(BIN)/byheart memorize --overwrite
+
+# Before each commit: all of the lint, and beside it the tests of what differs from main.
+check: $(VENV)/installed-dev
+	@$(MAKE) --no-print-directory --jobs 2 lint changed
+
+changed: $(VENV)/installed-dev
+	@$(BIN)/pytest --quiet $$($(BIN)/python tests/changed.py)
 
 # The tests build the site too, each warning an error. The proofs in Coq compile while the types are looked at.
 test: $(VENV)/installed-dev

@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 from xml.etree import ElementTree
 
@@ -34,7 +35,8 @@ def mathml(latex: str, display: str) -> str:
     return ElementTree.tostring(_tree(latex, display), encoding="unicode")
 
 
-def pieces(latex: str) -> list[str]:
+@cache
+def pieces(latex: str) -> tuple[str, ...]:
     r"""MathML Core of a formula in a line of text, cut where the line may end: browsers do not break formulas.
 
     Raises:
@@ -51,7 +53,7 @@ def pieces(latex: str) -> list[str]:
         ends = element.tag == "mo" and text in BREAKS and element.get("form") != "prefix"  # a sign is no sum
         if place < len(row) and depth == open_bars == 0 and ends:
             found.append([])
-    return [_line(elements) for elements in found]
+    return tuple(_line(elements) for elements in found)
 
 
 def _line(elements: list[ElementTree.Element]) -> str:

@@ -277,8 +277,8 @@ class _Search:
     """Scales, moves and bounds of cones, in floating point."""
 
     def __init__(self, weights: Float64Array, shares: Float64Array, rank: int) -> None:
-        self.laws = weights / weights.sum(axis=1, keepdims=True)
-        self.prior = shares / shares.sum()
+        self.laws: Float64Array = weights / weights.sum(axis=1, keepdims=True)
+        self.prior: Float64Array = shares / shares.sum()
         self.still = _entropy(self.laws)
         self.metric = np.sqrt((self.prior[:, None] / self.laws).sum(axis=0))
         self.rank = rank
@@ -361,14 +361,14 @@ def _in_bracket(
 ) -> Float64Array:
     """One direction: Newton's method, kept between the ends and what is known of the slope."""
     ends, moves = -laws / directions, moves[:, :, 0]
-    low = np.where(directions > 0, ends, -np.inf).max(axis=2) * _ROOM
-    high = np.where(directions < 0, ends, np.inf).min(axis=2) * _ROOM
+    low: Float64Array = np.where(directions > 0, ends, -np.inf).max(axis=2) * _ROOM
+    high: Float64Array = np.where(directions < 0, ends, np.inf).min(axis=2) * _ROOM
     slopes, curvatures = np.swapaxes(factors, 1, 2), np.swapaxes(factors * directions, 1, 2)
     for _ in range(steps):
         moved = laws + moves[:, :, None] * directions
         slope = -(np.log(moved) @ slopes)[:, :, 0]
         low, high = np.where(slope > 0, moves, low), np.where(slope > 0, high, moves)
-        new = moves + slope / ((1.0 / moved) @ curvatures)[:, :, 0]
+        new: Float64Array = moves + slope / ((1.0 / moved) @ curvatures)[:, :, 0]
         new = np.where(new <= low, moves + _INSIDE * (low - moves), new)
         moves = np.where(new >= high, moves + _INSIDE * (high - moves), new)
     return moves[:, :, None]
