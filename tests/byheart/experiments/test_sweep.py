@@ -9,7 +9,7 @@ import pytest
 
 from byheart.experiments import sweep as module
 from byheart.experiments.points import Point
-from byheart.experiments.sweep import agreeing, differences, sweep, write_table
+from byheart.experiments.sweep import agreeing, differences, read_table, sweep, write_table
 from constructions.errors import FileFormatError, InputError
 from constructions.tensor_file import load_tensors, save_tensors
 from verify.certificates.memorization import check_memorization
@@ -143,3 +143,13 @@ def test_bits_a_parameter_are_those_of_the_share(swept) -> None:
     result = replace(swept[1][0], held=9, contexts=9, parameters=9)
     assert result.bits == pytest.approx(np.log2(3))
     assert replace(result, held=3).bits == 0.0
+
+
+def test_a_table_is_read_as_it_was_written(swept) -> None:
+    out, results = swept
+    assert read_table(out / "figure.csv") == results
+    with pytest.raises(FileFormatError, match="no table of points"):
+        read_table(out / "points")
+    (out / "other.txt").write_text("key,tokens\na,b\n")
+    with pytest.raises(FileFormatError, match="no table of points"):
+        read_table(out / "other.txt")

@@ -1,0 +1,54 @@
+"""The trained figures of the book: their tables and pictures, and the weights that prove each drawn point."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from byheart.experiments.figures import FIGURES
+from byheart.experiments.page import Drawn
+from byheart.experiments.sweep import agreeing, differences, read_table, sweep, write_table
+
+TRAINED = Path(__file__).parents[1] / "docs" / "trained"
+PAGE = (TRAINED.parent / "experiments.md").read_text(encoding="utf-8")
+KEPT = [figure for figure in FIGURES.values() if (TRAINED / f"{figure.name}.csv").is_file()]
+
+
+def test_every_figure_with_a_quick_grid_is_kept() -> None:
+    assert {figure.name for figure in KEPT} == {name for name, figure in FIGURES.items() if figure.quick()}
+    points = {point.key for figure in KEPT for point in figure.quick()}
+    assert {path.stem for path in (TRAINED / "weights").iterdir()} == points
+
+
+@pytest.mark.parametrize("figure", KEPT, ids=lambda figure: figure.name)
+def test_the_picture_and_the_page_follow_from_the_table(figure) -> None:
+    results = read_table(TRAINED / f"{figure.name}.csv")
+    assert [result.point for result in results] == figure.quick()
+    assert all(result.violation is None for result in results) and agreeing(results)
+    drawn = Drawn(figure, results, len(results))
+    assert (TRAINED / f"{figure.name}.svg").read_text(encoding="utf-8") == drawn.svg()
+    rows = re.findall(rf"^\| `{re.escape(figure.name)}` \| (.*) \| (.*) \| (.*) \|$", PAGE, re.MULTILINE)
+    assert rows == [(each.sentence, each.verdict, each.found) for each in drawn.findings]
+
+
+@pytest.mark.parametrize("figure", [FIGURES["parity"]], ids=lambda figure: figure.name)
+def test_the_points_of_a_small_figure_are_proved_again(figure, tmp_path) -> None:
+    _prove_again(figure, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("figure", KEPT, ids=lambda figure: figure.name)
+def test_every_drawn_point_is_proved_again(figure, tmp_path) -> None:
+    _prove_again(figure, tmp_path)
+
+
+def _prove_again(figure, out: Path) -> None:
+    """From the kept weights alone, cell by cell; nothing is trained."""
+    weights = Path(shutil.copytree(TRAINED / "weights", out / "weights"))
+    before = {path.name: path.stat().st_mtime_ns for path in weights.iterdir()}
+    results, failed = sweep(figure.quick(), out)
+    assert not failed and {path.name: path.stat().st_mtime_ns for path in weights.iterdir()} == before
+    write_table(out / "again.csv", results)
+    shutil.copy(TRAINED / f"{figure.name}.csv", out)
+    assert differences(out) == (2 * len(results), [])
