@@ -25,6 +25,7 @@ def test_the_count_is_that_of_the_rank() -> None:
     """Bigrams of ten, d = d_h = 2: 2 + 2 H of a hundred."""
     shares = [count_share(Point(tokens=10, d_model=2, d_head=2, heads=H)) for H in (0, 1, 49, 60)]
     assert shares == pytest.approx([0.1 + 0.9 * 0.02, 0.1 + 0.9 * 0.04, 1, 1])
+    assert count_share(Point(tokens=10, d_model=4, d_head=2, heads=3)) == pytest.approx(0.1 + 0.9 * 0.10)
     [line] = counted([_result(1, 4)], lambda _: "a", lambda point: point.heads)
     assert line == Curve("count", "count", [(1, 0.25 + 0.75 * 4 / 16)])
 

@@ -3,13 +3,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from byheart.experiments import sweep as module
 from byheart.experiments.points import Point
-from byheart.experiments.sweep import agreeing, differences, read_table, sweep, write_table
+from byheart.experiments.sweep import agreeing, differences, proved, read_table, sweep, write_table
+from byheart.experiments.training import exact, trained
 from constructions.errors import FileFormatError, InputError
 from constructions.tensor_file import load_tensors, save_tensors
 from verify.certificates.memorization import check_memorization
@@ -153,3 +155,19 @@ def test_a_table_is_read_as_it_was_written(swept) -> None:
     (out / "other.txt").write_text("key,tokens\na,b\n")
     with pytest.raises(FileFormatError, match="no table of points"):
         read_table(out / "other.txt")
+
+
+def test_a_limit_that_is_reached_is_kept(swept) -> None:
+    result = replace(swept[1][0], held=5, ceiling=5, loss_lower=0.4, loss_upper=0.5, floor=0.5)
+    assert result.violation is None
+    assert replace(result, held=6).violation is not None
+    assert replace(result, floor=0.51).violation is not None
+
+
+def test_what_is_undecided_is_neither_held_nor_wrong(monkeypatch) -> None:
+    answers = SimpleNamespace(margin_lower=np.array([-1.0, 1.0, -2.0]), margin_upper=np.array([1.0, 2.0, -1.0]))
+    judged = SimpleNamespace(answers=answers, values={"mean_lower": 0.0})
+    monkeypatch.setattr(module, "judge", lambda *_: judged)
+    (weights,) = trained([_BASE])
+    result = proved(_BASE, _BASE.model(exact(_BASE, weights)))
+    assert (result.held, result.wrong) == (1, 1)

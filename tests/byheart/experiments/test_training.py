@@ -66,3 +66,20 @@ def test_a_batch_of_the_sample_counts_its_contexts() -> None:
     sample = SHAPES["fixed sample"].sample()
     assert sample.shape == (64, 25)
     assert (sample.sum(axis=1) == 256).all()
+
+
+def test_a_step_sees_its_batch_alone(monkeypatch) -> None:
+    """A sample of one context teaches that context, and no other."""
+    point = replace(SHAPES["fixed sample"], tokens=3, steps=150)
+    sample = np.zeros((64, 9), dtype=np.int64)
+    sample[:, 4] = 256
+    monkeypatch.setattr(Point, "sample", lambda _: sample)
+    monkeypatch.setattr(Point, "labels", lambda _: np.arange(9) % 3)
+    logits = forward(point, {name: torch.as_tensor(each)[None] for name, each in trained([point])[0].items()})[0]
+    losses = torch.nn.functional.cross_entropy(logits, torch.as_tensor(point.labels()), reduction="none")
+    assert float(losses[4]) < 0.05 and float(losses.max()) > 1
+
+
+def test_points_begin_apart() -> None:
+    one, other = (trained([replace(SHAPES["own maps"], seed=seed, steps=1)])[0] for seed in (0, 1))
+    assert all(np.abs(one[name] - other[name]).max() > 0.05 for name in one)
