@@ -16,7 +16,8 @@ FILES = sorted(
     if path.is_file() and path.suffix != ".pyc" and path.name != ".git"
 )
 FONTS = [path for path in FILES if path.suffix == ".woff2"]
-TEXTS = [path for path in FILES if path not in FONTS]
+WEIGHTS = [path for path in FILES if path.suffix == ".safetensors"]
+TEXTS = [path for path in FILES if path not in {*FONTS, *WEIGHTS}]
 # A module that only declares a record or a type has nothing to test of its own.
 MODULES = sorted(
     path.relative_to(ROOT).as_posix()
@@ -49,6 +50,11 @@ def test_a_file_is_small_text_that_ends_with_a_newline() -> None:
     assert [path for path, data in contents.items() if len(data) >= 200_000] == []
     assert [path for path, data in contents.items() if b"\r" in data] == []
     assert [path for path, data in contents.items() if data and not data.endswith(b"\n")] == []
+
+
+def test_weights_are_small_and_lie_with_the_trained_figures() -> None:
+    assert {path.parent for path in WEIGHTS} == {ROOT / "docs" / "trained" / "weights"}
+    assert max(path.stat().st_size for path in WEIGHTS) < 60_000
 
 
 @pytest.mark.parametrize("path", FONTS, ids=name_of)

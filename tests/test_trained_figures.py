@@ -32,7 +32,7 @@ def test_the_picture_and_the_page_follow_from_the_table(figure) -> None:
     assert rows == [(each.sentence, each.verdict, each.found) for each in drawn.findings]
 
 
-@pytest.mark.parametrize("figure", [FIGURES["parity"]], ids=lambda figure: figure.name)
+@pytest.mark.parametrize("figure", [FIGURES["dana.1a"]], ids=lambda figure: figure.name)
 def test_the_points_of_a_small_figure_are_proved_again(figure, tmp_path) -> None:
     _prove_again(figure, tmp_path)
 
