@@ -23,7 +23,7 @@ from constructions.models.model import Model
 from constructions.tasks.rule import RuleTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
-from constructions.tasks.vocabulary import echoed, words_of
+from constructions.tasks.vocabulary import echoed, unread
 from verify.arithmetic.rounding import down
 from verify.certificates.certificate import (
     CERTIFICATE_FILE,
@@ -283,7 +283,7 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
         held=found == "held",
         refuted=found == "lost",
         read_as=tuple(task.vocabulary[token] for token in tokens),
-        ignored=len(words_of(context, task)) - len(tokens) if isinstance(context, str) else 0,
+        ignored=unread(context, task) if isinstance(context, str) else 0,
     )
 
 

@@ -83,9 +83,14 @@ def _how_read(line: str, answer: "Answer") -> str:
     """What of a line was not read, and what was; empty where all was."""
     from constructions.counted import counted
     from constructions.tasks.text import OTHER
+    from constructions.tasks.windows import END
 
-    letters = all(len(name) == 1 or name == OTHER for name in answer.read_as)
-    read = f"read as: {('' if letters else ' ').join(answer.read_as)}"
+    names = [name for name in answer.read_as if name != END]
+    letters = all(len(name) == 1 or name == OTHER for name in names)
+    between = (
+        "" if letters or any(name.strip() != name for name in names) else " "
+    )  # pieces of a text have their spaces
+    read = f"read as: {between.join(names)}"
     if answer.ignored:
         return f"{counted(answer.ignored, 'character' if letters else 'word')} ignored; {read}"
     return read if OTHER in answer.read_as and OTHER not in line else ""

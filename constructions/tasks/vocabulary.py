@@ -83,7 +83,7 @@ def tokens_of(text: str, task: Task) -> list[int]:
     if task.windows is not None:
         return _before(text, task)
     words = words_of(text, task)
-    return numbers_of(words[ignored_words(words, task) :], task)
+    return numbers_of(words[unread(text, task) :], task)
 
 
 def words_of(text: str, task: Task) -> list[str]:
@@ -98,9 +98,13 @@ def words_of(text: str, task: Task) -> list[str]:
     return WORDS.findall(text) if cut.unit == "word" else [text.strip()]
 
 
-def ignored_words(words: list[str], task: Task) -> int:
-    """How many words stand before the end that counts: none of cells, which are typed whole."""
-    return 0 if cut_of(task.vocabulary, cells=task.apart).unit == "cell" else max(0, len(words) - task.n_ctx)
+def unread(text: str, task: Task) -> int:
+    """How many words, characters or bytes of what was typed stand before the end that is read; none of cells."""
+    if task.windows is not None:
+        titled = task.windows.titled
+        return max(0, len(pieces_of(text.partition(": ")[2] if titled else text, task)) - task.windows.length + titled)
+    of_cells = cut_of(task.vocabulary, cells=task.apart).unit == "cell"
+    return 0 if of_cells else max(0, len(words_of(text, task)) - task.n_ctx)
 
 
 PIECES = re.compile(r"\w+|\s+|[^\w\s]")

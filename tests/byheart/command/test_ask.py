@@ -47,6 +47,16 @@ def test_what_was_not_read_is_said_and_nothing_is_called_memorized(tmp_path, cap
     assert second.endswith("(memorized)")
 
 
+def test_the_end_of_a_text_that_is_learned_whole_is_read_and_the_rest_is_said_to_be_ignored(tmp_path, capsys):
+    text = written(tmp_path / "poem.txt", b"to be or not to be, that is")
+    assert main(["memorize", text, "--whole", "--quick", "--out", str(tmp_path / "out")]) == 0
+    capsys.readouterr()
+    assert main(["ask", str(tmp_path / "out"), "to be or not", "to"]) == 0
+    long, short = capsys.readouterr().out.splitlines()
+    assert " characters ignored; read as: " in long and "or not)" in long
+    assert "ignored" not in short and "<|end|>" not in short
+
+
 def test_a_fact_that_is_lost_exits_1_and_says_so(tmp_path, capsys):
     text = written(tmp_path / "novel.txt", b"abcabdacbabdaaabcd")
     options = ["--context", "1", "--dim", "1", "--out", str(tmp_path / "out")]  # too narrow for laws of four tokens
