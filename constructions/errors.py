@@ -1,5 +1,6 @@
 """The errors a user can meet; each message names the argument, the offending value and what is expected."""
 
+from collections.abc import Iterable
 from fractions import Fraction
 
 
@@ -49,6 +50,28 @@ def require_at_least(least: int, **arguments: float | Fraction | None) -> None:
     for name, value in arguments.items():
         if value is not None and not value >= least:
             raise InputError(name, f"= {value}", f"at least {least}")
+
+
+def require_one_of(options: Iterable[object], **arguments: object) -> None:
+    """Refuse an argument that is none of the options.
+
+    Args:
+        options: What is allowed.
+        arguments: Values by the name of the argument.
+
+    Raises:
+        InputError: One is something else; names the first.
+
+    Example:
+        >>> require_one_of(("all", "none"), keep="some")
+        Traceback (most recent call last):
+        ...
+        constructions.errors.InputError: keep = 'some', expected one of all, none
+    """
+    allowed = list(options)
+    for name, value in arguments.items():
+        if value not in allowed:
+            raise InputError(name, f"= {value!r}", f"one of {', '.join(map(str, allowed))}")
 
 
 class HypothesisError(ByheartError, ValueError):

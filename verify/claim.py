@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from constructions.errors import HypothesisError, InputError
+from constructions.errors import HypothesisError, InputError, require_one_of
 
 if TYPE_CHECKING:
     from constructions.models.construction import Construction
@@ -91,8 +91,7 @@ class Claim:
     formulas: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.judgement not in get_args(Judgement):
-            raise InputError("judgement", f"is {self.judgement!r}", f"one of {', '.join(get_args(Judgement))}")
+        require_one_of(get_args(Judgement), judgement=self.judgement)
         source, _, place = self.id.partition(".")
         if not source or not place or not self.module.isidentifier():
             raise InputError("id", f"is {self.id!r}", "a source and a place such as 'dana.lemma-2'")

@@ -45,11 +45,10 @@ def run(options: argparse.Namespace) -> int:
     from byheart.device import require_device
     from byheart.experiments.figures import FIGURES
     from byheart.experiments.sweep import differences
-    from constructions.errors import InputError
+    from constructions.errors import require_one_of
 
     for name in options.name:
-        if name not in FIGURES:
-            raise InputError("NAME", f"is {name!r}", f"one of {', '.join(FIGURES)}")
+        require_one_of(FIGURES, NAME=name)
     figures = [FIGURES[name] for name in options.name] or list(FIGURES.values())
     if options.list:
         size = "full" if options.full else "quick"

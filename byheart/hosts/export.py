@@ -17,7 +17,7 @@ from byheart.hosts.number_types import require_dtype
 from byheart.hosts.parity import Parity, parity
 from byheart.hosts.tokenizer import tokenizer_config, tokenizer_json
 from byheart.report.model_card import CARD_FILE, model_card
-from constructions.errors import InputError, LossError
+from constructions.errors import InputError, LossError, require_one_of
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
 from constructions.models.blocks import Attention
 from constructions.models.construction import require_fit
@@ -57,8 +57,7 @@ def host_named(name: str) -> Host:
     Raises:
         InputError: There is none.
     """
-    if name not in _ROOM:
-        raise InputError("to", f"= {name!r}", f"one of {', '.join(HOSTS)}")
+    require_one_of(_ROOM, to=name)
     return importlib.import_module(f"byheart.hosts.{_ROOM[name]}").HOST
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import safetensors
 
 from constructions.arrays import Float64Array
-from constructions.errors import FileFormatError, InputError
+from constructions.errors import FileFormatError, InputError, require_one_of
 from constructions.files import require_regular_file, write_atomically
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")
@@ -141,5 +141,4 @@ def read_tensors(
 
 def require_dtype(dtype: str) -> None:
     """Raise `InputError` unless weights can be written in this type."""
-    if dtype not in DTYPES:
-        raise InputError("dtype", f"= {dtype!r}", f"one of {', '.join(DTYPES)}")
+    require_one_of(DTYPES, dtype=dtype)

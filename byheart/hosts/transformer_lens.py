@@ -15,7 +15,7 @@ from byheart.hosts.families.known_options import require_known_options
 from byheart.hosts.host import Host, loaded_module, tokens_of, torch_logits, write_folder
 from byheart.hosts.tokenizer import answer_tokens
 from constructions.arrays import Float64Array
-from constructions.errors import InputError
+from constructions.errors import InputError, require_one_of
 from constructions.models.blocks import Activation, Attention, Block, FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.tasks.task import Task
@@ -153,8 +153,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     if not config.get("attn_only", False) and activation not in _READ_ACTIVATIONS:
         raise InputError("act_fn", f"is {activation!r}", f"one of {', '.join(_READ_ACTIVATIONS)}")
     kind = config.get("normalization_type", "LN")
-    if kind not in _READ_NORMALIZATIONS:
-        raise InputError("normalization_type", f"is {kind!r}", f"one of {', '.join(map(str, _READ_NORMALIZATIONS))}")
+    require_one_of(_READ_NORMALIZATIONS, normalization_type=kind)
     used: set[str] = set()
 
     def take(name: str) -> Float64Array:

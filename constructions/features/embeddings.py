@@ -14,7 +14,7 @@ import numpy as np
 from flint import fmpq_mat
 
 from constructions.arrays import Float64Array, Int64Array
-from constructions.errors import HypothesisError, InputError, require_at_least
+from constructions.errors import HypothesisError, InputError, require_at_least, require_one_of
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.models.front_end import FrontEnd
 
@@ -168,8 +168,7 @@ def integer_front_end(
         [0, -3], 1)
     """
     _check_sizes(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
-    if kind not in INTEGER_KINDS:
-        raise InputError("kind", f"is {kind!r}", f"one of {', '.join(INTEGER_KINDS)}")
+    require_one_of(INTEGER_KINDS, kind=kind)
     if largest < 1 or seed < 0:
         raise InputError("largest", f"= {largest} and seed = {seed}", "largest >= 1 and seed >= 0")
     rng = np.random.default_rng(seed)

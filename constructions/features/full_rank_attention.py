@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from constructions.arrays import Float64Array
-from constructions.errors import HypothesisError, InputError, require_at_least
+from constructions.errors import HypothesisError, InputError, require_at_least, require_one_of
 from constructions.models.front_end import FrontEnd
 from constructions.models.precision import rounded
 
@@ -82,8 +82,7 @@ def front_end(
         >>> weights.kind, weights.W_E.tolist(), weights.W_pos.tolist(), sorted(set(np.abs(weights.W_Q).flat))
         ('table', [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.0, 0.0, 0.5]], [np.float64(4.0)])
     """
-    if kind not in FRONT_ENDS:
-        raise InputError("front_end", f"is {kind!r}", f"one of {', '.join(FRONT_ENDS)}")
+    require_one_of(FRONT_ENDS, front_end=kind)
     shape = _Shape(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
     require_at_least(1, **asdict(shape))
     if d_head > d_model:

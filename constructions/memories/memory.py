@@ -16,7 +16,7 @@ from constructions.arrays import Float64Array
 from constructions.capacity.head_counts import Capacity, capacity
 from constructions.counted import counted
 from constructions.encoders import association_memory, distribution_memory
-from constructions.errors import CapacityError, HypothesisError, InputError, require_at_least
+from constructions.errors import CapacityError, HypothesisError, InputError, require_at_least, require_one_of
 from constructions.features.full_rank_attention import FRONT_ENDS, query_dimension, resolved
 from constructions.features.full_rank_attention import front_end as draw_front_end
 from constructions.features.minimum_norm import RightInverse, right_inverse
@@ -232,10 +232,8 @@ def theorem_1_memory(
         >>> found.model.parameters, found.summary[:68]
         (564, '16 contexts by 21 heads of dimension 1, d = 6, d_qk = 1, 564 paramet')
     """
-    if front_end not in FRONT_ENDS:
-        raise InputError("front_end", f"is {front_end!r}", f"one of {', '.join(map(repr, FRONT_ENDS))}")
-    if tail not in (*TAILS, None):
-        raise InputError("tail", f"is {tail!r}", f"one of {', '.join(map(repr, TAILS))}")
+    require_one_of(FRONT_ENDS, front_end=front_end)
+    require_one_of((*TAILS, None), tail=tail)
     require_at_least(1, n_heads=n_heads)
     d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
     tail, show = tail or "none", progress or silent
@@ -563,7 +561,5 @@ def _check(*, d_model: int, d_head: int, n_heads: int, front_end: str, tail: str
     require_at_least(1, d_model=d_model, d_head=d_head, n_heads=n_heads)
     if d_head > d_model:
         raise InputError("d_head", f"= {d_head}", f"at most d_model = {d_model}")
-    if front_end not in FRONT_ENDS:
-        raise InputError("front_end", f"is {front_end!r}", f"one of {', '.join(FRONT_ENDS)}")
-    if tail not in TAILS:
-        raise InputError("tail", f"is {tail!r}", f"one of {', '.join(TAILS)}")
+    require_one_of(FRONT_ENDS, front_end=front_end)
+    require_one_of(TAILS, tail=tail)

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from constructions.arrays import Float64Array
-from constructions.errors import InputError
+from constructions.errors import require_one_of
 from constructions.models.model import Model
 
 Precision = Literal["float32", "float64"]
@@ -19,8 +19,7 @@ SIGNIFICAND = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}
 
 def require_precision(dtype: object) -> None:
     """Raise `InputError` unless it is the name of a precision."""
-    if dtype not in get_args(Precision):
-        raise InputError("dtype", f"= {dtype!r}", f"one of {', '.join(map(repr, get_args(Precision)))}")
+    require_one_of(get_args(Precision), dtype=dtype)
 
 
 def rounded(values: Float64Array, name: str) -> Float64Array:
@@ -42,8 +41,7 @@ def rounded(values: Float64Array, name: str) -> Float64Array:
         >>> rounded(np.array([0.7071067811865476]), "bfloat16").tolist()
         [0.70703125]
     """
-    if name not in SIGNIFICAND:
-        raise InputError("name", f"is {name!r}", f"one of {', '.join(SIGNIFICAND)}")
+    require_one_of(SIGNIFICAND, name=name)
     bits = SIGNIFICAND[name]
     fraction, exponent = np.frexp(values)
     return np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from constructions.arrays import Float32Array, Float64Array
 from constructions.encoders.circle import circle
-from constructions.errors import HypothesisError, InputError
+from constructions.errors import HypothesisError, require_one_of
 from constructions.models.attention import softmax
 from constructions.models.model import Model
 from constructions.models.precision import rounded
@@ -224,8 +224,7 @@ def outputs_in(number_format: Format, layer: Model, task: VectorTask) -> Float64
 
 
 def _in_format(values: Float64Array, number_format: Format) -> Float64Array:
-    if number_format not in get_args(Format):
-        raise InputError("number_format", f"is {number_format!r}", f"one of {', '.join(get_args(Format))}")
+    require_one_of(get_args(Format), number_format=number_format)
     if number_format == "float64":
         return values
     if number_format == "float32":

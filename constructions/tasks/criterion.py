@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from constructions.counted import counted
-from constructions.errors import InputError
+from constructions.errors import InputError, require_one_of
 
 Asked = Literal["held", "at-least", "at-most"]
 
@@ -54,8 +54,7 @@ class Criterion:
     bound: float | None = None
 
     def __post_init__(self) -> None:
-        if self.asked not in get_args(Asked):
-            raise InputError("asked", f"is {self.asked!r}", f"one of {', '.join(map(repr, get_args(Asked)))}")
+        require_one_of(get_args(Asked), asked=self.asked)
         if not _is_positive(self.tolerance):
             raise InputError("tolerance", f"is {self.tolerance!r}", "a finite float above 0")
         if (self.contexts is not None) != (self.asked == "at-least"):

@@ -63,7 +63,7 @@ def test_a_claim_about_no_weights_builds_none():
 
 
 def test_a_judgement_that_is_none_is_refused():
-    with pytest.raises(InputError, match="judgement is 'wrong', expected one of holds, slip, hypothesis, false"):
+    with pytest.raises(InputError, match="judgement = 'wrong', expected one of holds, slip, hypothesis, false"):
         example(judgement="wrong")
 
 

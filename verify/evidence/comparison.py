@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from flint import arb, fmpq, fmpz
 
-from constructions.errors import InputError
+from constructions.errors import InputError, require_one_of
 from verify.arithmetic.enclosure import Enclosure
 from verify.evidence.formula import Number, Stated, shown_number
 from verify.evidence.quantifier import Quantifier
@@ -50,8 +50,7 @@ class Comparison:
     right: Quantity
 
     def __post_init__(self) -> None:
-        if self.relation not in RELATIONS:
-            raise InputError("relation", f"is {self.relation!r}", f"one of {', '.join(RELATIONS)}")
+        require_one_of(RELATIONS, relation=self.relation)
         verdicts = [isinstance(_value(side), Verdict) for side in (self.left, self.right)]
         if any(verdicts) and not (all(verdicts) and self.relation == "="):
             raise InputError("a verdict", f"is compared by {self.relation!r}", "= and another verdict")

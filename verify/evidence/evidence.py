@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from constructions.errors import InputError
+from constructions.errors import InputError, require_one_of
 from verify.evidence.comparison import Comparison
 from verify.evidence.quantifier import UNIVERSAL, Quantifier
 from verify.evidence.theorem import Applied
@@ -128,8 +128,7 @@ class Evidence:
     verdict: Verdict = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.role not in get_args(Role):
-            raise InputError("role", f"is {self.role!r}", f"one of {', '.join(get_args(Role))}")
+        require_one_of(get_args(Role), role=self.role)
         if not self.method.means and self.role != "error":
             raise InputError(f"evidence {self.statement!r}", "has no means", "what its certificate rests on")
         if self.quantifier in UNIVERSAL and not any(one.speaks_for(self.quantifier) for one in self.compared):

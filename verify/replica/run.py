@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from constructions.arrays import Float64Array
-from constructions.errors import InputError
+from constructions.errors import InputError, require_one_of
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
@@ -178,8 +178,7 @@ class _Judge:
         tolerance: float,
         exp_ulps: float,
     ):
-        if dtype not in DTYPES:
-            raise InputError("dtype", f"= {dtype!r}", f"one of {', '.join(DTYPES)}")
+        require_one_of(DTYPES, dtype=dtype)
         self.task, self.device, self.dtype, self.tolerance = task, device, dtype, tolerance
         count = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
         self.without_rounding = np.zeros(count, dtype=bool)

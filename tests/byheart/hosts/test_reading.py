@@ -84,7 +84,7 @@ def test_folded_normalizations_have_no_parameters():
         ({"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx is True"),
         ({"attn_scores_soft_cap": 30.0}, r"attn_scores_soft_cap is 30\.0"),
         ({"act_fn": "solu_ln"}, "act_fn is 'solu_ln', expected one of relu"),
-        ({"normalization_type": "BN"}, "normalization_type is 'BN', expected one of None, LN"),
+        ({"normalization_type": "BN"}, "normalization_type = 'BN', expected one of None, LN"),
         ({"attn_only": True}, r"the tensors blocks\.0\.ln2\.b, .* belong to no block"),
         ({"turbo": None}, "turbo is None, an option that is not known here and may change the logits"),
         ({"original_architecture": "Olmo2ForCausalLM"}, "original_architecture is 'Olmo2ForCausalLM', expected None"),

@@ -200,7 +200,7 @@ def test_options_out_of_range_are_refused() -> None:
     shape = {"d_vocab": 2, "n_ctx": 2, "d_model": 2, "n_heads": 1, "d_head": 2}
     with pytest.raises(InputError, match="order = 1"):
         prime_root_front_end(order=1, **shape)
-    with pytest.raises(InputError, match="kind is 'half'"):
+    with pytest.raises(InputError, match="kind = 'half'"):
         integer_front_end("half", seed=0, **shape)
     with pytest.raises(InputError, match="largest = 0"):
         integer_front_end("full", seed=0, largest=0, **shape)

@@ -318,8 +318,8 @@ def test_an_interrupt_is_not_swallowed():
         (dict(d_head=0), InputError, "d_head = 0"),
         (dict(n_heads=0), InputError, "n_heads = 0"),
         (dict(d_head=8), InputError, "d_head = 8, expected at most d_model = 7"),
-        (dict(front_end="tables"), InputError, "front_end is 'tables', expected one of auto, table"),
-        (dict(tail="fitted"), InputError, "tail is 'fitted', expected one of none, fit"),
+        (dict(front_end="tables"), InputError, "front_end = 'tables', expected one of auto, table"),
+        (dict(tail="fitted"), InputError, "tail = 'fitted', expected one of none, fit"),
         (dict(d_model=6, front_end="table"), HypothesisError, "N \\+ S = 7"),
         (dict(n_heads=1), CapacityError, "T = 12, but n_heads = 1 with d_head = 2 and d_model = 7"),
     ],
@@ -485,8 +485,8 @@ def test_what_the_work_needs_is_told_before_it_starts():
     ("options", "message"),
     [
         (dict(n_heads=0), "n_heads = 0"),
-        (dict(front_end="magic"), "front_end is 'magic'"),
-        (dict(tail="cut"), "tail is 'cut'"),
+        (dict(front_end="magic"), "front_end = 'magic'"),
+        (dict(tail="cut"), "tail = 'cut'"),
         (dict(d_model=3, d_head=4), "d_head = 4"),
     ],
 )

@@ -122,5 +122,5 @@ def test_values_outputs_and_decoded_outputs_are_rounded() -> None:
 def test_an_unknown_format_is_refused() -> None:
     one = np.ones((1, 1, 1))
     layer = mahdavi_layer(one, one, one, one[0], one[0])
-    with pytest.raises(InputError, match="number_format is 'float8'"):
+    with pytest.raises(InputError, match="number_format = 'float8'"):
         outputs_in("float8", layer, VectorTask(one, one[0], one[0]))  # type: ignore[arg-type]

@@ -96,7 +96,7 @@ LOWER = (Quantifier.ALL_WEIGHTS, "a lower bound")
 
 
 def test_a_relation_that_is_none_and_a_side_that_is_no_number_are_refused():
-    with pytest.raises(InputError, match="relation is '!=', expected one of <, <="):
+    with pytest.raises(InputError, match="relation = '!=', expected one of <, <="):
         Comparison(1, "!=", 2)  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="a comparison is of 'many', expected a number"):
         Comparison("many", "<", 2).verdict  # pyright: ignore[reportArgumentType] # noqa: B018

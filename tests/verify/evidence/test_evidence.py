@@ -107,5 +107,5 @@ def test_evidence_names_its_means_its_judge_and_its_quantifier():
     ]
     with pytest.raises(InputError, match="has no means"):
         piece(method=Method("counting"))
-    with pytest.raises(InputError, match="role is 'proof', expected one of claim, counterexample"):
+    with pytest.raises(InputError, match="role = 'proof', expected one of claim, counterexample"):
         piece(role="proof")
