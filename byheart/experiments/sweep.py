@@ -283,8 +283,13 @@ def read_table(path: Path) -> list[Result]:
 def _read(row: Mapping[str, str]) -> Result:
     return Result(
         point=_point(row),
-        **{name: int(row[name]) for name in ("contexts", "right", "held", "wrong", "parameters")},
-        **{name: float(row[name]) for name in ("loss_lower", "loss_upper")},
+        contexts=int(row["contexts"]),
+        right=int(row["right"]),
+        held=int(row["held"]),
+        wrong=int(row["wrong"]),
+        loss_lower=float(row["loss_lower"]),
+        loss_upper=float(row["loss_upper"]),
+        parameters=int(row["parameters"]),
         ceiling=int(row["ceiling"]) if row["ceiling"] else None,
         floor=float(row["floor"]) if row["floor"] else None,
     )
