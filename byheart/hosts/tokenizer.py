@@ -10,10 +10,11 @@ from typing import Any
 from constructions.tasks.task import Task
 from constructions.tasks.text import OTHER, WORDS
 from constructions.tasks.vocabulary import cut_of
+from constructions.tasks.windows import END
 
 
 def special_tokens(task: Task) -> dict[str, str]:
-    r"""The token of padding and that of what is unknown, which is ``<other>`` where the vocabulary has it.
+    r"""The tokens of padding, of what is unknown, ``<other>`` where the vocabulary has it, and of the end of a text.
 
     Args:
         task: A task of tokens.
@@ -30,7 +31,7 @@ def special_tokens(task: Task) -> dict[str, str]:
     found = {"unk_token": OTHER if OTHER in names else "[UNK]", "pad_token": "[PAD]"}
     while (taken := names & set(found.values())) - {OTHER}:
         found = {name: f"[{token}]" if token in taken - {OTHER} else token for name, token in found.items()}
-    return found
+    return found if task.windows is None else found | {"eos_token": END}
 
 
 def answer_tokens(task: Task) -> list[int]:
@@ -79,7 +80,7 @@ def tokenizer_json(task: Task) -> dict[str, Any]:
         if cut_by.unit == "word":
             cut += [_split(r"\s+", "Removed"), _split(WORDS.pattern, "Isolated")]
     special = special_tokens(task)
-    vocabulary += tuple(name for name in special.values() if name != OTHER)
+    vocabulary += tuple(name for name in special.values() if name not in vocabulary)
     return {
         "version": "1.0",
         "truncation": None,
