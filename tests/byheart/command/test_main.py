@@ -61,7 +61,7 @@ def test_ctrl_c_leaves_no_file(novel, tmp_path):
         "byheart.job.certify_memorization = reached\nsys.exit(main(sys.argv[1:]))\n"
     )
     finished = subprocess.run(
-        [sys.executable, "-c", script, "memorize", str(novel), "--out", str(tmp_path / "out"), "--context", "4"],
+        [sys.executable, "-c", script, "memorize", str(novel), "--out", str(tmp_path / "out"), "--facts", "50"],
         cwd=Path(cli.__file__).parents[1],
         capture_output=True,
     )

@@ -58,7 +58,7 @@ def test_the_capacity_is_a_number_that_is_stored_with_one_that_is_not():
 
 
 def test_a_capacity_that_does_not_hold_is_refuted(monkeypatch):
-    monkeypatch.setattr(audit, "certified_capacity", lambda width, outputs: (200, 201))
+    monkeypatch.setattr(audit, "certified_capacity", lambda width, outputs: (40, 41))
     assert audit._growth((4, 8, 16), outputs=None).verdict is Verdict.REFUTED
 
 
