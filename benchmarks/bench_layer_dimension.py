@@ -1,6 +1,6 @@
-"""The dimension of a layer's logits: ranks modulo a prime against the formula, on shapes drawn at random.
+"""The dimension of a layer's logits: ranks modulo a prime against the bound, for random shapes and sets of contexts.
 
-python benchmarks/bench_layer_dimension.py [shapes] [seed]
+python benchmarks/bench_layer_dimension.py [shapes] [seed] [sets]
 """
 
 import sys
@@ -32,6 +32,19 @@ def main() -> None:
         tally["N = 2" if tokens == 2 else "N >= 3", "equal" if floor == ceiling else "bound larger"] += 1
         if tokens > 2 and floor < ceiling:
             print(f"N = {tokens}, S = {length}, {sizes}: rank {floor}, bound {ceiling}")
+    sets = int(sys.argv[3]) if len(sys.argv) > 3 else shapes
+    for number in range(sets):
+        tokens, length, heads = int(rng.integers(3, 6)), int(rng.integers(2, 4)), int(rng.integers(1, 4))
+        everything = all_contexts(tokens, length)
+        contexts = everything[np.sort(rng.permutation(len(everything))[: int(rng.integers(2, 41))])]
+        d_model, d_qk, d_head = (int(width) for width in rng.integers(1, 6, 3))
+        sizes = {"d_model": d_model, "d_qk": d_qk, "d_head": d_head, "n_heads": heads}
+        tokens = int(contexts.max()) + 1
+        ceiling = dimension_ceiling(tokens, length, **sizes, contexts=contexts)
+        floor = dimension_floor(contexts, **sizes, seed=number)
+        if floor > ceiling:
+            raise AssertionError(f"rank {floor} above the bound {ceiling}: {contexts.tolist()}, {sizes}")
+        tally["sets of contexts", "equal" if floor == ceiling else "bound larger"] += 1
     for key, count in sorted(tally.items()):
         print(*key, count)
     print(f"{time.process_time() - start:.0f} s")

@@ -7,7 +7,7 @@ import numpy as np
 from flint import nmod_mat
 
 from constructions.arrays import Int64Array
-from constructions.errors import ResourceError, require_at_least
+from constructions.errors import InputError, ResourceError, require_at_least
 from constructions.tasks.contexts import checked_contexts
 
 PRIME = 33554393
@@ -16,8 +16,17 @@ PRIME = 33554393
 _MOST_ENTRIES = 2**25  # of the Jacobian
 
 
-def dimension_ceiling(d_vocab: int, length: int, *, d_model: int, d_qk: int, d_head: int, n_heads: int) -> int:
-    r"""Bound the dimension of the logits of one layer on all $N^S$ contexts from above, for all weights.
+def dimension_ceiling(
+    d_vocab: int,
+    length: int,
+    *,
+    d_model: int,
+    d_qk: int,
+    d_head: int,
+    n_heads: int,
+    contexts: Int64Array | None = None,
+) -> int:
+    r"""Bound the dimension of the logits of one layer on contexts from above, for all weights.
 
     The dimension is the largest rank of the Jacobian of the logits, each row of which counts modulo a shift, with
     respect to all weights: the bound is the least of those of Theorem I1.
@@ -29,6 +38,7 @@ def dimension_ceiling(d_vocab: int, length: int, *, d_model: int, d_qk: int, d_h
         d_qk: Width of queries and keys.
         d_head: Width of values, $d_h$.
         n_heads: Number of heads, $H$.
+        contexts: Pairwise distinct contexts, `[T, S]`; by default all $N^S$.
 
     Returns:
         The bound.
@@ -43,15 +53,20 @@ def dimension_ceiling(d_vocab: int, length: int, *, d_model: int, d_qk: int, d_h
     require_at_least(1, d_vocab=d_vocab, d_model=d_model, d_qk=d_qk, d_head=d_head)
     require_at_least(2, length=length)
     require_at_least(0, n_heads=n_heads)
-    N, d, H, contexts = d_vocab, d_model, n_heads, d_vocab**length
+    N, d, H, count, ends = d_vocab, d_model, n_heads, d_vocab**length, d_vocab
+    if contexts is not None:
+        given = checked_contexts(contexts, distinct=True)
+        if given.shape[1] != length or given.max() >= N:
+            raise InputError("contexts", f"are {given.shape} with tokens to {given.max()}", f"S = {length}, N = {N}")
+        count, ends = len(given), len(np.unique(given[:, -1]))
     r, e = min(d_qk, d, N), min(d_head, d, N - 1)
     of_last, of_others = N - 1 + H * r, H * (r + e)
     outputs = H * e * min(d, N - 1) - H * (r * r + e * e)
-    bounds = [contexts * (N - 1)]
-    if d < N - 1:
-        bounds.append(d * (contexts + N - 1 - d))
-    if H * e <= min(N - 1, contexts - N):
-        bounds.append(N * (N - 1) + H * e * (contexts - 1 - H * e))
+    bounds = [count * (N - 1)]
+    if d < min(N - 1, count):
+        bounds.append(d * (count + N - 1 - d))
+    if H * e <= min(N - 1, count - ends):
+        bounds.append(ends * (N - 1) + H * e * (count - ends + N - 1 - H * e))
     if d < N:
         k = min(d, of_last + of_others)
         bounds.append(k * (N + of_last + of_others - k) + (length - 1) * min(d, of_others) + outputs)

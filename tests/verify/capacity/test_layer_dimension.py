@@ -103,3 +103,26 @@ def test_sizes_that_fit_no_model_are_refused():
         dimension_ceiling(3, 2, **sizes(1, 1, 1, -1))
     with pytest.raises(ResourceError, match="2\\^25"):
         dimension_floor(all_contexts(4, 5), **sizes(64, 64, 64, 64))
+
+
+@given(st.integers(0, 2**32))
+def test_no_set_of_contexts_has_a_rank_above_its_bound(seed):
+    rng = np.random.default_rng(seed)
+    tokens, length = int(rng.integers(2, 5)), int(rng.integers(2, 4))
+    everything = all_contexts(tokens, length)
+    chosen = everything[np.sort(rng.permutation(len(everything))[: int(rng.integers(1, 25))])]
+    d_model, d_qk, d_head, n_heads = (int(rng.integers(1, most)) for most in (6, 4, 4, 4))
+    sizes = {"d_model": d_model, "d_qk": d_qk, "d_head": d_head, "n_heads": n_heads}
+    ceiling = dimension_ceiling(tokens, length, **sizes, contexts=chosen)
+    assert dimension_floor(chosen, **sizes) <= ceiling <= dimension_ceiling(tokens, length, **sizes)
+
+
+def test_the_bound_of_a_set_of_contexts_counts_its_last_tokens_and_is_not_always_reached():
+    contexts, sizes = all_contexts(3, 3), {"d_model": 3, "d_qk": 2, "d_head": 1, "n_heads": 1}
+    some = contexts[contexts[:, -1] == 2]
+    assert (dimension_floor(some, **sizes), dimension_ceiling(3, 3, **sizes, contexts=some)) == (9, 11)
+    wide = {"d_model": 3, "d_qk": 2, "d_head": 2, "n_heads": 4}
+    assert dimension_floor(some, **wide) == dimension_ceiling(3, 3, **wide, contexts=some) == 18
+    assert dimension_ceiling(3, 3, **sizes, contexts=contexts) == dimension_ceiling(3, 3, **sizes)
+    with pytest.raises(InputError, match="contexts"):
+        dimension_ceiling(2, 3, **sizes, contexts=contexts)

@@ -125,9 +125,10 @@ def test_a_leaf_whose_moved_laws_may_have_a_zero_proves_nothing(monkeypatch):
     """Whatever the leaves before and after it say: each is judged by itself here."""
     monkeypatch.setattr(judge, "_ENTRIES", 1)
     scales, moves = COVER.scales.copy(), COVER.moves.copy()
-    scales[1], moves[1] = 1.0, 0.1  # (0.6, 0.3, 0.1) and (0.6, 0.1, 0.3), moved by 0.1 times integers
     assert cover_floor(TWO, COVER) > 0.05
-    assert cover_floor(TWO, replace(COVER, scales=scales, moves=moves)) == 0.0
+    for move in (0.1, 10.0):  # (0.6, 0.3, 0.1) and (0.6, 0.1, 0.3), moved by integers times this
+        scales[1], moves[1] = 1.0, move
+        assert cover_floor(TWO, replace(COVER, scales=scales, moves=moves)) == 0.0
 
 
 def test_a_cover_is_of_use_to_the_floor_of_encoders():
