@@ -36,13 +36,17 @@ def mathml(latex: str, display: str) -> str:
 
 
 @cache
-def pieces(latex: str) -> tuple[str, ...]:
-    r"""MathML Core of a formula in a line of text, cut where the line may end: browsers do not break formulas.
+def pieces(latex: str, display: str = "inline") -> tuple[str, ...]:
+    r"""MathML Core of a formula, cut where the line may end: browsers do not break formulas.
+
+    Args:
+        latex: The formula.
+        display: ``"inline"`` in a line of text, ``"block"`` on lines of its own.
 
     Raises:
         ValueError: latex2mathml does not know something in it and would print garbage.
     """
-    root = _tree(latex, "inline")
+    root = _tree(latex, display)
     row = root[0] if len(root) == 1 and root[0].tag == "mrow" else root
     found, depth, open_bars = [[]], 0, 0
     for place, element in enumerate(row, start=1):
@@ -53,13 +57,13 @@ def pieces(latex: str) -> tuple[str, ...]:
         ends = element.tag == "mo" and text in BREAKS and element.get("form") != "prefix"  # a sign is no sum
         if place < len(row) and depth == open_bars == 0 and ends:
             found.append([])
-    return tuple(_line(elements) for elements in found)
+    return tuple(_line(elements, display) for elements in found)
 
 
-def _line(elements: list[ElementTree.Element]) -> str:
+def _line(elements: list[ElementTree.Element], display: str) -> str:
     if len(elements) > 1 and elements[-1].text in BREAKS:
         elements[-1].set("form", "infix")  # it would lose its spaces at the end of a row
-    root = ElementTree.Element("math", {"display": "inline"})
+    root = ElementTree.Element("math", {"display": "inline", **({"displaystyle": "true"} if display == "block" else {})})
     ElementTree.SubElement(root, "mrow").extend(elements)
     return ElementTree.tostring(root, encoding="unicode")
 
@@ -188,7 +192,7 @@ def _parted(pattern: str, text: str) -> tuple[str, str]:
 
 def rendered(node: nodes.math | nodes.math_block, latex: str) -> Iterator[str]:
     try:
-        yield from pieces(latex) if isinstance(node, nodes.math) else [mathml(latex, "block")]
+        yield from pieces(latex, "inline" if isinstance(node, nodes.math) else "block")
     except ValueError as error:
         logger.warning("%s", error, location=node)
         yield f"<code>{html.escape(latex)}</code>"
@@ -206,7 +210,7 @@ def visit_block(translator: HTML5Translator, node: nodes.math_block) -> None:
     tag = r"\\tag\{([^}]*)\}"
     number = "".join(f'<span class="eqno">({html.escape(text)})</span>' for text in re.findall(tag, node.astext()))
     latex = re.sub(tag, "", node.astext())
-    formula = "".join(rendered(node, latex))
+    formula = "".join(f'<span class="math">{piece}</span>' for piece in rendered(node, latex))
     translator.body.append(f'<div class="math"><div class="formula">{formula}</div>{number}</div>\n')
     raise nodes.SkipNode
 

@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,10 @@ def test_a_notebook_runs(path, tmp_path, monkeypatch, capsys):
     elif path.stem == "editing":
         assert names["done"].certificate.headline() in printed and printed.count("PROVED 78 kept contexts") == 2
         assert names["done"].certificate.verdict.value == "PROVED"
+    elif path.stem == "recitation":
+        assert names["found"].text == names["verse"] and names["back"]["white"] == " "
+    elif path.stem == "counterexample":
+        assert len(names["found"]) == 12 and (names["figures"].paper_rank, names["figures"].rank_upper) == (4, 3)
     else:
         assert names["figures"]["undecided"] == 0 and names["figures"]["inputs"] == 64**4
         assert names["figures"]["wrong"] < 64**3
@@ -64,3 +69,10 @@ def test_a_notebook_runs(path, tmp_path, monkeypatch, capsys):
 
 def test_there_are_notebooks():
     assert {path.stem for path in NOTEBOOKS} >= {"ground_truth", *SLOW}
+
+
+def test_the_gallery_names_every_notebook_and_the_readme_and_the_index_name_the_gallery():
+    gallery = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"\(notebooks/(\w+)\.ipynb\)", gallery)) == [path.stem for path in NOTEBOOKS]
+    for page in (ROOT / "README.md", ROOT / "docs" / "index.md"):
+        assert "gallery.md)" in page.read_text(encoding="utf-8")
