@@ -63,7 +63,9 @@ def pieces(latex: str, display: str = "inline") -> tuple[str, ...]:
 def _line(elements: list[ElementTree.Element], display: str) -> str:
     if len(elements) > 1 and elements[-1].text in BREAKS:
         elements[-1].set("form", "infix")  # it would lose its spaces at the end of a row
-    root = ElementTree.Element("math", {"display": "inline", **({"displaystyle": "true"} if display == "block" else {})})
+    root = ElementTree.Element("math", {"display": "inline"})
+    if display == "block":
+        root.set("displaystyle", "true")
     ElementTree.SubElement(root, "mrow").extend(elements)
     return ElementTree.tostring(root, encoding="unicode")
 
