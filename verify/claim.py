@@ -54,8 +54,8 @@ class Claim:
         id: Source and place, e.g. ``"dana.lemma-2"``.
         title: A few words.
         source: Paper and place.
-        printed: What is printed, in the notation of the conventions page. A formula or a number that the evidence
-            computes is written ``[[name: formula]]``, and read as the formula.
+        printed: What is printed, in the notation of the conventions page. Every number, formula and condition is
+            written ``[[name: formula]]``, and read as the formula; the evidence computes it.
         judgement: What it turned out to be.
         truth: What is true instead or more sharply, in the same notation.
         page: The page with the proofs.

@@ -74,7 +74,9 @@ MUTANTS = [
     of_record("theorem_2", "(1 + 2C + C t)", "(1 + C + C t)", "another printed factor", THEOREM_2),
     of_record("theorem_2_simple", "[[smaller: (1 + 2C)", "[[smaller: (1 + 3C)", "another true factor", SIMPLE),
     of_record("definition_2", "[[constant: g / (4R)", "[[constant: g / (8R)", "half of the constant", DEFINITION_2),
-    of_record("lemma_4", '(log 2 - 2 delta) / (2 "', '(log 2 - 4 delta) / (2 "', "another least range", LEMMA_4),
+    of_record(
+        "lemma_4", "(log 2 - 2 delta) / (2 delta)]]", "(log 2 - 4 delta) / (2 delta)]]", "another least range", LEMMA_4
+    ),
     of_record("lemma_4", "[[repaired: alpha log", "[[repaired: 2 alpha log", "twice the repaired range", LEMMA_4),
     of_record("theorem_3", "2 epsilon^(2/3)", "2 epsilon^(3/4)", "another rate of the argument", THEOREM_3),
     # Builders and formulas of constructions.

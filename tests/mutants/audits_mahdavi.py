@@ -59,7 +59,7 @@ MUTANTS = [
     of_record("wide_heads", "[[generic: min(T, H d)]]", "[[generic: min(T, H d + 1)]]", "one more", WIDE_HEADS),
     of_record("one_token", "[[tokens: min(T, d)]]", "[[tokens: d]]", "more than the examples", ONE_TOKEN),
     of_record("appendix_j", "[[promise: 1009]]", "[[promise: 1025]]", "another promise for BERT", APPENDIX_J),
-    of_record("appendix_j", "[[trained: 291]]", "[[trained: 29]]", "a rank below the width of a head", APPENDIX_J),
+    of_record("appendix_j", "'291'", "'29'", "a rank below the width of a head", APPENDIX_J),
     # Builders.
     of_builder("saturated_heads", FITTED, DRAWN, "heads that fit nothing", PROPOSITION_1),
     of_builder("saturated_heads", FITTED, DRAWN, "heads that fit nothing", REMARK_1),

@@ -50,9 +50,7 @@ MUTANTS = [
     of_record(KIM, "[[entries: 2 N + S + K + 2]]", "[[entries: 2 N + S + K - 2]]", "the head is not counted"),
     of_record(NEXT, "[[code: S + b]]", "[[code: b]]", "codes that do not know the length"),
     of_record(NEXT, "T log K / (b log 2)", "T log K / log 2", "bits are called numbers"),
-    of_record(
-        MAPPING, '[[printed: "\n        "2 (log n)^2', '[[printed: "\n        "2^999999 (log n)^2', "it is larger"
-    ),
+    of_record(MAPPING, "[[printed: 2 (log n)^2", "[[printed: 2^999999 (log n)^2", "it is larger"),
     of_record(MAPPING, "[[digits: 3 * 10^9]]", "[[digits: 3 * 10^8]]", "a tenth of the zeros"),
     of_record(RECALL, "[[margin: 1]]", "[[margin: 2]]", "twice the lead"),
     of_record(LAYER, "[[quadratic: 48]]", "[[quadratic: 96]]", "twice as many are stored"),

@@ -15,7 +15,7 @@ MUTANTS = [
     slabs("[fmpq(-levels[start - 1] - levels[start], 2)]", "[fmpq(-levels[start])]", "a slab begins at a point"),
     Mutant(
         "verify/claims/mahdavi_proposition_3.py",
-        "decided(missed == 0)",
+        "decided(held == count)",
         "decided(True)",
         "tests/verify/claims/test_mahdavi_proposition_3.py",
         "labels that are missed pass for held",

@@ -13,7 +13,7 @@ from flint import arb, ctx
 from constructions.errors import InputError
 from constructions.memories.outer_product_memory import Associations, outer_products
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.memories.outer_product_capacity import exact_product, is_sum_of_outer_products
 from verify.verdict import decided
 
@@ -54,14 +54,16 @@ CLAIM = Claim(
     title="The error of an associative memory under a Zipf law",
     source="Cabannes, Dohmatob, Bietti (2024), scaling laws",
     printed=(
-        "For inputs of probability proportional to x^-a, a > 1, a matrix that stores the P most frequent has an error "
-        "of the order of P^(1 - a); with random embeddings in R^d it falls like d^(1 - a)."
+        "For inputs of probability proportional to x^-a, [[power: a > 1]], a matrix that stores the P most frequent "
+        "has an error of the order of [[printed: P^(1 - a)]]; with random embeddings in R^d it falls like "
+        "[[fall: d^(1 - a)]]."
     ),
     judgement="not-judged",
     truth=(
         "The first is the mass of the tail, below [[tail: P^(1 - a) / (a - 1)]] over the sum of all. The second is "
-        "not proved here. Of sums of outer products for a = 2 and the best P, counted exactly: from d = 16 to d = 64 "
-        "the error falls by less than the printed factor [[factor: 4^(a - 1)]] for 4 output tokens, and by more than "
+        "not proved here. Of sums of outer products for [[square: a = 2]] and the best P, counted exactly: from "
+        "[[from: d = 16]] to [[to: d = 64]] the error falls by less than the printed factor [[factor: 4^(a - 1)]] for "
+        "[[outputs: 4]] output tokens, and by more than "
         "it where each input has its own."
     ),
     reconstructed="the statement, from memory: the paper was at hand in its abstract only",
@@ -88,9 +90,13 @@ def _tail(power: Fraction) -> Evidence:
     with ctx.workprec(_BITS):
         for stored in places:
             tail = (arb(power.numerator) / power.denominator).zeta(arb(stored + 1))
+            scaled = (power.numerator - power.denominator) * tail / power.denominator  # a - 1 times it
             compared += [
                 Comparison(tail, "<", stated(CLAIM, "tail", P=stored, a=power)),
                 Comparison(tail, ">", stated(CLAIM, "tail", P=stored + 1, a=power)),
+                Comparison(scaled, "<", stated(CLAIM, "printed", P=stored, a=power)),
+                Comparison(scaled, ">", stated(CLAIM, "printed", P=stored + 1, a=power)),
+                *met(CLAIM, "power", a=power),
             ]
     return Evidence(
         "part",
@@ -143,6 +149,7 @@ def _falls(*, few: bool, outputs: int, draws: int) -> Evidence:
         width: sum(least_error(width, outputs=outputs, seed=seed) for seed in range(draws)) / draws
         for width in (16, 64)
     }
+    wider = Fraction(max(errors), min(errors))
     factor, printed = errors[16] / errors[64], stated(CLAIM, "factor", a=2)
     return Evidence(
         "part",
@@ -154,5 +161,14 @@ def _falls(*, few: bool, outputs: int, draws: int) -> Evidence:
         decided(draws > 0),
         {"seeds": draws},
         quantifier=Quantifier.SAMPLED,
-        compared=(Comparison(factor, "<" if few else ">", printed), Comparison(factor, ">", 1)),
+        compared=(
+            Comparison(factor, "<" if few else ">", printed),
+            Comparison(factor, ">", 1),
+            Comparison(wider, "=", printed),
+            *(Comparison(Fraction(1, width), "=", stated(CLAIM, "fall", d=width, a=2)) for width in errors),
+            *met(CLAIM, "square", a=2),
+            *met(CLAIM, "from", d=min(errors)),
+            *met(CLAIM, "to", d=max(errors)),
+            *((Comparison(outputs, "=", stated(CLAIM, "outputs")),) if few else ()),
+        ),
     )

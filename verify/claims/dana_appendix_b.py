@@ -6,10 +6,11 @@ Page: docs/claims/corollary_2.md
 from collections.abc import Iterator
 from fractions import Fraction
 
+from constructions.arrays import Int64Array
 from constructions.features.embeddings import integer_front_end
 from constructions.tasks.arrays import all_contexts
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Applied, Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.theorems import RANK
 from verify.forward.exact_rank import exact_rank
 from verify.verdict import proved
@@ -19,14 +20,15 @@ CLAIM = Claim(
     title="Twenty heads of width 5 in two dimensions",
     source="Dana, Pydi, Chevaleyre (2024), appendix B",
     printed=(
-        "With N = 10, S = 2, d = 2, d_h = 5 and H = 20, Corollary 2, with [[printed: H d_h + d]] associations for the "
-        "100 contexts, says that the accuracy is exactly 1."
+        "With [[tokens: N = 10]], [[length: S = 2]], [[plane: d = 2]], [[wide: d_h = 5]] and [[heads: H = 20]], "
+        "Corollary 2, with [[printed: H d_h + d]] associations for the [[contexts: N^S]] contexts, says that the "
+        "accuracy is exactly [[all: 1]]."
     ),
     judgement="slip",
     truth=(
         "Heads wider than the stream count as heads of width d: the rank of the features is "
-        "[[columns: H min(d_h, d) + d]] = 42 at most, and this is reached. Read with this number Corollary 2 says "
-        "[[accuracy: 1/N + (1 - 1/N) (H min(d_h, d) + d) / T_0]]."
+        "[[columns: H min(d_h, d) + d]] at most, [[rank: 42]] here, and this is reached. Read with this number "
+        "Corollary 2 says [[accuracy: 1/N + (1 - 1/N) (H min(d_h, d) + d) / T_0]]."
     ),
     page="docs/claims/corollary_2.md",
 )
@@ -63,7 +65,22 @@ def _ceiling(*, tokens: int, width: int, d_head: int, heads: int) -> Evidence:
             Comparison(rank, "<", len(contexts)),
             Comparison(rank, "<", stated(CLAIM, "printed", **given)),
             Comparison(rank, "<=", stated(CLAIM, "columns", **given)),
+            Comparison(sum([d_head] * heads) + width, "=", stated(CLAIM, "printed", **given)),
+            Comparison(len(contexts), "=", stated(CLAIM, "contexts", N=tokens, S=contexts.shape[1])),
+            *(_of_the_paper(contexts, rank, **given) if tokens == _PAPER["tokens"] else ()),
         ),
+    )
+
+
+def _of_the_paper(contexts: Int64Array, rank: Applied, **given: int) -> tuple[Comparison, ...]:
+    """The sizes of figure 4, and what Corollary 2 makes of them."""
+    held = min(Fraction(1), Fraction(given["H"] * given["d_h"] + given["d"], len(contexts)))
+    tokens = int(contexts.max()) + 1
+    sizes = {"N": tokens, "S": contexts.shape[1], **given}
+    return (
+        *met(CLAIM, "tokens", "length", "plane", "wide", "heads", **sizes),
+        Comparison(1 - _missed(tokens, len(contexts), int(held * len(contexts))), "=", stated(CLAIM, "all")),
+        Comparison(rank, "=", stated(CLAIM, "rank")),
     )
 
 
@@ -87,7 +104,7 @@ def _reached(*, tokens: int, width: int, d_head: int, heads: int) -> Evidence:
         compared=(
             Comparison(rank.lower, "=", stated(CLAIM, "columns", **given)),
             Comparison(share, "<", 1),
-            Comparison(1 - share.value, "=", _missed(tokens, facts, rank.lower)),
+            Comparison(1 - _missed(tokens, facts, rank.lower), "=", share),
         ),
     )
 

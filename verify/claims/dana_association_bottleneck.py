@@ -11,7 +11,7 @@ from flint import fmpz_mat
 from constructions.encoders.parabola import parabola, stream
 from verify.arithmetic.decimals import decimal_below
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.evidence.theorems import LINE
 
 CLAIM = Claim(
@@ -21,9 +21,9 @@ CLAIM = Claim(
     printed="For the association task the bottleneck does not exist in any embedding dimension d.",
     judgement="false",
     truth=(
-        "From d = [[least: 2]] on it does not: any labels of N tokens are the likeliest of some encoder. In d = "
-        "[[line: 1]] three tokens that are labels equally often cost [[three: log 2 / 3]] nats, and four [[four: log 2 "
-        "/ 2]], for all encoders."
+        "For [[least: d >= 2]] it does not: any labels of N tokens are the likeliest of some encoder. For "
+        "[[line: d = 1]] [[some: three]] tokens that are labels equally often cost [[three: log 2 / 3]] nats, and "
+        "[[more: four]] of them [[four: log 2 / 2]], for all encoders."
     ),
     page="docs/claims/lookup_in_two_dimensions.md",
 )
@@ -50,7 +50,9 @@ def _line(name: str, tokens: int) -> Evidence:
         compared=(
             Comparison(floor, ">", 0),
             Comparison(floor, "agrees with", stated(CLAIM, name)),
-            Comparison(rank, "=", stated(CLAIM, "line")),
+            Comparison(tokens, "=", stated(CLAIM, "some" if name == "three" else "more")),
+            *met(CLAIM, "line", d=rank),
+            *failed(CLAIM, "least", d=rank),
         ),
     )
 
@@ -66,5 +68,5 @@ def _plane(tokens: int) -> Evidence:
         "every label in front",
         f"{held} of {tokens} in front, rank {logits.rank()}",
         Method("exact integers", Means.EXACT),
-        compared=(Comparison(held, "=", tokens), Comparison(logits.rank(), "=", stated(CLAIM, "least"))),
+        compared=(Comparison(held, "=", tokens), *met(CLAIM, "least", d=logits.rank())),
     )

@@ -11,7 +11,7 @@ from flint import fmpq, fmpq_mat
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.tasks.arrays import all_contexts
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, stated
+from verify.evidence import Comparison, Evidence, Means, Method, met, stated
 from verify.forward.in_rationals import exact_outputs
 from verify.verdict import decided
 
@@ -25,15 +25,17 @@ CLAIM = Claim(
     ),
     judgement="open",
     truth=(
-        "Open for the best choice of attention. No bound by the sizes alone holds for every choice: with N = S = 2, "
-        "d = d_h = 1 and two heads whose scores are k and k + 1 times log 2, the coefficients z of the context that is "
-        "left out have |z|^2 > [[growth: 16^k]], and C^2 >= 2 + |z|^2. If the T contexts that are kept may be chosen, "
-        "those of the largest volume have C <= sqrt(2 (1 + T)) for every attention; but their probability may be tiny."
+        "Open for the best choice of attention. No bound by the sizes alone holds for every choice: with "
+        "[[sizes: N = S = 2]], [[widths: d = d_h = 1]] and [[heads: two]] heads whose scores are k and [[next: k + 1]] "
+        "in units of ln 2, the coefficients of the context that is left out have a sum of squares above "
+        "[[growth: 256^k]], for [[from: k >= 4]], and C is larger than its root. If the contexts that are kept may be "
+        "chosen, those of the largest volume have coefficients of at most [[volume: 1]] in absolute value, whatever "
+        "attention is; but their probability may be tiny."
     ),
     page="docs/claims/theorem_1_tail.md",
 )
 
-_SCORES = (1, 2, 4, 8, 16)
+_SCORES = (4, 8, 16)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
@@ -57,13 +59,29 @@ def _large(score: int) -> Evidence:
     z = left_out * kept.inv() if independent else fmpq_mat(1, 3)
     square = sum((entry * entry for entry in z.tolist()[0]), fmpq(0))
     exact = Fraction(int(square.p), int(square.q))
+    # The three contexts of the largest determinant, and the coefficients of the other one.
+    others = [fmpq_mat([row for s, row in enumerate(rows) if s != t]) for t in range(len(rows))]
+    best = max(range(len(rows)), key=lambda t: abs(others[t].det()))
+    volume = fmpq_mat([rows[best]]) * others[best].inv() if others[best].det() != 0 else kept
+    entry = max(abs(x) for x in volume.entries())
+    largest = Fraction(int(entry.p), int(entry.q))
     return Evidence(
         "known",
         f"N = S = 2, d = d_h = 1, H = 2, scores {score} and {score + 1} times log 2, the context 00 left out: the "
         "features of the others are independent, and z are its coefficients",
         "no bound of C by the sizes alone",
-        f"|z|^2 > 10^{len(str(int(exact))) - 1}",
+        f"|z|^2 > 10^{len(str(int(exact))) - 1}; {float(largest):.3f} at most for the three of the largest volume",
         Method("exact rationals", Means.EXACT),
         decided(independent and z * kept == left_out),
-        compared=(Comparison(exact, ">", stated(CLAIM, "growth", k=score)),),
+        compared=(
+            Comparison(exact, ">", stated(CLAIM, "growth", k=score)),
+            Comparison(exact * Fraction(14, 15), "<", stated(CLAIM, "growth", k=score)),
+            *met(CLAIM, "from", k=score),
+            *met(CLAIM, "sizes", N=front_end.d_vocab, S=front_end.n_ctx),
+            *met(CLAIM, "widths", d=front_end.d_model, d_h=front_end.d_head),
+            Comparison(front_end.n_heads, "=", stated(CLAIM, "heads")),
+            Comparison(Fraction(int(front_end.W_Q[1][0, 0].p)), "=", stated(CLAIM, "next", k=score)),
+            Comparison(largest, "<=", stated(CLAIM, "volume")),
+            Comparison(2 * largest, ">", stated(CLAIM, "volume")),
+        ),
     )

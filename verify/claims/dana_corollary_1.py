@@ -23,7 +23,7 @@ from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim, Hypothesis
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, Role, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, Role, met, stated
 from verify.evidence.theorems import HEADS_FOR_EVERY_LABELLING, ONE_HEAD_LABELS
 from verify.forward.exact_rank import exact_rank
 from verify.forward.heads import enclose_features
@@ -65,16 +65,17 @@ CLAIM = Claim(
     title="Associations that heads hold in two dimensions",
     source="Dana, Pydi, Chevaleyre (2024), Corollary 1",
     printed=(
-        "For any T = [[printed: H d_h + 2]] contexts with one next token each, some attention-only transformer with d "
-        "= 2, H heads and head dimension d_h memorizes all of them, with [[parameters: 2 (S + 2 N + 4 (T - 2))]] "
-        "parameters."
+        "For any [[printed: H d_h + 2]] contexts with a next token each, some attention-only transformer with "
+        "[[plane: d = 2]], H heads and head dimension d_h memorizes all of them, with "
+        "[[parameters: 2 (S + 2 N + 4 (T - 2))]] parameters."
     ),
     judgement="false",
     truth=(
-        "For S >= 2 some weights with d = 2 memorize [[memorized: max(j, min(T, H + min(2, j)))]] of any T contexts, "
-        "j the number of distinct last tokens; all N^S contexts if N^S <= [[all_contexts: H d_h + 2]], d_h <= 2. One "
-        "head of any width does not hold XOR. Rank is no upper limit: one head with d = N >= 2, d_h = 1 holds any "
-        "labels of all N^2 bigrams."
+        "For [[long: S >= 2]] some weights with [[plane: d = 2]] memorize [[memorized: max(j, min(T, H + min(2, j)))]] "
+        "of any T contexts, j the number of distinct last tokens; all [[every: N^S]] contexts up to "
+        "[[all_contexts: H d_h + 2]], for [[narrow: d_h <= 2]]. [[heads: one]] head of any width does not hold XOR. "
+        "Rank is no upper limit: as many with [[shape: d = N >= 2]], [[thin: d_h = 1]] hold any labels of all "
+        "[[bigrams: N^2]] bigrams."
     ),
     page="docs/claims/corollary_1.md",
     hypotheses=(
@@ -114,7 +115,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 def _xor() -> Evidence:
     multipliers = forbidding_multipliers(_XOR, _XOR_LABELS)
     tried = np.zeros((4, 2), dtype=np.int64) if multipliers is None else multipliers  # zeros prove nothing
-    forbidden = ONE_HEAD_LABELS.at(contexts=_XOR, labels=_XOR_LABELS, multipliers=tried)
+    heads = 1
+    forbidden = ONE_HEAD_LABELS.at(contexts=_XOR, labels=_XOR_LABELS, multipliers=tried, heads=heads)
     return Evidence(
         "counterexample",
         f"One head, of any width, does not memorize XOR: {len(_XOR)} contexts, N = 2, S = 3.",
@@ -131,6 +133,7 @@ def _xor() -> Evidence:
             Comparison(forbidden, "=", Verdict.PROVED),
             Comparison(len(_XOR), "<=", stated(CLAIM, "printed", H=1, d_h=2)),
             Comparison(len(_XOR), ">", stated(CLAIM, "printed", H=0, d_h=2)),
+            Comparison(heads, "=", stated(CLAIM, "heads")),
         ),
     )
 
@@ -234,7 +237,7 @@ def _guaranteed(name: str, contexts: np.ndarray) -> Evidence:
         f"{promised} memorized",
         f"{size} labels in front by {margin:.3g} nats or more",
         margin > 0,
-        (Comparison(size, "=", promised), *fewer),
+        (Comparison(size, "=", promised), *fewer, *met(CLAIM, "long", "plane", S=contexts.shape[1], d=2)),
     )
 
 
@@ -244,7 +247,11 @@ def _all_contexts(d_vocab: int, length: int) -> Evidence:
     task = enumerated_task(d_vocab, length)
     network = build_memory(task, d_model=2, d_head=2, n_heads=heads).model
     margin = _margin(network, task, sizes=(2, 2, heads))
-    compared = [Comparison(size, "<=", stated(CLAIM, "all_contexts", H=heads, d_h=2))]
+    compared = [
+        Comparison(size, "<=", stated(CLAIM, "all_contexts", H=heads, d_h=2)),
+        Comparison(task.n_contexts, "=", stated(CLAIM, "every", N=d_vocab, S=length)),
+        *met(CLAIM, "long", "plane", "narrow", S=length, d=network.d_model, d_h=network.d_head),
+    ]
     if size == 2 * heads + 2:  # the count of the source is one of as many contexts as the heads allow
         numbers = sum(tensor.size for tensor in network.tensors().values())
         compared.append(Comparison(numbers, "=", stated(CLAIM, "parameters", S=length, N=d_vocab, T=size)))
@@ -339,6 +346,18 @@ def _one_head_every_labelling(d_vocab: int) -> Evidence:
         "margin 1/2 for every labelling, before rounding",
         f"margin >= {margin:.6f} nats",
         margin > 0.4999,
+        _thin(d_vocab),
+    )
+
+
+def _thin(d_vocab: int) -> tuple[Comparison, ...]:
+    """The sizes of the head that holds all bigrams, which `_margin` has asked for."""
+    task = enumerated_task(d_vocab, 2)
+    model = one_head_memory(task)
+    return (
+        *met(CLAIM, "shape", "thin", d=model.d_model, N=d_vocab, d_h=model.d_head),
+        Comparison(model.n_heads, "=", stated(CLAIM, "heads")),
+        Comparison(task.n_contexts, "=", stated(CLAIM, "bigrams", N=d_vocab)),
     )
 
 

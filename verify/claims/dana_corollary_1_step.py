@@ -9,7 +9,7 @@ from fractions import Fraction
 from flint import arb, ctx, fmpq
 
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, stated
+from verify.evidence import Comparison, Evidence, Means, Method, met, stated
 from verify.verdict import proved
 
 CLAIM = Claim(
@@ -17,16 +17,17 @@ CLAIM = Claim(
     title="From the divergence of Theorem 1 to the labels of Corollary 1",
     source="Dana, Pydi, Chevaleyre (2024), section 4, before Corollary 1",
     printed=(
-        "Under Assumption 1, use Theorem 1 for pi_delta = (pi + delta) / (1 + N delta) with delta > 0 small enough "
-        "and gamma > 0 small: the transformer has perfect accuracy for pi."
+        "Under Assumption 1, use Theorem 1 for pi_delta := (pi + delta) / (a sum of the masses) with a positive "
+        "delta small enough and a positive gamma small enough: the transformer has perfect accuracy for pi."
     ),
     judgement="holds",
     truth=(
-        "It follows from the conclusion of Theorem 1 (which is false for some contexts), for d >= 2. With a = "
-        "[[label: (1 + delta) / (1 + N delta)]], the probability of a label under pi_delta, every encoder whose mean "
-        "divergence from pi_delta is below p_min ([[gap: log 2 + a log a + (1 - a) log(1 - a)]]), p_min the least "
-        "probability of a context, gives every label more than half of the probability; and the least divergence "
-        "with d >= 2 tends to 0 with delta. The gap is the least divergence of a law that gives a label just half."
+        "It follows from the conclusion of Theorem 1 (which is false for some contexts), for [[plane: d >= 2]]. With a "
+        "for [[label: (1 + delta) / (1 + N delta)]], the probability of a label under pi_delta, every encoder whose "
+        "mean divergence from pi_delta is below p_min ([[gap: log 2 + a log a + (1 - a) log(1 - a)]]), p_min the least "
+        "probability of a context, gives every label more than [[most: half]] of the probability; and the least "
+        "divergence with [[plane: d >= 2]] vanishes with delta. The gap is the least divergence of a law that gives a "
+        "label just [[most: half]]."
     ),
     page="docs/claims/corollary_1.md",
 )
@@ -63,10 +64,20 @@ def _circle_divergence(tokens: int, delta: Fraction, strength: int) -> arb:
     """
     probability = [Fraction(delta, 1 + tokens * delta)] * tokens
     probability[0] = Fraction(1 + delta, 1 + tokens * delta)
-    logits = [strength * (arb(fmpq(2 * j, tokens)).cos_pi() - 1) for j in range(tokens)]
+    first = _circle_point(tokens, 0)
+    logits = [
+        strength * (sum((x * y for x, y in zip(first, _circle_point(tokens, j), strict=True)), arb(0)) - 1)
+        for j in range(tokens)
+    ]
     normalizer = sum((logit.exp() for logit in logits), arb(0)).log()
     parts = (_number(p) * (_number(p).log() - logit + normalizer) for p, logit in zip(probability, logits, strict=True))
     return sum(parts, arb(0))
+
+
+def _circle_point(tokens: int, j: int) -> tuple[arb, arb]:
+    """The token j on the circle, in two dimensions."""
+    angle = arb(fmpq(2 * j, tokens))
+    return angle.cos_pi(), angle.sin_pi()
 
 
 def _small_enough(tokens: int, contexts: int) -> Evidence:
@@ -90,7 +101,8 @@ def _small_enough(tokens: int, contexts: int) -> Evidence:
         compared=(
             Comparison(2 * contexts * found, "<", gap),
             Comparison(a, "=", probability),
-            Comparison(a, ">", Fraction(1, 2)),
+            Comparison(a, ">", stated(CLAIM, "most")),
+            *met(CLAIM, "plane", d=len(_circle_point(tokens, 0))),
         ),
     )
 
@@ -104,13 +116,16 @@ def _gap_is_reached(tokens: int) -> Evidence:
         with ctx.workprec(_BITS):
             label, other, half = _number(a), _number(Fraction(delta, 1 + tokens * delta)), _number(Fraction(1, 2))
             found = label * (label / half).log() + (tokens - 1) * other * (other * (tokens - 1) / half).log()
-        compared.append(Comparison(found, "agrees with", stated(CLAIM, "gap", a=a)))
+        compared += [
+            Comparison(found, "agrees with", stated(CLAIM, "gap", a=a)),
+            Comparison(half, "agrees with", stated(CLAIM, "most")),
+        ]
     return Evidence(
         "sharper",
         f"N = {tokens}, delta = 2^-20, 2^-40, 2^-60: the law that gives the label just half, the others equal parts",
         "its divergence from pi_delta is log 2 - h(a): no larger gap gives the label more than half",
         "equal to it, up to 2^-30 of it",
         Method(f"balls of {_BITS} bits", Means.BALLS),
-        proved(len(compared) == 3),
+        proved(len(compared) == 6),
         compared=tuple(compared),
     )

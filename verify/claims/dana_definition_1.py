@@ -18,12 +18,12 @@ CLAIM = Claim(
     title="What a sequence encoder is",
     source="Dana, Pydi, Chevaleyre (2024), Definition 1",
     printed=(
-        "L(N, S, d) is the set of the maps f(t) = W E(t) with W in R^{d,N}, a matrix of [[printed: N]] columns, and E "
+        "L(N, S, d) is the set of the maps f(t) := W E(t) with W in R^{d,N}, a matrix of [[printed: N]] columns, and E "
         "from [N]^S to R^d."
     ),
     judgement="slip",
     truth=(
-        "W is in R^{N,d}, with [[columns: d]] columns: one for each entry of E(t), and one row for each logit. The "
+        "W is in R^{N,d}, with [[columns: d]] columns, each for an entry of E(t), and rows, each for a logit. The "
         "logits of T contexts are then the matrices of rank at most d: the largest rank is [[rank: min(N, T, d)]], and "
         "every matrix of so small a rank is W E for some W and E."
     ),

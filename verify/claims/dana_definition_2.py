@@ -14,7 +14,7 @@ from constructions.encoders.approximating_sequences import FIRST, SECOND, bound_
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.claim import Claim
 from verify.encoders.logit_range import BITS, ball, judge_approximation, mean_divergence, scaling_constants
-from verify.evidence import Comparison, Evidence, Means, Method, stated
+from verify.evidence import Comparison, Evidence, Means, Method, failed, met, stated
 from verify.verdict import Verdict, decided, proved
 
 CLAIM = Claim(
@@ -22,17 +22,18 @@ CLAIM = Claim(
     title="Polynomially approximable laws",
     source="Dana, Pydi, Chevaleyre (2024), Definition 2 and the question below Lemma 4",
     printed=(
-        "M(N, S, d) are the laws for which some encoders f_delta have c delta^alpha <= |log(pi / softmax f_delta)| <= "
-        "delta wherever pi > 0, with c > 0 and alpha >= 1. Whether any distribution which is the limit of a sequence "
+        "M(N, S, d) are the laws for which some encoders f_delta have [[near: c delta^alpha <= x <= delta]] for "
+        "the size x of every log(pi / softmax f_delta) of a possible token, with a positive c and "
+        "[[power: alpha >= 1]]. Whether any distribution which is the limit of a sequence "
         "encoder is in the closure of M is an open question."
     ),
     judgement="redundant",
     truth=(
-        "For N >= 2 and d >= 1: d_KL(pi, M) = d_KL(pi, L) for every pi, and the closure of M is that of softmax(L), "
-        "so the answer is yes. If no logit of an encoder equals the mean of the logits under its law, the laws of the "
-        "encoder are in M with alpha = 1 and c = [[constant: g / (4R)]], g being the least distance from that mean "
-        "and R the range: (16) holds for [[factor: 1 + delta / (2R)]] times the encoder. For N = 1 or d = 0, M is "
-        "empty."
+        "For [[tokens: N >= 2]] and [[width: d >= 1]] d_KL(pi, M) is d_KL(pi, L) for every pi, and the closure of M is "
+        "that of softmax(L), so the answer is yes. If no logit of an encoder equals the mean of the logits under its "
+        "law, the laws of the encoder are in M with [[linear: alpha = 1]] and the constant [[constant: g / (4R)]], g "
+        "being the least distance from that mean and R the range: equation (16) holds for [[factor: 1 + delta / (2R)]] "
+        "times the encoder. For [[alone: N = 1]], or without any dimension, M is empty."
     ),
     page="docs/claims/logit_range.md",
 )
@@ -43,6 +44,9 @@ _SIZES = ((2, 1, 1), (3, 1, 2), (4, 2, 5), (6, 3, 8))
 
 
 _DEPTH = 12
+
+
+_POWER = 1  # alpha of the construction
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
@@ -74,6 +78,9 @@ def _in_general_position(tokens: int, width: int, contexts: int, *, encoders: in
             verdict, smallest, factor = _approximates_own_law(weights, embeddings, largest, first / 2**n, constant)
             verdicts.append(verdict)
             compared.append(Comparison(factor, "=", stated(CLAIM, "factor", delta=first / 2**n, R=largest)))
+            compared += met(CLAIM, "near", c=constant / 2, delta=first / 2**n, alpha=_POWER, x=smallest)
+        compared += met(CLAIM, "tokens", "width", N=len(weights), d=len(weights[0]))
+        compared += met(CLAIM, "power", "linear", alpha=_POWER)
         # For small delta the log ratios tend to g / (2R) times delta: c is half of what is true of the construction.
         half = stated(CLAIM, "constant", g=g, R=limit)
         with ctx.workprec(BITS):
@@ -105,7 +112,7 @@ def _approximates_own_law(
     least = arb("inf")
     # A factor 1 - 2^-30 of c pays for R, which was rounded up.
     with ctx.workprec(BITS):
-        lowest = constant * (1 - arb(2) ** -30) * ball(delta)
+        lowest = constant * (1 - arb(2) ** -30) * ball(delta) ** _POWER
         for row, scaled in zip(own, other, strict=True):
             shift = _log_sum_exp(scaled) - _log_sum_exp(row)
             for f, h in zip(row, scaled, strict=True):
@@ -168,9 +175,8 @@ def _no_more_than_encoders(count: int) -> Evidence:
 
 
 def _one_token() -> Evidence:
-    found = judge_approximation(
-        [[Fraction(5)]], [[Fraction(1)]], delta=Fraction(1, 2), constant=Fraction(1, 100), exponent=1
-    )
+    logits = [[Fraction(5)]]
+    found = judge_approximation(logits, [[Fraction(1)]], delta=Fraction(1, 2), constant=Fraction(1, 100), exponent=1)
     return Evidence(
         "boundary",
         "N = 1: the only law has the log ratio 0, so that (16) fails and M is empty",
@@ -178,6 +184,7 @@ def _one_token() -> Evidence:
         f"(16): {found.value}",
         Method("balls", Means.BALLS),
         Verdict.PROVED if found is Verdict.REFUTED else Verdict.UNDECIDED,
+        compared=(*met(CLAIM, "alone", N=len(logits[0])), *failed(CLAIM, "tokens", N=len(logits[0]))),
     )
 
 

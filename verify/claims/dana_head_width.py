@@ -13,7 +13,7 @@ from constructions.models.exact_network import ExactFrontEnd, as_rationals, exac
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, stated
+from verify.evidence import Comparison, Evidence, Means, Method, met, stated
 from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import decided
 
@@ -22,14 +22,14 @@ CLAIM = Claim(
     title="Heads wider than the stream",
     source="Dana, Pydi, Chevaleyre (2024), section 2",
     printed=(
-        "Since W_O, W_V and W_Q, W_K are multiplied together, d_h <= d lowers their rank to d_h; d_h > d leaves them "
-        "of full rank, and is suboptimal compared to d = d_h."
+        "Since W_O, W_V and W_Q, W_K are multiplied together, [[narrow: d_h <= d]] lowers their rank to d_h; "
+        "[[wide: d_h > d]] leaves them of full rank, and is suboptimal compared to [[square: d = d_h]]."
     ),
     judgement="holds",
     truth=(
-        "The products have rank [[rank: min(d, d_h)]] at most, and reach it. A head with d_h > d is one with d_h = d "
-        "that has the products for its W_Q and W_V and the identity for W_K and W_O: the logits are the same, and "
-        "[[saved: 4 d (d_h - d)]] numbers fewer are stored for each head."
+        "The products have rank [[rank: min(d, d_h)]] at most, and reach it. A head with [[wide: d_h > d]] is as one "
+        "with [[square: d = d_h]] that has the products for its W_Q and W_V and the identity for W_K and W_O: the "
+        "logits are the same, and [[saved: 4 d (d_h - d)]] numbers fewer are stored for each head."
     ),
     page="docs/claims/parameters.md",
 )
@@ -119,6 +119,8 @@ def _same(wide: Model, made: Model) -> Evidence:
             Comparison(_stored(wide) - _stored(made), "=", stated(CLAIM, "saved", **sizes)),
             Comparison(_stored(wide) - _stored(made), ">", 0),
             Comparison(max(ranks), "=", stated(CLAIM, "rank", **sizes)),
+            *met(CLAIM, "wide", **sizes),
+            *met(CLAIM, "square", d=made.d_model, d_h=made.d_head),
         ),
     )
 
@@ -134,5 +136,5 @@ def _rank_of_narrow(narrow: Model) -> Evidence:
         f"rank {', '.join(map(str, ranks))}",
         Method("exact rationals", Means.EXACT),
         decided(len(ranks) == 1 and sizes["d_h"] < sizes["d"]),
-        compared=(Comparison(max(ranks), "=", stated(CLAIM, "rank", **sizes)),),
+        compared=(Comparison(max(ranks), "=", stated(CLAIM, "rank", **sizes)), *met(CLAIM, "narrow", **sizes)),
     )

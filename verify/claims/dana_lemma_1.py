@@ -4,8 +4,10 @@ Page: docs/claims/sequence_encoder.md
 """
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
+from flint import arb
 
 from constructions.arrays import Float64Array
 from constructions.capacity.head_counts import fewest_heads
@@ -26,7 +28,7 @@ from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim, Hypothesis
 from verify.divergence.kullback_leibler import entropy
 from verify.encoders.encoder_ceiling import encoder_divergence, mean_divergence, network_divergence
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.encoder_bracket import bracketed
 from verify.evidence.theorems import ENCODER_DIVERGENCE
 from verify.verdict import Verdict, proved
@@ -107,13 +109,14 @@ CLAIM = Claim(
     id="dana.lemma-1",
     title="The best encoder exists under full support",
     source="Dana, Pydi, Chevaleyre (2024), Lemma 1",
-    printed="Under Assumption 2 (full support) some f in L(N, S, d) attains d_KL(pi, f) = d_KL(pi, L(N, S, d)).",
+    printed="Under Assumption 2 (full support) some f in L(N, S, d) attains the infimum d_KL(pi, L(N, S, d)).",
     judgement="holds",
     truth=(
-        "True: centred logits of divergence at most U are bounded by 2 max (U / rho_t + H(pi_t)) / pi_tj, and the "
-        "matrices of rank at most d are closed. The centring has to be the uniform one. Without full support it fails "
-        "for N = 2, d = 1, pi_t = (1, 0): the infimum 0 is not attained. The best encoder that is found is bracketed: "
-        "no encoder is better than the sharpened Theorem L allows."
+        "True: centred logits of divergence at most U are bounded by [[bound: (U / rho + H) / p]] up to a constant, H "
+        "the largest entropy, rho and p the least probabilities of a context and of a token, and the matrices of rank "
+        "at most d are closed. The centring has to be the uniform one. Without full support it fails for "
+        "[[tokens: N = 2]], [[line: d = 1]] and a law that is sure of a token: the infimum is not attained. The best "
+        "encoder that is found is bracketed: no encoder is better than the sharpened Theorem L allows."
     ),
     page="docs/claims/sequence_encoder.md",
     hypotheses=(
@@ -172,13 +175,16 @@ def logit_radius(laws: Float64Array, level: float) -> float:
 
 
 def _attained(sizes: tuple[tuple[int, int, int], ...]) -> Evidence:
-    verdicts, radii = [], []
+    verdicts, radii, compared = [], [], []
     for tokens, rows, rank in sizes:
         laws = laws_with_a_mode(rows, tokens, seed=rank)
         silent, level = mean_divergence(Enclosure(np.zeros_like(laws)), laws)
         found = best_encoder(laws, rank, starts=8)
         _, upper = encoder_divergence(found.E, found.W, laws)
         radius = logit_radius(laws, level)
+        # A law that is uniform: all bounds of one context are equal.
+        flat = stated(CLAIM, "bound", U=level, rho=Fraction(1, rows), H=arb(tokens).log(), p=Fraction(1, tokens))
+        compared.append(Comparison(logit_radius(np.ones((rows, tokens)), level), "agrees with", flat))
         verdicts += [proved(upper < silent < np.inf), proved(radius < np.inf)]
         radii.append(radius)
     return Evidence(
@@ -190,6 +196,7 @@ def _attained(sizes: tuple[tuple[int, int, int], ...]) -> Evidence:
         f"|centred logits| <= {number(max(radii), digits=4, bound='upper')} where KL is at most that of E = 0",
         Method(f"{_FLOATS}: (T U + H(pi_t)) / pi_tj", Means.ENCLOSURES),
         Verdict.all_of(verdicts),
+        compared=tuple(compared),
     )
 
 
@@ -218,6 +225,7 @@ def _bracketed(sizes: tuple[tuple[int, int, int], ...], spread: float) -> Eviden
 
 def _full_support_is_needed(sizes: tuple[int, ...]) -> Evidence:
     # N = 2, d = 1, pi = (1, 0): the logits differ by x = (w_1 - w_2) e, any real number, and KL = log(1 + e^-x) > 0.
+    weights, law = np.array([[0.5], [-0.5]]), np.array([1.0, 0.0])
     values = [log1p(exp(Enclosure(-float(x)))) for x in sizes]
     lower, upper = [float(value.lower()) for value in values], [float(value.upper()) for value in values]
     falls = all(after < before for before, after in zip(lower, upper[1:], strict=False))
@@ -229,6 +237,7 @@ def _full_support_is_needed(sizes: tuple[int, ...]) -> Evidence:
         f"0 < KL <= {', '.join(number(value, bound='upper') for value in upper)}",
         Method(f"{_FLOATS}: log1p", Means.ENCLOSURES),
         proved(all(value > 0.0 for value in lower) and falls),
+        compared=(*met(CLAIM, "tokens", N=len(law)), *met(CLAIM, "line", d=weights.shape[1])),
     )
 
 

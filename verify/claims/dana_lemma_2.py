@@ -30,7 +30,7 @@ from verify.capacity.independent_windows import partition_holds
 from verify.capacity.linear_relations import indicator_relation, rank_upper_bound_for_all_weights
 from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim, Hypothesis
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, Stated, stated
+from verify.evidence import Applied, Comparison, Evidence, Means, Method, Quantifier, Stated, failed, met, stated
 from verify.evidence.theorems import RANK
 from verify.forward.exact_rank import exact_rank
 from verify.forward.in_rationals import exact_outputs
@@ -232,12 +232,14 @@ CLAIM = Claim(
     judgement="false",
     truth=(
         "The largest rank is the generic rank R* over free attention weights, reached by rank-one W_QK with shared "
-        "directions (Theorem G). For S = 2 it is a minimum over sets of contexts with the rank of a lift matroid "
-        "(S2); for all N^S contexts, S >= 2 and d_h <= min(d, N), it is [[all_contexts: min(N^S, min(d, N) + H d_h)]] "
+        "directions (Theorem G). For [[bigrams: S = 2]] it is a minimum over sets of contexts with the "
+        "rank of a lift matroid (S2); for all [[every: N^S]] contexts, [[long: S >= 2]] and "
+        "[[widths: d_h <= min(d, N)]], it is [[all_contexts: min(N^S, min(d, N) + H d_h)]] "
         "with the skip connection (F); a partition of the contexts over the heads proves it in general (P), "
-        "multiplicities of the last tokens are enough for S > d_h (D), and for S >= 2 "
-        "[[universal: min(T, min(d, j) + H)]] is reached for every set with j last tokens (U). For S = 1 it is "
-        "min(d, T). On all contexts of n bits with one last token it is at most 1 + H n, whatever d is."
+        "multiplicities of the last tokens are enough for [[longer: S > d_h]] (D), and for [[long: S >= 2]] "
+        "[[universal: min(T, min(d, j) + H)]] is reached for every set with j last tokens (U). For "
+        "[[alone: S = 1]] it is [[tokens: min(d, T)]]. On all contexts of n bits with the same last token it is at "
+        "most [[bits: 1 + H n]], whatever d is."
     ),
     page="docs/claims/closed_forms.md",
     hypotheses=(
@@ -278,6 +280,7 @@ class _Instance:
     with_skip: bool = True
     subset: tuple[int, ...] | None = None
     formula: Stated | None = None
+    conditions: tuple[Comparison, ...] = ()
 
     @property
     def sizes(self) -> dict[str, Any]:
@@ -328,7 +331,23 @@ def _counterexample(example: Counterexample) -> Evidence:
         Method(f"{_UPPER}; {_LOWER}", Means.EXACT, Means.MODULAR),
         data=data,
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(ceiling, "<", printed), Comparison(ceiling, "=", reached)),
+        compared=(
+            Comparison(ceiling, "<", printed),
+            Comparison(ceiling, "=", reached),
+            *_of_one_token(example, ceiling),
+        ),
+    )
+
+
+def _of_one_token(example: Counterexample, ceiling: Applied) -> tuple[Comparison, ...]:
+    """On contexts of one token the rank is that of the tokens."""
+    facts, length = example.contexts.shape
+    if length > 1:
+        return failed(CLAIM, "alone", S=length)
+    return (
+        *met(CLAIM, "alone", S=length),
+        *failed(CLAIM, "long", S=length),
+        Comparison(ceiling, "=", stated(CLAIM, "tokens", d=example.width, T=facts)),
     )
 
 
@@ -341,7 +360,10 @@ def _every_number_of_heads(largest: int) -> Evidence:
         sizes = _sizes(len(contexts), len(contexts), heads)
         ceiling = RANK.at("rank", contexts=contexts, **sizes, with_skip=False)
         printed = stated(CLAIM, "printed", T_0=len(contexts), H=heads, d=len(contexts))
-        compared += [Comparison(ceiling, "<", printed), Comparison(ceiling, "=", 1 + heads * bits)]
+        compared += [
+            Comparison(ceiling, "<", printed),
+            Comparison(ceiling, "=", stated(CLAIM, "bits", H=heads, n=bits)),
+        ]
         shown.append(f"{ceiling.value} of {len(contexts)}")
     return Evidence(
         "counterexample",
@@ -410,7 +432,7 @@ def _theorem(name: str, about: str, instances: list[_Instance]) -> Evidence:
         # What explicit weights reach is counted up to the bound, not up to the value that is to be confirmed.
         reached = _reached(instance.contexts, instance.sizes, with_skip=instance.with_skip, target=ceiling.value)
         compared += [Comparison(instance.value, "<=", ceiling), Comparison(ceiling, "<=", instance.value)]
-        compared.append(Comparison(reached, "=", instance.value))
+        compared += [Comparison(reached, "=", instance.value), *instance.conditions]
         if instance.formula is not None:
             compared.append(Comparison(instance.value, "=", instance.formula))
         if reached == instance.value == ceiling.value:
@@ -553,7 +575,8 @@ def _bigrams(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
 
 def _bigram_instance(contexts: Int64Array, width: int, d_head: int, heads: int, *, with_skip: bool) -> _Instance:
     found = bigram_rank(contexts, d_model=width, d_head=d_head, n_heads=heads, with_skip=with_skip)
-    return _Instance(contexts, width, d_head, heads, found.rank, with_skip, tuple(found.rows.tolist()))
+    rows, bigrams = tuple(found.rows.tolist()), met(CLAIM, "bigrams", S=contexts.shape[1])
+    return _Instance(contexts, width, d_head, heads, found.rank, with_skip, rows, conditions=bigrams)
 
 
 def _partitioned(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
@@ -577,7 +600,8 @@ def _long(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
         heads = 0
         while long_contexts_rank(contexts, d_model=width, d_head=d_head, n_heads=heads) < len(contexts):
             heads += 1
-        yield _Instance(contexts, width, d_head, heads, len(contexts))
+        longer = met(CLAIM, "longer", S=contexts.shape[1], d_h=d_head)
+        yield _Instance(contexts, width, d_head, heads, len(contexts), conditions=longer)
 
 
 def _all(full: bool) -> Iterator[_Instance]:
@@ -591,7 +615,11 @@ def _all(full: bool) -> Iterator[_Instance]:
         for heads in sorted({0, 1, enough // 2, enough} if len(contexts) < 500 else {enough}):
             value = all_contexts_rank(tokens, length, d_model=width, d_head=d_head, n_heads=heads)
             formula = stated(CLAIM, "all_contexts", N=tokens, S=length, d=width, H=heads, d_h=d_head)
-            yield _Instance(contexts, width, d_head, heads, value, formula=formula)
+            conditions = (
+                *met(CLAIM, "long", "widths", S=length, N=tokens, d=width, d_h=d_head),
+                Comparison(len(contexts), "=", stated(CLAIM, "every", N=tokens, S=length)),
+            )
+            yield _Instance(contexts, width, d_head, heads, value, formula=formula, conditions=conditions)
 
 
 def _universal(rng: np.random.Generator, count: int) -> Iterator[_Instance]:

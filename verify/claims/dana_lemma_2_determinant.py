@@ -11,7 +11,7 @@ from flint import fmpz_mat
 
 from verify.capacity.counting_matrix import counted_sequences, counting_matrix
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.theorems import COUNTING_MATRIX
 from verify.verdict import decided
 
@@ -20,16 +20,17 @@ CLAIM = Claim(
     title="The determinant in the proof of Lemma 2",
     source="Dana, Pydi, Chevaleyre (2024), appendix A.1",
     printed=(
-        "N_{n,i}, for n = 2, ..., d + 1, counts the sequences that begin with i and hold n^k - [i = k, k != m] times "
-        "the index k, for k != m. The square matrix N X(t) has a nonzero determinant by the property of Lemma 3, so "
-        "the only solution of v_t N X(t) = 0 is v_t = 0."
+        "Each of the d rows of N counts, by their first index, the sequences that hold each index but m as often as a "
+        "power says, with a base of its own for each row. The square matrix N X(t) has a nonzero determinant by the "
+        "property of Lemma 3, so v_t N X(t) vanishes only if v_t does."
     ),
     judgement="false",
     truth=(
-        "The column of m is the sum of the others, up to factors of the rows. So for S >= 2 the rank of N is "
-        "[[rank: min(d, S - 1)]], and the determinant is 0 for all embeddings if S <= d. It is not 0 for S > d and "
-        "algebraically independent embeddings. With the signs of (11), which the definition of N leaves out, what "
-        "follows for S <= d is only that v_t is orthogonal to the x(t, i) - x(t, m)."
+        "The column of m is the sum of the others, up to factors of the rows. So for [[two: S >= 2]] the rank of N is "
+        "[[rank: min(d, S - 1)]], and the determinant vanishes for all embeddings if [[short: S <= d]]. It does not "
+        "for [[long: S > d]] and algebraically independent embeddings. With the signs of equation (11), which the "
+        "definition of N leaves out, what follows for [[short: S <= d]] is only that v_t is orthogonal to the x(t, i) "
+        "- x(t, m)."
     ),
     page="docs/claims/closed_forms.md",
 )
@@ -91,6 +92,7 @@ def _vanishes(length: int, width: int) -> Evidence:
             for one in (
                 Comparison(rank, "<", width),
                 Comparison(rank.value, "=", stated(CLAIM, "rank", d=width, S=length)),
+                *met(CLAIM, "two", "short", d=width, S=length),
             )
         ),
     )
@@ -110,7 +112,8 @@ def _nonzero(length: int, width: int) -> Evidence:
         Method("exact integers", Means.EXACT),
         decided(all(value != 0 for value in determinants)),
         {"X": [[int(entry) for entry in row] for row in embedded.tolist()]},
-        compared=tuple(
-            Comparison(int(matrix.rank()), "=", stated(CLAIM, "rank", d=width, S=length)) for matrix in matrices
+        compared=(
+            *(Comparison(int(matrix.rank()), "=", stated(CLAIM, "rank", d=width, S=length)) for matrix in matrices),
+            *met(CLAIM, "two", "long", d=width, S=length),
         ),
     )

@@ -28,7 +28,7 @@ from constructions.rational.integer_memory import integer_memory
 from constructions.tasks.arrays import all_contexts
 from constructions.tasks.task import Task
 from verify.claim import Claim, Hypothesis
-from verify.evidence import Applied, Comparison, Evidence, Means, Method, Quantifier
+from verify.evidence import Applied, Comparison, Evidence, Means, Method, Quantifier, met
 from verify.evidence.theorems import INDEPENDENT_EXPONENTIALS, RANK
 from verify.forward.exact_rank import PRIME, exact_rank, order_of_two
 from verify.forward.heads import enclose_features
@@ -59,16 +59,16 @@ CLAIM = Claim(
     title="Embeddings in general position",
     source="Dana, Pydi, Chevaleyre (2024), Lemma 3",
     printed=(
-        "For any n >= 1 there are x_1, ..., x_n > 0 such that P(x_1, ..., x_n) != 0 for every nonzero polynomial P "
-        "with integer coefficients; embeddings with such entries are in general position."
+        "For any n there are positive x_1, ..., x_n such that P(x_1, ..., x_n) does not vanish for any nonzero "
+        "polynomial P with integer coefficients; embeddings with such entries are in general position."
     ),
     judgement="holds",
     truth=(
-        "x_i = exp(sqrt(p_i)) with distinct primes p_i. For the rank of the features of T contexts less is enough, and "
-        "explicit: all entries of e, pos, W_V and lambda_h are m-th roots of distinct primes, m > T (square roots for "
-        "S = 2), and W_QK^h = lambda_h E_12, d >= 2: the rank is the largest one that any weights reach. Integers do "
-        "with scores in units of ln 2, so that all attention weights are rational: Kronecker's, or small random ones "
-        "with a certificate over a prime field."
+        "x_i := exp(sqrt(p_i)) with distinct primes p_i. For the rank of the features of T contexts less is enough, "
+        "and explicit: all entries of e, pos, W_V and lambda_h are m-th roots of distinct primes, [[order: m > T]] "
+        "([[square: m = 2]] for [[bigrams: S = 2]]), and W_QK^h := lambda_h E_12, [[plane: d >= 2]]: the rank is the "
+        "largest one that any weights reach. Integers do with scores in units of ln 2, so that all attention weights "
+        "are rational: Kronecker's, or small random ones with a certificate over a prime field."
     ),
     page="docs/claims/generic_embeddings.md",
     hypotheses=(
@@ -222,11 +222,27 @@ def _roots(case: _Case, order: int, largest: Applied) -> Evidence:
         Method(f"elimination in balls of {rank.bits} bits; bound by counting", Means.EXACT, Means.BALLS),
         {"order": order, "contexts": case.contexts.tolist(), "rows": [*rank.rows], "columns": [*rank.columns]},
         written,
+        _order(front_end, case),
     )
 
 
+def _order(front_end: PrimeRoots, case: _Case) -> tuple[Comparison, ...]:
+    """The order of roots that is stated for these contexts: above their number, or 2 for bigrams."""
+    facts, length = case.contexts.shape
+    found = met(CLAIM, "plane", d=front_end.W_E.shape[1])
+    if front_end.order > facts:
+        return (*found, *met(CLAIM, "order", m=front_end.order, T=facts))
+    return (*found, *met(CLAIM, "square", "bigrams", m=front_end.order, S=length)) if length == 2 else found
+
+
 def _reaches(
-    statement: str, rank: int, largest: Applied, method: Method, data: dict[str, Any], written: bool = True
+    statement: str,
+    rank: int,
+    largest: Applied,
+    method: Method,
+    data: dict[str, Any],
+    written: bool = True,
+    compared: tuple[Comparison, ...] = (),
 ) -> Evidence:
     """That weights which are written as they are called reach the largest rank of all weights."""
     return Evidence(
@@ -238,7 +254,7 @@ def _reaches(
         proved(written),
         data,
         Quantifier.ALL_WEIGHTS,
-        (Comparison(rank, "=", largest),),
+        (Comparison(rank, "=", largest), *compared),
     )
 
 

@@ -21,7 +21,7 @@ from constructions.encoders.approximating_sequences import (
 from verify.arithmetic.decimals import decimal_below
 from verify.claim import Claim
 from verify.encoders.logit_range import BITS, ball, judge_approximation, log_ratios, logit_range
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.theorems import RANGE
 from verify.verdict import Verdict, decided, proved
 
@@ -30,15 +30,17 @@ CLAIM = Claim(
     title="The range of logits that approximate a law",
     source="Dana, Pydi, Chevaleyre (2024), Lemma 4",
     printed=(
-        "If encoders f_delta satisfy c delta^alpha <= |log(pi / softmax f_delta)| <= delta wherever pi > 0, then the "
-        "range of the logits is O(log(1 / delta)) after every context."
+        "If encoders f_delta satisfy [[near: c delta^alpha <= x <= delta]] for the size x of every log(pi / softmax "
+        "f_delta) of a possible token, then the range of the logits is O([[printed: log(1 / delta)]]) after every "
+        "context."
     ),
     judgement="false",
     truth=(
-        "The range can be [[wide: exp(1 / delta)]]. For the laws (3/4, 1/4, 0) and (2/5, 2/5, 1/5) and d = 1 such "
-        "f_delta exist, and all of them have a range of at least [[least: (log 3 - 2 delta)(log 2 - 2 delta) / (2 "
-        "delta)]]. If all probabilities (also those of impossible tokens) are at least c delta^alpha, the range is at "
-        "most [[repaired: alpha log(1 / delta) + log(1 / c)]]; with full support it is bounded."
+        "The range can be [[wide: exp(1 / delta)]]. For the laws in the proportions [[three: 3]] : [[one: 1]] : "
+        "[[none: 0]] and [[two: 2]] : [[two: 2]] : [[one: 1]] and [[line: d = 1]] such f_delta exist, and all of them "
+        "have a range of at least [[least: (log 3 - 2 delta)(log 2 - 2 delta) / (2 delta)]]. If all probabilities "
+        "(also those of impossible tokens) are at least c delta^alpha, the range is at most "
+        "[[repaired: alpha log(1 / delta) + log(1 / c)]]; with full support it is bounded."
     ),
     page="docs/claims/logit_range.md",
 )
@@ -71,6 +73,16 @@ def exponential(sequence: ApproximatingSequence, deltas: list[Fraction], name: s
         for delta in deltas:
             wide = logit_range(sequence.logits(delta))
             compared.append(Comparison(wide * (1 + arb(2) ** -40), ">", stated(CLAIM, "wide", delta=delta)))
+            ratios = [
+                abs(x)
+                for row, law in zip(sequence.logits(delta), sequence.laws, strict=True)
+                for x in log_ratios(row, law)
+            ]
+            given = {"c": sequence.constant, "alpha": sequence.exponent, "delta": delta}
+            compared += [one for x in ratios for one in met(CLAIM, "near", **given, x=x)]
+            compared.append(Comparison(-ball(delta).log(), "agrees with", stated(CLAIM, "printed", delta=delta)))
+            compared.append(Comparison(wide, ">", stated(CLAIM, "printed", delta=delta)))
+            compared.append(Comparison(wide * (1 - ball(delta) / 8), "<", stated(CLAIM, "wide", delta=delta)))
             compared.append(Comparison(least_log_probability(sequence, delta), "<", _log_of_least(sequence, delta)))
         smallest = deltas[-1]
         seen = logit_range(sequence.logits(smallest)) * arb(2).log() / -ball(smallest).log()
@@ -136,6 +148,13 @@ def _admissible(sequence: ApproximatingSequence, deltas: list[Fraction]) -> Evid
         Method(f"balls of {BITS} bits", Means.BALLS),
         Verdict.all_of(verdicts),
         {"laws": [[str(p) for p in law] for law in sequence.laws]},
+        compared=(
+            Comparison(FIRST[0] / FIRST[1], "=", stated(CLAIM, "three")),
+            Comparison(FIRST[1] / FIRST[1], "=", stated(CLAIM, "one")),
+            Comparison(FIRST[2], "=", stated(CLAIM, "none")),
+            *(Comparison(part / SECOND[2], "=", stated(CLAIM, "two")) for part in SECOND[:2]),
+            *met(CLAIM, "line", d=len(sequence.encoder(deltas[0])[0][0])),
+        ),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from verify.capacity.likeliest_contexts import likeliest_contexts
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, stated
+from verify.evidence import Comparison, Evidence, Means, Method, failed, met, stated
 from verify.verdict import decided, proved
 
 CLAIM = Claim(
@@ -18,17 +18,17 @@ CLAIM = Claim(
     title="The number T_epsilon of the likeliest contexts",
     source="Dana, Pydi, Chevaleyre (2024), section 4",
     printed=(
-        "T_epsilon is the smallest number of contexts whose cumulative probability is greater than 1 - epsilon. "
-        "T_epsilon <= [[printed: ceil((1 - epsilon) N^S)]], with equality for the uniform distribution; T_0 is the "
-        "number of contexts of positive probability."
+        "T_epsilon is the smallest number of contexts whose cumulative probability is greater than "
+        "[[mass: 1 - epsilon]]. T_epsilon is at most [[printed: ceil((1 - epsilon) N^S)]], with equality for the "
+        "uniform distribution; T_0 is the number of contexts of positive probability."
     ),
     judgement="slip",
     truth=(
-        "With 'at least 1 - epsilon' it is so: T_epsilon <= [[attained: ceil((1 - epsilon) N^S)]] for every "
-        "distribution, with equality for the uniform one, and T_0 is the number of contexts of positive probability. "
-        "With 'greater' T_0 does not exist, and for 0 < epsilon <= 1 the bound, with equality for the uniform "
-        "distribution again, is [[strict: floor((1 - epsilon) N^S) + 1]], which is one more where (1 - epsilon) N^S is "
-        "an integer."
+        "With 'at least' in place of 'greater' it is so: T_epsilon is at most [[attained: ceil((1 - epsilon) N^S)]] "
+        "for every distribution, with equality for the uniform one, and T_0 is the number of contexts of positive "
+        "probability. With 'greater' T_0 does not exist, and for [[share: 0 < epsilon <= 1]] the bound, with equality "
+        "for the uniform distribution again, is [[strict: floor((1 - epsilon) N^S) + 1]], which is more where "
+        "[[mean: (1 - epsilon) N^S]] is an integer."
     ),
     page="docs/claims/theorem_1_tail.md",
 )
@@ -67,6 +67,10 @@ def _printed(tokens: int, length: int, epsilon: Fraction) -> Evidence:
             Comparison(found or 0, ">", stated(CLAIM, "printed", **given)),
             Comparison((found or 0) - 1, "=", stated(CLAIM, "printed", **given)),
             Comparison(found or 0, "=", stated(CLAIM, "strict", **given)),
+            # So many of the equally likely contexts carry more, and one fewer just as much: an integer.
+            Comparison(Fraction((found or 1) - 1, len(uniform)), "=", stated(CLAIM, "mass", **given)),
+            Comparison((found or 1) - 1, "=", stated(CLAIM, "mean", **given)),
+            *met(CLAIM, "share", **given),
         ),
     )
 
@@ -83,7 +87,10 @@ def _at_zero() -> Evidence:
         f"no number with 'greater', {support} with 'at least'",
         Method(_METHOD, Means.EXACT),
         decided(found is None),
-        compared=(Comparison(support or 0, "=", sum(weight > 0 for weight in weights)),),
+        compared=(
+            *failed(CLAIM, "share", epsilon=0),
+            Comparison(support or 0, "=", sum(weight > 0 for weight in weights)),
+        ),
     )
 
 
@@ -97,13 +104,14 @@ def _uniform(tokens: int, length: int) -> Evidence:
         compared.append(Comparison(-1 if least is None else least, "=", stated(CLAIM, "attained", **given)))
         if epsilon > 0:
             compared.append(Comparison(-1 if more is None else more, "=", stated(CLAIM, "strict", **given)))
+            compared += met(CLAIM, "share", epsilon=epsilon) if epsilon in (grid[1], grid[-1]) else ()
     return Evidence(
         "reached",
         f"N = {tokens}, S = {length}, the uniform distribution, {len(grid)} values of epsilon from 0 to 1",
         "both bounds are reached",
         f"reached {len(compared)} times",
         Method(_METHOD, Means.EXACT),
-        proved(len(compared) == 4 * count + 1),
+        proved(len(compared) == 4 * count + 3),
         compared=tuple(compared),
     )
 

@@ -17,7 +17,7 @@ from verify.claim import Claim, Hypothesis
 from verify.claims.dana_lemma_1 import build
 from verify.encoders.encoder_ceiling import mean_divergence, network_divergence
 from verify.encoders.encoder_floor import encoder_floor
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.evidence.encoder_bracket import bracketed
 from verify.evidence.theorems import ENCODER_DIVERGENCE, ORDER_OF_TOKENS
 from verify.linear_algebra.norms import float_above, float_below
@@ -27,12 +27,16 @@ CLAIM = Claim(
     id="dana.proposition-1",
     title="No transformer beats the best encoder",
     source="Dana, Pydi, Chevaleyre (2024), Proposition 1",
-    printed="For any transformer T of embedding dimension d and any pi: d_KL(pi, T) >= d_KL(pi, L(N, S, d)).",
+    printed=(
+        "For any transformer T of embedding dimension d and any pi: [[printed: d_KL(pi, T) >= d_KL(pi, L(N, S, d))]]."
+    ),
     judgement="hypothesis",
     truth=(
         "True whenever the unembedding is linear and without bias. It can fail with an output bias, where only "
-        "L(N, S, d + 1) bounds the divergence, and with a soft-cap of the logits. N = 3, d = 1, laws (.6, .3, .1) and "
-        "(.6, .1, .3): 0 with a bias, at least [[least: 0.02988]] for every encoder of rank 1."
+        "L(N, S, [[more: d + 1]]) bounds the divergence, and with a soft-cap of the logits. For the laws "
+        "([[first: 6]], [[second: 3]], [[third: 1]]) / [[all: 10]] and the same with the last exchanged, equally "
+        "likely, the divergence is [[biased: 0]] with a bias, and at least [[least: 0.02988]] for "
+        "every encoder of that rank."
     ),
     page="docs/claims/sequence_encoder.md",
     hypotheses=(
@@ -42,6 +46,8 @@ CLAIM = Claim(
 )
 
 _BITS = 128
+_PARTS = ("first", "second", "third")
+_OF_T, _OF_L = "d_KL(pi, T)", "d_KL(pi, L(N, S, d))"
 
 
 _FLOATS = "float64 with proved error bounds"
@@ -77,7 +83,15 @@ def _with_bias(given: BiasedEncoder) -> Evidence:
         decided(exact and laws == tenths),
         {"laws": [[str(mass) for mass in law] for law in given.laws], "W": list(given.W)},
         quantifier=Quantifier.ALL_ENCODERS,
-        compared=(Comparison(spectral, "begins with", stated(CLAIM, "least")), Comparison(ordered, ">", 0)),
+        compared=(
+            Comparison(spectral, "begins with", stated(CLAIM, "least")),
+            Comparison(ordered, ">", 0),
+            *(Comparison(part, "=", stated(CLAIM, name)) for part, name in zip(laws[0], _PARTS, strict=True)),
+            *(Comparison(laws[1][j], "=", stated(CLAIM, name)) for j, name in zip((0, 2, 1), _PARTS, strict=True)),
+            Comparison(sum(laws[0]), "=", stated(CLAIM, "all")),
+            Comparison(0 if exact else 1, "=", stated(CLAIM, "biased")),
+            *failed(CLAIM, "printed", **{_OF_T: 0, _OF_L: spectral.value}),
+        ),
     )
 
 
@@ -109,7 +123,9 @@ def _with_cap(given: CappedEncoder) -> Evidence:
 
 
 def _networks_stay_above(count: int) -> Evidence:
-    verdicts, shares, floors = [], [], []
+    verdicts: list[Verdict] = []
+    shares: list[float] = []
+    floors: list[Comparison] = []
     for seed in range(count):
         rng = np.random.default_rng((seed, 1))
         tokens = int(rng.integers(4, 8))
@@ -120,6 +136,7 @@ def _networks_stay_above(count: int) -> Evidence:
         applied = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=width, prior=task.prior)
         floor = applied.value
         floors.append(Comparison(applied, ">", 0))
+        floors += met(CLAIM, "printed", **{_OF_T: network_divergence(made.model, task)[0], _OF_L: floor})
         for network in (made.model, _random_network(rng, tokens=tokens, length=2, width=width, heads=2)):
             lower, upper = network_divergence(network, task)
             # `lower` may be 0 only where the enclosure is wide; then the comparison proves nothing.
@@ -139,7 +156,7 @@ def _networks_stay_above(count: int) -> Evidence:
 
 
 def _a_bias_is_one_dimension(count: int) -> Evidence:
-    verdicts = []
+    verdicts, compared = [], []
     for seed in range(count):
         rng = np.random.default_rng((seed, 2))
         tokens = int(rng.integers(4, 7))
@@ -148,6 +165,9 @@ def _a_bias_is_one_dimension(count: int) -> Evidence:
         E, W, bias = rng.normal(size=(2 * tokens, rank)), rng.normal(size=(tokens, rank)), rng.normal(size=tokens)
         lower, _ = mean_divergence(matmul(E, np.ascontiguousarray(W.T)) + bias, laws)
         verdicts.append(proved(0.0 < encoder_floor(laws, rank + 1).lower <= lower))
+        # With a coordinate that is 1 the bias is one more row of weights.
+        beside = np.column_stack([E, np.ones(2 * tokens)])
+        compared.append(Comparison(beside.shape[1], "=", stated(CLAIM, "more", d=rank)))
     return Evidence(
         "with",
         f"{count} encoders of rank d <= N - 3 with an output bias, N <= 6: their divergence is at least the bound for "
@@ -156,6 +176,7 @@ def _a_bias_is_one_dimension(count: int) -> Evidence:
         "KL >= bound > 0 in all",
         Method(_FLOATS, Means.ENCLOSURES),
         Verdict.all_of(verdicts),
+        compared=tuple(compared),
     )
 
 

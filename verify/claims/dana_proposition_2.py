@@ -25,7 +25,8 @@ from verify.claim import Claim, Hypothesis
 from verify.divergence.kullback_leibler import divergence
 from verify.encoders.encoder_ceiling import encoder_divergence, truncation_ceiling
 from verify.encoders.encoder_floor import encoder_floor
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier
+from verify.encoders.truncation_bound import log_law_singular_values
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.evidence.encoder_bracket import bracketed
 from verify.evidence.theorems import ENCODER_DIVERGENCE
 from verify.verdict import Verdict, decided, proved
@@ -70,14 +71,15 @@ CLAIM = Claim(
     title="N - 1 dimensions reach every law",
     source="Dana, Pydi, Chevaleyre (2024), Proposition 2",
     printed=(
-        "If d >= N - 1, then d_KL(pi, L(N, S, d)) = 0 for every pi; if d < N - 1, there is a pi with "
-        "d_KL(pi, L(N, S, d)) > 0."
+        "If [[enough: d >= N - 1]], then d_KL(pi, L(N, S, d)) vanishes for every pi; if [[fewer: d < N - 1]], there is "
+        "a pi for which it is positive."
     ),
     judgement="holds",
     truth=(
-        "True, and sharper: under full support the infimum is 0 if and only if rank(diag(sqrt rho) L J) <= d, L the "
-        "logarithms and J the uniform centring; it is 0 for all pi if and only if d >= min(N - 1, number of contexts "
-        "with rho_t > 0). With s_i the singular values: c sum_{i>d} s_i^2 <= inf <= (1/4) sum_{i>d} s_i^2, where c > 0 "
+        "True, and sharper: under full support the infimum vanishes if and only if diag(sqrt rho) L J has rank at most "
+        "d, L the logarithms and J the uniform centring; it vanishes for all pi if and only if "
+        "[[needed: d >= min(N - 1, k)]], k the number of contexts of positive probability. With s the sum of the "
+        "squares of the singular values beyond the first d it is between c s and [[upper: s / 4]], where a positive c "
         "is explicit (Theorem L), and sharper bounds weight the tokens."
     ),
     page="docs/claims/sequence_encoder.md",
@@ -113,11 +115,13 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _exact_for_all_laws(largest: int) -> Evidence:
-    verdicts = []
+    verdicts: list[Verdict] = []
+    compared: list[Comparison] = []
     for tokens in range(1, largest + 1):
         D, W_U = exact_factors(tokens)
         entries = [int(i == j) - int(i == tokens - 1) for i in range(tokens) for j in range(tokens)]
         verdicts.append(decided(D.ncols() == tokens - 1 and D * W_U == fmpz_mat(tokens, tokens, entries)))
+        compared += met(CLAIM, "enough", d=D.ncols(), N=tokens)
     return Evidence(
         "claim",
         f"N = 1 .. {largest}, d = N - 1, E = L D and W = [I; 0]: the logits E W^T = L (I - e_N 1^T) differ from the "
@@ -126,6 +130,7 @@ def _exact_for_all_laws(largest: int) -> Evidence:
         "D W^T = I - e_N 1^T",
         Method("products of integer matrices", Means.EXACT),
         Verdict.all_of(verdicts),
+        compared=tuple(compared),
     )
 
 
@@ -173,10 +178,11 @@ def _zeros(noises: Sequence[float]) -> Evidence:
 
 
 def _few_contexts() -> Evidence:
-    worst = 0.0
+    worst, compared = 0.0, list[Comparison]()
     for tokens, rows in ((5, 1), (7, 3), (20, 6)):
         laws = np.exp(3.0 * np.random.default_rng(rows).standard_normal((rows, tokens)))
         found = best_encoder(laws, rows)
+        compared += met(CLAIM, "needed", d=found.E.shape[1], N=tokens, k=rows)
         worst = max(worst, encoder_divergence(found.E, found.W, laws)[1])
     return Evidence(
         "claim",
@@ -185,17 +191,20 @@ def _few_contexts() -> Evidence:
         f"KL <= {number(worst, bound='upper')} nats",
         Method(f"{_FLOATS}: range(z - log pi)^2 / 8", Means.ENCLOSURES),
         proved(worst < _TINY),
+        compared=tuple(compared),
     )
 
 
 def _gap(largest: int) -> Evidence:
-    verdicts, floors = [], []
+    verdicts, floors, sizes = [], [], list[Comparison]()
     for tokens in range(2, largest + 1):
         for rank in range(tokens - 1):
             laws = gap_laws(tokens, rank)
             floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=rank)
             verdicts.append(decided(np.array_equal(laws, 1 + np.eye(rank + 1, tokens))))
             floors.append(floor)
+            sizes += met(CLAIM, "fewer", d=rank, N=tokens)
+            sizes += failed(CLAIM, "needed", d=rank, N=tokens, k=len(laws))
     return Evidence(
         "claim",
         f"for every N = 2 .. {largest} and every d < N - 1 there are d + 1 laws, each with twice the mass at a token "
@@ -206,7 +215,7 @@ def _gap(largest: int) -> Evidence:
         Verdict.all_of(verdicts),
         {"N = 3, d = 1": gap_laws(3, 1).astype(int).tolist()},
         quantifier=Quantifier.ALL_ENCODERS,
-        compared=tuple(Comparison(floor, ">", 0) for floor in floors),
+        compared=(*(Comparison(floor, ">", 0) for floor in floors), *sizes),
     )
 
 
@@ -234,7 +243,7 @@ def _closed() -> Evidence:
 
 
 def _sandwich(count: int) -> Evidence:
-    verdicts, ratios = [], []
+    verdicts, ratios, compared = [], [], list[Comparison]()
     for seed in range(count):
         rng = np.random.default_rng(seed)
         tokens, rows = int(rng.integers(3, 8)), int(rng.integers(3, 13))
@@ -246,6 +255,12 @@ def _sandwich(count: int) -> Evidence:
         lower, upper = encoder_divergence(found.E, found.W, laws, prior=prior)
         ceiling = truncation_ceiling(laws, rank, prior=prior)
         verdicts.append(proved(0.0 < floor <= upper and 0.0 < floor <= ceiling and lower <= upper < np.inf))
+        values = log_law_singular_values(laws, prior=prior)[rank:]
+        quarter = stated(CLAIM, "upper", s=total(values * values, 0))
+        compared += [
+            Comparison(ceiling * (1 + 2.0**-20), ">", quarter),
+            Comparison(ceiling * (1 - 2.0**-20), "<", quarter),
+        ]
         ratios.append(floor / min(upper, ceiling))
     return Evidence(
         "claim",
@@ -255,6 +270,7 @@ def _sandwich(count: int) -> Evidence:
         f"both in all; lower / upper between {min(ratios):.3f} and {max(ratios):.3f}",
         Method(f"{_FLOATS}: singular values, divergences", Means.ENCLOSURES),
         Verdict.all_of(verdicts),
+        compared=tuple(compared),
     )
 
 

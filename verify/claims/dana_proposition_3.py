@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 
+from constructions.arrays import Float64Array
 from constructions.encoders.circle import arc, circle, strength
 from constructions.encoders.one_dimension import multi_scale_line
 from constructions.encoders.parabola import MOST, parabola, power_for, stream
@@ -23,7 +24,7 @@ from verify.claim import Claim, Hypothesis
 from verify.encoders.circle_rate import circle_rate, parabola_rate
 from verify.encoders.line_infimum import line_divergence, line_infimum
 from verify.encoders.rounded_circle import always_enough, is_rounded_circle, losing_pair, never_enough, winners
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.evidence.theorems import LINE
 from verify.verdict import Verdict, decided, proved
 
@@ -60,15 +61,16 @@ CLAIM = Claim(
     id="dana.proposition-3",
     title="Two dimensions hold any number of labels",
     source="Dana, Pydi, Chevaleyre (2024), Proposition 3",
-    printed="If every context has one next token, then d_KL(pi, L(N, S, d)) = 0 for d >= 2.",
+    printed="If every context has a next token of its own, then d_KL(pi, L(N, S, d)) vanishes for [[plane: d >= 2]].",
     judgement="holds",
     truth=(
-        "On the circle of N >= 3 tokens, with m = 1 - cos(2 pi / N) and x = exp(-lambda m), the divergence is the "
-        "same for all labels and lies between log(1 + 2x) and 2x / (1 - x); lambda = log(1 + 2 / eta) / m gives eta "
-        "nats. On the parabola (2j, -j^2) all leads are integers. d >= 2 is needed for three labels: for d = 1 the "
-        "infimum is sum_i rho_(i) log ceil(i / 2), rho_(1) >= rho_(2) >= .. being the probabilities of the labels. "
-        "Rounded to p bits, the circle keeps all its winners for N <= about 3.7 2^(p/2), and for no N >= about 6.3 "
-        "2^(p/2)."
+        "On the circle of [[circle: N >= 3]] tokens, m := [[m: 1 - cos(2 pi / N)]] and x := exp(-lambda m), the "
+        "divergence is the same for all labels and lies between [[low: log(1 + 2x)]] and [[high: 2x / (1 - x)]]; the "
+        "strength [[strength: log(1 + 2 / eta) / m]] gives eta nats. On the parabola ([[across: 2 j]], [[down: -j^2]]) "
+        "all leads are integers. For [[line: d = 1]] the infimum is the sum of "
+        "[[term: log(ceil(i / 2))]] times the probability of the i-th likeliest label, positive for [[labels: i >= 3]] "
+        "labels. Rounded to p bits, the circle keeps all its winners for N up to about [[enough: 3.7 2^(p/2)]], and "
+        "for no N from about [[never: 6.3 2^(p/2)]] on."
     ),
     page="docs/claims/lookup_in_two_dimensions.md",
     hypotheses=(
@@ -129,7 +131,22 @@ def _two_sided(sizes: tuple[int, ...]) -> Evidence:
         f"between them on {held} of {len(rates)}",
         Method("balls", Means.BALLS),
         Verdict.all_of([rate.verdict for rate in rates]),
+        compared=tuple(one for n in sizes if n >= 3 for decay in _DECAYS[1:] for one in _as_stated(n, decay)),
     )
+
+
+def _as_stated(n: int, decay: Fraction) -> tuple[Comparison, ...]:
+    """The step of a circle and the two bounds, as they are stated."""
+    rate, factor = circle_rate(n, _factor(n, decay)), _factor(n, decay)
+    with ctx.workprec(256):
+        step = 2 * (arb.pi() / n).sin() ** 2
+        x = (-step * factor.numerator / factor.denominator).exp()
+        return (
+            Comparison(step, "agrees with", stated(CLAIM, "m", N=n, pi=arb.pi())),
+            Comparison(rate.lower, "agrees with", stated(CLAIM, "low", x=x)),
+            Comparison(rate.upper, "agrees with", stated(CLAIM, "high", x=x)),
+            *met(CLAIM, "circle", N=n),
+        )
 
 
 def _strength_suffices(sizes: tuple[int, ...]) -> Evidence:
@@ -146,6 +163,15 @@ def _strength_suffices(sizes: tuple[int, ...]) -> Evidence:
         f"{strength(n, wanted):.2f} gives at most {decimal_above(found, 7)} nats",
         Method("balls", Means.BALLS),
         proved(len(pairs) > 0 and all(held)),
+        compared=tuple(
+            Comparison(
+                strength(n, wanted),
+                "agrees with",
+                stated(CLAIM, "strength", eta=wanted, m=stated(CLAIM, "m", N=n, pi=arb.pi()).value),
+            )
+            for n, wanted in pairs
+            if n >= 3
+        ),
     )
 
 
@@ -160,6 +186,7 @@ def _built() -> Evidence:
         f"all are, by {margin} nats or more",
         Method("enclosures of features and logits", Means.ENCLOSURES),
         certificate.verdict if margin > 0 else Verdict.UNDECIDED,
+        compared=met(CLAIM, "plane", d=made.model.d_model),
     )
 
 
@@ -181,13 +208,18 @@ def _parabola_rates(sizes: tuple[int, ...]) -> Evidence:
 
 
 def _parabola_is_exact(sizes: tuple[int, ...]) -> Evidence:
-    verdicts, looked_at = [], 0
+    verdicts, looked_at, compared = [], 0, list[Comparison]()
     for count in sizes:
         # The largest product is 2 (N - 1)^2: integers below 2^53 are exact in every order of evaluation.
         verdicts.append(decided(2 * (count - 1) ** 2 < 2**53))
         vectors = parabola(count)
         labels = np.unique(np.array([0, 1, count // 2, count - 1]))
         near = np.arange(min(count, 1000))
+        for j in labels[1:].tolist():
+            compared += [
+                Comparison(int(vectors[j, 0]), "=", stated(CLAIM, "across", j=j)),
+                Comparison(int(vectors[j, 1]), "=", stated(CLAIM, "down", j=j)),
+            ]
         for tokens in (near, count - 1 - near):
             computed = stream(labels, power=0) @ vectors[tokens].T
             leads = (labels * labels)[:, None] - computed.astype(np.int64)
@@ -201,6 +233,7 @@ def _parabola_is_exact(sizes: tuple[int, ...]) -> Evidence:
         "exact" if all(verdict is Verdict.PROVED for verdict in verdicts) else "not exact",
         Method("integers", Means.EXACT),
         Verdict.all_of(verdicts),
+        compared=tuple(compared),
     )
 
 
@@ -219,8 +252,21 @@ def _line(masses: tuple[int, ...]) -> Evidence:
         Method("balls", Means.BALLS),
         proved(bool(reached <= infimum + room)),
         quantifier=Quantifier.ALL_ENCODERS,
-        compared=(Comparison(floor, ">=", infimum - room),),
+        compared=(Comparison(floor, ">=", infimum - room), *_beyond_two(len(masses), np.atleast_2d(line.positions))),
     )
+
+
+def _beyond_two(labels: int, stream: Float64Array) -> tuple[Comparison, ...]:
+    """In one dimension labels cost something from the third on: what the last of equally likely ones adds."""
+    sizes = {"d": len(stream)}
+    found = (*met(CLAIM, "line", **sizes), *failed(CLAIM, "plane", **sizes))
+    costs = [count * line_infimum((1,) * count) for count in range(1, labels + 1)]
+    for i, cost in enumerate(costs[2:], start=3):
+        added = Comparison(cost - costs[i - 2], "agrees with", stated(CLAIM, "term", i=i))
+        found += (added, Comparison(cost, ">", 0), *met(CLAIM, "labels", i=i))
+    if labels == 2:
+        found += (Comparison(costs[-1], "<=", 0), *failed(CLAIM, "labels", i=labels))
+    return found
 
 
 def _all_sizes(name: str) -> Evidence:
@@ -247,7 +293,14 @@ def _all_sizes(name: str) -> Evidence:
             "distances from the circle, then float64 with an error bound, then rationals", Means.EXACT, Means.ENCLOSURES
         ),
         Verdict.all_of(verdicts),
+        compared=(*_about(enough, "enough", bits), *_about(never, "never", bits)),
     )
+
+
+def _about(count: int, name: str, bits: int) -> tuple[Comparison, ...]:
+    """A number of tokens is within a twentieth of what is stated."""
+    limit = stated(CLAIM, name, p=bits)
+    return Comparison(Fraction(21 * count, 20), ">", limit), Comparison(Fraction(19 * count, 20), "<", limit)
 
 
 _LAST, _LARGEST = 15681, 17996  # float32: what the search found; everything said of them is certified

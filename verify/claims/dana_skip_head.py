@@ -21,7 +21,7 @@ from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim, Hypothesis
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.evidence.theorems import RANK
 from verify.forward.exact_rank import exact_rank
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
@@ -79,20 +79,22 @@ CLAIM = Claim(
     title="The skip connection as one more head",
     source="Dana, Pydi, Chevaleyre (2024), Section 4.1 and Appendix A.2 (proof of Theorem 1)",
     printed=(
-        "For every invertible W_OV, with x' = W_OV^-1 x and one more head with W_QK = lambda I: "
-        "x_S = W_OV sum_s a_s x'_s + o(exp(-lambda alpha)) for some alpha > 0, as lambda grows. So the skip connection "
-        "is a head of inner dimension d: by Lemma 2 the augmented features A' have rank T_0, and solving for all "
-        "outputs reaches E up to a slack gamma > 0."
+        "For every invertible W_OV, with x' := W_OV^-1 x and a further head with W_QK := lambda I, x_S is W_OV sum_s "
+        "a_s x'_s up to o(exp(-lambda alpha)) for some positive alpha, as lambda grows. So the skip connection is a "
+        "head of inner dimension d: by Lemma 2 the augmented features A' have rank T_0, and solving for all outputs "
+        "reaches E up to any positive slack gamma."
     ),
     judgement="false",
     truth=(
-        "The head converges to the mean of the x_s with the largest <x'_S, x'_s>: to x_S if <x'_S, x'_S - x'_s> > 0 "
-        "for all s < S with x_s != x_S, which a long last position (or W_QK = lambda u u^T of rank one) forces; never "
-        "where one such product is negative. It is not needed: an invertible change of basis x = x' M with "
-        "[E, free columns] = X' M + Y' W_O, gamma = 0, exists if and only if rank [X', E, Y'] = rank [X', Y'] <= "
-        "rank [E, Y'] + d - k, for E with k independent columns; if rank [X', Y'] = T_0 and k = d: if and only if "
-        "rank [E, Y'] = T_0; and then, for T_0 = d + H d_h, det M = det [E, Y'] / det [X', Y']. "
-        "On all N^2 contexts of S = 2, with d_h <= d <= N and N^2 <= d + H d_h, gamma = 0 for the laws of every E."
+        "The head converges to the mean of the x_s with the largest <x'_S, x'_s>: to x_S if [[wins: g > 0]] for the "
+        "least g of the <x'_S, x'_S - x'_s> of other vectors, which a long last position (or W_QK := lambda u u^T of "
+        "rank [[rank: one]]) forces; never where g is negative. It is not needed: an invertible change of basis, x' "
+        "times M, with [E, free columns] equal to X' M + Y' W_O, without any slack, exists if and only if [X', E, Y'] "
+        "has the rank r of [X', Y'] and [[room: r <= e + d - k]], e the rank of [E, Y'] and k that of E. If [X', Y'] "
+        "has independent rows and E independent columns: if and only if [E, Y'] has independent rows; and then, for "
+        "[[full: T_0 = d + H d_h]], det M is det [E, Y'] / det [X', Y']. On all [[facts: N^2]] contexts of "
+        "[[bigrams: S = 2]], with [[widths: d_h <= d <= N]] and [[columns: N^2 <= d + H d_h]], the laws of every E are "
+        "reached without any slack."
     ),
     page="docs/claims/skip_connection.md",
     hypotheses=(
@@ -171,6 +173,7 @@ def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
         ),
         Verdict.all_of(verdicts),
         {"tokens": ["1", "2"], "positions": ["7/10", "3/10"], "context": [1, 0]},
+        compared=failed(CLAIM, "wins", g=one.gaps[0, 0]),
     )
 
 
@@ -252,6 +255,7 @@ def _attends_to_last(
 ) -> Evidence:
     name = "rank one" if rank_one else "a long last position"
     verdicts, gaps, distances = [], [], {1: 0.0, 10: 0.0}
+    ranks = list[Comparison]()
     count = 0
     for tokens, length, width in sizes:
         drawn = integer_front_end(tokens=tokens, length=length, width=width, d_head=1, heads=0, seed=width)
@@ -261,6 +265,8 @@ def _attends_to_last(
         form = head.form.rank() == 1 if rank_one else head.form == as_rationals(np.eye(width))
         others = head.W_E == drawn.W_E and _block(head.W_pos, rows=before) == _block(drawn.W_pos, rows=before)
         verdicts.append(decided(form and others))
+        if rank_one:
+            ranks.append(Comparison(head.form.rank(), "=", stated(CLAIM, "rank")))
         contexts = all_contexts(tokens, length)
         count += len(contexts)
         for sharpness in distances:
@@ -283,6 +289,7 @@ def _attends_to_last(
         + f", gaps >= {min(gaps)}",
         Method("exact gaps and limits; balls of 128 bits", Means.EXACT, Means.BALLS),
         Verdict.all_of(verdicts),
+        compared=(*(one for gap in gaps if gap is not None for one in met(CLAIM, "wins", g=gap)), *ranks),
     )
 
 
@@ -321,7 +328,7 @@ def _exact_at_capacity(sizes: Sequence[tuple[int, int, int, int, int]]) -> Evide
 
 def _condition_is_exact(instances: int) -> Evidence:
     """On square nonsingular [X, Y] the change is unique: solve for it, and compare with the ranks and the builder."""
-    agree, invertible, seen = True, 0, 0
+    agree, invertible, seen, compared = True, 0, 0, list[Comparison]()
     rng = np.random.default_rng(0)
     everything = all_contexts(2, 2)
     while seen < instances:
@@ -345,6 +352,8 @@ def _condition_is_exact(instances: int) -> Evidence:
             built = False
         agree = agree and full_rank == (change.det() != 0) == built
         invertible += built
+        ranks = {"r": outputs.rank(), "e": _beside(targets, _block(outputs, columns=slice(width, None))).rank()}
+        compared += (met if built else failed)(CLAIM, "room", **ranks, d=width, k=targets.rank())
     return Evidence(
         "repair",
         f"rank [E, Y] = T_0 decides: in {seen} random instances with nonsingular [X, Y] the only possible M is "
@@ -354,6 +363,7 @@ def _condition_is_exact(instances: int) -> Evidence:
         f"{seen} of {seen} instances" if agree else "an instance disagrees",
         Method(_RATIONAL, Means.EXACT),
         Verdict.all_of([decided(agree), proved(0 < invertible < seen)]),
+        compared=tuple(compared),
     )
 
 
@@ -429,10 +439,13 @@ def _shifts_are_free() -> Evidence:
 
 
 def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evidence:
-    verdicts, count = [], 0
+    verdicts, count, compared = [], 0, list[Comparison]()
     for tokens, width, d_head, heads in sizes:
         contexts = all_contexts(tokens, 2)
+        shape = {"N": tokens, "d": width, "d_h": d_head, "H": heads, "S": contexts.shape[1]}
         verdicts.append(decided(len(contexts) <= width + heads * d_head and d_head <= width <= tokens))
+        compared += met(CLAIM, "bigrams", "widths", "columns", **shape)
+        compared.append(Comparison(len(contexts), "=", stated(CLAIM, "facts", **shape)))
         W_U = fmpq_mat(width, tokens, np.random.default_rng(width).integers(-3, 4, width * tokens).tolist())
         for targets in _special_targets(contexts, width):
             count += 1
@@ -459,6 +472,7 @@ def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evi
         f"{sum(verdict is Verdict.PROVED for verdict in verdicts) - len(sizes)} of {count} laws with gamma = 0",
         Method(_RATIONAL, Means.EXACT),
         Verdict.all_of(verdicts),
+        compared=tuple(compared),
     )
 
 
@@ -494,6 +508,9 @@ def _built() -> Evidence:
         Method("rounding-rigorous float64 (verify.certificates.memorization)", Means.ENCLOSURES),
         Verdict.all_of([found.certificate.verdict, ranked, decided(at_capacity)]),
         {"parameters": dict(CLAIM.parameters)},
+        compared=met(
+            CLAIM, "full", T_0=made.task.n_contexts, d=made.model.d_model, H=made.model.n_heads, d_h=made.model.d_head
+        ),
     )
 
 

@@ -24,7 +24,7 @@ from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim, Hypothesis
-from verify.evidence import Applied, Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Applied, Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.evidence.exclusive_or import CLOSE, exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws, is_met
 from verify.evidence.theorems import COLLINEAR_DIVERGENCE, PARITY_DIVERGENCE, RANK
 from verify.forward.in_rationals import exact_network_logits
@@ -100,16 +100,17 @@ CLAIM = Claim(
     title="D + H d_h contexts at the smallest divergence",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 1 with epsilon = 0",
     printed=(
-        "For every pi of full support on T contexts, all d, d_h and H with T <= [[printed: H d_h + d]], and every "
-        "gamma > 0, some attention-only transformer has d_KL(pi, transformer) <= d_KL(pi, L(N, S, d)) + gamma."
+        "For every pi of full support on T contexts, all d, d_h and H with T up to [[printed: H d_h + d]], and "
+        "every positive gamma, some attention-only transformer has "
+        "[[near: d_KL(pi, transformer) <= d_KL(pi, L(N, S, d)) + gamma]]."
     ),
     judgement="false",
     truth=(
-        "True wherever some weights give [x_S, Y] rank T, in particular for all N^S contexts, S >= 2, d_h <= d <= N; "
-        "and then every encoder f = E W of d dimensions is approached, and almost every one reached exactly, without "
-        "Assumption 2. With one head, XOR's four contexts cost at least [[exclusive_or: (log 2 - h) / 2]], "
-        "h = h(p), whatever d and d_h are; and for every H the parity of n bits costs, as n grows, what a "
-        "network costs that ignores the context."
+        "True wherever some weights give [x_S, Y] rank T, in particular for all [[every: N^S]] contexts, "
+        "[[long: S >= 2]], [[widths: d_h <= d <= N]]; and then every encoder f := E W of d dimensions is approached, "
+        "and almost every one reached exactly, without Assumption 2. With [[heads: one]] head, XOR's [[facts: four]] "
+        "contexts cost at least [[exclusive_or: (log 2 - h) / 2]], h := h(p), whatever d and d_h are; and for every H "
+        "the parity of n bits costs, as n grows, what a network costs that ignores the context."
     ),
     page="docs/claims/theorem_1.md",
     hypotheses=(
@@ -171,7 +172,7 @@ def _exclusive_or(p: Fraction, *, length: int) -> Iterator[Evidence]:
     with ctx.workprec(_BITS):
         odds = arb(fmpq(p.numerator, p.denominator))
         entropy = -odds * odds.log() - (1 - odds) * (1 - odds).log()
-    cost = stated(CLAIM, "exclusive_or", p=p, h=entropy)
+    cost, heads = stated(CLAIM, "exclusive_or", p=p, h=entropy), 1
     yield _impossible(
         f"XOR: the {len(contexts)} contexts of {length} tokens with 1 head of width d_h = 2 or any other, in d = 2 or "
         f"more, and laws ({p}, {1 - p}) on two of them, ({1 - p}, {p}) on the others",
@@ -179,7 +180,12 @@ def _exclusive_or(p: Fraction, *, length: int) -> Iterator[Evidence]:
         floor,
         "a linear relation in integers, and duality with rational multipliers in balls",
         {"contexts": contexts.tolist(), "laws": _texts(laws)},
-        (*_counted(len(contexts), 2, 2, 1), Comparison(floor, "agrees with", cost)),
+        (
+            *_counted(len(contexts), 2, 2, heads),
+            Comparison(floor, "agrees with", cost),
+            Comparison(len(contexts), "=", stated(CLAIM, "facts")),
+            Comparison(heads, "=", stated(CLAIM, "heads")),
+        ),
     )
     if length == 3:
         yield _sharp("XOR", floor, exclusive_or_is_met(p))
@@ -237,8 +243,14 @@ def _impossible(
         Method(method, Means.EXACT, Means.BALLS),
         data=data,
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(floor, ">", 0), *compared),
+        compared=(Comparison(floor, ">", 0), *compared, *_is_far(floor)),
     )
+
+
+def _is_far(floor: Applied) -> tuple[Comparison, ...]:
+    """With d >= N - 1 every law is an encoder's, so a positive floor is above gamma, half of it."""
+    both = {"d_KL(pi, transformer)": floor.value, "d_KL(pi, L(N, S, d))": 0}
+    return failed(CLAIM, "near", **both, gamma=floor.value / 2)
 
 
 def _sharp(name: str, floor: Applied, compared: tuple[Comparison, ...]) -> Evidence:
@@ -328,8 +340,16 @@ def _exact(tokens: int, length: int, width: int, d_head: int, facts: int) -> Evi
         Method("exact rational arithmetic", Means.EXACT),
         decided(same),
         {"tokens": tokens, "length": length, "width": width, "d_head": d_head, "facts": facts},
-        compared=_counted(count, width, d_head, network.n_heads),
+        compared=(
+            *_counted(count, width, d_head, network.n_heads),
+            *(_of_all(count, tokens, length, width, d_head) if not facts else ()),
+        ),
     )
+
+
+def _of_all(count: int, tokens: int, length: int, width: int, d_head: int) -> tuple[Comparison, ...]:
+    sizes = {"N": tokens, "S": length, "d": width, "d_h": d_head}
+    return Comparison(count, "=", stated(CLAIM, "every", **sizes)), *met(CLAIM, "long", "widths", **sizes)
 
 
 def _rounded(tokens: int, length: int, width: int, d_head: int, facts: int) -> Evidence:

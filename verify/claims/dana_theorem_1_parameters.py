@@ -27,7 +27,7 @@ from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.certificates.parameter_count import shared_attention_parameters, stored_parameters
 from verify.claim import Claim, Hypothesis
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.theorems import RANK
 from verify.forward.in_rationals import exact_outputs
 from verify.verdict import Verdict, decided, proved
@@ -76,15 +76,15 @@ CLAIM = Claim(
     title="The number of parameters",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 1 and Remarks 1",
     printed=(
-        "The transformer has [[entries: d (S + 2 N + 4 d_h H)]] parameters; for epsilon = 0, [[printed: d (S + 2 N + "
-        "4 (T_0 - d))]]."
+        "The transformer has [[entries: d (S + 2 N + 4 d_h H)]] parameters; without contexts left out, "
+        "[[printed: d (S + 2 N + 4 (T_0 - d))]]."
     ),
     judgement="slip",
     truth=(
-        "d (S + 2 N + 4 d_h H) is the number of entries of the seven tensors with d_qk = d_h. For epsilon = 0 these "
-        "are [[corrected: d (S + 2 N + 4 d_h ceil((T_0 - d) / d_h))]], the second form if d_h divides T_0 - d, and "
-        "more if not. W_Q^h W_K^h = lambda_h u v with the same u and v in all heads has the same largest rank: "
-        "[[enough: d (S + 2 N + 2 d_h H) + 2 d + H]] numbers are enough, with half of the leading term."
+        "The first is the number of entries of all tensors with [[widths: d_qk = d_h]]. Without contexts left out "
+        "these are [[corrected: d (S + 2 N + 4 d_h ceil((T_0 - d) / d_h))]], the second form if d_h divides T_0 - d, "
+        "and more if not. W_Q^h W_K^h := lambda_h u v with the same u and v in all heads has the same largest rank: "
+        "[[enough: d (S + 2 N + 2 d_h H) + 2 d + H]] numbers are enough."
     ),
     page="docs/claims/parameters.md",
     hypotheses=(
@@ -123,12 +123,15 @@ def _first_form(shapes: int) -> Evidence:
         tensors = map(np.zeros, ((tokens, width), (length, width), maps, maps, maps, back, (width, tokens)))
         network = dana_network(*tensors)
         printed = stated(CLAIM, "entries", N=tokens, S=length, d=width, d_h=d_head, H=heads)
-        compared.append(Comparison(_stored(network), "=", printed))
+        compared += [
+            Comparison(_stored(network), "=", printed),
+            *met(CLAIM, "widths", d_qk=network.attention.d_qk, d_h=network.d_head),
+        ]
     return Evidence(
         "claim",
         f"{shapes} files of networks of random shapes with d_qk = d_h, N, S, d, H up to 8",
         "d (S + 2 N + 4 d_h H) numbers",
-        f"so many in {sum(one.verdict is Verdict.PROVED for one in compared)} of {shapes} files",
+        f"so many in {sum(one.verdict is Verdict.PROVED for one in compared[::2])} of {shapes} files",
         Method("counting the entries of the tensors in the file", Means.EXACT),
         compared=tuple(compared),
     )

@@ -33,7 +33,7 @@ from constructions.tasks.task import Task
 from constructions.tasks.text import default_text, text_task
 from verify.arithmetic.enclosure import Enclosure
 from verify.claim import Claim, Hypothesis
-from verify.evidence import Comparison, Evidence, Means, Method, Stated, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Stated, met, stated
 from verify.forward.in_rationals import exact_network_logits
 from verify.memories.left_out_bound import LeftOutBound, left_out_bound
 from verify.verdict import decided, proved
@@ -83,16 +83,18 @@ CLAIM = Claim(
     title="What the contexts cost that are left out",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 1 with epsilon > 0, and its equations (14) and (15)",
     printed=(
-        "|d_KL(pi, f) - d_KL(pi, transformer)| <= [[printed: epsilon sqrt(1 + v^2) n]] + o(1), v = norm(V11^-1), n = "
-        "norm(WE), for the transformer that has the logits of f = WE on the T_epsilon most likely contexts, T_epsilon "
-        "<= d + H d_h; the others have probability less than epsilon."
+        "d_KL(pi, f) and d_KL(pi, transformer) differ by at most [[printed: epsilon sqrt(1 + v^2) n]] and what "
+        "vanishes, v := norm(V11^-1), n := norm(WE), for the transformer that has the logits of f := WE on the "
+        "T_epsilon most likely contexts, [[room: T_epsilon <= d + H d_h]]; the others have probability less than "
+        "epsilon."
     ),
     judgement="slip",
     truth=(
-        "Let G_1 = [x_S, Y] have rank T on the kept contexts, and z_t = G_t G_1^+. Then the difference is at most "
-        "[[corrected: sqrt(2) P Z n]], P = Pr(left out), Z = max_t sqrt(1 + |z_t|^2), plus any gamma > 0 where the "
-        "change of basis is singular; for T = d + H d_h at most sqrt(2) P v n. sqrt(2) cannot be lowered. The printed "
-        "constant, without it, is exceeded by up to [[excess: 1.39]] times."
+        "Let G_1 := [x_S, Y] have rank T on the kept contexts, and z_t := G_t G_1^+. Then the difference is at most "
+        "[[corrected: sqrt(2) P Z n]], P the probability of what is left out, Z the largest [[long: sqrt(1 + z^2)]], z "
+        "the length of z_t, plus any positive gamma where the change of basis is singular; for [[full: T = d + H d_h]] "
+        "at most [[square: sqrt(2) P v n]]. The constant cannot be lowered. The printed bound, without it, is exceeded "
+        "by up to [[excess: 1.39]] times."
     ),
     page="docs/claims/theorem_1_tail.md",
     hypotheses=(
@@ -227,6 +229,15 @@ def printed_is_exceeded(instance: LeftOut, bound: LeftOutBound) -> Evidence:
                 "agrees with",
                 stated(CLAIM, "printed", epsilon=EPSILON, v=bound.inverse, n=bound.norm),
             ),
+            *met(
+                CLAIM,
+                "room",
+                "full",
+                **{"T_epsilon": instance.kept, "T": instance.kept},
+                d=floats.d_model,
+                H=floats.n_heads,
+                d_h=floats.d_head,
+            ),
         ),
     )
 
@@ -297,7 +308,19 @@ def reached(claim: Claim, name: str) -> Evidence:
             Comparison(bound.total_change, "<=", limit),
             Comparison(bound.change / 0.9995, ">", limit),
             Comparison(bound.by_rows, "agrees with", limit),
+            *_parts(claim, bound, ratio),
         ),
+    )
+
+
+def _parts(claim: Claim, bound: LeftOutBound, ratio: int) -> tuple[Comparison, ...]:
+    """What the corrected bound is made of, for z = (0, 0, k) and no other context left out."""
+    lengths, constant = {"z": ratio, "v": bound.row, "P": bound.probability, "n": bound.norm}, bound.by_rows
+    parts = {"long": bound.row, "square": constant, "factor": constant / (bound.probability * bound.row * bound.norm)}
+    return tuple(
+        Comparison(value, "agrees with", stated(claim, name, **lengths))
+        for name, value in parts.items()
+        if name in claim.formulas
     )
 
 

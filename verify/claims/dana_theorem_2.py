@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from flint import arb, ctx, fmpq
 
 from constructions.encoders.low_entropy_encoder import missing_mass, printed_strength, strength
 from constructions.encoders.low_entropy_instances import (
@@ -49,7 +50,7 @@ from verify.encoders.low_entropy_bound import (
     slides_factor,
     within,
 )
-from verify.evidence import Comparison, Evidence, Means, Method, stated
+from verify.evidence import Comparison, Evidence, Means, Method, failed, met, stated
 from verify.evidence.theorems import REPAIRED_THEOREM_2
 from verify.forward.logits import enclose_logits
 from verify.unembeddings.coherence import certify_margins
@@ -112,16 +113,17 @@ CLAIM = Claim(
     title="Laws that are nearly a look-up table",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 2",
     printed=(
-        "Some W has |W W' - I| <= C = [[constant: sqrt(32 log(N + 1) / d)]], and with E = lambda w_g, lambda the "
-        "solution of equation (6), d_KL <= E[(1 - p_g) log((N - 1) / (e^H - 1)) "
-        "[[printed: (1 + 2C + C t) / (1 - 2C)]]], t = d_TV."
+        "Some W has |W W' - I| of at most C, [[constant: sqrt(32 log(N + 1) / d)]], and with E := lambda w_g, lambda "
+        "the solution of equation (6), d_KL is at most the mean of [[entropy: (1 - p) log((N - 1) / (exp(H) - 1))]] "
+        "times [[printed: (1 + 2C + C t) / (1 - 2C)]], p the probability of g and t := d_TV."
     ),
     judgement="hypothesis",
     truth=(
-        "For C < 1/2, even without d_TV; for C > 1/2 the right-hand side is negative. Sharper, for any "
-        "vectors and encoders with leads in [a, kappa a], a > 0: d_KL <= E[h_b(s) + s log(N - 1) - H], s = kappa "
-        "(1 - p_g) <= (N - 1)/N, with lambda = (1/a) log((N - 1)(1 - s)/s); which is at most "
-        "E[kappa (1 - p_g) log((N - 1) / (e^H - 1))]."
+        "For [[small: C < 1/2]], even without d_TV; for [[large: C > 1/2]] the right-hand side is negative. Sharper, "
+        "for any vectors and encoders with leads from a positive a to kappa a: d_KL is at most the mean of "
+        "[[sharp: h + s log(N - 1) - H]], h the binary entropy of [[share: kappa (1 - p)]], s for short, where this is "
+        "no more than [[most: (N - 1) / N]], with the strength [[strength: log((N - 1) (1 - s) / s) / a]]; and that is "
+        "at most the mean of [[simple: kappa (1 - p) log((N - 1) / (exp(H) - 1))]]."
     ),
     page="docs/claims/theorem_2.md",
     hypotheses=(
@@ -187,6 +189,7 @@ class Judged:
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     yield negative_bound(CLAIM, paper_factor, "(1 + 2C + C d_TV)/(1 - 2C), d_TV = 0", "the infimum")
+    yield _formulas(Fraction(8, 10), Fraction(3, 2), 3)
     yield printed_holds(
         CLAIM, paper_factor, "(1 + 2C)/(1 - 2C), without d_TV", range(900 if full else 45), name="printed"
     )
@@ -217,6 +220,14 @@ def negative_bound(claim: Claim, factor: Callable[[Enclosure], Enclosure], shown
     constant = printed_constant(2, 1)
     bound = mean_bound_by_entropy(laws, factor(constant)) - laws.mean(laws.entropy)
     compared = [Comparison(bound, "<", 0), Comparison(constant, ">", Fraction(1, 2))]
+    entropy = binary_entropy(Fraction(9, 10))
+    plain = mean_bound_by_entropy(laws, Enclosure(1.0)) - laws.mean(laws.entropy)
+    for name in {"entropy", "mean"} & set(claim.formulas):
+        compared.append(
+            Comparison(plain, "agrees with", stated(claim, name, p=Fraction(9, 10), x=Fraction(1, 10), N=2, H=entropy))
+        )
+    compared += met(claim, *({"large"} & set(claim.formulas)), C=constant)
+    compared += failed(claim, *({"small"} & set(claim.formulas)), C=constant)
     if "constant" in claim.formulas:
         compared.append(Comparison(constant, "agrees with", stated(claim, "constant", N=2, d=1)))
     compared += [
@@ -231,6 +242,45 @@ def negative_bound(claim: Claim, factor: Callable[[Enclosure], Enclosure], shown
         Method("one enclosure", Means.ENCLOSURES),
         data={"laws": [["9/10", "1/10"]], "C": float(constant.midpoint)},
         compared=tuple(compared),
+    )
+
+
+def binary_entropy(p: Fraction) -> arb:
+    """-p log p - (1 - p) log(1 - p), nats."""
+    with ctx.workprec(192):
+        return -sum((_ball(x) * _ball(x).log() for x in (p, 1 - p)), arb(0))
+
+
+def _ball(x: Fraction) -> arb:
+    return arb(fmpq(x.numerator, x.denominator))
+
+
+def _formulas(p: Fraction, kappa: Fraction, tokens: int) -> Evidence:
+    """The law that gives g the probability p and the others equal shares: the bounds as they are stated."""
+    rest, s = (1 - p) / (tokens - 1), kappa * (1 - p)
+    laws = lookup_laws([[float(p / rest), *[1.0] * (tokens - 1)]], np.array([0]))
+    with ctx.workprec(192):
+        entropy = binary_entropy(p) + _ball(1 - p) * arb(tokens - 1).log()
+    sizes = {"p": p, "N": tokens, "H": entropy, "kappa": kappa, "s": s, "h": binary_entropy(s)}
+    found = strength(np.array([float(1 - p)]), least=np.array([0.5]), kappa=np.array([float(kappa)]), d_vocab=tokens)
+    simple, sharp = (
+        bound(laws, Enclosure(float(kappa))) - laws.entropy for bound in (bound_by_entropy, bound_by_missing)
+    )
+    return Evidence(
+        "with",
+        f"N = {tokens}, a law with {p} at g and equal shares elsewhere, kappa = {kappa}, a = 1/2: the two bounds",
+        f"{stated(CLAIM, 'sharp', **sizes)} and {stated(CLAIM, 'simple', **sizes)} nats",
+        f"{at_most(laws.mean(sharp))} and {at_most(laws.mean(simple))} nats at most",
+        Method(METHOD, Means.ENCLOSURES),
+        compared=(
+            Comparison(laws.mean(sharp), "agrees with", stated(CLAIM, "sharp", **sizes)),
+            Comparison(laws.mean(simple), "agrees with", stated(CLAIM, "simple", **sizes)),
+            Comparison(stated(CLAIM, "sharp", **sizes), "<", stated(CLAIM, "simple", **sizes)),
+            Comparison(s, "=", stated(CLAIM, "share", **sizes)),
+            Comparison(tokens * s, "<", tokens - 1),
+            Comparison(Fraction(tokens - 1, tokens), "=", stated(CLAIM, "most", **sizes)),
+            Comparison(float(found[0]), "agrees with", stated(CLAIM, "strength", **sizes, a=Fraction(1, 2))),
+        ),
     )
 
 
@@ -260,6 +310,7 @@ def printed_holds(
         applied = REPAIRED_THEOREM_2.at(vectors=judged.instance.vectors, scale=judged.instance.scale)
         constant = applied.value
         compared.append(Comparison(applied, "<", Fraction(1, 2)))
+        compared += met(claim, *({"small"} & set(claim.formulas)), C=constant)
         bound, cost = bound_by_entropy(judged.laws, factor(constant)), judged.printed_cost()
         count += len(judged.instance.tokens)
         held += int(within(cost, bound).sum()) if judged.encodes_by_vectors() else 0

@@ -28,7 +28,7 @@ from verify.encoders.low_entropy_bound import (
     slides_factor,
     within,
 )
-from verify.evidence import Comparison, Evidence, Means, Method, stated
+from verify.evidence import Comparison, Evidence, Means, Method, met, stated
 from verify.evidence.theorems import REPAIRED_THEOREM_2
 from verify.verdict import proved
 
@@ -37,14 +37,15 @@ CLAIM = Claim(
     title="The bound of Theorem 2 with its expectations inside",
     source="Dana, Pydi, Chevaleyre (2024), the second bound of Theorem 2",
     printed=(
-        "d_KL(pi, L(N, S, d)) <= [[printed: (1 + 4C)/(1 - 2C)]] E[1 - p_g] log((N - 1)/(e^E[H] - 1)), from the bound "
-        "of Theorem 2 by simplifying the expectation."
+        "d_KL(pi, L(N, S, d)) is at most [[printed: (1 + 4C)/(1 - 2C)]] times [[mean: x log((N - 1) / (exp(H) - 1))]], "
+        "x the mean of what g misses and H that of the entropies, from the bound of Theorem 2 by simplifying the "
+        "expectation."
     ),
     judgement="hypothesis",
     truth=(
-        "True of the infimum for C < 1/2, with [[smaller: (1 + 2C)/(1 - 2C)]], by an encoder with one strength for "
-        "all contexts. False of the encoder of Theorem 2, whose strengths solve equation (6), so that it does not "
-        "follow from that theorem."
+        "True of the infimum for [[small: C < 1/2]], with [[smaller: (1 + 2C)/(1 - 2C)]], by an encoder with the same "
+        "strength for all contexts. False of the encoder of Theorem 2, whose strengths solve equation (6), so that it "
+        "does not follow from that theorem."
     ),
     page="docs/claims/theorem_2.md",
 )
@@ -143,6 +144,7 @@ def one_strength(kind: str, found: Iterable[tuple[Judged, Enclosure]]) -> Eviden
         vectors, scale = judged.instance.vectors, judged.instance.scale
         if len(vectors) < _LARGE:  # the identity of the other one is checked by itself
             compared.append(Comparison(REPAIRED_THEOREM_2.at(vectors=vectors, scale=scale), "<", Fraction(1, 2)))
+            compared += met(CLAIM, "small", C=constant)
         cost = judged.laws.mean(cross_entropy(judged.laws, judged.leads, judged.strengths(common=True)))
         bound = mean_bound_by_entropy(judged.laws, paper_factor(constant))
         count += 1

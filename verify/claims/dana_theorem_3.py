@@ -12,7 +12,7 @@ from flint import arb, ctx, fmpq, fmpq_mat
 
 from constructions.encoders.approximating_sequences import FIRST, SECOND, within_range
 from constructions.memories.bounded_range import bounded_transformer, laws_of_contexts
-from constructions.memories.left_out import LeftOut, random_instance
+from constructions.memories.left_out import LeftOut, loop_instance, random_instance
 from constructions.models.construction import Construction
 from constructions.models.exact_network import rounded
 from constructions.tasks.task import Counts, Task, make_task
@@ -20,7 +20,7 @@ from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.claim import Claim, Hypothesis
 from verify.encoders.logit_range import BITS, ball, divergence_floor_at_range, logit_range, mean_divergence
 from verify.encoders.range_bound import RangeBound, range_bound
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.exclusive_or import exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
 from verify.evidence.theorems import DIVERGENCE_AT_RANGE, TRADE_OFF
 from verify.verdict import Verdict, decided, proved
@@ -63,18 +63,19 @@ CLAIM = Claim(
     title="Every law, up to epsilon log(1 / epsilon)",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 3 and its proof, equations (18) to (20)",
     printed=(
-        "For every epsilon > 0 some transformer with d_h H + d >= T_epsilon has d_KL(pi, T) <= d_KL(pi, M(N, S, d)) + "
-        "O(epsilon log(1 / epsilon))."
+        "For every positive epsilon some transformer with [[room: d_h H + d >= T_epsilon]] has d_KL(pi, T) of at most "
+        "d_KL(pi, M(N, S, d)) + O([[printed: epsilon log(1 / epsilon)]])."
     ),
     judgement="invalid-proof",
     truth=(
         "For given d, d_h and H it is false as Theorem 1 is: exclusive or. If H may be chosen freely, no context is "
-        "left out for epsilon < min rho, and the O() says nothing. The proof uses Lemma 4, and (19) treats |x|_inf <= "
-        "1 as if it were |x|_1 <= 1; for the laws of Lemma 4 its argument gives no less than [[rate: 2 epsilon^(2/3) "
-        "/ 5]], epsilon times a constant for epsilon. True (Theorem E): if the features of the kept contexts are "
-        "independent, then for every R and gamma > 0 some transformer has d_KL(pi, T) <= inf {d_KL(pi, f): f in L of "
-        "range <= R} + [[tail: P C_1 R]] + gamma, P = Pr(left out), C_1 = max (1 + |z_t|_1). Whether transformers do "
-        "better on those laws is open."
+        "left out for an epsilon below the least probability, and the O() says nothing. The proof uses Lemma 4, and "
+        "equation (19) treats a bound [[box: 1]] of |x|_inf as if it were one of |x|_1; for the laws of Lemma 4 its "
+        "argument gives no less than [[rate: 2 epsilon^(2/3) / 5]], epsilon times a constant for epsilon. True "
+        "(Theorem E): if the features of the kept contexts are independent, then for every R and positive gamma some "
+        "transformer has d_KL(pi, T) of at most inf {d_KL(pi, f): f in L of range up to R} + [[tail: P C_1 R]] + "
+        "gamma, P the probability of what is left out, C_1 the largest [[size: 1 + z]], z := |z_t|_1. Whether "
+        "transformers do better on those laws is open."
     ),
     page="docs/claims/logit_range.md",
     hypotheses=(
@@ -124,7 +125,11 @@ def exclusive_or() -> Evidence:
         ),
         data={"contexts": contexts.tolist(), "laws": [[str(p) for p in law] for law in laws]},
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(floor, ">", 0), *exclusive_or_is_met(odds)),
+        compared=(
+            Comparison(floor, ">", 0),
+            *exclusive_or_is_met(odds),
+            *met(CLAIM, "room", d=2, d_h=2, H=1, T_epsilon=len(contexts)),
+        ),
     )
 
 
@@ -146,7 +151,10 @@ def printed_maximum() -> Evidence:
         Method("exact rational arithmetic", Means.EXACT),
         decided(within),
         {"logits": [[1, 0], [1, 0]], "x": [1, 1]},
-        compared=(Comparison(int(of_sum), ">", int(of_rows)),),
+        compared=(
+            Comparison(int(of_sum), ">", int(of_rows)),
+            Comparison(max(abs(entry) for entry in x.entries()), "=", stated(CLAIM, "box")),
+        ),
     )
 
 
@@ -207,6 +215,7 @@ def best_rate(prices: list[Fraction]) -> Evidence:
                 Comparison(applied, ">", rate),
                 Comparison(applied, "<=", reached),
                 Comparison(reached * 2 / 5, "<", rate),
+                Comparison(ball(price) * -ball(price).log(), "agrees with", stated(CLAIM, "printed", epsilon=price)),
             ]
             shares.append(floor / (ball(price) * -ball(price).log()))
     with ctx.workprec(BITS):
@@ -251,6 +260,9 @@ def theorem_e_on_random_transformers(seeds: range) -> Evidence:
         for b in bounds
         if b.bound > 0
     ]
+    # z = (0, 0, k), by construction.
+    long = [(k, judged(loop_instance(k, size=k, occurrences=33)).factor) for k in (2, 20)]
+    compared += [Comparison(factor, "=", stated(CLAIM, "size", z=k)) for k, factor in long]
     within = sum(bound.verdict is Verdict.PROVED for bound in bounds)
     with ctx.workprec(BITS):
         closest = max((float((b.transformer - b.encoder) / b.bound) for b in bounds if b.bound > 0), default=0.0)

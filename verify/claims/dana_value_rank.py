@@ -13,7 +13,7 @@ from constructions.features.embeddings import integer_front_end
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.tasks.arrays import all_contexts
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.theorems import RANK
 from verify.forward.in_rationals import exact_outputs
 from verify.verdict import decided
@@ -23,14 +23,15 @@ CLAIM = Claim(
     title="The rank after the value maps",
     source="Dana, Pydi, Chevaleyre (2024), section 4.1",
     printed=(
-        "For T_0 <= [[columns: H d_h + d]] contexts the family W_V A'(t) has rank T_0 if and only if the family A'(t) "
+        "For [[room: T_0 <= H d_h + d]] contexts the family W_V A'(t) has rank T_0 if and only if the family A'(t) "
         "has, since W_V reduces the rank."
     ),
     judgement="false",
     truth=(
-        "Rank T_0 of W_V A' implies rank T_0 of A'. The converse holds if every W_V is invertible, so d_h = d. With "
-        "d_h < d it fails for all value maps at once: three contexts with one last token, d = 2, one head: A' has rank "
-        "3 = T_0 = H d_h + d, and W_V A' has rank 2 at most."
+        "Rank T_0 of W_V A' implies rank T_0 of A'. The converse holds if every W_V is invertible, so "
+        "[[square: d_h = d]]. With [[narrow: d_h < d]] it fails for all value maps at once: on [[facts: three]] "
+        "contexts with the same last token, [[plane: d = 2]] and [[heads: one]] head, A' has rank "
+        "[[columns: H d_h + d]] and W_V A' rank [[lost: two]] at most."
     ),
     page="docs/claims/closed_forms.md",
 )
@@ -64,6 +65,16 @@ def _lost(*, width: int, heads: int) -> Evidence:
     before = exact_outputs(front_end, contexts).rank()
     after = RANK.at("rank", contexts=contexts, d_model=width, d_head=1, n_heads=heads, with_skip=True)
     columns = stated(CLAIM, "columns", H=heads, d_h=1, d=width)
+    smallest = (
+        (
+            Comparison(count, "=", stated(CLAIM, "facts")),
+            Comparison(len(front_end.W_V), "=", stated(CLAIM, "heads")),
+            Comparison(after, "=", stated(CLAIM, "lost")),
+            *met(CLAIM, "plane", d=embeddings.shape[1]),
+        )
+        if width == 2
+        else ()
+    )
     return Evidence(
         "counterexample",
         f"{count} contexts of two tokens with one last token, d = {width}, H = {heads}, integer embeddings and equal "
@@ -74,7 +85,13 @@ def _lost(*, width: int, heads: int) -> Evidence:
         decided(width >= 2),
         {"contexts": contexts.tolist(), "W_E": embeddings.tolist()},
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(before, "=", count), Comparison(count, "=", columns), Comparison(after, "<", count)),
+        compared=(
+            Comparison(before, "=", count),
+            Comparison(count, "=", columns),
+            Comparison(after, "<", count),
+            *met(CLAIM, "room", "narrow", T_0=count, H=heads, d_h=1, d=width),
+            *smallest,
+        ),
     )
 
 
@@ -96,5 +113,9 @@ def _square(*, tokens: int, length: int, width: int, heads: int) -> Evidence:
         f"rank {plain}, {square} and {narrow}",
         Method("exact ranks", Means.EXACT),
         decided(invertible),
-        compared=(Comparison(square, "=", plain), Comparison(narrow, "<=", plain)),
+        compared=(
+            Comparison(square, "=", plain),
+            Comparison(narrow, "<=", plain),
+            *met(CLAIM, "square", d=width, d_h=front_end.W_V[0].ncols()),
+        ),
     )

@@ -17,7 +17,7 @@ from constructions.models.model import Model
 from constructions.rational.interpolating_network import exact
 from constructions.rational.neurons_as_heads import masked_neuron, neurons_as_heads, silu_neurons
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.forward.in_balls import logits_in_balls
 from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import decided, proved
@@ -36,10 +36,10 @@ CLAIM = Claim(
     ),
     judgement="holds",
     truth=(
-        "With a null token whose embedding is 0, one head is the gated unit sigma(<x, w>) <x, v> o exactly, SiLU for "
-        "v = w. A mask takes one dimension of queries and keys more, whatever the length: of S tokens the others weigh "
-        "[[leak: (S - 1) 2^(-M)]] at most together. At integers SiLU is near ReLU: |g sigma(b g) - max(g, 0)| is "
-        "[[near: exp(-b)]] at most for b >= 1."
+        "With a null token whose embedding vanishes, a head is the gated unit sigma(<x, w>) <x, v> o exactly, SiLU "
+        "where v is w. A mask takes [[mask: one]] dimension of queries and keys more, whatever the length: of S tokens "
+        "the others weigh [[leak: (S - 1) 2^(-M)]] at most together. At integers g SiLU is near ReLU: g sigma(b g) is "
+        "off by [[near: exp(-b)]] at most for [[sharp: b >= 1]]."
     ),
     reconstructed="the weights: the paper was at hand in its abstract only",
     page="docs/claims/gated_heads.md",
@@ -70,7 +70,7 @@ def _exact_unit(count: int, width: int, units: int, *, same: bool) -> Evidence:
     outputs = rng.integers(-5, 6, (units, 2)).tolist()
     model = neurons_as_heads(exact(x), exact(w), exact(v), exact(outputs))
     found = exact_network_logits(model, np.stack([np.zeros(count, dtype=np.int64), np.arange(1, count + 1)], axis=1))
-    wanted = [[_units(row, w, v, [o[j] for o in outputs]) for j in range(2)] for row in x]
+    wanted = [[gated_units(row, w, v, [o[j] for o in outputs]) for j in range(2)] for row in x]
     head = model.attention
     inner = {head.d_qk, head.d_head}
     return Evidence(
@@ -87,7 +87,7 @@ def _exact_unit(count: int, width: int, units: int, *, same: bool) -> Evidence:
     )
 
 
-def _units(x: list[int], gates: list[list[int]], values: list[list[int]], outputs: list[int]) -> fmpq:
+def gated_units(x: list[int], gates: list[list[int]], values: list[list[int]], outputs: list[int]) -> fmpq:
     """The gated units in integers, without any attention: sigma(k ln 2) = 2^k / (1 + 2^k)."""
     total = fmpq(0)
     for w, v, o in zip(gates, values, outputs, strict=True):
@@ -133,7 +133,7 @@ def _mask(length: int, masks: tuple[int, ...]) -> Evidence:
     for mask in masks:
         model = masked_neuron(x, gate, length=length, mask=mask)
         found = exact_network_logits(model, np.hstack([before, contexts])).entries()
-        wanted = [_units(x[t - 1], [gate], [gate], [1]) for t in contexts[:, -1].tolist()]
+        wanted = [gated_units(x[t - 1], [gate], [gate], [1]) for t in contexts[:, -1].tolist()]
         error = max(abs(a - b) for a, b in zip(found, wanted, strict=True))
         weight = max(exact_network_logits(_weighing(model, mask), np.hstack([before, contexts])).entries())
         compared.append(Comparison(weight, "<=", stated(CLAIM, "leak", S=length, M=mask)))
@@ -143,6 +143,7 @@ def _mask(length: int, masks: tuple[int, ...]) -> Evidence:
         compared.append(Comparison(error, "<=", 2 * largest * weight))
         errors.append(error)
         dimensions.add(model.d_qk)
+        compared.append(Comparison(model.d_qk - model.d_head, "=", stated(CLAIM, "mask")))
         fits.append(model.d_head == 1 and model.n_heads == 1 and model.n_ctx == length + 1)
     return Evidence(
         "claim",
@@ -187,5 +188,6 @@ def _rectified(sharpness: int) -> Evidence:
         compared=(
             Comparison(largest, "<=", stated(CLAIM, "near", b=sharpness)),
             Comparison(largest, ">", stated(CLAIM, "near", b=sharpness + 1)),
+            *met(CLAIM, "sharp", b=sharpness),
         ),
     )

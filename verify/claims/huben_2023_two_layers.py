@@ -62,9 +62,10 @@ CLAIM = Claim(
     ),
     judgement="holds",
     truth=(
-        "Attention by position and ReLU neurons that hold any T distinct contexts become two causal layers behind a "
-        "null token: one head, and one head for each of the T - 1 neurons, with [[width: 3]] coordinates of the "
-        "stream and [[heads: 18]] entries for each. At integers the gates are as near to ReLU as is asked for."
+        "Attention by position and ReLU neurons that hold any T distinct contexts become [[layers: two]] causal layers "
+        "behind a null token: a head, and a head for each of the [[neurons: T - 1]] neurons, with [[width: 3]] "
+        "coordinates of the stream and [[heads: 18]] entries for each. At integers the gates are as near to ReLU as is "
+        "asked for."
     ),
     reconstructed="the weights: the paper was at hand in its abstract only",
     page="docs/claims/gated_heads.md",
@@ -113,6 +114,7 @@ def _entries_of_a_head(model: Model) -> int:
 def _sizes(model: Model) -> tuple[Comparison, ...]:
     return (
         Comparison(model.d_model, "=", stated(CLAIM, "width")),
+        Comparison(len(model.blocks), "=", stated(CLAIM, "layers")),
         Comparison(_entries_of_a_head(model), "=", stated(CLAIM, "heads")),
     )
 
@@ -152,5 +154,5 @@ def _rounded(*, facts: int) -> Evidence:
         Verdict.all_of([found.verdict, decided(_is_attention(made.model) and made.task.n_contexts == facts)]),
         {"sha256": made.model.sha256()},
         quantifier=Quantifier.SAMPLED,
-        compared=(*_sizes(made.model), Comparison(_heads(made.model), "=", facts - 1)),
+        compared=(*_sizes(made.model), Comparison(_heads(made.model), "=", stated(CLAIM, "neurons", T=facts))),
     )

@@ -16,7 +16,7 @@ from constructions.rational.interpolating_network import exact
 from constructions.rational.positional_attention import positional_attention
 from constructions.rational.rank_one_head import rank_one_head
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, evaluated, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, evaluated, met, stated
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.verdict import decided
 
@@ -26,15 +26,17 @@ CLAIM = Claim(
     source="Kajitsuka, Sato (2024), contextual mapping",
     printed=(
         "For sequences of n tokens without repetition, out of V vectors in R^d with norms from r to R and distances of "
-        "e at least, one softmax head with weights of rank one is a contextual mapping with the separation [[printed: "
-        "2 (log n)^2 e^2 r exp(-(V + 1)^4 (2 log n + 3) pi d R^2 / (4 e r)) / (R^2 (V + 1)^4 (2 log n + 3) pi d)]]."
+        "e at least, a softmax head with weights of rank one is a contextual mapping with the separation "
+        "[[printed: 2 (log n)^2 e^2 r exp(-(V + 1)^4 (2 log n + 3) pi d R^2 / (4 e r)) / (R^2 (V + 1)^4 (2 log n + 3) "
+        "pi d)]]."
     ),
     judgement="not-judged",
     truth=(
         "Not proved here. Of the sizes that are looked at all sequences have distinct outputs, by far more than the "
-        "separation: that is below 10^(-x), x = [[digits: 3 * 10^9]], for V = 50, n = 8, d = 2, R = 1, e = r = 1/10, "
-        "and tells nothing about numbers that are stored. A head that looks at positions alone has integers as "
-        "outputs: [[integers: 1]] is the least distance of two, for any distinct contexts, repeated tokens or not."
+        "separation: that has [[digits: 3 * 10^9]] zeros behind the point for [[tokens: V = 50]], [[length: n = 8]], "
+        "[[width: d = 2]], [[norm: R = 1]] and [[apart: e = r = 1/10]], and tells nothing about numbers that are "
+        "stored. A head that looks at positions alone has integers as outputs: [[integers: 1]] is the least distance "
+        "of them, for any distinct contexts, repeated tokens or not."
     ),
     reconstructed="the formula of the separation, from memory: the paper was at hand in its abstract only",
     page="docs/claims/contextual_mapping.md",
@@ -84,8 +86,20 @@ def _distinct(tokens: int, length: int) -> Evidence:
         Method("exact rationals; the separation in balls", Means.EXACT, Means.BALLS),
         decided(complete and unrepeated and ranks == [1, 1, 1] and scalars and gap > 0),
         quantifier=Quantifier.EVERY,
-        compared=(Comparison(gap, ">", printed), Comparison(printed, ">", 0)),
+        compared=(
+            Comparison(gap, ">", printed),
+            Comparison(printed, ">", 0),
+            Comparison(_separation(tokens, length), "agrees with", printed),
+        ),
     )
+
+
+def _separation(tokens: int, length: int) -> arb:
+    """The separation for the numbers 1 .. V in one dimension: e = r = 1 and R = V, in another order of operations."""
+    with ctx.workprec(256):
+        logarithm = arb(length).log()
+        size = arb(tokens + 1) ** 4 * (2 * logarithm + 3) * arb.pi() * tokens**2
+        return 2 * logarithm**2 * (-size / 4).exp() / size
 
 
 def _void() -> Evidence:
@@ -104,6 +118,7 @@ def _void() -> Evidence:
             Comparison(digits, ">", stated(CLAIM, "digits")),
             Comparison(evaluated("5 x / 6", x=digits), "<", stated(CLAIM, "digits")),
             Comparison(others, "<", 1),
+            *met(CLAIM, "tokens", "length", "width", "norm", "apart", **sizes),
         ),
     )
 
@@ -125,8 +140,5 @@ def _integers() -> Evidence:
         Method("exact rationals", Means.EXACT),
         decided(whole and repeated > 0),
         quantifier=Quantifier.SAMPLED,
-        compared=(
-            Comparison(least_distance(outputs), ">=", stated(CLAIM, "integers")),
-            Comparison(least_distance(outputs), "<", stated(CLAIM, "integers").value + 4),
-        ),
+        compared=(Comparison(least_distance(outputs), "=", stated(CLAIM, "integers")),),
     )

@@ -20,18 +20,17 @@ from verify.verdict import decided
 CLAIM = Claim(
     id="kim-2023.labels",
     title="Transformers that hold sequences with the square root of their number",
-    source="Kim, Kim, Mozafari (2023), abstract, for one label of each sequence",
+    source="Kim, Kim, Mozafari (2023), abstract, for labels, as Dana et al. (2024) read it",
     printed=(
-        "Transformers memorize N sequence-to-sequence mappings of length n and dimension d with a number of parameters "
-        "of the order of d + n + sqrt(n N) up to logarithms; for one label of each of T sequences, S + N + sqrt(T log "
-        "T)."
+        "Transformers memorize labels of T sequences of S tokens with a number of parameters of the order of S + N + "
+        "sqrt(T log T)."
     ),
     judgement="holds",
     truth=(
-        "For one label of each of T distinct contexts of S tokens out of N, and K labels: one head by position, then "
-        "ReLU blocks, [[entries: 2 N + S + K + 2]] nonzero entries and those of the blocks, of which there are "
-        "less than [[root: 2 sqrt(6 T (8 (r + c) + 21)) + 8 (r + c) + 21]], with codes of r and labels of c bits. "
-        "Words of [[words: m (r + c)]] bits are what it costs. Sequences as answers are not built."
+        "For a label of each of T distinct contexts of S tokens out of N, and K labels: [[head: one]] head by "
+        "position, then ReLU blocks, [[entries: 2 N + S + K + 2]] nonzero entries and those of the blocks, of which "
+        "there are less than [[root: 2 sqrt(6 T (8 (r + c) + 21)) + 8 (r + c) + 21]], with codes of r and labels of c "
+        "bits. Words of [[words: m (r + c)]] bits are what it costs."
     ),
     reconstructed="the network and its constants: the paper was at hand in its abstract only",
     page="docs/claims/bits.md",
@@ -56,7 +55,7 @@ def _held(tokens: int, length: int, facts: int, kinds: int) -> Evidence:
     model = keyed_words_memory(task).model
     found = judge_words(model, contexts, labels)
     head = model.blocks[0]
-    one = isinstance(head, Attention) and head.n_heads == 1
+    heads = head.n_heads if isinstance(head, Attention) else 0
     sizes = {"r": found.code_bits, "c": found.label_bits}
     # The depth is m (r + c + 2) + 1, which gives the number of items of a word.
     items = Fraction(found.blocks - 1, found.code_bits + found.label_bits + 2)
@@ -70,9 +69,10 @@ def _held(tokens: int, length: int, facts: int, kinds: int) -> Evidence:
         "all labels in front",
         f"{found.held} of {facts} in front",
         Method("exact rationals", Means.EXACT),
-        decided(found.held == found.count == facts and one and len(np.unique(contexts, axis=0)) == facts),
+        decided(found.held == found.count == facts and len(np.unique(contexts, axis=0)) == facts),
         quantifier=Quantifier.SAMPLED,
         compared=(
+            Comparison(heads, "=", stated(CLAIM, "head")),
             Comparison(found.other_entries, "<=", others),
             Comparison(found.other_entries + 3, ">", others),
             Comparison(found.entries, "<", root),

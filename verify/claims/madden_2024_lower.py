@@ -61,17 +61,17 @@ CLAIM = Claim(
     title="A transformer of one layer that reaches arbitrary laws",
     source="Madden, Fox, Thrampoulidis (2024), lower bounds",
     printed=(
-        "One layer of attention with several heads and a network of neurons, with an activation that is real analytic "
-        "and no polynomial, reaches arbitrary laws on T contexts with parameters of the order of T (N - 1); "
+        "A layer of attention with several heads and a network of neurons, with an activation that is real analytic "
+        "and no polynomial, reaches arbitrary laws on T contexts with parameters of the order of [[order: T (N - 1)]]; "
         "averaging the tokens is enough in place of attention."
     ),
     judgement="holds",
     truth=(
-        "With ReLU and one head that looks at positions alone, [[enough: T (N - 1) + T - 1 + N + S]] numbers that "
-        "depend on the task are enough, a factor 1 + 1 / (N - 1) and N + S - 1 above the bound T (N - 1): all laws of "
-        "full support on any T distinct contexts, in closed form. The neurons of the source have independent values at "
-        "T codes, so that some readout has any log-odds. Averages with equal weights know no order: the embeddings "
-        "have to make it known."
+        "With ReLU and [[heads: one]] head that looks at positions alone, [[enough: T (N - 1) + T - 1 + N + S]] "
+        "numbers that depend on the task are enough, [[above: T - 1 + N + S]] above the bound [[order: T (N - 1)]]: "
+        "all laws of full support on any T distinct contexts, in closed form. The neurons of the source have "
+        "independent values at T codes, so that some readout has any log-odds. Averages with equal weights know no "
+        "order: the embeddings have to make it known."
     ),
     reconstructed="the network and the constants: the paper was at hand in its abstract only",
     page="docs/claims/knots.md",
@@ -132,7 +132,13 @@ def _reached(model: Model, contexts: np.ndarray, log_odds: list[list[fmpq]]) -> 
     most = INTERPOLATED_LAWS.at(model=model)
     compared: tuple[Comparison, ...] = (Comparison(facts, "<=", most),)
     if facts > 1 and numbers is not None:
-        compared += (Comparison(numbers, "=", stated(CLAIM, "enough", **sizes)),)
+        odds = sum(map(len, log_odds))
+        compared += (
+            Comparison(numbers, "=", stated(CLAIM, "enough", **sizes)),
+            Comparison(odds, "=", stated(CLAIM, "order", **sizes)),
+            Comparison(numbers - odds, "=", stated(CLAIM, "above", **sizes)),
+            Comparison(sum(x.n_heads for x in model.blocks if isinstance(x, Attention)), "=", stated(CLAIM, "heads")),
+        )
     return Evidence(
         "claim",
         f"{counted(facts, 'distinct context')} of {counted(length, 'token')} out of {tokens}, "

@@ -13,7 +13,7 @@ from constructions.saturated.uniform_examples import labelled, uniform_examples
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import matmul
 from verify.claim import Claim, Hypothesis
-from verify.evidence import Evidence, Means, Method
+from verify.evidence import Evidence, Means, Method, met
 from verify.evidence.held_labels import held_labels
 from verify.verdict import proved
 
@@ -78,8 +78,8 @@ CLAIM = Claim(
     printed="Theorem 1 holds for attention with a skip connection: memorize the labels less what it adds.",
     judgement="holds",
     truth=(
-        "It holds, with d_o = d, as the sum requires, and d_out <= min(d_v, d): with W_D the identity above zeros, the "
-        "layer holds the labels less the first d_out entries of the query."
+        "It holds, with [[sum: d_o = d]], as the sum requires, and [[wide: d_out <= min(d_v, d)]]: with W_D the "
+        "identity above zeros, the layer holds the labels less the first d_out entries of the query."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
@@ -140,4 +140,8 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
         Method(found.method, Means.ENCLOSURES),
         proved(held and task.n_examples == counted),
         {"parameters": dict(parameters), "sha256": layer.sha256()},
+        compared=(
+            *met(CLAIM, "sum", d_o=layer.attention.d_out, d=layer.d_model),
+            *met(CLAIM, "wide", d_out=outputs, d_v=layer.d_head, d=layer.d_model),
+        ),
     )

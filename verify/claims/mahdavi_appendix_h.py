@@ -4,10 +4,11 @@ Page: docs/claims/saturated_heads.md
 """
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from verify.claim import Claim
 from verify.claims.mahdavi_theorem_1 import build
-from verify.evidence import Evidence, Means, Method
+from verify.evidence import Comparison, Evidence, Means, Method, stated
 from verify.forward.heads import enclose_layer
 from verify.saturated.saturation import certify_saturation
 from verify.verdict import proved
@@ -18,13 +19,13 @@ CLAIM = Claim(
     source="Mahdavi, Liao, Thrampoulidis (2024), Appendix H and Figure 3",
     printed=(
         "In trained layers with a shared context a significant number of heads are saturated (some attention weight "
-        "reaches 0.99) for most examples, and almost all examples have a head that is not."
+        "reaches [[threshold: 0.99]]) for most examples, and almost all examples have a head that is not."
     ),
     judgement="measured",
     truth=(
-        "Of the weights that are built here it is proved: more than half of the pairs of head and example are "
-        "saturated, and every example has a head that is not. About trained weights it is a measurement of the source, "
-        "which nothing here proves or repeats."
+        "Of the weights that are built here it is proved: more than [[share: half]] of the pairs of head and example "
+        "are saturated, and every example has a head that is not. About trained weights it is a measurement of the "
+        "source, which nothing here proves or repeats."
     ),
     page="docs/claims/saturated_heads.md",
 )
@@ -55,4 +56,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
             f"{saturated} of {pairs} pairs ({saturated / pairs:.1%}); {open_to_one} of {task.n_examples} examples",
             Method("enclosed attention weights", Means.ENCLOSURES),
             proved(layer.n_heads > 1 and saturated > _SHARE * pairs and open_to_one == task.n_examples),
+            compared=(
+                Comparison(Fraction(str(THRESHOLD)), "=", stated(CLAIM, "threshold")),
+                Comparison(Fraction(str(_SHARE)), "=", stated(CLAIM, "share")),
+            ),
         )

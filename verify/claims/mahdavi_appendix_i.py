@@ -13,7 +13,7 @@ from constructions.saturated.layer_readout import layer_with_read_out
 from constructions.saturated.random_heads import random_heads
 from constructions.saturated.uniform_examples import labelled
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.held_labels import held_labels
 from verify.evidence.theorems import MIXED_RANK
 from verify.forward.exact_rank import exact_mixed_rank
@@ -24,14 +24,14 @@ CLAIM = Claim(
     title="The rank on generic contexts",
     source="Mahdavi, Liao, Thrampoulidis (2024), Appendix I",
     printed=(
-        "Open: whether stronger assumptions than 1 and 2, such as general position of all tokens, give a rank of Z "
-        "that grows like H d instead of H n. Conjectured from experiments."
+        "Open: whether stronger assumptions than Assumptions 1 and 2, such as general position of all tokens, give a "
+        "rank of Z that grows like H d instead of H n. Conjectured from experiments."
     ),
     judgement="answered",
     truth=(
-        "They do: for almost all contexts of n >= 2 tokens and almost all weights, rank Z = "
-        "min(T, [[largest: H d]]), for every d >= 1, every d_h >= 1 and any nonzero queries: all of them may be "
-        "equal, and be a token of the context. With n = 1 the rank is d at most."
+        "They do: for almost all contexts of [[tokens: n >= 2]] tokens and almost all weights, rank Z is "
+        "min(T, [[largest: H d]]), for every [[width: d >= 1]], every [[head: d_h >= 1]] and any nonzero queries: all "
+        "of them may be equal, and be a token of the context. With [[single: n = 1]] the rank is d at most."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
@@ -88,6 +88,9 @@ def _full(layer: IntegerLayer, *, same_query: bool = True, inside: bool = False)
         compared=(
             Comparison(ceiling, "=", bound),
             Comparison(rank.lower, "=", bound),
+            *met(
+                CLAIM, "tokens" if tokens > 1 else "single", "width", "head", n=tokens, d=width, d_h=layer.W_Q.shape[2]
+            ),
             *((Comparison(rank.lower, "=", stated(CLAIM, "largest", H=heads, d=width)),) if all_of_it else ()),
         ),
     )

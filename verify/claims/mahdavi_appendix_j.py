@@ -10,30 +10,31 @@ import numpy as np
 from constructions.saturated.saturated_heads import saturated_heads
 from constructions.saturated.shared_context import confined_queries
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, stated
+from verify.evidence import Comparison, Evidence, Means, Method, met, stated
 from verify.evidence.unread_heads import mixed_inputs_are_independent, of_size_one
 from verify.saturated.kruskal_rank import kruskal_rank
-from verify.verdict import Verdict, proved
+from verify.verdict import Verdict, decided, proved
 
 CLAIM = Claim(
     id="mahdavi.appendix-j",
     title="Remark 1 for the queries of BERT",
     source="Mahdavi, Liao, Thrampoulidis (2024), appendix J",
     printed=(
-        "The queries of BERT have Kruskal ranks of [[trained: 291]] with trained and [[random: 349]] with random "
-        "weights, below n = 512. The result of Remark 1 still yields an acceptable lower bound."
+        "The queries of BERT have Kruskal ranks of '291' with trained and '349' with random weights, below the number "
+        "n of tokens. The result of Remark 1 still yields an acceptable lower bound."
     ),
-    judgement="holds",
+    judgement="measured",
     truth=(
-        "Nothing at all is lost: Remark 1 promises rank Z >= [[remark: H (min(k, d_h) - 1) + 1]], and the d_h = 64 of "
-        "BERT is below both numbers, so the H = 16 heads of a layer have the promise [[promise: 1009]] with k = 291, "
-        "349 and 512 alike. The two ranks are the source's: no weights of BERT are looked at here."
+        "The ranks are the source's measurements: no weights of BERT are looked at here. For whatever rank k with "
+        "[[narrow: d_h <= k]] nothing is lost: Remark 1 promises rank [[remark: H (min(k, d_h) - 1) + 1]], and heads "
+        "of a layer as wide as BERT's [[promise: 1009]] for both ranks and for n; layers built here keep it."
     ),
     reconstructed="the formula of Remark 1, from a copy without it",
     page="docs/claims/context_rank.md",
 )
 
 _HEADS, _HEAD_WIDTH, _TOKENS = 16, 64, 512  # of BERT, as the source uses it
+_RANKS = (291, 349)  # of its queries, as the source measured them
 
 
 _SMALL = ((6, 8, 4, 2, 3), (6, 8, 6, 2, 5), (8, 9, 3, 3, 4))  # n, d, H, d_h, k
@@ -46,20 +47,18 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _promises() -> Evidence:
-    trained, untrained = stated(CLAIM, "trained"), stated(CLAIM, "random")
-    ranks = [trained.whole(), untrained.whole(), _TOKENS]
+    ranks = [*_RANKS, _TOKENS]
     promises = [stated(CLAIM, "remark", H=_HEADS, d_h=_HEAD_WIDTH, k=k) for k in ranks]
     return Evidence(
-        "claim",
+        "sharper",
         f"H = {_HEADS}, d_h = {_HEAD_WIDTH}, n = {_TOKENS}, as in BERT, and k = {', '.join(map(str, ranks))}",
         "an acceptable bound by Remark 1",
         f"rank Z >= {', '.join(str(one.value) for one in promises)}",
         Method("the formula of Remark 1", Means.EXACT),
-        proved(ranks[0] < ranks[1] < ranks[2]),
+        decided(all(f"'{rank}'" in CLAIM.printed for rank in _RANKS) and max(_RANKS) < _TOKENS),
         compared=(
             *(Comparison(one, "=", stated(CLAIM, "promise")) for one in promises),
-            Comparison(trained, ">=", _HEAD_WIDTH),
-            Comparison(untrained, "<", _TOKENS),
+            *(one for k in ranks for one in met(CLAIM, "narrow", k=k, d_h=_HEAD_WIDTH)),
         ),
     )
 
@@ -74,7 +73,7 @@ def _kept(*, tokens: int, width: int, heads: int, d_head: int, kruskal: int) -> 
     proof = mixed_inputs_are_independent(found, contexts, queries)
     measured = kruskal_rank(queries)
     return Evidence(
-        "claim",
+        "measurement",
         f"{examples} queries of Kruskal rank {measured.lower} in R^{width}, one context of n = {tokens} tokens, "
         f"saturated heads with H = {heads}, d_h = {d_head}",
         f"rank Z >= {promised}, as for k = n",
@@ -84,5 +83,6 @@ def _kept(*, tokens: int, width: int, heads: int, d_head: int, kruskal: int) -> 
         compared=(
             Comparison(measured.lower, "=", kruskal),
             Comparison(promised, "=", stated(CLAIM, "remark", H=heads, d_h=d_head, k=tokens)),
+            *met(CLAIM, "narrow", k=measured.lower, d_h=d_head),
         ),
     )

@@ -19,7 +19,7 @@ from constructions.saturated.dependent_examples import (
 )
 from constructions.saturated.single_direction_heads import single_direction_heads
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method
+from verify.evidence import Comparison, Evidence, Means, Method, failed, met, stated
 from verify.evidence.theorems import BLOCKS
 from verify.evidence.unread_heads import mixed_inputs_are_independent
 from verify.linear_algebra.exact_rows import decide_independence
@@ -37,17 +37,18 @@ CLAIM = Claim(
     source="Mahdavi, Liao, Thrampoulidis (2024), Assumptions 1 to 3 and Section 5.1",
     printed=(
         ""
-        "Assumption 1 (any n queries independent) and 2 (each context of rank n) are satisfied by real data after one "
-        "attention layer, as nearly all of 5000 random subsets of n queries have rank n; General Position fails; "
-        "Assumption 3 (Kruskal rank of query plus mean token >= n) is the more relaxed one, and gives 1 after a layer."
+        "Assumption 1 (any n queries independent) and Assumption 2 (each context of rank n) are satisfied by real data "
+        "after one attention layer, as nearly all of [[sampled: 5000]] random subsets of n queries have rank n; "
+        "General Position fails; Assumption 3 ([[third: k >= n]] for the Kruskal rank k of query plus mean token) is "
+        "the more relaxed one, and gives Assumption 1 after a layer."
     ),
     judgement="hypothesis",
     truth=(
-        "All three are decided exactly on given floats where T <= d, where few subsets exist, or where a relation is "
-        "found; random subsets only bound the share of dependent ones. The proof needs less than 1, the block "
-        "condition, which is decided in polynomial time. 1 and 2 imply 3 for almost all contexts, not for all; for a "
-        "shared context if and only if minus its mean is in the affine hull of no n queries. Ranks below d in float32 "
-        "do not show that General Position fails."
+        "All are decided exactly on given floats where [[few: T <= d]], where few subsets exist, or where a relation "
+        "is found; random subsets only bound the share of dependent ones. The proof needs less than Assumption 1, the "
+        "block condition, which is decided in polynomial time. Assumptions 1 and 2 imply Assumption 3 for almost all "
+        "contexts, not for all; for a shared context if and only if minus its mean is in the affine hull of no n "
+        "queries. Ranks below d in float32 do not show that General Position fails."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/assumptions.md",
@@ -97,6 +98,11 @@ def _one_and_two_without_three(contexts: Float64Array, queries: Float64Array, wh
             "relation": [] if third.relation is None else list(third.relation.rows),
             **({"contexts": contexts.tolist(), "queries": queries.tolist()} if small else {}),
         },
+        compared=(
+            # A dependent subset of so many is more than the Kruskal rank.
+            *failed(CLAIM, "third", k=len(third.relation.rows) - 1 if third.relation else tokens, n=tokens),
+            *(met(CLAIM, "few", T=len(queries), d=queries.shape[1]) if small and len(queries) == 2 else ()),
+        ),
     )
 
 
@@ -114,6 +120,7 @@ def _sampling_misses(*, examples: int, size: int, width: int) -> Evidence:
         Method(f"{_EXACT}; random subsets judged exactly", Means.EXACT, Means.MODULAR),
         proved(found.verdict is Verdict.REFUTED and sample.dependent == 0),
         {"share_upper": sample.share_upper, "confidence": sample.confidence},
+        compared=(Comparison(sample.samples, "=", stated(CLAIM, "sampled")),),
     )
 
 

@@ -12,7 +12,7 @@ from constructions.arrays import Int64Array
 from constructions.models.exact_network import as_rationals
 from constructions.rational.saturating_head import ExactHead, exact_head
 from verify.claim import Claim
-from verify.evidence import Evidence, Means, Method
+from verify.evidence import Comparison, Evidence, Means, Method, stated
 from verify.linear_algebra.rank import rank_bracket
 from verify.verdict import decided, proved
 
@@ -22,14 +22,16 @@ CLAIM = Claim(
     source="Mahdavi, Liao, Thrampoulidis (2024), Claims 1 and 2",
     printed=(
         ""
-        "1: under Assumptions 1 and 2, a head of width r gives any attention weights to r examples. 2: a head of width "
-        "r gives any attention weights to r - 1 examples, and to all others weights within any epsilon of fixed ones."
+        "Claim 1: under Assumptions 1 and 2, a head of width r gives any attention weights to r examples. Claim 2: a "
+        "head of width r gives any attention weights to [[fitted: r - 1]] examples, and to all others weights within "
+        "any epsilon of fixed ones."
     ),
     judgement="holds",
     truth=(
-        "Both hold for weights in the open simplex, which softmax never leaves. 1 needs independent queries among the "
-        "r fitted only; 2 needs that no other query is in the span of the r - 1 fitted, in place of Kruskal rank n; "
-        "only the fitted contexts have to be of rank n, the frozen ones just need distinct tokens."
+        "Both hold for weights in the open simplex, which softmax never leaves. Claim 1 needs independent queries "
+        "among the r fitted only; Claim 2 needs that no other query is in the span of the [[fitted: r - 1]] fitted, in "
+        "place of Kruskal rank n; only the fitted contexts have to be of rank n, the frozen ones just need distinct "
+        "tokens."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/saturated_heads.md",
@@ -56,12 +58,13 @@ def _fits(
     rng: np.random.Generator, count: int, *, tokens: int, width: int, fitted: int, earlier: int, kruskal: bool
 ) -> Evidence:
     """Heads of width r that realize every logits on the block, and are within epsilon of one token elsewhere."""
-    good, strengths = 0, []
+    good, strengths, widths = 0, [], set()
     for _ in range(count):
         contexts, queries = _examples(rng, tokens=tokens, width=width, fitted=fitted, earlier=earlier, kruskal=kruskal)
         head = exact_head(contexts, queries, fitted=fitted, seed=int(rng.integers(2**31)))
         strength = _strength(head, contexts, queries)
         strengths.append(strength)
+        widths.add(head.width)
         good += (
             head.width <= tokens
             and head.W_Q.ncols() == len(head.inverses) == fitted
@@ -81,6 +84,7 @@ def _fits(
         + (f", for all logits in [0, 1] with epsilon = {_EPSILON} at kappa = {max(strengths)}" if earlier else ""),
         Method("exact rationals" + (", and balls for the rate" if earlier else ""), Means.EXACT, Means.BALLS),
         proved(good == count) if earlier else decided(good == count),
+        compared=tuple(Comparison(fitted, "=", stated(CLAIM, "fitted", r=r)) for r in widths) if earlier else (),
     )
 
 

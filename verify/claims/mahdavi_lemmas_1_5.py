@@ -7,13 +7,13 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from flint import arb, ctx, fmpq, fmpq_mat
+from flint import arb, ctx, fmpq, fmpq_mat, fmpz_mat
 
 from constructions.arrays import Int64Array
 from constructions.rational.saturating_head import exact_saturating_matrix
 from verify.arithmetic.enclosure import Enclosure
 from verify.claim import Claim
-from verify.evidence import Evidence, Means, Method
+from verify.evidence import Comparison, Evidence, Means, Method, stated
 from verify.linear_algebra.rank import rank_bracket
 from verify.linear_algebra.singular_values import enclose_singular_values
 from verify.saturated.saturation import one_hot_bound
@@ -25,16 +25,18 @@ CLAIM = Claim(
     source="Mahdavi, Liao, Thrampoulidis (2024), Lemmas 1 to 5",
     printed=(
         ""
-        "1: rank [[A, B], [0, D]] >= rank A + rank D. 2: independent x_i stay independent when (1/n) sum_j x_j is "
-        "added to each. 3: some V of rank one has V e_t = 0 on r - 1 queries and scores E V e_t that are distinct on "
-        "all others. 4: softmax(kappa E V e) tends to the one-hot vector of the largest score. 5: rank (A + B) >= rank "
-        "A if the smallest nonzero singular value of A is above the largest of B."
+        "Lemma 1: the rank of a block triangular matrix with A and D on its diagonal is at least rank A + rank D. "
+        "Lemma 2: independent x_i stay independent when their mean is added to each. Lemma 3: some V of rank "
+        "[[rank: one]] vanishes on [[killed: r - 1]] queries e_t and has scores E V e_t that are distinct on all "
+        "others. Lemma 4: softmax(kappa E V e) tends to the one-hot vector of the largest score. Lemma 5: rank (A + B) "
+        "is at least rank A if the smallest nonzero singular value of A is above the largest of B."
     ),
     judgement="holds",
     truth=(
-        "All hold. 2: the shift has determinant 2. 3 needs only that no other query is in the span of the r - 1, and 4 "
-        "only a unique largest score; the distance is then at most 2 (n - 1) exp(-kappa g) for a gap g. 5 needs the "
-        "strict inequality: A = I, B = -I."
+        "All hold. Lemma 2: the shift has determinant [[determinant: 2]]. Lemma 3 needs only that no other query is in "
+        "the span of the [[killed: r - 1]], and Lemma 4 only a unique largest score; the distance is then at most "
+        "[[rate: 2 (n - 1) exp(-kappa g)]] for a gap g. Lemma 5 needs the strict inequality: it fails for A := I, B := "
+        "-I."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/saturated_heads.md",
@@ -95,17 +97,25 @@ def _mean_shift(rng: np.random.Generator, *, largest: int, count: int) -> Eviden
         f"determinants {sorted(map(str, determinants))}, subtracted {sorted(map(str, opposite))}; {good} of {count}",
         Method("exact rationals", Means.EXACT),
         proved(exact),
+        compared=tuple(Comparison(value, "=", stated(CLAIM, "determinant")) for value in determinants),
     )
 
 
 def _saturating_matrix(rng: np.random.Generator, count: int) -> Evidence:
     """Lemma 3: the rank-one matrix in integers, on examples with the block condition only."""
-    good = 0
+    good, compared = 0, list[Comparison]()
     for _ in range(count):
         contexts, queries, killed = _examples(rng)
         found = exact_saturating_matrix(contexts, queries, killed=killed, seed=int(rng.integers(2**31)))
         heights = [sum(a * b for a, b in zip(found.query_direction, e, strict=True)) for e in queries.tolist()]
         kept = len(queries) - killed
+        outer = np.outer(found.query_direction, found.key_direction)
+        compared += [
+            Comparison(fmpz_mat(outer.tolist()).rank(), "=", stated(CLAIM, "rank")),
+            Comparison(
+                heights.count(0), "=", stated(CLAIM, "killed", r=int(_rank(queries[kept:])) + 1 if killed else 1)
+            ),
+        ]
         scores = [
             [height * sum(a * b for a, b in zip(found.key_direction, token, strict=True)) for token in context]
             for height, context in zip(heights, contexts.tolist(), strict=True)
@@ -119,6 +129,7 @@ def _saturating_matrix(rng: np.random.Generator, count: int) -> Evidence:
         f"{good} of {count}",
         Method("integers", Means.EXACT),
         decided(good == count),
+        compared=tuple(compared),
     )
 
 
@@ -151,7 +162,19 @@ def _saturation(rng: np.random.Generator, count: int) -> Evidence:
         f"{count}",
         Method(f"balls of {_BITS} bits", Means.BALLS),
         proved(good == 3 * count and below == count),
+        compared=_near_the_rate(3, 4),
     )
+
+
+def _near_the_rate(strength: int, gap: int) -> tuple[Comparison, ...]:
+    """Several tokens that are all behind the first by the same gap: the distance is just below the rate."""
+    compared = []
+    for n in (2, 5):
+        with ctx.workprec(_BITS):
+            behind = (n - 1) * arb(-strength * gap).exp()
+            distance, rate = 2 * behind / (1 + behind), stated(CLAIM, "rate", n=n, kappa=strength, g=gap)
+            compared += [Comparison(distance, "<", rate), Comparison(distance * (1 + arb(2) ** -10), ">", rate)]
+    return tuple(compared)
 
 
 def _weyl(rng: np.random.Generator, count: int) -> Evidence:

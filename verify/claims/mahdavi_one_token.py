@@ -4,12 +4,13 @@ Page: docs/claims/context_rank.md
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from constructions.saturated.generic_contexts import IntegerLayer, generic_layer
 from verify.claim import Claim
-from verify.evidence import Evidence, Role, Stated, stated
+from verify.evidence import Evidence, Role, Stated, met, stated
 from verify.evidence.largest_rank import largest_rank
 
 CLAIM = Claim(
@@ -17,12 +18,12 @@ CLAIM = Claim(
     title="A context of one token",
     source="Mahdavi, Liao, Thrampoulidis (2024), section 4.2",
     printed=(
-        "If all examples share a context of n = 1 token, attention gives the same for all of them: the capacity is "
-        "exactly [[capacity: 1]], however large H and d are."
+        "If all examples share a context of [[single: n = 1]] token, attention gives the same for all of them: the "
+        "capacity is exactly [[capacity: 1]], however large H and d are."
     ),
     judgement="holds",
     truth=(
-        "It holds. If the contexts of one token are not shared, the heads copy the tokens, and the rank of Z is that "
+        "It holds. If such contexts are not shared, the heads copy the tokens, and the rank of Z is that "
         "of the tokens: [[tokens: min(T, d)]] for almost all of them, however many heads there are."
     ),
     reconstructed="the formulas, from a copy without them",
@@ -45,7 +46,7 @@ def _ranked(layer: IntegerLayer, largest: Stated, *, role: Role) -> Evidence:
     examples = len(layer.queries)
     shared = len(layer.contexts) == 1
     distinct = len(np.unique(layer.queries, axis=0))
-    return largest_rank(
+    piece = largest_rank(
         role,
         f"{examples} examples with {distinct} queries on {'one context' if shared else 'contexts'} of one token in "
         f"R^{width}, H = {heads}, d_h = {d_head}",
@@ -55,3 +56,4 @@ def _ranked(layer: IntegerLayer, largest: Stated, *, role: Role) -> Evidence:
         largest=largest,
         as_said=shared == (role == "claim") and layer.contexts.shape[1] == 1,
     )
+    return replace(piece, compared=(*piece.compared, *met(CLAIM, "single", n=layer.contexts.shape[1])))

@@ -19,7 +19,7 @@ from constructions.saturated.uniform_examples import uniform_examples
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure, matmul
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, Role, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, Role, met, stated
 from verify.evidence.theorems import MIXED_RANK
 from verify.evidence.unread_heads import heads_as_layer, unlabelled
 from verify.forward.heads import AttendedVectors, enclose_attention, enclose_layer, mixed_inputs_in_balls
@@ -42,14 +42,14 @@ CLAIM = Claim(
     title="H (min(n, d_h) - 1) + 1 independent mixed inputs",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 1",
     printed=(
-        "Under Assumptions 1 and 2, with r = min(n, d_h), there are W_Q and W_K for which Z has rank at least min(T, "
+        "Under Assumptions 1 and 2, with r := min(n, d_h), there are W_Q and W_K for which Z has rank at least min(T, "
         "[[printed: H (r - 1) + 1]])."
     ),
     judgement="holds",
     truth=(
-        "It holds, and is not sharp in d_h: for every d_h >= 1 there are weights of rank at least min(T, [[sharper: "
-        "H (n - 1) + 1]]), on any examples with the block condition (Theorem Z1); a context that all examples share "
-        "allows no more."
+        "It holds, and is not sharp in d_h: for every [[widths: d_h >= 1]] there are weights of rank at least min(T, "
+        "[[sharper: H (n - 1) + 1]]), on any examples with the block condition (Theorem Z1); a context that all "
+        "examples share allows no more."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/saturated_heads.md",
@@ -182,7 +182,10 @@ def _rank(role: Role, name: str, recipe: str, sizes: Sizes, built: _Built) -> Ev
         Method(method, Means.ENCLOSURES),
         proved(as_said and rank >= promised),
         # A rank that is not proved is not refuted either.
-        compared=(Comparison(rank if rank >= promised else math.nan, "=", formula),) if sizes.examples == most else (),
+        compared=(
+            *((Comparison(rank if rank >= promised else math.nan, "=", formula),) if sizes.examples == most else ()),
+            *(met(CLAIM, "widths", d_h=heads.W_Q.shape[2]) if role == "sharper" else ()),
+        ),
     )
 
 

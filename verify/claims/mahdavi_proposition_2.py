@@ -4,6 +4,7 @@ Page: docs/claims/context_rank.md
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -16,7 +17,7 @@ from constructions.saturated.shared_context import line_queries, one_direction_l
 from constructions.tasks.vectors import VectorTask
 from verify.claim import Claim, Hypothesis
 from verify.claims.mahdavi_theorem_1 import build as memorize
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.largest_rank import largest_rank
 from verify.evidence.theorems import MIXED_RANK
 from verify.forward.exact_rank import exact_mixed_inputs
@@ -57,15 +58,15 @@ CLAIM = Claim(
     title="A shared context allows no more than H (n - 1) + 1",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 2",
     printed=(
-        "If all examples have the same context, rank Z <= [[printed: H (n - 1) + 1]] for all weights: for n <= d_h "
-        "the bound of Proposition 1 is tight."
+        "If all examples have the same context, rank Z is at most [[printed: H (n - 1) + 1]] for all weights: for "
+        "[[wide: n <= d_h]] the bound of Proposition 1 is tight."
     ),
     judgement="holds",
     truth=(
-        "It holds, for all widths and whatever the queries are, and is reached for every d_h >= 1. The n - 1 is the "
-        "dimension of the affine hull of the tokens, whether contexts are shared or not. It is tight for the rank, "
-        "not for the number of labels: one head on two tokens holds any labels of three examples with independent "
-        "queries."
+        "It holds, for all widths and whatever the queries are, and is reached for every [[widths: d_h >= 1]]. The "
+        "[[hull: n - 1]] is the dimension of the affine hull of the tokens, whether contexts are shared or not. It is "
+        "tight for the rank, not for the number of labels: [[heads: one]] head on [[tokens: two]] tokens holds any "
+        "labels of [[examples: three]] examples with independent queries."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
@@ -118,7 +119,7 @@ def _tight(layer: IntegerLayer) -> Evidence:
     tokens, examples = layer.contexts.shape[1], len(layer.queries)
     printed = stated(CLAIM, "printed", H=heads, n=tokens)
     as_said = as_rationals(layer.queries).rank() == 1 and len(layer.contexts) == 1
-    return largest_rank(
+    piece = largest_rank(
         "claim",
         f"{examples} parallel queries on one context of n = {tokens} tokens in R^{width}, H = {heads}, d_h = {d_head}",
         f"rank Z <= {printed} for all weights, and reached",
@@ -127,6 +128,9 @@ def _tight(layer: IntegerLayer) -> Evidence:
         largest=printed,
         as_said=as_said,
     )
+    hull = as_rationals(layer.contexts[0, 1:] - layer.contexts[0, 0]).rank() if tokens > 1 else 0
+    sizes = (*met(CLAIM, "widths", d_h=d_head), Comparison(hull, "=", stated(CLAIM, "hull", n=tokens)))
+    return replace(piece, compared=(*piece.compared, *sizes))
 
 
 def _built(made: Construction[VectorTask]) -> Evidence:
@@ -145,7 +149,11 @@ def _built(made: Construction[VectorTask]) -> Evidence:
         proved(proof.verdict is Verdict.PROVED),
         {"sha256": layer.sha256()},
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(ceiling, "=", printed), Comparison(examples, "=", printed)),
+        compared=(
+            Comparison(ceiling, "=", printed),
+            Comparison(examples, "=", printed),
+            *(met(CLAIM, "wide", n=task.n_ctx, d_h=layer.d_qk) if task.n_ctx == layer.d_qk else ()),
+        ),
     )
 
 
@@ -173,5 +181,11 @@ def _more_labels_than_rank() -> Evidence:
         proved(met == len(wanted) and kruskal == len(queries)),
         {"queries": queries.tolist(), "W_K in units of log 2": W_K.tolist()},
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(ceiling, "=", 2), Comparison(ceiling, "<", kruskal)),
+        compared=(
+            Comparison(ceiling, "=", 2),
+            Comparison(ceiling, "<", kruskal),
+            Comparison(len(W_K), "=", stated(CLAIM, "heads")),
+            Comparison(contexts.shape[1], "=", stated(CLAIM, "tokens")),
+            Comparison(len(queries), "=", stated(CLAIM, "examples")),
+        ),
     )

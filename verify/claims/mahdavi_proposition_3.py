@@ -6,24 +6,23 @@ Page: docs/claims/relu_barrier.md
 from collections.abc import Iterator
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq_mat
 
 from constructions.models.blocks import FeedForward
 from constructions.models.construction import Construction
 from constructions.models.exact_network import as_rationals
-from constructions.models.model import Model
 from constructions.saturated.layer_readout import layer_with_read_out
 from constructions.saturated.relu_barrier import barrier_task, fewest_examples, moment_curve
 from constructions.saturated.single_direction_heads import single_direction_heads
 from constructions.saturated.slabs import slab_network
 from constructions.tasks.vectors import VectorTask
 from verify.claim import Claim, Hypothesis
-from verify.evidence import Comparison, Evidence, Means, Method, stated
+from verify.claims.bubeck_2020_four import neurons_give
+from verify.evidence import Comparison, Evidence, Means, Method, met, stated
 from verify.evidence.held_labels import held_labels
-from verify.forward.in_rationals import exact_network_logits
 from verify.saturated.activation_patterns import relu_barrier
 from verify.saturated.kruskal_rank import kruskal_rank
-from verify.verdict import Verdict, decided, proved
+from verify.verdict import decided, proved
 
 
 def build(*, width: int, neurons: int, tokens: int, seed: int = 0) -> Construction[VectorTask]:
@@ -62,15 +61,15 @@ CLAIM = Claim(
     title="Two-layer ReLU networks memorize no more",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 3",
     printed=(
-        "For T > [[printed: (m (d + 1 + d_out) + d_out) / d_out]] there are T examples with Assumptions 1 and 2, and "
-        "labels that no ReLU network with one hidden layer of m neurons memorizes."
+        "For T above [[printed: (m (d + 1 + d_out) + d_out) / d_out]] there are T examples with Assumptions 1 and 2, "
+        "and labels that no ReLU network with one hidden layer of m neurons memorizes."
     ),
     judgement="holds",
     truth=(
-        "It holds, and with [[numerator: m (d + d_out) + d_out]] in the numerator: for d_out = 1 from T = "
+        "It holds, and with [[numerator: m (d + d_out) + d_out]] in the numerator: for [[scalar: d_out = 1]] from "
         "[[one_output: m (d + 1) + 2]] examples with one context, almost all labels are out of reach, and which is "
-        "decided exactly. If m < d_out, T = m + 2 is enough. From the other side, for odd m any labels of "
-        "T = [[within: (d + 1) (m + 1) / 2]] points in general position are outputs of m neurons."
+        "decided exactly. If [[few: m < d_out]], [[enough: m + 2]] examples are enough. From the other side, for odd m "
+        "any labels of [[within: (d + 1) (m + 1) / 2]] points in general position are outputs of m neurons."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/relu_barrier.md",
@@ -132,6 +131,7 @@ def _out_of_reach(task: VectorTask, *, neurons: int) -> Evidence:
             Comparison(printed - 1, "=", stated(CLAIM, "printed", m=neurons, d=width, d_out=1)),
             Comparison(examples - 1, "=", stated(CLAIM, "numerator", m=neurons, d=width, d_out=1)),
             Comparison(examples, "=", stated(CLAIM, "one_output", m=neurons, d=width)),
+            *met(CLAIM, "scalar", d_out=task.labels.shape[1]),
         ),
     )
 
@@ -156,19 +156,15 @@ def _memorized(made: Construction[VectorTask], barrier: VectorTask) -> Evidence:
 def _within_reach(points: np.ndarray, labels: np.ndarray, network: FeedForward) -> Evidence:
     """Neurons whose outputs are the labels, in rationals."""
     count, width = points.shape
-    task = VectorTask(points[:, None].astype(np.float64), np.zeros((count, width)), labels[:, None].astype(np.float64))
-    exact = bool((task.contexts[:, 0] == points).all())
-    reads = network.d_out == 1 and not network.skip  # and rational arithmetic is of ReLU neurons alone
-    outputs = exact_network_logits(Model(blocks=(network,), W_U=np.array([[fmpq(1)]])), task)
-    missed = sum(output != label for output, label in zip(outputs.entries(), labels.tolist(), strict=True))
+    held = neurons_give(network, points, labels)
     neurons = network.d_mlp
     return Evidence(
         "sharper",
         f"{count} points in R^{width} with integer labels, and {neurons} ReLU neurons",
         f"m = {neurons}: outputs are the labels of T = {count} points",
-        f"{count - missed} of {count} outputs are the labels, exactly",
+        f"{held} of {count} outputs are the labels, exactly",
         Method("rational arithmetic", Means.EXACT),
-        decided(missed == 0) if exact and reads else Verdict.UNDECIDED,
+        decided(held == count),
         {"points": points.tolist(), "labels": labels.tolist()},
         compared=(Comparison(count, "=", stated(CLAIM, "within", m=neurons, d=width)),),
     )
@@ -191,4 +187,8 @@ def _few_neurons(labels: np.ndarray, *, neurons: int) -> Evidence:
         Method("exact rank", Means.EXACT),
         decided(differences.rank() > neurons and examples == neurons + 2 <= counted),
         {"labels": labels.tolist()},
+        compared=(
+            Comparison(examples, "=", stated(CLAIM, "enough", m=neurons)),
+            *met(CLAIM, "few", m=neurons, d_out=outputs),
+        ),
     )

@@ -11,7 +11,7 @@ from constructions.arrays import Int64Array
 from constructions.models.exact_network import as_rationals
 from constructions.saturated.mixing_layer import MixingLayer, equal_means, equal_queries, mixing_layer
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.evidence.attended_tokens import context_ranks, queries_and_ranks, queries_are_equal, queries_plus_means
 from verify.evidence.theorems import OUTPUT_RANK
 from verify.saturated.kruskal_rank import kruskal_rank
@@ -24,13 +24,13 @@ CLAIM = Claim(
     printed=(
         ""
         "Under Assumptions 2 and 3 there are weights of one self-attention layer with a skip connection after which "
-        "Assumptions 1 and 2 hold. Assumption 3 is a more relaxed one than 2."
+        "Assumptions 1 and 2 hold. Assumption 3 is a more relaxed one than Assumption 2."
     ),
     judgement="hypothesis",
     truth=(
-        "True if H d_v >= d, which the identity as a sum of the W_V W_O needs. Queries that are all equal stay in a "
-        "space of dimension 1 + H d_v, whatever the weights: for H d_v <= n - 2 no layer makes Assumption 1 true. "
-        "Assumption 3 does not follow from 2, nor from 1 and 2."
+        "True if [[wide: H d_v >= d]], which the identity as a sum of the W_V W_O needs. Queries that are all equal "
+        "stay in a space of dimension [[space: 1 + H d_v]], whatever the weights: for [[narrow: H d_v <= n - 2]] no "
+        "layer makes Assumption 1 true. Assumption 3 does not follow from Assumption 2, nor from Assumptions 1 and 2."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
@@ -73,7 +73,12 @@ def _too_narrow(contexts: Int64Array, *, heads: int, value_width: int) -> Eviden
         proved(queries_are_equal(contexts) and ranks == {tokens} and third >= tokens > most and examples >= tokens),
         {"contexts": contexts.tolist()},
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(added, "<", tokens - queries),),
+        compared=(
+            Comparison(added, "<", tokens - queries),
+            Comparison(most, "=", stated(CLAIM, "space", H=heads, d_v=value_width)),
+            *met(CLAIM, "narrow", H=heads, d_v=value_width, n=tokens),
+            *failed(CLAIM, "wide", H=heads, d_v=value_width, d=width),
+        ),
     )
 
 
@@ -110,5 +115,8 @@ def _mixed(contexts: Int64Array, layer: MixingLayer) -> Evidence:
         Method("exact rationals", Means.EXACT),
         proved(given and queries_are_equal(contexts) and fits and after >= tokens and ranks == {tokens}),
         {"W_V": layer.W_V.tolist(), "W_O": layer.W_O.tolist()},
-        compared=(Comparison(OUTPUT_RANK.at(n_heads=heads, d_value=value_width, d_inner=width), "=", width),),
+        compared=(
+            Comparison(OUTPUT_RANK.at(n_heads=heads, d_value=value_width, d_inner=width), "=", width),
+            *met(CLAIM, "wide", H=heads, d_v=value_width, d=width),
+        ),
     )

@@ -4,11 +4,12 @@ Page: docs/claims/context_rank.md
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from constructions.saturated.constant_sum_tokens import constant_sum_layer
 from constructions.saturated.generic_contexts import IntegerLayer
 from verify.claim import Claim
-from verify.evidence import Evidence, Means, Method, stated
+from verify.evidence import Comparison, Evidence, Means, Method, met, stated
 from verify.evidence.largest_rank import largest_rank
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import proved
@@ -18,14 +19,14 @@ CLAIM = Claim(
     title="Tokens that sum to a constant lose rank",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 5",
     printed=(
-        "If the entries of every token sum to one constant c, rank Z <= [[printed: H (d - 1) + 1]] for all weights. "
-        "All tokens can be in general position."
+        "If the entries of every token sum to one constant c, rank Z is at most [[printed: H (d - 1) + 1]] for all "
+        "weights. All tokens can be in general position."
     ),
     judgement="holds",
     truth=(
-        "It holds, and is reached: for almost all such contexts of n >= 2 tokens and almost all weights, with any "
-        "nonzero queries, rank Z = min(T, [[printed: H (d - 1) + 1]]) if c is not 0. If c = 0 tokens span d - 1 "
-        "dimensions only, and it is min(T, [[zero: H (d - 1)]])."
+        "It holds, and is reached: for almost all such contexts of [[tokens: n >= 2]] tokens and almost all weights, "
+        "with any nonzero queries, rank Z is min(T, [[printed: H (d - 1) + 1]]) unless c vanishes. If it does tokens "
+        "span [[span: d - 1]] dimensions only, and it is min(T, [[zero: H (d - 1)]])."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
@@ -52,7 +53,7 @@ def _tight(layer: IntegerLayer, total: int) -> Evidence:
     examples, tokens, width = layer.contexts.shape
     heads = len(layer.W_Q)
     bound = stated(CLAIM, "printed" if total else "zero", H=heads, d=width)
-    return largest_rank(
+    piece = largest_rank(
         "claim",
         f"{examples} contexts of n = {tokens} tokens in R^{width} whose entries sum to {total}, H = {heads}, "
         f"d_h = {layer.W_Q.shape[2]}",
@@ -62,6 +63,7 @@ def _tight(layer: IntegerLayer, total: int) -> Evidence:
         largest=bound,
         as_said=bool((layer.contexts.sum(axis=2) == total).all()),
     )
+    return replace(piece, compared=(*piece.compared, *met(CLAIM, "tokens", n=tokens)))
 
 
 def _position(layer: IntegerLayer, total: int) -> Evidence:
@@ -76,4 +78,5 @@ def _position(layer: IntegerLayer, total: int) -> Evidence:
         Method("exact rank of every subset", Means.EXACT),
         proved(constant and found.lower == found.upper == (width if total else width - 1)),
         {"tokens": tokens.tolist()},
+        compared=() if total else (Comparison(found.upper, "=", stated(CLAIM, "span", d=width)),),
     )

@@ -11,7 +11,7 @@ import numpy as np
 from constructions.arrays import Int64Array
 from constructions.saturated.mixing_layer import equal_queries
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.attended_tokens import context_ranks, queries_and_ranks, queries_are_equal, queries_plus_means
 from verify.evidence.theorems import OUTPUT_RANK
 from verify.saturated.kruskal_rank import kruskal_rank
@@ -22,15 +22,15 @@ CLAIM = Claim(
     title="One random layer before the memory",
     source="Mahdavi, Liao, Thrampoulidis (2024), section 4.4",
     printed=(
-        "After a single attention layer with a skip connection, even randomly initialized and fixed, Assumptions 1 "
+        "After an attention layer with a skip connection, even randomly initialized and fixed, Assumptions 1 "
         "and 2 are satisfied."
     ),
     judgement="hypothesis",
     truth=(
-        "They are for almost all weights if Assumptions 2 and 3 hold before and H d_v >= d: an analytic function that "
-        "is not 0 for the weights of Proposition 4 is 0 for almost none. Without Assumption 3 a layer may not help: "
-        "examples of the same tokens have the same query after it, of Kruskal rank 1. With H d_v < d equal queries are "
-        "confined to H d_v + 1 dimensions."
+        "They are for almost all weights if Assumptions 2 and 3 hold before and [[wide: H d_v >= d]]: an analytic "
+        "function that does not vanish for the weights of Proposition 4 vanishes for almost none. Without Assumption 3 "
+        "a layer may not help: examples of the same tokens have the same query after it, of Kruskal rank "
+        "[[rank: one]]. With [[narrow: H d_v < d]] equal queries are confined to [[space: H d_v + 1]] dimensions."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
@@ -107,7 +107,7 @@ def _same_examples(contexts: Int64Array, layer: RandomLayer) -> Evidence:
         Method("exact rationals", Means.EXACT),
         decided(rows[0] == rows[-1] and context_ranks(twice) == {tokens}),
         {"contexts": twice.tolist()},
-        compared=(Comparison(found.upper, "<", tokens),),
+        compared=(Comparison(found.upper, "<", tokens), Comparison(found.upper, "=", stated(CLAIM, "rank"))),
     )
 
 
@@ -126,7 +126,11 @@ def _too_narrow(contexts: Int64Array) -> Evidence:
         proved(queries_are_equal(contexts) and independent and examples >= tokens),
         {"contexts": contexts.tolist()},
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(added, "<", tokens - 1),),
+        compared=(
+            Comparison(added, "<", tokens - 1),
+            Comparison(1 + added.value, "=", stated(CLAIM, "space", H=1, d_v=1)),
+            *met(CLAIM, "narrow", H=1, d_v=1, d=width),
+        ),
     )
 
 
@@ -148,5 +152,6 @@ def _satisfied(contexts: Int64Array, layer: RandomLayer) -> Evidence:
         compared=(
             Comparison(after, ">=", tokens),
             Comparison(OUTPUT_RANK.at(n_heads=heads, d_value=value_width, d_inner=width), "=", width),
+            *met(CLAIM, "wide", H=heads, d_v=value_width, d=width),
         ),
     )

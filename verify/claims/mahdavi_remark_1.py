@@ -4,6 +4,7 @@ Page: docs/claims/context_rank.md
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from flint import fmpq_mat
@@ -14,7 +15,7 @@ from constructions.saturated.saturated_heads import saturated_heads
 from constructions.saturated.shared_context import confined_queries, line_queries, one_direction_layer
 from verify.capacity.two_token_rank import two_token_rank
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.largest_rank import largest_rank
 from verify.evidence.theorems import TWO_TOKENS
 from verify.evidence.unread_heads import mixed_inputs_are_independent, of_size_one
@@ -27,15 +28,16 @@ CLAIM = Claim(
     title="Queries of a Kruskal rank below n",
     source="Mahdavi, Liao, Thrampoulidis (2024), Remark 1",
     printed=(
-        "If the queries have Kruskal rank k < n only, there are weights with rank Z >= min(T, [[printed: H (min(k, "
-        "d_h) - 1) + 1]])."
+        "If the queries have Kruskal rank k only, [[low: k < n]], there are weights with rank Z of at least "
+        "min(T, [[printed: H (min(k, d_h) - 1) + 1]])."
     ),
     judgement="holds",
     truth=(
         "It holds. On a shared context it is far from sharp: if some direction tells all queries apart, with one "
-        "sign, rank Z = min(T, [[shared: H (n - 1) + 1]]) for almost all weights, for k = 1 too and every d_h >= 1. "
-        "For n = 2 the largest rank is min(H + 1, rank G), with one row (1, +-1 at the class of +-e) of G for a "
-        "query e: one pair e, -e is harmless, two are not."
+        "sign, rank Z is min(T, [[shared: H (n - 1) + 1]]) for almost all weights, for [[parallel: k = 1]] too and "
+        "every [[widths: d_h >= 1]]. For [[pair: n = 2]] the largest rank is [[largest: min(H + 1, g)]], g the rank of "
+        "a constant column beside the signs of the queries e at the classes of e and -e: a query and its "
+        "negative are harmless, more such are not."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
@@ -101,7 +103,10 @@ def _as_printed(*, tokens: int, width: int, heads: int, kruskal: int, shared: bo
         f"rank Z = {promised}" if proof.verdict is Verdict.PROVED else "nothing",
         Method(proof.method, Means.ENCLOSURES),
         proved(proof.verdict is Verdict.PROVED and as_said and measured.lower == min(kruskal, promised)),
-        compared=(Comparison(promised, "=", stated(CLAIM, "printed", H=heads, k=kruskal, d_h=kruskal)),),
+        compared=(
+            Comparison(promised, "=", stated(CLAIM, "printed", H=heads, k=kruskal, d_h=kruskal)),
+            *met(CLAIM, "low", k=measured.lower, n=tokens),
+        ),
     )
 
 
@@ -111,7 +116,7 @@ def _beyond(*, tokens: int, width: int, heads: int, kruskal: int) -> Evidence:
     queries = _queries(examples, width, kruskal)
     layer = one_direction_layer(context, queries, n_heads=heads)
     measured = kruskal_rank(layer.queries)
-    return largest_rank(
+    piece = largest_rank(
         "claim",
         f"{examples} queries of Kruskal rank {measured.lower} on one context of n = {tokens} tokens in R^{width}, "
         f"H = {len(layer.W_Q)}, d_h = {layer.W_Q.shape[2]}",
@@ -122,6 +127,9 @@ def _beyond(*, tokens: int, width: int, heads: int, kruskal: int) -> Evidence:
         largest=stated(CLAIM, "shared", H=heads, n=tokens),
         as_said=measured.lower == measured.upper == kruskal,
     )
+    conditions = ("widths", "parallel") if kruskal == 1 else ("widths",)
+    given = {"k": measured.lower, "d_h": layer.W_Q.shape[2]}
+    return replace(piece, compared=(*piece.compared, *met(CLAIM, *conditions, **given)))
 
 
 def _both_signs(*, tokens: int, width: int, heads: int) -> Evidence:
@@ -168,7 +176,14 @@ def _two_tokens(name: str, queries: Int64Array) -> Evidence:
         proved(holding and found.limit + len(found.relations) == len(queries)),
         {"queries": queries.tolist(), "relations": [list(relation) for relation in found.relations]},
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=tuple(Comparison(low, "=", high) for low, high in zip(reached, ceilings, strict=True)),
+        compared=(
+            *(Comparison(low, "=", high) for low, high in zip(reached, ceilings, strict=True)),
+            *(
+                Comparison(high, "=", stated(CLAIM, "largest", H=heads, g=found.limit))
+                for high, heads in zip(ceilings, _HEADS, strict=True)
+            ),
+            *met(CLAIM, "pair", n=len(context)),
+        ),
     )
 
 

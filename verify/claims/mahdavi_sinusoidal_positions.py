@@ -13,7 +13,7 @@ from constructions.models.exact_network import as_rationals
 from constructions.saturated.sinusoidal_positions import sinusoidal_positions
 from verify.arithmetic.enclosure import Enclosure
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method
+from verify.evidence import Comparison, Evidence, Means, Method, failed, met
 from verify.evidence.theorems import ROOM_FOR_TOKENS
 from verify.linear_algebra.norms import float_above, frobenius
 from verify.linear_algebra.row_rank import certify_full_row_rank
@@ -31,9 +31,9 @@ CLAIM = Claim(
     ),
     judgement="hypothesis",
     truth=(
-        "The positions have rank n for n <= d, d even. It extends to the contexts if the embedded tokens are shorter "
-        "than the least singular value of the positions over sqrt n; and for almost all embeddings. For others it "
-        "fails: two tokens embedded as the positions of each other make two equal rows."
+        "The positions have rank n for [[short: n <= d]], d even. It extends to the contexts if the embedded tokens "
+        "are shorter than the least singular value of the positions over sqrt n; and for almost all embeddings. For "
+        "others it fails: tokens embedded as the positions of each other make equal rows."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/assumptions.md",
@@ -100,6 +100,7 @@ def _short_tokens(count: int, width: int) -> Evidence:
             Comparison(longest, "<", room),
             Comparison(room, ">", 0),
             Comparison(Fraction(room.value) ** 2 * count, "<=", Fraction(least) ** 2),
+            *met(CLAIM, "short", n=count, d=width),
         ),
     )
 
@@ -115,5 +116,8 @@ def _all_short(count: int, width: int) -> Evidence:
         f"rank {count}, and rank {beyond} of {width + 1}",
         Method(found.method, Means.ENCLOSURES, Means.BALLS),
         Verdict.all_of([proved(found.verdict is Verdict.PROVED), decided(beyond <= width)]),
-        compared=(Comparison(ROOM_FOR_TOKENS.at(count=count, width=width), ">", 0),),
+        compared=(
+            Comparison(ROOM_FOR_TOKENS.at(count=count, width=width), ">", 0),
+            *failed(CLAIM, "short", n=width + 1, d=width),
+        ),
     )

@@ -18,7 +18,7 @@ from constructions.saturated.single_direction_heads import single_direction_head
 from constructions.saturated.uniform_examples import labelled, uniform_examples
 from constructions.tasks.vectors import VectorTask
 from verify.claim import Claim, Hypothesis
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.evidence.held_labels import held_labels
 from verify.evidence.theorems import OUTPUT_RANK
 from verify.linear_algebra.rank import rank_bracket
@@ -136,14 +136,16 @@ CLAIM = Claim(
     title="H (min(n, d_h) - 1) + 1 labels are memorized",
     source="Mahdavi, Liao, Thrampoulidis (2024), Theorem 1",
     printed=(
-        "Under Assumptions 1 and 2, with n < d and r = min(n, d_h), a layer of H heads memorizes any labels in "
-        "R^d_out of any T <= [[printed: H (r - 1) + 1]] examples."
+        "Under Assumptions 1 and 2, with [[room: n < d]] and r := min(n, d_h), a layer of H heads memorizes any labels "
+        "in R^d_out of up to [[printed: H (r - 1) + 1]] examples."
     ),
     judgement="hypothesis",
     truth=(
-        "True if d_out <= min(d_v, d_o), also for n = d, and then for all T <= [[sharper: H (n - 1) + 1]] whatever "
-        "d_h >= 1 is. Without that condition outputs have rank at most min(H d_v, d_o): false for one head with d_v "
-        "= 1 and the two labels (1, 0), (0, 1). Classes need min(d_v, d_o) >= 2 only, however many there are."
+        "True if [[wide: d_out <= min(d_v, d_o)]], also for [[full: n = d]], and then for up to "
+        "[[sharper: H (n - 1) + 1]] examples whatever [[widths: d_h >= 1]] is. Without that condition outputs have "
+        "rank at most [[rank: min(H d_v, d_o)]]: false for [[heads: one]] head with [[values: d_v = 1]] and the labels "
+        "([[on: 1]], [[off: 0]]) and ([[off: 0]], [[on: 1]]). Classes need [[classes: min(d_v, d_o) >= 2]] only, "
+        "however many there are."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/saturated_heads.md",
@@ -231,6 +233,16 @@ def _too_narrow(task: VectorTask, *, heads: int, d_value: int, d_inner: int) -> 
         compared=(
             Comparison(allowed, "<", task.labels.shape[1]),
             Comparison(task.n_examples, "=" if heads == 1 else "<=", printed),
+            Comparison(allowed, "=", stated(CLAIM, "rank", H=heads, d_v=d_value, d_o=d_inner)),
+            *(Comparison(float(x), "=", stated(CLAIM, "on")) for x in np.diag(task.labels)),
+            *(Comparison(float(x), "=", stated(CLAIM, "off")) for x in np.diag(task.labels[::-1])),
+            *met(CLAIM, "room", n=task.n_ctx, d=task.d_model),
+            *failed(CLAIM, "wide", d_out=task.labels.shape[1], d_v=d_value, d_o=d_inner),
+            *(
+                (Comparison(heads, "=", stated(CLAIM, "heads")), *met(CLAIM, "values", d_v=d_value))
+                if heads == 1
+                else ()
+            ),
         ),
     )
 
@@ -265,6 +277,15 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
         {"parameters": parameters, "sha256": layer.sha256()},
         compared=(
             Comparison(allowed, ">=", needed),
+            *met(CLAIM, "widths", d_h=layer.d_qk),
+            *(met(CLAIM, "full", n=task.n_ctx, d=task.d_model) if task.n_ctx == task.d_model else ()),
+            *met(
+                CLAIM,
+                *(["wide"] if task.kind == "regression" else ["classes"] if task.d_out > 2 else []),
+                d_out=task.d_out,
+                d_v=layer.d_head,
+                d_o=layer.attention.d_out,
+            ),
             *(() if parameters["examples"] else (Comparison(task.n_examples, "=", largest),)),
         ),
     )

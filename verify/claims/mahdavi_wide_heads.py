@@ -11,19 +11,20 @@ import numpy as np
 from constructions.saturated.generic_contexts import IntegerLayer, generic_layer
 from constructions.saturated.shared_context import line_queries, one_direction_layer
 from verify.claim import Claim
-from verify.evidence import Evidence, Role, Stated, stated
+from verify.evidence import Evidence, Role, Stated, met, stated
 from verify.evidence.largest_rank import largest_rank
 
 CLAIM = Claim(
     id="mahdavi.wide-heads",
     title="No gain from wide queries and keys",
     source="Mahdavi, Liao, Thrampoulidis (2024), section 4, after Theorem 1",
-    printed="There is no gain in memorization capacity from d_h >= n.",
+    printed="There is no gain in memorization capacity from [[wide: d_h >= n]].",
     judgement="holds",
     truth=(
-        "There is none from d_h >= 2 either. What Assumptions 1 and 2 guarantee is rank Z >= [[capacity: H (n - 1) + "
-        "1]] for every d_h >= 1 (`mahdavi.proposition-1`), and no more for any d_h, by a shared context. On generic "
-        "contexts rank Z is [[generic: min(T, H d)]] for d_h = 1 and for every other d_h."
+        "There is none from [[more: d_h >= 2]] either. What Assumptions 1 and 2 guarantee is rank Z of at least "
+        "[[capacity: H (n - 1) + 1]] for every [[any: d_h >= 1]] (`mahdavi.proposition-1`), and no more for any d_h, "
+        "by a shared context. On generic contexts rank Z is [[generic: min(T, H d)]] for [[thin: d_h = 1]] and for "
+        "every other d_h."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
@@ -61,7 +62,8 @@ def _reached(layer: IntegerLayer, largest: Stated, *, role: Role) -> Evidence:
     heads, width, d_head = layer.W_Q.shape
     tokens, examples = layer.contexts.shape[1], len(layer.queries)
     wide = d_head > tokens if role == "claim" else d_head == 1
-    return largest_rank(
+    conditions = ("wide", "more") if role == "claim" else ("any", "thin")
+    piece = largest_rank(
         role,
         f"{examples} queries on {len(layer.contexts)} contexts of n = {tokens} tokens in R^{width}, H = {heads}, "
         f"d_h = {d_head}",
@@ -71,3 +73,4 @@ def _reached(layer: IntegerLayer, largest: Stated, *, role: Role) -> Evidence:
         largest=largest,
         as_said=wide,
     )
+    return replace(piece, compared=(*piece.compared, *met(CLAIM, *conditions, d_h=d_head, n=tokens)))

@@ -54,14 +54,14 @@ CLAIM = Claim(
     title="Facts of subjects and relations by a sum",
     source="Nichani, Lee, Bietti (2025; arXiv 2412.06538), factual recall with attention alone",
     printed=(
-        "One layer of attention recalls all facts of S subjects and R relations, whose relations have disjoint sets of "
+        "A layer of attention recalls all facts of S subjects and R relations, whose relations have disjoint sets of "
         "answers, as soon as its value parameters are S R up to logarithms."
     ),
     judgement="not-judged",
     truth=(
-        "The number of parameters is not decided here. With disjoint answers the sum of two indicators puts every "
-        "answer in front by [[margin: 1]], and one head with equal weights and no neurons computes it, with (S + R) A "
-        "values for A answers. Without disjoint answers no sum recalls XOR."
+        "The number of parameters is not decided here. With disjoint answers the sum of the indicators of subject and "
+        "relation puts every answer in front by [[margin: 1]], and [[heads: one]] head with equal weights and no "
+        "neurons computes it, with (S + R) A values for A answers. Without disjoint answers no sum recalls XOR."
     ),
     reconstructed="the hypothesis and the network: the paper was at hand in its abstract only",
     page="docs/claims/factual_recall.md",
@@ -113,6 +113,7 @@ def _recalled(table: np.ndarray, answers: int) -> Evidence:
         Verdict.all_of([found.verdict, decided(no_scores and bool(same) and _are_disjoint(table))]),
         {"sha256": model.sha256()},
         quantifier=Quantifier.SAMPLED,
+        compared=(Comparison(model.n_heads, "=", stated(CLAIM, "heads")),),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from constructions.memories.outer_product_memory import Associations, random_associations
 from constructions.rational.neuron_memory import Activation, neuron_memory
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.memories.outer_product_capacity import is_sum_of_outer_products, stored_associations
 from verify.verdict import decided
 
@@ -20,13 +20,14 @@ CLAIM = Claim(
     source="Nichani, Lee, Bietti (2025; arXiv 2412.06538), MLP memories",
     printed=(
         "Linear and MLP associative memories store a number of associations that is linear in their number of "
-        "parameters up to logarithms: d^2 for a matrix, m d for m neurons on R^d."
+        "parameters up to logarithms: [[numbers: d^2]] for a matrix, m d for m neurons on R^d."
     ),
     judgement="measured",
     truth=(
-        "Counted on sums of outer products of random signs for d = 32: m = 128 neurons with the polynomial of degree 2 "
-        "store [[quadratic: 48]] associations, m = 1024 with that of degree 3 store [[cubic: 256]], and with ReLU and "
-        "degree 2 [[relu: 48]]. A matrix misses some of [[matrix: 64]], and so do m = 1024 neurons with degree 1: "
+        "Counted on sums of outer products of random signs for [[width: d = 32]]: [[few: m = 128]] neurons with the "
+        "polynomial of degree [[second: 2]] store [[quadratic: 48]] associations, [[many: m = 1024]] with that of "
+        "degree [[third: 3]] store [[cubic: 256]], and with ReLU and degree [[second: 2]] [[relu: 48]]. A matrix "
+        "misses some of [[matrix: 64]], and so do [[many: m = 1024]] neurons with degree [[first: 1]]: "
         "the degree is what uses the neurons. That the number is linear in m d is not proved here."
     ),
     reconstructed="the construction: the paper was at hand in its abstract only",
@@ -68,12 +69,13 @@ def is_layer(made: Associations, g: np.ndarray, *, neurons: int, degree: int, ac
 def _neurons(name: str, *, neurons: int, degree: int, activation: Activation, draws: int, all_stored: bool) -> Evidence:
     stated_count = stated(CLAIM, name)
     count = stated_count.whole()
-    found, built = [], []
+    found, built, sizes = [], [], set()
     for seed in range(draws):
         made, g = neuron_memory(
             width=_WIDTH, neurons=neurons, count=count, degree=degree, activation=activation, seed=seed
         )
         found.append(stored_associations(made.outputs, made.inputs, made.labels, made.memory).stored)
+        sizes.add(len(made.labels))
         built.append(is_layer(made, g, neurons=neurons, degree=degree, activation=activation))
     return Evidence(
         "measurement" if all_stored else "boundary",
@@ -85,17 +87,24 @@ def _neurons(name: str, *, neurons: int, degree: int, activation: Activation, dr
         decided(all((stored == count) is all_stored for stored in found) and all(built) and draws > 0),
         {"seeds": draws},
         quantifier=Quantifier.SAMPLED,
-        compared=(Comparison(min(found) if all_stored else max(found), "=" if all_stored else "<", stated_count),),
+        compared=(
+            Comparison(max(sizes), "=", stated_count),
+            Comparison(degree, "=", stated(CLAIM, ("first", "second", "third")[degree - 1])),
+            *met(CLAIM, "width", "few" if neurons < 1000 else "many", d=_WIDTH, m=neurons),
+            Comparison(min(found) if all_stored else max(found), "=" if all_stored else "<", max(sizes)),
+        ),
     )
 
 
 def _matrix(draws: int) -> Evidence:
     stated_count = stated(CLAIM, "matrix")
     count = stated_count.whole()
-    found = []
+    found, sizes, entries = [], set(), 0
     for seed in range(draws):
         made = random_associations(_WIDTH, count, seed=seed)
         found.append(stored_associations(made.outputs, made.inputs, made.labels, made.memory).stored)
+        sizes.add(len(made.labels))
+        entries = made.memory.size
     return Evidence(
         "boundary",
         f"d = {_WIDTH}, the matrix of the sum of outer products, {count} associations, {draws} draws",
@@ -105,5 +114,9 @@ def _matrix(draws: int) -> Evidence:
         decided(all(stored < count for stored in found) and draws > 0),
         {"seeds": draws},
         quantifier=Quantifier.SAMPLED,
-        compared=(Comparison(max(found), "<", stated_count),),
+        compared=(
+            Comparison(max(sizes), "=", stated_count),
+            Comparison(max(found), "<", stated_count),
+            Comparison(entries, "=", stated(CLAIM, "numbers", d=_WIDTH)),
+        ),
     )

@@ -22,7 +22,7 @@ from constructions.tasks.arrays import enumerated_task
 from constructions.tasks.task import Task
 from verify.arithmetic.decimals import decimal_above
 from verify.claim import Claim, Hypothesis
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, evaluated, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, evaluated, met, stated
 from verify.evidence.theorems import LABELS_OF_A_MATRIX
 from verify.memories.outer_product_capacity import (
     StoredAssociations,
@@ -78,15 +78,16 @@ CLAIM = Claim(
     title="How many associations a sum of outer products stores",
     source="Dana, slides of 13 June 2024, Associative memory, after Bietti et al. (2023)",
     printed=(
-        "With random embeddings w_U, w_E in R^d and W = sum_i w_U(g(i))^T w_E(i), the argmax of W_U W W_E can remember "
-        "the associations i -> g(i), but only d of them."
+        "With random embeddings w_U, w_E in R^d and W := sum_i w_U(g(i))^T w_E(i), the argmax of W_U W W_E can "
+        "remember the associations i -> g(i), but only d of them."
     ),
     judgement="false",
     truth=(
-        "For a permutation g and w_U from N / d Hadamard bases, |<w_U(a), w_U(b)>| <= mu d, some sign vectors as "
-        "inputs store all N whenever [[needed: 8 N log N]] < [[room: (1 - mu) d^2]]. With random w_U too, certified: "
-        "256 with d = 128, 1000 with d = 256. With embeddings of one's own choice rank 2 stores any number. For two "
-        "output tokens, or if every labelling must be stored, d is the limit of every W, and it is reached."
+        "For a permutation g and w_U from N / d Hadamard bases with products of at most mu d, some sign vectors as "
+        "inputs store all N whenever [[needed: 8 N log N]] is below [[room: (1 - mu) d^2]]. With random w_U too, "
+        "certified: [[first: 256]] with [[narrow: d = 128]], [[second: 1000]] with [[wide: d = 256]]. With embeddings "
+        "of one's own choice [[rank: two]] dimensions store any number. For [[outputs: two]] output tokens, or if "
+        "every labelling must be stored, d is the limit of every W, and it is reached."
     ),
     page="docs/claims/outer_product_memory.md",
     hypotheses=(
@@ -196,6 +197,15 @@ def _random_signs(width: int, count: int, draws: int) -> Evidence:
             and all(is_as_stated(made, width, count) for made in all_made)
         ),
         data={"seeds": draws},
+        compared=tuple(
+            one
+            for number, size in (("first", "narrow"), ("second", "wide"))
+            if width == (128 if number == "first" else 256)
+            for one in (
+                Comparison(min((x.stored for x in found), default=0), "=", stated(CLAIM, number)),
+                *met(CLAIM, size, d=width),
+            )
+        ),
     )
 
 
@@ -230,6 +240,8 @@ def _bound_is_no_accident() -> Evidence:
         limit = evaluated("N^2 exp(-x / (4 N))", N=count, x=room.value)
         compared += [
             Comparison(needed, "<", room),
+            Comparison(8 * count * float(np.log(count)), "agrees with", needed),
+            Comparison(width * (width - int(np.abs(products).max())), "=", room),
             Comparison(chance, "<=", limit),
             Comparison(limit, "<", 1),
             Comparison(evaluated("N^2 exp(-x / (4 N))", N=count, x=needed.value), "agrees with", 1),
@@ -250,14 +262,15 @@ def _chosen_embeddings(*, count: int) -> Evidence:
     labels = np.random.default_rng(0).permutation(count)
     made = parabola(labels)
     found = judged(made)
-    stated = made.inputs.shape == (count, 2) and np.array_equal(made.labels, labels)
+    as_said = made.inputs.shape == (count, 2) and np.array_equal(made.labels, labels)
     return Evidence(
         "counterexample",
         f"d = 2, {count} associations, a random permutation, output vectors (2 j, -j^2) and inputs (g(i), 1)",
         "at most 2 associations",
         f"stored: {found.stored} of {found.count}; least margin {found.least_margin}",
         Method("exact integer products", Means.EXACT),
-        decided(stated and found.stored == found.count > 2),
+        decided(as_said and found.stored == found.count > 2),
+        compared=(Comparison(made.inputs.shape[1], "=", stated(CLAIM, "rank")),),
     )
 
 
@@ -293,7 +306,10 @@ def _not_all_labels_of_more(*, width: int) -> Evidence:
         proved(limit is not None),
         data={} if limit is None else {"inputs": made.inputs.tolist(), "relation": list(limit.relation)},
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(missed, "=", Verdict.PROVED),),
+        compared=(
+            Comparison(missed, "=", Verdict.PROVED),
+            Comparison(len(made.outputs), "=", stated(CLAIM, "outputs")),
+        ),
     )
 
 

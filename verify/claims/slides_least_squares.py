@@ -39,7 +39,7 @@ from verify.encoders.truncation_bound import (
     sharp_divergence,
     tail_value,
 )
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.encoder_bracket import bracketed
 from verify.evidence.theorems import ENCODER_DIVERGENCE, LEAST_SQUARES
 from verify.linear_algebra.singular_values import enclose_singular_values
@@ -79,15 +79,15 @@ CLAIM = Claim(
     title="The cost of the least-squares solution",
     source="Dana, slides of 13 June 2024, Almost rank d",
     printed=(
-        "For the truncation f_ls of L = log pi to rank d, d_KL(pi, f_ls) <= [[printed: N p^2 sigma^2 + (N p)^(3/2) "
-        "sigma^3]], p = |pi|_inf, sigma = sigma_(d+1)."
+        "For the truncation f_ls of L := log pi to rank d, d_KL(pi, f_ls) is at most "
+        "[[printed: N p^2 sigma^2 + (N p)^(3/2) sigma^3]], p := |pi|_inf, sigma := sigma_(d+1)."
     ),
     judgement="hypothesis",
     truth=(
-        "True, but loose, if p = |pi|_inf is the largest conditional probability; false for the largest joint or "
-        "prior one. Sharp: d_KL <= [[sharp: sigma^2 / 4]] for every prior, and [[mass: (p/2) sigma^2 / (1 - sqrt 2 "
-        "sigma / 3)]] for sigma < 3 / sqrt 2, with the singular values of L or, never worse, of L without its row "
-        "means."
+        "True, but loose, if p is the largest conditional probability; false for the largest joint or "
+        "prior one. Sharp: d_KL is at most [[sharp: sigma^2 / 4]] for every prior, and "
+        "[[mass: (p/2) sigma^2 / (1 - sqrt 2 sigma / 3)]] for [[range: sigma < 3 / sqrt 2]], with the singular values "
+        "of L or, never worse, of L without its row means."
     ),
     page="docs/claims/least_squares.md",
     hypotheses=(
@@ -360,7 +360,15 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
         f"<= the bound in {sum(within)} of {len(within)}",
         Method("the same", Means.ENCLOSURES),
         proved(len(within) > 0 and all(within)),
-        compared=tuple(masses),
+        compared=(
+            *masses,
+            *(
+                one
+                for x in instances
+                if x.mass_bound_holds() is not None
+                for one in met(CLAIM, "range", sigma=tail_value(x.singular_values, x.rank))
+            ),
+        ),
     )
     rows = sum(len(instance.laws) for instance in instances)
     yield Evidence(

@@ -4,24 +4,28 @@ Page: docs/claims/theorem_2.md
 """
 
 from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
 
 from verify.claim import Claim
 from verify.claims.dana_theorem_2 import negative_bound, printed_holds, rows_exist
 from verify.encoders.low_entropy_bound import paper_factor, slides_factor
-from verify.evidence import Evidence
+from verify.evidence import Comparison, Evidence, Means, Method, met, stated
 
 CLAIM = Claim(
     id="slides.low-entropy",
     title="Laws of low entropy, an earlier form",
     source="Dana (slides of June 2024), Bound on the divergence",
     printed=(
-        "For E = lambda w_g and C = [[constant: sqrt(32 log(N + 1) / d)]], d_KL(pi, f) <= E[(1 - p_g) log((N - 1)/"
-        "(e^H - 1))] [[printed: (1 + 4C)/(1 - 2C)]]."
+        "For E := lambda w_g and C, [[constant: sqrt(32 log(N + 1) / d)]], d_KL(pi, f) is at most the mean of "
+        "[[entropy: (1 - p) log((N - 1) / (exp(H) - 1))]] times [[printed: (1 + 4C)/(1 - 2C)]], p the probability of g."
     ),
     judgement="hypothesis",
     truth=(
-        "For C < 1/2, and then with [[smaller: (1 + 2C)/(1 - 2C)]]; for unit vectors of coherence mu < 1 with (1 + "
-        "mu)/(1 - mu). For C > 1/2 the right-hand side is negative."
+        "For [[small: C < 1/2]], and then with [[smaller: (1 + 2C)/(1 - 2C)]]; for unit vectors of a coherence mu, "
+        "[[coherence: mu < 1]], with [[coherent: (1 + mu)/(1 - mu)]]. For [[large: C > 1/2]] the right-hand side is "
+        "negative."
     ),
     page="docs/claims/theorem_2.md",
 )
@@ -33,3 +37,24 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield printed_holds(CLAIM, slides_factor, "(1 + 4C)/(1 - 2C), as printed", seeds, name="printed")
     yield printed_holds(CLAIM, paper_factor, "(1 + 2C)/(1 - 2C)", seeds, name="smaller")
     yield rows_exist(CLAIM, ((50, 600), (200, 1024)))
+    yield _coherent()
+
+
+def _coherent() -> Evidence:
+    """Unit vectors (5, 0), (3, 4), (-3, 4) over 5: leads from 1 - mu to 1 + mu."""
+    rows = np.array([[5, 0], [3, 4], [-3, 4]])
+    products = rows @ rows.T
+    size = int(products[0, 0])
+    mu = Fraction(int(np.abs(products - np.diag(np.diag(products))).max()), size)
+    leads = [Fraction(size - int(products[g, j]), size) for g in range(3) for j in range(3) if g != j]
+    return Evidence(
+        "with",
+        f"unit vectors (5, 0), (3, 4), (-3, 4) over 5, of coherence {mu}: by how much a vector leads another",
+        f"leads that differ by a factor of {stated(CLAIM, 'coherent', mu=mu)} at most",
+        f"from {min(leads)} to {max(leads)}",
+        Method("exact integers", Means.EXACT),
+        compared=(
+            Comparison(max(leads) / min(leads), "=", stated(CLAIM, "coherent", mu=mu)),
+            *met(CLAIM, "coherence", mu=mu),
+        ),
+    )

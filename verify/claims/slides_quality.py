@@ -11,7 +11,7 @@ from flint import fmpz_mat
 from constructions.encoders.parabola import parabola, stream
 from constructions.heads.counting_heads import bit_contexts, counting_heads, parity_labels
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.theorems import ENCODER_DIVERGENCE, PARITY_ERRORS
 from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import decided
@@ -24,8 +24,9 @@ CLAIM = Claim(
     judgement="false",
     truth=(
         "Attention with a given number of heads has a limit of quantity, whatever its widths: the parity of n bits "
-        "takes n heads exactly. Sequence encoders have none: d = 2 holds any number of labels. "
-        "With d < N - 1 they have one of quality: some laws cost a certified divergence, for all encoders."
+        "takes [[heads: n]] heads exactly. Sequence encoders have none: [[plane: d = 2]] is enough for any number of "
+        "labels. With [[few: d < N - 1]] they have one of quality: some laws cost a certified divergence, for all "
+        "encoders."
     ),
     page="docs/claims/conclusions.md",
 )
@@ -59,7 +60,7 @@ def _parity(bits: int) -> Evidence:
         compared=(
             Comparison(fewer, ">", 0),
             Comparison(held, "=", len(contexts)),
-            Comparison(model.n_heads, "=", bits),
+            Comparison(model.n_heads, "=", stated(CLAIM, "heads", n=bits)),
         ),
     )
 
@@ -80,7 +81,7 @@ def _any_number(tokens: int, contexts: int) -> Evidence:
         f"{held} labels in front",
         Method("exact integers", Means.EXACT),
         decided(W.shape[1] == E.shape[1] == 2),
-        compared=(Comparison(held, "=", contexts),),
+        compared=(Comparison(held, "=", contexts), *met(CLAIM, "plane", d=W.shape[1])),
     )
 
 
@@ -97,5 +98,5 @@ def _quality(tokens: int, width: int) -> Evidence:
         Method("enclosures of singular values", Means.ENCLOSURES),
         decided(width < tokens - 1),
         quantifier=Quantifier.ALL_ENCODERS,
-        compared=(Comparison(floor, ">", 0),),
+        compared=(Comparison(floor, ">", 0), *met(CLAIM, "few", d=width, N=tokens)),
     )

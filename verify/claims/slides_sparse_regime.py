@@ -14,7 +14,7 @@ from constructions.tasks.arrays import all_contexts, enumerated_task
 from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim
 from verify.claims.dana_corollary_1 import too_few_heads
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.exclusive_or import exclusive_or_floor, exclusive_or_is_met
 from verify.evidence.theorems import RANK
 from verify.verdict import Verdict, proved
@@ -24,15 +24,15 @@ CLAIM = Claim(
     title="The sparse regime",
     source="Dana (2024), slides, Conclusion",
     printed=(
-        "We do not know how memorization occurs in the sparse regime d P < N_epsilon, with fewer columns of P parallel "
-        "modules than contexts."
+        "We do not know how memorization occurs in the sparse regime, [[sparse: d P < N_epsilon]], with fewer columns "
+        "of P parallel modules than contexts."
     ),
     judgement="open",
     truth=(
         "Open in general: the least divergence, and the largest number of labels, that given d, d_h and H allow. "
-        "Known: the number of columns is no limit of labels (one head with [[columns: N + 1]] columns holds every "
-        "labelling of all [[contexts: N^2]] bigrams); it is one of the rank, so generic laws are not held; some laws "
-        "cost one head at least a certified divergence; and some labelling of long contexts needs many heads."
+        "Known: the number of columns is no limit of labels ([[heads: one]] head with [[columns: N + 1]] columns "
+        "holds every labelling of all [[contexts: N^2]] bigrams); it is one of the rank, so generic laws are not held; "
+        "some laws cost it at least a certified divergence; and some labelling of long contexts needs many heads."
     ),
     page="docs/claims/conclusions.md",
 )
@@ -65,6 +65,8 @@ def _labels(tokens: int) -> Evidence:
             Comparison(columns, "=", stated(CLAIM, "columns", N=tokens)),
             Comparison(task.n_contexts, "=", stated(CLAIM, "contexts", N=tokens)),
             Comparison(columns, "<", task.n_contexts),
+            Comparison(network.n_heads, "=", stated(CLAIM, "heads")),
+            *met(CLAIM, "sparse", d=network.d_model, P=network.n_heads, N_epsilon=task.n_contexts),
         ),
     )
 

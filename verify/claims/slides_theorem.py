@@ -37,7 +37,7 @@ from verify.claims.dana_theorem_1_tail import (
     printed_is_exceeded,
     reached,
 )
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
 from verify.evidence.exclusive_or import exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
 from verify.verdict import Verdict, proved
 
@@ -84,16 +84,18 @@ CLAIM = Claim(
     title="The theorem of the slides, with sigma_1 and a constant",
     source="Dana, slides of 13 June 2024, the theorem on Attention-only Transformers",
     printed=(
-        "For epsilon >= 0 there is a transformer with embedding dimension d and ceil(N_epsilon / d) attention modules "
-        "such that |d_KL(pi, f) - d_KL(pi, transformer)| <= epsilon sigma_1(f) C(d, N, k, N_epsilon), for the optimal "
-        "linear map f of rank d."
+        "For every epsilon there is a transformer with embedding dimension d and [[modules: ceil(N_epsilon / d)]] "
+        "attention modules whose d_KL(pi, transformer) differs from d_KL(pi, f) by at most epsilon sigma_1(f) "
+        "C(d, N, k, N_epsilon), for the optimal linear map f of rank d."
     ),
     judgement="slip",
     truth=(
-        "With the constant that the paper gives, the bound lacks a factor sqrt(2), as Theorem 1. With [[corrected: "
-        "sqrt(2) P Z n]] on the right, P = Pr(left out), Z = max_t sqrt(1 + |z_t|^2), n = norm(WE), it holds, up to "
-        "any gamma > 0, for every f = WE, if so many modules give the N_epsilon kept contexts rank N_epsilon; then "
-        "the constant can be chosen to depend on the sizes only. Without the rank even epsilon = 0 fails (XOR)."
+        "With the constant that the paper gives, the bound lacks a factor [[factor: sqrt(2)]], as Theorem 1. With "
+        "[[corrected: sqrt(2) P Z n]] on the right, P the probability of what is left out, Z the largest "
+        "[[long: sqrt(1 + z^2)]], z the length of z_t, n := norm(WE), it holds, up to any positive gamma, for every f "
+        ":= WE, if so many modules give the N_epsilon kept contexts rank N_epsilon; then "
+        "the constant can be chosen to depend on the sizes only. Without the rank it fails even where nothing is left "
+        "out (XOR)."
     ),
     page="docs/claims/theorem_1_tail.md",
     hypotheses=(
@@ -138,7 +140,12 @@ def _modules_never_exceed(kind: str, instances: Iterable[LeftOut]) -> Evidence:
     given = list(instances)
     piece = never_exceeded(kind, (judged(one) for one in given), CLAIM)
     fit = all(_has_modules(one.model, one.kept) for one in given)
-    return piece if fit else replace(piece, judged=Verdict.UNDECIDED)
+    modules = tuple(
+        Comparison(one.model.n_heads, "=", stated(CLAIM, "modules", N_epsilon=one.kept, d=one.model.d_model))
+        for one in given
+    )
+    judged_so = piece.judged if fit else Verdict.UNDECIDED
+    return replace(piece, judged=judged_so, compared=(*piece.compared, *modules))
 
 
 def _has_modules(network: Model, kept: int) -> bool:

@@ -27,10 +27,11 @@ CLAIM = Claim(
     judgement="holds",
     truth=(
         "With T distinct codes of r bits and labels of c bits, words of m items take [[depth: m (r + c + 2) + 1]] "
-        "residual ReLU blocks of width 6 with [[entries: 6 (ceil(T / m) - 1) + m (8 (r + c) + 21)]] nonzero entries at "
-        "most; for the best m that is less than [[root: 2 sqrt(6 T (8 (r + c) + 21)) + 8 (r + c) + 21]]. "
-        "Words have [[bits: m (r + c)]] bits: rounded to float64, weights of more than 53 bits lose labels. P numbers "
-        "of b bits hold all labellings with K labels only if P b >= [[content: T log K / log 2]]."
+        "residual ReLU blocks of width [[width: 6]] with [[entries: 6 (ceil(T / m) - 1) + m (8 (r + c) + 21)]] nonzero "
+        "entries at most; for the best m that is less than [[root: 2 sqrt(6 T (8 (r + c) + 21)) + 8 (r + c) + 21]]. "
+        "Words have [[bits: m (r + c)]] bits: rounded to float64, weights of more than [[significand: 53]] bits lose "
+        "labels. P numbers of b bits hold all labellings with K labels only if P b is at least "
+        "[[content: T log K / log 2]]."
     ),
     reconstructed="the network and its constants: the paper was at hand in its abstract only",
     page="docs/claims/bits.md",
@@ -130,7 +131,9 @@ def _rounded(count: int, items: int) -> Evidence:
         Method("exact rationals, with the rounded weights too", Means.EXACT),
         decided(before.held == count and (after.held < count if long else after.held == count)),
         compared=(
-            Comparison(bits, ">" if long else "<=", 53),
+            Comparison(bits, ">" if long else "<=", stated(CLAIM, "significand")),
+            Comparison(int(np.finfo(np.float64).nmant) + 1, "=", stated(CLAIM, "significand")),
+            Comparison(exact.W_U.shape[0], "=", stated(CLAIM, "width")),
             Comparison(bits, ">=", before.longest),
             Comparison(content, "<=", before.entries * min(53, before.longest)),
             Comparison(content, "<", (50**count).bit_length()),

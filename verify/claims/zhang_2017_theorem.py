@@ -9,14 +9,14 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from constructions.memories.knots import knots_memory
-from constructions.models.blocks import Attention, FeedForward
+from constructions.models.blocks import Attention, Block, FeedForward, tensor_fields
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.rational.interpolating_network import interpolating_network
 from constructions.tasks.random_facts import random_facts
 from constructions.tasks.task import Task
 from verify.claim import Claim, Hypothesis
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.forward.in_rationals import exact_network_logits
 from verify.memories.knots import prove_knots
 from verify.verdict import decided, proved
@@ -52,14 +52,15 @@ CLAIM = Claim(
     title="A ReLU network of 2 n + d weights through n points",
     source="Zhang, Bengio, Hardt, Recht, Vinyals (2017), Theorem 1",
     printed=(
-        "There is a network of two layers with ReLU and [[printed: 2 n + d]] weights that represents any function on n "
-        "distinct points of R^d."
+        "There is a network of [[layers: two]] layers with ReLU and [[printed: 2 n + d]] weights that represents any "
+        "function on n distinct points of R^d."
     ),
     judgement="holds",
     truth=(
-        "It holds, for vectors as values too, and with [[fewer: 2 n + d - 1]] weights: n - 1 jumps, n - 1 places, one "
-        "offset and a direction. For T distinct contexts of S tokens out of N one head that looks at positions alone "
-        "takes the place of the direction: [[contexts: N + S + 2 m + 1]] numbers that depend on the task, m <= T - 1."
+        "It holds, for vectors as values too, and with [[fewer: 2 n + d - 1]] weights: [[jumps: n - 1]] jumps, as many "
+        "places, an offset and a direction. For T distinct contexts of S tokens out of N [[heads: one]] head that "
+        "looks at positions alone takes the place of the direction: [[contexts: N + S + 2 m + 1]] numbers that depend "
+        "on the task, [[neurons: m <= T - 1]]."
     ),
     reconstructed="the proof; the statement as others quote it",
     page="docs/claims/knots.md",
@@ -125,8 +126,21 @@ def _represents(model: Model, points: np.ndarray, values: list[list[fmpq]], *, o
         Method("exact rationals", Means.EXACT),
         decided(found == wanted and one and numbers is not None and given == points.tolist()),
         quantifier=Quantifier.SAMPLED,
-        compared=(Comparison(numbers, "=", stated(CLAIM, name, n=count, d=width)),) if plain and numbers else (),
+        compared=(
+            (Comparison(numbers, "=", stated(CLAIM, name, n=count, d=width)), *_parts(block, count, offset=offset))
+            if plain and numbers
+            else ()
+        ),
     )
+
+
+def _parts(block: Block, count: int, *, offset: bool) -> tuple[Comparison, ...]:
+    """Two layers of weights; a neuron for each point, or for each but one where there is an offset."""
+    layers = [name for name, _ in tensor_fields(block) if name in ("W_in", "W_out")]
+    found = (Comparison(len(layers), "=", stated(CLAIM, "layers")),)
+    if offset and isinstance(block, FeedForward):
+        found += (Comparison(block.d_mlp, "=", stated(CLAIM, "jumps", n=count)),)
+    return found
 
 
 def _contexts() -> Evidence:
@@ -153,7 +167,8 @@ def _contexts() -> Evidence:
         {"sha256": model.sha256()},
         quantifier=Quantifier.SAMPLED,
         compared=(
-            Comparison(neurons, "<=", task.n_contexts - 1),
+            *met(CLAIM, "neurons", m=neurons, T=task.n_contexts),
+            Comparison(sum(x.n_heads for x in model.blocks if isinstance(x, Attention)), "=", stated(CLAIM, "heads")),
             Comparison(numbers, "=", stated(CLAIM, "contexts", N=task.d_vocab, S=task.n_ctx, m=neurons)),
         ),
     )

@@ -3,7 +3,7 @@
 Page: docs/audit.md
 """
 
-from verify.evidence.comparison import Comparison
+from verify.evidence.comparison import Comparison, failed, met
 from verify.evidence.evidence import Evidence, Means, Method, Role
 from verify.evidence.formula import Number, Stated, evaluated, shown_number, stated
 from verify.evidence.quantifier import UNIVERSAL, Quantifier
@@ -11,5 +11,5 @@ from verify.evidence.theorem import Applied, Theorem
 
 __all__ = [
     "UNIVERSAL", "Applied", "Comparison", "Evidence", "Means", "Method", "Number", "Quantifier", "Role", "Stated",
-    "Theorem", "evaluated", "shown_number", "stated",
+    "Theorem", "evaluated", "failed", "met", "shown_number", "stated",
 ]  # fmt: skip

@@ -13,7 +13,8 @@ from flint import arb, fmpq, fmpz
 
 from constructions.errors import InputError, require_one_of
 from verify.arithmetic.enclosure import Enclosure
-from verify.evidence.formula import Number, Stated, shown_number
+from verify.claim import Claim
+from verify.evidence.formula import Number, Stated, shown_number, stated
 from verify.evidence.quantifier import Quantifier
 from verify.evidence.theorem import Applied
 from verify.verdict import Verdict
@@ -113,6 +114,22 @@ class Comparison:
 
     def __str__(self) -> str:
         return f"{_shown(self.left)} {self.relation} {_shown(self.right)}"
+
+
+def met(claim: Claim, *names: str, **at: Number) -> tuple[Comparison, ...]:
+    """That conditions of a claim hold for an instance.
+
+    Args:
+        claim: The claim.
+        names: Which of its formulas.
+        at: The sizes of the instance, by symbol.
+    """
+    return tuple(Comparison(stated(claim, name, **at), "=", Verdict.PROVED) for name in names)
+
+
+def failed(claim: Claim, *names: str, **at: Number) -> tuple[Comparison, ...]:
+    """That conditions, or relations that a claim promises, do not hold for an instance; arguments as of `met`."""
+    return tuple(Comparison(stated(claim, name, **at), "=", Verdict.REFUTED) for name in names)
 
 
 def _judged(holds: bool, fails: bool) -> Verdict:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from operator import add, mul, sub, truediv
+from operator import add, eq, ge, gt, le, lt, mul, ne, sub, truediv
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +18,7 @@ from flint import arb, ctx, fmpq
 from constructions.errors import InputError
 from verify.arithmetic.enclosure import Enclosure
 from verify.claim import Claim
+from verify.verdict import Verdict
 
 Number = int | float | Fraction | fmpq | arb | Enclosure
 """A number: exact, except for a ball and for an enclosure of one number."""
@@ -36,7 +37,7 @@ class Stated:
 
     Attributes:
         text: The formula as it is written in the claim.
-        value: Its value, exact or a ball.
+        value: Its value, exact or a ball; of a condition whether it holds.
 
     Raises:
         InputError: The claim has no such formula, or it cannot be evaluated at these values.
@@ -45,13 +46,16 @@ class Stated:
         >>> claim = Claim("x.y", "", "Lemma 1", "rank [[rank: min(T, H d)]]", "holds", "", "docs/audit.md")
         >>> claim.printed, Stated(claim, "rank", {"T": 4, "H": 1, "d": 3}).value
         ('rank min(T, H d)', Fraction(3, 1))
+        >>> claim = Claim("x.y", "", "Lemma 1", "if [[wide: two <= d < N]]", "holds", "", "docs/audit.md")
+        >>> Stated(claim, "wide", {"d": 2, "N": 2}).value
+        <Verdict.REFUTED: 'REFUTED'>
     """
 
     claim: Claim
     name: str
     at: Mapping[str, Number] = field(default_factory=dict)
     text: str = field(init=False)
-    value: Fraction | arb = field(init=False)
+    value: Any = field(init=False)
 
     def __post_init__(self) -> None:
         if self.name not in self.claim.formulas:
@@ -60,7 +64,7 @@ class Stated:
         text = self.claim.formulas[self.name]
         object.__setattr__(self, "at", MappingProxyType(dict(self.at)))
         object.__setattr__(self, "text", text)
-        object.__setattr__(self, "value", evaluated(text, **self.at))
+        object.__setattr__(self, "value", _decided(text, self.at))
 
     def whole(self) -> int:
         """The value, where it is an integer.
@@ -73,6 +77,8 @@ class Stated:
         return self.value.numerator
 
     def __str__(self) -> str:
+        if isinstance(self.value, Verdict):
+            return self.text
         shown = shown_number(self.value)
         return self.text if shown == self.text else f"{self.text} = {shown}"
 
@@ -91,18 +97,18 @@ def stated(claim: Claim, name: str, /, **at: Number) -> Stated:
 def evaluated(text: str, /, **at: Number) -> Fraction | arb:
     r"""The value of a formula: exact in rationals, and in balls of 192 bits where a root, exp or log is taken.
 
-    Products need no sign (`H d_h`, `2C`) and bind more strongly than `/`; the functions are sqrt, exp, log, min, max,
-    ceil and floor, and those of one argument need no parentheses (`log 3`).
+    Products need no sign (`H d_h`, `2C`) and bind more strongly than `/`; the functions are sqrt, exp, log, cos, min,
+    max, ceil and floor, and those of one argument need no parentheses (`log 3`). Numbers up to twelve may be words.
 
     Args:
         text: The formula, e.g. ``"min(T_0, H d)"``.
-        at: The values of its symbols.
+        at: The values of its symbols; a name that is no symbol, as ``"d_KL(pi, f)"``, stands for these characters.
 
     Returns:
         A rational number, or a ball that contains the value.
 
     Raises:
-        InputError: A symbol without a value, or a formula that is none.
+        InputError: A symbol without a value, or a formula that is none, a condition say.
 
     Example:
         >>> evaluated("min(T_0, H d_h + 2)", T_0=9, H=3, d_h=2)
@@ -112,8 +118,10 @@ def evaluated(text: str, /, **at: Number) -> Fraction | arb:
         >>> bool(evaluated("sqrt 2 / 2") > 0.7071)
         True
     """
-    with ctx.workprec(_BITS):
-        return _value(*_tree(text), text, {name: _number(value) for name, value in at.items()})
+    value = _decided(text, at)
+    if isinstance(value, Verdict):
+        raise InputError(f"formula {text!r}", "is a condition", "a number")
+    return value
 
 
 def shown_number(value: Number) -> str:
@@ -137,6 +145,43 @@ def _number(value: Number) -> Fraction | arb:
     if isinstance(value, fmpq):
         return Fraction(int(value.p), int(value.q))
     return value if isinstance(value, arb) else Fraction(value)
+
+
+_WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
+_NUMERALS = {word: Fraction(number) for number, word in enumerate(_WORDS)} | {"half": Fraction(1, 2)}
+_RELATIONS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
+    "<=": (le, gt),
+    ">=": (ge, lt),
+    "!=": (ne, eq),
+    "<": (lt, ge),
+    ">": (gt, le),
+    "=": (eq, ne),
+}
+"""Each relation with its opposite; of balls both are false where their numbers do not decide."""
+
+
+def _decided(text: str, at: Mapping[str, Number]) -> Fraction | arb | Verdict:
+    """The value of a formula, or of formulas with relations between them whether all of these hold."""
+    values, written = {}, text
+    for place, (name, value) in enumerate(at.items()):
+        symbol = name if name.isidentifier() else f"at{place}"
+        written, values[symbol] = written.replace(name, symbol) if symbol != name else written, _number(value)
+    first, *rest = re.split(rf"({'|'.join(_RELATIONS)})", written)
+    with ctx.workprec(_BITS):
+        value = left = _value(*_tree(first), text, values)
+        parts = []
+        for relation, formula in zip(rest[::2], rest[1::2], strict=True):
+            right = _value(*_tree(formula), text, values)
+            parts.append(_related(left, relation, right))
+            left = right
+    return Verdict.all_of(parts) if parts else value
+
+
+def _related(left: Fraction | arb, relation: str, right: Fraction | arb) -> Verdict:
+    holds, fails = _RELATIONS[relation]
+    if not (isinstance(left, Fraction) and isinstance(right, Fraction)):
+        left, right = _ball(left), _ball(right)
+    return Verdict.PROVED if holds(left, right) else Verdict.REFUTED if fails(left, right) else Verdict.UNDECIDED
 
 
 _FORMULA = re.compile(r"(?:\s|\d+(?:\.\d+)?|[A-Za-z]\w*|[-+*/^(),])*")
@@ -171,6 +216,8 @@ def _value(python: str, node: ast.expr, text: str, at: Mapping[str, Fraction | a
             return Fraction(ast.get_source_segment(python, node) or "")
         case ast.Name(id=name) if name in at:
             return at[name]
+        case ast.Name(id=name) if name in _NUMERALS:
+            return _NUMERALS[name]
         case ast.Name(id=name):
             raise InputError(f"formula {text!r}", f"needs a value of {name}, got {', '.join(at) or 'none'}")
         case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -220,6 +267,7 @@ _ONE: dict[str, Callable[[Fraction | arb], Fraction | arb]] = {
     "sqrt": lambda x: _ball(x).sqrt(),
     "exp": lambda x: _ball(x).exp(),
     "log": lambda x: _ball(x).log(),
+    "cos": lambda x: _ball(x).cos(),
     "ceil": lambda x: _whole(x, up=True),
     "floor": lambda x: _whole(x, up=False),
 }

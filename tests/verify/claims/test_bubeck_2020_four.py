@@ -25,6 +25,13 @@ def test_a_network_with_one_entry_changed_is_refuted(tensor):
     assert audit._fits(points + 1, labels, network, *given).verdict is Verdict.REFUTED
 
 
+def test_points_that_no_float_is_are_not_those_that_are_read():
+    line = slab_network(np.array([[1]]), np.array([5]))
+    constant = replace(line, W_in=0 * line.W_in, b_in=line.b_in + 5)
+    assert audit.neurons_give(constant, np.array([[2**53]]), np.array([5])) == 1
+    assert audit.neurons_give(constant, np.array([[2**53 + 1]]), np.array([5])) == 0
+
+
 def test_labels_that_a_neuron_puts_out_need_no_more(monkeypatch):
     class Ramp:
         def integers(self, low, high, count):

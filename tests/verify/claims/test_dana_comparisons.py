@@ -14,13 +14,6 @@ def test_contexts_that_one_head_tells_apart_are_no_counterexample(monkeypatch):
     assert audit._exclusive_or().verdict is not Verdict.PROVED
 
 
-def test_other_outputs_store_less(monkeypatch):
-    assert audit._more_than_d(5).verdict is Verdict.PROVED
-    assert audit._more_than_d(2).verdict is not Verdict.PROVED
-    monkeypatch.setattr(audit, "parabola", lambda count: np.ones((count, 2)))
-    assert audit._more_than_d(5).verdict is not Verdict.PROVED
-
-
 def test_a_network_with_other_logits_improves_nothing(monkeypatch):
     sizes = {"tokens": 3, "length": 2, "width": 3, "d_head": 2}
     assert audit._improvement(**sizes).verdict is Verdict.PROVED

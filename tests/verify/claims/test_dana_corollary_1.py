@@ -73,9 +73,9 @@ def test_a_count_of_heads_that_is_empty_or_too_large_is_not_confirmed(spoil, cha
 
 def test_another_count_of_parameters_is_not_confirmed(monkeypatch):
     assert audit._all_contexts(2, 2).verdict is Verdict.PROVED
-    text = audit.CLAIM.formulas["parameters"].replace("4", "3")
-    printed = f"[[printed: H d_h + 2]] [[parameters: {text}]]"
-    wrong = replace(audit.CLAIM, printed=printed, truth="[[all_contexts: H d_h + 2]] contexts")
+    formulas = dict(audit.CLAIM.formulas)
+    formulas["parameters"] = formulas["parameters"].replace("4", "3")
+    wrong = replace(audit.CLAIM, printed=" ".join(f"[[{name}: {text}]]" for name, text in formulas.items()), truth="so")
     monkeypatch.setattr(audit, "CLAIM", wrong)
     assert audit._all_contexts(2, 2).verdict is Verdict.REFUTED
 

@@ -19,7 +19,7 @@ from verify.verdict import Verdict
 
 def stated_otherwise(monkeypatch, before, after):
     """The audit, with another formula in the claim."""
-    marked = {"printed": "printed", "truth": "best", "mean": "mean", "promised": "promised"}
+    marked = {"printed": "printed", "truth": "best", "mean": "mean", "promised": "promised", "guess": "guess"}
     formulas = dict(best_claim().formulas)
     text = " ".join(f"[[{name}: {formula}]]" for name, formula in formulas.items())
     assert before in text and set(formulas) == set(marked.values())

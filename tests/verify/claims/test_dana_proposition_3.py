@@ -71,7 +71,7 @@ def test_other_numbers_of_the_search_are_not_confirmed(monkeypatch: pytest.Monke
 def test_a_memory_that_forgets_a_label_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     made = CLAIM.construct()
     silent = dana_network(**{**dana_tensors(made.model), "W_U": np.zeros_like(made.model.W_U)})
-    monkeypatch.setattr(audit, "CLAIM", SimpleNamespace(construct=lambda: replace(made, model=silent)))
+    monkeypatch.setattr(type(audit.CLAIM), "construct", lambda _: replace(made, model=silent))
     assert not confirmed(audit._built())
 
 

@@ -93,7 +93,7 @@ def test_a_network_below_its_capacity_is_not_confirmed(monkeypatch: pytest.Monke
     wide = dana_tensors(made.model)
     padded = {name: np.concatenate([wide[name], 0 * wide[name][:1]]) for name in ("W_Q", "W_K", "W_V", "W_O")}
     spoilt = replace(made, model=dana_network(**{**wide, **padded}))
-    monkeypatch.setattr(audit, "CLAIM", replace(audit.CLAIM, build=lambda **_: spoilt))
+    monkeypatch.setattr(type(audit.CLAIM), "construct", lambda *_, **__: spoilt)
     assert audit._built().verdict is Verdict.REFUTED
 
 

@@ -29,6 +29,16 @@ def test_sequences_that_are_not_all_or_repeat_a_token_are_refuted(monkeypatch, c
     assert audit._distinct(4, 2).verdict is Verdict.REFUTED
 
 
+def test_a_sequence_that_repeats_a_token_is_none_of_those_of_the_statement(monkeypatch):
+    def other(**sizes):
+        head, sequences = rank_one_head(**sizes)
+        return head, np.vstack([sequences[1:], np.full((1, sequences.shape[1]), sequences[0, -1])])
+
+    assert audit._distinct(3, 2).verdict is Verdict.PROVED
+    monkeypatch.setattr(audit, "rank_one_head", other)
+    assert audit._distinct(3, 2).verdict is Verdict.REFUTED
+
+
 def test_tokens_of_other_sizes_are_not_those_of_the_separation(monkeypatch):
     def other(**sizes):
         head, sequences = rank_one_head(**sizes)

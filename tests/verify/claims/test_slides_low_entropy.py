@@ -11,7 +11,7 @@ from verify.verdict import Verdict
 def test_wrong_factors_are_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "slides_factor", lambda constant: 1.0 - 0.0 * constant)
     found = [piece.verdict for piece in audit.evidence(full=False)]
-    assert found == [Verdict.REFUTED, Verdict.REFUTED, Verdict.PROVED, Verdict.PROVED]
+    assert found == [Verdict.REFUTED, Verdict.REFUTED, Verdict.PROVED, Verdict.PROVED, Verdict.PROVED]
 
 
 def test_the_claim_needs_a_hypothesis_and_builds_nothing() -> None:

@@ -4,10 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb, ctx
 
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, Normalization
 from constructions.models.model import Model
+from constructions.models.shapes import dana_network
 from tests.domains import max_of_four, one_attention
 from verify.domains.attention_tables import AttentionTables, is_one_attention
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
@@ -49,6 +51,19 @@ def test_the_table_of_values_encloses_their_exact_fractions():
     bounds = zip(found.lower().ravel(), entries, found.upper().ravel(), strict=True)
     assert all(Fraction(low) <= value <= Fraction(high) for low, value, high in bounds)
     assert any(Fraction(middle) != value for middle, value in zip(found.midpoint.ravel(), entries, strict=True))
+
+
+def test_the_powers_enclose_the_exponentials_of_their_scores():
+    """Integer weights have integer scores, whose powers are exponentials of integers: no floats but 1."""
+    ones = np.ones((1, 1, 1))
+    model = dana_network(
+        W_E=np.arange(4.0)[:, None], W_pos=np.zeros((2, 1)), W_Q=ones, W_K=ones, W_V=ones, W_O=ones, W_U=np.ones((1, 4))
+    )
+    [found] = AttentionTables.of(model, [np.arange(4)] * 2).powers(3)
+    with ctx.workprec(256):
+        exact = [arb(3 * (token - 3)).exp() for token in (*range(4), *range(4))]
+        for power, low, high in zip(exact, found.lower().tolist(), found.upper().tolist(), strict=True):
+            assert (arb(low) < power and power < arb(high)) or power == 1
 
 
 def test_other_models_have_no_tables():

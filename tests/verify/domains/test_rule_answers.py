@@ -67,6 +67,14 @@ def test_budgets_leave_inputs_undecided_and_counts_true():
             judge_rule(model, task, **{name: -1}, progress=quiet)
 
 
+def test_several_heads_look_at_all_inputs_of_a_last_token_or_at_none():
+    model, task = one_attention(np.random.default_rng(4), heads=2, largest_tokens=4, largest_length=3)
+    several = task.n_contexts // len(task.tokens[-1])
+    for visits, seen in ((several - 1, 0), (several, several)):
+        found = judge_rule(model, task, visits=visits, progress=quiet)
+        assert found.right + found.wrong == seen
+
+
 def test_an_interrupt_keeps_what_was_proved(monkeypatch):
     model, task = max_of_four(), rule_task("max", tokens=8, length=4)
     whole = judge_rule(model, task, progress=quiet)

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from constructions.errors import InputError
 from verify.arithmetic.enclosure import Enclosure
 from verify.claim import Claim
+from verify.evidence import failed, met
 from verify.evidence.formula import Stated, evaluated, shown_number, stated
+from verify.verdict import Verdict
 
 SMALL = st.integers(-9, 9)
 
@@ -107,3 +109,28 @@ def test_a_fraction_and_a_ball_are_no_whole_numbers():
     for text in ("[[count: 3 / 2]]", "[[count: sqrt 4]]"):
         with pytest.raises(InputError, match="is no whole number"):
             stated(claim(text), "count").whole()
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "found"),
+    [
+        ("d <= N", {"d": 2, "N": 2}, "PROVED"),
+        ("d < N", {"d": 2, "N": 2}, "REFUTED"),
+        ("two <= d < N", {"d": 2, "N": 3}, "PROVED"),
+        ("N = S = 2", {"N": 2, "S": 3}, "REFUTED"),
+        ("N != 2", {"N": 3}, "PROVED"),
+        ("sqrt x >= x", {"x": Fraction(1, 4)}, "PROVED"),
+        ("sqrt x <= sqrt x", {"x": 2}, "UNDECIDED"),
+        ("d_KL(pi, f) > half", {"d_KL(pi, f)": Fraction(3, 4)}, "PROVED"),
+    ],
+)
+def test_a_condition_holds_fails_or_is_open(text, at, found):
+    claim = Claim("x.y", "", "Lemma 1", f"[[named: {text}]]", "holds", "", "docs/audit.md")
+    assert stated(claim, "named", **at).value.value == found and str(stated(claim, "named", **at)) == text
+    assert [one.verdict is Verdict.PROVED for one in met(claim, "named", **at)] == [found == "PROVED"]
+    assert [one.verdict is Verdict.PROVED for one in failed(claim, "named", **at)] == [found == "REFUTED"]
+
+
+def test_a_condition_is_no_number():
+    with pytest.raises(InputError, match="is a condition, expected a number"):
+        evaluated("d <= N", d=1, N=2)

@@ -1,0 +1,56 @@
+r"""Section 6 of Dana et al.: the number of parameters of Corollary 1.
+
+Page: docs/claims/conclusions.md
+"""
+
+from collections.abc import Iterator
+
+from constructions.rational.exact_memory import exact_memory
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, met, stated
+from verify.forward.in_rationals import exact_network_logits
+from verify.verdict import decided
+
+CLAIM = Claim(
+    id="dana.corollary-1-count",
+    title="How the parameters of Corollary 1 grow",
+    source="Dana, Pydi, Chevaleyre (2024), section 6, beside Kim et al. (2023)",
+    printed="The model of Corollary 1 scales as [[printed: 2 S + 4 N + 8 T_0]] parameters.",
+    judgement="holds",
+    truth=(
+        "It has [[exact: 2 S + 4 N + 8 T_0 - 16]], [[fewer: 16]] fewer, for [[plane: d = 2]] and "
+        "[[full: T_0 = H d_h + d]], where it holds the contexts (`dana.corollary-1`)."
+    ),
+    page="docs/claims/conclusions.md",
+)
+
+_SIZES, _SIZES_FULL = ((2, 2), (2, 3), (3, 2)), ((2, 5),)  # N, S
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    for tokens, length in _SIZES + (_SIZES_FULL if full else ()):
+        yield _counted(tokens, length)
+
+
+def _counted(tokens: int, length: int) -> Evidence:
+    made = exact_memory(tokens=tokens, length=length, width=2, d_head=1)
+    model, facts = made.model, len(made.contexts)
+    entries = sum(tensor.size for tensor in model.tensors().values())
+    equal = exact_network_logits(model, made.contexts) == made.targets
+    sizes = {"S": length, "N": tokens, "T_0": facts}
+    shape = {"d": model.d_model, "d_h": model.d_head, "H": model.n_heads, "T_0": facts}
+    return Evidence(
+        "claim",
+        f"the {facts} contexts of {length} tokens out of {tokens}, d = 2, d_h = 1, H = {model.n_heads}: "
+        "rational weights with exactly the logits of an integer encoder",
+        f"{stated(CLAIM, 'printed', **sizes)} parameters, nearly",
+        f"{entries} entries",
+        Method("exact rationals", Means.EXACT),
+        decided(equal),
+        compared=(
+            Comparison(entries, "=", stated(CLAIM, "exact", **sizes)),
+            Comparison(entries + stated(CLAIM, "fewer").whole(), "=", stated(CLAIM, "printed", **sizes)),
+            Comparison(stated(CLAIM, "printed", **sizes).value - entries, "=", stated(CLAIM, "fewer")),
+            *met(CLAIM, "plane", "full", **shape),
+        ),
+    )

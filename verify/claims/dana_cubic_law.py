@@ -1,0 +1,87 @@
+r"""The conclusion of Dana et al.: the law d^3 H of what heads memorize, at a fixed number of bits.
+
+Page: docs/claims/conclusions.md
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from constructions.models.shapes import dana_network
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, met, stated
+
+CLAIM = Claim(
+    id="dana.cubic-law",
+    title="A law of the cube of the width",
+    source="Dana, Pydi, Chevaleyre (2024), section 7, from trained models",
+    printed="For [[square: d = d_h]] the number of associations scales like [[printed: C d^3 H]], C depending on N.",
+    judgement="false",
+    truth=(
+        "No such law goes on in a format of b bits: P numbers have P b bits, and T random labels out of N have "
+        "[[content: T log N / log 2]], so that no more than that are held. With [[entries: d (S + 2 N + 4 d H)]] "
+        "numbers and many heads that bounds the width by [[most: 4 b log 2 / (C log N)]]."
+    ),
+    page="docs/claims/conclusions.md",
+)
+
+_CASES = ((32, 50, Fraction(1, 2)), (16, 100, Fraction(1, 10)), (64, 10, Fraction(2)))  # b, N, C
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    for bits, tokens, constant in _CASES:
+        yield _too_many(bits, tokens, constant)
+    yield _counts(50)
+
+
+def _too_many(bits: int, tokens: int, constant: Fraction) -> Evidence:
+    """Just beyond the width, for heads enough; and just below it the count says nothing."""
+    most = stated(CLAIM, "most", b=bits, C=constant, N=tokens)
+    width, length, heads = int(float(most.value)) + 1, 2, 10**6
+    shapes = {"N": tokens, "S": length, "d": width}
+    held = stated(CLAIM, "printed", C=constant, d=width, H=heads)
+    content = stated(CLAIM, "content", T=held.value, N=tokens)
+    entries = stated(CLAIM, "entries", **shapes, H=heads)
+    narrower = stated(CLAIM, "printed", C=constant, d=width - 1, H=heads)
+    room = stated(CLAIM, "entries", N=tokens, S=length, d=width - 1, H=heads)
+    return Evidence(
+        "counterexample",
+        f"b = {bits}, N = {tokens}, C = {constant}, d = d_h = {width}, H = {heads}: labellings of so many contexts, "
+        "beside what the weights can be",
+        f"{held} associations of any labels",
+        f"their labels have {content} bits, the weights {entries} numbers of {bits} bits",
+        Method("counting, logarithms in balls", Means.EXACT, Means.BALLS),
+        compared=(
+            Comparison(content, ">", bits * entries.value),
+            Comparison(stated(CLAIM, "content", T=narrower.value, N=tokens), "<", bits * room.value),
+            Comparison(Fraction(width - 1), "<", most),
+            Comparison(Fraction(width), ">", most),
+            Comparison(constant * width * width * width * heads, "=", held),
+        ),
+    )
+
+
+def _counts(tokens: int) -> Evidence:
+    """Bits that tell all labellings of a thousand contexts apart, and entries of a model with heads as wide as d."""
+    bits, heads, width, length = (tokens**1000 - 1).bit_length(), 2, 3, 4
+    content = stated(CLAIM, "content", T=1000, N=tokens)
+    maps = np.zeros((heads, width, width))
+    model = dana_network(
+        W_E=np.zeros((tokens, width)), W_pos=np.zeros((length, width)), W_Q=maps, W_K=maps, W_V=maps, W_O=maps,
+        W_U=np.zeros((width, tokens)),
+    )  # fmt: skip
+    entries = sum(tensor.size for tensor in model.tensors().values())
+    return Evidence(
+        "repair",
+        f"all labels out of {tokens} of a thousand contexts, and a model with d = d_h = {width}, H = {heads}",
+        f"{content} bits",
+        f"{bits} bits tell them apart, and no fewer; {entries} entries",
+        Method("counting in integers", Means.EXACT),
+        compared=(
+            Comparison(bits, ">=", content),
+            Comparison(bits - 1, "<", content),
+            Comparison(entries, "=", stated(CLAIM, "entries", N=tokens, S=length, d=model.d_model, H=model.n_heads)),
+            *met(CLAIM, "square", d=model.d_model, d_h=model.d_head),
+        ),
+    )

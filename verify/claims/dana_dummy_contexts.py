@@ -1,0 +1,91 @@
+r"""Appendix A.1 of Dana et al.: contexts that are added until there are as many as the heads have columns.
+
+Page: docs/claims/closed_forms.md
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from constructions.features.embeddings import integer_front_end
+from constructions.tasks.arrays import all_contexts
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
+from verify.evidence.theorems import RANK
+from verify.forward.exact_rank import exact_rank
+from verify.verdict import decided
+
+CLAIM = Claim(
+    id="dana.dummy-contexts",
+    title="Contexts that are added",
+    source="Dana, Pydi, Chevaleyre (2024), appendix A.1",
+    printed=(
+        "It is sufficient to prove Lemma 2 for [[enough: T_0 >= H d]], since otherwise dummy contexts can be added to "
+        "have [[added: T_0 = H d]]."
+    ),
+    judgement="hypothesis",
+    truth=(
+        "There are [[contexts: N^S]] contexts, so it needs [[room: N^S >= H d]]; a context that is there again adds no "
+        "rank. Where the contexts with those that are added have independent outputs, they have them themselves."
+    ),
+    page="docs/claims/closed_forms.md",
+)
+
+_SHORT = ((2, 2, 3, 2), (3, 1, 2, 2), (2, 2, 5, 1))  # N, S, d, H
+_ROOM = ((3, 2, 3, 3), (2, 3, 2, 4), (4, 2, 4, 2))
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    for tokens, length, width, heads in _SHORT:
+        yield _no_room(tokens, length, width, heads)
+    for tokens, length, width, heads in _ROOM + (((3, 3, 3, 9),) if full else ()):
+        yield _room(tokens, length, width, heads)
+
+
+def _no_room(tokens: int, length: int, width: int, heads: int) -> Evidence:
+    contexts = all_contexts(tokens, length)
+    wanted = heads * width
+    added = np.concatenate([contexts, contexts])[:wanted]
+    sizes = {"H": heads, "d": width}
+    distinct = len(np.unique(added, axis=0))
+    return Evidence(
+        "without",
+        f"N = {tokens}, S = {length}, d = {width}, H = {heads}: all {len(contexts)} contexts, and some of them again",
+        f"{stated(CLAIM, 'added', T_0=wanted, **sizes)} contexts with outputs of rank {wanted}",
+        f"{distinct} distinct rows, rank <= {distinct}",
+        Method("counting", Means.EXACT),
+        decided(len(added) > len(contexts)),
+        compared=(
+            Comparison(distinct, "<", wanted),
+            Comparison(distinct, "=", stated(CLAIM, "contexts", N=tokens, S=length)),
+            *failed(CLAIM, "room", N=tokens, S=length, **sizes),
+            *failed(CLAIM, "enough", "added", T_0=len(contexts), **sizes),
+        ),
+    )
+
+
+def _room(tokens: int, length: int, width: int, heads: int) -> Evidence:
+    every, wanted = all_contexts(tokens, length), heads * width
+    sizes = {"d_model": width, "d_head": width, "n_heads": heads}
+    given = every[: wanted // 2]
+    front_end = integer_front_end("rank-one", d_vocab=tokens, n_ctx=length, seed=0, largest=9, **sizes)
+    whole = exact_rank(front_end, every[:wanted], with_skip=False).lower
+    part = exact_rank(front_end, given, with_skip=False).lower
+    ceiling = RANK.at("rank", contexts=every[:wanted], **sizes, with_skip=False)
+    facts = {"T_0": wanted, "H": heads, "d": width}
+    return Evidence(
+        "with",
+        f"N = {tokens}, S = {length}, d = {width}, H = {heads}: {len(given)} contexts, and {wanted} with those that "
+        "are added, integer weights",
+        f"rank {len(given)} where all have rank {wanted}",
+        f"rank {part} and {whole}",
+        Method("rank over a prime field; integer ranks of formal vectors", Means.EXACT, Means.MODULAR),
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(
+            Comparison(whole, "=", ceiling),
+            Comparison(whole, "=", wanted),
+            Comparison(part, "=", len(given)),
+            *met(CLAIM, "enough", "added", **facts),
+            *met(CLAIM, "room", N=tokens, S=length, **facts),
+        ),
+    )

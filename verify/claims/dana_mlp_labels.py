@@ -1,0 +1,76 @@
+r"""Section 1 of Dana et al.: how many real labels a ReLU network with one hidden layer memorizes.
+
+Page: docs/claims/four_neurons.md
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from constructions.saturated.relu_barrier import moment_curve
+from constructions.saturated.slabs import slab_network
+from verify.claim import Claim
+from verify.claims.bubeck_2020_four import neurons_give
+from verify.evidence import Comparison, Evidence, Means, Method, stated
+from verify.saturated.activation_patterns import relu_barrier
+from verify.verdict import decided
+
+CLAIM = Claim(
+    id="dana.mlp-labels",
+    title="As many real labels as neurons",
+    source="Dana, Pydi, Chevaleyre (2024), section 1, of Bubeck et al. (2020)",
+    printed="A ReLU network memorizes exactly as many real labels as it has neurons, [[printed: m]].",
+    judgement="false",
+    truth=(
+        "It memorizes more: m neurons, m odd, give any real labels to [[within: (d + 1) (m + 1) / 2]] points in "
+        "general position in R^d, and to no more than [[most: m (d + 1) + 1]], about as many as it has parameters."
+    ),
+    page="docs/claims/four_neurons.md",
+)
+
+_WITHIN, _WITHIN_FULL = ((1, 3), (3, 1), (2, 3), (5, 7)), ((8, 15),)  # d, m
+_BEYOND, _BEYOND_FULL = ((1, 1), (2, 1), (1, 2)), ((3, 1),)
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    for width, neurons in _WITHIN + (_WITHIN_FULL if full else ()):
+        yield _more(width, neurons)
+    for width, neurons in _BEYOND + (_BEYOND_FULL if full else ()):
+        yield _no_more(width, neurons)
+
+
+def _more(width: int, neurons: int) -> Evidence:
+    points = moment_curve((neurons + 1) // 2 * (width + 1), width)
+    labels = np.random.default_rng([width, neurons]).integers(0, 100, len(points))
+    network = slab_network(points, labels)
+    held = neurons_give(network, points, labels)
+    return Evidence(
+        "counterexample",
+        f"{len(points)} points of R^{width} with integer labels, and {network.d_mlp} ReLU neurons",
+        f"{stated(CLAIM, 'printed', m=network.d_mlp)} labels",
+        f"{held} outputs are the labels, exactly",
+        Method("exact rationals", Means.EXACT),
+        compared=(
+            Comparison(held, "=", stated(CLAIM, "within", d=width, m=network.d_mlp)),
+            Comparison(held, ">", stated(CLAIM, "printed", m=network.d_mlp)),
+            Comparison(network.d_mlp, "=", stated(CLAIM, "printed", m=neurons)),
+        ),
+    )
+
+
+def _no_more(width: int, neurons: int) -> Evidence:
+    count = neurons * (width + 1) + 2
+    points = moment_curve(count, width)
+    labels = np.random.default_rng([width, neurons]).integers(0, 100, count)
+    found = relu_barrier(points, labels, neurons=neurons)
+    return Evidence(
+        "repair",
+        f"m = {neurons} ReLU neurons on {count} points of R^{width} and integer labels: {found.combinations} "
+        "combinations of activation patterns",
+        f"labels out of reach, of {count} points",
+        "labels outside of all subspaces" if found.outside else "labels inside one of the subspaces",
+        Method("all activation patterns, exact ranks", Means.EXACT),
+        decided(found.outside),
+        {"points": points.tolist(), "labels": labels.tolist()},
+        compared=(Comparison(count - 1, "=", stated(CLAIM, "most", m=neurons, d=width)),),
+    )

@@ -1,0 +1,81 @@
+r"""Section 6 of Dana et al.: how wide heads have to be that simulate neurons and learn their masks.
+
+Page: docs/claims/gated_heads.md
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from constructions.models.blocks import Attention
+from constructions.rational.two_layers import behind_null, two_layers
+from constructions.tasks.random_facts import random_facts
+from verify.claim import Claim
+from verify.evidence import Comparison, Evidence, Means, Method, Role, failed, met, stated
+from verify.forward.in_rationals import exact_network_logits
+from verify.verdict import decided
+
+CLAIM = Claim(
+    id="dana.simulated-neurons",
+    title="How wide heads are that simulate neurons",
+    source="Dana, Pydi, Chevaleyre (2024), section 6, of Huben, Morris (2023)",
+    printed=(
+        "If heads that simulate neurons have to learn their masks, each needs [[head: d_h >= 1 + S]] and "
+        "[[stream: d >= 2 + S]]. So T associations are memorized exactly with a number of parameters of the order of "
+        "[[order: (d + S) (S + N + T)]]."
+    ),
+    judgement="false",
+    truth=(
+        "The length plays no part: behind a null token [[layers: two]] causal layers with [[width: d = 3]], queries of "
+        "[[queries: two]] dimensions and values of [[values: one]] memorize any labels of any T distinct contexts, "
+        "with [[entries: 6 N + 3 S + 18 T + 3]] entries. The order of the number of parameters is right, and not the "
+        "least."
+    ),
+    page="docs/claims/gated_heads.md",
+)
+
+_SIZES, _SIZES_FULL = ((2, 4, 9), (6, 5, 20)), ((2, 18, 64),)  # N, S, T
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    for tokens, length, facts in _SIZES + (_SIZES_FULL if full else ()):
+        yield _narrow(tokens, length, facts, "counterexample")
+    yield _narrow(3, 3, 8, "repair")
+
+
+def _narrow(tokens: int, length: int, facts: int, role: Role) -> Evidence:
+    task = random_facts(tokens=tokens, length=length, facts=facts, seed=0)
+    model = two_layers(task.contexts, task.labels, tokens=tokens)
+    rows = exact_network_logits(model, behind_null(task.contexts, tokens)).tolist()
+    held = sum(
+        all(row[label] > x for j, x in enumerate(row) if j != label)
+        for row, label in zip(rows, task.labels.tolist(), strict=True)
+    )
+    head = model.blocks[-1]
+    assert isinstance(head, Attention)
+    sizes = {"d": model.d_model, "d_h": head.d_head, "S": length}
+    entries = sum(tensor.size for tensor in model.tensors().values())
+    numbers = {"N": tokens, "S": length, "T": facts}
+    distinct = len(np.unique(task.contexts, axis=0)) == facts
+    return Evidence(
+        role,
+        f"{facts} contexts of {length} tokens out of {tokens} behind a null token, two layers of attention with d = "
+        f"{model.d_model}, heads of queries of {head.d_qk} dimensions and values of {head.d_head}",
+        f"out of reach: heads need {stated(CLAIM, 'head', **sizes)} and {stated(CLAIM, 'stream', **sizes)}",
+        f"{held} of {facts} labels in front, {entries} entries",
+        Method("exact rationals", Means.EXACT),
+        decided(distinct and model.n_ctx == length + 1),
+        compared=(
+            Comparison(held, "=", facts),
+            *failed(CLAIM, "head", "stream", **sizes),
+            *failed(CLAIM, "head", **{**sizes, "d_h": head.d_qk}),
+            *met(CLAIM, "width", **sizes),
+            Comparison(len(model.blocks), "=", stated(CLAIM, "layers")),
+            Comparison(head.d_qk, "=", stated(CLAIM, "queries")),
+            Comparison(head.d_head, "=", stated(CLAIM, "values")),
+            Comparison(entries, "=", stated(CLAIM, "entries", **numbers)),
+            Comparison(entries, "<", 6 * stated(CLAIM, "order", **numbers, d=model.d_model).value),
+            Comparison((model.d_model + length) * (length + tokens + facts), "=",
+                       stated(CLAIM, "order", **numbers, d=model.d_model)),
+        ),
+    )  # fmt: skip

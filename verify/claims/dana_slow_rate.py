@@ -1,0 +1,101 @@
+r"""Appendix A.4 of Dana et al.: the range of the logits at a rate that is slower than every power.
+
+Page: docs/claims/logit_range.md
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from constructions.encoders.approximating_sequences import undecided_token
+from verify.claim import Claim
+from verify.claims.dana_lemma_4 import approximates
+from verify.encoders.logit_range import BITS, ball, judge_approximation, logit_range
+from verify.evidence import Comparison, Evidence, Means, Method, stated
+from verify.verdict import Verdict
+
+CLAIM = Claim(
+    id="dana.slow-rate",
+    title="The range at a rate slower than every power",
+    source="Dana, Pydi, Chevaleyre (2024), appendix A.4, after Lemma 4",
+    printed=(
+        "With [[slow: delta^(1 / delta)]] for the rate c delta^alpha from below in Lemma 4 the range of the logits is "
+        "of the order of [[printed: log(1 / delta) / delta]]."
+    ),
+    judgement="false",
+    truth=(
+        "It can be [[wide: exp(1 / delta)]], as at every other rate: the lemma bounds no probability of an impossible "
+        "token. If all probabilities are at least [[slow: delta^(1 / delta)]], the range is at most "
+        "[[printed: log(1 / delta) / delta]], and this is reached."
+    ),
+    page="docs/claims/logit_range.md",
+)
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    deltas = [Fraction(1, 2**n) for n in range(3, 12 if full else 9)]
+    yield _beyond(deltas)
+    yield _reached([Fraction(1, 2**n) for n in (2, 3, 4)])
+
+
+def _beyond(deltas: list[Fraction]) -> Evidence:
+    sequence, verdicts, compared = undecided_token(), [], []
+    with ctx.workprec(BITS):
+        for delta in deltas:
+            seen, printed = logit_range(sequence.logits(delta)), stated(CLAIM, "printed", delta=delta)
+            verdicts.append(approximates(sequence, delta))
+            polynomial = ball(sequence.constant) * ball(delta) ** sequence.exponent
+            near = stated(CLAIM, "wide", delta=delta)
+            compared += [
+                Comparison(stated(CLAIM, "slow", delta=delta), "<", polynomial),
+                Comparison(seen, ">", printed),
+                Comparison(seen * (1 + arb(2) ** -40), ">", near),
+                Comparison(seen * (1 - ball(delta * delta)), "<", near),
+            ]
+        first, last = (logit_range(sequence.logits(delta)) for delta in (deltas[0], deltas[-1]))
+        grows = last * stated(CLAIM, "printed", delta=deltas[0]).value
+        compared.append(Comparison(grows, ">", 1000 * first * stated(CLAIM, "printed", delta=deltas[-1]).value))
+    return Evidence(
+        "counterexample",
+        f"the law (1/2, 1/2, 0), logits (delta/2, -delta/2, -exp(1/delta)), delta = {deltas[0]} .. {deltas[-1]}: log "
+        "ratios between the rate and delta",
+        "range O(log(1 / delta) / delta)",
+        "range >= exp(1 / delta), a thousand times as far above it for the last delta as for the first",
+        Method(f"balls of {BITS} bits", Means.BALLS),
+        Verdict.all_of(verdicts),
+        compared=tuple(compared),
+    )
+
+
+def _reached(deltas: list[Fraction]) -> Evidence:
+    """The law (1, 0) with the logits (0, -log(1 / delta) / delta): the other token has as little as is allowed."""
+    verdicts, compared = [], []
+    with ctx.workprec(BITS):
+        for delta in deltas:
+            least = -(1 / ball(delta)).log() / ball(delta)
+            logits = [[arb(0), least]]
+            verdicts.append(
+                judge_approximation(
+                    logits,
+                    [(Fraction(1), Fraction(0))],
+                    delta=delta,
+                    constant=Fraction(1, 2),
+                    exponent=delta.denominator,
+                )
+            )
+            probability = 1 / (1 + (-least).exp())
+            compared += [
+                Comparison(probability * (1 + arb(2) ** -5), ">", stated(CLAIM, "slow", delta=delta)),
+                Comparison(probability * (1 - arb(2) ** -5), "<", stated(CLAIM, "slow", delta=delta)),
+                Comparison(logit_range(logits), "agrees with", stated(CLAIM, "printed", delta=delta)),
+            ]
+    return Evidence(
+        "repair",
+        f"the law (1, 0), logits (0, -log(1 / delta) / delta), delta = {deltas[0]} .. {deltas[-1]}",
+        "range log(1 / delta) / delta, the probability of the other token about delta^(1 / delta)",
+        "so for each delta",
+        Method(f"balls of {BITS} bits", Means.BALLS),
+        Verdict.all_of(verdicts),
+        compared=tuple(compared),
+    )
