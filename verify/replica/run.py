@@ -21,7 +21,7 @@ from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import down, up
-from verify.divergence.computed import argmax_hits, computed_losses, computed_margins
+from verify.divergence.computed import argmax_hits, computed_held, computed_losses, computed_margins
 from verify.forward.logits import logit_chunks
 from verify.replica.device import device_name, require_arithmetic, require_exact_sums, select_device
 from verify.replica.module import Replica
@@ -211,15 +211,12 @@ class _Judge:
         stop = start + len(midpoint)
         outputs, rows = self._forward(start, stop), slice(start, stop)
         self.count += stop - start
-        right, losses = np.ones(stop - start, dtype=bool), computed_losses(outputs, self.task, rows)
+        right = computed_held(outputs, self.task, rows, self.tolerance)
         if not self.of_values:
-            right = argmax_hits(outputs, self.task, rows)
-            self.hits += int(np.count_nonzero(right))
+            self.hits += int(np.count_nonzero(argmax_hits(outputs, self.task, rows)))
             self.margin = min(self.margin, float(computed_margins(outputs, self.task, rows).min()))
         if self.of_values or isinstance(self.task, Task):
-            self.distances.append(losses)
-        if self.task.target in ("laws", "values"):
-            right = right & (losses <= self.tolerance)
+            self.distances.append(computed_losses(outputs, self.task, rows))
         self.held += int(np.count_nonzero(right))
         errors = np.where(np.isfinite(outputs), np.abs(outputs - midpoint), math.inf)
         self.errors.append(float(errors.max()))
