@@ -39,7 +39,7 @@ MUTANTS = [
         "sweep", "places[-1] = places[-1][[place]]", "places[-1] = places[-1][[0]]", "every last token is the first"
     ),
     domain("sweep", "            state = steps[s][state, token]\n", "            pass\n", "labels ignore later tokens"),
-    domain("rule_answers", "self.climbs.left -= len(contexts)\n", "pass\n", "climbing costs nothing"),
+    domain("rule_answers", "self.one_by_one.left -= len(contexts)\n", "pass\n", "climbing costs nothing"),
     domain("rule_answers", "elif before >= several:", "elif True:", "several heads look at inputs beyond the budget"),
     domain(
         "separable",

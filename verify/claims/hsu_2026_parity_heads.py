@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from constructions.heads.counting_heads import bit_contexts, counting_heads, parity_labels
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.theorems import PARITY_ERRORS
 from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import decided
@@ -17,14 +17,15 @@ CLAIM = Claim(
     title="Parity takes heads in proportion to the bits",
     source="Hsu (2026), arXiv 2605.12171, abstract",
     printed=(
-        "One attention layer with a rational function of some degree behind it has the parity of n bits as its sign "
+        "An attention layer with a rational function of some degree behind it has the parity of n bits as its sign "
         "only if the number of heads times the degree grows linearly in n, however wide the values are."
     ),
     judgement="holds",
     truth=(
-        "With a linear readout [[least: n]] heads are needed, and are enough with d = 2 and d_h = 1. If the logits are "
-        "polynomials of degree r of the stream, r times the heads is at least n. With H heads at most "
-        "[[right: 2^n - E]] of the 2^n labels are held, and so many are: E is the number of Theorem H3."
+        "With a linear readout [[least: n]] heads are needed, and are enough with [[plane: d = 2]] and "
+        "[[thin: d_h = 1]]. If the logits are polynomials of degree r of the stream, r times the heads is at least n. "
+        "With H heads at most [[right: 2^n - E]] of the [[all: 2^n]] labels are held, and so many are: E is the number "
+        "of Theorem H3."
     ),
     reconstructed="the constant: the paper was at hand in its abstract only",
     page="docs/claims/heads_of_any_width.md",
@@ -53,7 +54,13 @@ def _as_many_as_bits(sizes: range) -> Evidence:
         held, heads = _held(bits, bits)
         least = stated(CLAIM, "least", n=bits)
         fewer = PARITY_ERRORS.at(bits=bits, heads=bits - 1)
-        compared += [Comparison(fewer, ">", 0), Comparison(held, "=", 2**bits), Comparison(heads, "=", least)]
+        model = counting_heads(parity_labels(bits, bits))
+        compared += [
+            Comparison(fewer, ">", 0),
+            Comparison(held, "=", stated(CLAIM, "all", n=bits)),
+            Comparison(heads, "=", least),
+            *met(CLAIM, "plane", "thin", d=model.d_model, d_h=model.d_head),
+        ]
     return Evidence(
         "claim",
         f"the parity of n = {sizes[0]} .. {sizes[-1]} bits: n heads with d = 2 and d_h = 1 hold all labels, n - 1 "

@@ -11,7 +11,7 @@ from constructions.capacity.forbidden_labelling import most_forbidden_heads
 from constructions.heads.bit_table_heads import bit_table_heads
 from constructions.heads.counting_heads import bit_contexts
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.theorems import CYCLIC_ORDERS, HEADS_FOR_EVERY_LABELLING, MAJORITY_HEADS, ONE_HEAD_LABELS
 from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import Verdict, decided
@@ -21,15 +21,16 @@ CLAIM = Claim(
     title="The threshold degree is a floor of the heads, and not always their number",
     source="This project (2026), heads of any width",
     printed=(
-        "As many heads as the threshold degree of the labels are needed, of any widths. For two labels of all contexts "
-        "of at most 4 bits they are enough. They are not enough for seven contexts of 4 tokens out of 3 of degree "
-        "[[seven: 1]], for some labels of 12 bits, where [[counted: 16]] heads are needed, and for the majority of 25 "
-        "exclusive ors of degree 2, which needs [[majority: 3]] or more."
+        "As many heads as the threshold degree of the labels are needed, of any widths. For labels out of "
+        "[[kinds: two]] of all contexts of [[few: n <= 4]] bits they are enough. They are not enough for "
+        "[[contexts: seven]] contexts of [[length: 4]] tokens out of [[tokens: 3]] of degree [[seven: 1]], for some "
+        "labels of [[bits: 12]] bits, where [[counted: 16]] heads are needed, and for the majority of [[ors: 25]] "
+        "exclusive ors of degree [[degree: 2]], which needs [[majority: 3]] or more."
     ),
     judgement="holds",
     truth=(
-        "As printed. The least number of bits with fewer than the heads that are needed is open, from 5 to 12, and so "
-        "is whether some given labels need more than S - 1 heads."
+        "As printed. The least number of bits with fewer than the heads that are needed is open, and so is whether "
+        "some given labels need more than [[positions: S - 1]] heads."
     ),
     page="docs/claims/heads_of_any_width.md",
 )
@@ -60,7 +61,12 @@ def _tables(bits: int, count: int) -> Evidence:
         )
         rows = exact_network_logits(made, contexts).tolist()
         held = sum(row[label] > row[1 - label] for row, label in zip(rows, labels.tolist(), strict=True))
-        compared += [Comparison(forbidden, "=", Verdict.PROVED), Comparison(held, "=", len(contexts))]
+        compared += [
+            Comparison(forbidden, "=", Verdict.PROVED),
+            Comparison(held, "=", len(contexts)),
+            Comparison(len(set(labels.tolist())), "=", stated(CLAIM, "kinds")),
+            *met(CLAIM, "few", n=bits),
+        ]
         verdicts.append(decided(made.n_heads == found.heads + 1))
         shown.append(str(made.n_heads))
     return Evidence(
@@ -97,12 +103,16 @@ def _seven_contexts() -> Evidence:
         compared=(
             Comparison(CYCLIC_ORDERS.at(contexts=contexts, labels=labels), "=", Verdict.PROVED),
             Comparison(degree, "=", stated(CLAIM, "seven")),
+            Comparison(len(contexts), "=", stated(CLAIM, "contexts")),
+            Comparison(contexts.shape[1], "=", stated(CLAIM, "length")),
+            Comparison(int(contexts.max()) + 1, "=", stated(CLAIM, "tokens")),
         ),
     )
 
 
 def _counted() -> Evidence:
-    needed = HEADS_FOR_EVERY_LABELLING.at(d_vocab=2, length=13)
+    length = 13
+    needed = HEADS_FOR_EVERY_LABELLING.at(d_vocab=2, length=length)
     return Evidence(
         "claim",
         "labels of the 2^12 contexts of 12 bits and a last token, of threshold degree 12 at most: more labellings than "
@@ -111,12 +121,18 @@ def _counted() -> Evidence:
         f"{needed.value} heads",
         Method("Warren's count, in integers", Means.EXACT),
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(needed, "=", stated(CLAIM, "counted")), Comparison(needed, ">", 12)),
+        compared=(
+            Comparison(needed, "=", stated(CLAIM, "counted")),
+            Comparison(needed, ">", stated(CLAIM, "bits")),
+            Comparison(length - 1, "=", stated(CLAIM, "bits")),
+            Comparison(length - 1, "=", stated(CLAIM, "positions", S=length)),
+        ),
     )
 
 
 def _majority() -> Evidence:
-    heads = MAJORITY_HEADS.at(size=25)
+    size = 25
+    heads = MAJORITY_HEADS.at(size=size)
     return Evidence(
         "claim",
         "the majority of 25 exclusive ors, by the rank of a matrix with its signs",
@@ -124,5 +140,9 @@ def _majority() -> Evidence:
         f"H >= {heads.value}",
         Method("the norm of a matrix of signs, as a fraction", Means.EXACT),
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(heads, "=", stated(CLAIM, "majority")), Comparison(heads, ">", 2)),
+        compared=(
+            Comparison(heads, "=", stated(CLAIM, "majority")),
+            Comparison(size, "=", stated(CLAIM, "ors")),
+            Comparison(heads.value - 1, "=", stated(CLAIM, "degree")),
+        ),
     )
