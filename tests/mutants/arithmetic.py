@@ -431,7 +431,6 @@ MUTANTS = [
     ),
     mutant("products", "+ a.shape[-1] * TINY)", ")", "underflow in the norms of rows is forgotten"),
     mutant("products", "+ b.shape[-2] * TINY)", ")", "underflow in the norms of columns is forgotten"),
-    mutant("products", "return np.where(r >= 0.0, r, np.inf)", "return r", "NaN is an upper bound"),
     # Residuals.
     mutant(
         "residuals",

@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from constructions.errors import InputError
-from constructions.products import Multiplier, multiplied_by, multiply
+from constructions.products import Multiplier, multiplied_by
 from verify.arithmetic import blas
-from verify.arithmetic.exact_inputs import as_float64
-from verify.arithmetic.rounding import TINY, Floats, outweighing, quiet
+from verify.arithmetic.rounding import TINY, Floats, outweighing
 
 _LARGE = (1100, 1000, 900)  # a product for which a device would take its fastest way
 _TERMS = 100  # of the products that are probed
@@ -40,31 +38,6 @@ def _probe(multiplier: Multiplier) -> None:
     name = f"matrix product on {multiplier.name}"
     blas.probe(multiplier, name=name, large=_LARGE)
     blas.probe(lambda a, b: multiplier(a, b, _TERMS), name=f"{name}, in blocks of terms,")
-
-
-@quiet
-def upper_product(a: ArrayLike, b: ArrayLike) -> Floats:
-    r"""Floats above the entries of $|A||B|$, the matrix product of absolute values, plain or batched.
-
-    Why it is rigorous: the product of the probed BLAS, raised above its rounding errors and underflows (Lemma A7).
-
-    Args:
-        a: [..., m, n]
-        b: [..., n, p]
-
-    Returns:
-        Floats [..., m, p]; infinity where an entry is not finite.
-
-    Example:
-        >>> bool(upper_product([[1.0, -2.0]], [[3.0], [4.0]])[0, 0] >= 11.0)
-        True
-    """
-    x, y = as_float64(a, "a"), as_float64(b, "b")
-    n = inner_dimension(x.shape, y.shape)
-    blas.require_ieee()
-    blas.probe()
-    r = raised_product(multiply(np.abs(x), np.abs(y)), n)
-    return np.where(r >= 0.0, r, np.inf)
 
 
 def inner_dimension(a: tuple[int, ...], b: tuple[int, ...]) -> int:

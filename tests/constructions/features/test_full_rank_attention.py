@@ -154,7 +154,7 @@ def test_auto_takes_the_table_where_it_fits():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (dict(kind="gaussian"), "front_end is 'gaussian', expected one of auto, table"),
+        (dict(kind="gaussian"), "front_end = 'gaussian', expected one of auto, table"),
         (dict(d_vocab=0), "d_vocab = 0"),
         (dict(n_ctx=0), "n_ctx = 0"),
         (dict(d_model=0), "d_model = 0"),

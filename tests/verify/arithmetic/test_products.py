@@ -12,8 +12,8 @@ from tests.exact_values import KINDS, exact_product, full_radius, matrices, outs
 from tests.verify.arithmetic.test_blas import REFUSED, backwards, chopped
 from verify.arithmetic.blas import BlasError
 from verify.arithmetic.enclosure import Enclosure, matmul
-from verify.arithmetic.products import multiplying, upper_product
-from verify.arithmetic.rounding import UNIT, gamma
+from verify.arithmetic.products import multiplying
+from verify.arithmetic.rounding import gamma
 
 Product = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -151,21 +151,7 @@ def test_no_information_in_a_row_or_column_spreads_over_the_product() -> None:
 )
 def test_shapes_that_do_not_multiply_are_refused(a: tuple[int, ...], b: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match=r"expected \[\.\.\., m, n\] and \[\.\.\., n, p\]"):
-        upper_product(np.ones(a), np.ones(b))
-    with pytest.raises(InputError, match=r"expected \[\.\.\., m, n\] and \[\.\.\., n, p\]"):
         matmul(np.ones(a), np.ones(b))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_upper_products_lie_above_the_exact_products_of_absolute_values(kind: str) -> None:
-    rng = np.random.default_rng(17)
-    for m, n, p in [(3, 2, 4), (5, 17, 3), (2, 700, 2)]:
-        a, b = matrices(rng, kind, m, n, p)
-        exact = exact_product(rationals(np.abs(a)), rationals(np.abs(b)), (m, n, p))
-        bound = upper_product(a, b).ravel()
-        assert all(value == np.inf or rational(value) >= point for value, point in zip(bound, exact, strict=True))
-    assert upper_product([[np.nan]], [[1.0]]) == np.inf
-    assert upper_product([[2.0]], [[-3.0]]) <= 6.0 * (1 + 64 * UNIT)
 
 
 class Fake:
