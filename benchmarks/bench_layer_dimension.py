@@ -6,6 +6,7 @@ python benchmarks/bench_layer_dimension.py [shapes] [seed] [sets]
 import sys
 import time
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ def main() -> None:
         entries = d_model * (2 * tokens + length + 2 * heads * (d_qk + d_head))
         if tokens**length > 260 or tokens ** (length + 1) * entries > 400_000:
             continue
-        sizes = {"d_model": d_model, "d_qk": d_qk, "d_head": d_head, "n_heads": heads}
+        sizes: dict[str, Any] = {"d_model": d_model, "d_qk": d_qk, "d_head": d_head, "n_heads": heads}
         ceiling = dimension_ceiling(tokens, length, **sizes)
         floor = dimension_floor(all_contexts(tokens, length), **sizes, seed=tally.total())
         if floor > ceiling:
