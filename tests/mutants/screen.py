@@ -1,0 +1,63 @@
+"""Mutants of what is read from a table and said on the screen: a fact dropped as a header, a measurement as a proof."""
+
+from tests.mutants import Mutant
+
+
+def table(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("constructions/tasks/table.py", original, mutated, "tests/constructions/tasks/test_table.py", why)
+
+
+def made(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("byheart/terminal/made.py", original, mutated, "tests/byheart/terminal/test_made.py", why)
+
+
+MUTANTS = [
+    table(
+        " or set(first) & {cell for row in others for cell in row}:",
+        ":",
+        "a first row whose words are in other rows is dropped as a header",
+    ),
+    table("    if len(others) < 2:\n        return False\n", "", "one row decides that the one above it is a header"),
+    table(
+        " and not any(name.lower() in _MISSING for name in first)",
+        "",
+        "a fact whose number is unknown is dropped as a header",
+    ),
+    table("all(name[:1].islower() for name in first) and any(", "any(", "a fact in capital letters is a header"),
+    table("weight_of.get(following, 0) + weight", "weight", "equal rows are counted once"),
+    table("cell.strip() or cell for cell", "cell.strip() for cell", "a cell of spaces is empty"),
+    table("return task, len(found) - len(line_of)", "return task, 0", "merged rows are not counted"),
+    made(
+        "if any(each.every_run for each in",
+        "if any(True for each in",
+        "every run is said to be right where one run was measured",
+    ),
+    Mutant(
+        "byheart/job.py",
+        "    keep(listed(made, chosen, tried))\n",
+        "",
+        "tests/byheart/test_job.py",
+        "the first memory is not saved before the search",
+    ),
+    Mutant(
+        "byheart/command/ask.py",
+        "    if answer.ignored:",
+        "    if False:",
+        "tests/byheart/command/test_ask.py",
+        "what was not read is called memorized",
+    ),
+    Mutant(
+        "byheart/command/ask.py",
+        "REFUTED if answer.refuted else",
+        "PROVED if answer.refuted else",
+        "tests/byheart/command/test_ask.py",
+        "a fact that is lost ends with 0",
+    ),
+    Mutant(
+        "verify/certificates/headline.py",
+        'measured=by == "MEASURED"',
+        "measured=False",
+        "tests/verify/certificates/test_headline.py",
+        "what one run measured is printed as a bound",
+    ),
+]
