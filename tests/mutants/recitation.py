@@ -1,0 +1,32 @@
+"""Mutants of whole texts: windows that are not those of the text, recitations that say more than is proved."""
+
+from tests.mutants import Mutant
+
+
+def windows(original: str, mutated: str, why: str) -> Mutant:
+    tests = "tests/constructions/tasks/test_windows.py"
+    return Mutant("constructions/tasks/windows.py", original, mutated, tests, why)
+
+
+def reciting(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("byheart/reciting.py", original, mutated, "tests/byheart/test_reciting.py", why)
+
+
+def plain(original: str, mutated: str, why: str) -> Mutant:
+    tests = "tests/constructions/tasks/test_windows.py"
+    return Mutant("verify/independent/plain_task.py", original, mutated, tests, why)
+
+
+MUTANTS = [
+    windows("windows[own, 0], windows[own, 1:] = title,", "windows[own, 0], windows[own, 1:] = self.end,", "no title"),
+    windows("[np.full(length, before), text[:-1]]", "[np.full(length, 0), text[:-1]]", "the beginning is a text"),
+    windows("self.text[-1] != self.end or", "", "a text need not end"),
+    windows("if self.titled and self.end in self.titles:", "if False:", "the end is a title"),
+    windows("order = np.argsort(first)", "order = np.arange(len(first))", "windows in another order"),
+    plain("(*before[:1], *before[2:], token) if titled else", "", "the second reader forgets the title"),
+    plain("before = (titles[number],) * length", "before = (titles[0],) * length", "one title for all"),
+    reciting("length = max(least_context(each) for each in numbers) + titled", "length = 2 + titled", "too short"),
+    reciting("held[at] & same", "held[at] | same", "what is a fact is held"),
+    reciting("spoken[: int((~good).argmax())].sum()", "spoken.sum()", "all is said where one token is not"),
+    reciting("last = [*last[:1], *last[2:], token] if windows.titled else", "last =", "decoding forgets the title"),
+]
