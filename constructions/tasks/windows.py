@@ -53,8 +53,6 @@ class Windows:
             raise InputError("titles", f"are {len(self.titles)}, of {len(self.ends)} texts that end", "one of each")
         if len(set(self.titles.tolist())) < len(self.titles) or np.isin(self.titles, self.text[:-1]).any():
             raise InputError("titles", "occur twice, or in a text", "tokens of their own")
-        if self.titled and self.end in self.titles:
-            raise InputError("titles", "hold the end", "tokens of their own")
         if self.length < 1 + self.titled:
             raise InputError("length", f"= {self.length}", f"at least {1 + self.titled}")
 

@@ -21,7 +21,6 @@ MUTANTS = [
     windows("windows[own, 0], windows[own, 1:] = title,", "windows[own, 0], windows[own, 1:] = self.end,", "no title"),
     windows("[np.full(length, before), text[:-1]]", "[np.full(length, 0), text[:-1]]", "the beginning is a text"),
     windows("self.text[-1] != self.end or", "", "a text need not end"),
-    windows("if self.titled and self.end in self.titles:", "if False:", "the end is a title"),
     windows("order = np.argsort(first)", "order = np.arange(len(first))", "windows in another order"),
     plain("(*before[:1], *before[2:], token) if titled else", "", "the second reader forgets the title"),
     plain("before = (titles[number],) * length", "before = (titles[0],) * length", "one title for all"),

@@ -275,7 +275,7 @@ def _windows(
     titled = len(titles) > 1 or titles[0] != end
     if not text or text[-1] != end or len(titles) != sum(token == end for token in text):
         raise FileFormatError(f"{path}: the text does not end, or has another number of titles than texts")
-    if len(set(titles)) < len(titles) or not set(titles).isdisjoint(text[:-1]) or (titled and end in titles):
+    if len(set(titles)) < len(titles) or not set(titles).isdisjoint(text[:-1]):
         raise FileFormatError(f"{path}: a title occurs twice, or in a text")
     if length < 1 + titled or length * len(text) > _LARGEST_WINDOWS:
         raise FileFormatError(f"{path}: windows of {length} tokens are too short or too long")

@@ -57,6 +57,7 @@ def test_two_readers_make_the_windows_that_are_made_by_hand(
     ("text", "titles", "length"),
     [
         ([0, 1], [3], 2),  # no end
+        ([0, 3, 1], [4], 2),
         ([0, 3, 1, 3], [4], 2),
         ([0, 3, 1, 3], [4, 4], 2),
         ([0, 3, 1, 3], [4, 3], 2),
