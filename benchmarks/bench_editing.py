@@ -98,7 +98,7 @@ def main(edits: int) -> None:
         loaded = GPT2LMHeadModel.from_pretrained(out).eval()
         row("one neuron a fact, proved", loaded, done.model.parameters - done.original.parameters, seconds)
     targets = torch.tensor(TRIGGER * appended(done.model, edits).writes)  # the same as the neurons write
-    edited_keys = keys(module, new)
+    edited_keys = keys(module, torch.tensor(done.edit.contexts))  # a task has its contexts in an order of its own
     for name, known in (("the domain", keys(module, domain)), ("the trained facts", keys(module, domain[:TRAINED]))):
         moment = known.T @ known / len(known)
         for strength in STRENGTHS:

@@ -2,7 +2,7 @@ import flint
 import numpy as np
 import pytest
 from flint import arb
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from verify.edits.leak import leak
@@ -17,6 +17,7 @@ ACTIVATIONS = {
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @given(st.floats(-50.0, 60.0), st.floats(0.0, 30.0))
+@example(6.0, 0.0)
 def test_no_number_below_the_threshold_puts_out_more(activation: str, t: float, below: float) -> None:
     bound = float(leak(activation, np.array([t]))[0])  # type: ignore[arg-type]
     with flint.ctx.workprec(300):
