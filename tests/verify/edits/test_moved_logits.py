@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.models.blocks import Normalization
@@ -56,7 +56,6 @@ def test_the_ones_vector_counts_for_nothing_behind_layer_normalization(kind: Any
 
 
 @given(st.integers(0, 2**32), st.sampled_from([1e-6, 1e-2, 0.3]), st.booleans())
-@settings(max_examples=6)
 def test_no_move_behind_an_earlier_block_moves_a_logit_farther(seed: int, size: float, gated: bool) -> None:
     model, rng = small_model(seed % 5, gated=gated), np.random.default_rng(seed)
     contexts = rng.integers(TOKENS, size=(3, LENGTH))
