@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.models.blocks import Normalization
+from constructions.models.blocks import FeedForward, Normalization
 from constructions.models.model import Model
 from tests.edited_models import LENGTH, TOKENS, small_model
 from verify import enclose_logits
@@ -71,3 +71,13 @@ def test_no_move_behind_an_earlier_block_moves_a_logit_farther(seed: int, size: 
     late = np.full(contexts.shape, distance)
     late[:, :2] = 0.0  # the last position alone moves by less than all do
     assert (moved_behind(model, 1, contexts, late) <= bounds[0]).all()
+
+
+def test_the_bound_behind_an_earlier_block_is_nearly_the_move_across_the_row() -> None:
+    still = FeedForward(np.eye(2), np.zeros((2, 2)), b_out=np.zeros(2))
+    final = Normalization("rms", w=np.ones(2))
+    model = Model(blocks=(still, still, final), W_U=np.eye(2), W_E=np.array([[1.0, 0.0]]), W_pos=np.zeros((1, 2)))
+    other = replace(model, blocks=(replace(still, b_out=np.array([0.0, 1e-3])), still, final))
+    one, two = (enclose_logits(each, np.array([[0]]), precision=200).midpoint for each in (model, other))
+    move, bound = np.abs(one - two).max(), moved_behind(model, 0, np.array([[0]]), np.array([[1e-3]]))[0]
+    assert move <= bound <= 2.1 * move
