@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from byheart import edited_folder
 from byheart.editing import edit
 from byheart.hosts.reading import read_model
 from constructions.errors import InputError
@@ -83,3 +84,21 @@ def test_the_host_loads_what_was_edited(tmp_path: Path, kind: str) -> None:
     others = [place for place in range(len(contexts)) if place not in edited]
     assert (own[others] - old[others]).abs().max() < 1e-5
     assert (own.argmax(1) == old.argmax(1))[others].all()
+
+
+@pytest.mark.parametrize("changed", ["a tensor", "an option", "a shift"])
+def test_a_form_with_shifts_that_is_another_model_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
+) -> None:
+    source = recorded(tmp_path / "m", "mistral", 1)
+    stored = edited_folder._stored(source)
+    assert stored is not None
+    tensors, config = stored
+    if changed == "an option":
+        config["rms_norm_eps"] = 0.5
+    else:
+        name = "model.norm.weight" if changed == "a tensor" else "model.layers.0.mlp.up_proj.bias"
+        tensors[name] = tensors[name] + 0.5
+    monkeypatch.setattr(edited_folder, "_stored", lambda _: (tensors, config))
+    with pytest.raises(InputError, match="not the same model"):
+        edited_folder.read_editable(source)
