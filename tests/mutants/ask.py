@@ -14,6 +14,7 @@ MUTANTS = [
     ask('held=found == "held"', 'held=found in ("held", "undecided")', "what is not decided is held"),
     ask("criterion_of_fact(task, certificate.criterion)", "certificate.criterion", "what a guess knows is held"),
     ask("memorized=bool(len(at))", "memorized=True", "whatever is asked is a fact"),
+    ask("if answer.token is None or not answer.held:", "if answer.token is None:", "an item need not be a fact"),
     Mutant(
         "byheart/explanation.py",
         "(task.contexts == tokens).all(axis=1)",

@@ -27,7 +27,15 @@ def read(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("byheart/hosts/reading.py", original, mutated, READING, f"of our own options, {why}")
 
 
+def shaped(original: str, mutated: str, why: str) -> Mutant:
+    tests = "tests/byheart/hosts/test_gpt2.py"
+    return Mutant("byheart/hosts/gpt2.py", original, mutated, tests, f"written as GPT-2, {why}")
+
+
 MUTANTS = [
+    shaped("-(2.0 ** (4 + math.ceil(math.log2(1 + largest))))", "0.0", "what is never answered may be"),
+    shaped("np.moveaxis(tensor, axis, -1) / 2", "np.moveaxis(tensor, axis, -1)", "each copy is read whole"),
+    shaped("[tensor, -tensor]", "[tensor, tensor]", "the mean is not 0"),
     known("elif name not in read and name not in unread:", "elif False:", "an option that nobody knows is read over"),
     known(
         "if not any(flag == isinstance(usual, bool) and config[name] == usual for usual in only[name]):",
