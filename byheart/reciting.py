@@ -20,12 +20,17 @@ from constructions.tasks.task import LARGEST_WINDOWS, Task, windows_task
 from constructions.tasks.text import Unit, units
 from constructions.tasks.vocabulary import PIECES, pieces_of
 from constructions.tasks.windows import END, Windows
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import up
 from verify.certificates.certificate import Certificate
 from verify.certificates.memorization import load_subject
+from verify.divergence.kullback_leibler import argmax_margin
 from verify.forward.ladder import decide_argmax
+from verify.forward.logits import logit_chunks
 from verify.progress import Progress, silent
+from verify.replica.rounding import rounding_bound
 from verify.runs.exact_runs import exact_runs
-from verify.runs.formats import FLOAT32, FLOAT64
+from verify.runs.formats import FLOAT32, FLOAT64, FloatFormat
 
 _FORMATS = {"float32": FLOAT32, "float64": FLOAT64}
 _BYTE = re.compile(r"\\x([0-9a-f]{2})")
@@ -94,7 +99,8 @@ class Recitation:
         begins: What was given: the end of it, or nothing.
         pieces: The tokens that follow, of each text, each the answer to the S before it.
         proved: How many of them, from the first on, are proved right in every run of the type.
-        exact: How many of them, from the first on, are proved right in real arithmetic.
+        exact: How many of them, from the first on, are proved right in real arithmetic; the same as `proved` where every
+            run says all, since real arithmetic is then not asked.
         dtype: The type.
         unit: What is counted: ``"character"`` or ``"byte"``.
     """
@@ -222,6 +228,8 @@ def recitation(
     contexts, labels = task.contexts[facts], task.labels[facts]
     same = labels[at] == windows.text[places]  # of a window that goes on in two ways one is asked for
     held = exact_runs(model, contexts, labels, _FORMATS[dtype]).held
+    if not held.all():
+        held = held | _held_with_rounding(model, contexts, labels, _FORMATS[dtype])
     right = held if held.all() else decide_argmax(model, contexts).place == labels
     spoken = windows.text[places] != windows.end
 
@@ -229,6 +237,16 @@ def recitation(
         return int(spoken.sum()) if good.all() else int(spoken[: int((~good).argmax())].sum())
 
     return _recitation(task, parts, begins, said(held[at] & same), said(right[at] & same), dtype)
+
+
+def _held_with_rounding(model: Model, contexts: Int64Array, labels: Int64Array, format_: FloatFormat) -> BoolArray:
+    """Which labels every run holds that stays within the bound of its roundings."""
+    bound, held = rounding_bound(model, contexts, number_format=format_), np.zeros(len(labels), dtype=bool)
+    for start, logits in logit_chunks(model, contexts):
+        rows = slice(start, start + len(logits))
+        reachable = Enclosure(logits.midpoint, up(logits.radius + bound[rows, np.newaxis]))
+        held[rows] = argmax_margin(reachable, np.arange(model.d_vocab_out) == labels[rows, np.newaxis]) > 0.0
+    return held
 
 
 def all_proved(task: Task, dtype: str) -> Recitation:

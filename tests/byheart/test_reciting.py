@@ -101,6 +101,12 @@ def test_the_facts_say_each_text_from_its_title_to_its_end(texts: list[str], uni
             assert "".join(said) == text
 
 
+def test_what_a_model_that_rounds_holds_in_every_run_is_said_alike(tmp_path: Path) -> None:
+    memory = byheart.memorize("ab" * 9, memory="knots", out=tmp_path / "out")
+    assert memory.figures.headline.startswith(recite(tmp_path / "out").headline())
+    assert recite(tmp_path / "out", dtype="float64").headline().endswith("in every float64 run")
+
+
 def test_bytes_make_up_the_text() -> None:
     task = whole_text("aä\n".encode(), "byte")
     assert unit_of(task) == "byte" and task.windows is not None
