@@ -99,8 +99,8 @@ class Recitation:
         begins: What was given: the end of it, or nothing.
         pieces: The tokens that follow, of each text, each the answer to the S before it.
         proved: How many of them, from the first on, are proved right in every run of the type.
-        exact: How many of them, from the first on, are proved right in real arithmetic; the same as `proved` where every
-            run says all, since real arithmetic is then not asked.
+        exact: How many of them, from the first on, are proved right in real arithmetic; this is not asked where
+            every run says all, and is then `proved`.
         dtype: The type.
         unit: What is counted: ``"character"`` or ``"byte"``.
     """
