@@ -22,7 +22,6 @@ MUTANTS = [
     covered("combinations(range(tokens - 1), size)", "combinations(range(tokens - 2), size)", "charts are lost"),
     covered("list(itertools.permutations(range(size * rank)))", "[range(size * rank)]", "one simplex of each box"),
     covered("cones[..., -1] = -cones.sum(axis=3)", "cones[..., -1] = 0", "directions whose sum is not 0"),
-    covered("or not (moved.lower() > 0).all()", "or False", "what is no law is moved to"),
     second("cut = next(given, None)", "cut = next(given, (-1, -1))", "cuts that end early"),
     second("factor <= 0 or min(moved) <= 0", "min(moved) <= 0", "negative factors of the vertices"),
     second("worst = worst.min(gain)", "worst = gain", "the last vertex counts"),
