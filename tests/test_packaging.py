@@ -70,7 +70,7 @@ def test_the_wheel_holds_the_packages_with_their_types_the_pages_and_nothing_els
     }
     pages = {
         f"byheart/{path.relative_to(ROOT).as_posix()}"
-        for pattern in ("*.md", "figures/*.svg", "notebooks/*.ipynb")  # pages, and what they show
+        for pattern in ("*.md", "figures/*.svg", "trained/*.svg", "notebooks/*.ipynb")  # pages, and what they show
         for path in (ROOT / "docs").rglob(pattern)
     }
     assert len(pages) > 30

@@ -2,8 +2,10 @@
 
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -108,6 +110,15 @@ def of_edit(printed):
     return printed("edit", "host", "--facts", "new.csv", "--keep-domain", "2", "--out", "edited")
 
 
+def of_experiment(printed):
+    from byheart.experiments.figures import FIGURES
+
+    figure = FIGURES["dana.3"]
+    short = replace(figure, quick=lambda: [replace(p, steps=2, tokens=3) for p in figure.quick() if not p.seed])
+    with patch.dict(FIGURES, {"dana.3": short}, clear=True):
+        return [*printed("experiment", "--out", "figures"), *printed("experiment", "--out", "figures", "--check")]
+
+
 CASES = {
     "memorize": of_memorize,
     "capacity": lambda printed: printed("capacity", "facts.csv"),
@@ -121,6 +132,7 @@ CASES = {
     "explain": of_folder("explain", "--fact", "France, capital"),
     "memories": lambda printed: printed("memories"),
     "assumptions": of_assumptions,
+    "experiment": of_experiment,
     "claims": lambda printed: printed("claims", "dana.lemma-2"),
     "audit": lambda printed: printed("audit", "dana.definition-1"),
 }

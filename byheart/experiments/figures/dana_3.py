@@ -10,16 +10,19 @@ from byheart.experiments.sweep import Result
 
 
 def _curve(point: Point) -> str:
-    return "one head and neurons" if point.neurons else "heads alone"
+    return f"{'one head and neurons' if point.neurons else 'heads alone'}, d = {point.d_model}"
 
 
 def _judge(results: Sequence[Result]) -> list[Finding]:
-    found = FIGURE.trained(results)
-    (x, y), (u, v) = (np.array(found[name]).T for name in ("heads alone", "one head and neurons"))
-    inside = (u >= x.min()) & (u <= x.max())
-    gap = v[inside] - np.interp(u[inside], x, y)
-    said = f"neurons are ahead by {gap.min():+.2f} to {gap.max():+.2f} at equal numbers of parameters"
-    return [chosen(bool(np.abs(gap).max() <= 0.05), "heads and neurons hold the same at equal parameters", said)]
+    found, findings = FIGURE.trained(results), []
+    for width in sorted({result.point.d_model for result in results}):
+        (x, y), (u, v) = (np.array(found[f"{name}, d = {width}"]).T for name in ("heads alone", "one head and neurons"))
+        inside = (u >= x.min()) & (u <= x.max())
+        gap = v[inside] - np.interp(u[inside], x, y)
+        said = f"neurons are ahead by {gap.min():+.2f} to {gap.max():+.2f} at equal numbers of parameters"
+        sentence = f"heads and neurons hold the same at equal parameters (d = {width})"
+        findings.append(chosen(bool(np.abs(gap).max() <= 0.05), sentence, said))
+    return findings
 
 
 def _points(tokens: int, width: int, heads: Sequence[int], seeds: int, steps: int) -> list[Point]:
@@ -35,6 +38,6 @@ FIGURE = Figure(
     quick=lambda: _points(20, 8, (1, 2, 3, 4, 6), 2, 2048),
     full=lambda: [point for d in (7, 10, 13) for point in _points(70, d, range(1, 32, 5), 5, 4096)],
     abscissa=("parameters", lambda point: point.parameters()),
-    curve=lambda point: f"{_curve(point)}" if point.tokens == 20 else f"{_curve(point)}, d = {point.d_model}",
+    curve=_curve,
     judge=_judge,
 )

@@ -14,9 +14,10 @@ def _result(point: Point, held: int) -> Result:
 
 
 @pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
-def test_every_figure_is_drawn_and_judged(figure, tmp_path) -> None:
+@pytest.mark.parametrize("grid", ["quick", "full"])
+def test_every_figure_is_drawn_and_judged(figure, grid, tmp_path) -> None:
     """Made-up numbers, that grow with the parameters."""
-    points = figure.quick() or figure.full()
+    points = getattr(figure, grid)() or figure.full()
     most = max(point.parameters() for point in points)
     results = [_result(p, max(1, int(0.9 * p.contexts * p.parameters() / most))) for p in points]
     drawn = Drawn(figure, results, len(points))
