@@ -45,7 +45,7 @@ def test_a_head_that_fits_fewer_examples_is_not_confirmed(monkeypatch) -> None:
 
     monkeypatch.setattr(audit, "exact_head", fewer)
     monkeypatch.setattr(audit, "_strength", lambda *_: 10**6)
-    assert fits().verdict is Verdict.UNDECIDED
+    assert fits().verdict is Verdict.REFUTED
 
 
 def test_the_claim_holds() -> None:
