@@ -46,7 +46,13 @@ MUTANTS = [
         "the error of a gate is not passed on",
     ),
     of(ROWS, "radii + self._cap_rounding(c)", "radii * 0.0", "logits with a cap are exact"),
-    of(ROWS, "doubt = doubt + growth(numbers.unit, 4) * seen", "doubt = 0.0 * doubt", "scores with slopes are exact"),
+    Mutant(
+        ROWS,
+        "doubt = doubt + growth(numbers.unit, 4) * seen",
+        "doubt = 0.0 * doubt",
+        "tests/verify/forward/test_row_balls.py",
+        "scores with slopes are exact",
+    ),
     of(FLOATS, "x[..., second] * cos + x[..., first] * sin", "x[..., second] * cos - x[..., first] * sin", "no turn"),
     of(FLOATS, "np.clip(x, -c, c)", "np.clip(x, 0.0, c)", "what is below 0 is cut off"),
     of(

@@ -1,5 +1,6 @@
 """Every ball holds the exact row, in float64 and in pairs, and none is much larger than it has to be."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from constructions.models.shapes import mahdavi_layer
 from constructions.tasks.vectors import VectorTask
 from tests.verify.forward.plain_model import holds, plain_logits, random_block, random_model
 from verify.forward.arithmetic import Numbers
+from verify.forward.attention_pairs import AttentionPairs
 from verify.forward.in_float64 import InFloat64
 from verify.forward.in_pairs import InPairs
 from verify.forward.map_norms import Norms
-from verify.forward.row_balls import InRowBalls, RowBalls, logit_balls
+from verify.forward.row_balls import HeadBalls, InRowBalls, RowBalls, logit_balls
 from verify.forward.walk import Stream, passed, stream_of
 
 SPREADS = [1e-3, 0.3, 1.0, 3.0, 30.0]
@@ -395,3 +397,18 @@ def test_a_product_of_rows_is_as_uncertain_as_its_factors(seed: int, which: int)
     far = np.eye(3)[np.abs(values[1 - which]).argmax(axis=1)] * 0.5
     moved = [value + far * (place == which) for place, value in enumerate(values)]
     assert (np.linalg.norm(moved[0] * moved[1] - found.value, axis=1) <= found.whole() * (1 + 1e-12)).all()
+
+
+def test_scores_with_slopes_are_off_by_the_rounding_of_their_products() -> None:
+    """Queries and keys are 0, so that nothing else is off: a slope times a place is no float64."""
+    zero = np.zeros((2, 1, 1))
+    slopes = np.array([0.1, -1 / 3])
+    block = Attention(zero, zero, zero, zero, attends="all", slopes=slopes)
+    walk = InRowBalls(Norms(Model((block,), W_U=np.eye(1), W_E=np.eye(1), W_pos=np.zeros((12, 1)))))
+    none = HeadBalls(np.zeros((12, 2, 1)), np.zeros((12, 2)), np.zeros((12, 2)))
+    last, read = np.array([[11]]), np.arange(12)[None]
+    pairs = AttentionPairs(asking=last, read=read, allowed=read < 12, kept=np.array([0]), cells=0 * last)
+    scores, doubt = walk._scores(block, none, none, pairs, slice(0, 1), None)
+    off = [[abs(Fraction(float(scores[0, h, 0, j])) - Fraction(slopes[h]) * j) for j in range(12)] for h in range(2)]
+    assert max(map(max, off)) > 0
+    assert all(off[h][j] <= Fraction(float(doubt[0, h, 0, j])) for h in range(2) for j in range(12))
