@@ -23,6 +23,7 @@ from byheart.experiments.limits import ceiling, floor
 from byheart.experiments.points import Point
 from constructions.errors import ByheartError, FileFormatError, InputError
 from constructions.files import new_folder, write_atomically
+from constructions.models.blocks import Attention
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.vectors import load_task
@@ -320,10 +321,13 @@ def differences(out: Path, progress: Progress = silent) -> tuple[int, list[str]]
             raise FileFormatError(f"{file} cannot be read: {error}") from None
     if not lines:
         raise FileFormatError(f"{out} holds no table of points, expected what `byheart experiment` wrote")
-    said = []
+    said, seen = [], set[tuple[str, str | None]]()
     for place, (name, row) in enumerate(lines):
         progress("checking", place / len(lines), f"{place} of {len(lines)} points")
-        said += [f"{name}, point {row.get('key')}: {each}" for each in _point_differences(out / "points", row)]
+        line = name, row.get("key")
+        wrong = ["it stands there twice"] if line in seen else _point_differences(out / "points", row)
+        said += [f"{name}, point {row.get('key')}: {each}" for each in wrong]
+        seen.add(line)
     return len(lines), said
 
 
@@ -338,13 +342,36 @@ def _point_differences(folders: Path, row: dict[str, str]) -> list[str]:
             return ["its settings are those of another point"]
         if load_task(folder / "task.safetensors").sha256() != point.task().sha256():
             return ["its task is not that of its settings"]
-        report = check_memorization(folder)
-        again = proved(point, Model.load(folder / "model.safetensors")).row()
+        model = Model.load(folder / "model.safetensors")
+        if not _is_of(point, model):
+            return ["its model is not of the shape of its settings"]
+        report, result = check_memorization(folder), proved(point, model)
     except (ByheartError, KeyError, ValueError) as error:
         return [f"{error}"]
+    again = result.row()
     lost = [f"{each.id}: {each.reason}" for each in report.checks if each.verdict is not Verdict.PROVED]
+    lost += [] if result.violation is None else [result.violation]
     unlike = [name for name, cell in again.items() if not _same(row.get(name) or "", cell)]
     return lost + [f"{name} is {row.get(name)!r}, expected {again[name]!r}" for name in unlike]
+
+
+def _is_of(point: Point, model: Model) -> bool:
+    """Whether a model is one that weights of a point make, maps that are shared up to their rounding."""
+    from byheart.experiments.training import exact, shapes
+
+    ones = point.model(exact(point, {name: np.ones(shape, np.float32) for name, shape in shapes(point).items()}))
+    found, expected = model.tensors(), ones.tensors()
+    if model.options() != ones.options() or {k: x.shape for k, x in found.items()} != {
+        k: x.shape for k, x in expected.items()
+    }:
+        return False
+    if point.maps == "own":
+        return True
+    [heads] = [block for block in model.blocks if isinstance(block, Attention)]
+    reads = np.concatenate([*heads.W_Q, *heads.W_K, *heads.W_V], axis=1)  # (C; I) times what the heads have
+    ranks = (np.linalg.matrix_rank(maps, rtol=1e-9) for maps in (reads, np.concatenate(heads.W_O)))
+    padded = all(not found[name][x == 0.0].any() for name, x in expected.items())
+    return padded and all(rank <= point.d_head for rank in ranks)
 
 
 def _same(stored: str, found: str) -> bool:

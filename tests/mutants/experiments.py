@@ -126,4 +126,7 @@ MUTANTS = [
     ),
     Mutant(FIGURE, "left / max(", "0 * left / max(", OF_FIGURE, "every fit is perfect"),
     Mutant(FIGURE, "min(point.d_head, n))", "point.d_model)", OF_FIGURE, "the heads are no part of the count"),
+    Mutant(SWEEP, "if not _is_of(point, model):", "if False:", OF_SWEEP, "the weights of another shape"),
+    Mutant(SWEEP, "padded and all(", "padded or all(", OF_SWEEP, "maps that are not shared"),
+    Mutant(SWEEP, "lost += [] if result.violation is None else [result.violation]", "pass", OF_SWEEP, "beyond a limit"),
 ]

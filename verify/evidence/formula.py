@@ -24,6 +24,7 @@ Number = int | float | Fraction | fmpq | arb | Enclosure
 """A number: exact, except for a ball and for an enclosure of one number."""
 
 _BITS = 192
+_LONGEST = 2**20  # bits of an exact power
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +166,8 @@ def _decided(text: str, at: Mapping[str, Number]) -> Fraction | arb | Verdict:
     values, written = {}, text
     for place, (name, value) in enumerate(at.items()):
         symbol = name if name.isidentifier() else f"at{place}"
+        if _symbol_of(name) in {*_NUMERALS, *_ONE, *_MANY, ""} or symbol in values:
+            raise InputError(f"formula {text!r}", f"is given a value of {name!r}", "symbols, each once")
         written, values[symbol] = written.replace(name, symbol) if symbol != name else written, _number(value)
     first, *rest = re.split(rf"({'|'.join(_RELATIONS)})", written)
     with ctx.workprec(_BITS):
@@ -177,6 +180,12 @@ def _decided(text: str, at: Mapping[str, Number]) -> Fraction | arb | Verdict:
     return Verdict.all_of(parts) if parts else value
 
 
+def _symbol_of(name: str) -> str:
+    """The name that a symbol begins with, as ``"d_KL(pi, f)"`` does; empty where it is none."""
+    found = re.match(r"([A-Za-z]\w*)(?:$|\()", name)
+    return found.group(1) if found else ""
+
+
 def _related(left: Fraction | arb, relation: str, right: Fraction | arb) -> Verdict:
     holds, fails = _RELATIONS[relation]
     if not (isinstance(left, Fraction) and isinstance(right, Fraction)):
@@ -187,6 +196,7 @@ def _related(left: Fraction | arb, relation: str, right: Fraction | arb) -> Verd
 _FORMULA = re.compile(r"(?:\s|\d+(?:\.\d+)?|[A-Za-z]\w*|[-+*/^(),])*")
 _WITHOUT_PARENTHESES = re.compile(r"\b(sqrt|exp|log|ceil|floor)\s+(\w+)")
 _PRODUCT = re.compile(r"(?<=[\w)])\s+(?=[\w(])|(?<=\))(?=[\w(])|(?<![\w.])(?P<number>\d+(?:\.\d+)?)(?=[A-Za-z(])")
+_NO_NUMBER = re.compile(r"\d\s+\d{3}(?![\d.])|\*\s*\*")  # 10 000 is no product
 _PYTHON = {"/": "+", "+": "<<", "-": ">>", "^": "**"}
 _OPERATORS = {ast.LShift: add, ast.RShift: sub, ast.Add: truediv, ast.Mult: mul, ast.Pow: pow}
 
@@ -198,12 +208,12 @@ def _tree(text: str) -> tuple[str, ast.expr]:
     sign that binds next, and a sum and a difference with the two after that.
     """
     try:
-        if not _FORMULA.fullmatch(text):
+        if not _FORMULA.fullmatch(text) or _NO_NUMBER.search(text):
             raise SyntaxError
         products = _PRODUCT.sub(r"\g<number>*", _WITHOUT_PARENTHESES.sub(r"\1(\2)", text.strip()))
         python = re.sub(r"(?<=[\w)])\s*-|[/+^]", lambda sign: _PYTHON[sign.group().strip()], products)
         return python, ast.parse(python, mode="eval").body
-    except SyntaxError as error:
+    except (SyntaxError, RecursionError, MemoryError) as error:
         raise InputError(f"formula {text!r}", "is none") from error
 
 
@@ -212,7 +222,7 @@ def _value(python: str, node: ast.expr, text: str, at: Mapping[str, Fraction | a
         return _value(python, part, text, at)
 
     match node:
-        case ast.Constant():
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return Fraction(ast.get_source_segment(python, node) or "")
         case ast.Name(id=name) if name in at:
             return at[name]
@@ -239,8 +249,10 @@ def _of(operation: Callable[[Any, Any], Any], a: Fraction | arb, b: Fraction | a
     """Exact for exact numbers whose result is rational, and in balls for all others."""
     if not (isinstance(a, Fraction) and isinstance(b, Fraction)) or (operation is pow and b.denominator != 1):
         return operation(_ball(a), _ball(b))
-    if operation is truediv and b == 0:
+    if (operation is truediv and b == 0) or (operation is pow and a == 0 and b < 0):
         raise InputError("formula", "divides by 0")
+    if operation is pow and abs(b) * (max(abs(a.numerator), a.denominator).bit_length() - 1) > _LONGEST:
+        raise InputError("formula", f"has a power of more than {_LONGEST} bits", "a shorter one")
     return operation(a, b)
 
 

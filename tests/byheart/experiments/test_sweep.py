@@ -11,10 +11,12 @@ import pytest
 from byheart.experiments import sweep as module
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import agreeing, differences, proved, read_table, sweep, write_table
-from byheart.experiments.training import exact, trained
+from byheart.experiments.training import exact, shapes, trained
 from constructions.errors import FileFormatError, InputError
+from constructions.models.blocks import Attention
+from constructions.tasks.criterion import Criterion
 from constructions.tensor_file import load_tensors, save_tensors
-from verify.certificates.memorization import check_memorization
+from verify.certificates.memorization import certify_memorization, check_memorization
 from verify.verdict import Verdict
 
 _BASE = Point(tokens=3, d_model=2, d_head=1, heads=1, steps=60)
@@ -123,6 +125,41 @@ def test_another_label_table_or_seed_is_noticed(copied) -> None:
         shutil.copy(other / name, first / name)
     table.write_text("\n".join(text) + "\n")
     assert any("task is not that of its settings" in each for each in differences(copied)[1])
+
+
+def test_weights_of_another_shape_in_the_folder_of_a_point_are_noticed(copied) -> None:
+    """With a certificate and a table that fit them."""
+    point, results = POINTS[0], read_table(copied / "figure.csv")
+    wide = replace(point, d_model=9, d_head=9, heads=4)
+    model, folder = wide.model(exact(wide, trained([wide])[0])), copied / "points" / point.key
+    own = proved(point, model)
+    model.save(folder / "model.safetensors")
+    certify_memorization(model, point.task(), Criterion.at_least(max(1, own.held))).save(folder)
+    write_table(copied / "figure.csv", [own, *results[1:]])
+    [said] = differences(copied)[1]
+    assert point.key in said and "its model is not of the shape of its settings" in said
+
+
+def test_only_maps_that_are_shared_are_those_of_a_point_that_shares_them() -> None:
+    rng, point = np.random.default_rng(0), replace(_BASE, maps="shared", heads=2)
+    weights = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes(point).items()}
+    model = point.model(exact(point, weights))
+    [attention] = model.blocks
+    assert isinstance(attention, Attention) and module._is_of(point, model)
+    assert not module._is_of(replace(point, d_head=2), model)
+    for name, place in (("W_Q", 0), ("W_V", 0), ("W_O", 0), ("W_O", -1)):
+        maps = getattr(attention, name).copy()
+        maps[0, 0, place] += 1.0
+        assert not module._is_of(point, replace(model, blocks=(replace(attention, **{name: maps}),))), (name, place)
+
+
+def test_a_point_beyond_a_limit_or_twice_in_a_table_is_noticed(copied, monkeypatch) -> None:
+    results = read_table(copied / "figure.csv")
+    write_table(copied / "figure.csv", [*results, results[0]])
+    assert differences(copied)[1] == [f"figure.csv, point {results[0].point.key}: it stands there twice"]
+    monkeypatch.setattr(module, "ceiling", lambda point: 0)
+    write_table(copied / "figure.csv", [replace(each, ceiling=0) for each in results])
+    assert all("no weights of the shape hold 1" in each for each in differences(copied)[1])
 
 
 def test_a_row_without_a_folder_and_a_folder_without_a_table(copied) -> None:

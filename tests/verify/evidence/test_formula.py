@@ -42,6 +42,28 @@ def test_a_decimal_is_exact_and_a_name_and_a_parenthesis_without_space_are_no_pr
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["9^9^9", "2^2000000", "(1/2)^-2000000", "0^-1", "-" * 5000 + "1", "10 000", "2 500 + 1", "2**3", "None", "True"],
+)
+def test_what_is_no_formula_or_never_ends_is_refused(text):
+    with pytest.raises(InputError):
+        evaluated(text)
+
+
+@pytest.mark.parametrize("name", ["2", "two", "half", "sqrt", "min(1, 2)", "", " ", "+"])
+def test_numbers_and_functions_are_no_symbols(name):
+    """Else evidence could give them the values that a statement needs."""
+    with pytest.raises(InputError, match="is given a value of"):
+        evaluated("2 + two + half + min(1, 2) + sqrt 4", **{name: 7})
+
+
+def test_two_symbols_never_share_a_value():
+    with pytest.raises(InputError, match="each once"):
+        evaluated("at1 + f(x)", **{"at1": 1, "f(x)": 2})
+    assert evaluated("T + d_KL(p, f)", **{"T": 1, "d_KL(p, f)": 2}) == 3
+
+
+@pytest.mark.parametrize(
     ("text", "value"),
     [
         ("sqrt(2)", math.sqrt(2)),
