@@ -186,11 +186,11 @@ def _lengthen(tensors: dict[str, Float64Array], name: str, more: Float64Array, a
 
 
 def require_proved_weights(folder: Path, edited: str) -> None:
-    """Raise `TamperedError` unless the host of a folder loads the model of this hash, in the type that it names."""
-    dtype = stored_dtype(host_config(folder))
-    found = read_model(folder).with_each(lambda name, tensor: rounded_to(name, tensor, dtype)).sha256()
-    if found != edited:
-        raise TamperedError(f"{folder} holds another model than the one that is proved: its hash is {found}")
+    """Raise `TamperedError` unless a folder holds the model of this hash, and its host loads it in the named type."""
+    dtype, stored = stored_dtype(host_config(folder)), read_model(folder)
+    for model in (stored, stored.with_each(lambda name, tensor: rounded_to(name, tensor, dtype))):
+        if (found := model.sha256()) != edited:
+            raise TamperedError(f"{folder} holds another model than the one that is proved: its hash is {found}")
 
 
 def _layers(tensors: Mapping[str, Float64Array], family: _Neurons) -> list[int]:

@@ -4,9 +4,12 @@ from pathlib import Path
 import pytest
 
 from byheart import edited_folder
+from byheart.edited_folder import require_proved_weights
 from byheart.editing import edit
+from byheart.hosts.host import WEIGHTS_FILE
+from byheart.hosts.number_types import read_tensors, write_tensors
 from byheart.hosts.reading import read_model
-from constructions.errors import InputError
+from constructions.errors import InputError, TamperedError
 from tests.edited_hosts import LENGTH, TOKENS, answer, facts, gpt2, recorded
 from verify import Verdict
 from verify.edits.proof import check_edit
@@ -30,6 +33,19 @@ def test_an_edited_folder_is_the_hosts_and_carries_its_proof(tmp_path: Path, dty
     assert check_edit(tmp_path / "out" / "proof").verdict is Verdict.PROVED
     again = edit(tmp_path / "out", facts([[2, 2]], [0]), keep_domain=LENGTH, out=tmp_path / "twice")
     assert again.certificate.verdict is Verdict.PROVED
+
+
+def test_weights_that_only_round_to_those_that_are_proved_are_refused(tmp_path: Path) -> None:
+    """Whoever loads the folder in float32 has others."""
+    source, out = gpt2(tmp_path / "m", dtype="bfloat16"), tmp_path / "out"
+    right = answer(read_model(source), [0, 1])
+    hash = edit(source, facts([[0, 1]], [(right + 1) % TOKENS]), keep_domain=1, out=out).certificate.edited
+    require_proved_weights(out, hash)
+    tensors, _ = read_tensors(out / WEIGHTS_FILE)
+    near = {name: x * (1.0 + 2.0**-12) for name, x in tensors.items()}
+    write_tensors(out / WEIGHTS_FILE, near, dtype="float32", metadata={"format": "pt"})
+    with pytest.raises(TamperedError, match="another model than the one that is proved"):
+        require_proved_weights(out, hash)
 
 
 FAMILIES = [

@@ -37,6 +37,9 @@ FLAT = -1
 CAP = 20.0
 """The cap of a new neuron is where it reads more than minus this."""
 
+LONGEST_DOMAIN = 22
+"""The longest contexts of which all can be kept: of two tokens there are 2^22."""
+
 _LARGEST_FILE = 2**28
 _NUMBERS = ("asked", "held", "flat", "spread", "kept", "same", "moved", "outside")
 _COUNTS = ("asked", "held", "flat", "kept", "same")
@@ -83,7 +86,7 @@ class Asked:
         domain = data["domain"]
         if not contexts or len(answers) != len(contexts):
             raise FileFormatError(f"{path} has {len(contexts)} contexts and {len(answers)} answers")
-        if domain is not None and not (type(domain) is int and domain >= 1 and not kept):
+        if domain is not None and not (type(domain) is int and 1 <= domain <= LONGEST_DOMAIN and not kept):
             raise FileFormatError(f"{path} has the domain {domain!r} beside {len(kept)} kept contexts")
         seen = {tuple(row) for row in [*contexts, *kept]}
         if len(seen) < len(contexts) + len(kept):

@@ -17,7 +17,16 @@ from constructions.models.appended_neurons import without_neurons
 from constructions.models.model import Model
 from verify.arithmetic.exact_json import Number, raised
 from verify.certificates.provenance import provenance
-from verify.edits.certificate import CAP, CONTEXTS_FILE, EDITED_FILE, FLAT, Asked, EditCertificate, EditCheck
+from verify.edits.certificate import (
+    CAP,
+    CONTEXTS_FILE,
+    EDITED_FILE,
+    FLAT,
+    LONGEST_DOMAIN,
+    Asked,
+    EditCertificate,
+    EditCheck,
+)
 from verify.edits.judge import KeptContexts, caps, judge_kept
 from verify.forward.ladder import decide_argmax
 from verify.forward.logits import enclose_logits
@@ -25,7 +34,7 @@ from verify.progress import Progress, silent
 from verify.verdict import Verdict
 
 _SLACK = 2.0**-6  # relative; what a stored bound gives away so that another machine proves it too
-LARGEST_DOMAIN = 2**22
+LARGEST_DOMAIN = 2**LONGEST_DOMAIN
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +78,7 @@ def whole_domain(d_vocab: int, length: int, but: Int64Array) -> Int64Array:
         >>> whole_domain(2, 2, np.array([[0, 1]])).tolist()
         [[0, 0], [1, 0], [1, 1]]
     """
-    if length < 1 or d_vocab**length > LARGEST_DOMAIN:
+    if not 1 <= length <= LONGEST_DOMAIN or d_vocab**length > LARGEST_DOMAIN:
         raise InputError("keep_domain", f"= {length}: {d_vocab}^{length} contexts", f"from 1 to {LARGEST_DOMAIN}")
     left = np.ones(d_vocab**length, dtype=bool)
     if but.shape[1] == length:
