@@ -65,8 +65,10 @@ def host_config(source: Path) -> dict[str, Any]:
     """The configuration beside the weights of a host's folder.
 
     Raises:
-        InputError: There is none, or it is of a family that cannot be written back.
+        InputError: There is none, it is of a family that cannot be written back, or the host would load an adapter.
     """
+    if (adapter := source / "adapter_config.json").exists():
+        raise InputError(adapter, "lies beside the weights, so that hosts load another model", "merged weights alone")
     path = source / CONFIG_FILE
     if not path.is_file():
         raise InputError(source, f"has no {CONFIG_FILE}", "the folder of a host, to be written back to it")

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from byheart import edited_folder
+from byheart.command.main import main
 from byheart.edited_folder import require_proved_weights
 from byheart.editing import edit
 from byheart.hosts.host import WEIGHTS_FILE
@@ -46,6 +47,20 @@ def test_weights_that_only_round_to_those_that_are_proved_are_refused(tmp_path: 
     write_tensors(out / WEIGHTS_FILE, near, dtype="float32", metadata={"format": "pt"})
     with pytest.raises(TamperedError, match="another model than the one that is proved"):
         require_proved_weights(out, hash)
+
+
+def test_an_adapter_beside_the_weights_is_refused_before_and_after_an_edit(tmp_path: Path) -> None:
+    """Hosts that know adapters load the model that it names, and not these weights."""
+    source, out = gpt2(tmp_path / "m"), tmp_path / "out"
+    right = answer(read_model(source), [0, 1])
+    new = facts([[0, 1]], [(right + 1) % TOKENS])
+    edit(source, new, keep_domain=1, out=out)
+    assert main(["check", str(out)]) == 0
+    for folder in (source, out):
+        (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "another"}')
+    assert main(["check", str(out)]) != 0
+    with pytest.raises(InputError, match="hosts load another model"):
+        edit(source, new, keep_domain=1, out=tmp_path / "again")
 
 
 FAMILIES = [
