@@ -96,6 +96,13 @@ MUTANTS = [
     ),
     sums("& (need <= self.most)).all():\n            return None", ").all():\n            return None", "groups fit"),
     sums("if hidden.off.any():\n                return None", "pass", "groups are exact whatever they read"),
+    sums("and np.isfinite(x.off).all():  #", "and True:  #", "infinity times 0 is passed over by a skip connection"),
+    rows(" and not self._is_whole(step.place)\n        if apart", "\n        if apart", "groups pass over an overflow"),
+    sums("drift = drift + 2.0 * self.format", "drift = drift + 0.0 * self.format", "weights are never flushed"),
+    sums("& (terms.unit >= _FLOOR)\n", "\n", "no product underflows"),
+    sums("& (unit >= count * _FLOOR))", ")", "no average underflows"),
+    boxes("return 2.0 * self.least * (size", "return 0.0 * self.least * (size", "no weight is flushed in a box"),
+    boxes("return np.where(exact, 0.0, rounded)", "return np.where(exact | (total == 0), 0.0, rounded)", "none vanish"),
     rows(
         "_distinct(self.which, kinds[self.contexts])", "_distinct(self.which, 0 * self.which)", "labels are all alike"
     ),

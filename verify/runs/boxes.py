@@ -98,7 +98,7 @@ class _Walk:
         ends = _image((box.low, box.high), matrix)
         if shift is not None:
             total, unit, ends = total + np.abs(shift), np.minimum(unit, low(shift)), (ends[0] + shift, ends[1] + shift)
-        error = self._error(total, unit, len(matrix) + 1)
+        error = self._error(total, unit, len(matrix) + 1) + self._flushed(box.size, matrix)
         return self._wider(ends, error, unit), error
 
     def neurons(self, box: _Box, block: FeedForward) -> _Box:
@@ -131,12 +131,14 @@ class _Walk:
         # What the sums of the neurons are off by, the sums behind them, and the evaluation of the ranges here.
         inner = (box.size @ np.abs(block.W_in) + np.abs(shift)) @ np.abs(block.W_out)
         error = error @ np.abs(block.W_out) + self._error(total, unit, block.d_mlp + 2)
+        error += self._flushed(size, block.W_out)
         error += 8.0 * (block.d_mlp + block.d_model + 8) * UNIT * (total + inner)
         return self._wider(ends, error, unit)
 
     def attention(self, box: _Box, block: Attention, length: int) -> tuple[_Box, Floats]:
         start = np.zeros(block.d_out) if block.b_O is None else block.b_O
         ends, total, sizes = (start, start), np.abs(start), np.zeros((block.n_heads, block.d_head))
+        flushed = np.zeros(block.d_out)
         for head in range(block.n_heads):
             query, key, value = (
                 self.mapped(box, matrix[head], None if shift is None else shift[head])[0]
@@ -145,14 +147,16 @@ class _Walk:
             sizes[head] = value.size * _SLACK
             self.largest = max(self.largest, float(query.size @ key.size))
             # The weights are not negative, and their sum is 1 but for rounding.
-            around = self._error(4.0 * sizes[head], np.zeros(block.d_head), 2 * length + 8)
+            around = self._error(4.0 * sizes[head], np.where(sizes[head] > 0.0, 0.0, np.inf), 2 * length + 8)
             part = _image((value.low - around, value.high + around), block.W_O[head])
             ends = ends[0] + part[0], ends[1] + part[1]
             total = total + (sizes[head] + around) @ np.abs(block.W_O[head])
+            flushed += self._flushed(sizes[head] + around, block.W_O[head])
         unit = np.where((block.W_O != 0.0).any(axis=(0, 1)), 0.0, low(start))
         if block.skip:
             ends, total, unit = (ends[0] + box.low, ends[1] + box.high), total + box.size, np.minimum(unit, box.unit)
-        return self._wider(ends, self._error(total, unit, block.n_heads * block.d_head + 2), unit), sizes
+        error = self._error(total, unit, block.n_heads * block.d_head + 2) + flushed
+        return self._wider(ends, error, unit), sizes
 
     def _error(self, total: Floats, unit: Floats, count: int) -> Floats:
         """What rounding adds to sums whose terms are multiples of a unit: nothing where the format holds them all."""
@@ -160,7 +164,11 @@ class _Walk:
         share = (count + 4) * self.unit
         rounded = total * (share / (1.0 - share) if share < 0.25 else np.inf) + 16.0 * (count + 1) * self.least
         exact = (total <= self.most * unit) & (unit >= self.least)
-        return np.where(exact | (total == 0.0), 0.0, rounded) * _SLACK
+        return np.where(exact, 0.0, rounded) * _SLACK
+
+    def _flushed(self, size: Floats, matrix: Floats) -> Floats:
+        """What a product loses by weights that are so small that they may be taken for 0."""
+        return 2.0 * self.least * (size @ ((matrix != 0.0) & (np.abs(matrix) < self.least)))
 
     def _wider(self, ends: tuple[Floats, Floats], error: Floats, unit: Floats) -> _Box:
         return _Box(ends[0] - error, ends[1] + error, np.where(error == 0.0, unit, 0.0))

@@ -18,7 +18,7 @@ from verify.arithmetic.rounding import UNIT, Floats
 from verify.runs.formats import FloatFormat
 
 _SLACK = 1.0 + 2.0**-30  # outweighs the roundings of a bound, sums of fewer than 2^20 numbers that are not negative
-_FLOOR = 2.0**-1000  # outweighs their underflow
+_FLOOR = 2.0**-1000  # outweighs their underflow; of multiples of it no product or quotient of few bits is lost
 _FEW = 16  # neurons whose patterns of firing are told apart, instead of rows
 _NEAR = 2.0**-10  # up to which all rows may share the largest distance of any of them
 GAP = 120.0  # by which a top score leads, so that the others weigh nothing
@@ -218,7 +218,7 @@ class EveryRun:
         """
         moved = (matrix != 0.0).any(axis=0)
         moved |= False if shift is None else shift != 0.0
-        if skip is not None and not moved.all():  # adding zeros changes nothing
+        if skip is not None and not moved.all() and np.isfinite(x.off).all():  # adding zeros changes nothing
             some = np.flatnonzero(moved)
             part = self._mapped(
                 x, matrix[:, some], None if shift is None else shift[some], skip.columns(some), fires, where
@@ -246,6 +246,8 @@ class EveryRun:
         value += 0.0 if shift is None else shift
         value += 0.0 if skip is None else skip.value
         drift = (x.off @ size + (0.0 if skip is None else skip.off)) * _SLACK
+        if (tiny := (size > 0.0) & (size < self.format.smallest_normal)).any():  # weights that may be taken for 0
+            drift = drift + 2.0 * self.format.smallest_normal * (x.size() @ tiny)
         terms = _Terms.of(x.value, matrix, shift, None if skip is None else skip.value)
         fits = self._fits(matrix) & self._in_range(terms.unit, terms.total)
         fits &= True if shift is None else self._fits(shift[None])
@@ -457,7 +459,7 @@ class InReals:
         value += 0.0 if skip is None else skip.value
         terms = _Terms.of(x.value, matrix, shift, None if skip is None else skip.value)
         off = x.off @ np.abs(matrix) + (0.0 if skip is None else skip.off) + self._rounded(terms)
-        return Rows(value, off * _SLACK)
+        return Rows(value, off * _SLACK + (_FLOOR if x.off.any() else 0.0))
 
     read_out = mapped
 
@@ -467,15 +469,16 @@ class InReals:
         value = x.value.T[:, reads[:, 0]].T if count == 1 else (x.value.T[:, reads].sum(axis=2) / count).T
         off = x.off if len(x.off) == 1 else x.off[reads].max(axis=1)
         top = np.abs(x.value).max(axis=0, initial=0.0)
-        whole = (count == 1) | (top * count <= LARGEST_EXACT * units(x.value))
-        off = off + dust + np.where(whole, 0.0, 2.0 * UNIT * (count + length) * top)
+        unit = units(x.value)
+        whole = (count == 1) | ((top * count <= LARGEST_EXACT * unit) & (unit >= count * _FLOOR))
+        off = off + dust + np.where(whole, 0.0, 2.0 * UNIT * (count + length) * top + _FLOOR)
         return Rows(value, off * _SLACK)
 
     def score_error(self, query: Rows, key: Rows) -> tuple[float, bool]:
         """How far a score of these queries and keys may be off, and whether all of them are exact."""
-        doubt, total, need, _ = _score_terms(query, key)
-        exact = need <= LARGEST_EXACT
-        return doubt + (0.0 if exact else float(_gamma(UNIT, query.value.shape[1] + 3)) * total), exact
+        doubt, total, need, unit = _score_terms(query, key)
+        exact = need <= LARGEST_EXACT and bool(unit >= _FLOOR)
+        return doubt + (0.0 if exact else float(_gamma(UNIT, query.value.shape[1] + 3)) * total + _FLOOR), exact
 
     def decides(self, gap: Floats, error: float, exact: bool, count: Int64Array, length: int) -> BoolArray:
         """Which heads' outputs are known whose `count` top scores lead by `gap` and are off by at most `error`."""
@@ -508,10 +511,10 @@ class InReals:
             if (on := kink.any(axis=1)).any():
                 together = together + (np.where(kink[on], away, 0.0) @ size).max(axis=0)
             if together.max(initial=0.0) < _NEAR:
-                return Rows(result.value, together * _SLACK)
+                return Rows(result.value, together * _SLACK + _FLOOR)
         if (kink & (away > 0.0)).any():
             off = off + np.where(kink, away, 0.0) @ size
-        return Rows(result.value, (off + self._passed(x.off, fires, layer, rounded)) * _SLACK)
+        return Rows(result.value, (off + self._passed(x.off, fires, layer, rounded)) * _SLACK + _FLOOR)
 
     def _passed(self, x_off: Floats, fires: BoolArray, layer: Layer, rounded: Floats) -> Floats:
         """How far the neurons that fire move what they write, and the skip connection with them, row by row."""
@@ -568,7 +571,7 @@ class InReals:
         return Rows(value.T, (off + rounded) * _SLACK)
 
     def _rounded(self, terms: _Terms) -> Floats:
-        exact = terms.total <= LARGEST_EXACT * terms.unit
+        exact = (terms.total <= LARGEST_EXACT * terms.unit) & (terms.unit >= _FLOOR)
         return np.where(exact, 0.0, _gamma(UNIT, terms.count + 2) * terms.total + _FLOOR)
 
 
@@ -577,9 +580,10 @@ def _score_terms(query: Rows, key: Rows) -> tuple[float, float, float, Floats]:
     asks, asked = query.size(), key.size()
     total = float(asks @ asked) * _SLACK
     doubt = float(query.off.max(axis=0, initial=0.0) @ asked + asks @ key.off.max(axis=0, initial=0.0)) * _SLACK
+    doubt += _FLOOR if query.off.any() or key.off.any() else 0.0
     top = float(np.abs(query.value).max(axis=0, initial=0.0) @ np.abs(key.value).max(axis=0, initial=0.0))
     unit = np.asarray((units(query.value) * units(key.value)).min(initial=np.inf))
-    return doubt, total, top / float(unit), unit
+    return doubt, total, top / float(unit) if unit > 0.0 else np.inf, unit
 
 
 def _finite(unit: Floats) -> Floats:

@@ -360,7 +360,9 @@ class _Chunk:
             None if block.b_out is None else block.b_out[step.written],
             np.searchsorted(step.read, step.written) if block.skip else None,
         )
-        if len(chosen) >= _WIDE and not block.skip and 1 < len(parts := _groups(rows, layer)) <= _FEW:
+        # Groups pass over columns that no neuron reads, which where something may overflow meet it as infinity times 0.
+        apart = len(chosen) >= _WIDE and not block.skip and not self._is_whole(step.place)
+        if apart and 1 < len(parts := _groups(rows, layer)) <= _FEW:
             found = self.arithmetic.grouped(parts, layer.b_out, f"block {step.place}")
             if found is not None:
                 return found, cells

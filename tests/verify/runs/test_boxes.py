@@ -1,6 +1,7 @@
 """The boxes of all rows hold every run, and stay small where steps take multiples away."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,6 +49,22 @@ def test_many_roundings_in_one_sum_are_in_the_box():
         above = max(above, run / (300 * weight) - 1.0)
         assert run <= largest[0, 0]
     assert above > 30 * 2.0**-24
+
+
+@pytest.mark.parametrize("weight, grown", [(2.0**-600, 2.0**900), (2.0**-140, 2.0**60)])
+def test_what_underflows_is_in_the_box(weight: float, grown: float):
+    # The product 2^-1200 is 0 in float64, and 2^-140 may be taken for 0 in float32: neither is lost sight of.
+    one, zero = np.ones((1, 1, 1)), np.zeros((1, 1))
+    head = Attention(W_Q=0.0 * one, W_K=0.0 * one, W_V=one, W_O=one, skip=False)
+    layers = [FeedForward(one[0], np.full((1, 1), x), skip=False) for x in (weight, grown)]
+    if weight < 2.0**-200:
+        token, exact, number_format = weight, 2.0**-300, None
+    else:
+        token, exact, number_format = 2.0**100, 2.0**20, FLOAT32
+        layers.append(FeedForward(-one[0], one[0], b_in=np.full(1, exact), skip=False))
+    model = Model(blocks=(*layers, head), W_U=one[0], W_E=np.full((1, 1), token), W_pos=zero)
+    [largest] = Boxes.of(model, 1, number_format).values.values()
+    assert exact <= largest[0, 0] < np.inf
 
 
 def test_steps_keep_a_box_small():

@@ -235,6 +235,46 @@ def test_a_weight_that_overflows_is_not_passed_over_where_it_meets_a_0():
     assert known(judged(model, np.array([[0]]), EveryRun(FLOAT64))) == 1
 
 
+@pytest.mark.parametrize("skip", [True, False])
+def test_a_sum_that_overflows_is_not_passed_over_by_what_does_not_read_it(skip: bool):
+    # With a skip connection no neuron writes the column that is read; without one none of two groups reads the other.
+    if skip:
+        block, start, large = FeedForward(np.array([[0.0], [2.0**100], [0.0]]), np.zeros((1, 3))), 2.0**100, 0.0
+    else:
+        block, start, large = FeedForward(np.zeros((3, 64)), np.ones((64, 3)), skip=False), 2.0**127, 2.0**127
+        block = replace(block, W_in=np.repeat(np.eye(3)[:, [0, 2]], 32, axis=1))
+    W_E, W_pos = np.array([[1.0, start, 1.0]]), np.array([[0.0, large, 0.0]])
+    model = Model(blocks=(block,), W_U=np.eye(3)[:, :1], W_E=W_E, W_pos=W_pos)
+    assert np.isnan(hostile_run(model, np.array([[0]]), np.float32, sequential)).all()
+    for arithmetic in (EveryRun(FLOAT32), EveryRun(FLOAT32, skip_last=True)):
+        assert np.isinf(judged(model, np.array([[0]]), arithmetic).radius).all()
+
+
+def test_a_weight_that_the_format_takes_for_0_takes_a_large_number_along():
+    weight, large, token = np.array([[2.0**-200]]), np.array([[2.0**60]]), np.array([[2.0**120]])
+    shrink, position = FeedForward(large[:, :1] ** 0, weight, skip=False), np.zeros((1, 1))
+    model = Model(blocks=(shrink,), W_U=large, W_E=token, W_pos=position)
+    found = judged(model, np.array([[0]]), EveryRun(FLOAT32))
+    run = hostile_run(model, np.array([[0]]), np.float32, sequential)
+    assert run == 0.0 and np.abs(run - found.midpoint) <= found.radius
+
+
+@pytest.mark.parametrize("case", ["product", "average", "score"])
+def test_what_underflows_in_float64_is_not_0_in_real_arithmetic(case: str):
+    one, small, large = np.ones((1, 1)), np.full((1, 1), 2.0**-600), np.full((1, 1), 2.0**900)
+    if case == "product":
+        blocks, W_E = (FeedForward(small, large, skip=False),), small
+    elif case == "average":
+        blocks, W_E = (Attention(0.0 * one[None], 0.0 * one[None], one[None], large[None], skip=False),), one * 5e-324
+    else:
+        root = np.full((1, 1, 1), 2.0**-300)
+        blocks, W_E = (Attention(root, root, one[None], one[None], skip=False),), root[0]
+    model = Model(blocks=blocks, W_U=one, W_E=np.concatenate([0.0 * one, W_E]), W_pos=np.zeros((2, 1)))
+    found = judged(model, np.array([[0, 1]]), InReals())
+    exact = rounded_outwards(logits_in_balls(model, np.array([[0, 1]]), 4000))
+    assert (np.abs(exact.midpoint - found.midpoint) <= found.radius + exact.radius).all()
+
+
 def test_contexts_that_the_model_cannot_read_are_refused():
     model, _, _ = sum_modulo(3)
     with pytest.raises(InputError, match="contexts holds tokens"):
