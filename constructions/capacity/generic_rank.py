@@ -32,10 +32,10 @@ def generic_ranks(
 
     The features of a context $t$ with last token $c$ are $G_t = [x_S \mid A^1 W_V^1 \mid \dots \mid A^H W_V^H]$ with
 
-    $$ A^h = \frac{\sum_s P^h_{c,s} E^h_{c,t_s} \, x_s}{\sum_s P^h_{c,s} E^h_{c,t_s}}, \qquad
+    $$ A^h = \frac{\sum_s Q^h_{c,s} E^h_{c,t_s} \, x_s}{\sum_s Q^h_{c,s} E^h_{c,t_s}}, \qquad
        x_s = W_E[t_s] + W_{pos}[s], $$
 
-    where $E^h_{c,n} = \exp(x_S W_Q^h W_K^{h\top} W_E[n]^\top)$ and likewise $P$. Read as rational functions of free
+    where $E^h_{c,n} = \exp(x_S W_Q^h W_K^{h\top} W_E[n]^\top)$ and likewise $Q$. Read as rational functions of free
     variables, they have a rank $R^*$, which is the largest rank that any weights reach (Theorem G). Here the variables
     are replaced by random residues modulo `PRIME` at which no denominator vanishes. A minor that is nonzero there is
     not the zero function, so every number returned is a lower bound of $R^*$, whatever was drawn; that it falls short

@@ -43,14 +43,14 @@ def exclusive_or_contexts(length: int = 3) -> Int64Array:
 def exclusive_or_optimum(logit: float, *, size: float = 2.0**24) -> Model:
     r"""One head that is right on two of the four contexts of `exclusive_or_contexts(3)` and undecided on the others.
 
-    With the attention weights $a_s \propto P_s E_{t_s}$, $E = (m, 1)$, $P = (m, 1, 1)$, $m$ = `size`, the denominators
+    With the attention weights $a_s \propto Q_s E_{t_s}$, $E = (m, 1)$, $Q = (m, 1, 1)$, $m$ = `size`, the denominators
     are $D_{00} = m^2 + 2m$, $D_{11} = 2m + 1$, $D_{01} = m^2 + m + 1$, $D_{10} = 3m$. The difference g of the logits
     fulfils $D_{00} g_{00} + D_{11} g_{11} = D_{01} g_{01} + D_{10} g_{10}$, whatever the values are. Here
     $g_{11} = l$, $g_{10} = -l$, $D_{00} g_{00} = -D_{01} g_{01} = -(5m + 1) l / 2$, so that $g_{00}, g_{01} \to 0$ for
-    $m \to \infty$. The value at position s is $p_s$, whatever the token, with
+    $m \to \infty$. The value at position s is $u_s$, whatever the token, with
 
-    $$ p_1 = \frac{l}{2m}, \qquad p_2 = -\frac{(5m + 1) l}{m - 1}, \qquad
-       p_3 = -\frac{(5m + 1) l}{2m} - \frac{l}{2} - p_2 . $$
+    $$ u_1 = \frac{l}{2m}, \qquad u_2 = -\frac{(5m + 1) l}{m - 1}, \qquad
+       u_3 = -\frac{(5m + 1) l}{2m} - \frac{l}{2} - u_2 . $$
 
     Args:
         logit: $l$, the logarithm of the odds of the target, for the contexts 00 and 11 in favour of token 0.

@@ -69,7 +69,7 @@ def relation_divergence_floor(
     for every $\mu \ge 0$ for which $q_i = \pi_i - \mu v / \rho_i$ and $q_j = \pi_j + \mu v / \rho_j$ are laws,
 
     $$ \sum_t \rho_t \, \mathrm{KL}(\pi_t \| \mathrm{softmax}(z_t))
-       \ge \rho_i \, (H(q_i) - H(\pi_i)) + \rho_j \, (H(q_j) - H(\pi_j)) . $$
+       \ge \rho_i (\mathrm{Ent}(q_i) - \mathrm{Ent}(\pi_i)) + \rho_j (\mathrm{Ent}(q_j) - \mathrm{Ent}(\pi_j)) . $$
 
     The bound is the least over the pairs. The direction is the mean of the laws with positive k minus that of the
     others. For two tokens the bound is the infimum over all logits that positive $w_t$ allow.
@@ -128,7 +128,8 @@ def collinear_divergence_floor(
     coefficients $k = (1 - \theta, -1, \theta)$ of a, b, c, for every $\nu \in \mathbb{R}^N$ for which the
     $q_t = \pi_t - k_t \nu / \rho_t$ are laws,
 
-    $$ \sum_t \rho_t \, \mathrm{KL}(\pi_t \| \mathrm{softmax}(z_t)) \ge \sum_t \rho_t \, (H(q_t) - H(\pi_t)) . $$
+    $$ \sum_t \rho_t \, \mathrm{KL}(\pi_t \| \mathrm{softmax}(z_t))
+       \ge \sum_t \rho_t \, (\mathrm{Ent}(q_t) - \mathrm{Ent}(\pi_t)) . $$
 
     The right side is concave in $\theta$. So on an interval of $\theta$ one $\nu$ and the two ends give a bound. For
     each choice of b, [0, 1] is cut where the bound is least.
@@ -212,10 +213,10 @@ class _Given:
         self._prior = np.array([_as_float(weight) for weight in weights])
 
     def dual_value(self, multipliers: Iterable[tuple[int, Law]]) -> arb:
-        r"""$\sum_t \rho_t (H(\pi_t - m_t / \rho_t) - H(\pi_t))$ for multipliers $m_t$; NaN if one of these is no law.
+        r"""$\sum_t \rho_t (\mathrm{Ent}(q_t) - \mathrm{Ent}(\pi_t))$, $q_t = \pi_t - \xi_t / \rho_t$; NaN if no law.
 
         It bounds $\sum_t \rho_t \mathrm{KL}(\pi_t \| \mathrm{softmax}(z_t))$ from below whenever
-        $\sum_t \langle m_t, z_t \rangle \le 0$ (Lemma O4).
+        $\sum_t \langle \xi_t, z_t \rangle \le 0$ (Lemma O4).
         """
         total = arb(0)
         for t, multiplier in multipliers:

@@ -26,7 +26,7 @@ def test_seven_contexts_are_beyond_one_head_and_no_six_of_them_are_proved_to_be(
 
 @given(st.integers(0, 2**32))
 def test_labels_that_one_head_holds_are_never_forbidden(seed):
-    """The signs of P_s a_n + q_s E_n + c, with P and E positive, on contexts that are drawn."""
+    """The signs of Q_s a_n + b_s E_n + c, with Q and E positive, on contexts that are drawn."""
     rng = np.random.default_rng(seed)
     P, q, E, a = rng.random(3) + 0.1, rng.standard_normal(3), rng.random(3) + 0.1, rng.standard_normal(3)
     contexts = np.array([[x, y, z, 0] for x in range(3) for y in range(3) for z in range(3)])
