@@ -31,8 +31,8 @@ def mixed_radix_code(count: int, digits: int) -> GridCode:
 
     With the logits $\langle c_k, y \rangle - |c_k|^2 / 2 = (|y|^2 - |y - c_k|^2) / 2$ the label of the nearest point
     wins. If each coordinate of y is within $\eta \le 1/2$ of that of the label's point, it does so by at least
-    $1/2 - \eta$: a label whose digits differ by $k_r$ is behind by at least
-    $\sum_r |k_r| (|k_r| / 2 - \eta)$, of which every term with $k_r \ne 0$ is at least $1/2 - \eta$.
+    $1/2 - \eta$: a label whose digits differ by $\delta_r$ is behind by at least
+    $\sum_r |\delta_r| (|\delta_r| / 2 - \eta)$, of which every term with $\delta_r \ne 0$ is at least $1/2 - \eta$.
 
     Args:
         count: K, at least 1.
