@@ -98,7 +98,7 @@ def _tables(summary: dict[str, Any]) -> Rows:
             "the caps",
             f"rows within {summary['cap_radius']:.2g} of an edited one; smallest gap {summary['smallest_gap']:.2g}",
         ),
-        ("proved of", f"the weights in {summary['dtype']}, as stored, in real arithmetic"),
+        ("proved of", f"the weights rounded to {summary['dtype']}, before and after, in real arithmetic"),
         (
             "parameters",
             f"{before} before, {after} after: {counted(int(summary['asked'] + summary['flat']), 'neuron')} more",
