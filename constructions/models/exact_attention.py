@@ -28,6 +28,7 @@ def exact_last(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
         InputError: Contexts that are not tokens of this front end.
 
     Example:
+        >>> import numpy as np
         >>> one = fmpq_mat(1, 1, [1])
         >>> front = ExactFrontEnd(fmpq_mat(2, 1, [0, 1]), fmpq_mat(2, 1, [0, 5]), (one,), (one,), (one,))
         >>> exact_last(front, np.array([[0, 1], [1, 0]]))
@@ -58,6 +59,7 @@ def exact_features(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
     Source: Dana, Pydi, Chevaleyre (2024), section 2.
 
     Example:
+        >>> import numpy as np
         >>> one = fmpq_mat(1, 1, [1])
         >>> front = ExactFrontEnd(fmpq_mat(2, 1, [0, 1]), fmpq_mat(2, 1, [0, 1]), (one,), (one,), (one,))
         >>> exact_features(front, np.array([[0, 1], [1, 1]]))
@@ -90,6 +92,7 @@ def exact_logits(network: Model, contexts: Int64Array) -> fmpq_mat:
         ResourceError: Scores of a context that differ by more than 2^24 ln 2.
 
     Example:
+        >>> import numpy as np
         >>> one = fmpq_mat(1, 1, [1])
         >>> from constructions.models.exact_network import exact_network
         >>> front = ExactFrontEnd(fmpq_mat(2, 1, [0, 1]), fmpq_mat(2, 1, [0, 1]), (one,), (one,), (one,))

@@ -106,6 +106,7 @@ def ball_outputs(
     Source: Dana, Pydi, Chevaleyre (2024), section 2.
 
     Example:
+        >>> import numpy as np
         >>> one, line = arb_mat([[1]]), arb_mat([[0], [1]])
         >>> [last, feature] = ball_outputs(line, line, [(one, one, one)], np.array([[1, 1]])).entries()
         >>> last, float(feature)  # (1 + 2 e^2) / (1 + e^2)

@@ -76,6 +76,7 @@ def enclose_sharp_attention(
     Source: Dana, Pydi, Chevaleyre (2024), Section 4.1, the limit that is claimed there.
 
     Example:
+        >>> import numpy as np
         >>> found = enclose_sharp_attention(fmpq_mat(1, 1, [1]), fmpq_mat(2, 1, [1, 0]), fmpq_mat(1, 1, [1]),
         ...                                 np.array([[0, 0]]), sharpness=10)
         >>> found.gaps, found.limit, found.last, found.share_of_last[0] < 1e-4
