@@ -44,9 +44,8 @@ def cover_floor_in_balls(
 
     Example:
         >>> laws = [[6, 3, 1], [6, 1, 3]]
-        >>> cuts = [(-1, -1), (0, 1), (-1, -1), (-1, -1)]
-        >>> moves = [[[0.1], [-0.1]]] + [[[0.1], [0.1]]] * 2
-        >>> float(cover_floor_in_balls(laws, [1, 1], 1, cuts, [[1, 1]] * 3, moves)) < 0.0524
+        >>> moves = [[[-0.1], [-0.1]], [[0.0], [0.1]], [[-0.1], [0.0]]]  # of three cones that are not cut
+        >>> 0.0261 < float(cover_floor_in_balls(laws, [1, 1], 1, [(-1, -1)] * 3, [[1, 1]] * 3, moves)) < 0.0524
         True
     """
     exact = [[Fraction(x) / sum(map(Fraction, law)) for x in law] for law in laws]
