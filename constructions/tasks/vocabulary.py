@@ -102,7 +102,7 @@ def unread(text: str, task: Task) -> int:
     """How many words, characters or bytes of what was typed stand before the end that is read; none of cells."""
     if task.windows is not None:
         titled = task.windows.titled
-        return max(0, len(pieces_of(text.partition(": ")[2] if titled else text, task)) - task.windows.length + titled)
+        return max(0, len(pieces_of(_titled(text, task)[1] if titled else text, task)) - task.windows.length + titled)
     of_cells = cut_of(task.vocabulary, cells=task.apart).unit == "cell"
     return 0 if of_cells else max(0, len(words_of(text, task)) - task.n_ctx)
 
@@ -132,14 +132,26 @@ def pieces_of(text: str, task: Task) -> list[int]:
     return [number.get(piece, -1) for piece in pieces]
 
 
+def _titles(task: Task) -> dict[str, int]:
+    assert task.windows is not None
+    return {task.vocabulary[title][1:-1]: title for title in task.windows.titles.tolist()}
+
+
+def _titled(text: str, task: Task) -> tuple[str, str]:
+    """The title that a text was typed with, and what stands behind it; of several titles the longest."""
+    known = (title for title in _titles(task) if text == title or text.startswith(f"{title}: "))
+    title = max(known, key=len, default=text.partition(": ")[0])
+    return title, text[len(title) + 2 :]
+
+
 def _before(text: str, task: Task) -> list[int]:
     """The window behind a text that was typed; where there are several texts, behind `title: text`."""
     windows = task.windows
     assert windows is not None
     first, length = windows.end, windows.length
     if windows.titled:
-        known = {task.vocabulary[title][1:-1]: title for title in windows.titles.tolist()}
-        title, _, text = text.partition(": ")
+        known = _titles(task)
+        title, text = _titled(text, task)
         if title not in known:
             near = difflib.get_close_matches(title, known, n=1)
             raise InputError("context", f"begins with {title!r}", f"'title: text', as {(near or [*known])[0]!r}: ...")

@@ -59,7 +59,7 @@ def exact_runs(
         The labels that are held, and what stopped the others.
 
     Raises:
-        InputError: Contexts that the model cannot read, or another number of labels.
+        InputError: Contexts that the model cannot read, or labels of another number or out of range.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
     Example:
@@ -71,6 +71,8 @@ def exact_runs(
     labels = np.asarray(labels)
     if labels.shape != (len(contexts),):
         raise InputError("labels", f"have the shape {labels.shape}", f"({len(contexts)},), one of each context")
+    if labels.size and not 0 <= labels.min() <= labels.max() < model.d_vocab_out:
+        raise InputError("labels", f"are in {labels.min()} .. {labels.max()}", f"0 .. {model.d_vocab_out - 1}")
     arithmetic = EveryRun(number_format, skip_last=skip_last)
     held, least = np.zeros(len(labels), dtype=bool), math.inf
     for part in integer_logits(model, contexts, arithmetic):

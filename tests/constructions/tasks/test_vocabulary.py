@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from constructions.errors import InputError
 from constructions.tasks.table import facts_task, table_task
+from constructions.tasks.task import windows_task
 from constructions.tasks.text import text_task
-from constructions.tasks.vocabulary import cut_of, echoed, numbers_of, tokens_of, typed
+from constructions.tasks.vocabulary import cut_of, echoed, numbers_of, tokens_of, typed, unread
+from constructions.tasks.windows import END, Windows
 
 
 @pytest.mark.parametrize(
@@ -93,3 +95,13 @@ def test_facts_are_echoed_with_what_a_reader_would_not_see():
     accents = facts_task([("caf\u00e9", "one"), ("cafe\u0301", "two")])
     assert echoed(accents).endswith("two tokens: U+0063 U+0061 U+0066 U+00E9 and U+0063 U+0061 U+0066 U+0065 U+0301")
     assert "U+" not in echoed(facts_task(rows))
+
+
+def test_a_title_may_hold_what_stands_behind_titles():
+    windows = Windows(np.array([0, 1, 2, 1, 0, 2]), np.array([3, 4]), 2, 2)
+    task = windows_task(windows, vocabulary=("x", "y", END, "<a>", "<a: b>"))
+    typed_as = {"a: b: yx": [4, 0], "a: xy": [3, 1], "a": [3, 3]}
+    assert {text: tokens_of(text, task) for text in typed_as} == typed_as
+    assert unread("a: b: yx", task) == 1
+    with pytest.raises(InputError, match="begins with 'b'"):
+        tokens_of("b: x", task)

@@ -30,3 +30,6 @@ def test_as_many_labels_as_contexts_are_wanted():
     model, contexts, labels = sum_modulo(3)
     with pytest.raises(InputError, match="labels"):
         exact_runs(model, contexts, labels[1:])
+    for label in (-1, 3):  # a label below 0 would share its number with another label of other logits
+        with pytest.raises(InputError, match=r"labels are in .*expected 0 \.\. 2"):
+            exact_runs(model, contexts, np.where(np.arange(9) == 0, label, labels))
