@@ -469,15 +469,14 @@ class InReals:
         value = x.value.T[:, reads[:, 0]].T if count == 1 else (x.value.T[:, reads].sum(axis=2) / count).T
         off = x.off if len(x.off) == 1 else x.off[reads].max(axis=1)
         top = np.abs(x.value).max(axis=0, initial=0.0)
-        unit = units(x.value)
-        whole = (count == 1) | ((top * count <= LARGEST_EXACT * unit) & (unit >= count * _FLOOR))
-        off = off + dust + np.where(whole, 0.0, 2.0 * UNIT * (count + length) * top + _FLOOR)
+        whole = (count == 1) | (top * count <= LARGEST_EXACT * units(x.value))  # `mapped` left room for underflow
+        off = off + dust + np.where(whole, 0.0, 2.0 * UNIT * (count + length) * top)
         return Rows(value, off * _SLACK)
 
     def score_error(self, query: Rows, key: Rows) -> tuple[float, bool]:
         """How far a score of these queries and keys may be off, and whether all of them are exact."""
-        doubt, total, need, unit = _score_terms(query, key)
-        exact = need <= LARGEST_EXACT and bool(unit >= _FLOOR)
+        doubt, total, need, _ = _score_terms(query, key)
+        exact = need <= LARGEST_EXACT
         return doubt + (0.0 if exact else float(_gamma(UNIT, query.value.shape[1] + 3)) * total + _FLOOR), exact
 
     def decides(self, gap: Floats, error: float, exact: bool, count: Int64Array, length: int) -> BoolArray:
