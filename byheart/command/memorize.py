@@ -3,6 +3,7 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from byheart.terminal.argument_types import bound, count
 from byheart.terminal.exit_codes import EXIT_CODES
@@ -10,6 +11,9 @@ from byheart.terminal.fact_options import add_size_options, add_task_options, re
 from byheart.terminal.made import print_made
 from byheart.terminal.options import add_device_option, add_out_options, add_output_options
 from byheart.terminal.progress import progress_lines
+
+if TYPE_CHECKING:
+    from constructions.tasks.task import Task
 
 FRONT_END_CHOICES = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
 
@@ -119,20 +123,23 @@ def run(options: argparse.Namespace) -> int:
         progress("files", 1.0, "")
     print_made(options, figures, out, task, first=saved[0] if saved else None)
     if task.windows is not None and options.source is None and not (options.json or options.quiet):
-        sys.stdout.write(_beside(figures.parameters))
+        sys.stdout.write(_beside(figures.parameters, task))
     return EXIT_CODES[figures.verdict]
 
 
-def _beside(parameters: int) -> str:
+def _beside(parameters: int, task: "Task") -> str:
     """What the reference takes in other forms, and how to have less of it."""
     import lzma
 
+    from constructions.memories.parameters import printed_count
     from constructions.tasks.text import default_text
 
     text = default_text().encode()
+    count = printed_count(tokens=task.d_vocab, length=task.n_ctx, width=2, facts=task.n_contexts)
     return (
-        f"Beside it: the text has {len(text):,} bytes, xz makes {len(lzma.compress(text)):,} of them, and a dense "
-        f"float32 file of these parameters takes {4 * parameters:,}.\n"
+        f"Beside it: Theorem 1 of Dana et al. counts {count:,} parameters for labels of these contexts (d = 2); the "
+        f"text has\n{len(text):,} bytes, xz makes {len(lzma.compress(text)):,} of them, and a dense float32 file of "
+        f"these parameters takes {4 * parameters:,}.\n"
         "The next-token distributions of its 1,024 most frequent contexts: byheart memorize --facts 1024\n"
     )
 

@@ -9,7 +9,8 @@ import pytest
 
 import byheart
 from byheart.command.main import main
-from byheart.command.memorize import FRONT_END_CHOICES
+from byheart.command.memorize import FRONT_END_CHOICES, _beside
+from byheart.reciting import whole_text
 from constructions.features.full_rank_attention import FRONT_ENDS
 from constructions.memories.memory import TAILS
 from tests.command_line import FACTS, TEXT, words, written
@@ -187,3 +188,11 @@ def test_attention_alone_and_sizes_may_be_asked_for(novel, tmp_path, capsys):
     for options, memory in ((), "one-hot-laws"), (("--attention-only",), "theorem-1"), (("--heads", "30"), "theorem-1"):
         assert main(["memorize", *text, *options, "--out", str(tmp_path / "-".join(("out", *options)))]) == 0
         assert json.loads(capsys.readouterr().out)["memory"] == memory
+
+
+def test_beside_the_reference_stands_what_else_would_hold_it() -> None:
+    task = whole_text("so much depends upon a red wheel barrow")
+    said = _beside(100, task)
+    count = 2 * (task.n_ctx + 2 * task.d_vocab + 4 * (task.n_contexts - 2))
+    assert f"Theorem 1 of Dana et al. counts {count:,} parameters for labels" in said
+    assert "a dense float32 file of these parameters takes 400." in said
