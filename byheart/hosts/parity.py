@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from constructions.arrays import Float64Array
+from constructions.arrays import Float64Array, Int64Array
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network, is_mahdavi_layer
 from constructions.tasks.criterion import TOLERANCE
@@ -20,7 +20,9 @@ from verify.arithmetic.rounding import down, up
 from verify.divergence.computed import computed_held, computed_losses
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.replica.rounding import rounding_bound
+from verify.runs.exact_sums import InReals
 from verify.runs.formats import FLOAT32, FLOAT64
+from verify.runs.integer_rows import integer_logits, says_something
 
 EXP_ULPS = 20.0
 """Assumed accuracy of the exponential in the softmax of a host, in units in the last place (`docs/rigour/runs.md`)."""
@@ -101,8 +103,7 @@ def parity(
     differences = {name: 0.0 for name in runs}
     within = {name: True for name in runs}
     limit = 0.0
-    for start, enclosed in _enclosed(model, task):
-        rows = slice(start, start + len(enclosed))
+    for rows, enclosed in _enclosed(model, task):
         radius = np.broadcast_to(enclosed.radius, enclosed.shape)
         largest = max(largest, float(np.abs(enclosed.midpoint).max(initial=0.0)))
         if bounds is not None:
@@ -131,11 +132,27 @@ def parity(
     return found
 
 
-def _enclosed(model: Model, task: Task | VectorTask) -> Iterator[tuple[int, Enclosure]]:
-    """The exact logits: in balls where that is affordable, so that the radius adds nothing to a difference."""
-    if task.n_contexts * model.parameters <= _AFFORDABLE:
-        return iter([(0, enclose_logits(model, task.inputs, precision=_BITS))])
-    return logit_chunks(model, task.inputs)
+def _enclosed(model: Model, task: Task | VectorTask) -> Iterator[tuple[Int64Array, Enclosure]]:
+    """The exact logits of some contexts at a time, as sharp as is affordable: the radius adds to a difference.
+
+    Where nothing is rounded they are known best; balls grow through dozens of blocks.
+    """
+    size = task.n_contexts
+    left = np.ones(size, dtype=bool)
+    if isinstance(task, Task) and says_something(model, task.contexts, InReals()):
+        for part in integer_logits(model, task.contexts, InReals()):
+            known = np.isfinite(part.logits.radius[part.which]).all(axis=1)
+            left[part.contexts[known]] = False
+            yield part.contexts[known], part.logits[part.which[known]]
+    rest = np.flatnonzero(left)
+    if not len(rest):
+        return
+    inputs = task.contexts[rest] if isinstance(task, Task) else task
+    if len(rest) * model.parameters <= _AFFORDABLE:
+        yield rest, enclose_logits(model, inputs, precision=_BITS)
+        return
+    for start, enclosed in logit_chunks(model, inputs):
+        yield rest[start : start + len(enclosed)], enclosed
 
 
 def _rounding(model: Model, task: Task | VectorTask, dtype: str) -> Float64Array | None:

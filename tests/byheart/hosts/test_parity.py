@@ -4,13 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from byheart.hosts.conversion import rounded_model
 from byheart.hosts.parity import parity
+from byheart.job import hold
+from byheart.reciting import whole_text
 from constructions.models.model import Model
 from tests.exports import MODELS, TASKS, task_of
 from tests.memories import changed, hidden, memory, random_task
 from verify.forward.logits import enclose_logits
+from verify.replica.module import Replica
 
 DANA = "network of one attention"
 
@@ -106,3 +110,13 @@ def test_models_without_any_logit_but_zero_are_compared():
     found = parity(zero, task, runs, dtype="float64", exact=True)
     assert (found["zero"].agrees, found["one"].agrees) == (True, False)
     assert rounded_model(zero, "float16").W_U.max() == 0.0
+
+
+def test_a_text_of_many_blocks_is_compared_with_its_integers():
+    """Balls grow through ninety blocks until they say nothing; nothing of these logits is rounded."""
+    task = whole_text("It was many and many a year ago, in a kingdom by the sea, that a maiden there lived")
+    model = hold(task, memory="probes").model
+    found = Replica.from_model(model, dtype=torch.float64)(torch.tensor(task.contexts)).detach().numpy()
+    assert parity(model, task, {"torch": found}, dtype="float64", exact=False)["torch"].agrees is True
+    off = parity(model, task, {"torch": found + np.eye(len(found), found.shape[1])}, dtype="float64", exact=False)
+    assert off["torch"].agrees is False and 1 <= off["torch"].largest_difference < 1 + 1e-9
