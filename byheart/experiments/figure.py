@@ -62,7 +62,9 @@ class Figure:
         curve: Which line a point belongs to.
         judge: What the results say of the printed sentences.
         ordinate: Its label, and what of a result it is; by default the share of contexts proved to be held.
-        lines: The lines beside the trained points, from the results.
+        printed: The numbers of the source, by curve.
+        lines: The lines beside the trained points, from the results; by default, where numbers are printed, these and
+            the count for heads with maps of their own.
         log: Whether the ordinate is logarithmic.
         places: The trained curves from the results, where they are no means of the ordinate.
     """
@@ -76,7 +78,8 @@ class Figure:
     curve: Callable[[Point], str]
     judge: Callable[[Sequence[Result]], list[Finding]]
     ordinate: tuple[str, Callable[[Result], float]] = ("share of contexts held, proved", lambda result: result.share)
-    lines: Callable[[Sequence[Result]], list[Curve]] = field(default=lambda results: [])
+    printed: Mapping[str, Places] = field(default_factory=dict)
+    lines: Callable[[Sequence[Result]], list[Curve]] | None = None
     log: bool = False
     places: Callable[[Sequence[Result]], dict[str, Places]] | None = None
 
@@ -85,6 +88,13 @@ class Figure:
         if self.places is not None:
             return self.places(results)
         return means(results, self.curve, self.abscissa[1], self.ordinate[1])
+
+    def beside(self, results: Sequence[Result]) -> list[Curve]:
+        """The lines beside the trained curves."""
+        if self.lines is not None:
+            return self.lines(results)
+        own = [result for result in results if self.printed and result.point.maps == "own"]
+        return counted(own, self.curve, self.abscissa[1]) + printed(self.printed)
 
 
 def means(
@@ -122,9 +132,12 @@ def count_share(point: Point) -> float:
 def counted(
     results: Sequence[Result], curve: Callable[[Point], str], abscissa: Callable[[Point], float]
 ) -> list[Curve]:
-    """The certified count beside each trained curve."""
+    """The certified count beside each trained curve; once where it is the same."""
     found = means(results, curve, abscissa, lambda result: count_share(result.point))
-    return [Curve(f"count, {name}" if len(found) > 1 else "count", "count", places) for name, places in found.items()]
+    distinct = {tuple(places): name for name, places in found.items()}
+    return [
+        Curve(f"count, {name}" if len(distinct) > 1 else "count", "count", list(at)) for at, name in distinct.items()
+    ]
 
 
 def printed(values: Mapping[str, Places]) -> list[Curve]:

@@ -42,7 +42,7 @@ class Drawn:
         figure, results = self.figure, self.results
         trained = [Curve(name, "trained", places) for name, places in figure.trained(results).items()]
         return line_chart(
-            [_line(curve, place) for curve, place in _numbered([*trained, *figure.lines(results)])],
+            [_line(curve, place) for curve, place in _numbered([*trained, *figure.beside(results)])],
             title=f"{figure.title}; {counted(len(results), 'model')}",
             x_label=figure.abscissa[0],
             y_label=figure.ordinate[0],

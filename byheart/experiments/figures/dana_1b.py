@@ -2,25 +2,12 @@
 
 from collections.abc import Sequence
 
-from byheart.experiments.figure import Curve, Figure, Finding, chosen, counted, fit, printed, seeded
+from byheart.experiments.figure import Figure, Finding, chosen, fit, seeded
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
 PRINTED = {"shared maps": [(d, y / 1000) for d, y in enumerate((81, 110, 155, 209, 288, 357, 453, 546, 639, 804), 1)]}
 """What the authors' repository stores; all heads of its program read and write through one map each."""
-
-
-def _width(point: Point) -> float:
-    return point.d_head
-
-
-def _curve(point: Point) -> str:
-    return f"{point.maps} maps"
-
-
-def _lines(results: Sequence[Result]) -> list[Curve]:
-    own = [result for result in results if result.point.maps == "own"]
-    return counted(own, _curve, _width) + printed(PRINTED)
 
 
 def _judge(results: Sequence[Result]) -> list[Finding]:
@@ -54,8 +41,8 @@ FIGURE = Figure(
     source="Dana, Pydi, Chevaleyre (2024), Figure 1(b)",
     quick=lambda: _points((1, 2, 4, 6, 8, 10), 1, 2048),
     full=lambda: _points(range(1, 11), 5, 4096),
-    abscissa=("dimension of a head d_h", _width),
-    curve=_curve,
+    abscissa=("dimension of a head d_h", lambda point: point.d_head),
+    curve=lambda point: f"{point.maps} maps",
     judge=_judge,
-    lines=_lines,
+    printed=PRINTED,
 )

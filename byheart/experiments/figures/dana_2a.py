@@ -2,26 +2,13 @@
 
 from collections.abc import Sequence
 
-from byheart.experiments.figure import Curve, Figure, Finding, chosen, counted, fit, printed, seeded
+from byheart.experiments.figure import Figure, Finding, chosen, fit, seeded
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
 _STORED = (264, 362, 460, 578, 697, 809, 777, 789, 786, 812, 814)
 PRINTED = {"shared maps": [(d, y / 1000) for d, y in enumerate(_STORED, 5)]}
 """What the authors' repository stores."""
-
-
-def _width(point: Point) -> float:
-    return point.d_model
-
-
-def _curve(point: Point) -> str:
-    return f"{point.maps} maps"
-
-
-def _lines(results: Sequence[Result]) -> list[Curve]:
-    own = [result for result in results if result.point.maps == "own"]
-    return counted(own, _curve, _width) + printed(PRINTED)
 
 
 def _judge(results: Sequence[Result]) -> list[Finding]:
@@ -44,8 +31,8 @@ FIGURE = Figure(
     source="Dana, Pydi, Chevaleyre (2024), Figure 2(a)",
     quick=lambda: _points((5, 7, 10, 12, 15), 1, 2048),
     full=lambda: _points(range(5, 16), 5, 4096),
-    abscissa=("embedding dimension d", _width),
-    curve=_curve,
+    abscissa=("embedding dimension d", lambda point: point.d_model),
+    curve=lambda point: f"{point.maps} maps",
     judge=_judge,
-    lines=_lines,
+    printed=PRINTED,
 )

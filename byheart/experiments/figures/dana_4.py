@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from byheart.experiments.figure import Curve, Figure, Finding, chosen, counted, fit, printed, seeded
+from byheart.experiments.figure import Figure, Finding, chosen, counted, fit, seeded
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
@@ -16,11 +16,6 @@ def _heads(point: Point) -> float:
 
 def _curve(point: Point) -> str:
     return point.protocol
-
-
-def _lines(results: Sequence[Result]) -> list[Curve]:
-    one = [result for result in results if result.point.protocol == "all contexts"]
-    return counted(one, _curve, _heads) + printed(PRINTED)
 
 
 def _judge(results: Sequence[Result]) -> list[Finding]:
@@ -57,5 +52,5 @@ FIGURE = Figure(
     abscissa=("heads H", _heads),
     curve=_curve,
     judge=_judge,
-    lines=_lines,
+    printed=PRINTED,
 )

@@ -2,24 +2,11 @@
 
 from collections.abc import Sequence
 
-from byheart.experiments.figure import Curve, Figure, Finding, chosen, counted, fit, printed, seeded
-from byheart.experiments.points import Point
+from byheart.experiments.figure import Figure, Finding, chosen, fit, seeded
 from byheart.experiments.sweep import Result
 
 PRINTED = {"d = 50": [(1, 0.094), (3, 0.203), (5, 0.299), (7, 0.393), (9, 0.478), (11, 0.559)]}
 """What the authors' repository stores; its sample sees .806 of the contexts."""
-
-
-def _heads(point: Point) -> float:
-    return point.heads
-
-
-def _curve(point: Point) -> str:
-    return f"d = {point.d_model}"
-
-
-def _lines(results: Sequence[Result]) -> list[Curve]:
-    return counted(results, _curve, _heads) + printed(PRINTED)
 
 
 def _judge(results: Sequence[Result]) -> list[Finding]:
@@ -39,8 +26,8 @@ FIGURE = Figure(
     full=lambda: seeded(
         [{"d_model": d, "d_head": d, "heads": H} for d in (40, 50, 60) for H in range(1, 12, 2)], 3, tokens=200
     ),
-    abscissa=("heads H", _heads),
-    curve=_curve,
+    abscissa=("heads H", lambda point: point.heads),
+    curve=lambda point: f"d = {point.d_model}",
     judge=_judge,
-    lines=_lines,
+    printed=PRINTED,
 )
