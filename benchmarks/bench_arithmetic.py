@@ -16,7 +16,6 @@ from flint import arb, ctx
 from verify.arithmetic import blas
 from verify.arithmetic.elementary import exp, log, log1p
 from verify.arithmetic.enclosure import Enclosure, matmul
-from verify.arithmetic.residuals import residual
 from verify.arithmetic.sums import total
 
 
@@ -71,8 +70,6 @@ def products(sizes: list[int], repetitions: int) -> None:
         "radius of B",
         "two radii",
         "exact, norms",
-        "residual, 2 parts",
-        "3 parts",
     ]
     print(f"\n| {' | '.join(header)} |\n|{'---|' * len(header)}")
     for n in sizes:
@@ -86,8 +83,6 @@ def products(sizes: list[int], repetitions: int) -> None:
             "right": lambda a=a, y=y: matmul(a, y),
             "both": lambda x=x, y=y: matmul(x, y),
             "norms": lambda a=a, b=b: matmul(a, b, tight=False),
-            "two": lambda a=a, b=b: residual(a, b, a),
-            "three": lambda a=a, b=b: residual(a, b, a, parts=3),
         }
         seconds = medians(rivals, repetitions)
         gemm = seconds.pop("gemm")

@@ -224,6 +224,7 @@ Proof.
   rewrite ln_Rinv, !ln_mult by lra. lra.
 Qed.
 
+(** For p = 0.99 the floor is more than 0.3185. *)
 Theorem exclusive_or_divergence_at_ninety_nine_percent : forall m, (3 <= n_ctx m)%nat -> n_heads m = 1%nat ->
   d_vocab_out m = 2%nat ->
   3185 / 10000 < mean_divergence m 4 (exclusive_or (n_ctx m)) (fun _ => 1 / 4) (exclusive_or_law (99 / 100)).

@@ -78,6 +78,7 @@ Proof.
     + exact (feature_relation m 4 0 _ _ ltac:(lia) (exclusive_or_last m H) (exclusive_or_relation _) 0%nat _).
 Qed.
 
+(** So the rank of the features is at most 3. *)
 Theorem exclusive_or_rank_at_most_three : forall m, (3 <= n_ctx m)%nat ->
   rank_at_most 3 4 (d_model m + d_head m) (features m (exclusive_or (n_ctx m))).
 Proof. intros m H. apply dependent_rank, exclusive_or_features_are_dependent, H. Qed.
@@ -142,6 +143,7 @@ Qed.
 Lemma predicts_strictly_by : forall m t label, predicts m t label -> predicts_by m (fun _ _ => False) t label.
 Proof. intros m t label [Hl H]. split; [assumption |]. intros n Hn Hne. left. apply H; assumption. Qed.
 
+(** So the accuracy is at most 3/4. *)
 Theorem exclusive_or_accuracy_at_most_three_quarters : forall m i j, (3 <= n_ctx m)%nat -> n_heads m = 1%nat ->
   i <> j -> accuracy m 4 (exclusive_or (n_ctx m)) (exclusive_or_label i j) <= 3 / 4.
 Proof.
@@ -194,6 +196,7 @@ Proof.
   simpl Sum. rewrite !Hatt. unfold t, padded, token. simpl. split; field.
 Qed.
 
+(** Some weights have the accuracy 3/4. *)
 Theorem three_quarters_are_reached : accuracy best_on_exclusive_or 4 (exclusive_or 3) (exclusive_or_label 0 1) = 3 / 4.
 Proof.
   assert (G : forall a b label, hit best_on_exclusive_or (padded 3 a b) label =
@@ -227,6 +230,7 @@ Proof.
     intros t Ht. rewrite Hctx. apply predicts_strictly_by, Hall. lia.
 Qed.
 
+(** Corollary 2 prints 7/8 for XOR. *)
 Theorem corollary_2_is_false : ~ printed_corollary_2.
 Proof.
   intro H.

@@ -30,6 +30,7 @@ Proof.
   - split; [simpl; lra |]. intros l Hl. destruct l as [| [| [| [| l]]]]; [simpl; lra .. | lia].
 Qed.
 
+(** So T_epsilon <= ceil((1 - epsilon) N^S) is false. *)
 Theorem number_of_contexts_is_false : ~ printed_number_of_contexts.
 Proof.
   intro H. destruct four_contexts_are_needed as [Hp Hk].
@@ -154,6 +155,7 @@ Proof.
   intros; apply softmax_positive; lia.
 Qed.
 
+(** So labels have a bottleneck in some embedding dimension. *)
 Theorem no_bottleneck_for_labels_is_false : ~ printed_no_bottleneck_for_labels.
 Proof.
   intro H. assert (0 < ln 2) by (rewrite <- ln_1; apply ln_increasing; lra).

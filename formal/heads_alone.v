@@ -58,6 +58,7 @@ Proof.
   replace (attention m h [n; n] 1) with (1 - attention m h [n; n] 0) by lra. ring.
 Qed.
 
+(** Loops (n, n): heads alone have rank d + H - 1 at most. *)
 Theorem loop_output_rank : forall m T, n_ctx m = 2%nat -> (1 <= n_heads m)%nat ->
   output_rank_at_most (d_model m + (n_heads m - 1)) m T loop.
 Proof.
@@ -192,6 +193,7 @@ Proof.
   - apply loop_output_rank; lia.
 Qed.
 
+(** Nine loops, d = H = 3: rank at most 5. *)
 Theorem nine_loops_have_rank_five : forall m, n_ctx m = 2%nat -> d_model m = 3%nat -> n_heads m = 3%nat ->
   output_rank_at_most 5 m 9 loop.
 Proof.
@@ -217,6 +219,7 @@ Proof.
   apply wide_output_rank; [assumption | apply bigrams_are_contexts | lia | lia].
 Qed.
 
+(** Lemma 2 as printed is false. *)
 Theorem lemma_2_is_false : ~ printed_lemma_2.
 Proof.
   intro H. apply (lemma_2_fails_on_exclusive_or 3 4); [lia | lia |].

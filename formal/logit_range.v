@@ -112,6 +112,7 @@ Proof.
   - intros delta r Hdelta H. specialize (H 0%nat 2%nat ltac:(lia) ltac:(lia)). unfold encoder in H. simpl in H. lra.
 Qed.
 
+(** Lemma 4 as printed is false. *)
 Theorem lemma_4_is_false : ~ printed_lemma_4.
 Proof.
   intro H. destruct undecided_range_is_exponential as [Hseq Hrange].
@@ -210,6 +211,7 @@ Proof.
   rewrite Rabs_right by lra. lra.
 Qed.
 
+(** Encoders that satisfy Definition 2 exist for these laws, with c = 1/10, alpha = 1, delta <= 1/512. *)
 Theorem diverging_sequence_exists :
   approximating_sequence 3 2 1 diverging_law diverging_embedding diverging_weights (1 / 10) 1.
 Proof.

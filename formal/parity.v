@@ -354,6 +354,7 @@ Proof.
   destruct Pt as [Pt | [Pt Bt]], Pu as [Pu | [Pu Bu]]; [lra | lra | lra | tauto].
 Qed.
 
+(** So the accuracy is at most 1 - 2^(-n). *)
 Theorem parity_accuracy_below_one : forall m n i j, n_ctx m = S n -> (n_heads m < n)%nat -> i <> j ->
   accuracy m (2 ^ n) (parity_context n) (parity_label n i j) <= 1 - / 2 ^ n.
 Proof.
@@ -386,6 +387,7 @@ Definition printed_no_limit_of_quantity : Prop :=
     exists m, n_ctx m = S /\ d_vocab_out m = N /\ n_heads m = H /\
       forall i, (i < T)%nat -> predicts m (ts i) (labels i).
 
+(** Heads of some widths do not hold all labels: two bits, one head. *)
 Theorem no_limit_of_quantity_is_false : ~ printed_no_limit_of_quantity.
 Proof.
   intro P. destruct (P 2%nat 3%nat 1%nat (2 ^ 2)%nat (parity_context 2) (parity_label 2 0 1)) as [m [Hn [_ [HH Hall]]]].
@@ -479,6 +481,7 @@ Proof.
   nia.
 Qed.
 
+(** Every H >= 1 and d > H + 6: no weights reach the printed rank on 2^(H+4) contexts of H + 5 tokens. *)
 Theorem lemma_2_fails_for_every_number_of_heads : forall H d, (1 <= H)%nat -> (H + 6 < d)%nat ->
   ~ printed_rank_reached (H + 5) d H (2 ^ (H + 4)) (parity_context (H + 4)).
 Proof.

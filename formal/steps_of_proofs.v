@@ -44,6 +44,7 @@ Proof.
   apply (Rmult_le_reg_r (a + b)); [lra |]. unfold Rdiv. rewrite !Rmult_assoc, Rinv_l by lra. lra.
 Qed.
 
+(** So the head does not tend to the skip connection, as printed for every invertible W_OV. *)
 Theorem skip_head_is_false : ~ printed_skip_head.
 Proof.
   intro H.
@@ -120,6 +121,7 @@ Proof.
   change (token (ends_in_two t) 0) with t. field.
 Qed.
 
+(** Before the value the rank can be 3 = H d_h + d. *)
 Theorem narrow_network_reads_rank_three :
   independent 3 (2 + 1 * 2) (fun t => before_values narrow_network (ends_in_two t)).
 Proof.
@@ -131,6 +133,7 @@ Proof.
   apply Hc. destruct t as [| [| [| t]]]; [lra | lra | lra | lia].
 Qed.
 
+(** So the two ranks are not T_0 at the same time, as printed. *)
 Theorem value_rank_is_false : ~ printed_value_rank.
 Proof.
   intro H. destruct (H narrow_network 3%nat 3%nat ends_in_two delta) as [_ Back].
@@ -184,6 +187,7 @@ Proof.
     simpl fact; rewrite ?Nat.add_0_l, ?Nat.mul_1_l, ?Nat.mul_1_r; unfold Rdiv; apply Rinv_r, INR_fact_neq_0.
 Qed.
 
+(** S = 2, d >= 2: the rows of N X(t) are dependent for all embeddings. *)
 Theorem counted_determinant_is_zero : forall d m x, (2 <= d)%nat -> (m < 2)%nat -> dependent_rows d d (counted 2 m x).
 Proof.
   intros d m x Hd Hm. exists (fun row => delta 0 row - delta 1 row). split.
@@ -194,6 +198,7 @@ Proof.
     + intros row _. unfold counted. simpl Sum. rewrite !two_indices_are_counted_once by assumption. ring.
 Qed.
 
+(** So its determinant is 0, and not as printed. *)
 Theorem determinant_is_false : ~ printed_determinant.
 Proof.
   intro H. destruct (H 2%nat 2%nat 0%nat ltac:(lia) ltac:(lia)) as [x Hx].

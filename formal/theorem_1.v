@@ -97,6 +97,7 @@ Proof.
   - intros m [Hout [Hctx [_ [Hwidth one]]]]. apply collinear_divergence_floor; assumption.
 Qed.
 
+(** Theorem 1 as printed is false for epsilon = 0. *)
 Theorem theorem_1_is_false : ~ printed_theorem_1.
 Proof.
   intro H.

@@ -138,6 +138,7 @@ Proof.
   apply Hc; destruct s as [| [| [| s]]]; lra || lia.
 Qed.
 
+(** So for n = d = T = 3 no layer makes Assumption 1 true, as printed for all H, d_v. *)
 Theorem proposition_4_is_false : ~ printed_proposition_4.
 Proof.
   intro H. destruct (H 3%nat 3%nat 1%nat 1%nat 1%nat 3%nat equal_queries) as [W_Q [W_K [W_V [W_O [[_ K] _]]]]];

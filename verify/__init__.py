@@ -13,7 +13,6 @@ _HOME = {
     "arithmetic.enclosure": ("Enclosure", "sqrt", "rsqrt", "matmul"),
     "arithmetic.elementary": ("exp", "log", "log1p"),
     "arithmetic.sums": ("total", "upper_sum", "lower_sum"),
-    "arithmetic.residuals": ("residual",),
     "linear_algebra.nonsingularity": ("certify_nonsingular",),
     "linear_algebra.row_rank": ("certify_full_row_rank",),
     "linear_algebra.rank": ("rank_bracket",),

@@ -14,7 +14,6 @@ from constructions.errors import InputError
 from verify.arithmetic.elementary import exp, log, log1p
 from verify.arithmetic.enclosure import Enclosure, largest, matmul, maximum, sqrt
 from verify.arithmetic.exact_inputs import exact_array, nearest
-from verify.arithmetic.residuals import residual
 from verify.arithmetic.rounding import UNIT
 from verify.arithmetic.sums import lower_sum, total, upper_sum
 
@@ -125,7 +124,7 @@ def test_many_random_programs_never_lose_the_point_they_follow(seed: int) -> Non
 
 
 def attack_products(seed: int, rounds: int) -> int:
-    """Random corners of random pairs of matrices; products, sums and residuals against rationals."""
+    """Random corners of random pairs of matrices; products and sums against rationals."""
     rng = np.random.default_rng(seed)
     checked = 0
 
@@ -153,26 +152,21 @@ def attack_products(seed: int, rounds: int) -> int:
         exact = points[0] * points[1]
         for tight in (True, False):
             assert within(matmul(*sides, tight=tight), exact), (seed, source)
-        x = sides[1].midpoint
-        b = matmul(sides[0].midpoint, x).midpoint
-        right = fmpq_mat(m, p, rational(b)) - points[0] * fmpq_mat(n, p, rational(x))
-        for parts in (2, 3):
-            assert within(residual(sides[0], x, b, parts=parts), right), (seed, source)
         rows = total(sides[0], 1)
         ones = fmpq_mat(n, 1, [fmpq(1)] * n)
         assert within(rows.reshape(m, 1), points[0] * ones), (seed, source)
-        checked += 4 * m * p + m
+        checked += 2 * m * p + m
     return checked
 
 
-def test_products_sums_and_residuals_hold_random_corners() -> None:
-    assert attack_products(seed=2, rounds=80) > 4000
+def test_products_and_sums_hold_random_corners() -> None:
+    assert attack_products(seed=2, rounds=80) > 2000
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(200, 210))
-def test_products_sums_and_residuals_hold_many_random_corners(seed: int) -> None:
-    assert attack_products(seed=seed, rounds=600) > 30_000
+def test_products_and_sums_hold_many_random_corners(seed: int) -> None:
+    assert attack_products(seed=seed, rounds=600) > 15_000
 
 
 @pytest.mark.parametrize("poison", [np.nan, np.inf, -np.inf])
@@ -194,9 +188,6 @@ def test_a_poisoned_entry_leaves_no_finite_claim_behind(poison: float) -> None:
         assert (matmul(x, clean).radius == np.inf).sum(axis=1).tolist() == [0, 0, 6, 0, 0, 0]
         assert (matmul(clean, x).radius == np.inf).sum(axis=0).tolist() == [0, 0, 0, 6, 0, 0]
         assert (matmul(x, clean, tight=False).radius == np.inf).sum(axis=1).tolist() == [0, 0, 6, 0, 0, 0]
-        assert (residual(x, clean, clean).radius == np.inf).sum(axis=1).tolist() == [0, 0, 6, 0, 0, 0]
-        assert (residual(clean, clean, x).radius == np.inf).sum() == 1
-    assert (residual(clean, dirty, clean).radius == np.inf).sum(axis=0).tolist() == [0, 0, 0, 6, 0, 0]
     assert upper_sum(dirty) == np.inf
     assert lower_sum(dirty) == -np.inf
 

@@ -431,41 +431,6 @@ MUTANTS = [
     ),
     mutant("products", "+ a.shape[-1] * TINY)", ")", "underflow in the norms of rows is forgotten"),
     mutant("products", "+ b.shape[-2] * TINY)", ")", "underflow in the norms of columns is forgotten"),
-    # Residuals.
-    mutant(
-        "residuals",
-        "bits = (53 - max(n - 1, 0).bit_length()) // 2",
-        "bits = 27",
-        "slices are too long for exact products",
-    ),
-    mutant(
-        "residuals", "bits = (53 - max(n - 1, 0).bit_length()) // 2", "bits = 4", "slices are too short to be of use"
-    ),
-    mutant("residuals", "        low += slip\n", "", "what sums lose is lost"),
-    mutant("residuals", "            radius += size\n", "", "the rounding of the remainders is forgotten"),
-    mutant(
-        "residuals",
-        "np.abs(top).max(axis=0, keepdims=True, initial=0.0)\n            size",
-        "np.abs(top).min(axis=0, keepdims=True, initial=1.0)\n            size",
-        "the least entry of a column is taken",
-    ),
-    mutant(
-        "residuals",
-        "np.abs(left).sum(axis=1, keepdims=True)",
-        "np.abs(left).max(axis=1, keepdims=True, initial=0.0)",
-        "one entry stands for a row",
-    ),
-    mutant("residuals", "    radius += np.abs(m) * UNIT\n", "", "the last rounding of a residual is forgotten"),
-    mutant(
-        "residuals",
-        "radius = right.radius + np.zeros(right.shape)",
-        "radius = np.zeros(right.shape)",
-        "the radius of the right side is forgotten",
-    ),
-    mutant("residuals", "if not is_zero(matrix.radius):", "if False:", "the radius of the matrix is forgotten"),
-    mutant("residuals", "terms += [(row_rests[parts - 1], vectors, True)]", "pass", "the last remainder is left out"),
-    mutant("residuals", 'vectors = as_float64(x, "x")', "vectors = Enclosure(x).midpoint", "a NaN in x counts as 0"),
-    mutant("residuals", "    slip += t\n", "", "the error of a sum is only half computed"),
     # What a caller gives.
     mutant(
         "exact_inputs", "    if is_masked(values):", "    if False:", "the hidden entries of masked arrays are numbers"

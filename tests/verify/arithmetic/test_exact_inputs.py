@@ -16,7 +16,6 @@ from constructions.errors import InputError
 from verify.arithmetic.elementary import exp, log, log1p
 from verify.arithmetic.enclosure import Enclosure, enclosure, largest, matmul, maximum, sqrt
 from verify.arithmetic.exact_inputs import as_float64, exact_array, nearest
-from verify.arithmetic.residuals import residual
 from verify.arithmetic.sums import lower_sum, total, upper_sum
 
 LARGE = 2**53 + 1
@@ -84,9 +83,6 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "/": lambda x: Enclosure(1.0) / x,
     "@": lambda x: Enclosure(np.ones((1, 2))) @ x,
     "matmul": lambda x: matmul([[1.0]], x),
-    "residual, matrix": lambda x: residual(x, [[1.0]], [[1.0]]),
-    "residual, vectors": lambda x: residual([[1.0]], x, [[1.0]]),
-    "residual, right side": lambda x: residual([[1.0]], [[1.0]], x),
     "exp": exp,
     "log": log,
     "log1p": log1p,
