@@ -67,5 +67,6 @@ MUTANTS = [
     sized("H * e * min(d, N - 1) - H", "H * e * min(d, N - 1) - 2 * H", "gauges count twice"),
     sized("(length - 1) * min(d, of_others)", "length * min(d, of_others)", "a position too many"),
     sized("by_input[:, :, -1] += W_U.T", "pass", "no skip connection in the Jacobian"),
+    sized("    if d == 1:\n        by_pair", "    if False:\n        by_pair", "scores of numbers have no relation"),
     sized("bilinear)[:, None, None] % PRIME", "written)[:, None, None] % PRIME", "keys move as values do"),
 ]

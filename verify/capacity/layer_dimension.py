@@ -83,8 +83,9 @@ def dimension_floor(contexts: Int64Array, *, d_model: int, d_qk: int, d_head: in
 
     The Jacobian of the logits, modulo a shift of each row, is a matrix of rational functions of the weights and of the
     exponentials $E^h_{c,n}$, $Q^h_{c,s}$ of the scores. These exponents are polynomials without a linear relation over
-    the rationals, so the exponentials are algebraically independent of each other and of the weights (Ax 1971): the
-    generic rank is that over independent variables, and at residues modulo a prime it is no larger.
+    the rationals (for d = 1 they are sums of monomials that have none), so the exponentials are algebraically
+    independent of each other and of the weights (Ax 1971): the generic rank is that over independent variables, and at
+    residues modulo a prime it is no larger.
 
     Args:
         contexts: Pairwise distinct contexts, `[T, S]`; the tokens are 0, ..., the largest.
@@ -138,8 +139,8 @@ def _jacobian(
     stream, blocks = last.copy(), []
     for _ in range(H):
         W_Q, W_K, W_V, W_O = residues(d, d_qk), residues(d, d_qk), residues(d, d_head), residues(d_head, d)
-        # Scores enter through their exponentials alone, which are independent of everything else.
-        y = residues(N, S)[contexts[:, -1]] * residues(N, N)[contexts[:, -1:], contexts] % PRIME
+        by_pair, by_place = _exponentials(N, S, d, rng)
+        y = by_place[contexts[:, -1]] * by_pair[contexts[:, -1:], contexts] % PRIME
         totals = [pow(int(total), -1, PRIME) for total in y.sum(axis=1) % PRIME]
         attention = y * np.array(totals)[:, None] % PRIME
         mean = _product("ts,tsi->ti", attention, x)
@@ -165,6 +166,17 @@ def _jacobian(
     by_readout = stream[:, None, :, None] * np.eye(K, dtype=np.int64)[None, :, None, :]
     blocks += [by_token % PRIME, by_input, by_readout]
     return np.concatenate([block.reshape(T * K, -1) for block in blocks], axis=1)
+
+
+def _exponentials(N: int, S: int, d: int, rng: np.random.Generator) -> tuple[Int64Array, Int64Array]:
+    """Residues for the exponentials of the scores of a head, `[N, N]` and `[N, S]`: scores enter through them alone.
+
+    For d = 1 the scores $(e_c + p_S)(e_n + p_s)$, times a number, have $e_c e_n = e_n e_c$, and $e_n p_S$ twice.
+    """
+    by_pair, by_place = rng.integers(1, PRIME, (N, N)), rng.integers(1, PRIME, (N, S))
+    if d == 1:
+        by_pair = (np.triu(by_pair) + np.triu(by_pair, 1).T) * by_place[:, -1] % PRIME
+    return by_pair, by_place
 
 
 def _product(subscripts: str, a: Int64Array, b: Int64Array) -> Int64Array:

@@ -9,6 +9,7 @@ from constructions.errors import InputError, ResourceError
 from constructions.models.attention import logits
 from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import all_contexts
+from verify.capacity import layer_dimension as judge
 from verify.capacity.layer_dimension import dimension_ceiling, dimension_floor
 
 WIDTHS = st.integers(1, 7)
@@ -43,6 +44,14 @@ def test_no_rank_exceeds_the_formula_and_from_three_tokens_on_they_agree(shape, 
 def test_shapes_in_which_gauges_do_not_act_or_are_more_than_they_seem(tokens, length, widths, dimension):
     assert dimension_floor(all_contexts(tokens, length), **sizes(*widths)) == dimension
     assert dimension_ceiling(tokens, length, **sizes(*widths)) == dimension
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_numbers_as_inputs_have_scores_with_a_relation(d):
+    by_pair, by_place = judge._exponentials(4, 3, d, np.random.default_rng(0))
+    square = by_pair * by_place[:, -1:] % judge.PRIME  # of e_c e_n + e_n p_S + e_c p_S for d = 1
+    assert (square == square.T).all() == (d == 1)
+    assert by_place.shape == (4, 3) and by_pair.min() > 0
 
 
 def test_many_heads_reach_everything_and_the_formula_says_no_less():
