@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 project = "byheart"
 author = "byheart contributors"
 copyright = author
-extensions = ["myst_parser", "mathml", "contents", "inline_figures", "notebook_pages", "register"]
+extensions = ["myst_parser", "mathml", "contents", "inline_figures", "notebook_pages", "register", "tables"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 

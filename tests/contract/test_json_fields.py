@@ -1,5 +1,6 @@
-"""What every command prints with `--json` are the fields that the pages list under its name, no more and no fewer."""
+"""What every command prints with `--json` are the fields that docs/json_fields.csv lists, no more and no fewer."""
 
+import csv
 import json
 import re
 from dataclasses import replace
@@ -15,23 +16,21 @@ from tests.domains import max_of_four
 from tests.edited_hosts import gpt2
 from tests.layers import random_examples
 
-PAGES = ("docs/commands.md", "docs/audit.md")
+FIELDS = Path(__file__).parents[2] / "docs" / "json_fields.csv"
 FREE = {"files", "seconds", "versions", "construction", "values", "parameters"}
 """Fields whose names are those of files, stages, packages or numbers of the case itself."""
 
 
 @cache
 def documented():
-    """The rows of the tables of each command, by the names of the fields."""
+    """The rows of the table of fields for each command, by the names of the fields."""
     found = {}
-    for page in PAGES:
-        _, _, text = (
-            Path(__file__).parents[2].joinpath(page).read_text(encoding="utf-8").partition("fields of `--json`\n")
-        )
-        for heading, body in re.findall(r"^### ([^\n]*)\n(.*?)(?=^#|\Z)", text.split("\n## ")[0], re.M | re.S):
-            rows = re.findall(r"^\| (`.*?) \|(.*)$", body, re.M)
-            fields = {name: row for names, row in rows for name in re.findall(r"`(\w+)`", names)}
-            found |= {command: fields for command in re.findall(r"`(\w+)`", heading)}
+    with FIELDS.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            for command in row["command"].split():
+                found.setdefault(command, {}).update(
+                    dict.fromkeys(re.findall(r"`(\w+)`", row["fields"]), row["meaning"])
+                )
     return found
 
 
