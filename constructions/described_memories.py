@@ -35,7 +35,7 @@ DESCRIBED = (
     Described(
         "probes",
         "any distinct contexts of up to 1182 tokens; labels",
-        "1.1 to 1.8 a fact beyond 4 N + 2 K and some 800; every run in float32 is exact",
+        "0.4 to 1.8 a fact, less the more there are, beyond 4 N + 2 K and some 800; every run in float32 is exact",
         False,
         "docs/claims/probes.md",
     ),

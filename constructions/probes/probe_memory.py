@@ -1,4 +1,4 @@
-r"""Labels of any contexts as sums of a few entries of one table of integers, which hashes of the context point to.
+r"""Labels of any contexts as sums of a few cells of one table, of which hashes of the context say which.
 
 Page: docs/claims/probes.md
 """
@@ -16,7 +16,7 @@ from constructions.models.blocks import Attention, Block, FeedForward
 from constructions.models.construction import Construction
 from constructions.models.exact_steps import LARGEST, Step, halvings, settled, step_blocks
 from constructions.models.model import Model
-from constructions.models.precision import Precision, require_precision
+from constructions.models.precision import SIGNIFICAND, Precision, require_precision
 from constructions.probes.sparse_sums import table_of_sums
 from constructions.probes.window_hash import Mixing, mixing
 from constructions.tasks.task import Task
@@ -29,7 +29,9 @@ _LOADS = {1: 1.0, 2: 0.4, 3: 0.86, 4: 0.93}  # by probes: below the thresholds 1
 _SEGMENT = 4095  # cells of a segment at most
 _EXACT = 2**24
 _KNOTS = 1.7e8  # rows^2 times the modulus, up to which knots through random rows stay below 2^24
+_SUMMED = 2**51  # what the proof in real arithmetic may add up in float64
 _TRIES = 12
+_SPARE = 3  # bits of the format beyond a word's: 3 w < 2^p to silence one, 4 (w + w/2 + w/4) to take its bits
 _ONE_DIGIT = 4096  # answers whose parabola is exact in float32
 _DIGIT = 128
 
@@ -49,7 +51,8 @@ class Plan:
         segments: In how many places the first probe can be; 1 where all probes go anywhere.
         rows: Of the table for each segment.
         width: Cells of a row, s.
-        one_hot: Whether rows of the table are found by one neuron each, and not by knots.
+        labels_per_word: m cells share an entry of the table, whose rows are found by one neuron each; 0 where an entry
+            is a cell, and rows are found by knots.
         free: Rounds of the hash whose maps are drawn freely.
     """
 
@@ -63,13 +66,18 @@ class Plan:
     segments: int
     rows: int
     width: int
-    one_hot: bool
+    labels_per_word: int = 0
     free: int = 0
 
     @property
+    def one_hot(self) -> bool:
+        """Whether rows of the table are found by one neuron each."""
+        return self.labels_per_word > 0
+
+    @property
     def segment(self) -> int:
-        """Cells of a segment, odd."""
-        return self.rows * self.width
+        """Cells of a segment that are used, odd."""
+        return (self.rows * self.width * max(1, self.labels_per_word) - 1) | 1
 
     @property
     def table_rows(self) -> int:
@@ -77,14 +85,25 @@ class Plan:
         return self.rows * (1 if self.segments == 1 else self.segments + self.probes - 1)
 
     @property
+    def split(self) -> tuple[int, int]:
+        """A row has two numbers, one below each of these: its segment and its place there, or two digits."""
+        base = self.rows if self.segments > 1 else math.isqrt(self.rows - 1) + 1
+        return -(-self.table_rows // base), base
+
+    @property
     def modulus(self) -> int:
         """A power of two, at least K."""
         return 1 << max(1, (self.answers - 1).bit_length())
 
     @property
+    def cells(self) -> int:
+        """Cells of the whole table."""
+        return self.segment * (1 if self.segments == 1 else self.segments + self.probes - 1)
+
+    @property
     def load(self) -> float:
         """Facts for each cell of the table."""
-        return self.facts / (self.table_rows * self.width)
+        return self.facts / self.cells
 
     @property
     def digits(self) -> int:
@@ -119,12 +138,27 @@ class Plan:
         """Codes of tokens are integers from 0 to less than this."""
         return min(2 * max(self.tokens, self.segment), (LARGEST - 1) // max(self.growth) + 1)
 
-    def thresholds(self) -> tuple[list[int], list[int], list[int], list[int]]:
-        """Of the steps that find the segment, the cell in it, its row, and the bits of the row."""
+    def reduced(self) -> tuple[list[int], list[int]]:
+        """Thresholds of the steps that find the segment, and the cell in it."""
         most, choice = (grown * (self.codes_below - 1) + 1 for grown in self.growth)
         segment = [] if self.segments == 1 else [self.segments * k for k in halvings(-(-choice // self.segments))]
-        cell = [self.segment * k for k in halvings(-(-most // self.segment))]
-        return segment, cell, halvings(self.rows), halvings(self.table_rows) if self.one_hot else []
+        return segment, [self.segment * k for k in halvings(-(-most // self.segment))]
+
+    def parted(self) -> list[Step]:
+        """The steps that part a cell's number into those of its row, its column, and its place in a word."""
+        m, (heights, base) = max(1, self.labels_per_word), self.split
+        if not self.one_hot:
+            return [Step(_NUMBER, self.width * k, _ROW, k) for k in halvings(self.rows)]
+        unit, high = self.width * m, halvings(heights) if self.segments == 1 else []
+        steps = [Step(_NUMBER, unit * base * k, _HIGH, k) for k in high]
+        steps += [Step(_NUMBER, unit * k, _ROW, k) for k in halvings(base)]
+        return steps + [Step(_NUMBER, m * k, _COLUMN, k) for k in halvings(self.width)]
+
+    def peeled(self) -> list[Step]:
+        """The steps that take the bits of a word, from the highest on, to the labels that they belong to."""
+        bits = self.modulus.bit_length() - 1
+        places = reversed(range(bits, bits * self.labels_per_word))
+        return [Step(0, 1 << i, 1 + i // bits, 1 << i % bits) for i in places]
 
     @property
     def parameters(self) -> int:
@@ -132,17 +166,25 @@ class Plan:
         d, rounds, r = self.columns + 2, len(self.mixing.strides), self.probes
         total = (self.tokens + self.length) * d + rounds * (4 * d + 2 + 2 * d * self.columns)
         total += 2 * (4 * d + 2 + 2 * d * self.columns)
-        segment, cell, row, bit = self.thresholds()
-        spread, flag = self.segments > 1, int(self.flagged)
-        wide = 3 + flag + spread + len(bit)
+        (segment, cell), parted = self.reduced(), self.parted()
+        spread, flag, wide = self.segments > 1, int(self.flagged), _width(self)
         neurons = r + 2 * spread + 2 * flag
         total += neurons * (d + 1 + wide)
-        count = len(segment) + len(cell) + len(row) + len(bit)
-        total += (3 * count - bool(len(cell) + len(row) + len(bit)) - bool(segment)) * (2 * wide + 1)
+        count = len(segment) + len(cell) + len(parted)
+        total += (3 * count - bool(len(cell) + len(parted)) - bool(segment)) * (2 * wide + 1)
         total += spread * ((1 + bool(segment)) * 2 * wide)
-        hidden = self.table_rows - (not self.one_hot) + self.width - 1 + flag
-        out = self.width + flag
-        total += hidden * (wide + 1 + out) + out + out * (out + 1 + flag)
+        m, kept = self.labels_per_word, flag + (self.labels_per_word > 1)
+        hidden, out, found = self.table_rows - (not m) + self.width - (not m) + kept, self.width + kept, 1 + flag
+        if m:
+            square = 3 + kept + sum(self.split) + self.width - 3
+            total += square * (wide + 1 + 5 + kept) + 5 + kept
+            wide = 5 + kept
+        total += hidden * (wide + 1 + out) + out
+        if m > 1:
+            found, chosen = m + 2 + flag, m + flag
+            total += (3 * len(self.peeled()) - 1) * (2 * found + 1)
+            total += (chosen + m - 1) * (found + 1 + chosen) + chosen + chosen * (chosen + 1 + flag)
+        total += out * (out + found)
         y, tail = 1 + flag, self.digits + 1
         total += 3 * y + 1 + tail
         tall = len(halvings(r)) + len(self.high())
@@ -154,7 +196,17 @@ class Plan:
         return [] if self.digits == 1 else [_DIGIT * k for k in halvings(self.modulus // _DIGIT)]
 
 
-def plan_of(facts: int, length: int, tokens: int, answers: int, outputs: int, *, ease: int = 0) -> Plan:
+def plan_of(
+    facts: int,
+    length: int,
+    tokens: int,
+    answers: int,
+    outputs: int,
+    *,
+    dtype: Precision = "float32",
+    labels_per_word: int | None = None,
+    ease: int = 0,
+) -> Plan:
     """The plan of fewest parameters for contexts of two tokens or more.
 
     Args:
@@ -163,6 +215,8 @@ def plan_of(facts: int, length: int, tokens: int, answers: int, outputs: int, *,
         tokens: N.
         answers: K, the different labels.
         outputs: Logits.
+        dtype: The precision, which says how long a word may be.
+        labels_per_word: m; by default what gives the fewest parameters.
         ease: How often a table has been too full: each time it gets larger, and the hash another.
 
     Raises:
@@ -186,18 +240,26 @@ def plan_of(facts: int, length: int, tokens: int, answers: int, outputs: int, *,
     sizes = dict(facts=facts, length=length, tokens=tokens, answers=answers, outputs=outputs, probes=probes)
     segment = cells if not spread else min(_SEGMENT, round(2 ** (math.log(facts) / math.log(2.91) - 0.5)))
     found: list[Plan] = []
-    for one_hot in (False, True):
+    most_labels = (SIGNIFICAND[dtype] - _SPARE) // max(1, (answers - 1).bit_length())
+    every = (0, *sorted({max(1, int(most_labels * 0.75**k)) for k in range(14)}))
+    for m in every if labels_per_word is None else [labels_per_word] * (0 <= labels_per_word <= most_labels):
         for width in _widths(cells):
-            rows = -(-segment // width) | 1
-            segments = 1 if not spread else max(2, -(-cells // (rows * width)) - probes + 1)
-            plan = Plan(**sizes, columns=2, segments=segments, rows=rows, width=width, one_hot=one_hot)
+            unit = width * max(1, m)
+            rows = -(-segment // unit) | (m == 0)
+            segments = 1 if not spread else max(2, -(-cells // (rows * unit)) - probes + 1)
+            plan = Plan(**sizes, columns=2, segments=segments, rows=rows, width=width, labels_per_word=m)
             if spread or ease or plan.codes_below < 2 * max(tokens, plan.segment):
                 plan = _richer(replace(plan, columns=4), 3 * ease)
-            gates = 8 * plan.modulus * width <= _EXACT
-            if gates and (one_hot or plan.table_rows**2 * plan.modulus <= _KNOTS):
+            knots = 8 * plan.modulus * width <= _EXACT and plan.table_rows**2 * plan.modulus <= _KNOTS
+            squares = 4 * sum(n**2 for n in (*plan.split, width)) <= _EXACT
+            words = plan.table_rows * plan.modulus**m <= _SUMMED
+            if squares and words if m else knots:
                 found.append(plan)
     if not found:
-        raise CapacityError(_CLAIM, "a table whose sums stay exact", f"{facts} facts with {answers} answers have none")
+        asked = "" if labels_per_word is None else f" with {counted(labels_per_word, 'label')} an entry"
+        raise CapacityError(
+            _CLAIM, "a table whose sums stay exact", f"{facts} facts with {answers} answers have none{asked}"
+        )
     return min(found, key=lambda plan: plan.parameters)
 
 
@@ -213,18 +275,24 @@ def _widths(cells: int) -> list[int]:
     return sorted({int(1.08**i) | 1 for i in range(int(math.log(most) / math.log(1.08)) + 1)})
 
 
-def probe_memory(task: Task, *, dtype: Precision = "float32", seed: int = 0) -> Construction[Task]:
+def probe_memory(
+    task: Task, *, dtype: Precision = "float32", labels_per_word: int | None = None, seed: int = 0
+) -> Construction[Task]:
     r"""Hold any labels of distinct contexts as sums of entries of a table, so that every run in float32 is exact.
 
     Codes of tokens are integers. Hard heads that read 1, 2, 4, ... positions back add them up, each round with another
     matrix, until the last position holds a few sums over the whole context; the last four positions read these, and
     each takes another one. Steps turn it into a row and a column of a table W of integers, whose entry is found by one
-    layer through the rows, and one that silences all columns but one; the last head adds the entries that the
+    layer through the rows, and one that silences all columns but one. Of large tables an entry is a word of several
+    labels, which steps take apart bit by bit. The last head adds what the
     four positions found, and their sum modulo $2^c$ is the label's number. W solves one sparse equation for each fact.
 
     Args:
         task: Contexts of up to 1182 tokens, with labels.
-        dtype: The precision in which all runs are to be exact; the weights are integers, and halves of some.
+        dtype: The precision in which all runs are to be exact; the weights are integers, and halves of some. In float64
+            more labels share an entry.
+        labels_per_word: How many labels share an entry of the table, 0 for one of a table between knots; by default
+            what gives the fewest parameters.
         seed: Of the codes and of what the table leaves free.
 
     Returns:
@@ -232,7 +300,8 @@ def probe_memory(task: Task, *, dtype: Precision = "float32", seed: int = 0) -> 
 
     Raises:
         HypothesisError: A task of laws, or longer contexts.
-        CapacityError: No draw could be solved; names two contexts that collide in the last, or the load.
+        CapacityError: No draw could be solved; names two contexts that collide in the last, or the load. No word holds
+            so many labels.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
@@ -249,23 +318,24 @@ def probe_memory(task: Task, *, dtype: Precision = "float32", seed: int = 0) -> 
     rng = np.random.default_rng(seed)
     collision = ""
     for attempt in range(_TRIES):
-        plan = plan_of(*sizes_of(task), ease=attempt // 3 if task.n_contexts <= _ONE_TABLE else attempt)
+        ease = attempt // 3 if task.n_contexts <= _ONE_TABLE else attempt
+        plan = plan_of(*sizes_of(task), dtype=dtype, labels_per_word=labels_per_word, ease=ease)
         codes = _codes(plan, rng)
         cells = _cells(plan, codes, contexts)
-        table = table_of_sums(cells, labels, plan.table_rows * plan.width, plan.modulus.bit_length() - 1, rng)
+        table = table_of_sums(cells, labels, plan.cells, plan.modulus.bit_length() - 1, rng)
         if table is None:
             collision = _collision(task, cells, labels) or f"the table was {plan.load:.0%} full"
             continue
-        table = table.reshape(plan.table_rows, plan.width)
-        if not plan.one_hot and _most(*_knots(table.astype(np.float64))) + 4 * plan.modulus * plan.width > _EXACT:
+        words = _words(plan, table)
+        if not plan.one_hot and _most(*_knots(words)) + 4 * plan.modulus * plan.width > _EXACT:
             collision = "the knots through the table were too steep"
             continue
-        model = _model(plan, codes, table, answers)
+        model = _model(plan, codes, words, answers)
         return Construction(
             task,
             model,
             f"{counted(plan.facts, 'context')} by {counted(plan.probes, 'probe')} each of a table of "
-            f"{table.size} cells, {plan.load:.1%} full, at draw {attempt + 1}, "
+            f"{table.size} cells, {plan.load:.1%} full, {_packed(plan)}at draw {attempt + 1}, "
             f"{len(model.blocks)} blocks, {model.parameters} parameters",
         )
     raise CapacityError(
@@ -273,12 +343,25 @@ def probe_memory(task: Task, *, dtype: Precision = "float32", seed: int = 0) -> 
     )
 
 
+def _packed(plan: Plan) -> str:
+    return f"{plan.labels_per_word} an entry, " if plan.labels_per_word > 1 else ""
+
+
+def _words(plan: Plan, table: Int64Array) -> Float64Array:
+    """The entries of the table, `[table_rows, width]`: of each the first cell is the lowest digit."""
+    m = max(1, plan.labels_per_word)
+    cells = table.reshape(-1, plan.segment)
+    padded = np.zeros((len(cells), plan.rows * plan.width * m), dtype=np.int64)
+    padded[:, : plan.segment] = cells
+    return (padded.reshape(-1, plan.width, m) @ plan.modulus ** np.arange(m)).astype(np.float64)
+
+
 def sizes_of(task: Task) -> tuple[int, int, int, int, int]:
     """What `plan_of` asks: T, S, N, K and the number of logits."""
     return task.n_contexts, task.n_ctx, task.d_vocab, len(np.unique(task.labels)), task.n_answers
 
 
-def probe_parameters(task: Task) -> int:
+def probe_parameters(task: Task, dtype: Precision = "float32") -> int:
     """Entries of the probe memory of a task, if its first draw can be solved; 0 where it refuses.
 
     Example:
@@ -292,7 +375,7 @@ def probe_parameters(task: Task) -> int:
     if length == 1:
         digits = 1 if answers <= _ONE_DIGIT else 2
         return (tokens + 1) * digits + outputs * (digits + 1)
-    return plan_of(facts, length, tokens, answers, outputs).parameters
+    return plan_of(facts, length, tokens, answers, outputs, dtype=dtype).parameters
 
 
 def _codes(plan: Plan, rng: np.random.Generator) -> Int64Array:
@@ -366,7 +449,7 @@ def _readout(answers: Int64Array, digits: int, outputs: int) -> tuple[Float64Arr
     return W_U, b_U, middle.astype(np.float64)
 
 
-def _model(plan: Plan, codes: Int64Array, table: Int64Array, answers: Int64Array) -> Model:
+def _model(plan: Plan, codes: Int64Array, table: Float64Array, answers: Int64Array) -> Model:
     columns, d = plan.columns, plan.columns + 2
     W_E, W_pos = np.zeros((plan.tokens, d)), np.zeros((plan.length, d))
     W_E[:, :columns] = codes
@@ -405,11 +488,24 @@ def _shared(plan: Plan) -> Attention:
     return Attention(W_Q=W_Q, b_Q=b_Q, W_K=W_K, W_V=W_V, W_O=W_O, skip=False, attends="all")
 
 
-_NUMBER, _BIT, _ROW, _FLAG = range(4)  # columns of the stream behind the hash; then what chooses the segment, and bits
+_NUMBER, _BIT, _ROW, _HIGH, _COLUMN = range(5)  # of the stream behind the hash; the last two for rows of one neuron
+
+
+def _flag(plan: Plan) -> int:
+    return 3 + 2 * plan.one_hot
+
+
+def _chooser(plan: Plan) -> int:
+    return _flag(plan) + plan.flagged
 
 
 def _width(plan: Plan) -> int:
-    return 3 + plan.flagged + (plan.segments > 1) + len(plan.thresholds()[3])
+    return _chooser(plan) + (plan.segments > 1)
+
+
+def _of_segment(plan: Plan) -> tuple[int, int]:
+    """The column that a segment's number is added to, and how many times."""
+    return (_HIGH, 1) if plan.one_hot else (_ROW, plan.rows)
 
 
 def _numbers(plan: Plan) -> FeedForward:
@@ -428,11 +524,12 @@ def _numbers(plan: Plan) -> FeedForward:
     if plan.segments > 1:  # what chooses it; and where that of this probe begins, if the first one's were 0
         chooses = np.append(made[:, probes], [0.0, 0.0])[:, None]
         parts.append((chooses, lacking[probes:].astype(np.float64), _unit(wide, _chooser(plan))))
-        parts.append((at[:, None], np.array([probes - 1.0]), plan.rows / 2 * _unit(wide, _ROW)))
+        column, times = _of_segment(plan)
+        parts.append((at[:, None], np.array([probes - 1.0]), times / 2 * _unit(wide, column)))
     if plan.flagged:  # one of the last four; of three all but the last
         sign, bound = (-1.0, 4.0) if probes == 4 else (1.0, -1.0)
         shifts = -sign * bound + np.array([0.5, -0.5])
-        parts.append((sign * np.stack([at, at], axis=1), shifts, np.outer([1.0, -1.0], _unit(wide, _FLAG))))
+        parts.append((sign * np.stack([at, at], axis=1), shifts, np.outer([1.0, -1.0], _unit(wide, _flag(plan)))))
     W_in, b_in, W_out = _joined(parts)
     return FeedForward(W_in=W_in, b_in=b_in, W_out=W_out, skip=False)
 
@@ -446,66 +543,108 @@ def _unit(width: int, column: int) -> Float64Array:
     return np.eye(width)[[column]]
 
 
-def _chooser(plan: Plan) -> int:
-    return 3 + plan.flagged
-
-
 def _addresses(plan: Plan) -> tuple[list[FeedForward], Float64Array]:
-    """Steps that leave the row of the table, its bits where wanted, and the cell in the row; and how to read them."""
+    """Steps that leave the numbers of the row, the column and the place in the word; and how to read them."""
     wide = _width(plan)
-    segment, cell, row, bit = plan.thresholds()
+    segment, cell = plan.reduced()
     blocks, last = [], None
     if plan.segments > 1:
         chooser = _chooser(plan)
         blocks += step_blocks(wide, _BIT, [Step(chooser, t) for t in segment])
         last = Step(chooser, segment[-1]) if segment else None
-        blocks.append(_moved(wide, settled(wide, _BIT, last), chooser, plan.rows, last is not None))
-    steps = [Step(_NUMBER, t) for t in cell] + [Step(_NUMBER, plan.width * k, _ROW, k) for k in row]
-    first = wide - len(bit)
-    steps += [Step(_ROW, k, first + i, 1) for i, k in enumerate(bit)]
+        blocks.append(_moved(wide, settled(wide, _BIT, last), chooser, *_of_segment(plan), last is not None))
+    steps = [Step(_NUMBER, t) for t in cell] + plan.parted()
     blocks += step_blocks(wide, _BIT, steps)
     return blocks, settled(wide, _BIT, steps[-1] if steps else None)
 
 
-def _moved(wide: int, read: Float64Array, column: int, times: int, pending: bool) -> FeedForward:
-    """What a column holds, so many times, is added to the row; a step that is pending is carried out."""
+def _moved(wide: int, read: Float64Array, column: int, to: int, times: int, pending: bool) -> FeedForward:
+    """What a column holds, so many times, is added to another; a step that is pending is carried out."""
     kept = [column, _BIT] if pending else [column]
     W_out = np.zeros((len(kept), wide))
-    W_out[0, _ROW] = times
+    W_out[0, to] = times
     if pending:
         W_out[1] = (read - np.eye(wide))[_BIT]
     W_in = read[:, [column]] if not pending else np.stack([read[:, column], np.eye(wide)[_BIT]], axis=1)
     return FeedForward(W_in=W_in, W_out=W_out)
 
 
-def _looked_up(plan: Plan, table: Int64Array, found: Float64Array) -> list[FeedForward]:
-    """The row of the table less the modulus everywhere but at the cell; then the one entry that is left above 0."""
-    wide, size, flag = _width(plan), plan.width, int(plan.flagged)
-    if plan.one_hot:
-        bits = plan.thresholds()[3]
-        wanted = (np.arange(len(table))[:, None] & np.array(bits, dtype=np.int64)) > 0
-        of_rows = np.zeros((wide, len(table)))
-        of_rows[wide - len(bits) :] = 4.0 * wanted.T - 2.0
-        parts = [(of_rows, 1.0 - 2.0 * wanted.sum(axis=1), table.astype(np.float64))]
-        constant = np.zeros(size)
-    else:
-        shifts, signs, jumps, constant = _knots(table.astype(np.float64))
-        parts = [(np.eye(wide)[:, [_ROW]] * signs, shifts, jumps)]
-    shifts, signs, jumps, gate = _knots(plan.modulus * (np.eye(size) - 1.0))
-    parts.append((np.eye(wide)[:, [_NUMBER]] * signs, shifts, jumps))
+_Neurons = tuple[Float64Array, Float64Array, Float64Array]
+"""Inputs, shifts and outputs of some neurons."""
+
+
+def _looked_up(plan: Plan, table: Float64Array, found: Float64Array) -> list[FeedForward]:
+    """From the numbers of a cell to what stands there, and the flag."""
+    wide, size, m = len(found), plan.width, plan.labels_per_word
+    flag = [_flag(plan)] * plan.flagged
+    if not plan.one_hot:
+        rows, middle = _through(wide, _ROW, table)
+        gates, gate = _through(wide, _NUMBER, plan.modulus * (np.eye(size) - 1.0))
+        return _one_of(found, [rows, gates], middle + gate, flag, [1] * plan.flagged, 1 + plan.flagged)
+    squares = _squares(plan, found, [_NUMBER] * (m > 1) + flag)
+    inner, top = squares.d_out, float(plan.modulus**m)
+    numbers = np.stack(np.divmod(np.arange(len(table)), plan.split[1]))
+    rows = (*_hits(inner, [0, 1], 2, numbers), table)
+    columns = (*_hits(inner, [3], 4, np.arange(size)[None]), top * np.eye(size))
+    behind = m + 2 + plan.flagged if m > 1 else 1 + plan.flagged
+    passed = list(range(5, inner))
+    places = list(range(behind - len(passed), behind))
+    blocks = [squares, *_one_of(np.eye(inner), [rows, columns], np.full(size, -top), passed, places, behind)]
+    if m == 1:
+        return blocks
+    # The stream is a word, a bit, all labels of the word but the first, the place of the one that is wanted, the flag.
+    steps = plan.peeled()
+    gates, gate = _through(behind, m + 1, plan.modulus * (np.eye(m) - 1.0))
+    labels = (np.eye(behind)[:, [0, *range(2, m + 1)]], np.zeros(m), np.eye(m))
+    blocks += step_blocks(behind, 1, steps)
+    read, last = settled(behind, 1, steps[-1]), [1] * plan.flagged
+    return blocks + _one_of(read, [labels, gates], gate, [m + 2] * plan.flagged, last, 1 + plan.flagged)
+
+
+def _squares(plan: Plan, found: Float64Array, kept: list[int]) -> FeedForward:
+    r"""The two numbers of the row and the sum of their squares, the column and its square, and what is kept."""
+    wide, inner = len(found), 5 + len(kept)
+    passed = [_HIGH, _ROW, _COLUMN, *kept]
+    parts = [(np.eye(wide)[:, passed], np.zeros(len(passed)), np.eye(inner)[[0, 1, 3, *range(5, inner)]])]
+    constant = np.zeros(inner)
+    for column, count, to in ((_HIGH, plan.split[0], 2), (_ROW, plan.split[1], 2), (_COLUMN, plan.width, 4)):
+        neurons, middle = _through(wide, column, np.arange(count)[:, None] ** 2 * _unit(inner, to))
+        parts.append(neurons)
+        constant += middle
+    return _layer(found, parts, constant)
+
+
+def _hits(width: int, columns: list[int], square: int, numbers: Int64Array) -> tuple[Float64Array, Float64Array]:
+    r"""Inputs and shifts of $(1 - |x - n|^2)_ +$ for each column n of some numbers: 1 where $x = n$, and else 0."""
+    W_in = np.zeros((width, numbers.shape[1]))
+    W_in[columns] = 2.0 * numbers
+    W_in[square] = -1.0
+    return W_in, 1.0 - (numbers**2).sum(axis=0)
+
+
+def _layer(read: Float64Array, parts: list[_Neurons], shift: Float64Array) -> FeedForward:
     W_in, b_in, W_out = _joined(parts)
-    if flag:
-        W_in = np.hstack([W_in, np.eye(wide)[:, [_FLAG]]])
-        b_in = np.append(b_in, 0.0)
-        W_out = np.block([[W_out, np.zeros((len(W_out), 1))], [np.zeros((1, size)), np.ones((1, 1))]])
-    b_out = np.append(constant + gate, np.zeros(flag))
-    added = np.zeros((size + flag, 1 + flag))
-    added[:size, 0] = 1.0
-    added[size:, 1:] = 1.0
-    return [
-        FeedForward(W_in=found @ W_in, b_in=b_in, W_out=W_out, b_out=b_out, skip=False),
-        FeedForward(W_in=np.eye(size + flag), W_out=added, skip=False),
-    ]
+    return FeedForward(W_in=read @ W_in, b_in=b_in, W_out=W_out, b_out=shift, skip=False)
+
+
+def _one_of(
+    read: Float64Array, parts: list[_Neurons], shift: Float64Array, passed: list[int], places: list[int], behind: int
+) -> list[FeedForward]:
+    """The sum of what is above 0 of some numbers, and columns that are passed on to places of the stream behind."""
+    size, count = len(shift), len(passed)
+    parts = [(W_in, b_in, np.hstack([W_out, np.zeros((len(W_out), count))])) for W_in, b_in, W_out in parts]
+    parts.append((np.eye(len(read))[:, passed], np.zeros(count), np.eye(size + count)[size:]))
+    W_out = np.zeros((size + count, behind))
+    W_out[:size, 0] = 1.0
+    W_out[np.arange(size, size + count), places] = 1.0
+    first = _layer(read, parts, np.append(shift, np.zeros(count)))
+    return [first, FeedForward(W_in=np.eye(size + count), W_out=W_out, skip=False)]
+
+
+def _through(width: int, column: int, rows: Float64Array) -> tuple[_Neurons, Float64Array]:
+    """Neurons that make row i of a column that holds i, and the shift that goes with them."""
+    shifts, signs, jumps, middle = _knots(rows)
+    return (_unit(width, column).T * signs, shifts, jumps), middle
 
 
 def _knots(rows: Float64Array) -> tuple[Float64Array, Float64Array, Float64Array, Float64Array]:

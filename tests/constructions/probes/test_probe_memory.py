@@ -15,6 +15,8 @@ from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from tests.any_order import logits
 from verify.certificates.memorization import certify_memorization
+from verify.runs.exact_runs import held_without_rounding
+from verify.runs.formats import FLOAT32, FLOAT64
 
 
 def facts(contexts: np.ndarray, tokens: int, answers: int, seed: int = 0) -> Task:
@@ -50,10 +52,10 @@ def in_integers(model, contexts: np.ndarray) -> np.ndarray:
     return x[:, -1] @ model.W_U + model.b_U
 
 
-def held(task: Task) -> bool:
+def held(task: Task, **options: int) -> bool:
     """Whether all facts are, or of long contexts so many that are drawn."""
     drawn = np.random.default_rng(0).permutation(task.n_contexts)[: 10**6 // (task.n_ctx**2 + task.n_answers) + 3]
-    found = in_integers(probe_memory(task).model, task.contexts[drawn])
+    found = in_integers(probe_memory(task, **options).model, task.contexts[drawn])
     places = np.arange(len(drawn)), task.labels[drawn]
     right = found[places]
     found[places] = -np.inf
@@ -104,6 +106,37 @@ def test_knots_that_would_be_too_steep_are_replaced_by_one_neuron_for_each_row()
     task = facts(random_contexts(7000, 4, 40), 40, 8000)
     assert plan_of(*module.sizes_of(task)).one_hot
     assert held(task)
+
+
+@pytest.mark.parametrize(
+    ("count", "length", "tokens", "answers", "labels"),
+    [(90, 4, 20, 40, 3), (60, 3, 9, 2, 20), (50, 2, 9, 5, 4), (40, 9, 20, 9, 1), (7, 4, 3, 1000, 2), (1, 4, 2, 2, 21)],
+)
+def test_words_of_several_labels_are_read_exactly(count, length, tokens, answers, labels):
+    task = facts(random_contexts(count, length, tokens), tokens, answers)
+    built = probe_memory(task, labels_per_word=labels)
+    assert held(task, labels_per_word=labels)
+    assert held_without_rounding(built.model, task, FLOAT32, 0.0).all()
+    exact = in_integers(built.model, task.contexts)
+    assert all((logits(built.model, task.contexts, seed) == exact).all() for seed in range(3))
+    sizes = module.sizes_of(task)
+    counts = [plan_of(*sizes, labels_per_word=labels, ease=ease).parameters for ease in range(4)]
+    assert built.model.parameters in counts
+
+
+def test_a_run_in_float64_reads_longer_words():
+    task = facts(random_contexts(6500, 4, 40), 40, 30)
+    plans = [plan_of(*module.sizes_of(task), dtype=dtype) for dtype in ("float32", "float64")]
+    assert plans[1].labels_per_word > plans[0].labels_per_word > 1 and plans[1].parameters < plans[0].parameters
+    built = probe_memory(task, dtype="float64")
+    assert held_without_rounding(built.model, task, FLOAT64, 0.0).all()
+    assert certify_memorization(built.model, task).certificate.verdict.value == "PROVED"
+
+
+def test_a_word_holds_so_many_labels_and_no_more():
+    task = facts(random_contexts(50, 4, 20), 20, 40)
+    with pytest.raises(CapacityError, match="with 5 labels an entry"):
+        probe_memory(task, labels_per_word=5)
 
 
 @given(st.integers(1, 120), st.integers(1, 40), st.integers(2, 30), st.integers(1, 60), st.integers(0, 2**32 - 1))
