@@ -1,7 +1,6 @@
 """The Newton memory on tables of several kinds: facts per entry, starts that succeed, and how many facts are proved."""
 
 import argparse
-import math
 import os
 import time
 
@@ -79,7 +78,7 @@ def main() -> None:
     parser.add_argument("--table-seed", type=int, default=0, help="seed of what is drawn in the tables")
     parser.add_argument("--seeds", type=int, default=4, help="starts for each shape")
     parser.add_argument("--iterations", type=int, default=1000, help="steps in each stage")
-    parser.add_argument("--work", type=float, help="steps of all starts, times T (T + 150)")
+    parser.add_argument("--work", type=float, help="seconds of all starts, as their steps are counted")
     parser.add_argument("--first", action="store_true", help="end each search at its first model")
     parser.add_argument("--at-most", type=int, help="entries of the model; by default those of a safe shape")
     parser.add_argument("--seed", type=int, default=0, help="the first start")
@@ -94,13 +93,12 @@ def main() -> None:
         task = table(name, options.table_seed)
         clock = Clock(task.n_contexts, options.first)
         start = time.process_time()
-        scale = task.n_contexts * (task.n_contexts + 150)
         found = newton_memory(
             task,
             at_most=options.at_most,
             seeds=options.seeds,
             iterations=options.iterations,
-            steps=None if options.work is None else math.ceil(options.work / scale),
+            work=None if options.work is None else 1e9 * options.work,
             seed=options.seed,
             progress=clock,
         )

@@ -79,6 +79,7 @@ _COVERED, _COVERED_ENTRIES = 4000, 1024  # cones of directions, of laws with so 
 _LARGEST_WITNESS = 4096  # contexts; the witness of the rank takes 4 T^2 bytes
 _SEARCHED = 512  # windows of a whole text up to which all memories are tried
 _SCORES_RUN, _WINDOWS_RUN = 2**17, 64  # scores of a head of all windows, beyond which so many windows are drawn
+_PRODUCTS_RUN = 2**24  # thirty-twos of products of all facts; beyond, a run that shows what is proved takes over 5 s
 _KEPT_LOGITS = 2**24  # entries of enclosed logits that are kept for torch instead of being enclosed again
 
 
@@ -237,7 +238,7 @@ def hold(
                 device=device,
                 clock=clock,
                 rests_on_rank=of_theorem_1,
-                runs=chosen.run,
+                runs={} if chosen.every_run and _is_much(model, task) else chosen.run,
             )
 
     def listed(made: NewMemory, chosen: Offer, tried: tuple[Offer, ...]) -> NewMemory:
@@ -634,6 +635,11 @@ def _runs(
 def _is_long(task: Task) -> bool:
     """Whether to run all windows of whole texts would take minutes."""
     return task.windows is not None and task.contexts.size * task.n_ctx > _SCORES_RUN
+
+
+def _is_much(model: Model, task: Task) -> bool:
+    """Whether one run of all facts in each type takes long, which would add nothing to a proof for every run."""
+    return task.n_contexts * (task.n_ctx * model.parameters // 32 + model.d_vocab_out) > _PRODUCTS_RUN
 
 
 def _some(task: Task, count: int) -> Task:

@@ -3,13 +3,15 @@ r"""Labels packed into long words, which ReLU neurons unpack bit by bit: more fa
 Page: docs/claims/bits.md
 """
 
+import math
+
 import numpy as np
 
 from constructions.arrays import Float64Array, Int64Array
 from constructions.bigrams.token_blocks import require_labelled_bigrams
 from constructions.counted import counted
 from constructions.encoders.scalar_label_code import numbered_labels
-from constructions.errors import InputError
+from constructions.errors import CapacityError, InputError
 from constructions.models.blocks import Attention, Block, FeedForward
 from constructions.models.construction import Construction
 from constructions.models.model import Model
@@ -32,7 +34,8 @@ def packed_words_memory(
     and a fraction below it, of at most $(K - 1) / (B - 1)$, which the readout has room for.
 
     Args:
-        task: Contexts of two tokens, and labels, at most 2^12 different ones. Bigrams that are not named cost the same.
+        task: Contexts of two tokens, and labels, at most `most_kinds` different ones. Bigrams that are not named
+            cost the same.
         dtype: The precision in which every run is exact up to the readout, in any order of summation.
         labels_per_word: m, such that the words fit; by default what gives the fewest entries.
 
@@ -42,7 +45,7 @@ def packed_words_memory(
     Raises:
         InputError: A precision that is none, or no such m.
         HypothesisError: A task of laws, or contexts of another length than 2.
-        CapacityError: More than 2^12 labels.
+        CapacityError: More labels.
 
     Source: bits taken out of words by ReLU neurons as in Vardi, Yehudai, Shamir (2021), reconstructed.
 
@@ -55,6 +58,8 @@ def packed_words_memory(
     require_labelled_bigrams(task, _CLAIM)
     answers, labels = numbered_labels(task.labels, _CLAIM)
     size, kinds, precision = task.d_vocab, len(answers), SIGNIFICAND[dtype]
+    if kinds > most_kinds(precision):
+        raise CapacityError(_CLAIM, f"at most {most_kinds(precision)} different labels in {dtype}", f"{kinds}")
     bits = digit_bits(kinds, precision)
     m = labels_per_word
     fitting = [m for m in range(1, size + 1) if _fits(size, m, bits, precision)]
@@ -96,11 +101,21 @@ def packed_words_parameters(task: Task, *, dtype: Precision = "float32") -> int:
         2459
     """
     kinds, precision, size = len(np.unique(task.labels)), SIGNIFICAND[dtype], task.d_vocab
-    if task.target != "labels" or task.n_ctx != 2 or kinds > 2**12:
+    if task.target != "labels" or task.n_ctx != 2 or kinds > most_kinds(precision):
         return 0
     bits = digit_bits(kinds, precision)
     fitting = [m for m in range(1, size + 1) if _fits(size, m, bits, precision)]
     return min(entries(size, m, kinds, precision, task.n_answers) for m in fitting)
+
+
+def most_kinds(precision: int) -> int:
+    """Different labels whose digits any number of bits tells apart: above, rounding the logits is too much.
+
+    Example:
+        >>> most_kinds(24), most_kinds(53)
+        (1007, 4096)
+    """
+    return min(2**12, math.ceil(math.sqrt(2.0 ** (precision - 3) * (0.5 - 2.0**-6))) - 1)
 
 
 def digit_bits(kinds: int, precision: int) -> int:

@@ -47,13 +47,12 @@ _CLAIM = "The choice of a memory"
 _NEURONS = "it has neurons"
 _MOST = {"newton": 512, "clustered-heads": 2500, "rank-one-heads": 1024, "steps": 4096}
 """Facts up to which a memory is tried without being named: beyond, it or its certificate takes minutes to hours."""
-_UNASKED = (80_000_000, 0)
-"""Work of a search that is not asked for, and for each fact if that is more; in steps times T (T + 150): a step takes
-less than 0.1 microseconds times that."""
-_ALONE, _MOST_ALONE = (300_000_000, 600_000), {"newton": 4096}
-"""The same where memories with neurons are refused: half a minute and more, and facts up to which it is tried."""
-_ASKED = (3_000_000_000, 1_600_000)
-"""The same of one that is."""
+_UNASKED = 8e9
+"""Work of a search that is not asked for, nanoseconds as `levenberg_marquardt` counts them."""
+_ALONE, _MOST_ALONE = 3e10, {"newton": 4096}
+"""The same where memories with neurons are refused: half a minute, and facts up to which it is tried."""
+_ASKED = 3e11
+"""The same of one that is named, and a thousandth of it for each fact beyond a thousand."""
 
 
 Build = Callable[[Task, Precision, int, Progress], Construction[Task]]
@@ -309,18 +308,18 @@ def _one_head(task: Task, dtype: Precision, seed: int, progress: Progress) -> Co
     return Construction(task, model, f"{counted(task.n_contexts, 'bigram')} by one head, {model.parameters} parameters")
 
 
-def _newton(work: tuple[int, int], task: Task, seed: int, progress: Progress) -> Construction[Task]:
-    facts = task.n_contexts
-    steps = -(-max(work[0], work[1] * facts) // (facts * (facts + 150)))
-    found = newton_memory(task, steps=steps, seed=seed, progress=progress)
+def _newton(work: float, task: Task, seed: int, progress: Progress) -> Construction[Task]:
+    found = newton_memory(task, work=work, seed=seed, progress=progress)
     width, query_width, heads = found.shape
     tried = ", ".join(f"{a.parameters}: {a.solved} of {a.seeds}" for a in found.attempts)
     return Construction(
         task,
         found.network,
-        f"{counted(facts, 'context')} by {counted(heads, 'head')} found by search, d = {width}, "
+        f"{counted(task.n_contexts, 'context')} by {counted(heads, 'head')} found by search, d = {width}, "
         f"d_qk = {query_width}, {found.parameters} parameters; starts that succeeded, by parameters: {tried}"
-        + ("" if found.complete else f"; the search, of at most {steps} steps, was stopped before its end"),
+        + (
+            "" if found.complete else f"; the search, of at most {work / 1e9:g} s as its steps are counted, was stopped"
+        ),
     )
 
 
@@ -377,7 +376,7 @@ MEMORIES: tuple[Kind, ...] = (
     ),
     Kind(
         *_DESCRIBED["newton"],
-        lambda task, dtype, seed, progress: _newton(_ASKED, task, seed, progress),
+        lambda task, dtype, seed, progress: _newton(_ASKED * max(1.0, task.n_contexts / 1000), task, seed, progress),
         unasked=lambda task, dtype, seed, progress: _newton(_UNASKED, task, seed, progress),
         alone=lambda task, dtype, seed, progress: _newton(_ALONE, task, seed, progress),
     ),

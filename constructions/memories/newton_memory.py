@@ -6,7 +6,7 @@ Page: docs/claims/newton_memory.md
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.encoders.scalar_label_code import LabelCode, scalar_label_code
 from constructions.errors import CapacityError, InputError, ResourceError
 from constructions.features.single_value_heads import Run, SingleValueHeads, add_products
-from constructions.memories.levenberg_marquardt import levenberg_marquardt
+from constructions.memories.levenberg_marquardt import Descent, levenberg_marquardt
 from constructions.memories.memory import Progress, silent
 from constructions.models.attention import logits
 from constructions.models.model import Model
@@ -93,7 +93,7 @@ class NewtonMemory:
         margin: By how much the label is ahead of every other token in the worst fact, in float64 arithmetic, nats.
         attempts: The shapes that were tried, in order.
         seed: The seed that led to the network.
-        complete: Whether the search came to its end; otherwise it was interrupted or had no steps left, and this is
+        complete: Whether the search came to its end; otherwise it was interrupted or had no work left, and this is
             the best so far.
     """
 
@@ -113,7 +113,7 @@ def newton_memory(
     at_most: int | None = None,
     seeds: int = 4,
     iterations: int = 1000,
-    steps: int | None = None,
+    work: float | None = None,
     seed: int = 0,
     resume: NewtonMemory | None = None,
     progress: Progress | None = None,
@@ -134,7 +134,8 @@ def newton_memory(
         at_most: Entries of all tensors that the model may have; by default as many as the safe shape has.
         seeds: Starts for each shape, at most; the first that succeeds ends the trial.
         iterations: Steps of each start, at most, in each of its stages.
-        steps: Steps of all starts together, at most; by default as many as it takes.
+        work: Nanoseconds of all starts together, at most, as `levenberg_marquardt` counts them; by default as many as
+            it takes.
         seed: The first seed; on one machine equal arguments give equal bits.
         resume: A model that an earlier search found for this task: the search goes on below its size.
         progress: Called during the search.
@@ -144,7 +145,7 @@ def newton_memory(
 
     Raises:
         InputError: A task of laws, a number out of range, or a model to resume that does not hold the task.
-        CapacityError: No network was found, or not in so many steps, or there is none of so few entries among those
+        CapacityError: No network was found, or not with so much work, or there is none of so few entries among those
             that are tried.
         ResourceError: More facts than a matrix of their products has room for.
 
@@ -157,11 +158,11 @@ def newton_memory(
         >>> bool((logits(found.network, task.contexts).argmax(axis=1) == task.labels).all())
         True
     """
-    for name, value in (("seeds", seeds), ("iterations", iterations), ("steps", steps)):
+    for name, value in (("seeds", seeds), ("iterations", iterations), ("work", work)):
         if value is not None and value < 1:
             raise InputError(name, f"= {value}", "at least 1")
     table = Table.of(task)
-    search = _Search(table, seeds, iterations, math.inf if steps is None else steps, seed, progress or silent)
+    search = _Search(table, seeds, iterations, math.inf if work is None else work, seed, progress or silent)
     if resume is not None:
         search.take_up(resume)
     complete = True
@@ -172,7 +173,7 @@ def newton_memory(
         if search.best is None:
             raise
         complete = False
-    except _StepsSpentError:
+    except _WorkSpentError:
         if search.best is None:
             raise search.spent() from None
         complete = False
@@ -371,8 +372,8 @@ class _Found(NamedTuple):
     seed: int
 
 
-class _StepsSpentError(Exception):
-    """No steps are left."""
+class _WorkSpentError(Exception):
+    """No work is left."""
 
 
 class _Search:
@@ -437,27 +438,25 @@ class _Search:
         solved: Shape | None = None
         try:
             for k, shape in itertools.product(range(self.seed, self.seed + self.seeds), steps):
-                if self.left < 1:
-                    raise _StepsSpentError
-                weights, taken = solve(
+                found = solve(
                     self.table,
                     shape,
                     iterations=self.iterations,
-                    steps=self.left,
+                    work=self.left,
                     seed=k,
                     report=self._reported(shape, k),
                 )
-                self.left -= taken
-                steps[shape].append(taken)
-                if weights is not None:
-                    network = self.table.network(shape, weights)
+                self.left -= found.work
+                steps[shape].append(found.iterations)
+                if found.done:
+                    network = self.table.network(shape, found.variables)
                     margin = self.table.margin(network)
                     if margin >= LEAST_MARGIN:
                         self.best = _Found(network, shape, margin, k)
                         solved = shape
                         break
-                if self.left < 1:
-                    raise _StepsSpentError  # the start may have been cut off
+                if found.spent:
+                    raise _WorkSpentError
         finally:
             for shape, taken in steps.items():
                 if taken:
@@ -472,7 +471,7 @@ class _Search:
     def _reported(self, shape: Shape, seed: int) -> Report:
         facts, entries, before = len(self.table.labels), self.table.stored(shape), self.left
         name = f"{facts} facts, {entries} entries, start {seed - self.seed + 1} of {self.seeds}"
-        limit = "" if math.isinf(before) else f", at most {before:.0f} steps more"
+        limit = "" if math.isinf(before) else f", at most {before / 1e9:.1f} s more"
         return lambda stage, done, right: self.progress(
             "search", None, f"{name}{limit}: {stage}, step {done}, {right:.1%} right"
         )
@@ -489,11 +488,11 @@ class _Search:
         return max(fitting, key=table.used)
 
     def spent(self) -> CapacityError:
-        """What is raised where the steps end before a model is found."""
+        """What is raised where the work ends before a model is found."""
         facts = len(self.table.labels)
         starts = sum(attempt.seeds for attempt in self.attempts)
-        value = f"none of {starts} starts reached them in so many"
-        return CapacityError(_CLAIM, f"more steps for {facts} facts", value)
+        value = f"none of {starts} starts reached them with so much"
+        return CapacityError(_CLAIM, f"more work for {facts} facts", value)
 
     def _none_found(self, at_most: int | None) -> CapacityError:
         tried = self.attempts[-1]
@@ -512,9 +511,9 @@ def solve(
     *,
     iterations: int,
     seed: int,
-    steps: float = math.inf,
+    work: float = math.inf,
     report: Report | None = None,
-) -> tuple[Float64Array | None, int]:
+) -> Descent:
     r"""From one random start to weights that hold the table, in two stages.
 
     *The first stage* keeps `W_U` and `W_O` as the scalar label code and a constant coordinate need them, so that one
@@ -529,11 +528,11 @@ def solve(
         shape: The shape.
         iterations: Steps at most, in each stage.
         seed: Seed of the start.
-        steps: Steps at most, in both.
+        work: Nanoseconds at most, in both, as `levenberg_marquardt` counts them.
         report: Called now and then with the stage, the steps done, and the share of facts that are right.
 
     Returns:
-        The weights of `Table.heads`, or `None` where the steps did not get there; and the number of steps.
+        Where the steps led: the weights of `Table.heads`, with the iterations and the work of both stages.
     """
     heads = table.heads(shape)
     code = scalar_label_code(len(table.answers))
@@ -548,23 +547,25 @@ def solve(
     first = levenberg_marquardt(
         at_first,
         whole[free],
-        iterations=int(min(iterations, steps)),
+        iterations=iterations,
         patience=_PATIENCE[0] if table.has_two_stages else _ALONE,
         fall=_FALL,
+        work=work,
         report=_heard(report, "first stage"),
     )
     whole[free] = first.variables
-    if first.done or not table.has_two_stages:
-        return (whole if first.done else None), first.iterations
+    if first.done or first.spent or not table.has_two_stages:
+        return replace(first, variables=whole)
     second = levenberg_marquardt(
         lambda weights: _Pairs(heads.run(weights), table.labels),
         whole,
-        iterations=int(min(iterations, steps - first.iterations)),
+        iterations=iterations,
         patience=_PATIENCE[1],
         fall=_FALL,
+        work=work - first.work,
         report=_heard(report, "second stage"),
     )
-    return (second.variables if second.done else None), first.iterations + second.iterations
+    return replace(second, iterations=first.iterations + second.iterations, work=first.work + second.work)
 
 
 def _heard(report: Report | None, stage: str) -> "Callable[[int, _Point], None] | None":

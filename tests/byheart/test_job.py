@@ -304,6 +304,15 @@ def test_a_smaller_memory_that_one_run_alone_holds_is_listed_and_not_taken(monke
     assert any(offer.parameters < figures.parameters and not offer.every_run for offer in listed.values())
 
 
+def test_where_every_run_is_proved_and_one_run_of_all_facts_takes_long_none_is_made(monkeypatch):
+    from byheart import job
+
+    monkeypatch.setattr(job, "_PRODUCTS_RUN", 1)
+    figures = hold(facts_of_three_columns(), quick=True).figures
+    assert figures.memories[0].every_run and figures.torch is None
+    assert hold(facts_of_three_columns(), memory="knots").figures.torch is not None
+
+
 def test_quick_stops_at_the_first_memory_that_every_run_holds():
     figures = hold(facts_of_three_columns(), quick=True).figures
     assert [offer.memory for offer in figures.memories] == ["packed-words"]

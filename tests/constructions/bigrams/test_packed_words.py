@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.bigrams import packed_words as module
-from constructions.bigrams.packed_words import entries, packed_words_memory, packed_words_parameters
+from constructions.bigrams.packed_words import entries, most_kinds, packed_words_memory, packed_words_parameters
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.memories.choice import information_limit
 from constructions.models.model import Model
@@ -73,6 +73,19 @@ def test_the_smallest_tables_are_held(contexts: object, labels: object, vocabula
     for dtype in PRECISIONS:
         for labels_per_word in {None, 1, min(2, vocabulary), min(5, vocabulary)}:
             require_held(task, dtype, labels_per_word)
+
+
+def test_more_labels_than_the_rounding_of_logits_tells_apart_are_refused_and_not_tried_for_ever() -> None:
+    most = most_kinds(24)
+    for kinds, fits in ((most, True), (most + 1, False)):
+        tokens = np.arange(kinds)
+        task = array_task(
+            np.stack([tokens // 40, tokens % 40], axis=1), next_tokens=tokens, vocabulary=kinds, target="labels"
+        )
+        assert (packed_words_parameters(task) > 0) == fits
+        if not fits:
+            with pytest.raises(CapacityError, match="at most 1007 different labels in float32"):
+                packed_words_memory(task, dtype="float32")
 
 
 @pytest.mark.parametrize(("dtype", "parameters", "nonzero"), [("float64", 1815, 1216), ("float32", 2459, 1533)])

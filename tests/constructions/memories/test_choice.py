@@ -64,22 +64,23 @@ def test_what_is_named_is_tried_whatever_the_number_of_facts(monkeypatch: pytest
     assert offers(task, names=("knots",))[0].built is not None
 
 
-def test_a_search_that_is_not_named_ends_after_so_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_that_is_not_named_ends_after_so_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = (BY_NAME["knots"], BY_NAME["newton"])
     task = enumerated_task(3, 2, seed=3)
     whole = sum(sum(attempt.iterations) for attempt in newton_memory(task).attempts)
-    said = "; the search, of at most {} steps, was stopped before its end"
-    monkeypatch.setattr(choice, "_UNASKED", (1, 159 * (whole - 10)))  # enough for a model, but not to the end
+    said = "; the search was stopped after {:g} s, as its steps are counted"
+    part = 0.8e6 * whole  # enough for a model, but not to the end: a step of nine facts counts as a millisecond
+    monkeypatch.setattr(choice, "_UNASKED", part)
     found = offers(task, kinds=kinds[1:])[0].built
-    assert found is not None and found.summary.endswith(said.format(whole - 10))
-    monkeypatch.setattr(choice, "_ASKED", (9 * 159 * (whole - 9), 1))
+    assert found is not None and found.summary.endswith(said.format(part / 1e9))
+    monkeypatch.setattr(choice, "_ASKED", 1.1 * part)
     named = offers(task, names=("newton",))[0].built
-    assert named is not None and named.summary.endswith(said.format(whole - 9))
+    assert named is not None and named.summary.endswith(said.format(1.1 * part / 1e9))
 
-    monkeypatch.setattr(choice, "_UNASKED", (1, 0))
+    monkeypatch.setattr(choice, "_UNASKED", 1e6)
     found, refused = offers(task, kinds=kinds)
     assert found.kind.name == "knots" and refused.built is None
-    assert "needs more steps for 9 facts, but none of 1 starts reached them in so many" in refused.refused
+    assert "needs more work for 9 facts, but none of 1 starts reached them with so much" in refused.refused
 
 
 def test_without_neurons_only_attention_is_offered() -> None:

@@ -1,6 +1,7 @@
 """What the search finds holds the table: it is proved here, by the judge, on the weights as they are rounded."""
 
 import re
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -221,13 +222,11 @@ def test_shapes_keep_within_the_entries_they_may_have() -> None:
 
 def test_a_start_that_does_not_get_there_gives_nothing() -> None:
     table = Table.of(enumerated_task(6, 2, seed=0))
-    weights, steps = solve(table, Shape(3, 1, 1), iterations=5, seed=0)
-    assert weights is None and steps == 10
+    found = solve(table, Shape(3, 1, 1), iterations=5, seed=0)
+    assert not found.done and found.iterations == 10
     heard: list[str] = []
-    weights, _ = solve(
-        table, Shape(4, 1, 5), iterations=400, seed=0, report=lambda stage, done, right: heard.append(stage)
-    )
-    assert weights is not None and "first stage" in heard
+    found = solve(table, Shape(4, 1, 5), iterations=400, seed=0, report=lambda stage, done, right: heard.append(stage))
+    assert found.done and "first stage" in heard
 
 
 def test_the_rows_of_the_second_stage_are_the_derivative_of_its_violations() -> None:
@@ -282,20 +281,33 @@ def steps_of(found: NewtonMemory) -> int:
     return sum(sum(attempt.iterations) for attempt in found.attempts)
 
 
-def test_a_search_whose_steps_are_spent_keeps_the_best_so_far() -> None:
+def test_a_search_whose_work_is_spent_keeps_the_best_so_far_and_is_the_same_again() -> None:
     task = enumerated_task(3, 2, seed=4)
     whole = newton_memory(task, seeds=1)
     heard: list[str] = []
-    found = newton_memory(
-        task, seeds=1, steps=steps_of(whole) - 10, progress=lambda stage, share, detail: heard.append(detail)
+    work = 0.9 * 1e6 * steps_of(whole)  # a step of nine facts counts as a millisecond and a little more
+    found, again = (
+        newton_memory(task, seeds=1, work=work, progress=lambda stage, share, detail: heard.append(detail))
+        for _ in range(2)
     )
-    assert f"start 1 of 1, at most {steps_of(whole) - 10} steps more: first stage, step 0, " in heard[0]
+    assert f"start 1 of 1, at most {work / 1e9:.1f} s more: first stage, step 0, " in heard[0]
     assert whole.complete and not found.complete
-    assert steps_of(found) == steps_of(whole) - 10
-    assert found.network.sha256() == whole.network.sha256()
+    assert 3 < steps_of(found) == steps_of(again) < steps_of(whole)
+    assert found.network.sha256() == again.network.sha256()
     require_held(found, task)
-    with pytest.raises(CapacityError, match="needs more steps for 9 facts, but none of 1 starts reached them"):
-        newton_memory(task, steps=3)
+    with pytest.raises(CapacityError, match="needs more work for 9 facts, but none of 1 starts reached them"):
+        newton_memory(task, work=3e6)
+
+
+def test_a_step_that_would_take_too_long_is_not_begun() -> None:
+    rows = np.random.default_rng(0).permutation(2500)[:300]  # 300 facts of as many answers: 300 * 299 violated leads
+    task = array_task(
+        np.stack([rows // 50, rows % 50], axis=1), next_tokens=np.arange(300), vocabulary=300, target="labels"
+    )
+    start = time.process_time()
+    with pytest.raises(CapacityError, match="more work"):
+        newton_memory(task, work=5e8)
+    assert time.process_time() - start < 5.0  # one step of the second stage takes so long
 
 
 def test_beyond_the_second_stage_an_ampler_shape_takes_turns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,7 +344,7 @@ def test_what_cannot_be_is_refused() -> None:
     task = enumerated_task(6, 2, seed=2)
     with pytest.raises(InputError, match="target is 'laws'"):
         newton_memory(enumerated_task(2, 2, target="laws"))
-    for name in ("seeds", "iterations", "steps"):
+    for name in ("seeds", "iterations", "work"):
         with pytest.raises(InputError, match=f"{name} = 0"):
             newton_memory(task, **{name: 0})
     with pytest.raises(CapacityError, match="needs at least 28 entries, two for each token, but at_most = 27"):
