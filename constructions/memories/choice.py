@@ -317,9 +317,7 @@ def _newton(work: float, task: Task, seed: int, progress: Progress) -> Construct
         found.network,
         f"{counted(task.n_contexts, 'context')} by {counted(heads, 'head')} found by search, d = {width}, "
         f"d_qk = {query_width}, {found.parameters} parameters; starts that succeeded, by parameters: {tried}"
-        + (
-            "" if found.complete else f"; the search, of at most {work / 1e9:g} s as its steps are counted, was stopped"
-        ),
+        + ("" if found.complete else f"; the search was stopped after {work / 1e9:g} s, as its steps are counted"),
     )
 
 

@@ -14,7 +14,13 @@ def steps(original: str, mutated: str, why: str) -> Mutant:
 
 
 def search(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant(SEARCH, original, mutated, f"{SPENT}test_a_search_whose_steps_are_spent_keeps_the_best_so_far", why)
+    return Mutant(
+        SEARCH,
+        original,
+        mutated,
+        f"{SPENT}test_a_search_whose_work_is_spent_keeps_the_best_so_far",
+        why,
+    )
 
 
 def rows(original: str, mutated: str, why: str) -> Mutant:
@@ -41,10 +47,23 @@ MUTANTS = [
     steps("ahead - 2.0 * self.violations + behind", "ahead - behind", "a slope passes for the bend"),
     steps("<= _BEND * np", "<= np.inf * np", "no step bends too much"),
     search(
-        "                if self.left < 1:\n                    raise _StepsSpentError  #",
-        "                if False:\n                    raise _StepsSpentError  #",
+        "                if found.spent:\n                    raise _WorkSpentError",
+        "                if False:\n                    raise _WorkSpentError",
         "a start that was cut off passes for one that failed",
     ),
-    search("self.left -= taken", "pass", "steps are not counted"),
-    search("int(min(iterations, steps - first.iterations))", "iterations", "the second stage has all steps again"),
+    search("self.left -= found.work", "pass", "work is not counted"),
+    Mutant(
+        SEARCH,
+        "work=work - first.work",
+        "work=work",
+        f"{SPENT}test_a_start_takes_no_more_work_than_it_may",
+        "the second stage has all the work again",
+    ),
+    Mutant(
+        STEPS,
+        "once + each > work",
+        "0 > work",
+        f"{SPENT}test_a_step_that_would_take_too_long_is_not_begun",
+        "a step is begun whatever it takes",
+    ),
 ]

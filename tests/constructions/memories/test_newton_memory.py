@@ -229,6 +229,14 @@ def test_a_start_that_does_not_get_there_gives_nothing() -> None:
     assert found.done and "first stage" in heard
 
 
+def test_a_start_takes_no_more_work_than_it_may() -> None:
+    table = Table.of(enumerated_task(6, 2, seed=0))
+    whole = solve(table, Shape(3, 1, 1), iterations=40, seed=0)
+    part = solve(table, Shape(3, 1, 1), iterations=40, seed=0, work=0.9 * whole.work)
+    assert part.spent and not part.done and not whole.spent
+    assert 0.5 * whole.work < part.work <= 0.9 * whole.work
+
+
 def test_the_rows_of_the_second_stage_are_the_derivative_of_its_violations() -> None:
     table = Table.of(enumerated_task(5, 2, seed=0))
     heads = table.heads(Shape(4, 2, 3))
@@ -281,7 +289,7 @@ def steps_of(found: NewtonMemory) -> int:
     return sum(sum(attempt.iterations) for attempt in found.attempts)
 
 
-def test_a_search_whose_work_is_spent_keeps_the_best_so_far_and_is_the_same_again() -> None:
+def test_a_search_whose_work_is_spent_keeps_the_best_so_far() -> None:
     task = enumerated_task(3, 2, seed=4)
     whole = newton_memory(task, seeds=1)
     heard: list[str] = []
