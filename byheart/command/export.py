@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
     parser.add_argument("folder", type=path, help="a byheart folder")
     parser.add_argument("--to", required=True, choices=HOST_CHOICES, help="the library")
-    parser.add_argument("--dtype", default="float64", choices=("float64", "float32", "bfloat16", "float16"))
+    parser.add_argument("--dtype", default="float64", choices=("float64", "float32", "bfloat16", "float16", "narrowest"))
     add_out_options(parser, "FOLDER-HOST")
     parser.add_argument(
         "--allow-loss",

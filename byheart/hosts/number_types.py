@@ -13,13 +13,22 @@ import safetensors
 from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, InputError, require_one_of
 from constructions.files import require_regular_file, write_atomically
+from constructions.models.precision import narrowest
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 """The types that weights are written in, finest first."""
 
+NARROWEST = "narrowest"
+"""Each tensor in the type of fewest bits that holds it exactly, integers among them."""
+
+METADATA = "byheart"
+"""The text in the header of a file of ours that holds the options of the model, as JSON."""
+
 _NATIVE = {"float64": np.float64, "float32": np.float32, "float16": np.float16}
 _NAMES = {"float64": "F64", "float32": "F32", "bfloat16": "BF16", "float16": "F16"}
+_NAMES |= {"int8": "I8", "uint8": "U8", "int16": "I16", "uint16": "U16"}
 _READ = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+_INTEGERS = {"I8": "<i1", "U8": "<u1", "I16": "<i2", "U16": "<u2"}
 _BFLOAT16_BITS, _BFLOAT16_LEAST_EXPONENT = 8, -133  # significant bits, and the exponent of the least positive number
 _LARGEST_BFLOAT16 = (2.0 - 2.0**-7) * 2.0**127
 
@@ -45,6 +54,8 @@ def rounded_to(name: str, tensor: Float64Array, dtype: str) -> Float64Array:
         [1.0, 1.0078125, 9.183549615799121e-41]
     """
     require_dtype(dtype)
+    if dtype == NARROWEST:
+        return tensor
     with np.errstate(over="ignore", under="ignore"):
         if dtype == "bfloat16":
             exponent = np.frexp(tensor)[1] - _BFLOAT16_BITS
@@ -64,7 +75,7 @@ def stored_bytes(tensor: Float64Array, dtype: str) -> bytes:
 
     Args:
         tensor: What `rounded_to` returned for the same type.
-        dtype: One of `DTYPES`.
+        dtype: One of `DTYPES`, or of `constructions.models.precision.STORED`.
 
     Example:
         >>> stored_bytes(np.array([1.0, -2.0]), "bfloat16").hex()
@@ -73,16 +84,16 @@ def stored_bytes(tensor: Float64Array, dtype: str) -> bytes:
     if dtype == "bfloat16":
         upper_half = np.ascontiguousarray(tensor, dtype="<f4").view("<u4") >> 16
         return upper_half.astype("<u2").tobytes()
-    return np.ascontiguousarray(tensor, dtype=np.dtype(_NATIVE[dtype]).newbyteorder("<")).tobytes()
+    return np.ascontiguousarray(tensor, dtype=np.dtype(dtype).newbyteorder("<")).tobytes()
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Float64Array], *, dtype: str, metadata: Mapping[str, str]) -> None:
-    """Write tensors as safetensors of one type, atomically; the library itself writes bfloat16 from torch alone.
+    """Write tensors as safetensors, atomically; the library itself writes bfloat16 from torch alone.
 
     Args:
         path: Where the file shall be.
         tensors: By name; what `rounded_to` returned for the same type.
-        dtype: One of `DTYPES`.
+        dtype: One of `DTYPES`, or `NARROWEST`.
         metadata: Texts by name.
 
     Example:
@@ -95,9 +106,10 @@ def write_tensors(path: Path, tensors: Mapping[str, Float64Array], *, dtype: str
     header: dict[str, object] = {"__metadata__": dict(metadata)}
     parts, end = [], 0
     for name, tensor in tensors.items():
-        parts.append(stored_bytes(tensor, dtype))
+        own = narrowest(tensor) if dtype == NARROWEST else dtype
+        parts.append(stored_bytes(tensor, own))
         start, end = end, end + len(parts[-1])
-        header[name] = {"dtype": _NAMES[dtype], "shape": list(tensor.shape), "data_offsets": [start, end]}
+        header[name] = {"dtype": _NAMES[own], "shape": list(tensor.shape), "data_offsets": [start, end]}
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)  # so that the numbers are aligned
     write_atomically(Path(path), b"".join([len(text).to_bytes(8, "little"), text, *parts]))
@@ -106,7 +118,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Float64Array], *, dtype: str
 def read_tensors(
     path: Path, *, but: Callable[[str], bool] = lambda name: False
 ) -> tuple[dict[str, Float64Array], dict[str, str]]:
-    """Read a file of safetensors of any floating-point type, exactly.
+    """Read a file of safetensors of any floating-point type, exactly; of a file of ours, of integers too.
 
     Args:
         path: The file.
@@ -126,19 +138,20 @@ def read_tensors(
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     except (safetensors.SafetensorError, ValueError, RecursionError) as error:
         raise FileFormatError(f"{path} is not a readable file of safetensors: {error}") from error
-    tensors = {}
+    tensors, texts = {}, header.get("__metadata__", {})
+    known = {**_READ, **_INTEGERS} if METADATA in texts else _READ  # integers of others may be quantized numbers
     for name, entry in entries:
         if but(name):
             continue
-        if entry["dtype"] not in _READ:
-            raise FileFormatError(f"{path}: {name} has the type {entry['dtype']}, expected one of {', '.join(_READ)}")
-        stored = np.frombuffer(entry["data"], dtype=_READ[entry["dtype"]]).reshape(entry["shape"])
+        if entry["dtype"] not in known:
+            raise FileFormatError(f"{path}: {name} has the type {entry['dtype']}, expected one of {', '.join(known)}")
+        stored = np.frombuffer(entry["data"], dtype=known[entry["dtype"]]).reshape(entry["shape"])
         if entry["dtype"] == "BF16":
             stored = (stored.astype("<u4") << 16).view("<f4")
         tensors[name] = stored.astype(np.float64)
-    return tensors, header.get("__metadata__", {})
+    return tensors, texts
 
 
 def require_dtype(dtype: str) -> None:
     """Raise `InputError` unless weights can be written in this type."""
-    require_one_of(DTYPES, dtype=dtype)
+    require_one_of((*DTYPES, NARROWEST), dtype=dtype)

@@ -9,17 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from byheart.hosts.host import WEIGHTS_FILE, Host
-from byheart.hosts.number_types import DTYPES, read_tensors, write_tensors
+from byheart.hosts.number_types import DTYPES, METADATA, NARROWEST, read_tensors, write_tensors
 from constructions.arrays import Float64Array
 from constructions.files import canonical_json
 from constructions.models.model import Model, assembled
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.forward.logits import logit_chunks
-
-METADATA = "byheart"
-"""The text in the header of the file that holds the options of the model, as JSON."""
-
 
 def _write(model: Model, folder: Path, dtype: str) -> None:
     described = {METADATA: canonical_json(model.options()), "format": "pt"}
@@ -37,7 +33,7 @@ HOST = Host(
     name="safetensors",
     packages=("safetensors",),
     extra="safetensors",
-    dtypes=DTYPES,
+    dtypes=(*DTYPES, NARROWEST),
     convert=lambda model: model,
     write=_write,
     run=_run,

@@ -17,6 +17,48 @@ SIGNIFICAND = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}
 """Significant bits of a number of each format, the leading one included."""
 
 
+STORED = {
+    "int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "bfloat16": 16, "float16": 16, "float32": 32, "float64": 64,
+}  # fmt: skip
+"""Bits of an entry in each type that a tensor is stored in, the fewest first."""
+
+
+def narrowest(tensor: Float64Array) -> str:
+    """The type of fewest bits that holds every entry exactly, one of `STORED`.
+
+    Example:
+        >>> [narrowest(np.array([0.0, x])) for x in (-128, 255, 1.5, 2049.0, 2.0**20, 0.1)]
+        ['int8', 'uint8', 'bfloat16', 'int16', 'bfloat16', 'float64']
+    """
+    least, most = tensor.min(initial=0.0), tensor.max(initial=0.0)
+    whole = bool((tensor == np.rint(tensor)).all())
+    with np.errstate(over="ignore"):
+        single = np.ascontiguousarray(tensor, dtype=np.float32)
+        if not (single == tensor).all():
+            return "float64"
+        for name in STORED:
+            if "int" in name:
+                holds = whole and np.iinfo(name).min <= least and most <= np.iinfo(name).max
+            elif name == "bfloat16":
+                holds = not (single.view(np.uint32) & 0xFFFF).any()
+            else:
+                holds = bool((tensor.astype(name) == tensor).all())
+            if holds:
+                return name
+    return "float64"
+
+
+def stored_bits(model: Model) -> int:
+    """Bits of all tensors, each in the narrowest type that holds it.
+
+    Example:
+        >>> one = np.ones((1, 1))
+        >>> stored_bits(Model(blocks=(), W_U=300 * one, W_E=one, W_pos=one))
+        32
+    """
+    return sum(STORED[narrowest(tensor)] * tensor.size for tensor in model.tensors().values())
+
+
 def require_precision(dtype: object) -> None:
     """Raise `InputError` unless it is the name of a precision."""
     require_one_of(get_args(Precision), dtype=dtype)

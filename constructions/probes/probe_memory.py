@@ -251,7 +251,7 @@ def plan_of(
             if spread or ease or plan.codes_below < 2 * max(tokens, plan.segment):
                 plan = _richer(replace(plan, columns=4), 3 * ease)
             knots = 8 * plan.modulus * width <= _EXACT and plan.table_rows**2 * plan.modulus <= _KNOTS
-            squares = 4 * sum(n**2 for n in (*plan.split, width)) <= _EXACT
+            squares = 2 * sum(n**2 for n in (*plan.split, width)) <= _EXACT
             words = plan.table_rows * plan.modulus**m <= _SUMMED
             if squares and words if m else knots:
                 found.append(plan)
@@ -582,10 +582,11 @@ def _looked_up(plan: Plan, table: Float64Array, found: Float64Array) -> list[Fee
         gates, gate = _through(wide, _NUMBER, plan.modulus * (np.eye(size) - 1.0))
         return _one_of(found, [rows, gates], middle + gate, flag, [1] * plan.flagged, 1 + plan.flagged)
     squares = _squares(plan, found, [_NUMBER] * (m > 1) + flag)
-    inner, top = squares.d_out, float(plan.modulus**m)
-    numbers = np.stack(np.divmod(np.arange(len(table)), plan.split[1]))
+    inner, top = squares.d_out, plan.modulus**m - 1.0
+    middles = np.array([*plan.split, size])[:, None] // 2
+    numbers = np.stack(np.divmod(np.arange(len(table)), plan.split[1])) - middles[:2]
     rows = (*_hits(inner, [0, 1], 2, numbers), table)
-    columns = (*_hits(inner, [3], 4, np.arange(size)[None]), top * np.eye(size))
+    columns = (*_hits(inner, [3], 4, np.arange(size)[None] - middles[2]), top * np.eye(size))
     behind = m + 2 + plan.flagged if m > 1 else 1 + plan.flagged
     passed = list(range(5, inner))
     places = list(range(behind - len(passed), behind))
@@ -602,15 +603,23 @@ def _looked_up(plan: Plan, table: Float64Array, found: Float64Array) -> list[Fee
 
 
 def _squares(plan: Plan, found: Float64Array, kept: list[int]) -> FeedForward:
-    r"""The two numbers of the row and the sum of their squares, the column and its square, and what is kept."""
+    r"""The two numbers of the row and the sum of their squares, the column and its square, and what is kept.
+
+    All three numbers count from the middle of their range on.
+    """
     wide, inner = len(found), 5 + len(kept)
     passed = [_HIGH, _ROW, _COLUMN, *kept]
     parts = [(np.eye(wide)[:, passed], np.zeros(len(passed)), np.eye(inner)[[0, 1, 3, *range(5, inner)]])]
     constant = np.zeros(inner)
-    for column, count, to in ((_HIGH, plan.split[0], 2), (_ROW, plan.split[1], 2), (_COLUMN, plan.width, 4)):
-        neurons, middle = _through(wide, column, np.arange(count)[:, None] ** 2 * _unit(inner, to))
+    for column, count, own, to in (
+        (_HIGH, plan.split[0], 0, 2),
+        (_ROW, plan.split[1], 1, 2),
+        (_COLUMN, plan.width, 3, 4),
+    ):
+        centred = np.arange(count)[:, None] - count // 2
+        neurons, middle = _through(wide, column, centred**2 * _unit(inner, to))
         parts.append(neurons)
-        constant += middle
+        constant += middle - count // 2 * _unit(inner, own)[0]
     return _layer(found, parts, constant)
 
 

@@ -125,7 +125,7 @@ def test_words_of_several_labels_are_read_exactly(count, length, tokens, answers
 
 
 def test_a_run_in_float64_reads_longer_words():
-    task = facts(random_contexts(6500, 4, 40), 40, 30)
+    task = facts(random_contexts(9000, 5, 103), 103, 88)
     plans = [plan_of(*module.sizes_of(task), dtype=dtype) for dtype in ("float32", "float64")]
     assert plans[1].labels_per_word > plans[0].labels_per_word > 1 and plans[1].parameters < plans[0].parameters
     built = probe_memory(task, dtype="float64")
@@ -134,9 +134,9 @@ def test_a_run_in_float64_reads_longer_words():
 
 
 def test_a_word_holds_so_many_labels_and_no_more():
-    task = facts(random_contexts(50, 4, 20), 20, 40)
-    with pytest.raises(CapacityError, match="with 5 labels an entry"):
-        probe_memory(task, labels_per_word=5)
+    assert plan_of(50, 4, 20, 2**7, 2**7, labels_per_word=3).labels_per_word == 3
+    with pytest.raises(CapacityError, match="with 2 labels an entry"):
+        plan_of(50, 4, 20, 2**11, 2**11, labels_per_word=2)
 
 
 @given(st.integers(1, 120), st.integers(1, 40), st.integers(2, 30), st.integers(1, 60), st.integers(0, 2**32 - 1))
