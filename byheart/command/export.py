@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
     parser.add_argument("folder", type=path, help="a byheart folder")
     parser.add_argument("--to", required=True, choices=HOST_CHOICES, help="the library")
-    parser.add_argument("--dtype", default="float64", choices=("float64", "float32", "bfloat16", "float16", "narrowest"))
+    parser.add_argument(
+        "--dtype", default="float64", choices=("float64", "float32", "bfloat16", "float16", "narrowest")
+    )
     add_out_options(parser, "FOLDER-HOST")
     parser.add_argument(
         "--allow-loss",
@@ -74,10 +76,18 @@ def _said_first(options: argparse.Namespace) -> Iterator[None]:
         raise
 
 
+def _stored(summary: dict[str, Any]) -> str:
+    """The bits in the file, and how much of them the labels need."""
+    bits, known = summary["stored_bits"], summary["information_bits"]
+    share = f", of which the labels' entropy is {known / bits:.1%}" if known else ""
+    return f"{summary['parameters']:,} entries, {bits:,} bits{share}"
+
+
 def _export_tables(summary: dict[str, Any]) -> Rows:
     versions = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
     facts, proved = summary["facts"], summary["proved"]
     rows = [("host", f"{summary['host']} ({versions})"), ("type", summary["dtype"])]
+    rows.append(("stored", _stored(summary)))
     rows.append(("memorized, proved of what is written", f"{proved['held']} of {facts}, refuted {proved['wrong']}"))
     if summary["typed"] is not None:
         rows.append(("contexts typed and read back", f"{summary['typed']} of {facts}"))

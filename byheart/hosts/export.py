@@ -13,7 +13,7 @@ from typing import Any
 
 from byheart.hosts.conversion import rounded_model, scales_exactly
 from byheart.hosts.host import Host
-from byheart.hosts.number_types import require_dtype
+from byheart.hosts.number_types import NARROWEST, require_dtype
 from byheart.hosts.parity import Parity, parity
 from byheart.hosts.tokenizer import tokenizer_config, tokenizer_json
 from byheart.report.model_card import CARD_FILE, model_card
@@ -23,6 +23,7 @@ from constructions.models.blocks import Attention
 from constructions.models.construction import require_fit
 from constructions.models.exact_network import rounded
 from constructions.models.model import Model
+from constructions.models.precision import STORED, stored_bits
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
@@ -84,7 +85,8 @@ def export(
         source: A folder that byheart wrote, or a model.
         to: The host, one of `HOSTS`.
         out: The folder to write.
-        dtype: ``"float64"``, ``"float32"``, ``"bfloat16"`` or ``"float16"``.
+        dtype: ``"float64"``, ``"float32"``, ``"bfloat16"`` or ``"float16"``; for ``"safetensors"`` also
+            ``"narrowest"``, each tensor in the type of fewest bits that holds it exactly, integers among them.
         task: The contexts to compare on, beside a model; a folder has its own.
         criterion: What has to be so of what is written; by default what the certificate of the folder asks, and of a
             model nothing.
@@ -116,7 +118,8 @@ def export(
         'HELD, PROVED: 2 of 2 contexts; '
     """
     host = host_named(to)
-    require_dtype(dtype)
+    if dtype != NARROWEST:
+        require_dtype(dtype)
     if dtype not in host.dtypes:
         raise InputError("dtype", f"= {dtype!r}", f"one of {', '.join(host.dtypes)}, in which {to} computes")
     out = Path(out)
@@ -146,7 +149,9 @@ def export(
         progress("host", None, f"{to} {versions[host.packages[0]]}")
         runs = host.run(folder, task, dtype)
         progress("parity", None, "")
-        found = parity(model, task, runs, dtype=dtype, exact=exact, tolerance=asked.tolerance)
+        found = parity(
+            model, task, runs, dtype="float64" if dtype == NARROWEST else dtype, exact=exact, tolerance=asked.tolerance
+        )
         shown = _outcome(judged, task, asked, f"{to} in {dtype}", found)
         _require_no_loss(shown, refuse=refuse)
         report = {
@@ -158,6 +163,8 @@ def export(
             "model": model.sha256(),
             "task": task.sha256(),
             "parameters": written.parameters,
+            "stored_bits": stored_bits(written) if dtype == NARROWEST else STORED[dtype] * written.parameters,
+            "information_bits": task.information_bits if isinstance(task, Task) else None,
             "facts": task.n_contexts,
             "exact_conversion": exact,
             "proved": {name: judged.values[name] for name in ("held", "wrong")},

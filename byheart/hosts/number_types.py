@@ -41,7 +41,7 @@ def rounded_to(name: str, tensor: Float64Array, dtype: str) -> Float64Array:
     Args:
         name: Of the tensor, for the message.
         tensor: Finite numbers.
-        dtype: One of `DTYPES`.
+        dtype: One of `DTYPES`, or `NARROWEST`, which rounds nothing.
 
     Returns:
         An array of the same shape, whose entries the type holds exactly.
@@ -53,9 +53,9 @@ def rounded_to(name: str, tensor: Float64Array, dtype: str) -> Float64Array:
         >>> rounded_to("W_U", np.array([1.0 + 2.0**-8, 1.0 + 2.0**-8 + 2.0**-40, 1e-40]), "bfloat16").tolist()
         [1.0, 1.0078125, 9.183549615799121e-41]
     """
-    require_dtype(dtype)
     if dtype == NARROWEST:
         return tensor
+    require_dtype(dtype)
     with np.errstate(over="ignore", under="ignore"):
         if dtype == "bfloat16":
             exponent = np.frexp(tensor)[1] - _BFLOAT16_BITS
@@ -154,4 +154,4 @@ def read_tensors(
 
 def require_dtype(dtype: str) -> None:
     """Raise `InputError` unless weights can be written in this type."""
-    require_one_of((*DTYPES, NARROWEST), dtype=dtype)
+    require_one_of(DTYPES, dtype=dtype)

@@ -17,6 +17,7 @@ from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.forward.logits import logit_chunks
 
+
 def _write(model: Model, folder: Path, dtype: str) -> None:
     described = {METADATA: canonical_json(model.options()), "format": "pt"}
     write_tensors(folder / WEIGHTS_FILE, model.tensors(), dtype=dtype, metadata=described)

@@ -344,6 +344,14 @@ class Task(Stored):
         """Number of all contexts, memorized and tail, M."""
         return len(self.contexts) + len(self.tail_contexts)
 
+    @property
+    def information_bits(self) -> float | None:
+        r"""Of labels, T times the entropy of those that occur, at most $T \log_2 K$; none of laws, which are reals."""
+        if self.laws is not None:
+            return None
+        share = np.unique(self.labels, return_counts=True)[1] / self.n_contexts
+        return abs(float(share @ np.log2(share))) * self.n_contexts
+
     def modes(self, rows: slice | Int64Array = slice(None)) -> BoolArray:
         """Where the target of these contexts, by default of all, is largest, `[contexts, K]`.
 

@@ -37,7 +37,9 @@ class Replica(nn.Module):
 
     Args:
         model: The model whose blocks and options these are.
-        tensors: The tensors by name, of one floating-point type, on one device.
+        tensors: The tensors by name, on one device, of one floating-point type if `dtype` is not given.
+        dtype: The floating-point type to compute in, where tensors are stored in narrower ones, integers among them:
+            they stay as they are, and are cast when they are read.
 
     Source: Dana, Pydi, Chevaleyre (2024), equations (1) and (2); Mahdavi, Liao, Thrampoulidis (2024), Section 3;
     Vaswani et al. (2017).
@@ -55,8 +57,9 @@ class Replica(nn.Module):
         True
     """
 
-    def __init__(self, model: Model, tensors: Tensors) -> None:
+    def __init__(self, model: Model, tensors: Tensors, dtype: torch.dtype | None = None) -> None:
         super().__init__()
+        self._dtype = dtype
         options = [block.options() for block in model.blocks]
         self._blocks = list(zip(*block_names(options), options, strict=True))
         self._records, self._n_ctx, self._plain = model.blocks, model.n_ctx, model.plain
@@ -70,7 +73,10 @@ class Replica(nn.Module):
                 if part not in dict(holder.named_children()):
                     holder.add_module(part, nn.Module())
                 holder = holder.get_submodule(part)
-            holder.register_parameter(last, nn.Parameter(tensor))
+            if dtype is None:
+                holder.register_parameter(last, nn.Parameter(tensor))
+            else:
+                holder.register_buffer(last, tensor)
 
     @classmethod
     def from_model(
@@ -111,7 +117,7 @@ class Replica(nn.Module):
         Raises:
             InputError: Tensors of a wrong type, shape or range.
         """
-        tensors = dict(self.named_parameters())
+        tensors = self._tensors()
         self._check(inputs, queries, tensors)
         last_attention = max((i for i, (*_, o) in enumerate(self._blocks) if o["kind"] == "attention"), default=-1)
         with full_precision(), torch.autocast(inputs.device.type, enabled=False):
@@ -151,12 +157,18 @@ class Replica(nn.Module):
             y = y if self._divisor is None else y / self._divisor
             return y if self._cap is None else _capped(y, self._cap)
 
+    def _tensors(self) -> dict[str, Tensor]:
+        """The tensors in the type that is computed in."""
+        if self._dtype is None:
+            return dict(self.named_parameters())
+        return {name: tensor.to(self._dtype) for name, tensor in self.named_buffers()}
+
     def _turns(self, place: int, where: Tensor) -> tuple[Tensor, Tensor, slice, slice] | None:
         """Cosines and sines `[S, m]` of a block, from exact angles, and the entries that they turn."""
         block = self._records[place]
         if not isinstance(block, Attention) or block.frequencies is None:
             return None
-        dtype = next(self.parameters()).dtype
+        dtype = self._dtype or next(self.parameters()).dtype
         cos, sin = (torch.tensor(x.high).to(dtype).to(where.device) for x in tables(block, range(where.shape[1])))
         return cos, sin, *turned_entries(block)
 
