@@ -1,4 +1,4 @@
-"""Bits in a file of a probe memory, each tensor in the narrowest type that holds it, beside the information of its labels.
+"""Bits in a file of a probe memory, each tensor in its narrowest type, beside the information of its labels.
 
     python benchmarks/bench_stored_bits.py [FACTS ...]
 
