@@ -322,10 +322,10 @@ class InRowBalls:
                 radii = self._raised(radii + growth(numbers.unit, 4) * sizes)
             else:
                 y = numbers.capped(y, c)
-                radii = self._raised(radii + self._cap_rounding(c))
+                radii = self._raised(radii + self.cap_rounding(c))
         return y, radii
 
-    def _cap_rounding(self, c: float) -> float:
+    def cap_rounding(self, c: float) -> float:
         """How far c tanh(x / c) may be evaluated off, absolutely (Lemma T11)."""
         return growth(self.numbers.unit, 2.0 * self.numbers.exponential + 12.0) * c
 
@@ -362,10 +362,15 @@ class InRowBalls:
         if numbers.elsewhere is not None:
             sizes = sizes + heads.radius
             self._require_small(2.0 * sizes)
-        value, eta = numbers.turned(heads.value, block, positions), numbers.unit
-        # 1.4143 > sqrt(2); the tables are within eta of the exact ones.
-        rounding = 1.4143 * growth(numbers.unit, 2) * (1.0 + 1.5 * eta) + 2.0 * eta
-        return HeadBalls(value, row_norms(numbers.high(value)), self._raised(heads.radius + rounding * sizes))
+        value = numbers.turned(heads.value, block, positions)
+        radius = self._raised(heads.radius + self.turn_rounding() * sizes)
+        return HeadBalls(value, row_norms(numbers.high(value)), radius)
+
+    def turn_rounding(self) -> float:
+        """How far a turned row may be evaluated off, relatively (Lemma T9)."""
+        unit = self.numbers.unit
+        # 1.4143 > sqrt(2); the tables are within one unit of the exact ones.
+        return 1.4143 * growth(unit, 2) * (1.0 + 1.5 * unit) + 2.0 * unit
 
     def heads(self, rows: RowBalls, maps: Floats, shifts: Floats | None) -> HeadBalls:
         if len(maps):
@@ -481,7 +486,7 @@ class InRowBalls:
         if block.score_root != 1:
             doubt /= np.sqrt(float(block.score_root))
         if block.score_cap is not None:
-            scores, doubt = numbers.capped(scores, block.score_cap), doubt + self._cap_rounding(block.score_cap)
+            scores, doubt = numbers.capped(scores, block.score_cap), doubt + self.cap_rounding(block.score_cap)
             self._require_small(block.score_cap + 1.0 / block.score_cap)
         if block.slopes is not None:
             places = np.arange(read.shape[1], dtype=np.float64)

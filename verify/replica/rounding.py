@@ -70,15 +70,10 @@ def rounding_bound(
         require_fit(model, inputs)
     else:
         inputs = contexts_of(model, np.asarray(inputs))
-    if not (exp_ulps > 0 and math.isfinite(exp_ulps)):
-        raise InputError("exp_ulps", f"= {exp_ulps}", "a positive number of units in the last place")
-    if not number_format.unit_roundoff >= FLOAT64.unit_roundoff:
-        raise InputError(
-            f"number_format: {number_format.name}", "is finer than float64, in which the bound is evaluated"
-        )
+    known = has_bound(number_format, exp_ulps)
     count = inputs.n_examples if isinstance(inputs, VectorTask) else len(inputs)
     bound = np.full(count, math.inf)
-    if number_format.unit_roundoff > _COARSEST or 2.0 * number_format.unit_roundoff * exp_ulps > 0.25:
+    if not known:
         return bound
     norms = Norms(model)
     computed = logit_balls(model, inputs, numbers=InFormat(number_format, exp_ulps), norms=norms)
@@ -89,3 +84,15 @@ def rounding_bound(
             distance = (np.abs(value - again) + radius + around).max(axis=1) * _SLACK
         bound[start : start + len(distance)] = np.where(np.isfinite(distance), distance, math.inf)
     return bound
+
+
+def has_bound(number_format: FloatFormat, exp_ulps: float) -> bool:
+    """Whether anything is known of runs in this format; too fine a format or no accuracy is an `InputError`."""
+    unit = number_format.unit_roundoff
+    if not (exp_ulps > 0 and math.isfinite(exp_ulps)):
+        raise InputError("exp_ulps", f"= {exp_ulps}", "a positive number of units in the last place")
+    if not unit >= FLOAT64.unit_roundoff:
+        raise InputError(
+            f"number_format: {number_format.name}", "is finer than float64, in which the bound is evaluated"
+        )
+    return unit <= _COARSEST and 2.0 * unit * exp_ulps <= 0.25

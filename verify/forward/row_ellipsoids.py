@@ -1,0 +1,504 @@
+r"""Rows of floats and an ellipsoid about each: another run to first order, and a bound of all that is beyond.
+
+A ball forgets in which direction a row is off, so that each block pays for its most sensitive one. Here the row of the
+other run is $z + sG + r$: the value $z$, generators $G$ with symbols $s$, each block of `width` of them of norm at most
+1, and $|r|$ at most `rest`. A step multiplies $G$ by its derivative at $z$; what the step rounds, and what its
+derivative leaves out over all rows that are held, is added to the rest. Behind each residual connection one ellipsoid
+takes the place of all.
+
+Page: docs/rigour/runs.md (Lemma R15 names each bound)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from constructions.arrays import BoolArray, Int64Array
+from constructions.models.blocks import Activation, Attention, Normalization
+from verify.arithmetic.activations import ACTIVATION_UNITS, SLOPES
+from verify.arithmetic.rounding import UNIT, Floats
+from verify.forward.arithmetic import LOWEST_SCORE, Elsewhere, Numbers, growth
+from verify.forward.attention_pairs import AttentionPairs
+from verify.forward.map_norms import Norms, raised, row_norms
+from verify.forward.matrices import norm_parts
+from verify.forward.row_balls import HeadBalls, InRowBalls, RowBalls
+
+_STEP = 2.0**-25  # of the secant that stands for a derivative
+_FINE = 2.0**-40  # above what float64 rounds in sums of at most 2^12 products, relatively to their norms
+_PAIRS = 2**22  # entries of the generators of logits that are worked on together
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Evaluated rows, or rows of each head, and what another run may have in their place.
+
+    Args:
+        value: `[P, d]`, or `[P, H, n]`.
+        linear: The generators, `[P, symbols, d]` or `[P, symbols, H, n]`.
+        rest: The size of what is beyond them, `[P]`, or `[P, H]`.
+        own: Whose symbols the first generators have, `[P]`.
+        age: Rows of one age and with one owner share those symbols; -1 where none are shared.
+        width: Symbols of a block.
+    """
+
+    value: Floats
+    linear: Floats
+    rest: Floats
+    own: Int64Array
+    age: int
+    width: int
+
+    def taken(self, chosen: Int64Array | slice) -> "Spread":
+        """Some of the rows."""
+        value, linear, rest, own = (x[chosen] for x in (self.value, self.linear, self.rest, self.own))
+        return replace(self, value=value, linear=linear, rest=rest, own=own)
+
+    def reach(self) -> Floats:
+        """How far each entry of the rows may be off, `[P, d]`."""
+        return raised(_over_blocks(self.linear[..., None], self.width) + self.rest[:, None])
+
+    def whole(self) -> Floats:
+        """How far the rows may be off, of the shape of the rest."""
+        return raised(_over_blocks(self.linear, self.width) + self.rest)
+
+
+class Leads(NamedTuple):
+    """Outputs, bounds of how far each is off, and of how far its distance to the largest one of the row is.
+
+    Args:
+        value: `[P, outputs]`.
+        radius: `[P, outputs]`.
+        apart: `[P, outputs]`.
+    """
+
+    value: Floats
+    radius: Floats
+    apart: Floats
+
+
+class InRowEllipsoids:
+    """The arithmetic of rows of floats with an ellipsoid about each.
+
+    Args:
+        norms: The norms of the maps of the model.
+        numbers: The format of the other run.
+    """
+
+    def __init__(self, norms: Norms, numbers: Numbers) -> None:
+        assert numbers.elsewhere is not None
+        self.balls, self.norms, self.numbers = InRowBalls(norms, numbers), norms, numbers
+        self.elsewhere: Elsewhere = numbers.elsewhere
+        self._age = 0
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing that was worked on can overflow elsewhere."""
+        return self.balls.fits
+
+    def _raised(self, rest: Floats) -> Floats:
+        return raised(rest + self.elsewhere.floor)
+
+    def _require_small(self, *sizes: Floats) -> None:
+        for each in sizes:
+            self.balls._require_small(each)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Rows.
+
+    def given(self, x: Floats) -> Spread:
+        return _bare(self.balls.given(x))
+
+    def embedded(self, a: Floats, b: Floats) -> Spread:
+        return _bare(self.balls.embedded(a, b))
+
+    def taken(self, rows: Spread, chosen: Int64Array) -> Spread:
+        return rows.taken(chosen)
+
+    def joined(self, parts: Sequence[Spread]) -> Spread:
+        return _bare(self.balls.joined([_ball(part) for part in parts]))
+
+    def less(self, rows: Spread, others: Spread) -> Spread:
+        return _bare(self.balls.less(_ball(rows), _ball(others)))
+
+    def mean(self, rows: Spread, read: Int64Array) -> Spread:
+        return _bare(self.balls.mean(_ball(rows), read))
+
+    def nonzero(self, rows: Spread) -> BoolArray:
+        return np.ones(rows.value.shape, dtype=bool)
+
+    def added(self, rows: Spread, others: Spread) -> Spread:
+        """The sums, in one ellipsoid each; what both have of the same symbols is added before."""
+        total, own = rows.value + others.value, rows.linear.shape[1]
+        if rows.age == others.age >= 0 and np.array_equal(rows.own, others.own):
+            linear = others.linear.copy()
+            linear[:, :own] += rows.linear
+        else:
+            linear = np.concatenate([rows.linear, others.linear], axis=1)
+        whole = rows.whole() + others.whole()
+        sizes = row_norms(total) + whole
+        self._require_small(sizes)
+        rest = rows.rest + others.rest + growth(self.numbers.unit, 2) * sizes + _FINE * whole
+        width = max(rows.width, others.width)
+        return self._renewed(Spread(total, linear, self._raised(rest), rows.own, -1, width))
+
+    def _renewed(self, x: Spread) -> Spread:
+        """The same rows in one ellipsoid each, with symbols of their own (Lemma R15 (e))."""
+        (count, width), symbols = x.value.shape, x.linear.shape[1]
+        if symbols:
+            blocks = x.linear.reshape(count, -1, x.width, width)
+            sizes = np.sqrt(np.einsum("pbsi,pbsi->pb", blocks, blocks)) + 2.0**-200
+            ball = x.rest * np.sqrt(float(width)) + 2.0**-200
+            total = sizes.sum(axis=1) + ball
+            shares = 1.0 / np.sqrt(sizes * total[:, None])
+            scaled = (blocks * shares[:, :, None, None]).reshape(count, symbols, width)
+            gram = np.matmul(scaled.transpose(0, 2, 1), scaled)
+            # The trace of all is 1: what the sums and the factorization round is less than this much of it.
+            slack = max(2.0**-36, (symbols + width + 32) * 2.0**-50)
+            gram[:, np.arange(width), np.arange(width)] += (x.rest * x.rest / (ball * total) + slack)[:, None]
+            known = np.isfinite(gram).all(axis=(1, 2)) & np.isfinite(total)
+            gram[~known] = np.eye(width)
+            linear = np.linalg.cholesky(gram).transpose(0, 2, 1) * total[:, None, None]
+        else:
+            known = np.isfinite(x.rest)
+            linear = np.eye(width) * x.rest[:, None, None]
+        linear[~known] = 0.0
+        self._age += 1
+        return Spread(x.value, linear, np.where(known, 0.0, np.inf), np.arange(count), self._age, width)
+
+    def _product(self, x: Spread, W: Floats, b: Floats | None) -> tuple[Floats, Floats]:
+        """The values of x W + b, and how far each rounds in any order (Lemma R15 (a)), `[P, p]` both."""
+        unit, terms, columns = self.numbers.unit, len(W), row_norms(W.T) + self.elsewhere.floor
+        y = self.numbers.mapped(x.value, W, b)
+        moved = x.whole()[:, None] * columns
+        sizes = (np.abs(x.value) @ np.abs(W)) * (1.0 + 2.0 * growth(UNIT, terms + 8)) + moved
+        if b is not None:
+            sizes, terms = sizes + np.abs(b), terms + 1
+        self._require_small(sizes, (1.0 + row_norms(x.value) + x.whole()).max(initial=0.0) * columns)
+        largest = 0.5 * (sizes + np.abs(y) + moved)
+        off = growth(unit, 1) * (1.0 + 2.0 * growth(unit, terms + 8)) * ((terms - 1.0) * largest + 3.0 * sizes)
+        return y, self._raised(off)
+
+    def mapped(self, rows: Spread, W: Floats, b: Floats | None) -> Spread:
+        y, off = self._product(rows, W, b)
+        norms = self.norms.of(W[None])
+        rest = rows.rest * norms.plain[0] + row_norms(off) + _fine(len(W)) * rows.whole() * norms.frobenius[0]
+        return replace(rows, value=y, linear=rows.linear @ W, rest=self._raised(rest))
+
+    def normalized(self, rows: Spread, norm: Normalization) -> Spread:
+        """Lemma R15 (b); the ball of Lemma T2 where the row is too near to 0."""
+        value, whole, unit, width = rows.value, rows.whole(), self.numbers.unit, norm.width
+        ball = self.balls.normalized(RowBalls(value, whole), norm).whole()
+        z, y, root = self.numbers.normalized(value, norm)
+        reach, layer = np.sqrt(float(width)) * (1.0 + 2.0**-50), norm.kind == "layer"
+        centring = np.zeros(len(value))
+        if layer:
+            # Sums of the sizes of the entries, and of the entries.
+            both = np.abs(value).sum(axis=1) + reach * whole, np.abs(value.sum(axis=1)) + reach * whole
+            centring = 0.5 * (both[0] + both[1]) * reach + 3.0 * both[1] / reach + row_norms(value) + whole
+            centring = self._raised(growth(unit, 1) * (1.0 + 2.0 * growth(unit, width + 8)) * centring)
+        relative = growth(unit, 0.5 * width + 5.0) + width * self.elsewhere.square / norm.epsilon
+        fine = _fine(width) + width * 2.0**-1060 / norm.epsilon
+        least = root * (1.0 - 4.0 * fine)
+        turn = raised((whole + centring) / (reach * least))
+        known = np.isfinite(root) & (turn < 0.25) & (fine < 2.0**-30) & (relative < 0.125)
+        linear = rows.linear - rows.linear.mean(axis=2, keepdims=True) if layer else rows.linear
+        along = np.einsum("psi,pi->ps", linear, y) / width
+        linear = (linear - along[:, :, None] * y[:, None]) / root[:, None, None] * norm.w
+        curved = 1.4143 * reach * turn * turn / ((1.0 - turn) * (1.0 - turn))
+        length = np.minimum(reach, row_norms(y) + 2.0 * reach * turn)
+        slipped = (rows.rest + centring + 32.0 * fine * whole) / least + curved
+        slipped = slipped + relative * (1.0 + 2.0 * relative) * length + 4.0 * fine * reach
+        largest = float(np.abs(norm.w).max())
+        gained = row_norms(y * norm.w) + largest * (slipped + 2.0 * reach * turn)
+        rest = largest * slipped + growth(unit, 4) * gained
+        if norm.b is not None:
+            rest = rest + 2.0 * growth(unit, 4) * row_norms(norm.b)
+        linear = np.where(known[:, None, None], linear, 0.0)
+        return replace(rows, value=z, linear=linear, rest=np.where(known, self._raised(rest), ball))
+
+    def _bent(self, x: Spread, y: Floats, slope: Floats, off: Floats) -> Spread:
+        """A function of each entry with these slopes; `off` is how far it is from the linear one, rounding included."""
+        steepest = np.abs(slope).max(axis=-1, initial=0.0)
+        rest = steepest * (x.rest + _FINE * x.whole()) + row_norms(off)
+        return replace(x, value=y, linear=x.linear * slope[:, None], rest=self._raised(rest))
+
+    def activated(self, rows: Spread, activation: Activation) -> Spread:
+        """Lemma R15 (c)."""
+        x, off = rows.value, rows.reach()
+        self._require_small(row_norms(x) + row_norms(off))
+        y = self.numbers.activated(x, activation)
+        if activation == "relu":
+            return self._bent(rows, y, *_between(x, off, 0.0, np.inf))
+        ends = x - _STEP, x + _STEP
+        apart = ends[1] - ends[0]
+        slope = (self.numbers.activated(ends[1], activation) - self.numbers.activated(ends[0], activation)) / apart
+        near, curved = UNIT * (np.abs(x) + 1.0), SLOPES[activation][1]
+        doubt = curved * (_STEP + near) + 4.0 * (ACTIVATION_UNITS[activation] + 2.0) * near / apart
+        units = growth(self.numbers.unit, self.numbers.activation_units(activation))
+        return self._bent(rows, y, slope, raised(doubt * off + 0.5 * curved * off * off + units * (np.abs(x) + off)))
+
+    def multiplied(self, rows: Spread, others: Spread) -> Spread:
+        """Lemma R15 (c), of factors with the same symbols."""
+        assert rows.age == others.age and rows.linear.shape == others.linear.shape
+        (a, b), (near, far) = (rows.value, others.value), (rows.reach(), others.reach())
+        y, tall, wide = a * b, np.abs(a).max(axis=1, initial=0.0), np.abs(b).max(axis=1, initial=0.0)
+        self._require_small((tall + near.max(axis=1, initial=0.0)) * (wide + far.max(axis=1, initial=0.0)))
+        rest = tall * others.rest + wide * rows.rest + _FINE * (tall * others.whole() + wide * rows.whole())
+        sizes = (np.abs(a) + near) * (np.abs(b) + far)
+        rest = rest + row_norms(near * far) + growth(self.numbers.unit, 2) * row_norms(sizes)
+        linear = rows.linear * b[:, None] + others.linear * a[:, None]
+        return replace(rows, value=y, linear=linear, rest=self._raised(rest))
+
+    def shifted(self, rows: Spread, b: Floats) -> Spread:
+        y = rows.value + b
+        sizes = row_norms(y) + rows.whole() + row_norms(b)
+        self._require_small(sizes)
+        return replace(rows, value=y, rest=self._raised(rows.rest + growth(self.numbers.unit, 2) * sizes))
+
+    def read_out(self, rows: Spread, W: Floats, b: Floats | None) -> Leads:
+        y, off = self._product(rows, W, b)
+        fine = _fine(len(W)) * rows.whole()
+        step = max(1, _PAIRS // max(1, rows.linear.shape[1] * W.shape[1]))
+        radius, apart = np.empty_like(y), np.empty_like(y)
+        for start in range(0, len(y), step):
+            part = slice(start, start + step)
+            top = y[part].argmax(axis=1)
+            of_each = rows.linear[part] @ W
+            of_top = np.take_along_axis(of_each, top[:, None, None], 2)
+            length, rest = row_norms(W.T), rows.rest[part, None]
+            radius[part] = _over_blocks(of_each[..., None], rows.width) + rest * length + off[part]
+            apart[part] = _over_blocks((of_each - of_top)[..., None], rows.width)
+            apart[part] += rest * row_norms((W[:, top].T[:, :, None] - W).transpose(0, 2, 1))
+            apart[part] += off[part] + np.take_along_axis(off[part], top[:, None], 1)
+            radius[part] += fine[part, None] * length
+            apart[part] += 2.0 * fine[part, None] * (length + length[top][:, None])
+        return Leads(y, self._raised(radius), self._raised(apart))
+
+    def bent(self, outputs: Leads, divisor: float | None, cap: float | None) -> Leads:
+        if divisor is None and cap is None:
+            return outputs
+        value, radius = self.balls.bent((outputs.value, outputs.radius), divisor, cap)
+        return Leads(value, radius, raised(radius + np.take_along_axis(radius, value.argmax(axis=1)[:, None], 1)))
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Heads.
+
+    def heads(self, rows: Spread, maps: Floats, shifts: Floats | None) -> Spread:
+        if not len(maps):
+            return _bare(self.balls.heads(_ball(rows), maps, shifts))
+        shape = (*maps.shape[::2],)
+        y, off = self._product(rows, self.norms.side_by_side(maps), None if shifts is None else shifts.reshape(-1))
+        norms, linear = self.norms.of(maps), rows.linear @ self.norms.side_by_side(maps)
+        y, off, linear = (x.reshape(*x.shape[:-1], *shape) for x in (y, off, linear))
+        rest = rows.rest[:, None] * norms.plain + row_norms(off)
+        rest = self._raised(rest + _fine(maps.shape[1]) * rows.whole()[:, None] * norms.frobenius)
+        return replace(rows, value=y, linear=linear, rest=rest)
+
+    def chosen_heads(self, x: Spread, heads: Sequence[int]) -> Spread:
+        which = np.asarray(heads, dtype=np.int64)
+        return replace(x, value=x.value[:, which], linear=x.linear[:, :, which], rest=x.rest[:, which])
+
+    def repeated(self, rows: Spread, heads: int) -> Spread:
+        return _bare(self.balls.repeated(_ball(rows), heads))
+
+    def at_rest(self, value: Spread, length: int) -> Spread:
+        return _bare(self.balls.at_rest(_head_balls(value), length))
+
+    def clipped(self, heads: Spread, c: float) -> Spread:
+        """Lemma R15 (c): a function with two kinks, which the other run may have a little elsewhere."""
+        value, off = _side_by_side(heads), _side_by_side(heads).reach()
+        slope, doubt = _between(value.value, off, -c, c)
+        doubt = raised(doubt + 2.0 * self.elsewhere.conversion * c)
+        return _by_head(self._bent(value, self.numbers.clipped(value.value, c), slope, doubt), heads)
+
+    def normalized_heads(self, heads: Spread, norm: Normalization, together: bool) -> Spread:
+        if together:
+            return _by_head(self.normalized(_side_by_side(heads), norm), heads)
+        count, width = heads.value.shape[1:]
+        parts = [norm] * count if norm.width == width else norm_parts(norm, width)
+        rows = [
+            self.normalized(replace(heads, value=heads.value[:, h], linear=heads.linear[:, :, h], rest=rest), part)
+            for h, (part, rest) in enumerate(zip(parts, heads.rest.T, strict=True))
+        ]
+        value, rest = np.stack([row.value for row in rows], axis=1), np.stack([row.rest for row in rows], axis=1)
+        return replace(heads, value=value, linear=np.stack([row.linear for row in rows], axis=2), rest=rest)
+
+    def turned(self, heads: Spread, block: Attention, positions: Int64Array) -> Spread:
+        """Lemma T9; the generators are turned alike."""
+        symbols, sizes = heads.linear.shape[1], row_norms(heads.value) + heads.whole()
+        self._require_small(2.0 * sizes)
+        flat = heads.linear.reshape(-1, *heads.value.shape[1:])
+        linear = self.numbers.turned(flat, block, np.repeat(positions, symbols)).reshape(heads.linear.shape)
+        rest = heads.rest + self.balls.turn_rounding() * sizes + _FINE * heads.whole()
+        value = self.numbers.turned(heads.value, block, positions)
+        return replace(heads, value=value, linear=linear, rest=self._raised(rest))
+
+    def mixed(self, block: Attention, query: Spread, key: Spread, value: Spread, pairs: AttentionPairs) -> Spread:
+        """Lemma R15 (d), of each look."""
+        numbers, unit, length = self.numbers, self.numbers.unit, pairs.read.shape[1]
+        if not value.value.shape[1] or not len(pairs.kept):
+            none = np.zeros((len(pairs.kept), *value.value.shape[1:]))
+            return _bare(HeadBalls(none, row_norms(none), np.zeros(none.shape[:2])))
+        asked, read = pairs.asked, pairs.read[pairs.kept // pairs.asking.shape[1]]
+        allowed = np.broadcast_to(pairs.allowed[pairs.kept % pairs.asking.shape[1]][:, None], (len(read), 1, length))
+        q, k, v = query.taken(asked), _of_looks(key, read), _of_looks(value, read)
+        scores, of_query, of_key, rest = self._scores(block, q, k)
+        known = _of_scores(of_query, query.width, of_key, key.width)
+        doubt = np.where(allowed, raised(known + rest), 0.0)
+        below = numbers.below_largest(scores[:, :, None], allowed[:, :, None])[:, :, 0]
+        powers = np.where(allowed, numbers.numerators(np.where(allowed, below, 0.0)), 0.0)
+        distance = np.where(allowed, np.abs(below), 0.0) + doubt + doubt.max(axis=-1, keepdims=True)
+        rounded = raised(rest + growth(unit, 2) * distance + growth(unit, numbers.exponential + 1.0))
+        doubt = np.where(allowed, raised(known + rounded), 0.0)
+
+        shares = powers / powers.sum(axis=-1, keepdims=True)
+        mean = np.einsum("lhs,lhsn->lhn", shares, v.value)
+        sizes, whole = row_norms(v.value), v.whole
+        largest = np.where(allowed, sizes + whole, 0.0).max(axis=-1)
+        self._require_small(largest)
+        gaps = v.value - mean[:, :, None]
+        apart = row_norms(gaps) + _FINE * largest[..., None]
+        # e^D - 1, and e^D - 1 - D.
+        small = doubt < 0.5
+        first = np.where(small, doubt / (1.0 - 0.5 * doubt) * (1.0 + _FINE), np.inf)
+        second = np.where(small, 0.5 * doubt * doubt / (1.0 - doubt / 3.0) * (1.0 + _FINE), np.inf)
+        beyond = _averaged(shares, (second + rounded) * apart + first * whole + v.rest)
+        change = _averaged(shares, first * apart + (1.0 + first) * whole)
+        missing = _averaged(shares, first)
+        flushed = np.where(allowed, self.elsewhere.floor + np.where(below < LOWEST_SCORE, 2.0**-860, 0.0), 0.0)
+        rounding = (growth(unit, 2 * length + 8) + _FINE + 16.0 * flushed.sum(axis=-1)) * largest
+        linear_holds = missing < 0.5
+        quotient = np.where(linear_holds, missing / np.where(linear_holds, 1.0 - missing, 1.0), np.inf)
+        spread = np.where(linear_holds, beyond + change * quotient, np.inf)
+        hull = np.where(allowed, apart + whole, 0.0).max(axis=-1)
+        linear_holds = spread < hull
+        rest = self._raised(np.where(linear_holds, spread, hull) + rounding)
+
+        weighted = (shares * linear_holds[..., None])[..., None] * gaps
+        own = np.matmul(of_query.transpose(0, 2, 1, 3), weighted).transpose(0, 2, 1, 3)
+        shares = shares * linear_holds[..., None]
+        others = of_key[..., None] * weighted.transpose(0, 2, 1, 3)[:, :, None]
+        others += shares.transpose(0, 2, 1)[:, :, None, :, None] * v.linear
+        if query.age == key.age >= 0:
+            itself = (read == asked[:, None])[:, :, None, None, None]
+            own = own + np.where(itself, others, 0.0).sum(axis=1)
+            others = np.where(itself, 0.0, others)
+        linear = np.concatenate([own, others.reshape(len(own), -1, *own.shape[2:])], axis=1)
+        return Spread(mean, linear, rest, q.own, query.age, max(query.width, key.width))
+
+    def _scores(self, block: Attention, q: Spread, k: "_Looks") -> tuple[Floats, Floats, Floats, Floats]:
+        """The scores `[L, H, S]`, their generators of what asks `[L, g, H, S]` and of each row that is read
+        `[L, S, g, H]`, and what is beyond these, but for the exponential."""
+        unit, root = self.numbers.unit, np.sqrt(float(block.score_root))
+        asks, has = row_norms(q.value)[..., None], row_norms(k.value)
+        q_whole, q_rest = q.whole()[..., None], q.rest[..., None]
+        sizes = (asks + q_whole) * (has + k.whole)
+        self._require_small(sizes)
+        rest = asks * k.rest + q_rest * has + q_whole * k.whole
+        rest = (rest + (growth(unit, block.d_qk + 5) + _fine(block.d_qk)) * sizes) / root
+        scores = np.einsum("lhe,lhse->lhs", q.value, k.value) / root
+        keys = k.value.transpose(0, 1, 3, 2)
+        of_query = np.matmul(q.linear.transpose(0, 2, 1, 3), keys).transpose(0, 2, 1, 3) / root
+        of_key = np.einsum("lsghe,lhe->lsgh", k.linear, q.value) / root
+        if (c := block.score_cap) is not None:
+            off = raised(_of_scores(of_query, q.width, of_key, k.width) + rest)
+            self._require_small(np.array(c + 1.0 / c))
+            scores = self.numbers.capped(scores, c)
+            slope = 1.0 - np.square(scores / c)
+            # |c tanh(x / c)''| <= 0.77 / c; the slope is that of the evaluated score.
+            rest = rest + 0.4 / c * off * off + self.balls.cap_rounding(c) * (1.0 + 2.0 * off / c)
+            of_query = of_query * slope[:, None]
+            of_key = of_key * slope.transpose(0, 2, 1)[:, :, None]
+        if block.slopes is not None:
+            bias = block.slopes[:, None] * np.arange(scores.shape[2], dtype=np.float64)
+            scores = scores + bias
+            seen = np.abs(scores) + 2.0 * np.abs(bias) + (asks + q_whole) * (has + k.whole) / root
+            self._require_small(seen)
+            rest = rest + growth(unit, 4) * seen
+        return scores, of_query, of_key, raised(rest)
+
+    def written(self, mixed: Spread, block: Attention, heads: Sequence[int] | None = None) -> Spread:
+        matrix = block.W_O if heads is None else block.W_O[np.asarray(heads, dtype=np.int64)]
+        x, flat = _side_by_side(mixed), matrix.reshape(-1, block.d_out)
+        y, off = self._product(x, flat, None)
+        norms = self.norms.of(block.W_O.reshape(1, -1, block.d_out))
+        by_head = raised(mixed.rest @ row_norms(matrix.reshape(len(matrix), -1)))
+        rest = np.fmin(x.rest * norms.plain[0], by_head) + row_norms(off)
+        rest = self._raised(rest + _fine(len(flat)) * x.whole() * norms.frobenius[0])
+        return replace(x, value=y, linear=x.linear @ flat, rest=rest)
+
+
+class _Looks(NamedTuple):
+    """The rows that looks read: values `[L, H, S, n]`, generators `[L, S, g, H, n]`, rests and sizes `[L, H, S]`."""
+
+    value: Floats
+    linear: Floats
+    rest: Floats
+    whole: Floats
+    width: int
+
+
+def _of_looks(x: Spread, read: Int64Array) -> _Looks:
+    rest, whole = (part[read].transpose(0, 2, 1) for part in (x.rest, x.whole()))
+    return _Looks(x.value[read].transpose(0, 2, 1, 3), x.linear[read], rest, whole, x.width)
+
+
+def _over_blocks(linear: Floats, width: int) -> Floats:
+    """The sums over blocks of symbols, the second axis, of the norms along symbols and the last axis."""
+    blocks = linear.reshape(len(linear), linear.shape[1] // width, width, *linear.shape[2:])
+    return np.sqrt(np.einsum("pbs...i,pbs...i->pb...", blocks, blocks)).sum(axis=1)
+
+
+def _of_scores(of_query: Floats, width: int, of_key: Floats, other: int) -> Floats:
+    """How far scores may be off by their generators `[L, g, H, S]` and `[L, S, g, H]`, `[L, H, S]`."""
+    count, length, symbols, heads = of_key.shape
+    keys = _over_blocks(of_key.reshape(count * length, symbols, heads, 1), other)
+    return _over_blocks(of_query[..., None], width) + keys.reshape(count, length, heads).transpose(0, 2, 1)
+
+
+def _fine(terms: int) -> float:
+    """Above what float64 rounds in sums of so many products of generators, relatively to the norms."""
+    return max(_FINE, growth(UNIT, 4.0 * terms + 64.0))
+
+
+def _bare(x: RowBalls | HeadBalls) -> Spread:
+    """Rows that are off in no known direction."""
+    radius, count = x.whole() if isinstance(x, RowBalls) else x.radius, len(x.value)
+    return Spread(x.value, np.zeros((count, 0, *x.value.shape[1:])), radius, np.arange(count), -1, 1)
+
+
+def _ball(x: Spread) -> RowBalls:
+    return RowBalls(x.value, x.whole())
+
+
+def _head_balls(x: Spread) -> HeadBalls:
+    return HeadBalls(x.value, row_norms(x.value), x.whole())
+
+
+def _side_by_side(heads: Spread) -> Spread:
+    """The rows of all heads as one row."""
+    count, symbols, width = len(heads.value), heads.linear.shape[1], heads.value.shape[1] * heads.value.shape[2]
+    value, linear = heads.value.reshape(count, width), heads.linear.reshape(count, symbols, width)
+    return replace(heads, value=value, linear=linear, rest=row_norms(heads.rest))
+
+
+def _by_head(rows: Spread, like: Spread) -> Spread:
+    """Rows of all heads side by side, taken apart."""
+    rest = np.repeat(rows.rest[:, None], like.value.shape[1], axis=1)
+    return replace(
+        rows, value=rows.value.reshape(like.value.shape), linear=rows.linear.reshape(like.linear.shape), rest=rest
+    )
+
+
+def _averaged(shares: Floats, sizes: Floats) -> Floats:
+    """Averages in which a share of 0 counts as nothing."""
+    return np.where(shares > 0.0, shares * np.where(shares > 0.0, sizes, 0.0), 0.0).sum(axis=-1)
+
+
+def _between(x: Floats, off: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+    """Slopes of a function that is flat but between two kinks, and how far it is from linear: between, half of both."""
+    inside = (x - off > low) & (x + off < high)
+    outside = (x + off < low) | (x - off > high)
+    return np.where(inside, 1.0, np.where(outside, 0.0, 0.5)), np.where(inside | outside, 0.0, 0.5 * off)

@@ -1,0 +1,107 @@
+"""Where the largest output of every run in a floating-point format is, in any order of summation.
+
+Page: docs/rigour/runs.md (Lemma R15)
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from constructions.arrays import Float64Array, Int64Array
+from constructions.models.blocks import Attention, FeedForward
+from constructions.models.model import Model
+from verify.arithmetic import blas
+from verify.forward.map_norms import Norms
+from verify.forward.row_ellipsoids import InRowEllipsoids
+from verify.forward.walk import contexts_of, passed, read_out, stream_of
+from verify.progress import Progress, silent
+from verify.replica.format_rows import InFormat
+from verify.replica.rounding import has_bound
+from verify.runs.formats import EXP_ULPS, FloatFormat
+
+_ENTRIES = 2**23  # of the generators that are worked on together
+
+
+@dataclass(frozen=True)
+class EveryRun:
+    """What is proved of all runs in one format.
+
+    Args:
+        place: Where the largest output of every run is, `[T]`; -1 where some run may have it elsewhere.
+        lead: By how much it is above every other one in every run, at least, `[T]`; -1 where nothing is proved.
+    """
+
+    place: Int64Array
+    lead: Float64Array
+
+
+def every_run(
+    model: Model,
+    contexts: Int64Array,
+    *,
+    number_format: FloatFormat,
+    exp_ulps: float = EXP_ULPS,
+    progress: Progress = silent,
+) -> EveryRun:
+    r"""Prove where every run in a format has its largest output: one place, whatever the order of summation.
+
+    A run evaluates the formulas of `verify.replica.module.Replica` in the format, under H1 to H3 of the page.
+    The walk of `verify/forward/walk.py` follows an ellipsoid about each row, to first order, with all that is beyond.
+
+    Args:
+        model: The exact weights, in float64.
+        contexts: Tokens, `[T, S]` with `S <= n_ctx`.
+        number_format: `FLOAT32` or `FLOAT64`, or any format with $u$ from $2^{-53}$ to $2^{-11}$.
+        exp_ulps: Accuracy of the exponential that is assumed.
+        progress: Called with the stage and the finished share of it.
+
+    Returns:
+        The places and leads; nothing is claimed where an intermediate result may overflow the format.
+
+    Raises:
+        InputError: Contexts that the model cannot read, an accuracy that is not positive, or too fine a format.
+        BlasError: The arithmetic of this machine does not keep what the bound rests on.
+
+    Example:
+        >>> from verify.runs.formats import FLOAT32
+        >>> echo = Model(blocks=(), W_U=np.eye(3), W_E=np.eye(3), W_pos=np.zeros((1, 3)))
+        >>> every_run(echo, np.array([[0], [2]]), number_format=FLOAT32).place.tolist()
+        [0, 2]
+    """
+    blas.probe()
+    contexts = contexts_of(model, np.asarray(contexts))
+    place, lead = np.full(len(contexts), -1), np.full(len(contexts), -1.0)
+    if not has_bound(number_format, exp_ulps):
+        return EveryRun(place, lead)
+    norms, numbers = Norms(model), InFormat(number_format, exp_ulps)
+    # Contexts that begin alike share their rows.
+    order = np.lexsort(contexts.T[::-1])
+    step = max(1, _ENTRIES // _entries(model, contexts.shape[1]))
+    for start in range(0, len(order), step):
+        progress("every run", start / len(order), "")
+        some = order[start : start + step]
+        arithmetic = InRowEllipsoids(norms, numbers)
+        with np.errstate(all="ignore"):
+            stream = passed(arithmetic, model, stream_of(arithmetic, model, contexts[some]))
+            (value, _, apart), cells = read_out(arithmetic, model, stream)
+            if not arithmetic.fits:
+                continue
+            top = value.argmax(axis=1)[:, None]
+            ahead = (np.take_along_axis(value, top, 1) - value) * (1.0 - 2.0**-40) - apart
+            np.put_along_axis(ahead, top, math.inf, 1)
+            least = np.where(np.isfinite(apart).all(axis=1), ahead.min(axis=1), -1.0)
+        proved = least > 0.0
+        place[some], lead[some] = np.where(proved, top[:, 0], -1)[cells], np.where(proved, least, -1.0)[cells]
+    return EveryRun(place, lead)
+
+
+def _entries(model: Model, length: int) -> int:
+    """Of the largest generators of one context."""
+    widths = [model.d_model]
+    for block in model.blocks:
+        if isinstance(block, FeedForward):
+            widths.append(block.d_mlp)
+        elif isinstance(block, Attention):
+            widths.append((length + 1) * max(block.n_heads * block.d_head, block.n_heads * block.d_qk))
+    return length * model.d_model * max(widths)
