@@ -45,7 +45,7 @@ MUTANTS = [
         "tests/verify/forward/test_row_balls.py",
         "the error of a gate is not passed on",
     ),
-    of(ROWS, "radii + self._cap_rounding(c)", "radii * 0.0", "logits with a cap are exact"),
+    of(ROWS, "radii + self.cap_rounding(c)", "radii * 0.0", "logits with a cap are exact"),
     Mutant(
         ROWS,
         "doubt = doubt + growth(numbers.unit, 4) * seen",

@@ -367,11 +367,13 @@ class InRowEllipsoids:
         beyond = _averaged(shares, (second + rounded) * apart + first * whole + v.rest)
         change = _averaged(shares, first * apart + (1.0 + first) * whole)
         missing = _averaged(shares, first)
-        flushed = np.where(allowed, self.elsewhere.floor + np.where(below < LOWEST_SCORE, 2.0**-860, 0.0), 0.0)
-        rounding = (growth(unit, 2 * length + 8) + _FINE + 16.0 * flushed.sum(axis=-1)) * largest
+        # Numerators may underflow elsewhere; those below the lowest score are e^400 times larger there at most.
+        hidden = np.where(below < LOWEST_SCORE, np.where(doubt < 400.0, 2.0**-280, np.inf), 0.0)
+        flushed = np.where(allowed, self.elsewhere.floor + hidden, 0.0).sum(axis=-1)
+        rounding = (growth(unit, 2 * length + 8) + _FINE) * largest
         linear_holds = missing < 0.5
         quotient = np.where(linear_holds, missing / np.where(linear_holds, 1.0 - missing, 1.0), np.inf)
-        spread = np.where(linear_holds, beyond + change * quotient, np.inf)
+        spread = np.where(linear_holds, beyond + change * quotient + 16.0 * flushed * largest, np.inf)
         hull = np.where(allowed, apart + whole, 0.0).max(axis=-1)
         linear_holds = spread < hull
         rest = self._raised(np.where(linear_holds, spread, hull) + rounding)

@@ -24,7 +24,7 @@ _ENTRIES = 2**23  # of the generators that are worked on together
 
 
 @dataclass(frozen=True)
-class EveryRun:
+class ProvedArgmax:
     """What is proved of all runs in one format.
 
     Args:
@@ -43,7 +43,7 @@ def every_run(
     number_format: FloatFormat,
     exp_ulps: float = EXP_ULPS,
     progress: Progress = silent,
-) -> EveryRun:
+) -> ProvedArgmax:
     r"""Prove where every run in a format has its largest output: one place, whatever the order of summation.
 
     A run evaluates the formulas of `verify.replica.module.Replica` in the format, under H1 to H3 of the page.
@@ -73,7 +73,7 @@ def every_run(
     contexts = contexts_of(model, np.asarray(contexts))
     place, lead = np.full(len(contexts), -1), np.full(len(contexts), -1.0)
     if not has_bound(number_format, exp_ulps):
-        return EveryRun(place, lead)
+        return ProvedArgmax(place, lead)
     norms, numbers = Norms(model), InFormat(number_format, exp_ulps)
     # Contexts that begin alike share their rows.
     order = np.lexsort(contexts.T[::-1])
@@ -93,7 +93,7 @@ def every_run(
             least = np.where(np.isfinite(apart).all(axis=1), ahead.min(axis=1), -1.0)
         proved = least > 0.0
         place[some], lead[some] = np.where(proved, top[:, 0], -1)[cells], np.where(proved, least, -1.0)[cells]
-    return EveryRun(place, lead)
+    return ProvedArgmax(place, lead)
 
 
 def _entries(model: Model, length: int) -> int:

@@ -8,6 +8,7 @@ from verify.forward.in_float64 import InFloat64
 from verify.forward.in_pairs import InPairs
 from verify.forward.in_rationals import InRationals
 from verify.forward.row_balls import InRowBalls
+from verify.forward.row_ellipsoids import InRowEllipsoids
 
 
 def operations(protocol: type) -> dict[str, inspect.Signature]:
@@ -18,7 +19,7 @@ def operations(protocol: type) -> dict[str, inspect.Signature]:
     }
 
 
-@pytest.mark.parametrize("arithmetic", [InRowBalls, InBalls, InRationals])
+@pytest.mark.parametrize("arithmetic", [InRowBalls, InRowEllipsoids, InBalls, InRationals])
 def test_every_arithmetic_has_every_operation_of_a_block(arithmetic: type) -> None:
     needed = operations(Arithmetic)
     assert len(needed) > 15

@@ -1,0 +1,73 @@
+"""Mutants of rows with ellipsoids: each rounding, each remainder and each direction, dropped."""
+
+from tests.mutants import Mutant
+
+ROWS = "verify/forward/row_ellipsoids.py"
+OF_ROWS = "tests/verify/forward/test_row_ellipsoids.py"
+OF_RUNS = "tests/verify/replica/test_every_run.py"
+
+
+def rows(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant(ROWS, original, mutated, f"{OF_ROWS} {OF_RUNS}", why)
+
+
+def runs(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/replica/every_run.py", original, mutated, OF_RUNS, why)
+
+
+MUTANTS = [
+    rows("((terms - 1.0) * largest + 3.0 * sizes)", "(3.0 * sizes)", "the nodes of a sum are exact"),
+    rows("largest = 0.5 * (sizes + np.abs(y) + moved)", "largest = 0.25 * sizes", "partial sums are half as large"),
+    rows("sizes + np.abs(b), terms + 1", "sizes, terms", "the shift is no term of the sum"),
+    rows("rest = rows.rest * norms.plain[0] + row_norms(off)", "rest = row_norms(off)", "a map forgets the rest"),
+    rows("rest = rows.rest[:, None] * norms.plain + row_norms(off)", "rest = row_norms(off)", "heads forget the rest"),
+    rows("/ least + curved", "/ least", "a normalization is linear"),
+    rows(
+        "slipped = (rows.rest + centring", "slipped = (0.0 * rows.rest + centring", "a normalization forgets the rest"
+    ),
+    rows("linear - along[:, :, None] * y[:, None]", "linear", "a normalization does not divide by another root"),
+    rows("& (turn < 0.25)", "& (turn < 1e9)", "a row near to 0 is normalized as if it were known"),
+    rows("(linear - along", "(rows.linear - along", "a normalization does not centre what is moved"),
+    rows("doubt * off + 0.5 * curved * off * off + units", "doubt * off + units", "an activation is linear"),
+    rows("np.where(inside | outside, 0.0, 0.5 * off)", "np.zeros(off.shape)", "a kink has a slope"),
+    rows("rest = rest + row_norms(near * far)", "rest = rest + 0.0 * near[:, 0]", "a product of entries is linear"),
+    rows("tall * others.rest + wide * rows.rest", "tall * others.rest", "a product forgets a rest"),
+    rows("rows.age == others.age >= 0 and", "", "rows of any age share symbols"),
+    rows(" and np.array_equal(rows.own, others.own)", "", "rows share the symbols of others"),
+    rows("(x.rest * x.rest / (ball * total) + slack)", "(0.0 * ball + slack)", "a new ellipsoid forgets the rest"),
+    rows("shares = 1.0 / np.sqrt(sizes * total[:, None])", "shares = 1.0 / total[:, None]", "blocks add up like one"),
+    rows(
+        "np.where(known, 0.0, np.inf), np.arange(count), self._age",
+        "np.zeros(count), np.arange(count), self._age",
+        "what is not known is exact",
+    ),
+    rows("+ q_whole * k.whole\n", "\n", "scores are linear"),
+    rows("asks * k.rest + q_rest * has", "asks * k.rest", "scores forget the rest of what asks"),
+    rows("0.4 / c * off * off", "0.0 * off", "a cap of scores is linear"),
+    rows("(second + rounded) * apart", "rounded * apart", "an exponential is linear"),
+    rows("(second + rounded) * apart", "second * apart", "scores and exponentials are exact"),
+    rows("+ first * whole + v.rest", "+ v.rest", "weights and values do not move together"),
+    rows("+ first * whole + v.rest", "+ first * whole", "values have no rest"),
+    rows("beyond + change * quotient +", "beyond +", "the sum of the weights is linear"),
+    rows("np.where(doubt < 400.0, 2.0**-280, np.inf)", "2.0**-280", "a score below the lowest is known"),
+    rows("own = own + np.where(itself, others, 0.0).sum(axis=1)", "own = own + 0.0", "the row that asks is not read"),
+    rows("spread < hull", "spread < np.inf", "what is mixed may leave the hull"),
+    rows(
+        "rest = np.fmin(x.rest * norms.plain[0], by_head) + row_norms(off)",
+        "rest = row_norms(off)",
+        "W_O forgets rests",
+    ),
+    rows("apart[part] += off[part] +", "apart[part] +=", "the other output does not round"),
+    rows("- W).transpose(0, 2, 1))", "+ 0.0 * W).transpose(0, 2, 1))", "a difference has the rest of one output"),
+    rows(
+        "heads.rest + self.balls.turn_rounding() * sizes",
+        "self.balls.turn_rounding() * sizes",
+        "a turn forgets the rest",
+    ),
+    runs(") * (1.0 - 2.0**-40) - apart", ") * (1.0 - 2.0**-40) - 0.0 * apart", "every run is that of float64"),
+    runs("            if not arithmetic.fits:\n                continue\n", "", "an overflow is passed over"),
+    runs(
+        "place[some], lead[some]", "place[start : start + step], lead[start : start + step]", "contexts change places"
+    ),
+    runs("proved = least > 0.0", "proved = least > -1e-3", "a tie has one place"),
+]

@@ -1,0 +1,355 @@
+"""Rows with ellipsoids: what an operation makes of every row that is held is held again, with the same symbols."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from constructions.models.blocks import Attention, FeedForward, Normalization
+from constructions.models.model import Model
+from verify.forward.attention_pairs import pairs_of
+from verify.forward.in_float64 import InFloat64
+from verify.forward.map_norms import Norms
+from verify.forward.row_ellipsoids import InRowEllipsoids, Spread
+from verify.replica.format_rows import InFormat
+from verify.runs.formats import EXP_ULPS, FLOAT32
+
+EXACT = InFloat64()  # the tests look at differences that are far above what float64 rounds
+ROWS, WIDTH = 6, 5
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """As in a walk: infinities and NaN stand for nothing known."""
+    with np.errstate(all="ignore"):
+        yield
+
+
+def arithmetic(*blocks: Any, width: int = WIDTH) -> InRowEllipsoids:
+    model = Model(blocks=blocks, W_U=np.eye(width), W_E=np.eye(width), W_pos=np.zeros((4, width)))
+    return InRowEllipsoids(Norms(model), InFormat(FLOAT32, EXP_ULPS))
+
+
+def spread(
+    rng: np.random.Generator, *shape: int, size: float, symbols: int = 3, blocks: int = 1, age: int = 7
+) -> Spread:
+    """Rows whose generators and rests have about this size, relatively to them."""
+    count = shape[0]
+    linear = rng.normal(size=(count, blocks * symbols, *shape[1:])) * size / np.sqrt(symbols)
+    rest = rng.uniform(0, 0.3 * size, shape[: len(shape) - 1])
+    return Spread(rng.normal(size=shape), linear, rest, np.arange(count), age, symbols)
+
+
+def symbols_of(rng: np.random.Generator, x: Spread) -> np.ndarray:
+    """Symbols for each row, every block of them of norm 1, `[P, symbols]`."""
+    s = rng.normal(size=(len(x.value), x.linear.shape[1] // x.width, x.width))
+    # Half of them along the strongest direction of a block, where second orders are largest.
+    blocks = x.linear.reshape(*s.shape, -1)
+    strongest = np.linalg.svd(blocks, full_matrices=False)[0][..., 0]
+    s = np.where(
+        rng.integers(2, size=len(s))[:, None, None], strongest * np.sign(rng.normal(size=s.shape[:2]))[..., None], s
+    )
+    return (s / np.linalg.norm(s, axis=2, keepdims=True)).reshape(len(s), -1)
+
+
+def at(x: Spread, s: np.ndarray) -> np.ndarray:
+    """The rows with these symbols and no rest."""
+    return x.value + np.einsum("ps,ps...->p...", s, x.linear)
+
+
+def member(rng: np.random.Generator, x: Spread, s: np.ndarray) -> np.ndarray:
+    """A row that is held, at the edge of what is beyond the generators."""
+    r = rng.normal(size=x.value.shape)
+    return at(x, s) + r / np.linalg.norm(r, axis=-1, keepdims=True) * x.rest[..., None]
+
+
+def share_of_rest(y: np.ndarray, out: Spread, s: np.ndarray) -> float:
+    """How much of the rest the worst row takes; at most 1 where the row is held."""
+    beyond = np.linalg.norm(y - at(out, s), axis=-1)
+    return float((beyond / out.rest).max())
+
+
+def worst(x: Spread, operation: Any, exact: Any, *, rounds: int = 40, seed: int = 0) -> float:
+    """The largest share over members of rows, after an operation on the rows and exactly on the member."""
+    rng, out = np.random.default_rng(seed), operation(x)
+    shares = []
+    for _ in range(rounds):
+        s = symbols_of(rng, x)
+        shares.append(share_of_rest(exact(member(rng, x, s)), out, s))
+    assert max(shares) <= 1.0
+    return max(shares)
+
+
+def bare(x: Spread) -> Spread:
+    """The same rows without a rest."""
+    return replace(x, rest=np.zeros_like(x.rest))
+
+
+@pytest.mark.parametrize("kind", ["layer", "rms"])
+@pytest.mark.parametrize("size", [1e-6, 1e-2, 0.15])
+def test_normalized_rows_are_held(kind: Any, size: float) -> None:
+    rng = np.random.default_rng(1)
+    norm = Normalization(kind, w=rng.normal(1, 0.3, WIDTH), b=rng.normal(size=WIDTH), epsilon=1e-3)
+    a, x = arithmetic(norm), spread(rng, ROWS, WIDTH, size=size)
+    worst(x, lambda x: a.normalized(x, norm), lambda x: EXACT.normalized(x, norm)[0])
+    sharp = worst(bare(x), lambda x: a.normalized(x, norm), lambda x: EXACT.normalized(x, norm)[0])
+    assert sharp > 0.2 or size < 1e-3
+
+
+def test_a_row_too_near_to_zero_is_a_ball() -> None:
+    rng, norm = np.random.default_rng(2), Normalization("layer", w=np.ones(WIDTH), epsilon=1e-10)
+    a, x = arithmetic(norm), spread(rng, ROWS, WIDTH, size=3.0)
+    out = a.normalized(x, norm)
+    assert not out.linear.any() and (out.rest < 7 * np.sqrt(WIDTH)).all()
+    worst(x, lambda x: a.normalized(x, norm), lambda x: EXACT.normalized(x, norm)[0])
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu-tanh", "silu"])
+@pytest.mark.parametrize("size", [1e-5, 0.05, 1.0])
+def test_activated_rows_are_held(activation: Any, size: float) -> None:
+    rng, a = np.random.default_rng(3), arithmetic()
+    x = spread(rng, 40, WIDTH, size=size)
+    share = worst(x, lambda x: a.activated(x, activation), lambda x: EXACT.activated(x, activation))
+    assert share > 0.05 or size < 1e-3
+    # One symbol alone: the second derivative is met in full at 0, a kink in full anywhere.
+    one = Spread(np.zeros((1, 1)), np.full((1, 1, 1), size), np.zeros(1), np.zeros(1, int), 0, 1)
+    assert (
+        worst(one, lambda x: a.activated(x, activation), lambda x: EXACT.activated(x, activation)) > 0.4 or size != 0.05
+    )
+
+
+def test_products_of_entries_are_held() -> None:
+    rng, a = np.random.default_rng(4), arithmetic()
+    x, y = (spread(rng, ROWS, WIDTH, size=0.3) for _ in range(2))
+    out, shares = a.multiplied(x, y), []
+    for _ in range(60):
+        s = symbols_of(rng, x)
+        shares.append(share_of_rest(member(rng, x, s) * member(rng, y, s), out, s))
+    assert 0.2 < max(shares) <= 1.0
+
+
+def test_maps_and_heads_hold_rows_and_their_roundings() -> None:
+    rng = np.random.default_rng(5)
+    W, b, maps, shifts = (
+        rng.normal(size=(WIDTH, 7)),
+        rng.normal(size=7),
+        rng.normal(size=(3, WIDTH, 2)),
+        rng.normal(size=(3, 2)),
+    )
+    neurons = FeedForward(W, W.T, b_in=b, activation="relu")
+    attention = Attention(maps, maps, maps, maps.transpose(0, 2, 1), attends="causal")
+    a, x = arithmetic(neurons, attention), spread(rng, ROWS, WIDTH, size=0.1)
+    assert worst(x, lambda x: a.mapped(x, W, b), lambda x: x @ W + b) > 0.5
+    worst(x, lambda x: a.heads(x, maps, shifts), lambda x: np.einsum("pd,hdn->phn", x, maps) + shifts)
+    assert worst(x, lambda x: a.shifted(x, np.ones(WIDTH)), lambda x: x + 1.0) > 0.9
+    h = spread(rng, ROWS, 3, 2, size=0.1, blocks=2)
+    exact = lambda h: np.einsum("phn,hnd->pd", h, attention.W_O)  # noqa: E731
+    assert worst(h, lambda h: a.written(h, attention), exact) > 0.3
+
+
+def worst_sum(terms: np.ndarray, u: float, towards: float) -> float:
+    """A sum of these terms, each product, each weight and each node of the worst order rounded in one direction."""
+    total = 0.0
+    order = np.argsort(terms) if terms.sum() < 0 else np.argsort(-terms)
+    for i, term in enumerate(terms[order]):
+        rounded = term * (1 + np.sign(term) * towards * u) ** 2
+        total = rounded if i == 0 else (total + rounded) * (1 + np.sign(total + rounded) * towards * u)
+    return total
+
+
+@pytest.mark.parametrize("terms", [1, 2, 5, 60])
+@pytest.mark.parametrize("shifted", [False, True])
+def test_a_product_rounds_by_less_than_is_said_in_the_worst_order(terms: int, shifted: bool) -> None:
+    rng, u = np.random.default_rng(6), FLOAT32.unit_roundoff
+    W, b = rng.normal(size=(terms, 4)), rng.normal(size=4) if shifted else None
+    x = Spread(rng.normal(size=(5, terms)), np.zeros((5, 0, terms)), np.zeros(5), np.arange(5), -1, 1)
+    a = arithmetic(width=terms)
+    y, off = a._product(x, W, b)
+    shares = []
+    for (p, j), bound in np.ndenumerate(off):
+        entries = x.value[p] * W[:, j]
+        entries = entries if b is None else np.append(entries, b[j])
+        for towards in (-1.0, 1.0):
+            shares.append(abs(worst_sum(entries, u, towards) - y[p, j]) / bound)
+    assert 0.4 < max(shares) <= 1.0
+
+
+def test_sums_share_symbols_only_of_one_age_and_owner() -> None:
+    rng, a = np.random.default_rng(7), arithmetic()
+    x = spread(rng, ROWS, WIDTH, size=0.1)
+    opposite = replace(x, value=x.value + 1.0, linear=-x.linear, rest=np.zeros(ROWS))
+    together = a.added(replace(x, rest=np.zeros(ROWS)), opposite)
+    assert np.abs(together.linear).max() < 1e-4
+    for other in (
+        replace(opposite, age=8),
+        replace(opposite, own=np.arange(ROWS)[::-1].copy()),
+        replace(opposite, age=-1),
+    ):
+        apart = a.added(replace(x, age=other.age if other.age < 0 else x.age), other)
+        # Symbols that are not the same ones may be opposite.
+        for direction in rng.normal(size=(30, WIDTH)):
+            reach = 2.0 * np.linalg.norm(x.linear @ direction, axis=1)
+            assert (
+                np.linalg.norm(apart.linear @ direction, axis=1) + apart.rest * np.linalg.norm(direction) >= reach
+            ).all()
+
+
+def test_one_ellipsoid_holds_all_blocks_and_the_rest() -> None:
+    rng, a = np.random.default_rng(8), arithmetic()
+    x = spread(rng, ROWS, WIDTH, size=0.1, symbols=2, blocks=4)
+    out, directions = a._renewed(x), rng.normal(size=(200, WIDTH))
+    blocks = x.linear.reshape(ROWS, 4, 2, WIDTH)
+    for u in directions:
+        exact = np.linalg.norm(blocks @ u, axis=2).sum(axis=1) + x.rest * np.linalg.norm(u)
+        assert (exact <= np.linalg.norm(out.linear @ u, axis=1)).all()
+    assert not out.rest.any() and out.width == WIDTH and out.age != x.age
+    lost = a._renewed(replace(x, rest=np.where(np.arange(ROWS) == 1, np.inf, x.rest)))
+    assert lost.rest[1] == np.inf and not lost.linear[1].any() and not lost.rest[[0, 2, 3, 4, 5]].any()
+    alone = a._renewed(Spread(x.value, np.zeros((ROWS, 0, WIDTH)), x.rest, x.own, -1, 1))
+    assert np.allclose(np.linalg.norm(alone.linear, axis=(1, 2)), np.sqrt(WIDTH) * x.rest)
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+@pytest.mark.parametrize("attends", ["last", "causal", "all"])
+@pytest.mark.parametrize(
+    "options", [{}, {"score_root": 2}, {"score_cap": 1.5}, {"slopes": np.array([-0.5, 1.0])}], ids=str
+)
+@pytest.mark.parametrize("size", [1e-3, 0.05])
+def test_what_heads_mix_is_held(attends: Any, options: Any, size: float) -> None:
+    """All rows have symbols of their own; the row that asks is read as well."""
+    rng = np.random.default_rng(9)
+    one = np.ones((2, WIDTH, 2))
+    block = Attention(one, one, one, np.ones((2, 2, WIDTH)), attends=attends, **options)
+    a, cells = arithmetic(block), np.array([[0, 2, 4], [0, 3, 4], [1, 3, 5]])
+    pairs = pairs_of(block, cells, only_last=False)
+    q, k, v = (spread(rng, ROWS, 2, 2, size=size) for _ in range(3))
+    out, shares = a.mixed(block, q, k, v, pairs), []
+    asked, positions = pairs.asked, pairs.asking.shape[1]
+    for _ in range(30):
+        s = symbols_of(rng, q)
+        asks, has, gives = (member(rng, x, s) for x in (q, k, v))
+        y, symbols = np.empty_like(out.value), np.empty((len(asked), out.linear.shape[1]))
+        for look, place in enumerate(pairs.kept):
+            context, position = divmod(place, positions)
+            read = pairs.read[context]
+            scores = np.einsum("he,she->hs", asks[asked[look]], has[read]) / np.sqrt(block.score_root)
+            if block.score_cap is not None:
+                scores = block.score_cap * np.tanh(scores / block.score_cap)
+            if block.slopes is not None:
+                scores = scores + block.slopes[:, None] * np.arange(3)
+            shares_of = softmax(np.where(pairs.allowed[position], scores, -np.inf))
+            y[look] = np.einsum("hs,shn->hn", shares_of, gives[read])
+            symbols[look] = np.concatenate([s[asked[look]], *s[read]])
+        shares.append(share_of_rest(y, out, symbols))
+    assert max(shares) <= 1.0 and (max(shares) > 0.1 or size < 1e-2)
+
+
+def test_scores_that_may_be_anywhere_leave_the_hull() -> None:
+    rng, one = np.random.default_rng(10), np.ones((1, WIDTH, 2))
+    block = Attention(one, one, one, np.ones((1, 2, WIDTH)), attends="last")
+    a, pairs = arithmetic(block), pairs_of(block, np.array([[0, 1, 2]]), only_last=True)
+    q, k, v = spread(rng, 3, 1, 2, size=9.0), spread(rng, 3, 1, 2, size=9.0), spread(rng, 3, 1, 2, size=1e-9)
+    out = a.mixed(block, q, k, v, pairs)
+    assert not out.linear.any()
+    assert (np.linalg.norm(v.value[:, 0] - out.value[0, 0], axis=1) <= out.rest[0, 0]).all() and out.rest[0, 0] < 9.0
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_heads_of_hosts_are_held(together: bool) -> None:
+    rng = np.random.default_rng(11)
+    one, f = np.ones((3, WIDTH, 4)), np.array([1.0, 0.3])
+    block = Attention(one, one, one, np.ones((3, 4, WIDTH)), attends="causal", frequencies=f)
+    norm = Normalization("rms", w=rng.normal(1, 0.2, 12 if together else 4), epsilon=1e-3)
+    a, x, places = arithmetic(block), spread(rng, ROWS, 3, 4, size=0.02), np.arange(ROWS) % 4
+
+    def normalized(x: np.ndarray) -> np.ndarray:
+        rows = x.reshape(ROWS, 12) if together else x
+        return EXACT.normalized(rows, norm)[0].reshape(x.shape)
+
+    # The rests of all heads side by side are one; each head alone is held by it.
+    worst(x, lambda x: a.normalized_heads(x, norm, together), normalized)
+    assert worst(x, lambda x: a.turned(x, block, places), lambda x: EXACT.turned(x, block, places)) > 0.9
+    worst(x, lambda x: a.clipped(x, 0.5), lambda x: np.clip(x, -0.5, 0.5))
+    assert a.chosen_heads(x, [2, 0]).linear[0, 0, 0, 0] == x.linear[0, 0, 2, 0]
+    assert not a.clipped(x, 50.0).rest.max() > x.rest.max() * 2 + 1e-4
+
+
+def test_outputs_are_held_one_by_one_and_against_the_largest() -> None:
+    rng, W, b = np.random.default_rng(12), np.random.default_rng(13).normal(size=(WIDTH, 4)), np.arange(4.0)
+    a, x = arithmetic(), spread(rng, ROWS, WIDTH, size=0.2)
+    out = a.read_out(x, W, b)
+    top = out.value.argmax(axis=1)
+    singles, pairs = [], []
+    for _ in range(200):
+        y = member(rng, x, symbols_of(rng, x)) @ W + b
+        singles.append(np.abs(y - out.value) / out.radius)
+        difference = (y - out.value) - np.take_along_axis(y - out.value, top[:, None], 1)
+        pairs.append(np.abs(difference) / out.apart)
+    assert 0.4 < np.max(singles) <= 1.0 and 0.4 < np.max(pairs) <= 1.0
+    assert a.bent(out, None, None) is out
+    bent = a.bent(out, 2.0, 1.5)
+    for _ in range(50):
+        y = 1.5 * np.tanh((member(rng, x, symbols_of(rng, x)) @ W + b) / 2.0 / 1.5)
+        assert (np.abs(y - bent.value) <= bent.radius).all()
+    assert (bent.apart >= bent.radius).all()
+
+
+def test_what_has_no_direction_is_a_ball() -> None:
+    rng, a = np.random.default_rng(14), arithmetic()
+    x, y = (spread(rng, 4, WIDTH, size=0.1) for _ in range(2))
+    read = np.array([[0, 1], [2, 3]])
+    exact = a.mean(x, read), a.less(x, y), a.joined([x, y]), a.given(x.value), a.embedded(x.value, y.value)
+    values = (
+        x.value[read].mean(axis=1),
+        x.value - y.value,
+        np.concatenate([x.value, y.value]),
+        x.value,
+        x.value + y.value,
+    )
+    for out, value in zip(exact, values, strict=True):
+        assert out.linear.shape[1] == 0 and np.allclose(out.value, value) and (out.rest > 0).all() and out.age < 0
+    assert (exact[0].rest >= x.whole()[read].mean(axis=1)).all()
+    assert (exact[1].rest >= x.whole() + y.whole()).all() and a.nonzero(x).all()
+    heads = spread(rng, 4, 2, 3, size=0.1)
+    assert (a.at_rest(heads, 3).rest >= heads.whole()).all() and a.repeated(x, 2).value.shape == (4, 2, WIDTH)
+
+
+def test_an_overflow_is_noticed() -> None:
+    rng, a = np.random.default_rng(15), arithmetic()
+    x = spread(rng, ROWS, WIDTH, size=0.1)
+    assert a.fits
+    for spoil in (
+        lambda a: a.shifted(x, np.full(WIDTH, 1e38)),
+        lambda a: a.mapped(x, np.full((WIDTH, 2), 1e38), None),
+        lambda a: a.mapped(x, np.ones((WIDTH, 2)), np.full(2, 1e38)),
+        lambda a: a.multiplied(
+            replace(x, value=np.full_like(x.value, 1e20)), replace(x, value=np.full_like(x.value, 1e20))
+        ),
+        lambda a: a.added(replace(x, value=np.full_like(x.value, 2e37)), replace(x, value=np.full_like(x.value, 2e37))),
+        lambda a: a.activated(replace(x, value=np.full_like(x.value, 1e38)), "gelu"),
+    ):
+        other = arithmetic()
+        spoil(other)
+        assert not other.fits
+
+
+@pytest.mark.parametrize("certain", [True, False])
+def test_scores_below_the_lowest_count_unless_nobody_knows_them(certain: bool) -> None:
+    one = np.ones((1, WIDTH, 1))
+    block = Attention(one, one, one, np.ones((1, 1, WIDTH)), attends="last")
+    a, pairs = arithmetic(block), pairs_of(block, np.array([[0, 1]]), only_last=True)
+
+    def fixed(x: list[float], rest: list[float]) -> Spread:
+        return Spread(np.array(x)[:, None, None], np.zeros((2, 0, 1, 1)), np.array(rest)[:, None], np.arange(2), -1, 1)
+
+    doubt = 1e-9 if certain else 750.0
+    out = a.mixed(block, fixed([0, 1], [0, 0]), fixed([-700, 0], [doubt, 0]), fixed([1, -1], [0, 0]), pairs)
+    assert out.value[0, 0, 0] == -1.0
+    # A score that may be 50 above the other one brings the other value.
+    assert (out.rest[0, 0] < 1e-5) == certain and (out.rest[0, 0] >= 2.0) != certain

@@ -1,0 +1,158 @@
+"""One largest output in every run: against the run that every rounding is turned for, hostile orders and torch."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from constructions.errors import InputError
+from constructions.models.blocks import Attention, FeedForward, Normalization
+from constructions.models.model import Model
+from tests.verify.replica.worst_runs import worst_run
+from tests.verify.runs.hostile_runs import ORDERS, hostile_run
+from verify.replica.every_run import every_run
+from verify.replica.module import Replica
+from verify.replica.rounding import rounding_bound
+from verify.runs.formats import BFLOAT16, EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
+
+COARSE = FloatFormat("coarse", 2.0**-20, 2.0**-126, 2.0**127)
+
+
+def transformer(
+    seed: int, *, kind: Any, activation: Any, gated: bool = False, layers: int = 2, width: int = 16, spread: float = 1.0
+) -> Model:
+    """A model of random weights of the sizes that training leaves."""
+    rng = np.random.default_rng(seed)
+
+    def tensor(*shape: int) -> np.ndarray:
+        return rng.normal(0.0, spread / np.sqrt(shape[-2]), shape)
+
+    def norm() -> Normalization:
+        b = rng.normal(0, 0.1, width) if kind == "layer" else None
+        return Normalization(kind, w=rng.normal(1.0, 0.1, width), b=b)
+
+    blocks: list[Any] = []
+    for _ in range(layers):
+        heads = (2, width, width // 2)
+        b = rng.normal(0.0, 0.1, (2, width // 2))
+        blocks.append(
+            Attention(
+                tensor(*heads),
+                tensor(*heads),
+                tensor(*heads),
+                0.5 * tensor(2, width // 2, width),
+                b_Q=b,
+                b_K=b,
+                b_V=b,
+                b_O=rng.normal(0, 0.1, width),
+                norm=norm() if kind else None,
+                attends="causal",
+                score_root=width // 2,
+            )
+        )
+        maps = tensor(width, 3 * width), 0.5 * tensor(3 * width, width)
+        gate = tensor(width, 3 * width) if gated else None
+        shift = rng.normal(0, 0.1, 3 * width)
+        blocks.append(
+            FeedForward(
+                *maps,
+                b_in=shift,
+                W_gate=gate,
+                b_gate=shift if gated else None,
+                norm=norm() if kind else None,
+                b_out=rng.normal(0, 0.1, width),
+                activation=activation,
+            )
+        )
+    last = [norm()] if kind else []
+    positions = 0.3 * rng.normal(size=(4, width))
+    return Model(blocks=(*blocks, *last), W_U=2.0 * tensor(width, 9), W_E=rng.normal(size=(11, width)), W_pos=positions)
+
+
+MODELS = [
+    {"kind": "layer", "activation": "gelu-tanh"},
+    {"kind": "layer", "activation": "gelu"},
+    {"kind": "rms", "activation": "silu", "gated": True},
+    {"kind": None, "activation": "relu", "layers": 1},
+]
+CONTEXTS = np.random.default_rng(0).integers(11, size=(40, 3))
+
+
+@pytest.mark.parametrize("options", MODELS, ids=str)
+@pytest.mark.parametrize("number_format", [FLOAT32, COARSE], ids=lambda f: f.name)
+def test_no_run_has_its_largest_output_elsewhere_nor_a_smaller_lead(options: Any, number_format: FloatFormat) -> None:
+    """The worst run comes near to what is proved, so that a rounding that is forgotten is found."""
+    model, unit = transformer(1, **options), number_format.unit_roundoff
+    found = every_run(model, CONTEXTS, number_format=number_format)
+    proved = np.flatnonzero(found.place >= 0)
+    assert len(proved) > 30
+    some, top = CONTEXTS[proved], found.place[proved]
+    exact, _ = worst_run(model, some, top, top, unit, EXP_ULPS)
+    near = np.where(np.arange(9) == top[:, None], -np.inf, exact).argmax(axis=1)
+    exact, worst = worst_run(model, some, top, near, unit, EXP_ULPS)
+    each = np.arange(len(some))
+    assert (exact.argmax(axis=1) == top).all() and (worst.argmax(axis=1) == top).all()
+    leads = (outputs[each, top] - outputs[each, near] for outputs in (exact, worst))
+    before, after = leads
+    assert (after >= found.lead[proved]).all()
+    taken = (before - after) / (before - found.lead[proved])
+    assert taken.max() > (0.1 if number_format is FLOAT32 else 0.06), "the test has no teeth"
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=lambda f: f.__name__)
+def test_hostile_orders_keep_the_place(order: Any) -> None:
+    model = transformer(2, kind=None, activation="relu", layers=1, width=8)
+    found = every_run(model, CONTEXTS, number_format=FLOAT32)
+    proved = found.place >= 0
+    assert proved.mean() > 0.9
+    for online in (False, True):
+        outputs = hostile_run(model, CONTEXTS[:12], np.float32, order, online=online)
+        assert (outputs.argmax(axis=1) == found.place[:12])[proved[:12]].all()
+
+
+@pytest.mark.parametrize("options", MODELS, ids=str)
+def test_torch_has_it_there_and_balls_prove_less(options: Any) -> None:
+    model = transformer(3, **options)
+    found = every_run(model, CONTEXTS, number_format=FLOAT32)
+    with torch.no_grad():
+        outputs = Replica.from_model(model)(torch.tensor(CONTEXTS)).double().numpy()
+    proved = found.place >= 0
+    assert (outputs.argmax(axis=1) == found.place)[proved].all()
+    ordered = np.sort(outputs, axis=1)
+    gap = ordered[:, -1] - ordered[:, -2]
+    assert (found.lead <= gap + 1e-3).all()
+    assert proved.sum() >= (gap > 2.1 * rounding_bound(model, CONTEXTS, number_format=FLOAT32)).sum()
+
+
+def test_a_tie_and_what_is_nearly_one_are_left_open() -> None:
+    base = transformer(4, kind="layer", activation="gelu")
+    W_U = base.W_U.copy()
+    W_U[:, :4] *= 5.0
+    W_U[:, 1] = W_U[:, 0]
+    W_U[:, 3] = W_U[:, 2] * (1 + 2.0**-20)
+    model = Model(blocks=base.blocks, W_U=W_U, W_E=base.W_E, W_pos=base.W_pos)
+    found = every_run(model, CONTEXTS, number_format=FLOAT32)
+    assert not np.isin(found.place, [0, 1, 2, 3]).any() and (found.place >= 0).any()
+    assert (found.lead[found.place < 0] == -1).all() and (found.lead[found.place >= 0] > 0).all()
+    exactly = every_run(model, CONTEXTS, number_format=FLOAT64)
+    assert np.isin(exactly.place, [2, 3]).any() and not np.isin(exactly.place, [0, 1]).any()
+
+
+def test_what_may_overflow_or_has_no_bound_is_left_open() -> None:
+    base = transformer(5, kind=None, activation="relu", layers=1)
+    large = Model(blocks=base.blocks, W_U=base.W_U * 1e37, W_E=base.W_E, W_pos=base.W_pos)
+    assert (every_run(large, CONTEXTS, number_format=FLOAT32).place == -1).all()
+    assert (every_run(large, CONTEXTS, number_format=FLOAT64).place >= 0).all()
+    assert (every_run(base, CONTEXTS, number_format=BFLOAT16).place == -1).all()
+    with pytest.raises(InputError, match="exp_ulps"):
+        every_run(base, CONTEXTS, number_format=FLOAT32, exp_ulps=0.0)
+
+
+def test_contexts_keep_their_order_whatever_is_worked_on_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = transformer(6, kind="rms", activation="silu")
+    whole = every_run(model, CONTEXTS, number_format=FLOAT32)
+    monkeypatch.setattr("verify.replica.every_run._ENTRIES", 1)
+    again = every_run(model, CONTEXTS[::-1], number_format=FLOAT32)
+    assert (again.place[::-1] == whole.place).all()
+    assert np.allclose(again.lead[::-1], whole.lead, rtol=1e-6)
