@@ -2,6 +2,7 @@
 
 import doctest
 import gc
+import linecache
 import os
 import re
 import subprocess
@@ -36,6 +37,13 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(50_000)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Each example in a text looks whether any source that was ever read has changed: let there be none."""
+    if not isinstance(item, pytest.Function):
+        linecache.clearcache()
 
 
 def enter_empty_folder(namespace: dict[str, Any]) -> None:

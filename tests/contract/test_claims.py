@@ -231,9 +231,14 @@ def with_formula(found: Audit, name: str, formula: str) -> Audit:
     other = replace(found.claim, printed=" ".join(f"[[{key}: {text}]]" for key, text in formulas.items()), truth="")
 
     def again(side: object) -> object:
-        return Stated(other, side.name, side.at) if isinstance(side, Stated) and side.claim.id == other.id else side
+        return Stated(other, name, side.at) if states(side) else side
+
+    def states(side: object) -> bool:
+        return isinstance(side, Stated) and side.claim.id == other.id and side.name == name
 
     def judged(piece: Evidence) -> Evidence:
+        if not any(states(side) for one in piece.compared for side in (one.left, one.right)):
+            return piece
         compared = (Comparison(again(one.left), one.relation, again(one.right)) for one in piece.compared)
         return replace(piece, compared=tuple(compared))
 

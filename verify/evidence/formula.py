@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from operator import add, eq, ge, gt, le, lt, mul, ne, sub, truediv
 from types import MappingProxyType
 from typing import Any
@@ -201,6 +202,7 @@ _PYTHON = {"/": "+", "+": "<<", "-": ">>", "^": "**"}
 _OPERATORS = {ast.LShift: add, ast.RShift: sub, ast.Add: truediv, ast.Mult: mul, ast.Pow: pow}
 
 
+@lru_cache(maxsize=1024)
 def _tree(text: str) -> tuple[str, ast.expr]:
     """A formula in the syntax of Python, and its tree.
 
