@@ -26,6 +26,13 @@ class Described(NamedTuple):
 
 DESCRIBED = (
     Described(
+        "affine",
+        "2 to 8 tokens; labels that are sums of a number for each token, modulo something or in an abelian group",
+        "3 N + 12, and S + 4 for each exception; every run in float32 is exact",
+        False,
+        "docs/claims/affine.md",
+    ),
+    Described(
         "packed-words",
         "bigrams with labels",
         "0.7 a fact for all of 50 tokens in float64, 1 in float32, every run exact up to the readout; tens of layers",

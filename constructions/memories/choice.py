@@ -28,6 +28,7 @@ from constructions.errors import (
 from constructions.heads.clustered_heads import clustered_heads_memory, fewest_parameters_by_clusters
 from constructions.heads.last_token_heads import fewest_parameters_by_last_tokens, last_token_heads_memory
 from constructions.heads.steps import steps_memory
+from constructions.memories.affine_memory import affine_memory
 from constructions.memories.knots import knots_memory
 from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1_memory
 from constructions.memories.newton_memory import newton_memory
@@ -324,6 +325,10 @@ def _newton(work: float, task: Task, seed: int, progress: Progress) -> Construct
 _DESCRIBED = {each.name: each for each in DESCRIBED}
 
 MEMORIES: tuple[Kind, ...] = (
+    Kind(
+        *_DESCRIBED["affine"],
+        lambda task, dtype, seed, progress: affine_memory(task, dtype=dtype),
+    ),
     Kind(
         *_DESCRIBED["packed-words"],
         lambda task, dtype, seed, progress: packed_words_memory(task, dtype=dtype),

@@ -5,7 +5,7 @@ Page: docs/claims/one_hot_laws.md
 
 import numpy as np
 
-from constructions.arrays import Float64Array
+from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.errors import CapacityError, HypothesisError
 from constructions.models.blocks import Attention, FeedForward
@@ -122,13 +122,25 @@ def centred_digits(tokens: int, base: int, count: int) -> Float64Array:
 
 
 def _all_digits(length: int, count: int) -> Attention:
-    """A head for each position, whose score is $-(p - h)^2$ up to a constant: it writes the digits, adds the square."""
+    """A head for each position: it writes the digits, and adds the square."""
     d, wide = count + 3, length * count + 1
-    W_K, W_V, W_O = np.zeros((length, d, 1)), np.zeros((length, d, count + 1)), np.zeros((length, count + 1, wide))
+    W_V, W_O = np.tile(np.eye(d, count + 1), (length, 1, 1)), np.zeros((length, count + 1, wide))
     for h in range(length):
-        W_K[h, -2:, 0] = 2.0 * h, -1.0
-        W_V[h, : count + 1] = np.eye(count + 1)
         W_O[h, :count, h * count : (h + 1) * count] = np.eye(count)
         W_O[h, count, -1] = 1.0
-    b_Q = np.full((length, 1), _SHARP)
-    return Attention(W_Q=np.zeros((length, d, 1)), b_Q=b_Q, W_K=W_K, W_V=W_V, W_O=W_O, skip=False)
+    return head_for_each_position(np.arange(length), W_V, W_O)
+
+
+def head_for_each_position(positions: Int64Array, W_V: Float64Array, W_O: Float64Array) -> Attention:
+    r"""Heads that read one position each, if the stream ends in p and $p^2$ there: the score is $-1024 (p - h)^2$.
+
+    Args:
+        positions: h, `[n_heads]`.
+        W_V: `[n_heads, d_model, d_head]`.
+        W_O: `[n_heads, d_head, d_out]`.
+    """
+    heads, d = W_V.shape[:2]
+    W_K = np.zeros((heads, d, 1))
+    W_K[:, -2, 0], W_K[:, -1, 0] = 2.0 * positions, -1.0
+    b_Q = np.full((heads, 1), _SHARP)
+    return Attention(W_Q=np.zeros((heads, d, 1)), b_Q=b_Q, W_K=W_K, W_V=W_V, W_O=W_O, skip=False)
