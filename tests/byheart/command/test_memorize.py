@@ -161,7 +161,7 @@ def test_the_smallest_memory_without_neurons_is_printed_beside_the_others(facts_
             "--memory smallest --front-end table",
             "--front-end 'table' is given, but only the memory 'theorem-1' has such",
         ),
-        ("--memory nothing", "memory is 'nothing', expected one of 'smallest', 'packed-words'"),
+        ("--memory nothing", "memory is 'nothing', expected one of 'smallest', 'affine'"),
         ("--layers 0", "--layers 0, expected at least 1"),
         ("--memory knots --layers 1", "it has 2 layers"),
     ],

@@ -38,7 +38,7 @@ def in_integers(model, contexts: np.ndarray) -> list[list[Fraction]]:
                 y = x @ block.W_in.astype(int) + (0 if block.b_in is None else block.b_in.astype(int))
                 x = np.maximum(y, 0) @ block.W_out.astype(int) + (x if block.skip else 0)
                 continue
-            y = 0
+            y = np.zeros(block.d_out, dtype=int)
             for h in range(block.n_heads):
                 q = 0 if block.b_Q is None else int(block.b_Q[h, 0])
                 scores = q * (x @ block.W_K[h].astype(int))[:, 0]

@@ -11,7 +11,7 @@ from constructions.memories import choice
 from constructions.memories.choice import BY_NAME, MEMORIES, information_limit, offers, smallest_of
 from constructions.memories.newton_memory import newton_memory
 from constructions.models.blocks import Attention
-from constructions.tasks.arrays import array_task, enumerated_task
+from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
@@ -26,8 +26,9 @@ def test_every_offer_holds_the_task_and_the_smallest_comes_first(dtype: str) -> 
     assert {offer.kind.name for offer in found} == set(BY_NAME)
     refused = {offer.kind.name: offer.refused for offer in found if offer.parameters == math.inf}
     assert "answers of their own, but several at the first have '0'" in refused.pop("additive-recall")
+    assert "no such rule" in refused.pop("affine")
     assert "needs laws" in refused.pop("one-hot-laws") and not refused
-    found = found[:-2]
+    found = found[:-3]
     sizes = [offer.parameters for offer in found]
     assert sizes == sorted(sizes) and sizes[-1] < math.inf
     assert found[0].kind.name == "newton"
@@ -108,7 +109,7 @@ def test_laws_are_for_knots_and_for_heads_of_full_rank() -> None:
 
 def test_no_such_memory_or_precision_is_an_error() -> None:
     task = enumerated_task(2, 2)
-    with pytest.raises(InputError, match="memory is 'knot', expected one of 'smallest', 'packed-words', 'probes'"):
+    with pytest.raises(InputError, match="memory is 'knot', expected one of 'smallest', 'affine', 'packed-words'"):
         offers(task, names=("knot",))
     with pytest.raises(InputError, match="dtype = 'half'"):
         offers(task, dtype="half")  # pyright: ignore[reportArgumentType]
@@ -194,3 +195,11 @@ def test_every_memory_holds_a_table_whose_answers_are_no_tokens() -> None:
         and certify_memorization(offer.built.model, offer.built.task).certificate.verdict.value == "PROVED"
     }
     assert held == {offer.kind.name for offer in found if not offer.refused} >= {"knots", "additive-recall", "steps"}
+
+
+def test_a_table_that_follows_a_rule_is_the_rule_and_nothing_larger_is_built() -> None:
+    contexts = all_contexts(40, 2)
+    found = offers(array_task(contexts, next_tokens=contexts.sum(axis=1) % 40, target="labels"))
+    assert found[0].kind.name == "affine" and found[0].parameters == 132
+    larger = {offer.kind.name for offer in found if "and is not built" in offer.refused}
+    assert larger >= {"packed-words", "probes"}
