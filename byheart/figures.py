@@ -99,7 +99,8 @@ class Tried:
         parameters: Entries of all tensors.
         nonzero: Those that are not 0.
         facts_per_parameter: Facts for each parameter.
-        bits_per_fact: Bits of all parameters for each fact.
+        one_width: Entries in a host where all layers have one width; none where it has no such layers.
+        bits_per_fact: Bits of all parameters for each fact, every tensor in the narrowest type that holds it.
         least_margin: Nats, of one run in the type of the weights.
         smallest_dtype: The smallest type one run in which held every fact.
         every_run: Whether every run in the type of the weights is proved to hold every fact.
@@ -111,6 +112,7 @@ class Tried:
     parameters: int | None = None
     nonzero: int | None = None
     facts_per_parameter: float | None = None
+    one_width: int | None = None
     bits_per_fact: float | None = None
     least_margin: float | None = None
     smallest_dtype: str | None = None
@@ -139,6 +141,7 @@ class Figures(TaskFigures):
         dtype: What its weights are rounded to.
         built: What was built, in a sentence.
         memories: What each memory that was tried made of the task.
+        information_per_fact: Entropy of the labels that occur, bits; none for laws.
         information_limit: Entries that no model does without, for all labellings or for almost all laws.
         shared_context: Of vectors: whether all examples have one context.
         query_dim: d_qk of one layer of attention.
@@ -176,6 +179,7 @@ class Figures(TaskFigures):
     dtype: str = ""
     built: str = ""
     memories: tuple[Tried, ...] | None = None
+    information_per_fact: float | None = None
     information_limit: int | None = None
     shared_context: bool | None = None
     query_dim: int | None = None

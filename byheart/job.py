@@ -16,6 +16,7 @@ import numpy as np
 
 from byheart.device import on_device, require_device
 from byheart.figures import CapacityFigures, Ends, Figures, Tried
+from byheart.hosts.conversion import entries_of_one_width
 from byheart.memory import NewMemory
 from byheart.reciting import all_proved, recitation
 from constructions.capacity.forbidden_labelling import most_forbidden_heads
@@ -35,7 +36,7 @@ from constructions.memories.memory import (
 from constructions.memories.memory import Progress as ConstructionProgress
 from constructions.models.construction import Construction
 from constructions.models.model import Model
-from constructions.models.precision import Precision
+from constructions.models.precision import Precision, stored_bits
 from constructions.models.shapes import is_dana_network
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
@@ -229,6 +230,9 @@ def hold(
                     "dtype": dtype,
                     "built": built.summary,
                     "information_limit": _information_limit(task, dtype),
+                    "information_per_fact": None
+                    if (known := task.information_bits) is None
+                    else known / task.n_contexts,
                     "front_end": built.built.front_end if of_theorem_1 else chosen.kind.name,
                     "route": built.built.route if of_theorem_1 else chosen.kind.name,
                     "tail": built.tail if of_theorem_1 else "none",
@@ -303,7 +307,8 @@ def _tried(offer: Offer, task: Task, dtype: Precision) -> Tried:
         parameters=parameters,
         nonzero=offer.nonzero,
         facts_per_parameter=task.n_contexts / parameters,
-        bits_per_fact=BITS[dtype] * parameters / task.n_contexts,
+        one_width=entries_of_one_width(offer.built.model),
+        bits_per_fact=stored_bits(offer.built.model) / task.n_contexts,
         least_margin=runs[dtype].least_margin if runs else None,
         smallest_dtype=next((name for name in types if runs[name].held == task.n_contexts), None),
         every_run=offer.every_run,
