@@ -57,7 +57,10 @@ def run(options: argparse.Namespace) -> int:
         return PROVED
     if options.check:
         with progress_lines(options) as progress:
-            lines, wrong = differences(options.out, progress)
+            grids = {
+                name: [{p.key for p in grid()} for grid in (each.quick, each.full)] for name, each in FIGURES.items()
+            }
+            lines, wrong = differences(options.out, grids, progress)
         first = f"PROVED AGAIN: {lines} of {counted(lines, 'point')}" if not wrong else f"NOT AS WRITTEN: {wrong[0]}"
         found = {"headline": first, "points": lines, "differences": wrong}
         sys.stdout.write(json.dumps(found) + "\n" if options.json else "\n".join([first, *wrong[1:], ""]))

@@ -6,10 +6,11 @@ Page: docs/experiments.md
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from byheart.experiments.layers import AnyPoint
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
@@ -62,9 +63,9 @@ class Figure:
         curve: Which line a point belongs to.
         judge: What the results say of the printed sentences.
         ordinate: Its label, and what of a result it is; by default the share of contexts proved to be held.
+        counts: Of which points the count is drawn; by default of none.
         printed: The numbers of the source, by curve.
-        lines: The lines beside the trained points, from the results; by default, where numbers are printed, these and
-            the count for heads with maps of their own.
+        lines: Other lines beside the trained points, from the results.
         log: Whether the ordinate is logarithmic.
         places: The trained curves from the results, where they are no means of the ordinate.
     """
@@ -72,14 +73,15 @@ class Figure:
     name: str
     title: str
     source: str
-    quick: Callable[[], list[Point]]
-    full: Callable[[], list[Point]]
-    abscissa: tuple[str, Callable[[Point], float]]
-    curve: Callable[[Point], str]
+    quick: Callable[[], Sequence[AnyPoint]]
+    full: Callable[[], Sequence[AnyPoint]]
+    abscissa: tuple[str, Callable[[Any], float]]
+    curve: Callable[[Any], str]
     judge: Callable[[Sequence[Result]], list[Finding]]
     ordinate: tuple[str, Callable[[Result], float]] = ("share of contexts held, proved", lambda result: result.share)
     printed: Mapping[str, Places] = field(default_factory=dict)
-    lines: Callable[[Sequence[Result]], list[Curve]] | None = None
+    counts: Callable[[Any], bool] = lambda point: False
+    lines: Callable[[Sequence[Result]], list[Curve]] = lambda results: []
     log: bool = False
     places: Callable[[Sequence[Result]], dict[str, Places]] | None = None
 
@@ -91,16 +93,14 @@ class Figure:
 
     def beside(self, results: Sequence[Result]) -> list[Curve]:
         """The lines beside the trained curves."""
-        if self.lines is not None:
-            return self.lines(results)
-        own = [result for result in results if self.printed and result.point.maps == "own"]
-        return counted(own, self.curve, self.abscissa[1]) + printed(self.printed)
+        own = [result for result in results if self.counts(result.point)]
+        return [*counted(own, self.curve, self.abscissa[1]), *printed(self.printed), *self.lines(results)]
 
 
 def means(
     results: Iterable[Result],
-    curve: Callable[[Point], str],
-    abscissa: Callable[[Point], float],
+    curve: Callable[[Any], str],
+    abscissa: Callable[[Any], float],
     ordinate: Callable[[Result], float] = lambda result: result.share,
 ) -> dict[str, Places]:
     """The mean of what is seen at each abscissa, by curve."""
@@ -118,20 +118,15 @@ def fit(places: Places, power: float = 1) -> tuple[float, float]:
     return float(line.coef[1]), 1 - left / max(float(((y - y.mean()) ** 2).sum()), 1e-300)
 
 
-def count_share(point: Point) -> float:
+def count_share(point: AnyPoint) -> float:
     r"""Mean share of uniform labels that frozen heads are counted to hold, $\frac1N + (1 - \frac1N) \frac KT$.
 
-    $K = \min(T, \min(d, N) + H \min(d_h, N))$, the certified rank of the features (Theorem F); no upper limit of what
-    is trained.
+    K is the certified rank of the features, N the number of answers; no upper limit of what is trained.
     """
-    n = point.tokens
-    facts = min(point.contexts, min(point.d_model, n) + point.heads * min(point.d_head, n))
-    return 1 / n + (1 - 1 / n) * facts / point.contexts
+    return 1 / point.answers + (1 - 1 / point.answers) * point.rank() / point.contexts
 
 
-def counted(
-    results: Sequence[Result], curve: Callable[[Point], str], abscissa: Callable[[Point], float]
-) -> list[Curve]:
+def counted(results: Sequence[Result], curve: Callable[[Any], str], abscissa: Callable[[Any], float]) -> list[Curve]:
     """The certified count beside each trained curve; once where it is the same."""
     found = means(results, curve, abscissa, lambda result: count_share(result.point))
     distinct = {tuple(places): name for name, places in found.items()}
@@ -145,9 +140,16 @@ def printed(values: Mapping[str, Places]) -> list[Curve]:
     return [Curve(f"printed, {name}" if len(values) > 1 else "printed", "printed", at) for name, at in values.items()]
 
 
-def seeded(points: Iterable[Mapping], seeds: int, **common) -> list[Point]:
+def straight(places: Places, curve: str) -> Finding:
+    """Whether the share grows linearly in the number of heads, as far as it is at most .95."""
+    slope, share = fit([place for place in places if place[1] <= 0.95])
+    said = f"up to .95 {slope:.3f} a head, R^2 {share:.3f}"
+    return chosen(share >= 0.95, f"accuracy grows linearly in H ({curve})", said)
+
+
+def seeded(points: Iterable[Mapping], seeds: int, kind: type = Point, **common) -> list[Any]:
     """Points with labels and weights of their own for each seed."""
-    return [Point(**{**common, **each}, data_seed=seed, seed=seed) for each in points for seed in range(seeds)]
+    return [kind(**{**common, **each}, data_seed=seed, seed=seed) for each in points for seed in range(seeds)]
 
 
 def chosen(holds: bool, sentence: str, found: str) -> Finding:

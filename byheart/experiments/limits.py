@@ -3,28 +3,36 @@ r"""What no weights of a shape can do: ceilings of the contexts that are held, f
 Page: docs/experiments.md
 """
 
+from fractions import Fraction
+from statistics import pvariance
+
 import numpy as np
 
-from byheart.experiments.points import Point
+from byheart.experiments.layers import AnyPoint, LayerPoint
 from constructions.tasks.arrays import all_contexts
+from verify.arithmetic.rounding import down
 from verify.capacity.parity import parity_errors
 from verify.encoders.encoder_floor import encoder_floor
 
 
-def ceiling(point: Point) -> int | None:
+def ceiling(point: AnyPoint) -> int | None:
     r"""The most contexts that any weights of the shape of a point can hold, where that is known.
 
     Without heads the logits depend on the last token c alone, so at most $\max_i \#\{t : g(t) = i\}$ of the contexts
     that end in c are held. H heads alone are wrong about the parity of n bits at least $E(n, H)$ times
-    (`verify.capacity.parity.parity_errors`).
+    (`verify.capacity.parity.parity_errors`). A layer that reads one shared key has one output, whatever the query.
 
     Args:
         point: The settings.
 
     Example:
+        >>> from byheart.experiments.points import Point
         >>> ceiling(Point(tokens=2, length=3, d_model=9, d_head=9, heads=1, targets="parity"))
         3
     """
+    if isinstance(point, LayerPoint):
+        constant = point.context == "shared" and point.n_ctx == 1 and point.targets == "labels"
+        return int(np.bincount(point.labels()).max()) if constant else None
     if point.targets == "parity" and not point.neurons and point.layers == 1:
         bits = point.length - 1
         return 2**bits - parity_errors(bits, point.heads)
@@ -36,14 +44,18 @@ def ceiling(point: Point) -> int | None:
     return None
 
 
-def floor(point: Point) -> float | None:
-    """The least mean divergence of any weights of the shape of a point, nats, bounded from below, where that is known.
+def floor(point: AnyPoint) -> float | None:
+    """The least loss of any weights of the shape of a point, bounded from below, where that is known.
 
-    The logits are rows of dimension d times W_U, an encoder of rank d, whatever makes the rows.
+    Laws: the logits are rows of dimension d times W_U, an encoder of rank d, whatever makes the rows; nats. Numbers
+    that one shared key is to say: the output is constant, and no constant is nearer than the mean, in squares.
 
     Args:
         point: The settings.
     """
+    if isinstance(point, LayerPoint):
+        constant = point.context == "shared" and point.n_ctx == 1 and point.targets == "numbers"
+        return float(down(float(pvariance(map(Fraction, point.numbers().tolist()))))) if constant else None
     if point.targets != "laws" or point.d_model >= point.tokens - 1:
         return None
     return encoder_floor(point.laws(), point.d_model).lower

@@ -27,7 +27,26 @@ _BATCHES, _BATCH = 64, 256  # of the fixed sample
 
 
 @dataclass(frozen=True)
-class Point:
+class Settings:
+    """What decides a trained model."""
+
+    @property
+    def key(self) -> str:
+        """The name of the point: a hash of its settings, so that nothing but them decides what it is."""
+        return hashlib.sha256(canonical_json({**self.settings(), "version": VERSION}).encode()).hexdigest()[:24]
+
+    @property
+    def shape(self) -> str:
+        """What points have in common that are trained as one stack: all but their seeds."""
+        return canonical_json({**self.settings(), "data_seed": "any", "seed": "any"})
+
+    def settings(self) -> dict[str, Any]:
+        """The settings as plain data."""
+        return {k: v.hex() if isinstance(v, float) else v for k, v in asdict(self).items()}
+
+
+@dataclass(frozen=True)
+class Point(Settings):
     r"""The settings of one trained model, on all contexts of N tokens and length S.
 
     The logits are $(x_S + \sum_h \sum_s a^h_s x_s W_V^h W_O^h)\, W_U$, scores divided by $\sqrt{d_h}$, as in equations
@@ -78,18 +97,9 @@ class Point:
             raise InputError("layers", f"= {self.layers} with contexts of {self.length}", "2 tokens there")
 
     @property
-    def key(self) -> str:
-        """The name of the point: a hash of its settings, so that nothing but them decides what it is."""
-        return hashlib.sha256(canonical_json({**self.settings(), "version": VERSION}).encode()).hexdigest()[:24]
-
-    @property
-    def shape(self) -> str:
-        """What points have in common that are trained as one stack: all but their seeds."""
-        return canonical_json({**self.settings(), "data_seed": "any", "seed": "any"})
-
-    def settings(self) -> dict[str, Any]:
-        """The settings as plain data."""
-        return {k: v.hex() if isinstance(v, float) else v for k, v in asdict(self).items()}
+    def answers(self) -> int:
+        """How many there are, N."""
+        return self.tokens
 
     @property
     def contexts(self) -> int:
@@ -133,7 +143,7 @@ class Point:
         """The model of weights, exactly those that are given.
 
         Args:
-            weights: By the names of `byheart.experiments.training.forward`, shared maps folded.
+            weights: By the names of `byheart.experiments.stacked_heads.forward`, shared maps folded.
         """
         w = {name: np.asarray(each, dtype=np.float64) for name, each in weights.items()}
         blocks: list[Attention | FeedForward] = []
@@ -160,3 +170,18 @@ class Point:
         neurons = 2 * self.d_model * self.neurons + self.neurons + self.d_model if self.neurons else 0
         shared = 2 * self.d_model * self.d_head if self.maps == "shared" else 0
         return self.length * inner + 2 * self.tokens * self.d_model + shared + self.layers * (heads + neurons)
+
+    def rank(self) -> int:
+        r"""The certified rank of frozen features, $\min(T, \min(d, N) + H \min(d_h, N))$ (Theorem F)."""
+        n = self.tokens
+        return min(self.contexts, min(self.d_model, n) + self.heads * min(self.d_head, n))
+
+    def bytes(self) -> int:
+        """About what a model of a stack takes, forward and backward."""
+        entries = self.length * self.heads + 2 * self.neurons + 4 * self.d_model + 3 * self.tokens
+        return 24 * self.tokens**self.length * entries
+
+    def cost(self) -> float:
+        """Of the training, beside that of others."""
+        inner = self.heads * (self.d_head + 3 * self.d_model) + self.d_model * (self.tokens + 2 * self.neurons)
+        return float(self.steps * self.tokens**self.length * inner * self.layers + 1)

@@ -12,30 +12,37 @@ import io
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from byheart.experiments.layers import TOLERANCE, AnyPoint, LayerPoint
 from byheart.experiments.limits import ceiling, floor
 from byheart.experiments.points import Point
+from constructions.arrays import Float64Array
+from constructions.counted import counted
 from constructions.errors import ByheartError, FileFormatError, InputError
 from constructions.files import new_folder, write_atomically
 from constructions.models.blocks import Attention
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
-from constructions.tasks.vectors import load_task
+from constructions.tasks.vectors import VectorTask, load_task
 from constructions.tensor_file import load_tensors, save_tensors
+from verify.arithmetic.rounding import down, up
 from verify.certificates.memorization import certify_memorization, check_memorization, judge
+from verify.forward.heads import enclose_layer
 from verify.progress import Progress, silent
+from verify.saturated.saturation import certify_saturation
 from verify.verdict import Verdict
 from verify.workers import Workers, completed
 
 _CACHED, _ON_DEVICE = 2**26, 2**31  # bytes of a stack, forward and backward
 _AGREEING = 0.99  # of the points, on which one float32 run and the proof have to count the same
-_SETTINGS = vars(Point(tokens=2, d_model=1, d_head=1, heads=0))
+_SATURATED = 0.99  # the attention weight, in Appendix H of Mahdavi et al.
+_KINDS = (Point(tokens=2, d_model=1, d_head=1, heads=0), LayerPoint(examples=1, n_ctx=1, d_model=2, d_head=1, heads=1))
 
 
 @dataclass(frozen=True)
@@ -43,19 +50,21 @@ class Result:
     """What was proved of a trained point.
 
     Args:
-        point: Its settings.
+        point: Its settings, a `Point` or a `LayerPoint`.
         contexts: T.
         right: How many of them one float32 run answers rightly.
         held: How many are proved to be answered rightly (labels: that, too; laws: the mode).
         wrong: How many are proved to be answered wrongly.
-        loss_lower: Of the mean divergence from the targets, nats.
+        loss_lower: Of the mean divergence from the targets, nats; of the mean square of the distance from numbers.
         loss_upper: The same from above.
         parameters: Entries that were trained.
+        saturation: Of a layer, how many examples have 0, 1, .. heads that are proved to be saturated at .99; none where
+            a weight cannot be told from that.
         ceiling: The most that any weights of the shape can hold, where it is known.
-        floor: The least mean divergence of any weights of the shape, where it is known.
+        floor: The least loss of any weights of the shape, where it is known.
     """
 
-    point: Point
+    point: Any
     contexts: int
     right: int
     held: int
@@ -65,6 +74,7 @@ class Result:
     parameters: int
     ceiling: int | None
     floor: float | None
+    saturation: tuple[int, ...] | None = None
 
     @property
     def share(self) -> float:
@@ -74,7 +84,9 @@ class Result:
     @property
     def bits(self) -> float:
         r"""Bits a parameter: $T\, \mathrm{kl}(a \Vert 1/N) / (P \log 2)$ for the share a that is held of N answers."""
-        a, q = self.share, 1 / self.point.tokens
+        a, q = self.share, 1 / self.point.answers
+        if q == 1:
+            return 0.0  # a number, of which no bits are asked
         part = [x * np.log(x / y) for x, y in ((a, q), (1 - a, 1 - q)) if x]
         return float(self.contexts * sum(part) / np.log(2) / self.parameters) if a > q else 0.0
 
@@ -84,18 +96,19 @@ class Result:
         if self.ceiling is not None and self.held > self.ceiling:
             return f"{self.held} contexts are proved to be held, and no weights of the shape hold {self.ceiling + 1}"
         if self.floor is not None and self.loss_upper < self.floor:
-            return f"the mean divergence is proved to be at most {self.loss_upper}, and to be at least {self.floor}"
+            return f"the mean loss is proved to be at most {self.loss_upper}, and to be at least {self.floor}"
         return None
 
     def row(self) -> dict[str, str]:
         """The result as a line of a table; numbers as they are read back to the same."""
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "point"}
         cells = {"key": self.point.key, **vars(self.point), **own, "bits_a_parameter": self.bits}
+        cells["saturation"] = self.saturation and " ".join(map(str, self.saturation))
         return {name: "" if value is None else str(value) for name, value in cells.items()}
 
 
 def sweep(
-    points: Sequence[Point],
+    points: Sequence[AnyPoint],
     out: Path,
     *,
     weights: Path | None = None,
@@ -137,10 +150,12 @@ def sweep(
     return found, failed
 
 
-def _train(points: list[Point], kept: Path, device: str, workers: Workers | None, progress: Progress) -> dict[str, str]:
+def _train(
+    points: list[AnyPoint], kept: Path, device: str, workers: Workers | None, progress: Progress
+) -> dict[str, str]:
     missing = [point for point in points if not (kept / f"{point.key}.safetensors").is_file()]
     stacks = list(_stacks(missing, device))
-    cost = [_cost(stack[0]) * len(stack) for stack in stacks]
+    cost = [stack[0].cost() * len(stack) for stack in stacks]
     done, failed = 0.0, dict[str, str]()
 
     def show(share: float, size: float) -> None:
@@ -162,7 +177,7 @@ def _train(points: list[Point], kept: Path, device: str, workers: Workers | None
 
 
 def _trained(
-    stack: tuple[Point, ...], *, device: str, progress: Callable[[float], None] | None
+    stack: tuple[AnyPoint, ...], *, device: str, progress: Callable[[float], None] | None
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     import torch
 
@@ -180,27 +195,16 @@ def _trained(
     return [(each, about) for each in weights]
 
 
-def _stacks(points: list[Point], device: str) -> Iterator[tuple[Point, ...]]:
-    shapes: dict[str, list[Point]] = {}
+def _stacks(points: list[AnyPoint], device: str) -> Iterator[tuple[AnyPoint, ...]]:
+    shapes: dict[str, list[AnyPoint]] = {}
     for point in points:
         shapes.setdefault(point.shape, []).append(point)
-    for same in sorted(shapes.values(), key=lambda same: _cost(same[0])):
-        size = max(1, (_CACHED if device == "cpu" else _ON_DEVICE) // _bytes(same[0]))
+    for same in sorted(shapes.values(), key=lambda same: same[0].cost()):
+        size = max(1, (_CACHED if device == "cpu" else _ON_DEVICE) // same[0].bytes())
         yield from (tuple(same[i : i + size]) for i in range(0, len(same), size))
 
 
-def _bytes(point: Point) -> int:
-    """About what a model of a stack takes, forward and backward."""
-    entries = point.length * point.heads + 2 * point.neurons + 4 * point.d_model + 3 * point.tokens
-    return 24 * point.tokens**point.length * entries
-
-
-def _cost(point: Point) -> float:
-    inner = point.heads * (point.d_head + 3 * point.d_model) + point.d_model * (point.tokens + 2 * point.neurons)
-    return float(point.steps * point.tokens**point.length * inner * point.layers + 1)
-
-
-def certified(point: Point, file: Path, folder: Path) -> Result:
+def certified(point: AnyPoint, file: Path, folder: Path) -> Result:
     """Prove what the weights in a file hold, and write the folder of the point.
 
     Args:
@@ -220,7 +224,7 @@ def certified(point: Point, file: Path, folder: Path) -> Result:
         raise InputError(file, f"holds tensors of the shapes {found}", shapes(point))
     model, task = point.model(exact(point, arrays)), point.task()
     result = proved(point, model)
-    asked = Criterion.at_least(max(1, result.held))
+    asked = _at_least(max(1, result.held), point)
     if point.targets == "laws" and result.loss_upper < np.inf:
         asked = Criterion.at_most(result.loss_upper * (1 + 2.0**-10))
     with new_folder(folder, overwrite=True) as new:
@@ -230,28 +234,55 @@ def certified(point: Point, file: Path, folder: Path) -> Result:
     return result
 
 
-def proved(point: Point, model: Model) -> Result:
+def proved(point: AnyPoint, model: Model) -> Result:
     """What a model holds of the task of a point, beside what one float32 run of it says."""
     import torch
 
     from verify.replica.module import Replica
 
     task = point.task()
-    judged = judge(model, task, Criterion.at_least(1))
+    answers = judge(model, task, _at_least(1, point)).answers
+    replica, inputs = Replica.from_model(model), [task.contexts]
     with torch.inference_mode():
-        said = Replica.from_model(model)(torch.tensor(task.contexts)).argmax(dim=1).numpy()
+        if isinstance(task, VectorTask):
+            inputs = [each.astype(np.float32) for each in (task.contexts, task.queries)]
+        logits = replica(*map(torch.tensor, inputs)).numpy()
+    if isinstance(task, VectorTask) and task.target == "values":
+        right = abs(logits - task.labels).max(axis=1) <= TOLERANCE
+        held, wrong = answers.held("values", TOLERANCE), answers.wrong("values", TOLERANCE)
+        lower, upper = down(answers.loss_lower**2), up(answers.loss_upper**2)  # a square rounds once
+        answers = replace(answers, loss_lower=np.maximum(lower, 0.0), loss_upper=upper)
+    else:
+        right = task.modes()[np.arange(len(logits)), logits.argmax(axis=1)]
+        held, wrong = answers.margin_lower > 0, answers.margin_upper <= 0
+    least, most = answers.mean_loss()
     return Result(
         point=point,
         contexts=task.n_contexts,
-        right=int(task.modes()[np.arange(len(said)), said].sum()),
-        held=int((judged.answers.margin_lower > 0).sum()),
-        wrong=int((judged.answers.margin_upper <= 0).sum()),
-        loss_lower=float(judged.values["mean_lower"]),
-        loss_upper=float(judged.values.get("mean_upper", np.inf)),
+        right=int(right.sum()),
+        held=int(held.sum()),
+        wrong=int(wrong.sum()),
+        loss_lower=least,
+        loss_upper=most,
         parameters=point.parameters(),
         ceiling=ceiling(point),
         floor=floor(point),
+        saturation=_saturation(model, task) if isinstance(task, VectorTask) else None,
     )
+
+
+def _at_least(contexts: int, point: AnyPoint) -> Criterion:
+    """The question whether so many are held; numbers are within the tolerance of the figures."""
+    numbers = point.targets == "numbers"
+    return Criterion.at_least(contexts, tolerance=TOLERANCE) if numbers else Criterion.at_least(contexts)
+
+
+def _saturation(layer: Model, task: VectorTask) -> tuple[int, ...] | None:
+    found = certify_saturation(enclose_layer(layer, task).top, threshold=_SATURATED)
+    if not (found.saturated | found.unsaturated).all():
+        return None
+    heads = found.saturated.shape[1]
+    return tuple(np.bincount(found.saturated.sum(axis=1), minlength=heads + 1).tolist())
 
 
 def agreeing(results: Sequence[Result]) -> bool:
@@ -277,7 +308,7 @@ def read_table(path: Path) -> list[Result]:
     try:
         rows = list(csv.DictReader(io.StringIO(Path(path).read_text(encoding="utf-8"))))
         return [_read(row) for row in rows]
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, StopIteration) as error:
         raise FileFormatError(f"{path} is no table of points: {error}") from None
 
 
@@ -293,18 +324,23 @@ def _read(row: Mapping[str, str]) -> Result:
         parameters=int(row["parameters"]),
         ceiling=int(row["ceiling"]) if row["ceiling"] else None,
         floor=float(row["floor"]) if row["floor"] else None,
+        saturation=tuple(map(int, row["saturation"].split())) if row.get("saturation") else None,
     )
 
 
-def _point(row: Mapping[str, str]) -> Point:
-    return Point(**{name: type(default)(row[name]) for name, default in _SETTINGS.items()})
+def _point(row: Mapping[str, str]) -> AnyPoint:
+    kind = next(each for each in _KINDS if vars(each).keys() <= row.keys())
+    return type(kind)(**{name: type(default)(row[name]) for name, default in vars(kind).items()})
 
 
-def differences(out: Path, progress: Progress = silent) -> tuple[int, list[str]]:
+def differences(
+    out: Path, grids: Mapping[str, Sequence[set[str]]] | None = None, progress: Progress = silent
+) -> tuple[int, list[str]]:
     """What of the tables does not follow from the folders of their points, proved again.
 
     Args:
         out: A folder of ``.csv`` tables beside ``points``.
+        grids: The keys of the grids that a table of this name may have, of which it has to hold one whole.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -328,6 +364,12 @@ def differences(out: Path, progress: Progress = silent) -> tuple[int, list[str]]
         wrong = ["it stands there twice"] if line in seen else _point_differences(out / "points", row)
         said += [f"{name}, point {row.get('key')}: {each}" for each in wrong]
         seen.add(line)
+    for name in sorted({name for name, _ in lines}):
+        left_out = [
+            grid - {key for file, key in seen if file == name} for grid in (grids or {}).get(name[:-4], ()) if grid
+        ]
+        least = min(left_out, key=len, default=set())
+        said += [f"{name} leaves out {counted(len(least), 'point')} of its grid, {min(least)}"] if least else []
     return len(lines), said
 
 
@@ -346,7 +388,7 @@ def _point_differences(folders: Path, row: dict[str, str]) -> list[str]:
         if not _is_of(point, model):
             return ["its model is not of the shape of its settings"]
         report, result = check_memorization(folder), proved(point, model)
-    except (ByheartError, KeyError, ValueError) as error:
+    except (ByheartError, KeyError, StopIteration, ValueError) as error:
         return [f"{error}"]
     again = result.row()
     lost = [f"{each.id}: {each.reason}" for each in report.checks if each.verdict is not Verdict.PROVED]
@@ -355,7 +397,7 @@ def _point_differences(folders: Path, row: dict[str, str]) -> list[str]:
     return lost + [f"{name} is {row.get(name)!r}, expected {again[name]!r}" for name in unlike]
 
 
-def _is_of(point: Point, model: Model) -> bool:
+def _is_of(point: AnyPoint, model: Model) -> bool:
     """Whether a model is one that weights of a point make, maps that are shared up to their rounding."""
     from byheart.experiments.training import exact, shapes
 
@@ -365,13 +407,20 @@ def _is_of(point: Point, model: Model) -> bool:
         k: x.shape for k, x in expected.items()
     }:
         return False
-    if point.maps == "own":
+    heads = next((block for block in model.blocks if isinstance(block, Attention)), None)
+    if heads is None or (isinstance(point, Point) and point.maps == "own"):
         return True
-    [heads] = [block for block in model.blocks if isinstance(block, Attention)]
-    reads = np.concatenate([*heads.W_Q, *heads.W_K, *heads.W_V], axis=1)  # (C; I) times what the heads have
-    ranks = (np.linalg.matrix_rank(maps, rtol=1e-9) for maps in (reads, np.concatenate(heads.W_O)))
+    maps = np.concatenate([*heads.W_Q, *heads.W_K, *heads.W_V], axis=1)  # (A; I) times what the heads have
+    if isinstance(point, LayerPoint):
+        assert heads.b_Q is not None and heads.b_K is not None and heads.b_V is not None
+        shifts = np.concatenate([*heads.b_Q, *heads.b_K, *heads.b_V])  # b times the same
+        return _rank(np.vstack((maps, shifts))) <= point.d_model
     padded = all(not found[name][x == 0.0].any() for name, x in expected.items())
-    return padded and all(rank <= point.d_head for rank in ranks)
+    return padded and _rank(maps) <= point.d_head and _rank(np.concatenate(heads.W_O)) <= point.d_head
+
+
+def _rank(matrix: Float64Array) -> int:
+    return int(np.linalg.matrix_rank(matrix, rtol=1e-9))
 
 
 def _same(stored: str, found: str) -> bool:

@@ -6,26 +6,27 @@ each model gets its own gradient, and Adam works entry by entry: what comes out 
 Page: docs/experiments.md
 """
 
-import math
 from collections.abc import Callable, Sequence
-from string import ascii_lowercase
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn import functional
 
-from byheart.experiments.points import Point
+from byheart.experiments import stacked_heads, stacked_layers
+from byheart.experiments.layers import AnyPoint, LayerPoint
+from byheart.experiments.stacked_heads import Weights
 
-Weights = dict[str, Tensor]
 Arrays = dict[str, NDArray[np.float32]]
 
 _REPORTS = 64  # of the progress of one training
 
 
 def trained(
-    points: Sequence[Point], *, device: str = "cpu", progress: Callable[[float], None] | None = None
+    points: Sequence[AnyPoint],
+    *,
+    device: str = "cpu",
+    progress: Callable[[float], None] | None = None,
 ) -> list[Arrays]:
     """Train points of one shape, each from its own first weights on its own targets.
 
@@ -35,24 +36,17 @@ def trained(
         progress: Called with the share that is done.
 
     Returns:
-        The weights of each, float32, by the names of `forward`, shared maps apart.
+        The weights of each, float32, by the names of ``forward`` of its kind, products of maps apart.
     """
     first = points[0]
-    weights = {name: each.to(device).requires_grad_() for name, each in _stacked([_initial(p) for p in points]).items()}
-    goal = torch.stack([torch.as_tensor(p.goal()) for p in points]).to(device)
-    goal = goal.float() if first.targets == "laws" else goal
-    rows = torch.as_tensor(first.rows, device=device)
-    samples = None if first.protocol == "all contexts" else torch.stack([torch.as_tensor(p.sample()) for p in points])
+    weights = {
+        name: each.to(device).requires_grad_() for name, each in _stacked([_kind(p).initial(p) for p in points]).items()
+    }
+    loss_of = _kind(first).losses(points, device)
     adam = torch.optim.Adam(list(weights.values()), lr=first.rate, fused=True)
     for step in range(first.steps):
         adam.param_groups[0]["lr"] = first.rate + (first.last_rate - first.rate) * step / first.steps
-        logits = forward(first, weights)[:, rows]
-        each = functional.cross_entropy(logits.movedim(-1, 1), _beside(goal), reduction="none")
-        if samples is None:
-            loss = each.mean(1).sum()
-        else:
-            batch = samples[:, step % samples.shape[1]].to(each)
-            loss = (each * batch).sum() / batch[0].sum()
+        loss = loss_of(weights, step)
         adam.zero_grad()
         loss.backward()
         adam.step()
@@ -62,133 +56,20 @@ def trained(
     return [{name: each[i].copy() for name, each in kept.items()} for i in range(len(points))]
 
 
-def exact(point: Point, weights: Arrays) -> dict[str, NDArray[np.float64]]:
-    """The weights as `Point.model` takes them: float64 of the same values, shared maps multiplied out and rounded."""
+def exact(point: AnyPoint, weights: Arrays) -> dict[str, NDArray[np.float64]]:
+    """The weights as `Point.model` takes them: float64 of the same values, maps multiplied out and rounded."""
     doubles = {name: torch.as_tensor(each).double() for name, each in weights.items()}
-    return {name: each.numpy() for name, each in (folded(doubles) if point.maps == "shared" else doubles).items()}
+    return {name: each.numpy() for name, each in _kind(point).folded(point, doubles).items()}
 
 
-def forward(point: Point, weights: Weights) -> Tensor:
-    """The logits of all N^S contexts in lexicographic order, `[models, N^S, N]`.
-
-    The first heads read rows that depend on one token and one position, so their queries, keys and values are computed
-    once a token, and the weighted sum is one product of matrices for each position; nothing of the size heads x
-    contexts x d_h is ever made.
-
-    Args:
-        point: The shape.
-        weights: ``W_E`` `[models, N, d]`, ``W_pos``, ``W_U``, and ``i.W_Q``, ... of layer i; ``C`` and ``D`` of shared
-            maps.
-    """
-    w = folded(weights) if point.maps == "shared" else weights
-    x = w["W_E"][:, None] + w["W_pos"][:, :, None]  # models, positions, tokens, d
-    last = range(point.length) if point.layers > 1 else [point.length - 1]
-    streams = [_first_layer(point, w, x, i) for i in last]  # models, tokens of each position ..., d
-    stream = torch.stack([each.flatten(1, -2) for each in streams], dim=2)  # models, contexts, positions, d
-    for layer in range(1, point.layers):
-        stream = _next_layer(point, w, stream, layer)
-    return stream[:, :, -1] @ w["W_U"]
-
-
-def _first_layer(point: Point, w: Weights, x: Tensor, i: int) -> Tensor:
-    """The stream at position i, on the grid of all tokens of positions 0 .. S - 1."""
-    size, n, S = x.shape[0], point.tokens, point.length
-    axes = ascii_lowercase[:S]
-    stream = x[:, i].reshape(size, *(n if s == i else 1 for s in range(S)), -1).expand(size, *[n] * S, -1)
-    if point.heads:
-        read = S if i == S - 1 else i + 1
-        q = torch.einsum("mtd,mhdk->mhtk", x[:, i], w["0.W_Q"]) / math.sqrt(point.d_head)
-        k = torch.einsum("mstd,mhdk->mhstk", x[:, :read], w["0.W_K"])
-        v = torch.einsum("mstd,mhdk,mhke->mhste", x[:, :read], w["0.W_V"], w["0.W_O"])
-        scores = []
-        for s in range(read):
-            between = torch.einsum("mhck,mhnk->mhnc", q, k[:, :, s])
-            if s == i:
-                between = torch.diagonal(between, dim1=-2, dim2=-1)
-            # the tokens of s and of i are two of the axes; s comes first, as i is the last that is read
-            shape = [n if t in (s, i) else 1 for t in range(S)]
-            scores.append(between.reshape(size, point.heads, *shape).expand(size, point.heads, *[n] * S))
-        a = torch.stack(scores).softmax(0)
-        for s in range(read):
-            stream = stream + torch.einsum(f"yz{axes},yz{axes[s]}x->y{axes}x", a[s], v[:, :, s])
-    return _neurons(point, w, stream, 0)
-
-
-def _next_layer(point: Point, w: Weights, stream: Tensor, layer: int) -> Tensor:
-    if point.heads:
-        q, k = (torch.einsum("mtsd,mhdk->mhtsk", stream, w[f"{layer}.{name}"]) for name in ("W_Q", "W_K"))
-        v = torch.einsum("mtsd,mhdk,mhke->mhtse", stream, w[f"{layer}.W_V"], w[f"{layer}.W_O"])
-        scores = q @ k.mT / math.sqrt(point.d_head)
-        later = torch.ones_like(scores[0, 0, 0], dtype=torch.bool).triu(1)
-        stream = stream + (scores.masked_fill(later, -math.inf).softmax(-1) @ v).sum(1)
-    return _neurons(point, w, stream, layer)
-
-
-def _neurons(point: Point, w: Weights, stream: Tensor, layer: int) -> Tensor:
-    if not point.neurons:
-        return stream
-    flat = stream.flatten(1, -2)
-    hidden = functional.gelu(flat @ w[f"{layer}.W_in"] + w[f"{layer}.b_in"][:, None])
-    return stream + (hidden @ w[f"{layer}.W_out"] + w[f"{layer}.b_out"][:, None]).view_as(stream)
-
-
-def folded(w: Weights) -> Weights:
-    r"""Shared maps written as own ones of the width $d + d_h$.
-
-    $$ W_E = (E, 0),\quad W_{pos} = (0, p),\quad W_Q^h = \binom{C}{I} Q^h,\quad W_O^h = (O^h D, 0),\quad
-       W_U = \binom{U}{0}, $$
-
-    keys and values as queries.
-
-    Args:
-        w: ``W_E`` `[..., N, d]`, ``W_pos`` `[..., S, d_h]`, ``C`` `[..., d, d_h]`, ``D`` `[..., d_h, d]`, ``W_U`` and
-            the heads, of which each is d_h x d_h.
-    """
-    E, p, C, D = (w[name] for name in ("W_E", "W_pos", "C", "D"))
-    d, d_head = C.shape[-2:]
-    heads = {name: torch.cat((C[..., None, :, :] @ w[name], w[name]), dim=-2) for name in ("0.W_Q", "0.W_K", "0.W_V")}
-    return {
-        "W_E": functional.pad(E, (0, d_head)),
-        "W_pos": functional.pad(p, (d, 0)),
-        **heads,
-        "0.W_O": functional.pad(w["0.W_O"] @ D[..., None, :, :], (0, d_head)),
-        "W_U": functional.pad(w["W_U"], (0, 0, 0, d_head)),
-    }
-
-
-def shapes(point: Point) -> dict[str, tuple[int, ...]]:
+def shapes(point: AnyPoint) -> dict[str, tuple[int, ...]]:
     """The shapes of the tensors that a point trains, by name."""
-    return {name: tuple(each.shape) for name, each in _initial(point).items()}
+    return {name: tuple(each.shape) for name, each in _kind(point).initial(point).items()}
 
 
-def _initial(point: Point) -> Weights:
-    """First weights as torch's layers have them: uniform within 1 / sqrt(fan-in); queries, keys, values by Xavier."""
-    draw = torch.Generator().manual_seed(int(point.key[:15], 16))
-    n, d, d_head, H, S = point.tokens, point.d_model, point.d_head, point.heads, point.length
-    inner = d if point.maps == "own" else d_head
-
-    def uniform(bound: float, *shape: int) -> Tensor:
-        return (torch.rand(shape, generator=draw) * 2 - 1) * bound
-
-    w = {"W_E": uniform(d**-0.5, n, d), "W_pos": uniform(inner**-0.5, S, inner), "W_U": uniform(d**-0.5, d, n)}
-    if point.maps == "shared":
-        w |= {"C": uniform(d**-0.5, d, d_head), "D": uniform(d_head**-0.5, d_head, d)}
-    for layer in range(point.layers):
-        if H:
-            for name in ("W_Q", "W_K", "W_V"):
-                w[f"{layer}.{name}"] = uniform(math.sqrt(6 / (inner + d_head)), H, inner, d_head)
-            w[f"{layer}.W_O"] = uniform((H * d_head) ** -0.5, H, d_head, inner)
-        if point.neurons:
-            m = point.neurons
-            w |= {f"{layer}.W_in": uniform(d**-0.5, d, m), f"{layer}.b_in": uniform(d**-0.5, m)}
-            w |= {f"{layer}.W_out": uniform(m**-0.5, m, d), f"{layer}.b_out": uniform(m**-0.5, d)}
-    return w
+def _kind(point: AnyPoint) -> Any:
+    return stacked_layers if isinstance(point, LayerPoint) else stacked_heads
 
 
 def _stacked(each: Sequence[Weights]) -> Weights:
     return {name: torch.stack([w[name] for w in each]) for name in each[0]}
-
-
-def _beside(goal: Tensor) -> Tensor:
-    """Labels as they are; laws with the tokens where the loss looks for them."""
-    return goal if goal.ndim == 2 else goal.movedim(-1, 1)

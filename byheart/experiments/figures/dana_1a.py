@@ -38,5 +38,6 @@ FIGURE = Figure(
     abscissa=("heads H", _heads),
     curve=_curve,
     judge=_judge,
+    counts=lambda point: True,
     printed=PRINTED,
 )

@@ -44,5 +44,6 @@ FIGURE = Figure(
     abscissa=("dimension of a head d_h", lambda point: point.d_head),
     curve=lambda point: f"{point.maps} maps",
     judge=_judge,
+    counts=lambda point: point.maps == "own",
     printed=PRINTED,
 )

@@ -34,5 +34,6 @@ FIGURE = Figure(
     abscissa=("embedding dimension d", lambda point: point.d_model),
     curve=lambda point: f"{point.maps} maps",
     judge=_judge,
+    counts=lambda point: point.maps == "own",
     printed=PRINTED,
 )

@@ -29,5 +29,6 @@ FIGURE = Figure(
     abscissa=("heads H", lambda point: point.heads),
     curve=lambda point: f"d = {point.d_model}",
     judge=_judge,
+    counts=lambda point: True,
     printed=PRINTED,
 )

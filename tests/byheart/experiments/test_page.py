@@ -3,14 +3,15 @@ from dataclasses import replace
 import pytest
 
 from byheart.experiments.figures import FIGURES
+from byheart.experiments.layers import AnyPoint, LayerPoint
 from byheart.experiments.page import Drawn, page, write_figures
-from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
 
-def _result(point: Point, held: int) -> Result:
+def _result(point: AnyPoint, held: int) -> Result:
     T = point.contexts
-    return Result(point, T, held, held, T - held, 0.5, 0.5, point.parameters(), T, 0.1)
+    saturation = (0,) * point.heads + (T,) if isinstance(point, LayerPoint) else None
+    return Result(point, T, held, held, T - held, 0.5, 0.5, point.parameters(), T, 0.1, saturation)
 
 
 @pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)

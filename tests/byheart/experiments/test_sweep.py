@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from byheart.experiments import sweep as module
+from byheart.experiments.layers import LayerPoint
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import agreeing, differences, proved, read_table, sweep, write_table
 from byheart.experiments.training import exact, shapes, trained
@@ -162,6 +163,44 @@ def test_a_point_beyond_a_limit_or_twice_in_a_table_is_noticed(copied, monkeypat
     assert all("no weights of the shape hold 1" in each for each in differences(copied)[1])
 
 
+def test_a_row_that_was_left_out_is_noticed(copied) -> None:
+    results, keys = read_table(copied / "figure.csv"), {point.key for point in POINTS}
+    grids = {"figure": [keys, keys | {"another"}, set()]}
+    assert differences(copied, grids) == (len(POINTS), [])
+    write_table(copied / "figure.csv", results[1:])
+    [said] = differences(copied, grids)[1]
+    assert said == f"figure.csv leaves out 1 point of its grid, {POINTS[0].key}"
+
+
+def test_layers_that_read_vectors_are_points_too(tmp_path) -> None:
+    point = LayerPoint(examples=5, n_ctx=2, d_model=4, d_head=1, heads=2, steps=40)
+    points = [point, replace(point, context="own"), replace(point, targets="numbers")]
+    results, failed = sweep(points, tmp_path)
+    assert not failed and [result.point for result in results] == points
+    write_table(tmp_path / "layers.csv", results)
+    assert read_table(tmp_path / "layers.csv") == results
+    assert differences(tmp_path) == (3, [])
+    edited = [
+        replace(results[0], saturation=(5, 0, 0) if results[0].saturation != (5, 0, 0) else (0, 5, 0)),
+        *results[1:],
+    ]
+    write_table(tmp_path / "layers.csv", edited)
+    [said] = differences(tmp_path)[1]
+    assert "saturation is" in said
+
+
+def test_only_maps_behind_one_map_are_those_of_a_layer() -> None:
+    rng, point = np.random.default_rng(0), LayerPoint(examples=5, n_ctx=2, d_model=4, d_head=3, heads=2)
+    weights = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes(point).items()}
+    model = point.model(exact(point, weights))
+    [attention] = model.blocks
+    assert isinstance(attention, Attention) and module._is_of(point, model)
+    for name in ("W_Q", "W_V", "b_K"):
+        other = getattr(attention, name).copy()
+        other[0, 0] += 1.0
+        assert not module._is_of(point, replace(model, blocks=(replace(attention, **{name: other}),))), name
+
+
 def test_a_row_without_a_folder_and_a_folder_without_a_table(copied) -> None:
     shutil.rmtree(copied / "points" / POINTS[0].key)
     assert ["it has no folder" in each for each in differences(copied)[1]] == [True]
@@ -202,9 +241,10 @@ def test_a_limit_that_is_reached_is_kept(swept) -> None:
 
 
 def test_what_is_undecided_is_neither_held_nor_wrong(monkeypatch) -> None:
-    answers = SimpleNamespace(margin_lower=np.array([-1.0, 1.0, -2.0]), margin_upper=np.array([1.0, 2.0, -1.0]))
-    judged = SimpleNamespace(answers=answers, values={"mean_lower": 0.0})
-    monkeypatch.setattr(module, "judge", lambda *_: judged)
+    answers = SimpleNamespace(
+        margin_lower=np.array([-1.0, 1.0, -2.0]), margin_upper=np.array([1.0, 2.0, -1.0]), mean_loss=lambda: (0.0, 1.0)
+    )
+    monkeypatch.setattr(module, "judge", lambda *_: SimpleNamespace(answers=answers))
     (weights,) = trained([_BASE])
     result = proved(_BASE, _BASE.model(exact(_BASE, weights)))
     assert (result.held, result.wrong) == (1, 1)

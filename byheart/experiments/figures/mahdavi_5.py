@@ -1,0 +1,41 @@
+"""Figure 5 of Mahdavi, Liao and Thrampoulidis: numbers in the place of classes."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from byheart.experiments.figure import Figure, Finding, chosen, seeded
+from byheart.experiments.layers import PRINTED_SIZE, LayerPoint
+from byheart.experiments.sweep import Result
+
+
+def _judge(results: Sequence[Result]) -> list[Finding]:
+    findings = []
+    for name, places in FIGURE.trained(results).items():
+        falling = all(y >= v for (_, y), (_, v) in pairwise(places))
+        said = ", ".join(f"H = {x:g}: {y:.4f}" for x, y in places)
+        findings.append(chosen(falling, f"the mean square falls with H ({name})", said))
+    return findings
+
+
+FIGURE = Figure(
+    name="mahdavi.5",
+    title="Mean squared distance from random numbers against heads, n = 8, d = 16, d_h = 8",
+    source="Mahdavi, Liao, Thrampoulidis (2024), Figure 5, there with n = 32, d = 64",
+    quick=lambda: seeded(
+        [{"context": c, "heads": H} for c in ("shared", "own") for H in (1, 2, 4, 8)],
+        2, LayerPoint, examples=160, n_ctx=8, d_model=16, d_head=8, targets="numbers",
+    ),
+    full=lambda: seeded(
+        [
+            {"context": context, "examples": T, "heads": H}
+            for context, T in (("shared", 10_000), ("own", 30_000))
+            for H in (1, 5, *range(10, 61, 10))
+        ],
+        6, LayerPoint, n_ctx=32, **{**PRINTED_SIZE, "targets": "numbers"},
+    ),
+    abscissa=("heads H", lambda point: point.heads),
+    curve=lambda point: f"{point.context} context",
+    judge=_judge,
+    ordinate=("mean squared distance, proved", lambda result: result.loss_upper),
+    log=True,
+)  # fmt: skip
