@@ -6,12 +6,14 @@ GitHub shows of the claims that do not hold, a row each in docs/errors.md, is wr
     python docs/register.py
 """
 
+import csv
 import importlib
 import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 DOCS = Path(__file__).parent
@@ -196,6 +198,21 @@ def records() -> str:
     return "\n".join(text) + "\n"
 
 
+def figures() -> str:
+    """What the sources say of their figures: the sentences that trained models decide, for those runs alone."""
+    with (DOCS / "trained" / "findings.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    text = ["", "## What the sources say of their figures", ""]
+    text += ["A verdict speaks of the runs that it names ([each proved, of trained weights](experiments.md)).", ""]
+    for name, each in groupby(rows, key=lambda row: row["figure"]):
+        text += [f"### figure {name}", ""]
+        for row in each:
+            found = f"Found, for {row['speaks for']}: {plain(row['found'])}."
+            text.append(f"- *{row['verdict']}*: {plain(row['sentence'])}. {found}")
+        text += [f"- **Again**: `byheart experiment {name}`", ""]
+    return "\n".join(text)
+
+
 def records_of_a_chapter(page: str) -> str:
     """The records of the claims that a chapter proves or refutes, as the site shows them below its title."""
     mine = [id for id in REGISTER if claim(id).page == f"docs/{page}"]
@@ -217,7 +234,7 @@ def records_of_a_chapter(page: str) -> str:
 
 def read_page(app: Sphinx, name: str, source: list[str]) -> None:
     if name == "register":
-        source[0] += f"\n{records()}"
+        source[0] += f"\n{records()}{figures()}"
     elif name == "errors":
         source[0] = f"{source[0].partition(TABLES)[0]}{tables()}"
     elif name.startswith("claims/") and (shown := records_of_a_chapter(f"{name}.md")):

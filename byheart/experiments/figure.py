@@ -14,6 +14,7 @@ from byheart.experiments.layers import AnyPoint
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
+Verdict = Literal["confirmed", "refuted", "not reproduced"]
 Kind = Literal["trained", "count", "bound", "printed"]
 Places = Sequence[tuple[float, float]]
 
@@ -45,7 +46,7 @@ class Finding:
     """
 
     sentence: str
-    verdict: Literal["confirmed", "refuted", "not reproduced"]
+    verdict: Verdict
     found: str
 
 
@@ -66,6 +67,7 @@ class Figure:
         counts: Of which points the count is drawn; by default of none.
         printed: The numbers of the source, by curve.
         lines: Other lines beside the trained points, from the results.
+        smaller: Whether the quick grid has other sizes than the printed one, so that it refutes nothing.
         log: Whether the ordinate is logarithmic.
         places: The trained curves from the results, where they are no means of the ordinate.
     """
@@ -82,6 +84,7 @@ class Figure:
     printed: Mapping[str, Places] = field(default_factory=dict)
     counts: Callable[[Any], bool] = lambda point: False
     lines: Callable[[Sequence[Result]], list[Curve]] = lambda results: []
+    smaller: bool = False
     log: bool = False
     places: Callable[[Sequence[Result]], dict[str, Places]] | None = None
 

@@ -3,14 +3,15 @@
 Page: docs/experiments.md
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from byheart.experiments.figure import Curve, Figure, Finding, Kind
-from byheart.experiments.sweep import Result, write_table
+from byheart.experiments.figure import Curve, Figure, Finding, Kind, Verdict
+from byheart.experiments.layers import AnyPoint
+from byheart.experiments.sweep import FINDINGS, Result, write_rows, write_table
 from byheart.report.chart import Line, line_chart
 from byheart.report.document import badge, document, escaped, section
 from byheart.report.drawing import COLOURS, part_of_page
@@ -35,7 +36,24 @@ class Drawn:
     @property
     def findings(self) -> list[Finding]:
         """What comes of each sentence; nothing while points are missing."""
-        return self.figure.judge(self.results) if self.asked and len(self.results) == self.asked else []
+        found = self.figure.judge(self.results) if self.asked and len(self.results) == self.asked else []
+        if not self.figure.smaller or self.points == list(self.figure.full()):
+            return found
+        return [replace(each, verdict=_ELSEWHERE.get(each.verdict, each.verdict)) for each in found]
+
+    @property
+    def points(self) -> list[AnyPoint]:
+        """Those with results."""
+        return [result.point for result in self.results]
+
+    def rows(self) -> Iterator[dict[str, str]]:
+        """What a register says of each sentence: of which runs, and what came out."""
+        for each in self.findings:
+            seeds, steps = (sorted({getattr(p, name) for p in self.points}) for name in ("seed", "steps"))
+            runs = (
+                f"these {counted(len(self.points), 'run')}: {counted(len(seeds), 'seed')}, {steps[0]:,} steps of Adam"
+            )
+            yield {"figure": self.figure.name, **vars(each), "speaks for": runs}
 
     def svg(self) -> str:
         """The picture."""
@@ -50,6 +68,7 @@ class Drawn:
         )
 
 
+_ELSEWHERE: dict[str, Verdict] = {"refuted": "not reproduced"}
 _DASHES: dict[Kind, str] = {"trained": "", "bound": "", "count": "7 5", "printed": "1 6"}
 
 
@@ -76,6 +95,9 @@ def write_figures(out: Path, drawn: Sequence[Drawn]) -> None:
         if each.results:
             write_table(out / f"{each.figure.name}.csv", each.results)
             write_atomically(out / f"{each.figure.name}.svg", each.svg().encode())
+    rows = [row for each in drawn for row in each.rows()]
+    if rows:
+        write_rows(out / FINDINGS, rows)
     write_atomically(out / "index.html", page(drawn).encode())
 
 

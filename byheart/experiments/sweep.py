@@ -41,6 +41,9 @@ from verify.workers import Workers, completed
 
 _CACHED, _ON_DEVICE = 2**26, 2**31  # bytes of a stack, forward and backward
 _AGREEING = 0.99  # of the points, on which one float32 run and the proof have to count the same
+FINDINGS = "findings.csv"
+"""The table beside those of the points: what each sentence of a source comes to."""
+
 _SATURATED = 0.99  # the attention weight, in Appendix H of Mahdavi et al.
 _KINDS = (Point(tokens=2, d_model=1, d_head=1, heads=0), LayerPoint(examples=1, n_ctx=1, d_model=2, d_head=1, heads=1))
 
@@ -103,7 +106,10 @@ class Result:
         """The result as a line of a table; numbers as they are read back to the same."""
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "point"}
         cells = {"key": self.point.key, **vars(self.point), **own, "bits_a_parameter": self.bits}
-        cells["saturation"] = self.saturation and " ".join(map(str, self.saturation))
+        if isinstance(self.point, LayerPoint):
+            cells["saturation"] = self.saturation and " ".join(map(str, self.saturation))
+        else:
+            del cells["saturation"]
         return {name: "" if value is None else str(value) for name, value in cells.items()}
 
 
@@ -292,10 +298,15 @@ def agreeing(results: Sequence[Result]) -> bool:
 
 def write_table(path: Path, results: Sequence[Result]) -> None:
     """One line a point."""
+    write_rows(path, [result.row() for result in results])
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
+    """A table of rows with the same names."""
     text = io.StringIO()
-    table = csv.DictWriter(text, list(results[0].row()) if results else ["key"], lineterminator="\n")
+    table = csv.DictWriter(text, list(rows[0]) if rows else ["key"], lineterminator="\n")
     table.writeheader()
-    table.writerows(each.row() for each in results)
+    table.writerows(rows)
     write_atomically(path, text.getvalue().encode())
 
 
@@ -350,7 +361,7 @@ def differences(
         FileFormatError: There is no table, or one that cannot be read.
     """
     lines: list[tuple[str, dict[str, str]]] = []
-    for file in sorted(out.glob("*.csv")):
+    for file in sorted(set(out.glob("*.csv")) - {out / FINDINGS}):
         try:
             lines += [(file.name, row) for row in csv.DictReader(io.StringIO(file.read_text(encoding="utf-8")))]
         except (OSError, ValueError) as error:

@@ -40,4 +40,5 @@ FIGURE = Figure(
     abscissa=("parameters", lambda point: point.parameters()),
     curve=_curve,
     judge=_judge,
+    smaller=True,
 )

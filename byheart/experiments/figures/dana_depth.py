@@ -36,4 +36,5 @@ FIGURE = Figure(
     abscissa=("parameters", lambda point: point.parameters()),
     curve=_curve,
     judge=_judge,
+    smaller=True,
 )

@@ -27,5 +27,6 @@ FIGURE = Figure(
     abscissa=("heads H", lambda point: point.heads),
     curve=lambda point: f"T = {point.examples}",
     judge=_judge,
+    smaller=True,
     counts=lambda point: True,
 )  # fmt: skip

@@ -38,6 +38,7 @@ FIGURE = Figure(
     abscissa=("length of the context n", lambda point: point.n_ctx),
     curve=lambda point: f"T = {point.examples}",
     judge=_judge,
+    smaller=True,
     counts=lambda point: True,
     lines=_lines,
 )  # fmt: skip

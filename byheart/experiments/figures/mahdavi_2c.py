@@ -33,5 +33,6 @@ FIGURE = Figure(
     abscissa=("dimension of a head d_h", lambda point: point.d_head),
     curve=lambda point: f"T = {point.examples}",
     judge=_judge,
+    smaller=True,
     counts=lambda point: True,
 )  # fmt: skip

@@ -50,6 +50,7 @@ FIGURE = Figure(
     abscissa=("saturated heads", lambda point: point.heads),
     curve=_curve,
     judge=_judge,
+    smaller=True,
     ordinate=("share of the examples, proved", lambda result: result.share),
     places=_histograms,
 )  # fmt: skip

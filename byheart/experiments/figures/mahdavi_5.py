@@ -36,6 +36,7 @@ FIGURE = Figure(
     abscissa=("heads H", lambda point: point.heads),
     curve=lambda point: f"{point.context} context",
     judge=_judge,
+    smaller=True,
     ordinate=("mean squared distance, proved", lambda result: result.loss_upper),
     log=True,
 )  # fmt: skip

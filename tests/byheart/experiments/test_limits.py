@@ -1,8 +1,10 @@
 import itertools
 from typing import Any
 
+import numpy as np
 import pytest
 
+from byheart.experiments.layers import LayerPoint
 from byheart.experiments.limits import ceiling, floor
 from byheart.experiments.points import Point
 
@@ -27,3 +29,13 @@ def test_limits_are_those_of_the_theorems() -> None:
     assert positive is not None and positive > 0
     assert floor(Point(**BASE, targets="laws")) is None
     assert floor(Point(**BASE)) is None
+
+
+def test_only_one_shared_key_limits_a_layer() -> None:
+    layer: dict[str, Any] = {"examples": 9, "d_model": 4, "d_head": 2, "heads": 2, "classes": 3}
+    one = LayerPoint(**layer, n_ctx=1)
+    assert ceiling(one) == max(one.labels().tolist().count(i) for i in range(3)) and floor(one) is None
+    numbers = LayerPoint(**layer, n_ctx=1, targets="numbers")
+    assert ceiling(numbers) is None and floor(numbers) == pytest.approx(np.var(numbers.numbers()))
+    for other in (LayerPoint(**layer, n_ctx=2), LayerPoint(**layer, n_ctx=1, context="own")):
+        assert ceiling(other) is None and floor(other) is None

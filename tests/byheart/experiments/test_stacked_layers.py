@@ -1,4 +1,5 @@
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from byheart.experiments.sweep import proved
 from byheart.experiments.training import exact, shapes, trained
 from verify.replica.module import Replica
 
-SIZE = {"examples": 7, "n_ctx": 3, "d_model": 4, "d_head": 2, "heads": 2}
+SIZE: dict[str, Any] = {"examples": 7, "n_ctx": 3, "d_model": 4, "d_head": 2, "heads": 2}
 SHAPES = {
     "one context": LayerPoint(**SIZE, steps=12),
     "own contexts": LayerPoint(**SIZE, context="own", steps=12),
