@@ -156,7 +156,7 @@ MUTANTS = [
     ),
     Mutant(LIMITS, "pvariance(", "4 * pvariance(", OF_LAYERS, "a floor above the best constant"),
     Mutant(
-        SWEEP, "answers.loss_upper**2", "answers.loss_lower**2", OF_LAYERS, "the square from below is one from above"
+        SWEEP, "answers.loss_upper**2", "answers.loss_lower**2", OF_SWEEP, "the square from below is one from above"
     ),
     Mutant(SWEEP, "_rank(np.vstack((maps, shifts))) <= point.d_model", "True", OF_SWEEP, "maps behind no one map"),
     Mutant(
