@@ -52,6 +52,10 @@ def test_the_command_is_installed() -> None:
     assert callable(command.load())
 
 
+SHOWN = ("*.md", "figures/*.svg", "trained/*.svg", "notebooks/*.ipynb", "measured/*.csv", "json_fields.csv")
+"""The pages, and what they show."""
+
+
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     folder = tmp_path_factory.mktemp("wheel")
@@ -69,9 +73,7 @@ def test_the_wheel_holds_the_packages_with_their_types_the_pages_and_nothing_els
         for path in (ROOT / room).rglob("*.py")
     }
     pages = {
-        f"byheart/{path.relative_to(ROOT).as_posix()}"
-        for pattern in ("*.md", "figures/*.svg", "trained/*.svg", "notebooks/*.ipynb")  # pages, and what they show
-        for path in (ROOT / "docs").rglob(pattern)
+        f"byheart/{path.relative_to(ROOT).as_posix()}" for pattern in SHOWN for path in (ROOT / "docs").rglob(pattern)
     }
     assert len(pages) > 30
     typed = {f"{room}/py.typed" for room in ("byheart", "constructions", "verify")}
