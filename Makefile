@@ -10,6 +10,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 # Its notice of newer releases is no finding.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+# Types live for a moment: with more room for the young the checker collects an eighth less.
+export NODE_OPTIONS := --max-semi-space-size=64
 # Hundreds of processes import the program: each would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 

@@ -302,10 +302,16 @@ class _Part:
         # The gain is concave: no further than theta = 1, and than where even psi = 1/2 leaves nothing.
         low = np.zeros(len(residual))
         high = np.minimum(1.0 / np.maximum(slope.max(axis=1), 1e-300), 1.0 / (0.5 * curvature.max(axis=1))) * (1 - 1e-9)
-        for _ in range(shrinks):
-            left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-            better = gain(left) < gain(right)
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        at_left, at_right = gain(left), gain(right)
+        for _ in range(shrinks):  # one of the two points inside stays, by the golden ratio
+            better = at_left < at_right
             low, high = np.where(better, left, low), np.where(better, high, right)
+            kept, at_kept = np.where(better, right, left), np.where(better, at_right, at_left)
+            new = np.where(better, low + _GOLDEN * (high - low), high - _GOLDEN * (high - low))
+            at_new = gain(new)
+            left, at_left = np.where(better, kept, new), np.where(better, at_kept, at_new)
+            right, at_right = np.where(better, new, kept), np.where(better, at_new, at_kept)
         steps = 0.5 * (low + high)
         return steps, np.maximum(gain(steps), 0.0), residual
 
@@ -387,12 +393,9 @@ class _Search:
 
 
 def _psi(theta: Float64Array) -> Float64Array:
-    """psi in floating point; by its series where the closed form would cancel."""
-    x = np.minimum(theta, 1.0 - 1e-12)
-    small = x < 1e-2
-    series = 0.5 + x * (1 / 6 + x * (1 / 12 + x * (1 / 20 + x / 30)))
-    y = np.where(small, 0.5, x)
-    return np.where(small, series, ((1.0 - y) * np.log1p(-y) + y) / (y * y))
+    """psi in floating point, within 2e-5 of itself: its closed form cancels at 0, where it is 1/2."""
+    x = np.clip(theta, 1e-4, 1.0 - 1e-12)
+    return ((1.0 - x) * np.log1p(-x) + x) / (x * x)
 
 
 def _normalized(logarithms: Float64Array) -> Float64Array:

@@ -145,14 +145,17 @@ def _chunks(model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals) 
         why = f"a number in block {boxes.first_overflow} may overflow"
     if why or boxes is None:
         arithmetic.stop(why)
-        shape, everything = (1, model.d_vocab_out), np.arange(len(contexts))
-        yield Shared(everything, np.zeros_like(everything), Enclosure(np.zeros(shape), np.full(shape, np.inf)))
+        yield _nothing_known(model, 0, len(contexts))
         return
     step, together = max(1, _TOGETHER // length), max(1, _LOGITS // model.d_vocab_out)
     for start in range(0, len(contexts), step):
         with np.errstate(all="ignore"):
             chunk = _Chunk(model, contexts[start : start + step], arithmetic, boxes)
-            rows, cells = chunk.last_rows()
+            try:
+                rows, cells = chunk.last_rows()
+            except _NothingKnownError:
+                yield _nothing_known(model, start, len(chunk.contexts))
+                continue
         for first in range(0, len(rows.value), together):
             own = np.flatnonzero((cells >= first) & (cells < first + together))
             with np.errstate(all="ignore"):
@@ -160,6 +163,17 @@ def _chunks(model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals) 
                 known = np.isfinite(logits.value) & np.isfinite(logits.off)
             value, radius = np.where(known, logits.value, 0.0), np.where(known, logits.off, np.inf)
             yield Shared(start + own, cells[own] - first, Enclosure(value, radius))
+
+
+class _NothingKnownError(Exception):
+    """Of no context it is known what a head reads on whose values the logits depend."""
+
+
+def _nothing_known(model: Model, start: int, count: int) -> Shared:
+    """Some contexts whose logits may be anything."""
+    everything = np.arange(start, start + count)
+    unknown = Enclosure(np.zeros((1, model.d_vocab_out)), np.full((1, model.d_vocab_out), np.inf))
+    return Shared(everything, np.zeros_like(everything), unknown)
 
 
 @dataclass(frozen=True)
@@ -469,6 +483,8 @@ class _Chunk:
             if not (decided | lost).all():
                 self.arithmetic.stop(f"block {place}, head {head}: it reads neither one row nor equal ones alone")
             lost |= ~decided
+            if lost.all():
+                raise _NothingKnownError
             least = float(gap[decided].min(initial=np.inf))
             result.append(places[found])
             weights.append(self.arithmetic.weight_of_others(least, error, count[decided], self.length))
