@@ -8,8 +8,9 @@ import pytest
 from byheart import certify
 from byheart.command.main import main
 from byheart.hosts import huggingface
-from byheart.hosts.certify import certify_rule, read_facts
+from byheart.hosts.certify import certify_rule
 from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE, export
+from byheart.hosts.numbered_facts import read_facts
 from byheart.hosts.reading import read_model
 from constructions.errors import FileFormatError, InputError
 from constructions.memories.knots import knots_memory
