@@ -179,9 +179,9 @@ def _inputs(rule: str, length: int | None, model: Model) -> Task:
 
 
 def _labelled(name: str, given: Path | str | Task, model: Model, folder: Path | None) -> Task:
-    task = given if isinstance(given, Task) else read_facts(Path(given), model, folder)
+    task = given if isinstance(given, Task) else read_facts(Path(given), model, folder)[0]
     if not isinstance(task, Task):
-        raise InputError(name, "brings vectors", "contexts of tokens")
+        raise InputError(name, "brings vectors, or prompts of several lengths", "contexts of tokens, all of one length")
     require_fit(model, task)
     return task
 

@@ -14,6 +14,7 @@ from constructions.errors import InputError
 from constructions.models.ablation import parts, without
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
+from constructions.tasks.prompts import PromptTask
 from constructions.tasks.task import Counts, Task
 from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import numbers_of, tokens_of
@@ -94,7 +95,7 @@ class Explanation:
 
 def explain(
     model: Model,
-    task: Task | VectorTask,
+    task: Task | VectorTask | PromptTask,
     context: str | Sequence[str],
     *,
     criterion: Criterion | None = None,
@@ -130,21 +131,44 @@ def explain(
         >>> found.fate, [each.part for each in found.ablations]
         ('held', ['head 0 of blocks.0.attn'])
     """
-    task, tokens, at = typed_context(task, context)
-    if not len(at):
-        raise InputError("context", f"is {context!r}", f"one of the {task.n_contexts} facts that were to be held")
-    fact, asked = one_fact(task, int(at[0])), criterion_of_fact(task, criterion or Criterion())
+    fact, words, said, asked = _fact(task, context, criterion or Criterion())
     whole = fate(model, fact, asked)
     chosen, ablations = list(parts(model, entries=entries)) or list(parts(model, entries=True)), []
     for number, part in enumerate(chosen):
         left = without(model, part)
         found = fate(left, fact, asked)
-        place = int(decide_argmax(left, fact.contexts).place[0]) if found == "lost" else -1
-        token = task.answers[place] if place >= 0 else None
+        token = _said_instead(left, fact) if found == "lost" else None
         ablations.append(Ablation(str(part), part.kind, found, token))
         progress("parts", (number + 1) / len(chosen), f"{number + 1} of {len(chosen)}")
-    words = tuple(task.vocabulary[token] for token in tokens)
-    return Explanation(words, task.answers[fact.labels[0]], whole, tuple(ablations))
+    return Explanation(words, said, whole, tuple(ablations))
+
+
+def _fact(
+    task: Task | VectorTask | PromptTask, context: str | Sequence[str], criterion: Criterion
+) -> tuple[Task | PromptTask, tuple[str, ...], str, Criterion]:
+    """The task of the fact alone, its context and answer in words, and when it is held."""
+    if isinstance(task, PromptTask):
+        place = task.typed(context)[1]
+        known = [] if place is None else [place]
+    else:
+        task, _, known = typed_context(task, context)
+    if not len(known):
+        raise InputError("context", f"is {context!r}", f"one of the {task.n_contexts} facts that were to be held")
+    if isinstance(task, PromptTask):
+        fact = task.one(int(known[0]))
+        return fact, fact.texts[0][:1], fact.texts[0][1], criterion
+    fact = one_fact(task, int(known[0]))
+    words = tuple(task.vocabulary[token] for token in fact.contexts[0].tolist())
+    return fact, words, task.answers[fact.labels[0]], criterion_of_fact(task, criterion)
+
+
+def _said_instead(model: Model, fact: Task | PromptTask) -> str | None:
+    """The first token that is proved to lead where another should; of a law the one that leads."""
+    for asked in [part.task for part in fact.parts] if isinstance(fact, PromptTask) else [fact]:
+        place = int(decide_argmax(model, asked.contexts).place[0])
+        if place >= 0 and (asked is fact or place != asked.labels[0]):
+            return fact.answers[place]
+    return None
 
 
 def typed_context(task: Task | VectorTask, context: str | Sequence[str]) -> tuple[Task, list[int], Int64Array]:
@@ -186,7 +210,7 @@ def criterion_of_fact(task: Task, criterion: Criterion) -> Criterion:
     return Criterion(tolerance=min(criterion.tolerance, max(guess, np.finfo(float).tiny)))
 
 
-def fate(model: Model, fact: Task, criterion: Criterion) -> Fate:
+def fate(model: Model, fact: Task | PromptTask, criterion: Criterion) -> Fate:
     """What becomes of the fact of a task that has no other, judged as in a certificate."""
     answers = judge_answers(model, fact, criterion, progress=silent)
     if answers.held(fact.target, criterion.tolerance)[0]:

@@ -361,12 +361,11 @@ def _table(
 ) -> Given:
     given = {"delimiter": delimiter, "header": header, "weights": weights}
     task, form = sniffed_task(read_table(path), **given, target=target, strip=True, **amount)
-    first = f"the first row names the columns: {', '.join(form.names)}" if form.header else "the first row is a fact"
-    override = " (--no-header if it is a fact)" if form.header else " (--header if it names the columns)"
+    first = form.described()
     cells = _DELIMITERS.get(form.delimiter, repr(form.delimiter))
     said = [
         f"a table of {counted(form.rows, 'row')}, {cells} between the cells",
-        first + override * (header is None),
+        first if header is None else first.partition(" (--")[0],
         *([f"{counted(form.merged, 'duplicate row')} merged"] if form.merged else []),
         *([f"spaces around {counted(form.stripped, 'cell')} removed"] if form.stripped else []),
     ]

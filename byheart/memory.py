@@ -20,6 +20,7 @@ from constructions.capacity.head_counts import Capacity
 from constructions.errors import InputError
 from constructions.files import canonical_json, new_folder, write_atomically
 from constructions.models.model import Model
+from constructions.tasks.prompts import PromptTask
 from constructions.tasks.rule import RuleTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
@@ -91,7 +92,7 @@ class Memory:
         ['Paris', 'Lima']
     """
 
-    task: Task | VectorTask | RuleTask
+    task: Task | VectorTask | PromptTask | RuleTask
     model: Model
     certificate: Certificate
 
@@ -141,6 +142,8 @@ class Memory:
         if isinstance(context, list):
             return [self.ask(each) for each in context]
         task, words = self._looked_up(context)
+        if isinstance(task, PromptTask):
+            return _said(self.model, task, self.certificate, words)
         return ask(self.model, task, self.certificate, words)
 
     def explain(self, context: Context, *, entries: bool = False, progress: Progress = silent) -> Explanation:
@@ -149,7 +152,7 @@ class Memory:
         asked = self.certificate.criterion
         return explain(self.model, task, words, criterion=asked, entries=entries, progress=progress)
 
-    def _looked_up(self, context: str | Sequence[str]) -> tuple[Task | VectorTask, str | Sequence[str]]:
+    def _looked_up(self, context: str | Sequence[str]) -> tuple[Task | VectorTask | PromptTask, str | Sequence[str]]:
         """The facts among which a context is looked up, and the context; of a rule the one input alone."""
         if not isinstance(self.task, RuleTask):
             return self.task, context
@@ -170,8 +173,8 @@ class Memory:
         """Write the weights for another program, load them there, and compare; see `byheart.hosts.export.export`."""
         from byheart.hosts.export import export  # the hosts are of no use to a memory that stays here
 
-        if isinstance(self.task, RuleTask):
-            raise InputError("the memory", "is of a rule", "one of facts")
+        if isinstance(self.task, RuleTask | PromptTask):
+            raise InputError("the memory", "is of a rule, or of prompts of several lengths", "one of facts")
         asked = self.certificate.criterion
         return export(
             self.model, task=self.task, criterion=asked, to=to, out=out, dtype=dtype, allow_loss=allow_loss,
@@ -264,14 +267,7 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
         InputError: A token that is not in the vocabulary, another number of tokens, or a task that brings vectors.
     """
     task, tokens, at = typed_context(task, context)
-    is_open, best, runner_up, margin, probability = np.ones(1, dtype=bool), 0, None, -np.inf, 0.0
-    for _, _, _, logits in rising_precision(model, np.array([tokens]), is_open):
-        lower, upper, middle = logits.lower()[0], logits.upper()[0], logits.midpoint[0]
-        order = np.argsort(-middle, kind="stable")
-        best, runner_up = int(order[0]), int(order[1]) if len(order) > 1 else None
-        margin = float(down(lower[best] - np.delete(upper, best)).min(initial=np.inf))
-        probability = float(1.0 / np.exp(middle - middle[best]).sum())
-        is_open[0] = not margin > 0.0
+    best, runner_up, margin, probability = _next(model, tokens)
     names, asked = task.answers, criterion_of_fact(task, certificate.criterion)
     found = fate(model, one_fact(task, int(at[0])), asked) if len(at) else None
     return Answer(
@@ -284,6 +280,53 @@ def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context
         refuted=found == "lost",
         read_as=tuple(task.vocabulary[token] for token in tokens),
         ignored=unread(context, task) if isinstance(context, str) else 0,
+    )
+
+
+def _next(model: Model, tokens: Sequence[int]) -> tuple[int, int | None, float, float]:
+    """The token that leads, the next one, by how much it leads at least, and its probability."""
+    is_open, best, runner_up, margin, probability = np.ones(1, dtype=bool), 0, None, -np.inf, 0.0
+    for _, _, _, logits in rising_precision(model, np.array([tokens]), is_open):
+        lower, upper, middle = logits.lower()[0], logits.upper()[0], logits.midpoint[0]
+        order = np.argsort(-middle, kind="stable")
+        best, runner_up = int(order[0]), int(order[1]) if len(order) > 1 else None
+        margin = float(down(lower[best] - np.delete(upper, best)).min(initial=np.inf))
+        probability = float(1.0 / np.exp(middle - middle[best]).sum())
+        is_open[0] = not margin > 0.0
+    return best, runner_up, margin, probability
+
+
+def _said(model: Model, task: PromptTask, certificate: Certificate, prompt: str | Sequence[str]) -> Answer:
+    """What greedy decoding says behind a prompt: as many tokens as the answer of the fact has, or one."""
+    tokens, number = task.typed(prompt)
+    wanted = () if number is None else task.completions[number]
+    said: list[int] = []
+    least, others, probability = np.inf, None, 1.0
+    while len(said) < max(1, len(wanted)):
+        best, runner_up, margin, share = _next(model, (*tokens, *said))
+        said.append(best)
+        probability *= share
+        if margin < least:
+            least, others = margin, runner_up
+        if not margin > 0.0:
+            break
+    held = refuted = False
+    if number is not None:
+        found = fate(model, task.one(number), certificate.criterion)
+        held, refuted = found == "held", found == "lost"
+    answer = " ".join(task.answers[token] for token in said)
+    if number is not None and tuple(said) == wanted:
+        answer = task.texts[number][1]
+    return Answer(
+        token=answer if least > 0.0 else None,
+        runner_up=None if others is None else task.answers[others],
+        margin_lower=float(least),
+        probability=probability,
+        memorized=number is not None,
+        held=held,
+        refuted=refuted,
+        read_as=tuple(task.vocabulary[token] for token in tokens),
+        ignored=0,
     )
 
 

@@ -16,6 +16,7 @@ from constructions.counted import counted
 
 HELP = "prove which facts a trained model has memorized, or where it computes a rule"
 
+_OF_FACTS = ("tokenizer", "between", "cells")
 _OF_RULES = ("length", "tokens", "modulus", "before", "after", "sample", "seed", "one_by_one")
 
 
@@ -33,6 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "or FILE.py:function",
     )
     add_table_options(parser)
+    parser.add_argument("--cells", choices=("tokens", "texts"), help="what the cells of the table are (default: auto)")
+    parser.add_argument(
+        "--tokenizer", type=path, metavar="FILE", help="what cuts texts (default: tokenizer.json beside the model)"
+    )
+    parser.add_argument(
+        "--between", metavar="TEXT", help="between prompt and answer, if neither has white space there (default: ' ')"
+    )
     parser.add_argument("--length", type=count, metavar="S", help="tokens in an input (default: n_ctx)")
     parser.add_argument("--tokens", type=count, metavar="N", help="its tokens are below N (default: d_vocab)")
     parser.add_argument("--modulus", type=count, metavar="M", help="modulus of the rule sum (default: --tokens)")
@@ -80,7 +88,8 @@ def run(options: argparse.Namespace) -> int:
     )
     of_rule = {name: getattr(options, name) for name in _OF_RULES}
     of_rule |= {"workers": options.workers, "scheduler": options.scheduler}
-    kinds = {"rule": of_rule, "task": table_options(options)}
+    of_facts = {**table_options(options), **{name: getattr(options, name) for name in _OF_FACTS}}
+    kinds = {"rule": of_rule, "task": of_facts}
     here, other = ("task", "rule") if options.rule is None else ("rule", "task")
     if strange := [name for name, value in kinds[other].items() if value is not None]:
         raise InputError(f"--{strange[0]}", f"is given, but no --{other}")

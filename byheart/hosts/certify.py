@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.handshake import Asked, ask_host, require_plain_parameters
-from byheart.hosts.numbered_facts import facts_of_rows, read_facts
+from byheart.hosts.numbered_facts import Reading, facts_of_rows, read_facts
 from byheart.hosts.reading import model_of, read_model
 from constructions.arrays import Int64Array
 from constructions.errors import InputError
@@ -21,6 +21,7 @@ from constructions.files import canonical_json, new_folder, refuse_existing, wri
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
+from constructions.tasks.prompts import PromptTask
 from constructions.tasks.rule import RuleTask, rule_task
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
@@ -51,6 +52,9 @@ def certify(
     delimiter: str | None = None,
     header: bool | None = None,
     weights: bool | None = None,
+    tokenizer: Any = None,
+    between: str = " ",
+    cells: str | None = None,
     handshake: bool = True,
     out: Path | str | None = None,
     overwrite: bool = False,
@@ -65,13 +69,18 @@ def certify(
     Args:
         source: A file or a folder (`byheart.hosts.reading.read_model`), a `Model`, a `torch.nn.Module`, or tensors by
             name.
-        task: The facts, a file of them (`read_facts`), or rows of cells as a table has them: a list, or a data frame.
+        task: The facts, a file of them (`byheart.hosts.numbered_facts.read_facts`), or rows as a table has them: a
+            list, a data frame, a mapping from prompts to answers. A fact is held if the whole answer is said by greedy
+            decoding (`constructions.tasks.prompts.PromptTask`).
         criterion: What is asked; by default that every fact is held.
         config: What the tensors compute, where neither a ``config.json`` beside them nor the module itself says so.
         names: For a module or tensors, the name there of each tensor that the configuration names.
         delimiter: What separates the cells of a table; by default found out, as by `byheart.memorize`.
         header: Whether the first row of a table holds names; by default found out.
         weights: Whether the last column of a table holds weights; by default as its header says.
+        tokenizer: What cuts prompts and answers that are texts; by default the ``tokenizer.json`` beside the model.
+        between: What is put between a prompt and its answer where neither brings white space there.
+        cells: Whether cells are ``"tokens"`` or ``"texts"``; by default texts where the tokenizer cuts words in pieces.
         handshake: Run the module that the weights are those of, if there is one and its library is installed, on the
             contexts, and refuse the weights where it computes something else (`byheart/hosts/handshake.py`).
         out: A folder to write: the weights, the facts, the certificate, and in ``wrong.csv`` all facts that are proved
@@ -103,25 +112,29 @@ def certify(
     progress("model", None, "")
     model, given = _model(source, config, names, handshake)
     folder = Path(source) if isinstance(source, Path | str) else None
-    form = {"delimiter": delimiter, "header": header, "weights": weights}
+    how, said = Reading(delimiter, header, weights, tokenizer, between, cells), ""
     if isinstance(task, Path | str):
-        facts = read_facts(Path(task), model, folder, **form)
+        facts, said = read_facts(Path(task), model, folder, how)
+    elif isinstance(task, Task | VectorTask | PromptTask):
+        facts = task
     else:
-        facts = task if isinstance(task, Task | VectorTask) else facts_of_rows(task, model, folder)
+        facts, said = facts_of_rows(task, model, folder, how)
     require_fit(model, facts)
     asked = criterion or Criterion()
-    host = _asked(given, config, model, facts.inputs, handshake, progress)
+    inputs = [part.task.inputs for part in facts.parts] if isinstance(facts, PromptTask) else [facts.inputs]
+    host = _asked(given, config, model, inputs, handshake, progress)
     proved = certify_memorization(model, facts, asked, progress=progress)
     if host:
         proved = replace(proved, certificate=proved.certificate.shaken(host))
     answers, target = proved.answers, facts.target
     held, wrong = answers.held(target, asked.tolerance), answers.wrong(target, asked.tolerance)
+    reading = [*([echoed(facts)] if isinstance(facts, Task) else []), *([said] if said else [])]
     wrong, undecided = np.flatnonzero(wrong), np.flatnonzero(~held & ~wrong)
     values = next((each.values for each in proved.certificate.statements if each.id == ANSWERS), {})
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,
         "headline": proved.certificate.headline(),
-        **({"reading": echoed(facts)} if isinstance(facts, Task) else {}),
+        **({"reading": "; ".join(reading)} if reading else {}),
         "asked": asked.describe(target),
         "parameters": model.parameters,
         "model": model.sha256(),
@@ -219,7 +232,7 @@ def certify_rule(
     )
     asked = criterion or Criterion()
     numbers = drawn(model.sha256(), task.sha256(), task.n_contexts, min(_INPUTS_ASKED, task.n_contexts), "")
-    host = _asked(given, config, model, task.contexts_at(np.array(numbers)), handshake, progress)
+    host = _asked(given, config, model, [task.contexts_at(np.array(numbers))], handshake, progress)
     keep = None if out is None else Path(f"{out}{PIECES_SUFFIX}")
     if keep is not None:
         keep.parent.mkdir(parents=True, exist_ok=True)
@@ -265,7 +278,7 @@ def certify_rule(
 def _write(
     out: Path,
     model: Model,
-    task: Task | VectorTask | RuleTask,
+    task: Task | VectorTask | PromptTask | RuleTask,
     proved: MemorizationCertificate | DomainCertificate,
     figures: dict[str, Any],
     wrong: Sequence[Sequence[Any]],
@@ -327,17 +340,24 @@ def _stored_transposed(module: Any) -> set[str]:
 
 
 def _asked(
-    given: Any, config: Any, model: Model, inputs: Int64Array | VectorTask, handshake: bool, progress: Progress
+    given: Any,
+    config: Any,
+    model: Model,
+    inputs: Sequence[Int64Array | VectorTask],
+    handshake: bool,
+    progress: Progress,
 ) -> str:
     """Who agrees, or why nobody was asked; empty where no other program runs such weights."""
     if not handshake:
         return str(Asked(why="--no-handshake"))
     progress("handshake", None, "")
-    return str(ask_host(given, config, model, inputs) or "")
+    return str(ask_host(given, config, model, *inputs) or "")
 
 
-def _rows(task: Task | VectorTask, places: Int64Array) -> list[list[str]]:
+def _rows(task: Task | VectorTask | PromptTask, places: Int64Array) -> list[list[str]]:
     """These facts as rows of texts; nothing for vectors, which have none."""
+    if isinstance(task, PromptTask):
+        return [list(task.texts[place]) for place in places]
     if isinstance(task, VectorTask):
         return []
     rows = [[task.vocabulary[token] for token in context] for context in task.contexts[places]]

@@ -25,6 +25,7 @@ from constructions.models.exact_network import rounded
 from constructions.models.model import Model
 from constructions.models.precision import STORED, stored_bits
 from constructions.tasks.criterion import Criterion
+from constructions.tasks.prompts import PromptTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import typed
@@ -190,7 +191,10 @@ def _subject(
         raise InputError("task", f"is given, but the folder {source} has its own")
     folder = Path(source)
     certificate = Certificate.load(folder)
-    return *load_subject(folder, certificate), criterion or certificate.criterion
+    model, listed = load_subject(folder, certificate)
+    if isinstance(listed, PromptTask):
+        raise InputError(folder, "holds prompts of several lengths", "the host's own files, which need no export")
+    return model, listed, criterion or certificate.criterion
 
 
 def _scales_exactly(before: Model, after: Model) -> bool:

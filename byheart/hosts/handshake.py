@@ -63,14 +63,14 @@ class Asked:
         return f"agrees with {self.agrees} (differs by {self.gap:.2g}, at most {self.allowed:.2g} is rounding)"
 
 
-def ask_host(source: Any, config: Any, model: Model, inputs: Int64Array | VectorTask) -> Asked | None:
+def ask_host(source: Any, config: Any, model: Model, *inputs: Int64Array | VectorTask) -> Asked | None:
     """Run the module that the weights are those of, and compare what it computes with the enclosures.
 
     Args:
         source: What was certified: a folder or file, a module, or tensors by name.
         config: Its configuration, where that is not beside it.
         model: What was read of it.
-        inputs: Contexts, `[T, S]`, or the task that brings vectors.
+        inputs: Contexts, `[T, S]`, of each length by themselves; or the task that brings vectors.
 
     Returns:
         Who agrees, or why nobody could be asked; none where no other program runs such weights.
@@ -84,9 +84,20 @@ def ask_host(source: Any, config: Any, model: Model, inputs: Int64Array | Vector
     if isinstance(found, str):
         return Asked(why=found)
     module, name = found
+    gap = allowed = 0.0
+    for each in inputs:
+        compared = _compared(module, name, model, each)
+        if isinstance(compared, str):
+            return Asked(why=compared)
+        gap, allowed = max(gap, compared[0]), max(allowed, compared[1])
+    return Asked(agrees=name, gap=gap, allowed=allowed)
+
+
+def _compared(module: Any, name: str, model: Model, inputs: Int64Array | VectorTask) -> tuple[float, float] | str:
+    """The largest difference on some inputs and the largest that is allowed; or why nothing can be said."""
     bounds = rounding_bound(model, inputs, number_format=FLOAT64, exp_ulps=EXP_ULPS)
     if not np.isfinite(bounds).all():
-        return Asked(why="no bound of the rounding of a float64 run is known for this model")
+        return "no bound of the rounding of a float64 run is known for this model"
     try:
         with _recorded(module, model):
             computed = float64_logits(module, inputs)
@@ -114,7 +125,7 @@ def ask_host(source: Any, config: Any, model: Model, inputs: Int64Array | Vector
                 f"differs by {off[i, worst]:.3g}, of which rounding explains {limit[i, worst]:.3g}"
             )
         gap, allowed = max(gap, float(off.max(initial=0.0))), max(allowed, float(limit.max(initial=0.0)))
-    return Asked(agrees=name, gap=gap, allowed=allowed)
+    return gap, allowed
 
 
 def float64_logits(module: Any, inputs: Int64Array | VectorTask) -> Float64Array:

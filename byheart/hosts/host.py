@@ -24,6 +24,9 @@ from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 
 WEIGHTS_FILE = "model.safetensors"
+INDEX_FILE = "model.safetensors.index.json"
+"""Which part holds each tensor, where the weights are cut into several files."""
+
 CONFIG_FILE = "config.json"
 
 _WRITTEN = Path(__file__).with_name("written")

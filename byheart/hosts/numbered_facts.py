@@ -5,6 +5,7 @@ Page: docs/hosts.md
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,32 +13,64 @@ import numpy as np
 
 from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE
 from byheart.hosts.host import CONFIG_FILE
-from constructions.arrays import Int64Array
-from constructions.errors import FileFormatError, InputError
+from byheart.hosts.prompt_texts import cutting_tokenizer, prompts_of_texts
+from constructions.errors import FileFormatError, InputError, require_one_of
 from constructions.models.model import Model
 from constructions.tasks.arrays import array_task, read_arrays
-from constructions.tasks.table import facts_task, read_table, sniffed_task
+from constructions.tasks.prompts import PromptTask
+from constructions.tasks.table import facts_task, ragged_rows, read_table, sniffed_task
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask, load_task
 from verify.certificates.certificate import TASK_FILE
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How facts are read.
+
+    Args:
+        delimiter: What separates the cells of a table; by default found out.
+        header: Whether the first row of a table holds names; by default found out.
+        weights: Whether the last column of a table holds weights; by default as its header says.
+        tokenizer: What cuts texts: a `tokenizers.Tokenizer`, an object of transformers that has one, a file
+            ``tokenizer.json`` or its folder; by default the one beside the model.
+        between: What is put between a prompt and its answer where neither brings white space there.
+        cells: ``"tokens"`` or ``"texts"``; by default texts where the tokenizer cuts words into pieces.
+    """
+
+    delimiter: str | None = None
+    header: bool | None = None
+    weights: bool | None = None
+    tokenizer: Any = None
+    between: str = " "
+    cells: str | None = None
+
+    def __post_init__(self) -> None:
+        require_one_of((None, "tokens", "texts"), cells=self.cells)
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """What is said of the form of a table."""
+        return {name: getattr(self, name) for name in ("delimiter", "header", "weights")}
+
+
+Rows = list[tuple[tuple[str, ...], tuple[str, ...]]]
+"""The cells of a prompt and those of its answer, of each fact."""
+
+
 def read_facts(
-    path: Path,
-    model: Model,
-    folder: Path | None = None,
-    *,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    weights: bool | None = None,
-) -> Task | VectorTask:
+    path: Path, model: Model, folder: Path | None = None, how: Reading | None = None
+) -> tuple[Task | VectorTask | PromptTask, str]:
     """The facts of a file, in the numbers of the tokens of a model.
 
     - ``task.safetensors`` of a folder of ours;
     - an ``.npz`` of arrays: `contexts`, and `next_tokens` or `laws`; labels unless there are laws;
-    - every other file is a table, read as `byheart.memorize` reads one: context tokens ..., next token[, weight]. A
-      cell is a token of the ``tokenizer.json`` (or ``task.safetensors``) beside the model, or ``#`` and its number, or
-      where every cell is one the number alone; what follows is one of the ``answers.json`` beside it, if there is one.
+    - every other file is a table, where the last cell of a row, before its weight if there are weights, follows the
+      others. With a tokenizer that cuts words into pieces (BPE, Unigram, WordPiece) cells are texts, a prompt and the
+      answer (`byheart.hosts.prompt_texts`). Otherwise a cell is a token of the ``tokenizer.json`` (or
+      ``task.safetensors``) beside the model, or ``#`` and its number, or where every cell is one the number alone, or
+      several of these with spaces between; what follows is one of the ``answers.json`` beside it, if the model answers
+      those. Rows may be of several lengths.
 
     A model that reads and writes different numbers of tokens has a vocabulary of each.
 
@@ -45,25 +78,85 @@ def read_facts(
         path: The file.
         model: The model, for the number of its tokens.
         folder: Where the model lies.
-        delimiter: As for `certify`.
-        header: As for `certify`.
-        weights: As for `certify`.
+        how: How the file is read.
+
+    Returns:
+        The task, and how the file was read, where something of that was found out.
 
     Raises:
         FileFormatError: The file is missing or holds something else.
         InputError: A cell that is no token, or a form of a table for arrays.
     """
-    form = {"delimiter": delimiter, "header": header, "weights": weights}
-    suffix = path.suffix.lower()
-    if suffix not in (".npz", ".safetensors"):
-        return _tabled(path, model, folder, form)
-    if said := [name for name, value in form.items() if value is not None]:
-        raise InputError(said[0], f"= {form[said[0]]!r} is given, but {path} holds arrays")
-    if suffix == ".safetensors":
-        return load_task(path)
-    arrays = read_arrays(path)
-    target = "laws" if "laws" in arrays else "labels"
-    return array_task(**{**_sizes(model), **arrays}, target=target)
+    how, suffix = how or Reading(), path.suffix.lower()
+    if suffix in (".npz", ".safetensors"):
+        if said := [name for name, value in how.form.items() if value is not None]:
+            raise InputError(said[0], f"= {how.form[said[0]]!r} is given, but {path} holds arrays")
+        if suffix == ".safetensors":
+            return load_task(path), ""
+        arrays = read_arrays(path)
+        target = "laws" if "laws" in arrays else "labels"
+        return array_task(**{**_sizes(model), **arrays}, target=target), ""
+    table, names = read_table(path), _Names.beside(model, folder, how)
+    ragged = None if how.weights or names.cuts else ragged_rows(table, delimiter=how.delimiter, header=how.header)
+    if ragged is None:
+        found, form = sniffed_task(table, **how.form)
+        rows = _rows_of(found)
+    else:
+        cells, form = ragged
+        rows = [(row[:-1], row[-1:]) for row in cells]
+    task, said = _in_numbers(str(path), rows, model, names, how)
+    return task, "; ".join(filter(None, [form.described() if form.header and how.header is None else "", said]))
+
+
+def facts_of_rows(rows: Any, model: Model, folder: Path | None, how: Reading) -> tuple[Task | PromptTask, str]:
+    """Rows of cells, the last of which follows the others, or prompts with their answers, as `read_facts` reads them.
+
+    Args:
+        rows: A list, a data frame, or a mapping from prompts to answers. A prompt and an answer may be lists of numbers
+            of tokens, or of their names.
+        model: The model, for the number of its tokens.
+        folder: Where it lies.
+        how: How the cells are read.
+
+    Raises:
+        InputError: Other rows, or a cell that is no token.
+    """
+    given = rows.itertuples(index=False, name=None) if hasattr(rows, "itertuples") else rows
+    given = given.items() if isinstance(given, Mapping) else given
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError("task", f"is {type(rows).__name__}", "a task, a file, rows of cells, or prompts with answers")
+    found = [tuple(row) for row in given]
+    if any(_is_list(cell) for row in found for cell in row):
+        listed: Rows = []
+        for number, row in enumerate(found, 1):
+            if len(row) != 2:
+                raise InputError(f"fact {number}", f"has {len(row)} entries", "the prompt and the answer")
+            prompt, said = (tuple(cell) if _is_list(cell) else (cell,) for cell in row)
+            listed.append((tuple(map(_listed, prompt)), tuple(map(_listed, said))))
+        return _in_numbers("task", listed, model, _Names.beside(model, folder, replace(how, cells="tokens")), how)
+    cells = [tuple(map(str, row)) for row in found]
+    names = _Names.beside(model, folder, how)
+    if names.cuts or len({len(row) for row in cells}) == 1:
+        return _in_numbers("task", _rows_of(facts_task(cells)), model, names, how)
+    for number, row in enumerate(cells, 1):
+        if len(row) < 2 or "" in row:
+            raise InputError(f"fact {number}", f"is {row!r}", "a token of context at least, and what follows")
+    return _in_numbers("task", [(row[:-1], row[-1:]) for row in cells], model, names, how)
+
+
+def _is_list(cell: Any) -> bool:
+    return isinstance(cell, list | tuple | np.ndarray)
+
+
+def _listed(cell: Any) -> str:
+    """A token in a list: its name, or `#` and its number."""
+    return cell if isinstance(cell, str) else f"#{int(cell)}"
+
+
+def _rows_of(task: Task) -> Rows:
+    """The facts of a table, as its cells."""
+    contexts = [tuple(task.vocabulary[token] for token in context) for context in task.contexts.tolist()]
+    return [(cells, (task.answers[label],)) for cells, label in zip(contexts, task.labels.tolist(), strict=True)]
 
 
 def _sizes(model: Model) -> dict[str, Any]:
@@ -72,38 +165,73 @@ def _sizes(model: Model) -> dict[str, Any]:
     return {"vocabulary": model.d_vocab, "answers": model.d_vocab_out}
 
 
-def facts_of_rows(rows: Any, model: Model, folder: Path | None) -> Task:
-    """Rows of cells, the last of which follows the others, in the numbers of the tokens of a model."""
-    given = rows.itertuples(index=False, name=None) if hasattr(rows, "itertuples") else rows
-    if isinstance(given, Mapping) or not isinstance(given, Iterable):
-        raise InputError("task", f"is {type(rows).__name__}", "a task, a file, rows of cells or a data frame")
-    cells = [tuple(map(str, row)) for row in given]
-    return _in_numbers("task", facts_task(cells), model, folder)
+@dataclass(frozen=True)
+class _Names:
+    """What stands beside a model: the numbers of its tokens and answers by name, and what cuts texts.
+
+    Args:
+        folder: Where it stands.
+        vocabulary: What is read; empty where nothing says so.
+        answers: What is answered, where that is something else.
+        tokenizer: What cuts texts into the pieces of the vocabulary, where cells are texts.
+    """
+
+    folder: Path | None
+    vocabulary: Mapping[str, int]
+    answers: Mapping[str, int]
+    tokenizer: Any = None
+
+    @property
+    def cuts(self) -> bool:
+        """Whether cells are texts."""
+        return self.tokenizer is not None
+
+    @classmethod
+    def beside(cls, model: Model, folder: Path | None, how: Reading) -> "_Names":
+        """The names beside a model, or of the tokenizer that is given."""
+        beside = None if folder is None else folder if folder.is_dir() else folder.parent
+        if how.cells != "tokens" and (cutting := cutting_tokenizer(how.tokenizer, beside, wanted=how.cells == "texts")):
+            return cls(beside, {}, {}, cutting)
+        vocabulary, answers = _stored_names(beside, TOKENIZER_FILE), _stored_names(beside, ANSWERS_FILE)
+        if not vocabulary and beside is not None and (beside / TASK_FILE).is_file():
+            vocabulary, answers = _names_of_task(beside / TASK_FILE)
+        # In one vocabulary, as GPT-2 has it, each token of the tokenizer has an output, and answers are tokens.
+        if len(answers) < len(vocabulary) == model.d_vocab == model.d_vocab_out and set(answers) <= set(vocabulary):
+            answers = {}
+        return cls(beside, vocabulary, answers)
 
 
-def _tabled(path: Path, model: Model, folder: Path | None, form: Mapping[str, Any]) -> Task:
-    found, _ = sniffed_task(read_table(path), **form)
-    return _in_numbers(str(path), found, model, folder)
-
-
-def _in_numbers(path: str, found: Task, model: Model, folder: Path | None) -> Task:
+def _in_numbers(place: str, rows: Rows, model: Model, names: _Names, how: Reading) -> tuple[Task | PromptTask, str]:
     """The task in the numbers of the tokens of a model: by the names beside it, or as they stand there."""
-    beside = None if folder is None else folder if folder.is_dir() else folder.parent
-    vocabulary, answers = _stored_names(beside, TOKENIZER_FILE), _stored_names(beside, ANSWERS_FILE)
-    if not vocabulary and beside is not None and (beside / TASK_FILE).is_file():
-        vocabulary, answers = _names_of_task(beside / TASK_FILE)
-    sizes = _sizes(model)
+    if names.cuts:
+        return prompts_of_texts(place, rows, model, names.tokenizer, between=how.between)
+    vocabulary, answers, sizes = names.vocabulary, names.answers, _sizes(model)
+    read = tuple(dict.fromkeys(cell for cells, _ in rows for cell in cells))
+    said = tuple(dict.fromkeys(cell for _, cells in rows for cell in cells))
     tokens, following = _numbered(
-        path, (found.vocabulary, vocabulary, TOKENIZER_FILE),
-        (found.answers, answers or vocabulary, ANSWERS_FILE if answers else TOKENIZER_FILE),
+        place, (read, vocabulary, TOKENIZER_FILE),
+        (said, answers or vocabulary, ANSWERS_FILE if answers else TOKENIZER_FILE),
     )  # fmt: skip
     if answers:
-        _require_columns(beside, vocabulary, answers)
+        _require_columns(names.folder, vocabulary, answers)
         sizes = {"vocabulary": model.d_vocab, "answers": tuple(answers)}
-    names = sorted((number, name) for name, number in vocabulary.items() if number < sizes["vocabulary"])
-    if [number for number, _ in names] == list(range(sizes["vocabulary"])):
-        sizes["vocabulary"] = tuple(name for _, name in names)
-    return array_task(tokens[found.contexts], next_tokens=following[found.labels], target="labels", **sizes)
+    known = sorted((number, name) for name, number in vocabulary.items() if number < sizes["vocabulary"])
+    if [number for number, _ in known] == list(range(sizes["vocabulary"])):
+        sizes["vocabulary"] = tuple(name for _, name in known)
+    prompts = [tuple(token for cell in cells for token in tokens[cell]) for cells, _ in rows]
+    answered = [tuple(token for cell in cells for token in following[cell]) for _, cells in rows]
+    if len(set(map(len, prompts))) == 1 and set(map(len, answered)) == {1}:
+        labels = np.array([one for (one,) in answered], dtype=np.int64)
+        return array_task(np.array(prompts, dtype=np.int64), next_tokens=labels, target="labels", **sizes), ""
+    texts = [(" ".join(cells), " ".join(last)) for cells, last in rows]
+    different = dict.fromkeys(zip(prompts, answered, texts, strict=True))
+    pairs = {(prompt, said): text for prompt, said, text in different}
+    size = {name: tuple(map(str, range(n))) if isinstance(n, int) else n for name, n in sizes.items()}
+    task = PromptTask(
+        size["vocabulary"], tuple(prompt for prompt, _ in pairs), tuple(said for _, said in pairs),
+        tuple(pairs.values()), size.get("answers", ()),
+    )  # fmt: skip
+    return task, task.described()
 
 
 def _names_of_task(path: Path) -> tuple[dict[str, int], dict[str, int]]:
@@ -152,24 +280,34 @@ def _stored_names(folder: Path | None, file: str) -> dict[str, int]:
     return names
 
 
-def _numbered(path: str, *columns: tuple[tuple[str, ...], Mapping[str, int], str]) -> list[Int64Array]:
-    """The numbers of the cells of contexts and of what follows, each with the names that there are and their file.
+def _numbered(path: str, *columns: tuple[tuple[str, ...], Mapping[str, int], str]) -> list[dict[str, list[int]]]:
+    """The numbers of the tokens of each cell, of contexts and of what follows, each with its names and their file.
 
-    A cell is a name, or ``#`` and a number. A number alone is that of a token only where all cells are such and none is
-    a name: a year that is no token must not become one.
+    A cell is a name, or ``#`` and a number, or several of them with spaces between. A number alone is that of a token
+    only where all cells are such and none is a name: a year that is no token must not become one.
     """
-    alone = all(_is_number(cell) and cell not in names for cells, names, _ in columns for cell in cells)
-    found: list[Int64Array] = []
+    parts = [(cell if cell in names else piece, names) for cells, names, _ in columns for cell in cells
+             for piece in (cell.split() or [cell])]  # fmt: skip
+    alone = all(_is_number(piece) and piece not in names for piece, names in parts)
+
+    def number(piece: str, names: Mapping[str, int]) -> int | None:
+        written = piece.removeprefix("#")
+        if piece in names:
+            return names[piece]
+        return int(written) if _is_number(written) and (alone or written != piece) else None
+
+    found: list[dict[str, list[int]]] = []
     for cells, names, file in columns:
-        numbers = []
+        numbers: dict[str, list[int]] = {}
         for cell in cells:
-            written = cell.removeprefix("#")
-            if cell not in names and not (_is_number(written) and (alone or written != cell)):
+            whole = number(cell, names)
+            pieces = [number(piece, names) for piece in cell.split()] if whole is None else [whole]
+            if not pieces or None in pieces:
                 where = f"a token of {file} beside the model" if names else "the number of a token"
-                number = f"; #{cell} is the token of that number" if _is_number(cell) else ""
-                raise InputError(path, f"has the cell {cell!r}", f"{where}{number}")
-            numbers.append(names[cell] if cell in names else int(written))
-        found.append(np.array(numbers, dtype=np.int64))
+                hint = f"; #{cell} is the token of that number" if _is_number(cell) else ""
+                raise InputError(path, f"has the cell {cell!r}", f"{where}{hint}")
+            numbers[cell] = [piece for piece in pieces if piece is not None]
+        found.append(numbers)
     return found
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from byheart.hosts import huggingface, transformer_lens
 from byheart.hosts.families import FAMILIES, gpt2
 from byheart.hosts.families.known_options import require_known_options
-from byheart.hosts.host import CONFIG_FILE, WEIGHTS_FILE
+from byheart.hosts.host import CONFIG_FILE, INDEX_FILE, WEIGHTS_FILE
 from byheart.hosts.number_types import read_tensors
 from byheart.hosts.safetensors_file import METADATA
 from constructions.arrays import Float64Array
@@ -31,9 +31,9 @@ _PICKLED = (".pt", ".pth", ".bin")
 def read_model(path: Path | str, *, config: Mapping[str, Any] | Path | str | None = None) -> Model:
     """Read a model from a file or a folder of somebody else's, or of ours.
 
-    - a folder with ``config.json`` and ``model.safetensors``: of Hugging Face's GPT-2 or another family of `FAMILIES`,
-      of TransformerLens (its configuration as JSON), or one that `export` wrote for Hugging Face, TransformerLens or as
-      safetensors;
+    - a folder with ``config.json`` and ``model.safetensors``, or its parts with their index: of Hugging Face's GPT-2 or
+      another family of `FAMILIES`, of TransformerLens (its configuration as JSON), or one that `export` wrote for
+      Hugging Face, TransformerLens or as safetensors;
     - a file of safetensors, or a state dictionary (``.pt``, ``.pth``, ``.bin``; needs torch), with a ``config.json``
       beside it or `config`.
 
@@ -74,9 +74,33 @@ def tensors_of(source: Mapping[str, Any] | Path | str) -> dict[str, Float64Array
 def _stored(path: Path) -> tuple[Path, dict[str, Any], dict[str, str]]:
     """The file of weights, its tensors and the texts of its header."""
     weights = path / WEIGHTS_FILE if path.is_dir() else path
+    if path.is_dir() and not weights.is_file() and (path / INDEX_FILE).is_file():
+        weights = path / INDEX_FILE
+    if weights.name.endswith(INDEX_FILE):
+        return weights, _of_shards(weights), {}
     if weights.suffix in _PICKLED:
         return weights, _unpickled(weights), {}
     return weights, *read_tensors(weights, but=_is_buffer)
+
+
+def _of_shards(index: Path) -> dict[str, Any]:
+    """The tensors of the files that an index names, each in the one that it says, and no others."""
+    try:
+        files = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
+        plain = all(isinstance(name, str) and isinstance(file, str) for name, file in files.items())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise FileFormatError(f"{index} has no weight_map: {error}") from error
+    if not plain or any(Path(file).name != file for file in files.values()):
+        raise FileFormatError(f"{index} names tensors or files that are none of the same folder")
+    tensors: dict[str, Any] = {}
+    for file in sorted(set(files.values())):
+        found, _ = read_tensors(index.with_name(file), but=_is_buffer)
+        wanted = {name for name, of in files.items() if of == file and not _is_buffer(name)}
+        if wrong := sorted(wanted ^ set(found)):
+            where = "is not in" if wrong[0] in wanted else "is only in"
+            raise FileFormatError(f"{index}: {wrong[0]} {where} {file}, against its weight_map")
+        tensors |= found
+    return tensors
 
 
 def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any]) -> Model:

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
+from constructions.tasks.prompts import PromptTask
 from constructions.tasks.rule import RuleTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
@@ -39,7 +40,7 @@ class Construction(Generic[TaskT]):
         require_fit(self.model, self.task)
 
 
-def require_fit(model: Model, task: Task | VectorTask | RuleTask) -> None:
+def require_fit(model: Model, task: Task | VectorTask | PromptTask | RuleTask) -> None:
     """Raise `InputError` unless the model reads the contexts of the task and has an output for each of its answers."""
     if isinstance(task, VectorTask):
         if model.reads_tokens:
@@ -63,8 +64,11 @@ def require_fit(model: Model, task: Task | VectorTask | RuleTask) -> None:
         return
     if task.n_answers != model.d_vocab_out:
         kind = "answers" if task.apart else "tokens"
-        hint = "; task.in_one_vocabulary() numbers them as tokens" if task.apart else ""
+        hint = "; task.in_one_vocabulary() numbers them as tokens" if isinstance(task, Task) and task.apart else ""
         raise InputError("task", f"has {task.n_answers} {kind}, the model {model.d_vocab_out} logits{hint}")
-    most = max(int(tokens.max(initial=0)) for tokens in (task.contexts, task.tail_contexts))
+    if isinstance(task, PromptTask):
+        most = task.most
+    else:
+        most = max(int(tokens.max(initial=0)) for tokens in (task.contexts, task.tail_contexts))
     if not most < model.d_vocab:
         raise InputError("task", f"has the token {most}, the model knows 0 .. {model.d_vocab - 1}")

@@ -75,6 +75,12 @@ class TableForm:
     merged: int = 0
     stripped: int = 0
 
+    def described(self) -> str:
+        """What was found out about the first row, and how to say otherwise."""
+        if self.header:
+            return f"the first row names the columns: {', '.join(self.names)} (--no-header if it is a fact)"
+        return "the first row is a fact (--header if it names the columns)"
+
 
 def sniff_table(table: str) -> TableForm:
     """Find out what separates the cells of a table, and whether its first row holds names.
@@ -191,6 +197,35 @@ def _fit(table: str, delimiter: str) -> tuple[int, int]:
         return 0, 0
     width, rows = max(widths.items(), key=lambda each: (each[1], each[0]), default=(0, 0))
     return (rows, width) if width > 1 else (0, 0)
+
+
+def ragged_rows(
+    table: str, *, delimiter: str | None = None, header: bool | None = None
+) -> tuple[list[tuple[str, ...]], TableForm] | None:
+    """The rows of a table whose rows are of several lengths, and its form; nothing where all are of one.
+
+    Args:
+        table: The rows.
+        delimiter: As for `table_task`; by default what `sniff_table` finds.
+        header: Likewise.
+
+    Raises:
+        InputError: A row of fewer than two cells, or with an empty one; names the line.
+
+    Example:
+        >>> ragged_rows("France,capital,Paris\\nPeru,Lima\\n")[0]
+        [('France', 'capital', 'Paris'), ('Peru', 'Lima')]
+    """
+    found = sniff_table(table)
+    form = TableForm(found.delimiter if delimiter is None else delimiter, found.header if header is None else header)
+    rows = list(_rows(table, form.delimiter))
+    names, facts = (tuple(rows[0][1]), rows[1:]) if form.header and rows else ((), rows)
+    if len({len(row) for _, row in facts}) < 2:
+        return None
+    for line, row in facts:
+        if len(row) < 2 or "" in row:
+            raise InputError(f"line {line} of the table", f"is {_shown(row)}", "cells of a context, and what follows")
+    return [tuple(row) for _, row in facts], replace(form, names=names, rows=len(facts))
 
 
 def table_task(

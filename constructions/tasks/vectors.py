@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.errors import FileFormatError, InputError
 from constructions.tasks.frozen_arrays import frozen_float64
+from constructions.tasks.prompts import PromptTask
 from constructions.tasks.stored import Stored, read_stored
 from constructions.tasks.task import Task
 
@@ -146,21 +147,21 @@ class VectorTask(Stored):
             raise FileFormatError(f"{path} is not a task of vectors: {error}") from error
 
 
-def load_task(path: Path) -> Task | VectorTask:
+def load_task(path: Path) -> Task | VectorTask | PromptTask:
     """Read the task in a file, whichever kind it is.
 
     Args:
-        path: What `Task.save` or `VectorTask.save` wrote.
+        path: What `Stored.save` wrote of one of these.
 
     Raises:
         FileFormatError: The file is missing, truncated, or not such a task.
     """
     path = Path(path)
     kind, words, arrays = read_stored(path)
-    for known in (Task, VectorTask):
+    for known in (Task, VectorTask, PromptTask):
         if kind == known.holds:
             return known.from_arrays(path, words, arrays)
-    raise FileFormatError(f"{path} holds a task of {kind}, expected one of tokens or vectors")
+    raise FileFormatError(f"{path} holds a task of {kind}, expected one of tokens, vectors or prompts")
 
 
 def _frozen(name: str, value: object, dimensions: int) -> Float64Array:

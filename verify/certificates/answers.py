@@ -18,6 +18,7 @@ from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
+from constructions.tasks.prompts import PromptTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.elementary import log
@@ -95,7 +96,7 @@ class Answers:
 
 def judge_answers(
     model: Model,
-    task: Task | VectorTask,
+    task: Task | VectorTask | PromptTask,
     criterion: Criterion,
     *,
     keep_outputs: bool = False,
@@ -117,6 +118,8 @@ def judge_answers(
     Returns:
         The bounds.
     """
+    if isinstance(task, PromptTask):
+        return _whole_answers(model, task, criterion, progress)
     size = task.n_contexts
     margins, losses, empirical = (np.zeros((2, size)) for _ in range(3))
     margins[:] = np.inf
@@ -157,6 +160,24 @@ def judge_answers(
         outputs=Enclosure(kept[0], kept[1]) if keep_outputs else None,
         precision=precisions,
     )
+
+
+def _whole_answers(model: Model, task: PromptTask, criterion: Criterion, progress: Progress) -> Answers:
+    """The bounds of each fact: the least margin of the tokens of its answer, and the sum of their losses.
+
+    The sum is the divergence of the law of whole answers from the answer: minus the logarithm of its probability.
+    """
+    size = task.n_contexts
+    margins, losses, last = np.full((2, size), np.inf), np.zeros((2, size)), np.zeros(size, dtype=np.int64)
+    for part in task.parts:
+        found = judge_answers(model, part.task, criterion, progress=progress)
+        at, of = part.facts, part.places  # a fact has at most one context of a length
+        margins[:, at] = np.minimum(margins[:, at], np.stack([found.margin_lower, found.margin_upper])[:, of])
+        losses[0, at] = np.maximum(0.0, down(losses[0, at] + found.loss_lower[of]))
+        losses[1, at] = up(losses[1, at] + found.loss_upper[of])
+        ranks = np.array([_PRECISIONS.index(str(name)) for name in found.precision])
+        last[at] = np.maximum(last[at], ranks[of])
+    return Answers(*margins, *losses, empirical=None, outputs=None, precision=np.array(_PRECISIONS)[last])
 
 
 def _enclosures(
@@ -219,17 +240,20 @@ def margin_upper(outputs: Enclosure, modes: BoolArray) -> Float64Array:
     return np.where(least_mode <= largest_other, np.minimum(0.0, gap), gap)
 
 
-def guess_held(task: Task | VectorTask) -> int:
+def guess_held(task: Task | VectorTask | PromptTask) -> int:
     """How many contexts the most frequent label holds, the best answer that does not look at the context."""
+    if isinstance(task, PromptTask):
+        return task.guess_held
     return int(np.bincount(task.labels if isinstance(task, Task) else task.classes).max())
 
 
-def guess_loss(task: Task | VectorTask) -> Enclosure:
+def guess_loss(task: Task | VectorTask | PromptTask) -> Enclosure:
     r"""The mean loss of the best guess that does not look at the context; for values no more than that.
 
     Over all laws q the mean of $d_{KL}(\pi_t \Vert q)$ is least for $q = \bar\pi$, the mean of the $\pi_t$, where it is
     $h(\bar\pi) - \frac1T \sum_t h(\pi_t)$; for labels the second term is 0. For values the largest distance from one
-    output is at least the distance of any entry, whose mean is least at the median.
+    output is at least the distance of any entry, whose mean is least at the median. Of answers of several tokens it may
+    see those before: the sum of the first term over all beginnings of answers, each times the share of its facts.
 
     Args:
         task: The contexts, each of the same weight, and their targets.
@@ -249,6 +273,10 @@ def guess_loss(task: Task | VectorTask) -> Enclosure:
         apart = Enclosure.exact(ordered[::-1][:half]) - Enclosure.exact(ordered[:half])
         sums = total(apart, 0) / float(len(ordered))
         return sums[int(sums.midpoint.argmax())]
+    if isinstance(task, PromptTask):
+        times = [np.array([*each.values()], dtype=np.float64) for each in task.following.values()]
+        parts = [entropy(each[np.newaxis])[0] * float(each.sum()) for each in times]
+        return sum(parts[1:], parts[0]) / float(task.n_contexts)
     laws = task.laws if isinstance(task, Task) else None
     if laws is None:
         labels = task.labels if isinstance(task, Task) else task.classes

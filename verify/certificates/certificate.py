@@ -26,7 +26,7 @@ from verify.arithmetic.exact_json import (
     require_sha256,
     require_text,
 )
-from verify.certificates.headline import OF_A_RULE, Outcome, outcome
+from verify.certificates.headline import OF_A_RULE, PROMPTS, Outcome, outcome
 from verify.verdict import Verdict
 
 FORMAT = "byheart-certificate"
@@ -219,6 +219,7 @@ class Certificate:
     def __post_init__(self) -> None:
         ids = [statement.id for statement in self.statements]
         kinds = (DOMAIN, SAMPLE) if self.subject.is_of_a_rule else STATEMENTS
+        kinds = (ANSWERS,) if self.subject.origin == PROMPTS else kinds
         if ids != [name for name in kinds if name in ids] or kinds[0] not in ids:
             raise InputError("statements", f"are {ids}", f"{kinds[0]!r} and each at most once, in the order {kinds}")
         for statement in self.statements:

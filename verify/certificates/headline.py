@@ -19,12 +19,16 @@ OF_A_RULE = "rule: "
 OWN = "own"
 """The origin of targets that are neither counts of a text nor cells of a table, such as a model's own outputs."""
 
+PROMPTS = "prompts"
+"""The origin of the answers to prompts, each said whole."""
+
 VACUOUS = "NO BETTER THAN A GUESS"
 
 _TARGETS = {
     "smoothed counts": "targets of smoothed counts",
     "most frequent": "targets of the most frequent answers",
     "table": "targets of a table",
+    PROMPTS: "each answer said whole by greedy decoding",
     OWN: "targets of one's own, not from counts",
 }
 
@@ -98,7 +102,7 @@ def outcome(
     else:
         no = f"NOT {word if whole else 'AS ASKED'}"
         words = no if verdict is Verdict.REFUTED else "NOT DECIDED"
-    noun = noun or ("input" if origin.startswith(OF_A_RULE) else "context")
+    noun = noun or ("input" if origin.startswith(OF_A_RULE) else "fact" if origin == PROMPTS else "context")
     sampled = "drawn" in values and held < contexts
     if sampled:
         words = {Verdict.UNDECIDED: "SAMPLED", Verdict.REFUTED: f"{words}, SAMPLED"}.get(verdict, words)

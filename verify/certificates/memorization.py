@@ -17,6 +17,7 @@ from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network, is_mahdavi_layer
 from constructions.tasks.criterion import Criterion
+from constructions.tasks.prompts import PromptTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask, load_task
 from constructions.tensor_file import tensor_bytes
@@ -55,6 +56,9 @@ from verify.forward.heads import AttendedVectors, enclose_features, enclose_laye
 from verify.forward.logits import logit_chunks
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
+
+Listed = Task | VectorTask | PromptTask
+"""A task that is a list, not a rule on a domain."""
 
 _SLACK = 2.0**-14  # relative; what a stored bound gives away so that another BLAS proves it too: nobody sees it
 _TINY = 2.0**-30  # of laws and values: losses below it come from radii of enclosures, which depend on the machine
@@ -103,7 +107,7 @@ class Judged:
 
 def judge(
     model: Model,
-    task: Task | VectorTask,
+    task: Listed,
     criterion: Criterion | None = None,
     *,
     keep_outputs: bool = False,
@@ -134,7 +138,7 @@ def judge(
 
 def certify_memorization(
     model: Model,
-    task: Task | VectorTask,
+    task: Listed,
     criterion: Criterion | None = None,
     *,
     rank: bool = False,
@@ -190,6 +194,8 @@ def certify_memorization(
     limit = None if saturation is None else Fraction(saturation)
     if limit is not None and not (isinstance(task, VectorTask) and 0 < limit < 1):
         raise InputError("saturation", f"= {saturation}", "a number in (0, 1), for a task of vectors")
+    if rank and isinstance(task, PromptTask):
+        raise InputError("rank", "is that of contexts of one length")
     if (rank or limit is not None) and not _is_one_attention(model):
         raise InputError("rank and saturation", "are those of a model of one attention, this one has other blocks")
     require_memory(_estimated_bytes(model, task, ranked=rank), purpose=f"a certificate for {task.n_contexts} contexts")
@@ -205,7 +211,7 @@ def certify_memorization(
         if len(task.tail_contexts):
             statements += _state_text(task, empirical)
     arrays = None
-    if rank and seen.features is not None:
+    if rank and seen.features is not None and not isinstance(task, PromptTask):
         ranked, arrays = prove_feature_rank(model, task, seen.features, witness=witness, progress=show)
         statements += [] if ranked is None else [ranked]
     if limit is not None and seen.heads is not None:
@@ -272,7 +278,7 @@ def check_memorization(
         elif statement.id == TEXT_DIVERGENCE:
             checks.append(_check_text(statement, model, task, answers, show))
         elif statement.id == FEATURE_RANK:
-            if seen.features is None:
+            if seen.features is None or isinstance(task, PromptTask):
                 checks.append(StatementCheck(FEATURE_RANK, Verdict.REFUTED, "the model has no such features", {}))
             else:
                 checks.append(check_feature_rank(statement, model, task, seen.features, progress=show))
@@ -281,20 +287,20 @@ def check_memorization(
     return CheckReport(certificate, asked, tuple(checks), f"proved bounds: {answers.decided_by()}")
 
 
-def subject_of(model: Model, task: Task | VectorTask) -> Subject:
+def subject_of(model: Model, task: Listed) -> Subject:
     """What a certificate about this model and this task is about."""
     vectors = isinstance(task, VectorTask)
     sizes = {
         "contexts": task.n_contexts,
         "context_length": task.n_ctx,
         "outputs": model.d_vocab_out,
-        "all_contexts": task.n_examples if vectors else task.n_all,
+        "all_contexts": task.n_all if isinstance(task, Task) else task.n_contexts,
         "parameters": model.parameters,
     }
     return Subject(model.sha256(), task.sha256(), task.target, "own" if vectors else task.origin, sizes)
 
 
-def load_subject(folder: Path, certificate: Certificate) -> tuple[Model, Task | VectorTask]:
+def load_subject(folder: Path, certificate: Certificate) -> tuple[Model, Listed]:
     """The model and the task in `folder`, if they are those that the certificate is about.
 
     Raises:
@@ -317,13 +323,13 @@ class _Seen:
     heads: AttendedVectors | None
 
 
-def _see(model: Model, task: Task | VectorTask, progress: Progress, *, ranked: bool) -> _Seen:
+def _see(model: Model, task: Listed, progress: Progress, *, ranked: bool) -> _Seen:
     if not _is_one_attention(model):
         return _Seen(None, None)
     if isinstance(task, VectorTask):
         heads = enclose_layer(model, task, progress=progress)
         return _Seen(heads.mixed, heads)
-    if not ranked:
+    if not ranked or isinstance(task, PromptTask):
         return _Seen(None, None)  # the logits are enclosed a few contexts at a time
     progress("features", None, f"{task.n_contexts} x {model.n_heads * model.d_head}")
     return _Seen(enclose_features(model, task.contexts), None)
@@ -333,10 +339,10 @@ def _is_one_attention(model: Model) -> bool:
     return is_dana_network(model) or is_mahdavi_layer(model)
 
 
-def _estimated_bytes(model: Model, task: Task | VectorTask, *, ranked: bool) -> int:
+def _estimated_bytes(model: Model, task: Listed, *, ranked: bool) -> int:
     """Estimated peak: copies of the features, five square matrices, and what is done in chunks."""
     size = task.n_contexts
-    if not _is_one_attention(model) or (isinstance(task, Task) and not ranked):
+    if not _is_one_attention(model) or (not isinstance(task, VectorTask) and not ranked):
         return 8 * (6 * model.parameters + 2**25) + 2**28
     if isinstance(task, VectorTask):
         columns = model.n_heads * model.d_model
@@ -348,7 +354,7 @@ def _estimated_bytes(model: Model, task: Task | VectorTask, *, ranked: bool) -> 
 # The answers.
 
 
-def _figures(task: Task | VectorTask, criterion: Criterion, answers: Answers) -> dict[str, Number]:
+def _figures(task: Listed, criterion: Criterion, answers: Answers) -> dict[str, Number]:
     """What was proved about the answers, without slack."""
     held, wrong = answers.held(task.target, criterion.tolerance), answers.wrong(task.target, criterion.tolerance)
     values: dict[str, Number] = {"contexts": len(held), "held": int(held.sum()), "wrong": int(wrong.sum())}
@@ -369,7 +375,7 @@ def _figures(task: Task | VectorTask, criterion: Criterion, answers: Answers) ->
     return values
 
 
-def _state_answers(subject: Subject, criterion: Criterion, answers: Answers, task: Task | VectorTask) -> Statement:
+def _state_answers(subject: Subject, criterion: Criterion, answers: Answers, task: Listed) -> Statement:
     values, held = _figures(task, criterion, answers), answers.held(task.target, criterion.tolerance)
     values.pop("mean_lower")
     if "margin_lower" in values:
@@ -405,7 +411,11 @@ def _loss_above(bound: float, target: str) -> float:
 
 
 def _check_answers(
-    statement: Statement, certificate: Certificate, asked: Criterion, answers: Answers, task: Task | VectorTask
+    statement: Statement,
+    certificate: Certificate,
+    asked: Criterion,
+    answers: Answers,
+    task: Listed,
 ) -> StatementCheck:
     """The stored numbers follow from the enclosures; the checker's own numbers are returned for the question asked."""
     stored, own = statement.values, _figures(task, certificate.criterion, answers)
@@ -502,7 +512,7 @@ def _widened(lower: float, upper: float) -> tuple[float, float]:
 
 
 def _check_text(
-    statement: Statement, model: Model, task: Task | VectorTask, answers: Answers, progress: Progress
+    statement: Statement, model: Model, task: Listed, answers: Answers, progress: Progress
 ) -> StatementCheck:
     stored = statement.values
     if not isinstance(task, Task) or answers.empirical is None:

@@ -3,7 +3,7 @@
 Page: docs/rigour/certificate.md
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -43,8 +43,9 @@ from verify.independent.integer_forward import FEW_BITS
 from verify.independent.integer_rank import FeatureMatrix, NonsingularCheck, rank_bounds, recheck_nonsingular
 from verify.independent.plain_arrays import PlainArray, read_safetensors, reading
 from verify.independent.plain_model import PlainModel
+from verify.independent.plain_prompts import PlainPromptTask, read_task, whole
 from verify.independent.plain_rule import PlainRule
-from verify.independent.plain_task import PlainTask, PlainVectorTask, read_task
+from verify.independent.plain_task import PlainTask, PlainVectorTask
 from verify.independent.rule_counts import count_rule
 from verify.independent.rule_sample import drawn_numbers, leaves_at_most
 from verify.progress import Progress, silent
@@ -115,6 +116,9 @@ def check_independently(
     _require_subject(certificate.subject, model, task)
     asked = criterion or certificate.criterion
     with ctx.workprec(BITS):
+        if isinstance(task, PlainPromptTask):
+            checks = [_check_prompts(model, task, certificate, asked, progress or silent)]
+            return CheckReport(certificate, asked, tuple(checks), _PATH)
         checker = _Checker(folder, certificate, asked, Evaluation(model, task, progress or silent), full, workers)
         return CheckReport(certificate, asked, tuple(checker.checks()), _PATH)
 
@@ -155,7 +159,7 @@ def _check_rule(
 
 
 def _require_hashes(
-    subject: Subject, model: PlainModel, task: PlainTask | PlainVectorTask | PlainRule, kind: str
+    subject: Subject, model: PlainModel, task: PlainTask | PlainVectorTask | PlainPromptTask | PlainRule, kind: str
 ) -> None:
     if model.sha256 != subject.model:
         raise TamperedError(f"{MODEL_FILE} is not the model that the certificate is about: its hash differs")
@@ -163,7 +167,7 @@ def _require_hashes(
         raise TamperedError(f"{TASK_FILE} is not the {kind} that the certificate is about: its hash differs")
 
 
-def _require_subject(subject: Subject, model: PlainModel, task: PlainTask | PlainVectorTask) -> None:
+def _require_subject(subject: Subject, model: PlainModel, task: PlainTask | PlainVectorTask | PlainPromptTask) -> None:
     """The model and the task are those that the certificate is about, and the model reads and answers the task."""
     _require_hashes(subject, model, task, "task")
     sizes = {**task.sizes(), "outputs": model.d_vocab_out, "parameters": model.parameters}
@@ -176,7 +180,8 @@ def _require_subject(subject: Subject, model: PlainModel, task: PlainTask | Plai
     if isinstance(task, PlainVectorTask):
         fits = fits and not model.reads_tokens and model.d_model == task.d_model
     else:
-        most = max(token for context in (*task.contexts, *task.tail_contexts) for token in context)
+        tail = task.tail_contexts if isinstance(task, PlainTask) else ()
+        most = max(token for context in (*task.contexts, *tail) for token in context)
         fits = fits and model.reads_tokens and sizes["context_length"] <= model.n_ctx and most < model.d_vocab
     if not fits:
         raise FileFormatError(f"{MODEL_FILE} and {TASK_FILE} do not fit each other: {sizes}")
@@ -212,44 +217,12 @@ class _Checker:
         return [done[statement.id] for statement in self.certificate.statements]
 
     def _answers(self) -> tuple[list[Answer] | None, StatementCheck]:
-        """The answers by 128 bits, if there are any, and the check; what is open is asked again with more bits."""
-        statement, size = self.certificate.answers, self.evaluation.task.sizes()["contexts"]
+        """The answers by 128 bits, if there are any, and the check."""
         guess = self.targets.guess(), self.targets.most_frequent()
-        first, answers = None, dict[int, Answer]()
-        open_ones = range(size)
-        check = StatementCheck(ANSWERS, Verdict.UNDECIDED, "nothing was computed", {})
-        for bits in PRECISIONS:
-            try:
-                answers |= zip(open_ones, self._judged(open_ones, bits), strict=True)
-            except NoInformationError as error:
-                if not answers:
-                    check = replace(check, reason=str(error))
-                continue
-            known = [answers[i] for i in range(size)]
-            first = known if bits == BITS else first
-            with ctx.workprec(bits):
-                check = _check_answers(statement, self.certificate, self.asked, known, guess)
-                found = self.certificate.subject.outcome(self.asked, check.values)
-                decided = found.verdict is not Verdict.UNDECIDED and found.word != VACUOUS
-                if check.verdict is not Verdict.UNDECIDED and decided:
-                    break
-                open_ones = _open(self.certificate, self.asked, known)
-            if not open_ones:
-                break
-        return first, check
+        return _rising(self.certificate, self.asked, self.evaluation.task.sizes()["contexts"], guess, self._judged)
 
     def _judged(self, examples: Sequence[int], bits: int) -> list[Answer]:
-        logarithms: dict[int, arb] = {}
-        answers: list[Answer] = []
-        with ctx.workprec(bits):
-            for i, (row, error) in zip(
-                examples, self.evaluation.outputs(examples, bits=bits, label="answers"), strict=True
-            ):
-                answers.append(self.targets.answer(i, row, error, logarithms))
-                if len(answers) % 64 == 0:
-                    share, detail = len(answers) / len(examples), f"context {len(answers)} of {len(examples)}"
-                    self.evaluation.progress("answers", share, detail)
-        return answers
+        return _judged(self.evaluation, self.targets, examples, bits)
 
     def _text_divergence(self, statement: Statement, answers: list[Answer] | None) -> StatementCheck:
         task, stored = self.evaluation.task, statement.values
@@ -375,6 +348,68 @@ class _Checker:
             if check.verdict is not Verdict.UNDECIDED:
                 break
         return check
+
+
+def _rising(
+    certificate: Certificate,
+    asked: Criterion,
+    size: int,
+    guess: tuple[arb, int | None],
+    judged: Callable[[Sequence[int], int], list[Answer]],
+) -> tuple[list[Answer] | None, StatementCheck]:
+    """The answers by 128 bits, if there are any, and the check; what is open is asked again with more bits."""
+    first, answers = None, dict[int, Answer]()
+    open_ones: Sequence[int] = range(size)
+    check = StatementCheck(ANSWERS, Verdict.UNDECIDED, "nothing was computed", {})
+    for bits in PRECISIONS:
+        try:
+            answers |= zip(open_ones, judged(open_ones, bits), strict=True)
+        except NoInformationError as error:
+            if not answers:
+                check = replace(check, reason=str(error))
+            continue
+        known = [answers[i] for i in range(size)]
+        first = known if bits == BITS else first
+        with ctx.workprec(bits):
+            check = _check_answers(certificate.answers, certificate, asked, known, guess)
+            found = certificate.subject.outcome(asked, check.values)
+            decided = found.verdict is not Verdict.UNDECIDED and found.word != VACUOUS
+            if check.verdict is not Verdict.UNDECIDED and decided:
+                break
+            open_ones = _open(certificate, asked, known)
+        if not open_ones:
+            break
+    return first, check
+
+
+def _judged(evaluation: Evaluation, targets: Targets, examples: Sequence[int], bits: int) -> list[Answer]:
+    logarithms: dict[int, arb] = {}
+    answers: list[Answer] = []
+    with ctx.workprec(bits):
+        for i, (row, error) in zip(examples, evaluation.outputs(examples, bits=bits, label="answers"), strict=True):
+            answers.append(targets.answer(i, row, error, logarithms))
+            if len(answers) % 64 == 0:
+                share, detail = len(answers) / len(examples), f"context {len(answers)} of {len(examples)}"
+                evaluation.progress("answers", share, detail)
+    return answers
+
+
+def _check_prompts(
+    model: PlainModel, task: PlainPromptTask, certificate: Certificate, asked: Criterion, progress: Progress
+) -> StatementCheck:
+    """The answers of several tokens, each token asked behind those before it."""
+
+    def judged(facts: Sequence[int], bits: int) -> list[Answer]:
+        found: dict[int, list[Answer]] = {fact: [] for fact in facts}
+        for part, of in task.asked(list(facts)):
+            answers = _judged(Evaluation(model, part, progress), Targets(part), range(len(of)), bits)
+            for fact, answer in zip(of, answers, strict=True):
+                found[fact].append(answer)
+        with ctx.workprec(bits):
+            return [whole(found[fact]) for fact in facts]
+
+    guess = task.guess(), task.most_frequent()
+    return _rising(certificate, asked, len(task.prompts), guess, judged)[1]
 
 
 def _figures(answers: list[Answer], target: str, tolerance: float, guess: tuple[arb, int | None]) -> dict[str, Number]:

@@ -83,9 +83,9 @@ class PlainTask:
                 if names[0] == names[1]:
                     raise FileFormatError(f"{path}: answers are the vocabulary once more")
             for kind, tokens in zip(("vocabulary", "answers"), names, strict=False):
-                _require_names(path, kind, tokens)
+                require_names(path, kind, tokens)
             numeric = {**_TOKEN_ARRAYS, **(_OWN[target] if origin == "own" else {})}
-            _require_arrays(path, arrays, numeric)
+            require_arrays(path, arrays, numeric)
             size = len(names[-1])  # of what follows; contexts have the tokens of the first list
             contexts, tail = _distinct_contexts(path, arrays, len(names[0]))
             counts = _count_rows(path, "counts", arrays, len(contexts), size)
@@ -102,8 +102,8 @@ class PlainTask:
         stated = (words.get("target"), words.get("origin"), len(words))
         if stated != ("labels", origin, 4) or type(length) is not int or not isinstance(names, list):
             raise FileFormatError(f"{path} is not a task of whole texts: its header says {sorted(words)}")
-        _require_names(path, "vocabulary", names)
-        _require_arrays(path, arrays, _TEXT_ARRAYS)
+        require_names(path, "vocabulary", names)
+        require_arrays(path, arrays, _TEXT_ARRAYS)
         following = _windows(path, arrays["text"].values, arrays["titles"].values, length, names)
         contexts, counts = list(following), list(following.values())
         labels, digest = [*map(_first_maximum, counts)], task_sha256("tokens", words, arrays, _TEXT_ARRAYS)
@@ -151,7 +151,7 @@ class PlainVectorTask:
             FileFormatError: They are not such a task.
         """
         with reading(path, "task of vectors"):
-            _require_arrays(path, arrays, _VECTOR_ARRAYS)
+            require_arrays(path, arrays, _VECTOR_ARRAYS)
             contexts, queries, labels = (arrays[name] for name in _VECTOR_ARRAYS)
             kind = words.get("kind")
             if len(words) != 1 or kind not in ("regression", "classification"):
@@ -196,16 +196,6 @@ class PlainVectorTask:
         return {max(range(len(row)), key=row.__getitem__)}
 
 
-def read_task(path: Path) -> PlainTask | PlainVectorTask:
-    """Read the task in a file, whichever kind it is.
-
-    Raises:
-        FileFormatError: The file is missing or is no task.
-    """
-    words, arrays = read_words(path)
-    return (PlainVectorTask if "kind" in words else PlainTask).of(path, words, arrays)
-
-
 def read_words(path: Path, kind: str = "") -> tuple[dict[str, Any], dict[str, PlainArray]]:
     """What the header of a task file says beside its format and kind, and the arrays.
 
@@ -218,13 +208,18 @@ def read_words(path: Path, kind: str = "") -> tuple[dict[str, Any], dict[str, Pl
         if stated != _FORMAT or type(stated["version"]) is not int:
             raise FileFormatError(f"{path} is not of the format {_FORMAT}")
         found = said.pop("task", None)
-        if found not in ([kind] if kind else ["vectors" if "kind" in said else "tokens"]):
-            raise FileFormatError(f"{path} holds a task of {found!r}, expected one of {kind or 'tokens or vectors'}")
+        known = "vectors" if "kind" in said else "prompts" if "texts" in said else "tokens"
+        if found != (kind or known):
+            raise FileFormatError(f"{path} holds a task of {found!r}, expected one of {kind or known}")
         return said, arrays
 
 
-def _require_arrays(path: Path, arrays: dict[str, PlainArray], numeric: dict[str, tuple[str, int]]) -> None:
-    """Exactly these names, each of its type and with so many dimensions."""
+def require_arrays(path: Path, arrays: dict[str, PlainArray], numeric: dict[str, tuple[str, int]]) -> None:
+    """Exactly these names, each of its type and with so many dimensions.
+
+    Raises:
+        FileFormatError: It is otherwise.
+    """
     if set(arrays) != set(numeric):
         raise FileFormatError(f"{path} is not a task of this kind: it has the arrays {sorted(arrays)}")
     for name, (typecode, dimensions) in numeric.items():
@@ -241,7 +236,12 @@ def task_sha256(kind: str, words: dict[str, Any], arrays: dict[str, PlainArray],
     return digest.hexdigest()
 
 
-def _require_names(path: Path, kind: str, tokens: Any) -> None:
+def require_names(path: Path, kind: str, tokens: Any) -> None:
+    """A list of texts, each once, none of them empty.
+
+    Raises:
+        FileFormatError: It is none.
+    """
     if not isinstance(tokens, list) or not tokens or not all(isinstance(each, str) and each for each in tokens):
         raise FileFormatError(f"{path}: {kind} is empty, or has a token without characters")
     if len(set(tokens)) != len(tokens) or any("\ud800" <= each <= "\udfff" for each in "".join(tokens)):

@@ -6,17 +6,18 @@ Page: docs/run.md
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
 
-from constructions.arrays import Float64Array
+from constructions.arrays import BoolArray, Float64Array
 from constructions.errors import InputError, require_one_of
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.tasks.criterion import TOLERANCE
+from constructions.tasks.prompts import PromptTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
@@ -63,6 +64,8 @@ class RunResult:
             nothing is judged.
         note: Why nothing is judged; empty otherwise.
         seconds: Time of the forward passes.
+        right: Which contexts were held, `[T]`.
+        proved: Which contexts every computation in this type holds, `[T]`; `None` where nothing is proved.
     """
 
     dtype: str
@@ -79,19 +82,22 @@ class RunResult:
     within_bound: bool | None
     note: str
     seconds: float
+    right: BoolArray = field(compare=False, repr=False)
+    proved: BoolArray | None = field(compare=False, repr=False)
 
     def summary(self) -> dict[str, object]:
         """The fields for JSON, without those of other tasks: figures that are not finite become `None`."""
         return {
             name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in vars(self).items()
-            if name != "dtype" and (value is not None or name not in ("mean_kl", "max_kl", "max_label_error"))
+            if name not in ("dtype", "right", "proved")
+            and (value is not None or name not in ("mean_kl", "max_kl", "max_label_error"))
         }
 
 
 def run(
     model: Model,
-    task: Task | VectorTask,
+    task: Task | VectorTask | PromptTask,
     *,
     device: str = "cpu",
     dtype: str = "float32",
@@ -143,7 +149,7 @@ def run(
 
 def run_all(
     model: Model,
-    task: Task | VectorTask,
+    task: Task | VectorTask | PromptTask,
     *,
     device: str = "cpu",
     dtypes: Sequence[str] = DTYPES,
@@ -194,7 +200,9 @@ class _Judge:
         self.replica = Replica.from_model(model, dtype=getattr(torch, dtype), device=device)
         self.rows = _batch_rows(model, task.n_ctx, device)
         self.of_values = isinstance(task, VectorTask) and task.kind == "regression"
-        self.hits = self.count = self.held = self.held_proved = 0
+        self.hits = self.count = 0
+        self.right: list[BoolArray] = []
+        self.proved: list[BoolArray] = []
         self.margin = math.inf
         self.distances: list[Float64Array] = []
         self.errors: list[float] = []
@@ -217,7 +225,7 @@ class _Judge:
             self.margin = min(self.margin, float(computed_margins(outputs, self.task, rows).min()))
         if self.of_values or isinstance(self.task, Task):
             self.distances.append(computed_losses(outputs, self.task, rows))
-        self.held += int(np.count_nonzero(right))
+        self.right.append(right)
         errors = np.where(np.isfinite(outputs), np.abs(outputs - midpoint), math.inf)
         self.errors.append(float(errors.max()))
         proved = self.without_rounding[rows].copy()
@@ -230,7 +238,7 @@ class _Judge:
             judged = np.isfinite(limits)
             self.violated |= not bool(np.all(up(errors[judged]) <= down(limits[judged])))
             proved |= surely_held(Enclosure(midpoint, up(limits)), self.task, rows, self.tolerance)
-        self.held_proved += int(np.count_nonzero(proved))
+        self.proved.append(proved)
 
     def _forward(self, start: int, stop: int) -> Float64Array:
         if isinstance(self.task, VectorTask):
@@ -251,6 +259,9 @@ class _Judge:
         of_tokens = isinstance(self.task, Task)
         distances = np.concatenate(self.distances) if self.distances else np.zeros(0)
         largest = float(np.max(self.limits)) if self.limits else None
+        right = np.concatenate(self.right)
+        judged = self.rounding is not None or self.without_rounding.any()
+        proved = np.concatenate(self.proved) if judged else None
         within: bool | None = None
         note = ""
         if self.violated:
@@ -268,20 +279,22 @@ class _Judge:
             mean_kl=float(np.mean(distances)) if of_tokens else None,
             max_kl=float(np.max(distances)) if of_tokens else None,
             max_label_error=float(np.max(distances)) if self.of_values else None,
-            held=self.held,
-            held_proved=self.held_proved if self.rounding is not None or self.without_rounding.any() else None,
+            held=int(np.count_nonzero(right)),
+            held_proved=None if proved is None else int(np.count_nonzero(proved)),
             least_margin=self.margin if math.isfinite(self.margin) else None,
             max_output_error=max(self.errors),
             largest_bound=largest,
             within_bound=within,
             note=note,
             seconds=round(self.seconds, 4),
+            right=right,
+            proved=proved,
         )
 
 
 def _run(
     model: Model,
-    task: Task | VectorTask,
+    task: Task | VectorTask | PromptTask,
     *,
     device: str,
     dtypes: Sequence[str],
@@ -290,6 +303,10 @@ def _run(
     exp_ulps: float,
 ) -> list[RunResult]:
     require_fit(model, task)
+    if isinstance(task, PromptTask):
+        given = {"device": device, "dtypes": dtypes, "tolerance": tolerance, "logits": None, "exp_ulps": exp_ulps}
+        parts = [_run(model, part.task, **given) for part in task.parts]
+        return [_of_whole_answers(task, list(of_type)) for of_type in zip(*parts, strict=True)]
     where = select_device(device)
     judges = [_Judge(model, task, where, dtype, tolerance, exp_ulps) for dtype in dtypes]
     inputs, count = (task, task.n_examples) if isinstance(task, VectorTask) else (task.contexts, task.n_contexts)
@@ -298,6 +315,34 @@ def _run(
         for judge in judges:
             judge.add(start, enclosure)
     return [judge.result() for judge in judges]
+
+
+def _of_whole_answers(task: PromptTask, found: Sequence[RunResult]) -> RunResult:
+    """The results of the contexts of each length, put together: a fact is right if all tokens of its answer are."""
+    right, proved = np.ones((2, task.n_contexts), dtype=bool)
+    for part, each in zip(task.parts, found, strict=True):
+        right[part.facts] &= each.right[part.places]
+        proved[part.facts] &= False if each.proved is None else each.proved[part.places]
+    margins = [each.least_margin for each in found if each.least_margin is not None]
+    bounds = [each.largest_bound for each in found]
+    verdicts = [each.within_bound for each in found]
+    known = all(each.proved is not None for each in found)
+    return replace(
+        found[0],
+        accuracy=float(right.mean()),
+        mean_kl=None,
+        max_kl=None,
+        held=int(right.sum()),
+        held_proved=int(proved.sum()) if known else None,
+        least_margin=min(margins, default=None),
+        max_output_error=max(each.max_output_error for each in found),
+        largest_bound=None if None in bounds else max(each for each in bounds if each is not None),
+        within_bound=False if False in verdicts else None if None in verdicts else True,
+        note=next((each.note for each in found if each.note), ""),
+        seconds=round(sum(each.seconds for each in found), 4),
+        right=right,
+        proved=proved if known else None,
+    )
 
 
 def _covering(chunks: Chunks, count: int, width: int) -> Iterator[tuple[int, Enclosure]]:

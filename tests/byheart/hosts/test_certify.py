@@ -7,11 +7,12 @@ import pytest
 
 from byheart import certify
 from byheart.command.main import main
-from byheart.hosts import huggingface
+from byheart.hosts import gpt2, huggingface
 from byheart.hosts.certify import certify_rule
-from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE, export
+from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE, export, host_named
 from byheart.hosts.numbered_facts import read_facts
 from byheart.hosts.reading import read_model
+from byheart.hosts.tokenizer import tokenizer_json
 from constructions.errors import FileFormatError, InputError
 from constructions.memories.knots import knots_memory
 from constructions.models.model import Model
@@ -81,10 +82,10 @@ def test_facts_are_read_from_tables_and_arrays(tmp_path):
     export(model, task=task, to="safetensors", out=folder)
     expected = {(tuple(tokens), label) for tokens, label in zip(task.contexts.tolist(), task.labels, strict=True)}
     for file in ("task.safetensors", "arrays.npz", "numbers.csv", "names.tsv"):
-        found = read_facts(tmp_path / file, model, folder)
+        found = read_facts(tmp_path / file, model, folder)[0]
         facts = {(tuple(tokens), label) for tokens, label in zip(found.contexts.tolist(), found.labels, strict=True)}
         assert facts == expected and found.target == "labels" and found.d_vocab == model.d_vocab_out
-    assert read_facts(tmp_path / "names.tsv", model, folder).vocabulary == tuple("abcdefg")
+    assert read_facts(tmp_path / "names.tsv", model, folder)[0].vocabulary == tuple("abcdefg")
     with pytest.raises(InputError, match=r"names\.tsv has the cell '.', expected the number of a token"):
         read_facts(tmp_path / "names.tsv", model)
     with pytest.raises(FileFormatError, match="nothing"):
@@ -141,7 +142,7 @@ def exported(tmp_path):
 
 
 def test_a_table_is_read_in_the_vocabularies_beside_the_model(exported, tmp_path):
-    task = read_facts(tmp_path / "facts.csv", Model.load(exported / "model.safetensors"), exported)
+    task = read_facts(tmp_path / "facts.csv", Model.load(exported / "model.safetensors"), exported)[0]
     assert task.vocabulary == ("subject 0", "relation", "subject 1", "subject 2")
     assert task.answers == ("answer 2", "answer 0") and task.labels.tolist() == [0, 1, 0]
     figures = certify(Model.load(exported / "model.safetensors"), task)
@@ -208,6 +209,23 @@ def test_answers_that_a_configuration_gives_to_tokens_are_those_of_the_names(exp
         certify(folder, tmp_path / "facts.csv")
 
 
+def test_the_table_of_a_memory_in_the_form_of_gpt2_is_read_in_its_one_vocabulary(tmp_path, capsys):
+    """`answers.json` beside it names the answers, and the outputs are those of all tokens."""
+    (tmp_path / "facts.csv").write_text("entity,property,object\n" + TABLE)
+    task, host = table_task(TABLE), host_named("gpt2")
+    model, _ = gpt2.in_one_vocabulary(knots_memory(task).model, task)
+    (tmp_path / "hf").mkdir()
+    host.write(host.convert(model), tmp_path / "hf", "float64")
+    (tmp_path / "hf" / TOKENIZER_FILE).write_text(json.dumps(tokenizer_json(task)))
+    (tmp_path / "hf" / ANSWERS_FILE).write_text(json.dumps(task.answers))
+    command = ["certify", str(tmp_path / "hf"), "--task", str(tmp_path / "facts.csv"), "--no-handshake"]
+    assert main(command) == 0
+    assert "the first row names the columns: entity, property, object (--no-header" in capsys.readouterr().out
+    (tmp_path / "hf" / ANSWERS_FILE).write_text(json.dumps(["answer 2", "nobody"]))
+    with pytest.raises(InputError, match=r"'answer 0', expected a token of answers\.json"):
+        certify(tmp_path / "hf", tmp_path / "facts.csv", handshake=False)
+
+
 @pytest.mark.parametrize("stored", ["{", "5", '{"answers": [4]}', '{"answers": 5}'])
 def test_a_configuration_beside_the_answers_that_is_spoiled_is_named(exported, tmp_path, stored):
     (exported / "config.json").write_text(stored)
@@ -226,14 +244,14 @@ def test_a_tokenizer_with_gaps_or_a_number_twice_names_no_tokens(exported, tmp_p
             with pytest.raises(InputError, match="contexts has entries in"):
                 read_facts(tmp_path / "facts.csv", model, exported)
             continue
-        task = read_facts(tmp_path / "facts.csv", model, exported)
+        task = read_facts(tmp_path / "facts.csv", model, exported)[0]
         assert task.vocabulary == tuple("0123")  # no name is guessed
 
 
 def test_numbers_of_a_model_that_reads_more_than_it_answers_are_told_apart(tmp_path):
     model = Model(blocks=(), W_U=np.eye(3)[:, :2], W_E=np.eye(3), W_pos=np.zeros((1, 3)))
     np.savez(tmp_path / "arrays.npz", contexts=[[0], [1]], next_tokens=[0, 1])
-    task = read_facts(tmp_path / "arrays.npz", model)
+    task = read_facts(tmp_path / "arrays.npz", model)[0]
     assert (task.d_vocab, task.n_answers) == (3, 2)
     assert certify(model, task)["held"] == 2
     (tmp_path / "facts.csv").write_text("0,0\n1,1\n")
@@ -361,6 +379,7 @@ def test_rows_and_data_frames_are_facts():
     for given in (rows, Frame()):
         figures = certify(model, given)
         assert (figures["held"], figures["wrong_facts"]) == (2, [["1", "2", "0"]])
-    for given in ({"a": 1}, 5):
-        with pytest.raises(InputError, match="task is"):
-            certify(model, given)
+    with pytest.raises(InputError, match="task is int"):
+        certify(model, 5)
+    with pytest.raises(InputError, match="the cell 'a', expected the number of a token"):
+        certify(model, {"a": 1})

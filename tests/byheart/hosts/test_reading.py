@@ -8,12 +8,13 @@ import safetensors.numpy
 
 from byheart.hosts.conversion import rounded_model
 from byheart.hosts.export import export, host_named
+from byheart.hosts.host import INDEX_FILE
 from byheart.hosts.huggingface import config_of
-from byheart.hosts.number_types import DTYPES
+from byheart.hosts.number_types import DTYPES, read_tensors, write_tensors
 from byheart.hosts.reading import as_float64, model_of, read_model
 from constructions.errors import FileFormatError, InputError
 from constructions.models.model import Model
-from tests.exports import MODELS, task_of
+from tests.exports import MODELS, task_of, written_for
 from verify.forward.logits import enclose_logits
 
 TOKENS = [name for name, model in MODELS.items() if model.reads_tokens]
@@ -290,3 +291,36 @@ def test_out_to_a_host_and_in_again_computes_the_same(tmp_path):
     models = (read_model(tmp_path / "out"), MODELS[name])
     found, exact = (enclose_logits(model, task.contexts, precision=200) for model in models)
     assert np.array_equal(found.midpoint, exact.midpoint)
+
+
+def in_shards(folder, tensors, **changes):
+    """Tensors in two files, and the index that names the file of each."""
+    folder.mkdir(exist_ok=True)
+    files = {name: f"model-0000{1 + i % 2}-of-00002.safetensors" for i, name in enumerate(tensors)}
+    for file in set(files.values()):
+        part = {name: tensor for name, tensor in tensors.items() if files[name] == file}
+        write_tensors(folder / file, part, dtype="float64", metadata={"format": "pt"})
+    (folder / INDEX_FILE).write_text(json.dumps({"weight_map": {**files, **changes}}))
+
+
+def test_weights_in_several_files_are_read_by_their_index(tmp_path):
+    written = written_for("transformer-lens", tmp_path / "one", "layer normalization as in GPT-2")
+    tensors, _ = read_tensors(written / "model.safetensors")
+    in_shards(tmp_path / "parts", tensors)
+    (tmp_path / "parts" / "config.json").write_bytes((written / "config.json").read_bytes())
+    assert read_model(tmp_path / "parts").sha256() == read_model(written).sha256()
+    assert read_model(tmp_path / "parts" / INDEX_FILE).parameters == read_model(written).parameters
+    name = next(iter(tensors))
+    for changes, message in (
+        ({name: "model-00002-of-00002.safetensors"}, f"{name} is "),
+        ({"more": "model-00002-of-00002.safetensors"}, "more is not in"),
+        ({name: "../one/model.safetensors"}, "none of the same folder"),
+        ({name: "model-00003-of-00003.safetensors"}, "is only in"),
+        ({name: 5}, "none of the same folder"),
+    ):
+        in_shards(tmp_path / "parts", tensors, **changes)
+        with pytest.raises(FileFormatError, match=message):
+            read_model(tmp_path / "parts")
+    (tmp_path / "parts" / INDEX_FILE).write_text("[]")
+    with pytest.raises(FileFormatError, match="no weight_map"):
+        read_model(tmp_path / "parts")

@@ -1,0 +1,140 @@
+"""Prompts and answers as texts, cut into tokens by the tokenizer of the model, as its users cut them.
+
+The tokens of an answer are those that the tokenizer adds to the prompt's when the answer stands behind it, so what is
+asked is what a program asks that encodes the prompt and decodes greedily. Tokens that the tokenizer puts first (a
+beginning of a text) stand there; those that it puts last do not.
+
+Page: docs/hosts.md
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from byheart.hosts.export import TOKENIZER_FILE
+from constructions.counted import counted
+from constructions.errors import FileFormatError, InputError
+from constructions.models.model import Model
+from constructions.tasks.prompts import PromptTask, Tokens
+
+_PIECES = ("BPE", "Unigram", "WordPiece")
+"""The models of `tokenizers` that cut words into pieces; others know whole words only."""
+
+
+def cutting_tokenizer(given: Any, folder: Path | None, *, wanted: bool) -> Any:
+    """The tokenizer that cuts texts into pieces of words, as an object of `tokenizers`; none where there is none.
+
+    Args:
+        given: One, an object of transformers that has one, a file or a folder; or none.
+        folder: Where it is looked for otherwise.
+        wanted: Whether texts are to be cut by one that knows whole words only, too.
+
+    Raises:
+        InputError: There is one, and the library is not installed; or texts are wanted, and there is none.
+        FileFormatError: The file is no tokenizer.
+    """
+    if given is not None and not isinstance(given, Path | str):
+        found = getattr(given, "backend_tokenizer", given)
+        if not hasattr(found, "to_str"):
+            raise InputError(
+                "tokenizer", f"is {type(given).__name__}", "one of tokenizers or transformers, or its file"
+            )
+        return _of_text(found.to_str(), "tokenizer")
+    path = folder if given is None else Path(given)
+    path = None if path is None else path / TOKENIZER_FILE if path.is_dir() else path
+    if path is None or not path.is_file():
+        if given is not None or wanted:
+            raise InputError("tokenizer", f"{path} is no file", f"a {TOKENIZER_FILE}, as save_pretrained writes it")
+        return None
+    try:
+        text = path.read_text(encoding="utf-8")
+        kind = json.loads(text)["model"].get("type")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FileFormatError(f"{path} has no vocabulary of tokens: {error}") from error
+    return _of_text(text, str(path)) if wanted or given is not None or kind in _PIECES else None
+
+
+def _of_text(text: str, place: str) -> Any:
+    """A tokenizer that neither cuts off nor fills up."""
+    try:
+        from tokenizers import Tokenizer  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise InputError(
+            place, "cuts texts into pieces, and the library tokenizers is not installed",
+            "`pip install tokenizers`, or cells that are tokens (--cells tokens)",
+        ) from None  # fmt: skip
+    try:
+        tokenizer = Tokenizer.from_str(text)
+    except Exception as error:  # the library raises no class of its own
+        raise FileFormatError(f"{place} is no tokenizer: {error}") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def prompts_of_texts(place: str, rows: Any, model: Model, tokenizer: Any, *, between: str) -> tuple[PromptTask, str]:
+    """The task of prompts and answers that are texts, and how they were read.
+
+    Args:
+        place: Of the texts, for messages.
+        rows: Cells of each prompt, and of its answer.
+        model: For the number of its tokens.
+        tokenizer: What cuts texts.
+        between: What is put between prompt and answer, where neither brings white space, and between several cells.
+
+    Raises:
+        InputError: A text with a part that is no token, or an answer that changes the tokens of its prompt.
+    """
+    kind = json.loads(tokenizer.to_str())["model"]
+    unknown = kind.get("unk_id") if kind.get("unk_token") is None else tokenizer.token_to_id(kind["unk_token"])
+    found: dict[tuple[Tokens, Tokens], tuple[str, str]] = {}
+    joined, first = 0, ""
+    began = ""
+    for cells, answers in rows:
+        written, answer = between.join(cells), between.join(answers)
+        prompt = written.rstrip() or written
+        space = written[len(prompt) :]
+        put = "" if space or answer[:1].isspace() else between
+        joined += bool(put)
+        start, before, _ = _encoded(tokenizer, prompt)
+        _, after, names = _encoded(tokenizer, prompt + space + put + answer)
+        fact = f"{written!r} -> {answer!r}"
+        if unknown is not None and unknown in (*before, *after):
+            raise InputError(place, f"has {fact}, of which a part is no token", "texts that the tokenizer knows")
+        if not 0 < len(before) < len(after) or after[: len(before)] != before:
+            raise InputError(
+                place, f"has {fact}, where the answer changes the tokens of the prompt", "a cut between two tokens"
+            )
+        if max(after) >= min(model.d_vocab, model.d_vocab_out):
+            raise InputError(place, f"has {fact} with the token {max(after)}", f"tokens 0 .. {model.d_vocab_out - 1}")
+        first = first or f"{' '.join(map(repr, names[: len(before)]))} -> {' '.join(map(repr, names[len(before) :]))}"
+        began = " ".join(start)
+        found[before, after[len(before) :]] = (written, answer)
+    task = PromptTask(
+        _names(tokenizer, model.d_vocab), tuple(prompt for prompt, _ in found), tuple(said for _, said in found),
+        tuple(found.values()),
+    )  # fmt: skip
+    said = [
+        f"texts cut by the model's tokenizer ({kind.get('type')})",
+        task.described(),
+        f"{began} put first, as the tokenizer does" if began else "nothing put first, as the tokenizer does",
+        *([f"{between!r} put between prompt and answer of {counted(joined, 'row')} (--between)"] if joined else []),
+        f"the first is {first}",
+    ]
+    return task, "; ".join(said)
+
+
+def _encoded(tokenizer: Any, text: str) -> tuple[list[str], Tokens, list[str]]:
+    """The names of what stands first whatever the text; the tokens but for what stands last so; their names."""
+    found = tokenizer.encode(text)
+    added = list(found.special_tokens_mask)
+    stop = max((i + 1 for i, special in enumerate(added) if not special), default=0)
+    start = next((i for i, special in enumerate(added) if not special), 0)
+    return found.tokens[:start], tuple(found.ids[:stop]), found.tokens[:stop]
+
+
+def _names(tokenizer: Any, size: int) -> tuple[str, ...]:
+    """The names of the tokens of a model; `#` and the number of those that the tokenizer does not have."""
+    known = {number: name for name, number in tokenizer.get_vocab(with_added_tokens=True).items() if name}
+    taken = set(known.values())
+    return tuple(known.get(i) or ("#" if f"#{i}" not in taken else "##") + str(i) for i in range(size))

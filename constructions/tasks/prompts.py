@@ -1,0 +1,263 @@
+r"""Facts as people have them: prompts of several lengths, with answers of several tokens.
+
+A model *says* an answer $a_1 \dots a_k$ behind a prompt $c$ if greedy decoding does: after $c a_1 \dots a_{i-1}$ the
+logit of $a_i$ is the strict maximum, for each $i$. Nothing is padded, for padding would move positions.
+
+Pages: docs/task.md, docs/rigour/certificate.md
+"""
+
+import difflib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constructions.arrays import Int64Array
+from constructions.counted import counted
+from constructions.errors import FileFormatError, InputError
+from constructions.tasks.arrays import array_task
+from constructions.tasks.stored import Stored
+from constructions.tasks.task import Task
+
+Tokens = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The contexts of one length.
+
+    Args:
+        task: Each once, with the token that follows.
+        facts: Numbers of the facts that have a context of this length; each has one.
+        places: Which of the task it is.
+    """
+
+    task: Task
+    facts: Int64Array
+    places: Int64Array
+
+
+@dataclass(frozen=True, eq=False)
+class PromptTask(Stored):
+    r"""Prompts, and the answer of one or more tokens that is to be said behind each.
+
+    Args:
+        vocabulary: The texts of the tokens that are read.
+        prompts: Numbers of tokens, at least one each.
+        completions: The answers, as many as prompts, of at least one token.
+        texts: Prompt and answer as a person wrote them.
+        answers: The texts of what is answered, if those are not the tokens that are read; then an answer is one token.
+
+    Raises:
+        InputError: A prompt or answer without tokens, a token outside the vocabulary, a prompt that occurs twice, or
+            two facts of which one asks for another token behind the same beginning; names it.
+
+    Example:
+        >>> task = PromptTask(("a", "b"), ((0,), (1, 1)), ((1, 0), (0,)), (("a", "b a"), ("b b", "a")))
+        >>> [part.task.contexts.tolist() for part in task.parts], task.guess_held
+        ([[[0]], [[0, 1], [1, 1]]], 1)
+    """
+
+    holds = "prompts"
+    vocabulary: tuple[str, ...]
+    prompts: tuple[Tokens, ...]
+    completions: tuple[Tokens, ...]
+    texts: tuple[tuple[str, str], ...]
+    answers: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("prompts", "completions", "texts"):
+            object.__setattr__(self, name, tuple(tuple(each) for each in getattr(self, name)))
+        object.__setattr__(self, "vocabulary", tuple(self.vocabulary))
+        object.__setattr__(self, "answers", tuple(self.answers) or self.vocabulary)
+        if not len(self.prompts) == len(self.completions) == len(self.texts) > 0:
+            sizes = f"{len(self.prompts)}, {len(self.completions)}, {len(self.texts)}"
+            raise InputError("prompts, completions and texts", f"are {sizes}", "as many of each, at least one")
+        if not all(len(two) == 2 and all(isinstance(each, str) for each in two) for two in self.texts):
+            raise InputError("texts", "are not the prompt and the answer of each fact")
+        for name, size in (("prompts", self.d_vocab), ("completions", self.n_answers)):
+            for fact, tokens in enumerate(getattr(self, name)):
+                if not tokens or not all(type(token) is int and 0 <= token < size for token in tokens):
+                    raise InputError(f"{name}: fact {fact}", f"has the tokens {tokens}", f"some of 0 .. {size - 1}")
+        if self.apart and max(map(len, self.completions)) > 1:
+            raise InputError("completions", "have several tokens, but what is answered is never read")
+        if again := [prompt for prompt, times in Counter(self.prompts).items() if times > 1]:
+            raise InputError("prompts", f"have {self.texts[self.prompts.index(again[0])][0]!r} twice", "each once")
+        following: dict[Tokens, tuple[int, int]] = {}
+        for fact, context, label in self.rows():
+            other, said = following.setdefault(context, (fact, label))
+            if said != label:
+                raise InputError(
+                    f"the facts {' -> '.join(map(repr, self.texts[other]))} and "
+                    f"{' -> '.join(map(repr, self.texts[fact]))}",
+                    "ask for different tokens behind the same ones; no decoding can say both",
+                )
+
+    def rows(self) -> list[tuple[int, Tokens, int]]:
+        """Of each token of each answer: the number of the fact, what stands before the token, and the token."""
+        pairs = enumerate(zip(self.prompts, self.completions, strict=True))
+        return [(fact, (*prompt, *said[:i]), said[i]) for fact, (prompt, said) in pairs for i in range(len(said))]
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The contexts by their lengths."""
+        found: list[Part] = []
+        for length in sorted({len(context) for _, context, _ in self.rows()}):
+            rows = [row for row in self.rows() if len(row[1]) == length]
+            labels = {context: label for _, context, label in rows}
+            task = array_task(
+                np.array(list(labels), dtype=np.int64), next_tokens=np.array(list(labels.values()), dtype=np.int64),
+                vocabulary=self.vocabulary, answers=self.answers if self.apart else None, target="labels",
+            )  # fmt: skip
+            place = {tuple(context): i for i, context in enumerate(task.contexts.tolist())}
+            found.append(
+                Part(
+                    task,
+                    np.array([fact for fact, _, _ in rows], dtype=np.int64),
+                    np.array([place[context] for _, context, _ in rows], dtype=np.int64),
+                )
+            )
+        return tuple(found)
+
+    def one(self, fact: int) -> "PromptTask":
+        """The task that has this fact alone."""
+        kept = slice(fact, fact + 1)
+        return replace(self, prompts=self.prompts[kept], completions=self.completions[kept], texts=self.texts[kept])
+
+    def typed(self, context: str | Sequence[str]) -> tuple[Tokens, int | None]:
+        """The tokens of a prompt that a person typed, and which fact it is, if any.
+
+        Args:
+            context: A prompt as it was written; or names of tokens, or `#` and their numbers, in a list or with spaces
+                between.
+
+        Raises:
+            InputError: It is neither; names the nearest prompt.
+        """
+        written = [prompt for prompt, _ in self.texts]
+        if isinstance(context, str) and context.strip() in (known := [each.strip() for each in written]):
+            fact = known.index(context.strip())
+            return self.prompts[fact], fact
+        numbers = {name: i for i, name in enumerate(self.vocabulary)} | {f"#{i}": i for i in range(self.d_vocab)}
+        words = context.split() if isinstance(context, str) else list(context)
+        if not words or any(word not in numbers for word in words):
+            near = difflib.get_close_matches(str(context), written, n=1, cutoff=0.0)
+            raise InputError("the prompt", f"is {context!r}", f"one of the {len(written)} facts, as {near[0]!r}")
+        tokens = tuple(numbers[word] for word in words)
+        return tokens, self.prompts.index(tokens) if tokens in self.prompts else None
+
+    @property
+    def target(self) -> str:
+        """What must be met: the ``labels``."""
+        return "labels"
+
+    @property
+    def origin(self) -> str:
+        """Where the targets come from: ``prompts``."""
+        return self.holds
+
+    @property
+    def n_contexts(self) -> int:
+        """Number of facts."""
+        return len(self.prompts)
+
+    @property
+    def n_ctx(self) -> int:
+        """Tokens that are read at most: a prompt, and its answer but for the last token."""
+        return max(len(prompt) + len(said) - 1 for prompt, said in zip(self.prompts, self.completions, strict=True))
+
+    @property
+    def d_vocab(self) -> int:
+        """Number of tokens that are read."""
+        return len(self.vocabulary)
+
+    @property
+    def n_answers(self) -> int:
+        """Number of tokens that are answered."""
+        return len(self.answers)
+
+    @property
+    def apart(self) -> bool:
+        """Whether what is answered has a vocabulary of its own."""
+        return self.answers != self.vocabulary
+
+    @property
+    def most(self) -> int:
+        """The largest token that is read."""
+        return max(max(context) for _, context, _ in self.rows())
+
+    @cached_property
+    def following(self) -> dict[Tokens, Counter[int]]:
+        """How often each token follows each beginning of an answer."""
+        found: dict[Tokens, Counter[int]] = {}
+        for said in self.completions:
+            for i, token in enumerate(said):
+                found.setdefault(said[:i], Counter())[token] += 1
+        return found
+
+    @property
+    def guess_held(self) -> int:
+        """How many facts are held by one sequence of tokens, whatever the prompt: those whose answer it begins with."""
+        times = Counter(self.completions)
+        return max(sum(times[said[:i]] for i in range(1, len(said) + 1)) for said in times)
+
+    def described(self) -> str:
+        """How many facts there are, and how long."""
+
+        def lengths(all_tokens: Sequence[Tokens]) -> str:
+            least, most = min(map(len, all_tokens)), max(map(len, all_tokens))
+            return f"{least} to {counted(most, 'token')}" if least < most else counted(most, "token")
+
+        return (
+            f"{counted(self.n_contexts, 'prompt')} of {lengths(self.prompts)}, answers of {lengths(self.completions)}"
+        )
+
+    def words(self) -> dict[str, Any]:
+        """The names of tokens and the texts of the facts."""
+        apart = {"answers": list(self.answers)} if self.apart else {}
+        return {"vocabulary": list(self.vocabulary), **apart, "texts": [list(two) for two in self.texts]}
+
+    def arrays(self) -> dict[str, NDArray]:
+        """All prompts behind each other with where each begins, and the answers likewise."""
+        found: dict[str, NDArray] = {}
+        for name in ("prompts", "completions"):
+            rows = getattr(self, name)
+            found[f"{name}_indptr"] = np.array([0, *accumulate(map(len, rows))], dtype=np.int64)
+            found[name] = np.array([token for row in rows for token in row], dtype=np.int64)
+        return found
+
+    @classmethod
+    def from_arrays(cls, path: Path, words: dict[str, Any], arrays: dict[str, NDArray]) -> "PromptTask":
+        """The task of the words and arrays that were read from `path`.
+
+        Raises:
+            FileFormatError: They are not such a task.
+        """
+        names = ["prompts_indptr", "prompts", "completions_indptr", "completions"]
+        if set(words) - {"answers"} != {"vocabulary", "texts"} or set(arrays) != set(names):
+            raise FileFormatError(f"{path} is not a task of prompts: it holds {sorted({**words, **arrays})}")
+        try:
+            prompts, said = (_cut(name, arrays[f"{name}_indptr"], arrays[name]) for name in ("prompts", "completions"))
+            task = cls(words["vocabulary"], prompts, said, words["texts"], words.get("answers", ()))
+            task.parts  # noqa: B018  (the names of the vocabulary are checked where they are used)
+        except (InputError, TypeError, ValueError) as error:
+            raise FileFormatError(f"{path} is not a task of prompts: {error}") from error
+        if ("answers" in words) != task.apart:
+            raise FileFormatError(f"{path} is not a task of prompts: answers are the vocabulary once more")
+        return task
+
+
+def _cut(name: str, starts: Any, tokens: Any) -> tuple[Tokens, ...]:
+    """The rows that begin at these places."""
+    if starts.dtype.kind != "i" or tokens.dtype.kind != "i" or starts.ndim != 1 or tokens.ndim != 1:
+        raise InputError(name, "are not integers behind each other")
+    places, values = starts.tolist(), tokens.tolist()
+    if len(places) < 2 or places[0] != 0 or places[-1] != len(values) or any(a >= b for a, b in pairwise(places)):
+        raise InputError(f"{name}_indptr", f"must increase from 0 to {len(values)}")
+    return tuple(tuple(values[a:b]) for a, b in pairwise(places))

@@ -1,0 +1,130 @@
+"""Prompts and answers as texts, cut by the tokenizer beside the model, against what the host itself says."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from byheart import certify, load
+from byheart.command.main import main
+from byheart.hosts.prompt_texts import prompts_of_texts
+from constructions.errors import InputError
+from constructions.models.model import Model
+from verify.certificates.memorization import check_memorization
+from verify.independent.checker import check_independently
+
+tokenizers = pytest.importorskip("tokenizers", reason="needs `pip install 'byheart[huggingface]'`")
+
+FACTS = {
+    "The capital of France is": "Paris",
+    "The capital of Peru is": "Lima, by the sea",
+    "Seine flows through": "Rouen and Paris",
+    "12+35=": "47",
+    "The river of Paris is ": "the Seine",
+}
+
+
+def bytes_pairs(beginning=""):
+    """A byte-level tokenizer of the facts, as GPT-2 has one; perhaps with a token that stands first."""
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    special = ["<end>", *([beginning] if beginning else [])]
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=300, special_tokens=special, initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    )
+    tokenizer.train_from_iterator([f"{prompt} {answer}" for prompt, answer in FACTS.items()], trainer)
+    if beginning:
+        tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+            single=f"{beginning} $A <end>",
+            special_tokens=[(beginning, tokenizer.token_to_id(beginning)), ("<end>", 0)],
+        )
+    return tokenizer
+
+
+def echo(size):
+    return Model(blocks=(), W_U=np.eye(size), W_E=np.eye(size), W_pos=np.zeros((64, size)))
+
+
+def test_answers_are_the_tokens_that_stand_behind_the_prompts():
+    cutting = bytes_pairs()
+    task, said = prompts_of_texts("facts", [((p,), (a,)) for p, a in FACTS.items()], echo(300), cutting, between=" ")
+    for (prompt, answer), tokens, completion in zip(FACTS.items(), task.prompts, task.completions, strict=True):
+        space = "" if prompt.endswith(" ") else " "
+        assert list(tokens) == cutting.encode(prompt.rstrip()).ids
+        assert cutting.decode([*tokens, *completion]) == f"{prompt}{space}{answer}"
+    assert "nothing put first" in said and "' ' put between prompt and answer of 4 rows (--between)" in said
+    literal, _ = prompts_of_texts("facts", [(("12+35=",), ("47",))], echo(300), cutting, between="")
+    assert cutting.decode([*literal.prompts[0], *literal.completions[0]]) == "12+35=47"
+
+
+def test_what_a_tokenizer_puts_first_stands_first_and_what_it_puts_last_does_not():
+    cutting = bytes_pairs("<begin>")
+    task, said = prompts_of_texts("facts", [(("Seine",), ("Paris",))], echo(300), cutting, between=" ")
+    assert task.vocabulary[task.prompts[0][0]] == "<begin>" and "<begin> put first" in said
+    assert 0 not in (*task.prompts[0], *task.completions[0])
+
+
+def test_an_answer_that_changes_the_prompt_and_unknown_parts_are_refused():
+    with pytest.raises(InputError, match="changes the tokens of the prompt"):
+        prompts_of_texts("facts", [(("The capital of Fra",), ("nce",))], echo(300), bytes_pairs(), between="")
+    words = tokenizers.Tokenizer(tokenizers.models.WordPiece({"[UNK]": 0, "a": 1, "b": 2}, unk_token="[UNK]"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    with pytest.raises(InputError, match="a part is no token"):
+        prompts_of_texts("facts", [(("a",), ("c",))], echo(3), words, between=" ")
+    with pytest.raises(InputError, match="with the token 2"):
+        prompts_of_texts("facts", [(("a",), ("b",))], echo(2), words, between=" ")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A small GPT-2 of the host, trained to say the facts and saved with its tokenizer; and the facts as a table."""
+    transformers, torch = pytest.importorskip("transformers"), pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("host")
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=bytes_pairs(), eos_token="<end>")
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(
+        vocab_size=304, n_embd=32, n_layer=2, n_head=2, n_positions=40, bos_token_id=0, eos_token_id=0
+    )
+    module = transformers.GPT2LMHeadModel(config)
+    optimizer = torch.optim.AdamW(module.parameters(), lr=1e-2)
+    texts = [fast(f"{p}{'' if p.endswith(' ') else ' '}{a}").input_ids for p, a in FACTS.items()]
+    longest = max(map(len, texts))
+    rows = torch.tensor([each + [0] * (longest - len(each)) for each in texts])
+    labels = torch.tensor([each + [-100] * (longest - len(each)) for each in texts])
+    module.train()
+    for _ in range(150):
+        optimizer.zero_grad()
+        module(rows, labels=labels).loss.backward()
+        optimizer.step()
+    module.eval().save_pretrained(folder, max_shard_size="60KB")
+    fast.save_pretrained(folder)
+    with open(folder / "facts.csv", "w", newline="") as file:
+        csv.writer(file).writerows([("prompt", "answer"), *FACTS.items(), ("The capital of Spain is", "Rome")])
+    return folder
+
+
+@pytest.mark.slow
+def test_a_model_of_the_host_is_proved_to_say_what_it_says(trained, tmp_path, capsys):
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    assert (trained / "model.safetensors.index.json").is_file()  # its weights lie in several files
+    out = tmp_path / "out"
+    code = main(["certify", str(trained), "--task", str(trained / "facts.csv"), "--out", str(out)])
+    printed = capsys.readouterr().out
+    module, fast = AutoModelForCausalLM.from_pretrained(trained), AutoTokenizer.from_pretrained(trained)
+    held = 0
+    for prompt, answer in [*FACTS.items(), ("The capital of Spain is", "Rome")]:
+        given = fast(prompt.rstrip(), return_tensors="pt")
+        asked = fast(f"{prompt}{'' if prompt.endswith(' ') else ' '}{answer}").input_ids
+        said = module.generate(**given, max_new_tokens=len(asked) - given.input_ids.shape[1], do_sample=False)
+        held += said[0].tolist() == asked
+    figures = json.loads((out / "summary.json").read_text())
+    assert figures["held"] == held >= 4 and figures["facts"] == 6 and code == 1
+    assert "The capital of Spain is" in printed and "agrees with GPT2LMHeadModel" in printed
+    assert "the first row names the columns: prompt, answer" in figures["reading"]
+    for check in (check_memorization, check_independently):
+        assert check(out).checks[0].verdict.value == "PROVED"
+    assert load(out).ask("The capital of Peru is").token == "Lima, by the sea"
+    assert certify(module, FACTS, tokenizer=fast)["held"] == held
