@@ -263,8 +263,8 @@ MUTANTS = [
     of_checker(" or (task.target, task.origin) != (subject.target, subject.origin)", "", "origins are free", TAMPERING),
     of_checker("    if not fits:", "    if False:", "any model fits any task", TAMPERING),
     of_checker(
-        "answers |= zip(open_ones, self._judged(open_ones, bits), strict=True)",
-        "answers |= zip(open_ones, self._judged(open_ones, BITS), strict=True)",
+        "answers |= zip(open_ones, judged(open_ones, bits), strict=True)",
+        "answers |= zip(open_ones, judged(open_ones, BITS), strict=True)",
         "what is open gets no more bits",
     ),
     of_checker(

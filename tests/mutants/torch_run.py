@@ -366,8 +366,8 @@ MUTANTS = [
         "what runs is exact",
     ),
     run(
-        "held_proved=self.held_proved if self.rounding is not None or self.without_rounding.any() else None",
-        "held_proved=self.held_proved",
+        "proved = np.concatenate(self.proved) if judged else None",
+        "proved = np.concatenate(self.proved)",
         "no bound proves that none is held",
     ),
     run("bool((proved & ~right).any())", "bool((proved & right).all())", "a run that breaks every hypothesis passes"),

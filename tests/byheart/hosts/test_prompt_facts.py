@@ -18,7 +18,7 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask
 from tests import task_files
 from verify.certificates.answers import guess_loss, judge_answers
-from verify.certificates.certificate import Certificate
+from verify.certificates.certificate import Certificate, Statement
 from verify.certificates.memorization import certify_memorization, check_memorization
 from verify.forward.ladder import decide_argmax
 from verify.independent.checker import check_independently
@@ -77,8 +77,8 @@ def folder(model, facts, tmp_path_factory):
 
 
 def task_of(facts):
-    texts = [(str(prompt), str(said)) for prompt, said in facts]
-    return PromptTask(NAMES, *zip(*facts, strict=True), texts)
+    prompts, said = (tuple(map(tuple, each)) for each in zip(*facts, strict=True))
+    return PromptTask(NAMES, prompts, said, tuple((str(prompt), str(answer)) for prompt, answer in facts))
 
 
 def test_answers_of_several_tokens_are_certified_and_the_wrong_one_is_named(model, facts, tmp_path):
@@ -180,7 +180,7 @@ def test_rows_of_several_lengths_and_one_token_answers(model, tmp_path):
 )
 def test_prompts_that_contradict_themselves_are_refused(prompts, said, message):
     with pytest.raises(InputError, match=message):
-        PromptTask(NAMES, prompts, said, [("", "")] * len(prompts))
+        PromptTask(NAMES, prompts, said, (("", ""),) * len(prompts))
 
 
 def test_a_prompt_too_long_for_the_model_is_refused(model):
@@ -271,3 +271,10 @@ def test_a_certificate_that_claims_more_is_not_proved(folder, tmp_path, check):
 def test_a_rank_of_prompts_is_not_stated(model, facts):
     with pytest.raises(ByheartError, match="contexts of one length"):
         certify_memorization(model, task_of(facts), rank=True)
+
+
+def test_a_certificate_of_prompts_states_answers_alone(folder):
+    found = Certificate.load(folder)
+    rank = Statement("feature-rank", "", {"rows": 5, "columns": 9})
+    with pytest.raises(InputError, match="expected 'answers' and each at most once"):
+        replace(found, statements=(*found.statements, rank))

@@ -1,0 +1,99 @@
+"""Mutants of prompts and answers of several tokens: of their judges, their files and how they are read."""
+
+from tests.mutants import Mutant
+
+FACTS = "tests/byheart/hosts/test_prompt_facts.py"
+CERTIFY = "tests/byheart/hosts/test_certify.py"
+READING = "tests/byheart/hosts/test_reading.py"
+
+
+def judge(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/certificates/answers.py", original, mutated, FACTS, why)
+
+
+def reader(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("verify/independent/plain_prompts.py", original, mutated, FACTS, f"the second reader: {why}")
+
+
+def task(original: str, mutated: str, why: str) -> Mutant:
+    return Mutant("constructions/tasks/prompts.py", original, mutated, FACTS, why)
+
+
+MUTANTS = [
+    judge(
+        "margins[:, at] = np.minimum(margins[:, at],",
+        "margins[:, at] = np.maximum(margins[:, at],",
+        "one token of an answer is enough",
+    ),
+    judge(
+        "losses[1, at] = up(losses[1, at] + found.loss_upper[of])",
+        "losses[1, at] = found.loss_upper[of]",
+        "the loss of an answer is its last token's",
+    ),
+    judge(
+        "losses[0, at] = np.maximum(0.0, down(losses[0, at] + found.loss_lower[of]))",
+        "losses[0, at] = found.loss_lower[of] * 2",
+        "a loss from below is too large",
+    ),
+    judge(
+        "entropy(each[np.newaxis])[0] * float(each.sum())",
+        "entropy(each[np.newaxis])[0]",
+        "beginnings of answers count alike",
+    ),
+    task(
+        "            if said != label:", "            if False:", "facts may contradict each other behind equal tokens"
+    ),
+    task("sum(times[said[:i]] for i in range(1, len(said) + 1))", "times[said]", "a guess is one whole answer"),
+    task(
+        "return [(fact, (*prompt, *said[:i]), said[i])",
+        "return [(fact, prompt, said[i])",
+        "every token of an answer is asked behind the prompt",
+    ),
+    task('if ("answers" in words) != task.apart:', "if False:", "answers may be the vocabulary once more"),
+    reader("margin = margin.min(each.margin)", "margin = each.margin", "the last token decides"),
+    reader("loss = loss + each.loss", "loss = each.loss", "the loss is the last token's"),
+    reader(
+        "contexts.append(prompt + said[:i])", "contexts.append(prompt + said[1 : i + 1])", "other tokens stand before"
+    ),
+    reader(
+        "if any(len(labels) > 1 for labels in task._following().values()):",
+        "if False:",
+        "facts may contradict each other",
+    ),
+    reader("sum(times[said[:i]] for i in range(1, len(said) + 1))", "times[said]", "a guess is one whole answer"),
+    Mutant(
+        "verify/replica/run.py",
+        "right[part.facts] &= each.right[part.places]",
+        "right[part.facts] |= each.right[part.places]",
+        FACTS,
+        "a run holds what it holds a part of",
+    ),
+    Mutant(
+        "verify/certificates/certificate.py",
+        "kinds = (ANSWERS,) if self.subject.origin == PROMPTS else kinds",
+        "kinds = kinds",
+        FACTS,
+        "a rank may be stated of prompts",
+    ),
+    Mutant(
+        "byheart/hosts/numbered_facts.py",
+        "if len(answers) < len(vocabulary) == model.d_vocab == model.d_vocab_out and set(answers) <= set(vocabulary):",
+        "if model.d_vocab == model.d_vocab_out:",
+        CERTIFY,
+        "answers beside any model of one vocabulary are passed over",
+    ),
+    Mutant(
+        "byheart/hosts/reading.py",
+        "if wrong := sorted(wanted ^ set(found)):",
+        "if wrong := sorted(wanted - set(found)):",
+        READING,
+        "a part may hold tensors that the index gives to another",
+    ),
+    Mutant(
+        "byheart/hosts/reading.py",
+        "any(Path(file).name != file for file in files.values())",
+        "False",
+        READING,
+        "an index may name files elsewhere",
+    ),
+]
