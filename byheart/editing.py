@@ -16,8 +16,8 @@ import numpy as np
 
 from byheart.edited_folder import has_one_width, host_config, read_editable, stored_dtype, write_edited
 from byheart.edited_page import write_edit_page
+from byheart.hosts.facts.numbered_facts import read_facts
 from byheart.hosts.number_types import require_dtype, rounded_to
-from byheart.hosts.numbered_facts import read_facts
 from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.edits.answer_direction import answer_direction

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from byheart.hosts.facts.numbered_facts import Reading, facts_of_rows, read_facts
 from byheart.hosts.handshake import Asked, ask_host, require_plain_parameters
-from byheart.hosts.numbered_facts import Reading, facts_of_rows, read_facts
 from byheart.hosts.reading import model_of, read_model
 from constructions.arrays import Int64Array
 from constructions.errors import InputError
@@ -69,9 +69,9 @@ def certify(
     Args:
         source: A file or a folder (`byheart.hosts.reading.read_model`), a `Model`, a `torch.nn.Module`, or tensors by
             name.
-        task: The facts, a file of them (`byheart.hosts.numbered_facts.read_facts`), or rows as a table has them: a
-            list, a data frame, a mapping from prompts to answers. A fact is held if the whole answer is said by greedy
-            decoding (`constructions.tasks.prompts.PromptTask`).
+        task: The facts, a file of them (`byheart.hosts.facts.numbered_facts.read_facts`), or rows as a table has them:
+            a list, a data frame, a mapping from prompts to answers. A fact is held if greedy decoding says the whole
+            answer (`constructions.tasks.prompts.PromptTask`).
         criterion: What is asked; by default that every fact is held.
         config: What the tensors compute, where neither a ``config.json`` beside them nor the module itself says so.
         names: For a module or tensors, the name there of each tensor that the configuration names.

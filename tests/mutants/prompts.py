@@ -2,7 +2,10 @@
 
 from tests.mutants import Mutant
 
-FACTS = "tests/byheart/hosts/test_prompt_facts.py"
+FACTS = (
+    "tests/byheart/hosts/facts/test_numbered_facts.py tests/constructions/tasks/test_prompts.py "
+    "tests/verify/independent/test_plain_prompts.py"
+)
 CERTIFY = "tests/byheart/hosts/test_certify.py"
 READING = "tests/byheart/hosts/test_reading.py"
 
@@ -76,7 +79,7 @@ MUTANTS = [
         "a rank may be stated of prompts",
     ),
     Mutant(
-        "byheart/hosts/numbered_facts.py",
+        "byheart/hosts/facts/numbered_facts.py",
         "if len(answers) < len(vocabulary) == model.d_vocab == model.d_vocab_out and set(answers) <= set(vocabulary):",
         "if model.d_vocab == model.d_vocab_out:",
         CERTIFY,

@@ -44,10 +44,9 @@ from verify.independent.integer_rank import FeatureMatrix, NonsingularCheck, ran
 from verify.independent.plain_arrays import PlainArray, read_safetensors, reading
 from verify.independent.plain_model import PlainModel
 from verify.independent.plain_prompts import PlainPromptTask, read_task, whole
-from verify.independent.plain_rule import PlainRule
+from verify.independent.plain_rule import PlainRule, drawn_numbers, leaves_at_most
 from verify.independent.plain_task import PlainTask, PlainVectorTask
 from verify.independent.rule_counts import count_rule
-from verify.independent.rule_sample import drawn_numbers, leaves_at_most
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
 from verify.workers import Workers, completed

@@ -16,9 +16,8 @@ from verify.independent.ball_divergence import gap
 from verify.independent.ball_forward import PRECISIONS, BallForward, NoInformationError
 from verify.independent.plain_arrays import PlainArray
 from verify.independent.plain_model import PlainModel
-from verify.independent.plain_rule import PlainRule
+from verify.independent.plain_rule import PlainRule, drawn_numbers
 from verify.independent.plain_task import PlainTask
-from verify.independent.rule_sample import drawn_numbers
 from verify.progress import Progress
 
 _BITS = 1100  # of the balls that the integers are made of

@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from constructions.errors import ByheartError, FileFormatError
 from constructions.tasks.rule import RuleTask, rule_task
 from tests import task_files
-from verify.independent.plain_rule import PlainRule
+from verify.domains.sample import drawn, most_wrong
+from verify.independent.plain_rule import PlainRule, drawn_numbers, leaves_at_most
 
 TASKS = [
     rule_task("max", tokens=3, length=2),
@@ -63,3 +66,19 @@ def test_both_readers_refuse_the_same_files(change, tmp_path):
         RuleTask.load(tmp_path / "task.safetensors")
     with pytest.raises(FileFormatError):
         PlainRule.read(tmp_path / "task.safetensors")
+
+
+@given(st.integers(1, 2**63), st.integers(1, 50), st.text("ab é", max_size=3))
+def test_both_readers_draw_the_same_distinct_inputs(size, count, seed):
+    found = drawn("a" * 64, "b" * 64, size, count, seed)
+    assert found == drawn_numbers(["a" * 64, "b" * 64, count, seed], size)
+    assert len(set(found)) == len(found) == min(size, count) and 0 <= found[0] and found[-1] < size
+
+
+@given(st.integers(1, 600), st.data())
+def test_the_least_bound_is_true_and_no_smaller_one(size, data):
+    count = data.draw(st.integers(1, size))
+    missed = data.draw(st.one_of(st.just(0), st.integers(0, count)))
+    most = most_wrong(size, count, missed)
+    assert leaves_at_most(size, count, missed, most)
+    assert most == missed or not leaves_at_most(size, count, missed, most - 1)

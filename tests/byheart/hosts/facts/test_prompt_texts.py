@@ -8,7 +8,7 @@ import pytest
 
 from byheart import certify, load
 from byheart.command.main import main
-from byheart.hosts.prompt_texts import prompts_of_texts
+from byheart.hosts.facts.prompt_texts import prompts_of_texts
 from constructions.errors import InputError
 from constructions.models.model import Model
 from verify.certificates.memorization import check_memorization

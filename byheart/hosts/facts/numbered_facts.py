@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE
+from byheart.hosts.facts.prompt_texts import cutting_tokenizer, prompts_of_texts
 from byheart.hosts.host import CONFIG_FILE
-from byheart.hosts.prompt_texts import cutting_tokenizer, prompts_of_texts
 from constructions.errors import FileFormatError, InputError, require_one_of
 from constructions.models.model import Model
 from constructions.tasks.arrays import array_task, read_arrays
@@ -67,7 +67,7 @@ def read_facts(
     - an ``.npz`` of arrays: `contexts`, and `next_tokens` or `laws`; labels unless there are laws;
     - every other file is a table, where the last cell of a row, before its weight if there are weights, follows the
       others. With a tokenizer that cuts words into pieces (BPE, Unigram, WordPiece) cells are texts, a prompt and the
-      answer (`byheart.hosts.prompt_texts`). Otherwise a cell is a token of the ``tokenizer.json`` (or
+      answer (`byheart.hosts.facts.prompt_texts`). Otherwise a cell is a token of the ``tokenizer.json`` (or
       ``task.safetensors``) beside the model, or ``#`` and its number, or where every cell is one the number alone, or
       several of these with spaces between; what follows is one of the ``answers.json`` beside it, if the model answers
       those. Rows may be of several lengths.

@@ -1,0 +1,1 @@
+"""Facts as people have them, in the tokens of a model."""

@@ -1,0 +1,100 @@
+"""Prompts of several lengths, answers of several tokens: certified, asked, explained, run, and said by the command."""
+
+import numpy as np
+import pytest
+
+from byheart import certify, load
+from byheart.command.main import main
+from byheart.job import run_summary
+from constructions.errors import ByheartError, InputError
+from constructions.tasks.arrays import array_task
+from constructions.tasks.criterion import Criterion
+from tests.prompts import PROMPTS, certified, facts, model, said_by, task_of
+from verify.certificates.answers import judge_answers
+from verify.certificates.memorization import certify_memorization
+from verify.progress import silent
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return certified(tmp_path_factory.mktemp("prompts") / "out")
+
+
+def test_answers_of_several_tokens_are_certified_and_the_wrong_one_is_named(tmp_path):
+    figures = certify(model(), facts())
+    assert (figures["verdict"], figures["facts"], figures["held"], figures["wrong"]) == ("REFUTED", 5, 4, 1)
+    assert figures["headline"].startswith("NOT HELD: 1 of 5 proved wrong, 4 held; ")
+    assert figures["wrong_facts"] == [["#7 #7", " ".join(f"#{t}" for t in facts()[-1][1])]]
+    assert "5 prompts of 1 to 4 tokens, answers of 1 to 3 tokens" in figures["reading"]
+
+
+def test_a_fact_is_what_its_tokens_are_one_by_one():
+    """The margin of an answer is the least of its tokens', its loss their sum."""
+    whole = judge_answers(model(), task_of(facts()), Criterion(), progress=silent)
+    for fact, (prompt, said) in enumerate(facts()):
+        margins, losses = [], []
+        for i, token in enumerate(said):
+            one = array_task(
+                np.array([prompt + said[:i]]), next_tokens=np.array([token]), vocabulary=8, target="labels"
+            )
+            found = judge_answers(model(), one, Criterion(), progress=silent)
+            margins.append((found.margin_lower[0], found.margin_upper[0]))
+            losses.append((found.loss_lower[0], found.loss_upper[0]))
+        lower, upper = np.array(margins).T
+        assert whole.margin_lower[fact] <= upper.min() and lower.min() <= whole.margin_upper[fact]
+        assert whole.margin_lower[fact] == pytest.approx(lower.min(), abs=1e-12)
+        assert whole.loss_lower[fact] <= sum(high for _, high in losses)
+        assert sum(low for low, _ in losses) <= whole.loss_upper[fact]
+        assert whole.loss_upper[fact] - whole.loss_lower[fact] < 1e-9
+
+
+def test_it_is_asked_explained_and_run(folder):
+    memory = load(folder)
+    answer = memory.ask("#0 #1")
+    assert (answer.token, answer.memorized, answer.held) == (" ".join(f"#{t}" for t in facts()[0][1]), True, True)
+    wrong = memory.ask(("#7", "#7"))
+    assert wrong.refuted and not wrong.held and wrong.token is not None
+    assert memory.ask("1 2 3").memorized is False
+    with pytest.raises(InputError, match="expected one of the 5 facts"):
+        memory.ask("nobody")
+    found = memory.explain("#5")
+    assert found.fate == "held" and len(found.ablations) == 2 + 9 and found.context == ("#5",)
+    pytest.importorskip("torch")
+    summary = run_summary(folder, device="cpu", dtype="float64")
+    assert summary["held"] == 4 and summary["within_bound"] and "4 of 5 facts" in summary["headline"]
+
+
+def test_the_command_says_it(tmp_path, capsys):
+    model().save(tmp_path / "model.safetensors")
+    rows = [[" ".join(map(str, prompt)), " ".join(map(str, said))] for prompt, said in facts()]
+    (tmp_path / "facts.csv").write_text("".join(",".join(row) + "\n" for row in rows))
+    command = ["certify", str(tmp_path / "model.safetensors"), "--task", str(tmp_path / "facts.csv")]
+    assert main([*command, "--out", str(tmp_path / "out")]) == 1
+    printed = capsys.readouterr().out
+    assert printed.startswith("NOT HELD: 1 of 5 proved wrong") and "answers of 1 to 3 tokens" in printed
+    assert (tmp_path / "out" / "wrong.csv").read_text() == ",".join(rows[-1]) + "\n"
+    assert main(["check", str(tmp_path / "out"), "--independent"]) == 1
+    assert main(["ask", str(tmp_path / "out"), rows[0][0]]) == 0
+    assert rows[0][1] in capsys.readouterr().out
+    assert main([*command, "--json", "--at-least", "4"]) == 0
+
+
+def test_rows_of_several_lengths_and_one_token_answers(tmp_path):
+    said = [said_by(model(), prompt, 1)[0] for prompt in PROMPTS]
+    rows = [[*map(str, prompt), str(one)] for prompt, one in zip(PROMPTS, said, strict=True)]
+    (tmp_path / "facts.csv").write_text("".join(",".join(row) + "\n" for row in rows))
+    model().save(tmp_path / "model.safetensors")
+    assert certify(tmp_path / "model.safetensors", tmp_path / "facts.csv")["held"] == 5
+    assert certify(model(), rows)["held"] == 5
+    mapping = {tuple(prompt): one for prompt, one in zip(PROMPTS, said, strict=True)}
+    assert certify(model(), mapping)["held"] == 5
+
+
+def test_a_prompt_too_long_for_the_model_is_refused():
+    with pytest.raises(InputError, match="contexts of 8 tokens, the model reads 7"):
+        certify(model(), [([0] * 6, [1, 2, 3])])
+
+
+def test_a_rank_of_prompts_is_not_stated():
+    with pytest.raises(ByheartError, match="contexts of one length"):
+        certify_memorization(model(), task_of(facts()), rank=True)

@@ -1,0 +1,40 @@
+"""Prompts and answers of several tokens: what contradicts itself is refused, and what is stored is read again."""
+
+import numpy as np
+import pytest
+
+from constructions.errors import InputError
+from constructions.tasks.prompts import PromptTask
+from tests.prompts import NAMES, facts, task_of
+from verify.certificates.answers import guess_loss
+
+
+def test_the_guess_knows_the_beginning_of_the_answer():
+    task = PromptTask(("a", "b"), ((0,), (1,), (0, 0)), ((0,), (0, 1), (0, 0)), (("", ""),) * 3)
+    assert task.guess_held == 2  # "a b" begins with "a"
+    expected = 2 / 3 * np.log(2)  # after "a" both follow once
+    found = guess_loss(task)
+    assert float(found.lower()) <= expected <= float(found.upper())
+
+
+@pytest.mark.parametrize(
+    ("prompts", "said", "message"),
+    [
+        (((0,), (0, 1)), ((1, 2), (3,)), "no decoding can say both"),
+        (((0,), (0,)), ((1,), (2,)), "twice"),
+        (((),), ((1,),), "fact 0 has the tokens"),
+        (((0,),), ((),), "completions: fact 0"),
+        (((8,),), ((1,),), r"expected some of 0 \.\. 7"),
+        (((0,),), ((1,), (2,)), "as many of each"),
+    ],
+)
+def test_prompts_that_contradict_themselves_are_refused(prompts, said, message):
+    with pytest.raises(InputError, match=message):
+        PromptTask(NAMES, prompts, said, (("", ""),) * len(prompts))
+
+
+def test_a_task_is_stored_and_read_again(tmp_path):
+    task = task_of(facts())
+    task.save(tmp_path / "task.safetensors")
+    again = PromptTask.load(tmp_path / "task.safetensors")
+    assert again.sha256() == task.sha256() and again.prompts == task.prompts and again.texts == task.texts
