@@ -61,13 +61,6 @@ DESCRIBED = (
         "docs/claims/knots.md",
     ),
     Described(
-        "one-head",
-        "bigrams with labels",
-        "4 N^2 + 4 N for all N^2",
-        True,
-        "docs/claims/corollary_1.md",
-    ),
-    Described(
         "block-heads",
         "bigrams with labels",
         "3.3 a fact for all of 64 tokens, 2.3 for all of 1024",
@@ -87,13 +80,6 @@ DESCRIBED = (
         "(R + 2) / R a fact of R relations, and R + 2 for each answer",
         True,
         "docs/claims/factual_recall.md",
-    ),
-    Described(
-        "rank-one-heads",
-        "labels; features of full rank; two tokens or more",
-        "4 a fact, found by one linear system",
-        True,
-        "docs/claims/rank_one_heads.md",
     ),
     Described(
         "clustered-heads",

@@ -13,7 +13,6 @@ import numpy as np
 from constructions.bigrams.additive_recall import additive_recall_memory
 from constructions.bigrams.block_heads import block_heads_memory
 from constructions.bigrams.cross_heads import cross_heads_memory
-from constructions.bigrams.one_head import one_head_memory
 from constructions.bigrams.packed_words import packed_words_memory, packed_words_parameters
 from constructions.counted import counted
 from constructions.described_memories import DESCRIBED
@@ -33,11 +32,10 @@ from constructions.memories.knots import knots_memory
 from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1_memory
 from constructions.memories.newton_memory import newton_memory
 from constructions.memories.one_hot_laws import one_hot_laws_memory, one_hot_laws_parameters
-from constructions.memories.rank_one_heads import rank_one_heads_memory
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import Construction
 from constructions.models.model import Model
-from constructions.models.precision import Precision, require_precision, rounded_model
+from constructions.models.precision import Precision, require_precision
 from constructions.probes.probe_memory import probe_memory, probe_parameters
 from constructions.tasks.task import Task
 
@@ -46,7 +44,7 @@ SMALLEST = "smallest"
 
 _CLAIM = "The choice of a memory"
 _NEURONS = "it has neurons"
-_MOST = {"newton": 512, "clustered-heads": 2500, "rank-one-heads": 1024, "steps": 4096}
+_MOST = {"newton": 512, "clustered-heads": 2500, "steps": 4096}
 """Facts up to which a memory is tried without being named: beyond, it or its certificate takes minutes to hours."""
 _UNASKED = 8e9
 """Work of a search that is not asked for, nanoseconds as `levenberg_marquardt` counts them."""
@@ -201,9 +199,9 @@ def offers(
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
-        >>> found = offers(enumerated_task(50, 2), names=("knots", "one-head", "cross-heads"))
+        >>> found = offers(enumerated_task(50, 2), names=("knots", "cross-heads"))
         >>> [(offer.kind.name, offer.parameters) for offer in found]
-        [('knots', 7646), ('cross-heads', 9128), ('one-head', 10200)]
+        [('knots', 7646), ('cross-heads', 9128)]
     """
     require_precision(dtype)
     limits = Limits(attention_only, layers, d_model, d_head)
@@ -302,13 +300,6 @@ def _run(
     return offer._replace(run=figures, refused=refused, built=None if refused else built, every_run=every_run)
 
 
-def _one_head(task: Task, dtype: Precision, seed: int, progress: Progress) -> Construction[Task]:
-    if task.target != "labels":
-        raise HypothesisError("The memory of one head", "labels", f"the target is {task.target!r}")
-    model = rounded_model(one_head_memory(task), dtype)
-    return Construction(task, model, f"{counted(task.n_contexts, 'bigram')} by one head, {model.parameters} parameters")
-
-
 def _newton(work: float, task: Task, seed: int, progress: Progress) -> Construction[Task]:
     found = newton_memory(task, work=work, seed=seed, progress=progress)
     width, query_width, heads = found.shape
@@ -349,10 +340,6 @@ MEMORIES: tuple[Kind, ...] = (
         lambda task, dtype, seed, progress: knots_memory(task, dtype=dtype, seed=seed),
     ),
     Kind(
-        *_DESCRIBED["one-head"],
-        _one_head,
-    ),
-    Kind(
         *_DESCRIBED["block-heads"],
         lambda task, dtype, seed, progress: block_heads_memory(task, dtype=dtype),
     ),
@@ -363,10 +350,6 @@ MEMORIES: tuple[Kind, ...] = (
     Kind(
         *_DESCRIBED["additive-recall"],
         lambda task, dtype, seed, progress: additive_recall_memory(task, dtype=dtype),
-    ),
-    Kind(
-        *_DESCRIBED["rank-one-heads"],
-        lambda task, dtype, seed, progress: rank_one_heads_memory(task, dtype=dtype, seed=seed),
     ),
     Kind(
         *_DESCRIBED["clustered-heads"],

@@ -16,7 +16,7 @@ from constructions.tasks.table import table_task
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
 
-QUICK = ("knots", "one-head", "block-heads", "cross-heads", "packed-words", "rank-one-heads", "steps")
+QUICK = ("knots", "block-heads", "cross-heads", "packed-words", "steps")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -50,8 +50,7 @@ def test_what_does_not_fit_the_task_refuses_and_says_why(monkeypatch: pytest.Mon
     monkeypatch.setitem(choice._MOST, "newton", 400)
     found = {offer.kind.name: offer for offer in offers(long_task())}
     assert "parameters at least, and is not built" in found["theorem-1"].refused
-    assert found["knots"].built is not None and found["rank-one-heads"].built is not None
-    assert "expected 2" in found["one-head"].refused
+    assert found["knots"].built is not None
     for name in ("block-heads", "cross-heads", "packed-words"):
         assert "contexts of two tokens, but they have 5" in found[name].refused
     assert "facts are more than 400: it is tried where it is named" in found["newton"].refused
@@ -86,7 +85,7 @@ def test_a_search_that_is_not_named_ends_after_so_much_work(monkeypatch: pytest.
 
 def test_without_neurons_only_attention_is_offered() -> None:
     task = enumerated_task(30, 2)
-    names = tuple(name for name in QUICK if name not in ("packed-words", "rank-one-heads", "steps"))
+    names = tuple(name for name in QUICK if name not in ("packed-words", "steps"))
     assert smallest_of(offers(task, names=names)).kind.name == "knots"
     chosen = smallest_of(offers(task, names=names, attention_only=True))
     assert chosen.kind.attention_only and chosen.kind.name == "block-heads"
@@ -103,8 +102,8 @@ def test_laws_are_for_knots_and_for_heads_of_full_rank() -> None:
         "last-token-heads",
     ]
     assert all("laws" in offer.refused for offer in found.values() if not offer.built)
-    with pytest.raises(CapacityError, match=r"none of those that were tried does\. .*one-head: .*'laws'"):
-        smallest_of(offers(task, names=("one-head", "cross-heads")))
+    with pytest.raises(CapacityError, match=r"none of those that were tried does\. .*block-heads: .*'laws'"):
+        smallest_of(offers(task, names=("block-heads", "cross-heads")))
 
 
 def test_no_such_memory_or_precision_is_an_error() -> None:
@@ -130,7 +129,7 @@ def test_no_memory_is_below_the_information_limit() -> None:
 
 def test_a_limit_is_kept_wherever_the_model_is_largest() -> None:
     task = enumerated_task(30, 2)
-    names = ("knots", "one-head", "block-heads")
+    names = ("knots", "block-heads")
     widths = {offer.kind.name: offer.built.model.d_model for offer in offers(task, names=names) if offer.built}
     for limit in (dict(layers=1), dict(d_model=max(widths.values())), dict(d_head=1), dict(d_head=2)):
         for offer in offers(task, names=names, **limit):  # pyright: ignore[reportArgumentType]
@@ -142,8 +141,8 @@ def test_a_limit_is_kept_wherever_the_model_is_largest() -> None:
             heads = [block.d_head for block in model.blocks if isinstance(block, Attention)]
             assert max(heads) <= limit.get("d_head", 999)
     assert offers(task, names=("knots",), layers=1)[0].refused == "it has 2 layers"
-    assert offers(task, names=("one-head",), d_model=widths["one-head"])[0].built is not None
-    assert "its d_model is" in offers(task, names=("one-head",), d_model=widths["one-head"] - 1)[0].refused
+    assert offers(task, names=("block-heads",), d_model=widths["block-heads"])[0].built is not None
+    assert "its d_model is" in offers(task, names=("block-heads",), d_model=widths["block-heads"] - 1)[0].refused
     with pytest.raises(InputError, match="d_head = 0, expected at least 1"):
         offers(task, d_head=0)
 
@@ -174,8 +173,8 @@ def test_what_would_be_larger_is_not_built_unless_it_is_named() -> None:
 
 
 def test_the_only_one_that_is_asked_for_says_why_itself() -> None:
-    with pytest.raises(HypothesisError, match="The memory of one head needs labels"):
-        smallest_of(offers(enumerated_task(3, 2, target="laws"), names=("one-head",)))
+    with pytest.raises(HypothesisError, match="The memory of block heads needs labels"):
+        smallest_of(offers(enumerated_task(3, 2, target="laws"), names=("block-heads",)))
 
 
 def test_names_are_distinct_and_pages_named() -> None:
