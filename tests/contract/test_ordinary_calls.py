@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -148,6 +149,30 @@ def test_what_the_card_says_runs(tmp_path):
         [sys.executable, "-c", code], cwd=tmp_path / "out", capture_output=True, text=True, check=False
     )
     assert run.stdout.strip().splitlines()[-1] == "France, capital, Paris", run.stderr
+
+
+@pytest.mark.parametrize(
+    ("host", "folder", "first"),
+    [
+        ("huggingface", "facts-huggingface", "from transformers import pipeline"),
+        ("onnx", "facts-onnx", "import json, numpy, onnxruntime"),
+        ("transformer-lens", ".", "from load_transformer_lens import load"),
+    ],
+)
+def test_what_the_page_of_hosts_says_runs(host, folder, first, tmp_path):
+    installed(host)
+    rivers = {("France", "capital"): "Paris", ("Peru", "capital"): "Lima", ("Peru", "river"): "Amazon"}
+    byheart.memorize(rivers).export(to=host, out=tmp_path / "out" / folder, overwrite=True)
+    page = (Path(__file__).parents[2] / "docs" / "hosts.md").read_text(encoding="utf-8")
+    [code] = [block.split("```")[0] for block in page.split("```text\n") if block.startswith(first)]
+    *lines, last = code.strip().splitlines()
+    last, _, said = last.partition("  # ")
+    run = subprocess.run(
+        [sys.executable, "-c", "\n".join([*lines, f"print(ascii({last}))"])],
+        cwd=tmp_path / "out", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0 and said in run.stdout.strip().splitlines()[-1], run.stderr
+    assert said or "Amazon" in run.stdout
 
 
 def test_tokens_that_no_embedding_has_are_read_as_zeros_and_what_does_not_fit_is_named(tmp_path):
