@@ -59,7 +59,7 @@ def steps_memory(task: Task, *, dtype: Precision = "float64", seed: int = 0) -> 
         >>> from constructions.tasks.arrays import enumerated_task
         >>> xor = enumerated_task(2, 2, labels=np.array([0, 1, 1, 0]))
         >>> steps_memory(xor).summary
-        '4 contexts by codes of 2 bits and 2 heads that step, 54 parameters'
+        '4 contexts, 2-bit codes, 2 heads that step, 54 parameters'
     """
     require_precision(dtype)
     require_labels_after_two(task, _CLAIM)
@@ -93,9 +93,9 @@ def steps_memory(task: Task, *, dtype: Precision = "float64", seed: int = 0) -> 
     W_U[2, answers] = np.arange(len(answers)) - points[0]
     blocks = _numbering(float(shares.sum())), _stepping(task, middles, jumps, len(answers))
     model = rounded_model(Model(blocks=blocks, W_U=W_U, W_E=W_E, W_pos=W_pos), dtype)
-    summary = f"{counted(task.n_contexts, 'context')} by codes of {counted(code.bits, 'bit')}"
+    summary = f"{counted(task.n_contexts, 'context')}, {code.bits}-bit codes"
     heads = f"{counted(len(jumps), 'head')} that step{'s' * (len(jumps) == 1)}"
-    return Construction(task, model, f"{summary} and {heads}, {model.parameters} parameters")
+    return Construction(task, model, f"{summary}, {heads}, {model.parameters} parameters")
 
 
 def _numbering(total: float) -> Attention:

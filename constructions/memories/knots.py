@@ -88,8 +88,8 @@ def knots_memory(
     # Only scores, and logits of laws, are not numbers of this precision already.
     model = rounded_model(_model(code, wanted, knots), dtype)
     summary = (
-        f"{counted(task.n_contexts, 'context')} by codes of {counted(code.bits, 'bit')} and "
-        f"{counted(len(knots.places), 'ReLU neuron')} with {counted(wanted.outputs.shape[1], 'output')}, "
+        f"{counted(task.n_contexts, 'context')}, {code.bits}-bit codes, one ReLU layer "
+        f"({counted(len(knots.places), 'neuron')}, {counted(wanted.outputs.shape[1], 'output')}), "
         f"{model.parameters} parameters"
     )
     return Construction(task, model, summary)
