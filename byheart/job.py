@@ -479,7 +479,7 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
     Args:
         folder: A folder that `memorize` or `build_claim` wrote.
         device: ``"cpu"`` or ``"cuda"``.
-        dtype: ``"float64"``, ``"float32"`` or ``"bfloat16"``.
+        dtype: ``"float64"``, ``"float32"``, ``"bfloat16"`` or ``"float16"``.
         threads: Threads of torch on the CPU; by default as torch is set.
 
     Returns:
@@ -534,12 +534,16 @@ def _run_outcome(result: "RunResult", judged: Judged, asked: Criterion, subject:
         found = judged.outcome.adding(f"{result.held} of {contexts} measured")
     elif whole is not None and contexts < whole and found.verdict is Verdict.PROVED:
         found = replace(found, word="SAMPLED, MEASURED").adding(f"drawn from {whole}")
+    judged_so, every = result.within_bound, result.held_proved == contexts
+    if judged_so is None and every:  # no sum is rounded, in types whose rounding bound says nothing
+        judged_so = result.held == contexts
     word, verdict = {
         True: (found.word, found.verdict),
         False: ("OUTSIDE THE PROVED BOUNDS", Verdict.REFUTED),
         None: ("NOT JUDGED", Verdict.UNDECIDED),
-    }[result.within_bound]
+    }[judged_so]
     within = ["within the proved bounds"] if result.within_bound else []
+    within += ["proved of every such run"] if every and judged_so else []
     return replace(found.adding(f"run in {result.dtype} on {result.device}", *within), word=word, verdict=verdict)
 
 

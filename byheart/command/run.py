@@ -20,7 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=path, help="a byheart folder")
     parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     parser.add_argument(
-        "--dtype", default="float32", choices=("float64", "float32", "bfloat16"), help="number type (default: float32)"
+        "--dtype",
+        default="float32",
+        choices=("float64", "float32", "bfloat16", "float16"),
+        help="number type (default: float32)",
     )
     parser.add_argument("--threads", type=count, metavar="K", help="threads on the CPU (default: PyTorch's own)")
     add_output_options(parser)

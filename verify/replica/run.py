@@ -28,15 +28,15 @@ from verify.replica.device import device_name, require_arithmetic, require_exact
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
 from verify.runs.exact_runs import held_without_rounding, surely_held
-from verify.runs.formats import BFLOAT16, EXP_ULPS, FLOAT32, FLOAT64
+from verify.runs.formats import BFLOAT16, EXP_ULPS, FLOAT16, FLOAT32, FLOAT64
 
 Chunks = Iterable[tuple[int, Enclosure]]
 
 DTYPES = ("float64", "float32", "bfloat16")
-"""The floating-point types a replica runs in, finest first."""
+"""The floating-point types a replica runs in where none is named, finest first."""
 
 _JUDGED = {"float64": FLOAT64, "float32": FLOAT32}
-_FORMATS = {**_JUDGED, "bfloat16": BFLOAT16}
+_FORMATS = {**_JUDGED, "bfloat16": BFLOAT16, "float16": FLOAT16}
 _BATCH_BYTES = {"cpu": 2**27, "cuda": 2**30}
 
 
@@ -119,7 +119,7 @@ def run(
         model: The certified weights.
         task: What they memorize.
         device: ``"cpu"``, ``"cuda"`` or ``"cuda:i"``.
-        dtype: ``"float64"``, ``"float32"`` or ``"bfloat16"``.
+        dtype: ``"float64"``, ``"float32"``, ``"bfloat16"`` or ``"float16"``.
         tolerance: What the divergence of a held law, or a held value, may be off by.
         logits: Enclosures of the outputs for the task, as from `verify.forward.logits.logit_chunks`, which is called if
             they are not given.
@@ -184,7 +184,7 @@ class _Judge:
         tolerance: float,
         exp_ulps: float,
     ):
-        require_one_of(DTYPES, dtype=dtype)
+        require_one_of(_FORMATS, dtype=dtype)
         self.task, self.device, self.dtype, self.tolerance = task, device, dtype, tolerance
         count = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
         self.without_rounding = np.zeros(count, dtype=bool)
@@ -267,7 +267,8 @@ class _Judge:
         if self.violated:
             within = False
         elif largest is None:
-            note = f"{self.dtype} is reported, not judged: its rounding bound would exceed the outputs"
+            if proved is None or not proved.all():
+                note = f"{self.dtype} is reported, not judged: its rounding bound would exceed the outputs"
         elif math.isfinite(largest):
             within = True
         else:

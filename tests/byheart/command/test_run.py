@@ -18,17 +18,21 @@ def test_run_judges_the_folder(folder, capsys):
 
 
 @pytest.mark.parametrize(
-    ("within", "all_held", "code", "words"),
+    ("within", "all_held", "every_run", "code", "words"),
     [
-        (True, True, 0, "HELD, MEASURED: "),
-        (True, False, 1, "NOT HELD: "),
-        (False, True, 1, "OUTSIDE THE PROVED BOUNDS: "),
-        (False, False, 1, "OUTSIDE THE PROVED BOUNDS: "),
-        (None, True, 3, "NOT JUDGED: "),
-        (None, False, 3, "NOT JUDGED: "),
+        (True, True, False, 0, "HELD, MEASURED: "),
+        (True, False, False, 1, "NOT HELD: "),
+        (False, True, False, 1, "OUTSIDE THE PROVED BOUNDS: "),
+        (False, False, False, 1, "OUTSIDE THE PROVED BOUNDS: "),
+        (None, True, False, 3, "NOT JUDGED: "),
+        (None, False, False, 3, "NOT JUDGED: "),
+        (None, True, True, 0, "HELD, MEASURED: "),
+        (None, False, True, 1, "OUTSIDE THE PROVED BOUNDS: "),
     ],
 )
-def test_the_first_words_say_what_the_exit_code_says(folder, within, all_held, code, words, monkeypatch, capsys):
+def test_the_first_words_say_what_the_exit_code_says(
+    folder, within, all_held, every_run, code, words, monkeypatch, capsys
+):
     pytest.importorskip("torch")
     from verify.replica import run as module
 
@@ -36,7 +40,8 @@ def test_the_first_words_say_what_the_exit_code_says(folder, within, all_held, c
 
     def changed(model, task, **options):
         found = original(model, task, **options)
-        return replace(found, within_bound=within, held=task.n_contexts - (not all_held))
+        proved = task.n_contexts if every_run else None
+        return replace(found, within_bound=within, held=task.n_contexts - (not all_held), held_proved=proved)
 
     monkeypatch.setattr(module, "run", changed)
     assert main(["run", str(folder)]) == code

@@ -13,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import verify.replica.run as run_module
+from constructions.bigrams.packed_words import packed_words_memory
 from constructions.errors import InputError
 from constructions.files import canonical_json
+from constructions.memories.knots import knots_memory
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
-from constructions.tasks.arrays import array_task
+from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Counts, Task, make_task
 from tests.layers import changed_layer, layers_and_tasks, memory_layer, random_layer, random_layer_task
 from tests.verify.forward.test_row_balls import layers
@@ -323,8 +325,8 @@ def test_enclosures_over_another_vocabulary_are_refused() -> None:
 
 
 def test_an_unknown_type_is_refused() -> None:
-    with pytest.raises(InputError, match="dtype = 'float16', expected one of float64, float32, bfloat16"):
-        run(*bigram(np.array([[0.75, 0.25], [0.5, 0.5]])), dtype="float16")
+    with pytest.raises(InputError, match="dtype = 'half', expected one of float64, float32, bfloat16, float16"):
+        run(*bigram(np.array([[0.75, 0.25], [0.5, 0.5]])), dtype="half")
 
 
 def test_a_task_over_another_vocabulary_is_refused() -> None:
@@ -424,6 +426,14 @@ def test_a_divergence_far_below_the_unit_roundoff_is_still_seen() -> None:
     step = 3.0 * 2.0**-52
     network = with_tensor(network, W_U=network.W_U + np.array([step, -step, step, -step]))
     assert run(network, task, dtype="float64").mean_kl == pytest.approx(step**2 / 2, rel=1e-6, abs=0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_small_integers_are_proved_in_every_run_of_a_short_type(dtype: str) -> None:
+    held = run(packed_words_memory(task := enumerated_task(4, 2)).model, task, dtype=dtype)
+    assert held.held == held.held_proved == 16 and held.within_bound is None and not held.note
+    open_ = run(knots_memory(task, dtype="float32").model, task, dtype=dtype)
+    assert open_.held_proved is None and "not judged" in open_.note
 
 
 # Tasks that bring vectors.
