@@ -15,15 +15,18 @@ export NODE_OPTIONS := --max-semi-space-size=64
 # Hundreds of processes import the program: each would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run check changed test lint proofs docs formal slow gpu mutants bench clean
+.PHONY: run check changed changed-types test lint style proofs docs formal slow gpu mutants bench clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/installed
 	@$(BIN)/byheart memorize --overwrite
 
-# Before each commit: all of the lint, and beside it the tests of what differs from main.
+# Before each commit: the lint, of types those of what differs from main and of its importers, and beside it the tests.
 check: $(VENV)/installed-dev
-	@$(MAKE) --no-print-directory --jobs 2 lint changed
+	@$(MAKE) --no-print-directory --jobs 2 style changed-types changed
+
+changed-types: $(VENV)/installed-dev
+	@$(BIN)/python tests/changed.py --types | xargs -r $(BIN)/pyright --pythonpath $(BIN)/python
 
 changed: $(VENV)/installed-dev
 	@$(BIN)/pytest --quiet $$($(BIN)/python tests/changed.py)
@@ -33,10 +36,12 @@ test: $(VENV)/installed-dev
 	@$(MAKE) --no-print-directory --jobs 2 lint proofs
 	@$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(PYTEST)
 
-lint: $(VENV)/installed-dev
+lint: style $(VENV)/installed-dev
+	@$(BIN)/pyright --pythonpath $(BIN)/python
+
+style: $(VENV)/installed-dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/pyright --pythonpath $(BIN)/python
 	@$(BIN)/lint-imports --no-cache
 
 proofs: $(VENV)/installed-dev

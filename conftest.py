@@ -4,6 +4,7 @@ import doctest
 import gc
 import linecache
 import os
+import random
 import re
 import subprocess
 import sys
@@ -38,6 +39,24 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
         gc.freeze()
         gc.set_threshold(50_000)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="files, and tests of a file, in an order drawn anew")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests depend on no order; examples of a page do."""
+    if (seed := config.getoption("shuffle")) is None:
+        return
+    rng, files = random.Random(seed), {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    for tests in files.values():
+        if isinstance(tests[0], pytest.Function):
+            rng.shuffle(tests)
+    items[:] = [item for path in rng.sample(list(files), len(files)) for item in files[path]]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

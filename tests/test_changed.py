@@ -1,6 +1,6 @@
 """What `make check` runs is what changed, and nothing that is not there."""
 
-from tests.changed import ALWAYS, ROOT, chosen
+from tests.changed import ALWAYS, BATTERY, ROOT, chosen, typed
 
 
 def test_a_changed_module_brings_its_examples_and_the_tests_of_its_name() -> None:
@@ -12,3 +12,16 @@ def test_a_changed_module_brings_its_examples_and_the_tests_of_its_name() -> Non
 
 def test_what_is_written_beside_weights_is_left_to_the_whole_suite() -> None:
     assert list(chosen(["byheart/hosts/written/load_model.py", "pyproject.toml", "README.md"])) == ALWAYS
+
+
+def test_a_changed_claim_is_audited() -> None:
+    path, id = "verify/claims/dana_lemma_1.py", "dana.lemma-1"
+    tests = [f"tests/contract/test_claims.py::{test}[{id}]" for test in BATTERY]
+    assert list(chosen([path]))[len(ALWAYS) :] == [path, "tests/verify/claims/test_dana_lemma_1.py", *tests]
+
+
+def test_types_are_looked_at_in_what_changed_and_where_it_is_imported() -> None:
+    found = set(typed(["verify/forward/walk.py", "docs/conf.py", "byheart/hosts/written/load_model.py"]))
+    assert {"verify/forward/walk.py", "verify/forward/in_rationals.py"} <= found
+    assert "byheart/command/main.py" not in found and list(typed(["README.md"])) == []
+    assert list(typed(["constructions/memories/choice.py"])) == ["byheart/job.py", "constructions/memories/choice.py"]
