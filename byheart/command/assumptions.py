@@ -53,10 +53,19 @@ def run(options: argparse.Namespace) -> int:
         n_heads=found.n_heads,
         d_head=found.d_model if options.head_dim is None else options.head_dim,
     )
-    print_summary(
-        options, {**found.summary(), "heads": found.n_heads, "promised": asdict(promised)}, _assumptions_tables
-    )
+    summary = {**found.summary(), "heads": found.n_heads, "promised": asdict(promised)}
+    print_summary(options, {"headline": _headline(summary), **summary}, _assumptions_tables)
     return PROVED
+
+
+def _headline(summary: dict[str, Any]) -> str:
+    """The three assumptions, and what the second promises with the block condition (Theorem Z1)."""
+    words = [summary[f"assumption_{i}"]["verdict"] for i in (1, 2, 3)]
+    blocks, heads = summary["block_condition"], counted(summary["heads"], "head")
+    held = f"how many examples {heads} can hold is not proved"
+    if words[1] == "PROVED" and blocks is not None and blocks["verdict"] == "PROVED":
+        held = f"{heads} can hold any labels of the first {summary['promised']['sharp']} examples, PROVED"
+    return f"ASSUMPTIONS 1, 2, 3: {', '.join(words)}; {held}"
 
 
 def _assumptions_tables(summary: dict[str, Any]) -> Rows:

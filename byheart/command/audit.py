@@ -11,7 +11,8 @@ from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
 from byheart.terminal.failures import interrupted_after
 from byheart.terminal.options import add_keep_option, add_worker_options, journal_of, say_what_was_kept, workers
 from byheart.terminal.progress import progress_lines
-from byheart.terminal.tables import Rows, print_tables
+from byheart.terminal.tables import Table, print_list, print_tables
+from constructions.counted import counted
 
 HELP = "verify the verdict on every claim again"
 
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_worker_options(parser)
     add_keep_option(parser, "every claim that is finished")
     parser.add_argument("--html", metavar="FILE", type=path, help="also write an HTML page")
+    parser.add_argument("--verbose", action="store_true", help="all evidence, also where no claim is named")
     parser.add_argument("--json", action="store_true", help="a JSON list on standard output, nothing else")
 
 
@@ -60,7 +62,11 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         sys.stdout.write(json.dumps(summaries) + "\n")
     else:
-        print_tables(_audit_tables(summaries))
+        sys.stdout.write(f"{_headline(summaries)}\n\n")
+        if options.claim or options.verbose:
+            print_tables([_table(summary) for summary in summaries])
+        else:
+            print_list("Claims", [(summary["id"], _verdict(summary)) for summary in summaries])
     earlier = sum(summary["earlier"] for summary in summaries)
     say_what_was_kept(journal, earlier, len(summaries) - earlier)
     if interrupted:
@@ -71,23 +77,27 @@ def run(options: argparse.Namespace) -> int:
     return REFUTED if refuted else UNDECIDED
 
 
-def _audit_tables(summaries: list[dict[str, Any]]) -> Rows:
-    tables = []
-    for summary in summaries:
-        rows = [("printed", summary["printed"]), ("true", summary["truth"])]
-        for piece in summary["evidence"]:
-            judged = (
-                f"promised {piece['promised']}; certified {piece['certified']}, {piece['speaks_of']}; {piece['method']}"
-            )
-            rows.append((f"{piece['role']}, {piece['verdict']}", f"{piece['statement']}\n{judged}"))
-        rows += [("missing", reason) for reason in summary["missing"]]
-        word = "confirmed" if summary["confirmed"] else "NOT CONFIRMED"
-        word += " by an earlier run" if summary["earlier"] else ""
-        verdict = summary["verdict"] + (", of a reconstruction" if summary["reconstructed"] else "")
-        tables.append((f"{summary['id']}: {verdict}, {word}, {summary['seconds']:.1f} s", rows))
+def _headline(summaries: list[dict[str, Any]]) -> str:
     confirmed = sum(summary["confirmed"] for summary in summaries)
-    seconds = sum(summary["seconds"] for summary in summaries if not summary["earlier"])
     earlier = sum(summary["confirmed"] and summary["earlier"] for summary in summaries)
     taken = f", {earlier} of them by an earlier run and not again" if earlier else ""
-    total = [("confirmed", f"{confirmed} of {len(summaries)} verdicts{taken}"), ("seconds", f"{seconds:.1f}")]
-    return [*tables, ("Audit", total)]
+    seconds = sum(summary["seconds"] for summary in summaries if not summary["earlier"])
+    word = "CONFIRMED" if summaries and confirmed == len(summaries) else "NOT CONFIRMED"
+    return f"{word}: {confirmed} of {counted(len(summaries), 'verdict')}{taken}; {seconds:.1f} s"
+
+
+def _verdict(summary: dict[str, Any]) -> str:
+    of = ", of a reconstruction" if summary["reconstructed"] else ""
+    word = "confirmed" if summary["confirmed"] else "NOT CONFIRMED"
+    return f"{summary['verdict']}{of}, {word}{' by an earlier run' * summary['earlier']}, {summary['seconds']:.1f} s"
+
+
+def _table(summary: dict[str, Any]) -> Table:
+    rows, before = [("printed", summary["printed"]), ("true", summary["truth"])], ""
+    for piece in summary["evidence"]:
+        by = f", {piece['speaks_of']}; {piece['method']}"
+        judged = f"promised {piece['promised']}; certified {piece['certified']}{by if by != before else ', likewise'}"
+        rows.append((f"{piece['role']}, {piece['verdict']}", f"{piece['statement']}\n{judged}"))
+        before = by
+    rows += [("missing", reason) for reason in summary["missing"]]
+    return f"{summary['id']}: {_verdict(summary)}", rows

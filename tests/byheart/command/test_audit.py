@@ -49,7 +49,14 @@ def test_audit_ends_well_only_if_every_verdict_is_confirmed(verdicts, code, monk
     [summary] = json.loads(capsys.readouterr().out)
     assert summary["confirmed"] is (code == 0) and summary["id"] == "source.lemma"
     assert main(["audit", "dana.lemma-3"]) == code
-    assert ("NOT CONFIRMED" in capsys.readouterr().out) is (code != 0)
+    first, *others = capsys.readouterr().out.splitlines()
+    assert first.startswith(("CONFIRMED: 1 of 1", "NOT CONFIRMED: 0 of 1")[code != 0])
+    assert any("NOT CONFIRMED" in line for line in others) is (code != 0)
+    assert any("rank >= 1" in line for line in others) is bool(verdicts)
+    assert main(["audit"]) == code
+    assert "rank >= 1" not in capsys.readouterr().out
+    assert main(["audit", "--verbose"]) == code
+    assert ("rank >= 1" in capsys.readouterr().out) is bool(verdicts)
 
 
 def test_an_interrupted_audit_prints_what_it_has_certified(monkeypatch, capsys):
