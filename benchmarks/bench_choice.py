@@ -56,7 +56,7 @@ def _labelled(
 def counts(task: Task) -> dict[str, int]:
     """Parameters by memory, of those that take the task."""
     T, S, N, K = task.n_contexts, task.n_ctx, task.d_vocab, task.n_answers
-    found = {name: BY_NAME[name].fewest(task) for name in COUNTED}
+    found = {name: BY_NAME[name].fewest(task, "float32") for name in COUNTED}
     found["rank-one-heads"] = min(4 * d * max(1, -(-T // d) - 1) + (N + S + K) * d for d in range(2, 9))
     found["one-head"] = 3 * N**2 + 4 * N + N * K if S == 2 else 0
     for offer in offers(task, names=CLOSED):

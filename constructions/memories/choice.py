@@ -64,8 +64,9 @@ class Kind(NamedTuple):
     Args:
         name, needs, cost, attention_only, page: As `constructions.described_memories.Described` says.
         build: Builds the weights.
-        fewest: Parameters that it takes at least for a task, known before it is built; 0 where nothing is known. It is
-            not built where another memory that holds the task takes fewer.
+        fewest: Parameters that it takes at least for a task in a precision, known before it is built; 0 where nothing
+            is known. It is not built where another memory that holds the task takes fewer.
+        exact: Whether no sum of its runs is rounded: of such memories the one of fewest parameters is built first.
         unasked: What is built where the memory is not named, if that shall take less time than `build`.
         alone: The same where memories with neurons are refused.
     """
@@ -76,7 +77,8 @@ class Kind(NamedTuple):
     attention_only: bool
     page: str
     build: Build
-    fewest: Callable[[Task], int] = lambda task: 0
+    fewest: Callable[[Task, Precision], int] = lambda task, dtype: 0
+    exact: bool = False
     unasked: Build | None = None
     alone: Build | None = None
 
@@ -211,7 +213,10 @@ def offers(
         known = ", ".join(map(repr, (SMALLEST, *by_name)))
         raise InputError("memory", f"is {unknown[0]!r}", f"one of {known}")
     found = list(earlier)
-    for kind in by_name.values() if names is None else [by_name[name] for name in names]:
+    tried = [by_name[name] for name in names or by_name]
+    if names is None:  # the others keep their order
+        tried.sort(key=lambda kind: (0, kind.fewest(task, dtype)) if kind.exact else (1, 0))
+    for kind in tried:
         if any(offer.kind.name == kind.name for offer in earlier):
             continue
         show = progress or silent
@@ -220,7 +225,7 @@ def offers(
         if quick and proved:
             break
         least = min(proved or [offer.parameters for offer in found], default=math.inf)
-        refused = "" if names is not None else _not_tried(kind, task, least, attention_only)
+        refused = "" if names is not None else _not_tried(kind, task, dtype, least, attention_only)
         if limits.attention_only and not kind.attention_only:
             refused = _NEURONS
         unasked = (kind.alone if attention_only else kind.unasked) or kind.build
@@ -269,12 +274,12 @@ def information_limit(task: Task, bits: int) -> int:
     return -(-(kinds**task.n_contexts - 1).bit_length() // bits)
 
 
-def _not_tried(kind: Kind, task: Task, least: float, attention_only: bool) -> str:
+def _not_tried(kind: Kind, task: Task, dtype: Precision, least: float, attention_only: bool) -> str:
     """Why a memory that is not named is not built; empty where it is."""
     most = ({**_MOST, **_MOST_ALONE} if attention_only else _MOST).get(kind.name, math.inf)
     if task.n_contexts > most:
         return f"{task.n_contexts} facts are more than {most}: it is tried where it is named"
-    fewest = kind.fewest(task)
+    fewest = kind.fewest(task, dtype)
     return f"it would take {fewest} parameters at least, and is not built" if fewest > least else ""
 
 
@@ -319,21 +324,25 @@ MEMORIES: tuple[Kind, ...] = (
     Kind(
         *_DESCRIBED["affine"],
         lambda task, dtype, seed, progress: affine_memory(task, dtype=dtype),
+        exact=True,
     ),
     Kind(
         *_DESCRIBED["packed-words"],
         lambda task, dtype, seed, progress: packed_words_memory(task, dtype=dtype),
-        packed_words_parameters,
+        lambda task, dtype: packed_words_parameters(task, dtype=dtype),
+        exact=True,
     ),
     Kind(
         *_DESCRIBED["probes"],
         lambda task, dtype, seed, progress: probe_memory(task, dtype=dtype, seed=seed),
         probe_parameters,
+        exact=True,
     ),
     Kind(
         *_DESCRIBED["one-hot-laws"],
         lambda task, dtype, seed, progress: one_hot_laws_memory(task, dtype=dtype),
-        lambda task: one_hot_laws_parameters(task),
+        lambda task, dtype: one_hot_laws_parameters(task, dtype=dtype),
+        exact=True,
     ),
     Kind(
         *_DESCRIBED["knots"],
@@ -354,7 +363,7 @@ MEMORIES: tuple[Kind, ...] = (
     Kind(
         *_DESCRIBED["clustered-heads"],
         lambda task, dtype, seed, progress: clustered_heads_memory(task, dtype=dtype, seed=seed),
-        fewest_parameters_by_clusters,
+        lambda task, dtype: fewest_parameters_by_clusters(task),
     ),
     Kind(
         *_DESCRIBED["steps"],
@@ -369,12 +378,12 @@ MEMORIES: tuple[Kind, ...] = (
     Kind(
         *_DESCRIBED["theorem-1"],
         lambda task, dtype, seed, progress: theorem_1_memory(task, dtype=dtype, seed=seed, progress=progress),
-        fewest_parameters,
+        lambda task, dtype: fewest_parameters(task),
     ),
     Kind(
         *_DESCRIBED["last-token-heads"],
         lambda task, dtype, seed, progress: last_token_heads_memory(task, dtype=dtype, seed=seed, progress=progress),
-        fewest_parameters_by_last_tokens,
+        lambda task, dtype: fewest_parameters_by_last_tokens(task),
     ),
 )
 """All memories that are tried: first those whose runs are exact, then the fastest; what is larger is not built."""

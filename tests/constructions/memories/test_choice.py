@@ -83,6 +83,19 @@ def test_a_search_that_is_not_named_ends_after_so_much_work(monkeypatch: pytest.
     assert "needs more work for 9 facts, but none of 1 starts reached them with so much" in refused.refused
 
 
+def test_of_the_exact_memories_the_smallest_by_its_formula_is_built_first() -> None:
+    contexts = np.random.default_rng(0).choice(300**2, 400, replace=False)
+    pairs = np.stack(np.divmod(contexts, 300), axis=1)
+    sparse = array_task(
+        pairs, next_tokens=np.random.default_rng(1).integers(0, 50, 400), vocabulary=300, answers=50, target="labels"
+    )
+    for task, first in ((sparse, "probes"), (enumerated_task(50, 2), "packed-words")):
+        found = offers(task, quick=True, ran=lambda made: (None, "", True))
+        assert smallest_of(found).kind.name == first
+    words = BY_NAME["packed-words"].fewest(task, "float64")
+    assert 0 < words < BY_NAME["packed-words"].fewest(task, "float32")
+
+
 def test_without_neurons_only_attention_is_offered() -> None:
     task = enumerated_task(30, 2)
     names = tuple(name for name in QUICK if name not in ("packed-words", "steps"))
@@ -161,7 +174,7 @@ def test_what_would_be_larger_is_not_built_unless_it_is_named() -> None:
 
     kinds = (BY_NAME["knots"], BY_NAME["theorem-1"]._replace(build=fail))
     assert "and is not built" in offers(task, kinds=kinds)[1].refused
-    cheap = (BY_NAME["knots"], BY_NAME["theorem-1"]._replace(fewest=lambda task: 0))
+    cheap = (BY_NAME["knots"], BY_NAME["theorem-1"]._replace(fewest=lambda task, dtype: 0))
     assert offers(task, kinds=cheap)[1].built is not None
     # Nothing is smaller than what did not pass its run.
     found = offers(
