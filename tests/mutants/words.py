@@ -46,7 +46,7 @@ MUTANTS = [
     probes("probe_memory", "np.full(outputs, -1.0)", "np.full(outputs, 1.0)", "what is never a label is not behind"),
     probes("probe_memory", "plan.segment * (numbers[:, -1:] % plan.segments", "plan.segment * (numbers[:, -1:] % 2",
            "the table is solved for other segments"),
-    probes("one_hot_laws", "W_K[h, -2:, 0] = 2.0 * h, -1.0", "W_K[h, -2:, 0] = 2.0 * h + 1.0, -1.0",
+    probes("one_hot_laws", "= 2.0 * positions, -1.0", "= 2.0 * positions + 1.0, -1.0",
            "a head reads two positions"),
     probes("one_hot_laws", "b_in=1.0 - 2.0", "b_in=3.0 - 2.0", "neurons of neighbours are on"),
     probes("one_hot_laws", "2 * length * count * base**2 + 1 <= 1", "base <= 1", "sums of digits are too long"),
