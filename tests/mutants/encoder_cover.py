@@ -23,11 +23,36 @@ MUTANTS = [
     covered("list(itertools.permutations(range(size * rank)))", "[range(size * rank)]", "one simplex of each box"),
     covered("cones[..., -1] = -cones.sum(axis=3)", "cones[..., -1] = 0", "directions whose sum is not 0"),
     second("cut = next(given, None)", "cut = next(given, (-1, -1))", "cuts that end early"),
-    second("factor <= 0 or min(moved) <= 0", "min(moved) <= 0", "negative factors of the vertices"),
+    second("if factor <= 0:", "if False:", "negative factors of the vertices"),
+    second(
+        "_moved(law, scaled[j], step[i], scaled[i], step[j])",
+        "_moved(law, scaled[i], step[i], scaled[j], step[j])",
+        "every move at its own vertex",
+    ),
+    second("in rows) * _HALF for", "in rows) for", "both halves of a move count in full"),
+    covered(
+        "moves[:, :, i] + scaled[:, i, np.newaxis] * moves[:, :, j]",
+        "moves[:, :, j] + scaled[:, i, np.newaxis] * moves[:, :, i]",
+        "every move at its own vertex",
+    ),
+    covered(
+        "combinations_with_replacement(range(leaves.shape[1]), 2)",
+        "combinations(range(leaves.shape[1]), 2)",
+        "no vertices",
+    ),
+    covered(
+        "in itertools.combinations_with_replacement(range(leaves.shape[1]), 2):",
+        "in [(i, i) for i in range(leaves.shape[1])]:",
+        "no pairs",
+    ),
+    second(
+        "in combinations_with_replacement(range(len(leaf)), 2):", "in [(i, i) for i in range(len(leaf))]:", "no pairs"
+    ),
+    covered("total(steps, 2) * 0.5 + exact", "total(steps, 2) + exact", "both halves of a move count in full"),
     second("worst = worst.min(gain)", "worst = gain", "the last vertex counts"),
     second("if next(given, None) is not None:", "if False:", "cuts that go on"),
     second("for gone in (i, j):", "for gone in (i, i):", "half a cone is lost"),
     second("_ball(share) * (", "_ball(share) * 2 * (", "the prior counts twice"),
-    covered("* share, 2)", "* share * 2.0, 2)", "the prior counts twice"),
+    covered("* share, 1)", "* share * 2.0, 1)", "the prior counts twice"),
     covered("    if left:\n", "    if False:\n", "cones without a leaf"),
 ]

@@ -5,12 +5,13 @@ Page: docs/claims/sequence_encoder.md
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations, permutations
+from itertools import combinations, combinations_with_replacement, permutations
 
 from flint import arb, ctx, fmpq
 
 from constructions.errors import InputError
 
+_HALF = Fraction(1, 2)
 Matrix = list[list[int]]
 Cone = list[Matrix]
 
@@ -21,11 +22,11 @@ def cover_floor_in_balls(
     d_model: int,
     cuts: Sequence[tuple[int, int]],
     scales: Sequence[Sequence[float]],
-    moves: Sequence[Sequence[Sequence[float]]],
+    moves: Sequence[Sequence[Sequence[Sequence[float]]]],
     *,
     bits: int = 64,
 ) -> arb:
-    r"""The least over the leaves and their vertices of $\sum_t \rho_t (H(\pi_t + \mu_t M_i) - H(\pi_t))$.
+    r"""The least, over leaves and $i \le j$, of the mean gain of entropy by $\frac12 (\mu_{t,i} M_j + \mu_{t,j} M_i)$.
 
     Args:
         laws: Positive weights of T laws over N tokens; every float is taken exactly.
@@ -33,7 +34,7 @@ def cover_floor_in_balls(
         d_model: The rank d of the encoders, in 1 .. N - 2.
         cuts: The edge of every cone that is cut and (-1, -1) for every leaf, in preorder.
         scales: Positive factors of the vertices of every leaf.
-        moves: $\mu_t$, with $N - 1 - d$ entries, for every leaf and context.
+        moves: $\mu_{t,i}$, with $N - 1 - d$ entries, for every leaf, context and vertex.
         bits: Of the balls.
 
     Returns:
@@ -44,7 +45,7 @@ def cover_floor_in_balls(
 
     Example:
         >>> laws = [[6, 3, 1], [6, 1, 3]]
-        >>> moves = [[[-0.1], [-0.1]], [[0.0], [0.1]], [[-0.1], [0.0]]]  # of three cones that are not cut
+        >>> moves = [[[[x], [x]] for x in leaf] for leaf in ((-0.1, -0.1), (0.0, 0.1), (-0.1, 0.0))]  # of three cones
         >>> 0.0261 < float(cover_floor_in_balls(laws, [1, 1], 1, [(-1, -1)] * 3, [[1, 1]] * 3, moves)) < 0.0524
         True
     """
@@ -61,10 +62,12 @@ def cover_floor_in_balls(
         if not len(leaves) == len(scales) == len(moves):
             raise InputError("scales", f"of {len(scales)} leaves and moves of {len(moves)}, expected {len(leaves)}")
         for leaf, factors, steps in zip(leaves, scales, moves, strict=True):
-            for matrix, factor in zip(leaf, factors, strict=True):
+            scaled = [_scaled(matrix, Fraction(factor)) for matrix, factor in zip(leaf, factors, strict=True)]
+            given = [[[Fraction(x) for x in step] for step in of_law] for of_law in steps]
+            for i, j in combinations_with_replacement(range(len(leaf)), 2):
                 gain = arb(0)
-                for law, share, here, step in zip(exact, shares, still, steps, strict=True):
-                    moved = _moved(law, matrix, Fraction(factor), [Fraction(x) for x in step])
+                for law, share, here, step in zip(exact, shares, still, given, strict=True):
+                    moved = _moved(law, scaled[j], step[i], scaled[i], step[j])
                     gain += _ball(share) * (_entropy(moved) - here)
                 worst = worst.min(gain)
         return worst
@@ -72,10 +75,23 @@ def cover_floor_in_balls(
         ctx.prec = before
 
 
-def _moved(law: list[Fraction], matrix: Matrix, factor: Fraction, step: list[Fraction]) -> list[Fraction]:
-    scaled = [factor * x for x in step]
-    moved = [p + sum(x * row[j] for x, row in zip(scaled, matrix, strict=True)) for j, p in enumerate(law)]
-    if factor <= 0 or min(moved) <= 0 or sum(moved) != 1:
+def _scaled(matrix: Matrix, factor: Fraction) -> list[list[Fraction]]:
+    if factor <= 0:
+        raise InputError("scales", f"has the factor {factor}", "positive ones")
+    return [[factor * x for x in row] for row in matrix]
+
+
+def _moved(
+    law: list[Fraction],
+    first: list[list[Fraction]],
+    step: list[Fraction],
+    second: list[list[Fraction]],
+    other: list[Fraction],
+) -> list[Fraction]:
+    """The law, moved by half of both products."""
+    rows = [*zip(step, first, strict=True), *zip(other, second, strict=True)]
+    moved = [p + sum(x * row[j] for x, row in rows) * _HALF for j, p in enumerate(law)]
+    if min(moved) <= 0 or sum(moved) != 1:
         raise InputError("moves", "lead to what is no law")
     return moved
 

@@ -1,9 +1,9 @@
 r"""The least divergence of sequence encoders of a rank, from below to any accuracy: a cover of all directions.
 
 The logits of an encoder of rank d are orthogonal to a space of k = N - 1 - d directions besides the constants, the rows
-of a matrix. On a simplicial cone of matrices one choice of moves of the laws bounds the divergence; cones are cut until
-the bound is good everywhere. The cuts are integers, so the cover is exact, and what was found for each cone is a
-certificate that is judged without the search.
+of a matrix. On a simplicial cone of matrices moves of the laws, one for each vertex, bound the divergence; cones are
+cut until the bound is good everywhere. The cuts are integers, so the cover is exact, and what was found for each cone
+is a certificate that is judged without the search.
 
 Page: docs/claims/sequence_encoder.md
 """
@@ -27,7 +27,9 @@ from verify.encoders.encoder_ceiling import checked_laws
 _BATCH = 256  # cones that are cut together: those with the smallest bounds
 _ENTRIES = 2**20  # of the moved laws of a batch of leaves
 _NEWTON, _FEWER, _INSIDE = 9, 3, 0.9  # steps of Newton, after a first time, and how far towards the edge at most
-_SHIFTS, _NEAR = 3, 0.6  # how often vertices are reweighted, where the bound is above this share of the target
+_BACK = 0.95  # of the common move that the moves of a cone begin with, so that they begin inside
+_SHIFTS, _NEAR = 4, 0.92  # how often pairs are reweighted, where common moves bound this share of the target
+_PULL, _TOP = 20.0, 2.0  # how fast their weight falls with what they have above the least, and from where on no more
 _TRIED, _DESCENTS = 300, 4  # spaces of directions, and descents from the best of them
 _ROOM = 1.0 - 2.0**-20  # of the longest moves: the moved laws have to be positive
 _LARGEST = 2**52  # of a vertex
@@ -41,7 +43,7 @@ class EncoderCover:
         cuts: In preorder, from each initial cone downwards: the edge (i, j) at which a cone is cut, or (-1, -1) for a
             leaf, `[nodes, 2]`.
         scales: Positive factors of the vertices of each leaf, `[leaves, k d + 1]`.
-        moves: $\mu_t$ of each leaf, `[leaves, T, k]`.
+        moves: $\mu_{t,i}$ of each leaf, `[leaves, T, k d + 1, k]`.
     """
 
     cuts: Int64Array
@@ -55,20 +57,22 @@ def encoder_cover(
     d_model: int | None = None,
     prior: ArrayLike | None = None,
     relative: float = 0.05,
+    reached: float = math.inf,
     most: int = 20_000,
 ) -> EncoderCover:
     r"""Search for a cover whose bound is near the least divergence of all encoders of rank d, in floating point.
 
     The cones with the smallest bounds are cut at the longest edge, measured by $\sum c_j v_{aj}^2$ with
-    $c_j = (\sum_t \rho_t / \pi_{t,j})^{1/2}$. The moves of a cone maximize a weighted mean of the bounds at its
-    vertices, whose weights are shifted towards the smallest.
+    $c_j = (\sum_t \rho_t / \pi_{t,j})^{1/2}$. The moves of a cone maximize a weighted mean of the bounds at pairs of
+    its vertices, whose weights are shifted towards the smallest.
 
     Args:
         laws: Positive weights, `[T, N]`, $N \ge 3$; the law is the row divided by its sum.
         d_model: The rank d, in 1 .. N - 2; by default N - 2. There are `fewest_cones` to begin with: for 1 < d < N - 2
             too many from N = 7 on.
         prior: As in `verify.encoders.encoder_floor.encoder_floor`.
-        relative: How near to the least divergence that a descent finds the bound shall come.
+        relative: How near to the least divergence that is found the bound shall come.
+        reached: The divergence of an encoder, where one is known: for peaked laws descents from here may end above.
         most: How many cones to look at.
 
     Returns:
@@ -87,19 +91,33 @@ def encoder_cover(
     weights, shares = _full(laws, prior)
     rank = _checked_rank(d_model, weights.shape[1])
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # what is no number bounds nothing
-        return _cover(_Search(weights, shares, rank), relative, most)
+        return _cover(_Search(weights, shares, rank), relative, reached, most)
 
 
-def _cover(search: "_Search", relative: float, most: int) -> EncoderCover:
+def _cover(search: "_Search", relative: float, reached: float, most: int) -> EncoderCover:
     """Cut the cones with the smallest bounds until all are near the least divergence that is found."""
-    target = (1.0 - relative) * search.least_found()
-    roots = _initial_cones(search.laws.shape[1], search.rank)
-    parts = [search.bounds(roots[start : start + _BATCH], target) for start in range(0, len(roots), _BATCH)]
-    vertices, (bounds, scales, moves) = roots, map(np.concatenate, zip(*parts, strict=True))
-    owners, nodes = np.arange(len(roots)), [(-1, -1, -1, -1)] * len(roots)  # of a node: i, j, left, right
-    while len(nodes) < most and bounds.min() < target:
-        worst = np.argsort(bounds, kind="stable")[: min(_BATCH, int((bounds < target).sum()))]
-        i, j = search.longest_edges(vertices[worst], scales[worst])
+    reached = min(reached, search.least_found())
+    nodes: list[tuple[int, int, int, int]] = []  # i, j, left, right
+    found: list[tuple[Float64Array, Float64Array]] = []  # scales and moves of a node
+
+    def look(cones: Int64Array) -> Float64Array:
+        """The bounds of new nodes."""
+        parts = [
+            search.bounds(cones[start : start + _BATCH], (1.0 - relative) * reached)
+            for start in range(0, len(cones), _BATCH)
+        ]
+        nodes.extend([(-1, -1, -1, -1)] * len(cones))
+        for _, scales, moves in parts:
+            found.extend(zip(scales, moves, strict=True))
+        return np.concatenate([bounds for bounds, _, _ in parts])
+
+    vertices = _initial_cones(search.laws.shape[1], search.rank)
+    roots, bounds = len(vertices), look(vertices)
+    owners = np.arange(roots)
+    while len(nodes) < most and bounds.min() < (1.0 - relative) * reached:
+        short = int((bounds < (1.0 - relative) * reached).sum())
+        worst = np.argsort(bounds, kind="stable")[: min(_BATCH, short)]
+        i, j = search.longest_edges(vertices[worst], np.array([found[owner][0] for owner in owners[worst]]))
         children, rows = np.repeat(vertices[worst], 2, axis=0), np.arange(len(worst))
         middle = vertices[worst][rows, i] + vertices[worst][rows, j]
         children[2 * rows, i] = middle
@@ -108,17 +126,14 @@ def _cover(search: "_Search", relative: float, most: int) -> EncoderCover:
             break
         for row, (parent, a, b) in enumerate(zip(owners[worst].tolist(), i.tolist(), j.tolist(), strict=True)):
             nodes[parent] = (a, b, len(nodes) + 2 * row, len(nodes) + 2 * row + 1)
-        new = np.arange(len(nodes), len(nodes) + len(children))
-        nodes += [(-1, -1, -1, -1)] * len(children)
-        new_bounds, new_scales, new_moves = search.bounds(children, target)
+        reached = min(reached, search.least_at(middle))
         kept = np.delete(np.arange(len(bounds)), worst)
-        vertices, owners = np.concatenate([vertices[kept], children]), np.append(owners[kept], new)
-        bounds, scales = np.append(bounds[kept], new_bounds), np.concatenate([scales[kept], new_scales])
-        moves = np.concatenate([moves[kept], new_moves])
-    order = list(_preorder(nodes, len(roots)))
-    place = {int(owner): row for row, owner in enumerate(owners)}
-    leaves = [place[node] for node in order if nodes[node][0] < 0]
-    return EncoderCover(np.array([nodes[node][:2] for node in order]), scales[leaves], moves[leaves])
+        owners = np.append(owners[kept], np.arange(len(nodes), len(nodes) + len(children)))
+        vertices, bounds = np.concatenate([vertices[kept], children]), np.append(bounds[kept], look(children))
+    order = list(_preorder(nodes, roots))
+    leaves = [found[node] for node in order if nodes[node][0] < 0]
+    cuts = np.array([nodes[node][:2] for node in order])
+    return EncoderCover(cuts, np.array([scales for scales, _ in leaves]), np.array([moves for _, moves in leaves]))
 
 
 def cover_floor(
@@ -126,9 +141,10 @@ def cover_floor(
 ) -> float:
     r"""Bound the mean divergence of every encoder of rank d from below by a cover, in nats.
 
-    Let $M_1, \dots, M_K$ be the vertices of a leaf, times its scales, and $\pi_t + \mu_t M_i$ laws. Every encoder whose
-    logits are orthogonal to the rows of a matrix of the cone has the divergence
-    $\min_i \sum_t \rho_t (H(\pi_t + \mu_t M_i) - H(\pi_t))$ or more. The leaves cover all spaces of k directions.
+    Let $M_1, \dots, M_K$ be the vertices of a leaf, times its scales, and
+    $q_{t,ij} = \pi_t + \frac12 (\mu_{t,i} M_j + \mu_{t,j} M_i)$ laws. Every encoder whose logits are orthogonal to the
+    rows of a matrix of the cone has the divergence $\min_{i \le j} \sum_t \rho_t (H(q_{t,ij}) - H(\pi_t))$ or more.
+    The leaves cover all spaces of k directions.
 
     Why it is rigorous: the cones are cut again from the beginning, in integers; scales and moves are any floats, and
     the moved laws and their entropies are enclosures, which have to be positive.
@@ -148,24 +164,28 @@ def cover_floor(
     """
     weights, shares = _full(laws, prior)
     leaves = _leaves(_initial_cones(weights.shape[1], _checked_rank(d_model, weights.shape[1])), cover.cuts)
-    if cover.scales.shape != leaves.shape[:2] or cover.moves.shape != (len(leaves), len(weights), leaves.shape[2]):
+    if cover.scales.shape != leaves.shape[:2] or cover.moves.shape != (len(leaves), len(weights), *leaves.shape[1:3]):
         raise InputError(
             "cover", f"has scales {cover.scales.shape} and moves {cover.moves.shape} for {len(leaves)} leaves"
         )
     given = Enclosure(weights)
     exact = given / total(given, 1).reshape(len(weights), 1)
-    share = (Enclosure(shares) / total(shares, 0)).reshape(1, 1, len(weights))
-    still = total(exact * log(exact), 1).reshape(1, 1, len(weights))
-    lower, size = np.inf, max(1, _ENTRIES // (leaves.shape[1] * leaves.shape[2] * weights.size))
+    share = (Enclosure(shares) / total(shares, 0)).reshape(1, len(weights))
+    still = total(exact * log(exact), 1).reshape(1, len(weights))
+    lower, size = np.inf, max(1, _ENTRIES // (leaves.shape[2] * weights.size))
     for start in range(0, len(leaves), size):
         part = slice(start, start + size)
-        scaled = Enclosure(leaves[part].astype(np.float64)) * cover.scales[part, :, np.newaxis, np.newaxis]
-        steps = Enclosure(cover.moves[part, np.newaxis, :, :, np.newaxis]) * scaled[:, :, np.newaxis]
-        moved = total(steps, 3) + exact
-        if not (cover.scales[part] > 0).all() or not (moved.lower() > 0).all():
+        if not (cover.scales[part] > 0).all():
             return 0.0
-        gains = total((still - total(moved * log(moved), 3)) * share, 2)
-        lower = min(lower, float(gains.lower().min()))
+        scaled = Enclosure(leaves[part].astype(np.float64)) * cover.scales[part, :, np.newaxis, np.newaxis]
+        moves = cover.moves[part, ..., np.newaxis]
+        for i, j in itertools.combinations_with_replacement(range(leaves.shape[1]), 2):
+            steps = scaled[:, j, np.newaxis] * moves[:, :, i] + scaled[:, i, np.newaxis] * moves[:, :, j]
+            moved = total(steps, 2) * 0.5 + exact
+            if not (moved.lower() > 0).all():
+                return 0.0
+            gains = total((still - total(moved * log(moved), 2)) * share, 1)
+            lower = min(lower, float(gains.lower().min()))
     return lower if 0.0 < lower < np.inf else 0.0
 
 
@@ -284,34 +304,49 @@ class _Search:
         self.rank = rank
 
     def bounds(self, vertices: Int64Array, target: float) -> tuple[Float64Array, Float64Array, Float64Array]:
-        """A bound for each cone, its scales and its moves; those a little short of the target are improved."""
+        """A bound for each cone, its scales and its moves: common ones of the vertices; if nearly enough, their own."""
+        cones, corners, size, _ = vertices.shape
         scales = 1.0 / np.sqrt((vertices**2 * self.metric).sum(axis=(2, 3)))
         scaled = vertices * scales[:, :, None, None]
-        weights = np.ones(scales.shape)
-        moves = self.best_moves(scaled, weights, self.no_moves(len(vertices), vertices.shape[2]), _NEWTON)
-        gains = self.gains(scaled, moves)
-        best = gains.min(axis=1)
+        common = self.best_moves(scaled, np.ones(scales.shape), self.no_moves(cones, size), _NEWTON)
+        best = self.gains(np.swapaxes(scaled, 1, 2).reshape(cones, size, -1), common).min(axis=1)
+        moves = np.tile(np.nan_to_num(common), corners)
+        near = np.flatnonzero((best < target) & (best > _NEAR * target))
+        directions = _pairs(scaled[near])
+        weights = np.tile(np.where(np.equal(*np.triu_indices(corners)), 1.0, 2.0), (len(near), 1))
+        found, steps = _BACK * moves[near], _NEWTON
         for _ in range(_SHIFTS):
-            short = np.flatnonzero((best < target) & (best > _NEAR * target))
-            if not len(short):
+            found = self.moves_of_pairs(directions, weights, found, steps)
+            gains = self.gains(directions, found)
+            least = gains.min(axis=1)
+            better = least > best[near]
+            best[near[better]], moves[near[better]] = least[better], found[better]
+            left, steps = best[near] < target, _FEWER
+            if not left.any():
                 break
-            excess = (gains[short] - gains[short].min(axis=1, keepdims=True)) / target
-            weights[short] *= np.exp(-4.0 * np.minimum(excess, 2.0))
-            found = self.best_moves(scaled[short], weights[short], moves[short], _FEWER)
-            gains[short] = self.gains(scaled[short], found)
-            better = gains[short].min(axis=1) > best[short]
-            moves[short[better]] = found[better]
-            best[short[better]] = gains[short[better]].min(axis=1)
-        return best, scales, moves
+            near, directions, found = near[left], directions[left], found[left]
+            excess = (gains - least[:, None])[left] / target
+            weights = weights[left] * np.exp(-_PULL * np.minimum(excess, _TOP))
+        return best, scales, moves.reshape(cones, len(self.laws), corners, size)
 
     def no_moves(self, cones: int, size: int) -> Float64Array:
         return np.zeros((cones, len(self.laws), size))
 
-    def gains(self, scaled: Float64Array, moves: Float64Array) -> Float64Array:
-        """The mean gain of entropy at each vertex of each cone; minus infinity where a moved law is none."""
-        moved = self.laws + moves[:, None] @ scaled
-        gains = (_entropy(moved) - self.still) @ self.prior
+    def gains(self, directions: Float64Array, moves: Float64Array) -> Float64Array:
+        """The mean gain of entropy at each pair of vertices; minus infinity where a moved law is none."""
+        tokens = self.laws.shape[1]
+        moved = (moves @ directions).reshape(*moves.shape[:2], directions.shape[2] // tokens, tokens) + self.laws[
+            :, None
+        ]
+        gains = self.prior @ (_entropy(moved) - self.still[:, None])
         return np.where(np.isfinite(gains), gains, -np.inf)
+
+    def moves_of_pairs(
+        self, directions: Float64Array, weights: Float64Array, start: Float64Array, steps: int
+    ) -> Float64Array:
+        """The moves that maximize the weighted mean of the entropies at the pairs of vertices."""
+        factors = np.repeat(weights, self.laws.shape[1], axis=1)[:, None] * directions
+        return _damped(np.tile(self.laws, weights.shape[1]), directions, factors, start, steps)
 
     def best_moves(self, scaled: Float64Array, weights: Float64Array, start: Float64Array, steps: int) -> Float64Array:
         """The moves that maximize the weighted mean of the entropies at the vertices."""
@@ -328,6 +363,15 @@ class _Search:
         scaled = vertices * scales[:, :, None, None]
         squares = ((scaled[:, :, None] - scaled[:, None]) ** 2 * self.metric).sum(axis=(3, 4))
         return np.divmod(squares.reshape(len(vertices), -1).argmax(axis=1), vertices.shape[1])
+
+    def least_at(self, matrices: Int64Array) -> float:
+        """The least divergence on some spaces of directions, each with its best moves."""
+        directions = matrices / np.sqrt((matrices**2 * self.metric).sum(axis=(1, 2)))[:, None, None]
+        moves = self.best_moves(
+            directions[:, None], np.ones((len(matrices), 1)), self.no_moves(*matrices.shape[:2]), 4 * _NEWTON
+        )
+        gains = self.gains(directions, moves)[:, 0]
+        return float(gains[gains > 0.0].min(initial=np.inf))
 
     def least_found(self) -> float:
         """The least divergence on a space of directions that is found: descents from the best of many."""
@@ -356,6 +400,16 @@ class _Search:
         return float(min(descent.fun for descent in found))
 
 
+def _pairs(scaled: Float64Array) -> Float64Array:
+    r"""What moves at the vertices do at their pairs: $\frac12 (\mu_i M_j + \mu_j M_i)$, all pairs side by side."""
+    cones, corners, size, tokens = scaled.shape
+    first, second = np.triu_indices(corners)
+    found, pairs = np.zeros((corners, len(first), cones, size, tokens)), np.arange(len(first))
+    found[first, pairs] += 0.5 * np.swapaxes(scaled, 0, 1)[second]
+    found[second, pairs] += 0.5 * np.swapaxes(scaled, 0, 1)[first]
+    return found.transpose(2, 0, 3, 1, 4).reshape(cones, corners * size, len(first) * tokens)
+
+
 def _in_bracket(
     laws: Float64Array, directions: Float64Array, factors: Float64Array, moves: Float64Array, steps: int
 ) -> Float64Array:
@@ -379,7 +433,7 @@ def _damped(
 ) -> Float64Array:
     """Several directions: Newton's method, with steps that stay inside."""
     size = directions.shape[1]
-    products = (factors[:, :, None] * directions[:, None]).reshape(len(directions), size * size, -1)
+    products = (factors[:, :, None] * directions[:, None]).reshape(len(directions), size**2, directions.shape[2])
     for _ in range(steps):
         moved = laws + moves @ directions
         slopes = -np.log(moved) @ np.swapaxes(factors, 1, 2)

@@ -109,7 +109,7 @@ def encoder_floor(
             weights by default.
         blocks: Disjoint blocks with weights and steps; by default they are searched for.
         cones: For $1 \le d \le N - 2$ and positive laws, how many cones of directions to look at for a better bound
-            (`verify.encoders.cover_floor`), if they can cover all: 5000 take a second for 6 tokens and 36 contexts,
+            (`verify.encoders.cover_floor`), if they can cover all: 3000 take a second for 6 tokens and 36 contexts,
             ten times as many bring the bound near the infimum for d = 1 and N - 2; more tokens take more.
 
     Returns:
