@@ -13,12 +13,9 @@ import numpy as np
 from byheart.editing import Edited
 from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError
-from constructions.models.model import Model
 from verify.edits.certificate import FLAT
-from verify.forward.ladder import leads
-from verify.forward.logits import logit_chunks
 from verify.progress import Progress, silent
-from verify.replica.rounding import rounding_bound
+from verify.replica.every_run import every_run
 from verify.runs.formats import FLOAT32
 
 HOW = (("float32", "eager"), ("float32", "sdpa"), ("bfloat16", "eager"), ("bfloat16", "sdpa"))
@@ -90,27 +87,18 @@ def run_in_host(source: Path, folder: Path, edited: Edited, *, progress: Progres
 
 
 def in_every_run(edited: Edited) -> tuple[BoolArray, BoolArray]:
-    """Which edited and which kept contexts have their answer in every float32 run (Lemma R10), `[edits]` and `[K]`.
+    """Which edited and which kept contexts have their answer in every float32 run (Lemma R15), `[edits]` and `[K]`.
 
     The bound is about the formulas of `verify.replica.module.Replica`, in any order of summation; what a host computes
-    by other formulas is measured alone. Where it is wider than half the lead nothing is claimed.
+    by other formulas is measured alone.
     """
     flat = edited.edit.answers == FLAT
-    new = _in_every_run(edited.model, edited.edit.contexts, np.where(flat, -2, edited.edit.answers))
     exact = np.where(edited.proof.kept.same, edited.proof.kept.answer, -2)
-    return new, _in_every_run(edited.model, edited.edit.kept, exact)
-
-
-def _in_every_run(model: Model, contexts: Int64Array, answers: Int64Array) -> BoolArray:
-    held = np.zeros(len(contexts), dtype=bool)
-    if not len(contexts):
-        return held
-    bound = rounding_bound(model, contexts, number_format=FLOAT32)
-    for start, logits in logit_chunks(model, contexts):
-        part = slice(start, start + len(logits))
-        place, lead = leads(logits)
-        held[part] = (place == answers[part]) & (lead > 2.0 * bound[part])
-    return held
+    asked = (edited.edit.contexts, np.where(flat, -2, edited.edit.answers)), (edited.edit.kept, exact)
+    new, kept = (
+        every_run(edited.model, contexts, number_format=FLOAT32).place == answers for contexts, answers in asked
+    )
+    return new, kept
 
 
 def _answers(folder: Path, contexts: Int64Array, dtype: str, attention: str) -> Int64Array:

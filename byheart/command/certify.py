@@ -67,6 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="do not compare with a run of the model in its own library, where that is installed",
     )
+    parser.add_argument(
+        "--every-run",
+        choices=("float32", "float64"),
+        metavar="TYPE",
+        help="also prove where every run in float32 (or float64), in any order of summation, has one answer",
+    )
     add_out_options(parser, "nowhere")
     add_worker_options(parser)
     add_device_option(parser)
@@ -106,6 +112,7 @@ def run(options: argparse.Namespace) -> int:
             criterion=asked,
             config=options.config,
             handshake=not options.no_handshake,
+            every_run=options.every_run,
             out=options.out,
             overwrite=options.overwrite,
             progress=progress,
@@ -154,6 +161,15 @@ def _domain_tables(summary: dict[str, Any]) -> Rows:
 
 def _with_files(summary: dict[str, Any], rows: list[tuple[str, str]]) -> Rows:
     tables: list[Table] = [("Certified, of the weights as stored", rows)]
+    if (runs := summary.get("every_run")) is not None:
+        right = "" if runs["right"] is None else f"; the right one in {runs['right']}"
+        left = runs["contexts"] - runs["one_answer"]
+        one = [
+            ("one answer in all", f"{runs['one_answer']} of {counted(runs['contexts'], 'context')}, proved{right}"),
+            ("left open", _named(left, runs["left_open"])),
+            ("runs of", "the formulas of `byheart run`, in any order of summation (Lemma R15)"),
+        ]
+        tables.append((f"Every {runs['dtype']} run", one))
     if "files" in summary:
         tables.append(("Files", list(summary["files"].items())))
     return tables

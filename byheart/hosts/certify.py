@@ -7,11 +7,13 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from byheart.hosts.every_run import OTHER_RUNS, Part, in_every_run, require_every_run
 from byheart.hosts.facts.numbered_facts import Reading, facts_of_rows, read_facts
 from byheart.hosts.handshake import Asked, ask_host, require_plain_parameters
 from byheart.hosts.reading import model_of, read_model
@@ -26,7 +28,15 @@ from constructions.tasks.rule import RuleTask, rule_task
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import echoed
-from verify.certificates.certificate import ANSWERS, MODEL_FILE, SUMMARY_FILE, TASK_FILE, WRONG_FILE, plain_number
+from verify.certificates.certificate import (
+    ANSWERS,
+    MODEL_FILE,
+    OTHER_RUNS_FILE,
+    SUMMARY_FILE,
+    TASK_FILE,
+    WRONG_FILE,
+    plain_number,
+)
 from verify.certificates.domain import DomainCertificate, certify_domain
 from verify.certificates.memorization import MemorizationCertificate, certify_memorization
 from verify.domains.rule_answers import ONE_BY_ONE
@@ -56,6 +66,7 @@ def certify(
     between: str = " ",
     cells: str | None = None,
     handshake: bool = True,
+    every_run: str | None = None,
     out: Path | str | None = None,
     overwrite: bool = False,
     progress: Progress = silent,
@@ -83,6 +94,8 @@ def certify(
         cells: Whether cells are ``"tokens"`` or ``"texts"``; by default texts where the tokenizer cuts words in pieces.
         handshake: Run the module that the weights are those of, if there is one and its library is installed, on the
             contexts, and refuse the weights where it computes something else (`byheart/hosts/handshake.py`).
+        every_run: ``"float32"`` or ``"float64"``: also prove in which contexts every run in this type, in any order of
+            summation, has one and the same answer (`verify.replica.every_run.every_run`), beside the certificate.
         out: A folder to write: the weights, the facts, the certificate, and in ``wrong.csv`` all facts that are proved
             not to be held; nothing is written by default.
         overwrite: Replace a folder that byheart wrote.
@@ -120,6 +133,8 @@ def certify(
     else:
         facts, said = facts_of_rows(task, model, folder, how)
     require_fit(model, facts)
+    if every_run is not None:
+        require_every_run(every_run, model, 0)
     asked = criterion or Criterion()
     inputs = [part.task.inputs for part in facts.parts] if isinstance(facts, PromptTask) else [facts.inputs]
     host = _asked(given, config, model, inputs, handshake, progress)
@@ -152,9 +167,14 @@ def certify(
         "undecided_facts": _rows(facts, undecided[:_MOST_NAMED]),
         "decided_by": answers.decided_by(),
     }
+    if every_run is not None and not isinstance(facts, VectorTask):
+        figures |= in_every_run(
+            model, _parts(facts), len(held), partial(_rows, facts),
+            dtype=every_run, labelled=target == "labels", progress=progress,
+        )  # fmt: skip
     if out is not None:
         _write(Path(out), model, facts, proved, figures, _rows(facts, wrong), overwrite=overwrite)
-    return figures
+    return {name: value for name, value in figures.items() if name != OTHER_RUNS}
 
 
 def certify_rule(
@@ -174,6 +194,7 @@ def certify_rule(
     config: Mapping[str, Any] | Path | str | None = None,
     names: Mapping[str, str] | None = None,
     handshake: bool = True,
+    every_run: str | None = None,
     out: Path | str | None = None,
     overwrite: bool = False,
     progress: Progress = silent,
@@ -196,6 +217,7 @@ def certify_rule(
         config: As for `certify`.
         names: As for `certify`.
         handshake: As for `certify`; the module is run on some of the inputs.
+        every_run: As for `certify`, of all inputs, at most 2^20.
         out: A folder to write: the weights, the rule, the certificate, and in ``wrong.csv`` the first 65,536 inputs
             that are proved wrong, with what the rule says behind them; nothing is written by default. Beside it, with
             `PIECES_SUFFIX` behind its name, lies what is finished of the domain until all is: after an interrupt, or if
@@ -230,6 +252,8 @@ def certify_rule(
         before=before,
         after=after,
     )
+    if every_run is not None:
+        require_every_run(every_run, model, task.n_contexts)
     asked = criterion or Criterion()
     numbers = drawn(model.sha256(), task.sha256(), task.n_contexts, min(_INPUTS_ASKED, task.n_contexts), "")
     host = _asked(given, config, model, [task.contexts_at(np.array(numbers))], handshake, progress)
@@ -268,11 +292,17 @@ def certify_rule(
         "earlier": found.earlier,
         "method": found.method,
     }
+    if every_run is not None:
+        inputs, every = task.contexts_at(np.arange(task.n_contexts)), np.arange(task.n_contexts)
+        figures |= in_every_run(
+            model, [Part(inputs, task.labels_of(inputs), every, every)], len(inputs),
+            lambda places: inputs[places].tolist(), dtype=every_run, progress=progress,
+        )  # fmt: skip
     if out is not None:
         listed = np.array(found.wrong_examples, dtype=np.int64).reshape(-1, task.n_ctx)
         rows = np.column_stack([listed, task.labels_of(listed)])
         _write(Path(out), model, task, proved, figures, rows.tolist(), overwrite=overwrite)
-    return figures
+    return {name: value for name, value in figures.items() if name != OTHER_RUNS}
 
 
 def _write(
@@ -290,12 +320,14 @@ def _write(
         model.save(written / MODEL_FILE)
         task.save(written / TASK_FILE)
         proved.save(written)
-        if wrong:
-            table = io.StringIO()
-            csv.writer(table, lineterminator="\n").writerows(wrong)
-            write_atomically(written / WRONG_FILE, table.getvalue().encode())
+        for name, rows in ((WRONG_FILE, wrong), (OTHER_RUNS_FILE, figures.get(OTHER_RUNS))):
+            if rows:
+                table = io.StringIO()
+                csv.writer(table, lineterminator="\n").writerows(rows)
+                write_atomically(written / name, table.getvalue().encode())
         figures["files"] = {path.name: str(out / path.name) for path in sorted(written.iterdir())}
-        write_atomically(written / SUMMARY_FILE, (canonical_json(figures) + "\n").encode())
+        summary = {name: value for name, value in figures.items() if name != OTHER_RUNS}
+        write_atomically(written / SUMMARY_FILE, (canonical_json(summary) + "\n").encode())
 
 
 def _model(source: Any, config: Any, names: Mapping[str, str] | None, handshake: bool) -> tuple[Model, Any]:
@@ -352,6 +384,14 @@ def _asked(
         return str(Asked(why="--no-handshake"))
     progress("handshake", None, "")
     return str(ask_host(given, config, model, *inputs) or "")
+
+
+def _parts(facts: Task | PromptTask) -> list[Part]:
+    """The contexts of facts, by their lengths."""
+    if isinstance(facts, PromptTask):
+        return [Part(part.task.contexts, part.task.labels, part.facts, part.places) for part in facts.parts]
+    labels = facts.labels if facts.target == "labels" else np.zeros(facts.n_contexts, dtype=np.int64)
+    return [Part(facts.contexts, labels, *[np.arange(facts.n_contexts)] * 2)]
 
 
 def _rows(task: Task | VectorTask | PromptTask, places: Int64Array) -> list[list[str]]:

@@ -29,9 +29,21 @@ MUTANTS = [
     rows("& (turn < 0.25)", "& (turn < 1e9)", "a row near to 0 is normalized as if it were known"),
     rows("(linear - along", "(rows.linear - along", "a normalization does not centre what is moved"),
     rows("doubt * off + 0.5 * curved * off * off + units", "doubt * off + units", "an activation is linear"),
+    rows("np.minimum(SLOPES[activation][1], tail)", "0.0 * tail", "an activation is linear far from 0"),
+    rows("far * (2.0 + far) ** 4 * np.exp(-far)", "np.exp(-far)", "an activation is flatter than it is"),
+    rows("entries = np.abs(slope) * (x.beyond() + fine[:, None])", "entries = 0.0 * slope", "neurons forget the rest"),
+    rows("each = rows.rest[:, None] * row_norms(W.T) + off", "each = off", "the entries of a map forget the rest"),
+    rows(
+        "self._raised(rest), self._raised(entries + off))\n\n    def activated",
+        "self._raised(rest), self._raised(entries))\n\n    def activated",
+        "entries do not curve",
+    ),
     rows("np.where(inside | outside, 0.0, 0.5 * off)", "np.zeros(off.shape)", "a kink has a slope"),
-    rows("rest = rest + row_norms(near * far)", "rest = rest + 0.0 * near[:, 0]", "a product of entries is linear"),
-    rows("tall * others.rest + wide * rows.rest", "tall * others.rest", "a product forgets a rest"),
+    rows("off = near * far + growth", "off = growth", "a product of entries is linear"),
+    rows("rest = tall * others.rest + wide * rows.rest", "rest = tall * others.rest", "a product forgets a rest"),
+    rows(
+        "np.abs(a) * others.beyond() + np.abs(b) * rows.beyond()", "np.abs(a) * others.beyond()", "entries forget one"
+    ),
     rows("rows.age == others.age >= 0 and", "", "rows of any age share symbols"),
     rows(" and np.array_equal(rows.own, others.own)", "", "rows share the symbols of others"),
     rows("(x.rest * x.rest / (ball * total) + slack)", "(0.0 * ball + slack)", "a new ellipsoid forgets the rest"),
@@ -51,7 +63,6 @@ MUTANTS = [
     rows("beyond + change * quotient +", "beyond +", "the sum of the weights is linear"),
     rows("np.where(doubt < 400.0, 2.0**-280, np.inf)", "2.0**-280", "a score below the lowest is known"),
     rows("own = own + np.where(itself, others, 0.0).sum(axis=1)", "own = own + 0.0", "the row that asks is not read"),
-    rows("spread < hull", "spread < np.inf", "what is mixed may leave the hull"),
     rows(
         "rest = np.fmin(x.rest * norms.plain[0], by_head) + row_norms(off)",
         "rest = row_norms(off)",

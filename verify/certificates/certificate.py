@@ -41,6 +41,8 @@ REPORT_FILE = "report.html"
 SUMMARY_FILE = "summary.json"
 WRONG_FILE = "wrong.csv"
 """The inputs that are proved wrong, in full; a list for people, which no proof reads."""
+OTHER_RUNS_FILE = "other_runs.csv"
+"""Those that some run may answer otherwise; likewise."""
 
 ANSWERS = "answers"
 TEXT_DIVERGENCE = "text-divergence"
@@ -517,7 +519,7 @@ def require_own_files(folder: Path, *, witness: bool) -> None:
     Raises:
         FileFormatError: Names the file.
     """
-    own = {CERTIFICATE_FILE, MODEL_FILE, TASK_FILE, REPORT_FILE, SUMMARY_FILE, WRONG_FILE}
+    own = {CERTIFICATE_FILE, MODEL_FILE, TASK_FILE, REPORT_FILE, SUMMARY_FILE, WRONG_FILE, OTHER_RUNS_FILE}
     own |= {WITNESS_FILE} if witness else set()
     foreign = sorted(path.name for path in Path(folder).iterdir() if path.name not in own)
     if foreign:

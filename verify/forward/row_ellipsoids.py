@@ -10,7 +10,7 @@ Page: docs/rigour/runs.md (Lemma R15 names each bound)
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +41,7 @@ class Spread:
         own: Whose symbols the first generators have, `[P]`.
         age: Rows of one age and with one owner share those symbols; -1 where none are shared.
         width: Symbols of a block.
+        each: The size of each entry of what is beyond, `[P, d]`, where more is known than the rest.
     """
 
     value: Floats
@@ -49,15 +50,25 @@ class Spread:
     own: Int64Array
     age: int
     width: int
+    each: Floats | None = None
+
+    def made(self, value: Floats, linear: Floats, rest: Floats, each: Floats | None = None) -> "Spread":
+        """What an operation makes of the rows, with their symbols."""
+        return Spread(value, linear, rest, self.own, self.age, self.width, each)
 
     def taken(self, chosen: Int64Array | slice) -> "Spread":
         """Some of the rows."""
         value, linear, rest, own = (x[chosen] for x in (self.value, self.linear, self.rest, self.own))
-        return replace(self, value=value, linear=linear, rest=rest, own=own)
+        each = None if self.each is None else self.each[chosen]
+        return Spread(value, linear, rest, own, self.age, self.width, each)
 
     def reach(self) -> Floats:
         """How far each entry of the rows may be off, `[P, d]`."""
-        return raised(_over_blocks(self.linear[..., None], self.width) + self.rest[:, None])
+        return raised(_over_blocks(self.linear[..., None], self.width) + self.beyond())
+
+    def beyond(self) -> Floats:
+        """How large each entry of what is beyond the generators may be, `[P, d]`."""
+        return np.broadcast_to(self.rest[:, None], self.value.shape) if self.each is None else self.each
 
     def whole(self) -> Floats:
         """How far the rows may be off, of the shape of the rest."""
@@ -184,7 +195,8 @@ class InRowEllipsoids:
         y, off = self._product(rows, W, b)
         norms = self.norms.of(W[None])
         rest = rows.rest * norms.plain[0] + row_norms(off) + _fine(len(W)) * rows.whole() * norms.frobenius[0]
-        return replace(rows, value=y, linear=rows.linear @ W, rest=self._raised(rest))
+        each = rows.rest[:, None] * row_norms(W.T) + off + _fine(len(W)) * rows.whole()[:, None] * row_norms(W.T)
+        return rows.made(y, rows.linear @ W, self._raised(rest), self._raised(each))
 
     def normalized(self, rows: Spread, norm: Normalization) -> Spread:
         """Lemma R15 (b); the ball of Lemma T2 where the row is too near to 0."""
@@ -216,13 +228,14 @@ class InRowEllipsoids:
         if norm.b is not None:
             rest = rest + 2.0 * growth(unit, 4) * row_norms(norm.b)
         linear = np.where(known[:, None, None], linear, 0.0)
-        return replace(rows, value=z, linear=linear, rest=np.where(known, self._raised(rest), ball))
+        return rows.made(z, linear, np.where(known, self._raised(rest), ball))
 
     def _bent(self, x: Spread, y: Floats, slope: Floats, off: Floats) -> Spread:
         """A function of each entry with these slopes; `off` is how far it is from the linear one, rounding included."""
-        steepest = np.abs(slope).max(axis=-1, initial=0.0)
-        rest = steepest * (x.rest + _FINE * x.whole()) + row_norms(off)
-        return replace(x, value=y, linear=x.linear * slope[:, None], rest=self._raised(rest))
+        steepest, fine = np.abs(slope).max(axis=-1, initial=0.0), _FINE * x.whole()
+        entries = np.abs(slope) * (x.beyond() + fine[:, None])
+        rest = np.fmin(steepest * (x.rest + fine), row_norms(entries)) + row_norms(off)
+        return x.made(y, x.linear * slope[:, None], self._raised(rest), self._raised(entries + off))
 
     def activated(self, rows: Spread, activation: Activation) -> Spread:
         """Lemma R15 (c)."""
@@ -234,7 +247,7 @@ class InRowEllipsoids:
         ends = x - _STEP, x + _STEP
         apart = ends[1] - ends[0]
         slope = (self.numbers.activated(ends[1], activation) - self.numbers.activated(ends[0], activation)) / apart
-        near, curved = UNIT * (np.abs(x) + 1.0), SLOPES[activation][1]
+        near, curved = UNIT * (np.abs(x) + 1.0), _curvature(activation, np.abs(x) - off - 2.0 * _STEP)
         doubt = curved * (_STEP + near) + 4.0 * (ACTIVATION_UNITS[activation] + 2.0) * near / apart
         units = growth(self.numbers.unit, self.numbers.activation_units(activation))
         return self._bent(rows, y, slope, raised(doubt * off + 0.5 * curved * off * off + units * (np.abs(x) + off)))
@@ -245,17 +258,20 @@ class InRowEllipsoids:
         (a, b), (near, far) = (rows.value, others.value), (rows.reach(), others.reach())
         y, tall, wide = a * b, np.abs(a).max(axis=1, initial=0.0), np.abs(b).max(axis=1, initial=0.0)
         self._require_small((tall + near.max(axis=1, initial=0.0)) * (wide + far.max(axis=1, initial=0.0)))
-        rest = tall * others.rest + wide * rows.rest + _FINE * (tall * others.whole() + wide * rows.whole())
+        rest = tall * others.rest + wide * rows.rest
+        entries = np.abs(a) * others.beyond() + np.abs(b) * rows.beyond()
         sizes = (np.abs(a) + near) * (np.abs(b) + far)
-        rest = rest + row_norms(near * far) + growth(self.numbers.unit, 2) * row_norms(sizes)
+        off = near * far + growth(self.numbers.unit, 2) * sizes
+        off = off + _FINE * (np.abs(a) * others.whole()[:, None] + np.abs(b) * rows.whole()[:, None])
+        rest = np.fmin(rest, row_norms(entries)) + row_norms(off)
         linear = rows.linear * b[:, None] + others.linear * a[:, None]
-        return replace(rows, value=y, linear=linear, rest=self._raised(rest))
+        return rows.made(y, linear, self._raised(rest), self._raised(entries + off))
 
     def shifted(self, rows: Spread, b: Floats) -> Spread:
         y = rows.value + b
         sizes = row_norms(y) + rows.whole() + row_norms(b)
         self._require_small(sizes)
-        return replace(rows, value=y, rest=self._raised(rows.rest + growth(self.numbers.unit, 2) * sizes))
+        return rows.made(y, rows.linear, self._raised(rows.rest + growth(self.numbers.unit, 2) * sizes))
 
     def read_out(self, rows: Spread, W: Floats, b: Floats | None) -> Leads:
         y, off = self._product(rows, W, b)
@@ -294,11 +310,11 @@ class InRowEllipsoids:
         y, off, linear = (x.reshape(*x.shape[:-1], *shape) for x in (y, off, linear))
         rest = rows.rest[:, None] * norms.plain + row_norms(off)
         rest = self._raised(rest + _fine(maps.shape[1]) * rows.whole()[:, None] * norms.frobenius)
-        return replace(rows, value=y, linear=linear, rest=rest)
+        return rows.made(y, linear, rest)
 
     def chosen_heads(self, x: Spread, heads: Sequence[int]) -> Spread:
         which = np.asarray(heads, dtype=np.int64)
-        return replace(x, value=x.value[:, which], linear=x.linear[:, :, which], rest=x.rest[:, which])
+        return x.made(x.value[:, which], x.linear[:, :, which], x.rest[:, which])
 
     def repeated(self, rows: Spread, heads: int) -> Spread:
         return _bare(self.balls.repeated(_ball(rows), heads))
@@ -319,11 +335,11 @@ class InRowEllipsoids:
         count, width = heads.value.shape[1:]
         parts = [norm] * count if norm.width == width else norm_parts(norm, width)
         rows = [
-            self.normalized(replace(heads, value=heads.value[:, h], linear=heads.linear[:, :, h], rest=rest), part)
+            self.normalized(heads.made(heads.value[:, h], heads.linear[:, :, h], rest), part)
             for h, (part, rest) in enumerate(zip(parts, heads.rest.T, strict=True))
         ]
         value, rest = np.stack([row.value for row in rows], axis=1), np.stack([row.rest for row in rows], axis=1)
-        return replace(heads, value=value, linear=np.stack([row.linear for row in rows], axis=2), rest=rest)
+        return heads.made(value, np.stack([row.linear for row in rows], axis=2), rest)
 
     def turned(self, heads: Spread, block: Attention, positions: Int64Array) -> Spread:
         """Lemma T9; the generators are turned alike."""
@@ -333,7 +349,7 @@ class InRowEllipsoids:
         linear = self.numbers.turned(flat, block, np.repeat(positions, symbols)).reshape(heads.linear.shape)
         rest = heads.rest + self.balls.turn_rounding() * sizes + _FINE * heads.whole()
         value = self.numbers.turned(heads.value, block, positions)
-        return replace(heads, value=value, linear=linear, rest=self._raised(rest))
+        return heads.made(value, linear, self._raised(rest))
 
     def mixed(self, block: Attention, query: Spread, key: Spread, value: Spread, pairs: AttentionPairs) -> Spread:
         """Lemma R15 (d), of each look."""
@@ -429,7 +445,7 @@ class InRowEllipsoids:
         by_head = raised(mixed.rest @ row_norms(matrix.reshape(len(matrix), -1)))
         rest = np.fmin(x.rest * norms.plain[0], by_head) + row_norms(off)
         rest = self._raised(rest + _fine(len(flat)) * x.whole() * norms.frobenius[0])
-        return replace(x, value=y, linear=x.linear @ flat, rest=rest)
+        return x.made(y, x.linear @ flat, rest)
 
 
 class _Looks(NamedTuple):
@@ -483,20 +499,25 @@ def _side_by_side(heads: Spread) -> Spread:
     """The rows of all heads as one row."""
     count, symbols, width = len(heads.value), heads.linear.shape[1], heads.value.shape[1] * heads.value.shape[2]
     value, linear = heads.value.reshape(count, width), heads.linear.reshape(count, symbols, width)
-    return replace(heads, value=value, linear=linear, rest=row_norms(heads.rest))
+    return heads.made(value, linear, row_norms(heads.rest))
 
 
 def _by_head(rows: Spread, like: Spread) -> Spread:
     """Rows of all heads side by side, taken apart."""
     rest = np.repeat(rows.rest[:, None], like.value.shape[1], axis=1)
-    return replace(
-        rows, value=rows.value.reshape(like.value.shape), linear=rows.linear.reshape(like.linear.shape), rest=rest
-    )
+    return rows.made(rows.value.reshape(like.value.shape), rows.linear.reshape(like.linear.shape), rest)
 
 
 def _averaged(shares: Floats, sizes: Floats) -> Floats:
     """Averages in which a share of 0 counts as nothing."""
     return np.where(shares > 0.0, shares * np.where(shares > 0.0, sizes, 0.0), 0.0).sum(axis=-1)
+
+
+def _curvature(activation: Activation, least: Floats) -> Floats:
+    """Above the second derivative of an activation at all numbers of at least these sizes."""
+    far = np.clip(least, 6.0, 600.0)
+    tail = far * (2.0 + far) ** 4 * np.exp(-far) * (1.0 + 2.0**-20)
+    return np.where(least >= 6.0, np.minimum(SLOPES[activation][1], tail), SLOPES[activation][1])
 
 
 def _between(x: Floats, off: Floats, low: float, high: float) -> tuple[Floats, Floats]:

@@ -12,7 +12,7 @@ from constructions.models.model import Model
 from verify.forward.attention_pairs import pairs_of
 from verify.forward.in_float64 import InFloat64
 from verify.forward.map_norms import Norms
-from verify.forward.row_ellipsoids import InRowEllipsoids, Spread
+from verify.forward.row_ellipsoids import InRowEllipsoids, Spread, _curvature
 from verify.replica.format_rows import InFormat
 from verify.runs.formats import EXP_ULPS, FLOAT32
 
@@ -130,6 +130,62 @@ def test_products_of_entries_are_held() -> None:
     assert 0.2 < max(shares) <= 1.0
 
 
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu-tanh", "silu"])
+def test_what_is_known_of_each_entry_counts(activation: Any) -> None:
+    """A steep neuron that is off says nothing, whatever the rest of the rows: each entry has a bound."""
+    rng, a = np.random.default_rng(17), arithmetic()
+    W = rng.normal(size=(WIDTH, 6))
+    W[:, :3] *= 200.0
+    b = np.array([-5000.0, 0.0, 5000.0, -0.3, 0.0, 0.3])
+    x = replace(spread(rng, 30, WIDTH, size=1e-3), rest=np.full(30, 1e-2))
+
+    def neurons(x: Spread) -> Spread:
+        return a.activated(a.mapped(x, W, b), activation)
+
+    off = neurons(x)
+    assert off.each is not None and (off.each[:, 0] < 0.02).all()
+    share = worst(x, neurons, lambda x: EXACT.activated(x @ W + b, activation))
+    assert share > 0.1
+    # Gates: both factors know their entries.
+    gated = lambda x: a.multiplied(neurons(x), a.mapped(x, W, b))  # noqa: E731
+    worst(x, gated, lambda x: EXACT.activated(x @ W + b, activation) * (x @ W + b))
+    s = symbols_of(rng, x)
+    for _ in range(20):
+        y = member(rng, x, s)
+        beyond = np.abs(EXACT.activated(y @ W + b, activation) - at(off, s))
+        assert (beyond <= off.each).all()
+
+
+def test_the_second_derivative_far_from_zero() -> None:
+    x = np.linspace(3.0, 60.0, 3000)
+    for activation in ("gelu", "gelu-tanh", "silu"):
+        bounds = _curvature(activation, x)
+        h = 2.0**-10
+        for t in (x, -x):
+            second = (
+                EXACT.activated(t + h, activation)
+                - 2 * EXACT.activated(t, activation)
+                + EXACT.activated(t - h, activation)
+            ) / h**2
+            assert (np.abs(second) <= bounds + 1e-7).all()
+        assert (np.diff(bounds) <= 0).all() and bounds[-1] < 1e-15 and bounds[0] >= 0.5
+        assert (_curvature(activation, np.array([-1.0, 0.0, 700.0, np.nan])) >= 0).sum() == 4
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_product_of_entries_keeps_the_rest_of_each_factor(which: int) -> None:
+    rng, a = np.random.default_rng(18), arithmetic()
+    x, y = (bare(spread(rng, ROWS, WIDTH, size=1e-9)) for _ in range(2))
+    x, y = (replace(z, rest=np.full(ROWS, 0.1 * (i == which))) for i, z in enumerate((x, y)))
+    for together in (
+        a.multiplied(x, y),
+        a.multiplied(replace(x, each=np.broadcast_to(x.rest[:, None], x.value.shape)), y),
+    ):
+        s = symbols_of(rng, x)
+        shares = [share_of_rest(member(rng, x, s) * member(rng, y, s), together, s) for _ in range(100)]
+        assert 0.4 < max(shares) <= 1.0
+
+
 def test_maps_and_heads_hold_rows_and_their_roundings() -> None:
     rng = np.random.default_rng(5)
     W, b, maps, shifts = (
@@ -229,25 +285,52 @@ def test_what_heads_mix_is_held(attends: Any, options: Any, size: float) -> None
     a, cells = arithmetic(block), np.array([[0, 2, 4], [0, 3, 4], [1, 3, 5]])
     pairs = pairs_of(block, cells, only_last=False)
     q, k, v = (spread(rng, ROWS, 2, 2, size=size) for _ in range(3))
-    out, shares = a.mixed(block, q, k, v, pairs), []
-    asked, positions = pairs.asked, pairs.asking.shape[1]
-    for _ in range(30):
-        s = symbols_of(rng, q)
-        asks, has, gives = (member(rng, x, s) for x in (q, k, v))
-        y, symbols = np.empty_like(out.value), np.empty((len(asked), out.linear.shape[1]))
-        for look, place in enumerate(pairs.kept):
-            context, position = divmod(place, positions)
-            read = pairs.read[context]
-            scores = np.einsum("he,she->hs", asks[asked[look]], has[read]) / np.sqrt(block.score_root)
-            if block.score_cap is not None:
-                scores = block.score_cap * np.tanh(scores / block.score_cap)
-            if block.slopes is not None:
-                scores = scores + block.slopes[:, None] * np.arange(3)
-            shares_of = softmax(np.where(pairs.allowed[position], scores, -np.inf))
-            y[look] = np.einsum("hs,shn->hn", shares_of, gives[read])
-            symbols[look] = np.concatenate([s[asked[look]], *s[read]])
-        shares.append(share_of_rest(y, out, symbols))
+    shares = [mixed_share(rng, a, block, pairs, q, k, v) for _ in range(30)]
     assert max(shares) <= 1.0 and (max(shares) > 0.1 or size < 1e-2)
+
+
+def mixed_share(rng: Any, a: Any, block: Attention, pairs: Any, q: Spread, k: Spread, v: Spread) -> float:
+    """How much of the rest rows of one draw of symbols take behind the heads."""
+    out, asked, positions = a.mixed(block, q, k, v, pairs), pairs.asked, pairs.asking.shape[1]
+    s = symbols_of(rng, q)
+    asks, has, gives = (member(rng, x, s) for x in (q, k, v))
+    y, symbols = np.empty_like(out.value), np.empty((len(asked), out.linear.shape[1]))
+    for look, place in enumerate(pairs.kept):
+        context, position = divmod(place, positions)
+        read = pairs.read[context]
+        scores = np.einsum("he,she->hs", asks[asked[look]], has[read]) / np.sqrt(block.score_root)
+        if block.score_cap is not None:
+            scores = block.score_cap * np.tanh(scores / block.score_cap)
+        if block.slopes is not None:
+            scores = scores + block.slopes[:, None] * np.arange(3)
+        shares_of = softmax(np.where(pairs.allowed[position], scores, -np.inf))
+        y[look] = np.einsum("hs,shn->hn", shares_of, gives[read])
+        symbols[look] = np.concatenate([s[asked[look]], *s[read]])
+    return share_of_rest(y, out, symbols)
+
+
+SECOND = {
+    # What moves, by how much, and what the values of queries, keys and values are multiplied with.
+    "the exponential": ({"q": 0.3}, (1.0, 1.0, 1.0), {}),
+    "scores": ({"q": 0.5, "k": 0.5}, (0.0, 0.0, 1.0), {}),
+    "weights and values": ({"q": 0.2, "v": 0.5}, (1.0, 1.0, 0.0), {}),
+    "a cap": ({"q": 0.15}, (1.0, 1.0, 1.0), {"score_cap": 0.15}),
+    "all": ({"q": 0.15, "k": 0.15, "v": 0.3}, (1.0, 1.0, 1.0), {}),
+}
+
+
+@pytest.mark.parametrize("what", SECOND)
+def test_each_second_order_of_heads_is_met(what: str) -> None:
+    """With no rests and hardly any rounding, the rest is what the derivative leaves out: nearly all of it is taken."""
+    moved, sizes, options = SECOND[what]
+    rng, one = np.random.default_rng(16), np.ones((1, WIDTH, 1))
+    block = Attention(one, one, one, np.ones((1, 1, WIDTH)), attends="last", **options)
+    a, pairs, shares = arithmetic(block), pairs_of(block, np.array([[0, 1, 2]]), only_last=True), []
+    for _ in range(60):
+        q, k, v = (bare(spread(rng, 3, 1, 1, size=moved.get(name, 0.0), symbols=1)) for name in ("q", "k", "v"))
+        q, k, v = (replace(x, value=size * x.value) for x, size in zip((q, k, v), sizes, strict=True))
+        shares.append(mixed_share(rng, a, block, pairs, q, k, v))
+    assert 0.35 < max(shares) <= 1.0
 
 
 def test_scores_that_may_be_anywhere_leave_the_hull() -> None:

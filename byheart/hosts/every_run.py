@@ -1,0 +1,89 @@
+"""In which contexts every run of a model in a format has one and the same answer, as figures.
+
+Page: docs/hosts.md
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from constructions.arrays import Int64Array
+from constructions.errors import InputError, require_one_of
+from constructions.models.model import Model
+from verify.progress import Progress
+from verify.replica.every_run import every_run
+from verify.runs.formats import FLOAT32, FLOAT64
+
+FORMATS = {"float32": FLOAT32, "float64": FLOAT64}
+"""The formats of which something is proved; in shorter ones the bound is larger than the logits."""
+
+OTHER_RUNS = "other_runs"
+"""Among the figures, until they are written: all contexts that are left open."""
+
+
+class Part(NamedTuple):
+    """Contexts of one length `[T, S]`, what follows `[T]`, and facts with the places of the contexts that they have."""
+
+    contexts: Int64Array
+    labels: Int64Array
+    facts: Int64Array
+    places: Int64Array
+
+
+_MOST_INPUTS = 2**20
+_MOST_NAMED = 100
+
+
+def require_every_run(dtype: str, model: Model, count: int) -> None:
+    """Refuse what `in_every_run` cannot be asked, before anything long is begun.
+
+    Raises:
+        InputError: An unknown type, too many contexts, or a model that reads vectors.
+    """
+    require_one_of(tuple(FORMATS), every_run=dtype)
+    if not model.reads_tokens:
+        raise InputError("every_run", "is asked of a model that reads vectors", "a model of tokens")
+    if count > _MOST_INPUTS:
+        raise InputError("every_run", f"is asked of {count} inputs", f"at most {_MOST_INPUTS}")
+
+
+def in_every_run(
+    model: Model,
+    parts: Sequence[Part],
+    count: int,
+    rows: Callable[[Int64Array], Sequence[Sequence[Any]]],
+    *,
+    dtype: str,
+    labelled: bool = True,
+    progress: Progress,
+) -> dict[str, Any]:
+    """How many facts have one answer in every run, in how many it is the right one, and which facts are left open.
+
+    A fact whose answer has several tokens has one answer if each of its contexts has.
+
+    Args:
+        model: The model.
+        parts: The contexts of each length, and the facts that have them.
+        count: How many facts there are.
+        rows: The rows that name facts at some places.
+        dtype: A key of `FORMATS`.
+        labelled: Whether a label says what is right.
+        progress: Called with the stage and the finished share of it.
+    """
+    one, right = np.ones(count, dtype=bool), np.ones(count, dtype=bool)
+    for part in parts:
+        place = every_run(model, part.contexts, number_format=FORMATS[dtype], progress=progress).place[part.places]
+        one[part.facts[place < 0]] = False
+        right[part.facts[place != part.labels[part.places]]] = False
+    left = [list(row) for row in rows(np.flatnonzero(~one))]
+    return {
+        "every_run": {
+            "dtype": dtype,
+            "contexts": count,
+            "one_answer": int(one.sum()),
+            "right": int(right.sum()) if labelled else None,
+            "left_open": left[:_MOST_NAMED],
+        },
+        OTHER_RUNS: left,
+    }
