@@ -89,9 +89,13 @@ def addition(p: int = MODULUS, steps: int = 1000) -> Model:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    maps, rest, mlp = ({name: x.detach().double().numpy() for name, x in part.items()} for part in (maps, rest, mlp))
-    attention = Attention(**maps, attends="causal", score_root=width)
-    return Model(blocks=(attention, FeedForward(**mlp, activation="relu")), **rest)
+    trained = ({name: x.detach().double().numpy() for name, x in part.items()} for part in (maps, mlp, rest))
+    of_attention, of_neurons, of_model = trained
+    attention = Attention(
+        *(of_attention[name] for name in ("W_Q", "W_K", "W_V", "W_O")), attends="causal", score_root=width
+    )
+    neurons = FeedForward(of_neurons["W_in"], of_neurons["W_out"], activation="relu")
+    return Model((attention, neurons), of_model["W_U"], W_E=of_model["W_E"], W_pos=of_model["W_pos"])
 
 
 def by_balls(model: Model, contexts: Int64Array) -> BoolArray:

@@ -58,9 +58,9 @@ class Spread:
 
     def taken(self, chosen: Int64Array | slice) -> "Spread":
         """Some of the rows."""
-        value, linear, rest, own = (x[chosen] for x in (self.value, self.linear, self.rest, self.own))
+        value, linear, rest = (x[chosen] for x in (self.value, self.linear, self.rest))
         each = None if self.each is None else self.each[chosen]
-        return Spread(value, linear, rest, own, self.age, self.width, each)
+        return Spread(value, linear, rest, self.own[chosen], self.age, self.width, each)
 
     def reach(self) -> Floats:
         """How far each entry of the rows may be off, `[P, d]`."""

@@ -314,6 +314,7 @@ SECOND = {
     "the exponential": ({"q": 0.3}, (1.0, 1.0, 1.0), {}),
     "scores": ({"q": 0.5, "k": 0.5}, (0.0, 0.0, 1.0), {}),
     "weights and values": ({"q": 0.2, "v": 0.5}, (1.0, 1.0, 0.0), {}),
+    "weights and values of one row": ({"k": 0.3, "v": 0.5}, (1.0, 1.0, 0.0), {}),
     "a cap": ({"q": 0.15}, (1.0, 1.0, 1.0), {"score_cap": 0.15}),
     "all": ({"q": 0.15, "k": 0.15, "v": 0.3}, (1.0, 1.0, 1.0), {}),
 }
@@ -329,6 +330,8 @@ def test_each_second_order_of_heads_is_met(what: str) -> None:
     for _ in range(60):
         q, k, v = (bare(spread(rng, 3, 1, 1, size=moved.get(name, 0.0), symbols=1)) for name in ("q", "k", "v"))
         q, k, v = (replace(x, value=size * x.value) for x, size in zip((q, k, v), sizes, strict=True))
+        if what.endswith("one row"):
+            k.linear[1:], v.linear[1:] = 0.0, 0.0
         shares.append(mixed_share(rng, a, block, pairs, q, k, v))
     assert 0.35 < max(shares) <= 1.0
 
@@ -375,6 +378,11 @@ def test_outputs_are_held_one_by_one_and_against_the_largest() -> None:
         difference = (y - out.value) - np.take_along_axis(y - out.value, top[:, None], 1)
         pairs.append(np.abs(difference) / out.apart)
     assert 0.4 < np.max(singles) <= 1.0 and 0.4 < np.max(pairs) <= 1.0
+    # Rounded outputs differ by the roundings of both.
+    _, off = a._product(x, W, b)
+    alone = a.read_out(replace(x, linear=np.zeros_like(x.linear), rest=np.zeros(ROWS)), W, b)
+    _, exact = a._product(replace(x, linear=np.zeros_like(x.linear), rest=np.zeros(ROWS)), W, b)
+    assert (alone.apart >= exact + np.take_along_axis(exact, top[:, None], 1)).all() and (off >= exact).all()
     assert a.bent(out, None, None) is out
     bent = a.bent(out, 2.0, 1.5)
     for _ in range(50):
