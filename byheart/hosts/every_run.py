@@ -21,6 +21,9 @@ FORMATS = {"float32": FLOAT32, "float64": FLOAT64}
 OTHER_RUNS = "other_runs"
 """Among the figures, until they are written: all contexts that are left open."""
 
+_MOST_INPUTS = 2**20
+_MOST_NAMED = 100
+
 
 class Part(NamedTuple):
     """Contexts of one length `[T, S]`, what follows `[T]`, and facts with the places of the contexts that they have."""
@@ -29,10 +32,6 @@ class Part(NamedTuple):
     labels: Int64Array
     facts: Int64Array
     places: Int64Array
-
-
-_MOST_INPUTS = 2**20
-_MOST_NAMED = 100
 
 
 def require_every_run(dtype: str, model: Model, count: int) -> None:
