@@ -4,6 +4,7 @@ Page: docs/rigour/certificate.md
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -52,11 +53,13 @@ class Targets:
         assert isinstance(self.task, PlainTask) and self.task.laws is not None
         return Integers.exact(self.task.laws.values).values
 
-    def answer(self, i: int, outputs: list[arb], error: arb, logarithms: dict[int, arb]) -> Answer:
-        """What the outputs say about context `i`.
+    def answers(
+        self, examples: Sequence[int], outputs: list[arb], error: arb, logarithms: dict[int, arb]
+    ) -> list[Answer]:
+        """What the outputs that some contexts share say about each of them.
 
         Args:
-            i: The context.
+            examples: The contexts.
             outputs: Balls of the outputs; of logits, up to a common constant.
             error: What each of them may be off beside its radius.
             logarithms: Of masses, kept from call to call at one precision.
@@ -64,12 +67,23 @@ class Targets:
         task = self.task
         if task.target == "values":
             assert isinstance(task, PlainVectorTask)
-            distances = [abs(x - arb(y)) for x, y in zip(outputs, task.labels.row(i), strict=True)]
-            return Answer(None, _largest(distances) + arb(0, error))
+            rows = ([abs(x - arb(y)) for x, y in zip(outputs, task.labels.row(i), strict=True)] for i in examples)
+            return [Answer(None, _largest(row) + arb(0, error)) for row in rows]
+        softmax, known, result = LogSoftmax.of(outputs, error), dict[object, Answer](), []
+        for i in examples:
+            key: object = i
+            if task.target == "labels" and isinstance(task, PlainTask):
+                key = task.labels[i], *sorted(task.counts[i].items())
+            if key not in known:
+                known[key] = self._answer(i, outputs, error, softmax, logarithms)
+            result.append(known[key])
+        return result
+
+    def _answer(self, i: int, outputs: list[arb], error: arb, row: LogSoftmax, logarithms: dict[int, arb]) -> Answer:
+        task = self.task
         modes = task.modes(i)
         margin = gap(outputs, modes)
         margin = None if margin is None else margin + arb(0, 2 * error)
-        row = LogSoftmax.of(outputs, error)
         if task.target == "laws":
             width = task.n_outputs
             loss = row.divergence(dict(enumerate(self._laws[i * width : (i + 1) * width])), logarithms)

@@ -383,14 +383,16 @@ def _rising(
 
 def _judged(evaluation: Evaluation, targets: Targets, examples: Sequence[int], bits: int) -> list[Answer]:
     logarithms: dict[int, arb] = {}
-    answers: list[Answer] = []
+    answers: dict[int, Answer] = {}
+    told = 0
     with ctx.workprec(bits):
-        for i, (row, error) in zip(examples, evaluation.outputs(examples, bits=bits, label="answers"), strict=True):
-            answers.append(targets.answer(i, row, error, logarithms))
-            if len(answers) % 64 == 0:
-                share, detail = len(answers) / len(examples), f"context {len(answers)} of {len(examples)}"
-                evaluation.progress("answers", share, detail)
-    return answers
+        for places, row, error in evaluation.outputs(examples, bits=bits, label="answers"):
+            known = targets.answers([examples[place] for place in places], row, error, logarithms)
+            answers |= zip(places, known, strict=True)
+            if len(answers) >= told + 64:
+                told = len(answers)
+                evaluation.progress("answers", told / len(examples), f"context {told} of {len(examples)}")
+    return [answers[place] for place in range(len(examples))]
 
 
 def _check_prompts(
@@ -515,10 +517,11 @@ def _divergences(evaluation: Evaluation, examples: Sequence[int], bits: int) -> 
     if not examples:
         return total
     with ctx.workprec(bits):
-        outputs = evaluation.outputs(examples, bits=bits, label="all contexts")
-        for (row, error), i in zip(outputs, examples, strict=True):
-            divergence = LogSoftmax.of(row, error).divergence(counts[i], logarithms)
-            total += sum(counts[i].values()) * divergence
+        for places, row, error in evaluation.outputs(examples, bits=bits, label="all contexts"):
+            softmax = LogSoftmax.of(row, error)
+            for i in (examples[place] for place in places):
+                divergence = softmax.divergence(counts[i], logarithms)
+                total += sum(counts[i].values()) * divergence
     return total
 
 

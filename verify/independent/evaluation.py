@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from flint import arb, arb_mat, ctx
 
-from verify.independent.ball_forward import BITS, BallForward, Features, Passed
+from verify.independent.ball_forward import BITS, BallForward, Features, NoInformationError, Passed
+from verify.independent.exact_forward import ExactForward, ExactLogits
 from verify.independent.integer_forward import IntegerForward, Outputs
 from verify.independent.integer_rank import FeatureMatrix, FeatureRows
 from verify.independent.plain_model import PlainModel
@@ -22,8 +23,8 @@ _EXACT = 2**20  # bits: more than integers have that come of a few products of f
 class Evaluation:
     """What a model does with the examples of a task: the memorized contexts, and after them those of the tail.
 
-    A network of one attention over tokens is evaluated in integers up to 128 bits; everything else, and more bits, in
-    balls.
+    Up to 128 bits a network of one attention over tokens is evaluated in integers, and other models in exact ones where
+    all their heads are all but hard; everything else, and more bits, in balls.
     """
 
     model: PlainModel
@@ -32,6 +33,7 @@ class Evaluation:
     _integers: IntegerForward | None = None
     _memorized: Outputs | None = None
     _passed: dict[int, Passed] = field(default_factory=dict)
+    _soft: bool = False
 
     @property
     def is_network(self) -> bool:
@@ -43,17 +45,43 @@ class Evaluation:
         """Whether the model is the attention layer that reads vectors."""
         return self.model.is_one_attention(skip=False, queries="task")
 
-    def outputs(self, examples: Sequence[int], *, bits: int, label: str) -> Iterator[tuple[list[arb], arb]]:
-        """Balls of the outputs of each example, of logits up to a constant, and how far each may be off beside that.
+    def outputs(self, examples: Sequence[int], *, bits: int, label: str) -> Iterator[tuple[list[int], list[arb], arb]]:
+        """Balls of the outputs, of logits up to a constant, and how far each may be off beside that.
 
         Args:
             examples: Numbers of examples.
             bits: Precision.
             label: What is told of the progress.
 
+        Returns:
+            Iterator of places in `examples`, one or several, and the outputs that all these have.
+
         Raises:
             NoInformationError: A ball became too wide to say anything.
         """
+        if bits <= BITS and not self.is_network and (exact := self._exactly(examples, label)) is not None:
+            members: dict[int, list[int]] = {}
+            for place, row in enumerate(exact.places):
+                members.setdefault(row, []).append(place)
+            for places, (outputs, error) in zip(members.values(), exact.of([*members]), strict=True):
+                yield places, outputs, error
+            return
+        for place, (outputs, error) in enumerate(self._one_by_one(examples, bits, label)):
+            yield [place], outputs, error
+
+    def _exactly(self, examples: Sequence[int], label: str) -> ExactLogits | None:
+        """The logits in exact integers; none where the heads are not hard, which is found out once."""
+        if self._soft or not isinstance(self.task, PlainTask) or not ExactForward.fits(self.model):
+            return None
+        self.progress(label, None, "exact integers")
+        everything = [*self.task.contexts, *self.task.tail_contexts]
+        try:
+            return ExactForward(self.model).run([everything[example] for example in examples])
+        except NoInformationError:
+            self._soft = True
+            return None
+
+    def _one_by_one(self, examples: Sequence[int], bits: int, label: str) -> Iterator[tuple[list[arb], arb]]:
         if bits <= BITS and self.is_network:
             yield from _in_balls(self._in_integers(examples, bits, label))
         elif bits in self._passed and max(examples) < len(self._passed[bits].outputs):

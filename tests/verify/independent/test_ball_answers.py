@@ -34,7 +34,7 @@ def test_the_mean_is_that_of_all():
 
 def test_the_loss_of_values_is_the_largest_distance_with_the_error(tmp_path):
     task = VectorTask(np.ones((1, 2, 1)), np.ones((1, 1)), np.array([[1.0, -2.0, 0.5]]))
-    found = targets_of(task, tmp_path).answer(0, [arb(1), arb(-4), arb(1)], arb(0.25), {})
+    found = targets_of(task, tmp_path).answers([0], [arb(1), arb(-4), arb(1)], arb(0.25), {})[0]
     assert found.margin is None and found.empirical is None
     assert found.loss > 1.7 and found.loss < 2.3 and found.loss.contains(arb(1.75)) and found.loss.contains(arb(2.25))
 
@@ -44,7 +44,7 @@ def test_the_margin_of_a_class_is_off_by_twice_the_error(tmp_path, error):
     labels = np.array([[0.0, 1.0, 0.5]])
     task = VectorTask(np.ones((1, 2, 1)), np.ones((1, 1)), labels, kind="classification")
     with ctx.workprec(128):
-        found = targets_of(task, tmp_path).answer(0, [arb(0), arb(3), arb(2)], arb(error), {})
+        found = targets_of(task, tmp_path).answers([0], [arb(0), arb(3), arb(2)], arb(error), {})[0]
         for shift in (-2 * error, 2 * error):
             assert found.margin.contains(arb(1 + shift))
         loss = (1 + arb(-1).exp() + arb(-3).exp()).log()
@@ -56,7 +56,7 @@ def test_laws_are_divided_by_their_exact_sums_and_counts_have_divergences_of_the
     targets = targets_of(task, tmp_path)
     with ctx.workprec(128):
         for i, law in enumerate(task.laws.tolist()):
-            found = targets.answer(i, [arb(x).log() for x in law], arb(0), {})
+            found = targets.answers([i], [arb(x).log() for x in law], arb(0), {})[0]
             assert found.loss.contains(arb(0)) and found.loss < 1e-30
             counts = task.counts.dense(i, i + 1, 5)[0]
             shares = [(c / counts.sum(), x) for c, x in zip(counts, law, strict=True) if c]

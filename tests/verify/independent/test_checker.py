@@ -308,7 +308,7 @@ def answers_of(task, outputs):
     """What the checker concludes about the contexts of a task from these outputs."""
     targets, logarithms = Targets(task), {}
     balls = evaluation._in_balls(outputs)
-    return [targets.answer(i, row, error, logarithms) for i, (row, error) in enumerate(balls)]
+    return [targets.answers([i], row, error, logarithms)[0] for i, (row, error) in enumerate(balls)]
 
 
 def logits_of(outputs):
