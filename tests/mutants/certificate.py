@@ -314,7 +314,7 @@ MUTANTS = [
     of_answers(
         "else wrong or self.loss > tolerance", "else wrong or not self.loss <= tolerance", "what may be wrong is"
     ),
-    of_answers("_largest(distances)", "distances[0]", "one output of several counts"),
+    of_answers("_largest(row)", "row[0]", "one output of several counts"),
     of_answers("return mean - sum((entropy", "return mean - 0 * sum((entropy", "the laws have no entropy"),
     of_evaluation(
         "radius = found.logit_error * unit", "radius = arb(0)", "integers are exact, although they were rounded"
