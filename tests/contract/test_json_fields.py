@@ -86,7 +86,7 @@ def of_check(printed):
 
 def of_certify(printed):
     printed("export", "out/facts", "--to", "safetensors", "--out", "in")
-    facts = printed("certify", "in", "--task", "facts.csv", "--out", "theirs")
+    facts = printed("certify", "in", "--task", "facts.csv", "--every-run", "float32", "--out", "theirs")
     max_of_four(tokens=3).save(Path("max.safetensors"))
     return facts + printed("certify", "max.safetensors", "--rule", "max", "--length", "2")
 
