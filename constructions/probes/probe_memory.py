@@ -318,7 +318,7 @@ def probe_memory(
     rng = np.random.default_rng(seed)
     collision = ""
     for attempt in range(_TRIES):
-        ease = attempt // 3 if task.n_contexts <= _ONE_TABLE else attempt
+        ease = attempt // 3 if task.n_contexts <= _ONE_TABLE else max(0, attempt - 3)
         plan = plan_of(*sizes_of(task), dtype=dtype, labels_per_word=labels_per_word, ease=ease)
         codes = _codes(plan, rng)
         cells = _cells(plan, codes, contexts)

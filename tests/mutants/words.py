@@ -40,7 +40,7 @@ MUTANTS = [
     probes("probe_memory", "plan.modulus**m - 1.0", "plan.modulus**m - 2.0", "a full word is not silenced"),
     probes("probe_memory", "_SPARE = 3 ", "_SPARE = 2 ", "words are longer by a bit than sums have room for"),
     probes("probe_memory", "1 << i % bits)", "1 << i)", "a bit of a word is not that of its label"),
-    probes("probe_memory", "plan.modulus**m <= _SUMMED", "plan.modulus**m <= 2 * m * _SUMMED**2",
+    probes("probe_memory", "plan.modulus**m <= _SUMMED", "plan.modulus**m <= _SUMMED**2",
            "words of float64 are too long for the proof in real arithmetic"),
     probes("probe_memory", "silence = float(-(-most // 4) + 1)", "silence = 1.0", "a probe takes other sums too"),
     probes("probe_memory", "np.full(outputs, -1.0)", "np.full(outputs, 1.0)", "what is never a label is not behind"),

@@ -128,6 +128,8 @@ def test_a_run_in_float64_reads_longer_words():
     task = facts(random_contexts(9000, 5, 103), 103, 88)
     plans = [plan_of(*module.sizes_of(task), dtype=dtype) for dtype in ("float32", "float64")]
     assert plans[1].labels_per_word > plans[0].labels_per_word > 1 and plans[1].parameters < plans[0].parameters
+    with pytest.raises(CapacityError, match="with 7 labels an entry"):  # 102 rows or more of words of 49 bits
+        plan_of(*module.sizes_of(task), dtype="float64", labels_per_word=7)
     built = probe_memory(task, dtype="float64")
     assert held_without_rounding(built.model, task, FLOAT64, 0.0).all()
     assert certify_memorization(built.model, task).certificate.verdict.value == "PROVED"
