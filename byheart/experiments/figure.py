@@ -15,7 +15,7 @@ from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
 Verdict = Literal["confirmed", "refuted", "not reproduced"]
-Kind = Literal["trained", "count", "bound", "printed"]
+Kind = Literal["trained", "count", "bound", "built", "printed"]
 Places = Sequence[tuple[float, float]]
 
 
@@ -26,7 +26,8 @@ class Curve:
     Args:
         name: In the legend.
         kind: ``"trained"``; ``"count"``, what frozen heads can hold of any targets, no limit of trained ones;
-            ``"bound"``, proved for all weights of a shape; or ``"printed"``, numbers of the source.
+            ``"bound"``, proved for all weights of a shape; ``"built"``, of a memory of ours; or ``"printed"``,
+            numbers of the source.
         places: Abscissa and ordinate.
     """
 
