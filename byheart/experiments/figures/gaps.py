@@ -7,17 +7,19 @@ from math import ceil
 from byheart.experiments.figure import Curve, Figure, Finding, chosen, seeded
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
-from byheart.job import hold
+from constructions.memories.choice import BY_NAME
+from verify.progress import silent
 
 
 @cache
 def built(tokens: int) -> tuple[int, float]:
     """Entries of packed words for all bigrams, and the share that every float32 run of them is proved to hold."""
+    from verify.replica.run import run
+
     task = Point(tokens=tokens, d_model=1, d_head=1, heads=0).task()
-    memory = hold(task, memory="packed-words", dtype="float32")
-    assert memory.figures.torch is not None
-    held = memory.figures.torch["float32"].held_proved or 0
-    return memory.model.parameters, held / task.n_contexts
+    model = BY_NAME["packed-words"].build(task, "float32", 0, silent).model
+    held = run(model, task, dtype="float32").held_proved or 0
+    return model.parameters, held / task.n_contexts
 
 
 def spent(point: Point) -> int:
