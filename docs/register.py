@@ -200,7 +200,7 @@ def records() -> str:
 
 def figures() -> str:
     """What the sources say of their figures: the sentences that trained models decide, for those runs alone."""
-    with (DOCS / "trained" / "findings.csv").open(encoding="utf-8", newline="") as file:
+    with (DOCS / "measured" / "findings.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     text = ["", "## What the sources say of their figures", ""]
     text += ["A verdict speaks of the runs that it names ([each proved, of trained weights](experiments.md)).", ""]
