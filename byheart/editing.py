@@ -16,7 +16,7 @@ import numpy as np
 
 from byheart.edited_folder import has_one_width, host_config, read_editable, stored_dtype, write_edited
 from byheart.edited_page import write_edit_page
-from byheart.hosts.facts.numbered_facts import read_facts
+from byheart.hosts.facts.numbered_facts import Reading, read_facts
 from byheart.hosts.number_types import require_dtype, rounded_to
 from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted
@@ -179,7 +179,7 @@ def _inputs(rule: str, length: int | None, model: Model) -> Task:
 
 
 def _labelled(name: str, given: Path | str | Task, model: Model, folder: Path | None) -> Task:
-    task = given if isinstance(given, Task) else read_facts(Path(given), model, folder)[0]
+    task = given if isinstance(given, Task) else read_facts(Path(given), model, folder, Reading(cells="tokens"))[0]
     if not isinstance(task, Task):
         raise InputError(name, "brings vectors, or prompts of several lengths", "contexts of tokens, all of one length")
     require_fit(model, task)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from constructions.errors import InputError
+from constructions.errors import FileFormatError, InputError
 from constructions.tasks.prompts import PromptTask
+from tests import task_files
 from tests.prompts import NAMES, facts, task_of
 from verify.certificates.answers import guess_loss
 
@@ -38,3 +39,10 @@ def test_a_task_is_stored_and_read_again(tmp_path):
     task.save(tmp_path / "task.safetensors")
     again = PromptTask.load(tmp_path / "task.safetensors")
     assert again.sha256() == task.sha256() and again.prompts == task.prompts and again.texts == task.texts
+
+
+def test_answers_that_are_the_vocabulary_once_more_are_refused(tmp_path):
+    parts = task_files.parts(task_of(facts()))
+    task_files.write(tmp_path / "task.safetensors", {**parts, "answers": parts["vocabulary"]}, task="prompts")
+    with pytest.raises(FileFormatError, match="the vocabulary once more"):
+        PromptTask.load(tmp_path / "task.safetensors")

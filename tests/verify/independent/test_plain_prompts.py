@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from flint import arb
 
 from constructions.errors import FileFormatError, InputError, TamperedError
 from constructions.tasks.criterion import Criterion
@@ -11,7 +12,9 @@ from tests import task_files
 from tests.prompts import certified, forged
 from verify.certificates.certificate import Certificate, Statement
 from verify.certificates.memorization import check_memorization
+from verify.independent.ball_answers import Answer
 from verify.independent.checker import check_independently
+from verify.independent.plain_prompts import PlainPromptTask, read_task, whole
 
 both = pytest.mark.parametrize("check", [check_memorization, check_independently])
 
@@ -91,3 +94,24 @@ def test_a_certificate_of_prompts_states_answers_alone(folder):
     rank = Statement("feature-rank", "", {"rows": 5, "columns": 9})
     with pytest.raises(InputError, match="expected 'answers' and each at most once"):
         replace(found, statements=(*found.statements, rank))
+
+
+def test_facts_that_contradict_each_other_behind_equal_tokens_are_refused_by_the_second_reader(tmp_path):
+    parts = {"vocabulary": list("ab"), "texts": [["", ""], ["", ""]]}
+    for name, rows in (("prompts", [[0], [0, 1]]), ("completions", [[1, 0], [1]])):
+        parts[f"{name}_indptr"] = np.cumsum([0, *map(len, rows)])
+        parts[name] = np.concatenate(rows)
+    task_files.write(tmp_path / "task.safetensors", parts, task="prompts")
+    with pytest.raises(FileFormatError, match="ask for different tokens behind the same ones"):
+        read_task(tmp_path / "task.safetensors")
+    parts["completions"][2] = 0
+    task_files.write(tmp_path / "task.safetensors", parts, task="prompts")
+    task = read_task(tmp_path / "task.safetensors")
+    assert isinstance(task, PlainPromptTask) and task.most_frequent() == 1
+
+
+def test_the_least_gap_of_an_answer_counts_and_the_sum_of_its_losses():
+    for gaps in ((1, 2, 3), (3, 2, 1), (2, 1, 3)):
+        found = whole([Answer(arb(gap), arb(gap)) for gap in gaps])
+        assert found.margin == 1 and found.loss == 6
+    assert whole([Answer(None, arb(1)), Answer(arb(5), arb(1))]).margin == 5

@@ -1,15 +1,19 @@
 """Prompts of several lengths, answers of several tokens: certified, asked, explained, run, and said by the command."""
 
+import json
+
 import numpy as np
 import pytest
 
 from byheart import certify, load
 from byheart.command.main import main
+from byheart.hosts.facts.numbered_facts import Reading, read_facts
 from byheart.job import run_summary
 from constructions.errors import ByheartError, InputError
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
-from tests.prompts import PROMPTS, certified, facts, model, said_by, task_of
+from constructions.tasks.task import Task
+from tests.prompts import NAMES, PROMPTS, certified, facts, model, said_by, task_of
 from verify.certificates.answers import judge_answers
 from verify.certificates.memorization import certify_memorization
 from verify.progress import silent
@@ -98,3 +102,15 @@ def test_a_prompt_too_long_for_the_model_is_refused():
 def test_a_rank_of_prompts_is_not_stated():
     with pytest.raises(ByheartError, match="contexts of one length"):
         certify_memorization(model(), task_of(facts()), rank=True)
+
+
+def test_cells_are_tokens_where_that_is_said_whatever_the_tokenizer_does(tmp_path):
+    """As for edits, and where the library of tokenizers is missing."""
+    (tmp_path / "tokenizer.json").write_text(
+        json.dumps({"model": {"type": "BPE", "vocab": {name: i for i, name in enumerate(NAMES)}}})
+    )
+    (tmp_path / "facts.csv").write_text("the,cat\n")
+    task, _ = read_facts(tmp_path / "facts.csv", model(), tmp_path, Reading(cells="tokens"))
+    assert isinstance(task, Task) and task.contexts.tolist() == [[0]] and task.labels.tolist() == [1]
+    with pytest.raises(InputError, match="cells = 'words'"):
+        Reading(cells="words")
