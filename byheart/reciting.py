@@ -15,7 +15,8 @@ from constructions.arrays import BoolArray, Int64Array
 from constructions.counted import counted, inflected
 from constructions.errors import InputError
 from constructions.models.model import Model
-from constructions.tasks.recitation import least_context
+from constructions.probes.probe_memory import LONGEST
+from constructions.tasks.recitation import forking_places, least_context
 from constructions.tasks.task import LARGEST_WINDOWS, Task, windows_task
 from constructions.tasks.text import Unit, units
 from constructions.tasks.vocabulary import PIECES, pieces_of
@@ -78,17 +79,29 @@ def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "cha
     number = {name: i for i, name in enumerate(names)}
     end = len(tokens)
     numbers = [np.array([*map(number.__getitem__, each), end]) for each in pieces]
-    length = max(least_context(each) for each in numbers) + titled
-    text = np.concatenate(numbers)
-    if length * len(text) > LARGEST_WINDOWS:
+    lengths = [least_context(each) for each in numbers]
+    length, text = max(lengths) + titled, np.concatenate(numbers)
+    if length > LONGEST or length * len(text) > LARGEST_WINDOWS:
+        longest = lengths.index(max(lengths))
+        what = f"the text {[*named][longest]!r}" if titled else "the text"
+        first, second = forking_places(numbers[longest], max(lengths) - 1)
         raise InputError(
-            "the text",
-            f"repeats {counted(length - 1 - titled, UNIT_NAMES[unit])}, so a context of {length} is needed to know "
-            f"what follows; with {len(text)} of them that is too much",
+            what,
+            f"has the same {counted(max(lengths) - 1, UNIT_NAMES[unit])} before {_where(pieces[longest], first)} and "
+            f"before {_where(pieces[longest], second)}, and goes on otherwise: to know what follows, a context of "
+            f"{length} is needed; at most {LONGEST} is learned",
             "other tokens (--tokens words), texts with titles (a folder), or frequent contexts (--facts N)",
         )
     titles = np.arange(end + 1, len(names)) if titled else np.array([end])
     return windows_task(Windows(text, titles, length, end), vocabulary=names)
+
+
+def _where(pieces: list[str], place: int) -> str:
+    """The place of a token in its text, as an editor counts; of bytes the number of it."""
+    if any(_BYTE.fullmatch(piece) for piece in pieces):
+        return f"byte {place + 1}"
+    before = "".join(pieces[:place])
+    return f"line {before.count(chr(10)) + 1}, character {len(before) - before.rfind(chr(10))}"
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ from constructions.probes.window_hash import Mixing, mixing
 from constructions.tasks.task import Task
 
 _CLAIM = "The probe memory"
-_LONGEST = 1182  # tokens: 12 S^2 <= 2^24, so that scores are exact
+LONGEST = 1182
+"""Tokens of a context at most: 12 S^2 <= 2^24, so that scores are exact."""
 _SHARP = 256.0  # neighbouring positions are 2 apart: a lead of 1024, beyond which an exponential is 0 in float64 too
 _ONE_TABLE = 6000  # facts whose probes go anywhere; more are spread over segments, which can be put aside one by one
 _LOADS = {1: 1.0, 2: 0.4, 3: 0.86, 4: 0.93}  # by probes: below the thresholds 1/2, .917 and .977 of random equations
@@ -227,8 +228,8 @@ def plan_of(
         >>> plan.rows, plan.width, plan.parameters
         (101, 11, 2763)
     """
-    if not 2 <= length <= _LONGEST:
-        raise HypothesisError(_CLAIM, f"contexts of 2 to {_LONGEST} tokens", f"contexts of {counted(length, 'token')}")
+    if not 2 <= length <= LONGEST:
+        raise HypothesisError(_CLAIM, f"contexts of 2 to {LONGEST} tokens", f"contexts of {counted(length, 'token')}")
     probes = min(length, 4)
     load = _LOADS[probes] - 0.02 * ease
     spread = facts > _ONE_TABLE and probes > 2
@@ -370,7 +371,7 @@ def probe_parameters(task: Task, dtype: Precision = "float32") -> int:
         1036
     """
     facts, length, tokens, answers, outputs = sizes_of(task)
-    if task.target != "labels" or length > _LONGEST:
+    if task.target != "labels" or length > LONGEST:
         return 0
     if length == 1:
         digits = 1 if answers <= _ONE_DIGIT else 2

@@ -44,6 +44,32 @@ def least_context(tokens: Int64Array) -> int:
     return high
 
 
+def forking_places(tokens: Int64Array, length: int) -> tuple[int, int]:
+    """Two places with the same so many tokens before them and different ones at them.
+
+    Args:
+        tokens: The text as numbers of tokens, `[L]`.
+        length: From 1 to less than `least_context`: then there are such places.
+
+    Returns:
+        The places, increasing.
+
+    Example:
+        >>> forking_places(np.array([0, 1, 0, 1, 2]), 2)
+        (2, 4)
+    """
+    ranks = [np.unique(tokens, return_inverse=True)[1].reshape(-1).astype(np.int64)]
+    while 2 << (len(ranks) - 1) <= length:
+        ranks.append(_ranks(ranks[-1], 1 << (len(ranks) - 1)))
+    windows, following = _windows(ranks, tokens, length), tokens[length:]
+    order = np.lexsort((following, windows))
+    before, after = order[:-1], order[1:]
+    forks = np.flatnonzero((windows[before] == windows[after]) & (following[before] != following[after]))
+    pairs = np.sort(np.stack([before[forks], after[forks]]), axis=0)
+    first, second = pairs[:, np.lexsort(pairs)[0]] + length
+    return int(first), int(second)
+
+
 def _ranks(half: Int64Array, length: int) -> Int64Array:
     """Ranks of the windows of twice the length."""
     return np.unique(half[:-length] * (half.max() + 1) + half[length:], return_inverse=True)[1].reshape(-1)
@@ -51,9 +77,14 @@ def _ranks(half: Int64Array, length: int) -> Int64Array:
 
 def _determined(ranks: list[Int64Array], tokens: Int64Array, length: int) -> bool:
     """Whether equal windows of this length are followed by equal tokens."""
+    windows = _windows(ranks, tokens, length)
+    pairs = np.unique(windows * (tokens.max() + 1) + tokens[length:])
+    return len(pairs) == windows.max() + 1
+
+
+def _windows(ranks: list[Int64Array], tokens: Int64Array, length: int) -> Int64Array:
+    """A number for each window of this length with a token behind it, equal for equal windows."""
     power = min(length.bit_length(), len(ranks)) - 1
     own, count = ranks[power], len(tokens) - length
     windows = own[:count] * (own.max() + 1) + own[length - (1 << power) : length - (1 << power) + count]
-    _, windows = np.unique(windows, return_inverse=True)
-    pairs = np.unique(windows.reshape(-1) * (tokens.max() + 1) + tokens[length:])
-    return len(pairs) == windows.max() + 1
+    return np.unique(windows, return_inverse=True)[1].reshape(-1)

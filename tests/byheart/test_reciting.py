@@ -134,8 +134,18 @@ def test_what_cannot_be_learned_whole_is_refused() -> None:
         whole_text("a", "byte")
 
 
+def test_both_places_behind_a_repeat_that_is_too_long_are_named() -> None:
+    letters = np.random.default_rng(0).choice(list("abcdefgh"), 1300)
+    passage = "".join(letters[:650]) + "\n" + "".join(letters[650:])
+    text = "one\n" + passage + "X" + passage + "Y"
+    where = "line 3, character 651 and before line 4, character 651, and goes on otherwise"
+    with pytest.raises(InputError, match=rf"the text has the same 1301 characters before {where}.*context of 1302"):
+        whole_text(text)
+    assert whole_text("one\n" + passage[:1180] + "X" + passage[:1180] + "Y").n_ctx == 1181
+
+
 def test_a_text_whose_repeats_are_too_long_says_what_helps() -> None:
-    with pytest.raises(InputError, match=r"repeats 19999 characters.*--tokens words"):
+    with pytest.raises(InputError, match=r"has the same 19999 characters .*--tokens words"):
         whole_text("a" * 20000)
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.tasks.recitation import least_context
+from constructions.tasks.recitation import forking_places, least_context
 
 
 def by_hand(tokens: list[int]) -> int:
@@ -33,3 +33,20 @@ def test_equal_tokens_need_one_and_a_token_alone_is_no_text() -> None:
     assert least_context(np.zeros(50, dtype=np.int64)) == 1
     with pytest.raises(InputError):
         least_context(np.array([1]))
+
+
+@given(st.lists(st.integers(0, 2), min_size=3, max_size=40))
+def test_the_places_named_have_equal_windows_and_go_on_otherwise(tokens: list[int]) -> None:
+    array = np.array(tokens)
+    length = least_context(array) - 1
+    if length < 1:
+        return
+    found = forking_places(array, length)
+    ends = range(length, len(tokens))
+    pairs = [
+        (i, j)
+        for i in ends
+        for j in ends
+        if i < j and tokens[i - length : i] == tokens[j - length : j] and tokens[i] != tokens[j]
+    ]
+    assert found in pairs
