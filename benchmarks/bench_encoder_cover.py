@@ -23,10 +23,10 @@ def main() -> None:
     print("law, N, T, d | Theorem L | cover | encoder | cones | search, s | judge, s")
     for spread, tokens, contexts, seed, rank in OTHER if "other" in sys.argv else ROWS:
         laws = np.random.default_rng(seed).dirichlet(np.full(tokens, spread), contexts) + (spread < 1) * 1e-4
-        found = best_encoder(laws, rank, starts=12)
+        found = best_encoder(laws, rank, starts=96)
         upper = encoder_divergence(found.E[:, :rank], found.W[:, :rank], laws)[1]
         start = time.process_time()
-        cover = encoder_cover(laws, d_model=rank, relative=relative, most=most)
+        cover = encoder_cover(laws, d_model=rank, relative=relative, reached=upper, most=most)
         searched = time.process_time()
         lower = cover_floor(laws, cover, d_model=rank)
         judged = time.process_time()

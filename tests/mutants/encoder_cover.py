@@ -29,7 +29,7 @@ MUTANTS = [
         "_moved(law, scaled[i], step[i], scaled[j], step[j])",
         "every move at its own vertex",
     ),
-    second("in rows) * _HALF for", "in rows) for", "both halves of a move count in full"),
+    second("fmpq(0)) * _HALF for", "fmpq(0)) for", "both halves of a move count in full"),
     covered(
         "moves[:, :, i] + scaled[:, i, np.newaxis] * moves[:, :, j]",
         "moves[:, :, j] + scaled[:, i, np.newaxis] * moves[:, :, i]",
@@ -52,7 +52,7 @@ MUTANTS = [
     second("worst = worst.min(gain)", "worst = gain", "the last vertex counts"),
     second("if next(given, None) is not None:", "if False:", "cuts that go on"),
     second("for gone in (i, j):", "for gone in (i, i):", "half a cone is lost"),
-    second("_ball(share) * (", "_ball(share) * 2 * (", "the prior counts twice"),
+    second("arb(share) * (", "arb(share) * 2 * (", "the prior counts twice"),
     covered("* share, 1)", "* share * 2.0, 1)", "the prior counts twice"),
     covered("    if left:\n", "    if False:\n", "cones without a leaf"),
 ]

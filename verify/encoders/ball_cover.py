@@ -4,14 +4,13 @@ Page: docs/claims/sequence_encoder.md
 """
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, permutations
 
 from flint import arb, ctx, fmpq
 
 from constructions.errors import InputError
 
-_HALF = Fraction(1, 2)
+_HALF = fmpq(1, 2)
 Matrix = list[list[int]]
 Cone = list[Matrix]
 
@@ -49,9 +48,9 @@ def cover_floor_in_balls(
         >>> 0.0261 < float(cover_floor_in_balls(laws, [1, 1], 1, [(-1, -1)] * 3, [[1, 1]] * 3, moves)) < 0.0524
         True
     """
-    exact = [[Fraction(x) / sum(map(Fraction, law)) for x in law] for law in laws]
-    total = sum(map(Fraction, prior))
-    shares = [Fraction(x) / total for x in prior]
+    exact = [[x / sum(law, fmpq(0)) for x in law] for law in (list(map(_exact, law)) for law in laws)]
+    given = list(map(_exact, prior))
+    shares = [x / sum(given, fmpq(0)) for x in given]
     if min(map(min, exact)) <= 0 or min(shares) <= 0 or len(shares) != len(exact):
         raise InputError("laws", "are not positive, one for each entry of the prior")
     before, ctx.prec = ctx.prec, bits
@@ -62,46 +61,46 @@ def cover_floor_in_balls(
         if not len(leaves) == len(scales) == len(moves):
             raise InputError("scales", f"of {len(scales)} leaves and moves of {len(moves)}, expected {len(leaves)}")
         for leaf, factors, steps in zip(leaves, scales, moves, strict=True):
-            scaled = [_scaled(matrix, Fraction(factor)) for matrix, factor in zip(leaf, factors, strict=True)]
-            given = [[[Fraction(x) for x in step] for step in of_law] for of_law in steps]
+            scaled = [_scaled(matrix, _exact(factor)) for matrix, factor in zip(leaf, factors, strict=True)]
+            exact_steps = [[list(map(_exact, step)) for step in of_law] for of_law in steps]
             for i, j in combinations_with_replacement(range(len(leaf)), 2):
                 gain = arb(0)
-                for law, share, here, step in zip(exact, shares, still, given, strict=True):
+                for law, share, here, step in zip(exact, shares, still, exact_steps, strict=True):
                     moved = _moved(law, scaled[j], step[i], scaled[i], step[j])
-                    gain += _ball(share) * (_entropy(moved) - here)
+                    gain += arb(share) * (_entropy(moved) - here)
                 worst = worst.min(gain)
         return worst
     finally:
         ctx.prec = before
 
 
-def _scaled(matrix: Matrix, factor: Fraction) -> list[list[Fraction]]:
+def _scaled(matrix: Matrix, factor: fmpq) -> list[list[fmpq]]:
     if factor <= 0:
         raise InputError("scales", f"has the factor {factor}", "positive ones")
     return [[factor * x for x in row] for row in matrix]
 
 
 def _moved(
-    law: list[Fraction],
-    first: list[list[Fraction]],
-    step: list[Fraction],
-    second: list[list[Fraction]],
-    other: list[Fraction],
-) -> list[Fraction]:
+    law: list[fmpq],
+    first: list[list[fmpq]],
+    step: list[fmpq],
+    second: list[list[fmpq]],
+    other: list[fmpq],
+) -> list[fmpq]:
     """The law, moved by half of both products."""
     rows = [*zip(step, first, strict=True), *zip(other, second, strict=True)]
-    moved = [p + sum(x * row[j] for x, row in rows) * _HALF for j, p in enumerate(law)]
+    moved = [p + sum((x * row[j] for x, row in rows), fmpq(0)) * _HALF for j, p in enumerate(law)]
     if min(moved) <= 0 or sum(moved) != 1:
         raise InputError("moves", "lead to what is no law")
     return moved
 
 
-def _ball(x: Fraction) -> arb:
-    return arb(fmpq(x.numerator, x.denominator))
+def _exact(x: float) -> fmpq:
+    return fmpq(*x.as_integer_ratio())
 
 
-def _entropy(law: list[Fraction]) -> arb:
-    return -sum((p * p.log() for p in map(_ball, law)), arb(0))
+def _entropy(law: list[fmpq]) -> arb:
+    return -sum((p * p.log() for p in map(arb, law)), arb(0))
 
 
 def _leaves(tokens: int, rank: int, cuts: list[tuple[int, int]]) -> Iterator[Cone]:
