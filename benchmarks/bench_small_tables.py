@@ -2,7 +2,8 @@
 
 Every labelling of the contexts of n bits by two labels, up to exchanges of positions, of the tokens and of the labels:
 multipliers forbid one head fewer than the threshold degree, weights with that many heads hold the labels, both exactly.
-Of five bits, random labels and random polynomials of degree 2, where nothing but weights that were found is proved.
+Of five bits, the labels that the exchange of the tokens turns into their opposite, random labels and random polynomials
+of degree 2, where nothing but weights that were found is proved.
 
     python benchmarks/bench_small_tables.py [bits] [samples]
 """
@@ -14,7 +15,7 @@ from collections import Counter
 import numpy as np
 
 from constructions.heads.counting_heads import bit_contexts
-from tests.small_tables import classes, heads_from_both_sides
+from tests.small_tables import classes, heads_from_both_sides, self_dual_classes
 
 
 def main() -> None:
@@ -26,6 +27,9 @@ def main() -> None:
         for (heads, held), count in sorted(tally.items()):
             print(f"{n} bits, threshold degree {heads}: {count} classes {'held' if held else 'NOT FOUND'}")
         print(f"{n} bits: {sum(tally.values())} classes, {time.process_time() - start:.1f} s", flush=True)
+    if samples:
+        tally = Counter(heads_from_both_sides(labels, draws=3000) for labels in self_dual_classes(5))
+        print("5 bits, self-dual:", {key: tally[key] for key in sorted(tally)}, flush=True)
     rng = np.random.default_rng(0)
     contexts = bit_contexts(5)[:, :-1]
     pairs = np.stack([contexts[:, i] * contexts[:, j] for i in range(5) for j in range(i + 1)], axis=1)

@@ -28,6 +28,21 @@ def classes(bits: int) -> Iterator[Int64Array]:
             yield labels
 
 
+def self_dual_classes(bits: int) -> Iterator[Int64Array]:
+    """One labelling of each class of those that the exchange of the tokens turns into their opposite, `[2^n]`."""
+    contexts = bit_contexts(bits)[:, :-1]
+    values, half = 1 << np.arange(bits)[::-1], len(contexts) // 2
+    places = np.array([values[list(p)] @ contexts.T for p in permutations(range(bits))])[:, :half]
+    seen = np.zeros(2**half, dtype=bool)
+    for number in range(len(seen)):
+        if not seen[number]:
+            first = number >> np.arange(half) & 1
+            labels = np.append(first, 1 - first[::-1])
+            images = (labels[places] << np.arange(half)).sum(axis=1)
+            seen[images] = seen[len(seen) - 1 - images] = True
+            yield labels
+
+
 def heads_from_both_sides(labels: Int64Array, *, draws: int) -> tuple[int, bool]:
     """The threshold degree, proved to be needed; whether so many heads were found and hold the labels, exactly."""
     contexts = bit_contexts(len(labels).bit_length() - 1)
