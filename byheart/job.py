@@ -24,7 +24,15 @@ from constructions.capacity.head_counts import Capacity, capacity
 from constructions.counted import counted, inflected
 from constructions.errors import InputError, require_at_least
 from constructions.files import refuse_existing
-from constructions.memories.choice import MEMORIES, SMALLEST, Offer, Trial, information_limit, offers, smallest_of
+from constructions.memories.choice import (
+    SMALLEST,
+    Offer,
+    Trial,
+    information_limit,
+    memories_within,
+    offers,
+    smallest_of,
+)
 from constructions.memories.knots import most_parameters
 from constructions.memories.memory import (
     LARGEST_ELIMINATION,
@@ -188,7 +196,9 @@ def hold(
         )
 
     quick = quick or (task.windows is not None and task.n_contexts > _SEARCHED)
-    own_heads = tuple(kind._replace(build=heads) if kind.name == THEOREM_1 else kind for kind in MEMORIES)
+    own_heads = tuple(
+        kind._replace(build=heads) if kind.name == THEOREM_1 else kind for kind in memories_within(tolerance)
+    )
 
     def tries(stage: str, *, quick: bool, earlier: tuple[Offer, ...] = (), saved: str = "") -> tuple[Offer, ...]:
         with on_device(device), clock.stage(stage):

@@ -54,6 +54,13 @@ DESCRIBED = (
         "docs/claims/one_hot_laws.md",
     ),
     Described(
+        "low-rank-laws",
+        "any distinct contexts of up to 2000 tokens; laws, which may be off by a tolerance",
+        "S + 2 and the rank a law, and N entries for each rank, found by a search of seconds",
+        False,
+        "docs/claims/one_hot_laws.md",
+    ),
+    Described(
         "knots",
         "any distinct contexts, labels or laws",
         "3 a fact for labels; N + 1 a law",

@@ -29,6 +29,7 @@ from constructions.heads.last_token_heads import fewest_parameters_by_last_token
 from constructions.heads.steps import steps_memory
 from constructions.memories.affine_memory import affine_memory
 from constructions.memories.knots import knots_memory
+from constructions.memories.low_rank_laws import low_rank_laws_memory
 from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1_memory
 from constructions.memories.newton_memory import newton_memory
 from constructions.memories.one_hot_laws import one_hot_laws_memory, one_hot_laws_parameters
@@ -37,6 +38,7 @@ from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import Precision, require_precision
 from constructions.probes.probe_memory import probe_memory, probe_parameters
+from constructions.tasks.criterion import TOLERANCE
 from constructions.tasks.task import Task
 
 SMALLEST = "smallest"
@@ -318,6 +320,12 @@ def _newton(work: float, task: Task, seed: int, progress: Progress) -> Construct
     )
 
 
+def _low_rank_laws(work: float, tolerance: float) -> Build:
+    return lambda task, dtype, seed, progress: low_rank_laws_memory(
+        task, dtype=dtype, tolerance=tolerance, work=work, progress=progress
+    )
+
+
 _DESCRIBED = {each.name: each for each in DESCRIBED}
 
 MEMORIES: tuple[Kind, ...] = (
@@ -343,6 +351,11 @@ MEMORIES: tuple[Kind, ...] = (
         lambda task, dtype, seed, progress: one_hot_laws_memory(task, dtype=dtype),
         lambda task, dtype: one_hot_laws_parameters(task, dtype=dtype),
         exact=True,
+    ),
+    Kind(
+        *_DESCRIBED["low-rank-laws"],
+        _low_rank_laws(_ASKED, TOLERANCE),
+        unasked=_low_rank_laws(_UNASKED, TOLERANCE),
     ),
     Kind(
         *_DESCRIBED["knots"],
@@ -389,3 +402,13 @@ MEMORIES: tuple[Kind, ...] = (
 """All memories that are tried: first those whose runs are exact, then the fastest; what is larger is not built."""
 
 BY_NAME = {kind.name: kind for kind in MEMORIES}
+
+
+def memories_within(tolerance: float) -> tuple[Kind, ...]:
+    """`MEMORIES`, where laws may be off by this divergence, nats."""
+    return tuple(
+        kind._replace(build=_low_rank_laws(_ASKED, tolerance), unasked=_low_rank_laws(_UNASKED, tolerance))
+        if kind.name == "low-rank-laws"
+        else kind
+        for kind in MEMORIES
+    )

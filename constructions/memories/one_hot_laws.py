@@ -45,6 +45,32 @@ def one_hot_laws_memory(task: Task, *, dtype: Precision = "float32") -> Construc
     require_precision(dtype)
     if task.laws is None:
         raise HypothesisError(_CLAIM, "laws", f"the target is {task.target!r}")
+    logarithms = np.log(task.laws)
+    outputs = logarithms[:, :-1] - logarithms[:, -1:] if task.n_answers > 1 else np.zeros((task.n_contexts, 1))
+    W_U = np.eye(outputs.shape[1], task.n_answers) if task.n_answers > 1 else np.zeros((1, 1))
+    model = one_hot_model(task, outputs, W_U, dtype)
+    base, count = digits_of(task.d_vocab, task.n_ctx, SIGNIFICAND[dtype])
+    return Construction(
+        task,
+        model,
+        f"{counted(task.n_contexts, 'law')} by {counted(count * task.n_ctx, 'digit')} in base {base} and one neuron "
+        f"each, {model.parameters} parameters",
+    )
+
+
+def one_hot_model(task: Task, outputs: Float64Array, W_U: Float64Array, dtype: Precision) -> Model:
+    """The model in which the neuron of each context writes its row of the outputs, rounded.
+
+    Args:
+        task: Contexts of up to 2000 tokens.
+        outputs: `[T, D]`.
+        W_U: What reads them, `[D, K]`.
+        dtype: The precision in which sums of digits are exact.
+
+    Raises:
+        HypothesisError: Longer contexts.
+        CapacityError: So many positions that no digits have exact sums.
+    """
     length, size, contexts = task.n_ctx, task.d_vocab, task.contexts
     if length > _LONGEST:
         raise HypothesisError(_CLAIM, f"contexts of at most {_LONGEST} tokens", f"they have {length}")
@@ -55,23 +81,14 @@ def one_hot_laws_memory(task: Task, *, dtype: Precision = "float32") -> Construc
     W_E[:, :count], W_E[:, count] = code, (code**2).sum(axis=1)
     W_pos[:, -2], W_pos[:, -1] = place, place**2
     x = code[contexts].reshape(len(contexts), -1)
-    logarithms = np.log(task.laws)
-    outputs = logarithms[:, :-1] - logarithms[:, -1:] if task.n_answers > 1 else np.zeros((len(x), 1))
     neurons = FeedForward(
         W_in=np.vstack([4.0 * x.T, np.full((1, len(x)), -2.0)]),
         b_in=1.0 - 2.0 * (x**2).sum(axis=1),
         W_out=outputs,
         skip=False,
     )
-    W_U = np.eye(outputs.shape[1], task.n_answers) if task.n_answers > 1 else np.zeros((1, 1))
     model = Model(blocks=(_all_digits(length, count), neurons), W_U=W_U, W_E=W_E, W_pos=W_pos)
-    model = rounded_model(model, dtype)
-    return Construction(
-        task,
-        model,
-        f"{counted(task.n_contexts, 'law')} by {counted(count * length, 'digit')} in base {base} and one neuron each, "
-        f"{model.parameters} parameters",
-    )
+    return rounded_model(model, dtype)
 
 
 def one_hot_laws_parameters(task: Task, *, dtype: Precision = "float32") -> int:

@@ -15,7 +15,7 @@ from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import up
-from verify.divergence.kullback_leibler import argmax_margin, divergence, quadratic_divergence_bound
+from verify.divergence.kullback_leibler import argmax_margin, divergence_within, quadratic_divergence_bound
 from verify.runs.exact_sums import EveryRun
 from verify.runs.formats import FLOAT32, FloatFormat
 from verify.runs.integer_rows import integer_logits, says_something
@@ -113,6 +113,6 @@ def surely_held(reachable: Enclosure, task: Task | VectorTask, rows: slice | Int
     if isinstance(task, Task) and task.laws is not None:
         laws = task.laws[rows]
         held &= (quadratic_divergence_bound(reachable, laws) <= tolerance) | (
-            divergence(reachable, laws).upper() <= tolerance
+            divergence_within(reachable, laws) <= tolerance
         )
     return held

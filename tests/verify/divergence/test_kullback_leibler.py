@@ -1,5 +1,6 @@
 """Divergences, entropies, distances and margins against balls of 300 bits, at points of the given enclosures."""
 
+import itertools
 import tracemalloc
 import warnings
 from fractions import Fraction
@@ -18,6 +19,7 @@ from verify.divergence import kullback_leibler as module
 from verify.divergence.kullback_leibler import (
     argmax_margin,
     divergence,
+    divergence_within,
     empirical_divergence,
     enclose_softmax,
     entropy,
@@ -629,3 +631,20 @@ def test_a_shift_of_the_true_logits_within_the_radius_is_covered_in_the_worst_di
             for part in (enclosed, of_counts, of_label):
                 assert_within(moved, part.midpoint[0], part.radius[0])
                 assert part.radius[0] < 2.1 * radius
+
+
+@given(st.integers(2, 6), st.floats(0.0, 0.6), st.floats(1e-9, 3.0), st.integers(0, 2**32 - 1))
+def test_no_logits_within_a_distance_diverge_by_more_than_the_bound(size, distance, radius, seed):
+    rng = np.random.default_rng(seed)
+    law = rng.dirichlet(np.full(size, 0.5))[None] + 1e-12
+    logits = np.log(law) + distance * rng.standard_normal(size)
+    bound = divergence_within(Enclosure(logits, radius), law)[0]
+    corners = radius * np.array(list(itertools.product((-1.0, 1.0), repeat=size)))
+    worst = divergence(Enclosure(logits + corners), np.repeat(law, len(corners), axis=0)).upper().max()
+    assert worst <= bound * (1 + 1e-9) + 1e-12
+    direct = divergence(Enclosure(logits, radius), law).upper()[0]
+    assert bound <= direct + 1e-12
+
+
+def test_nothing_is_known_within_an_infinite_distance():
+    assert np.isinf(divergence_within(Enclosure([[0.0, 0.0]], np.inf), np.array([[0.5, 0.5]]))).all()
