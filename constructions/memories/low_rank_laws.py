@@ -55,8 +55,8 @@ def low_rank_laws_memory(
         >>> from constructions.tasks.arrays import all_contexts, array_task
         >>> powers = np.exp(np.cos(np.arange(64)[:, None] * np.arange(9) / 50))
         >>> task = array_task(all_contexts(8, 2), laws=powers / powers.sum(axis=1, keepdims=True), answers=9)
-        >>> [low_rank_laws_memory(task, tolerance=each).model.W_U.shape[0] for each in (0.0001, 0.01)]
-        [3, 1]
+        >>> [low_rank_laws_memory(task, tolerance=each).model.W_U.shape[0] for each in (1e-6, 0.01, 0.2)]
+        [5, 4, 1]
     """
     require_precision(dtype)
     if task.laws is None:
@@ -149,7 +149,7 @@ def _solved(gram: Float64Array, right: Float64Array) -> Float64Array:
     """Solutions of positive definite systems, kept from being singular."""
     size = gram.shape[1]
     gram[:, range(size), range(size)] += 1e-9 * np.trace(gram, axis1=1, axis2=2)[:, None] / size + 1e-300
-    return np.linalg.solve(gram, right[:, :, None])[:, :, 0]
+    return np.asarray(np.linalg.solve(gram, right[:, :, None])[:, :, 0], dtype=np.float64)
 
 
 def _judged(
@@ -163,7 +163,7 @@ def _judged(
     powers = np.exp(low)
     total = powers.sum(axis=1, keepdims=True)
     divergence = np.maximum((laws * (np.log(laws) - low)).sum(axis=1) + np.log(total[:, 0]), 0.0)
-    divergence += off * np.sqrt(2.0 * divergence) + np.square(off) / 2.0
+    divergence += off * np.sqrt(2.0 * divergence) + off * off / 2.0
     least = np.where(modes, logits, np.inf).min(axis=1)
     leads = least - np.where(modes, -np.inf, logits).max(axis=1) > 2.0 * off
     return low, powers / total, np.maximum(divergence / (_SLACK * tolerance), np.where(leads, 0.0, 4.0))
