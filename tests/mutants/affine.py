@@ -4,10 +4,10 @@ from tests.mutants import Mutant
 
 
 def memory(file: str, original: str, mutated: str, why: str) -> Mutant:
-    tests = {"affine_rule": "affine_memory"}.get(file, file)
-    return Mutant(
-        f"constructions/memories/{file}.py", original, mutated, f"tests/constructions/memories/test_{tests}.py", why
-    )
+    tests = f"tests/constructions/memories/test_{file}.py"
+    if file == "affine_rule":
+        tests += " tests/constructions/memories/test_affine_memory.py"
+    return Mutant(f"constructions/memories/{file}.py", original, mutated, tests, why)
 
 
 def divergence(original: str, mutated: str, why: str) -> Mutant:
@@ -18,8 +18,6 @@ def divergence(original: str, mutated: str, why: str) -> Mutant:
 MUTANTS = [
     memory("affine_rule", "if form[size - 1][size - 1] != modulus:", "if False:", "equations without a solution"),
     memory("affine_rule", "% modulus // int(form[i][i])", "% modulus", "a divisor of M is not divided by"),
-    memory("affine_rule", "if not moves or any((a[b] != b[a]).any() for a in moves for b in moves):",
-           "if not moves:", "a group that does not commute is taken for one that does"),
     memory("affine_rule", "np.where(pure, order, 0).argmax()", "order.argmax()", "the summands meet"),
     memory("affine_rule", "absorbs &= answers == zero", "pass", "tokens absorb into another answer"),
     memory("affine_memory", "np.array([1.0, 0.0]) - (lowest + take)", "np.array([2.0, 1.0]) - (lowest + take)",
