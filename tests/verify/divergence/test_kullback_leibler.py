@@ -646,5 +646,6 @@ def test_no_logits_within_a_distance_diverge_by_more_than_the_bound(size, distan
     assert bound <= direct + 1e-12
 
 
-def test_nothing_is_known_within_an_infinite_distance():
-    assert np.isinf(divergence_within(Enclosure([[0.0, 0.0]], np.inf), np.array([[0.5, 0.5]]))).all()
+@pytest.mark.parametrize(("far", "radius"), [(0.0, np.inf), (1e308, 0.0), (1.7e308, 1e-3), (1e308, np.inf)])
+def test_nothing_is_known_within_an_infinite_distance_or_from_an_infinite_divergence(far, radius):
+    assert np.isposinf(divergence_within(Enclosure([[far, -far]], radius), np.array([[0.5, 0.5]]))).all()
