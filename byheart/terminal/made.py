@@ -69,7 +69,7 @@ def _gained(figures: "Figures", first: "Figures | None") -> str:
 
 
 def _targets(figures: "Figures") -> str:
-    return "next-token distributions without a tolerance" if figures.target == "laws" else "labels"
+    return "exact next-token distributions" if figures.target == "laws" else "labels"
 
 
 def _runs(figures: "Figures") -> str:

@@ -41,7 +41,9 @@ MUTANTS = [
         "the divergence is that of the midpoints",
     ),
     runs(
-        "divergence(reachable, laws).upper()", "divergence(reachable, laws).lower()", "the least divergence is enough"
+        "divergence_within(reachable, laws)",
+        "divergence_within(Enclosure(reachable.midpoint), laws)",
+        "what rounding adds to the divergence is forgotten",
     ),
     sums(
         "exact = good & self._absorbs(unit, drift, terms.count)",

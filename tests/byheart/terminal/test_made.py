@@ -40,7 +40,7 @@ def test_every_run_is_said_only_if_it_is_proved(capsys):
     assert "every" not in shown(replace(one, torch=None), capsys).replace("everything", "")
 
 
-@pytest.mark.parametrize(("target", "words"), [("labels", "labels"), ("laws", "next-token distributions")])
+@pytest.mark.parametrize(("target", "words"), [("labels", "labels"), ("laws", "exact next-token distributions")])
 def test_the_lower_bound_says_of_what(target, words, capsys):
     assert f"lower bound for arbitrary {words}: 2" in shown(replace(MADE, target=target), capsys)
 
