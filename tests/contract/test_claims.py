@@ -11,10 +11,10 @@ from typing import get_args
 import pytest
 
 from byheart.job import build_claim
-from constructions.errors import InputError
+from constructions.errors import HypothesisError, InputError
 from tests.audits import audited
 from verify.audit import Audit, audit_claims
-from verify.certificates.memorization import check_memorization
+from verify.certificates.memorization import certify_memorization, check_memorization
 from verify.claim import Claim, Judgement
 from verify.claims import REGISTER, claim, claims, listing, module_of
 from verify.evidence import Comparison, Evidence, Stated, Theorem, theorems
@@ -69,6 +69,78 @@ OTHERS = {
     "huben-2023.two-layers": {"tokens": 3, "length": 3, "facts": 9, "seed": 7},
     "nichani-2024.additive": {"subjects": 3, "relations": 5, "answers": 2, "seed": 7},
 }
+
+HELD = {
+    "dana.corollary-2": ({"tokens": 3, "length": 3, "d_model": 2, "n_heads": 3}, {"tokens": 1, "length": 1}),
+    "dana.proposition-3": (
+        *({"tokens": 1, "length": 1, "n_heads": 1, "d_head": 1}, {"tokens": 2, "length": 2, "n_heads": 2}),
+        *({"tokens": 3, "length": 3, "n_heads": 14}, {"d_head": 1, "n_heads": 36}),
+    ),
+    "dana.theorem-1-tail": ({"norm": 1}, {"norm": 500}, {"occurrences": 2}, {"seed": 1}),
+    "dana.theorem-2": (
+        {"tokens": 2, "contexts": 3, "d_model": 2, "d_head": 1},
+        {"tokens": 40, "contexts": 30, "noise": 3, "seed": 5},
+        {"tokens": 9, "length": 3, "contexts": 2, "d_model": 8},
+    ),
+    "slides.associative-memory": ({"width": 1, "count": 1}, {"width": 64, "count": 80}, {"width": 32, "count": 3}),
+}
+"""Sizes at the edges of the hypotheses, where the weights are certified as they are in memory."""
+
+NEGATIVE = {"seed": -1}
+REFUSED = {
+    "dana.proposition-2": ({"tokens": 1, "d_head": 1}, {"d_head": 5}, {"length": 1}, NEGATIVE),
+    "dana.proposition-3": ({"tokens": 0}, {"length": 1}, {"n_heads": 0}, {"d_head": 3}, NEGATIVE),
+    "dana.lemma-1": ({"tokens": 0}, {"width": 0}, {"d_head": 3}, NEGATIVE, {"length": 1}),
+    "dana.lemma-2": (
+        *({"length": 1}, {"tokens": 0}, {"d_head": 5}, {"d_head": 0}, {"tokens": 3, "d_head": 4}),
+        *({"width": 1, "d_head": 1}, {"heads": 14}, {"heads": -1}),
+        *({"tokens": 3, "length": 4, "width": 11, "d_head": 3}, {"tokens": 2, "length": 5, "width": 7}),
+    ),
+    "dana.lemma-3": (
+        *({"width": 1, "d_head": 1, "heads": 16}, {"d_head": 5}, {"d_head": 0}, {"heads": 7}, {"tokens": 0}),
+        *({"tokens": 0, "length": -1}, {"tokens": 7, "length": 1, "width": 3, "heads": 4}),
+        *({"tokens": 2, "width": 5, "d_head": 5, "heads": 1}, {"tokens": 3, "length": 1, "width": 2, "heads": 2}),
+        {"tokens": 2, "length": 3, "width": 6, "d_head": 6, "heads": 2},
+    ),
+    "dana.skip-head": (
+        *({"heads": 30}, {"width": 6}, {"d_head": 5}, {"length": 1}, {"tokens": 0}, NEGATIVE),
+        {"width": 1, "d_head": 1, "heads": 1},
+    ),
+    "dana.theorem-1": (
+        *({"tokens": 0}, {"width": 14, "d_head": 2}, {"d_head": 17}, {"d_head": 0}),
+        {"tokens": 4, "length": 1, "width": 3, "d_head": 1, "heads": 9},
+        *({"tokens": n, "length": 1, "width": n, "d_head": 1} for n in (5, 4, 2)),
+    ),
+    "dana.theorem-1-tail": ({"norm": 0}, {"norm": 501}, {"occurrences": 1}, NEGATIVE),
+    "dana.theorem-1-parameters": ({"tokens": 1}, {"length": 1}, {"d_head": 5}, {"width": 5}, NEGATIVE),
+    "dana.corollary-1": ({"tokens": 2}, {"gap": 0}),
+    "dana.corollary-2": ({"d_model": 1, "d_head": 1}, {"d_head": 5}, {"n_heads": 0}, {"tokens": 0}),
+    "dana.theorem-2": (
+        *({"tokens": 1}, {"length": 1}, {"contexts": 577}, {"contexts": 0}, {"d_head": 17}, {"noise": 1}),
+        *({"tokens": 30, "d_model": 2, "d_head": 1}, {"noise": 2}, NEGATIVE),
+    ),
+    "dana.theorem-3": ({"largest_range": 1}, {"largest_range": 501}, {"occurrences": 1}),
+    "slides.theorem": ({"tokens": 1}, {"kept": 3}, {"kept": 16}, NEGATIVE),
+    "slides.least-squares": ({"tokens": 2}, {"tokens": 33}, {"width": 1}, {"width": 9}, NEGATIVE),
+    "slides.associative-memory": (
+        *({"width": 16, "count": 200}, {"width": 0}, {"count": 0}, {"width": 1025}, {"count": 5000}, NEGATIVE),
+    ),
+    "mahdavi.theorem-1": (
+        *({"examples": 622}, {"examples": -1}, {"classes": 1}, {"shared": 2}, NEGATIVE, {"width": 31}),
+        *({"d_head": 0}, {"outputs": 0}),
+    ),
+    "mahdavi.proposition-2": ({"heads": 0}, {"width": 7}, {"d_head": 0}, NEGATIVE),
+    "mahdavi.proposition-3": ({"neurons": 0}, {"tokens": 1}, {"tokens": 3}, NEGATIVE),
+    "mahdavi.appendix-c": ({"heads": 0}, {"width": 7}, {"outputs": 17}, {"shared": 2}, NEGATIVE),
+    "zhang-2017.theorem": ({"tokens": 1}, {"length": 0}, {"tokens": 3, "length": 2, "facts": 10}, NEGATIVE),
+    "madden-2024.lower": ({"tokens": 1}, {"length": 0}, {"tokens": 2, "length": 2, "facts": 5}, NEGATIVE),
+    "huben-2023.two-layers": ({"tokens": 1}, {"length": 0}, {"tokens": 2, "length": 2, "facts": 5}, NEGATIVE),
+    "nichani-2024.additive": ({"subjects": 0}, {"relations": 0}, {"answers": 0}, NEGATIVE),
+}
+"""Parameters out of range, by claim: one at least for each hypothesis."""
+
+BY_DRAWS = {"dana.theorem-1-parameters": 1, "dana.theorem-1-tail": 1, "slides.theorem": 1}
+"""Hypotheses about ranks that no parameters within the others are known to break."""
 
 SAYS = {
     "dana.lemma-2": ("XOR", "loops", "one token", "d > N + S - 1", "hyperplane"),
@@ -195,6 +267,34 @@ def test_the_parameters_of_a_claim_are_those_of_its_construction(id: str) -> Non
     assert set(inspect.signature(found.build).parameters) == set(found.parameters)
     assert all(isinstance(value, int) for value in found.parameters.values())
     found.require(**found.parameters)
+
+
+@pytest.mark.parametrize("id", [id for id in REGISTER if claim(id).build is None])
+def test_a_claim_about_no_weights_builds_none(id: str) -> None:
+    with pytest.raises(InputError, match="builds no weights"):
+        claim(id).construct()
+
+
+@pytest.mark.parametrize("id", DEFAULTS)
+def test_each_hypothesis_is_refused_by_name(id: str) -> None:
+    found, named = claim(id), set()
+    for parameters in REFUSED[id]:
+        with pytest.raises(HypothesisError) as refused:
+            found.construct(**parameters)
+        named.add(refused.value.hypothesis)
+    assert len(named) + BY_DRAWS.get(id, 0) == len(found.hypotheses)
+
+
+@pytest.mark.parametrize(("id", "parameters"), [(id, one) for id, several in HELD.items() for one in several])
+def test_the_weights_are_certified_at_the_edges(id: str, parameters: dict[str, int]) -> None:
+    made = claim(id).construct(**parameters)
+    assert certify_memorization(made.model, made.task, made.criterion).certificate.verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize("id", sorted({*OTHERS} - {"dana.theorem-3"}))
+def test_one_seed_is_one_model_and_another_is_another(id: str) -> None:
+    hashes = [claim(id).construct(**{**OTHERS[id], "seed": seed}).model.sha256() for seed in (7, 7, 8)]
+    assert hashes[0] == hashes[1] != hashes[2]
 
 
 @pytest.mark.parametrize("id", REGISTER)

@@ -109,11 +109,7 @@ def _tail(power: Fraction) -> Evidence:
 
 
 def missed_mass(made: Associations) -> Fraction:
-    """The share of the inputs, of weight 1 / x^2, whose label has not the largest logit alone.
-
-    Args:
-        made: The associations, in the order of their frequency.
-    """
+    """The share of the inputs, of weight 1 / x^2, whose label has not the largest logit alone."""
     logits = exact_product(made.inputs, exact_product(made.memory.T, made.outputs.T))
     at = np.arange(len(logits)), made.labels
     right = logits[at].copy()
@@ -125,13 +121,7 @@ def missed_mass(made: Associations) -> Fraction:
 
 
 def least_error(width: int, *, outputs: int, seed: int) -> Fraction:
-    """The least mass that is missed, over P = 4, 8, .., of the sum of the first P outer products.
-
-    Args:
-        width: d.
-        outputs: M.
-        seed: Of the draw.
-    """
+    """The least mass that is missed, over P = 4, 8, .., of the sum of the first P outer products."""
     found = []
     for stored in (4, 8, 16, 32, 64, 128):
         made = truncated_memory(width=width, count=_INPUTS, outputs=outputs, stored=stored, seed=seed)

@@ -58,16 +58,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def exponential(sequence: ApproximatingSequence, deltas: list[Fraction], name: str) -> Evidence:
-    """Certify (16) for every delta, a range of exp(1 / delta), and that the repaired lemma does not ask for less.
-
-    Args:
-        sequence: The encoders.
-        deltas: Values of delta.
-        name: What the sequence is.
-
-    Returns:
-        The counterexample.
-    """
+    """Certify (16) for every delta, a range of exp(1 / delta), and that the repaired lemma does not ask for less."""
     verdicts, compared = [approximates(sequence, delta) for delta in deltas], []
     with ctx.workprec(BITS):
         for delta in deltas:
@@ -99,12 +90,7 @@ def exponential(sequence: ApproximatingSequence, deltas: list[Fraction], name: s
 
 
 def least_log_probability(sequence: ApproximatingSequence, delta: Fraction) -> arb:
-    """The logarithm of the least probability that an encoder gives to any token, impossible ones too.
-
-    Args:
-        sequence: The encoders.
-        delta: Which one.
-    """
+    """The logarithm of the least probability that an encoder gives to any token, impossible ones too."""
     least = arb("inf")
     for row in sequence.logits(delta):
         whole = sum((entry.exp() for entry in row), arb(0)).log()

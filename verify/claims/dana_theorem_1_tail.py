@@ -341,14 +341,7 @@ def holds_encoder(instance: LeftOut, encoder: fmpq_mat) -> bool:
 
 
 def sharp_bounds(count: int) -> list[LeftOutBound]:
-    """Enclose what the encoder aimed at the left-out context costs, for random front ends of two heads.
-
-    Args:
-        count: How many.
-
-    Returns:
-        The enclosures.
-    """
+    """Enclose what the encoder aimed at the left-out context costs, for random front ends of two heads."""
     generator = np.random.default_rng(13)
     bounds = []
     while len(bounds) < count:

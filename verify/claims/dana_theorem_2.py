@@ -371,14 +371,7 @@ def _coherence(rows: np.ndarray) -> Enclosure:
 
 
 def by_context(found: Iterable[Judged]) -> Evidence:
-    """Certify (N1) and (N2), context by context.
-
-    Args:
-        found: Instances.
-
-    Returns:
-        The evidence.
-    """
+    """Certify (N1) and (N2), context by context."""
     count, first, second = 0, 0, 0
     closest = 0.0
     for judged in found:
@@ -401,14 +394,7 @@ def by_context(found: Iterable[Judged]) -> Evidence:
 
 
 def by_mean(found: Iterable[Judged]) -> Evidence:
-    """Certify (N3), with one strength for all contexts of an instance, and that it is above the mean of (N1).
-
-    Args:
-        found: Instances.
-
-    Returns:
-        The evidence.
-    """
+    """Certify (N3), with one strength for all contexts of an instance, and that it is above the mean of (N1)."""
     count, held = 0, 0
     for judged in found:
         laws, common = judged.laws, kappa_of_leads(judged.laws, judged.leads, common=True)
@@ -429,16 +415,7 @@ def by_mean(found: Iterable[Judged]) -> Evidence:
 
 
 def at_scale(d_model: int, missing: Iterable[Fraction], *, contexts: int) -> Iterator[Evidence]:
-    """Certify the bounds side by side for 50,257 tokens and uniform noise.
-
-    Args:
-        d_model: d.
-        missing: Masses of the noise.
-        contexts: How many tokens are looked up.
-
-    Yields:
-        The evidence for each mass.
-    """
+    """Certify the bounds side by side for 50,257 tokens and uniform noise."""
     family = best(_TOKENS, d_model)
     tokens = np.linspace(0, _TOKENS - 1, contexts).astype(np.int64)
     leads = enclose_leads(family.vectors, family.encoders[tokens], tokens)
@@ -462,15 +439,7 @@ def at_scale(d_model: int, missing: Iterable[Fraction], *, contexts: int) -> Ite
 
 
 def spreads_evenly(judged: Judged, share: Fraction) -> bool:
-    r"""Whether each law leaves a share to the other tokens, up to $2^{-30}$ of it, and the same to each of them.
-
-    Args:
-        judged: The laws.
-        share: $\varepsilon$.
-
-    Returns:
-        The same.
-    """
+    r"""Whether each law leaves a share to the other tokens, up to $2^{-30}$ of it, and the same to each of them."""
     missing, laws = judged.laws.missing, judged.instance.laws
     near = (missing.lower() > float(share) * (1 - 2.0**-30)) & (missing.upper() < float(share) * (1 + 2.0**-30))
     others = judged.laws.others
@@ -509,14 +478,7 @@ def side_by_side(judged: Judged, constant: Enclosure) -> tuple[Verdict, dict[str
 
 
 def limit(sizes: Iterable[tuple[int, int]]) -> Evidence:
-    """Certify the margins of the best families, and hold them against what no vectors can undercut.
-
-    Args:
-        sizes: N and d of each.
-
-    Returns:
-        The evidence.
-    """
+    """Certify the margins of the best families, and hold them against what no vectors can undercut."""
     rows, verdicts = [], []
     for count, d_model in sizes:
         family = best(count, d_model)
@@ -568,16 +530,7 @@ def held(built: Construction[Task]) -> Evidence:
 
 
 def share_reached(laws: LookupLaws, cost: Enclosure, bound: Enclosure) -> float:
-    """How much of a bound of the divergence is reached at most, in floating point; for the reader.
-
-    Args:
-        laws: The laws.
-        cost: Cross-entropies, `[T]`.
-        bound: Their bounds, `[T]`.
-
-    Returns:
-        The largest ratio, of the contexts whose bound is above 10^-6 of their entropy.
-    """
+    """How much of a bound of the divergence is reached at most, in floating point; for the reader."""
     entropy = laws.entropy.midpoint
     room = bound.midpoint - entropy
     usable = np.isfinite(room) & (room > 1e-6 * entropy)

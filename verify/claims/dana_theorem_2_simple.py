@@ -72,42 +72,19 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def with_constant(instance: LowEntropyInstance) -> tuple[Judged, Enclosure]:
-    """An instance, judged, and its certified C.
-
-    Args:
-        instance: The instance.
-
-    Returns:
-        Both.
-    """
+    """An instance, judged, and its certified C."""
     return Judged.of(instance), largest_deviation(instance.vectors, scale=instance.scale)
 
 
 def is_identity(instance: LowEntropyInstance) -> bool:
-    r"""Whether $W = I$ and $e_t = w_{g(t)}$, exactly: then $C = 0$, and any larger C is one too.
-
-    Args:
-        instance: The instance.
-
-    Returns:
-        The same.
-    """
+    r"""Whether $W = I$ and $e_t = w_{g(t)}$, exactly: then $C = 0$, and any larger C is one too."""
     vectors = instance.vectors
     same = instance.scale == 1.0 and np.array_equal(vectors, np.eye(len(vectors), dtype=np.int8))
     return same and np.array_equal(instance.encoders, vectors[instance.tokens])
 
 
 def encoder_is_beyond(judged: Judged, constant: Enclosure, shown: str) -> Evidence:
-    """Certify that the encoder of Theorem 2, whose strengths solve equation (6), is beyond the simpler bound.
-
-    Args:
-        judged: The instance.
-        constant: C, at least what W deviates from orthonormal.
-        shown: The instance in words.
-
-    Returns:
-        The counterexample to the derivation.
-    """
+    """Certify that the encoder of Theorem 2, whose strengths solve equation (6), is beyond the simpler bound."""
     laws = judged.laws
     cost = laws.mean(judged.printed_cost())
     bound = mean_bound_by_entropy(laws, slides_factor(constant))
@@ -126,15 +103,7 @@ def encoder_is_beyond(judged: Judged, constant: Enclosure, shown: str) -> Eviden
 
 
 def one_strength(kind: str, found: Iterable[tuple[Judged, Enclosure]]) -> Evidence:
-    """Certify the simpler bound, with (1 + 2C)/(1 - 2C), for the encoder with one strength for all contexts.
-
-    Args:
-        kind: What the instances are.
-        found: Instances with their C.
-
-    Returns:
-        The evidence.
-    """
+    """Certify the simpler bound, with (1 + 2C)/(1 - 2C), for the encoder with one strength for all contexts."""
     count = held = 0
     compared = [
         Comparison(paper_factor(Enclosure(float(c))), "agrees with", stated(CLAIM, "smaller", C=c))

@@ -102,11 +102,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def exclusive_or() -> Evidence:
-    """Certify that one head misses the laws of exclusive or, although d + H d_h = 4 = T_epsilon and d_KL(pi, M) = 0.
-
-    Returns:
-        The counterexample to the statement in the reading in which d, d_h and H are given.
-    """
+    """Certify that one head misses the laws of exclusive or, although d + H d_h = 4 = T_epsilon and d_KL(pi, M) = 0."""
     odds = Fraction(99, 100)
     contexts, laws = exclusive_or_laws(odds)
     floor = exclusive_or_floor(odds)
@@ -134,11 +130,7 @@ def exclusive_or() -> Evidence:
 
 
 def printed_maximum() -> Evidence:
-    """Certify that (19) exchanges two maxima that differ: N = 2, two contexts with the logits (1, 0), x = (1, 1).
-
-    Returns:
-        The counterexample to a step of the proof.
-    """
+    """Certify that (19) exchanges two maxima that differ: N = 2, two contexts with the logits (1, 0), x = (1, 1)."""
     rows, x = fmpq_mat([[1, 0], [1, 0]]), fmpq_mat([[1, 1]])
     of_sum = max((x * rows).entries()) - min((x * rows).entries())
     of_rows = max(max(row) - min(row) for row in rows.tolist())
@@ -159,14 +151,7 @@ def printed_maximum() -> Evidence:
 
 
 def cost_of_a_range(ranges: list[Fraction]) -> Evidence:
-    """Certify from both sides what a bounded range costs on the laws of Lemma 4: about (r s)^2 / (20 R^2) nats.
-
-    Args:
-        ranges: Values of R, increasing.
-
-    Returns:
-        The counterexample to a rate of log(1 / epsilon).
-    """
+    """Certify from both sides what a bounded range costs on the laws of Lemma 4: about (r s)^2 / (20 R^2) nats."""
     verdicts, compared, seen = [], [], []
     for largest in ranges:
         weights, embeddings = within_range(largest)
@@ -197,14 +182,7 @@ def cost_of_a_range(ranges: list[Fraction]) -> Evidence:
 
 
 def best_rate(prices: list[Fraction]) -> Evidence:
-    """Certify that the best trade-off of the proof is of the order epsilon^(2/3), not epsilon log(1 / epsilon).
-
-    Args:
-        prices: Values of epsilon C, decreasing.
-
-    Returns:
-        The counterexample to the rate of the argument.
-    """
+    """Certify that the best trade-off of the proof is of the order epsilon^(2/3), not epsilon log(1 / epsilon)."""
     compared, shares = [], []
     for price in prices:
         applied = TRADE_OFF.at(first=FIRST, second=SECOND, shares=_HALVES, price=price)
@@ -246,14 +224,7 @@ def _trade_off_reached(price: Fraction) -> arb:
 
 
 def theorem_e_on_random_transformers(seeds: range) -> Evidence:
-    """Certify the bound by the range on random and adversarial rational transformers.
-
-    Args:
-        seeds: Of the instances.
-
-    Returns:
-        The evidence.
-    """
+    """Certify the bound by the range on random and adversarial rational transformers."""
     bounds = [judged(random_instance(seed)) for seed in seeds]
     compared = [
         Comparison(arb(b.bound), "agrees with", stated(CLAIM, "tail", P=b.probability, C_1=b.factor, R=b.largest_range))
@@ -279,14 +250,7 @@ def theorem_e_on_random_transformers(seeds: range) -> Evidence:
 
 
 def theorem_e_on_the_laws_of_lemma_4(occurrences: list[int]) -> Evidence:
-    """Certify Theorem E, against the best encoder of each range, for transformers that hold six of nine contexts.
-
-    Args:
-        occurrences: How often a kept context occurs, increasing: epsilon = 1 / (2 occurrences + 1).
-
-    Returns:
-        The evidence.
-    """
+    """Certify Theorem E, against the best encoder of each range, for transformers that hold six of nine contexts."""
     verdicts, lines = [], []
     laws = laws_of_contexts()
     for count in occurrences:
@@ -322,15 +286,7 @@ def theorem_e_on_the_laws_of_lemma_4(occurrences: list[int]) -> Evidence:
 
 
 def judged(instance: LeftOut, laws: list[tuple[Fraction, ...]] | None = None) -> RangeBound:
-    """What `verify.encoders.range_bound` says of a rational instance.
-
-    Args:
-        instance: The transformer beside the encoder.
-        laws: The laws after all contexts; by default those of the encoder, or of the instance where it has its own.
-
-    Returns:
-        Both sides of the bound.
-    """
+    """What `verify.encoders.range_bound` says of a rational instance."""
     network, stream = instance.model, instance.stream
     if not network.is_rational or isinstance(stream, np.ndarray):
         raise TypeError("instance is rounded, expected a rational one")

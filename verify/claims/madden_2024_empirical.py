@@ -49,24 +49,9 @@ def _cost(share: Fraction) -> Evidence:
     law = (Fraction(1, 3), Fraction(2, 3))
     with ctx.workprec(_BITS):
         kept = [(1 - share) * p for p in law]
-        divergence = sum(
-            (
-                arb(p.numerator)
-                / p.denominator
-                * (arb(p.numerator) / p.denominator / (arb(q.numerator) / q.denominator)).log()
-                for p, q in zip(law, kept, strict=True)
-            ),
-            arb(0),
-        )
-        other = [Fraction(1, 2) * (1 - share)] * 2
-        worse = sum(
-            (
-                arb(p.numerator)
-                / p.denominator
-                * (arb(p.numerator) / p.denominator / (arb(q.numerator) / q.denominator)).log()
-                for p, q in zip(law, other, strict=True)
-            ),
-            arb(0),
+        divergence, worse = (
+            sum((_ball(p) * (_ball(p) / _ball(q)).log() for p, q in zip(law, found, strict=True)), arb(0))
+            for found in (kept, [Fraction(1, 2) * (1 - share)] * 2)
         )
     return Evidence(
         "part",
@@ -80,6 +65,10 @@ def _cost(share: Fraction) -> Evidence:
             Comparison(worse, ">", stated(CLAIM, "cost", x=share)),
         ),
     )  # fmt: skip
+
+
+def _ball(x: Fraction) -> arb:
+    return arb(x.numerator) / x.denominator
 
 
 def _labels(tokens: int) -> Evidence:

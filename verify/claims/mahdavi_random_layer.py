@@ -73,17 +73,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def random_layer(*, width: int, heads: int, value_width: int, seed: int = 0) -> RandomLayer:
-    """Draw the maps of a layer: scores of -1, 0 and 1, values and outputs up to 9.
-
-    Args:
-        width: d.
-        heads: H.
-        value_width: d_v.
-        seed: Of the draws.
-
-    Returns:
-        The layer.
-    """
+    """Draw the maps of a layer: scores of -1, 0 and 1, values and outputs up to 9."""
     generator = np.random.default_rng([seed, width, heads, value_width])
     return RandomLayer(
         generator.integers(-1, 2, (heads, width, width)),

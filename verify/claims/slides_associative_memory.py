@@ -126,17 +126,7 @@ def judged(made: Associations) -> StoredAssociations:
 
 
 def is_as_stated(made: Associations, width: int, count: int, *, outputs: int | None = None) -> bool:
-    r"""Whether the instance is the one that a statement describes: signs as embeddings, the sum of the outer products.
-
-    Args:
-        made: The associations.
-        width: d.
-        count: N.
-        outputs: M, for the labels $i \bmod M$; `None` for a permutation.
-
-    Returns:
-        Whether shapes, entries, labels and matrix are as stated.
-    """
+    r"""Whether the instance is the one that a statement describes: signs, and the sum of their outer products."""
     fits = made.inputs.shape == (count, width) and made.outputs.shape == (outputs or count, width)
     signs = bool((np.abs(made.inputs) == 1).all() and (np.abs(made.outputs) == 1).all())
     labels = np.sort(made.labels) if outputs is None else made.labels

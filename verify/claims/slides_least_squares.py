@@ -170,12 +170,7 @@ class Judged:
 
 
 def judged(laws: Float64Array, rank: int) -> Judged:
-    r"""Truncate $L P_1$ and enclose what the truncation costs.
-
-    Args:
-        laws: Weights, `[T, N]`.
-        rank: d.
-    """
+    r"""Truncate $L P_1$ and enclose what the truncation costs."""
     logits = truncation(laws, rank)
     return Judged(
         laws, rank, sharp_divergence(logits, laws), moment_bounds(logits, laws), log_law_singular_values(laws)

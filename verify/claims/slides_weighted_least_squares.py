@@ -114,13 +114,7 @@ def _elementwise_joint_reading_fails() -> Evidence:
 
 
 def weighted_cost(laws: Float64Array, rank: int, prior: Float64Array) -> tuple[Enclosure, Enclosure]:
-    r"""The mean divergence of the weighted truncation of $L P_1$, and $\frac14 \sum_{i > d} \sigma_i^2$; scalars, nats.
-
-    Args:
-        laws: Weights, `[T, N]`.
-        rank: d.
-        prior: Weights of the contexts, `[T]`.
-    """
+    r"""The mean divergence of the weighted truncation of $L P_1$, and $\frac14 \sum_{i > d} \sigma_i^2$; in nats."""
     cost = mean_over(prior, sharp_divergence(truncation(laws, rank, prior=prior), laws))
     return cost, tail_sum_bound(log_law_singular_values(laws, prior=prior), rank)
 

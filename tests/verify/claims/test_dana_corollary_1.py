@@ -8,7 +8,6 @@ import pytest
 
 from constructions.bigrams.lookup_table import lookup_front_end, lookup_table
 from constructions.bigrams.one_head import one_head_memory
-from constructions.errors import HypothesisError
 from constructions.memories.memory import build_memory
 from constructions.models.shapes import dana_network, dana_tensors
 from verify.certificates.memorization import certify_memorization
@@ -138,10 +137,3 @@ def test_the_look_up_table_holds_as_many_bigrams_as_the_heads_have_columns(token
     built = CLAIM.construct(tokens=tokens)
     assert built.model.n_heads * built.model.d_head == built.task.n_contexts == tokens**2
     assert certify_memorization(built.model, built.task).certificate.verdict is Verdict.PROVED
-
-
-def test_two_tokens_and_no_gap_are_refused():
-    with pytest.raises(HypothesisError, match="N != 2"):
-        CLAIM.construct(tokens=2)
-    with pytest.raises(HypothesisError, match="gap >= 1"):
-        CLAIM.construct(gap=0)

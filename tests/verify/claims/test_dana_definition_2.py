@@ -2,9 +2,7 @@
 
 import pytest
 
-from constructions.errors import InputError
 from verify.claims import dana_definition_2 as audit
-from verify.claims.dana_definition_2 import CLAIM
 from verify.verdict import Verdict
 
 
@@ -38,10 +36,3 @@ def test_encoders_that_are_further_away_are_not_confirmed(monkeypatch: pytest.Mo
 def test_a_definition_that_one_token_meets_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "judge_approximation", lambda *_, **__: Verdict.PROVED)
     assert audit._one_token().verdict is not Verdict.PROVED
-
-
-def test_the_record_names_the_judgement_and_builds_nothing() -> None:
-    assert (CLAIM.module, CLAIM.judgement) == ("dana_definition_2", "redundant")
-    assert "open question" in CLAIM.printed
-    with pytest.raises(InputError, match="builds no weights"):
-        CLAIM.construct()

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.capacity.generic_rank import generic_rank
-from constructions.errors import HypothesisError, InputError
 from constructions.features import embeddings
 from constructions.models.attention import features, last
 from tests.constructions.exact_features import context_sets
@@ -204,33 +203,3 @@ def test_the_rounded_weights_are_certified(parameters: dict[str, int]) -> None:
     assert certificate.verdict is Verdict.PROVED
     assert [statement.id for statement in certificate.statements] == ["answers", "feature-rank"]
     assert str(built.task.n_contexts) in built.summary
-
-
-@pytest.mark.parametrize(
-    ("parameters", "named"),
-    [
-        ({"width": 1, "d_head": 1, "heads": 16}, "d >= 2"),
-        ({"d_head": 5}, "d_h <= d"),
-        ({"d_head": 0}, "d_h <= d"),
-        ({"heads": 7}, r"N\^S <= H d_h"),
-        ({"tokens": 0}, "N >= 1"),
-        ({"tokens": 0, "length": -1}, "N >= 1"),
-    ],
-)
-def test_parameters_outside_the_hypotheses_are_refused(parameters: dict[str, int], named: str) -> None:
-    with pytest.raises(HypothesisError, match=named):
-        CLAIM.construct(**parameters)
-
-
-def test_a_negative_seed_is_refused() -> None:
-    with pytest.raises(InputError, match="seed"):
-        CLAIM.construct(seed=-1)
-
-
-@pytest.mark.parametrize(
-    "sizes", [(7, 1, 3, 2, 4), (2, 2, 5, 5, 1), (2, 3, 6, 6, 2), (3, 1, 2, 2, 2)], ids=lambda sizes: str(sizes)
-)
-def test_sizes_without_the_rank_are_refused_by_a_hypothesis(sizes):
-    names = ("tokens", "length", "width", "d_head", "heads")
-    with pytest.raises(HypothesisError, match=r"needs features of all contexts of generic rank N\^S"):
-        CLAIM.construct(**dict(zip(names, sizes, strict=True)))

@@ -7,10 +7,8 @@ import pytest
 from flint import arb
 
 from constructions.encoders.approximating_sequences import ApproximatingSequence, bound_to_diverge, undecided_token
-from constructions.errors import InputError
 from tests.verify.conftest import Spoil
 from verify.claims import dana_lemma_4 as audit
-from verify.claims.dana_lemma_4 import CLAIM
 from verify.verdict import Verdict
 
 DELTAS = [Fraction(1, 64), Fraction(1, 128)]
@@ -60,10 +58,3 @@ def test_a_smaller_repaired_bound_is_not_confirmed(monkeypatch: pytest.MonkeyPat
     honest = audit.logit_range
     monkeypatch.setattr(audit, "logit_range", lambda logits: honest(logits) + 1)
     assert audit._repaired((1, 2), DELTAS).verdict is not Verdict.PROVED
-
-
-def test_the_record_names_the_judgement_and_builds_nothing() -> None:
-    assert (CLAIM.module, CLAIM.judgement) == ("dana_lemma_4", "false")
-    assert "log(1 / delta)" in CLAIM.printed
-    with pytest.raises(InputError, match="builds no weights"):
-        CLAIM.construct()

@@ -7,7 +7,7 @@ from itertools import islice
 import pytest
 
 import verify.claims.dana_proposition_1 as audit
-from constructions.errors import HypothesisError, InputError
+from constructions.errors import HypothesisError
 from verify.claims.dana_proposition_1 import CLAIM
 from verify.verdict import Verdict
 
@@ -46,10 +46,3 @@ def test_a_bound_above_the_networks_is_not_confirmed(spoil, monkeypatch):
 def test_what_is_no_linear_unembedding_is_refused(given, named):
     with pytest.raises(HypothesisError, match=named):
         CLAIM.require(**given)
-
-
-def test_it_builds_no_weights():
-    CLAIM.require(bias=False, cap=False)
-    with pytest.raises(InputError, match="builds no weights"):
-        CLAIM.construct()
-    assert (CLAIM.id, CLAIM.judgement) == ("dana.proposition-1", "hypothesis")

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from constructions.errors import HypothesisError
 from constructions.models.model import Model
 from tests.memories import changed
 from verify.certificates.memorization import certify_memorization
@@ -86,18 +85,3 @@ def test_shared_attention_holds_all_contexts(given: dict[str, int]) -> None:
     assert made.task.n_contexts == made.task.n_all == made.task.d_vocab**made.task.n_ctx
     assert certify_memorization(made.model, made.task).certificate.verdict is Verdict.PROVED
     assert f"{shared_attention_parameters(made.model)} chosen" in made.summary
-
-
-@pytest.mark.parametrize(
-    ("given", "hypothesis"),
-    [
-        ({"tokens": 1}, "N >= 2"),
-        ({"length": 1}, "S >= 2"),
-        ({"d_head": 5}, "1 <= d_h <= d"),
-        ({"width": 5}, "N - 1 <= d <= N"),
-        ({"seed": -1}, "seed >= 0"),
-    ],
-)
-def test_a_hypothesis_that_fails_is_named(given: dict[str, int], hypothesis: str) -> None:
-    with pytest.raises(HypothesisError, match=hypothesis):
-        PARAMETERS.construct(**given)

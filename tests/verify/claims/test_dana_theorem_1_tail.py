@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from constructions.errors import HypothesisError, InputError
+from constructions.errors import InputError
 from constructions.memories.left_out import (
     LeftOut,
     random_front_end,
@@ -109,26 +109,6 @@ def test_the_weights_hold_the_kept_contexts_and_the_fourth_costs_what_the_page_s
     assert certificate.verdict is Verdict.PROVED
     values = certificate.statement(TEXT_DIVERGENCE).values
     assert 56.48 < values["lower"] < values["upper"] < 56.49
-
-
-@pytest.mark.parametrize("parameters", [{"norm": 1}, {"norm": 500}, {"occurrences": 2}, {"seed": 1}, {"seed": 5}])
-def test_other_parameters_are_certified_as_well(parameters: dict[str, int]) -> None:
-    made = TAIL.construct(**parameters)
-    assert certify_memorization(made.model, made.task).certificate.verdict is Verdict.PROVED
-
-
-@pytest.mark.parametrize(
-    ("parameters", "hypothesis"),
-    [
-        ({"norm": 0}, "1 <= norm"),
-        ({"norm": 501}, "<= 500"),
-        ({"occurrences": 1}, "the kept contexts are the most likely ones"),
-        ({"seed": -1}, "seed >= 0"),
-    ],
-)
-def test_a_hypothesis_that_fails_is_named(parameters: dict[str, int], hypothesis: str) -> None:
-    with pytest.raises(HypothesisError, match=hypothesis):
-        TAIL.construct(**parameters)
 
 
 def test_a_parameter_that_is_none_is_refused() -> None:

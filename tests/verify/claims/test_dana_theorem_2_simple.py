@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from constructions.encoders.low_entropy_instances import two_laws
-from constructions.errors import InputError
 from verify.arithmetic.enclosure import Enclosure
 from verify.claims import dana_theorem_2_simple as audit
 from verify.claims.dana_theorem_2 import Judged
-from verify.claims.dana_theorem_2_simple import CLAIM
 from verify.verdict import Verdict
 
 
@@ -37,10 +35,3 @@ def test_vectors_that_are_not_orthonormal_refute_nothing() -> None:
         assert audit.encoder_is_beyond(Judged.of(changed), Enclosure(0.0), "").verdict is not Verdict.PROVED
     assert not audit.is_identity(replace(instance, encoders=instance.vectors[[1, 0]]))
     assert not audit.is_identity(replace(instance, scale=2.0))
-
-
-def test_the_claim_needs_a_hypothesis_and_builds_nothing() -> None:
-    assert (CLAIM.id, CLAIM.module, CLAIM.judgement) == ("dana.theorem-2-simple", "dana_theorem_2_simple", "hypothesis")
-    assert "C < 1/2" in CLAIM.truth and "C < 1/2" not in CLAIM.printed
-    with pytest.raises(InputError, match="builds no weights"):
-        CLAIM.construct()

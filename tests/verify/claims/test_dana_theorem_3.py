@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from constructions.errors import HypothesisError
 from constructions.memories.left_out import LeftOut, sharp_instance, violating_front_end
 from tests.verify.conftest import Spoil
 from verify.capacity.divergence_floor import DivergenceFloor
@@ -75,12 +74,3 @@ def test_the_weights_hold_the_kept_contexts(parameters: dict[str, int]) -> None:
     assert certificate.verdict is Verdict.PROVED
     assert certificate.answers.values["held"] == 6
     assert (made.task.n_contexts, made.task.n_all) == (6, 9)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "hypothesis"),
-    [({"largest_range": 1}, "2 <= R"), ({"largest_range": 501}, "R <= 500"), ({"occurrences": 1}, "most likely")],
-)
-def test_a_hypothesis_that_fails_is_named(parameters: dict[str, int], hypothesis: str) -> None:
-    with pytest.raises(HypothesisError, match=hypothesis):
-        CLAIM.construct(**parameters)

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from constructions.errors import HypothesisError
 from constructions.models.construction import Construction
 from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
 from constructions.models.vector_attention import outputs
@@ -51,9 +50,3 @@ def test_outputs_and_skip_connection_are_the_labels(parameters: dict[str, int]) 
     labels = labelled(task.contexts, task.queries, outputs=task.d_out).labels
     np.testing.assert_allclose(outputs(layer, task) + task.queries @ layer.W_U, labels, atol=1e-9)
     assert layer.attention.d_out == layer.d_model
-
-
-@pytest.mark.parametrize("parameters", [{"heads": 0}, {"width": 7}, {"outputs": 17}, {"shared": 2}, {"seed": -1}])
-def test_a_hypothesis_that_fails_is_named(parameters: dict[str, int]) -> None:
-    with pytest.raises(HypothesisError):
-        CLAIM.construct(**parameters)

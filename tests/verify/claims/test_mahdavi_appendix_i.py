@@ -2,12 +2,8 @@
 
 from dataclasses import replace
 
-import pytest
-
-from constructions.errors import InputError
 from constructions.saturated.generic_contexts import generic_layer
 from verify.claims import mahdavi_appendix_i as audit
-from verify.claims.mahdavi_appendix_i import CLAIM
 from verify.evidence import held_labels
 from verify.verdict import Verdict
 
@@ -39,9 +35,3 @@ def test_queries_that_are_not_equal_or_not_inside_are_not_called_so():
     layer = generic_layer(examples=10, tokens=2, width=3, n_heads=3)
     assert audit._full(audit._inside(layer), inside=True).verdict is Verdict.PROVED
     assert audit._full(layer, inside=True).verdict is not Verdict.PROVED
-
-
-def test_the_verdict_is_on_a_claim_about_no_weights_of_ours() -> None:
-    assert CLAIM.module == "mahdavi_appendix_i" and CLAIM.judgement == "answered" and "Mahdavi" in CLAIM.source
-    with pytest.raises(InputError, match="builds no weights"):
-        CLAIM.construct()

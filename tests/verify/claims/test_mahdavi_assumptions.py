@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 from verify.claims import mahdavi_assumptions as audit
-from verify.claims.mahdavi_assumptions import CLAIM
 from verify.saturated.block_certificate import certify_blocks
 from verify.saturated.kruskal_rank import SubsetCertificate
 from verify.verdict import Verdict
@@ -48,7 +47,3 @@ def test_a_rank_that_is_not_certified_confirms_nothing(monkeypatch):
 def test_a_given_order_that_is_good_shows_no_search(monkeypatch):
     monkeypatch.setattr(audit, "find_blocks", lambda queries, **_: certify_blocks(queries, [range(len(queries))]))
     assert audit._an_order_is_found(lines=6).verdict is Verdict.UNDECIDED
-
-
-def test_the_claim_is_about_no_weights_and_says_what_is_missing():
-    assert CLAIM.judgement == "hypothesis" and CLAIM.build is None and CLAIM.module == "mahdavi_assumptions"

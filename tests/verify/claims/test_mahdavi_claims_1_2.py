@@ -7,7 +7,6 @@ import pytest
 
 from constructions.rational.saturating_head import SaturatingMatrix, exact_head
 from verify.claims import mahdavi_claims_1_2 as audit
-from verify.claims.mahdavi_claims_1_2 import CLAIM
 from verify.evidence import Evidence
 from verify.verdict import Verdict
 
@@ -46,7 +45,3 @@ def test_a_head_that_fits_fewer_examples_is_not_confirmed(monkeypatch) -> None:
     monkeypatch.setattr(audit, "exact_head", fewer)
     monkeypatch.setattr(audit, "_strength", lambda *_: 10**6)
     assert fits().verdict is Verdict.REFUTED
-
-
-def test_the_claim_holds() -> None:
-    assert CLAIM.id == "mahdavi.claims-1-2" and CLAIM.judgement == "holds"

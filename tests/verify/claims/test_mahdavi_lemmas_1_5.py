@@ -1,12 +1,9 @@
 """The audit of Lemmas 1 to 5 certifies what it says, and nothing that is not so."""
 
 import numpy as np
-import pytest
 
-from constructions.errors import InputError
 from constructions.rational.saturating_head import SaturatingMatrix, exact_saturating_matrix
 from verify.claims import mahdavi_lemmas_1_5 as audit
-from verify.claims.mahdavi_lemmas_1_5 import CLAIM
 from verify.saturated.saturation import OneHotDistance, one_hot_bound
 from verify.verdict import Verdict
 
@@ -55,9 +52,3 @@ def test_an_undecided_rank_is_no_rank(monkeypatch) -> None:
     assert audit._block_rank(np.random.default_rng(1), 3).verdict is Verdict.UNDECIDED
     assert audit._mean_shift(np.random.default_rng(1), largest=2, count=3).verdict is Verdict.UNDECIDED
     assert audit._weyl_with_equality().verdict is Verdict.UNDECIDED
-
-
-def test_the_claim_holds_and_builds_nothing() -> None:
-    assert CLAIM.id == "mahdavi.lemmas-1-5" and CLAIM.judgement == "holds"
-    with pytest.raises(InputError, match="builds no weights"):
-        CLAIM.construct()

@@ -13,7 +13,7 @@ from constructions.saturated.single_direction_heads import single_direction_head
 from constructions.tasks.vectors import VectorTask
 from tests.constructions.mahdavi_examples import layer_examples
 from verify.claims import mahdavi_proposition_1 as audit
-from verify.claims.mahdavi_proposition_1 import CLAIM, Sizes
+from verify.claims.mahdavi_proposition_1 import Sizes
 from verify.forward.heads import enclose_layer, mixed_inputs_in_balls
 from verify.linear_algebra.ball_rank import ball_rank
 from verify.linear_algebra.row_rank import certify_full_row_rank
@@ -118,7 +118,3 @@ def test_wide_heads_are_not_called_heads_of_width_one() -> None:
 
 def test_without_a_head_that_freezes_nothing_is_said_about_freezing() -> None:
     assert audit._finite_strength(Sizes(1, 3, 4, 3, 3, True), saturated_heads).verdict is Verdict.UNDECIDED
-
-
-def test_the_claim_holds() -> None:
-    assert CLAIM.id == "mahdavi.proposition-1" and CLAIM.judgement == "holds"

@@ -79,9 +79,3 @@ def test_the_labels_are_memorized_with_heads_of_width_one(parameters: dict[str, 
     assert layer.d_qk == 1
     # No head too many.
     assert (layer.n_heads - 1) * (task.n_ctx - 1) + 1 < task.n_examples <= layer.n_heads * (task.n_ctx - 1) + 1
-
-
-@pytest.mark.parametrize("parameters", [{"neurons": 0}, {"tokens": 1}, {"tokens": 3}, {"seed": -1}])
-def test_a_hypothesis_that_fails_is_named(parameters: dict[str, int]) -> None:
-    with pytest.raises(HypothesisError):
-        CLAIM.construct(**parameters)

@@ -1,12 +1,9 @@
 """The audit certifies what it says, and nothing that is not so."""
 
 import numpy as np
-import pytest
 
-from constructions.errors import InputError
 from constructions.saturated.mixing_layer import MixingLayer, equal_means, equal_queries, mixing_layer
 from verify.claims import mahdavi_proposition_4 as audit
-from verify.claims.mahdavi_proposition_4 import CLAIM
 from verify.verdict import Verdict
 
 
@@ -53,9 +50,3 @@ def test_queries_that_are_not_equal_are_not_called_so():
     other[1, 0] *= 2  # parallel: all queries together still have rank 1
     assert audit._too_narrow(other, heads=1, value_width=1).verdict is not Verdict.PROVED
     assert audit._mixed(other, mixing_layer(width=4, n_heads=2, value_width=2)).verdict is not Verdict.PROVED
-
-
-def test_the_verdict_is_on_a_claim_about_no_weights_of_ours() -> None:
-    assert CLAIM.module == "mahdavi_proposition_4" and CLAIM.judgement == "hypothesis" and "Mahdavi" in CLAIM.source
-    with pytest.raises(InputError, match="builds no weights"):
-        CLAIM.construct()

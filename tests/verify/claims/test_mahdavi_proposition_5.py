@@ -2,12 +2,8 @@
 
 from dataclasses import replace
 
-import pytest
-
-from constructions.errors import InputError
 from constructions.saturated.constant_sum_tokens import constant_sum_layer
 from verify.claims import mahdavi_proposition_5 as audit
-from verify.claims.mahdavi_proposition_5 import CLAIM
 from verify.verdict import Verdict
 
 
@@ -33,9 +29,3 @@ def test_dependent_tokens_are_in_no_general_position():
     contexts[0, 0] = contexts[3, 1]
     assert audit._position(replace(layer, contexts=contexts), 5).verdict is not Verdict.PROVED
     assert audit._position(layer, 0).verdict is not Verdict.PROVED
-
-
-def test_the_verdict_is_on_a_claim_about_no_weights_of_ours() -> None:
-    assert CLAIM.module == "mahdavi_proposition_5" and CLAIM.judgement == "holds" and "Mahdavi" in CLAIM.source
-    with pytest.raises(InputError, match="builds no weights"):
-        CLAIM.construct()

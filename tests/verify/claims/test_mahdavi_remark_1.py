@@ -3,11 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from constructions.errors import InputError
 from verify.claims import mahdavi_remark_1 as audit
-from verify.claims.mahdavi_remark_1 import CLAIM
 from verify.verdict import Verdict
 
 
@@ -64,9 +61,3 @@ def test_heads_of_another_width_prove_nothing(monkeypatch):
     assert audit._both_signs(tokens=3, width=3, heads=2).verdict is Verdict.PROVED
     monkeypatch.setattr(audit, "integer_heads", lambda *, n_heads, width: heads(n_heads=n_heads + 1, width=width))
     assert audit._both_signs(tokens=3, width=3, heads=2).verdict is not Verdict.PROVED
-
-
-def test_the_verdict_is_on_a_claim_about_no_weights_of_ours() -> None:
-    assert CLAIM.module == "mahdavi_remark_1" and CLAIM.judgement == "holds" and "Mahdavi" in CLAIM.source
-    with pytest.raises(InputError, match="builds no weights"):
-        CLAIM.construct()

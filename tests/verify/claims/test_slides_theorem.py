@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from constructions.errors import HypothesisError
 from tests.verify.conftest import Spoil
 from verify.capacity.divergence_floor import DivergenceFloor
 from verify.certificates.memorization import certify_memorization
@@ -62,17 +61,3 @@ def test_so_many_modules_hold_so_many_contexts(parameters: dict[str, int]) -> No
     assert made.model.n_heads == -(-kept // tokens) and made.model.d_head == made.model.d_model == tokens
     assert made.task.n_contexts == kept
     assert certify_memorization(made.model, made.task).certificate.verdict is Verdict.PROVED
-
-
-@pytest.mark.parametrize(
-    ("parameters", "hypothesis"),
-    [
-        ({"tokens": 1}, "N >= 2"),
-        ({"kept": 3}, "d <= T < N"),
-        ({"kept": 16}, "d <= T < N"),
-        ({"seed": -1}, "seed >= 0"),
-    ],
-)
-def test_a_hypothesis_that_fails_is_named(parameters: dict[str, int], hypothesis: str) -> None:
-    with pytest.raises(HypothesisError, match=hypothesis):
-        SLIDES.construct(**parameters)

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from constructions.encoders.truncated_laws import hadamard_laws
-from constructions.errors import InputError
 from verify.claims import slides_weighted_least_squares as audit
-from verify.claims.slides_weighted_least_squares import CLAIM
 from verify.encoders.encoder_floor import EncoderFloor
 from verify.verdict import Verdict
 
@@ -42,9 +40,3 @@ def test_more_than_the_true_bound_is_not_refuted(monkeypatch):
     original = audit.printed_bound
     monkeypatch.setattr(audit, "printed_bound", lambda *_: original(*_) * 20.0)
     assert audit._singular_value_is_not_enough().verdict is not Verdict.PROVED
-
-
-def test_nothing_is_built():
-    assert CLAIM.judgement == "false" and not CLAIM.parameters
-    with pytest.raises(InputError, match="builds no weights"):
-        CLAIM.construct()
