@@ -9,7 +9,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from constructions.memories.newton_memory import newton_memory  # noqa: E402
+from constructions.memories.newton.newton_memory import newton_memory  # noqa: E402
 from constructions.tasks.arrays import all_contexts, array_task  # noqa: E402
 from constructions.tasks.task import Task  # noqa: E402
 from verify.certificates.memorization import certify_memorization  # noqa: E402

@@ -1,1 +1,1 @@
-"""Out of byheart into other people's programs, and back: one file for each host, and one for what all of them need."""
+"""Out of byheart into other people's programs, and back: what all hosts need, and their files in rooms of their own."""

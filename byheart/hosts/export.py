@@ -60,7 +60,7 @@ def host_named(name: str) -> Host:
         InputError: There is none.
     """
     require_one_of(_ROOM, to=name)
-    return importlib.import_module(f"byheart.hosts.{_ROOM[name]}").HOST
+    return importlib.import_module(f"byheart.hosts.exported.{_ROOM[name]}").HOST
 
 
 def export(

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from byheart.hosts import huggingface, transformer_lens
+from byheart.hosts.exported import huggingface, transformer_lens
+from byheart.hosts.exported.safetensors_file import METADATA
 from byheart.hosts.families import FAMILIES, gpt2
 from byheart.hosts.families.known_options import require_known_options
 from byheart.hosts.host import CONFIG_FILE, INDEX_FILE, WEIGHTS_FILE
 from byheart.hosts.number_types import read_tensors
-from byheart.hosts.safetensors_file import METADATA
 from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, InputError
 from constructions.files import canonical_json

@@ -27,11 +27,11 @@ from constructions.errors import (
 from constructions.heads.clustered_heads import clustered_heads_memory, fewest_parameters_by_clusters
 from constructions.heads.last_token_heads import fewest_parameters_by_last_tokens, last_token_heads_memory
 from constructions.heads.steps import steps_memory
-from constructions.memories.affine_memory import affine_memory
+from constructions.memories.affine.affine_memory import affine_memory
 from constructions.memories.knots import knots_memory
 from constructions.memories.low_rank_laws import low_rank_laws_memory
 from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1_memory
-from constructions.memories.newton_memory import newton_memory
+from constructions.memories.newton.newton_memory import newton_memory
 from constructions.memories.one_hot_laws import one_hot_laws_memory, one_hot_laws_parameters
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import Construction

@@ -14,7 +14,7 @@ from constructions.models.model import Model
 from tests.contract import test_blocks as contract
 from verify.forward import walk
 from verify.forward.walk import Stream
-from verify.independent.plain_model import PlainModel
+from verify.independent.plain.plain_model import PlainModel
 from verify.replica import module
 
 

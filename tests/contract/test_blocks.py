@@ -38,8 +38,8 @@ from verify.forward.logits import enclose_logits
 from verify.forward.row_balls import logit_balls
 from verify.independent.ball_forward import BallForward, NoInformationError
 from verify.independent.integer_forward import IntegerForward
-from verify.independent.plain_model import PlainModel
-from verify.independent.plain_task import PlainTask, PlainVectorTask
+from verify.independent.plain.plain_model import PlainModel
+from verify.independent.plain.plain_task import PlainTask, PlainVectorTask
 from verify.replica.device_products import products_on
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byheart.hosts.huggingface import HOST as HUGGINGFACE
-from byheart.hosts.onnx_graph import HOST as ONNX
-from byheart.hosts.onnx_graph import NATIVE_FILE, PLAIN_FILE, run_graph
+from byheart.hosts.exported.huggingface import HOST as HUGGINGFACE
+from byheart.hosts.exported.onnx_graph import HOST as ONNX
+from byheart.hosts.exported.onnx_graph import NATIVE_FILE, PLAIN_FILE, run_graph
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
 from constructions.probes.probe_memory import probe_memory

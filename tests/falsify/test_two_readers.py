@@ -18,8 +18,8 @@ from tests.layers import random_layer_task
 from tests.memories import changed, memory, random_task
 from tests.task_files import own, parts, write
 from tests.verify.independent.test_ball_forward import draw_model
-from verify.independent.plain_model import PlainModel
-from verify.independent.plain_task import PlainTask, PlainVectorTask
+from verify.independent.plain.plain_model import PlainModel
+from verify.independent.plain.plain_task import PlainTask, PlainVectorTask
 
 
 def hash_or_none(read):

@@ -6,7 +6,7 @@ from tests.mutants import Mutant
 def memory(file: str, original: str, mutated: str, why: str) -> Mutant:
     tests = f"tests/constructions/memories/test_{file}.py"
     if file == "affine_rule":
-        tests += " tests/constructions/memories/test_affine_memory.py"
+        tests += " tests/constructions/memories/affine/test_affine_memory.py"
     return Mutant(f"constructions/memories/{file}.py", original, mutated, tests, why)
 
 

@@ -47,15 +47,15 @@ def of_checker(original: str, mutated: str, why: str, tests: str = CHECKER) -> M
 
 
 def of_arrays(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
-    return Mutant("verify/independent/plain_arrays.py", original, mutated, tests, why)
+    return Mutant("verify/independent/plain/plain_arrays.py", original, mutated, tests, why)
 
 
 def of_task(original: str, mutated: str, why: str, tests: str = CHECKER) -> Mutant:
-    return Mutant("verify/independent/plain_task.py", original, mutated, tests, why)
+    return Mutant("verify/independent/plain/plain_task.py", original, mutated, tests, why)
 
 
 def of_model(original: str, mutated: str, why: str, tests: str = TWO_READERS) -> Mutant:
-    return Mutant("verify/independent/plain_model.py", original, mutated, tests, why)
+    return Mutant("verify/independent/plain/plain_model.py", original, mutated, tests, why)
 
 
 def of_balls(original: str, mutated: str, why: str, tests: str = BALLS) -> Mutant:

@@ -7,7 +7,7 @@ SUMS = "tests/verify/domains/test_separable.py"
 COUNTS = "verify/certificates/counts.py"
 READER = "verify/independent/rule_counts.py"
 SAMPLE = "verify/domains/sample.py"
-DRAWS = "tests/verify/independent/test_plain_rule.py"
+DRAWS = "tests/verify/independent/plain/test_plain_rule.py"
 KEPT = "verify/journal.py"
 KEPT_TESTS = "tests/verify/test_journal.py"
 READ = "tests/verify/independent/test_rule_counts.py tests/verify/certificates/test_domain.py"
@@ -216,7 +216,7 @@ MUTANTS = [
         )
     ),
     *(
-        Mutant("verify/independent/plain_rule.py", original, mutated, DRAWS, why)
+        Mutant("verify/independent/plain/plain_rule.py", original, mutated, DRAWS, why)
         for original, mutated, why in (
             ("next_one = wrong + 1", "next_one = wrong + 2", "one more may be wrong than is said"),
             ("ways << 128", "ways << 127", "twice the probability is granted"),
@@ -261,10 +261,10 @@ MUTANTS = [
         "a rule has another automaton than its name",
     ),
     Mutant(
-        "verify/independent/plain_rule.py",
+        "verify/independent/plain/plain_rule.py",
         "_named(rule, tokens, reads) != (steps, answers):",
         "_named(rule, tokens, reads) is None:",
-        "tests/verify/independent/test_plain_rule.py",
+        "tests/verify/independent/plain/test_plain_rule.py",
         "the reader believes the name of a rule",
     ),
     Mutant(

@@ -108,7 +108,7 @@ MUTANTS = [
         CERTIFICATE,
     ),
     of(
-        "verify/independent/plain_rule.py",
+        "verify/independent/plain/plain_rule.py",
         "reached[state] += count",
         "reached[state] = count",
         "paths are not added up",

@@ -12,11 +12,12 @@ def gpt2(original: str, mutated: str, why: str) -> Mutant:
 
 
 def lens(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("byheart/hosts/transformer_lens.py", original, mutated, READING, f"of TransformerLens, {why}")
+    path = "byheart/hosts/exported/transformer_lens.py"
+    return Mutant(path, original, mutated, READING, f"of TransformerLens, {why}")
 
 
 def own(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("byheart/hosts/huggingface.py", original, mutated, READING, f"of our own export, {why}")
+    return Mutant("byheart/hosts/exported/huggingface.py", original, mutated, READING, f"of our own export, {why}")
 
 
 def known(original: str, mutated: str, why: str) -> Mutant:
@@ -28,8 +29,8 @@ def read(original: str, mutated: str, why: str) -> Mutant:
 
 
 def shaped(original: str, mutated: str, why: str) -> Mutant:
-    tests = "tests/byheart/hosts/test_gpt2.py"
-    return Mutant("byheart/hosts/gpt2.py", original, mutated, tests, f"written as GPT-2, {why}")
+    tests = "tests/byheart/hosts/exported/test_gpt2.py"
+    return Mutant("byheart/hosts/exported/gpt2.py", original, mutated, tests, f"written as GPT-2, {why}")
 
 
 MUTANTS = [

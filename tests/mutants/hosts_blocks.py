@@ -93,10 +93,10 @@ MUTANTS = [
         "torch reads later positions, as the first layer alone would show",
     ),
     Mutant(
-        "verify/independent/plain_model.py",
+        "verify/independent/plain/plain_model.py",
         '{**shapes, "W_gate"',
         '{**shapes, "W_gates"',
-        "tests/verify/independent/test_plain_model.py",
+        "tests/verify/independent/plain/test_plain_model.py",
         "a gate may have any shape",
     ),
     reader("checkpoint", "if left.any() or small.any()", "if small.any()", "products are rounded"),

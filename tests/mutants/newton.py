@@ -2,15 +2,15 @@
 
 from tests.mutants import Mutant
 
-STEPS = "constructions/memories/levenberg_marquardt.py"
-SPENT = "tests/constructions/memories/test_newton_memory.py::"
-SEARCH = "constructions/memories/newton_memory.py"
+STEPS = "constructions/memories/newton/levenberg_marquardt.py"
+SPENT = "tests/constructions/memories/newton/test_newton_memory.py::"
+SEARCH = "constructions/memories/newton/newton_memory.py"
 HEADS = "constructions/features/single_value_heads.py"
 PRODUCTS = "tests/constructions/features/test_single_value_heads.py"
 
 
 def steps(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant(STEPS, original, mutated, "tests/constructions/memories/test_levenberg_marquardt.py", why)
+    return Mutant(STEPS, original, mutated, "tests/constructions/memories/newton/test_levenberg_marquardt.py", why)
 
 
 def search(original: str, mutated: str, why: str) -> Mutant:

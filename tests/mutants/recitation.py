@@ -14,7 +14,7 @@ def reciting(original: str, mutated: str, why: str) -> Mutant:
 
 def plain(original: str, mutated: str, why: str) -> Mutant:
     tests = "tests/constructions/tasks/test_windows.py"
-    return Mutant("verify/independent/plain_task.py", original, mutated, tests, why)
+    return Mutant("verify/independent/plain/plain_task.py", original, mutated, tests, why)
 
 
 MUTANTS = [

@@ -9,7 +9,7 @@ JOB = "tests/byheart/test_job.py::test_what_laws_leave_unavoidable_depends_on_th
 
 
 def of_plain_task(original: str, mutated: str, why: str, test: str) -> Mutant:
-    return Mutant("verify/independent/plain_task.py", original, mutated, f"{READERS}{test}", why)
+    return Mutant("verify/independent/plain/plain_task.py", original, mutated, f"{READERS}{test}", why)
 
 
 def of_task(original: str, mutated: str, why: str, tests: str = TASKS) -> Mutant:

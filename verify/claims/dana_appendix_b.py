@@ -9,10 +9,10 @@ from fractions import Fraction
 from constructions.arrays import Int64Array
 from constructions.features.embeddings import integer_front_end
 from constructions.tasks.arrays import all_contexts
+from verify.capacity.exact_rank import exact_rank
 from verify.claim import Claim
 from verify.evidence import Applied, Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.theorems import RANK
-from verify.forward.exact_rank import exact_rank
 from verify.verdict import proved
 
 CLAIM = Claim(

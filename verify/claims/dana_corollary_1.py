@@ -21,11 +21,11 @@ from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
+from verify.capacity.exact_rank import exact_rank
 from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, Role, met, stated
 from verify.evidence.theorems import HEADS_FOR_EVERY_LABELLING, ONE_HEAD_LABELS
-from verify.forward.exact_rank import exact_rank
 from verify.forward.heads import enclose_features
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.linear_algebra.singular_values import enclose_condition

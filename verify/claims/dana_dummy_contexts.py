@@ -9,10 +9,10 @@ import numpy as np
 
 from constructions.features.embeddings import integer_front_end
 from constructions.tasks.arrays import all_contexts
+from verify.capacity.exact_rank import exact_rank
 from verify.claim import Claim
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.evidence.theorems import RANK
-from verify.forward.exact_rank import exact_rank
 from verify.verdict import decided
 
 CLAIM = Claim(

@@ -27,10 +27,10 @@ from constructions.models.exact_network import ExactFrontEnd, rounded
 from constructions.rational.integer_memory import integer_memory
 from constructions.tasks.arrays import all_contexts
 from constructions.tasks.task import Task
+from verify.capacity.exact_rank import PRIME, exact_rank, order_of_two
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Applied, Comparison, Evidence, Means, Method, Quantifier, met
 from verify.evidence.theorems import INDEPENDENT_EXPONENTIALS, RANK
-from verify.forward.exact_rank import PRIME, exact_rank, order_of_two
 from verify.forward.heads import enclose_features
 from verify.forward.in_rationals import exact_network_logits
 from verify.linear_algebra.ball_rank import ball_outputs, ball_rank

@@ -18,12 +18,12 @@ from constructions.models.exact_network import ExactFrontEnd, as_rationals, exac
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
 from verify.arithmetic.decimals import decimal_above, decimal_below
+from verify.capacity.exact_rank import exact_rank
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.evidence.theorems import RANK
-from verify.forward.exact_rank import exact_rank
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.memories.sharp_attention import SharpAttention, enclose_sharp_attention
 from verify.verdict import Verdict, decided, proved

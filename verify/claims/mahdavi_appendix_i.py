@@ -12,11 +12,11 @@ from constructions.saturated.generic_contexts import IntegerLayer, generic_layer
 from constructions.saturated.layer_readout import layer_with_read_out
 from constructions.saturated.random_heads import random_heads
 from constructions.saturated.uniform_examples import labelled
+from verify.capacity.exact_rank import exact_mixed_rank
 from verify.claim import Claim
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.held_labels import held_labels
 from verify.evidence.theorems import MIXED_RANK
-from verify.forward.exact_rank import exact_mixed_rank
 from verify.verdict import proved
 
 CLAIM = Claim(

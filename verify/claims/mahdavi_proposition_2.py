@@ -15,12 +15,12 @@ from constructions.models.exact_network import as_rationals
 from constructions.saturated.generic_contexts import IntegerLayer
 from constructions.saturated.shared_context import line_queries, one_direction_layer
 from constructions.tasks.vectors import VectorTask
+from verify.capacity.exact_rank import exact_mixed_inputs
 from verify.claim import Claim, Hypothesis
 from verify.claims.mahdavi_theorem_1 import build as memorize
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.largest_rank import largest_rank
 from verify.evidence.theorems import MIXED_RANK
-from verify.forward.exact_rank import exact_mixed_inputs
 from verify.forward.heads import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.kruskal_rank import kruskal_rank

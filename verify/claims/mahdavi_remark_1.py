@@ -13,13 +13,13 @@ from constructions.arrays import Int64Array
 from constructions.saturated.generic_contexts import integer_heads
 from constructions.saturated.saturated_heads import saturated_heads
 from constructions.saturated.shared_context import confined_queries, line_queries, one_direction_layer
+from verify.capacity.exact_rank import exact_mixed_inputs, exact_mixed_rank
 from verify.capacity.two_token_rank import two_token_rank
 from verify.claim import Claim
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.largest_rank import largest_rank
 from verify.evidence.theorems import TWO_TOKENS
 from verify.evidence.unread_heads import mixed_inputs_are_independent, of_size_one
-from verify.forward.exact_rank import exact_mixed_inputs, exact_mixed_rank
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
 

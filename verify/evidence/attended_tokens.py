@@ -8,7 +8,7 @@ from flint import fmpq_mat, fmpz_mat
 
 from constructions.arrays import Int64Array
 from constructions.models.exact_network import as_rationals
-from verify.forward.exact_rank import exact_mixed_inputs
+from verify.capacity.exact_rank import exact_mixed_inputs
 
 
 def attended_tokens(context: Int64Array, scores: Int64Array, W_V: Int64Array, W_O: Int64Array) -> fmpq_mat:

@@ -4,12 +4,12 @@ Page: docs/claims/context_rank.md
 """
 
 from constructions.saturated.generic_contexts import IntegerLayer
+from verify.capacity.exact_rank import exact_mixed_rank
 from verify.evidence.comparison import Comparison
 from verify.evidence.evidence import Evidence, Means, Method, Role
 from verify.evidence.formula import Stated
 from verify.evidence.quantifier import Quantifier
 from verify.evidence.theorems import MIXED_RANK
-from verify.forward.exact_rank import exact_mixed_rank
 from verify.verdict import proved
 
 

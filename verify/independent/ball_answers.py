@@ -13,7 +13,7 @@ from flint import arb
 
 from verify.arithmetic.integers import Integers
 from verify.independent.ball_divergence import LogSoftmax, entropy, gap
-from verify.independent.plain_task import PlainTask, PlainVectorTask
+from verify.independent.plain.plain_task import PlainTask, PlainVectorTask
 
 
 @dataclass(frozen=True)

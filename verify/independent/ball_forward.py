@@ -16,9 +16,9 @@ from typing import Literal
 from flint import arb, arb_mat, ctx
 
 from verify.independent.piecewise_linear import PiecewiseLinear
-from verify.independent.plain_arrays import PlainArray
-from verify.independent.plain_model import PlainBlock, PlainModel
-from verify.independent.plain_task import PlainTask, PlainVectorTask
+from verify.independent.plain.plain_arrays import PlainArray
+from verify.independent.plain.plain_model import PlainBlock, PlainModel
+from verify.independent.plain.plain_task import PlainTask, PlainVectorTask
 
 BITS = 128
 PRECISIONS = tuple(BITS << k for k in range(6))  # tried one after the other until everything is decided

@@ -41,11 +41,11 @@ from verify.independent.ball_forward import BITS, PRECISIONS, NoInformationError
 from verify.independent.evaluation import Evaluation
 from verify.independent.integer_forward import FEW_BITS
 from verify.independent.integer_rank import FeatureMatrix, NonsingularCheck, rank_bounds, recheck_nonsingular
-from verify.independent.plain_arrays import PlainArray, read_safetensors, reading
-from verify.independent.plain_model import PlainModel
+from verify.independent.plain.plain_arrays import PlainArray, read_safetensors, reading
+from verify.independent.plain.plain_model import PlainModel
+from verify.independent.plain.plain_rule import PlainRule, drawn_numbers, leaves_at_most
+from verify.independent.plain.plain_task import PlainTask, PlainVectorTask
 from verify.independent.plain_prompts import PlainPromptTask, read_task, whole
-from verify.independent.plain_rule import PlainRule, drawn_numbers, leaves_at_most
-from verify.independent.plain_task import PlainTask, PlainVectorTask
 from verify.independent.rule_counts import count_rule
 from verify.progress import Progress, silent
 from verify.verdict import Verdict

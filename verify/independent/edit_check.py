@@ -17,9 +17,9 @@ from constructions.files import canonical_json
 from verify.edits.certificate import CAP, CONTEXTS_FILE, EDITED_FILE, FLAT, Asked, EditCertificate, EditCheck
 from verify.independent.ball_ends import ball
 from verify.independent.ball_forward import BallForward, NoInformationError
-from verify.independent.plain_arrays import PlainArray
-from verify.independent.plain_model import PlainBlock, PlainModel
-from verify.independent.plain_task import PlainTask
+from verify.independent.plain.plain_arrays import PlainArray
+from verify.independent.plain.plain_model import PlainBlock, PlainModel
+from verify.independent.plain.plain_task import PlainTask
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
 

@@ -12,8 +12,8 @@ from verify.independent.ball_forward import BITS, BallForward, Features, NoInfor
 from verify.independent.exact_forward import ExactForward, ExactLogits
 from verify.independent.integer_forward import IntegerForward, Outputs
 from verify.independent.integer_rank import FeatureMatrix, FeatureRows
-from verify.independent.plain_model import PlainModel
-from verify.independent.plain_task import PlainTask, PlainVectorTask
+from verify.independent.plain.plain_model import PlainModel
+from verify.independent.plain.plain_task import PlainTask, PlainVectorTask
 from verify.progress import Progress
 
 _EXACT = 2**20  # bits: more than integers have that come of a few products of float64 numbers

@@ -15,7 +15,7 @@ from flint import arb, arb_mat, ctx, fmpz_mat
 
 from verify.arithmetic.integers import Integers
 from verify.independent.ball_forward import NoInformationError
-from verify.independent.plain_model import PlainBlock, PlainModel
+from verify.independent.plain.plain_model import PlainBlock, PlainModel
 
 _UNIT = 4096  # radii are integers over 2 to this power, rounded up
 _SOFT = 64  # bits: a head that looks elsewhere with more than 2 to minus this is left to balls

@@ -25,7 +25,7 @@ from verify.arithmetic.integers import (
     split,
 )
 from verify.independent.ball_forward import NoInformationError
-from verify.independent.plain_model import PlainModel
+from verify.independent.plain.plain_model import PlainModel
 from verify.progress import Progress
 
 BITS = 128  # of attention weights, and of balls

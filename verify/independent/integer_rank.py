@@ -28,7 +28,7 @@ from verify.arithmetic.integers import (
     truncated,
 )
 from verify.independent.ball_forward import NoInformationError
-from verify.independent.plain_arrays import PlainArray
+from verify.independent.plain.plain_arrays import PlainArray
 from verify.verdict import Verdict
 
 _BLOCK = 1024  # rows of a product that are looked at together

@@ -10,8 +10,8 @@ from fractions import Fraction
 from flint import arb, arb_mat, fmpz_mat
 
 from verify.arithmetic.integers import Integers, split_matrix
-from verify.independent.plain_arrays import PlainArray
-from verify.independent.plain_model import PlainBlock
+from verify.independent.plain.plain_arrays import PlainArray
+from verify.independent.plain.plain_model import PlainBlock
 
 Row = list[arb]
 

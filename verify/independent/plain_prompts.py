@@ -14,8 +14,8 @@ from flint import arb
 from constructions.errors import FileFormatError
 from verify.independent.ball_answers import Answer
 from verify.independent.ball_divergence import entropy
-from verify.independent.plain_arrays import PlainArray, reading
-from verify.independent.plain_task import (
+from verify.independent.plain.plain_arrays import PlainArray, reading
+from verify.independent.plain.plain_task import (
     PlainTask,
     PlainVectorTask,
     read_words,

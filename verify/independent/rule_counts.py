@@ -14,10 +14,10 @@ from flint import arb, arb_mat, ctx
 
 from verify.independent.ball_divergence import gap
 from verify.independent.ball_forward import PRECISIONS, BallForward, NoInformationError
-from verify.independent.plain_arrays import PlainArray
-from verify.independent.plain_model import PlainModel
-from verify.independent.plain_rule import PlainRule, drawn_numbers
-from verify.independent.plain_task import PlainTask
+from verify.independent.plain.plain_arrays import PlainArray
+from verify.independent.plain.plain_model import PlainModel
+from verify.independent.plain.plain_rule import PlainRule, drawn_numbers
+from verify.independent.plain.plain_task import PlainTask
 from verify.progress import Progress
 
 _BITS = 1100  # of the balls that the integers are made of

@@ -7,9 +7,9 @@ import pytest
 
 from byheart import certify
 from byheart.command.main import main
-from byheart.hosts import gpt2, huggingface
 from byheart.hosts.certify import certify_rule
 from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE, export, host_named
+from byheart.hosts.exported import gpt2, huggingface
 from byheart.hosts.facts.numbered_facts import read_facts
 from byheart.hosts.reading import read_model
 from byheart.hosts.tokenizer import tokenizer_json

@@ -8,8 +8,8 @@ import safetensors.numpy
 
 from byheart.hosts.conversion import rounded_model
 from byheart.hosts.export import export, host_named
+from byheart.hosts.exported.huggingface import config_of
 from byheart.hosts.host import INDEX_FILE
-from byheart.hosts.huggingface import config_of
 from byheart.hosts.number_types import DTYPES, read_tensors, write_tensors
 from byheart.hosts.reading import as_float64, model_of, read_model
 from constructions.errors import FileFormatError, InputError
@@ -51,7 +51,7 @@ def test_a_folder_of_ours_is_read(tmp_path):
 
 def lens(**changes):
     """Tensors and configuration of a HookedTransformer with layer normalization."""
-    from byheart.hosts.transformer_lens import config_of
+    from byheart.hosts.exported.transformer_lens import config_of
 
     model = host_named("transformer-lens").convert(MODELS["layer normalization as in GPT-2"])
     return dict(model.tensors()), {**config_of(model, "float64"), **changes}

@@ -9,7 +9,7 @@ import pytest
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.memories import choice
 from constructions.memories.choice import BY_NAME, MEMORIES, information_limit, offers, smallest_of
-from constructions.memories.newton_memory import newton_memory
+from constructions.memories.newton.newton_memory import newton_memory
 from constructions.models.blocks import Attention
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.table import table_task

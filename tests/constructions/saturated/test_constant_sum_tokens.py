@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from constructions.errors import InputError
 from constructions.saturated.constant_sum_tokens import constant_sum_layer
-from verify.forward.exact_rank import exact_mixed_rank
+from verify.capacity.exact_rank import exact_mixed_rank
 
 
 @given(st.integers(1, 12), st.integers(2, 4), st.integers(2, 4), st.integers(1, 4), st.integers(-3, 3))

@@ -12,7 +12,7 @@ from constructions.saturated.shared_context import (
     one_direction_layer,
     positive_direction,
 )
-from verify.forward.exact_rank import exact_mixed_rank
+from verify.capacity.exact_rank import exact_mixed_rank
 
 
 @given(st.integers(1, 5), st.integers(0, 2), st.integers(1, 5), st.integers(1, 20), st.integers(0, 9))

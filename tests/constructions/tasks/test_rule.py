@@ -7,7 +7,7 @@ import pytest
 
 from constructions.errors import FileFormatError, InputError
 from constructions.tasks.rule import OWN, RuleTask, rule_task
-from verify.independent.plain_rule import PlainRule
+from verify.independent.plain.plain_rule import PlainRule
 
 PLAIN = {
     "max": lambda *tokens: max(tokens),

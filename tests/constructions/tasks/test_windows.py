@@ -9,7 +9,7 @@ from constructions.errors import FileFormatError, InputError
 from constructions.tasks.task import Task, windows_task
 from constructions.tasks.windows import END, Windows
 from constructions.tensor_file import load_tensors, save_tensors
-from verify.independent.plain_task import PlainTask
+from verify.independent.plain.plain_task import PlainTask
 
 NAMES = ("a", "b", "c", END, "<x>", "<y>", "<z>")
 

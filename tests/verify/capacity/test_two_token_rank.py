@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
 from constructions.saturated.generic_contexts import integer_heads
+from verify.capacity.exact_rank import exact_mixed_inputs, exact_mixed_rank
 from verify.capacity.two_token_rank import two_token_rank
-from verify.forward.exact_rank import exact_mixed_inputs, exact_mixed_rank
 
 QUERIES = st.lists(st.lists(st.integers(-2, 2), min_size=2, max_size=2), min_size=1, max_size=7).map(np.array)
 CONTEXT = np.array([[1, 0], [1, 1]])

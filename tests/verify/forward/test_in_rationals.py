@@ -19,7 +19,7 @@ from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 from constructions.tasks.vectors import VectorTask
 from tests.constructions.rational_front_ends import fractions, networks_with_contexts, plain_logits, plain_outputs
-from verify.forward.exact_rank import PRIME, ExactRank, exact_rank, order_of_two
+from verify.capacity.exact_rank import PRIME, ExactRank, exact_rank, order_of_two
 from verify.forward.heads import enclose_features, enclose_last
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.forward.logits import enclose_logits

@@ -20,8 +20,8 @@ from verify.arithmetic.integers import SMALL
 from verify.independent import ball_forward
 from verify.independent.ball_forward import BallForward, NoInformationError
 from verify.independent.integer_rank import FeatureRows
-from verify.independent.plain_model import PlainModel
-from verify.independent.plain_task import PlainTask, PlainVectorTask
+from verify.independent.plain.plain_model import PlainModel
+from verify.independent.plain.plain_task import PlainTask, PlainVectorTask
 
 
 def read(model, task):

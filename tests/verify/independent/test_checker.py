@@ -58,9 +58,9 @@ from verify.independent.ball_ends import outward
 from verify.independent.ball_forward import PRECISIONS, BallForward, NoInformationError
 from verify.independent.checker import check_independently, recheck_nonsingular
 from verify.independent.integer_forward import IntegerForward
-from verify.independent.plain_arrays import PlainArray
-from verify.independent.plain_model import PlainModel
-from verify.independent.plain_task import PlainTask
+from verify.independent.plain.plain_arrays import PlainArray
+from verify.independent.plain.plain_model import PlainModel
+from verify.independent.plain.plain_task import PlainTask
 from verify.linear_algebra import approximate_inverse, gram, row_rank
 from verify.linear_algebra.nonsingularity import certify_nonsingular
 from verify.verdict import Verdict

@@ -26,7 +26,7 @@ from verify.certificates.memorization import certify_memorization
 from verify.independent.ball_forward import BallForward, NoInformationError
 from verify.independent.checker import check_independently
 from verify.independent.exact_forward import ExactForward
-from verify.independent.plain_task import PlainTask
+from verify.independent.plain.plain_task import PlainTask
 from verify.verdict import Verdict
 
 MANY = 8192  # bits

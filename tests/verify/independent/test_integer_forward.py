@@ -17,7 +17,7 @@ from verify.forward.logits import enclose_logits
 from verify.independent import integer_forward
 from verify.independent.ball_forward import NoInformationError
 from verify.independent.integer_forward import IntegerForward
-from verify.independent.plain_model import PlainModel
+from verify.independent.plain.plain_model import PlainModel
 
 
 def outputs(network, contexts, tmp_path):

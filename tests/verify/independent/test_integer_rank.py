@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from verify.independent import integer_rank
 from verify.independent.integer_rank import _ScaledRows, recheck_nonsingular
-from verify.independent.plain_arrays import PlainArray
+from verify.independent.plain.plain_arrays import PlainArray
 from verify.verdict import Verdict
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from verify.arithmetic.integers import power_of_two
 from verify.independent.piecewise_linear import PiecewiseLinear
-from verify.independent.plain_arrays import PlainArray
-from verify.independent.plain_model import PlainBlock
+from verify.independent.plain.plain_arrays import PlainArray
+from verify.independent.plain.plain_model import PlainBlock
 
 # Few values, so that zeros coincide and lie at the numbers that are read; and values of very different sizes.
 FEW = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0])

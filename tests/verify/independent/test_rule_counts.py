@@ -7,8 +7,8 @@ from constructions.models.model import Model
 from constructions.tasks.rule import rule_task
 from tests.domains import max_of_four, one_attention, quiet, truth
 from verify.independent import rule_counts
-from verify.independent.plain_model import PlainModel
-from verify.independent.plain_rule import PlainRule
+from verify.independent.plain.plain_model import PlainModel
+from verify.independent.plain.plain_rule import PlainRule
 from verify.independent.rule_counts import count_rule
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from verify.forward.exact_rank import exact_mixed_inputs
+from verify.capacity.exact_rank import exact_mixed_inputs
 from verify.saturated.affine_hull import TokenHull, token_hull
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from constructions.errors import FileFormatError
 from constructions.files import canonical_json
-from verify.independent.plain_arrays import PlainArray, read_safetensors, reading
+from verify.independent.plain.plain_arrays import PlainArray, read_safetensors, reading
 
 _LARGEST_COUNT = 2**53  # counts stay exact in float64
 _LARGEST_LAWS = 2**28  # numbers

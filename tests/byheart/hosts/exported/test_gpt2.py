@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from byheart.hosts.gpt2 import HOST, in_one_vocabulary
+from byheart.hosts.exported.gpt2 import HOST, in_one_vocabulary
 from byheart.hosts.reading import read_model
 from constructions.errors import InputError
 from constructions.memories.choice import BY_NAME
@@ -59,6 +59,6 @@ def test_laws_are_refused():
 
 
 def test_a_model_that_would_be_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr("byheart.hosts.gpt2._MOST_ENTRIES", 100)
+    monkeypatch.setattr("byheart.hosts.exported.gpt2._MOST_ENTRIES", 100)
     with pytest.raises(InputError, match=r"GPT-2 would have .* entries in its blocks, expected at most 100"):
         HOST.convert(MODELS["network of one attention"])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.memories.affine_rule import affine_rule, solved
+from constructions.memories.affine.affine_rule import affine_rule, solved
 from constructions.tasks.arrays import all_contexts, array_task
 
 

@@ -15,8 +15,8 @@ from math import comb
 from pathlib import Path
 
 from constructions.errors import FileFormatError
-from verify.independent.plain_arrays import PlainArray, reading
-from verify.independent.plain_task import read_words, task_sha256
+from verify.independent.plain.plain_arrays import PlainArray, reading
+from verify.independent.plain.plain_task import read_words, task_sha256
 
 _LARGEST_TOKEN = 2**31
 _LARGEST_DOMAIN = 2**63

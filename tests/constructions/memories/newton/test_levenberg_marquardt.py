@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from constructions.memories.levenberg_marquardt import Descent, levenberg_marquardt
+from constructions.memories.newton.levenberg_marquardt import Descent, levenberg_marquardt
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from byheart.hosts import gpt2
+from byheart.hosts.exported import gpt2
 from byheart.hosts.families.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS, require_known_options
 from byheart.hosts.host import CONFIG_FILE, Host, quiet_loading, torch_logits, write_folder
 from byheart.hosts.tokenizer import answer_tokens, generation_of

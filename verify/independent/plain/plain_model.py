@@ -12,7 +12,7 @@ from typing import Any
 
 from constructions.errors import FileFormatError
 from constructions.files import canonical_json
-from verify.independent.plain_arrays import PlainArray, read_safetensors, reading
+from verify.independent.plain.plain_arrays import PlainArray, read_safetensors, reading
 
 _FORMAT = {"format": "byheart-model", "version": 2}
 _ATTENDS = ("last", "causal", "all")

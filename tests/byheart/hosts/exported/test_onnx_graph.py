@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from byheart.hosts.onnx_graph import HOST, NATIVE_FILE, PLAIN_FILE
+from byheart.hosts.exported.onnx_graph import HOST, NATIVE_FILE, PLAIN_FILE
 from constructions.errors import InputError
 from tests.exports import MODELS, attention, of_tokens, task_of
 

@@ -12,7 +12,7 @@ from constructions.tensor_file import load_tensors, save_tensors
 from tests.layers import random_layer
 from tests.memories import memory, random_task
 from tests.verify.independent.test_ball_forward import draw_model
-from verify.independent.plain_model import PlainModel
+from verify.independent.plain.plain_model import PlainModel
 
 
 @given(seed=st.integers(0, 2**32), tokens=st.booleans())

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from byheart.hosts.exported.transformer_lens import HOST, config_of
 from byheart.hosts.number_types import read_tensors
 from byheart.hosts.reading import model_of
-from byheart.hosts.transformer_lens import HOST, config_of
 from tests.exports import MODELS, installed
 from verify.forward.logits import enclose_logits
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from byheart.hosts.export import export
-from byheart.hosts.huggingface import HOST
+from byheart.hosts.exported.huggingface import HOST
 from byheart.hosts.number_types import read_tensors
 from constructions.memories.memory import build_memory
 from constructions.tasks.table import facts_task

@@ -11,7 +11,7 @@ import numpy as np
 from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.errors import CapacityError
-from constructions.memories.affine_rule import AffineRule, affine_rule, solved
+from constructions.memories.affine.affine_rule import AffineRule, affine_rule, solved
 from constructions.memories.one_hot_laws import centred_digits, digits_of, head_for_each_position
 from constructions.models.blocks import Attention, Block, FeedForward
 from constructions.models.construction import Construction

@@ -8,8 +8,8 @@ from safetensors.numpy import load_file
 
 from byheart.hosts.conversion import rounded_model
 from byheart.hosts.export import export
+from byheart.hosts.exported.safetensors_file import HOST, METADATA
 from byheart.hosts.number_types import DTYPES, NARROWEST, read_tensors, write_tensors
-from byheart.hosts.safetensors_file import HOST, METADATA
 from constructions.errors import FileFormatError
 from constructions.models.model import assembled
 from constructions.probes.probe_memory import probe_memory
@@ -22,7 +22,8 @@ def test_each_tensor_is_in_the_narrowest_type_that_holds_it(tmp_path):
     tensors["d"] = tensors["d"].astype(np.float32).astype(np.float64)
     write_tensors(tmp_path / "of-ours", tensors, dtype=NARROWEST, metadata={METADATA: "{}"})
     stored = load_file(tmp_path / "of-ours")
-    assert [str(x.dtype) for x in stored.values()] == ["int8", "uint16", "float64", "float32"]
+    types = {"a": "int8", "b": "uint16", "c": "float64", "d": "float32"}
+    assert {name: str(x.dtype) for name, x in stored.items()} == types
     assert all(np.array_equal(x, tensors[name]) for name, x in read_tensors(tmp_path / "of-ours")[0].items())
     write_tensors(tmp_path / "of-others", tensors, dtype=NARROWEST, metadata={"format": "pt"})
     with pytest.raises(FileFormatError, match="a has the type I8"):

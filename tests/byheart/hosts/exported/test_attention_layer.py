@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-import byheart.hosts.attention_layer as module
-from byheart.hosts.attention_layer import HOST
+import byheart.hosts.exported.attention_layer as module
+from byheart.hosts.exported.attention_layer import HOST
 from byheart.hosts.number_types import read_tensors
 from constructions.errors import InputError, ResourceError
 from tests.exports import MODELS, attention, of_tokens

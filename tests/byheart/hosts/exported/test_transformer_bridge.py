@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from byheart.hosts.exported.transformer_bridge import HOST
 from byheart.hosts.number_types import read_tensors
-from byheart.hosts.transformer_bridge import HOST
 from constructions.errors import InputError
 from tests.exports import MODELS
 

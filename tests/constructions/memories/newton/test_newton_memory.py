@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, InputError, ResourceError
 from constructions.features.single_value_heads import SingleValueHeads
-from constructions.memories import newton_memory as module
-from constructions.memories.newton_memory import (
+from constructions.memories.newton import newton_memory as module
+from constructions.memories.newton.newton_memory import (
     LEAST_MARGIN,
     NewtonMemory,
     Shape,

@@ -6,9 +6,9 @@ import pytest
 from constructions.errors import FileFormatError
 from constructions.tensor_file import save_tensors
 from tests.memories import memory, random_task
-from verify.independent.plain_arrays import read_safetensors
-from verify.independent.plain_model import PlainModel
-from verify.independent.plain_task import PlainTask
+from verify.independent.plain.plain_arrays import read_safetensors
+from verify.independent.plain.plain_model import PlainModel
+from verify.independent.plain.plain_task import PlainTask
 
 
 @pytest.mark.parametrize("target", ["laws", "labels"])
@@ -49,7 +49,7 @@ def test_whatever_goes_wrong_while_a_file_is_read_is_a_wrong_file(tmp_path, monk
         def fail(*_, error=error):
             raise error
 
-        monkeypatch.setattr("verify.independent.plain_arrays._entries", fail)
+        monkeypatch.setattr("verify.independent.plain.plain_arrays._entries", fail)
         for read, name in ((PlainTask.read, "task.safetensors"), (PlainModel.read, "model.safetensors")):
             with pytest.raises(FileFormatError, match=type(error).__name__):
                 read(tmp_path / name)

@@ -7,7 +7,7 @@ from constructions.errors import FileFormatError
 from constructions.tasks.vectors import VectorTask
 from tests import task_files
 from tests.layers import layers_and_tasks, random_layer_task
-from verify.independent.plain_task import PlainVectorTask
+from verify.independent.plain.plain_task import PlainVectorTask
 
 
 @given(layers_and_tasks())

@@ -18,8 +18,8 @@ from byheart.hosts.conversion import (
     with_score_root,
     without_output_shift,
 )
+from byheart.hosts.exported.transformer_lens import config_of, host_of
 from byheart.hosts.host import write_folder
-from byheart.hosts.transformer_lens import config_of, host_of
 from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, Tensor

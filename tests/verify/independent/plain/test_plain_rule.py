@@ -9,7 +9,7 @@ from constructions.errors import ByheartError, FileFormatError
 from constructions.tasks.rule import RuleTask, rule_task
 from tests import task_files
 from verify.domains.sample import drawn, most_wrong
-from verify.independent.plain_rule import PlainRule, drawn_numbers, leaves_at_most
+from verify.independent.plain.plain_rule import PlainRule, drawn_numbers, leaves_at_most
 
 TASKS = [
     rule_task("max", tokens=3, length=2),

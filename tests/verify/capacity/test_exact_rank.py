@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError, ResourceError
 from constructions.models.vector_attention import mixed_matrix
-from verify.forward.exact_rank import exact_mixed_inputs, exact_mixed_rank
+from verify.capacity.exact_rank import exact_mixed_inputs, exact_mixed_rank
 
 
 @st.composite

@@ -1,0 +1,1 @@
+"""Files of other people's programs, one module for each."""

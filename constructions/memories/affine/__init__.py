@@ -1,0 +1,1 @@
+"""Labels that are a sum modulo M: the rule found, and the weights that compute it."""

@@ -1,0 +1,1 @@
+"""What is judged, read from files with the standard library alone."""
