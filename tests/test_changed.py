@@ -24,4 +24,5 @@ def test_types_are_looked_at_in_what_changed_and_where_it_is_imported() -> None:
     found = set(typed(["verify/forward/walk.py", "docs/conf.py", "byheart/hosts/written/load_model.py"]))
     assert {"verify/forward/walk.py", "verify/forward/in_rationals.py"} <= found
     assert "byheart/command/main.py" not in found and list(typed(["README.md"])) == []
-    assert list(typed(["constructions/memories/choice.py"])) == ["byheart/job.py", "constructions/memories/choice.py"]
+    choice = "constructions/memories/choice.py"
+    assert list(typed([choice])) == ["byheart/experiments/figures/gaps.py", "byheart/job.py", choice]

@@ -26,7 +26,7 @@ def test_a_figure_from_training_to_its_check(short, tmp_path, capsys) -> None:
     assert said.startswith("ALL PROVED: 12 of 12 trained models; one float32 run counts what is proved in 12 of them\n")
     assert "a model holds 1.7 H d_h contexts" in said
     written = sorted(file.name for file in (tmp_path / "out").iterdir())
-    assert written == ["dana.4.csv", "dana.4.svg", "index.html", "points", "weights"]
+    assert written == ["dana.4.csv", "dana.4.svg", "findings.csv", "index.html", "points", "weights"]
     page = (tmp_path / "out" / "index.html").read_text()
     assert page.count("<path") >= 4 and "no limit of trained ones" in page
     assert main(["experiment", "--out", out, "--check"]) == 0
