@@ -4,10 +4,11 @@ from tests.mutants import Mutant
 
 
 def memory(file: str, original: str, mutated: str, why: str) -> Mutant:
-    tests = f"tests/constructions/memories/test_{file}.py"
+    room = "memories/affine" if file.startswith("affine") else "memories"
+    tests = f"tests/constructions/{room}/test_{file}.py"
     if file == "affine_rule":
-        tests += " tests/constructions/memories/affine/test_affine_memory.py"
-    return Mutant(f"constructions/memories/{file}.py", original, mutated, tests, why)
+        tests += f" tests/constructions/{room}/test_affine_memory.py"
+    return Mutant(f"constructions/{room}/{file}.py", original, mutated, tests, why)
 
 
 def divergence(original: str, mutated: str, why: str) -> Mutant:
