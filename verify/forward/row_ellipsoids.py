@@ -26,7 +26,7 @@ from verify.forward.matrices import norm_parts
 from verify.forward.row_balls import HeadBalls, InRowBalls, RowBalls
 
 _STEP = 2.0**-25  # of the secant that stands for a derivative
-_FINE = 2.0**-40  # above what float64 rounds in sums of at most 2^12 products, relatively to their norms
+_FINE = 2.0**-40  # above what float64 rounds in a few operations, relatively to their norms
 _PAIRS = 2**22  # entries of the generators of logits that are worked on together
 
 
@@ -162,12 +162,12 @@ class InRowEllipsoids:
             sizes = np.sqrt(np.einsum("pbsi,pbsi->pb", blocks, blocks)) + 2.0**-200
             ball = x.rest * np.sqrt(float(width)) + 2.0**-200
             total = sizes.sum(axis=1) + ball
-            shares = 1.0 / np.sqrt(sizes * total[:, None])
+            shares = 1.0 / np.sqrt(sizes) / np.sqrt(total)[:, None]  # the products of both may overflow
             scaled = (blocks * shares[:, :, None, None]).reshape(count, symbols, width)
             gram = np.matmul(scaled.transpose(0, 2, 1), scaled)
             # The trace of all is 1: what the sums and the factorization round is less than this much of it.
             slack = max(2.0**-36, (symbols + width + 32) * 2.0**-50)
-            gram[:, np.arange(width), np.arange(width)] += (x.rest * x.rest / (ball * total) + slack)[:, None]
+            gram[:, np.arange(width), np.arange(width)] += (x.rest / ball * (x.rest / total) + slack)[:, None]
             known = np.isfinite(gram).all(axis=(1, 2)) & np.isfinite(total)
             gram[~known] = np.eye(width)
             linear = np.linalg.cholesky(gram).transpose(0, 2, 1) * total[:, None, None]
@@ -184,6 +184,7 @@ class InRowEllipsoids:
         y = self.numbers.mapped(x.value, W, b)
         moved = x.whole()[:, None] * columns
         sizes = (np.abs(x.value) @ np.abs(W)) * (1.0 + 2.0 * growth(UNIT, terms + 8)) + moved
+        sizes = sizes + self.elsewhere.floor * row_norms(x.value)[:, None]  # what the conversion of W underflows
         if b is not None:
             sizes, terms = sizes + np.abs(b), terms + 1
         self._require_small(sizes, (1.0 + row_norms(x.value) + x.whole()).max(initial=0.0) * columns)
@@ -386,7 +387,7 @@ class InRowEllipsoids:
         # Numerators may underflow elsewhere; those below the lowest score are e^400 times larger there at most.
         hidden = np.where(below < LOWEST_SCORE, np.where(doubt < 400.0, 2.0**-280, np.inf), 0.0)
         flushed = np.where(allowed, self.elsewhere.floor + hidden, 0.0).sum(axis=-1)
-        rounding = (growth(unit, 2 * length + 8) + _FINE) * largest
+        rounding = (growth(unit, 2 * length + 8) + _fine(length)) * largest
         linear_holds = missing < 0.5
         quotient = np.where(linear_holds, missing / np.where(linear_holds, 1.0 - missing, 1.0), np.inf)
         spread = np.where(linear_holds, beyond + change * quotient + 16.0 * flushed * largest, np.inf)
@@ -435,7 +436,7 @@ class InRowEllipsoids:
             seen = np.abs(scores) + 2.0 * np.abs(bias) + (asks + q_whole) * (has + k.whole) / root
             self._require_small(seen)
             rest = rest + growth(unit, 4) * seen
-        return scores, of_query, of_key, raised(rest)
+        return scores, of_query, of_key, self._raised(rest)
 
     def written(self, mixed: Spread, block: Attention, heads: Sequence[int] | None = None) -> Spread:
         matrix = block.W_O if heads is None else block.W_O[np.asarray(heads, dtype=np.int64)]
@@ -466,7 +467,8 @@ def _of_looks(x: Spread, read: Int64Array) -> _Looks:
 def _over_blocks(linear: Floats, width: int) -> Floats:
     """The sums over blocks of symbols, the second axis, of the norms along symbols and the last axis."""
     blocks = linear.reshape(len(linear), linear.shape[1] // width, width, *linear.shape[2:])
-    return np.sqrt(np.einsum("pbs...i,pbs...i->pb...", blocks, blocks)).sum(axis=1)
+    sizes = np.sqrt(np.einsum("pbs...i,pbs...i->pb...", blocks, blocks)).sum(axis=1)
+    return sizes * (1.0 + 2.0 * growth(UNIT, width * linear.shape[-1] + 8.0))
 
 
 def _of_scores(of_query: Floats, width: int, of_key: Floats, other: int) -> Floats:

@@ -444,3 +444,20 @@ def test_scores_below_the_lowest_count_unless_nobody_knows_them(certain: bool) -
     assert out.value[0, 0, 0] == -1.0
     # A score that may be 50 above the other one brings the other value.
     assert (out.rest[0, 0] < 1e-5) == certain and (out.rest[0, 0] >= 2.0) != certain
+
+
+def test_weights_that_are_taken_for_zero_count_however_large_the_rows() -> None:
+    """A run may read what is not normal as 0."""
+    W = np.full((WIDTH, 2), 0.9 * FLOAT32.smallest_normal)
+    x = Spread(np.full((1, WIDTH), 1e20), np.zeros((1, 0, WIDTH)), np.zeros(1), np.arange(1), -1, 1)
+    y, off = arithmetic()._product(x, W, None)
+    assert (off >= np.abs(y)).all() and (arithmetic().mapped(x, W, None).rest >= np.linalg.norm(y)).all()
+
+
+def test_generators_near_the_largest_number_are_not_lost() -> None:
+    linear = np.zeros((1, 8, WIDTH))
+    linear[0, :, 0] = 1e154
+    x = Spread(np.zeros((1, WIDTH)), linear, np.zeros(1), np.arange(1), -1, 1)
+    assert arithmetic()._renewed(x).whole()[0] >= 8e154
+    alone = replace(x, linear=np.zeros((1, 1, WIDTH)), rest=np.full(1, 1e154))
+    assert arithmetic()._renewed(alone).whole()[0] >= 1e154
