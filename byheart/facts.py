@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, Unpack, runtime_checkable
+from typing import Any, TypedDict, Unpack
 
 from byheart.bars import shown
 from byheart.job import hold
 from byheart.memory import NewMemory
 from byheart.reciting import UNIT_NAMES, whole_text
+from byheart.rows import Frame, Series, cell_text, rows_of
 from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.models.precision import Precision
@@ -48,26 +49,6 @@ _TEXTS = (".txt", ".md", ".rst")
 _FILES = (*_TABLES, ".txt", ".md", ".npz")
 _LIKE_A_PATH = re.compile(r"\S*[^\s.]\.[A-Za-z]\w{0,4}|(~|\.{0,2})/\S+|[A-Za-z]:\\\S+")
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-
-
-@runtime_checkable
-class Frame(Protocol):
-    """A data frame, such as that of pandas."""
-
-    @property
-    def index(self) -> Any: ...
-
-    def itertuples(self, index: bool = ..., name: str | None = ...) -> Iterable[tuple[Any, ...]]: ...
-
-
-@runtime_checkable
-class Series(Protocol):
-    """A column with an index, such as a series of pandas."""
-
-    @property
-    def index(self) -> Any: ...
-
-    def items(self) -> Iterable[tuple[Any, Any]]: ...
 
 
 Facts = Path | str | bytes | Mapping[Any, Any] | Iterable[Iterable[Any]] | Frame | Series
@@ -387,36 +368,11 @@ def _cut(text: str | bytes, unit: Unit, task: Task) -> str:
 
 
 def _rows(facts: Any) -> list[tuple[str, ...]]:
-    """The cells of each fact, as texts."""
-    if isinstance(facts, Mapping):
-        contexts = [each if isinstance(each, tuple) else (each,) for each in facts]
-        rows = [(*context, following) for context, following in zip(contexts, facts.values(), strict=True)]
-    elif isinstance(facts, Frame):
-        rows = list(facts.itertuples(index=_is_of_names(facts.index), name=None))
-        rows = [(*(row[0] if isinstance(row[0], tuple) else row[:1]), *row[1:]) for row in rows]
-    elif isinstance(facts, Series):
-        rows = [(*(key if isinstance(key, tuple) else (key,)), value) for key, value in facts.items()]
-    elif isinstance(facts, Iterable):
-        rows = list(facts)
-    else:
-        raise InputError("facts", f"is {type(facts).__name__}", "a path, a text, a mapping, rows or a data frame")
-    for i, row in enumerate(rows):
-        if isinstance(row, str) or not isinstance(row, Iterable):
-            raise InputError(f"facts: row {i}", f"is {row!r}", "the cells of a context and what follows")
-    return [tuple(_cell(cell, place=f"row {i}") for cell in row) for i, row in enumerate(rows)]
-
-
-def _is_of_names(index: Any) -> bool:
-    """Whether an index of a data frame was set by somebody: it has a name, or other entries than whole numbers."""
-    named = any(name is not None for name in index.names)
-    return named or any(not hasattr(each, "__index__") for each in index)
-
-
-def _cell(cell: Any, *, place: str) -> str:
-    """The token of a cell; what is missing, or holds other things, is none."""
-    if cell is None or cell != cell or (isinstance(cell, Mapping | Iterable) and not isinstance(cell, str)):
-        raise InputError(f"facts: {place}", f"has the cell {cell!r}", "a text or a number")
-    return str(cell)
+    """The cells of each fact, as texts; the key of a mapping or a series may be several."""
+    rows = rows_of(facts)
+    if isinstance(facts, Mapping | Series):
+        rows = [(*(key if isinstance(key, tuple) else (key,)), following) for key, following in rows]
+    return [tuple(cell_text(cell, place=f"row {i}") for cell in row) for i, row in enumerate(rows)]
 
 
 def _refuse_options(options: Mapping[str, Any], reason: str) -> None:

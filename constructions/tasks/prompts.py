@@ -88,7 +88,8 @@ class PromptTask(Stored):
         if self.apart and max(map(len, self.completions)) > 1:
             raise InputError("completions", "have several tokens, but what is answered is never read")
         if again := [prompt for prompt, times in Counter(self.prompts).items() if times > 1]:
-            raise InputError("prompts", f"have {self.texts[self.prompts.index(again[0])][0]!r} twice", "each once")
+            said = [" -> ".join(map(repr, t)) for t, p in zip(self.texts, self.prompts, strict=True) if p == again[0]]
+            raise InputError("prompts", f"have {' and '.join(said)}", "one answer to each")
         following: dict[Tokens, tuple[int, int]] = {}
         for fact, context, label in self.rows():
             other, said = following.setdefault(context, (fact, label))

@@ -4,7 +4,7 @@ Page: docs/hosts.md
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,13 @@ import numpy as np
 from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE
 from byheart.hosts.facts.prompt_texts import cutting_tokenizer, prompts_of_texts
 from byheart.hosts.host import CONFIG_FILE
+from byheart.rows import cell_text, rows_of
+from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError, require_one_of
 from constructions.models.model import Model
 from constructions.tasks.arrays import array_task, read_arrays
 from constructions.tasks.prompts import PromptTask
-from constructions.tasks.table import facts_task, ragged_rows, read_table, sniffed_task
+from constructions.tasks.table import ragged_rows, read_table, sniffed_task
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask, load_task
 from verify.certificates.certificate import TASK_FILE
@@ -65,6 +67,7 @@ def read_facts(
 
     - ``task.safetensors`` of a folder of ours;
     - an ``.npz`` of arrays: `contexts`, and `next_tokens` or `laws`; labels unless there are laws;
+    - ``.json`` of rows, records or a mapping, and ``.jsonl`` of a row or record on each line, as `facts_of_rows`;
     - every other file is a table, where the last cell of a row, before its weight if there are weights, follows the
       others. With a tokenizer that cuts words into pieces (BPE, Unigram, WordPiece) cells are texts, a prompt and the
       answer (`byheart.hosts.facts.prompt_texts`). Otherwise a cell is a token of the ``tokenizer.json`` (or
@@ -96,24 +99,44 @@ def read_facts(
         arrays = read_arrays(path)
         target = "laws" if "laws" in arrays else "labels"
         return array_task(**{**_sizes(model), **arrays}, target=target), ""
+    if suffix in (".json", ".jsonl"):
+        if said := [name for name, value in how.form.items() if value is not None]:
+            raise InputError(said[0], f"= {how.form[said[0]]!r} is given, but {path} holds JSON")
+        return facts_of_rows(_of_json(path, suffix), model, folder, how)
     table, names = read_table(path), _Names.beside(model, folder, how)
     ragged = None if how.weights or names.cuts else ragged_rows(table, delimiter=how.delimiter, header=how.header)
     if ragged is None:
         found, form = sniffed_task(table, **how.form)
-        rows = _rows_of(found)
+        weighted = how.weights if how.weights is not None else form.names[-1:] == ("weight",)
+        rows = _rows_of(found, heaviest=weighted)
+        left = len(found.counts.indices) - len(rows)
     else:
         cells, form = ragged
         rows = [(row[:-1], row[-1:]) for row in cells]
+        left = 0
     task, said = _in_numbers(str(path), rows, model, names, how)
-    return task, "; ".join(filter(None, [form.described() if form.header and how.header is None else "", said]))
+    outweighed = f"{counted(left, 'answer')} left out, outweighed by another to the same prompt" if left else ""
+    guessed = form.described() if form.header and how.header is None else ""
+    return task, "; ".join(filter(None, [guessed, outweighed, said]))
+
+
+def _of_json(path: Path, suffix: str) -> Any:
+    """Rows, records or a mapping: one value, or one on each line."""
+    text = read_table(path)
+    try:
+        if suffix == ".json":
+            return json.loads(text)
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path} is not readable JSON: {error}") from error
 
 
 def facts_of_rows(rows: Any, model: Model, folder: Path | None, how: Reading) -> tuple[Task | PromptTask, str]:
     """Rows of cells, the last of which follows the others, or prompts with their answers, as `read_facts` reads them.
 
     Args:
-        rows: A list, a data frame, or a mapping from prompts to answers. A prompt and an answer may be lists of numbers
-            of tokens, or of their names.
+        rows: A list, records, a data frame, or a mapping from prompts to answers. A prompt and an answer may be lists
+            of numbers of tokens, or of their names.
         model: The model, for the number of its tokens.
         folder: Where it lies.
         how: How the cells are read.
@@ -121,27 +144,25 @@ def facts_of_rows(rows: Any, model: Model, folder: Path | None, how: Reading) ->
     Raises:
         InputError: Other rows, or a cell that is no token.
     """
-    given = rows.itertuples(index=False, name=None) if hasattr(rows, "itertuples") else rows
-    given = given.items() if isinstance(given, Mapping) else given
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError("task", f"is {type(rows).__name__}", "a task, a file, rows of cells, or prompts with answers")
-    found = [tuple(row) for row in given]
-    if any(_is_list(cell) for row in found for cell in row):
-        listed: Rows = []
-        for number, row in enumerate(found, 1):
-            if len(row) != 2:
-                raise InputError(f"fact {number}", f"has {len(row)} entries", "the prompt and the answer")
-            prompt, said = (tuple(cell) if _is_list(cell) else (cell,) for cell in row)
-            listed.append((tuple(map(_listed, prompt)), tuple(map(_listed, said))))
-        return _in_numbers("task", listed, model, _Names.beside(model, folder, replace(how, cells="tokens")), how)
-    cells = [tuple(map(str, row)) for row in found]
+    found = rows_of(rows)
+    if not found:
+        raise InputError("there", "are no facts")
     names = _Names.beside(model, folder, how)
-    if names.cuts or len({len(row) for row in cells}) == 1:
-        return _in_numbers("task", _rows_of(facts_task(cells)), model, names, how)
-    for number, row in enumerate(cells, 1):
-        if len(row) < 2 or "" in row:
-            raise InputError(f"fact {number}", f"is {row!r}", "a token of context at least, and what follows")
-    return _in_numbers("task", [(row[:-1], row[-1:]) for row in cells], model, names, how)
+    read: Rows = []
+    for number, row in enumerate(found):
+        if len(row) < 2 or "" in [cell for cell in row if isinstance(cell, str)]:
+            raise InputError(f"facts: row {number}", f"is {row!r}", "the cells of a prompt, and what follows")
+        if any(_is_list(cell) for cell in row):
+            if len(row) != 2:
+                raise InputError(f"facts: row {number}", f"has {len(row)} entries", "the prompt and the answer")
+            prompt, said = (tuple(cell) if _is_list(cell) else (cell,) for cell in row)
+            read.append((tuple(map(_listed, prompt)), tuple(map(_listed, said))))
+        else:
+            cells = tuple(cell_text(cell, place=f"row {number}") for cell in row)
+            read.append((cells[:-1], cells[-1:]))
+    if any(_is_list(cell) for row in found for cell in row):
+        names = _Names.beside(model, folder, replace(how, cells="tokens"))
+    return _in_numbers("task", read, model, names, how)
 
 
 def _is_list(cell: Any) -> bool:
@@ -150,13 +171,19 @@ def _is_list(cell: Any) -> bool:
 
 def _listed(cell: Any) -> str:
     """A token in a list: its name, or `#` and its number."""
-    return cell if isinstance(cell, str) else f"#{int(cell)}"
+    if not isinstance(cell, str | int | np.integer) or isinstance(cell, bool):
+        raise InputError("facts", f"have the token {cell!r} in a list", "a number or a name")
+    return cell if isinstance(cell, str) else f"#{cell}"
 
 
-def _rows_of(task: Task) -> Rows:
-    """The facts of a table, as its cells."""
-    contexts = [tuple(task.vocabulary[token] for token in context) for context in task.contexts.tolist()]
-    return [(cells, (task.answers[label],)) for cells, label in zip(contexts, task.labels.tolist(), strict=True)]
+def _rows_of(task: Task, *, heaviest: bool) -> Rows:
+    """The facts of a table, as its cells: each answer to a context, or the heaviest where there are weights."""
+    found: Rows = []
+    for i, context in enumerate(task.contexts.tolist()):
+        said = task.counts.indices[task.counts.indptr[i] : task.counts.indptr[i + 1]]
+        cells = tuple(task.vocabulary[token] for token in context)
+        found.extend((cells, (task.answers[one],)) for one in ([task.labels[i]] if heaviest else said))
+    return found
 
 
 def _sizes(model: Model) -> dict[str, Any]:
@@ -220,6 +247,11 @@ def _in_numbers(place: str, rows: Rows, model: Model, names: _Names, how: Readin
         sizes["vocabulary"] = tuple(name for _, name in known)
     prompts = [tuple(token for cell in cells for token in tokens[cell]) for cells, _ in rows]
     answered = [tuple(token for cell in cells for token in following[cell]) for _, cells in rows]
+    first: dict[tuple[int, ...], int] = {}
+    for i, (prompt, one) in enumerate(zip(prompts, answered, strict=True)):
+        if answered[other := first.setdefault(prompt, i)] != one:
+            both = " and ".join(" -> ".join(map(" ".join, rows[each])) for each in (other, i))
+            raise InputError(place, f"has {both}, which contradict each other", "one answer to each prompt")
     if len(set(map(len, prompts))) == 1 and set(map(len, answered)) == {1}:
         labels = np.array([one for (one,) in answered], dtype=np.int64)
         return array_task(np.array(prompts, dtype=np.int64), next_tokens=labels, target="labels", **sizes), ""

@@ -87,7 +87,7 @@ def prompts_of_texts(place: str, rows: Any, model: Model, tokenizer: Any, *, bet
     """
     kind = json.loads(tokenizer.to_str())["model"]
     unknown = kind.get("unk_id") if kind.get("unk_token") is None else tokenizer.token_to_id(kind["unk_token"])
-    found: dict[tuple[Tokens, Tokens], tuple[str, str]] = {}
+    found, strict = dict[tuple[Tokens, Tokens], tuple[str, str]](), _strict(tokenizer)
     joined, first = 0, ""
     began = ""
     for cells, answers in rows:
@@ -96,10 +96,13 @@ def prompts_of_texts(place: str, rows: Any, model: Model, tokenizer: Any, *, bet
         space = written[len(prompt) :]
         put = "" if space or answer[:1].isspace() else between
         joined += bool(put)
-        start, before, _ = _encoded(tokenizer, prompt)
-        _, after, names = _encoded(tokenizer, prompt + space + put + answer)
-        fact = f"{written!r} -> {answer!r}"
-        if unknown is not None and unknown in (*before, *after):
+        whole, fact = prompt + space + put + answer, f"{written!r} -> {answer!r}"
+        try:
+            (start, before, _), (_, after, names) = (_encoded(tokenizer, text) for text in (prompt, whole))
+        except Exception as error:  # the library raises no class of its own
+            raise InputError(place, f"has {fact}, which the tokenizer does not cut: {error}") from error
+        lost = strict is not None and strict.encode(whole).ids != tokenizer.encode(whole).ids
+        if lost or (unknown is not None and unknown in (*before[len(start) :], *after[len(start) :])):
             raise InputError(place, f"has {fact}, of which a part is no token", "texts that the tokenizer knows")
         if not 0 < len(before) < len(after) or after[: len(before)] != before:
             raise InputError(
@@ -131,6 +134,15 @@ def _encoded(tokenizer: Any, text: str) -> tuple[list[str], Tokens, list[str]]:
     stop = max((i + 1 for i, special in enumerate(added) if not special), default=0)
     start = next((i for i, special in enumerate(added) if not special), 0)
     return found.tokens[:start], tuple(found.ids[:stop]), found.tokens[:stop]
+
+
+def _strict(tokenizer: Any) -> Any:
+    """The same with a token for what is unknown, where it would pass over that and say nothing; none elsewhere."""
+    said = json.loads(tokenizer.to_str())
+    if said["model"].get("type") != "BPE" or said["model"].get("unk_token") is not None or not said["model"]["vocab"]:
+        return None
+    said["model"]["unk_token"] = next(iter(said["model"]["vocab"]))
+    return type(tokenizer).from_str(json.dumps(said))
 
 
 def _names(tokenizer: Any, size: int) -> tuple[str, ...]:

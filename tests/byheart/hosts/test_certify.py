@@ -372,14 +372,19 @@ def test_rows_and_data_frames_are_facts():
     model = Model(blocks=(), W_U=np.eye(3), W_E=np.eye(3), W_pos=np.zeros((2, 3)))
     rows = [(0, 1, 1), (2, 0, 0), (1, 2, 0)]
 
+    class Index(list):
+        names = (None,)
+
     class Frame:  # as pandas has it
+        index = Index(range(3))
+
         def itertuples(self, *, index, name):
             return iter(rows)
 
     for given in (rows, Frame()):
         figures = certify(model, given)
         assert (figures["held"], figures["wrong_facts"]) == (2, [["1", "2", "0"]])
-    with pytest.raises(InputError, match="task is int"):
+    with pytest.raises(InputError, match="facts is int"):
         certify(model, 5)
     with pytest.raises(InputError, match="the cell 'a', expected the number of a token"):
         certify(model, {"a": 1})

@@ -22,7 +22,7 @@ def test_the_guess_knows_the_beginning_of_the_answer():
     ("prompts", "said", "message"),
     [
         (((0,), (0, 1)), ((1, 2), (3,)), "no decoding can say both"),
-        (((0,), (0,)), ((1,), (2,)), "twice"),
+        (((0,), (0,)), ((1,), (2,)), "expected one answer to each"),
         (((),), ((1,),), "fact 0 has the tokens"),
         (((0,),), ((),), "completions: fact 0"),
         (((8,),), ((1,),), r"expected some of 0 \.\. 7"),

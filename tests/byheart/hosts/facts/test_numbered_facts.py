@@ -114,3 +114,50 @@ def test_cells_are_tokens_where_that_is_said_whatever_the_tokenizer_does(tmp_pat
     assert isinstance(task, Task) and task.contexts.tolist() == [[0]] and task.labels.tolist() == [1]
     with pytest.raises(InputError, match="cells = 'words'"):
         Reading(cells="words")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [([1, 2], [3]), ([1, 2], [3]), ([1, 2], [4])],
+        [([1, 2], [3, 5]), ([1, 2], [3, 6])],
+        [(1, 3), (1, 3), (1, 4)],
+        {"1": 3, 1: 4},
+    ],
+)
+def test_an_answer_is_not_left_out_because_another_stands_there_more_often(given):
+    with pytest.raises(InputError, match="contradict each other, expected one answer to each prompt"):
+        certify(model(), given)
+
+
+def test_a_table_in_which_answers_contradict_each_other_is_refused_but_for_weights(tmp_path):
+    (tmp_path / "facts.csv").write_text("1,2\n1,2\n1,3\n")
+    with pytest.raises(InputError, match="has 1 -> 2 and 1 -> 3, which contradict each other"):
+        read_facts(tmp_path / "facts.csv", model())
+    (tmp_path / "facts.csv").write_text("asked,said,weight\n1,2,2\n1,3,1\n")
+    task, said = read_facts(tmp_path / "facts.csv", model())
+    assert isinstance(task, Task) and task.labels.tolist() == [2]
+    assert "1 answer left out, outweighed by another to the same prompt" in said
+
+
+@pytest.mark.parametrize("wrong", [2.7, True, None, [1]])
+def test_a_token_in_a_list_is_a_whole_number_or_a_name(wrong):
+    with pytest.raises(InputError, match="have the token"):
+        certify(model(), [([1, wrong], [3])])
+
+
+def test_rows_and_records_are_read_from_json(tmp_path):
+    """A fact a line, or one value."""
+    pairs = [{"prompt": prompt, "answer": said} for prompt, said in facts()]
+    (tmp_path / "facts.jsonl").write_text("".join(json.dumps(each) + "\n" for each in pairs))
+    (tmp_path / "facts.json").write_text(json.dumps([list(each.values()) for each in pairs]))
+    for name in ("facts.jsonl", "facts.json"):
+        assert certify(model(), tmp_path / name)["held"] == 4
+    with pytest.raises(InputError, match=r"header = True is given, but .* holds JSON"):
+        read_facts(tmp_path / "facts.json", model(), None, Reading(header=True))
+    (tmp_path / "facts.jsonl").write_text('{"prompt": ')
+    with pytest.raises(ByheartError, match="is not readable JSON"):
+        read_facts(tmp_path / "facts.jsonl", model())
+    (tmp_path / "facts.jsonl").write_text("\n5\n")
+    with pytest.raises(InputError, match="row 0 is 5"):
+        read_facts(tmp_path / "facts.jsonl", model())

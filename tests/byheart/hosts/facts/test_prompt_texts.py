@@ -77,6 +77,28 @@ def test_an_answer_that_changes_the_prompt_and_unknown_parts_are_refused():
         prompts_of_texts("facts", [(("a",), ("b",))], echo(2), words, between=" ")
 
 
+def test_letters_that_a_tokenizer_passes_over_are_refused():
+    """Without a token for the unknown BPE drops them: "Limé" would be held by a model that says "Lim"."""
+    silent = tokenizers.Tokenizer(tokenizers.models.BPE())
+    silent.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    silent.train_from_iterator(["Peru Lima"], tokenizers.trainers.BpeTrainer(vocab_size=20))
+    assert silent.encode("Limé").tokens == silent.encode("Lim").tokens
+    assert prompts_of_texts("facts", [(("Peru",), ("Lima",))], echo(20), silent, between=" ")
+    for pair in (("Peru", "Limé"), ("Peru", "Lima…"), ("Péru", "Lima")):
+        with pytest.raises(InputError, match="of which a part is no token"):
+            prompts_of_texts("facts", [((pair[0],), (pair[1],))], echo(20), silent, between=" ")
+    pieces = tokenizers.Tokenizer(tokenizers.models.WordPiece({"a": 0}, unk_token="[UNK]"))
+    pieces.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    with pytest.raises(InputError, match="which the tokenizer does not cut: WordPiece error"):
+        prompts_of_texts("facts", [(("a",), ("b",))], echo(20), pieces, between=" ")
+
+
+def test_answers_that_contradict_each_other_are_refused_however_often_each_stands_there():
+    rows = [("The capital of Peru is", "Lima")] * 2 + [("The capital of Peru is", "Paris")]
+    with pytest.raises(InputError, match=r"'Lima' and .* -> 'Paris', expected one answer to each"):
+        certify(echo(300), rows, tokenizer=bytes_pairs())
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """A small GPT-2 of the host, trained to say the facts and saved with its tokenizer; and the facts as a table."""

@@ -1,0 +1,84 @@
+"""The rows of facts in whatever holds them: a list, records, a mapping, a data frame, a series.
+
+Page: docs/library.md
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from constructions.errors import InputError
+
+
+@runtime_checkable
+class Frame(Protocol):
+    """A data frame, such as that of pandas."""
+
+    @property
+    def index(self) -> Any: ...
+
+    def itertuples(self, index: bool = ..., name: str | None = ...) -> Iterable[tuple[Any, ...]]: ...
+
+
+@runtime_checkable
+class Series(Protocol):
+    """A column with an index, such as a series of pandas."""
+
+    @property
+    def index(self) -> Any: ...
+
+    def items(self) -> Iterable[tuple[Any, Any]]: ...
+
+
+def rows_of(facts: Any) -> list[tuple[Any, ...]]:
+    """The cells of each fact, as they are given.
+
+    Args:
+        facts: Rows of cells; records, whose values are the cells; a mapping from contexts to what follows; a data frame
+            or a series, whose index holds the first cells if somebody has set it.
+
+    Raises:
+        InputError: Something else, or a row that is none; names it.
+
+    Example:
+        >>> rows_of([{"prompt": "Peru", "answer": "Lima"}]), rows_of({"Peru": "Lima"})
+        ([('Peru', 'Lima')], [('Peru', 'Lima')])
+    """
+    if isinstance(facts, Frame):
+        index = _is_of_names(facts.index)
+        rows = list(facts.itertuples(index=index, name=None))
+        return [(*row[0], *row[1:]) if index and isinstance(row[0], tuple) else tuple(row) for row in rows]
+    if isinstance(facts, Mapping | Series):
+        return list(facts.items())
+    if isinstance(facts, str) or not isinstance(facts, Iterable):
+        kind = type(facts).__name__
+        raise InputError("facts", f"is {kind}", "a path, a text, a mapping, rows or a data frame")
+    found: list[tuple[Any, ...]] = []
+    names: list[Any] = []
+    for i, row in enumerate(facts):
+        if isinstance(row, str) or not isinstance(row, Iterable):
+            raise InputError(f"facts: row {i}", f"is {row!r}", "the cells of a context and what follows")
+        if isinstance(row, Mapping):
+            names = names or list(row)
+            if set(row) != set(names):
+                raise InputError(f"facts: row {i}", f"has the fields {list(row)}", names)
+            row = [row[name] for name in names]
+        found.append(tuple(row))
+    return found
+
+
+def cell_text(cell: Any, *, place: str) -> str:
+    """A cell as a text.
+
+    Raises:
+        InputError: None, NaN, or something of several parts.
+    """
+    missing = not isinstance(cell, str) and str(cell) in ("None", "nan", "NaT", "<NA>")
+    if missing or (isinstance(cell, Mapping | Iterable) and not isinstance(cell, str)):
+        raise InputError(f"facts: {place}", f"has the cell {cell!r}", "a text or a number")
+    return str(cell)
+
+
+def _is_of_names(index: Any) -> bool:
+    """Whether an index of a data frame was set by somebody: it has a name, or other entries than whole numbers."""
+    named = any(name is not None for name in index.names)
+    return named or any(not hasattr(each, "__index__") for each in index)

@@ -1,0 +1,54 @@
+"""Rows, records, mappings, frames and series give the same cells; what is missing is no cell."""
+
+import pytest
+
+from byheart.facts import read_facts
+from byheart.rows import cell_text, rows_of
+from constructions.errors import InputError
+
+ROWS = [("Peru", "Lima"), ("France", "Paris")]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ROWS,
+        iter(ROWS),
+        dict(ROWS),
+        [{"country": "Peru", "city": "Lima"}, {"city": "Paris", "country": "France"}],  # by name, not by order
+    ],
+)
+def test_the_same_rows_in_every_form(given):
+    assert rows_of(given) == ROWS
+
+
+def test_records_are_memorized_by_their_values():
+    records = [{"country": country, "city": city} for country, city in ROWS]
+    assert read_facts(records).task.sha256() == read_facts(ROWS).task.sha256()
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["Peru", 5, ["Peru Lima"], [5], [{"country": "Peru", "city": "Lima"}, {"country": "Peru"}]],
+)
+def test_what_is_no_row_is_refused(given):
+    with pytest.raises(InputError, match="facts"):
+        rows_of(given)
+
+
+@pytest.mark.parametrize("cell", [None, float("nan"), ["a"], {"a": 1}])
+def test_what_is_missing_or_of_several_parts_is_no_cell(cell):
+    with pytest.raises(InputError, match=r"facts: row 3 has the cell"):
+        cell_text(cell, place="row 3")
+
+
+def test_names_that_look_like_missing_ones_are_cells():
+    assert [cell_text(cell, place="") for cell in ("nan", "None", 5, 2.5)] == ["nan", "None", "5", "2.5"]
+
+
+def test_missing_cells_of_pandas_are_refused():
+    pandas = pytest.importorskip("pandas")
+    for missing in (None, float("nan"), pandas.NA, pandas.NaT):
+        rows = rows_of(pandas.DataFrame({"prompt": ["a", "b"], "answer": ["c", missing]}, dtype=object))
+        with pytest.raises(InputError, match="row 1 has the cell"):
+            cell_text(rows[1][1], place="row 1")
