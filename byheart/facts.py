@@ -359,7 +359,7 @@ def _cut(text: str | bytes, unit: Unit, task: Task) -> str:
     total, plural = sum(occurrences.values()), {"char": "characters", "byte": "bytes", "word": "words"}[unit]
     kept = set(task.vocabulary)
     if OTHER not in kept:
-        return f"a text of {total} {plural}, all {len(occurrences)} different ones are kept"
+        return f"a text of {total} {plural}, all {len(occurrences)} distinct ones kept"
     left_out = sum(count for name, count in occurrences.items() if name not in kept)
     return (
         f"a text of {total} {plural}, of which {left_out} ({left_out / total:.2%}) are not told apart: they became "

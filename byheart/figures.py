@@ -156,7 +156,7 @@ class Figures(TaskFigures):
         margin_lower: Least margin of a held context, at least.
         mean_loss_upper: Mean divergence of the memorized contexts, nats, at most; of values the distance.
         max_loss_upper: Largest of them, at most.
-        guess_kl_lower: Mean divergence of the best guess without the context, nats, at least.
+        guess_kl_lower: Mean divergence of the best guess that ignores the context, nats, at least.
         text_kl: Mean divergence of the raw counts over all contexts, nats.
         unavoidable_kl: Least mean divergence that any weights of so many dimensions have, nats.
         encoder_kl: Mean divergence by frequency, nats.

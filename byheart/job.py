@@ -553,7 +553,7 @@ def _run_outcome(result: "RunResult", judged: Judged, asked: Criterion, subject:
         None: ("NOT JUDGED", Verdict.UNDECIDED),
     }[judged_so]
     within = ["within the proved bounds"] if result.within_bound else []
-    within += ["proved of every such run"] if every and judged_so else []
+    within += ["proved for every such run"] if every and judged_so else []
     return replace(found.adding(f"run in {result.dtype} on {result.device}", *within), word=word, verdict=verdict)
 
 

@@ -20,12 +20,12 @@ HELP = "verify the verdict on every claim again"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
     parser.add_argument("claim", nargs="*", metavar="ID", help="only these claims, e.g. dana.lemma-2 (default: all)")
-    parser.add_argument("--full", action="store_true", help="larger and more instances, for minutes instead of seconds")
+    parser.add_argument("--full", action="store_true", help="larger and more instances: minutes instead of seconds")
     add_worker_options(parser)
     add_keep_option(parser, "every claim that is finished")
     parser.add_argument("--html", metavar="FILE", type=path, help="also write an HTML page")
-    parser.add_argument("--verbose", action="store_true", help="all evidence, also where no claim is named")
-    parser.add_argument("--json", action="store_true", help="a JSON list on standard output, nothing else")
+    parser.add_argument("--verbose", action="store_true", help="print all evidence")
+    parser.add_argument("--json", action="store_true", help="print one JSON list and nothing else")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -58,13 +58,13 @@ def _any_architecture(figures: "CapacityFigures") -> list[tuple[str, str]]:
     heads, contexts = figures.any_width_heads, figures.any_width_contexts
     return [
         *([("heads of any width, these labels", _heads_of_any_width(contexts, heads))] if heads and contexts else []),
-        ("any architecture, all labels", _both(figures.any_labels, "entries of float64")),
-        ("any architecture, all laws", _both(figures.any_laws, "numbers that depend on the laws")),
+        ("any architecture, all labels", _both(figures.any_labels, "in float64")),
+        ("any architecture, all laws", _both(figures.any_laws, "set by the laws")),
     ]
 
 
 def _both(bounds: list[int], what: str) -> str:
-    return f"at least {bounds[0]} {what}; {bounds[1]} suffice"
+    return f"at least {counted(bounds[0], 'number')} {what}; {bounds[1]} suffice"
 
 
 def _heads_of_any_width(contexts: list[list[str]], heads: int) -> str:

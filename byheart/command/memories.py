@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
                 [
                     ("needs", each.needs),
                     ("parameters", each.cost),
-                    ("layers", "of attention alone" if each.attention_only else "of attention and of neurons"),
+                    ("layers", "attention only" if each.attention_only else "attention and neurons"),
                     ("page", file_of_page(each.page)),
                 ],
             )

@@ -41,7 +41,7 @@ def print_made(
         lines += [f"Read as {figures.reading}."] if figures.reading else []
         lines += [
             _built(figures) + _gained(figures, first),
-            f"Saved in {out}; {_page(figures)}--verbose prints all figures.",
+            f"Saved in {out}{_page(figures)}" + ("." if options.verbose else "; --verbose prints all figures."),
         ]
     sys.stdout.write("\n".join(lines) + "\n")
     if options.quiet:
@@ -84,7 +84,7 @@ def _runs(figures: "Figures") -> str:
 
 
 def _page(figures: "Figures") -> str:
-    return "report.html there is a page to look at; " if "report" in figures.files else ""
+    return " (open report.html to look at it)" if "report" in figures.files else ""
 
 
 def made_tables(figures: "Figures") -> Rows:
@@ -130,7 +130,7 @@ def _has_capacity(figures: "TaskFigures") -> bool:
 
 def _shape(figures: "Figures") -> str:
     if figures.blocks is not None:
-        return f"d_model {figures.dim}, {', '.join(figures.blocks)}"
+        return f"d_model {figures.dim}, {', '.join(figures.blocks) or 'no blocks'}"
     return f"{counted(figures.heads or 0, 'head')}, d_qk {figures.query_dim}, d_head {figures.head_dim}"
 
 

@@ -25,11 +25,11 @@ PROMPTS = "prompts"
 VACUOUS = "NO BETTER THAN A GUESS"
 
 _TARGETS = {
-    "smoothed counts": "targets of smoothed counts",
-    "most frequent": "targets of the most frequent answers",
-    "table": "targets of a table",
-    PROMPTS: "each answer said whole by greedy decoding",
-    OWN: "targets of one's own, not from counts",
+    "smoothed counts": "targets from smoothed counts",
+    "most frequent": "targets are the most frequent answers",
+    "table": "targets from a table",
+    PROMPTS: "each answer decoded greedily to its end",
+    OWN: "custom targets, not from counts",
 }
 
 
@@ -85,9 +85,9 @@ def outcome(
         The answer, whose text is the first line of every output.
 
     Example:
-        >>> values = {"contexts": 3, "held": 3, "wrong": 0, "margin_lower": 0.5, "guess_held": 2}
+        >>> values = {"contexts": 3, "held": 3, "wrong": 0, "guess_held": 2}
         >>> print(outcome(values, Criterion(), target="labels", origin="table"))
-        HELD, PROVED: 3 of 3 contexts; least margin >= 0.5; a guess without the context holds 2; targets of a table
+        HELD, PROVED: 3 of 3 contexts; best guess ignoring the context holds 2; targets from a table
         >>> print(outcome({**values, "held": 2, "wrong": 1}, Criterion(), target="labels", origin="table").word)
         NOT HELD
     """
@@ -197,7 +197,7 @@ def _bounds(criterion: Criterion, values: Mapping[str, Number], target: str, *, 
         else:
             worst, mean = decimal_above(values["max_upper"]), decimal_above(values["mean_upper"])
             parts.append(f"{name} worst <= {worst}{unit}, mean <= {mean}{unit}")
-    guess = "a guess without the context"
+    guess = "best guess ignoring the context"
     if "guess_held" in values and criterion.asked != "at-most":
         parts.append(f"{guess} holds {values['guess_held']}")
     elif "guess_lower" in values:

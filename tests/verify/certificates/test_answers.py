@@ -1,4 +1,4 @@
-"""Bounds of each context: margins from both sides, losses, and the best guess without the context."""
+"""Bounds of each context: margins from both sides, losses, and the best guess that ignores the context."""
 
 import math
 from fractions import Fraction

@@ -54,7 +54,7 @@ def test_both_readers_prove_what_is_true_of_every_input(tmp_path, check, seed, h
 @both
 def test_the_first_line_says_whole_only_of_the_whole(tmp_path, check):
     task = rule_task("max", tokens=8, length=4)
-    about = "a guess without the context holds 1695; the rule is max of 4 tokens below 8"  # 8^4 - 7^4
+    about = "best guess ignoring the context holds 1695; the rule is max of 4 tokens below 8"  # 8^4 - 7^4
     whole = written(tmp_path / "whole", max_of_four(), task)
     assert whole.certificate.headline() == f"HELD, PROVED: 4096 of 4096 inputs; {about}"
     assert check(tmp_path / "whole").headline() == whole.certificate.headline()

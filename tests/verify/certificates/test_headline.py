@@ -54,10 +54,10 @@ def test_what_is_not_known_to_beat_a_guess_does_not(missing):
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        (line(LABELS), "HELD, PROVED: 9 of 9 contexts; a guess without the context holds 4; targets of a table"),
-        (line(LABELS | {"held": 5, "wrong": 4}), "NOT HELD: 4 of 9 proved wrong, 5 held; a guess"),
-        (line(LABELS | {"held": 5}), "NOT DECIDED: 5 of 9 contexts held, 0 proved wrong; a guess"),
-        (line(LABELS | {"guess_held": 9}), "HELD, PROVED: 9 of 9 contexts; a guess without the context holds 9"),
+        (line(LABELS), "HELD, PROVED: 9 of 9 contexts; best guess ignoring the context holds 4; targets from a table"),
+        (line(LABELS | {"held": 5, "wrong": 4}), "NOT HELD: 4 of 9 proved wrong, 5 held; best guess"),
+        (line(LABELS | {"held": 5}), "NOT DECIDED: 5 of 9 contexts held, 0 proved wrong; best guess"),
+        (line(LABELS | {"guess_held": 9}), "HELD, PROVED: 9 of 9 contexts; best guess ignoring the context holds 9"),
         (line(LABELS | {"held": 4}, Criterion.at_least(4)), "NO BETTER THAN A GUESS: 4 of 9 contexts held, 0 proved"),
         (
             line(LAWS, Criterion(tolerance=10.0), "laws"),
@@ -73,12 +73,12 @@ def test_what_is_not_known_to_beat_a_guess_does_not(missing):
             line(LAWS | {"mean_upper": 9.0}, Criterion.at_most(1e300), "laws"),
             "NO BETTER THAN A GUESS: 9 of 9 contexts;",
         ),
-        (line(LABELS, where="in every float32 run"), "HELD, PROVED: 9 of 9 contexts, in every float32 run; a guess"),
-        (line(LABELS, word="BY HEART", noun="character"), "BY HEART, PROVED: 9 of 9 characters; a guess"),
-        (line(LABELS, by="MEASURED"), "HELD, MEASURED: 9 of 9 contexts; a guess"),
+        (line(LABELS, where="in every float32 run"), "HELD, PROVED: 9 of 9 contexts, in every float32 run; best guess"),
+        (line(LABELS, word="BY HEART", noun="character"), "BY HEART, PROVED: 9 of 9 characters; best guess"),
+        (line(LABELS, by="MEASURED"), "HELD, MEASURED: 9 of 9 contexts; best guess"),
         (
             line(LABELS, origin="rule: max of 2 tokens"),
-            "HELD, PROVED: 9 of 9 inputs; a guess without the context holds 4",
+            "HELD, PROVED: 9 of 9 inputs; best guess ignoring the context holds 4",
         ),
     ],
 )
@@ -88,8 +88,10 @@ def test_the_first_line_carries_the_word_the_count_the_tolerance_and_the_guess(f
 
 def test_the_targets_close_the_line():
     assert str(line(LABELS, origin="rule: max of 2 tokens")).endswith("; the rule is max of 2 tokens")
-    assert str(line(LAWS, target="laws", origin="smoothed counts")).endswith(">= 0.5 nats; targets of smoothed counts")
-    assert str(line(LABELS).adding("not run")).endswith("targets of a table; not run")
+    assert str(line(LAWS, target="laws", origin="smoothed counts")).endswith(
+        ">= 0.5 nats; targets from smoothed counts"
+    )
+    assert str(line(LABELS).adding("not run")).endswith("targets from a table; not run")
 
 
 def test_what_one_run_measured_is_no_bound():

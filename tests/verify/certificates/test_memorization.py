@@ -199,7 +199,7 @@ def test_targets_that_are_the_network_s_own_outputs_are_said_to_be_one_s_own():
     own = make_task(task.contexts, task.counts, vocabulary=task.vocabulary, laws=laws / laws.sum(axis=1, keepdims=True))
     certificate = certify_memorization(network, own).certificate
     assert certificate.verdict is PROVED and own.origin == "own"
-    assert "targets of one's own, not from counts" in certificate.headline()
+    assert "custom targets, not from counts" in certificate.headline()
     with pytest.raises(InputError, match="origin"):
         dataclasses.replace(own, origin="smoothed counts")
 
