@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from byheart.hosts.handshake import _with_slopes
 from byheart.hosts.reading import model_of
 from verify.forward.row_balls import logit_balls
 
@@ -84,8 +85,11 @@ def random_fields(kind, rng):
                 "num_attention_heads": heads, "word_embed_proj_dim": 24, "activation_function": one("relu",
                 "gelu"), **tied,
                 "do_layer_norm_before": flag(), "enable_bias": flag(), "layer_norm_elementwise_affine": flag()},
-        "mpt": {"d_model": 24, "n_heads": one(3, 4), "n_layers": 2, "max_seq_len": 16, "vocab_size": 11, **tied,
+        "mpt": {"d_model": 24, "n_heads": one(3, 4, 12), "n_layers": 2, "max_seq_len": 16, "vocab_size": 11, **tied,
                 "attn_config": one({"clip_qkv": 0.5}, {"softmax_scale": 0.3}, {})},
+        "bloom": {"vocab_size": 11, "hidden_size": 24, "n_layer": 2, "n_head": one(2, 3, 12), **tied,
+                "layer_norm_epsilon": one(1e-5, 1e-2), "apply_residual_connection_post_layernorm": flag(),
+                **one({"slow_but_exact": True}, {"pretraining_tp": 2}, {})},
         "falcon": {"vocab_size": 11, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": heads,
                 **rope, **tied,
                    "max_position_embeddings": 16, "num_kv_heads": 2, "bias": flag(), "ffn_hidden_size": 20,
@@ -173,10 +177,14 @@ class Host:
                 longer = lambda a: torch.float64 if isinstance(a, torch.dtype) and a in low else a  # noqa: E731
                 return func(*map(longer, args), **{k: longer(v) for k, v in (kwargs or {}).items()})
 
+        slopes = next((b.slopes for b in model.blocks if getattr(b, "slopes", None) is not None), None)
+        replaced = [] if slopes is None else _with_slopes(self.module, slopes)
         with TrueFloat64(), torch.no_grad():
             self.module.double()
             self._put_in(model)
             found = self.module(torch.as_tensor(read), use_cache=False).logits[:, -1]
+        for home, name, own in replaced:
+            setattr(home, name, own)
         return found.numpy()
 
     def _put_in(self, model):

@@ -11,6 +11,7 @@ Page: docs/hosts.md
 import importlib
 import importlib.util
 import json
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -101,6 +102,8 @@ def _compared(module: Any, name: str, model: Model, inputs: Int64Array | VectorT
     try:
         with _recorded(module, model):
             computed = float64_logits(module, inputs)
+    except HandshakeError:
+        raise
     except Exception as error:  # whatever the module of somebody else raises
         raise HandshakeError(
             f"{name} cannot be run in float64 on the contexts: {type(error).__name__}: {error}"
@@ -196,7 +199,11 @@ def _in_float64(module: Any) -> Iterator[None]:
 
 @contextmanager
 def _recorded(module: Any, model: Model) -> Iterator[None]:
-    """The numbers that a library computes in float32 when it runs, as the model has recorded them; and back again."""
+    """The numbers that a library computes in float32 when it runs, as the model has recorded them; and back again.
+
+    Raises:
+        HandshakeError: The module has others, by more than rounding explains.
+    """
     import torch
 
     turning = [b.frequencies for b in model.blocks if isinstance(b, Attention) and b.frequencies is not None]
@@ -204,7 +211,11 @@ def _recorded(module: Any, model: Model) -> Iterator[None]:
     kinds = getattr(getattr(module, "config", None), "layer_types", None) or []
     held: list[tuple[Any, str, Any]] = []
     buffers: list[tuple[Any, Any]] = []
-    scale = getattr(getattr(module, "config", None), "attention_multiplier", None)
+    config = getattr(module, "config", None)
+    scaled = {
+        "scaling": getattr(config, "attention_multiplier", None),
+        "softmax_scale": getattr(getattr(config, "attn_config", None), "softmax_scale", None),
+    }
     for part in module.modules() if turning or model.positions is not None else ():
         for name, buffer in part.named_buffers(recurse=False):
             found = next((f for f in turning if buffer.shape == f.shape), None)
@@ -217,19 +228,53 @@ def _recorded(module: Any, model: Model) -> Iterator[None]:
                 found = float(np.float32(model.d_model**0.5))
             elif not name.endswith("inv_freq") or found is None:
                 continue
+            recorded = torch.tensor(found, dtype=torch.float64)
+            _require_close(name, recorded, buffer, 2.0**-10 if name == "embed_positions" else 0.0)
             buffers.append((buffer, buffer.data))
-            buffer.data = torch.tensor(found, dtype=torch.float64)
-        for name in (*_FACTORS, *(["scaling"] if scale is not None else [])):
+            buffer.data = recorded
+        for name in (*_FACTORS, *(name for name, said in scaled.items() if said is not None)):
             if isinstance(value := vars(part).get(name), float):
                 held.append((part, name, value))
                 setattr(part, name, float(np.float32(value)))
+    sloped = next((b.slopes for b in model.blocks if isinstance(b, Attention) and b.slopes is not None), None)
+    replaced = [] if sloped is None else _with_slopes(module, sloped)
     try:
         yield
     finally:
         for buffer, data in buffers:
             buffer.data = data
-        for part, name, value in held:
+        for part, name, value in (*held, *replaced):
             setattr(part, name, value)
+
+
+def _with_slopes(module: Any, slopes: Any) -> list[tuple[Any, str, Any]]:
+    """The functions of a library that make slopes, replaced by those with the slopes as recorded; and what they were."""
+
+    def of_bloom(*_: Any, **__: Any) -> Any:
+        return slopes
+
+    def of_mpt(heads: int, length: int, *_: Any, **__: Any) -> Any:
+        return np.arange(1 - length, 1) * slopes[:, None, None]
+
+    replaced: list[tuple[Any, str, Any]] = []
+    for home in {sys.modules[type(part).__module__] for part in module.modules()}:
+        for name, recorded in (("_get_alibi_slopes", of_bloom), ("build_mpt_alibi_tensor", of_mpt)):
+            if (own := getattr(home, name, None)) is not None:
+
+                def checked(*given: Any, own: Any = own, recorded: Any = recorded, **options: Any) -> Any:
+                    found = own(*given, **options)
+                    exact = found.new_tensor(recorded(*given, **options), dtype=found.dtype)
+                    _require_close("slopes", exact, found)
+                    return exact
+
+                setattr(home, name, checked)
+                replaced.append((home, name, own))
+    return replaced
+
+
+def _require_close(name: str, recorded: Any, found: Any, absolutely: float = 0.0) -> None:
+    if not (found.double() - recorded).abs().le(2.0**-20 * recorded.abs() + absolutely).all():
+        raise HandshakeError(f"the module has other {name} than the model that was read")
 
 
 def _module(source: Any, config: Any) -> tuple[Any, str] | str | None:

@@ -26,6 +26,7 @@ from constructions.files import canonical_json
 from constructions.models.model import FORMAT, VERSION, Model, assembled
 
 _PICKLED = (".pt", ".pth", ".bin")
+_ADAPTER = "adapter_config.json"
 
 
 def read_model(path: Path | str, *, config: Mapping[str, Any] | Path | str | None = None) -> Model:
@@ -76,6 +77,14 @@ def _stored(path: Path) -> tuple[Path, dict[str, Any], dict[str, str]]:
     weights = path / WEIGHTS_FILE if path.is_dir() else path
     if path.is_dir() and not weights.is_file() and (path / INDEX_FILE).is_file():
         weights = path / INDEX_FILE
+    if path.is_dir() and (path / _ADAPTER).is_file():
+        raise InputError(
+            path, f"has an adapter ({_ADAPTER}), which changes its weights", "a folder into which it is merged"
+        )
+    if path.is_dir() and not weights.is_file():
+        pickled = sorted(each.name for each in path.iterdir() if each.suffix in _PICKLED)
+        hint = f"; it has {pickled[0]}: save_pretrained writes the other, or give that file" if pickled else ""
+        raise FileFormatError(f"{path} has no {WEIGHTS_FILE}, and no {INDEX_FILE}{hint}")
     if weights.name.endswith(INDEX_FILE):
         return weights, _of_shards(weights), {}
     if weights.suffix in _PICKLED:

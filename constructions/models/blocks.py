@@ -22,7 +22,7 @@ Tensor = NDArray[Any]
 Attends = Literal["last", "causal", "all"]
 Turned = Literal["halves", "neighbours"]
 Queries = Literal["stream", "task"]
-Activation = Literal["relu", "gelu", "gelu-tanh", "silu"]
+Activation = Literal["relu", "gelu", "gelu-tanh", "gelu-bloom", "silu"]
 NormalizationKind = Literal["layer", "rms"]
 
 _LARGEST_DIMENSION = 2**31
@@ -282,14 +282,14 @@ class FeedForward:
 
     The activation is an exact real function: ``relu`` $\max(u, 0)$; ``gelu`` $u \Phi(u)$ with the normal distribution;
     ``gelu-tanh`` $\frac u2 \bigl(1 + \tanh(\sqrt{2/\pi}\,(u + 0.044715\, u^3))\bigr)$ with the decimal as written;
-    ``silu`` $u / (1 + e^{-u})$. With `skip` the row before `norm` is added.
+    ``gelu-bloom`` the same with 0.79788456 for the root, as BLOOM has it; ``silu`` $u / (1 + e^{-u})$. With `skip` the row before `norm` is added.
 
     Args:
         W_in: Input map, `[d_model, d_mlp]`.
         W_out: Output map, `[d_mlp, d_out]`; d_out = d_model where there is a skip connection.
         b_in: Input shift, `[d_mlp]`, or none.
         b_out: Output shift, `[d_out]`, or none.
-        activation: ``"relu"``, ``"gelu"``, ``"gelu-tanh"`` or ``"silu"``.
+        activation: ``"relu"``, ``"gelu"``, ``"gelu-tanh"``, ``"gelu-bloom"`` or ``"silu"``.
         norm: What the stream passes before the maps, or none.
         skip: Whether the stream is added to the output.
         W_gate: Map of the gates, `[d_model, d_mlp]`, or none.
@@ -347,8 +347,9 @@ class FeedForward:
 
     @property
     def plain(self) -> bool:
-        """Whether nothing is there that other hosts do beside: no gate, no norm but `norm`, not parallel."""
-        return self.W_gate is None and self.post_norm is None and not self.parallel
+        """Whether nothing is there that other hosts do beside: no gate, no norm but `norm`, not parallel, ..."""
+        beside = self.parallel or self.activation == "gelu-bloom"
+        return self.W_gate is None and self.post_norm is None and not beside
 
     @property
     def d_mlp(self) -> int:

@@ -143,12 +143,15 @@ def attended(model, block, rows, query):
     return stream
 
 
+def tanh_form(u, root):
+    return u / 2 * (1 + mpmath.tanh(root * (u + number(fmpq(44715, 10**6)) * u**3)))
+
+
 ACTIVATIONS = {
     "relu": lambda u: max(u, mpmath.mpf(0)),
     "gelu": lambda u: u * mpmath.ncdf(u) if abs(u) < 100 else max(u, mpmath.mpf(0)),
-    "gelu-tanh": lambda u: (
-        u / 2 * (1 + mpmath.tanh(mpmath.sqrt(2 / mpmath.pi) * (u + number(fmpq(44715, 10**6)) * u**3)))
-    ),
+    "gelu-tanh": lambda u: tanh_form(u, mpmath.sqrt(2 / mpmath.pi)),
+    "gelu-bloom": lambda u: tanh_form(u, number(fmpq(79788456, 10**8))),
     "silu": lambda u: u / (1 + mpmath.exp(-u)),
 }
 
@@ -416,10 +419,7 @@ def random_blocks():
         "attention-task-neurons": (random_attention(rng, queries="task", skip=False), random_neurons(rng)),
         "attention-layer-norm": (random_attention(rng, attends="all", norm=random_norm(rng, "layer")),),
         "attention-rms-norm": (random_attention(rng, attends="causal", norm=random_norm(rng, "rms")),),
-        **{
-            f"neurons-{activation}": (random_neurons(rng, activation=activation),)
-            for activation in ("relu", "gelu", "gelu-tanh", "silu")
-        },
+        **{f"neurons-{activation}": (random_neurons(rng, activation=activation),) for activation in ACTIVATIONS},
         "neurons-no-skip": (random_neurons(rng, skip=False),),
         "neurons-unshifted": (random_neurons(rng, shifts=False),),
         "neurons-layer-norm": (random_neurons(rng, norm=random_norm(rng, "layer")),),

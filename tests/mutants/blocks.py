@@ -20,8 +20,9 @@ def record(original: str, mutated: str, why: str) -> Mutant:
 MUTANTS = [
     # Neurons and norms in balls.
     balls('"relu": lambda u: u.max(0)', '"relu": lambda u: u', "neurons are linear"),
-    balls('"gelu": _gelu,', '"gelu": _gelu_tanh,', "GELU is its approximation"),
-    balls('"gelu-tanh": _gelu_tanh,', '"gelu-tanh": _gelu,', "the approximation is GELU"),
+    balls('"gelu": _gelu,', '"gelu": lambda u: _gelu_tanh(u, arb(1.5957691)),', "GELU is its approximation"),
+    balls('"gelu-tanh": lambda u: _gelu_tanh(u, (arb(8) / arb.pi()).sqrt()),', '"gelu-tanh": _gelu,', "the converse"),
+    balls("fmpq(2 * 79788456, 10**8)", "fmpq(2 * 797884561, 10**9)", "BLOOM's activation has the root of others"),
     balls("fmpq(44715, 10**6)", "0.044715", "a decimal is rounded to float64"),
     balls('"silu": lambda u: u * _sigmoid(u)', '"silu": lambda u: _sigmoid(u)', "SiLU is the logistic function"),
     balls('if norm.kind == "layer":', 'if norm.kind == "rms":', "the two norms are exchanged"),

@@ -71,7 +71,7 @@ MUTANTS = [
         "radius = quotient",
         "attention may be farther off than its values lie apart",
     ),
-    activations('"gelu-tanh": 6.0, "silu": 4.0', '"gelu-tanh": 0.5, "silu": 0.5', "activations hardly round"),
+    activations('"gelu-tanh": 6.0,', '"gelu-tanh": 0.5,', "activations hardly round"),
     activations("_COEFFICIENT = 0.044715", "_COEFFICIENT = 0.0447149", "another tanh form"),
     activations("exp(np.clip(t, -700.0, 700.0))", "exp(np.maximum(t, -700.0))", "far below 0 nothing is damped"),
     Mutant(

@@ -16,6 +16,7 @@ MUTANTS = [
         "verify/edits/leak.py", "_TURNS = 1.28", "_TURNS = 0.5", OF_LEAK, "the minimum of an activation is passed over"
     ),
     Mutant("verify/edits/leak.py", "_DEEPEST = 0.28", "_DEEPEST = 0.2", OF_LEAK, "SiLU is deeper than that"),
+    Mutant("verify/edits/leak.py", '"gelu-bloom": 1.59576912', '"gelu-bloom": 1.6', OF_LEAK, "another activation"),
     Mutant("verify/edits/leak.py", "_CUBE = 0.044715\n", "_CUBE = 0.05\n", OF_LEAK, "another activation"),
     Mutant("verify/edits/leak.py", "-(far * far) / 2.0", "-(far * far)", OF_LEAK, "the tail of GELU is too thin"),
     Mutant(

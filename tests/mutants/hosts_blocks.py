@@ -126,6 +126,8 @@ MUTANTS = [
     reader(
         "mpt", "np.concatenate([slopes[1::2], slopes[::2]])", "np.concatenate([slopes[::2], slopes[1::2]])", "order"
     ),
+    reader("bloom", "np.arange(1, 1 + 2 * (count - n), 2)", "np.arange(2, 2 + 2 * (count - n), 2)", "slopes"),
+    reader("bloom", "norm=None if behind else first", "norm=first", "a norm in front stands there twice"),
     reader("opt", "[_OFFSET:]", "[:-_OFFSET]", "positions begin with the first row"),
     reader("rotation", "(turned := int(width * share)) % 2 or not turned", "not (turned := int(width * share))", "odd"),
 ]

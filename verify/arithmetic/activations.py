@@ -4,6 +4,7 @@ Page: docs/rigour/depth.md
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -15,14 +16,22 @@ from verify.arithmetic.rounding import Floats
 _CACHED = 2**14  # entries that are worked on while they stay in the cache
 _COEFFICIENT = 0.044715
 _ROOT = 0.7978845608028654  # the square root of 2 / pi
+_BLOOM_ROOT = 0.79788456  # its first digits
 
-ACTIVATION_UNITS: dict[Activation, float] = {"relu": 0.0, "gelu": 8.0, "gelu-tanh": 6.0, "silu": 4.0}
+ACTIVATION_UNITS: dict[Activation, float] = {
+    "relu": 0.0,
+    "gelu": 8.0,
+    "gelu-tanh": 6.0,
+    "gelu-bloom": 6.0,
+    "silu": 4.0,
+}
 """How many units times the argument each may be off, in float64 and in pairs."""
 
 SLOPES: dict[Activation, tuple[float, float]] = {
     "relu": (1.0, 0.0),
     "gelu": (1.13, 0.8),
     "gelu-tanh": (1.13, 0.8),
+    "gelu-bloom": (1.13, 0.8),
     "silu": (1.1, 0.5),
 }
 """Upper bounds of the first and of the second derivative; the first is 1/2 at 0 but for ReLU."""
@@ -44,12 +53,12 @@ def activated(x: Floats, activation: Activation) -> Floats:
     return result.reshape(x.shape)
 
 
-def _gelu_tanh(x: Floats) -> Floats:
+def _gelu_tanh(x: Floats, *, root: float = _ROOT) -> Floats:
     t = x * x
     t *= x
     t *= _COEFFICIENT
     t += x
-    t *= -2.0 * _ROOT
+    t *= -2.0 * root
     return _over_one_plus_exp(x, t)
 
 
@@ -67,4 +76,9 @@ def _gelu(x: Floats) -> Floats:
     return x * normal_distribution(x)
 
 
-_FUNCTIONS: dict[Activation, Callable[[Floats], Floats]] = {"gelu": _gelu, "gelu-tanh": _gelu_tanh, "silu": _silu}
+_FUNCTIONS: dict[Activation, Callable[[Floats], Floats]] = {
+    "gelu": _gelu,
+    "gelu-tanh": _gelu_tanh,
+    "gelu-bloom": partial(_gelu_tanh, root=_BLOOM_ROOT),
+    "silu": _silu,
+}

@@ -170,6 +170,7 @@ with ctx.workprec(300):
     _TAYLOR = tuple(_constant(arb(fmpq(1, math.factorial(j)))) for j in range(_DEGREE + 1))
     COEFFICIENT = _constant(arb(fmpq(44715, 10**6)))
     MINUS_TWO_ROOTS = _constant(-2 * (2 / arb.pi()).sqrt())
+    MINUS_TWO_BLOOM_ROOTS = _constant(arb(fmpq(-2 * 79788456, 10**8)))
     _INVERSE_LN2 = float((1 / _LN2).mid())
 
 

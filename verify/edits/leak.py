@@ -12,7 +12,7 @@ from verify.arithmetic.rounding import Floats
 
 _TURNS = 1.28  # the activations have their minimum between minus this and 0, and rise to 0 below it
 _DEEPEST = 0.28  # above the size of that minimum
-_TANH = 1.5957691216057308  # 2 sqrt(2 / pi)
+_TANH = {"gelu-tanh": 1.5957691216057308, "gelu-bloom": 1.59576912}  # 2 sqrt(2 / pi), and as BLOOM has it
 _CUBE = 0.044715
 _LOWEST = -700.0  # of an exponent: what is smaller is bounded by its exponential there
 
@@ -46,7 +46,10 @@ def leak(activation: Activation, threshold: Floats) -> Floats:
         exponent, factor = -(far * far) / 2.0, Enclosure.exact(np.full(t.shape, 0.4))  # 1 / sqrt(2 pi) < 0.4
     else:
         cube = Enclosure(np.full(t.shape, _CUBE), np.full(t.shape, 2.0**-57)) * (far * far * far)
-        exponent, factor = -(Enclosure(np.full(t.shape, _TANH), np.full(t.shape, 2.0**-51)) * (far + cube)), far
+        exponent, factor = (
+            -(Enclosure(np.full(t.shape, _TANH[activation]), np.full(t.shape, 2.0**-51)) * (far + cube)),
+            far,
+        )
     largest = np.maximum(exponent.upper(), _LOWEST)
     with np.errstate(over="ignore", under="ignore"):
         bound = (exp(largest) * factor).upper()

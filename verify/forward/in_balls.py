@@ -177,16 +177,17 @@ def _gelu(u: arb) -> arb:
     return u * _known((-u * arb(0.5).sqrt()).erfc() / 2, _SHARE)
 
 
-def _gelu_tanh(u: arb) -> arb:
+def _gelu_tanh(u: arb, twice_root: arb) -> arb:
     """With (1 + tanh v) / 2 = sigmoid(2 v)."""
-    return u * _sigmoid((arb(8) / arb.pi()).sqrt() * (u + arb(fmpq(44715, 10**6)) * u * u * u))
+    return u * _sigmoid(twice_root * (u + arb(fmpq(44715, 10**6)) * u * u * u))
 
 
 _SHARE, _SIGNED = arb(0.5, 0.5), arb(0, 1)
 _ACTIVATIONS: dict[Activation, Callable[[arb], arb]] = {
     "relu": lambda u: u.max(0),
     "gelu": _gelu,
-    "gelu-tanh": _gelu_tanh,
+    "gelu-tanh": lambda u: _gelu_tanh(u, (arb(8) / arb.pi()).sqrt()),
+    "gelu-bloom": lambda u: _gelu_tanh(u, arb(fmpq(2 * 79788456, 10**8))),
     "silu": lambda u: u * _sigmoid(u),
 }
 

@@ -158,10 +158,10 @@ def _relu(x: Pairs) -> Pairs:
     return Pairs(np.where(negative, 0.0, x.high), np.where(negative, 0.0, x.low))
 
 
-def _gelu_tanh(x: Pairs) -> Pairs:
+def _gelu_tanh(x: Pairs, *, roots: tuple[float, float] = pairs.MINUS_TWO_ROOTS) -> Pairs:
     cube = pairs.multiplied(pairs.multiplied(x, x), x)
     inside = pairs.added(x, pairs.multiplied(cube, pairs.constant(pairs.COEFFICIENT, x.shape)))
-    return _over_one_plus_exp(x, pairs.multiplied(inside, pairs.constant(pairs.MINUS_TWO_ROOTS, x.shape)))
+    return _over_one_plus_exp(x, pairs.multiplied(inside, pairs.constant(roots, x.shape)))
 
 
 def _capped(x: Pairs, *, c: float) -> Pairs:
@@ -207,4 +207,10 @@ def _table() -> tuple[Floats, Floats]:
     return coefficients(_END, _DEGREE)
 
 
-_ACTIVATIONS = {"relu": _relu, "gelu": _gelu, "gelu-tanh": _gelu_tanh, "silu": _silu}
+_ACTIVATIONS = {
+    "relu": _relu,
+    "gelu": _gelu,
+    "gelu-tanh": _gelu_tanh,
+    "gelu-bloom": functools.partial(_gelu_tanh, roots=pairs.MINUS_TWO_BLOOM_ROOTS),
+    "silu": _silu,
+}

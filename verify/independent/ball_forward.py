@@ -491,9 +491,9 @@ def _gelu(u: arb) -> arb:
     return u / 2 * (-u / arb(2).sqrt()).erfc()
 
 
-def _gelu_tanh(u: arb) -> arb:
+def _gelu_tanh(u: arb, root: arb) -> arb:
     """(1 + tanh v) / 2 is the logistic function of 2 v."""
-    return u * _logistic(2 * (2 / arb.pi()).sqrt() * (u + arb(44715) / 10**6 * u * u * u))
+    return u * _logistic(2 * root * (u + arb(44715) / 10**6 * u * u * u))
 
 
 def _logistic(u: arb) -> arb:
@@ -506,7 +506,8 @@ def _logistic(u: arb) -> arb:
 _ACTIVATIONS: dict[str, Callable[[arb], arb]] = {
     "relu": lambda u: u.max(arb(0)),
     "gelu": _gelu,
-    "gelu-tanh": _gelu_tanh,
+    "gelu-tanh": lambda u: _gelu_tanh(u, (2 / arb.pi()).sqrt()),
+    "gelu-bloom": lambda u: _gelu_tanh(u, arb(79788456) / 10**8),
     "silu": lambda u: u * _logistic(u),
 }
 

@@ -273,7 +273,8 @@ def _small(activation: str, t: arb) -> arb:
         return t * (-t).exp()
     if activation == "gelu":
         return t * (t / arb(2).sqrt()).erfc() / 2
-    return t * (-2 * (2 / arb.pi()).sqrt() * (t + arb(44715) / 10**6 * t**3)).exp()
+    root = arb(79788456) / 10**8 if activation == "gelu-bloom" else (2 / arb.pi()).sqrt()
+    return t * (-2 * root * (t + arb(44715) / 10**6 * t**3)).exp()
 
 
 def _steepest(model: PlainModel) -> arb:

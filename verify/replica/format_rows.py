@@ -41,6 +41,7 @@ class InFormat(InFloat64):
             "relu": 0.0,
             "gelu": 3.0 + 1.2 * ERF_ULPS,
             "gelu-tanh": 4.0 + 0.6 * exp_ulps,
+            "gelu-bloom": 4.0 + 0.6 * exp_ulps,
             "silu": 4.0 + 0.6 * exp_ulps,
         }
 

@@ -450,8 +450,8 @@ def _gelu(x: Tensor) -> Tensor:
     return x * (0.5 * (1.0 + torch.erf(x * math.sqrt(0.5))))
 
 
-def _gelu_tanh(x: Tensor) -> Tensor:
-    return x / (1.0 + torch.exp((x + x * x * x * 0.044715) * (-2.0 * math.sqrt(2.0 / math.pi))))
+def _gelu_tanh(x: Tensor, root: float = math.sqrt(2.0 / math.pi)) -> Tensor:  # noqa: B008  (a number)
+    return x / (1.0 + torch.exp((x + x * x * x * 0.044715) * (-2.0 * root)))
 
 
 def _silu(x: Tensor) -> Tensor:
@@ -462,6 +462,7 @@ _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": lambda x: x.clamp(min=0.0),
     "gelu": _gelu,
     "gelu-tanh": _gelu_tanh,
+    "gelu-bloom": lambda x: _gelu_tanh(x, 0.79788456),
     "silu": _silu,
 }
 

@@ -6,6 +6,9 @@ FAMILIES = {
     **dict.fromkeys(("gemma", "gemma2", "gemma3_text"), "gemma"),
     **dict.fromkeys(("phi", "phi3"), "phi"),
     **dict.fromkeys(("gptj", "codegen"), "gptj"),
-    **{kind: kind for kind in ("gpt_neox", "stablelm", "cohere", "starcoder2", "gpt_neo", "opt", "mpt", "falcon")},
+    **{
+        kind: kind
+        for kind in ("gpt_neox", "stablelm", "cohere", "starcoder2", "gpt_neo", "opt", "mpt", "bloom", "falcon")
+    },
 }
 """The module of this room that reads each `model_type`."""

@@ -9,9 +9,10 @@ import pytest
 from byheart.command.main import main
 from byheart.hosts.certify import certify, certify_rule
 from byheart.hosts.families import FAMILIES
-from byheart.hosts.handshake import ask_host, float64_logits
+from byheart.hosts.handshake import _recorded, ask_host, float64_logits
 from byheart.hosts.reading import model_of
 from constructions.errors import HandshakeError, InputError
+from constructions.models.blocks import Attention
 from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
 from tests.exports import MODELS
@@ -260,6 +261,23 @@ def test_a_module_that_cannot_be_run_is_refused_by_its_own_error():
     )
     assert MODELS  # the models of byheart's own form are asked by nobody
     assert "library" not in certify(MODELS["embeddings alone"], table(vocabulary=7, length=3))["headline"]
+
+
+@pytest.mark.parametrize(("frequency", "agrees"), [(1.0 + 2.0**-22, True), (1.001, False), (float("nan"), False)])
+def test_frequencies_that_are_put_in_are_those_of_the_module(frequency, agrees):
+    """A host computes them in float32; what it has instead of them must not be replaced unseen."""
+    maps = np.ones((1, 2, 2))
+    block = Attention(maps, maps, maps, maps, attends="causal", frequencies=np.array([0.5]))
+    model = Model(blocks=(block,), W_U=np.eye(2), W_E=np.eye(2), positions=4)
+    module = torch.nn.Module()
+    module.register_buffer("inv_freq", torch.tensor([0.5 * frequency]))
+    if agrees:
+        with _recorded(module, model):
+            assert module.inv_freq.tolist() == [0.5]
+    else:
+        with pytest.raises(HandshakeError, match="has other inv_freq"), _recorded(module, model):
+            pass
+    assert module.inv_freq.dtype == torch.float32
 
 
 @pytest.mark.slow

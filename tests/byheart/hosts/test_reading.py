@@ -324,3 +324,14 @@ def test_weights_in_several_files_are_read_by_their_index(tmp_path):
     (tmp_path / "parts" / INDEX_FILE).write_text("[]")
     with pytest.raises(FileFormatError, match="no weight_map"):
         read_model(tmp_path / "parts")
+
+
+def test_a_folder_without_safetensors_or_with_an_adapter_is_refused_by_a_sentence(tmp_path):
+    (tmp_path / "pytorch_model.bin").write_bytes(b"")
+    with pytest.raises(
+        FileFormatError, match=r"has no model.safetensors, .* it has pytorch_model.bin: save_pretrained"
+    ):
+        read_model(tmp_path)
+    (tmp_path / "adapter_config.json").write_text("{}")
+    with pytest.raises(InputError, match=r"has an adapter .*, which changes its weights"):
+        read_model(tmp_path)

@@ -12,6 +12,7 @@ ACTIVATIONS = {
     "silu": lambda u: u / (1 + (-u).exp()),
     "gelu": lambda u: u / 2 * (-u / arb(2).sqrt()).erfc(),
     "gelu-tanh": lambda u: u / (1 + (-2 * (2 / arb.pi()).sqrt() * (u + arb(44715) / 10**6 * u**3)).exp()),
+    "gelu-bloom": lambda u: u / (1 + (-2 * arb(79788456) / 10**8 * (u + arb(44715) / 10**6 * u**3)).exp()),
 }
 
 
@@ -24,7 +25,9 @@ def test_no_number_below_the_threshold_puts_out_more(activation: str, t: float, 
         assert abs(ACTIVATIONS[activation](-arb(t) - arb(below))) <= arb(bound) * (1 + arb(2) ** -200)
 
 
-@pytest.mark.parametrize(("activation", "share"), [("silu", 0.99), ("gelu", 0.9), ("gelu-tanh", 0.99)])
+@pytest.mark.parametrize(
+    ("activation", "share"), [("silu", 0.99), ("gelu", 0.9), ("gelu-tanh", 0.99), ("gelu-bloom", 0.99)]
+)
 def test_the_bound_is_nearly_reached_at_the_threshold(activation: str, share: float) -> None:
     bound = float(leak(activation, np.array([6.0]))[0])  # type: ignore[arg-type]
     with flint.ctx.workprec(300):
@@ -33,7 +36,7 @@ def test_the_bound_is_nearly_reached_at_the_threshold(activation: str, share: fl
 
 def test_the_deepest_point_is_above_the_constant() -> None:
     with flint.ctx.workprec(100):
-        for name in ("silu", "gelu", "gelu-tanh"):
+        for name in ("silu", "gelu", "gelu-tanh", "gelu-bloom"):
             least = min(float(ACTIVATIONS[name](arb(-i) / 1000).lower()) for i in range(3000))
             assert -0.28 < least < -0.169
     assert leak("silu", np.array([0.0, 1.27])).tolist() == [0.28, 0.28]

@@ -43,7 +43,7 @@ def random_block(rng: np.random.Generator, width: int, *, last: bool = False, sp
     skip = bool(rng.integers(2))
     shifted = bool(rng.integers(2))
 
-    activation: Any = str(rng.choice(["relu", "gelu", "gelu-tanh", "silu"]))
+    activation: Any = str(rng.choice(["relu", "gelu", "gelu-tanh", "gelu-bloom", "silu"]))
     attends: Any = "last" if last else str(rng.choice(["causal", "all"]))
 
     def tensor(*shape: int) -> np.ndarray:
@@ -138,8 +138,9 @@ def _activated(x: arb, activation: str) -> arb:
     if activation == "gelu":
         return x * (1 + (x / arb(2).sqrt()).erf()) / 2
     t = -x
-    if activation == "gelu-tanh":
-        t = -2 * (2 / arb.pi()).sqrt() * (x + arb(fmpq(44715, 10**6)) * x * x * x)
+    if activation.startswith("gelu-"):
+        root = (2 / arb.pi()).sqrt() if activation == "gelu-tanh" else arb(79788456) / 10**8
+        t = -2 * root * (x + arb(fmpq(44715, 10**6)) * x * x * x)
     # The exponential of what is far above 0 would be no finite ball.
     return x * (-t).exp() / (1 + (-t).exp()) if t > 0 else x / (1 + t.exp())
 

@@ -380,6 +380,9 @@ ACTIVATIONS = {
     "gelu-tanh": lambda u: (
         u / (1 + mpmath.exp(-2 * mpmath.sqrt(2 / mpmath.pi) * (u + mpmath.mpf(44715) / 10**6 * u**3)))
     ),
+    "gelu-bloom": lambda u: (
+        u / (1 + mpmath.exp(-2 * mpmath.mpf(79788456) / 10**8 * (u + mpmath.mpf(44715) / 10**6 * u**3)))
+    ),
     "silu": lambda u: u / (1 + mpmath.exp(-u)),
 }
 

@@ -13,7 +13,7 @@ from verify.forward.arithmetic import growth
 from verify.forward.in_float64 import InFloat64
 from verify.forward.in_pairs import InPairs
 
-ACTIVATIONS = ["relu", "gelu", "gelu-tanh", "silu"]
+ACTIVATIONS = ["relu", "gelu", "gelu-tanh", "gelu-bloom", "silu"]
 
 
 def points() -> np.ndarray:

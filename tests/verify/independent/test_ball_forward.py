@@ -76,6 +76,7 @@ ACTIVATIONS = {
     "relu": lambda u: max(u, mpmath.mpf(0)),
     "gelu": mpmath.ncdf,
     "gelu-tanh": lambda u: (1 + mpmath.tanh(mpmath.sqrt(2 / mpmath.pi) * (u + mpmath.mpf("0.044715") * u**3))) / 2,
+    "gelu-bloom": lambda u: (1 + mpmath.tanh(mpmath.mpf("0.79788456") * (u + mpmath.mpf("0.044715") * u**3))) / 2,
     "silu": lambda u: 1 / (1 + mpmath.exp(-u)),
 }
 
@@ -142,7 +143,7 @@ def draw_block(rng, width, *, of_task=False):
 
     if kind == "feed-forward":
         inner = int(rng.integers(0, 4))
-        activation = rng.choice(["relu", "gelu", "gelu-tanh", "silu"])
+        activation = rng.choice([*ACTIVATIONS])
         block = FeedForward(
             3 * some(width, inner), some(inner, out), perhaps(inner), perhaps(out), str(activation), norm, bool(skip)
         )
@@ -302,7 +303,7 @@ def test_rows_wider_than_the_file_has_numbers_are_not_made():
         BallForward(plain, plain_task)
 
 
-@pytest.mark.parametrize("name", ["gelu", "gelu-tanh", "silu"])
+@pytest.mark.parametrize("name", ["gelu", "gelu-tanh", "gelu-bloom", "silu"])
 @pytest.mark.parametrize("u", [-1e300, -1e6, -40.0, -1.0, 0.0, 1e-300, 1.0, 40.0, 1e6, 1e300])
 def test_activations_hold_the_truth_at_any_size(name, u):
     with ctx.workprec(128):

@@ -24,7 +24,7 @@ def points(number_format: FloatFormat) -> np.ndarray:
 
 
 @pytest.mark.parametrize("number_format", FORMATS, ids=lambda f: f.name)
-@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu-tanh", "silu"])
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu-tanh", "gelu-bloom", "silu"])
 def test_an_activation_of_torch_is_off_by_no_more_than_its_units(number_format: FloatFormat, activation: Any) -> None:
     x, rows = points(number_format), InFormat(number_format, EXP_ULPS)
     y = _ACTIVATIONS[activation](torch.tensor(x).to(getattr(torch, number_format.name))).double().numpy()

@@ -337,7 +337,7 @@ def test_what_is_flushed_to_zero_is_covered(scale):
     assert is_within(flushed, plain_logits(model, contexts, 500), bound) and np.isfinite(bound).all()
 
 
-@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu-tanh", "silu"])
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu-tanh", "gelu-bloom", "silu"])
 def test_activations_of_large_arguments_are_within_the_bound(activation: Activation):
     block = FeedForward(np.diag([1.0, 100.0, 1e6, 1e15, -1.0, -100.0, -1e15]), np.eye(7), activation=activation)
     draw = np.random.default_rng(9).standard_normal

@@ -17,7 +17,7 @@ from verify.independent.plain.plain_arrays import PlainArray, read_safetensors, 
 _FORMAT = {"format": "byheart-model", "version": 2}
 _ATTENDS = ("last", "causal", "all")
 _QUERIES = ("stream", "task")
-_ACTIVATIONS = ("relu", "gelu", "gelu-tanh", "silu")
+_ACTIVATIONS = ("relu", "gelu", "gelu-tanh", "gelu-bloom", "silu")
 _LARGEST_SCORE_ROOT = 2**31
 _FIELDS = {  # of each kind: the tensors that there must be, and those that there may be, with their dimensions
     "attention": (

@@ -36,7 +36,7 @@ def test_fields_tensors_and_quantization_that_nobody_knows_are_refused_by_name(k
         read(kind, vocab_size=12)
 
 
-@pytest.mark.parametrize("kind", sorted(set(CASES) - {"opt", "gpt_neo", "mpt", "gptj", "codegen"}))
+@pytest.mark.parametrize("kind", sorted(set(CASES) - {"opt", "gpt_neo", "mpt", "bloom", "gptj", "codegen"}))
 @pytest.mark.parametrize("rope", ["dynamic", "longrope", "turbo"])
 def test_frequencies_that_depend_on_the_length_are_refused(kind, rope):
     said = {"rope_type": rope, "rope_theta": 100.0, "factor": 2.0}
@@ -61,6 +61,8 @@ def test_frequencies_that_depend_on_the_length_are_refused(kind, rope):
         ("mpt", {"attn_config": {"alibi_bias_max": 6}}),
         ("opt", {"word_embed_proj_dim": 12}),
         ("gpt_neo", {"attention_types": [[["global"], 1]]}),
+        ("bloom", {"slow_but_exact": True, "pretraining_tp": 2}),
+        ("bloom", {"n_head": 0}),
         ("falcon", {"alibi": True}),
         ("falcon", {"num_ln_in_parallel_attn": 3}),
         ("gptj", {"rotary_dim": 3}),
@@ -87,3 +89,17 @@ def test_numbers_are_those_of_the_type_in_which_the_host_runs():
     for said, expected in (("bfloat16", 55.5), ("torch.float32", 55.42562484741211), ("float64", 3072**0.5)):
         assert Checkpoint({}, {**c, "dtype": said}).runs_in(3072**0.5) == expected
     assert Checkpoint({}, c).runs_in(3072**0.5) == 55.42562484741211
+
+
+def test_bloom_is_read_under_the_names_of_its_first_files():
+    """Without the prefix of a model with a head, and with fields that the host no longer reads."""
+    case = CASES["bloom"]
+    found = {name.removeprefix("transformer."): x for name, x in weights(case["shapes"], case["seed"]).items()}
+    config = {**case["config"], "skip_bias_add_qkv": False, "offset_alibi": 100, "unk_token_id": 0, "seq_length": 9}
+    if case["tied"]:
+        found["lm_head.weight"] = found[case["tied"].removeprefix("transformer.")]
+    model = model_of(found, config)
+    assert model.n_ctx == 9
+    assert {name: x.tolist() for name, x in model.tensors().items()} == {
+        name: x.tolist() for name, x in read("bloom").tensors().items()
+    }
