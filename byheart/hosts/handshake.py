@@ -248,7 +248,7 @@ def _recorded(module: Any, model: Model) -> Iterator[None]:
 
 
 def _with_slopes(module: Any, slopes: Any) -> list[tuple[Any, str, Any]]:
-    """The functions of a library that make slopes, replaced by those with the slopes as recorded; and what they were."""
+    """The functions of a library that make slopes, replaced by those with the recorded ones; and what they were."""
 
     def of_bloom(*_: Any, **__: Any) -> Any:
         return slopes

@@ -282,7 +282,8 @@ class FeedForward:
 
     The activation is an exact real function: ``relu`` $\max(u, 0)$; ``gelu`` $u \Phi(u)$ with the normal distribution;
     ``gelu-tanh`` $\frac u2 \bigl(1 + \tanh(\sqrt{2/\pi}\,(u + 0.044715\, u^3))\bigr)$ with the decimal as written;
-    ``gelu-bloom`` the same with 0.79788456 for the root, as BLOOM has it; ``silu`` $u / (1 + e^{-u})$. With `skip` the row before `norm` is added.
+    ``gelu-bloom`` the same with 0.79788456 for the root, as BLOOM has it; ``silu`` $u / (1 + e^{-u})$. With `skip` the
+    row before `norm` is added.
 
     Args:
         W_in: Input map, `[d_model, d_mlp]`.

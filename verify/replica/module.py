@@ -450,7 +450,7 @@ def _gelu(x: Tensor) -> Tensor:
     return x * (0.5 * (1.0 + torch.erf(x * math.sqrt(0.5))))
 
 
-def _gelu_tanh(x: Tensor, root: float = math.sqrt(2.0 / math.pi)) -> Tensor:  # noqa: B008  (a number)
+def _gelu_tanh(x: Tensor, root: float = math.sqrt(2.0 / math.pi)) -> Tensor:
     return x / (1.0 + torch.exp((x + x * x * x * 0.044715) * (-2.0 * root)))
 
 
