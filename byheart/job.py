@@ -70,7 +70,7 @@ from verify.encoders.encoder_ceiling import network_divergence
 from verify.encoders.encoder_floor import encoder_floor
 from verify.progress import Progress, silent
 from verify.runs.exact_runs import held_without_rounding
-from verify.runs.formats import FLOAT32, FLOAT64
+from verify.runs.formats import FORMATS
 from verify.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -81,8 +81,7 @@ if TYPE_CHECKING:
 THEOREM_1 = "theorem-1"
 """The memory whose sizes can be given."""
 
-BITS = {"float32": 32, "float64": 64}
-_FORMATS = {"float32": FLOAT32, "float64": FLOAT64}
+BITS = {"float16": 16, "bfloat16": 16, "float32": 32, "float64": 64}
 _INPUTS_RUN = 2**14  # of the domain of a rule, of which so many are drawn
 _COVERED, _COVERED_ENTRIES = 4000, 1024  # cones of directions, of laws with so many entries: some seconds
 _LARGEST_WITNESS = 4096  # contexts; the witness of the rank takes 4 T^2 bytes
@@ -289,9 +288,9 @@ def _trial(tolerance: float, dtype: Precision) -> Trial:
 
     def trial(built: Construction[Task]) -> "tuple[dict[str, RunResult] | None, str, bool]":
         size = built.task.n_contexts
-        if held_without_rounding(built.model, built.task, _FORMATS[dtype], tolerance).all():
+        if held_without_rounding(built.model, built.task, FORMATS[dtype], tolerance).all():
             return None, "", True
-        runs = _runs(built.model, built.task, tolerance=tolerance)
+        runs = _runs(built.model, built.task, dtype, tolerance=tolerance)
         if runs is None or runs[dtype].held == size:
             return runs, "", runs is not None and runs[dtype].held_proved == size
         return runs, f"run in {dtype} it holds {runs[dtype].held} of {counted(size, 'context')}, measured", False
@@ -311,7 +310,7 @@ def _tried(offer: Offer, task: Task, dtype: Precision) -> Tried:
     if offer.built is None:
         return Tried(memory=offer.kind.name, refused=offer.refused)
     runs, parameters = offer.run or {}, offer.built.model.parameters
-    types = (name for name in ("bfloat16", "float32", "float64") if name in runs)
+    types = (name for name in ("float16", "bfloat16", "float32", "float64") if name in runs)
     return Tried(
         memory=offer.kind.name,
         parameters=parameters,
@@ -624,12 +623,12 @@ def _certified(
     with clock.stage("torch"):
         if isinstance(task, Task) and _is_long(task):
             runs, device = {}, "cpu"  # every run is judged without one
-        outputs, tolerance = proved.answers.outputs, criterion.tolerance
-        ran = _runs(model, task, tolerance=tolerance, outputs=outputs) if runs is None else runs
+        outputs, tolerance, dtype = proved.answers.outputs, criterion.tolerance, figures.get("dtype", "float64")
+        ran = _runs(model, task, dtype, tolerance=tolerance, outputs=outputs) if runs is None else runs
         torch = dict(ran or {})
         if device != "cpu":
-            elsewhere = _runs(model, task, tolerance=tolerance, device=device, outputs=outputs)
-            torch |= {f"{dtype} on {device}": run for dtype, run in (elsewhere or {}).items()}
+            elsewhere = _runs(model, task, dtype, tolerance=tolerance, device=device, outputs=outputs)
+            torch |= {f"{name} on {device}": run for name, run in (elsewhere or {}).items()}
     found |= {**_certified_figures(proved, criterion), "torch": torch or None, "seconds": clock.seconds}
     return NewMemory(task, model, proved.certificate, proved, needed, Figures(**found), source)
 
@@ -637,6 +636,7 @@ def _certified(
 def _runs(
     model: Model,
     task: Task | VectorTask,
+    dtype: str,
     *,
     tolerance: float,
     device: str = "cpu",
@@ -645,10 +645,11 @@ def _runs(
     if importlib.util.find_spec("torch") is None:
         return None
 
-    from verify.replica.run import run_all
+    from verify.replica.run import DTYPES, run_all
 
     logits = None if outputs is None else [(0, outputs)]
-    return run_all(model, task, device=device, tolerance=tolerance, logits=logits)
+    dtypes = DTYPES if dtype in DTYPES else (*DTYPES, dtype)
+    return run_all(model, task, device=device, dtypes=dtypes, tolerance=tolerance, logits=logits)
 
 
 def _is_long(task: Task) -> bool:

@@ -31,9 +31,8 @@ from verify.forward.logits import logit_chunks
 from verify.progress import Progress, silent
 from verify.replica.rounding import rounding_bound
 from verify.runs.exact_runs import exact_runs
-from verify.runs.formats import FLOAT32, FLOAT64, FloatFormat
+from verify.runs.formats import FORMATS, FloatFormat
 
-_FORMATS = {"float32": FLOAT32, "float64": FLOAT64}
 _BYTE = re.compile(r"\\x([0-9a-f]{2})")
 UNIT_NAMES = {"char": "character", "byte": "byte", "word": "word"}
 
@@ -207,7 +206,7 @@ def recite(
         folder: A folder that `byheart memorize` wrote of a whole text, or of several.
         title: Of the text that is said; by default all.
         start: What stands in the text; said is what stands behind it. By default the beginning.
-        dtype: ``"float32"`` or ``"float64"``: the runs that are judged.
+        dtype: A `constructions.models.precision.Precision`: the runs that are judged.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -240,9 +239,9 @@ def recitation(
     progress("windows", None, f"{len(facts)} windows of {windows.length} tokens")
     contexts, labels = task.contexts[facts], task.labels[facts]
     same = labels[at] == windows.text[places]  # of a window that goes on in two ways one is asked for
-    held = exact_runs(model, contexts, labels, _FORMATS[dtype]).held
+    held = exact_runs(model, contexts, labels, FORMATS[dtype]).held
     if not held.all():
-        held = held | _held_with_rounding(model, contexts, labels, _FORMATS[dtype])
+        held = held | _held_with_rounding(model, contexts, labels, FORMATS[dtype])
     right = held if held.all() else decide_argmax(model, contexts).place == labels
     spoken = windows.text[places] != windows.end
 

@@ -47,6 +47,13 @@ DESCRIBED = (
         "docs/claims/probes.md",
     ),
     Described(
+        "bit-table",
+        "any distinct contexts, labels or laws; for runs in float16 and bfloat16",
+        "2 to 25 a fact, the less the fuller the table; every run in either is exact",
+        False,
+        "docs/claims/one_hot_laws.md",
+    ),
+    Described(
         "one-hot-laws",
         "any distinct contexts of up to 2000 tokens; laws",
         "N + S + 1 a law; every run in float32 has the stored logits",

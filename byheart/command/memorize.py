@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--dtype",
-        choices=("float32", "float64"),
+        choices=("float16", "bfloat16", "float32", "float64"),
         default=None,
         help="type of the weights, and of the runs in which the facts shall be right (default: float32; float64 where "
         "sizes are given)",

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", dest="start", metavar="TEXT", help="begin after this text (default: its beginning)")
     parser.add_argument(
         "--dtype",
-        choices=("float32", "float64"),
+        choices=("float16", "bfloat16", "float32", "float64"),
         default="float32",
         help="type of the runs in the proof",
     )

@@ -6,7 +6,7 @@ Pages: docs/memories.md, docs/claims/knots.md
 import math
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -36,7 +36,8 @@ from constructions.memories.one_hot_laws import one_hot_laws_memory, one_hot_law
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import Construction
 from constructions.models.model import Model
-from constructions.models.precision import Precision, require_precision
+from constructions.models.precision import SHORT, Precision, require_precision
+from constructions.probes.bit_table import bit_table_memory, bit_table_parameters
 from constructions.probes.probe_memory import probe_memory, probe_parameters
 from constructions.tasks.criterion import TOLERANCE
 from constructions.tasks.task import Task
@@ -46,6 +47,7 @@ SMALLEST = "smallest"
 
 _CLAIM = "The choice of a memory"
 _NEURONS = "it has neurons"
+_LONG: tuple[Precision, ...] = ("float32", "float64")
 _MOST = {"newton": 512, "clustered-heads": 2500, "steps": 4096}
 """Facts up to which a memory is tried without being named: beyond, it or its certificate takes minutes to hours."""
 _UNASKED = 8e9
@@ -68,7 +70,8 @@ class Kind(NamedTuple):
         build: Builds the weights.
         fewest: Parameters that it takes at least for a task in a precision, known before it is built; 0 where nothing
             is known. It is not built where another memory that holds the task takes fewer.
-        exact: Whether no sum of its runs is rounded: of such memories the one of fewest parameters is built first.
+        exact: The precisions in which no sum of its runs is rounded: of such memories the one of fewest parameters is
+            built first. No others are tried in 16 bits, and one that is exact in these alone is tried there alone.
         unasked: What is built where the memory is not named, if that shall take less time than `build`.
         alone: The same where memories with neurons are refused.
     """
@@ -80,7 +83,7 @@ class Kind(NamedTuple):
     page: str
     build: Build
     fewest: Callable[[Task, Precision], int] = lambda task, dtype: 0
-    exact: bool = False
+    exact: tuple[Precision, ...] = ()
     unasked: Build | None = None
     alone: Build | None = None
 
@@ -217,7 +220,8 @@ def offers(
     found = list(earlier)
     tried = [by_name[name] for name in names or by_name]
     if names is None:  # the others keep their order
-        tried.sort(key=lambda kind: (0, kind.fewest(task, dtype)) if kind.exact else (1, 0))
+        tried = [kind for kind in tried if dtype in kind.exact or (dtype not in SHORT and kind.exact != SHORT)]
+        tried.sort(key=lambda kind: (0, kind.fewest(task, dtype)) if dtype in kind.exact else (1, 0))
     for kind in tried:
         if any(offer.kind.name == kind.name for offer in earlier):
             continue
@@ -230,6 +234,8 @@ def offers(
         refused = "" if names is not None else _not_tried(kind, task, dtype, least, attention_only)
         if limits.attention_only and not kind.attention_only:
             refused = _NEURONS
+        if dtype in SHORT and dtype not in kind.exact:
+            refused = f"its runs in {dtype} are rounded, and nothing is proved of them; those of 'bit-table' are exact"
         unasked = (kind.alone if attention_only else kind.unasked) or kind.build
         build = kind.build if names is not None else unasked
         offer = Offer(kind, None, refused) if refused else _offer(task, kind, build, dtype, seed, show, limits)
@@ -332,25 +338,31 @@ MEMORIES: tuple[Kind, ...] = (
     Kind(
         *_DESCRIBED["affine"],
         lambda task, dtype, seed, progress: affine_memory(task, dtype=dtype),
-        exact=True,
+        exact=get_args(Precision),
     ),
     Kind(
         *_DESCRIBED["packed-words"],
         lambda task, dtype, seed, progress: packed_words_memory(task, dtype=dtype),
         lambda task, dtype: packed_words_parameters(task, dtype=dtype),
-        exact=True,
+        exact=get_args(Precision),
     ),
     Kind(
         *_DESCRIBED["probes"],
         lambda task, dtype, seed, progress: probe_memory(task, dtype=dtype, seed=seed),
         probe_parameters,
-        exact=True,
+        exact=_LONG,
+    ),
+    Kind(
+        *_DESCRIBED["bit-table"],
+        lambda task, dtype, seed, progress: bit_table_memory(task, dtype=dtype),
+        lambda task, dtype: bit_table_parameters(task, dtype=dtype),
+        exact=SHORT,
     ),
     Kind(
         *_DESCRIBED["one-hot-laws"],
         lambda task, dtype, seed, progress: one_hot_laws_memory(task, dtype=dtype),
         lambda task, dtype: one_hot_laws_parameters(task, dtype=dtype),
-        exact=True,
+        exact=_LONG,
     ),
     Kind(
         *_DESCRIBED["low-rank-laws"],

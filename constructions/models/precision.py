@@ -11,10 +11,17 @@ from constructions.arrays import Float64Array
 from constructions.errors import require_one_of
 from constructions.models.model import Model
 
-Precision = Literal["float32", "float64"]
+Precision = Literal["float16", "bfloat16", "float32", "float64"]
+"""The types that weights are rounded to, and in whose runs a task is to be held."""
+
+SHORT: tuple[Precision, ...] = ("float16", "bfloat16")
+"""Those of 16 bits."""
 
 SIGNIFICAND = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}
 """Significant bits of a number of each format, the leading one included."""
+
+_RANGES = {"float16": (2.0**-14, 65504.0), "bfloat16": (2.0**-126, (2.0 - 2.0**-7) * 2.0**127)}
+"""The least normal number and the largest number."""
 
 
 STORED = {
@@ -92,6 +99,8 @@ def rounded(values: Float64Array, name: str) -> Float64Array:
 def rounded_model(model: Model, dtype: Precision) -> Model:
     """The model with every entry of every tensor rounded to nearest; in float64 it is what it was.
 
+    In types of 16 bits to multiples of the least normal number, since no run has to keep others.
+
     Args:
         model: Weights in float64.
         dtype: The precision.
@@ -110,5 +119,13 @@ def rounded_model(model: Model, dtype: Precision) -> Model:
     require_precision(dtype)
     if dtype == "float64":
         return model
-    with np.errstate(over="ignore"):
-        return model.with_each(lambda _, tensor: tensor.astype(np.float32).astype(np.float64))
+    if dtype == "float32":
+        with np.errstate(over="ignore"):
+            return model.with_each(lambda _, tensor: tensor.astype(np.float32).astype(np.float64))
+    least, most = _RANGES[dtype]
+
+    def short(_: str, tensor: Float64Array) -> Float64Array:
+        found = np.rint(rounded(tensor, dtype) / least) * least
+        return np.where(np.abs(found) > most, np.inf, found)
+
+    return model.with_each(short)

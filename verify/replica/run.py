@@ -28,7 +28,7 @@ from verify.replica.device import device_name, require_arithmetic, require_exact
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
 from verify.runs.exact_runs import held_without_rounding, surely_held
-from verify.runs.formats import BFLOAT16, EXP_ULPS, FLOAT16, FLOAT32, FLOAT64
+from verify.runs.formats import EXP_ULPS, FLOAT32, FLOAT64, FORMATS
 
 Chunks = Iterable[tuple[int, Enclosure]]
 
@@ -36,7 +36,6 @@ DTYPES = ("float64", "float32", "bfloat16")
 """The floating-point types a replica runs in where none is named, finest first."""
 
 _JUDGED = {"float64": FLOAT64, "float32": FLOAT32}
-_FORMATS = {**_JUDGED, "bfloat16": BFLOAT16, "float16": FLOAT16}
 _BATCH_BYTES = {"cpu": 2**27, "cuda": 2**30}
 
 
@@ -184,14 +183,14 @@ class _Judge:
         tolerance: float,
         exp_ulps: float,
     ):
-        require_one_of(_FORMATS, dtype=dtype)
+        require_one_of(FORMATS, dtype=dtype)
         self.task, self.device, self.dtype, self.tolerance = task, device, dtype, tolerance
         count = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
         self.without_rounding = np.zeros(count, dtype=bool)
         if isinstance(task, Task):
-            self.without_rounding = held_without_rounding(model, task, _FORMATS[dtype], tolerance)
+            self.without_rounding = held_without_rounding(model, task, FORMATS[dtype], tolerance)
         if self.without_rounding.any():
-            require_exact_sums(device, _FORMATS[dtype])
+            require_exact_sums(device, FORMATS[dtype])
         self.rounding: Float64Array | None = None
         if dtype in _JUDGED:
             require_arithmetic(device, _JUDGED[dtype])

@@ -249,13 +249,13 @@ class EveryRun:
         if (tiny := (size > 0.0) & (size < self.format.smallest_normal)).any():  # weights that may be taken for 0
             drift = drift + 2.0 * self.format.smallest_normal * (x.size() @ tiny)
         terms = _Terms.of(x.value, matrix, shift, None if skip is None else skip.value)
-        fits = self._fits(matrix) & self._in_range(terms.unit, terms.total)
+        fits = self._fits(matrix) & (terms.unit >= self.format.smallest_normal)
         fits &= True if shift is None else self._fits(shift[None])
-        unit = _finite(terms.unit)
+        unit, most = _finite(terms.unit), self.format.largest / 8.0
         need = terms.total / unit
         two = np.maximum(terms.factors, np.abs(value).max(axis=0, initial=0.0) / unit)
         need = np.where((terms.count <= 2) & (need > self.most), two, need)
-        good = fits & (need <= self.most)
+        good = fits & (need <= self.most) & (terms.total <= most)
         self._note(need[good])
         exact = good & self._absorbs(unit, drift, terms.count)
         total = terms.total[None]
@@ -282,7 +282,7 @@ class EveryRun:
                 more = [np.full((len(open_), 1), 0.0 if shift is None else shift[j])]
                 more += [] if skip is None else [skip.value[open_, j : j + 1]]
                 own[open_] = _needs(x.value[open_], matrix[:, j], np.hstack(more), value[open_, j])
-            fit = own <= self.most
+            fit = (own <= self.most) & (sizes <= most)
             self._note(own[fit])
             exact[:, j] = fit & self._absorbs(unit[j], drift[:, j], terms.count[j])
         if exact.all() and not drift.any():

@@ -11,6 +11,7 @@ from constructions.memories import choice
 from constructions.memories.choice import BY_NAME, MEMORIES, information_limit, offers, smallest_of
 from constructions.memories.newton.newton_memory import newton_memory
 from constructions.models.blocks import Attention
+from constructions.models.precision import SHORT
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Task
@@ -55,6 +56,17 @@ def test_what_does_not_fit_the_task_refuses_and_says_why(monkeypatch: pytest.Mon
         assert "contexts of two tokens, but they have 5" in found[name].refused
     assert "facts are more than 400: it is tried where it is named" in found["newton"].refused
     assert all(math.isinf(offer.parameters) == (offer.refused != "") for offer in found.values())
+
+
+def test_in_16_bits_memories_whose_runs_are_rounded_are_not_tried() -> None:
+    task = enumerated_task(4, 2, seed=2)
+    for dtype in SHORT:
+        assert [offer.kind.name for offer in offers(task, dtype=dtype) if offer.built] == ["bit-table"]
+        assert {offer.kind.name for offer in offers(task, dtype=dtype)} == {"affine", "packed-words", "bit-table"}
+        with pytest.raises(CapacityError, match=f"its runs in {dtype} are rounded, and nothing is proved of them"):
+            smallest_of(offers(task, names=("knots",), dtype=dtype))
+    assert "bit-table" not in {offer.kind.name for offer in offers(task)}
+    assert offers(task, names=("bit-table",))[0].built is not None
 
 
 def test_what_is_named_is_tried_whatever_the_number_of_facts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,6 +123,7 @@ def test_laws_are_for_knots_and_for_heads_of_full_rank() -> None:
     assert [name for name, offer in found.items() if offer.built] == [
         "knots",
         "one-hot-laws",
+        "bit-table",
         "theorem-1",
         "last-token-heads",
     ]

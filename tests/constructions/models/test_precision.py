@@ -54,5 +54,14 @@ def test_what_float32_cannot_hold_is_refused() -> None:
     one = np.ones((1, 1))
     with pytest.raises(InputError, match="W_U has the entry inf"):
         rounded_model(Model(blocks=(), W_U=1e300 * one, W_E=one, W_pos=one), "float32")
-    with pytest.raises(InputError, match="dtype = 'bfloat16', expected one of float32, float64"):
-        rounded_model(Model(blocks=(), W_U=one, W_E=one, W_pos=one), "bfloat16")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InputError, match="W_U has the entry inf"):
+        rounded_model(Model(blocks=(), W_U=65520.0 * one, W_E=one, W_pos=one), "float16")
+    with pytest.raises(InputError, match="dtype = 'int8', expected one of float16, bfloat16, float32, float64"):
+        rounded_model(Model(blocks=(), W_U=one, W_E=one, W_pos=one), "int8")  # pyright: ignore[reportArgumentType]
+
+
+def test_types_of_16_bits_keep_multiples_of_their_least_normal_number() -> None:
+    given = np.array([[1.0 + 2.0**-9, 65519.0, 2.0**-14 * 0.6, 2.0**-13 * 1.3]])
+    model = Model(blocks=(), W_U=given, W_E=np.ones((1, 1)), W_pos=np.ones((1, 1)))
+    assert rounded_model(model, "float16").W_U.tolist() == [[1.0 + 2.0**-9, 65504.0, 2.0**-14, 3 * 2.0**-14]]
+    assert rounded_model(model, "bfloat16").W_U[0, :2].tolist() == [1.0, 65536.0]

@@ -35,6 +35,13 @@ def test_what_a_row_is_off_by_is_absorbed_by_any_number_but_0():
     assert (arithmetic.mapped(far, one, np.array([1.0])).off >= 2.0**-20).all()
 
 
+def test_what_overflows_in_no_row_is_exact_whatever_all_columns_have_together():
+    weights = np.full((8, 1), 2.0**11)  # the largest number of float16 is 65504
+    each, together = (Rows(x, np.zeros((1, 8))) for x in (np.eye(8), np.ones((1, 8))))
+    assert (EveryRun(FLOAT16).mapped(each, weights, None).off == 0.0).all()
+    assert np.isinf(EveryRun(FLOAT16).mapped(together, weights, None).off).all()
+
+
 def test_a_neuron_that_is_surely_silent_needs_no_bits():
     # 2^26 x + 1 - 2^27 needs 27 bits, and is far below 0 where x is 1.
     x = Rows(np.array([[1.0, 1.0], [3.0, 1.0]]), np.zeros((1, 2)))
