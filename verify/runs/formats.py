@@ -27,8 +27,8 @@ FLOAT32 = FloatFormat("float32", 2.0**-24, 2.0**-126, (2.0 - 2.0**-23) * 2.0**12
 FLOAT64 = FloatFormat("float64", 2.0**-53, 2.0**-1022, (2.0 - 2.0**-52) * 2.0**1023)
 FLOAT16 = FloatFormat("float16", 2.0**-11, 2.0**-14, (2.0 - 2.0**-10) * 2.0**15)
 BFLOAT16 = FloatFormat("bfloat16", 2.0**-8, 2.0**-126, (2.0 - 2.0**-7) * 2.0**127)
-FORMATS = {each.name: each for each in (FLOAT16, BFLOAT16, FLOAT32, FLOAT64)}
-"""All of them by name."""
+FORMATS = {each.name: each for each in (FLOAT64, FLOAT32, BFLOAT16, FLOAT16)}
+"""All of them by name, the finest first."""
 
 EXP_ULPS = 4.0
 """Assumed accuracy of the exponentials of numpy and torch, in units in the last place of the result."""
