@@ -12,6 +12,11 @@ def said(module: str, original: str, mutated: str, why: str) -> Mutant:
     return Mutant(f"verify/claims/{module}.py", original, mutated, tests, why)
 
 
+def conditions(original: str, mutated: str, why: str) -> Mutant:
+    """Of how hypotheses are read."""
+    return Mutant("verify/evidence/conditions.py", original, mutated, "tests/verify/evidence/test_conditions.py", why)
+
+
 MUTANTS = [
     said("dana_lemma_2", "[[alone: S = 1]]", "S = 1", "a condition that nobody decides"),
     said("dana_head_width", "[[narrow: d_h <= d]]", "d_h <= d", "a relation that nobody decides"),
@@ -29,4 +34,10 @@ MUTANTS = [
     said("vardi_2022_sqrt", "[[significand: 53]]", "[[significand: 52]]", "floats of 52 bits"),
     said("kajitsuka_sato_2024_separation", "[[apart: e = r = 1/10]]", "[[apart: e = r = 1/9]]", "other distances"),
     said("huben_2023_two_layers", "[[neurons: T - 1]]", "[[neurons: T - 2]]", "one neuron is too many"),
+    conditions(' and ", text)', ' or ", text)', "hypotheses joined by `and` are one"),
+    conditions(
+        "tail = found.group() if found else tail", "tail = tail", "of a list of sizes the last alone counts"
+    ),
+    conditions("return any(", "return all(", "one of two alternatives is not enough"),
+    conditions("is Verdict.PROVED", "is not Verdict.UNDECIDED", "a condition that fails holds"),
 ]

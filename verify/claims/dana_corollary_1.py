@@ -23,8 +23,9 @@ from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.capacity.exact_rank import exact_rank
 from verify.certificates.memorization import certify_memorization
-from verify.claim import Claim, Hypothesis
+from verify.claim import Claim
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, Role, met, stated
+from verify.evidence.conditions import conditions
 from verify.evidence.theorems import HEADS_FOR_EVERY_LABELLING, ONE_HEAD_LABELS
 from verify.forward.heads import enclose_features
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
@@ -78,10 +79,7 @@ CLAIM = Claim(
         "[[bigrams: N^2]] bigrams."
     ),
     page="docs/claims/corollary_1.md",
-    hypotheses=(
-        Hypothesis("N >= 1 and N != 2", lambda tokens, **_: tokens >= 1 and tokens != 2),
-        Hypothesis("gap >= 1", lambda gap, **_: gap >= 1),
-    ),
+    hypotheses=conditions("N >= 1 and N != 2", "gap >= 1"),
     parameters={"tokens": 8, "gap": 8, "seed": 0},
     build=build,
 )

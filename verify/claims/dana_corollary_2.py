@@ -20,8 +20,9 @@ from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
 from verify.capacity.parity import parity_errors
-from verify.claim import Claim, Hypothesis
+from verify.claim import Claim
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.conditions import conditions
 from verify.evidence.theorems import ONE_HEAD_LABELS, PARITY_ERRORS
 from verify.forward.logits import enclose_logits
 from verify.verdict import Verdict, decided
@@ -105,12 +106,7 @@ CLAIM = Claim(
         "[[guess: half]]."
     ),
     page="docs/claims/corollary_2.md",
-    hypotheses=(
-        Hypothesis("N >= 1 and S >= 1", lambda tokens, length, **_: tokens >= 1 and length >= 1),
-        Hypothesis("d >= 2", lambda d_model, **_: d_model >= 2),
-        Hypothesis("1 <= d_h <= d", lambda d_model, d_head, **_: 1 <= d_head <= d_model),
-        Hypothesis("H >= 1", lambda n_heads, **_: n_heads >= 1),
-    ),
+    hypotheses=conditions("N >= 1 and S >= 1", "d >= 2", "1 <= d_h <= d", "H >= 1"),
     parameters={"tokens": 4, "length": 2, "d_model": 4, "d_head": 2, "n_heads": 4, "seed": 0},
     build=build,
 )

@@ -32,6 +32,7 @@ from verify.capacity.linear_relations import indicator_relation, rank_upper_boun
 from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Applied, Comparison, Evidence, Means, Method, Quantifier, Stated, failed, met, stated
+from verify.evidence.conditions import conditions
 from verify.evidence.theorems import RANK
 from verify.forward.in_rationals import exact_outputs
 from verify.verdict import Verdict, decided
@@ -243,14 +244,8 @@ CLAIM = Claim(
     ),
     page="docs/claims/closed_forms.md",
     hypotheses=(
-        Hypothesis("N >= 1", lambda tokens, **_: tokens >= 1),
-        Hypothesis("S >= 2", lambda length, **_: length >= 2),
-        Hypothesis("1 <= d_h <= min(d, N)", lambda tokens, width, d_head, **_: 1 <= d_head <= min(width, tokens)),
-        Hypothesis("d >= 2 or N <= 2", lambda tokens, width, **_: width >= 2 or tokens <= 2),
-        Hypothesis(
-            "d <= N + S - 1: the embeddings of tokens and positions span no more",
-            lambda tokens, length, width, **_: width <= tokens + length - 1,
-        ),
+        *conditions("N >= 1", "S >= 2", "1 <= d_h <= min(d, N)", "d >= 2 or N <= 2"),
+        *conditions("d <= N + S - 1: the embeddings of tokens and positions span no more"),
         Hypothesis(
             "H = 0 (for the fewest) or min(d, N) + H d_h >= N^S",
             lambda tokens, length, width, d_head, heads, **_: (

@@ -30,6 +30,7 @@ from constructions.tasks.task import Task
 from verify.capacity.exact_rank import PRIME, exact_rank, order_of_two
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Applied, Comparison, Evidence, Means, Method, Quantifier, met
+from verify.evidence.conditions import conditions
 from verify.evidence.theorems import INDEPENDENT_EXPONENTIALS, RANK
 from verify.forward.heads import enclose_features
 from verify.forward.in_rationals import exact_network_logits
@@ -72,10 +73,7 @@ CLAIM = Claim(
     ),
     page="docs/claims/generic_embeddings.md",
     hypotheses=(
-        Hypothesis("N >= 1 and S >= 1", lambda tokens, length, **_: tokens >= 1 and length >= 1),
-        Hypothesis("d >= 2", lambda width, **_: width >= 2),
-        Hypothesis("1 <= d_h <= d", lambda width, d_head, **_: 1 <= d_head <= width),
-        Hypothesis("N^S <= H d_h", lambda tokens, length, d_head, heads, **_: tokens**length <= heads * d_head),
+        *conditions("N >= 1 and S >= 1", "d >= 2", "1 <= d_h <= d", "N^S <= H d_h"),
         Hypothesis("features of all contexts of generic rank N^S without the skip connection", _full_rank),
     ),
     parameters={"tokens": 4, "length": 2, "width": 4, "d_head": 2, "heads": 10, "seed": 0},

@@ -20,11 +20,12 @@ from constructions.tasks.arrays import enumerated_task
 from constructions.tasks.task import Task
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.certificates.memorization import certify_memorization
-from verify.claim import Claim, Hypothesis
+from verify.claim import Claim
 from verify.encoders.circle_rate import circle_rate, parabola_rate
 from verify.encoders.line_infimum import line_divergence, line_infimum
 from verify.encoders.rounded_circle import always_enough, is_rounded_circle, losing_pair, never_enough, winners
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
+from verify.evidence.conditions import conditions
 from verify.evidence.theorems import LINE
 from verify.verdict import Verdict, decided, proved
 
@@ -74,14 +75,8 @@ CLAIM = Claim(
     ),
     page="docs/claims/lookup_in_two_dimensions.md",
     hypotheses=(
-        Hypothesis("N >= 1 and S >= 1", lambda tokens, length, **_: tokens >= 1 and length >= 1),
-        Hypothesis(
-            "S >= 2 or N <= 2: the heads tell more contexts apart",
-            lambda tokens, length, **_: length >= 2 or tokens <= 2,
-        ),
-        Hypothesis("H >= 1", lambda n_heads, **_: n_heads >= 1),
-        Hypothesis("1 <= d_h <= 2", lambda d_head, **_: 1 <= d_head <= 2),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
+        *conditions("N >= 1 and S >= 1", "S >= 2 or N <= 2: the heads tell more contexts apart"),
+        *conditions("H >= 1", "1 <= d_h <= 2", "seed >= 0"),
     ),
     parameters={"tokens": 6, "length": 2, "n_heads": 18, "d_head": 2, "seed": 0},
     build=build,

@@ -23,6 +23,7 @@ from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
+from verify.evidence.conditions import conditions
 from verify.evidence.theorems import RANK
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.memories.sharp_attention import SharpAttention, enclose_sharp_attention
@@ -104,13 +105,7 @@ CLAIM = Claim(
                 min(tokens, length, width, d_head) >= 1 and min(heads, seed) >= 0
             ),
         ),
-        Hypothesis("d_h <= d <= N", lambda tokens, width, d_head, **_: d_head <= width <= tokens),
-        Hypothesis("S >= 2 or H = 0", lambda length, heads, **_: length >= 2 or heads == 0),
-        Hypothesis(
-            "d + H d_h <= N^S",
-            lambda tokens, length, width, d_head, heads, **_: width + heads * d_head <= tokens**length,
-        ),
-        Hypothesis("d >= 2 or N <= 2", lambda tokens, width, **_: width >= 2 or tokens <= 2),
+        *conditions("d_h <= d <= N", "S >= 2 or H = 0", "d + H d_h <= N^S", "d >= 2 or N <= 2"),
     ),
     parameters={"tokens": 5, "length": 2, "width": 4, "d_head": 2, "heads": 5, "seed": 0},
     build=_build,

@@ -25,6 +25,7 @@ from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Applied, Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
+from verify.evidence.conditions import conditions
 from verify.evidence.exclusive_or import CLOSE, exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws, is_met
 from verify.evidence.theorems import COLLINEAR_DIVERGENCE, PARITY_DIVERGENCE, RANK
 from verify.forward.in_rationals import exact_network_logits
@@ -114,8 +115,7 @@ CLAIM = Claim(
     ),
     page="docs/claims/theorem_1.md",
     hypotheses=(
-        Hypothesis("N >= 1, S >= 1", lambda tokens, length, **_: tokens >= 1 and length >= 1),
-        Hypothesis("1 <= d_h <= d", lambda width, d_head, **_: 1 <= d_head <= width),
+        *conditions("N >= 1, S >= 1", "1 <= d_h <= d"),
         Hypothesis("d >= N - 1, for divergence 0", lambda tokens, width, **_: width >= tokens - 1),
         Hypothesis("contexts of generic rank T with these d, d_h, H", _enough),
         Hypothesis("S >= 2, or T < d, or T < N: the laws do not lower the rank of one position", _laws_fit),

@@ -28,6 +28,7 @@ from verify.certificates.memorization import certify_memorization
 from verify.certificates.parameter_count import shared_attention_parameters, stored_parameters
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
+from verify.evidence.conditions import conditions
 from verify.evidence.theorems import RANK
 from verify.forward.in_rationals import exact_outputs
 from verify.verdict import Verdict, decided, proved
@@ -88,10 +89,7 @@ CLAIM = Claim(
     ),
     page="docs/claims/parameters.md",
     hypotheses=(
-        Hypothesis("N >= 2, S >= 2", lambda tokens, length, **_: tokens >= 2 and length >= 2),
-        Hypothesis("1 <= d_h <= d", lambda width, d_head, **_: 1 <= d_head <= width),
-        Hypothesis("N - 1 <= d <= N", lambda tokens, width, **_: tokens - 1 <= width <= tokens),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
+        *conditions("N >= 2, S >= 2", "1 <= d_h <= d", "N - 1 <= d <= N", "seed >= 0"),
         Hypothesis("N^S <= d + H d_h", _reachable),
     ),
     parameters={"tokens": 4, "length": 2, "width": 4, "d_head": 2, "seed": 0},

@@ -34,6 +34,7 @@ from constructions.tasks.text import default_text, text_task
 from verify.arithmetic.enclosure import Enclosure
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Comparison, Evidence, Means, Method, Stated, met, stated
+from verify.evidence.conditions import conditions
 from verify.forward.in_rationals import exact_network_logits
 from verify.memories.left_out_bound import LeftOutBound, left_out_bound
 from verify.verdict import decided, proved
@@ -98,12 +99,8 @@ CLAIM = Claim(
     ),
     page="docs/claims/theorem_1_tail.md",
     hypotheses=(
-        Hypothesis("1 <= norm(W) <= 500: full support in float64 too", lambda norm, **_: 1 <= norm <= 500),
-        Hypothesis(
-            "2 <= occurrences <= 10^9: the kept contexts are the most likely ones",
-            lambda occurrences, **_: 2 <= occurrences <= 10**9,
-        ),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
+        *conditions("1 <= norm(W) <= 500: full support in float64 too"),
+        *conditions("2 <= occurrences <= 10^9: the kept contexts are the most likely ones", "seed >= 0"),
         Hypothesis("features [x_S, Y] of rank T on the kept contexts", _independent),
     ),
     parameters={"norm": 200, "occurrences": 33, "seed": 0},

@@ -51,6 +51,7 @@ from verify.encoders.low_entropy_bound import (
     within,
 )
 from verify.evidence import Comparison, Evidence, Means, Method, failed, met, stated
+from verify.evidence.conditions import conditions
 from verify.evidence.theorems import REPAIRED_THEOREM_2
 from verify.forward.logits import enclose_logits
 from verify.unembeddings.coherence import certify_margins
@@ -127,15 +128,9 @@ CLAIM = Claim(
     ),
     page="docs/claims/theorem_2.md",
     hypotheses=(
-        Hypothesis("N >= 2 and S >= 2", lambda tokens, length, **_: tokens >= 2 and length >= 2),
-        Hypothesis(
-            "1 <= T <= N^S <= 2^22",
-            lambda tokens, length, contexts, **_: 1 <= contexts <= tokens**length <= 2**22,
-        ),
-        Hypothesis("1 <= d_h <= d", lambda d_model, d_head, **_: 1 <= d_head <= d_model),
+        *conditions("N >= 2 and S >= 2", "1 <= T <= N^S <= 2^22", "1 <= d_h <= d"),
         Hypothesis("a family that holds N tokens in d dimensions, and kappa / noise < (N - 1) / N", _held),
-        Hypothesis("noise >= 3: each token is the mode of its law", lambda noise, **_: noise >= 3),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
+        *conditions("noise >= 3: each token is the mode of its law", "seed >= 0"),
     ),
     parameters={"tokens": 24, "length": 2, "contexts": 64, "noise": 100, "d_model": 16, "d_head": 4, "seed": 0},
     build=build,

@@ -17,10 +17,11 @@ from constructions.models.construction import Construction
 from constructions.models.exact_network import rounded
 from constructions.tasks.task import Counts, Task, make_task
 from verify.arithmetic.decimals import decimal_above, decimal_below
-from verify.claim import Claim, Hypothesis
+from verify.claim import Claim
 from verify.encoders.logit_range import BITS, ball, divergence_floor_at_range, logit_range, mean_divergence
 from verify.encoders.range_bound import RangeBound, range_bound
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
+from verify.evidence.conditions import conditions
 from verify.evidence.exclusive_or import exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
 from verify.evidence.theorems import DIVERGENCE_AT_RANGE, TRADE_OFF
 from verify.verdict import Verdict, decided, proved
@@ -78,12 +79,9 @@ CLAIM = Claim(
         "transformers do better on those laws is open."
     ),
     page="docs/claims/logit_range.md",
-    hypotheses=(
-        Hypothesis("2 <= R <= 500: full support in float64 too", lambda largest_range, **_: 2 <= largest_range <= 500),
-        Hypothesis(
-            "2 <= occurrences <= 10^9: the kept contexts are the most likely ones",
-            lambda occurrences, **_: 2 <= occurrences <= 10**9,
-        ),
+    hypotheses=conditions(
+        "2 <= R <= 500: full support in float64 too",
+        "2 <= occurrences <= 10^9: the kept contexts are the most likely ones",
     ),
     parameters={"largest_range": 20, "occurrences": 50},
     build=build,

@@ -16,8 +16,9 @@ from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.random_facts import random_facts
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
-from verify.claim import Claim, Hypothesis
+from verify.claim import Claim
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.conditions import conditions
 from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import Verdict, decided
 
@@ -69,11 +70,7 @@ CLAIM = Claim(
     ),
     reconstructed="the weights: the paper was at hand in its abstract only",
     page="docs/claims/gated_heads.md",
-    hypotheses=(
-        Hypothesis("N >= 2, S >= 1", lambda tokens, length, **_: tokens >= 2 and length >= 1),
-        Hypothesis("1 <= T <= N^S <= 2^20", lambda tokens, length, facts, **_: 1 <= facts <= tokens**length <= 2**20),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
-    ),
+    hypotheses=conditions("N >= 2, S >= 1", "1 <= T <= N^S <= 2^20", "seed >= 0"),
     parameters={"tokens": 8, "length": 4, "facts": 32, "seed": 0},
     build=build,
 )

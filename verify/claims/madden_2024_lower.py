@@ -19,8 +19,9 @@ from constructions.rational.positional_attention import exact_laws_model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.random_facts import random_contexts
 from constructions.tasks.task import Task
-from verify.claim import Claim, Hypothesis
+from verify.claim import Claim
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.conditions import conditions
 from verify.evidence.theorems import INTERPOLATED_LAWS
 from verify.forward.in_rationals import exact_network_logits
 from verify.linear_algebra.ball_rank import ball_rank
@@ -75,11 +76,7 @@ CLAIM = Claim(
     ),
     reconstructed="the network and the constants: the paper was at hand in its abstract only",
     page="docs/claims/knots.md",
-    hypotheses=(
-        Hypothesis("N >= 2, S >= 1", lambda tokens, length, **_: tokens >= 2 and length >= 1),
-        Hypothesis("1 <= T <= N^S <= 2^20", lambda tokens, length, facts, **_: 1 <= facts <= tokens**length <= 2**20),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
-    ),
+    hypotheses=conditions("N >= 2, S >= 1", "1 <= T <= N^S <= 2^20", "seed >= 0"),
     parameters={"tokens": 8, "length": 4, "facts": 64, "seed": 0},
     build=build,
 )

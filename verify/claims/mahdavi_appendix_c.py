@@ -14,6 +14,7 @@ from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import matmul
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Evidence, Means, Method, met
+from verify.evidence.conditions import conditions
 from verify.evidence.held_labels import held_labels
 from verify.verdict import proved
 
@@ -84,14 +85,9 @@ CLAIM = Claim(
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
     hypotheses=(
-        Hypothesis(
-            "H, n, d_h >= 1",
-            lambda heads, tokens, d_head, **_: min(heads, tokens, d_head) >= 1,
-        ),
-        Hypothesis("n <= d", lambda tokens, width, **_: tokens <= width),
-        Hypothesis("1 <= d_out <= d", lambda outputs, width, **_: 1 <= outputs <= width),
+        *conditions("H, n, d_h >= 1", "n <= d", "1 <= d_out <= d"),
         Hypothesis("shared is 0 or 1", lambda shared, **_: shared in (0, 1)),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
+        *conditions("seed >= 0"),
     ),
     parameters={"heads": 8, "tokens": 8, "width": 16, "d_head": 8, "outputs": 4, "shared": 1, "seed": 0},
     build=build,

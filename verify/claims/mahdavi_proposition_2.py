@@ -16,9 +16,10 @@ from constructions.saturated.generic_contexts import IntegerLayer
 from constructions.saturated.shared_context import line_queries, one_direction_layer
 from constructions.tasks.vectors import VectorTask
 from verify.capacity.exact_rank import exact_mixed_inputs
-from verify.claim import Claim, Hypothesis
+from verify.claim import Claim
 from verify.claims.mahdavi_theorem_1 import build as memorize
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
+from verify.evidence.conditions import conditions
 from verify.evidence.largest_rank import largest_rank
 from verify.evidence.theorems import MIXED_RANK
 from verify.forward.heads import enclose_mixed_inputs
@@ -70,14 +71,7 @@ CLAIM = Claim(
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
-    hypotheses=(
-        Hypothesis(
-            "H, n, d_h >= 1",
-            lambda heads, tokens, d_head, **_: min(heads, tokens, d_head) >= 1,
-        ),
-        Hypothesis("n <= d", lambda tokens, width, **_: tokens <= width),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
-    ),
+    hypotheses=conditions("H, n, d_h >= 1", "n <= d", "seed >= 0"),
     parameters={"heads": 8, "tokens": 8, "width": 16, "d_head": 8, "seed": 0},
     build=build,
 )

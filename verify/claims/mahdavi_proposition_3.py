@@ -16,9 +16,10 @@ from constructions.saturated.relu_barrier import barrier_task, fewest_examples, 
 from constructions.saturated.single_direction_heads import single_direction_heads
 from constructions.saturated.slabs import slab_network
 from constructions.tasks.vectors import VectorTask
-from verify.claim import Claim, Hypothesis
+from verify.claim import Claim
 from verify.claims.bubeck_2020_four import neurons_give
 from verify.evidence import Comparison, Evidence, Means, Method, met, stated
+from verify.evidence.conditions import conditions
 from verify.evidence.held_labels import held_labels
 from verify.saturated.activation_patterns import relu_barrier
 from verify.saturated.kruskal_rank import kruskal_rank
@@ -73,11 +74,7 @@ CLAIM = Claim(
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/relu_barrier.md",
-    hypotheses=(
-        Hypothesis("m >= 1", lambda neurons, **_: neurons >= 1),
-        Hypothesis("2 <= n < d", lambda tokens, width, **_: 2 <= tokens < width),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
-    ),
+    hypotheses=conditions("m >= 1", "2 <= n < d", "seed >= 0"),
     parameters={"width": 3, "neurons": 1, "tokens": 2, "seed": 0},
     build=build,
 )

@@ -19,6 +19,7 @@ from constructions.saturated.uniform_examples import labelled, uniform_examples
 from constructions.tasks.vectors import VectorTask
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
+from verify.evidence.conditions import conditions
 from verify.evidence.held_labels import held_labels
 from verify.evidence.theorems import OUTPUT_RANK
 from verify.linear_algebra.rank import rank_bracket
@@ -150,19 +151,15 @@ CLAIM = Claim(
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/saturated_heads.md",
     hypotheses=(
-        Hypothesis(
-            "H, n, d, d_h >= 1",
-            lambda heads, tokens, width, d_head, **_: min(heads, tokens, width, d_head) >= 1,
-        ),
-        Hypothesis("n <= d", lambda tokens, width, **_: tokens <= width),
+        *conditions("H, n, d, d_h >= 1", "n <= d"),
         Hypothesis(
             "T <= H (n - 1) + 1",
             lambda heads, tokens, examples, **_: 0 <= examples <= heads * (tokens - 1) + 1,
         ),
-        Hypothesis("d_out >= 1", lambda outputs, **_: outputs >= 1),
+        *conditions("d_out >= 1"),
         Hypothesis("classes is 0 or at least 2", lambda classes, **_: classes >= 0 and classes != 1),
         Hypothesis("shared is 0 or 1", lambda shared, **_: shared in (0, 1)),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
+        *conditions("seed >= 0"),
     ),
     parameters={
         "heads": 20,

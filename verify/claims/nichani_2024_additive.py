@@ -13,8 +13,9 @@ from constructions.bigrams.suggested_answers import additive_recall, random_answ
 from constructions.models.construction import Construction
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
-from verify.claim import Claim, Hypothesis
+from verify.claim import Claim
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.conditions import conditions
 from verify.evidence.theorems import LABELS_OF_A_MATRIX
 from verify.verdict import Verdict, decided, proved
 
@@ -65,13 +66,7 @@ CLAIM = Claim(
     ),
     reconstructed="the hypothesis and the network: the paper was at hand in its abstract only",
     page="docs/claims/factual_recall.md",
-    hypotheses=(
-        Hypothesis(
-            "S, R, answers >= 1",
-            lambda subjects, relations, answers, **_: min(subjects, relations, answers) >= 1,
-        ),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
-    ),
+    hypotheses=conditions("S, R, answers >= 1", "seed >= 0"),
     parameters={"subjects": 8, "relations": 6, "answers": 4, "seed": 0},
     build=build,
 )

@@ -23,6 +23,7 @@ from constructions.tasks.task import Task
 from verify.arithmetic.decimals import decimal_above
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, evaluated, met, stated
+from verify.evidence.conditions import conditions
 from verify.evidence.theorems import LABELS_OF_A_MATRIX
 from verify.memories.outer_product_capacity import (
     StoredAssociations,
@@ -91,9 +92,7 @@ CLAIM = Claim(
     ),
     page="docs/claims/outer_product_memory.md",
     hypotheses=(
-        Hypothesis("d >= 1, N >= 1", lambda width, count, **_: width >= 1 and count >= 1),
-        Hypothesis("d <= 1024, N <= 4096", lambda width, count, **_: width <= 1024 and count <= 4096),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
+        *conditions("d >= 1, N >= 1", "d <= 1024, N <= 4096", "seed >= 0"),
         Hypothesis("a draw that stores all of its associations", _all_stored),
     ),
     parameters={"width": 128, "count": 256, "seed": 0},

@@ -27,7 +27,7 @@ from constructions.tasks.task import Task
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.arithmetic.enclosure import Enclosure, largest, matmul, sqrt
 from verify.arithmetic.sums import total
-from verify.claim import Claim, Hypothesis
+from verify.claim import Claim
 from verify.encoders.truncation_bound import (
     MomentBounds,
     least_squares_bound,
@@ -40,6 +40,7 @@ from verify.encoders.truncation_bound import (
     tail_value,
 )
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
+from verify.evidence.conditions import conditions
 from verify.evidence.encoder_bracket import bracketed
 from verify.evidence.theorems import ENCODER_DIVERGENCE, LEAST_SQUARES
 from verify.linear_algebra.singular_values import enclose_singular_values
@@ -90,11 +91,7 @@ CLAIM = Claim(
         "of L or, never worse, of L without its row means."
     ),
     page="docs/claims/least_squares.md",
-    hypotheses=(
-        Hypothesis("3 <= N <= 32", lambda tokens, **_: 3 <= tokens <= 32),
-        Hypothesis("2 <= d <= N", lambda tokens, width, **_: 2 <= width <= tokens),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
-    ),
+    hypotheses=conditions("3 <= N <= 32", "2 <= d <= N", "seed >= 0"),
     parameters={"tokens": 8, "width": 2, "seed": 0},
     build=build,
 )

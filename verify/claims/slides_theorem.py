@@ -38,6 +38,7 @@ from verify.claims.dana_theorem_1_tail import (
     reached,
 )
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
+from verify.evidence.conditions import conditions
 from verify.evidence.exclusive_or import exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
 from verify.verdict import Verdict, proved
 
@@ -99,9 +100,9 @@ CLAIM = Claim(
     ),
     page="docs/claims/theorem_1_tail.md",
     hypotheses=(
-        Hypothesis("N >= 2, S >= 1", lambda tokens, length, **_: tokens >= 2 and length >= 1),
+        *conditions("N >= 2, S >= 1"),
         Hypothesis("d <= T < N^S", lambda tokens, length, kept, **_: tokens <= kept < tokens**length),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
+        *conditions("seed >= 0"),
         Hypothesis("kept contexts of generic rank T", _full_rank),
     ),
     parameters={"tokens": 4, "length": 2, "kept": 12, "seed": 0},

@@ -15,8 +15,9 @@ from constructions.models.model import Model
 from constructions.rational.interpolating_network import interpolating_network
 from constructions.tasks.random_facts import random_facts
 from constructions.tasks.task import Task
-from verify.claim import Claim, Hypothesis
+from verify.claim import Claim
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
+from verify.evidence.conditions import conditions
 from verify.forward.in_rationals import exact_network_logits
 from verify.memories.knots import prove_knots
 from verify.verdict import decided, proved
@@ -64,11 +65,7 @@ CLAIM = Claim(
     ),
     reconstructed="the proof; the statement as others quote it",
     page="docs/claims/knots.md",
-    hypotheses=(
-        Hypothesis("N >= 2, S >= 1", lambda tokens, length, **_: tokens >= 2 and length >= 1),
-        Hypothesis("1 <= T <= N^S <= 2^20", lambda tokens, length, facts, **_: 1 <= facts <= tokens**length <= 2**20),
-        Hypothesis("seed >= 0", lambda seed, **_: seed >= 0),
-    ),
+    hypotheses=conditions("N >= 2, S >= 1", "1 <= T <= N^S <= 2^20", "seed >= 0"),
     parameters={"tokens": 16, "length": 3, "facts": 96, "seed": 0},
     build=build,
 )

@@ -66,7 +66,7 @@ class Stated:
         text = self.claim.formulas[self.name]
         object.__setattr__(self, "at", MappingProxyType(dict(self.at)))
         object.__setattr__(self, "text", text)
-        object.__setattr__(self, "value", _decided(text, self.at))
+        object.__setattr__(self, "value", decided(text, self.at))
 
     def whole(self) -> int:
         """The value, where it is an integer.
@@ -120,7 +120,7 @@ def evaluated(text: str, /, **at: Number) -> Fraction | arb:
         >>> bool(evaluated("sqrt 2 / 2") > 0.7071)
         True
     """
-    value = _decided(text, at)
+    value = decided(text, at)
     if isinstance(value, Verdict):
         raise InputError(f"formula {text!r}", "is a condition", "a number")
     return value
@@ -162,7 +162,7 @@ _RELATIONS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]
 """Each relation with its opposite; of balls both are false where their numbers do not decide."""
 
 
-def _decided(text: str, at: Mapping[str, Number]) -> Fraction | arb | Verdict:
+def decided(text: str, at: Mapping[str, Number]) -> Fraction | arb | Verdict:
     """The value of a formula, or of formulas with relations between them whether all of these hold."""
     values, written = {}, text
     for place, (name, value) in enumerate(at.items()):

@@ -1,0 +1,69 @@
+"""Hypotheses that are their own code: conditions on sizes, read like the formulas of a statement.
+
+Page: docs/audit.md
+"""
+
+import re
+from functools import partial
+
+from constructions.errors import InputError
+from verify.claim import Hypothesis
+from verify.evidence.formula import decided
+from verify.verdict import Verdict
+
+SYMBOLS = {
+    "tokens": ("N", "n"),
+    "count": ("N",),
+    "length": ("S",),
+    "facts": ("T",),
+    "contexts": ("T",),
+    "width": ("d",),
+    "d_model": ("d",),
+    "d_head": ("d_h",),
+    "heads": ("H",),
+    "n_heads": ("H",),
+    "neurons": ("m",),
+    "outputs": ("d_out",),
+    "subjects": ("S",),
+    "relations": ("R",),
+    "norm": ("norm(W)",),
+    "largest_range": ("R",),
+}
+"""What statements call the parameters of builds; any other has its own name there."""
+
+
+def conditions(*statements: str) -> tuple[Hypothesis, ...]:
+    """Hypotheses that hold where what they state holds, so that nothing is stated twice.
+
+    Args:
+        statements: Relations between sizes, joined by commas, `and` or `or`; words may follow behind a colon.
+
+    Raises:
+        InputError: When one is asked: a statement that is no condition, or a size that was not given.
+
+    Example:
+        >>> long, dims = conditions("S >= 2 or H = 0: attention sees two tokens", "H, d_h >= 1")
+        >>> long.holds(length=1, heads=3), dims.holds(heads=3, d_head=1)
+        (False, True)
+    """
+    return tuple(Hypothesis(statement, partial(_holds, statement)) for statement in statements)
+
+
+def _holds(statement: str, /, **values: int) -> bool:
+    at = {symbol: value for name, value in values.items() for symbol in SYMBOLS.get(name, (name,))}
+    return any(
+        all(decided(part, at) is Verdict.PROVED for part in _parts(alternative))
+        for alternative in statement.partition(": ")[0].split(" or ")
+    )
+
+
+def _parts(text: str) -> list[str]:
+    """The relations that are joined; `H, d >= 1` are two of them."""
+    parts, tail = [], ""
+    for part in reversed(re.split(r",(?![^(]*\)) | and ", text)):
+        found = re.search("[<>=!].*", part)
+        tail = found.group() if found else tail
+        if not tail:
+            raise InputError(f"hypothesis {text!r}", "is no condition")
+        parts.append(part if found else f"{part} {tail}")
+    return parts[::-1]
