@@ -1,11 +1,14 @@
-"""What the tests of the audits share: a theorem whose judge is wrong for the time of a test."""
+"""What the tests of the audits share: functions and judges of theorems that are wrong for the time of a test."""
 
 from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 from verify.evidence import Theorem
 
+Change = Callable[[ModuleType, str, Callable[[Any], object]], None]
 Spoil = Callable[[Theorem, Callable[..., object]], None]
 
 
@@ -21,3 +24,15 @@ def spoil() -> Iterator[Spoil]:
     yield replaced
     for theorem, judge in reversed(before):
         object.__setattr__(theorem, "judge", judge)
+
+
+@pytest.fixture
+def changed(monkeypatch: pytest.MonkeyPatch) -> Change:
+    """Puts a function of what it returned in the place of a function of a module, until the test ends."""
+    originals: dict[tuple[str, str], Callable[..., object]] = {}
+
+    def change(module: ModuleType, name: str, into: Callable[[Any], object]) -> None:
+        original = originals.setdefault((module.__name__, name), getattr(module, name))
+        monkeypatch.setattr(module, name, lambda *args, **options: into(original(*args, **options)))
+
+    return change

@@ -23,12 +23,8 @@ def test_the_mass_that_is_missed_is_counted_in_fractions():
 
 
 @pytest.mark.parametrize("change", [lambda m: 2 * m, lambda m: -m])
-def test_a_matrix_that_is_no_sum_is_not_measured(monkeypatch, change):
-    def other(**sizes):
-        made = truncated_memory(**sizes)
-        return replace(made, memory=change(made.memory))
-
-    monkeypatch.setattr(audit, "truncated_memory", other)
+def test_a_matrix_that_is_no_sum_is_not_measured(changed, change):
+    changed(audit, "truncated_memory", lambda made: replace(made, memory=change(made.memory)))
     with pytest.raises(ArithmeticError, match="no sum of the first outer products"):
         audit.least_error(16, outputs=4, seed=0)
 

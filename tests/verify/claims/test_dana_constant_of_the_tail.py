@@ -4,7 +4,6 @@ from verify.claims import dana_constant_of_the_tail as audit
 from verify.verdict import Verdict
 
 
-def test_dependent_features_prove_nothing(monkeypatch):
-    honest = audit.exact_outputs
-    monkeypatch.setattr(audit, "exact_outputs", lambda *given: 0 * honest(*given))
+def test_dependent_features_prove_nothing(changed):
+    changed(audit, "exact_outputs", lambda found: 0 * found)
     assert audit._large(2).verdict is Verdict.REFUTED

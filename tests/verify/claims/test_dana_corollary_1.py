@@ -22,8 +22,8 @@ def spoiled(network, name):
     return dana_network(**{**dana_tensors(network), name: tensor})
 
 
-def test_spoiled_tables_are_not_confirmed(monkeypatch):
-    monkeypatch.setattr(audit, "lookup_table", lambda task: spoiled(lookup_table(task), "W_O"))
+def test_spoiled_tables_are_not_confirmed(monkeypatch, changed):
+    changed(audit, "lookup_table", lambda found: spoiled(found, "W_O"))
     assert audit._table(8).verdict is not Verdict.PROVED
     monkeypatch.setattr(audit, "lookup_table", lambda task: lookup_table(task, total=-0.05))
     badly_conditioned = audit._table(8)
@@ -36,8 +36,8 @@ def test_dependent_tables_are_not_confirmed(monkeypatch):
     assert audit._exact_tables(range(2, 4)).verdict is not Verdict.PROVED
 
 
-def test_a_spoiled_head_is_not_confirmed(monkeypatch):
-    monkeypatch.setattr(audit, "one_head_memory", lambda task: spoiled(one_head_memory(task), "W_U"))
+def test_a_spoiled_head_is_not_confirmed(changed):
+    changed(audit, "one_head_memory", lambda found: spoiled(found, "W_U"))
     assert audit._one_head(5, draws=2).verdict is not Verdict.PROVED
     assert audit._one_head_every_labelling(2).verdict is not Verdict.PROVED
 
@@ -108,15 +108,15 @@ def test_a_number_that_is_not_that_of_the_theorem_is_not_confirmed(monkeypatch):
     assert audit._guaranteed("bigrams", audit.all_contexts(2, 2)).verdict is not Verdict.PROVED
 
 
-def test_tables_and_heads_of_other_sizes_are_not_confirmed(monkeypatch):
+def test_tables_and_heads_of_other_sizes_are_not_confirmed(changed):
     def with_a_silent_head(network):
         tensors = dana_tensors(network)
         heads = ("W_Q", "W_K", "W_V", "W_O")
         return dana_network(**{n: np.concatenate([t, 0 * t[:1]]) if n in heads else t for n, t in tensors.items()})
 
-    monkeypatch.setattr(audit, "lookup_table", lambda task: with_a_silent_head(lookup_table(task)))
+    changed(audit, "lookup_table", with_a_silent_head)
     assert audit._table(8).verdict is not Verdict.PROVED
-    monkeypatch.setattr(audit, "one_head_memory", lambda task: with_a_silent_head(one_head_memory(task)))
+    changed(audit, "one_head_memory", with_a_silent_head)
     assert audit._one_head(5, draws=1).verdict is not Verdict.PROVED
 
 

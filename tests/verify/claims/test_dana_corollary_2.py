@@ -50,12 +50,14 @@ def test_a_wrong_formula_is_refuted(monkeypatch):
     assert audit._mean("bigrams", all_contexts(2, 2), 2, 2, 1, 1).verdict is Verdict.REFUTED
 
 
-def test_weights_that_forget_the_solved_contexts_are_refuted(monkeypatch):
-    def forgetful(task, **sizes):
-        built = build_memory(task, **sizes)
-        return type("Built", (), {"model": dana_network(**{**dana_tensors(built.model), "W_O": 0 * built.model.W_O})})
-
-    monkeypatch.setattr(audit, "build_memory", forgetful)
+def test_weights_that_forget_the_solved_contexts_are_refuted(changed):
+    changed(
+        audit,
+        "build_memory",
+        lambda built: type(
+            "Built", (), {"model": dana_network(**{**dana_tensors(built.model), "W_O": 0 * built.model.W_O})}
+        ),
+    )
     assert audit._mean("bigrams", all_contexts(2, 2), 2, 2, 1, 1).verdict is Verdict.REFUTED
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.verify.conftest import Change
 from verify.claims import dana_definition_2 as audit
 from verify.verdict import Verdict
 
@@ -27,9 +28,8 @@ def test_a_sequence_that_is_too_fast_is_not_confirmed(monkeypatch: pytest.Monkey
     assert audit._in_general_position(3, 1, 2, encoders=2, depth=20).verdict is not Verdict.PROVED
 
 
-def test_encoders_that_are_further_away_are_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = audit.mean_divergence
-    monkeypatch.setattr(audit, "mean_divergence", lambda *given: 100 * honest(*given))
+def test_encoders_that_are_further_away_are_not_confirmed(changed: Change) -> None:
+    changed(audit, "mean_divergence", lambda found: 100 * found)
     assert audit._uniform_encoder(6).verdict is not Verdict.PROVED
 
 

@@ -7,7 +7,7 @@ import pytest
 from flint import arb
 
 from constructions.encoders.approximating_sequences import ApproximatingSequence, bound_to_diverge, undecided_token
-from tests.verify.conftest import Spoil
+from tests.verify.conftest import Change, Spoil
 from verify.claims import dana_lemma_4 as audit
 from verify.verdict import Verdict
 
@@ -54,7 +54,6 @@ def test_a_range_that_is_not_the_least_one_is_noticed(spoil: Spoil, factor: floa
     assert audit._least_range_is_met().verdict is not Verdict.PROVED
 
 
-def test_a_smaller_repaired_bound_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = audit.logit_range
-    monkeypatch.setattr(audit, "logit_range", lambda logits: honest(logits) + 1)
+def test_a_smaller_repaired_bound_is_not_confirmed(changed: Change) -> None:
+    changed(audit, "logit_range", lambda found: found + 1)
     assert audit._repaired((1, 2), DELTAS).verdict is not Verdict.PROVED

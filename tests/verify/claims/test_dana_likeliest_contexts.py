@@ -12,14 +12,8 @@ def test_where_both_readings_agree_there_is_no_counterexample():
     assert audit._printed(2, 2, Fraction(0)).verdict is not Verdict.PROVED
 
 
-def test_a_count_that_is_off_by_one_is_noticed(monkeypatch):
-    honest = audit.likeliest_contexts
-
-    def one_more(*given, **named):
-        found = honest(*given, **named)
-        return None if found is None else found + 1
-
-    monkeypatch.setattr(audit, "likeliest_contexts", one_more)
+def test_a_count_that_is_off_by_one_is_noticed(changed):
+    changed(audit, "likeliest_contexts", lambda found: None if found is None else found + 1)
     assert audit._uniform(2, 2).verdict is not Verdict.PROVED
     assert audit._any_distribution(20).verdict is not Verdict.PROVED
     assert audit._at_zero().verdict is not Verdict.PROVED

@@ -33,11 +33,10 @@ def test_a_cap_that_keeps_the_rank_is_no_counterexample(monkeypatch):
     assert piece.verdict is not Verdict.PROVED
 
 
-def test_a_bound_above_the_networks_is_not_confirmed(spoil, monkeypatch):
+def test_a_bound_above_the_networks_is_not_confirmed(spoil, changed):
     floor = audit.ENCODER_DIVERGENCE.judge
     spoil(audit.ENCODER_DIVERGENCE, lambda **given: replace(floor(**given), lower=2.0))
-    direct = audit.encoder_floor
-    monkeypatch.setattr(audit, "encoder_floor", lambda *a, **k: replace(direct(*a, **k), lower=2.0))
+    changed(audit, "encoder_floor", lambda found: replace(found, lower=2.0))
     assert audit._networks_stay_above(1).verdict is not Verdict.PROVED
     assert audit._a_bias_is_one_dimension(1).verdict is not Verdict.PROVED
 

@@ -32,20 +32,13 @@ def test_laws_of_low_rank_have_no_gap(monkeypatch, spoil):
     assert audit._gap(3).verdict is not Verdict.PROVED
 
 
-def test_a_bound_above_the_encoders_is_not_confirmed(monkeypatch):
-    floor = audit.encoder_floor
-    monkeypatch.setattr(audit, "encoder_floor", lambda *a, **k: replace(floor(*a, **k), lower=9.0))
+def test_a_bound_above_the_encoders_is_not_confirmed(changed):
+    changed(audit, "encoder_floor", lambda found: replace(found, lower=9.0))
     assert audit._sandwich(1).verdict is not Verdict.PROVED
 
 
-def test_an_encoder_that_is_off_is_not_exact(monkeypatch):
-    best = audit.best_encoder
-
-    def off(*arguments, **options):
-        found = best(*arguments, **options)
-        return replace(found, E=found.E * (1 + 1e-6))
-
-    monkeypatch.setattr(audit, "best_encoder", off)
+def test_an_encoder_that_is_off_is_not_exact(changed):
+    changed(audit, "best_encoder", lambda found: replace(found, E=found.E * (1 + 1e-6)))
     assert audit._exact_in_floats((3,)).verdict is not Verdict.PROVED
     assert audit._few_contexts().verdict is not Verdict.PROVED
 

@@ -9,6 +9,7 @@ import pytest
 
 from constructions.encoders.one_dimension import Line
 from constructions.models.shapes import dana_network, dana_tensors
+from tests.verify.conftest import Change
 from verify.claims import dana_proposition_3 as audit
 from verify.claims.dana_proposition_3 import CLAIM
 from verify.evidence import Evidence
@@ -19,16 +20,14 @@ def confirmed(piece: Evidence) -> bool:
     return piece.verdict is Verdict.PROVED
 
 
-def test_a_smaller_factor_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_smaller_factor_is_not_confirmed(changed: Change) -> None:
     assert confirmed(audit._strength_suffices((2, 3, 100)))
-    honest = audit.strength
-    monkeypatch.setattr(audit, "strength", lambda count, wanted: 0.999 * honest(count, wanted))
+    changed(audit, "strength", lambda found: 0.999 * found)
     assert not confirmed(audit._strength_suffices((2, 3, 100)))
 
 
-def test_a_smaller_power_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = audit.power_for
-    monkeypatch.setattr(audit, "power_for", lambda wanted: honest(wanted) - 1)
+def test_a_smaller_power_is_not_confirmed(changed: Change) -> None:
+    changed(audit, "power_for", lambda found: found - 1)
     assert not confirmed(audit._parabola_rates((10,)))
 
 
@@ -45,9 +44,8 @@ def test_a_line_on_one_scale_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -
     assert not confirmed(audit._line((4, 3, 2, 1)))
 
 
-def test_a_larger_infimum_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = audit.line_infimum
-    monkeypatch.setattr(audit, "line_infimum", lambda masses: honest(masses) + 1)
+def test_a_larger_infimum_is_not_confirmed(changed: Change) -> None:
+    changed(audit, "line_infimum", lambda found: found + 1)
     assert not confirmed(audit._line((4, 3, 2, 1)))
 
 

@@ -8,12 +8,11 @@ import pytest
 from flint import fmpq_mat
 
 import verify.claims.dana_skip_head as audit
-from constructions.features.exact_skip_connection import exact_change_of_basis
 from constructions.features.skip_head import identity_skip_head
 from constructions.models.construction import Construction
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Task
-from tests.verify.conftest import Spoil
+from tests.verify.conftest import Change, Spoil
 from verify.certificates.memorization import certify_memorization
 from verify.claims.dana_skip_head import CLAIM
 from verify.forward.logits import enclose_logits
@@ -24,21 +23,19 @@ def verdicts(**_: object) -> list[Verdict]:
     return [piece.verdict for piece in audit.evidence(full=False)]
 
 
-def test_a_corrupted_network_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def corrupted(*arguments):
-        made = exact_change_of_basis(*arguments)
-        return replace(made, model=replace(made.model, W_U=made.model.W_U * 2))
-
-    monkeypatch.setattr(audit, "exact_change_of_basis", corrupted)
+def test_a_corrupted_network_is_not_confirmed(changed: Change) -> None:
+    changed(
+        audit, "exact_change_of_basis", lambda made: replace(made, model=replace(made.model, W_U=made.model.W_U * 2))
+    )
     assert Counter(verdicts())[Verdict.REFUTED] == 7
 
 
-def test_a_singular_change_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def singular(*arguments):
-        made = exact_change_of_basis(*arguments)
-        return replace(made, change=fmpq_mat(made.change.nrows(), made.change.ncols()))
-
-    monkeypatch.setattr(audit, "exact_change_of_basis", singular)
+def test_a_singular_change_is_not_confirmed(changed: Change) -> None:
+    changed(
+        audit,
+        "exact_change_of_basis",
+        lambda made: replace(made, change=fmpq_mat(made.change.nrows(), made.change.ncols())),
+    )
     assert Verdict.REFUTED in verdicts()
 
 

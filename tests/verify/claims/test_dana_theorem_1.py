@@ -18,7 +18,7 @@ from constructions.models.shapes import dana_network, dana_tensors
 from constructions.rational import exact_memory as rational
 from constructions.rational.exact_memory import exact_memory
 from constructions.tasks.task import Task
-from tests.verify.conftest import Spoil
+from tests.verify.conftest import Change, Spoil
 from verify.capacity.divergence_floor import DivergenceFloor
 from verify.claims import dana_theorem_1 as audit
 from verify.claims.dana_theorem_1 import CLAIM, build
@@ -68,14 +68,8 @@ def test_weights_that_stay_away_from_the_floor_do_not_show_that_it_is_sharp(
     assert found == [Verdict.REFUTED, Verdict.PROVED]
 
 
-def test_a_wrong_target_is_refuted(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
-    memory = audit.exact_memory
-
-    def spoilt(**sizes: int) -> Any:
-        made = memory(**sizes)
-        return replace(made, targets=made.targets * 2)
-
-    monkeypatch.setattr(audit, "exact_memory", spoilt)
+def test_a_wrong_target_is_refuted(changed: Change, small: None) -> None:
+    changed(audit, "exact_memory", lambda made: replace(made, targets=made.targets * 2))
     assert [verdict for statement, verdict in verdicts() if "rational network" in statement] == [Verdict.REFUTED]
 
 

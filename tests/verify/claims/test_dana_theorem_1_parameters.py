@@ -8,6 +8,7 @@ import pytest
 
 from constructions.models.model import Model
 from tests.memories import changed
+from tests.verify.conftest import Change
 from verify.certificates.memorization import certify_memorization
 from verify.certificates.parameter_count import shared_attention_parameters
 from verify.claims import claim
@@ -26,15 +27,13 @@ def verdicts() -> list[Verdict]:
     return [piece.verdict for piece in audit.evidence(full=False)]
 
 
-def test_a_wrong_count_is_refuted(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
-    count = audit.stored_parameters
-    monkeypatch.setattr(audit, "stored_parameters", lambda path: count(path) + 1)
+def test_a_wrong_count_is_refuted(changed: Change, small: None) -> None:
+    changed(audit, "stored_parameters", lambda found: found + 1)
     assert verdicts()[:3] == [Verdict.REFUTED] * 3
 
 
-def test_a_wrong_formula_is_refuted(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
-    shared = audit.shared_count
-    monkeypatch.setattr(audit, "shared_count", lambda **sizes: shared(**sizes) - 1)
+def test_a_wrong_formula_is_refuted(changed: Change, small: None) -> None:
+    changed(audit, "shared_count", lambda found: found - 1)
     assert verdicts()[1:3] == [Verdict.PROVED, Verdict.REFUTED]
 
 
@@ -63,9 +62,11 @@ def test_front_ends_of_different_rank_are_noticed(monkeypatch: pytest.MonkeyPatc
     assert verdicts()[-1] is Verdict.REFUTED
 
 
-def test_pairs_that_are_equal_or_differ_elsewhere_confirm_nothing(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+def test_pairs_that_are_equal_or_differ_elsewhere_confirm_nothing(
+    monkeypatch: pytest.MonkeyPatch, changed: Change, small: None
+) -> None:
     matched = audit.matched_front_ends
-    monkeypatch.setattr(audit, "matched_front_ends", lambda **sizes: (matched(**sizes)[0],) * 2)
+    changed(audit, "matched_front_ends", lambda found: (found[0],) * 2)
     assert audit._same_rank(20).verdict is Verdict.REFUTED
 
     def moved(**sizes: int) -> Any:

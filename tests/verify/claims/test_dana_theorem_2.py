@@ -17,11 +17,11 @@ from constructions.models.attention import logits
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.unembeddings.coherence import Unembedding
 from constructions.unembeddings.unembedding import best
-from tests.verify.conftest import Spoil
+from tests.verify.conftest import Change, Spoil
 from verify.arithmetic.enclosure import Enclosure
 from verify.claims import dana_theorem_2 as audit
 from verify.claims.dana_theorem_2 import CLAIM
-from verify.encoders.low_entropy_bound import enclose_printed_strength, kappa_of_leads, paper_factor, printed_constant
+from verify.encoders.low_entropy_bound import enclose_printed_strength, paper_factor, printed_constant
 from verify.evidence import Evidence
 from verify.verdict import Verdict
 
@@ -80,15 +80,14 @@ def test_a_strength_that_does_not_solve_equation_6_is_not_certified(monkeypatch:
     assert holds(paper_factor, range(2)).verdict is not Verdict.PROVED
 
 
-def test_a_smaller_kappa_is_not_certified(monkeypatch: pytest.MonkeyPatch, instances: list[audit.Judged]) -> None:
+def test_a_smaller_kappa_is_not_certified(changed: Change, instances: list[audit.Judged]) -> None:
     assert audit.by_context(instances).verdict is audit.by_mean(instances).verdict is Verdict.PROVED
-    monkeypatch.setattr(audit, "kappa_of_leads", lambda *args, **options: kappa_of_leads(*args, **options) * 0.8)
+    changed(audit, "kappa_of_leads", lambda found: found * 0.8)
     assert audit.by_context(instances).verdict is audit.by_mean(instances).verdict is not Verdict.PROVED
 
 
-def test_another_strength_is_not_certified(monkeypatch: pytest.MonkeyPatch, instances: list[audit.Judged]) -> None:
-    right = audit.strength
-    monkeypatch.setattr(audit, "strength", lambda *args, **options: 1.1 * right(*args, **options) + 0.1)
+def test_another_strength_is_not_certified(changed: Change, instances: list[audit.Judged]) -> None:
+    changed(audit, "strength", lambda found: 1.1 * found + 0.1)
     assert audit.by_context(instances).verdict is audit.by_mean(instances).verdict is not Verdict.PROVED
 
 
@@ -125,14 +124,8 @@ def test_the_strength_of_the_paper_is_enclosed_tightly() -> None:
     assert (found.radius <= 1e-9 * (found.midpoint + 1)).all()
 
 
-def test_encoders_that_are_not_the_vectors_are_not_those_of_the_theorem(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = audit.near_orthonormal_instance
-
-    def changed(seed: int) -> LowEntropyInstance:
-        instance = original(seed)
-        return replace(instance, encoders=instance.encoders * 2)
-
-    monkeypatch.setattr(audit, "near_orthonormal_instance", changed)
+def test_encoders_that_are_not_the_vectors_are_not_those_of_the_theorem(changed: Change) -> None:
+    changed(audit, "near_orthonormal_instance", lambda instance: replace(instance, encoders=instance.encoders * 2))
     assert holds(paper_factor, range(3)).verdict is not Verdict.PROVED
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from constructions.memories.left_out import LeftOut, sharp_instance, violating_front_end
-from tests.verify.conftest import Spoil
+from tests.verify.conftest import Change, Spoil
 from verify.capacity.divergence_floor import DivergenceFloor
 from verify.certificates.memorization import certify_memorization
 from verify.claims import dana_theorem_3 as audit
@@ -35,9 +35,9 @@ def test_an_encoder_of_a_larger_range_is_not_confirmed(monkeypatch: pytest.Monke
     assert audit.cost_of_a_range([Fraction(10), Fraction(1280)]).verdict is not Verdict.PROVED
 
 
-def test_a_larger_floor_is_not_confirmed(monkeypatch: pytest.MonkeyPatch, spoil: Spoil) -> None:
+def test_a_larger_floor_is_not_confirmed(changed: Change, spoil: Spoil) -> None:
     honest = audit.divergence_floor_at_range
-    monkeypatch.setattr(audit, "divergence_floor_at_range", lambda *given: 2 * honest(*given))
+    changed(audit, "divergence_floor_at_range", lambda found: 2 * found)
     spoil(audit.DIVERGENCE_AT_RANGE, lambda **given: 2 * honest(**given))
     assert audit.cost_of_a_range([Fraction(10), Fraction(1280)]).verdict is not Verdict.PROVED
     assert audit.theorem_e_on_the_laws_of_lemma_4([10**6]).verdict is not Verdict.PROVED

@@ -22,9 +22,8 @@ def test_one_example_less_than_the_rank_counts_examples():
     assert audit._full(generic_layer(examples=4, tokens=2, width=3, n_heads=3)).promised.endswith("= 4")
 
 
-def test_outputs_that_are_off_prove_nothing(monkeypatch):
-    read = held_labels.enclose_logits
-    monkeypatch.setattr(held_labels, "enclose_logits", lambda *args, **kwargs: read(*args, **kwargs) + 1e-3)
+def test_outputs_that_are_off_prove_nothing(changed):
+    changed(held_labels, "enclose_logits", lambda found: found + 1e-3)
     assert audit._memorized(heads=2, tokens=2, width=2).verdict is not Verdict.PROVED
 
 

@@ -2,42 +2,38 @@
 
 import numpy as np
 
-from constructions.rational.saturating_head import SaturatingMatrix, exact_saturating_matrix
+from constructions.rational.saturating_head import SaturatingMatrix
 from verify.claims import mahdavi_lemmas_1_5 as audit
-from verify.saturated.saturation import OneHotDistance, one_hot_bound
+from verify.saturated.saturation import OneHotDistance
 from verify.verdict import Verdict
 
 
-def test_a_direction_that_does_not_vanish_is_not_confirmed(monkeypatch) -> None:
-    def spoiled(contexts, queries, *, killed, seed):
-        right = exact_saturating_matrix(contexts, queries, killed=killed, seed=seed)
-        return SaturatingMatrix(right.key_direction, tuple(x + 1 for x in right.query_direction))
-
-    monkeypatch.setattr(audit, "exact_saturating_matrix", spoiled)
+def test_a_direction_that_does_not_vanish_is_not_confirmed(changed) -> None:
+    changed(
+        audit,
+        "exact_saturating_matrix",
+        lambda right: SaturatingMatrix(right.key_direction, tuple(x + 1 for x in right.query_direction)),
+    )
     assert audit._saturating_matrix(np.random.default_rng(3), 20).verdict is Verdict.REFUTED
 
 
-def test_tokens_with_equal_scores_are_not_confirmed(monkeypatch) -> None:
-    def spoiled(contexts, queries, *, killed, seed):
-        right = exact_saturating_matrix(contexts, queries, killed=killed, seed=seed)
-        return SaturatingMatrix((0,) * len(right.key_direction), right.query_direction)
-
-    monkeypatch.setattr(audit, "exact_saturating_matrix", spoiled)
+def test_tokens_with_equal_scores_are_not_confirmed(changed) -> None:
+    changed(
+        audit,
+        "exact_saturating_matrix",
+        lambda right: SaturatingMatrix((0,) * len(right.key_direction), right.query_direction),
+    )
     assert audit._saturating_matrix(np.random.default_rng(3), 20).verdict is Verdict.REFUTED
 
 
-def test_a_judge_that_claims_too_little_distance_is_noticed(monkeypatch) -> None:
-    def spoiled(steep, base):
-        right = one_hot_bound(steep, base)
-        return OneHotDistance(right.winners, right.distances / 4)
-
-    monkeypatch.setattr(audit, "one_hot_bound", spoiled)
+def test_a_judge_that_claims_too_little_distance_is_noticed(changed) -> None:
+    changed(audit, "one_hot_bound", lambda right: OneHotDistance(right.winners, right.distances / 4))
     assert audit._saturation(np.random.default_rng(4), 20).verdict is Verdict.UNDECIDED
 
 
-def test_wrong_ranks_are_noticed(monkeypatch) -> None:
+def test_wrong_ranks_are_noticed(monkeypatch, changed) -> None:
     rank = audit._rank
-    monkeypatch.setattr(audit, "_rank", lambda matrix: rank(matrix) // 2)
+    changed(audit, "_rank", lambda found: found // 2)
     assert audit._weyl_with_equality().verdict is Verdict.UNDECIDED
     monkeypatch.setattr(audit, "_rank", lambda matrix: rank(matrix) - (len(matrix) > 3))
     assert audit._block_rank(np.random.default_rng(1), 40).verdict is Verdict.UNDECIDED

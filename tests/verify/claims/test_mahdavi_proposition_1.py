@@ -17,7 +17,7 @@ from verify.claims.mahdavi_proposition_1 import Sizes
 from verify.forward.heads import enclose_layer, mixed_inputs_in_balls
 from verify.linear_algebra.ball_rank import ball_rank
 from verify.linear_algebra.row_rank import certify_full_row_rank
-from verify.saturated.saturation import OneHotDistance, one_hot_bound
+from verify.saturated.saturation import OneHotDistance
 from verify.verdict import Verdict
 
 SMALL = Sizes(4, 4, 6, 4, 13, True)
@@ -58,12 +58,8 @@ def test_too_small_a_strength_is_not_confirmed(sizes: Sizes) -> None:
     assert audit._finite_strength(sizes, weak).verdict is Verdict.UNDECIDED
 
 
-def test_a_rate_that_is_too_small_is_noticed(monkeypatch) -> None:
-    def spoiled(steep, base):
-        right = one_hot_bound(steep, base)
-        return OneHotDistance(right.winners, right.distances * 1e-6)
-
-    monkeypatch.setattr(audit, "one_hot_bound", spoiled)
+def test_a_rate_that_is_too_small_is_noticed(changed) -> None:
+    changed(audit, "one_hot_bound", lambda right: OneHotDistance(right.winners, right.distances * 1e-6))
     assert audit._finite_strength(SMALL, saturated_heads).verdict is Verdict.UNDECIDED
 
 

@@ -37,11 +37,8 @@ def test_fewer_heads_or_queries_of_another_rank_prove_nothing(monkeypatch):
     assert audit._as_printed(**sizes, shared=True).verdict is not Verdict.PROVED
 
 
-def test_heads_that_ignore_the_queries_prove_nothing(monkeypatch):
-    built = audit.saturated_heads
-    monkeypatch.setattr(
-        audit, "saturated_heads", lambda *args, **sizes: replace(built(*args, **sizes), W_Q=np.zeros((3, 5, 2)))
-    )
+def test_heads_that_ignore_the_queries_prove_nothing(changed):
+    changed(audit, "saturated_heads", lambda found: replace(found, W_Q=np.zeros((3, 5, 2))))
     assert audit._as_printed(tokens=4, width=5, heads=3, kruskal=2, shared=True).verdict is not Verdict.PROVED
 
 

@@ -4,10 +4,9 @@ from verify.claims import mahdavi_sinusoidal_positions as audit
 from verify.verdict import Verdict
 
 
-def test_other_positions_are_noticed(monkeypatch):
-    honest = audit.sinusoidal_positions
+def test_other_positions_are_noticed(changed):
     assert audit._exchanged(2, 4).verdict is Verdict.PROVED
-    monkeypatch.setattr(audit, "sinusoidal_positions", lambda count, width: 1.5 * honest(count, width))
+    changed(audit, "sinusoidal_positions", lambda found: 1.5 * found)
     assert audit._exchanged(2, 4).verdict is not Verdict.PROVED
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from constructions.rational.neuron_memory import neuron_memory
 from verify.claims import nichani_2024_mlp_memory as audit
 from verify.verdict import Verdict
 
@@ -39,6 +38,6 @@ def test_a_matrix_that_stores_all_is_not_called_short(monkeypatch):
         lambda made, g: (made, g + 1),
     ],
 )
-def test_another_layer_is_refuted(monkeypatch, change):
-    monkeypatch.setattr(audit, "neuron_memory", lambda **sizes: change(*neuron_memory(**sizes)))
+def test_another_layer_is_refuted(changed, change):
+    changed(audit, "neuron_memory", lambda found: change(*found))
     assert audit._neurons("quadratic", **SMALL).verdict is Verdict.REFUTED

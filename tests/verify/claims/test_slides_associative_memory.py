@@ -12,24 +12,13 @@ from verify.claims.slides_associative_memory import CLAIM
 from verify.verdict import Verdict
 
 
-def test_a_matrix_that_misses_one_association_refutes_nothing(monkeypatch):
-    original = audit.random_associations
-
-    def spoiled(*args, **options):
-        made = original(*args, **options)
-        return replace(made, labels=np.roll(made.labels, 1))
-
-    monkeypatch.setattr(audit, "random_associations", spoiled)
+def test_a_matrix_that_misses_one_association_refutes_nothing(changed):
+    changed(audit, "random_associations", lambda made: replace(made, labels=np.roll(made.labels, 1)))
     assert audit._random_signs(128, 256, 1).verdict is Verdict.REFUTED
 
 
-def test_a_matrix_that_is_no_sum_of_outer_products_refutes_nothing(monkeypatch):
-    original = audit.random_associations
-    monkeypatch.setattr(
-        audit,
-        "random_associations",
-        lambda *_, **options: (lambda x: replace(x, memory=3 * x.memory))(original(*_, **options)),
-    )
+def test_a_matrix_that_is_no_sum_of_outer_products_refutes_nothing(changed):
+    changed(audit, "random_associations", lambda found: (lambda x: replace(x, memory=3 * x.memory))(found))
     assert audit.judged(audit.random_associations(128, 200)).verdict is Verdict.PROVED
     assert audit._random_signs(128, 200, 1).verdict is Verdict.REFUTED
 

@@ -16,17 +16,15 @@ from verify.strategies import laws
 from verify.verdict import Verdict
 
 
-def test_a_smaller_constant_than_a_quarter_is_not_confirmed(monkeypatch):
-    original = audit.least_squares_bound
-    monkeypatch.setattr(audit, "least_squares_bound", lambda values, rank: original(values, rank) * 0.999)
+def test_a_smaller_constant_than_a_quarter_is_not_confirmed(changed):
+    changed(audit, "least_squares_bound", lambda found: found * 0.999)
     assert audit._almost_attained().verdict is not Verdict.PROVED
-    monkeypatch.setattr(audit, "least_squares_bound", lambda values, rank: original(values, rank) * 0.4)
+    changed(audit, "least_squares_bound", lambda found: found * 0.4)
     assert next(audit._hold_on([audit.judged(*x) for x in audit.random_instances(1)])).verdict is not Verdict.PROVED
 
 
-def test_a_larger_constant_is_not_attained(monkeypatch):
-    original = audit.least_squares_bound
-    monkeypatch.setattr(audit, "least_squares_bound", lambda values, rank: original(values, rank) * 1.01)
+def test_a_larger_constant_is_not_attained(changed):
+    changed(audit, "least_squares_bound", lambda found: found * 1.01)
     assert audit._almost_attained().verdict is not Verdict.PROVED
 
 
@@ -60,9 +58,8 @@ def test_a_truncation_that_is_not_unique_refutes_nothing(monkeypatch):
     assert audit._prior_reading_fails().verdict is not Verdict.PROVED
 
 
-def test_a_pair_part_that_is_larger_than_what_is_kept_refutes_nothing(monkeypatch):
-    original = audit.enclose_singular_values
-    monkeypatch.setattr(audit, "enclose_singular_values", lambda x: original(x) * 0.0 + 0.02)
+def test_a_pair_part_that_is_larger_than_what_is_kept_refutes_nothing(changed):
+    changed(audit, "enclose_singular_values", lambda found: found * 0.0 + 0.02)
     assert audit._prior_reading_fails().verdict is not Verdict.PROVED
 
 
@@ -81,14 +78,14 @@ def test_the_size_of_the_counterexample_is_that_of_its_laws(monkeypatch):
     assert audit._joint_reading_fails().statement.startswith("T = 7, N = 8, ")
 
 
-def test_bounds_by_moments_with_a_wrong_variance_are_not_confirmed(monkeypatch):
-    original = audit.moment_bounds
-
-    def halved(logits, weights):
-        found = original(logits, weights)
-        return audit.MomentBounds(found.lower, found.two_point * 0.5, found.upper, found.by_range, found.by_norm)
-
-    monkeypatch.setattr(audit, "moment_bounds", halved)
+def test_bounds_by_moments_with_a_wrong_variance_are_not_confirmed(changed):
+    changed(
+        audit,
+        "moment_bounds",
+        lambda found: audit.MomentBounds(
+            found.lower, found.two_point * 0.5, found.upper, found.by_range, found.by_norm
+        ),
+    )
     instances = [audit.judged(*x) for x in audit.random_instances(1)]
     assert [piece.verdict for piece in audit._hold_on(instances)][-1] is Verdict.UNDECIDED
 

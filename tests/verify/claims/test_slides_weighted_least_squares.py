@@ -18,9 +18,8 @@ def test_one_singular_value_is_not_enough():
 
 
 @pytest.mark.parametrize("factor", [0.999, 1.01])
-def test_another_constant_than_a_quarter_is_not_confirmed(monkeypatch, factor):
-    original = audit.tail_sum_bound
-    monkeypatch.setattr(audit, "tail_sum_bound", lambda values, rank: original(values, rank) * factor)
+def test_another_constant_than_a_quarter_is_not_confirmed(changed, factor):
+    changed(audit, "tail_sum_bound", lambda found: found * factor)
     assert audit._tail_sum_is_attained().verdict is not Verdict.PROVED
 
 
@@ -36,7 +35,6 @@ def test_a_floor_that_is_not_proved_refutes_nothing(spoil):
     assert audit._elementwise_joint_reading_fails().verdict is not Verdict.PROVED
 
 
-def test_more_than_the_true_bound_is_not_refuted(monkeypatch):
-    original = audit.printed_bound
-    monkeypatch.setattr(audit, "printed_bound", lambda *_: original(*_) * 20.0)
+def test_more_than_the_true_bound_is_not_refuted(changed):
+    changed(audit, "printed_bound", lambda found: found * 20.0)
     assert audit._singular_value_is_not_enough().verdict is not Verdict.PROVED
