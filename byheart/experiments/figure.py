@@ -26,7 +26,7 @@ class Curve:
     Args:
         name: In the legend.
         kind: ``"trained"``; ``"count"``, what frozen heads can hold of any targets, no limit of trained ones;
-            ``"bound"``, proved for all weights of a shape; ``"built"``, of a memory of ours; or ``"printed"``,
+            ``"bound"``, proved for all weights of a shape; ``"built"``, of a memory of byheart; or ``"printed"``,
             numbers of the source.
         places: Abscissa and ordinate.
     """

@@ -54,11 +54,6 @@ class Counterexample:
     width: int
     heads: int
 
-    @property
-    def printed_rank(self) -> int:
-        """min(T, H d), what Lemma 2 promises."""
-        return min(len(self.contexts), self.heads * self.width)
-
 
 def loops(d_vocab: int) -> Int64Array:
     """The constant bigrams, whose differences are all one vector: `[d_vocab, 2]`.

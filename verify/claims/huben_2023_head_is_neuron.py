@@ -6,11 +6,9 @@ Page: docs/claims/gated_heads.md
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from flint import arb, ctx, fmpq
-from numpy.typing import NDArray
 
 from constructions.counted import counted
 from constructions.models.model import Model
@@ -21,9 +19,6 @@ from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met
 from verify.forward.in_balls import logits_in_balls
 from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import decided, proved
-
-Array = NDArray[Any]
-
 
 CLAIM = Claim(
     id="huben-2023.head-is-neuron",
