@@ -251,7 +251,7 @@ def divergence_within(logits: Enclosure, laws: Float64Array) -> Float64Array:
     with np.errstate(over="ignore", invalid="ignore"):
         more = np.minimum(off * np.sqrt(2.0 * least) + 0.5 * off * off, 2.0 * off)
         bounds = up(least + (more * _SLACK + TINY))
-    return np.where(np.isfinite(off) & np.isfinite(least), bounds, np.inf)
+    return np.where(np.isfinite(off + least), bounds, np.inf)
 
 
 def empirical_divergence(logits: Enclosure, counts: Counts) -> Enclosure:

@@ -38,3 +38,12 @@ def test_every_fact_is_the_sum_of_what_its_tokens_add(moduli):
     added = rule.tokens[0][task.contexts[:, 0]] + rule.tokens[1][task.contexts[:, 1]]
     assert ((added - rule.answers[task.labels]) % rule.moduli == 0).all()
     assert len(np.unique(rule.answers, axis=0)) == size
+
+
+def test_tokens_absorb_into_one_answer_only():
+    contexts = all_contexts(13, 2)
+    products = contexts.prod(axis=1) % 13
+    products[contexts[:, 0] == 3] = 7
+    rule = affine_rule(array_task(contexts, next_tokens=products, target="labels"))
+    assert rule.zero == 0 and np.argwhere(rule.absorbs).tolist() == [[0, 0], [1, 0]]
+    assert rule.follows[products == 0].all()
