@@ -62,7 +62,7 @@ def packed_words_memory(
         raise CapacityError(_CLAIM, f"at most {most_kinds(precision)} different labels in {dtype}", f"{kinds}")
     bits = digit_bits(kinds, precision)
     m = labels_per_word
-    fitting = [m for m in range(1, size + 1) if _fits(size, m, bits, precision)]
+    fitting = [m for m in range(1, size + 1) if _fits(size, m, kinds, bits, precision)]
     if m is None:
         m = min(fitting, key=lambda m: entries(size, m, kinds, precision, task.n_answers))
     if m not in fitting:
@@ -104,7 +104,7 @@ def packed_words_parameters(task: Task, *, dtype: Precision = "float32") -> int:
     if task.target != "labels" or task.n_ctx != 2 or kinds > most_kinds(precision):
         return 0
     bits = digit_bits(kinds, precision)
-    fitting = [m for m in range(1, size + 1) if _fits(size, m, bits, precision)]
+    fitting = [m for m in range(1, size + 1) if _fits(size, m, kinds, bits, precision)]
     return min(entries(size, m, kinds, precision, task.n_answers) for m in fitting)
 
 
@@ -160,11 +160,20 @@ def entries(tokens: int, labels_per_word: int, kinds: int, precision: int, outpu
     return (tokens + 2) * width + heads + picked + strip + 2 * outputs
 
 
-def _fits(tokens: int, m: int, bits: int, precision: int) -> bool:
-    """Whether no sum of a word and what pushes it down has more units than the format holds."""
-    groups = -(-tokens // m)
-    terms = max(6, 1 + (groups - 1).bit_length(), 1 + 2 * (m - 1).bit_length())
+def _fits(tokens: int, m: int, kinds: int, bits: int, precision: int) -> bool:
+    """Whether no sum of a word and what pushes it down, or of the steps of its bits, has more units than a format."""
+    groups, steep = -(-tokens // m), _gain(kinds, bits)
+    steps = steep if precision < 53 else 2 * steep  # the judge adds what is positive and what is negative in float64
+    terms = max(6, 1 + (groups - 1).bit_length(), 1 + 2 * (m - 1).bit_length(), steps)
     return terms << (m * bits) <= 1 << precision or m == 1
+
+
+def _gain(kinds: int, bits: int) -> int:
+    """The slope $2^e$ of a step that is narrower than what no fraction reaches, $2^{-e} \\le 1 -$ fraction."""
+    gain = 1
+    while 1.0 / gain > 1.0 - _fraction(kinds, bits):
+        gain *= 2
+    return gain
 
 
 def _fraction(kinds: int, bits: int) -> float:
@@ -211,13 +220,11 @@ def _one_digit(m: int, bits: int) -> FeedForward:
 def _stripped(m: int, bits: int, kinds: int) -> list[FeedForward]:
     r"""The bits above the digit, one a block: $b = (2^e (v - t) + 1)_ + - (2^e (v - t))_ +$ beside v, taken away next.
 
-    Whether b is 0 or 1, v is no more than `fraction` above an integer: with $2^{-e} \le 1 -$ fraction never in between.
+    Whether b is 0 or 1, v is no more than `fraction` above an integer, so never in between.
     """
     if m == 1:
         return []
-    gain = 1.0
-    while 1.0 / gain > 1.0 - _fraction(kinds, bits):
-        gain *= 2.0
+    gain = float(_gain(kinds, bits))
     blocks, above = [], None
     for place in reversed(range(bits, m * bits)):
         threshold = 2.0**place

@@ -50,6 +50,8 @@ MUTANTS = [
         "exact = good",
         "distances are absorbed whatever they are",
     ),
+    sums("(sizes + np.abs(value)) / (2.0 * unit)", "np.abs(value) / unit", "only the whole sum has to fit"),
+    sums("(sizes + np.abs(value)) / (2.0 * unit)", "sizes / (2.0 * unit)", "half of all terms has to fit"),
     sums("exact[:, j] = fit &", "exact[:, j] = True |", "a row that needs too many bits is exact"),
     sums("two = np.maximum(terms.factors, ", "two = (", "two products have to fit in their difference alone"),
     sums("terms.count <= 2) & (need", "terms.count <= 3) & (need", "three terms are judged by their sum"),

@@ -268,7 +268,7 @@ class EveryRun:
             if len(total) == 1:
                 total = np.broadcast_to(total, value.shape).copy()
             total[:, j] = sizes
-            own = sizes / unit[j]
+            own = _need(sizes, value[:, j], unit[j])
             open_ = np.flatnonzero(own > self.most)
             if fires and len(open_):
                 away = drift[:, j] if len(drift) == 1 else drift[open_, j]
@@ -604,4 +604,13 @@ def _needs(x: Floats, column: Floats, more: Floats, value: Floats) -> Floats:
     unit = _finite(np.hstack([own * low(weight), low(more)]).min(axis=1, initial=np.inf))
     share = np.where(x != 0.0, np.abs(x) / np.where(x != 0.0, own, 1.0), 0.0) * (np.abs(weight) / low(weight))
     two = np.maximum(share.max(axis=1, initial=0.0), np.abs(value) / unit)
-    return np.where((terms != 0.0).sum(axis=1) <= 2, two, terms.sum(axis=1) / unit)
+    return np.where((terms != 0.0).sum(axis=1) <= 2, two, _need(terms.sum(axis=1), value, unit))
+
+
+def _need(sizes: Floats, value: Floats, unit: Floats) -> Floats:
+    """How many units all positive terms have, or all negative ones, given the sum of all sizes and that of all terms.
+
+    Where so many units are exact in float64 it is half of both together; no partial sum is larger.
+    """
+    units = sizes / unit
+    return np.where(units <= LARGEST_EXACT, (sizes + np.abs(value)) / (2.0 * unit), units)

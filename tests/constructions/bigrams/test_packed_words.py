@@ -11,7 +11,7 @@ from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.memories.choice import information_limit
 from constructions.models.model import Model
 from constructions.models.precision import Precision
-from constructions.tasks.arrays import array_task, enumerated_task
+from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from tests.any_order import logits
 from tests.bigrams import KINDS, bigram_task
@@ -106,6 +106,15 @@ def test_words_of_the_longest_that_are_exact_are_held() -> None:
         packed_words_memory(task, labels_per_word=13)
     with pytest.raises(InputError, match=r"labels_per_word = 6, expected 1 \.\. 5: labels of 4 bits for 13 tokens"):
         packed_words_memory(task, dtype="float32", labels_per_word=6)
+
+
+@pytest.mark.parametrize(("kinds", "dtype"), [(100, "float32"), (113, "float32"), (113, "float64")])
+def test_fractions_that_come_close_to_1_leave_room_for_steep_steps(kinds: int, dtype: Precision) -> None:
+    labels = np.random.default_rng(kinds).integers(kinds - 3, kinds, 576)
+    labels[:kinds] = np.arange(kinds)
+    answers = tuple(map(str, range(kinds)))
+    task = array_task(all_contexts(24, 2), next_tokens=labels, target="labels", vocabulary=24, answers=answers)
+    require_held(task, dtype, None)
 
 
 def test_longer_words_are_proved_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

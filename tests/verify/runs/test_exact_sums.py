@@ -1,5 +1,7 @@
 """Sums that no rounding touches: which are claimed, and that no order of summation leaves what is claimed."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -115,6 +117,23 @@ def test_products_have_to_fit_and_not_their_difference_alone():
         run = hostile_run(model, contexts, np.float32, sequential)
         assert (run == p).all() == fits
         assert (np.abs(run - logits.midpoint) <= logits.radius).all()
+
+
+@pytest.mark.parametrize(("terms", "exact"), [
+    ([2**24 - 2, 2, -(2**24) + 1, -1], True),
+    ([2**24 - 2, 1, 2, -5], False),
+    ([-(2**24) + 2, -1, -2, 5], False),
+    ([2**23 - 1, 2**23 + 1, -(2**23) - 3], True),
+])  # fmt: skip
+@pytest.mark.parametrize("apart", [0.0, 2.0**-30])
+def test_partial_sums_lie_between_all_negative_and_all_positive_terms(terms, exact, apart):
+    matrix = np.array(terms, float)[:, None]
+    row = Rows(np.vstack([np.ones(len(terms)), np.zeros(len(terms))]), np.full((1, len(terms)), 0.0))
+    if apart:  # beside a row of a smaller unit, so that the row is judged in units of its own
+        row = Rows(np.vstack([row.value, np.full(len(terms), apart)]), row.off)
+    assert (EveryRun(FLOAT32).mapped(row, matrix, None).off[0, 0] == 0.0) == exact
+    sums = {float(np.add.accumulate(np.array(order, np.float32))[-1]) for order in itertools.permutations(terms)}
+    assert len(sums) == 1 or not exact
 
 
 def test_a_skip_row_is_a_term_like_any_other_unless_the_host_is_known_to_add_it_last():
