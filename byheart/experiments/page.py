@@ -46,13 +46,17 @@ class Drawn:
         """Those with results."""
         return [result.point for result in self.results]
 
+    @property
+    def steps(self) -> str:
+        """How long they were trained, shortest to longest."""
+        steps = [point.steps for point in self.points]
+        return " to ".join(f"{n:,}" for n in dict.fromkeys((min(steps), max(steps))))
+
     def rows(self) -> Iterator[dict[str, str]]:
         """What a register says of each sentence: of which runs, and what came out."""
         for each in self.findings:
-            seeds, steps = (sorted({getattr(p, name) for p in self.points}) for name in ("seed", "steps"))
-            runs = (
-                f"these {counted(len(self.points), 'run')}: {counted(len(seeds), 'seed')}, {steps[0]:,} steps of Adam"
-            )
+            seeds = counted(len({point.seed for point in self.points}), "seed")
+            runs = f"these {counted(len(self.points), 'run')}: {seeds}, {self.steps} steps of Adam"
             yield {"figure": self.figure.name, **vars(each), "speaks for": runs}
 
     def svg(self) -> str:
@@ -120,7 +124,7 @@ def _figure(drawn: Drawn) -> str:
     first = drawn.results[0].point
     protocol = (
         f"<p class='quiet'>{escaped(drawn.figure.source)}. {counted(len(drawn.results), 'model')}; Adam, "
-        f"{first.steps} steps, learning rate {first.rate:g} to {first.last_rate:g}; every context is judged, so that "
+        f"{drawn.steps} steps, learning rate {first.rate:g} to {first.last_rate:g}; every context is judged, so that "
         f"an accuracy has no sampling error. <a href='{drawn.figure.name}.csv'>Table</a>.</p>"
     )
     rows = "".join(

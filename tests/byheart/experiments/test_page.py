@@ -43,3 +43,19 @@ def test_findings_follow_from_the_results() -> None:
         results = [_result(replace(p, tokens=10), round(10 + times * 1.8 * p.heads + 10)) for p in points]
         said = [each for each in figure.judge(results) if "1.7" in each.sentence]
         assert {each.verdict for each in said} == {verdict}
+
+
+def test_a_finding_says_how_long_its_runs_were() -> None:
+    figure = FIGURES["gaps"]
+    results = [_result(point, point.contexts) for point in figure.quick()]
+    said = {row["speaks for"] for row in Drawn(figure, results, len(results)).rows()}
+    assert said == {"these 16 runs: 4 seeds, 2,048 to 4,096 steps of Adam"}
+
+
+def test_bits_a_parameter_are_those_of_what_is_held() -> None:
+    figure = FIGURES["bits"]
+    point = replace(figure.quick()[0], tokens=2, d_model=1)
+    few, many = _result(point, 2), _result(point, 4)
+    assert (few.bits, many.bits * many.parameters) == (0, pytest.approx(4))
+    assert [each.verdict for each in figure.judge([few, many])] == ["refuted"]
+    assert [each.verdict for each in figure.judge([replace(many, parameters=2)])] == ["confirmed"]
