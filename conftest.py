@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, settings
 from sybil import Document, Example, Region, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
@@ -24,6 +25,21 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 # Pieces of a domain that are kept are signed with a key of the user; the tests have one of their own.
 _STATE = tempfile.TemporaryDirectory()
 os.environ["XDG_STATE_HOME"] = _STATE.name
+
+# A loaded machine is slow, not wrong: nothing here is judged by the clock. Every day a few examples, others each time;
+# `make slow` and the mutants try many. What was found is not explained line by line: that takes ten times as long.
+settings.register_profile(
+    "daily",
+    max_examples=6,
+    deadline=None,
+    derandomize="CI" in os.environ,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+    phases=set(Phase) - {Phase.explain},
+)
+settings.register_profile("many", settings.get_profile("daily"), max_examples=100)
+settings.register_profile("thorough", settings.get_profile("daily"), max_examples=1000, derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "daily"))
 
 # Programs with their own entry points, the settings of Sphinx, and what runs in other programs hold no tests.
 collect_ignore_glob = ["benchmarks/*", "byheart/hosts/written/*", "docs/*.py", "docs/figures/*.py", "tests/mutants/*"]

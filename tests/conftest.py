@@ -1,4 +1,4 @@
-"""What every test runs under: the profile of Hypothesis, no change of global state, and the marker for a GPU."""
+"""What every test runs under: no change of global state, and the marker for a GPU."""
 
 import os
 import platform
@@ -10,21 +10,6 @@ import flint
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
-
-# A loaded machine is slow, not wrong: nothing here is judged by the clock. Every day a few examples, others each time;
-# `make slow` and the mutants try many.
-settings.register_profile(
-    "daily",
-    max_examples=6,
-    deadline=None,
-    derandomize="CI" in os.environ,
-    print_blob=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.register_profile("many", settings.get_profile("daily"), max_examples=100)
-settings.register_profile("thorough", settings.get_profile("daily"), max_examples=1000, derandomize=False)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "daily"))
 
 
 def pytest_report_header() -> str:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import textwrap
 import warnings
 from dataclasses import replace
 from functools import cache
@@ -156,29 +157,39 @@ def installed(name):
 
 
 ISOLATED = """
-import sys, warnings
+import os, sys, warnings
 warnings.simplefilter("ignore")
-sys.path.insert(0, ".")
+for name, given in {given}:
+    os.chdir(name)
+    sys.path.insert(0, os.getcwd())
+    before = set(sys.modules)
 {loader}
-import torch
-logits = read(torch.tensor({tokens}))
-assert not any(name.split(".")[0] in ("byheart", "constructions", "verify") for name in sys.modules)
-print("ARGMAX", logits[:, -1].argmax(dim=1).tolist())
+    import torch
+    logits = read(torch.tensor(given))
+    assert not any(name.split(".")[0] in ("byheart", "constructions", "verify") for name in sys.modules)
+    print("ARGMAX", logits[:, -1].argmax(dim=1).tolist())
+    for own in set(sys.modules) - before:
+        if (getattr(sys.modules[own], "__file__", None) or "").startswith(os.getcwd()):
+            del sys.modules[own]
+    del sys.path[0]
+    os.chdir("..")
 """
 
 
-def argmaxes_without_byheart(to, name, folder, loader):
-    """The label that each context has in the host, in a process that knows the written folder alone; and the task."""
+def answers_without_byheart(to, names, folder, loader):
+    """Models answer all contexts in the host, in one process that knows the written folders alone."""
     installed(to)
-    task = task_of(name)
-    with warnings.catch_warnings(action="ignore"):
-        export(MODELS[name], task=task, to=to, out=folder)
-    code = ISOLATED.format(loader=loader, tokens=task.contexts.tolist())
+    tasks = [task_of(name) for name in names]
+    for number, (name, task) in enumerate(zip(names, tasks, strict=True)):
+        with warnings.catch_warnings(action="ignore"):
+            export(MODELS[name], task=task, to=to, out=folder / f"model_{number}")
+    given = [(f"model_{number}", task.contexts.tolist()) for number, task in enumerate(tasks)]
+    code = ISOLATED.format(given=given, loader=textwrap.indent(loader, "    "))
     command = [sys.executable, "-c", code]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    (shown,) = (line for line in run.stdout.splitlines() if line.startswith("ARGMAX "))
-    return json.loads(shown.removeprefix("ARGMAX ")), task
+    found = [json.loads(line[7:]) for line in run.stdout.splitlines() if line.startswith("ARGMAX ")]
+    assert found == [task.labels.tolist() for task in tasks]
 
 
 def spoiled(task, count):

@@ -1,19 +1,14 @@
-"""What is written for `torch.nn.MultiheadAttention` loads with torch alone."""
+"""What is written for `torch.nn.MultiheadAttention` loads with torch alone, and is that layer."""
 
-import pytest
+from tests.exports import answers_without_byheart
 
-from tests.exports import argmaxes_without_byheart
-
-LOADER = "from load_attention_layer import load\nread = load()"
-
-
-@pytest.mark.parametrize("name", ["network of one attention", "stack of attention", "stack that sees everything"])
-def test_the_model_answers_where_byheart_is_not(name, tmp_path):
-    found, task = argmaxes_without_byheart("attention-layer", name, tmp_path / "out", LOADER)
-    assert found == task.labels.tolist()
+LOADER = """
+from load_attention_layer import load
+read = load()
+assert type(read.attention[0]).__name__ == "MultiheadAttention"
+"""
+NAMES = ["network of one attention", "stack of attention", "stack that sees everything", "wide queries"]
 
 
-def test_its_attention_is_the_layer_of_torch(tmp_path):
-    checked = LOADER + "\nassert type(read.attention[0]).__name__ == 'MultiheadAttention'"
-    found, task = argmaxes_without_byheart("attention-layer", "wide queries", tmp_path / "out", checked)
-    assert found == task.labels.tolist()
+def test_the_models_answer_where_byheart_is_not(tmp_path):
+    answers_without_byheart("attention-layer", NAMES, tmp_path, LOADER)
