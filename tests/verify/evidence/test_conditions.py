@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.errors import InputError
+from constructions.errors import HypothesisError, InputError
+from verify.claims import claim
 from verify.evidence.conditions import conditions
 
 NAMES = ("tokens", "length", "width", "d_head", "heads")
@@ -31,3 +32,8 @@ def test_what_is_no_condition_on_the_sizes_is_refused(statement: str) -> None:
     [condition] = conditions(statement)
     with pytest.raises(InputError):
         condition.holds(tokens=3)
+
+
+def test_sizes_beyond_all_powers_are_refused_by_the_hypothesis() -> None:
+    with pytest.raises(HypothesisError, match=r"needs 1 <= T <= N\^S <= 2\^20"):
+        claim("zhang-2017.theorem").construct(length=10**8)
