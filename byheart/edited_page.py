@@ -79,7 +79,7 @@ def write_edit_page(
     else:
         same += "<p>Of contexts that are neither edited nor kept nothing is claimed.</p>"
     if certificate.layer is not None:
-        same += "<p>What goes on behind an edited context may change: the neuron fires in it as well.</p>"
+        same += "<p>What follows an edited context may change: the neuron fires in it as well.</p>"
     body = head + section("What was asked", _asked(edit, before, tokens, answers))
     body += section("What changed", changed) + section("What provably did not", same)
     body += section("The caps", _map(edited, edit, certificate.layer, spaces, tokens))

@@ -145,7 +145,7 @@ class Recitation:
         of_all = f"{part:,} of {total:,} {inflected(self.unit, total)}"
         if len(self.pieces) > 1:
             of_all += f" of {len(self.pieces)} texts"
-        of_all += f" behind {self.begins[-40:]!r}" if self.begins else ""
+        of_all += f" after {self.begins[-40:]!r}" if self.begins else ""
         if self.proved == len(said):
             return f"BY HEART, PROVED: {of_all}, in every {self.dtype} run"
         if self.exact == len(said):

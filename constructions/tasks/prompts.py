@@ -97,7 +97,7 @@ class PromptTask(Stored):
                 raise InputError(
                     f"the facts {' -> '.join(map(repr, self.texts[other]))} and "
                     f"{' -> '.join(map(repr, self.texts[fact]))}",
-                    "ask for different tokens behind the same ones; no decoding can say both",
+                    "ask for different tokens after the same ones; no decoding can say both",
                 )
 
     def rows(self) -> list[tuple[int, Tokens, int]]:

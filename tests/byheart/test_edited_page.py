@@ -22,7 +22,7 @@ def test_the_page_says_what_was_asked_what_changed_what_did_not_and_that_deletio
     assert page.count("<svg") == 1 and page.count("the cap, up to") == 2 and "<script" not in page
     early = edit(source, new, keep_domain=LENGTH, layer=0, out=tmp_path / "early")
     page = (tmp_path / "early" / "edit.html").read_text()
-    assert early.certificate.layer == 0 and "What goes on behind an edited context may change" in page
+    assert early.certificate.layer == 0 and "What follows an edited context may change" in page
     assert "neither edited nor kept nothing is claimed" in page
 
 

@@ -49,7 +49,7 @@ def test_one_run_says_the_same_and_where_it_ends(folder: Path, poems: Path) -> N
 def test_it_goes_on_from_any_place_of_the_text(folder: Path) -> None:
     found = recite(folder, start="a red whe")
     assert found.text == VERSE[VERSE.index("a red whe") :]
-    assert found.headline() == "BY HEART, PROVED: 58 of 58 characters behind 'a red whe', in every float32 run"
+    assert found.headline() == "BY HEART, PROVED: 58 of 58 characters after 'a red whe', in every float32 run"
     for nowhere in ("nowhere", "", VERSE + "!"):
         with pytest.raises(InputError, match="start is"):
             recite(folder, start=nowhere)

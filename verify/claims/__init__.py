@@ -233,13 +233,10 @@ def _in_order(ids: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(id for id in everything if id in asked)
 
 
-def _unread(*statements: str) -> tuple[Hypothesis, ...]:
-    return tuple(Hypothesis(statement, bool) for statement in statements)
-
-
 def _read(id: str) -> Claim:
     """The record alone, out of the source of its file: whatever it names beside texts is not looked up."""
     source = Path(__file__).with_name(module_of(id).rpartition(".")[2] + ".py").read_text(encoding="utf-8")
     start = source.index("\nCLAIM = ") + len("\nCLAIM = ")
-    names = defaultdict(object, Claim=Claim, Hypothesis=Hypothesis, conditions=_unread)
+    names = defaultdict(object, Claim=Claim, Hypothesis=Hypothesis)
+    names["conditions"] = lambda *texts: tuple(Hypothesis(text, bool) for text in texts)
     return eval(source[start : source.index("\n)\n", start) + 2], {"__builtins__": {}}, names)

@@ -191,7 +191,7 @@ class EditCertificate:
         if values["kept"]:
             parts.append(f"no logit of theirs moves by more than {decimal_above(float(values['moved']))} nats")
         if self.layer is not None:
-            parts.append(f"in layer {self.layer}: what goes on behind an edited context may change")
+            parts.append(f"in layer {self.layer}: what follows an edited context may change")
         return f"{'EDITED, PROVED' if proved else 'NOT PROVED'}: {'; '.join(parts)}"
 
     def edits_said(self) -> list[str]:

@@ -75,7 +75,7 @@ class PlainPromptTask:
                 raise FileFormatError(f"{path}: answers are the vocabulary once more, or several tokens of none")
             task = cls(len(names[1]), prompts, said, task_sha256("prompts", words, arrays, _ARRAYS))
             if any(len(labels) > 1 for labels in task._following().values()):
-                raise FileFormatError(f"{path}: two facts ask for different tokens behind the same ones")
+                raise FileFormatError(f"{path}: two facts ask for different tokens after the same ones")
             return task
 
     def _following(self) -> dict[tuple[int, ...], set[int]]:

@@ -102,7 +102,7 @@ def test_facts_that_contradict_each_other_behind_equal_tokens_are_refused_by_the
         parts[f"{name}_indptr"] = np.cumsum([0, *map(len, rows)])
         parts[name] = np.concatenate(rows)
     task_files.write(tmp_path / "task.safetensors", parts, task="prompts")
-    with pytest.raises(FileFormatError, match="ask for different tokens behind the same ones"):
+    with pytest.raises(FileFormatError, match="ask for different tokens after the same ones"):
         read_task(tmp_path / "task.safetensors")
     parts["completions"][2] = 0
     task_files.write(tmp_path / "task.safetensors", parts, task="prompts")
