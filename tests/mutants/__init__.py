@@ -3,6 +3,7 @@
 `python -m tests.mutants.run` applies them one by one to a copy of the repository.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from verify.claims import REGISTER, module_of
@@ -25,6 +26,11 @@ class Mutant:
     mutated: str
     tests: str
     why: str
+
+
+def of(file: str, tests: str) -> Callable[[str, str, str], Mutant]:
+    """Mutants of one file that the same tests notice, each made of a text, what becomes of it, and why."""
+    return lambda original, mutated, why: Mutant(file, original, mutated, tests, why)
 
 
 def confirmed(module: str) -> str:

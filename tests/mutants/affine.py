@@ -1,6 +1,6 @@
 """Mutants of sums modulo M, of laws of low rank, and of the bound within a distance."""
 
-from tests.mutants import Mutant
+from tests.mutants import Mutant, of
 
 
 def memory(file: str, original: str, mutated: str, why: str) -> Mutant:
@@ -11,10 +11,7 @@ def memory(file: str, original: str, mutated: str, why: str) -> Mutant:
     return Mutant(f"constructions/{room}/{file}.py", original, mutated, tests, why)
 
 
-def divergence(original: str, mutated: str, why: str) -> Mutant:
-    tests = "tests/verify/divergence/test_kullback_leibler.py"
-    return Mutant("verify/divergence/kullback_leibler.py", original, mutated, tests, why)
-
+divergence = of("verify/divergence/kullback_leibler.py", "tests/verify/divergence/test_kullback_leibler.py")
 
 MUTANTS = [
     memory("affine_rule", "if form[size - 1][size - 1] != modulus:", "if False:", "equations without a solution"),

@@ -1,522 +1,317 @@
 """Mutants of the enclosures in verify/arithmetic: every term of every bound, dropped or turned around."""
 
-from tests.mutants import Mutant
+from tests.mutants import of
 
-ROOM = "verify/arithmetic"
-
-
-def mutant(module: str, original: str, mutated: str, why: str, tests: str = "") -> Mutant:
-    return Mutant(f"{ROOM}/{module}.py", original, mutated, f"tests/{ROOM}/test_{tests or module}.py", why)
-
+enclosure = of("verify/arithmetic/enclosure.py", "tests/verify/arithmetic/test_enclosure.py")
+enclosure_by_elementary = of("verify/arithmetic/enclosure.py", "tests/verify/arithmetic/test_elementary.py")
+rounding_by_enclosure = of("verify/arithmetic/rounding.py", "tests/verify/arithmetic/test_enclosure.py")
+rounding = of("verify/arithmetic/rounding.py", "tests/verify/arithmetic/test_rounding.py")
+elementary = of("verify/arithmetic/elementary.py", "tests/verify/arithmetic/test_elementary.py")
+sums = of("verify/arithmetic/sums.py", "tests/verify/arithmetic/test_sums.py")
+enclosure_by_products = of("verify/arithmetic/enclosure.py", "tests/verify/arithmetic/test_products.py")
+products = of("verify/arithmetic/products.py", "tests/verify/arithmetic/test_products.py")
+exact_inputs = of("verify/arithmetic/exact_inputs.py", "tests/verify/arithmetic/test_exact_inputs.py")
 
 MUTANTS = [
     # The sets.
-    mutant(
-        "enclosure",
-        "        blas.require_ieee()\n        m, r",
-        "        m, r",
-        "the thread's arithmetic is not checked",
+    enclosure("        blas.require_ieee()\n        m, r", "        m, r", "the thread's arithmetic is not checked"),
+    enclosure("r = np.where(r >= 0.0, r, np.inf)\n        if", "pass\n        if", "a radius that is NaN stays NaN"),
+    enclosure(
+        "np.where(known, r, np.inf)\n        self._keep", "r\n        self._keep", "a lost midpoint keeps its radius"
     ),
-    mutant(
-        "enclosure",
-        "r = np.where(r >= 0.0, r, np.inf)\n        if",
-        "pass\n        if",
-        "a radius that is NaN stays NaN",
-    ),
-    mutant(
-        "enclosure",
-        "np.where(known, r, np.inf)\n        self._keep",
-        "r\n        self._keep",
-        "a lost midpoint keeps its radius",
-    ),
-    mutant(
-        "enclosure",
+    enclosure_by_elementary(
         "if not known.all():\n                m, r",
         "if True:\n                m, r",
         "a harmless overflow costs memory",
-        "elementary",
     ),
-    mutant("enclosure", "if r.size and r.min() < 0.0:", "if False:", "negative radii are accepted"),
-    mutant(
-        "enclosure",
-        "np.where(single, low, 0.5 * low + 0.5 * high)",
-        "0.5 * low + 0.5 * high",
-        "halves of subnormals are rounded",
+    enclosure("if r.size and r.min() < 0.0:", "if False:", "negative radii are accepted"),
+    enclosure(
+        "np.where(single, low, 0.5 * low + 0.5 * high)", "0.5 * low + 0.5 * high", "halves of subnormals are rounded"
     ),
-    mutant(
-        "enclosure",
+    enclosure(
         "up(np.maximum(high - m, m - low))",
         "np.maximum(high - m, m - low)",
         "the radius between ends is not rounded up",
     ),
-    mutant("enclosure", "np.maximum(high - m, m - low)", "(m - low)", "the distance to the upper end is not looked at"),
-    mutant(
-        "enclosure",
-        "down(self.midpoint - self.radius)",
-        "(self.midpoint - self.radius)",
-        "lower ends are not rounded down",
-    ),
-    mutant(
-        "enclosure", "down(self.midpoint - self.radius)", "up(self.midpoint - self.radius)", "lower ends are rounded up"
-    ),
-    mutant(
-        "enclosure", "up(self.midpoint + self.radius)", "(self.midpoint + self.radius)", "upper ends are not rounded up"
-    ),
-    mutant("enclosure", "return abs(self).upper()", "return np.abs(self.midpoint)", "magnitudes leave out the radius"),
-    mutant(
-        "enclosure",
-        "r = _without_repeats(np.broadcast_to(r, self.shape)[key])",
-        "r = r.max()",
-        "entries get the radius of others",
+    enclosure("np.maximum(high - m, m - low)", "(m - low)", "the distance to the upper end is not looked at"),
+    enclosure("down(self.midpoint - self.radius)", "(self.midpoint - self.radius)", "lower ends are not rounded down"),
+    enclosure("down(self.midpoint - self.radius)", "up(self.midpoint - self.radius)", "lower ends are rounded up"),
+    enclosure("up(self.midpoint + self.radius)", "(self.midpoint + self.radius)", "upper ends are not rounded up"),
+    enclosure("return abs(self).upper()", "return np.abs(self.midpoint)", "magnitudes leave out the radius"),
+    enclosure(
+        "r = _without_repeats(np.broadcast_to(r, self.shape)[key])", "r = r.max()", "entries get the radius of others"
     ),
     # Outward rounding.
-    mutant("rounding", "    step *= UNIT * RAISE\n", "    step *= 0.5 * UNIT\n", "a step is half as long", "enclosure"),
-    mutant("rounding", "    step *= UNIT * RAISE\n", "    step *= 4.0 * UNIT\n", "a step is four times as long"),
-    mutant("rounding", "    step += TINY\n", "", "there is no step from subnormal numbers"),
-    mutant(
-        "rounding",
-        "    blas.require_ieee()\n    step",
-        "    step",
-        "outward rounding does not check the thread's arithmetic",
-        "enclosure",
+    rounding_by_enclosure("    step *= UNIT * RAISE\n", "    step *= 0.5 * UNIT\n", "a step is half as long"),
+    rounding("    step *= UNIT * RAISE\n", "    step *= 4.0 * UNIT\n", "a step is four times as long"),
+    rounding("    step += TINY\n", "", "there is no step from subnormal numbers"),
+    rounding_by_enclosure(
+        "    blas.require_ieee()\n    step", "    step", "outward rounding does not check the thread's arithmetic"
     ),
-    mutant("rounding", "    return x - _step(x)", "    return x + _step(x)", "down goes up", "enclosure"),
-    mutant(
-        "rounding",
-        "math.nextafter(n * UNIT / (1.0 - n * UNIT), math.inf)",
-        "n * UNIT",
-        "gamma is the first-order bound",
-    ),
-    mutant(
-        "rounding",
+    rounding_by_enclosure("    return x - _step(x)", "    return x + _step(x)", "down goes up"),
+    rounding("math.nextafter(n * UNIT / (1.0 - n * UNIT), math.inf)", "n * UNIT", "gamma is the first-order bound"),
+    rounding(
         "math.nextafter(n * UNIT / (1.0 - n * UNIT), math.inf)",
         "n * UNIT / (1.0 - n * UNIT)",
         "gamma is not rounded up",
     ),
-    mutant(
-        "rounding",
-        "RAISE = 1.0 + 16.0 * UNIT",
-        "RAISE = 1.0",
-        "radii are not raised above their own rounding errors",
-        "enclosure",
+    rounding_by_enclosure(
+        "RAISE = 1.0 + 16.0 * UNIT", "RAISE = 1.0", "radii are not raised above their own rounding errors"
     ),
-    mutant("rounding", "RAISE = 1.0 + 16.0 * UNIT", "RAISE = 1.0 - 16.0 * UNIT", "radii are lowered", "enclosure"),
-    mutant("rounding", "    value += TINY\n", "", "underflow in radii is forgotten", "enclosure"),
-    mutant("rounding", "return 1.0 + 2.0 * gamma(roundings + 8)", "return 1.0", "radii of sums are not raised"),
-    mutant(
-        "rounding",
+    rounding_by_enclosure("RAISE = 1.0 + 16.0 * UNIT", "RAISE = 1.0 - 16.0 * UNIT", "radii are lowered"),
+    rounding_by_enclosure("    value += TINY\n", "", "underflow in radii is forgotten"),
+    rounding("return 1.0 + 2.0 * gamma(roundings + 8)", "return 1.0", "radii of sums are not raised"),
+    rounding(
         "return 1.0 + 2.0 * gamma(roundings + 8)",
         "return 1.0 + gamma(roundings)",
         "the room for more roundings is gone",
     ),
     # + - * / and the root.
-    mutant(
-        "enclosure",
-        "    r *= UNIT * RAISE\n    return",
-        "    r *= 0.0\n    return",
-        "the rounding of a sum is forgotten",
-    ),
-    mutant(
-        "enclosure",
+    enclosure("    r *= UNIT * RAISE\n    return", "    r *= 0.0\n    return", "the rounding of a sum is forgotten"),
+    enclosure(
         "    r *= UNIT * RAISE\n    return",
         "    r *= 0.5 * UNIT\n    return",
         "half of the rounding of a sum is forgotten",
     ),
-    mutant(
-        "enclosure",
-        "r + raised(a.radius + b.radius)",
-        "r + raised(a.radius)",
-        "the second radius of a sum is forgotten",
-    ),
-    mutant("enclosure", "r + raised(a.radius + b.radius)", "r + (a.radius + b.radius)", "radii of sums are not raised"),
-    mutant(
-        "enclosure",
+    enclosure("r + raised(a.radius + b.radius)", "r + raised(a.radius)", "the second radius of a sum is forgotten"),
+    enclosure("r + raised(a.radius + b.radius)", "r + (a.radius + b.radius)", "radii of sums are not raised"),
+    enclosure(
         "r = np.abs(m)\n    r *= UNIT\n",
         "r = np.abs(m)\n    r *= 0.5 * UNIT\n",
         "half of the rounding of a product is forgotten",
     ),
-    mutant("enclosure", "r = r + np.abs(a.midpoint) * b.radius", "pass", "|a| rb is forgotten"),
-    mutant(
-        "enclosure",
+    enclosure("r = r + np.abs(a.midpoint) * b.radius", "pass", "|a| rb is forgotten"),
+    enclosure(
         "r = r + a.radius * (np.abs(b.midpoint) + b.radius)",
         "r = r + a.radius * np.abs(b.midpoint)",
         "ra rb is forgotten",
     ),
-    mutant(
-        "enclosure",
-        "r = r + a.radius * (np.abs(b.midpoint) + b.radius)",
-        "r = r + a.radius * b.radius",
-        "ra |b| is forgotten",
+    enclosure(
+        "r = r + a.radius * (np.abs(b.midpoint) + b.radius)", "r = r + a.radius * b.radius", "ra |b| is forgotten"
     ),
-    mutant(
-        "enclosure", "r = size * UNIT\n", "r = size * (0.5 * UNIT)\n", "half of the rounding of a quotient is forgotten"
+    enclosure("r = size * UNIT\n", "r = size * (0.5 * UNIT)\n", "half of the rounding of a quotient is forgotten"),
+    enclosure(
+        "raised(a.radius + (size + TINY) * b.radius)", "raised(a.radius)", "the radius of the divisor is forgotten"
     ),
-    mutant(
-        "enclosure",
-        "raised(a.radius + (size + TINY) * b.radius)",
-        "raised(a.radius)",
-        "the radius of the divisor is forgotten",
-    ),
-    mutant(
-        "enclosure",
+    enclosure(
         "raised(a.radius + (size + TINY) * b.radius)",
         "raised(size * b.radius)",
         "the radius of the dividend is forgotten",
     ),
-    mutant(
-        "enclosure",
-        "least = abs(b).lower()\n",
-        "least = np.abs(b.midpoint)\n",
-        "the least divisor is taken for the middle one",
+    enclosure(
+        "least = abs(b).lower()\n", "least = np.abs(b.midpoint)\n", "the least divisor is taken for the middle one"
     ),
-    mutant(
-        "enclosure",
-        "np.where(least > 0.0, share, np.inf)",
-        "np.abs(share)",
-        "division by a set that holds 0 counts as known",
+    enclosure(
+        "np.where(least > 0.0, share, np.inf)", "np.abs(share)", "division by a set that holds 0 counts as known"
     ),
-    mutant(
-        "enclosure",
-        "r = np.abs(m) * UNIT\n",
-        "r = np.abs(m) * (0.5 * UNIT)\n",
-        "half of the rounding of a root is forgotten",
+    enclosure(
+        "r = np.abs(m) * UNIT\n", "r = np.abs(m) * (0.5 * UNIT)\n", "half of the rounding of a root is forgotten"
     ),
-    mutant(
-        "enclosure",
-        "x.radius / (m + np.sqrt(x.lower()))",
-        "x.radius / (m + m)",
-        "the slope of the root is taken at the midpoint",
+    enclosure(
+        "x.radius / (m + np.sqrt(x.lower()))", "x.radius / (m + m)", "the slope of the root is taken at the midpoint"
     ),
-    mutant(
-        "enclosure",
-        "m + np.sqrt(x.lower())",
-        "m + np.sqrt(np.abs(x.lower()))",
-        "the root of what may be negative counts as known",
+    enclosure(
+        "m + np.sqrt(x.lower())", "m + np.sqrt(np.abs(x.lower()))", "the root of what may be negative counts as known"
     ),
-    mutant(
-        "enclosure",
-        "np.maximum(x.radius, y.radius)",
-        "np.minimum(x.radius, y.radius)",
-        "the smaller radius of a maximum is taken",
+    enclosure(
+        "np.maximum(x.radius, y.radius)", "np.minimum(x.radius, y.radius)", "the smaller radius of a maximum is taken"
     ),
-    mutant(
-        "enclosure",
+    enclosure(
         "aligned(x.radius, x.ndim).max(axis=axis)",
         "aligned(x.radius, x.ndim).min(axis=axis)",
         "the least radius is taken",
     ),
     # exp.
-    mutant("elementary", '_LN2_LOW = float.fromhex("0x1.ef35793c76730p-45")', "_LN2_LOW = 0.0", "ln 2 has 42 bits"),
-    mutant(
-        "elementary",
-        "0x1.62e42fefa3800p-1",
-        "0x1.62e42fefa39efp-1",
-        "k times the high part of ln 2 is rounded",
+    elementary('_LN2_LOW = float.fromhex("0x1.ef35793c76730p-45")', "_LN2_LOW = 0.0", "ln 2 has 42 bits"),
+    elementary("0x1.62e42fefa3800p-1", "0x1.62e42fefa39efp-1", "k times the high part of ln 2 is rounded"),
+    elementary("EXP_ERROR = 4.0 * UNIT", "EXP_ERROR = 0.0", "exp has no rounding errors"),
+    elementary("EXP_ERROR = 4.0 * UNIT", "EXP_ERROR = 1.0 * UNIT", "exp is correctly rounded"),
+    elementary("EXP_ERROR = 4.0 * UNIT", "EXP_ERROR = 40.0 * UNIT", "the radius of exp is ten times too large"),
+    elementary("EXP_LOWEST = -708.0", "EXP_LOWEST = -745.0", "subnormal results count as normal"),
+    elementary("_EXP_HIGHEST = 710.0", "_EXP_HIGHEST = 709.0", "what overflows is cut down"),
+    elementary("_EXP[-2:0:-1]", "_EXP[-3:0:-1]", "a term of the polynomial of exp is missing"),
+    elementary("np.multiply(r, _EXP[-1], out=y)", "y.fill(0.0)", "the last term of exp is missing"),
+    elementary("0x1.af38a0d2d9620p-26", "0x1.ae64567f544e4p-26", "the last coefficient of exp is Taylor's"),
+    elementary("given.min() >= EXP_LOWEST and ", "", "exponents below the range are not cut"),
+    elementary(" and given.max() <= _EXP_HIGHEST", "", "exponents above the range are not cut"),
+    elementary("is_zero(x.radius) and not below", "is_zero(x.radius)", "results below the range count as exact"),
+    elementary("np.multiply(y, EXP_ERROR, out", "np.multiply(y, 0.5 * UNIT, out", "half a unit for floats"),
+    elementary("r -= k\n", "pass\n", "the reduction stops after the high part"),
+    elementary("raised(rho / (1.0 - 0.5 * rho))", "raised(rho)", "exp is taken to be linear"),
+    elementary(
+        "raised(rho / (1.0 - 0.5 * rho))", "raised(0.5 * rho)", "half of the radius of the exponent is forgotten"
     ),
-    mutant("elementary", "EXP_ERROR = 4.0 * UNIT", "EXP_ERROR = 0.0", "exp has no rounding errors"),
-    mutant("elementary", "EXP_ERROR = 4.0 * UNIT", "EXP_ERROR = 1.0 * UNIT", "exp is correctly rounded"),
-    mutant(
-        "elementary", "EXP_ERROR = 4.0 * UNIT", "EXP_ERROR = 40.0 * UNIT", "the radius of exp is ten times too large"
-    ),
-    mutant("elementary", "EXP_LOWEST = -708.0", "EXP_LOWEST = -745.0", "subnormal results count as normal"),
-    mutant("elementary", "_EXP_HIGHEST = 710.0", "_EXP_HIGHEST = 709.0", "what overflows is cut down"),
-    mutant("elementary", "_EXP[-2:0:-1]", "_EXP[-3:0:-1]", "a term of the polynomial of exp is missing"),
-    mutant("elementary", "np.multiply(r, _EXP[-1], out=y)", "y.fill(0.0)", "the last term of exp is missing"),
-    mutant("elementary", "0x1.af38a0d2d9620p-26", "0x1.ae64567f544e4p-26", "the last coefficient of exp is Taylor's"),
-    mutant("elementary", "given.min() >= EXP_LOWEST and ", "", "exponents below the range are not cut"),
-    mutant("elementary", " and given.max() <= _EXP_HIGHEST", "", "exponents above the range are not cut"),
-    mutant(
-        "elementary", "is_zero(x.radius) and not below", "is_zero(x.radius)", "results below the range count as exact"
-    ),
-    mutant("elementary", "np.multiply(y, EXP_ERROR, out", "np.multiply(y, 0.5 * UNIT, out", "half a unit for floats"),
-    mutant("elementary", "r -= k\n", "pass\n", "the reduction stops after the high part"),
-    mutant("elementary", "raised(rho / (1.0 - 0.5 * rho))", "raised(rho)", "exp is taken to be linear"),
-    mutant(
-        "elementary",
-        "raised(rho / (1.0 - 0.5 * rho))",
-        "raised(0.5 * rho)",
-        "half of the radius of the exponent is forgotten",
-    ),
-    mutant(
-        "elementary", "relative = relative + (x.midpoint < EXP_LOWEST)", "pass", "results below the range are trusted"
-    ),
-    mutant(
-        "elementary", "r = y * raised(relative)", "r = y * (0.25 * relative)", "a quarter of the radius of exp is taken"
-    ),
-    mutant(
-        "elementary", "wide = x.radius > 0.5\n", "wide = x.radius > 1e9\n", "wide exponents are cut down to radius 1/2"
-    ),
-    mutant(
-        "elementary",
+    elementary("relative = relative + (x.midpoint < EXP_LOWEST)", "pass", "results below the range are trusted"),
+    elementary("r = y * raised(relative)", "r = y * (0.25 * relative)", "a quarter of the radius of exp is taken"),
+    elementary("wide = x.radius > 0.5\n", "wide = x.radius > 1e9\n", "wide exponents are cut down to radius 1/2"),
+    elementary(
         "np.where(low < EXP_LOWEST, 0.0, exp_floats(low)",
         "np.where(low < -1e9, 0.0, exp_floats(low)",
         "lower ends below the range are trusted",
     ),
-    mutant(
-        "elementary",
-        "exp_floats(low) * (1.0 - 8.0 * UNIT)",
-        "exp_floats(low) * (1.0 + 8.0 * UNIT)",
-        "lower ends of exp are raised",
+    elementary(
+        "exp_floats(low) * (1.0 - 8.0 * UNIT)", "exp_floats(low) * (1.0 + 8.0 * UNIT)", "lower ends of exp are raised"
     ),
-    mutant(
-        "elementary",
+    elementary(
         "exp_floats(high) * (1.0 + 8.0 * UNIT)",
         "exp_floats(high) * (1.0 - 8.0 * UNIT)",
         "upper ends of exp are lowered",
     ),
-    mutant(
-        "elementary",
+    elementary(
         "low, high = x.lower()[wide], x.upper()[wide]",
         "low, high = x.lower()[wide], x.lower()[wide]",
         "the upper end is not looked at",
     ),
     # log and log1p.
-    mutant("elementary", "LOG_ERROR = 5.0 * UNIT", "LOG_ERROR = 0.0", "log has no rounding errors"),
-    mutant("elementary", "LOG_ERROR = 5.0 * UNIT", "LOG_ERROR = 1.0 * UNIT", "log is correctly rounded"),
-    mutant(
-        "elementary", "LOG_ERROR = 5.0 * UNIT", "LOG_ERROR = 50.0 * UNIT", "the radius of log is ten times too large"
+    elementary("LOG_ERROR = 5.0 * UNIT", "LOG_ERROR = 0.0", "log has no rounding errors"),
+    elementary("LOG_ERROR = 5.0 * UNIT", "LOG_ERROR = 1.0 * UNIT", "log is correctly rounded"),
+    elementary("LOG_ERROR = 5.0 * UNIT", "LOG_ERROR = 50.0 * UNIT", "the radius of log is ten times too large"),
+    elementary("_LOG1P_ERROR = 8.0 * UNIT", "_LOG1P_ERROR = 1.0 * UNIT", "log1p is correctly rounded"),
+    elementary("_LOG1P_ERROR = 8.0 * UNIT", "_LOG1P_ERROR = 80.0 * UNIT", "the radius of log1p is ten times too large"),
+    elementary("k -= (54.0 * 2.0**52)", "k -= (53.0 * 2.0**52)", "the scaling of subnormals is not undone"),
+    elementary(
+        "np.copyto(f, given[start : start + _CHUNK], where=k == 0.0)", "pass", "log1p forgets what rounding 1 + x loses"
     ),
-    mutant("elementary", "_LOG1P_ERROR = 8.0 * UNIT", "_LOG1P_ERROR = 1.0 * UNIT", "log1p is correctly rounded"),
-    mutant(
-        "elementary",
-        "_LOG1P_ERROR = 8.0 * UNIT",
-        "_LOG1P_ERROR = 80.0 * UNIT",
-        "the radius of log1p is ten times too large",
-    ),
-    mutant("elementary", "k -= (54.0 * 2.0**52)", "k -= (53.0 * 2.0**52)", "the scaling of subnormals is not undone"),
-    mutant(
-        "elementary",
-        "np.copyto(f, given[start : start + _CHUNK], where=k == 0.0)",
-        "pass",
-        "log1p forgets what rounding 1 + x loses",
-    ),
-    mutant("elementary", "_ATANH[-2::-1]", "_ATANH[-3::-1]", "a term of the polynomial of artanh is missing"),
-    mutant("elementary", "np.multiply(w, _ATANH[-1], out=y)", "y.fill(0.0)", "the last term of artanh is missing"),
-    mutant("elementary", "0x1.2b5b5fb2eac92p-3", "0x1.1111111111111p-3", "the last coefficient of artanh is Taylor's"),
-    mutant("elementary", "r *= LOG_ERROR if given is None else _LOG1P_ERROR", "r *= LOG_ERROR", "log1p errs as log"),
-    mutant("elementary", "r[~(flat[start : start + _CHUNK] > 0.0)] = np.inf", "pass", "log of the float 0 is known"),
-    mutant("elementary", "r[~(flat[start : start + _CHUNK] > 0.0)]", "r[~(flat[: y.size] > 0.0)]", "the first block's"),
-    mutant("elementary", "None if z.min() >= TINY", "None if z.min() >= 0.0", "subnormals count as normal"),
-    mutant("elementary", "None if z.min() >= TINY", "None if not z.min() < TINY", "a NaN hides subnormals"),
-    mutant(
-        "elementary",
+    elementary("_ATANH[-2::-1]", "_ATANH[-3::-1]", "a term of the polynomial of artanh is missing"),
+    elementary("np.multiply(w, _ATANH[-1], out=y)", "y.fill(0.0)", "the last term of artanh is missing"),
+    elementary("0x1.2b5b5fb2eac92p-3", "0x1.1111111111111p-3", "the last coefficient of artanh is Taylor's"),
+    elementary("r *= LOG_ERROR if given is None else _LOG1P_ERROR", "r *= LOG_ERROR", "log1p errs as log"),
+    elementary("r[~(flat[start : start + _CHUNK] > 0.0)] = np.inf", "pass", "log of the float 0 is known"),
+    elementary("r[~(flat[start : start + _CHUNK] > 0.0)]", "r[~(flat[: y.size] > 0.0)]", "the first block's"),
+    elementary("None if z.min() >= TINY", "None if z.min() >= 0.0", "subnormals count as normal"),
+    elementary("None if z.min() >= TINY", "None if not z.min() < TINY", "a NaN hides subnormals"),
+    elementary(
         "np.abs(y, out=result[1, start : start + _CHUNK])",
         "np.abs(y, out=result[1, : y.size])",
         "the radii of all blocks of log are in the first",
     ),
-    mutant(
-        "elementary",
+    elementary(
         "np.multiply(y, EXP_ERROR, out=result[1, start : start + _CHUNK])",
         "np.multiply(y, EXP_ERROR, out=result[1, : y.size])",
         "the radii of all blocks of exp are in the first",
     ),
-    mutant("elementary", "        y -= w\n", "", "the low part of ln 2 is missing in log"),
-    mutant(
-        "elementary",
+    elementary("        y -= w\n", "", "the low part of ln 2 is missing in log"),
+    elementary(
         "    r += x.radius / least\n    r = raised(r)\n    if",
         "    r = raised(r)\n    if",
         "the radius of x is forgotten in log",
     ),
-    mutant(
-        "elementary",
+    elementary(
         "    r += x.radius / least\n    r = raised(r)\n    if",
         "    r += x.radius / x.midpoint\n    r = raised(r)\n    if",
         "the slope of log is taken at the midpoint",
     ),
-    mutant(
-        "elementary",
+    elementary(
         "    if not known.all():\n        r = np.where(known, r, np.inf)",
         "    if False:\n        pass",
         "log of 0 counts as known",
     ),
-    mutant(
-        "elementary",
+    elementary(
         "np.where(greatest < np.inf, log_floats(greatest), np.inf)",
         "log_floats(greatest)",
         "an upper end beyond the range is trusted",
     ),
-    mutant(
-        "elementary",
-        "low - np.abs(low) * (8.0 * UNIT)",
-        "low + np.abs(low) * (8.0 * UNIT)",
-        "lower ends of log are raised",
+    elementary("low - np.abs(low) * (8.0 * UNIT)", "low + np.abs(low) * (8.0 * UNIT)", "lower ends of log are raised"),
+    elementary(
+        "high + np.abs(high) * (8.0 * UNIT)", "high - np.abs(high) * (8.0 * UNIT)", "upper ends of log are lowered"
     ),
-    mutant(
-        "elementary",
-        "high + np.abs(high) * (8.0 * UNIT)",
-        "high - np.abs(high) * (8.0 * UNIT)",
-        "upper ends of log are lowered",
-    ),
-    mutant("elementary", "down(down(one_plus) - x.radius)", "down(one_plus)", "the least 1 + x leaves out the radius"),
-    mutant(
-        "elementary",
+    elementary("down(down(one_plus) - x.radius)", "down(one_plus)", "the least 1 + x leaves out the radius"),
+    elementary(
         "        r += x.radius / least\n    r = raised(r)",
         "        r += 0.0\n    r = raised(r)",
         "the radius of x is forgotten in log1p",
     ),
-    mutant("elementary", "r if known.all() else np.where(known, r, np.inf)", "r", "log1p of -1 counts as known"),
+    elementary("r if known.all() else np.where(known, r, np.inf)", "r", "log1p of -1 counts as known"),
     # Sums.
-    mutant("sums", "        depth += _BLOCK - 1\n", "", "only the last level of the tree is counted"),
-    mutant("sums", "depth + max(x.shape[-1] - 1, 0)", "depth", "the last level of the tree is not counted"),
-    mutant("sums", "depth + max(x.shape[-1] - 1, 0)", "20 * depth + x.shape[-1]", "the depth is counted twenty times"),
-    mutant("sums", "size * gamma(depth) + share", "size * gamma(depth)", "the radii of the terms are forgotten"),
-    mutant("sums", "size * gamma(depth) + share", "share", "the rounding of the sum is forgotten"),
-    mutant(
-        "sums",
-        "tree_sum(np.abs(x.midpoint), axis)[0]",
-        "np.abs(m)",
-        "the error is taken relative to the sum",
-    ),
-    mutant("sums", "x.midpoint.min() >= 0.0", "x.midpoint.max() >= 0.0", "terms of both signs count as positive"),
-    mutant("sums", "share = share * float(x.shape[axis])", "pass", "a repeated radius counts once"),
-    mutant("sums", "+ share) * outweighing(depth))", "+ share))", "sums of radii are not raised"),
+    sums("        depth += _BLOCK - 1\n", "", "only the last level of the tree is counted"),
+    sums("depth + max(x.shape[-1] - 1, 0)", "depth", "the last level of the tree is not counted"),
+    sums("depth + max(x.shape[-1] - 1, 0)", "20 * depth + x.shape[-1]", "the depth is counted twenty times"),
+    sums("size * gamma(depth) + share", "size * gamma(depth)", "the radii of the terms are forgotten"),
+    sums("size * gamma(depth) + share", "share", "the rounding of the sum is forgotten"),
+    sums("tree_sum(np.abs(x.midpoint), axis)[0]", "np.abs(m)", "the error is taken relative to the sum"),
+    sums("x.midpoint.min() >= 0.0", "x.midpoint.max() >= 0.0", "terms of both signs count as positive"),
+    sums("share = share * float(x.shape[axis])", "pass", "a repeated radius counts once"),
+    sums("+ share) * outweighing(depth))", "+ share))", "sums of radii are not raised"),
     # Products.
-    mutant(
-        "enclosure",
-        "    weight *= gamma(n)\n",
-        "    weight *= 0.0\n",
-        "the rounding of the product is forgotten",
-        "products",
+    enclosure_by_products(
+        "    weight *= gamma(n)\n", "    weight *= 0.0\n", "the rounding of the product is forgotten"
     ),
-    mutant(
-        "enclosure",
-        "    weight *= gamma(n)\n",
-        "    weight *= gamma(2)\n",
-        "only two roundings are counted",
-        "products",
+    enclosure_by_products("    weight *= gamma(n)\n", "    weight *= gamma(2)\n", "only two roundings are counted"),
+    enclosure_by_products("    weight += y.radius + TINY\n", "    weight += TINY\n", "|A| rB is forgotten"),
+    enclosure_by_products(
+        "    weight += y.radius + TINY\n", "    weight = weight + y.radius\n", "underflow before a product is forgotten"
     ),
-    mutant("enclosure", "    weight += y.radius + TINY\n", "    weight += TINY\n", "|A| rB is forgotten", "products"),
-    mutant(
-        "enclosure",
-        "    weight += y.radius + TINY\n",
-        "    weight = weight + y.radius\n",
-        "underflow before a product is forgotten",
-        "products",
+    enclosure_by_products("        size += y.radius\n", "", "rA rB is forgotten"),
+    enclosure_by_products(
+        "size.sum(axis=-2, keepdims=True)", "size.max(axis=-2, keepdims=True)", "one entry stands for a column"
     ),
-    mutant("enclosure", "        size += y.radius\n", "", "rA rB is forgotten", "products"),
-    mutant(
-        "enclosure",
-        "size.sum(axis=-2, keepdims=True)",
-        "size.max(axis=-2, keepdims=True)",
-        "one entry stands for a column",
-        "products",
+    enclosure_by_products(
+        "if rx.shape[-1] == 1 else product(rx, size)", "if True else r", "a radius counts as constant along rows"
     ),
-    mutant(
-        "enclosure",
-        "if rx.shape[-1] == 1 else product(rx, size)",
-        "if True else r",
-        "a radius counts as constant along rows",
-        "products",
+    enclosure_by_products("x.midpoint, y.midpoint, gamma(n))", "x.midpoint, y.midpoint, 0.0)", "BLAS is exact"),
+    enclosure_by_products("if not tight and is_zero(y.radius):", "if not tight:", "norms forget the radius of B"),
+    products("    columns *= factor\n", "", "norms are not multiplied"),
+    products("    r *= outweighing(n)\n", "", "sums of radii in products are not raised"),
+    products("    r += n * 2.0**-1018\n", "", "underflow in products is forgotten"),
+    products(
+        'np.einsum("...mn,...mn->...m", a, a)', "np.square(a).max(axis=-1)", "the norm of a row is its largest entry"
     ),
-    mutant(
-        "enclosure", "x.midpoint, y.midpoint, gamma(n))", "x.midpoint, y.midpoint, 0.0)", "BLAS is exact", "products"
+    products(
+        'np.einsum("...np,...np->...p", b, b)', "np.square(b).max(axis=-2)", "the norm of a column is its largest entry"
     ),
-    mutant(
-        "enclosure", "if not tight and is_zero(y.radius):", "if not tight:", "norms forget the radius of B", "products"
-    ),
-    mutant("products", "    columns *= factor\n", "", "norms are not multiplied"),
-    mutant("products", "    r *= outweighing(n)\n", "", "sums of radii in products are not raised"),
-    mutant("products", "    r += n * 2.0**-1018\n", "", "underflow in products is forgotten"),
-    mutant(
-        "products",
-        'np.einsum("...mn,...mn->...m", a, a)',
-        "np.square(a).max(axis=-1)",
-        "the norm of a row is its largest entry",
-    ),
-    mutant(
-        "products",
-        'np.einsum("...np,...np->...p", b, b)',
-        "np.square(b).max(axis=-2)",
-        "the norm of a column is its largest entry",
-    ),
-    mutant("products", "+ a.shape[-1] * TINY)", ")", "underflow in the norms of rows is forgotten"),
-    mutant("products", "+ b.shape[-2] * TINY)", ")", "underflow in the norms of columns is forgotten"),
+    products("+ a.shape[-1] * TINY)", ")", "underflow in the norms of rows is forgotten"),
+    products("+ b.shape[-2] * TINY)", ")", "underflow in the norms of columns is forgotten"),
     # What a caller gives.
-    mutant(
-        "exact_inputs", "    if is_masked(values):", "    if False:", "the hidden entries of masked arrays are numbers"
-    ),
-    mutant(
-        "exact_inputs",
-        " or (_is_sequence(values) and any(map(is_masked, values)))",
-        "",
-        "a list may hold masked arrays",
-    ),
-    mutant(
-        "exact_inputs",
+    exact_inputs("    if is_masked(values):", "    if False:", "the hidden entries of masked arrays are numbers"),
+    exact_inputs(" or (_is_sequence(values) and any(map(is_masked, values)))", "", "a list may hold masked arrays"),
+    exact_inputs(
         "isinstance(values, Sequence) and not",
         "isinstance(values, list | tuple) and not",
         "a deque may hold masked arrays",
     ),
-    mutant("exact_inputs", "    if rounding.any():\n", "    if False:\n", "what is rounded counts as exact"),
-    mutant(
-        "exact_inputs",
+    exact_inputs("    if rounding.any():\n", "    if False:\n", "what is rounded counts as exact"),
+    exact_inputs(
         "array = array if all(map(_surely_held, entries.flat)) else entries",
         "pass",
         "integers beside floats are rounded in silence",
     ),
-    mutant(
-        "exact_inputs",
+    exact_inputs(
         "return -_LARGEST <= int(entry) <= _LARGEST",
         "return int(entry) <= _LARGEST",
         "negative integers beside floats are rounded in silence",
     ),
-    mutant(
-        "exact_inputs",
+    exact_inputs(
         "return -_LARGEST <= int(entry) <= _LARGEST",
         "return -_LARGEST <= int(entry) <= _LARGEST + 1",
         "the first integer that float64 lacks is rounded in silence",
     ),
-    mutant(
-        "exact_inputs", "max(int(array.max()), -int(array.min()))", "-int(array.min())", "large integers are rounded"
+    exact_inputs("max(int(array.max()), -int(array.min()))", "-int(array.min())", "large integers are rounded"),
+    exact_inputs("max(int(array.max()), -int(array.min()))", "int(array.max())", "large negative integers are rounded"),
+    exact_inputs(
+        'kind == "f" and array.dtype.itemsize <= 8', 'kind == "f"', "extended precision is rounded in silence"
     ),
-    mutant(
-        "exact_inputs",
-        "max(int(array.max()), -int(array.min()))",
-        "int(array.max())",
-        "large negative integers are rounded",
-    ),
-    mutant(
-        "exact_inputs",
-        'kind == "f" and array.dtype.itemsize <= 8',
-        'kind == "f"',
-        "extended precision is rounded in silence",
-    ),
-    mutant(
-        "exact_inputs",
+    exact_inputs(
         "or type(entry) in (np.float16, np.float32)",
         "or isinstance(entry, np.floating)",
         "extended precision in a list is rounded in silence",
     ),
-    mutant(
-        "exact_inputs",
+    exact_inputs(
         "rounding[index] = math.nextafter(float(distance), math.inf)",
         "rounding[index] = 0.9 * float(distance)",
         "the distance to a rounded number is too small",
     ),
-    mutant(
-        "exact_inputs",
+    exact_inputs(
         "            rounding[index] = np.inf\n",
         "            rounding[index] = 0.0\n",
         "what is beyond the range counts as 0",
     ),
     # The reciprocal root.
-    mutant(
-        "enclosure", "    r = y * (3.0 * UNIT)\n", "    r = y * (1.0 * UNIT)\n", "a reciprocal root has one rounding"
-    ),
-    mutant(
-        "enclosure",
-        "        least = np.sqrt(x.lower())\n",
-        "        least = root\n",
-        "the slope is taken at the midpoint",
-    ),
-    mutant("enclosure", "share = raised(x.radius / least) / root / (least + root)", "share = 0.0", "no radius is kept"),
-    mutant(
-        "enclosure",
+    enclosure("    r = y * (3.0 * UNIT)\n", "    r = y * (1.0 * UNIT)\n", "a reciprocal root has one rounding"),
+    enclosure("        least = np.sqrt(x.lower())\n", "        least = root\n", "the slope is taken at the midpoint"),
+    enclosure("share = raised(x.radius / least) / root / (least + root)", "share = 0.0", "no radius is kept"),
+    enclosure(
         "np.where(least > 0.0, np.where(x.radius > 0.0, share, 0.0), np.inf)",
         "np.where(x.radius > 0.0, np.nan_to_num(share), 0.0)",
         "the reciprocal root of what may be 0 counts as known",
     ),
-    # Increasing functions of sets.
-    # The normal law and the error function.
-    # Activations.
 ]

@@ -1,6 +1,6 @@
 """Mutants of builders, judges and records of the claims of Mahdavi et al.: the audit itself must notice."""
 
-from tests.mutants import Mutant, confirmed
+from tests.mutants import Mutant, confirmed, of
 
 
 def test_of(claim: str, name: str = "test_all_evidence_is_certified_and_enough_for_the_judgement") -> str:
@@ -31,8 +31,7 @@ def of_builder(file: str, original: str, mutated: str, why: str, tests: str) -> 
     return Mutant(f"constructions/saturated/{file}.py", original, mutated, tests, why)
 
 
-def held(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/evidence/held_labels.py", original, mutated, "tests/verify/evidence/test_held_labels.py", why)
+held = of("verify/evidence/held_labels.py", "tests/verify/evidence/test_held_labels.py")
 
 
 def of_judge(file: str, original: str, mutated: str, why: str, tests: str) -> Mutant:

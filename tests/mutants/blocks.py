@@ -1,6 +1,6 @@
 """Mutants of what evaluates blocks: each kind of block with one tensor, option or mask forgotten."""
 
-from tests.mutants import Mutant
+from tests.mutants import Mutant, of
 
 CONTRACT = "tests/contract/test_blocks.py"
 
@@ -13,9 +13,7 @@ def rationals(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("verify/forward/in_rationals.py", original, mutated, CONTRACT, f"in rationals {why}")
 
 
-def record(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("constructions/models/model.py", original, mutated, CONTRACT, why)
-
+record = of("constructions/models/model.py", CONTRACT)
 
 MUTANTS = [
     # Neurons and norms in balls.

@@ -1,22 +1,10 @@
 """Mutants of the counts of dimensions: a cycle, a component, a size or a step forgotten."""
 
-from tests.mutants import Mutant
+from tests.mutants import of
 
-
-def counted(original: str, mutated: str, why: str) -> Mutant:
-    tests = "tests/constructions/capacity/test_sub_alphabet.py"
-    return Mutant("constructions/capacity/sub_alphabet.py", original, mutated, tests, why)
-
-
-def joined(original: str, mutated: str, why: str) -> Mutant:
-    tests = "tests/constructions/capacity/test_gain_forest.py"
-    return Mutant("constructions/capacity/gain_forest.py", original, mutated, tests, why)
-
-
-def eliminated(original: str, mutated: str, why: str) -> Mutant:
-    tests = "tests/constructions/capacity/test_generic_rank.py"
-    return Mutant("constructions/capacity/generic_rank.py", original, mutated, tests, why)
-
+counted = of("constructions/capacity/sub_alphabet.py", "tests/constructions/capacity/test_sub_alphabet.py")
+joined = of("constructions/capacity/gain_forest.py", "tests/constructions/capacity/test_gain_forest.py")
+eliminated = of("constructions/capacity/generic_rank.py", "tests/constructions/capacity/test_generic_rank.py")
 
 MUTANTS = [
     eliminated(

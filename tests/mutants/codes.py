@@ -1,18 +1,9 @@
 """Mutants of the search for codes, and of the neurons through them: codes that collide, slopes that are forgotten."""
 
-from tests.mutants import Mutant
+from tests.mutants import of
 
-
-def code(original: str, mutated: str, why: str) -> Mutant:
-    tests = "tests/constructions/encoders/test_positional_code.py"
-    return Mutant("constructions/encoders/positional_code.py", original, mutated, tests, why)
-
-
-def knot(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant(
-        "constructions/memories/knots.py", original, mutated, "tests/constructions/memories/test_knots.py", why
-    )
-
+code = of("constructions/encoders/positional_code.py", "tests/constructions/encoders/test_positional_code.py")
+knot = of("constructions/memories/knots.py", "tests/constructions/memories/test_knots.py")
 
 MUTANTS = [
     code("if len(np.unique(found.codes)) == count:", "if True:", "codes may collide"),

@@ -1,51 +1,20 @@
 """Mutants of products on a device: probes that do not ask it, blocks that are lost, sums that are too long."""
 
-from tests.mutants import Mutant
+from tests.mutants import of
 
-ROOMS = {
-    "verify/arithmetic/products.py": "tests/verify/arithmetic/test_products.py",
-    "verify/replica/device_products.py": "tests/verify/replica/test_device_products.py",
-    "constructions/products.py": "tests/constructions/test_products.py",
-    "constructions/cholesky.py": "tests/constructions/test_cholesky.py",
-    "constructions/features/minimum_norm.py": "tests/constructions/features/test_minimum_norm.py",
-    "verify/linear_algebra/gram.py": "tests/verify/linear_algebra/test_gram.py",
-}
-
-
-def products(original: str, mutated: str, why: str) -> Mutant:
-    return _of("verify/arithmetic/products.py", original, mutated, why)
-
-
-def multiply(original: str, mutated: str, why: str) -> Mutant:
-    return _of("constructions/products.py", original, mutated, why)
-
-
-def cholesky(original: str, mutated: str, why: str) -> Mutant:
-    return _of("constructions/cholesky.py", original, mutated, why)
-
-
-def minimum_norm(original: str, mutated: str, why: str) -> Mutant:
-    return _of("constructions/features/minimum_norm.py", original, mutated, why)
-
-
-def device(original: str, mutated: str, why: str) -> Mutant:
-    return _of("verify/replica/device_products.py", original, mutated, why)
-
-
-def gram(original: str, mutated: str, why: str) -> Mutant:
-    return _of("verify/linear_algebra/gram.py", original, mutated, why)
-
-
-def _of(file: str, original: str, mutated: str, why: str) -> Mutant:
-    return Mutant(file, original, mutated, ROOMS[file], why)
-
+memorization = of("verify/certificates/memorization.py", "tests/contract/test_devices.py")
+products = of("verify/arithmetic/products.py", "tests/verify/arithmetic/test_products.py")
+products_by_products = of("constructions/products.py", "tests/constructions/test_products.py")
+device_products = of("verify/replica/device_products.py", "tests/verify/replica/test_device_products.py")
+cholesky = of("constructions/cholesky.py", "tests/constructions/test_cholesky.py")
+gram = of("verify/linear_algebra/gram.py", "tests/verify/linear_algebra/test_gram.py")
+minimum_norm = of("constructions/features/minimum_norm.py", "tests/constructions/features/test_minimum_norm.py")
+job = of("byheart/job.py", "tests/byheart/test_device.py")
 
 MUTANTS = [
-    Mutant(
-        "verify/certificates/memorization.py",
+    memorization(
         "np.fmax(2.0 * lower - upper, 0.5 * lower)",
         "lower",
-        "tests/contract/test_devices.py",
         "a margin is stored that another order of summation does not prove",
     ),
     products("    _probe(multiplier)\n", "", "a device is not probed"),
@@ -56,19 +25,25 @@ MUTANTS = [
         "blocks of terms of a device are not probed",
     ),
     products("_LARGE = (1100, 1000, 900)", "_LARGE = (9, 9, 9)", "large products of a device are not probed"),
-    multiply("        _CHOSEN.reset(token)\n", "        pass\n", "a device stays behind its block"),
-    multiply("a.ndim == b.ndim == 2 and", "a.ndim == 2 and", "a device is given batches"),
-    multiply("range(first, inner, first or 1)", "range(first, inner - 1, first or 1)", "a last term is lost"),
-    multiply("y[..., rows, :] += np", "y[..., rows, :] -= np", "a block of a product is subtracted"),
-    multiply("_ROWS)\n            y[", "_ROWS - 1)\n            y[", "a row of a product is lost"),
-    device('    if asked != "0":\n', '    if asked == "1":\n', "emulation is not refused by all of its names"),
-    device('    os.environ[_EMULATION] = "0"\n', "", "emulation is not switched off"),
-    device("            os.environ.pop(_EMULATION, None)\n", "            pass\n", "the environment stays changed"),
-    device("        require_arithmetic(device, FLOAT64)\n", "", "a device with coarse functions is taken"),
-    device("max(depth, side // depth * depth)", "side", "blocks of terms are cut, sums go through more additions"),
-    device("max(1, min(side, entries // (4 * depth)))", "side", "blocks of terms do not fit into the memory"),
-    device("math.isqrt(entries // 4)", "math.isqrt(entries // 2)", "four blocks do not fit into the memory"),
-    device("else total.add_(part)", "else part", "only the last block of a sum counts"),
+    products_by_products("        _CHOSEN.reset(token)\n", "        pass\n", "a device stays behind its block"),
+    products_by_products("a.ndim == b.ndim == 2 and", "a.ndim == 2 and", "a device is given batches"),
+    products_by_products(
+        "range(first, inner, first or 1)", "range(first, inner - 1, first or 1)", "a last term is lost"
+    ),
+    products_by_products("y[..., rows, :] += np", "y[..., rows, :] -= np", "a block of a product is subtracted"),
+    products_by_products("_ROWS)\n            y[", "_ROWS - 1)\n            y[", "a row of a product is lost"),
+    device_products('    if asked != "0":\n', '    if asked == "1":\n', "emulation is not refused by all of its names"),
+    device_products('    os.environ[_EMULATION] = "0"\n', "", "emulation is not switched off"),
+    device_products(
+        "            os.environ.pop(_EMULATION, None)\n", "            pass\n", "the environment stays changed"
+    ),
+    device_products("        require_arithmetic(device, FLOAT64)\n", "", "a device with coarse functions is taken"),
+    device_products(
+        "max(depth, side // depth * depth)", "side", "blocks of terms are cut, sums go through more additions"
+    ),
+    device_products("max(1, min(side, entries // (4 * depth)))", "side", "blocks of terms do not fit into the memory"),
+    device_products("math.isqrt(entries // 4)", "math.isqrt(entries // 2)", "four blocks do not fit into the memory"),
+    device_products("else total.add_(part)", "else part", "only the last block of a sum counts"),
     cholesky("    a[:half, half:] = 0.0\n", "", "what lies above the diagonal stays in the factor"),
     cholesky("rest -= multiply(below, below.T)", "pass", "a factor by halves forgets the first half"),
     cholesky("b[:, half:] -= multiply(b[:, :half], factor[half:, :half].T)", "pass", "a division forgets a half"),
@@ -76,18 +51,14 @@ MUTANTS = [
     minimum_norm("cholesky(multiply(matrix, matrix.T))", "cholesky(matrix @ matrix.T)", "the Gram matrix stays here"),
     minimum_norm("return multiply(matrix.T, core(right))", "return matrix.T @ core(right)", "solutions stay here"),
     minimum_norm("left = right - multiply(", "left = right - np.matmul(", "what is left of a solution stays here"),
-    Mutant(
-        "byheart/job.py",
+    job(
         "        with on_device(device), clock.stage(stage):\n",
         "        with clock.stage(stage):\n",
-        "tests/byheart/test_device.py",
         "the weights of a memory are solved for on the CPU",
     ),
-    Mutant(
-        "byheart/job.py",
+    job(
         '    with on_device(device), clock.stage("weights"):\n        built = claim',
         '    with clock.stage("weights"):\n        built = claim',
-        "tests/byheart/test_device.py",
         "the weights of a claim are solved for on the CPU",
     ),
 ]

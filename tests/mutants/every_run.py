@@ -1,6 +1,6 @@
 """Mutants of rows with ellipsoids: each rounding, each remainder and each direction, dropped."""
 
-from tests.mutants import Mutant
+from tests.mutants import Mutant, of
 
 ROWS = "verify/forward/row_ellipsoids.py"
 OF_ROWS = "tests/verify/forward/test_row_ellipsoids.py"
@@ -11,9 +11,7 @@ def rows(original: str, mutated: str, why: str) -> Mutant:
     return Mutant(ROWS, original, mutated, f"{OF_ROWS} {OF_RUNS}", why)
 
 
-def runs(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/replica/every_run.py", original, mutated, OF_RUNS, why)
-
+runs = of("verify/replica/every_run.py", OF_RUNS)
 
 MUTANTS = [
     rows("((terms - 1.0) * largest + 3.0 * sizes)", "(3.0 * sizes)", "the nodes of a sum are exact"),

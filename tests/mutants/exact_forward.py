@@ -1,12 +1,8 @@
 """Mutants of the integers of the independent reader: a head whose other rows, scores or radii are forgotten."""
 
-from tests.mutants import Mutant
+from tests.mutants import of
 
-
-def reader(original: str, mutated: str, why: str) -> Mutant:
-    tests = "tests/verify/independent/test_exact_forward.py"
-    return Mutant("verify/independent/exact_forward.py", original, mutated, tests, why)
-
+reader = of("verify/independent/exact_forward.py", "tests/verify/independent/test_exact_forward.py")
 
 MUTANTS = [
     reader("off = 2 * longest * (1 << max(0, _UNIT - bits))", "off = 0", "a head reads nothing beside its rows"),

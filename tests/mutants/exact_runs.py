@@ -1,30 +1,20 @@
 """Mutants of the judges of runs without rounding: each claims what some run, or real arithmetic, does not keep."""
 
-from tests.mutants import Mutant
+from tests.mutants import Mutant, of
 
 TESTS = "tests/verify/runs/test_exact_sums.py tests/verify/runs/test_integer_rows.py"
 
 
-def runs(original: str, mutated: str, why: str) -> Mutant:
-    tests = "tests/verify/runs/test_exact_runs.py tests/verify/replica/test_run.py"
-    return Mutant("verify/runs/exact_runs.py", original, mutated, tests, why)
-
-
-def sums(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/runs/exact_sums.py", original, mutated, TESTS, why)
-
-
-def rows(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/runs/integer_rows.py", original, mutated, TESTS, why)
+runs = of("verify/runs/exact_runs.py", "tests/verify/runs/test_exact_runs.py tests/verify/replica/test_run.py")
+sums = of("verify/runs/exact_sums.py", TESTS)
+rows = of("verify/runs/integer_rows.py", TESTS)
 
 
 def boxes(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("verify/runs/boxes.py", original, mutated, "tests/verify/runs/test_boxes.py " + TESTS, why)
 
 
-def device(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/replica/device.py", original, mutated, "tests/verify/replica/test_device.py", why)
-
+device = of("verify/replica/device.py", "tests/verify/replica/test_device.py")
 
 MUTANTS = [
     device(

@@ -1,15 +1,13 @@
 """Mutants of what is beyond H heads: a hypothesis of a relation dropped, a product or an error not counted."""
 
-from tests.mutants import Mutant
+from tests.mutants import Mutant, of
 
 SEARCH = "tests/constructions/capacity/test_forbidden_labelling.py"
 HEADS = "tests/constructions/heads/test_counting_heads.py"
 TABLES = "tests/constructions/heads/test_bit_table_heads.py"
 
 
-def judged(original: str, mutated: str, why: str) -> Mutant:
-    tests = "tests/verify/capacity/test_sign_relation.py"
-    return Mutant("verify/capacity/sign_relation.py", original, mutated, tests, why)
+judged = of("verify/capacity/sign_relation.py", "tests/verify/capacity/test_sign_relation.py")
 
 
 def related(original: str, mutated: str, why: str) -> Mutant:
@@ -17,26 +15,11 @@ def related(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("verify/capacity/linear_relations.py", original, mutated, tests, why)
 
 
-def counted(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/capacity/parity.py", original, mutated, "tests/verify/capacity/test_parity.py", why)
-
-
-def searched(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("constructions/capacity/forbidden_labelling.py", original, mutated, SEARCH, why)
-
-
-def built(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("constructions/heads/counting_heads.py", original, mutated, HEADS, why)
-
-
-def found(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("constructions/heads/bit_table_heads.py", original, mutated, TABLES, why)
-
-
-def sized(original: str, mutated: str, why: str) -> Mutant:
-    tests = "tests/verify/capacity/test_layer_dimension.py"
-    return Mutant("verify/capacity/layer_dimension.py", original, mutated, tests, why)
-
+counted = of("verify/capacity/parity.py", "tests/verify/capacity/test_parity.py")
+searched = of("constructions/capacity/forbidden_labelling.py", SEARCH)
+built = of("constructions/heads/counting_heads.py", HEADS)
+found = of("constructions/heads/bit_table_heads.py", TABLES)
+sized = of("verify/capacity/layer_dimension.py", "tests/verify/capacity/test_layer_dimension.py")
 
 MUTANTS = [
     judged("row[label] != 0 or min(row) < 0", "row[label] != 0", "negative multipliers"),

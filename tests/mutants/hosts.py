@@ -1,6 +1,6 @@
 """Mutants of what is read from elsewhere: an option, a size or a name that is no longer looked at."""
 
-from tests.mutants import Mutant
+from tests.mutants import Mutant, of
 
 GPT2 = "tests/byheart/hosts/families/test_gpt2.py"
 READING = "tests/byheart/hosts/test_reading.py"
@@ -20,8 +20,7 @@ def own(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("byheart/hosts/exported/huggingface.py", original, mutated, READING, f"of our own export, {why}")
 
 
-def known(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("byheart/hosts/families/known_options.py", original, mutated, KNOWN, why)
+known = of("byheart/hosts/families/known_options.py", KNOWN)
 
 
 def read(original: str, mutated: str, why: str) -> Mutant:

@@ -1,11 +1,8 @@
 """Mutants of the judge of knots: a doubt, an end, a knot or a direction forgotten."""
 
-from tests.mutants import Mutant
+from tests.mutants import of
 
-
-def knots(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/memories/knots.py", original, mutated, "tests/verify/memories/test_knots.py", why)
-
+knots = of("verify/memories/knots.py", "tests/verify/memories/test_knots.py")
 
 MUTANTS = [
     knots(", *piece.values[before:after]]", "]", "knots between the bounds of a number are not looked at"),

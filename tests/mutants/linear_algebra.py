@@ -3,12 +3,12 @@
 from tests.mutants import Mutant
 
 
-def of(file: str, tests: str, *changes: tuple[str, str, str]) -> list[Mutant]:
+def each_of(file: str, tests: str, *changes: tuple[str, str, str]) -> list[Mutant]:
     paths = " ".join(f"tests/{name}.py" for name in tests.split())
     return [Mutant(f"verify/{file}.py", original, mutated, paths, why) for original, mutated, why in changes]
 
 
-NORMS = of(
+NORMS = each_of(
     "linear_algebra/norms",
     "verify/linear_algebra/test_norms",
     ("(arb(squares) + flat.size * _flushed(1))", "arb(squares)", "squares that underflow vanish from a norm"),
@@ -41,7 +41,7 @@ NORMS = of(
     ("np.maximum(np.frexp(x)[1], -1000)", "np.maximum(np.frexp(x)[1] - 1, -1000)", "exponents are too small by one"),
 )
 
-FIXED_POINT = of(
+FIXED_POINT = each_of(
     "arithmetic/fixed_point",
     "verify/linear_algebra/test_norms",
     ("    if not np.abs(x).max(initial=0.0) <= _LARGEST:", "    if False:", "integers overflow in silence"),
@@ -49,7 +49,7 @@ FIXED_POINT = of(
     ("limb = np.rint(rest)", "limb = np.floor(rest)", "half units become whole ones"),
 )
 
-BALANCING = of(
+BALANCING = each_of(
     "linear_algebra/balancing",
     "verify/linear_algebra/test_norms verify/linear_algebra/test_row_rank",
     ("+ radius.shape) * _powers(rows)[:, None]", "+ radius.shape)", "radii are not scaled with their rows"),
@@ -67,7 +67,7 @@ BALANCING = of(
     ("int(self.row_exponents.max())", "int(self.row_exponents.min())", "the least scaled row speaks for all"),
 )
 
-APPROXIMATE_INVERSE = of(
+APPROXIMATE_INVERSE = each_of(
     "linear_algebra/approximate_inverse",
     "verify/linear_algebra/test_approximate_inverse verify/linear_algebra/test_row_rank falsify/test_singular_matrices",
     ("if self.norm < 1 else self.contraction[1]", "if True else self.contraction[1]", "weights of a proof are lost"),
@@ -110,7 +110,7 @@ APPROXIMATE_INVERSE = of(
     ("        row[i] -= 1 << shifts[i]\n", "        row[i] += 1 << shifts[i]\n", "the identity has the wrong sign"),
 )
 
-GRAM = of(
+GRAM = each_of(
     "linear_algebra/gram",
     "verify/linear_algebra/test_row_rank verify/linear_algebra/test_singular_values falsify/test_singular_matrices",
     (
@@ -138,7 +138,7 @@ GRAM = of(
     ("np.ldexp(mantissas, exponents[:, None], out=mantissas)", "root", "another witness is judged than is written"),
 )
 
-ROW_RANK = of(
+ROW_RANK = each_of(
     "linear_algebra/row_rank",
     "verify/linear_algebra/test_row_rank falsify/test_singular_matrices",
     (
@@ -163,7 +163,7 @@ ROW_RANK = of(
     ),
 )
 
-NONSINGULARITY = of(
+NONSINGULARITY = each_of(
     "linear_algebra/nonsingularity",
     "verify/linear_algebra/test_nonsingularity falsify/test_singular_matrices",
     ("    if not residual.proves_rank:\n", "    if False:\n", "every witness proves"),
@@ -181,7 +181,7 @@ NONSINGULARITY = of(
     ),
 )
 
-PRIME_FIELD = of(
+PRIME_FIELD = each_of(
     "linear_algebra/prime_field",
     "verify/linear_algebra/test_rank falsify/test_singular_matrices",
     ("or not fmpz(self.prime).is_prime()", "", "composite moduli are accepted"),
@@ -195,7 +195,7 @@ PRIME_FIELD = of(
     ),
 )
 
-RANK = of(
+RANK = each_of(
     "linear_algebra/rank",
     "verify/linear_algebra/test_rank falsify/test_singular_matrices",
     (
@@ -239,7 +239,7 @@ RANK = of(
     ),
 )
 
-BALLS = of(
+BALLS = each_of(
     "linear_algebra/balls",
     "verify/linear_algebra/test_nonsingularity verify/linear_algebra/test_row_rank falsify/test_singular_matrices",
     ("arb(middle, distance)", "arb(middle)", "the midpoint stands for its set"),
@@ -247,7 +247,7 @@ BALLS = of(
     ("if given.exact and given.entries is not None:", "if False:", "exact entries are taken for their enclosures"),
 )
 
-GIVEN_MATRIX = of(
+GIVEN_MATRIX = each_of(
     "linear_algebra/given_matrix",
     "verify/linear_algebra/test_given_matrix verify/linear_algebra/test_nonsingularity",
     ("up(rounding + radii) if radii.any() else rounding", "radii", "the rounding of exact entries is forgotten"),
@@ -273,7 +273,7 @@ GIVEN_MATRIX = of(
     ),
 )
 
-GIVEN_NUMBERS = of(
+GIVEN_NUMBERS = each_of(
     "arithmetic/exact_inputs",
     "verify/arithmetic/test_exact_inputs verify/linear_algebra/test_given_matrix",
     ("math.nextafter(float(distance), math.inf)", "float(distance)", "the distance of an exact entry is rounded"),
@@ -290,7 +290,7 @@ GIVEN_NUMBERS = of(
     ),
 )
 
-SINGULAR_VALUES = of(
+SINGULAR_VALUES = each_of(
     "linear_algebra/singular_values",
     "verify/linear_algebra/test_singular_values falsify/test_singular_matrices",
     ("(shrink * arb(s) - distance)", "(shrink * arb(s))", "the distance of the factors is ignored from below"),
@@ -336,7 +336,7 @@ SINGULAR_VALUES = of(
     ("max(float(values.lower()[-1])", "max(float(values.upper()[-1])", "a condition is bounded by an upper end"),
 )
 
-LINEAR_SYSTEMS = of(
+LINEAR_SYSTEMS = each_of(
     "linear_algebra/linear_systems",
     "verify/linear_algebra/test_linear_systems falsify/test_singular_matrices",
     (

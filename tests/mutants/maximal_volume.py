@@ -1,12 +1,8 @@
 """Mutants of the swaps to a large volume: they end too soon, or lose track of the coefficients."""
 
-from tests.mutants import Mutant
+from tests.mutants import of
 
-
-def swapped(original: str, mutated: str, why: str) -> Mutant:
-    tests = "tests/constructions/features/test_maximal_volume.py"
-    return Mutant("constructions/features/maximal_volume.py", original, mutated, tests, why)
-
+swapped = of("constructions/features/maximal_volume.py", "tests/constructions/features/test_maximal_volume.py")
 
 MUTANTS = [
     swapped("abs(pivot) <= 1.0 + excess", "abs(pivot) <= 3.0 + excess", "swaps end too soon"),

@@ -1,6 +1,6 @@
 """Mutants of prompts and answers of several tokens: of their judges, their files and how they are read."""
 
-from tests.mutants import Mutant
+from tests.mutants import Mutant, of
 
 FACTS = (
     "tests/byheart/hosts/facts/test_numbered_facts.py tests/constructions/tasks/test_prompts.py "
@@ -10,17 +10,14 @@ CERTIFY = "tests/byheart/hosts/test_certify.py"
 READING = "tests/byheart/hosts/test_reading.py"
 
 
-def judge(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/certificates/answers.py", original, mutated, FACTS, why)
+judge = of("verify/certificates/answers.py", FACTS)
 
 
 def reader(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("verify/independent/plain_prompts.py", original, mutated, FACTS, f"the second reader: {why}")
 
 
-def task(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("constructions/tasks/prompts.py", original, mutated, FACTS, why)
-
+task = of("constructions/tasks/prompts.py", FACTS)
 
 MUTANTS = [
     judge(

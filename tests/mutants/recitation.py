@@ -1,38 +1,22 @@
 """Mutants of whole texts: windows that are not those of the text, recitations that say more than is proved."""
 
-from tests.mutants import Mutant
+from tests.mutants import of
 
-
-def windows(original: str, mutated: str, why: str) -> Mutant:
-    tests = "tests/constructions/tasks/test_windows.py"
-    return Mutant("constructions/tasks/windows.py", original, mutated, tests, why)
-
-
-def reciting(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("byheart/reciting.py", original, mutated, "tests/byheart/test_reciting.py", why)
-
-
-def plain(original: str, mutated: str, why: str) -> Mutant:
-    tests = "tests/constructions/tasks/test_windows.py"
-    return Mutant("verify/independent/plain/plain_task.py", original, mutated, tests, why)
-
+windows = of("constructions/tasks/windows.py", "tests/constructions/tasks/test_windows.py")
+plain_task = of("verify/independent/plain/plain_task.py", "tests/constructions/tasks/test_windows.py")
+reciting = of("byheart/reciting.py", "tests/byheart/test_reciting.py")
+recitation = of("constructions/tasks/recitation.py", "tests/constructions/tasks/test_recitation.py")
 
 MUTANTS = [
     windows("windows[own, 0], windows[own, 1:] = title,", "windows[own, 0], windows[own, 1:] = self.end,", "no title"),
     windows("[np.full(length, before), text[:-1]]", "[np.full(length, 0), text[:-1]]", "the beginning is a text"),
     windows("self.text[-1] != self.end or", "", "a text need not end"),
     windows("order = np.argsort(first)", "order = np.arange(len(first))", "windows in another order"),
-    plain("(*before[:1], *before[2:], token) if titled else", "", "the second reader forgets the title"),
-    plain("before = (titles[number],) * length", "before = (titles[0],) * length", "one title for all"),
+    plain_task("(*before[:1], *before[2:], token) if titled else", "", "the second reader forgets the title"),
+    plain_task("before = (titles[number],) * length", "before = (titles[0],) * length", "one title for all"),
     reciting("= max(lengths) + titled,", "= 2 + titled,", "too short"),
     reciting("length > LONGEST or", "", "what no memory in reach learns is tried for minutes"),
-    Mutant(
-        "constructions/tasks/recitation.py",
-        " & (following[before] != following[after])",
-        "",
-        "tests/constructions/tasks/test_recitation.py",
-        "places at which the text goes on alike are named",
-    ),
+    recitation(" & (following[before] != following[after])", "", "places at which the text goes on alike are named"),
     reciting("held[at] & same", "held[at] | same", "what is a fact is held"),
     reciting("spoken[: int((~good).argmax())].sum()", "spoken.sum()", "all is said where one token is not"),
     reciting("last = [*last[:1], *last[2:], token] if windows.titled else", "last =", "decoding forgets the title"),

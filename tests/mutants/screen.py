@@ -1,15 +1,12 @@
 """Mutants of what is read from a table and said on the screen: a fact dropped as a header, a measurement as a proof."""
 
-from tests.mutants import Mutant
+from tests.mutants import of
 
-
-def table(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("constructions/tasks/table.py", original, mutated, "tests/constructions/tasks/test_table.py", why)
-
-
-def made(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("byheart/terminal/made.py", original, mutated, "tests/byheart/terminal/test_made.py", why)
-
+table = of("constructions/tasks/table.py", "tests/constructions/tasks/test_table.py")
+made = of("byheart/terminal/made.py", "tests/byheart/terminal/test_made.py")
+job = of("byheart/job.py", "tests/byheart/test_job.py")
+ask = of("byheart/command/ask.py", "tests/byheart/command/test_ask.py")
+headline = of("verify/certificates/headline.py", "tests/verify/certificates/test_headline.py")
 
 MUTANTS = [
     table(
@@ -32,32 +29,8 @@ MUTANTS = [
         "if any(True for each in",
         "every run is said to be right where one run was measured",
     ),
-    Mutant(
-        "byheart/job.py",
-        "    keep(listed(made, chosen, tried))\n",
-        "",
-        "tests/byheart/test_job.py",
-        "the first memory is not saved before the search",
-    ),
-    Mutant(
-        "byheart/command/ask.py",
-        "    if answer.ignored:",
-        "    if False:",
-        "tests/byheart/command/test_ask.py",
-        "what was not read is called memorized",
-    ),
-    Mutant(
-        "byheart/command/ask.py",
-        "REFUTED if answer.refuted else",
-        "PROVED if answer.refuted else",
-        "tests/byheart/command/test_ask.py",
-        "a fact that is lost ends with 0",
-    ),
-    Mutant(
-        "verify/certificates/headline.py",
-        'measured=by == "MEASURED"',
-        "measured=False",
-        "tests/verify/certificates/test_headline.py",
-        "what one run measured is printed as a bound",
-    ),
+    job("    keep(listed(made, chosen, tried))\n", "", "the first memory is not saved before the search"),
+    ask("    if answer.ignored:", "    if False:", "what was not read is called memorized"),
+    ask("REFUTED if answer.refuted else", "PROVED if answer.refuted else", "a fact that is lost ends with 0"),
+    headline('measured=by == "MEASURED"', "measured=False", "what one run measured is printed as a bound"),
 ]

@@ -1,23 +1,16 @@
 """Mutants of the networks of slabs and of the evidence that they have their labels."""
 
-from tests.mutants import Mutant
+from tests.mutants import of
 
-
-def slabs(original: str, mutated: str, why: str) -> Mutant:
-    file, tests = "constructions/saturated/slabs.py", "tests/constructions/saturated/test_slabs.py"
-    return Mutant(file, original, mutated, tests, why)
-
+slabs = of("constructions/saturated/slabs.py", "tests/constructions/saturated/test_slabs.py")
+mahdavi_proposition_3 = of(
+    "verify/claims/mahdavi_proposition_3.py", "tests/verify/claims/test_mahdavi_proposition_3.py"
+)
 
 MUTANTS = [
     slabs("/ (2 * max(*sizes, fmpq(1)))", "* 2", "two neurons that are not on together"),
     slabs("offset = max(sizes) + 1", "offset = fmpq(0)", "the first neuron is off at some points"),
     slabs(".rank() < len(longer)", ".rank() < 0", "groups are never closed"),
     slabs("[fmpq(-levels[start - 1] - levels[start], 2)]", "[fmpq(-levels[start])]", "a slab begins at a point"),
-    Mutant(
-        "verify/claims/mahdavi_proposition_3.py",
-        "decided(held == count)",
-        "decided(True)",
-        "tests/verify/claims/test_mahdavi_proposition_3.py",
-        "labels that are missed pass for held",
-    ),
+    mahdavi_proposition_3("decided(held == count)", "decided(True)", "labels that are missed pass for held"),
 ]

@@ -1,11 +1,8 @@
 """Mutants of the memory of steps: a number, a step or a bound that is off; what is built is then not what is proved."""
 
-from tests.mutants import Mutant
+from tests.mutants import of
 
-
-def steps(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("constructions/heads/steps.py", original, mutated, "tests/constructions/heads/test_steps.py", why)
-
+steps = of("constructions/heads/steps.py", "tests/constructions/heads/test_steps.py")
 
 MUTANTS = [
     steps("shares[-1] -= 1", "shares[-1] -= 0", "what the skip connection adds is counted twice"),

@@ -1,21 +1,13 @@
 """Mutants of the walk: which rows are read, how blocks are put together, what one arithmetic alone brings."""
 
-from tests.mutants import Mutant
+from tests.mutants import Mutant, of
 
 CONTRACT = "tests/contract/test_blocks.py"
 
 
-def walk(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/forward/walk.py", original, mutated, CONTRACT, why)
-
-
-def idle(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/forward/walk.py", original, mutated, "tests/verify/forward/test_idle_heads.py", why)
-
-
-def pairs(original: str, mutated: str, why: str) -> Mutant:
-    tests = "tests/verify/forward/test_attention_pairs.py"
-    return Mutant("verify/forward/attention_pairs.py", original, mutated, tests, why)
+walk = of("verify/forward/walk.py", CONTRACT)
+idle = of("verify/forward/walk.py", "tests/verify/forward/test_idle_heads.py")
+pairs = of("verify/forward/attention_pairs.py", "tests/verify/forward/test_attention_pairs.py")
 
 
 def matrices(original: str, mutated: str, why: str) -> Mutant:
@@ -28,9 +20,7 @@ def rows(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("verify/forward/row_balls.py", original, mutated, tests, why)
 
 
-def elsewhere(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/forward/row_balls.py", original, mutated, "tests/verify/replica/test_rounding.py", why)
-
+elsewhere = of("verify/forward/row_balls.py", "tests/verify/replica/test_rounding.py")
 
 MUTANTS = [
     # Which rows are read.

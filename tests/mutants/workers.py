@@ -1,11 +1,8 @@
 """Mutants of pieces of work on executors: pieces that vanish, errors of one that are those of all."""
 
-from tests.mutants import Mutant
+from tests.mutants import of
 
-
-def workers(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/workers.py", original, mutated, "tests/verify/test_workers.py", why)
-
+workers = of("verify/workers.py", "tests/verify/test_workers.py")
 
 MUTANTS = [
     workers("            left.append(piece)\n", "            pass\n", "what a dead worker had not finished vanishes"),
