@@ -224,12 +224,16 @@ def _recorded(module: Any, model: Model) -> Iterator[None]:
             if name == "embed_positions":
                 angles = np.arange(len(buffer))[:, None] * turning[0]
                 found = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+            elif name in ("rotary_sin", "rotary_cos"):
+                waves = getattr(np, name.removeprefix("rotary_"))(np.arange(len(buffer))[:, None] * turning[0])
+                twice = next(b.turned for b in model.blocks if isinstance(b, Attention)) == "neighbours"
+                found = np.repeat(waves, 2, axis=1) if twice else np.concatenate([waves, waves], axis=1)
             elif name == "embed_scale":
                 found = float(np.float32(model.d_model**0.5))
             elif not name.endswith("inv_freq") or found is None:
                 continue
             recorded = torch.tensor(found, dtype=torch.float64)
-            _require_close(name, recorded, buffer, 2.0**-10 if name == "embed_positions" else 0.0)
+            _require_close(name, recorded, buffer, 2.0**-10 if buffer.ndim == 2 else 0.0)
             buffers.append((buffer, buffer.data))
             buffer.data = recorded
         for name in (*_FACTORS, *(name for name, said in scaled.items() if said is not None)):
@@ -340,7 +344,7 @@ def _hooked_transformer(source: Any, options: Mapping[str, Any]) -> tuple[Any, s
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of a class that goes with version 4
         module = library.HookedTransformer(library.HookedTransformerConfig.from_dict(given), move_to_device=False)
-    _loaded(module, _tensors(source), but=(".attn.mask", ".attn.IGNORE"))
+    _loaded(module, _tensors(source), but=(".attn.mask", ".attn.IGNORE", ".attn.rotary_sin", ".attn.rotary_cos"))
     return module, f"HookedTransformer of transformer-lens {_version('transformer-lens')}"
 
 

@@ -192,7 +192,7 @@ def as_float64(name: str, tensor: Any) -> Float64Array:
 
 def _is_buffer(name: str) -> bool:
     """Masks and constants that libraries store beside the weights, and make themselves."""
-    return gpt2.is_mask(name) or name.endswith((".attn.mask", ".attn.IGNORE"))
+    return gpt2.is_mask(name) or name.endswith((".attn.mask", ".attn.IGNORE", ".attn.rotary_sin", ".attn.rotary_cos"))
 
 
 def _of_options(tensors: dict[str, Float64Array], options: Mapping[str, Any]) -> Model:

@@ -23,8 +23,14 @@ mpt = of("byheart/hosts/families/mpt.py", "tests/contract/test_families.py")
 bloom = of("byheart/hosts/families/bloom.py", "tests/contract/test_families.py")
 opt = of("byheart/hosts/families/opt.py", "tests/contract/test_families.py")
 rotation = of("byheart/hosts/families/rotation.py", "tests/byheart/hosts/families/test_rotation.py")
+transformer_lens = of("byheart/hosts/exported/transformer_lens.py", "tests/byheart/hosts/test_reading.py")
+handshake = of("byheart/hosts/handshake.py", "tests/byheart/hosts/test_handshake.py")
 
 MUTANTS = [
+    transformer_lens('if maps.pop("b_in").any():', 'if maps.pop("b_in") is None:', "shifts behind a gate are lost"),
+    transformer_lens('turned = "neighbours" if', 'turned = "halves" if', "neighbours are turned as halves"),
+    transformer_lens('endswith("float64") else np.float32', 'endswith("float64") else np.float64', "long numbers"),
+    handshake("2.0**-20 * recorded.abs()", "2.0**-3 * recorded.abs()", "other frequencies are replaced unseen"),
     walk(
         "rows = arithmetic.taken(*stream.before)",
         "rows = stream.rows",

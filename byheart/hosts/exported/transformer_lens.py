@@ -40,7 +40,8 @@ _READ_NORMALIZATIONS: dict[Any, Any] = {
 }
 _READ = {
     *("n_layers", "d_model", "n_ctx", "d_head", "n_heads", "d_mlp", "d_vocab", "d_vocab_out", "attn_only"),
-    *("act_fn", "normalization_type", "eps", "use_attn_scale", "attn_scale"),
+    *("act_fn", "normalization_type", "eps", "use_attn_scale", "attn_scale", "gated_mlp", "n_key_value_heads"),
+    *("positional_embedding_type", "rotary_dim", "rotary_base", "rotary_adjacent_pairs"),
 }
 _UNREAD = {
     # What is cached, where and in which type it runs, how the weights came to be, how texts become tokens.
@@ -48,8 +49,8 @@ _UNREAD = {
     *("device", "n_devices", "dtype", "seed", "init_mode", "init_weights", "initializer_range", "n_params"),
     *("model_name", "tokenizer_name", "from_checkpoint", "checkpoint_index", "checkpoint_label_type"),
     *("checkpoint_value", "trust_remote_code", "default_prepend_bos", "tokenizer_prepends_bos"),
-    # What belongs to options that `_ONLY` keeps off: rotary positions, local or grouped heads, experts, decoders.
-    *("rotary_dim", "rotary_base", "rotary_base_local", "rotary_scaling_factor", "rotary_adjacent_pairs"),
+    # What belongs to options that `_ONLY` keeps off: other frequencies, local heads, experts, decoders.
+    "rotary_base_local",
     *("NTK_by_parts_low_freq_factor", "NTK_by_parts_high_freq_factor", "NTK_by_parts_factor", "NTK_original_ctx_len"),
     *("yarn_factor", "yarn_attention_factor", "yarn_beta_fast", "yarn_beta_slow", "yarn_truncate"),
     *("yarn_original_max_position_embeddings", "yarn_global_attn_only"),
@@ -58,9 +59,11 @@ _UNREAD = {
 }
 _ONLY: dict[str, tuple[Any, ...]] = {
     "attention_dir": ("causal", "bidirectional"),
-    "positional_embedding_type": ("standard",),
-    "original_architecture": (None, "neel", "GPT2LMHeadModel"),  # some others have their norms elsewhere
-    "gated_mlp": (False,),
+    "rotary_scaling_factor": (1.0, 1),
+    # Some others have their norms elsewhere.
+    "original_architecture": (
+        *(None, "neel", "GPT2LMHeadModel", "LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM"),
+    ),
     "parallel_attn_mlp": (False,),
     "use_local_attn": (False,),
     "scale_attn_by_inverse_layer_idx": (False,),
@@ -79,7 +82,6 @@ _ONLY: dict[str, tuple[Any, ...]] = {
     "rmsnorm_uses_offset": (False,),
     "num_experts": (None,),
     "experts_per_token": (None,),
-    "n_key_value_heads": (None,),
     "relative_attention_max_distance": (None,),
     "relative_attention_num_buckets": (None,),
     "tie_word_embeddings": (False,),
@@ -172,24 +174,32 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
             return Normalization(ours, np.ones(int(config["d_model"])), None, epsilon)
         return Normalization(ours, **those(place, "w", *(["b"] if ours == "layer" else [])), epsilon=epsilon)
 
+    shared, turns = "" if config.get("n_key_value_heads") is None else "_", _turns(config)
     blocks: list[Block] = []
     for layer in range(int(config["n_layers"])):
         place = f"blocks.{layer}"
-        maps = those(f"{place}.attn", "W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V", "b_O")
+        maps = those(f"{place}.attn", "W_Q", "W_O", "b_Q", "b_O")
+        maps |= {name: take(f"{place}.attn.{shared}{name}") for name in ("W_K", "W_V", "b_K", "b_V")}
         looks = "causal" if config.get("attention_dir", "causal") == "causal" else "all"
-        attention = Attention(**maps, norm=norm(f"{place}.ln1"), attends=looks, score_root=root)
+        attention = Attention(**maps, norm=norm(f"{place}.ln1"), attends=looks, score_root=root, **turns)
+        _require_size(config, "n_key_value_heads", attention.key_heads, f"{place}.attn._W_K")
         _require_size(config, "n_heads", attention.n_heads, f"{place}.attn.W_Q")
         _require_size(config, "d_head", attention.d_qk, f"{place}.attn.W_Q")
         _require_size(config, "d_head", attention.d_head, f"{place}.attn.W_V")
         blocks.append(attention)
         if not config.get("attn_only", False):
             maps = those(f"{place}.mlp", "W_in", "W_out", "b_in", "b_out")
+            if config.get("gated_mlp", False):
+                maps |= those(f"{place}.mlp", "W_gate")
+                if maps.pop("b_in").any():
+                    raise InputError(f"{place}.mlp.b_in", "is added behind the gate, which no block does", "0")
             fired = _READ_ACTIVATIONS[str(activation)]
             neurons = FeedForward(**maps, activation=fired, norm=norm(f"{place}.ln2"))
             _require_size(config, "d_mlp", neurons.d_mlp, f"{place}.mlp.W_in")
             blocks.append(neurons)
     final = norm("ln_final")
-    ends: dict[str, Any] = {"W_E": take("embed.W_E"), "W_pos": take("pos_embed.W_pos")}
+    ends: dict[str, Any] = {"W_E": take("embed.W_E")}
+    ends |= {"positions": config["n_ctx"]} if turns else {"W_pos": take("pos_embed.W_pos")}
     b_U = take("unembed.b_U") if "unembed.b_U" in tensors else None
     W_U = take("unembed.W_U")
     if unknown := sorted(set(tensors) - used):
@@ -200,6 +210,24 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     _require_size(config, "n_ctx", model.n_ctx, "pos_embed.W_pos")
     _require_size(config, "d_vocab_out", model.d_vocab_out, "unembed.W_U")
     return model
+
+
+def _turns(config: Mapping[str, Any]) -> dict[str, Any]:
+    """How queries and keys are turned: by frequencies that the library computes in float32, or in float64."""
+    kind = config.get("positional_embedding_type", "standard")
+    require_one_of(("standard", "rotary"), positional_embedding_type=kind)
+    if kind == "standard":
+        return {}
+    width, base = config.get("rotary_dim") or config["d_head"], config.get("rotary_base", 10000)
+    if type(width) is not int or width % 2 or not 0 < width <= config["d_head"]:
+        raise InputError("rotary_dim", f"is {width!r}", f"an even number up to d_head = {config['d_head']}")
+    if type(base) not in (int, float) or not 0 < base < math.inf:
+        raise InputError("rotary_base", f"is {base!r}", "a number above 0")
+    short = np.float64 if str(config.get("dtype")).endswith("float64") else np.float32
+    exponents = (np.arange(width // 2, dtype=short) / short(width / 2)).astype(np.float64)
+    waves = np.power(np.float64(base), exponents).astype(short).astype(np.float64)
+    turned = "neighbours" if config.get("rotary_adjacent_pairs", False) else "halves"
+    return {"frequencies": 1.0 / waves, "turned": turned}
 
 
 def _score_root(config: Mapping[str, Any]) -> int:
@@ -216,10 +244,11 @@ def _score_root(config: Mapping[str, Any]) -> int:
 
 def _require_types(config: Mapping[str, Any]) -> None:
     """Refuse sizes that are no integers, and flags that are no truth values."""
-    for name in ("use_attn_scale", "attn_only"):
+    for name in ("use_attn_scale", "attn_only", "gated_mlp", "rotary_adjacent_pairs"):
         if type(config.get(name, True)) is not bool:
             raise InputError(name, f"is {config[name]!r}", "true or false")
-    for name in ("n_layers", "d_model", "n_ctx", "d_head", "n_heads", "d_mlp", "d_vocab", "d_vocab_out"):
+    sizes = ("n_layers", "d_model", "n_ctx", "d_head", "n_heads", "d_mlp", "d_vocab", "d_vocab_out")
+    for name in (*sizes, "n_key_value_heads"):
         if config.get(name) is not None and type(config[name]) is not int:
             raise InputError(name, f"is {config[name]!r}", "an integer")
 

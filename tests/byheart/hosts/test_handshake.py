@@ -72,11 +72,25 @@ def hooked(seed):
     }  # fmt: skip
     if not given["attn_only"]:
         given |= {"d_mlp": int(rng.integers(3, 30)), "act_fn": str(rng.choice(["relu", "gelu", "gelu_new", "silu"]))}
+    if rng.integers(2) and given["d_head"] > 1:
+        width = 2 * int(rng.integers(1, given["d_head"] // 2 + 1))
+        given |= {
+            "positional_embedding_type": "rotary",
+            "rotary_dim": width,
+            "rotary_base": int(rng.choice([50, 10000])),
+        }
+        given |= {
+            "rotary_adjacent_pairs": bool(rng.integers(2)),
+            "n_key_value_heads": int(rng.choice([1, given["n_heads"]])),
+        }
+        given |= {"gated_mlp": bool(rng.integers(2))}
     model = HookedTransformer(HookedTransformerConfig.from_dict({**given, "device": "cpu"}))
     torch.manual_seed(seed)
     with torch.no_grad():
-        for each in model.parameters():
+        for name, each in model.named_parameters():
             each.copy_(torch.randn_like(each) * float(rng.choice([0.1, 0.5, 1.0])))
+            if given.get("gated_mlp") and name.endswith("mlp.b_in"):
+                each.zero_()
     return model, given
 
 

@@ -80,8 +80,22 @@ def test_folded_normalizations_have_no_parameters():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"positional_embedding_type": "rotary"}, "positional_embedding_type is 'rotary', expected 'standard'"),
-        ({"gated_mlp": True}, "gated_mlp is True, expected False"),
+        (
+            {"positional_embedding_type": "shortformer"},
+            "positional_embedding_type = 'shortformer', expected one of stan",
+        ),
+        ({"positional_embedding_type": "rotary"}, "rotary_dim is 3, expected an even number up to d_head = 3"),
+        ({"positional_embedding_type": "rotary", "rotary_dim": 4}, "rotary_dim is 4, expected an even number"),
+        (
+            {"positional_embedding_type": "rotary", "rotary_dim": 2},
+            r"the tensors pos_embed\.W_pos .* belong to no block",
+        ),
+        ({"positional_embedding_type": "rotary", "rotary_dim": 2, "rotary_base": 0}, "rotary_base is 0"),
+        ({"rotary_scaling_factor": 8.0}, r"rotary_scaling_factor is 8\.0, expected 1\.0"),
+        ({"use_NTK_by_parts_rope": True}, "use_NTK_by_parts_rope is True, expected False"),
+        ({"rotary_adjacent_pairs": 1}, "rotary_adjacent_pairs is 1, expected true or false"),
+        ({"n_key_value_heads": 2}, r"the model has no 'blocks\.0\.attn\._W_K'"),
+        ({"gated_mlp": True}, r"the model has no 'blocks\.0\.mlp\.W_gate'"),
         ({"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx is True"),
         ({"attn_scores_soft_cap": 30.0}, r"attn_scores_soft_cap is 30\.0"),
         ({"act_fn": "solu_ln"}, "act_fn is 'solu_ln', expected one of relu"),
@@ -91,7 +105,7 @@ def test_folded_normalizations_have_no_parameters():
         ({"original_architecture": "Olmo2ForCausalLM"}, "original_architecture is 'Olmo2ForCausalLM', expected None"),
         ({"use_attention_sinks": True}, "use_attention_sinks is True, expected False: no block computes that"),
         ({"clip_qkv": 8.0}, r"clip_qkv is 8\.0, expected None"),
-        ({"gated_mlp": 1}, "gated_mlp is 1, expected False"),
+        ({"gated_mlp": 1}, "gated_mlp is 1, expected true or false"),
         ({"attn_scale": 0}, "attn_scale is 0, expected the root of an integer, or -1"),
         ({"attn_scale": -2}, "attn_scale is -2, expected the root of an integer, or -1"),
         ({"attn_scale": float("nan")}, "attn_scale is nan, expected the root of an integer, or -1"),
@@ -115,6 +129,43 @@ def test_another_configuration_is_refused(changes, message):
     tensors, config = lens()
     with pytest.raises(InputError, match=message):
         model_of(tensors, {**config, **changes})
+
+
+def rotary(**changes):
+    """The same with grouped heads that are turned, and gates."""
+    tensors, config = lens(positional_embedding_type="rotary", rotary_dim=2, n_key_value_heads=1, gated_mlp=True)
+    del tensors["pos_embed.W_pos"]
+    for place in ("blocks.0", "blocks.1"):
+        for name in ("W_K", "W_V", "b_K", "b_V"):
+            tensors[f"{place}.attn._{name}"] = tensors.pop(f"{place}.attn.{name}")[:1]
+        tensors[f"{place}.attn.rotary_sin"] = np.ones((4, 2))
+        tensors[f"{place}.mlp.W_gate"] = tensors[f"{place}.mlp.W_in"] + 1.0
+        tensors[f"{place}.mlp.b_in"] = np.zeros_like(tensors[f"{place}.mlp.b_in"])
+    return tensors, {**config, **changes}
+
+
+@pytest.mark.parametrize(("adjacent", "turned"), [(False, "halves"), (True, "neighbours")])
+def test_turned_and_grouped_heads_and_gates_of_transformer_lens(adjacent, turned):
+    tensors, config = rotary(rotary_adjacent_pairs=adjacent)
+    model = model_of(tensors, config)
+    heads, neurons = model.blocks[0], model.blocks[1]
+    assert (heads.turned, heads.key_heads, heads.n_heads, heads.frequencies.tolist()) == (turned, 1, 2, [1.0])
+    assert (neurons.W_gate == neurons.W_in + 1.0).all() and neurons.b_in is None and neurons.b_gate is None
+    assert model.n_ctx == config["n_ctx"] and model.W_pos is None
+    tensors["blocks.1.mlp.b_in"] = tensors["blocks.1.mlp.b_in"] + 1.0
+    with pytest.raises(InputError, match=r"blocks\.1\.mlp\.b_in is added behind the gate"):
+        model_of(tensors, config)
+    with pytest.raises(InputError, match=r"n_key_value_heads is 2, but blocks\.0\.attn\._W_K has 1"):
+        model_of(tensors, {**config, "n_key_value_heads": 2})
+
+
+def test_frequencies_of_transformer_lens_are_those_of_its_number_type():
+    from byheart.hosts.exported.transformer_lens import _turns
+
+    given = {"positional_embedding_type": "rotary", "d_head": 8, "rotary_dim": 6, "rotary_base": 50}
+    short, long = (_turns({**given, "dtype": dtype})["frequencies"] for dtype in ("torch.float32", "float64"))
+    assert long == pytest.approx(50.0 ** (-np.arange(3) / 3), rel=2.0**-51)
+    assert short == pytest.approx(long, rel=2.0**-22) and (short[1:] != long[1:]).all()
 
 
 def test_heads_of_another_width_in_a_later_layer_are_refused():
