@@ -20,7 +20,7 @@ from byheart.bars import shown
 from byheart.job import hold
 from byheart.memory import NewMemory
 from byheart.reciting import UNIT_NAMES, whole_text
-from byheart.rows import Frame, Series, cell_text, rows_of
+from byheart.rows import Frame, Series, cell_text, name_weights, rows_of
 from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.models.precision import Precision
@@ -250,8 +250,8 @@ def read_facts(
         )  # fmt: skip
         return Given(task, name, _cut(text, chosen, task))
     _refuse_options({**of_text, "delimiter": delimiter, "header": header}, "only a file has such")
-    rows = _rows(facts)
-    task = facts_task(rows, weights=bool(weights), target=target or "labels", **amount)
+    rows, weighted = _rows(facts), name_weights(facts) if weights is None else weights
+    task = facts_task(rows, weights=weighted, target=target or "labels", **amount)
     return Given(task, "given facts", f"{counted(len(rows), 'row')} of {counted(len(rows[0]) if rows else 0, 'cell')}")
 
 

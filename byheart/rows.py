@@ -3,7 +3,7 @@
 Page: docs/library.md
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from constructions.errors import InputError
@@ -64,6 +64,13 @@ def rows_of(facts: Any) -> list[tuple[Any, ...]]:
             row = [row[name] for name in names]
         found.append(tuple(row))
     return found
+
+
+def name_weights(facts: Any) -> bool:
+    """Whether the last column of a data frame, or the last field of the first of a list of records, is ``weight``."""
+    first = facts[0] if isinstance(facts, Sequence) and len(facts) and isinstance(facts[0], Mapping) else ()
+    *_, last = ["", *getattr(facts, "columns", first)]
+    return str(last).strip().lower() == "weight"
 
 
 def cell_text(cell: Any, *, place: str) -> str:

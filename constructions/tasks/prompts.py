@@ -135,8 +135,8 @@ class PromptTask(Stored):
         """The tokens of a prompt that a person typed, and which fact it is, if any.
 
         Args:
-            context: A prompt as it was written; or names of tokens, or `#` and their numbers, in a list or with spaces
-                between.
+            context: A prompt as it was written; or `#` and numbers of tokens, or their names, in a list or with spaces
+                between; where a tokenizer has cut the texts, names only in a list.
 
         Raises:
             InputError: It is neither; names the nearest prompt.
@@ -147,6 +147,10 @@ class PromptTask(Stored):
             return self.prompts[fact], fact
         numbers = {name: i for i, name in enumerate(self.vocabulary)} | {f"#{i}": i for i in range(self.d_vocab)}
         words = context.split() if isinstance(context, str) else list(context)
+        if isinstance(context, str) and not all(
+            tuple(map(numbers.get, text.split())) == tokens for text, tokens in zip(written, self.prompts, strict=True)
+        ):  # a tokenizer has cut the texts, in which a word is not the token of its name
+            numbers = {f"#{i}": i for i in range(self.d_vocab)}
         if not words or any(word not in numbers for word in words):
             near = difflib.get_close_matches(str(context), written, n=1, cutoff=0.0)
             raise InputError("the prompt", f"is {context!r}", f"one of the {len(written)} facts, as {near[0]!r}")

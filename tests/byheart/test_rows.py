@@ -1,10 +1,13 @@
 """Rows, records, mappings, frames and series give the same cells; what is missing is no cell."""
 
+import numpy as np
 import pytest
 
 from byheart.facts import read_facts
-from byheart.rows import cell_text, rows_of
+from byheart.hosts.certify import certify
+from byheart.rows import cell_text, name_weights, rows_of
 from constructions.errors import InputError
+from constructions.models.model import Model
 
 ROWS = [("Peru", "Lima"), ("France", "Paris")]
 
@@ -52,3 +55,14 @@ def test_missing_cells_of_pandas_are_refused():
         rows = rows_of(pandas.DataFrame({"prompt": ["a", "b"], "answer": ["c", missing]}, dtype=object))
         with pytest.raises(InputError, match="row 1 has the cell"):
             cell_text(rows[1][1], place="row 1")
+
+
+def test_a_last_column_or_field_of_weights_holds_weights_for_both_readers():
+    records = [{"asked": "a", "said": "b", "weight": 2}, {"asked": "a", "said": "c", "weight": 1}]
+    assert name_weights(records) and not name_weights(ROWS) and not name_weights([]) and not name_weights(dict(ROWS))
+    assert read_facts(records).task.answers == ("b", "c") and read_facts(records).task.labels.tolist() == [0]
+    numbered = [{**each, "asked": 0, "said": said} for said, each in enumerate(records)]
+    model = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
+    assert certify(model, numbered)["held"] == 1
+    with pytest.raises(InputError, match="delimiter = ',' is given"):
+        certify(model, numbered, delimiter=",")

@@ -14,13 +14,13 @@ import numpy as np
 from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE
 from byheart.hosts.facts.prompt_texts import cutting_tokenizer, prompts_of_texts
 from byheart.hosts.host import CONFIG_FILE
-from byheart.rows import cell_text, rows_of
+from byheart.rows import cell_text, name_weights, rows_of
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError, require_one_of
 from constructions.models.model import Model
 from constructions.tasks.arrays import array_task, read_arrays
 from constructions.tasks.prompts import PromptTask
-from constructions.tasks.table import ragged_rows, read_table, sniffed_task
+from constructions.tasks.table import facts_task, ragged_rows, read_table, sniffed_task
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask, load_task
 from verify.certificates.certificate import TASK_FILE
@@ -100,8 +100,6 @@ def read_facts(
         target = "laws" if "laws" in arrays else "labels"
         return array_task(**{**_sizes(model), **arrays}, target=target), ""
     if suffix in (".json", ".jsonl"):
-        if said := [name for name, value in how.form.items() if value is not None]:
-            raise InputError(said[0], f"= {how.form[said[0]]!r} is given, but {path} holds JSON")
         return facts_of_rows(_of_json(path, suffix), model, folder, how)
     table, names = read_table(path), _Names.beside(model, folder, how)
     ragged = None if how.weights or names.cuts else ragged_rows(table, delimiter=how.delimiter, header=how.header)
@@ -144,7 +142,9 @@ def facts_of_rows(rows: Any, model: Model, folder: Path | None, how: Reading) ->
     Raises:
         InputError: Other rows, or a cell that is no token.
     """
-    found = rows_of(rows)
+    if said := [name for name in ("delimiter", "header") if how.form[name] is not None]:
+        raise InputError(said[0], f"= {how.form[said[0]]!r} is given, but only a table in a file has such")
+    found, weighted = rows_of(rows), name_weights(rows) if how.weights is None else how.weights
     if not found:
         raise InputError("there", "are no facts")
     names = _Names.beside(model, folder, how)
@@ -153,13 +153,15 @@ def facts_of_rows(rows: Any, model: Model, folder: Path | None, how: Reading) ->
         if len(row) < 2 or "" in [cell for cell in row if isinstance(cell, str)]:
             raise InputError(f"facts: row {number}", f"is {row!r}", "the cells of a prompt, and what follows")
         if any(_is_list(cell) for cell in row):
-            if len(row) != 2:
+            if len(row) != 2 or weighted:
                 raise InputError(f"facts: row {number}", f"has {len(row)} entries", "the prompt and the answer")
             prompt, said = (tuple(cell) if _is_list(cell) else (cell,) for cell in row)
             read.append((tuple(map(_listed, prompt)), tuple(map(_listed, said))))
         else:
             cells = tuple(cell_text(cell, place=f"row {number}") for cell in row)
             read.append((cells[:-1], cells[-1:]))
+    if weighted:
+        read = _rows_of(facts_task([(*prompt, *said) for prompt, said in read], weights=True), heaviest=True)
     if any(_is_list(cell) for row in found for cell in row):
         names = _Names.beside(model, folder, replace(how, cells="tokens"))
     return _in_numbers("task", read, model, names, how)

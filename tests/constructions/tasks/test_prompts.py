@@ -46,3 +46,15 @@ def test_answers_that_are_the_vocabulary_once_more_are_refused(tmp_path):
     task_files.write(tmp_path / "task.safetensors", {**parts, "answers": parts["vocabulary"]}, task="prompts")
     with pytest.raises(FileFormatError, match="the vocabulary once more"):
         PromptTask.load(tmp_path / "task.safetensors")
+
+
+def test_words_are_no_tokens_where_a_tokenizer_has_cut_the_texts():
+    """ "The Lima" would be the tokens of "TheLima"."""
+    names = ("The", " capital", "Lima", "capital")
+    task = PromptTask(names, ((0, 1),), ((2,),), (("The capital", "Lima"),))
+    assert task.typed("The capital ") == ((0, 1), 0) and task.typed("#0 #2") == ((0, 2), None)
+    assert task.typed(["The", "Lima"]) == ((0, 2), None)
+    with pytest.raises(InputError, match="is 'The Lima', expected one of the 1 facts"):
+        task.typed("The Lima")
+    spoken = PromptTask(names, ((0, 3),), ((2,),), (("The capital", "Lima"),))
+    assert spoken.typed("The Lima") == ((0, 2), None)
