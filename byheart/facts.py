@@ -370,7 +370,7 @@ def _cut(text: str | bytes, unit: Unit, task: Task) -> str:
 def _rows(facts: Any) -> list[tuple[str, ...]]:
     """The cells of each fact, as texts; the key of a mapping or a series may be several."""
     rows = rows_of(facts)
-    if isinstance(facts, Mapping | Series):
+    if isinstance(facts, Mapping | Series) and not isinstance(facts, Frame):  # a frame has items too
         rows = [(*(key if isinstance(key, tuple) else (key,)), following) for key, following in rows]
     return [tuple(cell_text(cell, place=f"row {i}") for cell in row) for i, row in enumerate(rows)]
 

@@ -134,6 +134,10 @@ class Frame:
     def itertuples(self, index: bool = True, name: str | None = None) -> list[tuple[object, ...]]:
         return [(key, *row) for key, row in zip(self.index, self.rows, strict=True)] if index else list(self.rows)
 
+    def items(self) -> list[tuple[object, list[object]]]:
+        """Its columns by their names."""
+        return [(place, list(column)) for place, column in enumerate(zip(*self.rows, strict=True))]
+
 
 @dataclass
 class Column:
