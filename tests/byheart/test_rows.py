@@ -63,6 +63,7 @@ def test_a_last_column_or_field_of_weights_holds_weights_for_both_readers():
     assert read_facts(records).task.answers == ("b", "c") and read_facts(records).task.labels.tolist() == [0]
     numbered = [{**each, "asked": 0, "said": said} for said, each in enumerate(records)]
     model = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
-    assert certify(model, numbered)["held"] == 1
+    figures = certify(model, numbered)
+    assert figures["held"] == figures["facts"] == 1 and "1 answer left out, outweighed" in figures["reading"]
     with pytest.raises(InputError, match="delimiter = ',' is given"):
         certify(model, numbered, delimiter=",")

@@ -106,14 +106,12 @@ def read_facts(
     if ragged is None:
         found, form = sniffed_task(table, **how.form)
         weighted = how.weights if how.weights is not None else form.names[-1:] == ("weight",)
-        rows = _rows_of(found, heaviest=weighted)
-        left = len(found.counts.indices) - len(rows)
+        rows, outweighed = _rows_of(found, heaviest=weighted)
     else:
         cells, form = ragged
         rows = [(row[:-1], row[-1:]) for row in cells]
-        left = 0
+        outweighed = ""
     task, said = _in_numbers(str(path), rows, model, names, how)
-    outweighed = f"{counted(left, 'answer')} left out, outweighed by another to the same prompt" if left else ""
     guessed = form.described() if form.header and how.header is None else ""
     return task, "; ".join(filter(None, [guessed, outweighed, said]))
 
@@ -147,7 +145,7 @@ def facts_of_rows(rows: Any, model: Model, folder: Path | None, how: Reading) ->
     found, weighted = rows_of(rows), name_weights(rows) if how.weights is None else how.weights
     if not found:
         raise InputError("there", "are no facts")
-    names = _Names.beside(model, folder, how)
+    names, outweighed = _Names.beside(model, folder, how), ""
     read: Rows = []
     for number, row in enumerate(found):
         if len(row) < 2 or "" in [cell for cell in row if isinstance(cell, str)]:
@@ -161,10 +159,13 @@ def facts_of_rows(rows: Any, model: Model, folder: Path | None, how: Reading) ->
             cells = tuple(cell_text(cell, place=f"row {number}") for cell in row)
             read.append((cells[:-1], cells[-1:]))
     if weighted:
-        read = _rows_of(facts_task([(*prompt, *said) for prompt, said in read], weights=True), heaviest=True)
+        read, outweighed = _rows_of(
+            facts_task([(*prompt, *said) for prompt, said in read], weights=True), heaviest=True
+        )
     if any(_is_list(cell) for row in found for cell in row):
         names = _Names.beside(model, folder, replace(how, cells="tokens"))
-    return _in_numbers("task", read, model, names, how)
+    task, said = _in_numbers("task", read, model, names, how)
+    return task, "; ".join(filter(None, [outweighed, said]))
 
 
 def _is_list(cell: Any) -> bool:
@@ -178,14 +179,15 @@ def _listed(cell: Any) -> str:
     return cell if isinstance(cell, str) else f"#{cell}"
 
 
-def _rows_of(task: Task, *, heaviest: bool) -> Rows:
-    """The facts of a table, as its cells: each answer to a context, or the heaviest where there are weights."""
+def _rows_of(task: Task, *, heaviest: bool) -> tuple[Rows, str]:
+    """The facts of a table, as its cells, each answer to a context or the heaviest; and what was left out."""
     found: Rows = []
     for i, context in enumerate(task.contexts.tolist()):
         said = task.counts.indices[task.counts.indptr[i] : task.counts.indptr[i + 1]]
         cells = tuple(task.vocabulary[token] for token in context)
         found.extend((cells, (task.answers[one],)) for one in ([task.labels[i]] if heaviest else said))
-    return found
+    left = len(task.counts.indices) - len(found)
+    return found, f"{counted(left, 'answer')} left out, outweighed by another to the same prompt" if left else ""
 
 
 def _sizes(model: Model) -> dict[str, Any]:
