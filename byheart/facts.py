@@ -19,7 +19,7 @@ from typing import Any, TypedDict, Unpack
 from byheart.bars import shown
 from byheart.job import hold
 from byheart.memory import NewMemory
-from byheart.reciting import UNIT_NAMES, whole_text
+from byheart.reciting import UNIT_NAMES, in_parts, whole_text
 from byheart.rows import Frame, Series, cell_text, name_weights, rows_of
 from constructions.counted import counted
 from constructions.errors import InputError
@@ -275,7 +275,11 @@ def _whole(facts: Any, path: Path | None, unit: Unit | None) -> Given:
     size = sum(map(len, texts.values())) if isinstance(texts, Mapping) else len(texts)
     what = f"{len(texts)} texts of {size:,}" if isinstance(texts, Mapping) else f"a text of {size:,}"
     kind = "bytes" if unit == "byte" else "characters"
-    named = ", their title the first" if isinstance(texts, Mapping) else ""
+    named = ", their title the first," if isinstance(texts, Mapping) else ""
+    if not isinstance(texts, Mapping) and in_parts(task):
+        assert task.windows is not None
+        kind += f" that repeats too many, in {counted(len(task.windows.titles), 'part')}"
+        named = ", the number of the part the first,"
     seen = f"{task.n_ctx} {UNIT_NAMES[unit]}s{named} determine the next one"
     return Given(task, name, f"{what} {kind}, learned whole: {seen}")
 
@@ -288,7 +292,9 @@ def _texts_of_folder(folder: Path, unit: Unit | None) -> dict[str, str | bytes]:
     """The texts in a folder and the folders in it, by their paths without the ending."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix.lower() in _TEXTS]
     texts = {path.relative_to(folder).with_suffix("").as_posix(): read_text(path, unit or "char") for path in files}
-    if len(texts) < len(files) or not texts:
+    if not texts:
+        raise InputError(repr(str(folder)), "is a folder without texts", f"a file, or a folder of {', '.join(_TEXTS)}")
+    if len(texts) < len(files):
         raise InputError(folder, f"holds {len(files)} texts with {len(texts)} names", f"{' or '.join(_TEXTS)} files")
     return texts
 

@@ -16,7 +16,7 @@ from constructions.counted import counted, inflected
 from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.probes.probe_memory import LONGEST
-from constructions.tasks.recitation import forking_places, least_context
+from constructions.tasks.recitation import forking_places, least_context, parts_within
 from constructions.tasks.task import LARGEST_WINDOWS, Task, windows_task
 from constructions.tasks.text import Unit, units
 from constructions.tasks.vocabulary import PIECES, pieces_of
@@ -34,13 +34,17 @@ from verify.runs.exact_runs import exact_runs
 from verify.runs.formats import FORMATS, FloatFormat
 
 _BYTE = re.compile(r"\\x([0-9a-f]{2})")
+_PART = (
+    256  # tokens of a window of a text that is cut in parts, at most: longer ones make fewer parts and a larger model
+)
 UNIT_NAMES = {"char": "character", "byte": "byte", "word": "word"}
 
 
 def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "char") -> Task:
     """The task of a whole text, or of texts with titles: all windows of the least length that determines what follows.
 
-    Of texts with titles a window begins with the title, so that repeats count within one text only.
+    Of texts with titles a window begins with the title, so that repeats count within one text only. One text that
+    repeats more than is learned is cut in parts, whose titles are ``1/n`` to ``n/n``.
 
     Args:
         texts: The text, or texts by title.
@@ -60,7 +64,7 @@ def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "cha
     if unit not in UNIT_NAMES:
         raise InputError("unit", f"= {unit!r}", "'char', 'byte' or 'word'")
     titled = isinstance(texts, Mapping)
-    named = dict(texts) if titled else {"": texts}
+    named = dict(texts) if isinstance(texts, Mapping) else {"": texts}
     pieces: list[list[str]] = []
     for title, text in named.items():
         what = f"the text {title!r}" if titled else "the text"
@@ -74,25 +78,42 @@ def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "cha
     if not pieces:
         raise InputError("texts", "are none", "at least one")
     tokens = [name for name, _ in Counter(piece for each in pieces for piece in each).most_common()]
-    names = (*tokens, END, *(f"<{title}>" for title in named if titled))
-    number = {name: i for i, name in enumerate(names)}
-    end = len(tokens)
+    number, end = {name: i for i, name in enumerate(tokens)}, len(tokens)
     numbers = [np.array([*map(number.__getitem__, each), end]) for each in pieces]
     lengths = [least_context(each) for each in numbers]
+    size, cut = sum(map(len, numbers)), False
+    if not titled and (most := min(_PART, LARGEST_WINDOWS // (2 * size)) - 1) > 0 and _is_long(max(lengths), size):
+        titled = cut = True
+        stops = parts_within(numbers[0][:-1], most)
+        numbers = [np.append(each, end) for each in np.split(numbers[0][:-1], stops[:-1])]
+        lengths = [least_context(each) for each in numbers]
+        named = {f"{i + 1}/{len(stops)}": "" for i in range(len(stops))}
+    names = (*tokens, END, *(f"<{title}>" for title in named if titled))
     length, text = max(lengths) + titled, np.concatenate(numbers)
-    if length > LONGEST or length * len(text) > LARGEST_WINDOWS:
+    if _is_long(length, len(text)):
         longest = lengths.index(max(lengths))
-        what = f"the text {[*named][longest]!r}" if titled else "the text"
+        what = f"the text {[*named][longest]!r}" if titled and not cut else "the text"
         first, second = forking_places(numbers[longest], max(lengths) - 1)
         raise InputError(
             what,
             f"has the same {counted(max(lengths) - 1, UNIT_NAMES[unit])} before {_where(pieces[longest], first)} and "
             f"before {_where(pieces[longest], second)}, and goes on otherwise: to know what follows, a context of "
             f"{length} is needed; at most {LONGEST} is learned",
-            "other tokens (--tokens words), texts with titles (a folder), or frequent contexts (--facts N)",
+            "other tokens (--tokens words), a file for each part of it, or frequent contexts (--facts N)",
         )
     titles = np.arange(end + 1, len(names)) if titled else np.array([end])
     return windows_task(Windows(text, titles, length, end), vocabulary=names)
+
+
+def _is_long(length: int, size: int) -> bool:
+    """Whether windows of this length are more than a memory in reach reads, or take too much together."""
+    return length > LONGEST or length * size > LARGEST_WINDOWS
+
+
+def in_parts(task: Task) -> bool:
+    """Whether the texts of a task are the parts of one, which was cut since it repeats too much."""
+    known = titles(task)
+    return bool(known) and known == tuple(f"{i + 1}/{len(known)}" for i in range(len(known)))
 
 
 def _where(pieces: list[str], place: int) -> str:
@@ -115,6 +136,7 @@ class Recitation:
             every run says all, and is then `proved`.
         dtype: The type.
         unit: What is counted: ``"character"`` or ``"byte"``.
+        parts: Whether the texts are the parts of one.
     """
 
     begins: str
@@ -123,6 +145,7 @@ class Recitation:
     exact: int
     dtype: str
     unit: str
+    parts: bool = False
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -136,7 +159,7 @@ class Recitation:
         for each in self.pieces:
             parts.append(joined(each[:left]))
             left = max(0, left - len(each))
-        return self.begins + "\n\n".join(part for part in parts if part)
+        return self.begins + ("" if self.parts else "\n\n").join(part for part in parts if part)
 
     def headline(self) -> str:
         """The answer in one line."""
@@ -144,7 +167,7 @@ class Recitation:
         total, part = self._size(said), self._size(said[: max(self.proved, self.exact)])
         of_all = f"{part:,} of {total:,} {inflected(self.unit, total)}"
         if len(self.pieces) > 1:
-            of_all += f" of {len(self.pieces)} texts"
+            of_all += f" {'in' if self.parts else 'of'} {len(self.pieces)} {'parts' if self.parts else 'texts'}"
         of_all += f" after {self.begins[-40:]!r}" if self.begins else ""
         if self.proved == len(said):
             return f"BY HEART, PROVED: {of_all}, in every {self.dtype} run"
@@ -272,7 +295,8 @@ def _recitation(task: Task, parts: list[slice], begins: str, proved: int, exact:
     windows, names = task.windows, task.vocabulary
     assert windows is not None
     pieces = tuple(tuple(names[t] for t in windows.text[part.start : part.stop - 1].tolist()) for part in parts)
-    return Recitation(begins, pieces, proved, exact, dtype, "byte" if unit_of(task) == "byte" else "character")
+    unit = "byte" if unit_of(task) == "byte" else "character"
+    return Recitation(begins, pieces, proved, exact, dtype, unit, in_parts(task))
 
 
 def _loaded(folder: Path | str) -> tuple[Model, Task]:
@@ -296,6 +320,11 @@ def _places(task: Task, title: str | None, start: str | None) -> tuple[list[slic
     if start is None:
         return parts, ""
     wanted = np.array(pieces_of(start, task), dtype=np.int64)
+    if in_parts(task) and title is None:  # what is given may go from one part to the next
+        spoken = np.flatnonzero(windows.text != windows.end)
+        if (at := _found(np.append(windows.text[spoken], windows.end), wanted)) is not None:
+            place = int(spoken[at]) if at < len(spoken) else len(windows.text) - 1
+            return [slice(max(part.start, place), part.stop) for part in parts if part.stop > place], start
     for part in parts:
         if (at := _found(windows.text[part], wanted)) is not None:
             return [slice(part.start + at, part.stop)], start

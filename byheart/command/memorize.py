@@ -86,12 +86,9 @@ def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
     from byheart.figures import Figures
     from byheart.job import hold
-    from constructions.errors import InputError
     from constructions.files import refuse_existing
     from constructions.tasks.criterion import TOLERANCE
 
-    if options.source is not None and options.source.is_dir():
-        raise InputError(repr(str(options.source)), "is a folder", "a text, a table or arrays")
     out = _folder_of(options)
     refuse_existing(out, overwrite=options.overwrite)
     saved: list[Figures] = []

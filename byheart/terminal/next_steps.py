@@ -21,7 +21,8 @@ def next_steps(out: Path, *, task: "Task | None" = None) -> str:
     folder = quote(str(out))
     steps = [f"check {folder}"]
     if task is not None and task.windows is not None:
-        title = [quote(task.vocabulary[task.windows.titles[0]][1:-1])] if task.windows.titled else []
+        title = task.vocabulary[task.windows.titles[0]][1:-1] if task.windows.titled else ""
+        title = [] if title in ("", f"1/{len(task.windows.titles)}") else [quote(title)]
         steps.insert(0, " ".join(["recite", folder, *title]))
     elif task is not None and (example := typed_example(task)) is not None:
         steps.append(f"ask {folder} {quote(example)}")

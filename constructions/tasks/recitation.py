@@ -70,6 +70,41 @@ def forking_places(tokens: Int64Array, length: int) -> tuple[int, int]:
     return int(first), int(second)
 
 
+def parts_within(tokens: Int64Array, length: int) -> list[int]:
+    """Where to cut a text so that in each part, with an end behind it, windows of one length tell what follows.
+
+    Each part is as long as a bisection finds. Any end that it finds will do: each is tried.
+
+    Args:
+        tokens: The text as numbers of tokens, `[L]`.
+        length: Of the windows, at least 1.
+
+    Returns:
+        Where the parts end, increasing, the last at L.
+
+    Example:
+        >>> parts_within(np.array([0, 0, 0, 0, 0, 1]), 2)
+        [2, 4, 6]
+    """
+    ends, end = list[int](), int(tokens.max(initial=0)) + 1
+
+    def within(stop: int) -> bool:
+        return least_context(np.append(tokens[start:stop], end)) <= length
+
+    while (start := ends[-1] if ends else 0) < len(tokens):
+        if within(len(tokens)):
+            low = len(tokens)
+        else:
+            low, high = start + 1, min(start + 2, len(tokens))
+            while high < len(tokens) and within(high):
+                low, high = high, min(start + 2 * (high - start), len(tokens))
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if within(middle) else (low, middle)
+        ends.append(low)
+    return ends
+
+
 def _ranks(half: Int64Array, length: int) -> Int64Array:
     """Ranks of the windows of twice the length."""
     return np.unique(half[:-length] * (half.max() + 1) + half[length:], return_inverse=True)[1].reshape(-1)

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import byheart
+from byheart import reciting
 from byheart.facts import learns_whole, read_facts
-from byheart.reciting import decoded, joined, recitation, recite, titles, unit_of, whole_text
+from byheart.reciting import decoded, in_parts, joined, recitation, recite, titles, unit_of, whole_text
 from constructions.errors import InputError
 from constructions.probes.probe_memory import probe_memory
 from constructions.tasks.text import Unit
@@ -139,14 +140,45 @@ def test_both_places_behind_a_repeat_that_is_too_long_are_named() -> None:
     passage = "".join(letters[:650]) + "\n" + "".join(letters[650:])
     text = "one\n" + passage + "X" + passage + "Y"
     where = "line 3, character 651 and before line 4, character 651, and goes on otherwise"
-    with pytest.raises(InputError, match=rf"the text has the same 1301 characters before {where}.*context of 1302"):
-        whole_text(text)
+    with pytest.raises(InputError, match=rf"the text 'a' has the same 1301 characters before {where}.*of 1303"):
+        whole_text({"a": text})
     assert whole_text("one\n" + passage[:1180] + "X" + passage[:1180] + "Y").n_ctx == 1181
 
 
-def test_a_text_whose_repeats_are_too_long_says_what_helps() -> None:
-    with pytest.raises(InputError, match=r"has the same 19999 characters .*--tokens words"):
-        whole_text("a" * 20000)
+def test_a_text_whose_repeats_are_too_long_says_what_helps(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=r"has the same 19999 characters .*--tokens words.* a file for each part"):
+        whole_text({"a": "a" * 20000})
+    monkeypatch.setattr(reciting, "LARGEST_WINDOWS", 5000)
+    with pytest.raises(InputError, match=r"the text has the same 4999 characters"):
+        whole_text("a" * 5000)
+
+
+def test_a_text_that_repeats_too_much_is_learned_and_said_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reciting, "LONGEST", 12)
+    monkeypatch.setattr(reciting, "_PART", 9)
+    verse = "so much depends\n"
+    text = f"1 {verse}2 {verse}" + "=" * 20 + "end"
+    (tmp_path / "text").write_text(text)
+    memory = byheart.memorize(tmp_path / "text", memory="probes", out=tmp_path / "out")
+    count = len(titles(whole_text(text)))
+    assert memory.task.n_ctx <= 9 and count > 2
+    assert memory.figures.headline.startswith(
+        f"BY HEART, PROVED: {len(text)} of {len(text)} characters in {count} parts"
+    )
+    assert "that repeats too many, in" in str(memory.figures.reading)
+    found = recite(tmp_path / "out")
+    assert found.text == text and "".join(decoded(tmp_path / "out")) == text
+    for size in (3, 30, len(text)):  # over the ends of parts
+        later = recite(tmp_path / "out", start=text[:size])
+        assert later.text == text and len(later.said) == len(text) - size == later.proved
+    assert "".join(decoded(tmp_path / "out", start=text[:30])) == text[30:]
+
+
+def test_texts_that_are_no_parts_of_one_stand_apart(tmp_path: Path) -> None:
+    assert in_parts(whole_text({"1/2": "ab", "2/2": "cd"})) and not in_parts(whole_text({"a": "ab", "2/2": "cd"}))
+    assert not in_parts(whole_text("ab"))
 
 
 def test_a_table_of_titles_and_texts_and_a_folder_hold_texts(tmp_path: Path) -> None:
@@ -160,7 +192,7 @@ def test_a_table_of_titles_and_texts_and_a_folder_hold_texts(tmp_path: Path) -> 
     with pytest.raises(InputError, match="is a table of facts"):
         read_facts(table, whole=True)
     (tmp_path / "texts").mkdir()
-    with pytest.raises(InputError, match=r"holds 0 texts"):
+    with pytest.raises(InputError, match=r"is a folder without texts"):
         read_facts(tmp_path / "texts", whole=True)
     with pytest.raises(InputError, match="is the folder"):
         read_facts(tmp_path / "texts")

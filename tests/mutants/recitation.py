@@ -17,6 +17,11 @@ MUTANTS = [
     reciting("= max(lengths) + titled,", "= 2 + titled,", "too short"),
     reciting("length > LONGEST or", "", "what no memory in reach learns is tried for minutes"),
     recitation(" & (following[before] != following[after])", "", "places at which the text goes on alike are named"),
+    reciting('("" if self.parts else "\\n\\n")', '"\\n\\n"', "parts stand apart"),
+    reciting(
+        "if part.stop > place], start", "if part.start <= place < part.stop], start", "what follows a part is not said"
+    ),
+    recitation("np.append(tokens[start:stop], end)", "tokens[start:stop]", "a part ends as another place goes on"),
     reciting("held[at] & same", "held[at] | same", "what is a fact is held"),
     reciting("spoken[: int((~good).argmax())].sum()", "spoken.sum()", "all is said where one token is not"),
     reciting("last = [*last[:1], *last[2:], token] if windows.titled else", "last =", "decoding forgets the title"),

@@ -39,7 +39,11 @@ def test_a_full_disk_and_a_missing_permission_are_said_in_a_sentence(number, wor
 def test_a_folder_in_place_of_a_file_is_named(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["memorize", "."]) == 2
-    assert "'.' is a folder, expected a text, a table or arrays" in capsys.readouterr().err
+    assert "'.' is a folder without texts, expected a file, or a folder of .txt" in capsys.readouterr().err
+    (tmp_path / "a.txt").write_text("so much depends")
+    (tmp_path / "b.md").write_text("upon a red wheel barrow")
+    assert main(["memorize", ".", "--memory", "probes", "--out", "out"]) == 0
+    assert capsys.readouterr().out.startswith("BY HEART, PROVED: 38 of 38 characters of 2 texts")
 
 
 def test_an_error_keeps_its_parts_and_names_the_option():

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.tasks.recitation import forking_places, least_context
+from constructions.tasks.recitation import forking_places, least_context, parts_within
 
 
 def by_hand(tokens: list[int]) -> int:
@@ -50,3 +50,16 @@ def test_the_places_named_have_equal_windows_and_go_on_otherwise(tokens: list[in
         if i < j and tokens[i - length : i] == tokens[j - length : j] and tokens[i] != tokens[j]
     ]
     assert found in pairs
+
+
+@given(st.lists(st.integers(0, 1), min_size=1, max_size=40), st.integers(1, 6))
+def test_windows_of_each_part_tell_what_follows(tokens: list[int], length: int) -> None:
+    ends = parts_within(np.array(tokens), length)
+    assert ends == sorted(set(ends)) and ends[-1] == len(tokens)
+    for start, stop in zip([0, *ends], ends, strict=False):
+        assert by_hand([*tokens[start:stop], 2]) <= length
+
+
+def test_a_text_that_needs_no_cut_is_one_part() -> None:
+    assert parts_within(np.arange(30), 1) == [30]
+    assert len(parts_within(np.tile(np.arange(30), 2), 5)) == 2
