@@ -57,7 +57,6 @@ from verify.certificates.certificate import (
     TEXT_DIVERGENCE,
     Certificate,
     Subject,
-    plain_number,
 )
 from verify.certificates.domain import load_rule
 from verify.certificates.headline import Outcome
@@ -736,21 +735,14 @@ def _capacity_figures(needed: Capacity, heads: int, certificate: Certificate | N
 
 def _certified_figures(proved: MemorizationCertificate, criterion: Criterion) -> dict[str, Any]:
     certificate = proved.certificate
-
-    def figure(id: str, name: str) -> int | float | None:
-        found = certificate.statement(id)
-        return None if found is None or name not in found.values else plain_number(found.values[name])
-
+    figure = certificate.figure
     return {
         "verdict": certificate.verdict.value,
         "headline": certificate.headline(),
         "asked": criterion.describe(certificate.subject.target),
         "held": figure(ANSWERS, "held"),
         "wrong": figure(ANSWERS, "wrong"),
-        "margin_lower": figure(ANSWERS, "margin_lower"),
-        "mean_loss_upper": figure(ANSWERS, "mean_upper"),
-        "max_loss_upper": figure(ANSWERS, "max_upper"),
-        "guess_kl_lower": figure(ANSWERS, "guess_lower"),
+        **certificate.answer_figures(),
         "text_kl": [figure(TEXT_DIVERGENCE, "lower"), figure(TEXT_DIVERGENCE, "upper")],
         "condition": figure(FEATURE_RANK, "condition_upper"),
         "rank_proved": certificate.statement(FEATURE_RANK) is not None,

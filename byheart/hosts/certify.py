@@ -29,13 +29,11 @@ from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import echoed
 from verify.certificates.certificate import (
-    ANSWERS,
     MODEL_FILE,
     OTHER_RUNS_FILE,
     SUMMARY_FILE,
     TASK_FILE,
     WRONG_FILE,
-    plain_number,
 )
 from verify.certificates.domain import DomainCertificate, certify_domain
 from verify.certificates.memorization import MemorizationCertificate, certify_memorization
@@ -145,7 +143,6 @@ def certify(
     held, wrong = answers.held(target, asked.tolerance), answers.wrong(target, asked.tolerance)
     reading = [*([echoed(facts)] if isinstance(facts, Task) else []), *([said] if said else [])]
     wrong, undecided = np.flatnonzero(wrong), np.flatnonzero(~held & ~wrong)
-    values = next((each.values for each in proved.certificate.statements if each.id == ANSWERS), {})
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,
         "headline": proved.certificate.headline(),
@@ -157,10 +154,7 @@ def certify(
         "held": int(held.sum()),
         "wrong": len(wrong),
         "undecided": len(undecided),
-        "margin_lower": _plain(values, "margin_lower"),
-        "mean_loss_upper": _plain(values, "mean_upper"),
-        "max_loss_upper": _plain(values, "max_upper"),
-        "guess_kl_lower": _plain(values, "guess_lower"),
+        **proved.certificate.answer_figures(),
         "wrong_contexts": wrong[:_MOST_NAMED].tolist(),
         "wrong_facts": _rows(facts, wrong[:_MOST_NAMED]),
         "undecided_contexts": undecided[:_MOST_NAMED].tolist(),
@@ -404,7 +398,3 @@ def _rows(task: Task | VectorTask | PromptTask, places: Int64Array) -> list[list
     if task.target == "laws":
         return rows
     return [[*row, task.answers[label]] for row, label in zip(rows, task.labels[places], strict=True)]
-
-
-def _plain(values: Mapping[str, Any], name: str) -> int | float | None:
-    return plain_number(values[name]) if name in values else None

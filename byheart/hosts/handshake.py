@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.families import FAMILIES
-from byheart.hosts.host import CONFIG_FILE
+from byheart.hosts.host import CONFIG_FILE, quiet_loading
 from byheart.hosts.reading import tensors_of
 from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HandshakeError, InputError
@@ -153,8 +153,7 @@ def float64_logits(module: Any, inputs: Int64Array | VectorTask) -> Float64Array
 
     with _in_float64(module), torch.no_grad():
         if isinstance(inputs, VectorTask):
-            contexts = np.broadcast_to(inputs.contexts, (inputs.n_examples, inputs.n_ctx, inputs.d_model))
-            return last(torch.tensor(contexts), torch.tensor(inputs.queries))
+            return last(torch.tensor(inputs.contexts_of_each), torch.tensor(inputs.queries))
         rows = max(1, _TOKENS_TOGETHER // inputs.shape[1])
         return np.concatenate([last(torch.tensor(inputs[i : i + rows])) for i in range(0, len(inputs), rows)])
 
@@ -297,7 +296,8 @@ def _module(source: Any, config: Any) -> tuple[Any, str] | str | None:
         if missing := _missing("transformers"):
             return missing
         library = importlib.import_module("transformers")
-        module = library.AutoModelForCausalLM.from_pretrained(path, local_files_only=True)
+        with quiet_loading():
+            module = library.AutoModelForCausalLM.from_pretrained(path, local_files_only=True)
         return module, f"{type(module).__name__} of transformers {_version('transformers')}"
     if options.get("model_type") in FAMILIES:
         return "tensors and a configuration are no module, and no folder that one is loaded from"
@@ -325,7 +325,8 @@ def _gpt2(source: Any, folder: Path | None, options: Mapping[str, Any]) -> tuple
 
     name = f"GPT2LMHeadModel of transformers {_version('transformers')}"
     if folder is not None:  # as its users load it, in the type that the configuration names
-        return library.GPT2LMHeadModel.from_pretrained(folder, local_files_only=True), name
+        with quiet_loading():
+            return library.GPT2LMHeadModel.from_pretrained(folder, local_files_only=True), name
     module = library.GPT2LMHeadModel(library.GPT2Config.from_dict(dict(options))).double()
     tensors = {key.removeprefix("transformer."): value for key, value in _tensors(source).items()}
     tensors = {key if key == "lm_head.weight" else f"transformer.{key}": value for key, value in tensors.items()}

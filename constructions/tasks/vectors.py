@@ -124,6 +124,11 @@ class VectorTask(Stored):
             raise InputError("t", f"= {t}", f"0 .. {self.n_examples - 1}")
         return self.contexts[0 if self.shared else t]
 
+    @property
+    def contexts_of_each(self) -> Float64Array:
+        """The keys of every example, `[T, n, d]`, shared or its own."""
+        return np.broadcast_to(self.contexts, (self.n_examples, self.n_ctx, self.d_model))
+
     def words(self) -> dict[str, Any]:
         """The kind."""
         return {"kind": self.kind}

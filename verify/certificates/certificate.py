@@ -254,6 +254,18 @@ class Certificate:
         """The statement of the kind `id`, if it was proved."""
         return next((statement for statement in self.statements if statement.id == id), None)
 
+    def figure(self, id: str, name: str) -> int | float | None:
+        """A number of the statement of the kind `id`, for JSON; none where it is not stated."""
+        found = self.statement(id)
+        return None if found is None or name not in found.values else plain_number(found.values[name])
+
+    def answer_figures(self) -> dict[str, int | float | None]:
+        """What is proved of margins and losses, in nats, by the names of figures."""
+        names = {"margin_lower": "margin_lower", "mean_loss_upper": "mean_upper", "max_loss_upper": "max_upper"}
+        return {
+            figure: self.figure(ANSWERS, name) for figure, name in {**names, "guess_kl_lower": "guess_lower"}.items()
+        }
+
     def shaken(self, host: str) -> "Certificate":
         """The certificate with what came of asking the program that runs the model; information, as all of that is."""
         return replace(self, provenance={**self.provenance, "handshake": host})

@@ -115,9 +115,8 @@ def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64
     model = loaded_module(folder / _LOADER).load()
     if isinstance(task, VectorTask):
         kind = getattr(torch, dtype)
-        contexts = np.broadcast_to(task.contexts, (task.n_examples, task.n_ctx, task.d_model))
         with torch.inference_mode(), full_precision():
-            outputs = model(torch.tensor(contexts).to(kind), torch.tensor(task.queries).to(kind))
+            outputs = model(torch.tensor(task.contexts_of_each).to(kind), torch.tensor(task.queries).to(kind))
         return {"MultiheadAttention": outputs.double().numpy()}
     length, dims = task.n_ctx, model.attention[0].embed_dim
     entries = length * (8 * dims + model.attention[0].num_heads * length + model.unembed.out_features)

@@ -146,10 +146,12 @@ def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64
     with quiet_loading():
         model = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True, local_files_only=True).eval()
     if isinstance(task, VectorTask):
-        contexts = np.broadcast_to(task.contexts, (task.n_examples, task.n_ctx, task.d_model))
         with torch.inference_mode(), full_precision():
             kind = getattr(torch, dtype)
-            given = {"contexts": torch.tensor(contexts).to(kind), "queries": torch.tensor(task.queries).to(kind)}
+            given = {
+                "contexts": torch.tensor(task.contexts_of_each).to(kind),
+                "queries": torch.tensor(task.queries).to(kind),
+            }
             return {"AutoModelForCausalLM": model(**given).logits[:, -1].double().numpy()}
     entries = task.n_ctx * sum(8 * size for size in _row_sizes(model.config.shapes))
     logits = torch_logits(model, task, entries=entries)

@@ -225,8 +225,7 @@ def run_graph(path: Path, task: Task | VectorTask, dtype: str) -> Float64Array:
 
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     if isinstance(task, VectorTask):
-        contexts = np.broadcast_to(task.contexts, (task.n_examples, task.n_ctx, task.d_model))
-        given = {"contexts": contexts.astype(_NUMPY[dtype]), "queries": task.queries.astype(_NUMPY[dtype])}
+        given = {"contexts": task.contexts_of_each.astype(_NUMPY[dtype]), "queries": task.queries.astype(_NUMPY[dtype])}
         return session.run(["logits"], given)[0].astype(np.float64)
 
     def forward(tokens: Any) -> Float64Array:

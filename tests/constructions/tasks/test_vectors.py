@@ -49,6 +49,8 @@ def test_contexts_are_shared_or_each_examples_own():
     shared, own = random_layer_task(), random_layer_task(shared=False)
     assert shared.shared and not own.shared
     assert (shared.context(3) == shared.contexts[0]).all() and (own.context(3) == own.contexts[3]).all()
+    for task in (shared, own):
+        assert (task.contexts_of_each == np.stack([task.context(t) for t in range(task.n_examples)])).all()
     for t in (-1, 4):
         with pytest.raises(InputError, match="t = "):
             own.context(t)
