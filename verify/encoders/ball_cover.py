@@ -4,13 +4,12 @@ Page: docs/claims/sequence_encoder.md
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, combinations_with_replacement, permutations
+from itertools import combinations, permutations
 
 from flint import arb, ctx, fmpq
 
 from constructions.errors import InputError
 
-_HALF = fmpq(1, 2)
 Matrix = list[list[int]]
 Cone = list[Matrix]
 
@@ -19,21 +18,21 @@ def cover_floor_in_balls(
     laws: Sequence[Sequence[float]],
     prior: Sequence[float],
     d_model: int,
-    cuts: Sequence[tuple[int, int]],
+    cuts: Sequence[tuple[int, int, int, int]],
     scales: Sequence[Sequence[float]],
-    moves: Sequence[Sequence[Sequence[Sequence[float]]]],
+    moves: Sequence[Sequence[Sequence[float]]],
     *,
     bits: int = 64,
 ) -> arb:
-    r"""The least, over leaves and $i \le j$, of the mean gain of entropy by $\frac12 (\mu_{t,i} M_j + \mu_{t,j} M_i)$.
+    r"""The least, over leaves and their vertices, of the mean gain of entropy by the moves $\mu_t M_i$.
 
     Args:
         laws: Positive weights of T laws over N tokens; every float is taken exactly.
         prior: Positive weights of the contexts.
         d_model: The rank d of the encoders, in 1 .. N - 2.
-        cuts: The edge of every cone that is cut and (-1, -1) for every leaf, in preorder.
+        cuts: (i, j, a, b) for every cone that is cut at $a v_i + b v_j$, (-1, -1, 0, 0) for every leaf, in preorder.
         scales: Positive factors of the vertices of every leaf.
-        moves: $\mu_{t,i}$, with $N - 1 - d$ entries, for every leaf, context and vertex.
+        moves: $\mu_t$, with $N - 1 - d$ entries, for every leaf and context.
         bits: Of the balls.
 
     Returns:
@@ -44,8 +43,8 @@ def cover_floor_in_balls(
 
     Example:
         >>> laws = [[6, 3, 1], [6, 1, 3]]
-        >>> moves = [[[[x], [x]] for x in leaf] for leaf in ((-0.1, -0.1), (0.0, 0.1), (-0.1, 0.0))]  # of three cones
-        >>> 0.0261 < float(cover_floor_in_balls(laws, [1, 1], 1, [(-1, -1)] * 3, [[1, 1]] * 3, moves)) < 0.0524
+        >>> moves = [[[-0.1], [-0.1]], [[0.0], [0.1]], [[-0.1], [0.0]]]  # of three cones
+        >>> 0.0261 < float(cover_floor_in_balls(laws, [1, 1], 1, [(-1, -1, 0, 0)] * 3, [[1, 1]] * 3, moves)) < 0.0524
         True
     """
     exact = [[x / sum(law, fmpq(0)) for x in law] for law in (list(map(_exact, law)) for law in laws)]
@@ -62,12 +61,11 @@ def cover_floor_in_balls(
             raise InputError("scales", f"of {len(scales)} leaves and moves of {len(moves)}, expected {len(leaves)}")
         for leaf, factors, steps in zip(leaves, scales, moves, strict=True):
             scaled = [_scaled(matrix, _exact(factor)) for matrix, factor in zip(leaf, factors, strict=True)]
-            exact_steps = [[list(map(_exact, step)) for step in of_law] for of_law in steps]
-            for i, j in combinations_with_replacement(range(len(leaf)), 2):
+            exact_steps = [list(map(_exact, step)) for step in steps]
+            for vertex in scaled:
                 gain = arb(0)
                 for law, share, here, step in zip(exact, shares, still, exact_steps, strict=True):
-                    moved = _moved(law, scaled[j], step[i], scaled[i], step[j])
-                    gain += arb(share) * (_entropy(moved) - here)
+                    gain += arb(share) * (_entropy(_moved(law, vertex, step)) - here)
                 worst = worst.min(gain)
         return worst
     finally:
@@ -80,16 +78,10 @@ def _scaled(matrix: Matrix, factor: fmpq) -> list[list[fmpq]]:
     return [[factor * x for x in row] for row in matrix]
 
 
-def _moved(
-    law: list[fmpq],
-    first: list[list[fmpq]],
-    step: list[fmpq],
-    second: list[list[fmpq]],
-    other: list[fmpq],
-) -> list[fmpq]:
-    """The law, moved by half of both products."""
-    rows = [*zip(step, first, strict=True), *zip(other, second, strict=True)]
-    moved = [p + sum((x * row[j] for x, row in rows), fmpq(0)) * _HALF for j, p in enumerate(law)]
+def _moved(law: list[fmpq], vertex: list[list[fmpq]], step: list[fmpq]) -> list[fmpq]:
+    """The law, moved by the product of the step and the vertex."""
+    rows = [*zip(step, vertex, strict=True)]
+    moved = [p + sum((x * row[j] for x, row in rows), fmpq(0)) for j, p in enumerate(law)]
     if min(moved) <= 0 or sum(moved) != 1:
         raise InputError("moves", "lead to what is no law")
     return moved
@@ -103,7 +95,7 @@ def _entropy(law: list[fmpq]) -> arb:
     return -sum((p * p.log() for p in map(arb, law)), arb(0))
 
 
-def _leaves(tokens: int, rank: int, cuts: list[tuple[int, int]]) -> Iterator[Cone]:
+def _leaves(tokens: int, rank: int, cuts: list[tuple[int, int, int, int]]) -> Iterator[Cone]:
     """Every cone of the cover, by recursion into the halves that a cut makes."""
     given = iter(cuts)
 
@@ -111,13 +103,13 @@ def _leaves(tokens: int, rank: int, cuts: list[tuple[int, int]]) -> Iterator[Con
         cut = next(given, None)
         if cut is None:
             raise InputError("cuts", "end before all directions are covered")
-        i, j = cut
+        i, j, a, b = cut
         if (i, j) == (-1, -1):
             yield cone
             return
-        if i == j or not (0 <= i < len(cone) and 0 <= j < len(cone)):
-            raise InputError("cuts", f"has the edge ({i}, {j})", f"two of {len(cone)} vertices")
-        middle = [[a + b for a, b in zip(x, y, strict=True)] for x, y in zip(cone[i], cone[j], strict=True)]
+        if i == j or not (0 <= i < len(cone) and 0 <= j < len(cone)) or a <= 0 or b <= 0:
+            raise InputError("cuts", f"has {cut}", f"two of {len(cone)} vertices and positive factors")
+        middle = [[a * x + b * y for x, y in zip(*rows, strict=True)] for rows in zip(cone[i], cone[j], strict=True)]
         for gone in (i, j):
             yield from inside([middle if place == gone else vertex for place, vertex in enumerate(cone)])
 

@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.optimize
@@ -24,15 +25,15 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.sums import total
 from verify.encoders.encoder_ceiling import checked_laws
 
-_BATCH = 256  # cones that are cut together: those with the smallest bounds
+_BATCH = 256  # cones that are looked at together
 _ENTRIES = 2**20  # of the moved laws of a batch of leaves
-_NEWTON, _FEWER, _INSIDE = 9, 3, 0.9  # steps of Newton, after a first time, and how far towards the edge at most
-_BACK = 0.95  # of the common move that the moves of a cone begin with, so that they begin inside
-_SHIFTS, _NEAR = 4, 0.92  # how often pairs are reweighted, where common moves bound this share of the target
-_PULL, _TOP = 20.0, 2.0  # how fast their weight falls with what they have above the least, and from where on no more
+_NEWTON, _FEWER, _INSIDE = 9, 3, 0.9  # steps of Newton, from moves that are near, and how far towards the edge at most
+_BACK = 0.95  # of the moves of the cone before, at most towards the edge, that those of its halves begin with
+_WEIGHINGS, _ROUNDS, _FLOOR = 4, 80, 1e-6  # how often vertices are weighed, by how many steps, from what at least
 _TRIED, _DESCENTS = 300, 4  # spaces of directions, and descents from the best of them
 _ROOM = 1.0 - 2.0**-20  # of the longest moves: the moved laws have to be positive
 _LARGEST = 2**52  # of a vertex
+_LEAF: tuple[int, ...] = (-1, -1, 0, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +41,10 @@ class EncoderCover:
     r"""Cones that cover all spaces of k directions, and moves of the laws that bound the divergence on each.
 
     Args:
-        cuts: In preorder, from each initial cone downwards: the edge (i, j) at which a cone is cut, or (-1, -1) for a
-            leaf, `[nodes, 2]`.
+        cuts: In preorder, from each initial cone downwards: for a cone that is cut at $a v_i + b v_j$ the numbers
+            (i, j, a, b), for a leaf (-1, -1, 0, 0), `[nodes, 4]`.
         scales: Positive factors of the vertices of each leaf, `[leaves, k d + 1]`.
-        moves: $\mu_{t,i}$ of each leaf, `[leaves, T, k d + 1, k]`.
+        moves: $\mu_t$ of each leaf, `[leaves, T, k]`.
     """
 
     cuts: Int64Array
@@ -62,9 +63,9 @@ def encoder_cover(
 ) -> EncoderCover:
     r"""Search for a cover whose bound is near the least divergence of all encoders of rank d, in floating point.
 
-    The cones with the smallest bounds are cut at the longest edge, measured by $\sum c_j v_{aj}^2$ with
-    $c_j = (\sum_t \rho_t / \pi_{t,j})^{1/2}$. The moves of a cone maximize a weighted mean of the bounds at pairs of
-    its vertices, whose weights are shifted towards the smallest.
+    The cones with the smallest bounds are cut at the longest edge, near its middle, measured by $\sum c_j v_{aj}^2$
+    with $c_j = (\sum_t \rho_t / \pi_{t,j})^{1/2}$. The moves of a cone maximize a weighted mean of the gains at its
+    vertices, and the weights make the largest mean small: at the saddle point no moves bound more.
 
     Args:
         laws: Positive weights, `[T, N]`, $N \ge 3$; the law is the row divided by its sum.
@@ -97,43 +98,35 @@ def encoder_cover(
 def _cover(search: "_Search", relative: float, reached: float, most: int) -> EncoderCover:
     """Cut the cones with the smallest bounds until all are near the least divergence that is found."""
     reached = min(reached, search.least_found())
-    nodes: list[tuple[int, int, int, int]] = []  # i, j, left, right
-    found: list[tuple[Float64Array, Float64Array]] = []  # scales and moves of a node
-
-    def look(cones: Int64Array) -> Float64Array:
-        """The bounds of new nodes."""
-        parts = [
-            search.bounds(cones[start : start + _BATCH], (1.0 - relative) * reached)
-            for start in range(0, len(cones), _BATCH)
-        ]
-        nodes.extend([(-1, -1, -1, -1)] * len(cones))
-        for _, scales, moves in parts:
-            found.extend(zip(scales, moves, strict=True))
-        return np.concatenate([bounds for bounds, _, _ in parts])
-
     vertices = _initial_cones(search.laws.shape[1], search.rank)
-    roots, bounds = len(vertices), look(vertices)
-    owners = np.arange(roots)
-    while len(nodes) < most and bounds.min() < (1.0 - relative) * reached:
-        short = int((bounds < (1.0 - relative) * reached).sum())
-        worst = np.argsort(bounds, kind="stable")[: min(_BATCH, short)]
-        i, j = search.longest_edges(vertices[worst], np.array([found[owner][0] for owner in owners[worst]]))
-        children, rows = np.repeat(vertices[worst], 2, axis=0), np.arange(len(worst))
-        middle = vertices[worst][rows, i] + vertices[worst][rows, j]
-        children[2 * rows, i] = middle
-        children[2 * rows + 1, j] = middle
+    cones = search.looked_at(search.begun(vertices), (1.0 - relative) * reached)
+    nodes, owners = [_LEAF] * len(vertices), np.arange(len(vertices))
+    while (short := int((cones.bounds < (1.0 - relative) * reached).sum())) and len(nodes) < most:
+        worst = np.argsort(cones.bounds, kind="stable")[
+            : min(short, max(_BATCH, short // 4), (most - len(nodes) + 1) // 2)
+        ]
+        i, j, factors = search.cuts(cones.vertices[worst])
+        rows = np.arange(len(worst))
+        middle = (
+            factors[:, :1, None] * cones.vertices[worst][rows, i]
+            + factors[:, 1:, None] * cones.vertices[worst][rows, j]
+        )
         if np.abs(middle).max() > _LARGEST:
             break
-        for row, (parent, a, b) in enumerate(zip(owners[worst].tolist(), i.tolist(), j.tolist(), strict=True)):
-            nodes[parent] = (a, b, len(nodes) + 2 * row, len(nodes) + 2 * row + 1)
+        halves = cones.part(np.repeat(worst, 2))
+        halves.vertices[2 * rows, i] = halves.vertices[2 * rows + 1, j] = middle
+        for row, cut in enumerate(np.column_stack([owners[worst], i, j, factors]).tolist()):
+            nodes[cut[0]] = (*cut[1:], len(nodes) + 2 * row)
         reached = min(reached, search.least_at(middle))
-        kept = np.delete(np.arange(len(bounds)), worst)
-        owners = np.append(owners[kept], np.arange(len(nodes), len(nodes) + len(children)))
-        vertices, bounds = np.concatenate([vertices[kept], children]), np.append(bounds[kept], look(children))
-    order = list(_preorder(nodes, roots))
-    leaves = [found[node] for node in order if nodes[node][0] < 0]
-    cuts = np.array([nodes[node][:2] for node in order])
-    return EncoderCover(cuts, np.array([scales for scales, _ in leaves]), np.array([moves for _, moves in leaves]))
+        kept = np.delete(np.arange(len(owners)), worst)
+        owners = np.append(owners[kept], np.arange(len(nodes), len(nodes) + 2 * len(worst)))
+        nodes += [_LEAF] * (2 * len(worst))
+        cones = _joined([cones.part(kept), search.looked_at(halves, (1.0 - relative) * reached)])
+    order = list(_preorder(nodes, len(vertices)))
+    places = np.argsort(owners)[np.searchsorted(np.sort(owners), [node for node in order if nodes[node] == _LEAF])]
+    return EncoderCover(
+        np.array([nodes[node][:4] for node in order]), search.scales(cones.vertices)[places], cones.moves[places]
+    )
 
 
 def cover_floor(
@@ -141,10 +134,9 @@ def cover_floor(
 ) -> float:
     r"""Bound the mean divergence of every encoder of rank d from below by a cover, in nats.
 
-    Let $M_1, \dots, M_K$ be the vertices of a leaf, times its scales, and
-    $q_{t,ij} = \pi_t + \frac12 (\mu_{t,i} M_j + \mu_{t,j} M_i)$ laws. Every encoder whose logits are orthogonal to the
-    rows of a matrix of the cone has the divergence $\min_{i \le j} \sum_t \rho_t (H(q_{t,ij}) - H(\pi_t))$ or more.
-    The leaves cover all spaces of k directions.
+    Let $M_1, \dots, M_K$ be the vertices of a leaf, times its scales, and $\pi_t + \mu_t M_i$ laws. Every encoder whose
+    logits are orthogonal to the rows of a matrix of the cone has the divergence
+    $\min_i \sum_t \rho_t (H(\pi_t + \mu_t M_i) - H(\pi_t))$ or more. The leaves cover all spaces of k directions.
 
     Why it is rigorous: the cones are cut again from the beginning, in integers; scales and moves are any floats, and
     the moved laws and their entropies are enclosures, which have to be positive.
@@ -164,7 +156,7 @@ def cover_floor(
     """
     weights, shares = _full(laws, prior)
     leaves = _leaves(_initial_cones(weights.shape[1], _checked_rank(d_model, weights.shape[1])), cover.cuts)
-    if cover.scales.shape != leaves.shape[:2] or cover.moves.shape != (len(leaves), len(weights), *leaves.shape[1:3]):
+    if cover.scales.shape != leaves.shape[:2] or cover.moves.shape != (len(leaves), len(weights), leaves.shape[2]):
         raise InputError(
             "cover", f"has scales {cover.scales.shape} and moves {cover.moves.shape} for {len(leaves)} leaves"
         )
@@ -178,10 +170,8 @@ def cover_floor(
         if not (cover.scales[part] > 0).all():
             return 0.0
         scaled = Enclosure(leaves[part].astype(np.float64)) * cover.scales[part, :, np.newaxis, np.newaxis]
-        moves = cover.moves[part, ..., np.newaxis]
-        for i, j in itertools.combinations_with_replacement(range(leaves.shape[1]), 2):
-            steps = scaled[:, j, np.newaxis] * moves[:, :, i] + scaled[:, i, np.newaxis] * moves[:, :, j]
-            moved = total(steps, 2) * 0.5 + exact
+        for i in range(leaves.shape[1]):
+            moved = total(scaled[:, i, np.newaxis] * cover.moves[part, :, :, np.newaxis], 2) + exact
             if not (moved.lower() > 0).all():
                 return 0.0
             gains = total((still - total(moved * log(moved), 2)) * share, 1)
@@ -262,35 +252,53 @@ def _boxes(tokens: int, rank: int) -> Int64Array:
 
 def _leaves(roots: Int64Array, cuts: Int64Array) -> Int64Array:
     """The cones of the leaves, in preorder: every cone is halved at its cut, exactly."""
+    if cuts.dtype.kind != "i":
+        raise InputError("cuts", f"are of the type {cuts.dtype}", "integers")
     left, vertices = list(roots[::-1]), roots.shape[1]
     found = []
-    for i, j in np.asarray(cuts).tolist():
+    for i, j, a, b in cuts.tolist():
         if not left:
             raise InputError("cuts", "has more nodes than its cuts make")
         cone = left.pop()
         if (i, j) == (-1, -1):
             found.append(cone)
             continue
-        if not (0 <= i < vertices and 0 <= j < vertices and i != j):
-            raise InputError("cuts", f"has the edge ({i}, {j})", f"two of {vertices} vertices")
-        middle = cone[i] + cone[j]
-        if np.abs(middle).max() > _LARGEST:
+        if not (0 <= i < vertices and 0 <= j < vertices and i != j and a > 0 and b > 0):
+            raise InputError("cuts", f"has ({i}, {j}, {a}, {b})", f"two of {vertices} vertices and positive factors")
+        if a * int(np.abs(cone[i]).max()) + b * int(np.abs(cone[j]).max()) > _LARGEST:
             raise InputError("cuts", "makes vertices beyond 2^52")
         halves = cone.copy(), cone.copy()
-        halves[0][i] = halves[1][j] = middle
+        halves[0][i] = halves[1][j] = a * cone[i] + b * cone[j]
         left += halves[::-1]
     if left:
         raise InputError("cuts", f"leaves {len(left)} cones without a leaf")
     return np.array(found)
 
 
-def _preorder(nodes: list[tuple[int, int, int, int]], roots: int) -> Iterator[int]:
+def _preorder(nodes: list[tuple[int, ...]], roots: int) -> Iterator[int]:
     waiting = list(range(roots))[::-1]
     while waiting:
         node = waiting.pop()
         yield node
-        if nodes[node][0] >= 0:
-            waiting += [nodes[node][3], nodes[node][2]]
+        if nodes[node] != _LEAF:
+            waiting += [nodes[node][4] + 1, nodes[node][4]]
+
+
+class _Cones(NamedTuple):
+    """Cones side by side, with the weights of their vertices, their moves and their bounds."""
+
+    vertices: Int64Array
+    weights: Float64Array
+    moves: Float64Array
+    bounds: Float64Array
+
+    def part(self, rows: Int64Array) -> "_Cones":
+        return _Cones(self.vertices[rows], self.weights[rows], self.moves[rows], self.bounds[rows])
+
+
+def _joined(parts: list[_Cones]) -> _Cones:
+    vertices, weights, moves, bounds = zip(*parts, strict=True)
+    return _Cones(np.concatenate(vertices), np.concatenate(weights), np.concatenate(moves), np.concatenate(bounds))
 
 
 class _Search:
@@ -303,50 +311,67 @@ class _Search:
         self.metric = np.sqrt((self.prior[:, None] / self.laws).sum(axis=0))
         self.rank = rank
 
-    def bounds(self, vertices: Int64Array, target: float) -> tuple[Float64Array, Float64Array, Float64Array]:
-        """A bound for each cone, its scales and its moves: common ones of the vertices; if nearly enough, their own."""
+    def scales(self, vertices: Int64Array) -> Float64Array:
+        return 1.0 / np.sqrt((vertices.astype(np.float64) ** 2 * self.metric).sum(axis=(2, 3)))
+
+    def begun(self, vertices: Int64Array) -> _Cones:
         cones, corners, size, _ = vertices.shape
-        scales = 1.0 / np.sqrt((vertices**2 * self.metric).sum(axis=(2, 3)))
-        scaled = vertices * scales[:, :, None, None]
-        common = self.best_moves(scaled, np.ones(scales.shape), self.no_moves(cones, size), _NEWTON)
-        best = self.gains(np.swapaxes(scaled, 1, 2).reshape(cones, size, -1), common).min(axis=1)
-        moves = np.tile(np.nan_to_num(common), corners)
-        near = np.flatnonzero((best < target) & (best > _NEAR * target))
-        directions = _pairs(scaled[near])
-        weights = np.tile(np.where(np.equal(*np.triu_indices(corners)), 1.0, 2.0), (len(near), 1))
-        found, steps = _BACK * moves[near], _NEWTON
-        for _ in range(_SHIFTS):
-            found = self.moves_of_pairs(directions, weights, found, steps)
-            gains = self.gains(directions, found)
-            least = gains.min(axis=1)
-            better = least > best[near]
-            best[near[better]], moves[near[better]] = least[better], found[better]
-            left, steps = best[near] < target, _FEWER
-            if not left.any():
+        return _Cones(
+            vertices, np.full((cones, corners), 1.0 / corners), self.no_moves(cones, size), np.full(cones, -np.inf)
+        )
+
+    def looked_at(self, cones: _Cones, target: float) -> _Cones:
+        """The cones with moves, weights and bounds of their own, to begin with those that are given."""
+        batches = np.array_split(np.arange(len(cones.bounds)), -(-len(cones.bounds) // _BATCH))
+        return _joined([self.bounded(cones.part(rows), target) for rows in batches])
+
+    def bounded(self, cones: _Cones, target: float) -> _Cones:
+        """Near the saddle point of moves and weights, as long as the target may be reached."""
+        scaled = cones.vertices * self.scales(cones.vertices)[:, :, None, None]
+        weights, best, moves = cones.weights.copy(), np.full(len(scaled), -np.inf), np.zeros(cones.moves.shape)
+        live, near = np.arange(len(scaled)), self.pulled(scaled, cones.moves)
+        for time in range(_WEIGHINGS):
+            steps = _FEWER if time or cones.moves.any() else _NEWTON
+            near = self.best_moves(scaled[live], weights[live], near, steps)
+            gains, curvature = self.gains(scaled[live], weights[live], near)
+            better = gains.min(axis=1) > best[live]
+            best[live[better]], moves[live[better]] = gains.min(axis=1)[better], near[better]
+            left = (best[live] < target) & ((time == 0) | ((weights[live] * gains).sum(axis=1) >= target))
+            live, near = live[left], near[left]
+            if not len(live):
                 break
-            near, directions, found = near[left], directions[left], found[left]
-            excess = (gains - least[:, None])[left] / target
-            weights = weights[left] * np.exp(-_PULL * np.minimum(excess, _TOP))
-        return best, scales, moves.reshape(cones, len(self.laws), corners, size)
+            weights[live] = _weighed(weights[live], gains[left], curvature[left])
+        return _Cones(cones.vertices, weights, moves, best)
+
+    def pulled(self, scaled: Float64Array, moves: Float64Array) -> Float64Array:
+        """The moves, shortened where they lead out of the laws."""
+        cones, corners, size, tokens = scaled.shape
+        directions = np.swapaxes(scaled, 1, 2).reshape(cones, size, -1)
+        reach = (-(moves @ directions).reshape(*moves.shape[:2], corners, tokens) / self.laws[:, None]).max(axis=(2, 3))
+        return moves * np.minimum(1.0, _BACK / np.maximum(reach, 1e-300))[..., None]
 
     def no_moves(self, cones: int, size: int) -> Float64Array:
         return np.zeros((cones, len(self.laws), size))
 
-    def gains(self, directions: Float64Array, moves: Float64Array) -> Float64Array:
-        """The mean gain of entropy at each pair of vertices; minus infinity where a moved law is none."""
-        tokens = self.laws.shape[1]
-        moved = (moves @ directions).reshape(*moves.shape[:2], directions.shape[2] // tokens, tokens) + self.laws[
-            :, None
-        ]
-        gains = self.prior @ (_entropy(moved) - self.still[:, None])
-        return np.where(np.isfinite(gains), gains, -np.inf)
+    def gains(
+        self, scaled: Float64Array, weights: Float64Array, moves: Float64Array
+    ) -> tuple[Float64Array, Float64Array]:
+        r"""The mean gain of entropy at each vertex, and the second derivatives of the largest weighted mean of them.
 
-    def moves_of_pairs(
-        self, directions: Float64Array, weights: Float64Array, start: Float64Array, steps: int
-    ) -> Float64Array:
-        """The moves that maximize the weighted mean of the entropies at the pairs of vertices."""
-        factors = np.repeat(weights, self.laws.shape[1], axis=1)[:, None] * directions
-        return _damped(np.tile(self.laws, weights.shape[1]), directions, factors, start, steps)
+        With $s_{ti}$ the slope by the moves of a context at a vertex, and $C_t$ the curvature of the weighted mean,
+        these are $\sum_t \rho_t s_{ti} C_t^{-1} s_{tj}$. Minus infinity where a moved law is none.
+        """
+        cones, corners, size, tokens = scaled.shape
+        flat = np.swapaxes(scaled, 1, 2).reshape(cones, size, -1)
+        moved = (moves @ flat).reshape(*moves.shape[:2], corners, tokens) + self.laws[:, None]
+        logs = np.log(moved)
+        gains = np.einsum("t,bti->bi", self.prior, -(moved * logs).sum(axis=3) - self.still[:, None])
+        slopes = -np.einsum("btin,bian->btai", logs, scaled)
+        products = np.einsum("bi,bian,bicn->bacin", weights, scaled, scaled).reshape(cones, size**2, -1)
+        curvatures = (1.0 / moved).reshape(*moves.shape[:2], -1) @ np.swapaxes(products, 1, 2)
+        inverse = np.linalg.inv(_regular(curvatures.reshape(*moves.shape, size)))
+        curved = np.einsum("t,btai,btac,btcj->bij", self.prior, slopes, inverse, slopes, optimize=True)
+        return np.where(np.isfinite(gains), gains, -np.inf), np.nan_to_num(curved)
 
     def best_moves(self, scaled: Float64Array, weights: Float64Array, start: Float64Array, steps: int) -> Float64Array:
         """The moves that maximize the weighted mean of the entropies at the vertices."""
@@ -359,10 +384,15 @@ class _Search:
             else _damped(laws, directions, factors, start, steps)
         )
 
-    def longest_edges(self, vertices: Int64Array, scales: Float64Array) -> tuple[Int64Array, Int64Array]:
+    def cuts(self, vertices: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """The two ends of the longest edge of each cone, and powers of two by which they are nearly of one length."""
+        scales = self.scales(vertices)
         scaled = vertices * scales[:, :, None, None]
         squares = ((scaled[:, :, None] - scaled[:, None]) ** 2 * self.metric).sum(axis=(3, 4))
-        return np.divmod(squares.reshape(len(vertices), -1).argmax(axis=1), vertices.shape[1])
+        i, j = np.divmod(squares.reshape(len(vertices), -1).argmax(axis=1), vertices.shape[1])
+        rows = np.arange(len(vertices))
+        power = np.round(np.log2(scales[rows, i] / scales[rows, j])).astype(np.int64)
+        return i, j, 2 ** np.maximum(np.stack([power, -power], axis=1), 0)
 
     def least_at(self, matrices: Int64Array) -> float:
         """The least divergence on some spaces of directions, each with its best moves."""
@@ -370,7 +400,7 @@ class _Search:
         moves = self.best_moves(
             directions[:, None], np.ones((len(matrices), 1)), self.no_moves(*matrices.shape[:2]), 4 * _NEWTON
         )
-        gains = self.gains(directions, moves)[:, 0]
+        gains = self.gains(directions[:, None], np.ones((len(matrices), 1)), moves)[0][:, 0]
         return float(gains[gains > 0.0].min(initial=np.inf))
 
     def least_found(self) -> float:
@@ -400,14 +430,16 @@ class _Search:
         return float(min(descent.fun for descent in found))
 
 
-def _pairs(scaled: Float64Array) -> Float64Array:
-    r"""What moves at the vertices do at their pairs: $\frac12 (\mu_i M_j + \mu_j M_i)$, all pairs side by side."""
-    cones, corners, size, tokens = scaled.shape
-    first, second = np.triu_indices(corners)
-    found, pairs = np.zeros((corners, len(first), cones, size, tokens)), np.arange(len(first))
-    found[first, pairs] += 0.5 * np.swapaxes(scaled, 0, 1)[second]
-    found[second, pairs] += 0.5 * np.swapaxes(scaled, 0, 1)[first]
-    return found.transpose(2, 0, 3, 1, 4).reshape(cones, corners * size, len(first) * tokens)
+def _weighed(weights: Float64Array, gains: Float64Array, curvature: Float64Array) -> Float64Array:
+    """The weights that minimize the quadratic model of the largest weighted mean, by multiplicative steps."""
+    gains = np.maximum(gains, -1e3)
+    new = weights = (weights + _FLOOR) / (1.0 + _FLOOR * weights.shape[1])
+    rate = 1.0 / (np.abs(curvature).max(axis=(1, 2)) + 0.05 * np.ptp(gains, axis=1) + 1e-300)
+    for _ in range(_ROUNDS):
+        slopes = gains + (curvature @ (new - weights)[..., None])[..., 0]
+        new = new * np.exp(-np.minimum(rate[:, None] * (slopes - slopes.min(axis=1, keepdims=True)), 30.0))
+        new /= new.sum(axis=1, keepdims=True)
+    return new
 
 
 def _in_bracket(
@@ -438,13 +470,18 @@ def _damped(
         moved = laws + moves @ directions
         slopes = -np.log(moved) @ np.swapaxes(factors, 1, 2)
         curvatures = ((1.0 / moved) @ np.swapaxes(products, 1, 2)).reshape(*slopes.shape, size)
-        curvatures += np.eye(size) * (1e-12 * np.trace(curvatures, axis1=2, axis2=3) + 1e-300)[..., None, None]
-        usable = np.isfinite(curvatures).all(axis=(2, 3)) & np.isfinite(slopes).all(axis=2)
-        curvatures[~usable], slopes[~usable] = np.eye(size), 0.0
-        step = np.linalg.solve(curvatures, slopes[..., None])[..., 0]
+        slopes[~(np.isfinite(curvatures).all(axis=(2, 3)) & np.isfinite(slopes).all(axis=2))] = 0.0
+        step = np.linalg.solve(_regular(curvatures), slopes[..., None])[..., 0]
         reach = (-(step @ directions) / (moved - (1.0 - _ROOM) * laws)).max(axis=2)
         moves = moves + step * np.minimum(1.0, _INSIDE / np.maximum(reach, 1e-300))[..., None]
     return moves
+
+
+def _regular(curvatures: Float64Array) -> Float64Array:
+    """The matrices, a little above singular ones; the unit matrix for those that are none."""
+    unit = np.eye(curvatures.shape[-1])
+    above = curvatures + unit * (1e-12 * np.trace(curvatures, axis1=-2, axis2=-1) + 1e-300)[..., None, None]
+    return np.where(np.isfinite(above).all(axis=(-2, -1), keepdims=True), above, unit)
 
 
 def _entropy(laws: Float64Array) -> Float64Array:

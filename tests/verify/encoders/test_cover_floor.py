@@ -99,14 +99,20 @@ def test_covers_of_other_ranks_are_near_the_best_encoder_too(tokens, contexts, r
 
 def test_what_is_no_cover_is_refused():
     cover = COVER
-    for cuts in (cover.cuts[:-1], np.vstack([cover.cuts, [[-1, -1]]]), np.where(cover.cuts == 1, 0, cover.cuts)):
+    inner = cover.cuts[:, 0] >= 0
+    wrong = [
+        np.where(inner[:, None], how, cover.cuts) for how in ((0, 0, 1, 1), (0, 2, 1, 1), (0, 1, 0, 1), (0, 1, 1, -1))
+    ]
+    for cuts in (cover.cuts[:-1], np.vstack([cover.cuts, [[-1, -1, 0, 0]]]), *wrong):
         with pytest.raises(InputError, match="cuts"):
             cover_floor(TWO, replace(cover, cuts=cuts))
+    with pytest.raises(InputError, match="type float64, expected integers"):
+        cover_floor(TWO, replace(cover, cuts=np.where(inner[:, None], (0, 1, 0.5, 0.5), cover.cuts)))
     with pytest.raises(InputError, match="leaves"):
         cover_floor(TWO, replace(cover, moves=cover.moves[:-1]))
-    deep = np.array([[0, 1], [1, 0]] * 100)
-    with pytest.raises(InputError, match="2\\^52"):
-        cover_floor(TWO, replace(cover, cuts=deep))
+    for deep in (np.array([[0, 1, 1, 1], [1, 0, 1, 1]] * 100), np.array([[0, 1, 2**62, 2**62]] * 100)):
+        with pytest.raises(InputError, match="2\\^52"):
+            cover_floor(TWO, replace(cover, cuts=deep))
 
 
 @given(st.integers(0, 2**32))
@@ -149,11 +155,12 @@ def test_laws_that_have_no_cover_are_refused():
     assert cover_floor([[6, 3, 0.5], [6, 3, 0.5]], encoder_cover([[6, 3, 0.5], [6, 3, 0.5]], most=40)) == 0.0
 
 
-def test_peaked_laws_are_closed_by_moves_that_follow_the_directions():
-    """One move for all vertices of a cone leaves 2.7 % here after 4000 cones."""
-    laws = np.random.default_rng(2).dirichlet(np.full(4, 0.3), 12) + 1e-4
-    upper = reached(laws, 2)
-    floor = cover_floor(laws, encoder_cover(laws, relative=0.009, reached=upper, most=4000))
+@pytest.mark.parametrize(("tokens", "contexts", "spread", "most"), [(4, 12, 0.3, 600), (5, 10, 1.0, 720)])
+def test_laws_are_closed_to_one_percent_by_few_cones(tokens, contexts, spread, most):
+    """Vertices that count alike, or cuts at $v_i + v_j$, take several times as many."""
+    laws = np.random.default_rng(2).dirichlet(np.full(tokens, spread), contexts) + 1e-4
+    upper = reached(laws, tokens - 2)
+    floor = cover_floor(laws, encoder_cover(laws, relative=0.009, reached=upper, most=most))
     assert 0.99 * upper <= floor <= upper
 
 
