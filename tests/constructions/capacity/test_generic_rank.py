@@ -276,3 +276,14 @@ def test_relations_come_with_the_rank_at_their_point(contexts, widths, n_heads, 
     assert found.rank == generic_rank(contexts, **options)
     assert (len(found.rows) == 0) == (found.rank == len(contexts))
     assert found.rows.tolist() == dependent_contexts(contexts, **options).tolist()
+
+
+@pytest.mark.parametrize("largest", [128, pytest.param(1024, marks=pytest.mark.slow)])
+def test_heads_wider_than_the_vocabulary_have_the_rank_of_theorem_w(largest):
+    """All shapes with so many contexts: smaller widths are in Theorem F, larger ones add nothing."""
+    for tokens, length in ((n, s) for n in range(2, 11) for s in range(3, 11) if n**s <= largest):
+        count = tokens**length
+        for width in range(tokens + 1, tokens + length - 1):
+            heads = -(-(count - tokens) // width)
+            ranks = generic_ranks(all_contexts(tokens, length), d_model=width, d_head=width, n_heads=heads)
+            assert ranks.tolist() == [min(count, tokens + h * width) for h in range(heads + 1)]
