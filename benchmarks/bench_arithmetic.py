@@ -6,28 +6,17 @@ Prints Markdown tables of medians. Rivals are timed in turn within the same run;
 """
 
 import argparse
-import statistics
 import time
 from collections.abc import Callable
 
 import numpy as np
 from flint import arb, ctx
+from measure import medians
 
 from verify.arithmetic import blas
 from verify.arithmetic.elementary import exp, log, log1p
 from verify.arithmetic.enclosure import Enclosure, matmul
 from verify.arithmetic.sums import total
-
-
-def medians(rivals: dict[str, Callable[[], object]], repetitions: int) -> dict[str, float]:
-    """Median seconds of processor time of each, one round of all after the other: a busy machine distorts less."""
-    times: dict[str, list[float]] = {name: [] for name in rivals}
-    for _ in range(repetitions):
-        for name, run in rivals.items():
-            start = time.process_time()
-            run()
-            times[name].append(time.process_time() - start)
-    return {name: statistics.median(seconds) for name, seconds in times.items()}
 
 
 def functions(size: int, repetitions: int) -> None:

@@ -1,22 +1,19 @@
 """Closed forms for all bigrams: parameters, what is proved chunk by chunk, and what float32 arithmetic makes of it."""
 
 import argparse
-import os
 import resource
 import time
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before numpy is imported
+import numpy as np
+from measure import print_head, print_row
 
-import numpy as np  # noqa: E402
-
-from constructions.bigrams.block_heads import block_heads_memory  # noqa: E402
-from constructions.bigrams.cross_heads import cross_heads_memory  # noqa: E402
-from constructions.models.model import Model  # noqa: E402
-from constructions.tasks.arrays import enumerated_task  # noqa: E402
-from constructions.tasks.task import Task  # noqa: E402
-from verify.divergence.kullback_leibler import argmax_margin  # noqa: E402
-from verify.forward.logits import logit_chunks  # noqa: E402
+from constructions.bigrams.block_heads import block_heads_memory
+from constructions.bigrams.cross_heads import cross_heads_memory
+from constructions.models.model import Model
+from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.task import Task
+from verify.divergence.kullback_leibler import argmax_margin
+from verify.forward.logits import logit_chunks
 
 MEMORIES = {"block heads": block_heads_memory, "cross heads": cross_heads_memory}
 
@@ -70,7 +67,7 @@ def main() -> None:
         "N", "memory", "facts", "heads", "d, d_qk", "parameters", "nonzero", "facts per parameter", "seconds to build",
         "seconds to prove", "PROVED", "least margin", "right in float32", "margin there", "peak memory, GB",
     )  # fmt: skip
-    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
+    print_head(*columns)
     for tokens in options.tokens:
         task = enumerated_task(tokens, 2, seed=options.seed)
         for name in options.memories:
@@ -97,7 +94,7 @@ def main() -> None:
                 f"{run_margin:.3f}",
                 f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f}",
             )
-            print(f"| {' | '.join(map(str, row))} |", flush=True)
+            print_row(*row)
 
 
 if __name__ == "__main__":

@@ -1,23 +1,16 @@
 """How many heads real text needs, and how long the certified answer takes beside one linear solve of the same size."""
 
 import argparse
-import os
 import statistics
-import time
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before numpy is imported
+import numpy as np
+from measure import print_head, print_row, timed
 
-import numpy as np  # noqa: E402
-
-from constructions.arrays import Int64Array  # noqa: E402
-from constructions.capacity.head_counts import capacity  # noqa: E402
-from constructions.tasks.text import Unit, default_text, read_text, text_task  # noqa: E402
-
-Result = TypeVar("Result")
+from constructions.arrays import Int64Array
+from constructions.capacity.head_counts import capacity
+from constructions.tasks.text import Unit, default_text, read_text, text_task
 
 # unit, N, S, T, d, d_h
 TASKS: list[tuple[Unit, int, int, int, int, int]] = [
@@ -44,13 +37,6 @@ LARGE_TABLES: dict[str, Callable[[np.random.Generator], Int64Array]] = {
 }
 
 
-def timed(action: Callable[[], Result]) -> tuple[Result, float]:
-    """The result, and the time of the processor: the clock on the wall would measure the neighbours too."""
-    start = time.process_time()
-    result = action()
-    return result, time.process_time() - start
-
-
 def solve_seconds(size: int) -> float:
     rng = np.random.default_rng(0)
     matrix, right = rng.standard_normal((size, size)), rng.standard_normal((size, 64))
@@ -71,7 +57,7 @@ def main() -> None:
         "unit, N", "S", "T", "d, d_h", "heads: paper", "rank then: paper", "certified", "U: contexts, tokens",
         "fewest heads", "alone", "CPU s", "/ solve", "no elimination, ms",
     )  # fmt: skip
-    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
+    print_head(*columns)
     for unit, vocabulary, context, facts, d_model, d_head in TASKS + (LARGE_TASKS if options.large else []):
         facts = 256 if options.quick else facts
         text = read_text(options.text, unit) if options.text else default_text()
@@ -94,12 +80,12 @@ def main() -> None:
             f"{seconds / solve_seconds(facts):.1f}",
             f"{1000 * without:.0f}",
         )
-        print(f"| {' | '.join(map(str, row))} |", flush=True)
+        print_row(*row)
 
 
 def tables() -> None:
     """What a job asks of tables that are too large for an elimination."""
-    print("| table | fewest heads, d = 64, d_h = 16 | CPU s |\n|---|---|---|")
+    print_head("table", "fewest heads, d = 64, d_h = 16", "CPU s")
     for name, draw in LARGE_TABLES.items():
         contexts = np.ascontiguousarray(draw(np.random.default_rng(0)), dtype=np.int64)
         found, seconds = timed(partial(capacity, contexts, d_model=64, d_head=16, eliminate=False))

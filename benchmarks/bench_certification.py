@@ -8,14 +8,13 @@ Prints Markdown tables of medians. Rivals are timed in turn within the same run;
 
 import argparse
 import resource
-import statistics
-import time
 from collections.abc import Callable
 
 import flint
 import mpmath
 import numpy as np
 from flint import arb_mat, fmpz_mat
+from measure import medians, print_head
 
 from constructions.arrays import Float64Array
 from verify.arithmetic import blas
@@ -25,17 +24,6 @@ from verify.linear_algebra.nonsingularity import certify_nonsingular
 from verify.linear_algebra.rank import rank_bracket
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.linear_algebra.singular_values import enclose_condition, enclose_singular_values, enclose_spectral_norm
-
-
-def medians(rivals: dict[str, Callable[[], object]], repetitions: int) -> dict[str, float]:
-    """Median seconds of processor time of each, in rounds of all of them: a busy machine distorts less."""
-    times: dict[str, list[float]] = {name: [] for name in rivals}
-    for _ in range(repetitions):
-        for name, run in rivals.items():
-            start = time.process_time()
-            run()
-            times[name].append(time.process_time() - start)
-    return {name: statistics.median(seconds) for name, seconds in times.items()}
 
 
 def conditioned(size: int, condition: float) -> Float64Array:
@@ -56,7 +44,7 @@ def identity(size: int) -> arb_mat:
 def nonsingular(sizes: list[int], repetitions: int) -> None:
     header = ["n", "numpy.linalg.inv, s", "certify", "with radii", "svdvals", "arb_mat precond", "mpmath lu_solve"]
     print("\nNonsingularity of a random matrix, relative to `numpy.linalg.inv`:\n")
-    print(f"| {' | '.join(header)} |\n|{'---|' * len(header)}")
+    print_head(*header)
     for n in sizes:
         a = np.random.default_rng(n).standard_normal((n, n))
         radius = 1e-13 * np.abs(a)
@@ -91,8 +79,7 @@ def power(sizes: list[int]) -> None:
 
 def row_rank(sizes: list[int], repetitions: int) -> None:
     print("\nFull row rank of a T x 1.25 T matrix with radii, relative to one `numpy.linalg.solve` of T x T:\n")
-    print("| T | solve, s | certify | with witness | bound / smallest singular value | peak memory, MB |")
-    print("|---|---|---|---|---|---|")
+    print_head("T", "solve, s", "certify", "with witness", "bound / smallest singular value", "peak memory, MB")
     for t in sizes:
         rng = np.random.default_rng(t)
         square, wide = rng.standard_normal((t, t)), rng.standard_normal((t, t + t // 4))
@@ -112,7 +99,7 @@ def row_rank(sizes: list[int], repetitions: int) -> None:
 
 def ranks(sizes: list[int], repetitions: int) -> None:
     print("\nRank of an integer matrix of 8 bits from both sides, with witnesses, relative to `fmpz_mat.rank`:\n")
-    print("| n | rank | fmpz_mat.rank, s | rank_bracket | its check |\n|---|---|---|---|---|")
+    print_head("n", "rank", "fmpz_mat.rank, s", "rank_bracket", "its check")
     for n in sizes:
         rng = np.random.default_rng(n)
         full = rng.integers(-128, 128, (n, n))
@@ -143,7 +130,7 @@ def others(sizes: list[int], repetitions: int) -> None:
     print("\nSingular values relative to `numpy.linalg.svd`, solutions relative to `numpy.linalg.solve`:\n")
     header = ["n", "svd, s", "enclose_singular_values", "enclose_spectral_norm", "enclose_condition"]
     header += ["solve, s", "enclose_solution", "with radii", "largest radius / ulp"]
-    print(f"| {' | '.join(header)} |\n|{'---|' * len(header)}")
+    print_head(*header)
     for n in sizes:
         rng = np.random.default_rng(n)
         a, b = rng.standard_normal((n, n)), rng.standard_normal(n)

@@ -14,9 +14,10 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
+from measure import timed
 
 from byheart.command.main import main as byheart
 from verify.certificates.certificate import CheckReport
@@ -24,15 +25,6 @@ from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently, recheck_nonsingular
 from verify.linear_algebra.nonsingularity import certify_nonsingular
 from verify.workers import processes
-
-Result = TypeVar("Result")
-
-
-def timed(work: Callable[[], Result]) -> tuple[float, Result]:
-    """Seconds of processor time, which a busy machine distorts less, and what came out."""
-    start = time.process_time()
-    result = work()
-    return time.process_time() - start, result
 
 
 def nonsingularity(sizes: list[int], repetitions: int) -> None:
@@ -44,9 +36,9 @@ def nonsingularity(sizes: list[int], repetitions: int) -> None:
         radius = np.abs(a) * 2.0**-45
         rows = []
         for _ in range(repetitions):
-            inverse, _ = timed(lambda a=a: np.linalg.inv(a))
-            prove, proof = timed(lambda a=a, radius=radius: certify_nonsingular(a, radius, witness=True))
-            again, check = timed(lambda a=a, radius=radius, proof=proof: recheck_nonsingular(a, radius, proof.witness))
+            _, inverse = timed(lambda a=a: np.linalg.inv(a))
+            proof, prove = timed(lambda a=a, radius=radius: certify_nonsingular(a, radius, witness=True))
+            check, again = timed(lambda a=a, radius=radius, proof=proof: recheck_nonsingular(a, radius, proof.witness))
             rows.append((inverse, prove, again))
         inverse, prove, again = (statistics.median(column) for column in zip(*rows, strict=True))
         ratio = prove / inverse
@@ -59,7 +51,7 @@ FOLDERS = {"default": [], "one layer of attention": ["--vocabulary", "64", "--di
 def proved_again(kind: str, folder: Path, workers: int, solve: float) -> None:
     def row(work: str, check: Callable[[], CheckReport]) -> None:
         clock = time.perf_counter()
-        seconds, report = timed(check)
+        report, seconds = timed(check)
         clock = time.perf_counter() - clock
         spent = f"{seconds:.1f} | {seconds / solve:.0f}"
         print(f"| {kind} | {work} | {spent} | {clock:.1f} | {report.verdict.value} |", flush=True)
@@ -87,7 +79,7 @@ def proved_again(kind: str, folder: Path, workers: int, solve: float) -> None:
 
 def memorization(facts: int, workers: int) -> None:
     matrix = np.random.default_rng(0).standard_normal((facts, facts))
-    solve, _ = timed(lambda: np.linalg.solve(matrix, matrix[:, :64]))
+    _, solve = timed(lambda: np.linalg.solve(matrix, matrix[:, :64]))
     print(f"\nT = {facts}; the unit is one solve of T x T ({solve:.2f} s)")
     print("\n| folder | work | s of processor time | units | s of the clock | verdict |\n|---|---|---|---|---|---|")
     for kind, options in FOLDERS.items():

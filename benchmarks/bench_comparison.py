@@ -1,34 +1,31 @@
 """All memories on the same tables: entries, facts for each, what is proved, and the least that information allows."""
 
 import argparse
-import os
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before numpy is imported
+import numpy as np
+from measure import print_head, print_row
 
-import numpy as np  # noqa: E402
-
-from constructions.errors import CapacityError, HypothesisError, InputError, ResourceError  # noqa: E402
-from constructions.memories.choice import BY_NAME, information_limit  # noqa: E402
-from constructions.memories.keyed_words import keyed_words_memory, rounded_integers  # noqa: E402
-from constructions.memories.knots import knots_memory  # noqa: E402
-from constructions.memories.parameters import printed_count, shared_count  # noqa: E402
-from constructions.models.blocks import tensor_fields  # noqa: E402
-from constructions.models.exact_network import rounded  # noqa: E402
-from constructions.models.model import Model  # noqa: E402
-from constructions.rational.two_layers import behind_null, two_layers  # noqa: E402
-from constructions.tasks.arrays import array_task, enumerated_task  # noqa: E402
-from constructions.tasks.task import Task  # noqa: E402
-from verify.certificates.memorization import certify_memorization  # noqa: E402
-from verify.divergence.kullback_leibler import argmax_margin  # noqa: E402
-from verify.evidence.words import judge_words  # noqa: E402
-from verify.forward.logits import logit_chunks  # noqa: E402
-from verify.memories.integer_neurons import integer_margins  # noqa: E402
-from verify.memories.knots import prove_knots  # noqa: E402
+from constructions.errors import CapacityError, HypothesisError, InputError, ResourceError
+from constructions.memories.choice import BY_NAME, information_limit
+from constructions.memories.keyed_words import keyed_words_memory, rounded_integers
+from constructions.memories.knots import knots_memory
+from constructions.memories.parameters import printed_count, shared_count
+from constructions.models.blocks import tensor_fields
+from constructions.models.exact_network import rounded
+from constructions.models.model import Model
+from constructions.rational.two_layers import behind_null, two_layers
+from constructions.tasks.arrays import array_task, enumerated_task
+from constructions.tasks.task import Task
+from verify.certificates.memorization import certify_memorization
+from verify.divergence.kullback_leibler import argmax_margin
+from verify.evidence.words import judge_words
+from verify.forward.logits import logit_chunks
+from verify.memories.integer_neurons import integer_margins
+from verify.memories.knots import prove_knots
 
 REFUSALS = (CapacityError, HypothesisError, InputError, ResourceError)
 MOST = {  # facts that take minutes beyond
@@ -149,14 +146,14 @@ def print_table(title: str, task: Task, *, slow: bool) -> None:
         "memory", "weights", "entries", "not 0", "facts per entry", "facts per entry that is not 0", "bits per entry",
         "PROVED, least margin", "seconds to build, to prove",
     )  # fmt: skip
-    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}", flush=True)
+    print_head(*head)
     for row in rows_of(task, slow=slow):
         per = "" if not row.entries else f"{task.n_contexts / row.entries:.3f}"
         per_nonzero = "" if not row.nonzero else f"{task.n_contexts / row.nonzero:.3f}"
         bits = "" if not row.entries else f"{content / row.entries:.2f}"
         shown = (row.memory, row.weights, row.entries or "", row.nonzero or "", per, per_nonzero, bits, row.proved,
                  row.seconds)  # fmt: skip
-        print(f"| {' | '.join(map(str, shown))} |", flush=True)
+        print_row(*shown)
 
 
 def print_tokens(counts: list[int]) -> None:
@@ -186,8 +183,9 @@ def print_tokens(counts: list[int]) -> None:
 def print_words(sizes: list[int]) -> None:
     """Keyed words, and what is left of them where their weights have 53 bits."""
     print("\nKeyed words, random sequences of 8 of 50 tokens, random labels\n")
-    print("| facts | words | entries, not 0 | bits of the longest | held, exactly | with the weights in 53 bits |")
-    print("|---|---|---|---|---|---|", flush=True)
+    print_head(
+        "facts", "words", "entries, not 0", "bits of the longest", "held, exactly", "with the weights in 53 bits"
+    )
     for facts in sizes:
         task = sequences(facts)
         built = keyed_words_memory(task)
@@ -196,7 +194,7 @@ def print_words(sizes: list[int]) -> None:
             int((integer_margins(model, task) > 0).sum()) for model in (built.model, rounded_integers(built.model, 53))
         ]
         cells = (task.n_contexts, built.summary, size(built.model)[1], longest, *held)
-        print(f"| {' | '.join(map(str, cells))} |", flush=True)
+        print_row(*cells)
 
 
 def print_laws() -> None:
@@ -213,7 +211,7 @@ def print_laws() -> None:
     neurons = [int(tensor.size) for name, tensor in tensor_fields(model.blocks[1]) if name != "W_in"]
     chosen = model.d_vocab + model.n_ctx + sum(neurons)
     print("\nLaws on the 256 sequences, numbers that depend on the task\n")
-    print("| memory | numbers | PROVED |\n|---|---|---|")
+    print_head("memory", "numbers", "PROVED")
     print(f"| knots | {chosen} | divergence at most {proof.divergence_upper.max():.1e} nats |")
     dana = (tokens - 1) * (length + 2 * tokens + 4 * (facts - tokens + 1))
     print(f"| Theorem 1' of Dana et al., d = N - 1 | {dana} | no: formula, needs the rank |")

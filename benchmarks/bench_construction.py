@@ -10,12 +10,10 @@ their ratios are to be trusted. The text is the reference text that comes with P
 import argparse
 import resource
 import statistics
-import time
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
+from measure import print_head, timed
 
 from constructions.arrays import Float64Array, Int64Array
 from constructions.capacity.head_counts import fewest_heads
@@ -29,14 +27,6 @@ from constructions.models.front_end import FrontEnd
 from constructions.models.shapes import dana_network
 from constructions.tasks.task import Task
 from constructions.tasks.text import default_text, text_task
-
-Result = TypeVar("Result")
-
-
-def timed(run: Callable[[], Result]) -> tuple[float, Result]:
-    start = time.process_time()
-    result = run()
-    return time.process_time() - start, result
 
 
 def characters(facts: int, *, context: int = 4) -> Task:
@@ -65,12 +55,12 @@ def stages(sizes: list[int], repetitions: int) -> None:
         dense = np.random.default_rng(0).standard_normal((facts, facts))
         seconds: dict[str, list[float]] = {"dense": [], "features": [], "factor": [], "solve": []}
         for _ in range(repetitions):
-            seconds["dense"].append(timed(lambda a=dense, b=right: np.linalg.solve(a, b))[0])
-            passed, read = timed(lambda w=weights, t=task: features(w, t.contexts))
+            seconds["dense"].append(timed(lambda a=dense, b=right: np.linalg.solve(a, b))[1])
+            read, passed = timed(lambda w=weights, t=task: features(w, t.contexts))
             seconds["features"].append(passed)
-            passed, inverse = timed(lambda y=read: right_inverse(y))
+            inverse, passed = timed(lambda y=read: right_inverse(y))
             seconds["factor"].append(passed)
-            passed, output = timed(lambda i=inverse, b=right: i.solve(b))
+            output, passed = timed(lambda i=inverse, b=right: i.solve(b))
             seconds["solve"].append(passed)
         error = deviation((last(weights, task.contexts)[:, :64] + read @ output) @ W_U[:64], task)
         median = {name: statistics.median(values) for name, values in seconds.items()}
@@ -90,8 +80,7 @@ def peak() -> float:
 
 def recipes() -> None:
     print("\nCondition of the features of the 1024 most frequent contexts, 25 % extra heads.\n")
-    print("| front end | d | d_h | condition, three seeds | Gaussian embeddings | positions as large as tokens |")
-    print("|---|---|---|---|---|---|")
+    print_head("front end", "d", "d_h", "condition, three seeds", "Gaussian embeddings", "positions as large as tokens")
     contexts = characters(1024).contexts
     for kind, d_model, d_head, facts in [
         ("table", 68, 17, 1024),
@@ -139,7 +128,7 @@ def conditions(drawn: list[FrontEnd], contexts: Int64Array) -> str:
 
 def extra_heads() -> None:
     print("\nExtra heads beyond the fewest that reach rank T alone; 1024 contexts, table, d = 68.\n")
-    print("| d_h | heads | extra | condition | norm of W_O | logit error |\n|---|---|---|---|---|---|")
+    print_head("d_h", "heads", "extra", "condition", "norm of W_O", "logit error")
     task = characters(1024)
     for d_head in (17, 68):
         needed = fewest_heads(task.contexts, d_model=68, d_head=d_head, with_skip=False).sufficient
@@ -158,8 +147,7 @@ def extra_heads() -> None:
 def skip_connection() -> None:
     """At exact capacity T = d + H d_h: the rotated basis against embeddings x' = x M, as the paper writes them."""
     print("\nRandom contexts and targets of size 10 at T = d + H d_h, best of four draws.\n")
-    print("| T | d, d_h, H | S, N | condition of [X, Y] | of M | error, x' = x M | error, rotated |")
-    print("|---|---|---|---|---|---|---|")
+    print_head("T", "d, d_h, H", "S, N", "condition of [X, Y]", "of M", "error, x' = x M", "error, rotated")
     for d_model, d_head, heads, length, size in [
         (4, 4, 15, 3, 8),
         (16, 16, 15, 8, 16),
@@ -225,15 +213,16 @@ def error_of(
 
 def tails() -> None:
     print("\nThe tail of 1024 memorized contexts of four characters; nats per token of the tail, processor seconds.\n")
-    print("| d | d_h | features | before | after | empirical entropy | steps | seconds | logit error, memorized |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print_head(
+        "d", "d_h", "features", "before", "after", "empirical entropy", "steps", "seconds", "logit error, memorized"
+    )
     task = characters(1024)
     totals = task.tail_counts.totals()
     shares = task.tail_counts.data / np.repeat(totals, np.diff(task.tail_counts.indptr))
     entropy = -(task.tail_counts.data * np.log(shares)).sum() / totals.sum()
     for d_model, d_head in ((64, 16), (68, 17)):
         heads = default_heads(64, 1024, d_head, "fit")
-        passed, built = timed(
+        built, passed = timed(
             lambda d=d_model, d_h=d_head, h=heads: build_memory(task, d_model=d, d_head=d_h, n_heads=h, tail="fit")
         )
         assert built.tail is not None

@@ -6,21 +6,17 @@ python benchmarks/bench_depth.py --gpt2        twelve layers of width 768 over 5
 """
 
 import argparse
-import os
-import time
 from dataclasses import dataclass, replace
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before numpy is imported
+import numpy as np
+from measure import timed
 
-import numpy as np  # noqa: E402
-
-from constructions.models.blocks import Attention, Block, FeedForward, Normalization  # noqa: E402
-from constructions.models.model import Model  # noqa: E402
-from verify.forward.in_pairs import InPairs  # noqa: E402
-from verify.forward.ladder import bits_needed, decide_argmax  # noqa: E402
-from verify.forward.map_norms import Norms  # noqa: E402
-from verify.forward.row_balls import logit_balls  # noqa: E402
+from constructions.models.blocks import Attention, Block, FeedForward, Normalization
+from constructions.models.model import Model
+from verify.forward.in_pairs import InPairs
+from verify.forward.ladder import bits_needed, decide_argmax
+from verify.forward.map_norms import Norms
+from verify.forward.row_balls import logit_balls
 
 
 @dataclass(frozen=True)
@@ -123,20 +119,20 @@ def measure(shape: Shape, *, pairs: bool, repetitions: int) -> None:
     contexts = np.random.default_rng(1).integers(0, shape.tokens, (shape.contexts, shape.length))
     print(f"\n{shape}", flush=True)
     norms = Norms(model)
-    start = time.process_time()
-    list(logit_balls(model, contexts[:1], norms=norms))
-    print(f"norms once: {time.process_time() - start:.1f} s", flush=True)
+    _, seconds = timed(lambda: list(logit_balls(model, contexts[:1], norms=norms)))
+    print(f"norms once: {seconds:.1f} s", flush=True)
     step = max(1, 2**21 // (4 * shape.width * shape.length))
     plain, ball = [], []
     radius, logits = 0.0, np.empty(0)
     # In turns, so that other work on the machine slows both alike.
     for _ in range(repetitions):
-        start = time.process_time()
-        logits = np.concatenate([plain_forward(model, contexts[i : i + step]) for i in range(0, len(contexts), step)])
-        plain.append(time.process_time() - start)
-        start = time.process_time()
-        found = [(value, radii) for _, value, radii in logit_balls(model, contexts, norms=norms)]
-        ball.append(time.process_time() - start)
+        parts, seconds = timed(
+            lambda: [plain_forward(model, contexts[i : i + step]) for i in range(0, len(contexts), step)]
+        )
+        plain.append(seconds)
+        logits = np.concatenate(parts)
+        found, seconds = timed(lambda: [each[1:] for each in logit_balls(model, contexts, norms=norms)])
+        ball.append(seconds)
         radius = max(float(radii.max()) for _, radii in found)
         distance = np.abs(np.concatenate([value for value, _ in found]) - logits).max()
         print(
@@ -150,14 +146,11 @@ def measure(shape: Shape, *, pairs: bool, repetitions: int) -> None:
         flush=True,
     )
     precisions = ("float64", "pairs") if pairs else ("float64",)
-    start = time.process_time()
-    decided = decide_argmax(model, contexts, norms=norms, precisions=precisions)
-    seconds = time.process_time() - start
+    decided, seconds = timed(lambda: decide_argmax(model, contexts, norms=norms, precisions=precisions))
     print(f"argmax: {decided.summary()}; {seconds:.1f} s, {seconds / min(plain):.1f} plain forwards", flush=True)
     if pairs:
-        start = time.process_time()
-        widest = max(float(radii.max()) for _, _, radii in logit_balls(model, contexts, norms=norms, numbers=InPairs()))
-        seconds = time.process_time() - start
+        found, seconds = timed(lambda: list(logit_balls(model, contexts, norms=norms, numbers=InPairs())))
+        widest = max(float(radii.max()) for _, _, radii in found)
         print(f"pairs: radius {widest:.3g}, {seconds:.1f} s, {seconds / min(plain):.1f} plain forwards", flush=True)
 
 

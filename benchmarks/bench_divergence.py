@@ -7,36 +7,20 @@ divergences with a plain numpy evaluation from the same residual vectors. One BL
 which is the wall time of an idle machine.
 """
 
-import os
+import argparse
+from collections.abc import Callable
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+import numpy as np
+from measure import median_seconds
+from scipy.special import logsumexp
 
-import argparse  # noqa: E402
-import statistics  # noqa: E402
-import time  # noqa: E402
-from collections.abc import Callable  # noqa: E402
-
-import numpy as np  # noqa: E402
-from scipy.special import logsumexp  # noqa: E402
-
-from constructions.models.model import Model  # noqa: E402
-from constructions.models.shapes import dana_network  # noqa: E402
-from constructions.tasks.task import Counts  # noqa: E402
-from verify.arithmetic.enclosure import Enclosure, matmul  # noqa: E402
-from verify.divergence import kullback_leibler as judged  # noqa: E402
-from verify.forward.heads import enclose_features  # noqa: E402
-from verify.forward.logits import enclose_logits  # noqa: E402
-
-
-def median_seconds(work: Callable[[], object], repeat: int) -> float:
-    """Median processor time of a call."""
-    times = []
-    for _ in range(repeat):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return statistics.median(times)
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
+from constructions.tasks.task import Counts
+from verify.arithmetic.enclosure import Enclosure, matmul
+from verify.divergence import kullback_leibler as judged
+from verify.forward.heads import enclose_features
+from verify.forward.logits import enclose_logits
 
 
 def network_of_heads(front_end: str, d_vocab: int, n_ctx: int, n_heads: int, d_head: int) -> Model:

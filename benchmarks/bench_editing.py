@@ -4,23 +4,20 @@ python benchmarks/bench_editing.py [EDITS]     needs torch and transformers
 """
 
 import copy
-import os
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before numpy is imported
+import numpy as np
+import torch
+from measure import print_head
+from transformers import GPT2Config, GPT2LMHeadModel
 
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-from transformers import GPT2Config, GPT2LMHeadModel  # noqa: E402
-
-from byheart.editing import edit  # noqa: E402
-from constructions.edits.half_space import TRIGGER  # noqa: E402
-from constructions.models.appended_neurons import appended  # noqa: E402
-from constructions.tasks.arrays import array_task  # noqa: E402
+from byheart.editing import edit
+from constructions.edits.half_space import TRIGGER
+from constructions.models.appended_neurons import appended
+from constructions.tasks.arrays import array_task
 
 TOKENS, LENGTH, TRAINED, MOST_STEPS = 40, 3, 300, 400
 STRENGTHS = (1.0, 100.0, 1e4)
@@ -76,8 +73,7 @@ def main(edits: int) -> None:
     module = toy(domain[:TRAINED], facts)
     new, wanted = domain[TRAINED : TRAINED + edits], torch.tensor(rng.integers(TOKENS, size=edits))
     before = answered(module, domain)
-    print("| method | new facts | trained facts kept | other contexts, same answer | more parameters | s |")
-    print("|---|---|---|---|---|---|")
+    print_head("method", "new facts", "trained facts kept", "other contexts, same answer", "more parameters", "s")
 
     def row(name: str, changed: GPT2LMHeadModel, more: int, seconds: float) -> None:
         after = answered(changed, domain)

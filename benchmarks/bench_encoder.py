@@ -1,19 +1,16 @@
 """The best encoder of a rank: its divergence beside truncated logarithms and Adam, and the bound for all encoders."""
 
 import argparse
-import os
 import time
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before numpy is imported
+import numpy as np
+from measure import print_head, print_row
 
-import numpy as np  # noqa: E402
-
-from constructions.arrays import Float64Array  # noqa: E402
-from constructions.encoders.sequence_encoder import best_encoder  # noqa: E402
-from constructions.tasks.text import default_text, text_task  # noqa: E402
-from verify.encoders.encoder_ceiling import encoder_divergence  # noqa: E402
-from verify.encoders.encoder_floor import encoder_floor  # noqa: E402
+from constructions.arrays import Float64Array
+from constructions.encoders.sequence_encoder import best_encoder
+from constructions.tasks.text import default_text, text_task
+from verify.encoders.encoder_ceiling import encoder_divergence
+from verify.encoders.encoder_floor import encoder_floor
 
 
 def truncated(laws: Float64Array, prior: Float64Array, rank: int) -> tuple[Float64Array, Float64Array]:
@@ -55,7 +52,7 @@ def main() -> None:
         "N", "T", "d", "KL <=", "truncated / found", "Adam, same time / found", "KL of all encoders >=", "starts",
         "search, s", "bound, s",
     )  # fmt: skip
-    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
+    print_head(*columns)
     for tokens in options.vocabulary:
         task = text_task(default_text(), context=4, target="laws", vocabulary=tokens, facts=options.facts)
         if task.laws is None:
@@ -78,7 +75,7 @@ def main() -> None:
                 tokens, len(laws), rank, f"{own:.4g}", f"{plain / own:.3g}", f"{adam / own:.3g}", f"{floor:.3g}",
                 found.starts, f"{search:.1f}", f"{bound:.1f}",
             )  # fmt: skip
-            print(f"| {' | '.join(map(str, row))} |", flush=True)
+            print_row(*row)
 
 
 if __name__ == "__main__":

@@ -3,28 +3,25 @@
 python benchmarks/bench_every_run.py     needs torch, and transformers for its two toys
 """
 
-import os
 import sys
 import tempfile
-import time
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before numpy is imported
+import numpy as np
+import torch
+from measure import timed
 
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-
-from byheart.hosts.reading import read_model  # noqa: E402
-from constructions.arrays import BoolArray, Int64Array  # noqa: E402
-from constructions.models.blocks import Attention, FeedForward  # noqa: E402
-from constructions.models.model import Model  # noqa: E402
-from verify.forward.ladder import leads  # noqa: E402
-from verify.forward.logits import logit_chunks  # noqa: E402
-from verify.replica.every_run import every_run  # noqa: E402
-from verify.replica.rounding import rounding_bound  # noqa: E402
-from verify.runs.formats import FLOAT32  # noqa: E402
+from byheart.hosts.reading import read_model
+from constructions.arrays import BoolArray, Int64Array
+from constructions.models.blocks import Attention, FeedForward
+from constructions.models.model import Model
+from verify.forward.ladder import leads
+from verify.forward.logits import logit_chunks
+from verify.replica.every_run import every_run
+from verify.replica.rounding import rounding_bound
+from verify.runs.formats import FLOAT32
 
 TOKENS, LENGTH, TRAINED, ASKED, MODULUS = 40, 3, 300, 4000, 113
 
@@ -118,9 +115,8 @@ def main() -> None:
         models += [(f"{kind}, 2 layers, d = 64, random contexts", toy(kind), asked) for kind in ("GPT-2", "Llama")]
     sys.stdout.write("model,contexts,balls,first order,s\n")
     for name, model, contexts in models:
-        balls, start = by_balls(model, contexts), time.process_time()
-        found = every_run(model, contexts, number_format=FLOAT32)
-        seconds = time.process_time() - start
+        balls = by_balls(model, contexts)
+        found, seconds = timed(partial(every_run, model, contexts, number_format=FLOAT32))
         proved = int((found.place >= 0).sum())
         sys.stdout.write(f'"{name}",{len(contexts)},{balls.sum()},{proved},{seconds:.1f}\n')
         sys.stdout.flush()

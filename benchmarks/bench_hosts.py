@@ -6,7 +6,6 @@ python benchmarks/bench_hosts.py --python A/bin/python    those that are missing
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -14,16 +13,15 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before numpy is imported
+import measure  # noqa: F401
 
-from byheart.hosts.export import HOSTS, export, host_named  # noqa: E402
-from byheart.hosts.number_types import DTYPES  # noqa: E402
-from constructions.errors import InputError, ResourceError  # noqa: E402
-from constructions.memories.choice import BY_NAME, offers  # noqa: E402
-from constructions.models.model import Model  # noqa: E402
-from constructions.tasks.arrays import enumerated_task  # noqa: E402
-from constructions.tasks.task import Task  # noqa: E402
+from byheart.hosts.export import HOSTS, export, host_named
+from byheart.hosts.number_types import DTYPES
+from constructions.errors import InputError, ResourceError
+from constructions.memories.choice import BY_NAME, offers
+from constructions.models.model import Model
+from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.task import Task
 
 
 def built(task: Task) -> dict[str, Model]:

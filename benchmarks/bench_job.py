@@ -8,12 +8,11 @@ Each number of facts runs in a process of its own, on one BLAS thread, so that t
 import argparse
 import os
 import resource
-import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
+
+from measure import median_seconds, print_head, print_row, timed
 
 
 def main() -> None:
@@ -31,8 +30,7 @@ def main() -> None:
     one_thread = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     root = Path(__file__).parents[1]
     one_thread["PYTHONPATH"] = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
-    print("| T | stage | seconds | solves | peak so far, GiB |")
-    print("|---|---|---|---|---|", flush=True)
+    print_head("T", "stage", "seconds", "solves", "peak so far, GiB")
     for facts in options.facts:
         arguments = ["--facts", str(facts), "--dim", str(options.dim), "--head-dim", str(options.head_dim)]
         arguments += ["--margin", str(options.margin), "--alone"] + (["--no-rank"] if options.no_rank else [])
@@ -52,24 +50,24 @@ def measure(facts: int, d_model: int, d_head: int, margin: float, *, rank: bool)
     _row(facts, f"numpy.linalg.solve, {facts} x {facts}", solve, solve)
 
     n_heads = -(-int(margin * facts) // d_head)
-    spent, built = _seconds(lambda: build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads))
+    built, spent = timed(lambda: build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads))
     _row(facts, "weights: features and minimum-norm solve", spent, solve)
     total = spent
-    spent, features = _seconds(lambda: enclose_features(built.model, task.contexts))
+    features, spent = timed(lambda: enclose_features(built.model, task.contexts))
     _row(facts, "enclosed features", spent, solve)
     total += spent
     if rank:
-        spent, certificate = _seconds(lambda: certify_full_row_rank(features))
+        certificate, spent = timed(lambda: certify_full_row_rank(features))
         _row(facts, f"rank: {certificate.verdict.value}", spent, solve)
         total += spent
-    spent, logits = _seconds(lambda: enclose_logits(built.model, task.contexts))
+    logits, spent = timed(lambda: enclose_logits(built.model, task.contexts))
     _row(facts, "enclosed logits", spent, solve)
     total += spent
     assert task.laws is not None
     laws = task.laws
-    spent, bounds = _seconds(lambda: quadratic_divergence_bound(logits, laws))
+    bounds, spent = timed(lambda: quadratic_divergence_bound(logits, laws))
     total += spent
-    spent, margins = _seconds(lambda: argmax_margin(logits, task.modes(0, facts)))
+    margins, spent = timed(lambda: argmax_margin(logits, task.modes()))
     _row(facts, f"divergence <= {bounds.max():.1e}, argmax {int((margins > 0).sum())} of {facts}", spent, solve)
     total += spent
     _row(facts, "**all but the solve**", total, solve)
@@ -82,18 +80,12 @@ def _solve_seconds(size: int) -> float:
     generator = np.random.default_rng(0)
     matrix, right = generator.standard_normal((size, size)), generator.standard_normal((size, 64))
     repeats = 5 if size <= 2048 else 3
-    return statistics.median(_seconds(lambda: np.linalg.solve(matrix, right))[0] for _ in range(repeats))
-
-
-def _seconds(work: Callable) -> tuple[float, object]:
-    start = time.perf_counter()
-    result = work()
-    return time.perf_counter() - start, result
+    return median_seconds(lambda: np.linalg.solve(matrix, right), repeats)
 
 
 def _row(facts: int, stage: str, seconds: float, solve: float) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"| {facts} | {stage} | {seconds:.3g} | {seconds / solve:.2f} | {peak:.2f} |", flush=True)
+    print_row(facts, stage, f"{seconds:.3g}", f"{seconds / solve:.2f}", f"{peak:.2f}")
 
 
 if __name__ == "__main__":

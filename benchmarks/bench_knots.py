@@ -1,24 +1,21 @@
 """The memory of knots: parameters, time to build and to prove, and what float32 arithmetic makes of the weights."""
 
 import argparse
-import os
 import sysconfig
 import time
 from pathlib import Path
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before numpy is imported
+import numpy as np
+from measure import print_head, print_row
 
-import numpy as np  # noqa: E402
-
-from constructions.errors import CapacityError  # noqa: E402
-from constructions.memories.knots import knots_memory  # noqa: E402
-from constructions.models.model import Model  # noqa: E402
-from constructions.models.precision import Precision  # noqa: E402
-from constructions.tasks.arrays import array_task, enumerated_task  # noqa: E402
-from constructions.tasks.task import Task  # noqa: E402
-from constructions.tasks.text import text_task  # noqa: E402
-from verify.memories.knots import prove_knots  # noqa: E402
+from constructions.errors import CapacityError
+from constructions.memories.knots import knots_memory
+from constructions.models.model import Model
+from constructions.models.precision import Precision
+from constructions.tasks.arrays import array_task, enumerated_task
+from constructions.tasks.task import Task
+from constructions.tasks.text import text_task
+from verify.memories.knots import prove_knots
 
 TABLES = (
     "bigrams 50", "8 of 50, 256", "10 of 5, 1000", "3 of 350, 600", "200 of 50, 500", "4 of 1000, 10000",
@@ -66,7 +63,7 @@ def right_when_run(model: Model, task: Task, kind: type[np.floating]) -> str:
 
 def growth(counts: list[int], seed: int) -> None:
     """Processor time against the number of facts, and the exponent of a power of it through the times."""
-    print("| facts | neurons | seconds to build | seconds to prove | PROVED |\n|---|---|---|---|---|", flush=True)
+    print_head("facts", "neurons", "seconds to build", "seconds to prove", "PROVED")
     small = table("8 of 50, 256", seed)
     prove_knots(knots_memory(small).model, small)  # what is done once, before the first time is taken
     times = []
@@ -98,7 +95,7 @@ def main() -> None:
         "facts per parameter", "seconds to build", "seconds to prove", "PROVED", "least margin",
         "largest divergence", "right when run",
     )  # fmt: skip
-    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
+    print_head(*columns)
     precisions: tuple[Precision, ...] = ("float64", "float32")
     for name in options.tables:
         task = table(name, options.seed)
@@ -130,7 +127,7 @@ def main() -> None:
                 "" if proof.divergence_upper is None else f"{proof.divergence_upper.max():.1e}",
                 right_when_run(model, task, np.float32 if dtype == "float32" else np.float64),
             )
-            print(f"| {' | '.join(map(str, row))} |", flush=True)
+            print_row(*row)
 
 
 if __name__ == "__main__":

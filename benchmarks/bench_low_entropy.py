@@ -1,24 +1,18 @@
 """Laws of low entropy: the bounds and two encoders at scale, and the time of the proofs beside plain float64."""
 
 import argparse
-import os
-import statistics
-import time
-from collections.abc import Callable
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before numpy is imported
+import numpy as np
+from measure import median_seconds, print_head, print_row
+from numpy.typing import NDArray
 
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-
-from constructions.arrays import Float64Array  # noqa: E402
-from constructions.encoders.low_entropy_encoder import missing_mass, printed_strength, strength  # noqa: E402
-from constructions.encoders.low_entropy_instances import uniform_noise  # noqa: E402
-from constructions.unembeddings.unembedding import best  # noqa: E402
-from verify.arithmetic.enclosure import Enclosure  # noqa: E402
-from verify.divergence.kullback_leibler import divergence  # noqa: E402
-from verify.encoders.low_entropy_bound import (  # noqa: E402
+from constructions.arrays import Float64Array
+from constructions.encoders.low_entropy_encoder import missing_mass, printed_strength, strength
+from constructions.encoders.low_entropy_instances import uniform_noise
+from constructions.unembeddings.unembedding import best
+from verify.arithmetic.enclosure import Enclosure
+from verify.divergence.kullback_leibler import divergence
+from verify.encoders.low_entropy_bound import (
     bound_by_entropy,
     bound_by_missing,
     cross_entropy,
@@ -31,16 +25,6 @@ from verify.encoders.low_entropy_bound import (  # noqa: E402
     printed_cross_entropy,
     slides_factor,
 )
-
-
-def timed(action: Callable[[], object]) -> float:
-    """Median time of the processor, of three runs."""
-    seconds = []
-    for _ in range(3):
-        start = time.process_time()
-        action()
-        seconds.append(time.process_time() - start)
-    return statistics.median(seconds)
 
 
 def plain_cost(laws: Float64Array, leads: Float64Array, strengths: Float64Array) -> NDArray:
@@ -63,7 +47,7 @@ def main() -> None:
         "proof / float64, time",
     )  # fmt: skip
     print(f"N = {options.tokens}, {options.contexts} laws with uniform noise, nats\n")
-    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
+    print_head(*columns)
     for d_model in options.dimensions:
         family = best(options.tokens, d_model)
         tokens = np.linspace(0, options.tokens - 1, options.contexts).astype(np.int64)
@@ -104,9 +88,9 @@ def main() -> None:
                 *(f"{float((laws.mean(value - laws.entropy)).upper()):.4g}" for value in values),
                 f"{float((cost.radius / cost.midpoint).max()):.1e}",
                 f"{float((direct.radius / np.abs(direct.midpoint)).max()):.1e}",
-                f"{timed(proof) / timed(plain):.1f}",
+                f"{median_seconds(proof) / median_seconds(plain):.1f}",
             )
-            print(f"| {' | '.join(map(str, row))} |", flush=True)
+            print_row(*row)
 
 
 if __name__ == "__main__":

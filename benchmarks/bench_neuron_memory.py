@@ -6,15 +6,13 @@ prints the largest number of associations of which most draws store all, of numb
 """
 
 import argparse
-import os
 import time
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before numpy is imported
+from measure import print_head, print_row
 
-from constructions.memories.outer_product_memory import random_associations  # noqa: E402
-from constructions.rational.neuron_memory import Activation, neuron_memory  # noqa: E402
-from verify.memories.outer_product_capacity import stored_associations  # noqa: E402
+from constructions.memories.outer_product_memory import random_associations
+from constructions.rational.neuron_memory import Activation, neuron_memory
+from verify.memories.outer_product_capacity import stored_associations
 
 WIDTH = 32
 NEURONS = (128, 512, 2048)
@@ -54,11 +52,10 @@ def main() -> None:
     draws = parser.parse_args().draws
     start = time.process_time()
     print(f"d = {WIDTH}, {draws} draws; a matrix: {most(draws)}\n")
-    print(f"| m (m d) | {' | '.join(f'{activation}, k = {degree}' for activation, degree in KINDS)} |")
-    print("|---|" + "---|" * len(KINDS))
+    print_head("m (m d)", *(f"{activation}, k = {degree}" for activation, degree in KINDS))
     for neurons in NEURONS:
         cells = [most(draws, neurons, activation, degree) for activation, degree in KINDS]
-        print(f"| {neurons} ({neurons * WIDTH:,}) | {' | '.join(map(str, cells))} |", flush=True)
+        print_row(f"{neurons} ({neurons * WIDTH:,})", *cells)
     print(f"\n{time.process_time() - start:.0f} s of processor time")
 
 

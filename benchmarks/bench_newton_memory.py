@@ -1,18 +1,15 @@
 """The Newton memory on tables of several kinds: facts per entry, starts that succeed, and how many facts are proved."""
 
 import argparse
-import os
 import time
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before numpy is imported
+import numpy as np
+from measure import print_head, print_row
 
-import numpy as np  # noqa: E402
-
-from constructions.memories.newton.newton_memory import newton_memory  # noqa: E402
-from constructions.tasks.arrays import all_contexts, array_task  # noqa: E402
-from constructions.tasks.task import Task  # noqa: E402
-from verify.certificates.memorization import certify_memorization  # noqa: E402
+from constructions.memories.newton.newton_memory import newton_memory
+from constructions.tasks.arrays import all_contexts, array_task
+from constructions.tasks.task import Task
+from verify.certificates.memorization import certify_memorization
 
 TABLES = (
     "random 10", "random 16", "random 20", "skewed 16", "sum 14", "xor 12", "incomplete 24", "two labels 20",
@@ -88,7 +85,7 @@ def main() -> None:
         "starts that succeed, shape by shape", "steps", "processor seconds to 0.6", "processor seconds", "margin",
         "PROVED",
     )  # fmt: skip
-    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
+    print_head(*columns)
     for name in options.tables:
         task = table(name, options.table_seed)
         clock = Clock(task.n_contexts, options.first)
@@ -122,7 +119,7 @@ def main() -> None:
             f"{judged.answers.margin_lower.min():.3f}",
             f"{proved} of {task.n_contexts}",
         )
-        print(f"| {' | '.join(map(str, row))} |", flush=True)
+        print_row(*row)
 
 
 if __name__ == "__main__":

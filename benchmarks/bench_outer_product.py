@@ -1,41 +1,22 @@
 """How many associations a sum of outer products stores, counted exactly, and how fast that is counted."""
 
 import argparse
-import os
 import statistics
-import time
-from collections.abc import Callable
-from typing import TypeVar
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before numpy is imported
+import numpy as np
+from flint import fmpz_mat
+from measure import median_seconds, print_head, print_row
 
-import numpy as np  # noqa: E402
-from flint import fmpz_mat  # noqa: E402
-
-from constructions.memories.outer_product_memory import random_associations  # noqa: E402
-from verify.claims.slides_associative_memory import certified_capacity  # noqa: E402
-from verify.memories.outer_product_capacity import exact_product  # noqa: E402
-
-Result = TypeVar("Result")
+from constructions.memories.outer_product_memory import random_associations
+from verify.claims.slides_associative_memory import certified_capacity
+from verify.memories.outer_product_capacity import exact_product
 
 WIDTHS = (16, 32, 64, 128)
 OUTPUTS: tuple[int | None, ...] = (None, 2, 5, 20)
 
 
-def timed(action: Callable[[], Result], repeats: int = 5) -> float:
-    """The median time of the processor: the clock on the wall would measure the neighbours too."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.process_time()
-        action()
-        seconds.append(time.process_time() - start)
-    return statistics.median(seconds)
-
-
 def capacities(widths: tuple[int, ...], draws: int) -> None:
-    print("| d | outputs | N stored, median of the draws | least | most | N log N / d^2 | N / d |")
-    print("|---|---|---|---|---|---|---|")
+    print_head("d", "outputs", "N stored, median of the draws", "least", "most", "N log N / d^2", "N / d")
     for outputs in OUTPUTS:
         for width in widths:
             found = sorted(certified_capacity(width, outputs=outputs, seed=seed)[0] for seed in range(draws))
@@ -49,16 +30,18 @@ def capacities(widths: tuple[int, ...], draws: int) -> None:
                 f"{middle * np.log(middle) / width**2:.3f}",
                 f"{middle / width:.2f}",
             )
-            print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+            print_row(*cells)
 
 
 def speed(width: int, count: int) -> None:
     made = random_associations(width, count)
     readout = exact_product(made.memory.T, made.outputs.T)
-    exact = timed(lambda: exact_product(made.inputs, readout))
+    exact = median_seconds(lambda: exact_product(made.inputs, readout), 5)
     rivals = {
-        "NumPy's int64 product": timed(lambda: made.inputs @ readout, 1),
-        "FLINT's integer product": timed(lambda: fmpz_mat(made.inputs.tolist()) * fmpz_mat(readout.tolist()), 1),
+        "NumPy's int64 product": median_seconds(lambda: made.inputs @ readout, 1),
+        "FLINT's integer product": median_seconds(
+            lambda: fmpz_mat(made.inputs.tolist()) * fmpz_mat(readout.tolist()), 1
+        ),
     }
     print(f"\nAll logits of {count} associations, d = {width}, exactly: {exact:.3f} s")
     print("\n| rival | times slower |\n|---|---|")

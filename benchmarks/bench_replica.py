@@ -2,21 +2,17 @@
 
 import argparse
 import math
-import os
-import statistics
-import time
 from collections.abc import Callable
+from functools import partial
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before numpy is imported
+import numpy as np
+import torch
+from measure import medians, print_head, print_row
+from torch import Tensor
 
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-from torch import Tensor  # noqa: E402
-
-from constructions.models.model import Model  # noqa: E402
-from constructions.models.shapes import dana_network  # noqa: E402
-from verify.replica.module import Replica  # noqa: E402
+from constructions.models.model import Model
+from constructions.models.shapes import dana_network
+from verify.replica.module import Replica
 
 
 def every_position(model: Model, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
@@ -35,19 +31,12 @@ def every_position(model: Model, dtype: torch.dtype) -> Callable[[Tensor], Tenso
     return forward
 
 
-def seconds(forward: Callable[[Tensor], Tensor], tokens: Tensor) -> float:
-    start = time.process_time()
-    forward(tokens)
-    return time.process_time() - start
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=9)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    print("| type | T | S | N = H = d | d_h | every position, ms | replica, ms | ratio | largest distance |")
-    print("|---|---|---|---|---|---|---|---|---|", flush=True)
+    print_head("type", "T", "S", "N = H = d", "d_h", "every position, ms", "replica, ms", "ratio", "largest distance")
     for dtype, T, S, size, d_head in (
         (torch.float32, 1024, 4, 64, 64),
         (torch.float64, 1024, 4, 64, 64),
@@ -67,10 +56,10 @@ def main() -> None:
         replica, reference = Replica.from_model(model, dtype=dtype), every_position(model, dtype)
         with torch.inference_mode():
             apart = float((replica(tokens) - reference(tokens)[:, -1]).abs().max())
-            times = [(seconds(reference, tokens), seconds(replica, tokens)) for _ in range(options.repetitions)]
-        slow, quick = (1000 * statistics.median(column) for column in zip(*times, strict=True))
-        sizes = f"{str(dtype)[6:]} | {T} | {S} | {size} | {d_head}"
-        print(f"| {sizes} | {slow:.0f} | {quick:.1f} | {slow / quick:.1f} | {apart:.1e} |", flush=True)
+            rivals = {"slow": partial(reference, tokens), "quick": partial(replica, tokens)}
+            slow, quick = (1000 * seconds for seconds in medians(rivals, options.repetitions).values())
+        sizes = str(dtype)[6:], T, S, size, d_head
+        print_row(*sizes, f"{slow:.0f}", f"{quick:.1f}", f"{slow / quick:.1f}", f"{apart:.1e}")
 
 
 if __name__ == "__main__":

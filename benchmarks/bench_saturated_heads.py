@@ -1,30 +1,27 @@
 """How well conditioned the memories of Mahdavi et al. are: printed and practical recipes, in three number formats."""
 
 import argparse
-import os
 import time
 from dataclasses import dataclass
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before numpy is imported
+import numpy as np
+from measure import print_head, print_row
 
-import numpy as np  # noqa: E402
-
-from constructions.arrays import Float64Array  # noqa: E402
-from constructions.errors import HypothesisError  # noqa: E402
-from constructions.models.model import Model  # noqa: E402
-from constructions.models.vector_attention import mixed_matrix  # noqa: E402
-from constructions.saturated.layer_readout import Format, layer_with_read_out, outputs_in  # noqa: E402
-from constructions.saturated.random_heads import random_heads  # noqa: E402
-from constructions.saturated.saturated_heads import SaturatedHeads, saturated_heads  # noqa: E402
-from constructions.saturated.single_direction_heads import single_direction_heads  # noqa: E402
-from constructions.saturated.uniform_examples import uniform_examples  # noqa: E402
-from constructions.tasks.vectors import VectorTask  # noqa: E402
-from verify.forward.heads import enclose_layer  # noqa: E402
-from verify.forward.logits import enclose_logits  # noqa: E402
-from verify.linear_algebra.row_rank import certify_full_row_rank  # noqa: E402
-from verify.saturated.saturation import certify_saturation  # noqa: E402
-from verify.verdict import Verdict  # noqa: E402
+from constructions.arrays import Float64Array
+from constructions.errors import HypothesisError
+from constructions.models.model import Model
+from constructions.models.vector_attention import mixed_matrix
+from constructions.saturated.layer_readout import Format, layer_with_read_out, outputs_in
+from constructions.saturated.random_heads import random_heads
+from constructions.saturated.saturated_heads import SaturatedHeads, saturated_heads
+from constructions.saturated.single_direction_heads import single_direction_heads
+from constructions.saturated.uniform_examples import uniform_examples
+from constructions.tasks.vectors import VectorTask
+from verify.forward.heads import enclose_layer
+from verify.forward.logits import enclose_logits
+from verify.linear_algebra.row_rank import certify_full_row_rank
+from verify.saturated.saturation import certify_saturation
+from verify.verdict import Verdict
 
 _SATURATED = 0.99
 _FORMATS: tuple[Format, ...] = ("float64", "float32", "bfloat16")
@@ -187,11 +184,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     rows = SMALL + ([] if options.quick else MEDIUM) + (LARGE if options.large else [])
-    print(f"| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}", flush=True)
+    print_head(*_COLUMNS)
     for index, row in enumerate(rows):
         if options.rows is None or index in options.rows:
             cells = measured(row, certify=not options.no_certificates, seed=options.seed)
-            print(f"| {' | '.join(map(str, cells))} |", flush=True)
+            print_row(*cells)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,9 @@ ratios to the certificate that reads all inner products only the order is to be 
 import argparse
 import resource
 import sys
-import time
-from collections.abc import Callable
 from fractions import Fraction
-from typing import TypeVar
+
+from measure import timed
 
 from constructions.unembeddings.coherence import (
     kappa_bound,
@@ -31,14 +30,6 @@ from constructions.unembeddings.unembedding_families import families
 from verify.unembeddings.coherence import certify_margins
 from verify.unembeddings.margins import gram_margins
 from verify.verdict import Verdict
-
-Result = TypeVar("Result")
-
-
-def timed(run: Callable[[], Result]) -> tuple[Result, float]:
-    start = time.process_time()
-    result = run()
-    return result, time.process_time() - start
 
 
 def number(x: Fraction | None) -> str:

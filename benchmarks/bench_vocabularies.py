@@ -1,19 +1,15 @@
 """A table whose answers are never read: parameters of each memory with one vocabulary, and with two."""
 
 import argparse
-import os
-import time
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before numpy is imported
+import numpy as np
+from measure import timed
 
-import numpy as np  # noqa: E402
-
-from constructions.memories.choice import BY_NAME  # noqa: E402
-from constructions.models.model import Model  # noqa: E402
-from constructions.tasks.table import facts_task  # noqa: E402
-from constructions.tasks.task import Task  # noqa: E402
-from verify.certificates.memorization import certify_memorization  # noqa: E402
+from constructions.memories.choice import BY_NAME
+from constructions.models.model import Model
+from constructions.tasks.table import facts_task
+from constructions.tasks.task import Task
+from verify.certificates.memorization import certify_memorization
 
 
 def countries(subjects: int, seed: int = 0) -> Task:
@@ -29,9 +25,8 @@ def countries(subjects: int, seed: int = 0) -> Task:
 
 def built(name: str, task: Task) -> tuple[Model, float, str]:
     """The model, the seconds to build it, and the first words of its certificate."""
-    start = time.perf_counter()
-    model = BY_NAME[name].build(task, "float32", 0, lambda stage, share, detail: None).model
-    seconds = time.perf_counter() - start
+    found, seconds = timed(lambda: BY_NAME[name].build(task, "float32", 0, lambda stage, share, detail: None))
+    model = found.model
     return model, seconds, certify_memorization(model, task).certificate.headline().split(":")[0]
 
 

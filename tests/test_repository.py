@@ -1,6 +1,8 @@
 """The shape of the repository: mirrored tests, names that say something, and no trace of one machine."""
 
+import importlib
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,9 @@ MODULES = sorted(
     for path in (ROOT / wing).rglob("*.py")
     if not path.stem.startswith("__") and "def " in path.read_text(encoding="utf-8")
 )
+
+
+OWN_IMPORT = re.compile(r"^ *from ((?:byheart|constructions|verify)[\w.]*) import (\([^)]*\)|.*)$", re.M)
 
 
 def name_of(path: Path) -> str:
@@ -142,3 +147,15 @@ def test_a_memory_touches_the_file_that_contributing_names() -> None:
         if path.parent.name != "claims" and "knots_memory" in path.read_text() and path.stem not in builders | {"knots"}
     }
     assert named <= {"constructions/memories/choice.py", "constructions/__init__.py"}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("bench_*.py")), ids=lambda path: path.stem)
+def test_a_benchmark_finds_what_it_imports(path: Path) -> None:
+    for module, names in OWN_IMPORT.findall(path.read_text(encoding="utf-8")):
+        found = importlib.import_module(module)
+        missing = [
+            each
+            for each in re.findall(r"\w+", re.sub(r" as \w+|#.*", "", names))
+            if not hasattr(found, each) and not find_spec(f"{module}.{each}")
+        ]
+        assert not missing, f"{module} has no {missing}"
