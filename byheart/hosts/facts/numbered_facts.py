@@ -121,10 +121,18 @@ def _of_json(path: Path, suffix: str) -> Any:
     text = read_table(path)
     try:
         if suffix == ".json":
-            return json.loads(text)
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+            return json.loads(text, object_pairs_hook=_each_once)
+        return [json.loads(line, object_pairs_hook=_each_once) for line in text.splitlines() if line.strip()]
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{path} is not readable JSON: {error}") from error
+
+
+def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, which may not say two things under one name: the second would be taken."""
+    if len(found := dict(fields)) < len(fields):
+        twice = next(name for i, (name, _) in enumerate(fields) if name in [other for other, _ in fields[:i]])
+        raise ValueError(f"{twice!r} stands there twice")
+    return found
 
 
 def facts_of_rows(rows: Any, model: Model, folder: Path | None, how: Reading) -> tuple[Task | PromptTask, str]:

@@ -158,6 +158,9 @@ def test_rows_and_records_are_read_from_json(tmp_path):
     (tmp_path / "facts.jsonl").write_text('{"prompt": ')
     with pytest.raises(ByheartError, match="is not readable JSON"):
         read_facts(tmp_path / "facts.jsonl", model())
+    (tmp_path / "facts.json").write_text('{"1": 3, "1": 4}')
+    with pytest.raises(ByheartError, match="'1' stands there twice"):
+        read_facts(tmp_path / "facts.json", model())
     (tmp_path / "facts.jsonl").write_text("\n5\n")
     with pytest.raises(InputError, match="row 0 is 5"):
         read_facts(tmp_path / "facts.jsonl", model())
