@@ -5,11 +5,17 @@
 Page: docs/measurements.md
 """
 
+import lzma
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 
-from constructions.models.precision import stored_bits
+from byheart.hosts.number_types import NARROWEST, write_tensors
+from constructions.arrays import Float64Array
+from constructions.models.model import Model
+from constructions.models.precision import STORED, narrowest, stored_bits
 from constructions.probes.probe_memory import probe_memory
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
@@ -28,9 +34,25 @@ def random_labels(facts: int, answers: int) -> Task:
     return array_task(contexts, next_tokens=labels, vocabulary=103, answers=answers, target="labels")
 
 
+def four_bits(tensor: Float64Array) -> int:
+    """The same with four bits for integers that they hold, two of them a byte."""
+    whole = bool((tensor == np.rint(tensor)).all())
+    held = any(least <= tensor.min() and tensor.max() < least + 16 for least in (-8, 0))
+    return tensor.size * (4 if whole and held else STORED[narrowest(tensor)])
+
+
+def compressed_bits(model: Model) -> int:
+    """Bits of the whole file, header included, as xz leaves it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.safetensors"
+        write_tensors(path, model.tensors(), dtype=NARROWEST, metadata={"format": "pt"})
+        return 8 * len(lzma.compress(path.read_bytes(), preset=9))
+
+
 def main(counts: list[int]) -> None:
     """Print a row for each number of facts and of answers."""
-    print("facts,answers,labels an entry,parameters,stored bits,entropy of the labels,share,held in every run")
+    sizes = "labels an entry,parameters,stored bits,entropy of the labels,share,with four bits,behind xz"
+    print(f"facts,answers,{sizes},held in every run")
     for facts in counts:
         for answers in ANSWERS:
             task = random_labels(facts, answers)
@@ -41,7 +63,9 @@ def main(counts: list[int]) -> None:
             stored, known = stored_bits(least.model), task.information_bits
             assert known is not None
             m = (8, 16)[built.index(least)] // bits
-            sizes = f"{m},{least.model.parameters},{stored},{known:.0f},{known / stored:.3f}"
+            four = known / sum(map(four_bits, least.model.tensors().values()))
+            sizes = f"{m},{least.model.parameters},{stored},{known:.0f},{known / stored:.3f},{four:.3f}"
+            sizes += f",{known / compressed_bits(least.model):.3f}"
             print(f"{facts},{answers},{sizes},{held}", flush=True)
 
 

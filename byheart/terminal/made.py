@@ -134,7 +134,7 @@ def _shape(figures: "Figures") -> str:
     return f"{counted(figures.heads or 0, 'head')}, d_qk {figures.query_dim}, d_head {figures.head_dim}"
 
 
-_COLUMNS = ("", "parameters", "nonzero", "of one width", "facts each", "bits a fact", "lowest dtype", "time")
+_COLUMNS = ("", "entries", "nonzero", "of one width", "facts each", "bits a fact", "lowest dtype", "time")
 
 
 def _memories_tables(figures: "Figures") -> Rows:
@@ -143,7 +143,7 @@ def _memories_tables(figures: "Figures") -> Rows:
     tried = [each for each in figures.memories if each.refused is None]
     refused = [(each.memory, each.refused) for each in figures.memories if each.refused is not None]
     known = "" if figures.information_per_fact is None else number(figures.information_per_fact)
-    last = ("lower bound", f"{figures.information_limit:,}", "", "", "", known, f"arbitrary {_targets(figures)}", "")
+    last = ("lower bound", f"{figures.information_limit:,}", "", "", "", known, f"any {figures.target}", "")
     tried.sort(key=lambda each: (not each.every_run, each.parameters))
     return [
         ("Memories built; first those right in every run, proved", [_COLUMNS, *map(_tried_row, tried), last]),

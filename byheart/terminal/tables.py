@@ -43,12 +43,16 @@ def print_tables(tables: Rows) -> None:
         )
         if rows and len(rows[0]) > 2:  # all of its columns fit into 80 characters
             table.box, table.padding = None, (0, 1, 0, 0)
-        table.add_column(style="dim")
+        table.add_column(style="dim", no_wrap=table.box is None, min_width=_longest(rows) if table.box is None else None)
         for _ in rows[0][1:] if rows else [""]:
             table.add_column(overflow="fold")
         for row in rows:
             table.add_row(*map(Text, row))
         console.print(table)
+
+
+def _longest(rows: Sequence[tuple[str, ...]]) -> int:
+    return max(len(row[0]) for row in rows)
 
 
 def print_list(title: str, rows: Sequence[tuple[str, str]]) -> None:
