@@ -41,18 +41,15 @@ def print_tables(tables: Rows) -> None:
         table = rich_table.Table(
             title=title, title_justify="left", title_style="bold", show_header=False, box=box.SIMPLE
         )
-        if rows and len(rows[0]) > 2:  # all of its columns fit into 80 characters
+        wide = bool(rows) and len(rows[0]) > 2
+        if wide:  # all of its columns fit into 80 characters
             table.box, table.padding = None, (0, 1, 0, 0)
-        table.add_column(style="dim", no_wrap=table.box is None, min_width=_longest(rows) if table.box is None else None)
+        table.add_column(style="dim", no_wrap=wide, min_width=max(len(row[0]) for row in rows) if wide else None)
         for _ in rows[0][1:] if rows else [""]:
             table.add_column(overflow="fold")
         for row in rows:
             table.add_row(*map(Text, row))
         console.print(table)
-
-
-def _longest(rows: Sequence[tuple[str, ...]]) -> int:
-    return max(len(row[0]) for row in rows)
 
 
 def print_list(title: str, rows: Sequence[tuple[str, str]]) -> None:
