@@ -101,14 +101,23 @@ MUTANTS = [
     pairs(" - q * y.low\n", "\n", "a quotient forgets a low word"),
     pairs("(((x.high - p) - e) + x.low) / (2.0 * s)", "((x.high - p) - e) / (2.0 * s)", "a root forgets a low word"),
     pairs(
-        "    r = added_float(added_float(r, x.low), -k * _LN2_THIRD)\n",
+        "    r = added_float(added_float(r, x.low), -k * _STEP_THIRD)\n",
         "    r = added_float(r, x.low)\n",
         "log 2 has 84 bits",
     ),
-    pairs("_HALVINGS, _DEGREE = 9, 9", "_HALVINGS, _DEGREE = 9, 6", "the exponential's polynomial is too short"),
-    pairs("if i + j < slices]", "if i + j < slices - 1]", "a product leaves out what matters"),
-    pairs("return (53 - max(terms - 1, 0).bit_length()) // 2", "return 26", "products of slices are rounded"),
-    pairs("        high, low = two_sum(high - head, low)\n", "        high = high - head\n", "slices forget low words"),
+    pairs("for n in range(8, 3, -1)", "for n in range(6, 3, -1)", "the exponential's polynomial is too short"),
+    pairs("for i in range(weight):", "for i in range(1, weight):", "a product leaves out what matters"),
+    pairs(
+        "for i, head in enumerate(left.heads):", "for i, head in enumerate([]):", "what is left of weights is left out"
+    ),
+    pairs(
+        "return min(24, (53 - max(terms * (slices - 1) - 1, 0).bit_length()) // 2)", "return 26", "slices are rounded"
+    ),
+    pairs("        rests.append(rest + low)\n", "        rests.append(rest)\n", "slices forget low words"),
+    pairs("            rest, low = two_sum(rest, low)\n", "            pass\n", "later slices forget low words"),
+    pairs("np.flatnonzero(x.any(axis=0))", "np.arange(0)", "what is hardly anywhere is nowhere"),
+    in_pairs("1, _PLAIN - 1, -1", "1, _PLAIN, -1", "GELU leaves out a degree"),
+    in_pairs("pairs.inner_error(terms, self._slices)", "0.0 * pairs.inner_error(terms)", "products of pairs are exact"),
     in_pairs("-largest[..., 0]", "-Pairs.exact(largest.high[..., 0])", "the low word of the largest score stays"),
     in_pairs("np.where(inside, x.low, 0.0)", "np.zeros(x.shape)", "GELU forgets low words"),
     ladder(

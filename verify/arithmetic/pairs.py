@@ -1,12 +1,14 @@
 r"""Numbers $x = h + l$ of two float64: about 106 bits, IEEE operations only, the relative error of each proved.
 
 Every operation is off by at most one *unit* $2^{-100} = 64 u^2$, relatively (Lemma T6); products of matrices are cut
-into slices whose products are exact in any order of summation (Lemma T7). There is no fused multiply-add: the error
-of a product comes from Veltkamp's splitting. What overflows becomes a NaN; what underflows loses less than $2^{-1000}$.
+into slices whose products are exact in any order of summation, but for what is left (Lemma T7). There is no fused
+multiply-add: the error of a product comes from Veltkamp's splitting. What overflows becomes a NaN; what underflows
+loses less than $2^{-1000}$.
 
 Page: docs/rigour/depth.md
 """
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,15 +19,16 @@ from flint import arb, ctx, fmpq
 
 from constructions.errors import InputError
 from constructions.products import multiply
-from verify.arithmetic.rounding import Floats
+from verify.arithmetic.rounding import Floats, gamma
 
 UNIT = 2.0**-100
 EXPONENTIAL_UNITS = 2.0
-SLICES = 6
+SLICES = 5
 _SPLITTER = 2.0**27 + 1.0
 _CACHED = 2**13  # entries that are worked on while they stay in the cache
 _MOST_TERMS = 2**20
-_HALVINGS, _DEGREE = 9, 9
+_BLOCK_TERMS = 256  # of what is left, that one call of the BLAS adds up
+_STEPS = 1024  # between two powers of 2 that are looked up
 _PRODUCT_ENTRIES, _FEWEST_ROWS = 2**18, 64  # of a product, that are worked on together
 
 
@@ -163,45 +166,48 @@ def _cut(x: arb, bits: int) -> float:
 
 
 with ctx.workprec(300):
-    _LN2 = arb(2).log()
-    _LN2_FIRST = _cut(_LN2, 42)
-    _LN2_SECOND = _cut(_LN2 - _LN2_FIRST, 84)
-    _LN2_THIRD = float((_LN2 - _LN2_FIRST - _LN2_SECOND).mid())
-    _TAYLOR = tuple(_constant(arb(fmpq(1, math.factorial(j)))) for j in range(_DEGREE + 1))
-    COEFFICIENT = _constant(arb(fmpq(44715, 10**6)))
-    MINUS_TWO_ROOTS = _constant(-2 * (2 / arb.pi()).sqrt())
-    MINUS_TWO_BLOOM_ROOTS = _constant(arb(fmpq(-2 * 79788456, 10**8)))
-    _INVERSE_LN2 = float((1 / _LN2).mid())
+    _STEP = arb(2).log() / _STEPS
+    _STEP_FIRST = _cut(_STEP, 42)
+    _STEP_SECOND = _cut(_STEP - _STEP_FIRST, 74)
+    _STEP_THIRD = float((_STEP - _STEP_FIRST - _STEP_SECOND).mid())
+    _INVERSE_STEP = float((1 / _STEP).mid())
+    _POWERS = np.array([_constant((_STEP * j).exp()) for j in range(_STEPS)]).T
+    _SIXTH = _constant(arb(fmpq(1, 6)))
+    _TAIL = tuple(float(arb(fmpq(1, math.factorial(n))).mid()) for n in range(8, 3, -1))
+    TANH = tuple(_constant(-2 * (2 / arb.pi()).sqrt() * x) for x in (arb(1), arb(fmpq(44715, 10**6))))
+    BLOOM_TANH = tuple(_constant(arb(fmpq(-2 * 79788456, 10**8)) * x) for x in (arb(1), arb(fmpq(44715, 10**6))))
 
 
-def constant(value: tuple[float, float], shape: tuple[int, ...]) -> Pairs:
-    """An array of one pair."""
-    return Pairs(np.full(shape, value[0]), np.full(shape, value[1]))
+def constant(value: tuple[float, float]) -> Pairs:
+    """One pair, to be met by arrays of any shape."""
+    return Pairs(np.array(value[0]), np.array(value[1]))
 
 
 def exponential(x: Pairs) -> Pairs:
     r"""The exponential of numbers from -600 to 700, within 2 units (Lemma T8); NaN where x is.
 
-    With $x = k \ln 2 + 512 y$, $e^{x} = 2^k (1 + p)^{512}$, $p = e^y - 1$ from its Taylor polynomial; nine steps
-    $p \leftarrow 2p + p^2$ keep $p$, whose relative errors only add.
+    With $x = k \frac{\ln 2}{1024} + r$ and $k = 1024 m + j$, $e^{x} = 2^m 2^{j/1024} e^r$: the second factor is
+    looked up, and of the Taylor polynomial of the third only what is large enough is evaluated in pairs.
 
     Example:
         >>> float(exponential(Pairs.exact(np.ones(1))).high[0])
         2.718281828459045
     """
-    k = np.rint(x.high * _INVERSE_LN2)
-    k = np.where(np.abs(k) <= 1100.0, k, np.nan)
-    high, low = two_sum(x.high, -k * _LN2_FIRST)
-    r = added_float(_fast_two_sum(high, low), -k * _LN2_SECOND)
-    r = added_float(added_float(r, x.low), -k * _LN2_THIRD)
-    y = r.scaled(2.0**-_HALVINGS)
-    p = multiplied(y, constant(_TAYLOR[_DEGREE], y.shape))
-    for value in _TAYLOR[_DEGREE - 1 : 0 : -1]:
-        p = multiplied(y, added(p, constant(value, y.shape)))
-    for _ in range(_HALVINGS):
-        p = added(p.scaled(2.0), multiplied(p, p))
-    whole = added_float(p, np.ones(p.shape))
-    exponent = np.where(np.isnan(k), 0.0, k).astype(np.int64)
+    k = np.rint(x.high * _INVERSE_STEP)
+    k = np.where(np.abs(k) <= 1100.0 * _STEPS, k, np.nan)
+    high, low = two_sum(x.high, -k * _STEP_FIRST)
+    r = added_float(_fast_two_sum(high, low), -k * _STEP_SECOND)
+    r = added_float(added_float(r, x.low), -k * _STEP_THIRD)
+    tail = r.high * _TAIL[0]
+    for value in _TAIL[1:]:
+        tail += value
+        tail *= r.high
+    # e^r - 1 = r + r^2 (1/2 + r (1/6 + r (1/24 + ...)))
+    y = added_float(multiplied(r, added_float(constant(_SIXTH), tail)), np.array(0.5))
+    p = added(r, multiplied(multiplied(r, r), y))
+    place = np.where(np.isnan(k), 0.0, k).astype(np.int64)
+    power = Pairs(*_POWERS[:, place % _STEPS])
+    whole, exponent = added(power, multiplied(power, p)), place // _STEPS
     return Pairs(np.ldexp(whole.high, exponent) + 0.0 * k, np.ldexp(whole.low, exponent))
 
 
@@ -224,13 +230,13 @@ def inner_error(terms: int, slices: int = SLICES) -> float:
         InputError: More than 2^20 terms.
 
     Example:
-        >>> inner_error(768) < 2.0**-99
-        True
+        >>> inner_error(768) < 2.0**-101, inner_error(768, slices=2) < 2.0**-59
+        (True, True)
     """
     if terms > _MOST_TERMS:
         raise InputError("an inner product", f"has {terms} terms", "at most 2**20 for pairs")
-    count = slices * (slices + 1) // 2
-    return terms * 4.0 * (slices + 1) * 2.0 ** (-_bits(terms) * slices) + count * 2.0**-104
+    left = 1.2 * (2.0 * math.sqrt(terms) + (slices - 2) * terms) * 2.0 ** (-_bits(terms, slices) * (slices - 1))
+    return left * gamma(min(terms, _BLOCK_TERMS) + -(-terms // _BLOCK_TERMS) + slices + 8) + slices * 2.0**-104
 
 
 def product(x: Pairs, y: Pairs, *, slices: int = SLICES) -> Pairs:
@@ -239,7 +245,7 @@ def product(x: Pairs, y: Pairs, *, slices: int = SLICES) -> Pairs:
     Args:
         x: [..., m, n]
         y: [..., n, p]
-        slices: Into how many parts each row of x and each column of y is cut; what does not matter is left out.
+        slices: Into how many parts each row of x and each column of y is cut, at least 2; the last is a float64.
 
     Returns:
         [..., m, p].
@@ -250,44 +256,78 @@ def product(x: Pairs, y: Pairs, *, slices: int = SLICES) -> Pairs:
         >>> float(y.high[0, 0])
         2.0
     """
-    bits = _bits(x.shape[-1])
+    bits = _bits(x.shape[-1], slices)
     columns = _slices(y, -2, bits, slices)
     step = max(_FEWEST_ROWS, _PRODUCT_ENTRIES // max(y.shape[-1], 1))
     if len(x.shape) > 2 or len(x) <= step:
-        return _sliced(_slices(x, -1, bits, slices), columns, slices)
+        return _sliced(_slices(x, -1, bits, slices), columns)
     high, low = np.empty((2, len(x), y.shape[-1]))
     for start in range(0, len(x), step):
         part = slice(start, start + step)
-        rows = _sliced(_slices(x[part], -1, bits, slices), columns, slices)
+        rows = _sliced(_slices(x[part], -1, bits, slices), columns)
         high[part], low[part] = rows.high, rows.low
     return Pairs(high, low)
 
 
-def _sliced(left: list[Floats], right: list[Floats], slices: int) -> Pairs:
-    chosen = [(i, j) for i in range(len(left)) for j in range(len(right)) if i + j < slices]
-    chosen.sort(key=lambda pair: -sum(pair))
+def _sliced(left: "_Slices", right: "_Slices") -> Pairs:
+    """The sum of all products of slices: exact ones of equal weight in one float64 each, and what is left."""
+    last, terms = len(left.heads), _BLOCK_TERMS
+    rest = multiply(left.rests[last], right.rests[0], terms)
+    for i, head in enumerate(left.heads):
+        columns, matrix = right.thin_rests[last - i]
+        rest[..., columns] += multiply(head, matrix, terms)
     result: Pairs | None = None
-    for i, j in chosen:
-        term = multiply(left[i], right[j])
-        result = Pairs.exact(term) if result is None else added_float(result, term)
+    for weight in range(last - 1, -1, -1):
+        term = multiply(left.heads[weight], right.heads[0])
+        for i in range(weight):
+            columns, matrix = right.thin_heads[weight - i]
+            term[..., columns] += multiply(left.heads[i], matrix)
+        result = Pairs(*two_sum(term, rest)) if result is None else added_float(result, term)
     assert result is not None
     return result
 
 
-def _bits(terms: int) -> int:
-    """Lemma T7: products of integers up to 2^bits in absolute value, so many of them, add up to at most 2^53."""
-    return (53 - max(terms - 1, 0).bit_length()) // 2
+def _bits(terms: int, slices: int) -> int:
+    """Lemma T7: products of integers up to 2^bits, so many times as many as slices but one, add up to at most 2^53."""
+    return min(24, (53 - max(terms * (slices - 1) - 1, 0).bit_length()) // 2)
 
 
-def _slices(x: Pairs, axis: int, bits: int, slices: int) -> list[Floats]:
-    """Leading slices along an axis, at least one, until nothing is left or there are enough (Lemma T7)."""
-    high, low = x.high, x.low
-    result: list[Floats] = []
-    while len(result) < slices and (not result or high.any() or low.any()):
-        _, exponent = np.frexp(np.abs(high).max(axis=axis, keepdims=True, initial=0.0))
-        anchor = np.ldexp(1.5, exponent + (52 - bits))
-        head = high + anchor
+@dataclass(frozen=True, eq=False)
+class _Slices:
+    """Leading slices, and what is left of the numbers behind so many of them, as the nearest float64."""
+
+    heads: list[Floats]
+    rests: list[Floats]
+
+    @functools.cached_property
+    def thin_heads(self) -> list[tuple[Any, Floats]]:
+        """The slices; of those that are hardly anywhere, which columns are not 0, and these."""
+        return [_thin(x) for x in self.heads]
+
+    @functools.cached_property
+    def thin_rests(self) -> list[tuple[Any, Floats]]:
+        """The same of what is left."""
+        return [_thin(x) for x in self.rests]
+
+
+def _thin(x: Floats) -> tuple[Any, Floats]:
+    columns = np.flatnonzero(x.any(axis=0)) if x.ndim == 2 else np.arange(x.shape[-1])
+    return (columns, x[:, columns]) if 4 * len(columns) < x.shape[-1] else (slice(None), x)
+
+
+def _slices(x: Pairs, axis: int, bits: int, slices: int) -> _Slices:
+    """Cut along an axis (Lemma T7)."""
+    rest, low = x.high, x.low
+    _, exponent = np.frexp(np.abs(rest).max(axis=axis, keepdims=True, initial=0.0))
+    heads: list[Floats] = []
+    rests = [rest]
+    for i in range(1, slices):
+        if i > 2:
+            rest, low = two_sum(rest, low)
+        anchor = np.ldexp(1.5, exponent + (52 - bits * i))
+        head = rest + anchor
         head -= anchor
-        result.append(head)
-        high, low = two_sum(high - head, low)
-    return result
+        heads.append(head)
+        rest = rest - head
+        rests.append(rest + low)
+    return _Slices(heads, rests)

@@ -17,7 +17,7 @@ from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.pairs import Pairs, added
+from verify.arithmetic.pairs import SLICES, Pairs, added, inner_error
 from verify.arithmetic.rounding import Floats
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
 from verify.forward.in_float64 import InFloat64
@@ -31,6 +31,8 @@ Precision = Literal["float64", "pairs", "balls"]
 
 _LEAST_BITS, _LARGEST_BITS = 53, 300
 _FEWEST_BALL_BITS, _MOST_BALL_BITS = 128, 4096
+_ASKED = 8  # contexts from which it is predicted into how many slices products have to be cut
+_LOGIT_ENTRIES = 2**22  # in pairs, that are worked on together: the unembedding is cut into slices each time
 _BALLS_TOGETHER = 256  # contexts whose logits are balls at the same time
 
 
@@ -162,15 +164,20 @@ def _rising_precision(
             gap[chosen] = _gaps(part.midpoint)
             yield "float64", 53, chosen, part
     if "pairs" in precisions and is_open.any():
-        left = np.flatnonzero(is_open)
         norms = Norms(model) if norms is None else norms
-        for start, value, radius in logit_balls(model, part_of(inputs, left), numbers=InPairs(), norms=norms):
-            chosen, part = (
-                left[start : start + len(radius)],
-                _less_largest(value, radius, isinstance(inputs, VectorTask)),
-            )
-            gap[chosen] = _gaps(part.midpoint)
-            yield "pairs", 100, chosen, part
+        chunk = max(1, _LOGIT_ENTRIES // model.d_vocab_out)
+        for slices in _slices_needed(model, inputs, is_open, gap, norms):
+            left, numbers = np.flatnonzero(is_open), InPairs(slices)
+            if not len(left):
+                break
+            some = part_of(inputs, left)
+            for start, value, radius in logit_balls(model, some, numbers=numbers, norms=norms, chunk=chunk):
+                chosen, part = (
+                    left[start : start + len(radius)],
+                    _less_largest(value, radius, isinstance(inputs, VectorTask)),
+                )
+                gap[chosen] = _gaps(part.midpoint)
+                yield "pairs", 20 * slices, chosen, part
     if "balls" in precisions and is_open.any():
         left = np.flatnonzero(is_open)
         norms = Norms(model) if norms is None else norms
@@ -184,6 +191,22 @@ def _rising_precision(
                 balls = logits_in_balls(model, part_of(inputs, chosen), bits)
                 yield "balls", bits, chosen, _rounded_less_largest(balls, bits, isinstance(inputs, VectorTask))
             left, bits = np.flatnonzero(is_open), 2 * bits
+
+
+def _slices_needed(
+    model: Model, inputs: Int64Array | VectorTask, is_open: BoolArray, gap: Floats, norms: Norms
+) -> tuple[int, ...]:
+    """Into how many slices products of pairs are cut: as few as a prediction asks for, and then the most."""
+    known = gap[is_open & (gap > 0.0)]
+    if not len(known) or not np.isfinite(known).any():
+        return (SLICES,)
+    some = part_of(inputs, np.flatnonzero(is_open)[:_ASKED])
+    bits = bits_needed(model, some, float(np.median(known)) / 4.0, norms=norms) or _LARGEST_BITS
+    for slices in range(2, SLICES):
+        # A sum of products in float64 is off by 2^8 units.
+        if inner_error(model.d_model, slices) * 2.0**12 <= 2.0**-bits:
+            return slices, SLICES
+    return (SLICES,)
 
 
 def decide_argmax(

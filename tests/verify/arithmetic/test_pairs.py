@@ -96,20 +96,37 @@ def test_a_sum_of_pairs_is_nearly_exact(length: int) -> None:
         assert abs(sum_found - sum(terms[i], Fraction(0))) <= 4 * (length + 1) * U**2 * size
 
 
+def share_of_bound(x: Pairs, y: Pairs, slices: int) -> float:
+    """How much of its bound the worst entry of a product takes."""
+    found = np.array(exact(pairs.product(x, y, slices=slices)), dtype=object).reshape(len(x), y.shape[1])
+    left, right = (np.array(exact(z), dtype=object).reshape(z.shape) for z in (x, y))
+    errors = np.abs(found - left @ right).astype(float)
+    sizes = np.linalg.norm(x.high, axis=1)[:, None] * np.linalg.norm(y.high, axis=0)
+    return float((errors / (pairs.inner_error(x.shape[1], slices) * sizes)).max())
+
+
 @pytest.mark.parametrize("terms", [1, 5, 64, 300])
 @pytest.mark.parametrize("spread", [0, 30])
-def test_a_product_of_pairs_is_within_its_bound(terms: int, spread: int) -> None:
+@pytest.mark.parametrize("slices", [2, 3, 5])
+def test_a_product_of_pairs_is_within_its_bound(terms: int, spread: int, slices: int) -> None:
     rng = np.random.default_rng(terms)
     x = random_pairs(rng, 3 * terms, spread=spread + 1).reshape(3, terms)
     y = random_pairs(rng, terms * 4, spread=spread + 1).reshape(terms, 4)
-    found = pairs.product(x, y)
-    left, right = (np.array(exact(z), dtype=object).reshape(z.shape) for z in (x, y))
-    values = np.array(exact(found), dtype=object).reshape(3, 4)
-    for i in range(3):
-        for j in range(4):
-            error = abs(values[i, j] - sum(left[i] * right[:, j], Fraction(0)))
-            sizes = float(sum(left[i] ** 2)) ** 0.5 * float(sum(right[:, j] ** 2)) ** 0.5
-            assert float(error) <= pairs.inner_error(terms) * sizes
+    assert share_of_bound(x, y, slices) <= 1.0
+
+
+@pytest.mark.parametrize("slices", [2, 3, 4, 5])
+def test_weights_of_few_bits_of_which_some_are_tiny(slices: int) -> None:
+    """Their third slices are nearly all 0; what is large cancels, so that they count."""
+    rng = np.random.default_rng(10)
+    weights = rng.normal(size=(40, 9)).astype(np.float32).astype(np.float64)
+    weights[20:] = weights[:20]
+    weights[3, 4] *= 2.0**-30
+    weights[23, 4] = 0.0
+    x = random_pairs(rng, 2 * 40, spread=1).reshape(2, 40)
+    x.high[:, 20:], x.low[:, 20:] = -x.high[:, :20], -x.low[:, :20]
+    assert share_of_bound(x, Pairs.exact(weights), slices) <= 1.0
+    assert 0 < abs(pairs.product(x, Pairs.exact(weights), slices=slices).high[0, 4]) < 1e-7
 
 
 def test_products_in_batches_and_in_blocks_are_those_of_the_matrices() -> None:
