@@ -94,7 +94,8 @@ def random_fields(kind, rng):
                 **rope, **tied,
                    "max_position_embeddings": 16, "num_kv_heads": 2, "bias": flag(), "ffn_hidden_size": 20,
                    **one({"new_decoder_architecture": True, "num_ln_in_parallel_attn": one(1, 2)},
-                         {"multi_query": flag(), "parallel_attn": flag()})},
+                         {"multi_query": True, "parallel_attn": flag()},
+                         {"multi_query": False, "num_kv_heads": heads, "parallel_attn": flag()})},
     }[kind]  # fmt: skip
 
 

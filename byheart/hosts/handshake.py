@@ -229,7 +229,7 @@ def _recorded(module: Any, model: Model) -> Iterator[None]:
                 found = np.repeat(waves, 2, axis=1) if twice else np.concatenate([waves, waves], axis=1)
             elif name == "embed_scale":
                 found = float(np.float32(model.d_model**0.5))
-            elif not name.endswith("inv_freq") or found is None:
+            elif not name.endswith("inv_freq") or "original" in name or found is None:  # a copy that nobody reads
                 continue
             recorded = torch.tensor(found, dtype=torch.float64)
             _require_close(name, recorded, buffer, 2.0**-10 if buffer.ndim == 2 else 0.0)

@@ -122,7 +122,7 @@ def _of_json(path: Path, suffix: str) -> Any:
     try:
         if suffix == ".json":
             return json.loads(text, object_pairs_hook=_each_once)
-        return [json.loads(line, object_pairs_hook=_each_once) for line in text.splitlines() if line.strip()]
+        return [json.loads(line, object_pairs_hook=_each_once) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{path} is not readable JSON: {error}") from error
 

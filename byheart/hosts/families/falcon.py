@@ -27,6 +27,8 @@ def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
     new, one_key, shifts = c.flag("new_decoder_architecture", False), c.flag("multi_query", True), c.flag("bias", False)
     keys = c.count("num_kv_heads", count, also=("n_head_kv",)) if new or not one_key else 1
     c.field("num_kv_heads", also=("n_head_kv",))
+    if not new and keys not in (1, count):
+        c.refuse("num_kv_heads", f"{count}: without multi_query each head has keys of its own")
     heads, epsilon = Heads(d, count, keys, d // count), c.number("layer_norm_epsilon", 1e-5)
     parallel = c.flag("parallel_attn", True)
     if new and not parallel:

@@ -65,6 +65,7 @@ def test_frequencies_that_depend_on_the_length_are_refused(kind, rope):
         ("bloom", {"n_head": 0}),
         ("falcon", {"alibi": True}),
         ("falcon", {"num_ln_in_parallel_attn": 3}),
+        ("falcon", {"num_kv_heads": 2, "multi_query": False, "new_decoder_architecture": False}),
         ("gptj", {"rotary_dim": 3}),
     ],
 )
