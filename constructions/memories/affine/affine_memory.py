@@ -199,7 +199,7 @@ def _model(task: Task, rule: AffineRule, terms: list[Term], times: Int64Array, e
         b_in = np.array([-float(lowest[0] + cap)])
         blocks.append(FeedForward(W_in=np.ones((1, 1)), b_in=b_in, W_out=-np.ones((1, 1))))
     for j, (modulus, halves) in enumerate(zip(rule.moduli, steps, strict=True)):
-        blocks += [_step(len(moduli), j, int(lowest[j]), modulus * k) for k in halves]
+        blocks += [step(len(moduli), j, int(lowest[j]), modulus * k) for k in halves]
     middle = (wanted[occurs].min(axis=0) + wanted[occurs].max(axis=0)) // 2
     W_U, b_U = np.zeros((len(moduli), task.n_answers)), np.full(task.n_answers, -1.0)  # what is no answer is behind
     W_U[:, occurs] = 2.0 * (wanted[occurs] - middle).T
@@ -238,7 +238,7 @@ def _with_zero(task: Task, rule: AffineRule, terms: list[Term], absorbed: BoolAr
     ]
 
 
-def _step(width: int, column: int, lowest: int, take: int) -> FeedForward:
+def step(width: int, column: int, lowest: int, take: int) -> FeedForward:
     r"""Takes $t$ from what is at least $l + t$: $v - t (v - l - t + 1)_+ + t (v - l - t)_+$ for integers v."""
     W_in = np.zeros((width, 2))
     W_in[column] = 1.0

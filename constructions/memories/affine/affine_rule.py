@@ -283,7 +283,7 @@ def _ordered(exchanges: list[_Exchange], size: int) -> tuple[tuple[int, ...], In
             if add[image, 0] < 0:
                 add[image] = move[add[element]]
                 waiting.append(image)
-    return None if (add[:, 0] < 0).any() else _coordinates(add)
+    return None if (add[:, 0] < 0).any() else abelian_coordinates(add)
 
 
 def _permutation(old: Int64Array, new: Int64Array, size: int) -> Int64Array | None:
@@ -297,7 +297,7 @@ def _permutation(old: Int64Array, new: Int64Array, size: int) -> Int64Array | No
     return move
 
 
-def _coordinates(add: Int64Array) -> tuple[tuple[int, ...], Int64Array]:
+def abelian_coordinates(add: Int64Array) -> tuple[tuple[int, ...], Int64Array]:
     r"""An abelian group as a product of cyclic ones, from its table of sums, where 0 is the neutral element; `[K, r]`.
 
     Of the elements of which no multiple but 0 lies in the part that is found, one of the largest order spans, with it,
