@@ -88,14 +88,16 @@ def group_of(task: Task) -> Group:
         raise HypothesisError(_CLAIM, wanted, found)
     table = np.empty((n, n), dtype=np.int64)
     table[rows, columns] = labels
+    if any((np.sort(table, axis=axis) != np.expand_dims(np.arange(n), 1 - axis)).any() for axis in (0, 1)):
+        raise HypothesisError(_CLAIM, wanted, "one is there twice")
     central = np.flatnonzero((table == table.T).all(axis=0) & np.array_equal(firsts, seconds))
     unit = int(central[0]) if len(central) else 0
     place = np.arange(n)
     place[[0, table[unit, unit]]] = place[[table[unit, unit], 0]]  # the neutral element comes first
     table = place[table]
-    products = np.full((n, n), -1)
+    products = np.empty((n, n), dtype=np.int64)
     products[np.ix_(table[:, unit], table[unit])] = table
-    if (products < 0).any() or not _associates(products):
+    if not _associates(products):
         raise HypothesisError(_CLAIM, "the table of a group", "products do not associate")
     if (products == products.T).all():
         raise HypothesisError(_CLAIM, "a group that does not commute", "it does, and is the affine memory's")
