@@ -6,7 +6,7 @@ Nothing is trained.
 Page: docs/claims/editing.md
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -74,7 +74,7 @@ def edit(
     to: str = RUNNER_UP,
     keep: Path | str | Task | None = None,
     keep_domain: int | None = None,
-    keep_rule: str | None = None,
+    keep_rule: str | Callable[..., Any] | None = None,
     keep_length: int | None = None,
     layer: int | None = None,
     dtype: str | None = None,
@@ -169,7 +169,7 @@ def edit(
     return done
 
 
-def _inputs(rule: str, length: int | None, model: Model) -> Task:
+def _inputs(rule: str | Callable[..., Any], length: int | None, model: Model) -> Task:
     """All inputs of a rule, as facts."""
     task = rule_task(rule, tokens=model.d_vocab, length=model.n_ctx if length is None else length)
     if task.n_contexts > LARGEST_DOMAIN:

@@ -17,7 +17,7 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.task import Counts, Task
 from constructions.tasks.vectors import VectorTask
-from constructions.tasks.vocabulary import numbers_of, tokens_of
+from constructions.tasks.vocabulary import numbers_of, tokens_of, typed, visible
 from verify.certificates.answers import guess_loss, judge_answers
 from verify.certificates.headline import outcome_of_fact
 from verify.forward.ladder import decide_argmax
@@ -52,12 +52,14 @@ class Explanation:
         token: What follows it.
         fate: Of the fact in the model as it is.
         ablations: What becomes of it without each part.
+        typed: The context as it stands in a text that was learned whole.
     """
 
     context: tuple[str, ...]
     token: str
     fate: Fate
     ablations: tuple[Ablation, ...]
+    typed: str | None = None
 
     @property
     def holding(self) -> list[str]:
@@ -76,7 +78,8 @@ class Explanation:
         what = "nonzero entries" if of_entries else "heads and neurons"
         found = f"lost if any of {len(self.holding)} of {len(self.ablations)} {what} is set to 0"
         left = f", {len(self.undecided)} undecided" if self.undecided else ""
-        return f"{words}: {', '.join(self.context)} -> {self.token}; {found}{left}"
+        context = ", ".join(map(visible, self.context)) if self.typed is None else visible(self.typed)
+        return f"{words}: {context} -> {visible(self.token)}; {found}{left}"
 
     def summary(self) -> dict[str, Any]:
         """The figures, as plain JSON data."""
@@ -131,7 +134,7 @@ def explain(
         >>> found.fate, [each.part for each in found.ablations]
         ('held', ['head 0 of blocks.0.attn'])
     """
-    fact, words, said, asked = _fact(task, context, criterion or Criterion())
+    fact, words, said, written, asked = _fact(task, context, criterion or Criterion())
     whole = fate(model, fact, asked)
     chosen, ablations = list(parts(model, entries=entries)) or list(parts(model, entries=True)), []
     for number, part in enumerate(chosen):
@@ -140,13 +143,13 @@ def explain(
         token = _said_instead(left, fact) if found == "lost" else None
         ablations.append(Ablation(str(part), part.kind, found, token))
         progress("parts", (number + 1) / len(chosen), f"{number + 1} of {len(chosen)}")
-    return Explanation(words, said, whole, tuple(ablations))
+    return Explanation(words, said, whole, tuple(ablations), written)
 
 
 def _fact(
     task: Task | VectorTask | PromptTask, context: str | Sequence[str], criterion: Criterion
-) -> tuple[Task | PromptTask, tuple[str, ...], str, Criterion]:
-    """The task of the fact alone, its context and answer in words, and when it is held."""
+) -> tuple[Task | PromptTask, tuple[str, ...], str, str | None, Criterion]:
+    """The task of the fact alone, its context and answer in words, the context as typed, and when it is held."""
     if isinstance(task, PromptTask):
         place = task.typed(context)[1]
         known = [] if place is None else [place]
@@ -156,10 +159,11 @@ def _fact(
         raise InputError("context", f"is {context!r}", f"one of the {task.n_contexts} facts that were to be held")
     if isinstance(task, PromptTask):
         fact = task.one(int(known[0]))
-        return fact, fact.texts[0][:1], fact.texts[0][1], criterion
+        return fact, fact.texts[0][:1], fact.texts[0][1], None, criterion
     fact = one_fact(task, int(known[0]))
     words = tuple(task.vocabulary[token] for token in fact.contexts[0].tolist())
-    return fact, words, task.answers[fact.labels[0]], criterion_of_fact(task, criterion)
+    in_text = typed(task, int(known[0])) if task.windows is not None else None
+    return fact, words, task.answers[fact.labels[0]], in_text, criterion_of_fact(task, criterion)
 
 
 def _said_instead(model: Model, fact: Task | PromptTask) -> str | None:

@@ -55,7 +55,7 @@ def read_regular_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise FileFormatError(f"{path} cannot be read: {error}") from error
+        raise FileFormatError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def require_regular_file(path: Path) -> None:
@@ -63,7 +63,7 @@ def require_regular_file(path: Path) -> None:
     try:
         status = os.stat(path)
     except (OSError, ValueError) as error:
-        raise FileFormatError(f"{path} cannot be read: {error}") from error
+        raise FileFormatError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if not stat.S_ISREG(status.st_mode):
         raise FileFormatError(f"{path} is not a regular file")
     if status.st_size > _LARGEST_FILE:

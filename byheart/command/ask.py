@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import BAD_USAGE, PROVED, REFUTED, UNDECIDED, worst
 from byheart.terminal.failures import fail
-from byheart.terminal.options import add_json_option
+from byheart.terminal.options import add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.tables import below
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "contexts", nargs="*", metavar="CONTEXT", help="what to ask (default: the lines of standard input)"
     )
-    add_json_option(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:

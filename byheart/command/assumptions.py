@@ -4,9 +4,9 @@ import argparse
 from typing import Any
 
 from byheart.terminal.argument_types import count, path
-from byheart.terminal.exit_codes import BAD_USAGE, PROVED
+from byheart.terminal.exit_codes import BAD_USAGE, EXIT_CODES, worst
 from byheart.terminal.failures import fail
-from byheart.terminal.options import add_json_option
+from byheart.terminal.options import add_output_options
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, above, number, print_summary
 from constructions.counted import counted
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="random subsets where nothing is proved (default: 5000)",
     )
     parser.add_argument("--seed", type=count, default=0, help="seed of every random choice (default: 0)")
-    add_json_option(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     )
     summary = {**found.summary(), "heads": found.n_heads, "promised": asdict(promised)}
     print_summary(options, {"headline": _headline(summary), **summary}, _assumptions_tables)
-    return PROVED
+    return worst({EXIT_CODES[summary[f"assumption_{i}"]["verdict"]] for i in (1, 2, 3)})
 
 
 def _headline(summary: dict[str, Any]) -> str:

@@ -9,7 +9,14 @@ from typing import Any
 from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
 from byheart.terminal.failures import interrupted_after
-from byheart.terminal.options import add_keep_option, add_worker_options, journal_of, say_what_was_kept, workers
+from byheart.terminal.options import (
+    add_keep_option,
+    add_output_options,
+    add_worker_options,
+    journal_of,
+    say_what_was_kept,
+    workers,
+)
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Table, print_list, print_tables
 from constructions.counted import counted
@@ -24,8 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_worker_options(parser)
     add_keep_option(parser, "every claim that is finished")
     parser.add_argument("--html", metavar="FILE", type=path, help="also write an HTML page")
-    parser.add_argument("--verbose", action="store_true", help="print all evidence")
-    parser.add_argument("--json", action="store_true", help="print one JSON list and nothing else")
+    add_output_options(parser, verbose=True)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -62,8 +68,10 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         sys.stdout.write(json.dumps(summaries) + "\n")
     else:
-        sys.stdout.write(f"{_headline(summaries)}\n\n")
-        if options.claim or options.verbose:
+        sys.stdout.write(f"{_headline(summaries)}\n" + "\n" * (not options.quiet))
+        if options.quiet:
+            pass
+        elif options.claim or options.verbose:
             print_tables([_table(summary) for summary in summaries])
         else:
             print_list("Claims", [(summary["id"], _verdict(summary)) for summary in summaries])

@@ -118,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
             progress=progress,
         )
     print_summary(options, figures, _certify_tables if options.rule is None else _domain_tables)
-    if options.out is not None and not options.json:
+    if options.out is not None and not (options.json or options.quiet):
         sys.stdout.write(next_steps(options.out))
     if figures.get("interrupted"):
         kept = f"; the same command with --overwrite goes on from {options.out}{PIECES_SUFFIX}" if options.out else ""
@@ -154,9 +154,15 @@ def _domain_tables(summary: dict[str, Any]) -> Rows:
         ("right, proved", f"{summary['right']} of {counted(summary['inputs'], 'input')}"),
         ("wrong, proved", _named(summary["wrong"], summary["wrong_inputs"])),
         ("undecided", _named(summary["undecided"], summary["open_inputs"])),
-        ("decided by", f"{summary['method']}; {counted(summary['one_by_one'], 'input')} in the ladder of arithmetics"),
+        ("decided by", _decided_by(summary)),
     ]
     return _with_files(summary, rows)
+
+
+def _decided_by(summary: dict[str, Any]) -> str:
+    if not summary["one_by_one"] or "ladder" in summary["method"]:
+        return summary["method"]
+    return f"{summary['method']}; {counted(summary['one_by_one'], 'input')} in the ladder of arithmetics"
 
 
 def _with_files(summary: dict[str, Any], rows: list[tuple[str, str]]) -> Rows:

@@ -3,12 +3,14 @@
 import argparse
 import json
 import sys
+from collections import Counter
 from typing import Any
 
 from byheart.terminal.exit_codes import PROVED
-from byheart.terminal.options import add_json_option
+from byheart.terminal.options import add_output_options
 from byheart.terminal.places import file_of_page
 from byheart.terminal.tables import Rows, print_list, print_tables
+from constructions.counted import counted
 
 HELP = "list the claims of the literature, with verdicts"
 
@@ -16,7 +18,7 @@ HELP = "list the claims of the literature, with verdicts"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
     parser.add_argument("claim", nargs="*", metavar="ID", help="only these, in full")
-    add_json_option(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,11 +29,20 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         sys.stdout.write(json.dumps(listed) + "\n")
         return PROVED
+    sys.stdout.write(f"{_headline(listed)}\n")
+    if options.quiet:
+        return PROVED
+    sys.stdout.write("\n")
     if options.claim:
         print_tables(_claims_tables(listed))
     else:
         print_list("Claims", [(claim["id"], f"{claim['verdict']}: {claim['title']}") for claim in listed])
     return PROVED
+
+
+def _headline(listed: list[dict[str, Any]]) -> str:
+    verdicts = Counter(claim["verdict"] for claim in listed)
+    return f"{counted(len(listed), 'claim')}: " + ", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common())
 
 
 def _claims_tables(listed: list[dict[str, Any]]) -> Rows:

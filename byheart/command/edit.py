@@ -9,6 +9,7 @@ from byheart.terminal.argument_types import count, path
 from byheart.terminal.exit_codes import EXIT_CODES
 from byheart.terminal.options import add_out_options, add_output_options
 from byheart.terminal.progress import progress_lines
+from byheart.terminal.rule_file import named_rule
 from byheart.terminal.tables import Rows, above, print_summary
 from constructions.counted import counted
 
@@ -33,7 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--keep-domain", type=count, metavar="S", help="keep the answers of all other contexts of S tokens"
     )
     kept.add_argument(
-        "--keep-rule", metavar="FILE.py:NAME", help="keep the answers of this rule on --keep-length tokens"
+        "--keep-rule",
+        metavar="RULE",
+        help="keep the answers of this rule (as of `certify --rule`) on --keep-length tokens",
     )
     parser.add_argument("--keep-length", type=count, metavar="S", help="with --keep-rule: how many tokens it reads")
     parser.add_argument(
@@ -59,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
             to=options.to,
             keep=options.keep,
             keep_domain=options.keep_domain,
-            keep_rule=options.keep_rule,
+            keep_rule=None if options.keep_rule is None else named_rule(options.keep_rule, "--keep-rule"),
             keep_length=options.keep_length,
             layer=options.layer,
             dtype=options.dtype,
@@ -79,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     summary |= {"parameters": [edited.original.parameters, edited.model.parameters], "out": str(options.out)}
     summary |= {"layer": edited.certificate.layer, "outside": edited.certificate.values.get("outside"), **runs}
     print_summary(options, summary, _tables)
-    if not options.json:
+    if not options.json and not options.quiet:
         folder = quote(str(options.out))
         sys.stdout.write(
             f"Page: {folder}/edit.html\nNext:\n  byheart check {folder}\n  byheart check {folder} --independent\n"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
-from byheart.terminal.options import add_json_option, add_worker_options, workers
+from byheart.terminal.options import add_output_options, add_worker_options, workers
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import print_list
 from constructions.counted import counted
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check", action="store_true", help="train nothing: prove every cell of the tables in --out again"
     )
-    add_json_option(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -51,22 +51,36 @@ def run(options: argparse.Namespace) -> int:
         require_one_of(FIGURES, NAME=name)
     figures = [FIGURES[name] for name in options.name] or list(FIGURES.values())
     if options.list:
-        size = "full" if options.full else "quick"
-        rows = [(each.name, f"{each.title}: {counted(len(getattr(each, size)()), 'model')}") for each in figures]
-        print_list(f"Figures, the {size} grids", rows)
+        _list(options, figures)
         return PROVED
     if options.check:
         with progress_lines(options) as progress:
             grids = {
                 name: [{p.key for p in grid()} for grid in (each.quick, each.full)] for name, each in FIGURES.items()
             }
-            lines, wrong = differences(options.out, grids, progress)
-        first = f"PROVED AGAIN: {lines} of {counted(lines, 'point')}" if not wrong else f"NOT AS WRITTEN: {wrong[0]}"
-        found = {"headline": first, "points": lines, "differences": wrong}
-        sys.stdout.write(json.dumps(found) + "\n" if options.json else "\n".join([first, *wrong[1:], ""]))
+            points, wrong = differences(options.out, grids, progress)
+        first = f"PROVED AGAIN: {points} of {counted(points, 'point')}" if not wrong else f"NOT AS WRITTEN: {wrong[0]}"
+        found = {"headline": first, "points": points, "differences": wrong}
+        lines = [first] if options.quiet else [first, *wrong[1:]]
+        sys.stdout.write((json.dumps(found) if options.json else "\n".join(lines)) + "\n")
         return REFUTED if wrong else PROVED
     require_device(options.device)
     return _swept(options, figures)
+
+
+def _list(options: argparse.Namespace, figures: "list[Figure]") -> None:
+    size = "full" if options.full else "quick"
+    models = {each.name: len(getattr(each, size)()) for each in figures}
+    first = f"{counted(len(models), 'figure')}, {counted(sum(models.values()), 'model')} in the {size} grids"
+    if options.json:
+        listed = {each.name: {"title": each.title, "models": models[each.name]} for each in figures}
+        sys.stdout.write(json.dumps({"headline": first, "figures": listed}) + "\n")
+    else:
+        sys.stdout.write(f"{first}\n")
+    if not (options.json or options.quiet):
+        rows = [(each.name, f"{each.title}: {counted(models[each.name], 'model')}") for each in figures]
+        sys.stdout.write("\n")
+        print_list("Figures", rows)
 
 
 def _swept(options: argparse.Namespace, figures: "list[Figure]") -> int:
@@ -100,6 +114,8 @@ def _swept(options: argparse.Namespace, figures: "list[Figure]") -> int:
     said = {"headline": first, "figures": {each.figure.name: _said(each) for each in drawn}, "failed": failed}
     if options.json:
         sys.stdout.write(json.dumps(said) + "\n")
+    elif options.quiet:
+        sys.stdout.write(f"{first}\n")
     else:
         _print(first, drawn, failed)
         sys.stdout.write(f"\nThe page: {options.out / 'index.html'}\n")

@@ -1,6 +1,7 @@
 """`byheart explain`: which heads, neurons or entries hold a fact."""
 
 import argparse
+from functools import partial
 from typing import Any
 
 from byheart.terminal.argument_types import path
@@ -10,6 +11,7 @@ from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, print_summary
 
+_SHOWN = 20  # parts
 HELP = "which heads, neurons or entries a fact depends on"
 
 
@@ -19,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("context", nargs="?", metavar="CONTEXT", help="the context of the fact, as for `ask`")
     parser.add_argument("--fact", help=argparse.SUPPRESS)
     parser.add_argument("--entries", action="store_true", help="ablate single entries instead of heads and neurons")
-    add_output_options(parser)
+    add_output_options(parser, verbose=True)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -33,13 +35,15 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("no context", "is given", "the context of a fact, as for `ask`")
     with progress_lines(options) as progress:
         found = load(options.folder).explain(context, entries=options.entries, progress=progress)
-    print_summary(options, found.summary(), _explain_tables)
+    print_summary(options, found.summary(), partial(_explain_tables, most=None if options.verbose else _SHOWN))
     return UNDECIDED if found.fate == "held" and found.undecided else EXIT_CODES[found.summary()["verdict"]]
 
 
-def _explain_tables(summary: dict[str, Any]) -> Rows:
+def _explain_tables(summary: dict[str, Any], most: int | None) -> Rows:
     lost = [each for each in summary["ablations"] if each["fate"] == "lost"]
-    answers = [(each["part"], f"lost{_reason(each['token'], summary['token'])}") for each in lost]
+    answers = [(each["part"], f"lost{_reason(each['token'], summary['token'])}") for each in lost[:most]]
+    if len(answers) < len(lost):
+        answers.append((f"and {len(lost) - len(answers)} more", "lost; --verbose names them"))
     kept = summary["parts"] - len(lost) - len(summary["undecided"])
     others = [("memorized without each of", f"{kept} others")]
     if summary["undecided"]:

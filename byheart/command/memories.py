@@ -5,7 +5,7 @@ import json
 import sys
 
 from byheart.terminal.exit_codes import PROVED
-from byheart.terminal.options import add_json_option
+from byheart.terminal.options import add_output_options
 from byheart.terminal.places import file_of_page
 from byheart.terminal.tables import print_tables
 
@@ -14,7 +14,7 @@ HELP = "list the constructions, their requirements and sizes"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    add_json_option(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -25,6 +25,10 @@ def run(options: argparse.Namespace) -> int:
         names = ("memory", "needs", "parameters", "attention_only", "page")
         sys.stdout.write(json.dumps([dict(zip(names, each, strict=True)) for each in DESCRIBED]) + "\n")
         return PROVED
+    sys.stdout.write(f"{len(DESCRIBED)} memories: what each needs, and what it costs\n")
+    if options.quiet:
+        return PROVED
+    sys.stdout.write("\n")
     print_tables(
         [
             (

@@ -7,6 +7,7 @@ import sys
 from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
 from byheart.terminal.options import add_output_options
+from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 
 HELP = "recite a memorized text, with the proof"
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
+    require_folder(options.folder)
     from byheart.reciting import decoded, joined, recite
 
     with progress_lines(options) as progress:

@@ -74,6 +74,8 @@ def tensors_of(source: Mapping[str, Any] | Path | str) -> dict[str, Float64Array
 
 def _stored(path: Path) -> tuple[Path, dict[str, Any], dict[str, str]]:
     """The file of weights, its tensors and the texts of its header."""
+    if not path.exists():
+        raise InputError(path, "does not exist", "the folder or the file of a model")
     weights = path / WEIGHTS_FILE if path.is_dir() else path
     if path.is_dir() and not weights.is_file() and (path / INDEX_FILE).is_file():
         weights = path / INDEX_FILE

@@ -1,12 +1,18 @@
 """Folders and pages that a command reads or names."""
 
 from pathlib import Path
+from shlex import quote
 
 
 def require_folder(folder: Path) -> None:
-    """Refuse what is no folder of ours."""
+    """Refuse what is no folder of ours, and say of a model, which has no certificate yet, how it gets one."""
     from constructions.errors import InputError
 
+    certified = ("certificate.json", "edit.json", "proof/edit.json")
+    if (folder / "config.json").is_file() and not any((folder / name).is_file() for name in certified):
+        task = folder / "task.safetensors"
+        command = f"byheart certify {quote(str(folder))} --task {quote(str(task)) if task.is_file() else 'FILE'}"
+        raise InputError(repr(str(folder)), f"is a model without a certificate; `{command} --out FOLDER` makes one")
     if not any((folder / name).is_file() for name in ("certificate.json", "model.safetensors")):
         raise InputError(repr(str(folder)), "is not a byheart folder (run `byheart memorize` first)")
 

@@ -11,25 +11,30 @@ from typing import Any
 from constructions.errors import InputError
 
 
-def named_rule(rule: str) -> str | Callable[..., Any]:
+def named_rule(rule: str, option: str = "--rule") -> str | Callable[..., Any]:
     """The function that ``FILE.py:function`` names, which runs the file; any other name as it is.
 
     Args:
         rule: What was typed.
+        option: Where it was typed.
 
     Raises:
-        InputError: There is no such file, it does not run, or it has no such function.
+        InputError: There is no such rule or file, it does not run, or it has no such function.
 
     Example:
         >>> named_rule("max")
         'max'
     """
+    from constructions.tasks.rule import RULES
+
     place, separator, name = rule.rpartition(":")
     if not separator or not place.endswith(".py"):
+        if rule not in RULES:
+            raise InputError(option, f"is {rule!r}", f"one of {', '.join(RULES)}, or FILE.py:function")
         return rule
     path = Path(place)
     if not path.is_file():
-        raise InputError("rule", f"is {rule!r}, but {path} is no file")
+        raise InputError(option, f"is {rule!r}, but {path} is no file")
     try:
         found = runpy.run_path(place)
     except Exception as error:  # whatever the file may raise

@@ -30,36 +30,25 @@ def print_summary(
 
 
 def print_tables(tables: Rows) -> None:
-    """Print tables for a person."""
-    from rich import box
-    from rich import table as rich_table
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(highlight=False)
+    """Print tables for a person: what has two columns as a list, what has more side by side."""
     for title, rows in tables:
-        table = rich_table.Table(
-            title=title, title_justify="left", title_style="bold", show_header=False, box=box.SIMPLE
-        )
-        wide = bool(rows) and len(rows[0]) > 2
-        if wide:  # all of its columns fit into 80 characters
-            table.box, table.padding = None, (0, 1, 0, 0)
-        table.add_column(style="dim", no_wrap=wide, min_width=max(len(row[0]) for row in rows) if wide else None)
-        for _ in rows[0][1:] if rows else [""]:
-            table.add_column(overflow="fold")
-        for row in rows:
-            table.add_row(*map(Text, row))
-        console.print(table)
+        if rows and len(rows[0]) > 2:  # all of its columns fit into 80 characters
+            widths = [max(map(len, column)) + 1 for column in zip(*rows, strict=True)]
+            lines = ["".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+            sys.stdout.write("\n".join([title, "", *lines, ""]) + "\n")
+        else:
+            print_list(title, [(name, value) for name, value in rows])
 
 
 def print_list(title: str, rows: Sequence[tuple[str, str]]) -> None:
-    """Print a table of two columns for a person, without what draws tables: loading that takes longer than a list."""
+    """Print a table of two columns; a path that is longer than the screen is neither cut nor broken."""
     beside = max((len(name) for name, _ in rows), default=0) + 4
     width = max(20, shutil.get_terminal_size().columns - beside - 1)
+    fold = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
     lines = [title, ""]
     for name, value in rows:
-        first, *rest = textwrap.wrap(value, width) or [""]
-        lines += [f"  {name:<{beside - 2}}{first}", *(" " * beside + line for line in rest)]
+        first, *rest = [line for part in value.split("\n") for line in fold.wrap(part)] or [""]
+        lines += [f"  {name:<{beside - 2}}{first}".rstrip(), *(" " * beside + line for line in rest)]
     sys.stdout.write("\n".join([*lines, ""]) + "\n")
 
 

@@ -81,7 +81,8 @@ def named_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
         with file:
             return {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise FileFormatError(f"{path} is not a readable .npz file of arrays: {error}") from None
+        why = getattr(error, "strerror", None) or ("it is none" if "pickle" in str(error) else error)
+        raise FileFormatError(f"{path} is not a readable .npz file of arrays: {why}") from None
 
 
 def array_task(

@@ -91,6 +91,7 @@ def sniff_table(table: str) -> TableForm:
 
     - each is a name that headers have (``subject``, ``question``, ``country``, ``answer``, ``weight``, ...), or
     - one that is a word stands above numbers alone, two at least, and none is a word for what is missing, or
+    - three or more words stand above a single row, of numbers alone, or
     - all begin with small letters, where in some column all others, two at least, begin with capital ones;
 
     or if its last cell is ``weight`` above a column of integers.
@@ -124,9 +125,9 @@ def _holds_names(first: list[str], others: list[list[str]]) -> bool:
         return False
     if all(name.lower() in _NAMES for name in first):
         return True
-    if len(others) < 2:
-        return False
     words = [name[:1].isalpha() and not _is_number(name) for name in first]
+    if len(others) < 2:
+        return len(first) > 2 and all(words) and all(map(_is_number, others[0]))
     above_numbers = any(word and all(map(_is_number, column)) for word, column in zip(words, columns, strict=True))
     small = all(name[:1].islower() for name in first) and any(
         all(cell[:1].isupper() for cell in column) for column in columns

@@ -257,7 +257,7 @@ def echoed(task: Task) -> str:
     """
     labels = task.labels.tolist()
     parts = [
-        f"{' '.join(_visible(task.vocabulary[token]) for token in context)} -> {_visible(task.answers[label])}"
+        f"{' '.join(visible(task.vocabulary[token]) for token in context)} -> {visible(task.answers[label])}"
         for context, label in zip(task.contexts[:_ECHOED].tolist(), labels, strict=False)
     ]
     if task.n_contexts > _ECHOED:
@@ -281,5 +281,11 @@ def _points(name: str) -> str:
     return " ".join(f"U+{ord(letter):04X}" for letter in name)
 
 
-def _visible(name: str) -> str:
+def visible(name: str) -> str:
+    """A name, in quotes where it would not be seen as it is.
+
+    Example:
+        >>> print(visible("Lima"), visible(" "))
+        Lima ' '
+    """
     return name if name.strip() == name and name.isprintable() and name else repr(name)

@@ -115,7 +115,12 @@ def of_experiment(printed):
     figure = FIGURES["dana.3"]
     short = replace(figure, quick=lambda: [replace(p, steps=2, tokens=3) for p in figure.quick() if not p.seed])
     with patch.dict(FIGURES, {"dana.3": short}, clear=True):
-        return [*printed("experiment", "--out", "figures"), *printed("experiment", "--out", "figures", "--check")]
+        listed = printed("experiment", "--list")
+        return [
+            *listed,
+            *printed("experiment", "--out", "figures"),
+            *printed("experiment", "--out", "figures", "--check"),
+        ]
 
 
 CASES = {

@@ -49,6 +49,9 @@ def test_the_figures_are_listed_and_unknown_ones_refused(capsys) -> None:
     assert main(["experiment", "--list"]) == 0
     said = capsys.readouterr().out
     assert all(name in said for name in figures.FIGURES)
+    assert main(["experiment", "--list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert said.startswith(f"{listed['headline']}\n") and list(listed["figures"]) == list(figures.FIGURES)
     assert main(["experiment", "dana.9"]) == 2
     assert "dana.9" in capsys.readouterr().err
 

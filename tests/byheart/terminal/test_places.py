@@ -15,6 +15,11 @@ def test_what_holds_no_weights_and_no_certificate_is_refused(tmp_path):
         require_folder(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"")
     require_folder(tmp_path)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(InputError, match=r"is a model without a certificate; `byheart certify .* --task FILE --out"):
+        require_folder(tmp_path)
+    (tmp_path / "certificate.json").write_text("{}")
+    require_folder(tmp_path)
 
 
 def test_a_page_is_named_where_it_lies(tmp_path, monkeypatch):

@@ -12,7 +12,8 @@ def test_a_function_of_a_file_runs_with_what_the_file_defines(tmp_path):
     (tmp_path / "mine.py").write_text(FILE)
     assert named_rule(f"{tmp_path / 'mine.py'}:rule")(2, 3) == 9
     assert [path.name for path in tmp_path.iterdir()] == ["mine.py"]
-    assert named_rule("median:of") == "median:of"
+    with pytest.raises(InputError, match=r"--rule is 'mine.py', expected one of max, .*, or FILE.py:function"):
+        named_rule("mine.py")
 
 
 @pytest.mark.parametrize(

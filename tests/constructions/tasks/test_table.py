@@ -198,6 +198,7 @@ def test_an_error_of_a_row_names_the_delimiter_that_was_found():
         ("Land,Einwohner", "Peru,33\nMali,22"),
         ("stadt,fluss", "Paris,Seine\nRom,Tiber"),
         (",place", "0,Paris\n1,Lima"),
+        ("a,b,sum", "1,2,3"),
     ],
 )
 def test_a_first_row_that_can_only_be_names_is_a_header(header, rows):
@@ -213,6 +214,8 @@ def test_a_first_row_that_can_only_be_names_is_a_header(header, rows):
         "iron,Fe\nGold,Au\nZinc,Zn\n",  # not all begin with small letters
         "iron,metal\nGold,Metal\n",  # one row is no rule
         "id,Paris\n1,Lima\n",
+        "pi,three\n4,5\n",
+        "pi,e,three\n4,x,5\n",
         "\u221e,limit\n1,one\n2,two\n",
         "dog,bark\ncat,meow\ncow,moo\n",
         "A,B\na,b\nc,d\n",
