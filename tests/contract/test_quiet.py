@@ -19,7 +19,7 @@ LINES = {
     "run": "run facts",
     "export": "export facts --to safetensors --out written --overwrite",
     "certify": "certify host --task old.csv --no-handshake",
-    "edit": "edit host --facts new.csv --keep-rule mine.py:same --keep-length 2 --out edited --overwrite",
+    "edit": "edit host --facts new.csv --keep-rule mine.py:rule --keep-length 2 --out edited --overwrite",
     "claims": "claims",
     "audit": "audit dana.definition-1",
     "build": "build dana.lemma-3 --out built --overwrite",
@@ -41,8 +41,9 @@ def place(tmp_path_factory):
     model = read_model(gpt2(folder / "host"))
     said = [[answer(model, [a, b]) for b in range(TOKENS)] for a in range(TOKENS)]
     (folder / "old.csv").write_text(f"1,2,{said[1][2]}\n")
-    (folder / "new.csv").write_text(f"1,2,{(said[1][2] + 1) % TOKENS}\n")
-    (folder / "mine.py").write_text(f"def same(a, b):\n    return {said}[a][b]\n")
+    said[1][2] = (said[1][2] + 1) % TOKENS
+    (folder / "new.csv").write_text(f"1,2,{said[1][2]}\n")
+    (folder / "mine.py").write_text(f"def rule(a, b):\n    return {said}[a][b]\n")
     contexts, queries = random_examples()
     np.savez(folder / "data.npz", contexts=contexts, queries=queries)
     return folder

@@ -14,7 +14,11 @@ MUTANTS = [
         ":",
         "a first row whose words are in other rows is dropped as a header",
     ),
-    table("    if len(others) < 2:\n        return False\n", "", "one row decides that the one above it is a header"),
+    table(
+        "    if len(others) < 2:\n        return len(first) > 2 and all(words) and all(map(_is_number, others[0]))\n",
+        "",
+        "one row decides that the one above it is a header",
+    ),
     table(
         " and not any(name.lower() in _MISSING for name in first)",
         "",
