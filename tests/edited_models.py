@@ -1,5 +1,7 @@
 """Models with neurons behind a normalization, and edits of them."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,7 @@ import numpy as np
 from byheart.editing import Edited, edit_model
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
+from verify.edits.certificate import EditCertificate
 from verify.edits.proof import whole_domain
 
 TOKENS, LENGTH = 6, 3
@@ -60,3 +63,13 @@ def edited(
     answers[:flat] = -1
     kept = whole_domain(TOKENS, LENGTH, contexts)
     return edit_model(model, contexts, answers, kept, domain=LENGTH, layer=layer, everywhere=everywhere)
+
+
+def forged(folder: Path, target: Path, **changes: Any) -> Path:
+    """The folder with other numbers in its certificate, and a digest that fits."""
+    for file in folder.iterdir():
+        (target / file.name).write_bytes(file.read_bytes())
+    certificate = EditCertificate.load(folder)
+    values = {**certificate.values, **{name: changes.pop(name) for name in list(changes) if name in certificate.values}}
+    replace(certificate, values=values, **changes).save(target)
+    return target

@@ -1,6 +1,8 @@
 """Exact values, in rationals and in balls, beside which enclosures are held."""
 
 from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from flint import arb, fmpq, fmpq_mat
@@ -16,6 +18,17 @@ SMALLEST = 2.0**-1074
 
 def rational(x: float) -> fmpq:
     return fmpq(*float(x).as_integer_ratio())
+
+
+def exactly(x: Any) -> np.ndarray:
+    """The entries as fractions."""
+    return np.vectorize(Fraction, otypes=[object])(np.asarray(x, dtype=object))
+
+
+def upper(x: arb) -> Fraction:
+    """The upper end of a ball, exactly."""
+    mantissa, exponent = x.upper().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def rationals(x: np.ndarray) -> list[fmpq]:

@@ -1,6 +1,7 @@
-"""What the tests of the audits share: functions and judges of theorems that are wrong for the time of a test."""
+"""What tests of judges share: an edit in its folder, and functions and judges of theorems that are wrong for a test."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -36,3 +37,14 @@ def changed(monkeypatch: pytest.MonkeyPatch) -> Change:
         monkeypatch.setattr(module, name, lambda *args, **options: into(original(*args, **options)))
 
     return change
+
+
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An edit with its certificate, as it was written."""
+    from tests.edited_models import edited
+    from verify.edits.proof import save_edit
+
+    path, done = tmp_path_factory.mktemp("edit"), edited(activation="silu", flat=1)
+    save_edit(path, done.model, done.edit, done.certificate)
+    return path

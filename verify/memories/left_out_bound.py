@@ -67,11 +67,6 @@ class LeftOutBound:
         r"""$\sqrt 2 \Pr(S_2) \max_t \sqrt{1 + |z_t|^2} \lVert E W \rVert_2$, in nats; `row` as it is known."""
         return sqrt(2.0) * self.probability * self.row * self.norm
 
-    @property
-    def by_inverse(self) -> Enclosure:
-        r"""$\sqrt 2 \Pr(S_2) \lVert V_{11}^{-1} \rVert_2 \lVert E W \rVert_2$, in nats; `inverse` as it is known."""
-        return sqrt(2.0) * self.probability * self.inverse * self.norm
-
     def printed(self, epsilon: Fraction) -> Enclosure:
         r"""The last line of the paper's equation (15), in nats.
 

@@ -87,6 +87,11 @@ def rank_check(folder, **options):
     return next(check for check in check_independently(folder, **options).checks if check.id == FEATURE_RANK)
 
 
+def least_singular_value(exact):
+    with mpmath.workprec(300):
+        return min(mpmath.svd_r(mpmath.matrix(exact.features), compute_uv=False))
+
+
 def with_witness(folder, arrays):
     """Another witness file, with its hash and the digest put right."""
     task_files.write(folder / "witness.safetensors", arrays)
@@ -121,14 +126,19 @@ def memories(draw):
 # Reading.
 
 
+def read_again(network, task):
+    """What the independent reader makes of their files."""
+    with TemporaryDirectory() as name:
+        model, facts = Path(name) / "model.safetensors", Path(name) / "task.safetensors"
+        network.save(model)
+        task.save(facts)
+        return PlainModel.read(model), PlainTask.read(facts)
+
+
 @given(memories())
 def test_it_reads_the_files_as_the_prover_does_and_finds_the_same_hashes(case):
     task, network = case
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        network.save(folder / "model.safetensors")
-        task.save(folder / "task.safetensors")
-        plain, read = PlainModel.read(folder / "model.safetensors"), PlainTask.read(folder / "task.safetensors")
+    plain, read = read_again(network, task)
     assert plain.sha256 == network.sha256()
     assert read.sha256 == task.sha256()
     by_field = {name.rpartition(".")[2]: tensor for name, tensor in plain.tensors.items()}
@@ -271,10 +281,7 @@ def condition(network):
 def test_the_integers_enclose_what_the_network_computes(case, precision):
     task, network = case
     exact = truth(network, task)
-    with TemporaryDirectory() as name:
-        network.save(Path(name) / "model.safetensors")
-        task.save(Path(name) / "task.safetensors")
-        plain, read = PlainModel.read(Path(name) / "model.safetensors"), PlainTask.read(Path(name) / "task.safetensors")
+    plain, read = read_again(network, task)
     with ctx.workprec(128):
         outputs = IntegerForward(plain).run(
             [*read.contexts, *read.tail_contexts],
@@ -284,18 +291,24 @@ def test_the_integers_enclose_what_the_network_computes(case, precision):
             feature_bits=precision[1],
         )
         judged = answers_of(read, outputs_of(outputs, task.n_contexts))
+    enclose(outputs, judged, exact)
     with mpmath.workprec(300):
-        for got, wanted in zip(logits_of(outputs), exact.logits, strict=True):
-            for n, z in zip(got, wanted, strict=True):
-                assert abs(mpmath.ldexp(int(n), -outputs.logit_scale) - z) <= mpmath.ldexp(
-                    outputs.logit_error, -outputs.logit_scale
-                )
         assert mpmath.ldexp(outputs.logit_error, precision[0] - outputs.logit_scale) < 2.0**45 * condition(network)
         wanted_rows = [last + features for last, features in zip(exact.last, exact.features, strict=True)]
         for got, wanted in zip(outputs.feature_rows(True), wanted_rows, strict=False):
             for n, y in zip(got, wanted, strict=True):
                 assert abs(mpmath.ldexp(n, -outputs.features_scale) - y) <= mpmath.ldexp(
                     outputs.features_error, -outputs.features_scale
+                )
+
+
+def enclose(outputs, judged, exact):
+    """The true logits, divergences and margins are where integers and answers say."""
+    with mpmath.workprec(300):
+        for got, wanted in zip(logits_of(outputs), exact.logits, strict=True):
+            for n, z in zip(got, wanted, strict=True):
+                assert abs(mpmath.ldexp(int(n), -outputs.logit_scale) - z) <= mpmath.ldexp(
+                    outputs.logit_error, -outputs.logit_scale
                 )
         for answer, wanted in zip(judged, exact.divergences, strict=True):
             assert contains(answer.loss, wanted)
@@ -405,10 +418,7 @@ def test_an_error_of_the_hidden_vectors_is_carried_to_every_answer(case, seed, b
     task, network = case
     exact = truth(network, task)
     rng = np.random.default_rng(seed)
-    with TemporaryDirectory() as name:
-        network.save(Path(name) / "model.safetensors")
-        task.save(Path(name) / "task.safetensors")
-        plain, read = PlainModel.read(Path(name) / "model.safetensors"), PlainTask.read(Path(name) / "task.safetensors")
+    plain, read = read_again(network, task)
     with ctx.workprec(128):
         outputs = IntegerForward(plain).run([*read.contexts, *read.tail_contexts], label="", progress=lambda *_: None)
         error = 1 << outputs.scale - bits
@@ -418,17 +428,7 @@ def test_an_error_of_the_hidden_vectors_is_carried_to_every_answer(case, seed, b
         ]
         outputs = dataclasses.replace(outputs, hidden=moved, error=outputs.error + error)
         judged = answers_of(read, outputs_of(outputs, task.n_contexts))
-    with mpmath.workprec(300):
-        for got, wanted in zip(logits_of(outputs), exact.logits, strict=True):
-            for n, z in zip(got, wanted, strict=True):
-                assert abs(mpmath.ldexp(int(n), -outputs.logit_scale) - z) <= mpmath.ldexp(
-                    outputs.logit_error, -outputs.logit_scale
-                )
-        for answer, wanted in zip(judged, exact.divergences, strict=True):
-            assert contains(answer.loss, wanted)
-        for answer, wanted in zip(judged, exact.margins, strict=True):
-            if answer.margin is not None:
-                assert contains(answer.margin, wanted)
+    enclose(outputs, judged, exact)
 
 
 @given(st.integers(-40, 40), st.integers(0, 1 << 20), st.sampled_from([1, -1]))
@@ -753,8 +753,7 @@ def test_an_inverse_is_as_good_a_witness_as_a_factor(tmp_path):
     assert verdicts(check_independently(tmp_path))[FEATURE_RANK] is PROVED
     stated = Certificate.load(tmp_path).statement(FEATURE_RANK)
     exact = truth(network, random_task(facts=14))
-    with mpmath.workprec(300):
-        least = min(mpmath.svd_r(mpmath.matrix(exact.features), compute_uv=False))
+    least = least_singular_value(exact)
     assert stated.values["smallest_singular_value_lower"] <= least
     for name in witness:
         for spoiled in spoilt(witness[name]):
@@ -775,8 +774,7 @@ def test_features_of_very_different_sizes_get_more_digits(tmp_path, step):
     assert stated is not None and certified.witness is not None
     check = rank_check(tmp_path)
     assert check.verdict is PROVED
-    with mpmath.workprec(300):
-        least = min(mpmath.svd_r(mpmath.matrix(truth(network, task).features), compute_uv=False))
+    least = least_singular_value(truth(network, task))
     assert stated.values["smallest_singular_value_lower"] <= check.values["smallest_singular_value_lower"] <= least
     witness = task_files.read(tmp_path / "witness.safetensors")
     for name in witness:
@@ -825,8 +823,7 @@ def test_an_inverse_that_proves_in_a_weighted_norm_proves_in_integers(tmp_path, 
     witness = task_files.read(tmp_path / "witness.safetensors")
     assert np.ptp(witness["weights"]) > 0
     assert verdicts(check_independently(tmp_path))[FEATURE_RANK] is PROVED
-    with mpmath.workprec(300):
-        least = min(mpmath.svd_r(mpmath.matrix(truth(network, task).features), compute_uv=False))
+    least = least_singular_value(truth(network, task))
     decided = []
     even = np.ones_like(witness["weights"])
     for weights in (even, even * 0, -even, even * 2**53, even * 2**60, witness["weights"][:-1], *spoilt(even)):
@@ -860,8 +857,7 @@ def test_no_spoilt_witness_makes_a_false_bound(tmp_path):
     task = random_task()
     network = memory(task)
     write_memory(tmp_path, network, task)
-    with mpmath.workprec(200):
-        least = min(mpmath.svd_r(mpmath.matrix(truth(network, task).features), compute_uv=False))
+    least = least_singular_value(truth(network, task))
     witness = task_files.read(tmp_path / "witness.safetensors")
     assert set(witness) == {"row_exponents", "shift", "mantissas", "mantissa_exponents"}
     decided = []

@@ -1,7 +1,6 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,40 +9,23 @@ from constructions.errors import FileFormatError, TamperedError
 from constructions.models.appended_neurons import editable, without_neurons
 from constructions.models.blocks import FeedForward, Normalization
 from constructions.models.model import Model
-from tests.edited_models import TOKENS, edited
+from tests.edited_models import TOKENS, forged
 from verify import Verdict
 from verify.edits.certificate import FLAT, Asked, EditCertificate
 from verify.edits.proof import Edit, check_edit, save_edit
 from verify.independent.edit_check import _sampled, check_edit_independently
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path, done = tmp_path_factory.mktemp("edit"), edited(activation="silu", flat=1)
-    save_edit(path, done.model, done.edit, done.certificate)
-    return path
-
-
-def forged(folder: Path, target: Path, **changes: Any) -> Path:
-    """The folder with other numbers in its certificate, and a digest that fits."""
-    for file in folder.iterdir():
-        (target / file.name).write_bytes(file.read_bytes())
-    certificate = EditCertificate.load(folder)
-    values = {**certificate.values, **{name: changes.pop(name) for name in list(changes) if name in certificate.values}}
-    replace(certificate, values=values, **changes).save(target)
-    return target
-
-
 def checks(path: Path) -> list[Verdict]:
     return [check_edit(path).verdict, check_edit_independently(path, full=True).verdict]
 
 
-def test_both_readers_prove_an_edit_again(folder: Path) -> None:
-    assert checks(folder) == [Verdict.PROVED, Verdict.PROVED]
+def test_both_readers_prove_an_edit_again(saved: Path) -> None:
+    assert checks(saved) == [Verdict.PROVED, Verdict.PROVED]
 
 
-def test_what_was_not_looked_at_is_not_said_to_be_proved(folder: Path) -> None:
-    found = check_edit_independently(folder)
+def test_what_was_not_looked_at_is_not_said_to_be_proved(saved: Path) -> None:
+    found = check_edit_independently(saved)
     assert found.verdict is Verdict.PROVED and found.looked_at == 200
     said = found.summary()
     assert said["headline"].startswith("EDITS PROVED AGAIN, AND A SAMPLE OF WHAT IS KEPT: 4 of 4 edits")
@@ -53,18 +35,18 @@ def test_what_was_not_looked_at_is_not_said_to_be_proved(folder: Path) -> None:
     assert "11 kept contexts of 211 not looked at" in said["statements"][0]["reason"]
 
 
-def test_a_reader_draws_the_kept_contexts_with_a_text_of_their_own(folder: Path) -> None:
+def test_a_reader_draws_the_kept_contexts_with_a_text_of_their_own(saved: Path) -> None:
     drawn = []
-    certificate = EditCertificate.load(folder)
-    asked = Asked(**json.loads((folder / "contexts.json").read_text()))
+    certificate = EditCertificate.load(saved)
+    asked = Asked(**json.loads((saved / "contexts.json").read_text()))
     for seed in ("", "mine"):
         drawn.append(set(_sampled(certificate.digest() + seed, asked, TOKENS, 211, False)))
         assert len(drawn[-1]) == 200 and not drawn[-1] & {tuple(row) for row in asked.contexts}
     assert drawn[0] != drawn[1]
 
 
-def test_a_certificate_that_says_less_than_was_asked_is_proved_again_as_it_is(folder: Path, tmp_path: Path) -> None:
-    path = forged(folder, tmp_path, same=100)
+def test_a_certificate_that_says_less_than_was_asked_is_proved_again_as_it_is(saved: Path, tmp_path: Path) -> None:
+    path = forged(saved, tmp_path, same=100)
     for report in (check_edit(path), check_edit_independently(path, full=True)):
         assert report.verdict is Verdict.UNDECIDED and report.looked_at == 211
         said = report.summary()["headline"]
@@ -73,17 +55,17 @@ def test_a_certificate_that_says_less_than_was_asked_is_proved_again_as_it_is(fo
 
 
 @pytest.mark.parametrize("changes", [{"moved": 1e-300}, {"moved": 0.0}, {"spread": 1e-9}, {"outside": 1e-300}])
-def test_a_bound_that_is_too_good_is_not_proved(folder: Path, tmp_path: Path, changes: dict[str, float]) -> None:
-    assert Verdict.PROVED not in checks(forged(folder, tmp_path, **changes))
+def test_a_bound_that_is_too_good_is_not_proved(saved: Path, tmp_path: Path, changes: dict[str, float]) -> None:
+    assert Verdict.PROVED not in checks(forged(saved, tmp_path, **changes))
 
 
 @pytest.mark.parametrize(
     "changes", [{"kept": 300, "same": 300}, {"kept": 1, "same": 1}, {"asked": 5, "held": 5, "edits": 6}]
 )
 def test_counts_that_are_not_those_of_the_contexts_are_refused(
-    folder: Path, tmp_path: Path, changes: dict[str, int]
+    saved: Path, tmp_path: Path, changes: dict[str, int]
 ) -> None:
-    path = forged(folder, tmp_path, **changes)
+    path = forged(saved, tmp_path, **changes)
     for check in (check_edit, check_edit_independently):
         try:
             assert check(path).verdict is not Verdict.PROVED
@@ -91,8 +73,8 @@ def test_counts_that_are_not_those_of_the_contexts_are_refused(
             pass
 
 
-def test_weights_rounded_after_the_proof_are_noticed(folder: Path, tmp_path: Path) -> None:
-    path = forged(folder, tmp_path)
+def test_weights_rounded_after_the_proof_are_noticed(saved: Path, tmp_path: Path) -> None:
+    path = forged(saved, tmp_path)
     model = Model.load(path / "model.safetensors")
     model.with_each(lambda _, tensor: tensor.astype(np.float16).astype(np.float64)).save(path / "model.safetensors")
     for check in (check_edit, check_edit_independently):
@@ -100,8 +82,8 @@ def test_weights_rounded_after_the_proof_are_noticed(folder: Path, tmp_path: Pat
             check(path)
 
 
-def test_neurons_that_were_swapped_are_not_proved_even_with_the_right_hashes(folder: Path, tmp_path: Path) -> None:
-    path, model = forged(folder, tmp_path), Model.load(folder / "model.safetensors")
+def test_neurons_that_were_swapped_are_not_proved_even_with_the_right_hashes(saved: Path, tmp_path: Path) -> None:
+    path, model = forged(saved, tmp_path), Model.load(saved / "model.safetensors")
     block = editable(model).neurons
     writes = block.W_out.copy()
     writes[-5:] = np.roll(writes[-5:], 1, axis=0)
@@ -111,17 +93,17 @@ def test_neurons_that_were_swapped_are_not_proved_even_with_the_right_hashes(fol
     assert Verdict.PROVED not in checks(path)
 
 
-def test_another_original_is_refused(folder: Path, tmp_path: Path) -> None:
-    path = forged(folder, tmp_path, original="0" * 64)
+def test_another_original_is_refused(saved: Path, tmp_path: Path) -> None:
+    path = forged(saved, tmp_path, original="0" * 64)
     for check in (check_edit, check_edit_independently):
         with pytest.raises(TamperedError, match="original"):
             check(path)
 
 
 def test_answers_that_the_model_does_not_give_are_not_proved_even_with_the_right_hashes(
-    folder: Path, tmp_path: Path
+    saved: Path, tmp_path: Path
 ) -> None:
-    path = forged(folder, tmp_path)
+    path = forged(saved, tmp_path)
     asked = Asked(**json.loads((path / "contexts.json").read_text()))
     other = replace(asked, answers=[each if each < 0 else (each + 1) % TOKENS for each in asked.answers])
     (path / "contexts.json").write_text(other.to_json())
@@ -144,8 +126,8 @@ def test_nothing_is_proved_of_a_model_of_which_balls_say_nothing(tmp_path: Path)
     assert Verdict.PROVED not in checks(tmp_path)
 
 
-def test_a_domain_of_contexts_that_the_model_cannot_read_is_refused(folder: Path, tmp_path: Path) -> None:
-    path = forged(folder, tmp_path, kept=TOKENS**5, same=TOKENS**5)
+def test_a_domain_of_contexts_that_the_model_cannot_read_is_refused(saved: Path, tmp_path: Path) -> None:
+    path = forged(saved, tmp_path, kept=TOKENS**5, same=TOKENS**5)
     asked = replace(Asked(**json.loads((path / "contexts.json").read_text())), domain=5)
     (path / "contexts.json").write_text(asked.to_json())
     replace(EditCertificate.load(path), edit=asked.sha256()).save(path)

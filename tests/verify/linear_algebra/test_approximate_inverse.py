@@ -6,8 +6,9 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from flint import arb, ctx
+from flint import ctx
 
+from tests.exact_values import exactly, upper
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats
 from verify.linear_algebra.approximate_inverse import (
@@ -19,15 +20,6 @@ from verify.linear_algebra.approximate_inverse import (
     unscaled,
 )
 from verify.linear_algebra.balancing import balanced
-
-
-def exactly(x: Any) -> np.ndarray:
-    return np.vectorize(Fraction, otypes=[object])(np.asarray(x, dtype=object))
-
-
-def upper(x: arb) -> Fraction:
-    mantissa, exponent = x.upper().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def distance(b: np.ndarray, w: np.ndarray) -> np.ndarray:

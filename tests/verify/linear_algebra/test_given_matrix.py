@@ -11,13 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as numbers
 
 from constructions.errors import InputError
+from tests.exact_values import exactly
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats
 from verify.linear_algebra.given_matrix import GivenMatrix, given_matrix
-
-
-def exactly(x: Any) -> np.ndarray:
-    return np.vectorize(Fraction, otypes=[object])(np.asarray(x, dtype=object))
 
 
 def fraction_of(v: Any) -> Fraction:

@@ -10,14 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
+from tests.exact_values import exactly
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats
 from verify.linear_algebra import linear_systems
 from verify.linear_algebra.linear_systems import enclose_solution
-
-
-def exactly(x: Any) -> np.ndarray:
-    return np.vectorize(Fraction, otypes=[object])(np.asarray(x, dtype=object))
 
 
 def rationals(x: np.ndarray) -> fmpq_mat:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as numbers
 
 from constructions.errors import InputError
+from tests.exact_values import exactly
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats
 from verify.linear_algebra import nonsingularity
@@ -20,10 +21,6 @@ from verify.linear_algebra.approximate_inverse import Residual
 from verify.linear_algebra.nonsingularity import certify_nonsingular
 from verify.linear_algebra.prime_field import PRIMES
 from verify.verdict import Verdict
-
-
-def exactly(x: Any) -> np.ndarray:
-    return np.vectorize(Fraction, otypes=[object])(np.asarray(x, dtype=object))
 
 
 def sigma_min(x: Any) -> mpmath.mpf:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numbers
 
+from tests.exact_values import exactly, upper
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.fixed_point import fixed_point, integer_matrix
 from verify.arithmetic.rounding import Floats
@@ -33,16 +34,6 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
 MODERATE = st.floats(-(2.0**400), 2.0**400)
 MATRICES = numbers.arrays(np.float64, numbers.array_shapes(min_dims=2, max_dims=2, max_side=5), elements=FINITE)
 SQUARES = numbers.arrays(np.float64, st.integers(1, 5).map(lambda n: (n, n)), elements=MODERATE)
-
-
-def exactly(x: Any) -> np.ndarray:
-    return np.vectorize(Fraction, otypes=[object])(np.asarray(x, dtype=object))
-
-
-def upper(x: arb) -> Fraction:
-    """The upper end of a ball, exactly."""
-    mantissa, exponent = x.upper().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def lower(x: arb) -> Fraction:

@@ -6,8 +6,9 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from flint import arb, ctx, fmpz_mat
+from flint import ctx, fmpz_mat
 
+from tests.exact_values import exactly, upper
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats
 from verify.linear_algebra import gram, row_rank
@@ -16,15 +17,6 @@ from verify.linear_algebra.given_matrix import given_matrix
 from verify.linear_algebra.gram import GramWitness
 from verify.linear_algebra.row_rank import InverseWitness, certify_full_row_rank, prove_by_floats
 from verify.verdict import Verdict
-
-
-def exactly(x: Any) -> np.ndarray:
-    return np.vectorize(Fraction, otypes=[object])(np.asarray(x, dtype=object))
-
-
-def upper(x: arb) -> Fraction:
-    mantissa, exponent = x.upper().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def singular_values(x: Any) -> list[mpmath.mpf]:

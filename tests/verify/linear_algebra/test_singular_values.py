@@ -11,14 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as numbers
 
 from constructions.errors import InputError
+from tests.exact_values import exactly
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats
 from verify.linear_algebra import gram, singular_values
 from verify.linear_algebra.singular_values import enclose_condition, enclose_singular_values, enclose_spectral_norm
-
-
-def exactly(x: Any) -> np.ndarray:
-    return np.vectorize(Fraction, otypes=[object])(np.asarray(x, dtype=object))
 
 
 def truth(x: Any, bits: int = 300) -> list[mpmath.mpf]:
