@@ -12,6 +12,7 @@ def rows(original: str, mutated: str, why: str) -> Mutant:
 
 
 runs = of("verify/replica/every_run.py", OF_RUNS)
+judged = of("verify/replica/run.py", OF_RUNS)
 
 MUTANTS = [
     rows("((terms - 1.0) * largest + 3.0 * sizes)", "(3.0 * sizes)", "the nodes of a sum are exact"),
@@ -84,4 +85,6 @@ MUTANTS = [
         "place[some], lead[some]", "place[start : start + step], lead[start : start + step]", "contexts change places"
     ),
     runs("proved = least > 0.0", "proved = least > -1e-3", "a tie has one place"),
+    judged(".place == self.task.labels[left]", ".place >= 0", "any one answer is the right one"),
+    judged("left = np.flatnonzero(~proved)", "left = np.flatnonzero(proved)", "what is left open is not asked"),
 ]

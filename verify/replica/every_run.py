@@ -77,7 +77,7 @@ def every_run(
     norms, numbers = Norms(model), InFormat(number_format, exp_ulps)
     # Contexts that begin alike share their rows.
     order = np.lexsort(contexts.T[::-1])
-    step = max(1, _ENTRIES // _entries(model, contexts.shape[1]))
+    step = max(1, _ENTRIES // generator_entries(model, contexts.shape[1]))
     for start in range(0, len(order), step):
         progress("every run", start / len(order), "")
         some = order[start : start + step]
@@ -96,8 +96,8 @@ def every_run(
     return ProvedArgmax(place, lead)
 
 
-def _entries(model: Model, length: int) -> int:
-    """Of the largest generators of one context."""
+def generator_entries(model: Model, length: int) -> int:
+    """Entries of the largest generators of one context of so many tokens; time and memory are in proportion."""
     widths = [model.d_model]
     for block in model.blocks:
         if isinstance(block, FeedForward):

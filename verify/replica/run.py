@@ -25,6 +25,7 @@ from verify.arithmetic.rounding import down, up
 from verify.divergence.computed import argmax_hits, computed_held, computed_losses, computed_margins
 from verify.forward.logits import logit_chunks
 from verify.replica.device import device_name, require_arithmetic, require_exact_sums, select_device
+from verify.replica.every_run import every_run, generator_entries
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
 from verify.runs.exact_runs import held_without_rounding, surely_held
@@ -36,6 +37,7 @@ DTYPES = ("float64", "float32", "bfloat16")
 """The floating-point types a replica runs in where none is named, finest first."""
 
 _JUDGED = {"float64": FLOAT64, "float32": FLOAT32}
+_MOST_ENTRIES = 2**27  # of generators, for what is asked to first order: some seconds
 _BATCH_BYTES = {"cpu": 2**27, "cuda": 2**30}
 
 
@@ -112,7 +114,7 @@ def run(
     tuned. In bfloat16 the bound would be larger than the outputs: figures are reported, and nothing is judged.
     Divergences are computed in float64 from the logits, and are figures, not proofs. Proved are `within_bound` of this
     run, and of every run `held_proved`: no sum is rounded, or what is computed lies within radius and rounding bound of
-    the midpoint, and all outputs that do hold the context.
+    the midpoint, and all outputs that do hold the context, or the largest output is proved to first order.
 
     Args:
         model: The certified weights.
@@ -185,6 +187,7 @@ class _Judge:
     ):
         require_one_of(FORMATS, dtype=dtype)
         self.task, self.device, self.dtype, self.tolerance = task, device, dtype, tolerance
+        self.model, self.exp_ulps = model, exp_ulps
         count = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
         self.without_rounding = np.zeros(count, dtype=bool)
         if isinstance(task, Task):
@@ -228,8 +231,6 @@ class _Judge:
         errors = np.where(np.isfinite(outputs), np.abs(outputs - midpoint), math.inf)
         self.errors.append(float(errors.max()))
         proved = self.without_rounding[rows].copy()
-        # What every run holds this one holds too, or the device keeps none of the hypotheses.
-        self.violated |= bool((proved & ~right).any()) and self.task.target == "labels"
         if self.rounding is not None:
             limits = radius + self.rounding[start:stop, np.newaxis]
             # A limit that is not finite says nothing; a finite one is kept only if the error is proved to be below it.
@@ -238,6 +239,15 @@ class _Judge:
             self.violated |= not bool(np.all(up(errors[judged]) <= down(limits[judged])))
             proved |= surely_held(Enclosure(midpoint, up(limits)), self.task, rows, self.tolerance)
         self.proved.append(proved)
+
+    def _prove_to_first_order(self, proved: BoolArray) -> None:
+        """Add the labels that every run answers by Lemma R15, where that takes no longer than seconds."""
+        left = np.flatnonzero(~proved)
+        if self.rounding is None or not isinstance(self.task, Task) or self.task.target != "labels" or not len(left):
+            return
+        if len(left) * generator_entries(self.model, self.task.n_ctx) <= _MOST_ENTRIES:
+            given = {"number_format": _JUDGED[self.dtype], "exp_ulps": self.exp_ulps}
+            proved[left] = every_run(self.model, self.task.contexts[left], **given).place == self.task.labels[left]
 
     def _forward(self, start: int, stop: int) -> Float64Array:
         if isinstance(self.task, VectorTask):
@@ -261,6 +271,10 @@ class _Judge:
         right = np.concatenate(self.right)
         judged = self.rounding is not None or self.without_rounding.any()
         proved = np.concatenate(self.proved) if judged else None
+        if proved is not None:
+            self._prove_to_first_order(proved)
+        # What every run holds this one holds too, or the device keeps none of the hypotheses.
+        self.violated |= proved is not None and self.task.target == "labels" and bool((proved & ~right).any())
         within: bool | None = None
         note = ""
         if self.violated:

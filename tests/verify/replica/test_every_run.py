@@ -9,11 +9,13 @@ import torch
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
+from constructions.tasks.arrays import array_task
 from tests.verify.replica.worst_runs import worst_run
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run
 from verify.replica.every_run import every_run
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
+from verify.replica.run import run
 from verify.runs.formats import BFLOAT16, EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
 
 COARSE = FloatFormat("coarse", 2.0**-20, 2.0**-126, 2.0**127)
@@ -156,3 +158,19 @@ def test_contexts_keep_their_order_whatever_is_worked_on_together(monkeypatch: p
     again = every_run(model, CONTEXTS[::-1], number_format=FLOAT32)
     assert (again.place[::-1] == whole.place).all()
     assert np.allclose(again.lead[::-1], whole.lead, rtol=1e-6)
+
+
+def test_a_run_counts_what_is_proved_to_first_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of labels; balls alone prove less, and where the work would take long they are all there is."""
+    model = transformer(3, kind="layer", activation="gelu", width=24)
+    contexts = np.unique(CONTEXTS, axis=0)
+    found = every_run(model, contexts, number_format=FLOAT32)
+    labels = np.where(found.place >= 0, found.place, 0)
+    labels[0] = (labels[0] + 1) % 9
+    task = array_task(contexts, next_tokens=labels, vocabulary=11, answers=9, target="labels")
+    together = run(model, task)
+    monkeypatch.setattr("verify.replica.run._MOST_ENTRIES", 0)
+    balls = run(model, task)
+    assert together.proved is not None and balls.proved is not None
+    assert (together.proved == (found.place == labels) | balls.proved).all() and not together.proved[0]
+    assert balls.proved.sum() < together.proved.sum() and together.within_bound
