@@ -156,7 +156,7 @@ def test_no_random_head_beats_the_floor_of_exclusive_or(seed: int, width: int, d
 def test_no_trained_head_beats_the_floor_of_exclusive_or(width: int, d_head: int) -> None:
     laws = opposed(Fraction(9, 10))
     floor = relation_divergence_floor(XOR, laws).lower
-    networks = [Shape(2, 3, width, d_head, 1).trained(XOR, floats(laws), seed=seed, steps=120) for seed in range(4)]
+    networks = [Shape(2, 3, width, d_head, 1).trained(XOR, floats(laws), seed=seed, steps=120) for seed in range(2)]
     reached = [mean_upper(network, XOR, floats(laws)) for network in networks]
     assert floor <= min(reached) < 1.3 * floor  # the attack is strong, and fails
 
@@ -200,7 +200,7 @@ def test_with_many_pieces_the_floor_of_a_line_is_sharp(seed: int) -> None:
 def test_no_trained_head_of_width_one_beats_the_floor_of_a_line(width: int, key_width: int) -> None:
     laws = np.full((3, 3), 0.05) + 0.85 * np.eye(3)
     floor = collinear_divergence_floor(LINE, laws).lower
-    networks = [Shape(3, 2, width, 1, key_width).trained(LINE, laws, seed=seed, steps=120) for seed in range(4)]
+    networks = [Shape(3, 2, width, 1, key_width).trained(LINE, laws, seed=seed, steps=120) for seed in range(2)]
     reached = [mean_upper(network, LINE, laws) for network in networks]
     assert 0.161124 < floor <= min(reached) < 1.1 * floor
 
