@@ -136,7 +136,9 @@ def test_laws_are_for_knots_and_for_heads_of_full_rank() -> None:
 
 def test_no_such_memory_or_precision_is_an_error() -> None:
     task = enumerated_task(2, 2)
-    with pytest.raises(InputError, match="memory is 'knot', expected one of 'smallest', 'affine', 'packed-words'"):
+    with pytest.raises(
+        InputError, match="memory is 'knot', expected one of 'smallest', 'affine', 'groups', 'packed-words'"
+    ):
         offers(task, names=("knot",))
     with pytest.raises(InputError, match="dtype = 'half'"):
         offers(task, dtype="half")  # pyright: ignore[reportArgumentType]
