@@ -7,11 +7,15 @@ from itertools import product
 from math import comb
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sympy
+from flint import nmod_mat
 from sympy.polys.matrices import DomainMatrix
 
+from constructions.arrays import Int64Array
 from constructions.encoders.approximating_sequences import FIRST, SECOND
+from constructions.tasks.arrays import all_contexts
 
 ROOT = Path(__file__).parents[1]
 TESTS = {
@@ -352,3 +356,52 @@ def test_the_norm_of_the_majority_of_exclusive_ors() -> None:
         by_columns = sympy.Poly(sympy.expand(whole), *parts["b"], *parts["m"])
         alone = [powers for powers in by_columns.monoms() if not any(powers[H:])]
         assert len(alone) == 2**H - 1  # what has a nu, by the products of the beta
+
+
+def _rank_of_coincident_heads(N: int, S: int, d: int, r: int, k: int, B: int) -> int:
+    """Of the derivative at residues modulo a prime, with free exponentials of the scores."""
+    prime, rng = 33554393, np.random.default_rng(0)
+    contexts = all_contexts(N, S)
+    last = contexts[:, -1]
+
+    def residues(*shape: int) -> Int64Array:
+        return rng.integers(1, prime, shape)
+
+    x = (residues(N, d)[contexts] + residues(S, d)) % prime
+    columns = [x[:, -1]]
+    for _ in range(B):
+        y = residues(N, N)[last[:, None], contexts] * residues(N, S)[last] % prime
+        a = y * np.array([pow(int(total), -1, prime) for total in y.sum(axis=1) % prime])[:, None] % prime
+        mean = (a[..., None] * x % prime).sum(axis=1) % prime
+        squares = (a[..., None, None] * (x[..., None] * x[:, :, None] % prime) % prime).sum(axis=1)
+        covariance = (squares - mean[..., None] * mean[:, None]) % prime
+        U, V, values = residues(d, r), residues(d, r), residues(k, d)
+        values[-1] = -values[:-1].sum(axis=0) % prime
+        columns.append(mean)
+        for value in values:
+            moved = (covariance * value % prime).sum(axis=2) % prime
+            queries = (x[:, -1, :, None] * U % prime).sum(axis=1) % prime
+            keys = (moved[..., None] * V % prime).sum(axis=1) % prime
+            columns += [
+                (queries[..., None] * moved[:, None] % prime).reshape(len(x), -1),
+                (x[:, -1, :, None] * keys[:, None] % prime).reshape(len(x), -1),
+            ]
+    matrix = np.concatenate(columns, axis=1)
+    return int(nmod_mat(len(matrix), matrix.shape[1], matrix.ravel().tolist(), prime).rank())
+
+
+@pytest.mark.parametrize(
+    ("shape", "rank"),
+    [((4, 3, 3, 2, 4, 1), 23), ((5, 2, 4, 3, 3, 1), 25), ((4, 3, 3, 1, 3, 2), 27), ((11, 2, 6, 4, 6, 1), 108)],
+)
+def test_coincident_heads_have_at_most_the_rank_of_the_formula(
+    shape: tuple[int, int, int, int, int, int], rank: int
+) -> None:
+    """Both bounds, and a shape below the first. Page: docs/claims/newton_memory.md"""
+    N, S, d, r, k, B = shape
+    m = max(0, k - 1 + r - d)
+    in_general = d + B * (d + (k - 1) * (2 * d * r - r * r) - r * comb(k - 1, 2) - (d - r) * comb(m, 2))
+    of_bigrams = d + B * (d + N * N - (N - d) * (N - d - 1)) if S == 2 and d < N else in_general
+    found = _rank_of_coincident_heads(*shape)
+    assert found == rank <= min(in_general, of_bigrams, N**S)
+    assert (found == min(in_general, N**S)) == (N < 11)
