@@ -55,7 +55,7 @@ DESCRIBED = (
     ),
     Described(
         "bit-table",
-        "any distinct contexts, labels or laws; for runs in float16 and bfloat16",
+        "any distinct contexts of up to 127 tokens in float16 and 58 in bfloat16; labels or laws",
         "2 to 25 a fact, the less the fuller the table; every run in either is exact",
         False,
         "docs/claims/one_hot_laws.md",

@@ -21,6 +21,7 @@ from constructions.tasks.task import Task
 
 _CLAIM = "The table of bits"
 _SHARP = 256.0  # one other bit of the position lowers a score by 512
+_LONGEST = {8: 58, 11: 127}  # tokens, by bits: (S + 5) u < 1/4 and 8 S tau < u / 8 in Theorem R12 (i) and (iv)
 _TRIED = 64  # bits that are compared before one is chosen
 _COLUMN_BITS = 10  # at most
 _ENTRIES = 2**27
@@ -89,7 +90,7 @@ def bit_table_memory(task: Task, *, dtype: Precision = "float16") -> Constructio
         The model: heads, and one or two layers of neurons.
 
     Raises:
-        CapacityError: So many bits that no sums of them are exact.
+        CapacityError: So long contexts, or so many bits, that no sums over them are exact.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
@@ -146,6 +147,9 @@ class _Plan(NamedTuple):
 @lru_cache(maxsize=1)  # what is counted is built next
 def _plan(task: Task, precision: int) -> _Plan:
     width = max(1, (task.d_vocab - 1).bit_length())
+    if task.n_ctx > (longest := _LONGEST.get(precision, _ENTRIES)):
+        held = f"contexts of at most {longest} tokens in {precision} bits, where what a head does not read is absorbed"
+        raise CapacityError(_CLAIM, held, f"they have {task.n_ctx}")
     if task.contexts.size * width > _ENTRIES:
         raise CapacityError(_CLAIM, f"at most {_ENTRIES} bits of contexts", f"{task.contexts.size * width}")
     bits = _signs(task.contexts, width).reshape(task.n_contexts, -1)

@@ -94,6 +94,8 @@ MUTANTS = [
     rows(" and not self._is_whole(step.place)\n        if apart", "\n        if apart", "groups pass over an overflow"),
     sums("drift = drift + 2.0 * self.format", "drift = drift + 0.0 * self.format", "weights are never flushed"),
     sums("& (terms.unit >= _FLOOR)\n", "\n", "no product underflows"),
+    boxes("np.where(np.isnan(sizes), np.inf, sizes)", "sizes", "what is no number is small"),
+    boxes("np.expm1((count + 4) * self.unit / (1.0 - self.unit))", "0.0", "sums are not rounded"),
     boxes("return 2.0 * self.least * (size", "return 0.0 * self.least * (size", "no weight is flushed in a box"),
     boxes("return np.where(exact, 0.0, rounded)", "return np.where(exact | (total == 0), 0.0, rounded)", "none vanish"),
     rows(

@@ -145,7 +145,7 @@ class _Walk:
                 for matrix, shift in ((block.W_Q, block.b_Q), (block.W_K, block.b_K), (block.W_V, block.b_V))
             )
             sizes[head] = value.size * _SLACK
-            self.largest = max(self.largest, float(query.size @ key.size))
+            self._note(query.size @ key.size)
             # The weights are not negative, and their sum is 1 but for rounding.
             around = self._error(4.0 * sizes[head], np.where(sizes[head] > 0.0, 0.0, np.inf), 2 * length + 8)
             part = _image((value.low - around, value.high + around), block.W_O[head])
@@ -160,11 +160,16 @@ class _Walk:
 
     def _error(self, total: Floats, unit: Floats, count: int) -> Floats:
         """What rounding adds to sums whose terms are multiples of a unit: nothing where the format holds them all."""
-        self.largest = max(self.largest, float(np.max(total, initial=0.0)))
-        share = (count + 4) * self.unit
-        rounded = total * (share / (1.0 - share) if share < 0.25 else np.inf) + 16.0 * (count + 1) * self.least
+        self._note(total)
+        # n factors (1 + d)^{+-1} with |d| <= u differ from 1 by at most (1 - u)^-n - 1, whatever n u is.
+        share = np.expm1((count + 4) * self.unit / (1.0 - self.unit))
+        rounded = total * share + 16.0 * (count + 1) * self.least * (1.0 + share)
         exact = (total <= self.most * unit) & (unit >= self.least)
         return np.where(exact, 0.0, rounded) * _SLACK
+
+    def _note(self, sizes: Floats) -> None:
+        """Keep the largest size; what is no number may be any."""
+        self.largest = max(self.largest, float(np.max(np.where(np.isnan(sizes), np.inf, sizes), initial=0.0)))
 
     def _flushed(self, size: Floats, matrix: Floats) -> Floats:
         """What a product loses by weights that are so small that they may be taken for 0."""

@@ -94,6 +94,14 @@ def test_digits_name_all_labels_and_their_logits_fit(kinds: int, precision: int)
     assert base**digits >= kinds and 3 * digits * (base // 2) ** 2 <= 2**precision
 
 
+@pytest.mark.parametrize(("dtype", "longest"), [("bfloat16", 58), ("float16", 127)])
+def test_contexts_are_as_long_as_every_run_is_proved(dtype: Precision, longest: int) -> None:
+    task = drawn(4, longest, 3, 3, 6)
+    assert held_without_rounding(bit_table_memory(task, dtype=dtype).model, task, FORMATS[dtype], 1e-3).all()
+    with pytest.raises(CapacityError, match=f"at most {longest} tokens in .* but they have {longest + 1}"):
+        bit_table_memory(drawn(4, longest + 1, 3, 3, 6), dtype=dtype)
+
+
 def test_what_takes_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bit_table, "_ENTRIES", 100)
     with pytest.raises(CapacityError, match="at most 100 bits of contexts, but"):

@@ -10,7 +10,7 @@ from constructions.models.model import Model
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run
 from tests.verify.runs.integer_models import random_models, residue
 from verify.runs.boxes import Boxes
-from verify.runs.formats import FLOAT16, FLOAT32, FLOAT64
+from verify.runs.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64
 
 
 @given(random_models(), st.sampled_from([FLOAT32, FLOAT64]), st.sampled_from(ORDERS))
@@ -81,3 +81,12 @@ def test_the_block_in_which_a_number_may_overflow_is_named():
     head = Attention(one[None], one[None], 300.0 * one[None], one[None], skip=False)
     model = Model(blocks=(head, head), W_U=one, W_E=one, W_pos=0.0 * one)
     assert [Boxes.of(model, 1, f).first_overflow for f in (FLOAT16, FLOAT32, None)] == [1, 3, 3]
+
+
+def test_what_is_no_number_may_overflow_and_long_sums_of_short_types_need_not():
+    """Of 2^17 terms of eight bits nothing is known; times a weight that is 0 that is no number."""
+    zero, both = np.zeros((1, 2, 1)), np.array([[[1.0, 0.0]]])
+    head = Attention(W_Q=zero, W_K=zero, W_V=both.reshape(1, 2, 1), W_O=both, skip=False)
+    model = Model(blocks=(head, head), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
+    assert Boxes.of(model, 2**17, BFLOAT16).first_overflow == 0
+    assert Boxes.of(model, 200, BFLOAT16).first_overflow == 3
