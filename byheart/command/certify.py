@@ -69,7 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--every-run",
-        choices=("float32", "float64"),
         metavar="TYPE",
         help="also prove where every run in float32 (or float64), in any order of summation, has one answer",
     )

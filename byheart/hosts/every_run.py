@@ -40,6 +40,9 @@ def require_every_run(dtype: str, model: Model, count: int) -> None:
     Raises:
         InputError: An unknown type, too many contexts, or a model that reads vectors.
     """
+    if dtype in ("bfloat16", "float16"):
+        why = "of this type nothing is proved, since the roundings of one layer may exceed the leads of trained models"
+        raise InputError("every_run", f"= {dtype!r}: {why}", " or ".join(map(repr, FORMATS)))
     require_one_of(tuple(FORMATS), every_run=dtype)
     if not model.reads_tokens:
         raise InputError("every_run", "is asked of a model that reads vectors", "a model of tokens")

@@ -64,8 +64,11 @@ def test_an_answer_of_several_tokens_needs_all_of_them():
 
 
 def test_what_cannot_be_asked_is_refused_before_the_proof():
+    for dtype in ("bfloat16", "float16"):
+        with pytest.raises(InputError, match=f"every_run = '{dtype}': of this type nothing is proved.*'float32'"):
+            certify(NEARLY, FACTS, every_run=dtype)
     with pytest.raises(InputError, match="every_run"):
-        certify(NEARLY, FACTS, every_run="bfloat16")
+        certify(NEARLY, FACTS, every_run="float8")
     wide = Model(blocks=(), W_U=np.eye(2), W_E=np.ones((2**11, 2)), W_pos=np.zeros((2, 2)))
     with pytest.raises(InputError, match="every_run"):
         certify_rule(wide, "first", every_run="float32")
