@@ -1,8 +1,11 @@
 """The shape of GPT-2, as Hugging Face stores it."""
 
+import json
+
 import numpy as np
 import pytest
 
+from byheart.command.main import main
 from byheart.hosts.families.gpt2 import is_mask, model_of
 from byheart.hosts.reading import read_model
 from constructions.errors import InputError
@@ -176,3 +179,38 @@ def test_the_library_computes_the_same(tmp_path):
     assert np.abs(enclose_logits(model, contexts, precision=200).midpoint - expected).max() < 1e-13
     theirs.save_pretrained(tmp_path)
     assert read_model(tmp_path).sha256() == model.sha256()
+
+
+@pytest.mark.parametrize(("layers", "width"), [(1, 16), (2, 24), (3, 32)])
+def test_from_a_folder_of_the_library_to_the_verdict(layers, width, tmp_path, capsys):
+    """A model is trained on some facts and saved as the library saves it; one fact more is asked than it was taught."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers", reason="needs `pip install 'byheart[huggingface]'`")
+    rng = np.random.default_rng(layers)
+    contexts = rng.permutation(9**3)[:6, None] // 9 ** np.arange(3) % 9
+    labels = rng.integers(9, size=6)
+    rates = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
+    config = transformers.GPT2Config(
+        n_layer=layers, n_head=2, n_embd=width, vocab_size=9, n_positions=4, bos_token_id=0, eos_token_id=0, **rates
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        module = transformers.GPT2LMHeadModel(config)
+        optimizer = torch.optim.AdamW(module.parameters(), lr=1e-2)
+        for _ in range(60):
+            logits = module(torch.tensor(contexts)).logits[:, -1]
+            torch.nn.functional.cross_entropy(logits, torch.tensor(labels)).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    module.save_pretrained(tmp_path / "theirs")
+    rows = np.column_stack([contexts, labels]).tolist()
+    (tmp_path / "facts.csv").write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+    line = ["certify", str(tmp_path / "theirs"), "--task", str(tmp_path / "facts.csv"), "--json"]
+    assert main(line) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["verdict"], found["held"]) == ("PROVED", 6)
+    wrong = [*contexts[0].tolist(), int(labels[0] + 1) % 9]
+    (tmp_path / "facts.csv").write_text(",".join(map(str, wrong)) + "\n")
+    assert main(line) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"] == "REFUTED" and found["held"] == 0
