@@ -115,9 +115,9 @@ def hold(
 
     By default it is the memory of fewest parameters of all in `constructions.memories.choice.MEMORIES` that every run
     in `dtype` is proved to hold; where there is none, the one of fewest that one run holds. The first of them is
-    certified before smaller ones are searched for, and an interrupt of that search returns it. A size asks for the
-    heads of Theorem 1': for laws and $d < N - 1$, where no weights hold all laws, these hold the best encoder of rank d
-    that is found.
+    certified before smaller ones are searched for, and an interrupt of that search ends it with the best it has found.
+    A size asks for the heads of Theorem 1': for laws and $d < N - 1$, where no weights hold all laws, these hold the
+    best encoder of rank d that is found.
 
     The certificate is about the float64 numbers that are returned, rounding included: of the figures, those of the
     capacity, of the certificate and of the encoder are proved. Of those of torch, `within_bound` and `held_proved` are,

@@ -109,7 +109,7 @@ async function visit(page) {
   const view = frame.contentWindow, inside = frame.contentDocument, wrong = [];
   await inside.fonts.ready;
   for (const one of inside.querySelectorAll("details")) one.open = true;
-  for (const width of [1280, 400]) {
+  for (const width of [1280, 500, 390]) {
     frame.style.width = width + "px";
     await pause(30);
     wrong.push(...look(page, width, view, inside));

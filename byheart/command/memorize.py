@@ -1,6 +1,7 @@
 """`byheart memorize`: a text or a table in, certified weights out."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,6 +85,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
+    if options.dim is options.heads is None:
+        # The matrices of a search are small: threads of the BLAS, which is loaded now, would wait for each other.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from byheart.figures import Figures
     from byheart.job import hold
     from constructions.files import refuse_existing

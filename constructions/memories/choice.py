@@ -196,7 +196,8 @@ def offers(
         kinds: The memories there are; by default `MEMORIES`.
         ran: Called with what was built, unless one that every run holds is smaller.
         quick: Stop at the first memory that every run holds.
-        earlier: What an earlier call returned that stopped there; only the other memories are built.
+        earlier: What an earlier call returned that stopped there; only the other memories are built, and an interrupt
+            ends this with what was found.
         progress: Called with the memory that is built.
 
     Returns:
@@ -239,9 +240,14 @@ def offers(
             refused = f"its runs in {dtype} are rounded, and nothing is proved of them; those of 'bit-table' are exact"
         unasked = (kind.alone if attention_only else kind.unasked) or kind.build
         build = kind.build if names is not None else unasked
-        offer = Offer(kind, None, refused) if refused else _offer(task, kind, build, dtype, seed, show, limits)
-        if offer.built is not None and ran is not None and not (proved and offer.parameters >= least):
-            offer = _run(offer, offer.built, ran)
+        try:
+            offer = Offer(kind, None, refused) if refused else _offer(task, kind, build, dtype, seed, show, limits)
+            if offer.built is not None and ran is not None and not (proved and offer.parameters >= least):
+                offer = _run(offer, offer.built, ran)
+        except KeyboardInterrupt:
+            if not earlier:
+                raise
+            break  # what was found until then
         found.append(offer)
     return tuple(sorted(found, key=lambda offer: offer.parameters))
 

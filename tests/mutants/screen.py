@@ -6,9 +6,15 @@ table = of("constructions/tasks/table.py", "tests/constructions/tasks/test_table
 made = of("byheart/terminal/made.py", "tests/byheart/terminal/test_made.py")
 job = of("byheart/job.py", "tests/byheart/test_job.py")
 ask = of("byheart/command/ask.py", "tests/byheart/command/test_ask.py")
+choice = of("constructions/memories/choice.py", "tests/constructions/memories/test_choice.py")
 headline = of("verify/certificates/headline.py", "tests/verify/certificates/test_headline.py")
 
 MUTANTS = [
+    choice(
+        "            break  # what was found until then\n",
+        "            raise\n",
+        "an interrupt loses what the search has found",
+    ),
     table(
         " or set(first) & {cell for row in others for cell in row}:",
         ":",

@@ -2,6 +2,9 @@
 
 import csv
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -196,3 +199,17 @@ def test_beside_the_reference_stands_what_else_would_hold_it() -> None:
     count = 2 * (task.n_ctx + 2 * task.d_vocab + 4 * (task.n_contexts - 2))
     assert f"Theorem 1 of Dana et al. counts {count:,} parameters for labels" in said
     assert "a dense float32 file of these parameters takes 400." in said
+
+
+@pytest.mark.parametrize(("size", "threads"), [([], "1"), (["--heads", "2"], "none")])
+def test_a_search_runs_on_one_thread_of_the_blas(size, threads):
+    """On a busy machine two of them take three times the processor time: they wait for each other in a loop."""
+    program = f"""
+import os, sys
+import byheart.command.main as cli
+code = cli.main(["memorize", "missing.csv", *{size!r}])
+print(code, os.environ.get("OPENBLAS_NUM_THREADS", "none"))
+"""
+    unset = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=unset)
+    assert told.stdout.split() == ["2", threads]

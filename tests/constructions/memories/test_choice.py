@@ -97,6 +97,18 @@ def test_a_search_that_is_not_named_ends_after_so_much_work(monkeypatch: pytest.
     assert "needs more work for 9 facts, but none of 1 starts reached them with so much" in refused.refused
 
 
+def test_an_interrupted_search_keeps_what_it_has_found() -> None:
+    def stopped(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    knots, blocks, cross = (BY_NAME[name] for name in ("knots", "block-heads", "cross-heads"))
+    kinds, task = (knots, blocks, cross._replace(build=stopped)), enumerated_task(6, 2, seed=2)
+    with pytest.raises(KeyboardInterrupt):
+        offers(task, kinds=kinds)
+    found = offers(task, kinds=kinds, earlier=offers(task, kinds=kinds[1:2]))
+    assert {offer.kind.name for offer in found} == {"knots", "block-heads"}
+
+
 def test_of_the_exact_memories_the_smallest_by_its_formula_is_built_first() -> None:
     contexts = np.random.default_rng(0).choice(300**2, 400, replace=False)
     pairs = np.stack(np.divmod(contexts, 300), axis=1)
