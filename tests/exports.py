@@ -17,7 +17,7 @@ from constructions.memories.choice import BY_NAME
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
-from constructions.tasks.arrays import array_task, enumerated_task
+from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Counts, make_task
 from tests.layers import memory_layer, random_layer_task
 from verify.forward.ladder import decide_argmax
@@ -137,13 +137,22 @@ def task_of(name):
 
 @cache
 def memory_of_bigrams(name):
-    """All bigrams of 3 tokens, and weights that hold them."""
+    """All bigrams of a few tokens, and weights that hold them."""
     task = enumerated_task(3, 2)
     if name == "additive-recall":  # two answers for each last token
         labels = 2 * task.contexts[:, 1] + (task.contexts.prod(axis=1) + task.contexts[:, 0]) % 2
         task = array_task(task.contexts, next_tokens=labels, vocabulary=6, target="labels")
     if name == "one-hot-laws":
         task = enumerated_task(3, 2, target="laws")
+    cells = all_contexts(6, 2)
+    (a, b), signs = cells.T, cells // 3
+    if name == "low-rank-laws":  # a law for each sum
+        powers = np.exp(np.outer(a + b, np.arange(6)) / 6)
+        task = array_task(cells, laws=powers / powers.sum(axis=1, keepdims=True), vocabulary=6)
+    if name in ("affine", "groups"):  # sums modulo 6, and the symmetries of a triangle
+        turned = (a + np.where(signs[:, 0], -b, b)) % 3 + 3 * (signs.sum(axis=1) % 2)
+        labels = (a + b) % 6 if name == "affine" else turned
+        task = array_task(cells, next_tokens=labels, vocabulary=6, target="labels")
     return task, BY_NAME[name].build(task, "float32", 0, lambda *_: None).model
 
 

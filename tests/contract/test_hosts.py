@@ -76,7 +76,7 @@ def test_every_memory_comes_back_from_a_host_bit_by_bit_and_holds_its_facts(name
     }
     if to == "safetensors":
         assert back.sha256() == model.sha256()
-    assert judge(back, task).values["held"] == 9
+    assert judge(back, task).values["held"] == len(task.contexts) >= 9
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
