@@ -107,7 +107,10 @@ AFTER = {
         W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.zeros((1, 2, 1)), W_O=np.zeros((1, 1, 2)),
         skip=True, attends="all",
     ),
-    "a map that changes signs": FeedForward(
+    "a map that changes signs once": FeedForward(
+        W_in=-np.eye(2), b_in=np.array([9.0, 9.0]), W_out=np.eye(2), b_out=np.zeros(2), skip=False
+    ),
+    "a map that changes signs twice": FeedForward(
         W_in=-np.eye(2), b_in=np.array([9.0, 9.0]), W_out=-np.eye(2), b_out=np.zeros(2), skip=False
     ),
 }  # fmt: skip
