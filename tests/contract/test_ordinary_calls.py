@@ -56,9 +56,7 @@ def test_every_memory_answers_generates_and_trains_in_the_library(name, dtype, t
     task, model = of_a_table(name)
     export(model, task=task, to="huggingface", dtype=dtype, out=tmp_path / "out", allow_loss=True)
     own = (tmp_path / "out" / "modeling_byheart.py").exists()
-    assert own is (
-        dtype == "float16" or name.endswith("-laws") or name == "probes"
-    )  # laws, and attention that sees all
+    assert own is (dtype == "float16" or name in OWN)
     host, tokenizer = loaded(tmp_path / "out", dtype=torch.float32)
     texts = [typed(task, place) for place in range(len(task.contexts))]
     given = tokenizer(texts, return_tensors="pt", padding=True)
