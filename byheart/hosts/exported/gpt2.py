@@ -55,11 +55,14 @@ def in_one_vocabulary(model: Model, task: Task | VectorTask) -> tuple[Model, Tas
         Both; the logits of the answers are those of before.
 
     Raises:
-        InputError: Laws, which give mass to tokens that are never answered.
+        InputError: Laws, which give mass to tokens that are never answered, or a whole text.
     """
     require_tokens(model)
     if not isinstance(task, Task) or task.target != "labels":
         raise InputError("the target", f"is {task.target!r}", "'labels': GPT-2 has one vocabulary")
+    if task.windows is not None:
+        why = "GPT-2 counts positions from the beginning and never moves its window; --to huggingface takes a text"
+        raise InputError("the task", "is a whole text", f"a table: {why}")
     names = task.names()
     names += tuple(name for name in special_tokens(task).values() if name not in names)
     answers = answer_tokens(task)

@@ -5,6 +5,7 @@ import pytest
 
 from byheart.hosts.exported.gpt2 import HOST, in_one_vocabulary
 from byheart.hosts.reading import read_model
+from byheart.reciting import whole_text
 from constructions.errors import InputError
 from constructions.memories.choice import BY_NAME
 from constructions.models.blocks import Normalization
@@ -56,6 +57,11 @@ def test_laws_are_refused():
     task = array_task([[0, 1], [1, 0]], laws=np.full((2, 2), 0.5), vocabulary=2)
     with pytest.raises(InputError, match="expected 'labels'"):
         in_one_vocabulary(MODELS["embeddings alone"], task)
+
+
+def test_a_whole_text_is_refused_with_the_host_that_takes_it():
+    with pytest.raises(InputError, match=r"is a whole text, expected a table: .* --to huggingface takes a text"):
+        in_one_vocabulary(MODELS["embeddings alone"], whole_text("abab"))
 
 
 def test_a_model_that_would_be_too_large_is_refused(monkeypatch):
