@@ -129,6 +129,16 @@ def test_weights_of_few_bits_of_which_some_are_tiny(slices: int) -> None:
     assert 0 < abs(pairs.product(x, Pairs.exact(weights), slices=slices).high[0, 4]) < 1e-7
 
 
+def test_slices_are_integers_and_leave_little() -> None:
+    x = random_pairs(np.random.default_rng(11), 4 * 50, spread=2).reshape(4, 50)
+    cut, bits = pairs._slices(x, -1, 21, 5), 21
+    exponent = np.frexp(np.abs(x.high).max(axis=1, keepdims=True))[1]
+    for i, (head, rest) in enumerate(zip(cut.heads, cut.rests[1:], strict=True), start=1):
+        assert (np.abs(rest) <= np.ldexp(17 / 32, exponent - bits * i)).all()
+        units = np.ldexp(head, bits * i - exponent)
+        assert (units == np.rint(units)).all() and (np.abs(units) <= 2.0**bits).all()
+
+
 def test_products_in_batches_and_in_blocks_are_those_of_the_matrices() -> None:
     rng = np.random.default_rng(8)
     x, y = random_pairs(rng, 2 * 3 * 5).reshape(2, 3, 5), random_pairs(rng, 2 * 5 * 4).reshape(2, 5, 4)
