@@ -472,7 +472,7 @@ def _damped(
         curvatures = ((1.0 / moved) @ np.swapaxes(products, 1, 2)).reshape(*slopes.shape, size)
         slopes[~(np.isfinite(curvatures).all(axis=(2, 3)) & np.isfinite(slopes).all(axis=2))] = 0.0
         step = np.linalg.solve(_regular(curvatures), slopes[..., None])[..., 0]
-        reach = (-(step @ directions) / (moved - (1.0 - _ROOM) * laws)).max(axis=2)
+        reach = (-(step @ directions) / np.maximum(moved - (1.0 - _ROOM) * laws, 1e-300)).max(axis=2)
         moves = moves + step * np.minimum(1.0, _INSIDE / np.maximum(reach, 1e-300))[..., None]
     return moves
 

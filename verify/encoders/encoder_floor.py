@@ -109,8 +109,8 @@ def encoder_floor(
             weights by default.
         blocks: Disjoint blocks with weights and steps; by default they are searched for.
         cones: For $1 \le d \le N - 2$ and positive laws, how many cones of directions to look at for a better bound
-            (`verify.encoders.cover_floor`), if they can cover all: 3000 take a second for 6 tokens and 36 contexts,
-            ten times as many bring the bound near the infimum for d = 1 and N - 2; more tokens take more.
+            (`verify.encoders.cover_floor`), if they can cover all: for d = N - 2, 3000 take half a second for 6 tokens
+            and 36 contexts, ten times as many bring the bound within 1 % of the infimum; more tokens take more.
 
     Returns:
         The bound; 0 for $d \ge N - 1$, where the infimum is 0.

@@ -164,6 +164,17 @@ def test_laws_are_closed_to_one_percent_by_few_cones(tokens, contexts, spread, m
     assert 0.99 * upper <= floor <= upper
 
 
+def test_moves_of_several_directions_stay_inside_however_many_steps_they_take(monkeypatch):
+    """A vertex that hardly counts does not hold them back; rounding once let them leave the laws."""
+    monkeypatch.setattr(judge, "_FEWER", 40)
+    search = judge._Search(np.random.default_rng(0).dirichlet(np.ones(5), 10), np.ones(10), 2)
+    cones = search.begun(judge._initial_cones(5, 2)[::12])
+    for _ in range(3):
+        with np.errstate(all="ignore"):
+            cones = search.bounded(cones, 0.0749)
+        assert np.isfinite(cones.moves).all() and np.isfinite(cones.bounds).all()
+
+
 def test_an_encoder_that_is_known_lowers_the_target():
     assert len(encoder_cover(TWO, reached=0.03).cuts) < len(COVER.cuts)
     assert cover_floor(TWO, encoder_cover(TWO, reached=0.03, relative=0.01)) > 0.0297
