@@ -193,3 +193,10 @@ def test_what_a_column_moves_is_what_it_moves_in_the_row_where_that_is_most():
     layer = Layer(np.ones((1, 1)), None, np.full((1, 1), 8.0), None, None)
     found = InReals().neurons(Rows(np.array([[5.0], [-5.0]]), np.array([[2.0**-20]])), layer, "")
     assert found.off.shape == (1, 1) and found.off[0, 0] >= 2.0**-17
+
+
+@pytest.mark.parametrize("weight", [1e39, 1.0 + 2.0**-30])
+def test_a_weight_that_the_format_does_not_hold_is_not_exact_where_it_meets_0(weight):
+    nothing = Rows(np.zeros((1, 1)), np.zeros((1, 1)))
+    assert EveryRun(FLOAT32).mapped(nothing, np.array([[weight]]), None).off[0, 0] > 0.0
+    assert EveryRun(FLOAT32).mapped(nothing, np.array([[1.0]]), None).off[0, 0] == 0.0

@@ -9,6 +9,7 @@ GENERATORS = {
     "three things": [(1, 0, 2), (1, 2, 0)],
     "four corners": [(1, 2, 3, 0), (3, 2, 1, 0)],
     "five corners": [(1, 2, 3, 4, 0), (4, 3, 2, 1, 0)],
+    "six corners": [(1, 2, 3, 4, 5, 0), (5, 4, 3, 2, 1, 0)],
     "quaternions": [(1, 2, 3, 0, 5, 6, 7, 4), (4, 7, 6, 5, 2, 1, 0, 3)],
     "even exchanges of four": [(1, 2, 0, 3), (1, 0, 3, 2)],
     "lines of five points": [(1, 2, 3, 4, 0), (0, 2, 4, 1, 3)],

@@ -23,7 +23,15 @@ def test_a_group_is_found_under_any_names(name):
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_numbers_of_a_product_are_read_off_its_factors(name):
-    table = products(name)
+    require_read_off(products(name))
+
+
+def test_cosets_whose_representatives_commute_need_not_multiply():
+    x, z = np.indices((6, 6))
+    require_read_off((x % 3 + (1 - 2 * (x // 3)) * z) % 3 + 3 * (x // 3 ^ z // 3))  # turns first
+
+
+def require_read_off(table: np.ndarray) -> None:
     ways = list(coordinates_of(table))
     assert ways
     for way in ways:
