@@ -31,7 +31,10 @@ def test_what_covers_less_or_leads_to_no_law_is_refused():
     for wrong in (
         cuts[:-1],
         [*cuts, [-1, -1, 0, 0]],
-        *([first, *cuts[1:]] for first in ([0, 0, 1, 1], [0, 2, 1, 1], [0, 1, 0, 1], [0, 1, 1, -1])),
+        *(
+            [how if cut[0] >= 0 else cut for cut in cuts]
+            for how in ([0, 0, 1, 1], [0, 2, 1, 1], [0, 1, 0, 1], [0, 1, 1, -1])
+        ),
     ):
         with pytest.raises(InputError, match="cuts"):
             read(TWO, one, 1, cover, cuts=wrong)
@@ -46,3 +49,11 @@ def test_what_covers_less_or_leads_to_no_law_is_refused():
         read([[6.0, 4.0, 0.0], [6.0, 1.0, 3.0]], one, 1, cover)
     with pytest.raises(InputError, match="d_model"):
         read(TWO, one, 2, cover)
+
+
+def test_both_readers_cut_where_the_factors_say():
+    laws = np.random.default_rng(2).dirichlet(np.full(4, 0.3), 3) + 1e-4
+    cover = encoder_cover(laws, relative=0.05, most=150)
+    assert cover.cuts[:, 2].max() > 1 and cover.cuts[:, 3].max() > 1
+    second = read(laws, [1, 1, 1], 2, cover)
+    assert 0.0 < cover_floor(laws, cover) <= second < cover_floor(laws, cover) + 1e-12
