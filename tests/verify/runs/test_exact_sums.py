@@ -12,7 +12,7 @@ from constructions.models.model import Model
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run, sequential
 from tests.verify.runs.integer_models import changed, judged, known
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
-from verify.runs.exact_sums import EveryRun, InReals, Layer, Rows, low, units
+from verify.runs.exact_sums import EveryRun, Group, InReals, Layer, Rows, low, units
 from verify.runs.formats import FLOAT16, FLOAT32, FLOAT64
 
 
@@ -200,3 +200,14 @@ def test_a_weight_that_the_format_does_not_hold_is_not_exact_where_it_meets_0(we
     nothing = Rows(np.zeros((1, 1)), np.zeros((1, 1)))
     assert EveryRun(FLOAT32).mapped(nothing, np.array([[weight]]), None).off[0, 0] > 0.0
     assert EveryRun(FLOAT32).mapped(nothing, np.array([[1.0]]), None).off[0, 0] == 0.0
+
+
+def test_neurons_in_groups_are_exact_or_nothing_is_said():
+    def group(weight: float, off: float = 0.0) -> Group:
+        layer = Layer(np.ones((1, 1)), None, np.array([[weight]]), None, None)
+        return Group(Rows(np.ones((1, 1)), np.full((1, 1), off)), np.zeros(1, dtype=np.int64), layer)
+
+    found = EveryRun(FLOAT32).grouped([group(2.0**23), group(2.0**23)], None, "")
+    assert found is not None and found.value[0, 0] == 2.0**24 and not found.off.any()
+    assert EveryRun(FLOAT32).grouped([group(2.0**24), group(1.0)], None, "") is None
+    assert EveryRun(FLOAT32).grouped([group(1.0), group(1.0, 2.0**-20)], None, "") is None
