@@ -39,8 +39,6 @@ MUTANTS = [
            "any cyclic subgroup is taken for a normal one"),
     memory("finite_group", "if (quotient != quotient.T).any() or", "if",
            "a quotient that does not commute is a sum"),
-    memory("finite_group", "if len(np.unique(images, axis=0)) == n:", "if True:",
-           "elements that move all cosets alike are one"),
     memory("group_memory", "np.where(beyond >= 0, low - push * beyond, 0)", "np.where(beyond >= 0, low, 0)",
            "what neurons add beyond the difference is left"),
     memory("group_memory", "-int(push[j]) * (j + 1)", "-int(push[j]) * j", "a neuron is on one kind too early"),
