@@ -26,7 +26,7 @@ def test_each_tensor_is_in_the_narrowest_type_that_holds_it(tmp_path):
     assert {name: str(x.dtype) for name, x in stored.items()} == types
     assert all(np.array_equal(x, tensors[name]) for name, x in read_tensors(tmp_path / "of-ours")[0].items())
     write_tensors(tmp_path / "of-others", tensors, dtype=NARROWEST, metadata={"format": "pt"})
-    with pytest.raises(FileFormatError, match="a has the type I8"):
+    with pytest.raises(FileFormatError, match=r"(a has the type I8|b has the type U16), expected"):
         read_tensors(tmp_path / "of-others")
 
 
