@@ -36,7 +36,7 @@ MUTANTS = [
         "what rounding adds to the divergence is forgotten",
     ),
     sums(
-        "exact = good & self._absorbs(unit, drift, terms.count)",
+        "exact = good & self._absorbs(unit, drift, count)",
         "exact = good",
         "distances are absorbed whatever they are",
     ),
@@ -44,6 +44,12 @@ MUTANTS = [
     sums("(sizes + np.abs(value)) / (2.0 * unit)", "sizes / (2.0 * unit)", "half of all terms has to fit"),
     sums("exact[:, j] = fit &", "exact[:, j] = True |", "a row that needs too many bits is exact"),
     sums("two = np.maximum(terms.factors, ", "two = (", "two products have to fit in their difference alone"),
+    sums(
+        "count = terms.count + np.count_nonzero(matrix[_dusty(x)], axis=0)",
+        "count = terms.count + 0",
+        "dust adds up exactly",
+    ),
+    sums("count += 0 if skip is None else _dusty(skip)", "", "a skip row of dust is added exactly"),
     sums("terms.count <= 2) & (need", "terms.count <= 3) & (need", "three terms are judged by their sum"),
     sums("np.where((terms != 0.0).sum(axis=1) <= 2, two", "np.where(True, two", "many terms are judged by their sum"),
     sums(

@@ -249,6 +249,8 @@ class EveryRun:
         if (tiny := (size > 0.0) & (size < self.format.smallest_normal)).any():  # weights that may be taken for 0
             drift = drift + 2.0 * self.format.smallest_normal * (x.size() @ tiny)
         terms = _Terms.of(x.value, matrix, shift, None if skip is None else skip.value)
+        count = terms.count + np.count_nonzero(matrix[_dusty(x)], axis=0)  # what is off is rounded, also beside 0
+        count += 0 if skip is None else _dusty(skip)
         fits = self._fits(matrix) & (terms.unit >= self.format.smallest_normal)
         fits &= True if shift is None else self._fits(shift[None])
         unit, most = _finite(terms.unit), self.format.largest / 8.0
@@ -257,7 +259,7 @@ class EveryRun:
         need = np.where((terms.count <= 2) & (need > self.most), two, need)
         good = fits & (need <= self.most) & (terms.total <= most)
         self._note(need[good])
-        exact = good & self._absorbs(unit, drift, terms.count)
+        exact = good & self._absorbs(unit, drift, count)
         total = terms.total[None]
         for j in np.flatnonzero(fits & ~good):
             # Row by row, with the units of each row, and for neurons whether they are silent.
@@ -272,8 +274,8 @@ class EveryRun:
             open_ = np.flatnonzero(own > self.most)
             if fires and len(open_):
                 away = drift[:, j] if len(drift) == 1 else drift[open_, j]
-                error = 4.0 * _gamma(self.unit, terms.count[j] + 2) * (sizes[open_] + away) + 2.0 * away
-                error += 8.0 * (terms.count[j] + 1) * self.format.smallest_normal
+                error = 4.0 * _gamma(self.unit, count[j] + 2) * (sizes[open_] + away) + 2.0 * away
+                error += 8.0 * (count[j] + 1) * self.format.smallest_normal
                 silent = open_[value[open_, j] + error <= 0.0]
                 value[silent, j] = -1.0
                 own[silent] = 1.0
@@ -284,7 +286,7 @@ class EveryRun:
                 own[open_] = _needs(x.value[open_], matrix[:, j], np.hstack(more), value[open_, j])
             fit = (own <= self.most) & (sizes <= most)
             self._note(own[fit])
-            exact[:, j] = fit & self._absorbs(unit[j], drift[:, j], terms.count[j])
+            exact[:, j] = fit & self._absorbs(unit[j], drift[:, j], count[j])
         if exact.all() and not drift.any():
             return Rows(value, np.zeros((1, len(unit))))
         if (~exact & fits & (drift == 0.0)).any():
@@ -293,8 +295,8 @@ class EveryRun:
             zero = (value == 0.0).any(axis=0)
         else:
             zero = value == 0.0
-        dust = np.where(zero, self._dust(drift, terms.count), 0.0)
-        return Rows(value, np.where(exact, dust, drift + self._rounded(total + drift, terms.count)) * _SLACK)
+        dust = np.where(zero, self._dust(drift, count), 0.0)
+        return Rows(value, np.where(exact, dust, drift + self._rounded(total + drift, count)) * _SLACK)
 
     def averaged(self, x: Rows, reads: Int64Array, dust: Floats, length: int) -> Rows:
         """The averages of rows, `[Q, d]`.
@@ -583,6 +585,11 @@ def _score_terms(query: Rows, key: Rows) -> tuple[float, float, float, Floats]:
     top = float(np.abs(query.value).max(axis=0, initial=0.0) @ np.abs(key.value).max(axis=0, initial=0.0))
     unit = np.asarray((units(query.value) * units(key.value)).min(initial=np.inf))
     return doubt, total, top / float(unit) if unit > 0.0 else np.inf, unit
+
+
+def _dusty(x: Rows) -> BoolArray:
+    """Which columns are 0 in all rows, and off in some run."""
+    return (x.off > 0.0).any(axis=0) & (x.value == 0.0).all(axis=0)
 
 
 def _finite(unit: Floats) -> Floats:

@@ -37,6 +37,17 @@ def test_what_a_row_is_off_by_is_absorbed_by_any_number_but_0():
     assert (arithmetic.mapped(far, one, np.array([1.0])).off >= 2.0**-20).all()
 
 
+def test_what_is_off_beside_0_is_rounded_in_each_term_too():
+    # 2^-24 is the least number of float16: each product, of half of it and a little, is rounded up to it.
+    least, half = np.array(2.0**-24, np.float16), np.array(0.5 + 2.0**-11, np.float16)
+    run = sequential([(least, half)] * 100, np.float16, np.random.default_rng(0))
+    off = np.full((1, 100), float(least))
+    matrix, skipped = np.full((100, 1), float(half)), Rows(np.zeros((1, 1)), off[:, :1])
+    each = EveryRun(FLOAT16).mapped(Rows(np.zeros((1, 100)), off), matrix, None)
+    beside = EveryRun(FLOAT16).mapped(Rows(np.zeros((1, 100)), off), matrix, None, skip=skipped)
+    assert each.value == beside.value == 0.0 and float(run) == 100.0 * least <= each.off < beside.off - 1.5 * least
+
+
 def test_what_overflows_in_no_row_is_exact_whatever_all_columns_have_together():
     weights = np.full((8, 1), 2.0**11)  # the largest number of float16 is 65504
     each, together = (Rows(x, np.zeros((1, 8))) for x in (np.eye(8), np.ones((1, 8))))
