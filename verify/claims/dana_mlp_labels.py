@@ -28,7 +28,7 @@ CLAIM = Claim(
     page="docs/claims/four_neurons.md",
 )
 
-_WITHIN, _WITHIN_FULL = ((1, 3), (3, 1), (2, 3), (5, 7)), ((8, 15),)  # d, m
+_WITHIN, _WITHIN_FULL = ((1, 3), (3, 1), (2, 3), (5, 7)), ((5, 23),)  # d, m
 _BEYOND, _BEYOND_FULL = ((1, 1), (2, 1), (1, 2)), ((3, 1),)
 
 
