@@ -341,10 +341,14 @@ def _hooked_transformer(source: Any, options: Mapping[str, Any]) -> tuple[Any, s
 
     library = importlib.import_module("transformer_lens")
 
+    try:
+        hooked, described = library.HookedTransformer, library.HookedTransformerConfig
+    except (AttributeError, ImportError):  # gone with version 4
+        return f"transformer-lens {_version('transformer-lens')}, which is installed here, has no HookedTransformer"
     given = {**options, "device": "cpu", "dtype": torch.float64, "tokenizer_name": None, "init_weights": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of a class that goes with version 4
-        module = library.HookedTransformer(library.HookedTransformerConfig.from_dict(given), move_to_device=False)
+        module = hooked(described.from_dict(given), move_to_device=False)
     _loaded(module, _tensors(source), but=(".attn.mask", ".attn.IGNORE", ".attn.rotary_sin", ".attn.rotary_cos"))
     return module, f"HookedTransformer of transformer-lens {_version('transformer-lens')}"
 

@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from constructions.errors import HandshakeError, InputError
 from constructions.models.blocks import Attention
 from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
-from tests.exports import MODELS
+from tests.exports import MODELS, task_of, written_for
 from tests.families import Host, contexts
 
 torch = pytest.importorskip("torch")
@@ -293,6 +295,23 @@ def test_frequencies_that_are_put_in_are_those_of_the_module(frequency, agrees):
         with pytest.raises(HandshakeError, match="has other inv_freq"), _recorded(module, model):
             pass
     assert module.inv_freq.dtype == torch.float32
+
+
+@pytest.mark.parametrize("error", [ImportError, AttributeError])
+def test_a_library_that_has_the_module_no_more_is_not_asked(error, monkeypatch, tmp_path):
+    """TransformerLens from version 4 on."""
+
+    def gone(name):
+        raise error(name)
+
+    library = types.ModuleType("transformer_lens")
+    library.__spec__ = importlib.util.spec_from_loader("transformer_lens", loader=None)
+    library.__getattr__ = gone
+    monkeypatch.setitem(sys.modules, "transformer_lens", library)
+    name = "gelu neurons"
+    figures = certify(written_for("transformer-lens", tmp_path / "in", name), task_of(name))
+    assert figures["verdict"] == "PROVED" and figures["headline"].endswith("has no HookedTransformer")
+    assert "no library was asked: transformer-lens" in figures["headline"]
 
 
 @pytest.mark.slow
