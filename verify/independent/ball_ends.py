@@ -29,7 +29,7 @@ def outward(value: Fraction | arb, direction: int) -> float:
         if mantissa and abs(size) > _LARGEST_EXPONENT:  # its power of two might not fit into memory
             beyond = (mantissa > 0) == (direction > 0)
             magnitude = (math.inf if beyond else sys.float_info.max) if size > 0 else (5e-324 if beyond else 0.0)
-            return math.copysign(magnitude, mantissa)
+            return magnitude if mantissa > 0 else -magnitude
         value = mantissa * power_of_two(exponent)
     try:
         nearest = float(value)
