@@ -1,6 +1,7 @@
 """The notebooks in docs/ run from the first cell to the last, and hold what their cells print."""
 
 import ast
+import importlib
 import importlib.util
 import json
 import re
@@ -27,6 +28,16 @@ def test_a_notebook_has_cells_in_the_order_in_which_they_were_run(path):
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
     assert all(line.count("\n") <= 1 for cell in cells for line in cell["source"])
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_a_notebook_imports_of_the_project_is_there(path):
+    """Slow notebooks run seldom."""
+    code = "\n".join("".join(cell["source"]) for cell in cells_of(path) if cell["cell_type"] == "code")
+    imported = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
+    ours = [node for node in imported if (node.module or "").startswith(("byheart", "constructions", "verify"))]
+    for node in ours:
+        assert all(hasattr(importlib.import_module(node.module), name.name) for name in node.names), node.module
 
 
 @pytest.mark.parametrize(
