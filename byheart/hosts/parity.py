@@ -22,7 +22,7 @@ from verify.forward.logits import enclose_logits, logit_chunks
 from verify.replica.rounding import rounding_bound
 from verify.runs.exact_sums import InReals
 from verify.runs.formats import FLOAT32, FLOAT64
-from verify.runs.integer_rows import integer_logits, says_something
+from verify.runs.integer_rows import known_logits
 
 EXP_ULPS = 20.0
 """Assumed accuracy of the exponential in the softmax of a host, in units in the last place (`docs/rigour/runs.md`)."""
@@ -139,8 +139,8 @@ def _enclosed(model: Model, task: Task | VectorTask) -> Iterator[tuple[Int64Arra
     """
     size = task.n_contexts
     left = np.ones(size, dtype=bool)
-    if isinstance(task, Task) and says_something(model, task.contexts, InReals()):
-        for part in integer_logits(model, task.contexts, InReals()):
+    if isinstance(task, Task):
+        for part in known_logits(model, task.contexts, InReals()):
             known = np.isfinite(part.logits.radius[part.which]).all(axis=1)
             left[part.contexts[known]] = False
             yield part.contexts[known], part.logits[part.which[known]]

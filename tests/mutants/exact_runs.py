@@ -35,6 +35,9 @@ MUTANTS = [
         "divergence_within(Enclosure(reachable.midpoint), laws)",
         "what rounding adds to the divergence is forgotten",
     ),
+    rows("np.bincount(cells[:, asks].ravel()", "np.bincount(cells[:, asks[:1]].ravel()", "one query stands for all"),
+    sums("exact = whole and doubt == 0.0", "exact = doubt == 0.0", "a division rounds nothing"),
+    sums("exact = whole and doubt == 0.0", "exact = whole", "scores of what is not known are exact"),
     sums(
         "exact = good & self._absorbs(unit, drift, count)",
         "exact = good",

@@ -37,7 +37,7 @@ from verify.divergence.kullback_leibler import (
 from verify.forward.ladder import Precision, rising_precision
 from verify.progress import Progress
 from verify.runs.exact_sums import InReals
-from verify.runs.integer_rows import integer_logits, says_something
+from verify.runs.integer_rows import known_logits
 
 Bounds = Float64Array | tuple[Float64Array, Float64Array]  # from below and above, each `[T]`
 
@@ -187,10 +187,9 @@ def _enclosures(
 
     Contexts that share outputs are of one kind: the same is asked of them.
     """
-    if isinstance(task, Task) and says_something(model, task.contexts, InReals()):
-        kinds = task.kinds
-        for part in integer_logits(model, task.contexts, InReals()):
-            for contexts, like, outputs in part.judged(kinds):
+    if isinstance(task, Task):
+        for part in known_logits(model, task.contexts, InReals()):
+            for contexts, like, outputs in part.judged(task.kinds):
                 yield "integers", contexts, like, outputs
     for precision, _, rows, outputs in rising_precision(model, task.inputs, is_open, most_bits=_MOST_BITS):
         yield precision, rows, np.arange(len(rows)), outputs

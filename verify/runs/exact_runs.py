@@ -18,7 +18,7 @@ from verify.arithmetic.rounding import up
 from verify.divergence.kullback_leibler import argmax_margin, divergence_within, quadratic_divergence_bound
 from verify.runs.exact_sums import EveryRun
 from verify.runs.formats import FLOAT32, FloatFormat
-from verify.runs.integer_rows import integer_logits, says_something
+from verify.runs.integer_rows import integer_logits, known_logits
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +95,11 @@ def held_without_rounding(model: Model, task: Task, number_format: FloatFormat, 
         tolerance: What the divergence of a held law may be, nats.
     """
     held, arithmetic = np.zeros(task.n_contexts, dtype=bool), EveryRun(number_format)
-    if says_something(model, task.contexts, arithmetic):
-        for part in integer_logits(model, task.contexts, arithmetic):
-            for rows, like, logits in part.judged(task.kinds):
-                judged = np.zeros(len(logits), dtype=np.int64)
-                judged[like] = rows
-                held[rows] = surely_held(logits, task, judged, tolerance)[like]
+    for part in known_logits(model, task.contexts, arithmetic):
+        for rows, like, logits in part.judged(task.kinds):
+            judged = np.zeros(len(logits), dtype=np.int64)
+            judged[like] = rows
+            held[rows] = surely_held(logits, task, judged, tolerance)[like]
     return held
 
 

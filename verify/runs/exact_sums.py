@@ -353,12 +353,11 @@ class EveryRun:
         self._note(need)
         return Rows(value.T, np.zeros((1, width)))
 
-    def score_error(self, query: Rows, key: Rows) -> tuple[float, bool]:
-        """How far a score of these queries and keys may be off, and whether all of them are exact."""
+    def score_error(self, query: Rows, key: Rows, whole: bool) -> tuple[float, bool]:
+        """How far a score of these queries and keys may be off, and whether all are exact, as is their division."""
         doubt, total, need, unit = _score_terms(query, key)
-        exact = doubt == 0.0 and need <= self.most and bool(self._in_range(unit, np.array(total)))
-        error = float(self._rounded(np.array(total), np.array(query.value.shape[1])))
-        return doubt + error, exact
+        exact = whole and doubt == 0.0 and need <= self.most and bool(self._in_range(unit, np.array(total)))
+        return (0.0 if exact else doubt + float(self._rounded(np.array(total), np.array(query.value.shape[1])))), exact
 
     def decides(self, gap: Floats, error: float, exact: bool, count: Int64Array, length: int) -> BoolArray:
         """Which heads' outputs are known whose `count` top scores lead by `gap` and are off by at most `error`."""
@@ -475,11 +474,12 @@ class InReals:
         off = off + dust + np.where(whole, 0.0, 2.0 * UNIT * (count + length) * top)
         return Rows(value, off * _SLACK)
 
-    def score_error(self, query: Rows, key: Rows) -> tuple[float, bool]:
-        """How far a score of these queries and keys may be off, and whether all of them are exact."""
+    def score_error(self, query: Rows, key: Rows, whole: bool) -> tuple[float, bool]:
+        """How far a score of these queries and keys may be off, and whether all are exact, as is their division."""
         doubt, total, need, _ = _score_terms(query, key)
         exact = need <= LARGEST_EXACT
-        return doubt + (0.0 if exact else float(_gamma(UNIT, query.value.shape[1] + 3)) * total + _FLOOR), exact
+        error = 0.0 if exact else float(_gamma(UNIT, query.value.shape[1] + 3)) * total + _FLOOR
+        return doubt + error, exact and whole
 
     def decides(self, gap: Floats, error: float, exact: bool, count: Int64Array, length: int) -> BoolArray:
         """Which heads' outputs are known whose `count` top scores lead by `gap` and are off by at most `error`."""

@@ -99,13 +99,14 @@ def integer_logits(model: Model, contexts: Int64Array, arithmetic: EveryRun | In
     return _chunks(model, contexts, arithmetic)
 
 
-def says_something(model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals) -> bool:
-    """Whether the logits of any of a few contexts from everywhere are known, so that it is worth asking of all."""
+def known_logits(model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals) -> Iterator[Shared]:
+    """As `integer_logits`, but nothing where those of a few contexts from everywhere are all unknown."""
     if refusal(model) or not len(contexts):
-        return False
+        return
     some = np.unique(np.linspace(0, len(contexts) - 1, min(len(contexts), _SAMPLE)).astype(np.int64))
-    parts = integer_logits(model, contexts[some], arithmetic)
-    return any(bool(np.isfinite(part.logits.radius).all(axis=1).any()) for part in parts)
+    parts = list(integer_logits(model, contexts[some], arithmetic))
+    if any(bool(np.isfinite(part.logits.radius).all(axis=1).any()) for part in parts):
+        yield from parts if len(some) == len(contexts) else integer_logits(model, contexts, arithmetic)
 
 
 def refusal(model: Model) -> str:
@@ -458,6 +459,7 @@ class _Chunk:
         allowed = np.ones((len(asks), len(places)), dtype=bool)
         if block.attends == "causal":
             allowed = places[None, :] <= np.array(positions)[:, None]
+        asked = np.flatnonzero(np.bincount(cells[:, asks].ravel(), minlength=len(rows.value)))
         lost = np.zeros((len(cells), len(asks)), dtype=bool)
         result, weights = [], []
         for head in heads:
@@ -470,14 +472,12 @@ class _Chunk:
                 )
                 for matrix, shift in ((block.W_Q, block.b_Q), (block.W_K, block.b_K))
             )
-            error, exact = self.arithmetic.score_error(query, key)
             root = float(np.sqrt(float(block.score_root)))
+            whole = root * root == block.score_root and float(np.log2(root)).is_integer()
+            error, exact = self.arithmetic.score_error(asking := query.take(asked), key, whole)
             if block.score_root != 1:
-                size = float(query.size() @ key.size())
-                error, exact = (
-                    (error + 8.0 * (self.arithmetic.unit + 2.0**-52) * size) / root * 1.01,
-                    exact and (root * root == block.score_root and float(np.log2(root)).is_integer()),
-                )
+                size = float(asking.size() @ key.size())
+                error = (error + 8.0 * (self.arithmetic.unit + 2.0**-52) * size) / root * 1.01
             found, count, gap = _looked(query.value, key.value, cells, asks, allowed, root)
             decided = self.arithmetic.decides(gap, error, exact, count, self.length)
             if not (decided | lost).all():

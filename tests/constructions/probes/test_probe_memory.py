@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from constructions.errors import CapacityError, HypothesisError
 from constructions.models.blocks import FeedForward
 from constructions.probes import probe_memory as module
-from constructions.probes.probe_memory import plan_of, probe_memory, probe_parameters
+from constructions.probes.probe_memory import LONGEST, plan_of, probe_memory, probe_parameters
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from tests.any_order import logits
@@ -154,7 +154,7 @@ def test_random_tables_are_held_and_counted_before_they_are_built(count, length,
 
 @pytest.mark.parametrize(
     ("count", "length", "tokens", "answers"),
-    [(1, 4, 2, 1), (200, 4, 30, 40), (60, 3, 9, 7), (50, 2, 9, 5), (40, 9, 20, 300)],
+    [(1, 4, 2, 1), (200, 4, 30, 40), (60, 3, 9, 7), (50, 2, 9, 5), (40, 9, 20, 300), (1, 700, 9, 2)],
 )
 def test_a_run_in_float32_adds_in_any_order(count, length, tokens, answers):
     task = facts(random_contexts(count, length, tokens), tokens, answers)
@@ -162,6 +162,12 @@ def test_a_run_in_float32_adds_in_any_order(count, length, tokens, answers):
     exact = in_integers(model, task.contexts)
     for seed in range(3):
         assert (logits(model, task.contexts, seed) == exact).all()
+
+
+@pytest.mark.parametrize("length", [513, 700, 1025, LONGEST])
+def test_every_run_of_long_contexts_is_proved(length):
+    task = facts(random_contexts(9, length, 20), 20, 7)
+    assert held_without_rounding(probe_memory(task).model, task, FLOAT32, 0.0).all()
 
 
 @pytest.mark.parametrize("count", [1, 60])

@@ -222,3 +222,12 @@ def test_neurons_in_groups_are_exact_or_nothing_is_said():
     assert found is not None and found.value[0, 0] == 2.0**24 and not found.off.any()
     assert EveryRun(FLOAT32).grouped([group(2.0**24), group(1.0)], None, "") is None
     assert EveryRun(FLOAT32).grouped([group(1.0), group(1.0, 2.0**-20)], None, "") is None
+
+
+def test_scores_are_exact_where_no_sum_and_no_division_rounds():
+    every, rows = EveryRun(FLOAT32), Rows(np.array([[3.0, 5.0], [7.0, -1.0]]), np.zeros((1, 2)))
+    assert every.score_error(rows, rows, True) == (0.0, True)
+    long, moved = Rows(2.0**12 * rows.value + 1.0, rows.off), Rows(rows.value, rows.off + 2.0**-30)
+    for query, key, whole in ((rows, rows, False), (long, long, True), (rows, moved, True), (moved, rows, True)):
+        error, exact = every.score_error(query, key, whole)
+        assert error > 0.0 and not exact

@@ -106,6 +106,17 @@ def test_fewer_bits_than_the_sums_need_are_not_claimed(bits: int):
     assert known(logits) < len(contexts)
 
 
+def test_each_query_is_looked_at():
+    zero, eye = np.zeros((1, 4, 2)), np.eye(4)
+    first = Attention(eye[None, :, :2], eye[None, :, 2:], eye[None, :, :2], eye[None, :2], attends="all")
+    # The second row's scores are 129 times these numbers and lead by 129: of the large ones they round by more.
+    for size, count in ((2.0**22, 0), (2.0**10, 1)):
+        W_pos = np.array([[0.0, 0.0, size + 1, size], [129.0, -129.0, size, size]])
+        blocks = (first, Attention(zero, zero, eye[None], eye[None]))
+        model = Model(blocks=blocks, W_U=eye[:, :2], W_E=np.zeros((1, 4)), W_pos=W_pos)
+        assert known(judged(model, np.array([[0, 0]]), EveryRun(FLOAT32))) == count
+
+
 def test_a_gap_that_leaves_other_rows_a_weight_is_not_claimed():
     for gap, claimed in ((100.0, False), (512.0, True)):
         model, contexts, _ = hashed_windows(8, examples=20, gap=gap)
