@@ -18,9 +18,10 @@ from constructions.tasks.prompts import PromptTask
 from constructions.tasks.task import Counts, Task
 from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import numbers_of, tokens_of, typed, visible
-from verify.certificates.answers import guess_loss, judge_answers
+from verify.arithmetic.enclosure import Enclosure
+from verify.certificates.answers import Answers, guess_loss, judge_answers
 from verify.certificates.headline import outcome_of_fact
-from verify.forward.ladder import decide_argmax
+from verify.forward.ladder import decide_argmax, leads
 from verify.progress import Progress, silent
 
 Fate = Literal["held", "lost", "undecided"]
@@ -139,8 +140,9 @@ def explain(
     chosen, ablations = list(parts(model, entries=entries)) or list(parts(model, entries=True)), []
     for number, part in enumerate(chosen):
         left = without(model, part)
-        found = fate(left, fact, asked)
-        token = _said_instead(left, fact) if found == "lost" else None
+        answers = judge_answers(left, fact, asked, keep_outputs=True, progress=silent)
+        found = _fate(answers, fact, asked)
+        token = _said_instead(left, fact, answers.outputs) if found == "lost" else None
         ablations.append(Ablation(str(part), part.kind, found, token))
         progress("parts", (number + 1) / len(chosen), f"{number + 1} of {len(chosen)}")
     return Explanation(words, said, whole, tuple(ablations), written)
@@ -166,8 +168,12 @@ def _fact(
     return fact, words, task.answers[fact.labels[0]], in_text, criterion_of_fact(task, criterion)
 
 
-def _said_instead(model: Model, fact: Task | PromptTask) -> str | None:
+def _said_instead(model: Model, fact: Task | PromptTask, outputs: Enclosure | None) -> str | None:
     """The first token that is proved to lead where another should; of a law the one that leads."""
+    if outputs is not None:
+        (place,), (lead,) = leads(outputs)
+        if lead > 0.0:
+            return fact.answers[place]
     for asked in [part.task for part in fact.parts] if isinstance(fact, PromptTask) else [fact]:
         place = int(decide_argmax(model, asked.contexts).place[0])
         if place >= 0 and (asked is fact or place != asked.labels[0]):
@@ -216,7 +222,10 @@ def criterion_of_fact(task: Task, criterion: Criterion) -> Criterion:
 
 def fate(model: Model, fact: Task | PromptTask, criterion: Criterion) -> Fate:
     """What becomes of the fact of a task that has no other, judged as in a certificate."""
-    answers = judge_answers(model, fact, criterion, progress=silent)
+    return _fate(judge_answers(model, fact, criterion, progress=silent), fact, criterion)
+
+
+def _fate(answers: Answers, fact: Task | PromptTask, criterion: Criterion) -> Fate:
     if answers.held(fact.target, criterion.tolerance)[0]:
         return "held"
     return "lost" if answers.wrong(fact.target, criterion.tolerance)[0] else "undecided"

@@ -9,11 +9,14 @@ from byheart.facts import read_facts
 from byheart.job import hold
 from constructions.errors import InputError
 from constructions.models.ablation import parts, without
+from constructions.models.blocks import FeedForward
 from constructions.models.model import Model
+from constructions.tasks.arrays import array_task
 from constructions.tasks.vectors import VectorTask
 from tests.command_line import CAPITALS_AND_RIVERS as FACTS
 from verify.certificates.certificate import held_mask
 from verify.certificates.memorization import certify_memorization
+from verify.forward.ladder import decide_argmax
 
 
 def named_by_certificates(memory, context, *, entries):
@@ -40,6 +43,25 @@ def test_the_parts_are_those_that_certificates_name(smallest):
         assert all(each.token != found.token for each in found.ablations)
         named |= set(found.holding)
     assert named
+
+
+def test_what_is_said_instead_is_what_leads():
+    memory = hold(read_facts(FACTS).task, memory="probes", quick=True)
+    fact, lost = list(FACTS).index(("Peru", "river")), 0
+    for part, each in [*zip(parts(memory.model), memory.explain("Peru, river").ablations, strict=True)][::9]:
+        if each.fate == "lost":
+            place = int(decide_argmax(without(memory.model, part), memory.task.contexts[[fact]]).place[0])
+            assert each.token == memory.task.answers[place]
+            lost += 1
+    assert lost
+
+
+def test_of_equal_logits_none_is_said_instead():
+    one = np.ones((1, 1))
+    model = Model(blocks=(FeedForward(W_in=one, W_out=one, skip=False),), W_U=np.eye(1, 2), W_E=one, W_pos=0 * one)
+    task = array_task(np.array([[0]]), next_tokens=np.array([0]), vocabulary=1, answers=2, target="labels")
+    [found] = explain(model, task, [task.vocabulary[0]]).ablations
+    assert found.fate == "lost" and found.token is None
 
 
 def test_the_entries_are_those_that_certificates_name():

@@ -4,6 +4,7 @@ from tests.mutants import of
 
 memory = of("byheart/memory.py", "tests/byheart/test_memory.py")
 explanation = of("byheart/explanation.py", "tests/byheart/test_memory.py")
+said_instead = of("byheart/explanation.py", "tests/byheart/test_explanation.py")
 
 MUTANTS = [
     memory("lower[best] - np.delete(upper, best)", "middle[best] - np.delete(middle, best)", "a margin without radii"),
@@ -13,6 +14,7 @@ MUTANTS = [
     memory("criterion_of_fact(task, certificate.criterion)", "certificate.criterion", "what a guess knows is held"),
     memory("memorized=bool(len(at))", "memorized=True", "whatever is asked is a fact"),
     memory("if answer.token is None or not answer.held:", "if answer.token is None:", "an item need not be a fact"),
+    said_instead("if lead > 0.0:", "if lead > -2.0:", "of equal logits the first is said to lead"),
     explanation(
         "(task.contexts == tokens).all(axis=1)", "(task.contexts == tokens).any(axis=1)", "one token makes a fact"
     ),
