@@ -37,6 +37,7 @@ _BYTE = re.compile(r"\\x([0-9a-f]{2})")
 _PART = (
     256  # tokens of a window of a text that is cut in parts, at most: longer ones make fewer parts and a larger model
 )
+_TOGETHER = 2**23  # tokens of all windows of one text, up to which longer ones take no more than some seconds
 UNIT_NAMES = {"char": "character", "byte": "byte", "word": "word"}
 
 
@@ -44,7 +45,7 @@ def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "cha
     """The task of a whole text, or of texts with titles: all windows of the least length that determines what follows.
 
     Of texts with titles a window begins with the title, so that repeats count within one text only. One text that
-    repeats more than is learned is cut in parts, whose titles are ``1/n`` to ``n/n``.
+    repeats more than is learned, or is learned in some seconds, is cut in parts, whose titles are ``1/n`` to ``n/n``.
 
     Args:
         texts: The text, or texts by title.
@@ -82,7 +83,8 @@ def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "cha
     numbers = [np.array([*map(number.__getitem__, each), end]) for each in pieces]
     lengths = [least_context(each) for each in numbers]
     size, cut = sum(map(len, numbers)), False
-    if not titled and (most := min(_PART, LARGEST_WINDOWS // (2 * size)) - 1) > 0 and _is_long(max(lengths), size):
+    much = _is_long(max(lengths), size) or (max(lengths) > _PART and max(lengths) * size > _TOGETHER)
+    if not titled and (most := min(_PART, LARGEST_WINDOWS // (2 * size)) - 1) > 0 and much:
         titled = cut = True
         stops = parts_within(numbers[0][:-1], most)
         numbers = [np.append(each, end) for each in np.split(numbers[0][:-1], stops[:-1])]

@@ -176,6 +176,16 @@ def test_a_text_that_repeats_too_much_is_learned_and_said_in_parts(
     assert "".join(decoded(tmp_path / "out", start=text[:30])) == text[30:]
 
 
+@pytest.mark.parametrize(("together", "part", "cut"), [(600, 9, True), (700, 9, False), (600, 18, False)])
+def test_a_text_whose_windows_are_much_together_is_cut(
+    monkeypatch: pytest.MonkeyPatch, together: int, part: int, cut: bool
+) -> None:
+    monkeypatch.setattr(reciting, "_TOGETHER", together)
+    monkeypatch.setattr(reciting, "_PART", part)
+    task = whole_text("1 so much depends\n2 so much depends\n")  # 37 windows of 18
+    assert in_parts(task) == cut and (task.n_ctx <= part if cut else task.n_ctx == 18)
+
+
 def test_texts_that_are_no_parts_of_one_stand_apart(tmp_path: Path) -> None:
     assert in_parts(whole_text({"1/2": "ab", "2/2": "cd"})) and not in_parts(whole_text({"a": "ab", "2/2": "cd"}))
     assert not in_parts(whole_text("ab"))
