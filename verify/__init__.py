@@ -31,7 +31,7 @@ _HOME = {
     ),
     "forward.in_balls": ("logits_in_balls", "rounded_outwards"),
     "forward.in_rationals": ("exact_outputs", "exact_network_logits"),
-    "forward.exact_rank": ("exact_rank",),
+    "capacity.exact_rank": ("exact_rank",),
     "divergence.kullback_leibler": (
         "enclose_softmax",
         "entropy",

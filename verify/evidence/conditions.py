@@ -4,11 +4,12 @@ Page: docs/audit.md
 """
 
 import re
+from collections.abc import Mapping
 from functools import partial
 
 from constructions.errors import InputError
 from verify.claim import Hypothesis
-from verify.evidence.formula import decided
+from verify.evidence.formula import PowerError, decided
 from verify.verdict import Verdict
 
 SYMBOLS = {
@@ -51,10 +52,15 @@ def conditions(*statements: str) -> tuple[Hypothesis, ...]:
 
 def _holds(statement: str, /, **values: int) -> bool:
     at = {symbol: value for name, value in values.items() for symbol in SYMBOLS.get(name, (name,))}
-    return any(
-        all(decided(part, at) is Verdict.PROVED for part in _parts(alternative))
-        for alternative in statement.partition(": ")[0].split(" or ")
-    )
+    either = [_parts(alternative) for alternative in statement.partition(": ")[0].split(" or ")]
+    return any(all(_is_so(part, at) for part in parts) for parts in either)
+
+
+def _is_so(relation: str, at: Mapping[str, int]) -> bool:
+    try:
+        return decided(relation, at) is Verdict.PROVED
+    except PowerError:
+        return False
 
 
 def _parts(text: str) -> list[str]:

@@ -28,6 +28,10 @@ _BITS = 192
 _LONGEST = 2**20  # bits of an exact power
 
 
+class PowerError(InputError):
+    """A power of too many bits, which is not computed."""
+
+
 @dataclass(frozen=True, eq=False)
 class Stated:
     """What a claim states for given sizes: the value of one of its formulas.
@@ -254,7 +258,7 @@ def _of(operation: Callable[[Any, Any], Any], a: Fraction | arb, b: Fraction | a
     if (operation is truediv and b == 0) or (operation is pow and a == 0 and b < 0):
         raise InputError("formula", "divides by 0")
     if operation is pow and abs(b) * (max(abs(a.numerator), a.denominator).bit_length() - 1) > _LONGEST:
-        raise InputError("formula", f"has a power of more than {_LONGEST} bits", "a shorter one")
+        raise PowerError("formula", f"has a power of more than {_LONGEST} bits", "a shorter one")
     return operation(a, b)
 
 

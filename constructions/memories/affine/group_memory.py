@@ -50,7 +50,7 @@ def group_memory(task: Task, *, dtype: Precision = "float32") -> Construction[Ta
         >>> contexts = all_contexts(24, 2)
         >>> labels = [orders.index(tuple(orders[x][i] for i in orders[z])) for x, z in contexts.tolist()]
         >>> group_memory(array_task(contexts, next_tokens=np.array(labels), target="labels")).summary
-        ''
+        '576 products in a group of 24 elements by where 3 of 4 points go, 2 blocks, 518 parameters'
     """
     require_precision(dtype)
     group, bits = group_of(task), SIGNIFICAND[dtype]
