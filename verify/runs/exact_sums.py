@@ -353,11 +353,18 @@ class EveryRun:
         self._note(need)
         return Rows(value.T, np.zeros((1, width)))
 
-    def score_error(self, query: Rows, key: Rows, whole: bool) -> tuple[float, bool]:
-        """How far a score of these queries and keys may be off, and whether all are exact, as is their division."""
-        doubt, total, need, unit = _score_terms(query, key)
-        exact = whole and doubt == 0.0 and need <= self.most and bool(self._in_range(unit, np.array(total)))
-        return (0.0 if exact else doubt + float(self._rounded(np.array(total), np.array(query.value.shape[1])))), exact
+    def score_error(self, query: Rows, key: Rows, score_root: int) -> tuple[float, bool]:
+        """How far a score of these queries and keys may be off, and whether all are exact, divided before or after."""
+        doubt, total, factors, need, least = _score_terms(query, key)
+        root = math.sqrt(score_root)
+        exact = _is_power_of_two(score_root, root) and doubt == 0.0 and need <= self.most
+        if exact and self._in_range(least / root, np.array(total)):
+            return 0.0, True
+        error = doubt + float(self._rounded(np.array(total), np.array(query.value.shape[1])))
+        if score_root != 1:  # what is divided, a score or a factor, may be flushed
+            error = (error + 8.0 * (self.unit + 2.0 * UNIT) * total) / root * 1.01
+            error += 4.0 * self.format.smallest_normal * (factors + 1.0)
+        return error, False
 
     def decides(self, gap: Floats, error: float, exact: bool, count: Int64Array, length: int) -> BoolArray:
         """Which heads' outputs are known whose `count` top scores lead by `gap` and are off by at most `error`."""
@@ -474,12 +481,14 @@ class InReals:
         off = off + dust + np.where(whole, 0.0, 2.0 * UNIT * (count + length) * top)
         return Rows(value, off * _SLACK)
 
-    def score_error(self, query: Rows, key: Rows, whole: bool) -> tuple[float, bool]:
-        """How far a score of these queries and keys may be off, and whether all are exact, as is their division."""
-        doubt, total, need, _ = _score_terms(query, key)
+    def score_error(self, query: Rows, key: Rows, score_root: int) -> tuple[float, bool]:
+        """How far a score of these queries and keys may be off, and whether all are exact."""
+        doubt, total, _, need, _ = _score_terms(query, key)
         exact = need <= LARGEST_EXACT
-        error = 0.0 if exact else float(_gamma(UNIT, query.value.shape[1] + 3)) * total + _FLOOR
-        return doubt + error, exact and whole
+        error = doubt + (0.0 if exact else float(_gamma(UNIT, query.value.shape[1] + 3)) * total + _FLOOR)
+        if score_root != 1:
+            error = (error + 16.0 * UNIT * total + _FLOOR) / math.sqrt(score_root) * 1.01
+        return error, exact and score_root == 1
 
     def decides(self, gap: Floats, error: float, exact: bool, count: Int64Array, length: int) -> BoolArray:
         """Which heads' outputs are known whose `count` top scores lead by `gap` and are off by at most `error`."""
@@ -576,15 +585,25 @@ class InReals:
         return np.where(exact, 0.0, _gamma(UNIT, terms.count + 2) * terms.total + _FLOOR)
 
 
-def _score_terms(query: Rows, key: Rows) -> tuple[float, float, float, Floats]:
-    """What distances change a score by, the largest sum of its terms, how many units it needs, and the unit."""
+def _score_terms(query: Rows, key: Rows) -> tuple[float, float, float, float, Floats]:
+    """What distances change a score by, and of its terms the largest sum, that of the sizes of all factors, ...
+
+    ... how many units the largest sum needs, and a power of two of which all terms and all factors are multiples.
+    """
     asks, asked = query.size(), key.size()
-    total = float(asks @ asked) * _SLACK
+    total, factors = float(asks @ asked) * _SLACK, float((asks + asked).sum()) * _SLACK
     doubt = float(query.off.max(axis=0, initial=0.0) @ asked + asks @ key.off.max(axis=0, initial=0.0)) * _SLACK
     doubt += _FLOOR if query.off.any() or key.off.any() else 0.0
     top = float(np.abs(query.value).max(axis=0, initial=0.0) @ np.abs(key.value).max(axis=0, initial=0.0))
-    unit = np.asarray((units(query.value) * units(key.value)).min(initial=np.inf))
-    return doubt, total, top / float(unit) if unit > 0.0 else np.inf, unit
+    own, others = units(query.value), units(key.value)
+    unit = (own * others).min(initial=np.inf)
+    need, least = top / float(unit) if unit > 0.0 else np.inf, np.minimum(own, others).min(initial=unit)
+    return doubt, total, factors, need, least
+
+
+def _is_power_of_two(square: int, root: float) -> bool:
+    """Whether the root of a positive integer is a power of two, given its root in float64."""
+    return root * root == square and math.log2(root).is_integer()
 
 
 def _dusty(x: Rows) -> BoolArray:

@@ -473,11 +473,7 @@ class _Chunk:
                 for matrix, shift in ((block.W_Q, block.b_Q), (block.W_K, block.b_K))
             )
             root = float(np.sqrt(float(block.score_root)))
-            whole = root * root == block.score_root and float(np.log2(root)).is_integer()
-            error, exact = self.arithmetic.score_error(asking := query.take(asked), key, whole)
-            if block.score_root != 1:
-                size = float(asking.size() @ key.size())
-                error = (error + 8.0 * (self.arithmetic.unit + 2.0**-52) * size) / root * 1.01
+            error, exact = self.arithmetic.score_error(query.take(asked), key, block.score_root)
             found, count, gap = _looked(query.value, key.value, cells, asks, allowed, root)
             decided = self.arithmetic.decides(gap, error, exact, count, self.length)
             if not (decided | lost).all():

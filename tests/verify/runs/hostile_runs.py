@@ -64,9 +64,10 @@ def hostile_run(
     *,
     online: bool = False,
     maximum: bool = True,
+    early: bool = False,
     seed: int = 0,
 ) -> np.ndarray:
-    """The logits of one run, `[T, d_vocab_out]`, as float64."""
+    """The logits of one run, `[T, d_vocab_out]`, as float64; `early` divides queries, not scores, by the root."""
     rng, dtype = np.random.default_rng(seed), np.dtype(dtype)
 
     def mapped(x, matrix, shift=None, skip=None):
@@ -131,9 +132,11 @@ def hostile_run(
                         (x, block.W_V, block.b_V),
                     )
                 )
+                if block.score_root != 1 and early:
+                    q = (q / dtype.type(np.sqrt(block.score_root))).astype(dtype)
                 terms: Terms = [(q[:, :, None, e], k[:, None, :, e]) for e in range(q.shape[-1])]
                 scores = summed(terms, dtype, rng)
-                if block.score_root != 1:
+                if block.score_root != 1 and not early:
                     scores = (scores / dtype.type(np.sqrt(block.score_root))).astype(dtype)
                 heads.append(mixed(scores, allowed, v))
             joined = np.concatenate(heads, -1)

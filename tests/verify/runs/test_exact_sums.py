@@ -226,8 +226,18 @@ def test_neurons_in_groups_are_exact_or_nothing_is_said():
 
 def test_scores_are_exact_where_no_sum_and_no_division_rounds():
     every, rows = EveryRun(FLOAT32), Rows(np.array([[3.0, 5.0], [7.0, -1.0]]), np.zeros((1, 2)))
-    assert every.score_error(rows, rows, True) == (0.0, True)
+    assert every.score_error(rows, rows, 1) == every.score_error(rows, rows, 4) == (0.0, True)
     long, moved = Rows(2.0**12 * rows.value + 1.0, rows.off), Rows(rows.value, rows.off + 2.0**-30)
-    for query, key, whole in ((rows, rows, False), (long, long, True), (rows, moved, True), (moved, rows, True)):
-        error, exact = every.score_error(query, key, whole)
+    for query, key, root in ((rows, rows, 2), (rows, rows, 9), (long, long, 1), (rows, moved, 1), (moved, rows, 1)):
+        error, exact = every.score_error(query, key, root)
         assert error > 0.0 and not exact
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_factor_that_is_divided_may_be_flushed(swapped):
+    # A host may divide queries, or keys, before the product: what is below the normal numbers may become 0.
+    small, large = (Rows(np.full((1, 256), x), np.zeros((1, 256))) for x in (15.0 * 2.0**-126, 2.0**124))
+    query, key = (large, small) if swapped else (small, large)
+    error, exact = EveryRun(FLOAT32).score_error(query, key, 256)
+    assert not exact and error >= 256 * 15.0 / 4.0 / 16.0
+    assert EveryRun(FLOAT32).score_error(query, key, 1) == (0.0, True)

@@ -117,6 +117,17 @@ def test_each_query_is_looked_at():
         assert known(judged(model, np.array([[0, 0]]), EveryRun(FLOAT32))) == count
 
 
+@pytest.mark.parametrize("size", [15.0, 16.0])
+def test_queries_that_a_host_divides_and_flushes_are_not_claimed(size: float):
+    # The scores are 90 or 96 and their negatives; where queries are divided first, and flushed, all scores are 0.
+    one, large = np.ones((1, 256)), 1.5 * 2.0**124
+    W_Q, W_K = (np.stack([x * one, y * one], axis=1) for x, y in ((size * 2.0**-126, 0.0), (0.0, large)))
+    head = Attention(W_Q, W_K, np.eye(2)[None, :, 1:], np.ones((1, 1, 1)), skip=False, score_root=256)
+    W_pos = np.array([[1.0, 1.0], [1.0, -1.0]])
+    model = Model(blocks=(head,), W_U=np.ones((1, 1)), W_E=np.zeros((1, 2)), W_pos=W_pos)
+    assert known(judged(model, np.array([[0, 0]]), EveryRun(FLOAT32))) == (size == 16.0)
+
+
 def test_a_gap_that_leaves_other_rows_a_weight_is_not_claimed():
     for gap, claimed in ((100.0, False), (512.0, True)):
         model, contexts, _ = hashed_windows(8, examples=20, gap=gap)
@@ -299,12 +310,19 @@ def test_contexts_that_the_model_cannot_read_are_refused():
 GROUPED = st.sampled_from([1, 64])  # neurons from which on groups that read other columns are evaluated apart
 
 
-@given(random_models(), st.sampled_from([FLOAT32, FLOAT64, FLOAT16]), st.sampled_from(ORDERS), st.booleans(), GROUPED)
-def test_no_run_of_any_model_leaves_what_is_proved_of_it(pair, number_format, order, online, wide):
+@given(
+    random_models(),
+    st.sampled_from([FLOAT32, FLOAT64, FLOAT16]),
+    st.sampled_from(ORDERS),
+    st.booleans(),
+    st.booleans(),
+    GROUPED,
+)
+def test_no_run_of_any_model_leaves_what_is_proved_of_it(pair, number_format, order, online, early, wide):
     model, contexts = pair
     with mock.patch.object(integer_rows, "_WIDE", wide):
         logits = judged(model, contexts, EveryRun(number_format))
-    run = hostile_run(model, contexts, DTYPES[number_format.name], order, online=online)
+    run = hostile_run(model, contexts, DTYPES[number_format.name], order, online=online, early=early)
     with np.errstate(invalid="ignore"):
         assert (np.abs(run - logits.midpoint) <= logits.radius)[np.isfinite(logits.radius)].all()
 
