@@ -44,7 +44,7 @@ from constructions.memories.memory import (
 from constructions.memories.memory import Progress as ConstructionProgress
 from constructions.models.construction import Construction
 from constructions.models.model import Model
-from constructions.models.precision import Precision, stored_bits
+from constructions.models.precision import STORED, Precision, stored_bits
 from constructions.models.shapes import is_dana_network
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
@@ -80,7 +80,6 @@ if TYPE_CHECKING:
 THEOREM_1 = "theorem-1"
 """The memory whose sizes can be given."""
 
-BITS = {"float16": 16, "bfloat16": 16, "float32": 32, "float64": 64}
 _INPUTS_RUN = 2**14  # of the domain of a rule, of which so many are drawn
 _COVERED, _COVERED_ENTRIES = 4000, 1024  # cones of directions, of laws with so many entries: some seconds
 _LARGEST_WITNESS = 4096  # contexts; the witness of the rank takes 4 T^2 bytes
@@ -328,7 +327,7 @@ def _information_limit(task: Task, dtype: Precision) -> int:
     """Entries that no model does without: for all labellings by counting, for all laws by dimension."""
     if task.laws is not None:
         return task.n_contexts * (task.n_answers - 1)
-    return information_limit(task, BITS[dtype])
+    return information_limit(task, STORED[dtype])
 
 
 def build_claim(
@@ -462,7 +461,7 @@ def capacity_summary(
         **_capacity_figures(needed, needed.n_heads, None),
         explanation=needed.explanation,
         **any_width,
-        any_labels=[information_limit(task, BITS["float64"]), most],
+        any_labels=[information_limit(task, STORED["float64"]), most],
         any_laws=[kept * (answers - 1), kept * answers - 1 + task.d_vocab + task.n_ctx],
         seconds=clock.seconds,
     )

@@ -5,6 +5,7 @@ Page: docs/experiments.md
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ class Drawn:
     results: Sequence[Result]
     asked: int
 
-    @property
+    @cached_property
     def findings(self) -> list[Finding]:
         """What comes of each sentence; nothing while points are missing."""
         found = self.figure.judge(self.results) if self.asked and len(self.results) == self.asked else []

@@ -13,10 +13,7 @@ from constructions.errors import InputError, require_one_of
 from constructions.models.model import Model
 from verify.progress import Progress
 from verify.replica.every_run import every_run
-from verify.runs.formats import FLOAT32, FLOAT64
-
-FORMATS = {"float32": FLOAT32, "float64": FLOAT64}
-"""The formats of which something is proved; in shorter ones the bound is larger than the logits."""
+from verify.runs.formats import JUDGED
 
 OTHER_RUNS = "other_runs"
 """Among the figures, until they are written: all contexts that are left open."""
@@ -42,8 +39,8 @@ def require_every_run(dtype: str, model: Model, count: int) -> None:
     """
     if dtype in ("bfloat16", "float16"):
         why = "of this type nothing is proved, since the roundings of one layer may exceed the leads of trained models"
-        raise InputError("every_run", f"= {dtype!r}: {why}", " or ".join(map(repr, FORMATS)))
-    require_one_of(tuple(FORMATS), every_run=dtype)
+        raise InputError("every_run", f"= {dtype!r}: {why}", " or ".join(map(repr, JUDGED)))
+    require_one_of(tuple(JUDGED), every_run=dtype)
     if not model.reads_tokens:
         raise InputError("every_run", "is asked of a model that reads vectors", "a model of tokens")
     if count > _MOST_INPUTS:
@@ -69,13 +66,13 @@ def in_every_run(
         parts: The contexts of each length, and the facts that have them.
         count: How many facts there are.
         rows: The rows that name facts at some places.
-        dtype: A key of `FORMATS`.
+        dtype: A key of `verify.runs.formats.JUDGED`.
         labelled: Whether a label says what is right.
         progress: Called with the stage and the finished share of it.
     """
     one, right = np.ones(count, dtype=bool), np.ones(count, dtype=bool)
     for part in parts:
-        place = every_run(model, part.contexts, number_format=FORMATS[dtype], progress=progress).place[part.places]
+        place = every_run(model, part.contexts, number_format=JUDGED[dtype], progress=progress).place[part.places]
         one[part.facts[place < 0]] = False
         right[part.facts[place != part.labels[part.places]]] = False
     left = [list(row) for row in rows(np.flatnonzero(~one))]

@@ -37,3 +37,8 @@ def confirmed(module: str) -> str:
     """The test that the audit confirms the verdict on the claim in this module of `verify.claims`."""
     [id] = [id for id in REGISTER if module_of(id) == f"verify.claims.{module}"]
     return f"tests/contract/test_claims.py::test_the_verdict_is_confirmed[{id}]"
+
+
+def of_claim(module: str) -> Callable[[str, str, str], Mutant]:
+    """Mutants of the file of a claim, which its own audit notices."""
+    return of(f"verify/claims/{module}.py", confirmed(module))

@@ -2,12 +2,6 @@
 
 from tests.mutants import Mutant, confirmed, of
 
-
-def test_of(claim: str, name: str = "test_all_evidence_is_certified_and_enough_for_the_judgement") -> str:
-    """The test that runs the audit of a claim and asks whether it is confirmed."""
-    return f"tests/verify/claims/test_mahdavi_{claim}.py::{name}"
-
-
 PROPOSITION_1 = confirmed("mahdavi_proposition_1")
 THEOREM_1 = confirmed("mahdavi_theorem_1")
 PROPOSITION_2 = confirmed("mahdavi_proposition_2")

@@ -1,24 +1,20 @@
 """Mutants of builders, judges and records of the claims beyond the three sources: the audit itself must notice."""
 
-from tests.mutants import confirmed, of
+from tests.mutants import confirmed, of, of_claim
 
-zhang_2017_theorem = of("verify/claims/zhang_2017_theorem.py", confirmed("zhang_2017_theorem"))
-bubeck_2020_four = of("verify/claims/bubeck_2020_four.py", confirmed("bubeck_2020_four"))
-kajitsuka_sato_2024_separation = of(
-    "verify/claims/kajitsuka_sato_2024_separation.py", confirmed("kajitsuka_sato_2024_separation")
-)
-nichani_2024_additive = of("verify/claims/nichani_2024_additive.py", confirmed("nichani_2024_additive"))
-nichani_2024_mlp_memory = of("verify/claims/nichani_2024_mlp_memory.py", confirmed("nichani_2024_mlp_memory"))
-cabannes_2024_scaling = of("verify/claims/cabannes_2024_scaling.py", confirmed("cabannes_2024_scaling"))
-madden_2024_upper = of("verify/claims/madden_2024_upper.py", confirmed("madden_2024_upper"))
-madden_2024_lower = of("verify/claims/madden_2024_lower.py", confirmed("madden_2024_lower"))
-huben_2023_head_is_neuron = of("verify/claims/huben_2023_head_is_neuron.py", confirmed("huben_2023_head_is_neuron"))
-huben_2023_two_layers = of("verify/claims/huben_2023_two_layers.py", confirmed("huben_2023_two_layers"))
-vardi_2022_sqrt = of("verify/claims/vardi_2022_sqrt.py", confirmed("vardi_2022_sqrt"))
-kim_2023_labels = of("verify/claims/kim_2023_labels.py", confirmed("kim_2023_labels"))
-kajitsuka_sato_2025_next_token = of(
-    "verify/claims/kajitsuka_sato_2025_next_token.py", confirmed("kajitsuka_sato_2025_next_token")
-)
+zhang_2017_theorem = of_claim("zhang_2017_theorem")
+bubeck_2020_four = of_claim("bubeck_2020_four")
+kajitsuka_sato_2024_separation = of_claim("kajitsuka_sato_2024_separation")
+nichani_2024_additive = of_claim("nichani_2024_additive")
+nichani_2024_mlp_memory = of_claim("nichani_2024_mlp_memory")
+cabannes_2024_scaling = of_claim("cabannes_2024_scaling")
+madden_2024_upper = of_claim("madden_2024_upper")
+madden_2024_lower = of_claim("madden_2024_lower")
+huben_2023_head_is_neuron = of_claim("huben_2023_head_is_neuron")
+huben_2023_two_layers = of_claim("huben_2023_two_layers")
+vardi_2022_sqrt = of_claim("vardi_2022_sqrt")
+kim_2023_labels = of_claim("kim_2023_labels")
+kajitsuka_sato_2025_next_token = of_claim("kajitsuka_sato_2025_next_token")
 interpolating_network = of("constructions/rational/interpolating_network.py", confirmed("zhang_2017_theorem"))
 neurons_as_heads = of("constructions/rational/neurons_as_heads.py", confirmed("huben_2023_head_is_neuron"))
 two_layers = of("constructions/rational/two_layers.py", confirmed("huben_2023_two_layers"))

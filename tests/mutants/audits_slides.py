@@ -1,14 +1,12 @@
 """Mutants of builders, judges and records of the claims of the slides: the audit itself must notice."""
 
-from tests.mutants import confirmed, of
+from tests.mutants import confirmed, of, of_claim
 
-slides_theorem = of("verify/claims/slides_theorem.py", confirmed("slides_theorem"))
-slides_least_squares = of("verify/claims/slides_least_squares.py", confirmed("slides_least_squares"))
-slides_weighted_least_squares = of(
-    "verify/claims/slides_weighted_least_squares.py", confirmed("slides_weighted_least_squares")
-)
-slides_associative_memory = of("verify/claims/slides_associative_memory.py", confirmed("slides_associative_memory"))
-slides_low_entropy = of("verify/claims/slides_low_entropy.py", confirmed("slides_low_entropy"))
+slides_theorem = of_claim("slides_theorem")
+slides_least_squares = of_claim("slides_least_squares")
+slides_weighted_least_squares = of_claim("slides_weighted_least_squares")
+slides_associative_memory = of_claim("slides_associative_memory")
+slides_low_entropy = of_claim("slides_low_entropy")
 divergence_floor = of("verify/capacity/divergence_floor.py", confirmed("slides_theorem"))
 encoder_floor = of("verify/encoders/encoder_floor.py", confirmed("slides_least_squares"))
 left_out_bound = of("verify/memories/left_out_bound.py", confirmed("slides_theorem"))

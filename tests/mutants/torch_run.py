@@ -154,7 +154,7 @@ MUTANTS = [
     computed_by_run("others[places, labels] = -np.inf", "pass", "the label is counted among the others"),
     run("        if start != expected or", "        if", "chunks may come in any order"),
     run("    if expected != count:", "    if expected > count:", "contexts may be left out"),
-    run("            require_arithmetic(device, _JUDGED[dtype])\n", "", "a judged device is not probed"),
+    run("            require_arithmetic(device, JUDGED[dtype])\n", "", "a judged device is not probed"),
     computed_by_run(
         "gap -= (laws * gap).sum(axis=1, keepdims=True)",
         "gap -= gap.mean(axis=1, keepdims=True)",

@@ -29,14 +29,13 @@ from verify.replica.every_run import every_run, generator_entries
 from verify.replica.module import Replica
 from verify.replica.rounding import rounding_bound
 from verify.runs.exact_runs import held_without_rounding, surely_held
-from verify.runs.formats import EXP_ULPS, FLOAT32, FLOAT64, FORMATS
+from verify.runs.formats import EXP_ULPS, FORMATS, JUDGED
 
 Chunks = Iterable[tuple[int, Enclosure]]
 
 DTYPES = ("float64", "float32", "bfloat16")
 """The floating-point types a replica runs in where none is named, finest first."""
 
-_JUDGED = {"float64": FLOAT64, "float32": FLOAT32}
 _MOST_ENTRIES = 2**27  # of generators, for what is asked to first order: some seconds
 _BATCH_BYTES = {"cpu": 2**27, "cuda": 2**30}
 
@@ -195,10 +194,10 @@ class _Judge:
         if self.without_rounding.any():
             require_exact_sums(device, FORMATS[dtype])
         self.rounding: Float64Array | None = None
-        if dtype in _JUDGED:
-            require_arithmetic(device, _JUDGED[dtype])
+        if dtype in JUDGED:
+            require_arithmetic(device, JUDGED[dtype])
             inputs = task if isinstance(task, VectorTask) else task.contexts
-            self.rounding = rounding_bound(model, inputs, number_format=_JUDGED[dtype], exp_ulps=exp_ulps)
+            self.rounding = rounding_bound(model, inputs, number_format=JUDGED[dtype], exp_ulps=exp_ulps)
         self.replica = Replica.from_model(model, dtype=getattr(torch, dtype), device=device)
         self.rows = _batch_rows(model, task.n_ctx, device)
         self.of_values = isinstance(task, VectorTask) and task.kind == "regression"
@@ -246,7 +245,7 @@ class _Judge:
         if self.rounding is None or not isinstance(self.task, Task) or self.task.target != "labels" or not len(left):
             return
         if len(left) * generator_entries(self.model, self.task.n_ctx) <= _MOST_ENTRIES:
-            given = {"number_format": _JUDGED[self.dtype], "exp_ulps": self.exp_ulps}
+            given = {"number_format": JUDGED[self.dtype], "exp_ulps": self.exp_ulps}
             proved[left] = every_run(self.model, self.task.contexts[left], **given).place == self.task.labels[left]
 
     def _forward(self, start: int, stop: int) -> Float64Array:

@@ -30,6 +30,9 @@ BFLOAT16 = FloatFormat("bfloat16", 2.0**-8, 2.0**-126, (2.0 - 2.0**-7) * 2.0**12
 FORMATS = {each.name: each for each in (FLOAT64, FLOAT32, BFLOAT16, FLOAT16)}
 """All of them by name, the finest first."""
 
+JUDGED = {"float32": FLOAT32, "float64": FLOAT64}
+"""Those in which roundings are bounded; in shorter ones the bound is larger than the logits."""
+
 EXP_ULPS = 4.0
 """Assumed accuracy of the exponentials of numpy and torch, in units in the last place of the result."""
 

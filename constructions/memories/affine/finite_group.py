@@ -149,20 +149,15 @@ def coordinates_of(products: Int64Array) -> Iterator[tuple[Coordinate, ...]]:
 
 def _associates(products: Int64Array) -> bool:
     """Light's test: (x c) z = x (c z) for the elements c that generate all."""
-    n = len(products)
-    inside, generators = np.arange(n) == 0, []
+    inside, generators = np.arange(len(products)) == 0, []
     while not inside.all():
         generators.append(int(np.flatnonzero(~inside)[0]))
-        inside[generators[-1]] = True
-        before = 0
-        while before < inside.sum():
-            before = int(inside.sum())
-            inside[products[np.ix_(inside, np.array(generators))]] = True
+        inside[_generated(products, tuple(generators))] = True
     return all((products[products[:, c]] == products[:, products[c]]).all() for c in generators)
 
 
 def _generated(products: Int64Array, generators: tuple[int, ...]) -> Int64Array:
-    """The elements of the subgroup of some elements."""
+    """What products with some elements, from the right, reach from the neutral one: of a group their subgroup."""
     inside = np.arange(len(products)) == 0
     new = np.array([0])
     while len(new):
