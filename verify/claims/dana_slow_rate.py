@@ -27,7 +27,7 @@ CLAIM = Claim(
     truth=(
         "It can be [[wide: exp(1 / delta)]], as at every other rate: the lemma bounds no probability of an impossible "
         "token. If all probabilities are at least [[slow: delta^(1 / delta)]], the range is at most "
-        "[[printed: log(1 / delta) / delta]], and this is reached."
+        "[[printed: log(1 / delta) / delta]], and this is approached."
     ),
     page="docs/claims/logit_range.md",
 )
