@@ -364,19 +364,19 @@ def kappa_of_leads(laws: LookupLaws, leads: Enclosure, *, common: bool = False) 
 
 
 def bound_by_missing(laws: LookupLaws, kappa: Enclosure) -> Enclosure:
-    r"""(A1): $C_t \le \Phi(\kappa_t \varepsilon_t)$, `[T]`, see `least_cross_entropy`."""
+    r"""(N1): $C_t \le \Phi(\kappa_t \varepsilon_t)$, `[T]`, see `least_cross_entropy`."""
     return least_cross_entropy(kappa * laws.missing, laws.d_vocab)
 
 
 def bound_by_entropy(laws: LookupLaws, factor: Enclosure) -> Enclosure:
-    r"""(A2), and with another factor the printed bounds: $C_t \le H_t + \kappa_t \varepsilon_t \varphi(H_t)$, `[T]`."""
+    r"""(N2), and with another factor the printed bounds: $C_t \le H_t + \kappa_t \varepsilon_t \varphi(H_t)$, `[T]`."""
     certain = laws.missing.upper() == 0.0  # 0 times infinity is 0
     phi = lead_of_entropy(_where(~certain, laws.entropy, 1.0), laws.d_vocab)
     return laws.entropy + factor * laws.missing * phi
 
 
 def mean_bound_by_missing(laws: LookupLaws, kappa: Enclosure) -> Enclosure:
-    r"""(A3): $\sum_t \rho_t C_t \le \Phi(\kappa \sum_t \rho_t \varepsilon_t)$, a scalar."""
+    r"""(N3): $\sum_t \rho_t C_t \le \Phi(\kappa \sum_t \rho_t \varepsilon_t)$, a scalar."""
     return least_cross_entropy(kappa * laws.mean(laws.missing), laws.d_vocab)
 
 
