@@ -5,7 +5,6 @@ Page: docs/experiments.md
 
 import math
 from collections.abc import Callable, Sequence
-from string import ascii_lowercase
 
 import torch
 from torch import Tensor
@@ -24,14 +23,16 @@ def losses(points: Sequence[Point], device: str) -> Callable[[Weights, int], Ten
         device: Where the targets lie.
     """
     first = points[0]
-    goal = torch.stack([torch.as_tensor(p.goal()) for p in points]).to(device)
-    goal = goal.float().movedim(-1, 1) if first.targets == "laws" else goal  # the tokens where the loss looks for them
+    goal = torch.stack([torch.as_tensor(p.goal()) for p in points]).to(device).flatten(0, 1)
+    goal = goal.float() if first.targets == "laws" else goal
     rows = torch.as_tensor(first.rows, device=device)
+    everything = len(rows) == first.tokens**first.length
     samples = None if first.protocol == "all contexts" else torch.stack([torch.as_tensor(p.sample()) for p in points])
 
     def loss(weights: Weights, step: int) -> Tensor:
-        logits = forward(first, weights)[:, rows]
-        each = functional.cross_entropy(logits.movedim(-1, 1), goal, reduction="none")
+        logits = forward(first, weights)
+        logits = logits if everything else logits[:, rows]
+        each = functional.cross_entropy(logits.flatten(0, 1), goal, reduction="none").view(len(points), -1)
         if samples is None:
             return each.mean(1).sum()
         batch = samples[:, step % samples.shape[1]].to(each)
@@ -79,53 +80,61 @@ def forward(point: Point, weights: Weights) -> Tensor:
     w = folded(point, weights)
     x = w["W_E"][:, None] + w["W_pos"][:, :, None]  # models, positions, tokens, d
     last = range(point.length) if point.layers > 1 else [point.length - 1]
-    streams = [_first_layer(point, w, x, i) for i in last]  # models, tokens of each position ..., d
-    stream = torch.stack([each.flatten(1, -2) for each in streams], dim=2)  # models, contexts, positions, d
+    streams = [_first_layer(point, w, x, i) for i in last]  # models, contexts, d, of each position
     for layer in range(1, point.layers):
-        stream = _next_layer(point, w, stream, layer)
-    return stream[:, :, -1] @ w["W_U"]
+        streams = _next_layer(point, w, streams, layer)
+    return streams[-1] @ w["W_U"]
 
 
 def _first_layer(point: Point, w: Weights, x: Tensor, i: int) -> Tensor:
-    """The stream at position i, on the grid of all tokens of positions 0 .. S - 1."""
+    """The stream at position i, `[models, N^S, d]`."""
     size, n, S = x.shape[0], point.tokens, point.length
-    axes = ascii_lowercase[:S]
-    stream = x[:, i].reshape(size, *(n if s == i else 1 for s in range(S)), -1).expand(size, *[n] * S, -1)
+    grid = x[:, i].reshape(size, *(n if s == i else 1 for s in range(S)), -1).expand(size, *[n] * S, -1)
     if point.heads:
         read = S if i == S - 1 else i + 1
-        q = torch.einsum("mtd,mhdk->mhtk", x[:, i], w["0.W_Q"]) / math.sqrt(point.d_head)
-        k = torch.einsum("mstd,mhdk->mhstk", x[:, :read], w["0.W_K"])
-        v = torch.einsum("mstd,mhdk,mhke->mhste", x[:, :read], w["0.W_V"], w["0.W_O"])
-        scores = []
+        rows = x[:, :, None].expand(-1, -1, point.heads, -1, -1)  # models, positions, heads, tokens, d
+        q = rows[:, i] @ w["0.W_Q"] / math.sqrt(point.d_head)
+        scores, values = [], []
         for s in range(read):
-            between = torch.einsum("mhck,mhnk->mhnc", q, k[:, :, s])
-            if s == i:
-                between = torch.diagonal(between, dim1=-2, dim2=-1)
+            k = rows[:, s] @ w["0.W_K"]
+            values.append((rows[:, s] @ w["0.W_V"] @ w["0.W_O"]).transpose(1, 2))
+            between = (k * q).sum(-1) if s == i else k @ q.mT
             # the tokens of s and of i are two of the axes; s comes first, as i is the last that is read
             shape = [n if t in (s, i) else 1 for t in range(S)]
             scores.append(between.reshape(size, point.heads, *shape).expand(size, point.heads, *[n] * S))
         a = torch.stack(scores).softmax(0)
         for s in range(read):
-            stream = stream + torch.einsum(f"yz{axes},yz{axes[s]}x->y{axes}x", a[s], v[:, :, s])
-    return _neurons(point, w, stream, 0)
+            weights = a[s].movedim(2 + s, 1).flatten(3)  # models, tokens of s, heads, the other tokens
+            part = (weights.mT @ values[s]).unflatten(2, [n] * (S - 1))
+            grid = grid + part.movedim(1, 1 + s)
+    return _neurons(point, w, grid.flatten(1, -2), 0)
 
 
-def _next_layer(point: Point, w: Weights, stream: Tensor, layer: int) -> Tensor:
-    if point.heads:
-        q, k = (torch.einsum("mtsd,mhdk->mhtsk", stream, w[f"{layer}.{name}"]) for name in ("W_Q", "W_K"))
-        v = torch.einsum("mtsd,mhdk,mhke->mhtse", stream, w[f"{layer}.W_V"], w[f"{layer}.W_O"])
-        scores = q @ k.mT / math.sqrt(point.d_head)
-        later = torch.ones_like(scores[0, 0, 0], dtype=torch.bool).triu(1)
-        stream = stream + (scores.masked_fill(later, -math.inf).softmax(-1) @ v).sum(1)
-    return _neurons(point, w, stream, layer)
+def _next_layer(point: Point, w: Weights, streams: list[Tensor], layer: int) -> list[Tensor]:
+    """The streams that are read on: of all positions, or in the last layer of the last one."""
+    asking = range(len(streams)) if layer < point.layers - 1 else [len(streams) - 1]
+    if not point.heads:
+        return [_neurons(point, w, streams[i], layer) for i in asking]
+    W_Q, W_K, W_V = (w[f"{layer}.{name}"].transpose(1, 2).flatten(2) for name in ("W_Q", "W_K", "W_V"))
+    split = (point.heads, point.d_head)
+    keys, values = ([(x @ W).unflatten(2, split) for x in streams] for W in (W_K, W_V))
+    found = []
+    for i in asking:
+        q = (streams[i] @ W_Q).unflatten(2, split) / math.sqrt(point.d_head)
+        a = torch.stack([(q * k).sum(-1) for k in keys[: i + 1]]).softmax(0)
+        read = sum(each[..., None] * v for each, v in zip(a, values, strict=False))
+        assert isinstance(read, Tensor)
+        stream = streams[i] + read.flatten(2) @ w[f"{layer}.W_O"].flatten(1, 2)
+        found.append(_neurons(point, w, stream, layer))
+    return found
 
 
 def _neurons(point: Point, w: Weights, stream: Tensor, layer: int) -> Tensor:
     if not point.neurons:
         return stream
-    flat = stream.flatten(1, -2)
-    hidden = functional.gelu(flat @ w[f"{layer}.W_in"] + w[f"{layer}.b_in"][:, None])
-    return stream + (hidden @ w[f"{layer}.W_out"] + w[f"{layer}.b_out"][:, None]).view_as(stream)
+    W_in = torch.cat((w[f"{layer}.W_in"], w[f"{layer}.b_in"][:, None]), dim=1)  # a sum of its own passes over memory
+    hidden = functional.gelu(functional.pad(stream, (0, 1), value=1.0) @ W_in)
+    return stream + hidden @ w[f"{layer}.W_out"] + w[f"{layer}.b_out"][:, None]
 
 
 def folded(point: Point, w: Weights) -> Weights:

@@ -35,10 +35,8 @@ MUTANTS = [
         'attends = "last" if i == self.layers - 1 else "all"',
         "later tokens are read",
     ),
-    stacked_heads("masked_fill(later, -math.inf)", "masked_fill(later, 0.0)", "a later token weighs something"),
-    stacked_heads(
-        "/ math.sqrt(point.d_head)\n        k = ", "\n        k = ", "scores of another temperature in the trainer"
-    ),
+    stacked_heads("for k in keys[: i + 1]", "for k in keys", "a later token weighs something"),
+    stacked_heads('w["0.W_Q"] / math.sqrt(point.d_head)', 'w["0.W_Q"]', "scores of another temperature in the trainer"),
     stacked_heads_by_training(
         "return each.mean(1).sum()", "return each.mean(1).mean()", "gradients depend on the stack"
     ),
@@ -50,6 +48,10 @@ MUTANTS = [
         "torch.Generator().manual_seed(0)",
         "every point begins alike",
     ),
+    stacked_heads(
+        "(k * q).sum(-1) if s == i else", "(k * k).sum(-1) if s == i else", "the last token asks its own key"
+    ),
+    stacked_heads("weights = a[s].movedim(2 + s, 1)", "weights = a[0].movedim(2 + s, 1)", "one weight for all"),
     sweep("self.held > self.ceiling", "self.held > self.ceiling + 1", "a point one above its ceiling passes"),
     sweep("self.loss_upper < self.floor", "self.loss_lower > self.floor", "a floor is compared with the wrong end"),
     sweep("if found != shapes(point):", "if found.keys() != shapes(point).keys():", "weights of another size"),
