@@ -100,10 +100,8 @@ def shown_piece(id: str) -> Evidence:
 
 def checked_by_a_machine(id: str) -> list[str]:
     """The theorems in Coq that answer a claim, as docs/formal.md lists them."""
-    rows = re.findall(
-        r"^\| `(formal/\w+\.v:\w+)` \|(.*)$", (DOCS / "formal.md").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    return [theorem for theorem, rest in rows if f"`{id}`" in rest]
+    rows = re.findall(r"^\| (`formal/[^|]*)\|(.*)$", (DOCS / "formal.md").read_text(encoding="utf-8"), re.MULTILINE)
+    return [theorem for names, rest in rows if f"`{id}`" in rest for theorem in re.findall(r"`(.+?)`", names)]
 
 
 @cache

@@ -45,7 +45,7 @@ def proofs() -> dict[str, list[str]]:
     """The claims that each file of proofs in Coq answers."""
     found: dict[str, list[str]] = {}
     text = (figure_program.ROOT / "docs/formal.md").read_text(encoding="utf-8")
-    for file, rest in re.findall(r"^\| `formal/(\w+\.v):\w+` \|(.*)$", text, re.MULTILINE):
+    for file, rest in re.findall(r"^\| `formal/(\w+\.v):[^|]*\|(.*)$", text, re.MULTILINE):
         for id in re.findall(r"`([\w.-]+)`", rest):
             if id in REGISTER and id not in found.setdefault(file, []):
                 found[file].append(id)
