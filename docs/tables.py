@@ -20,7 +20,7 @@ def read_page(app: Sphinx, name: str, source: list[str]) -> None:
     """The page with each line that is nothing but a link to a CSV file replaced by its table."""
     folder = (DOCS / name).parent
     source[0] = re.sub(
-        r"^\[[^\]]*\]\(([\w/]+\.csv)\)$", lambda found: table(folder / found[1]), source[0], flags=re.MULTILINE
+        r"^\[[^\]]*\]\(([\w./]+\.csv)\)$", lambda found: table(folder / found[1]), source[0], flags=re.MULTILINE
     )
 
 

@@ -538,6 +538,13 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
     assert [path.name for path in files if loading.search(path.read_text(encoding="utf-8"))] == []
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if ".csv)\n" in prose(page)], ids=name_of)
+def test_a_line_that_is_only_a_link_to_a_csv_file_is_a_table_of_the_site(page: Path, site: Path) -> None:
+    built = (site / page.relative_to(DOCS).with_suffix(".html")).read_text(encoding="utf-8")
+    tables = re.findall(r"^\[[^\]]*\]\((.*\.csv)\)$", prose(page), re.MULTILINE)
+    assert not re.search(r'href="[^"]*\.csv"', built) and built.count("<table") >= len(tables) > 0
+
+
 def test_formulas_are_in_the_site_as_mathml(site: Path) -> None:
     page = (site / "conventions.html").read_text(encoding="utf-8")
     assert page.count("<math") == page.count("</math>") > 100
