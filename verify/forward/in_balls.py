@@ -13,7 +13,7 @@ $$ P H d_{\mathrm{model}} (2 d_{qk} + d_{\mathrm{head}}) + L S H (d_{qk} + d_{\m
 multiplications of so many bits; for $T$ contexts of tokens the first attention has $P \le S d_{\mathrm{vocab}}$, and
 the last one $L \le T$. Neurons cost their two products and one function value each; a ball takes at least 48 bytes.
 
-Page: docs/rigour/forward.md (Lemmas B1 to B5), docs/rigour/divergence.md (Lemmas F9 and F10).
+Page: docs/rigour/forward.md (Lemmas B1 to B5), docs/rigour/divergence.md (Lemma F10).
 """
 
 import math
