@@ -29,14 +29,16 @@ from verify.divergence.kullback_leibler import argmax_margin
 from verify.forward.ladder import decide_argmax
 from verify.forward.logits import logit_chunks
 from verify.progress import Progress, silent
+from verify.replica.every_run import answered_in_every_run
 from verify.replica.rounding import rounding_bound
 from verify.runs.exact_runs import exact_runs
-from verify.runs.formats import FORMATS, FloatFormat
+from verify.runs.formats import FORMATS, JUDGED, FloatFormat
 
 _BYTE = re.compile(r"\\x([0-9a-f]{2})")
 _PART = (
     256  # tokens of a window of a text that is cut in parts, at most: longer ones make fewer parts and a larger model
 )
+_DECIDED = 2**20  # tokens of the windows that are decided together
 _TOGETHER = 2**23  # tokens of all windows of one text, up to which longer ones take no more than some seconds
 UNIT_NAMES = {"char": "character", "byte": "byte", "word": "word"}
 
@@ -264,10 +266,8 @@ def recitation(
     progress("windows", None, f"{len(facts)} windows of {windows.length} tokens")
     contexts, labels = task.contexts[facts], task.labels[facts]
     same = labels[at] == windows.text[places]  # of a window that goes on in two ways one is asked for
-    held = exact_runs(model, contexts, labels, FORMATS[dtype]).held
-    if not held.all():
-        held = held | _held_with_rounding(model, contexts, labels, FORMATS[dtype])
-    right = held if held.all() else decide_argmax(model, contexts).place == labels
+    held = _in_every_run(model, contexts, labels, dtype)
+    right = held if held.all() else _in_real_arithmetic(model, contexts, progress) == labels
     spoken = windows.text[places] != windows.end
 
     def said(good: BoolArray) -> int:
@@ -276,14 +276,32 @@ def recitation(
     return _recitation(task, parts, begins, said(held[at] & same), said(right[at] & same), dtype)
 
 
-def _held_with_rounding(model: Model, contexts: Int64Array, labels: Int64Array, format_: FloatFormat) -> BoolArray:
-    """Which labels every run holds that stays within the bound of its roundings."""
-    bound, held = rounding_bound(model, contexts, number_format=format_), np.zeros(len(labels), dtype=bool)
+def _in_every_run(model: Model, contexts: Int64Array, labels: Int64Array, dtype: str) -> BoolArray:
+    """Which labels every run holds: by sums that are not rounded, by the bound of roundings, or to first order."""
+    held = exact_runs(model, contexts, labels, FORMATS[dtype]).held
+    for proof in (_within_rounding, answered_in_every_run) if dtype in JUDGED else ():
+        if len(left := np.flatnonzero(~held)):
+            held[left] = proof(model, contexts[left], labels[left], number_format=JUDGED[dtype])
+    return held
+
+
+def _within_rounding(
+    model: Model, contexts: Int64Array, labels: Int64Array, *, number_format: FloatFormat
+) -> BoolArray:
+    bound, held = rounding_bound(model, contexts, number_format=number_format), np.zeros(len(labels), dtype=bool)
     for start, logits in logit_chunks(model, contexts):
         rows = slice(start, start + len(logits))
         reachable = Enclosure(logits.midpoint, up(logits.radius + bound[rows, np.newaxis]))
         held[rows] = argmax_margin(reachable, np.arange(model.d_vocab_out) == labels[rows, np.newaxis]) > 0.0
     return held
+
+
+def _in_real_arithmetic(model: Model, contexts: Int64Array, progress: Progress) -> Int64Array:
+    places, step = np.full(len(contexts), -1), max(1, _DECIDED // contexts.shape[1])
+    for start in range(0, len(contexts), step):
+        progress("windows", start / len(contexts), f"in real arithmetic, {start} of {len(contexts)} windows")
+        places[start : start + step] = decide_argmax(model, contexts[start : start + step]).place
+    return places
 
 
 def all_proved(task: Task, dtype: str) -> Recitation:

@@ -1,7 +1,9 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +15,11 @@ from constructions.errors import InputError
 from constructions.probes.probe_memory import probe_memory
 from constructions.tasks.text import Unit
 from constructions.tasks.windows import END
+from tests.verify.replica.test_every_run import transformer
+from verify.replica.module import Replica
+from verify.replica.rounding import rounding_bound
+from verify.replica.run import run
+from verify.runs.formats import FLOAT32
 
 VERSE = "so much depends upon a red wheel barrow glazed with rain water beside the white chickens"
 POEMS = {"tiger": "tiger tiger burning bright", "rose": "rose is a rose is a rose is a rose", "ü": "x"}
@@ -41,7 +48,6 @@ def test_the_whole_text_is_said_and_proved_of_every_run(folder: Path) -> None:
 
 
 def test_one_run_says_the_same_and_where_it_ends(folder: Path, poems: Path) -> None:
-    pytest.importorskip("torch")
     assert "".join(decoded(folder)) == VERSE
     assert "".join(decoded(folder, start="water be")) == "side the white chickens"
     assert "".join(decoded(poems, "rose")) == POEMS["rose"]
@@ -80,6 +86,19 @@ def test_a_table_that_is_wrong_in_one_place_is_said_to_that_place() -> None:
     found = recitation(spoilt, task)
     assert found.headline().startswith("NOT BY HEART: ")
     assert VERSE.startswith(found.text) and len(found.text) < len(VERSE)
+
+
+def test_what_every_run_says_is_what_a_run_counts() -> None:
+    """Weights whose roundings are beyond the bound of all of them, and are followed to first order."""
+    task, body = whole_text("ab"), transformer(0, kind=None, activation="relu", layers=4, spread=1.5)
+    stream = Replica.from_model(replace(body, W_U=np.eye(16)), dtype=torch.float64)(torch.tensor(task.contexts))
+    model = replace(body, W_U=np.linalg.pinv(stream.detach().numpy()) @ np.eye(3)[task.labels])
+    bound = rounding_bound(model, task.contexts, number_format=FLOAT32)
+    assert bound.min() > 1.0, "no logit is so far above the others"
+    assert run(model, task).held_proved == task.n_contexts
+    assert recitation(model, task).headline() == "BY HEART, PROVED: 2 of 2 characters, in every float32 run"
+    said = recitation(model, task, dtype="float16").headline()
+    assert said == "BY HEART, PROVED: 2 of 2 characters, in real arithmetic; in every float16 run 0"
 
 
 def _one_more(tensor: np.ndarray) -> np.ndarray:

@@ -15,6 +15,8 @@ MUTANTS = [
     plain_task("(*before[:1], *before[2:], token) if titled else", "", "the second reader forgets the title"),
     plain_task("before = (titles[number],) * length", "before = (titles[0],) * length", "one title for all"),
     reciting("= max(lengths) + titled,", "= 2 + titled,", "too short"),
+    reciting("(_within_rounding, answered_in_every_run)", "(_within_rounding,)", "fewer runs than a run counts"),
+    reciting("held[left] = proof(", "held[left] |= True or proof(", "what is not proved counts"),
     reciting("length > LONGEST or", "", "what no memory in reach learns is tried for minutes"),
     recitation(" & (following[before] != following[after])", "", "places at which the text goes on alike are named"),
     reciting('("" if self.parts else "\\n\\n")', '"\\n\\n"', "parts stand apart"),

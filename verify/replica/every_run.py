@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from constructions.arrays import Float64Array, Int64Array
+from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
 from verify.arithmetic import blas
@@ -21,6 +21,7 @@ from verify.replica.rounding import has_bound
 from verify.runs.formats import EXP_ULPS, FloatFormat
 
 _ENTRIES = 2**23  # of the generators that are worked on together
+_MOST_ENTRIES = 2**27  # of all of them, for what takes some seconds
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,20 @@ def every_run(
         proved = least > 0.0
         place[some], lead[some] = np.where(proved, top[:, 0], -1)[cells], np.where(proved, least, -1.0)[cells]
     return ProvedArgmax(place, lead)
+
+
+def answered_in_every_run(
+    model: Model,
+    contexts: Int64Array,
+    labels: Int64Array,
+    *,
+    number_format: FloatFormat,
+    exp_ulps: float = EXP_ULPS,
+) -> BoolArray:
+    """Which contexts every run is proved to answer with their label by `every_run`, where that takes seconds, `[T]`."""
+    if len(contexts) * generator_entries(model, contexts.shape[1]) > _MOST_ENTRIES:
+        return np.zeros(len(contexts), dtype=bool)
+    return every_run(model, contexts, number_format=number_format, exp_ulps=exp_ulps).place == labels
 
 
 def generator_entries(model: Model, length: int) -> int:

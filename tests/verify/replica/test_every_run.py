@@ -169,7 +169,7 @@ def test_a_run_counts_what_is_proved_to_first_order(monkeypatch: pytest.MonkeyPa
     labels[0] = (labels[0] + 1) % 9
     task = array_task(contexts, next_tokens=labels, vocabulary=11, answers=9, target="labels")
     together = run(model, task)
-    monkeypatch.setattr("verify.replica.run._MOST_ENTRIES", 0)
+    monkeypatch.setattr("verify.replica.every_run._MOST_ENTRIES", 0)
     balls = run(model, task)
     assert together.proved is not None and balls.proved is not None
     assert (together.proved == (found.place == labels) | balls.proved).all() and not together.proved[0]
