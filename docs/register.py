@@ -156,19 +156,26 @@ def wrong() -> list[str]:
     return [id for id in REGISTER if claim(id).judgement in ERRORS]
 
 
-def table(id: str, page: str) -> str:
+def table(id: str) -> str:
     """The first cells of the row of a claim that does not hold: where it is printed, and the verdict."""
     record = claim(id)
-    named = f"[{plain(place(record))}]({page}): {plain(record.title)}" + " †" * bool(record.reconstructed)
-    return f"| {named} | {record.judgement} |"
+    return f"| {printed(id, f'register.md#{anchor(id)}')}: {plain(record.title)} | {record.judgement} |"
+
+
+def printed(id: str, page: str) -> str:
+    """Where a claim is printed, with a link, and a mark if it is reconstructed."""
+    return f"[{plain(place(claim(id)))}]({page})" + " †" * bool(claim(id).reconstructed)
 
 
 def short_tables() -> str:
-    """What does not hold as printed, and where its counterexample is: the rows that are in git."""
+    """What does not hold as printed, and where its counterexample is, by verdict: the rows that are in git."""
     text = []
     for name, ids in in_sources(wrong()):
-        text += [f"## {name}", "", "| claim | verdict |", "|---|---|"]
-        text += [*(table(id, f"{claim(id).page[5:]}#erratum") for id in ids), ""]
+        text += [f"## {name}", "", "| verdict | claims |", "|---|---|"]
+        for verdict in ERRORS:
+            mine = [printed(id, f"{claim(id).page[5:]}#erratum") for id in ids if claim(id).judgement == verdict]
+            text += [f"| {verdict} | {'; '.join(mine)} |"] * bool(mine)
+        text.append("")
     return "\n".join(text)
 
 
@@ -180,7 +187,7 @@ def tables() -> str:
         for id in ids:
             piece = shown_piece(id)
             cells = (piece.statement.rstrip("."), piece.promised, piece.certified)
-            text.append(f"{table(id, f'register.md#{anchor(id)}')} {' | '.join(map(plain, cells))} |")
+            text.append(f"{table(id)} {' | '.join(map(plain, cells))} |")
         text.append("")
     return "\n".join(text)
 

@@ -375,15 +375,21 @@ def test_what_is_shown_for_a_verdict_is_proved_and_refutes_what_does_not_hold(re
 
 
 def test_what_does_not_hold_is_in_the_tables_of_github_and_of_the_site(register: ModuleType) -> None:
-    """`python docs/register.py` writes the tables of GitHub; the site has a counterexample beside each row."""
+    """`python docs/register.py` writes the tables of GitHub; the site has a counterexample in the row of each claim."""
     text = (DOCS / "errors.md").read_text(encoding="utf-8")
-    assert text.partition(register.TABLES)[2] == register.short_tables().partition(register.TABLES)[2]
+    short = text.partition(register.TABLES)[2]
+    assert short == register.short_tables().partition(register.TABLES)[2]
     wrong = [claim(id) for id in REGISTER if claim(id).judgement in register.ERRORS]
-    for tables, ends in ((register.short_tables(), "erratum"), (register.tables(), None)):
-        rows = re.findall(r"^\| \[.*?\]\([\w/]+\.md#([\w-]+)\)(.*)$", tables, re.MULTILINE)
-        assert [place for place, _ in rows] == [ends or register.anchor(found.id) for found in wrong]
-        for (_, row), found in zip(rows, wrong, strict=True):
-            assert f"| {found.judgement} |" in row and ("†" in row) == bool(found.reconstructed)
+    linked = [
+        (verdict, f"docs/{page}", bool(mark))
+        for verdict, row in re.findall(r"^\| ([\w-]+) \| (.*) \|$", short, re.MULTILINE)
+        for page, mark in re.findall(r"\]\(([\w/]+\.md)#erratum\)( †)?", row)
+    ]
+    assert sorted(linked) == sorted((found.judgement, found.page, bool(found.reconstructed)) for found in wrong)
+    rows = re.findall(r"^\| \[.*?\]\(register\.md#([\w-]+)\)(.*)$", register.tables(), re.MULTILINE)
+    assert [place for place, _ in rows] == [register.anchor(found.id) for found in wrong]
+    for (_, row), found in zip(rows, wrong, strict=True):
+        assert f"| {found.judgement} |" in row and ("†" in row) == bool(found.reconstructed)
 
 
 @pytest.mark.parametrize("id", REGISTER)
