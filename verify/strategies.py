@@ -1,6 +1,6 @@
 r"""Hypothesis strategies for what theorems about attention speak of: sizes, contexts, laws, models, tasks.
 
-Page: docs/strategies.md
+Page: docs/own_theorem.md
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Line charts and histograms as SVG, each a file of its own or a part of a page.
 
-Page: docs/report.md
+Page: docs/commands.md
 """
 
 import html

@@ -1,6 +1,6 @@
 """What every page for a person has in common: one HTML file that needs no network, no script and no other file.
 
-Page: docs/report.md
+Page: docs/commands.md
 """
 
 import html

@@ -1,6 +1,6 @@
 """Drawings as SVG that are read in the light and in the dark: text alone, and the same bytes for the same numbers.
 
-Page: docs/report.md
+Page: docs/commands.md
 """
 
 import html

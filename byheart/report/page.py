@@ -1,6 +1,6 @@
 """The page a person looks at: one HTML file that needs no network, no script and no other file.
 
-Page: docs/report.md
+Page: docs/commands.md
 """
 
 import math
