@@ -3,7 +3,7 @@ r"""Whether the features of the contexts are linearly independent, proved and pr
 The matrix has a row for each context: for tokens the features $Y$ of the heads, or $[X_S, Y]$ with the embedded last
 token beside them; for vectors the mixed inputs $Z$ of the heads.
 
-Pages: docs/rigour/certificate.md, docs/rigour/layer.md
+Pages: docs/rigour/certificate.md, docs/layer.md
 """
 
 import math

@@ -1,6 +1,6 @@
 r"""How many pairs of a head and a context have an attention weight close to 1.
 
-Page: docs/rigour/layer.md
+Page: docs/layer.md
 """
 
 import math

@@ -1,6 +1,6 @@
 """A task file, read and hashed by the standard library alone: tokens and what follows them, or vectors and labels.
 
-Pages: docs/rigour/certificate.md, docs/rigour/layer.md
+Pages: docs/rigour/certificate.md, docs/layer.md
 """
 
 import hashlib
