@@ -281,6 +281,8 @@ def _whole(facts: Any, path: Path | None, unit: Unit | None) -> Given:
         kind += f" that repeats too many, in {counted(len(task.windows.titles), 'part')}"
         named = ", the number of the part the first,"
     seen = f"{task.n_ctx} {UNIT_NAMES[unit]}s{named} determine the next one"
+    if path is not None and path.is_file() and unit != "byte" and b"\r" in read_bytes(path):
+        seen += "; its carriage returns are read as newlines (--tokens bytes keeps them)"
     return Given(task, name, f"{what} {kind}, learned whole: {seen}")
 
 

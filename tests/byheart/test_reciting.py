@@ -88,6 +88,16 @@ def test_a_table_that_is_wrong_in_one_place_is_said_to_that_place() -> None:
     assert VERSE.startswith(found.text) and len(found.text) < len(VERSE)
 
 
+def test_it_is_said_where_the_text_is_not_the_file_byte_for_byte(tmp_path: Path) -> None:
+    file = tmp_path / "windows.txt"
+    file.write_bytes(b"a\r\nb\r\n")
+    given = read_facts(file, whole=True)
+    assert given.said.endswith("; its carriage returns are read as newlines (--tokens bytes keeps them)")
+    assert "carriage" not in read_facts(file, whole=True, unit="byte").said
+    file.write_bytes(b"a\nb\n")
+    assert "carriage" not in read_facts(file, whole=True).said
+
+
 def test_what_every_run_says_is_what_a_run_counts() -> None:
     """Weights whose roundings are beyond the bound of all of them, and are followed to first order."""
     task, body = whole_text("ab"), transformer(0, kind=None, activation="relu", layers=4, spread=1.5)
