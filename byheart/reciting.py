@@ -26,13 +26,15 @@ from verify.arithmetic.rounding import up
 from verify.certificates.certificate import Certificate
 from verify.certificates.memorization import load_subject
 from verify.divergence.kullback_leibler import argmax_margin
-from verify.forward.ladder import decide_argmax
+from verify.forward.ladder import decide_argmax, leads
 from verify.forward.logits import logit_chunks
 from verify.progress import Progress, silent
 from verify.replica.every_run import answered_in_every_run
 from verify.replica.rounding import rounding_bound
 from verify.runs.exact_runs import exact_runs
+from verify.runs.exact_sums import InReals
 from verify.runs.formats import FORMATS, JUDGED, FloatFormat
+from verify.runs.integer_rows import known_logits
 
 _BYTE = re.compile(r"\\x([0-9a-f]{2})")
 _PART = (
@@ -297,10 +299,16 @@ def _within_rounding(
 
 
 def _in_real_arithmetic(model: Model, contexts: Int64Array, progress: Progress) -> Int64Array:
+    """Where the largest logit is: by integers where the model works on them; -1 where that is not decided."""
     places, step = np.full(len(contexts), -1), max(1, _DECIDED // contexts.shape[1])
-    for start in range(0, len(contexts), step):
-        progress("windows", start / len(contexts), f"in real arithmetic, {start} of {len(contexts)} windows")
-        places[start : start + step] = decide_argmax(model, contexts[start : start + step]).place
+    for part in known_logits(model, contexts, InReals()):
+        best, lead = leads(part.logits)
+        places[part.contexts] = np.where(lead > 0.0, best, -1)[part.which]
+    left = np.flatnonzero(places < 0)
+    for start in range(0, len(left), step):
+        progress("windows", start / len(left), f"in real arithmetic, {start} of {len(left)} windows")
+        some = left[start : start + step]
+        places[some] = decide_argmax(model, contexts[some]).place
     return places
 
 

@@ -88,6 +88,22 @@ def test_a_table_that_is_wrong_in_one_place_is_said_to_that_place() -> None:
     assert VERSE.startswith(found.text) and len(found.text) < len(VERSE)
 
 
+def test_a_memory_of_integers_is_not_walked_for_a_type_it_does_not_fit(folder: Path, monkeypatch) -> None:
+    """Walking took minutes for a page of text."""
+    monkeypatch.setattr(reciting, "decide_argmax", None)
+    found = recite(folder, dtype="float16")
+    assert found.text == VERSE
+    assert found.headline() == "BY HEART, PROVED: 88 of 88 characters, in real arithmetic; in every float16 run 0"
+
+
+def test_a_tie_is_not_by_heart() -> None:
+    task = whole_text("ab")
+    tied = probe_memory(task).model.with_each(
+        lambda name, tensor: 0.0 * tensor if name.startswith("unembed") else tensor
+    )
+    assert recitation(tied, task).headline() == "NOT BY HEART: 0 of 2 characters are proved; the next one is not"
+
+
 def test_it_is_said_where_the_text_is_not_the_file_byte_for_byte(tmp_path: Path) -> None:
     file = tmp_path / "windows.txt"
     file.write_bytes(b"a\r\nb\r\n")
