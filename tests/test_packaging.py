@@ -119,6 +119,10 @@ def test_importing_the_packages_loads_neither_torch_nor_matplotlib() -> None:
     assert heavy_modules_after("import byheart, constructions, verify").isdisjoint({"matplotlib", "torch"})
 
 
+def test_what_memorizes_loads_torch_and_what_optimizes_where_they_are_used() -> None:
+    assert heavy_modules_after("import byheart.job, verify.audit, verify.claims") == set()
+
+
 def test_the_help_of_the_command_loads_nothing_heavy() -> None:
     code = "import contextlib\nfrom byheart.command.main import main\n"
     code += "with contextlib.suppress(SystemExit): main(['--help'])"

@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import scipy.optimize
 import scipy.sparse
 from flint import fmpz_mat
 
@@ -175,6 +174,8 @@ def _relations(
 
 def _nonnegative_kernel_vector(matrix: Any) -> Int64Array | None:
     """Integers x >= 0, x != 0 with matrix x = 0, as few of them positive as Caratheodory's walk leaves, if any."""
+    import scipy.optimize
+
     columns = matrix.shape[1]
     found = scipy.optimize.linprog(
         np.zeros(columns),

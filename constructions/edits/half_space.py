@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog
 
 from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HypothesisError, InputError
@@ -130,6 +129,8 @@ def _gaps(rows: Float64Array, places: Int64Array, normals: Float64Array) -> tupl
 
 def _another_normal(rows: Float64Array, place: int, least_gap: float) -> tuple[Float64Array, float, int] | None:
     """The normal of the widest gap that a linear program finds, the gap, and the next row; or none."""
+    from scipy.optimize import linprog
+
     own = rows[place]
     chosen = np.argsort(-(rows @ own))[: _FIRST + 1]
     chosen = chosen[chosen != place]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.optimize
 
 from constructions.arrays import BoolArray, Float64Array
 from constructions.errors import InputError, require_at_least
@@ -208,6 +207,7 @@ class _Search:
 
     def descend(self, W: Float64Array, E: Float64Array, iterations: int) -> _Point:
         """Where a start leads within so many steps."""
+        import scipy.optimize
 
         def seen(intermediate_result: scipy.optimize.OptimizeResult) -> None:
             if intermediate_result.fun - self.entropy < self.best.divergence:

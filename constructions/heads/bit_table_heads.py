@@ -6,7 +6,6 @@ Page: docs/claims/heads_of_any_width.md
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.optimize
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
@@ -68,6 +67,8 @@ def bit_table_heads(labels: Sequence[int], *, heads: int, draws: int = 400, seed
 
 def _affine_numerators(bits: Int64Array, signs: Int64Array, denominators: Int64Array) -> list[list[int]] | None:
     """Integers `[H, 1 + n]`: affine functions whose sum over the given denominators has these signs, if any."""
+    import scipy.optimize
+
     affine = np.hstack([np.ones((len(bits), 1), dtype=np.int64), bits])
     columns = np.hstack([affine / row[:, None] for row in denominators])
     columns *= (signs / np.abs(columns).max(axis=1))[:, None]

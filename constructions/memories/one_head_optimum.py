@@ -6,7 +6,6 @@ Page: docs/claims/theorem_1.md
 import math
 
 import numpy as np
-import scipy.optimize
 from numpy.typing import ArrayLike
 
 from constructions.arrays import Float64Array, Int64Array
@@ -145,6 +144,8 @@ def line_optimum(laws: ArrayLike) -> Model:
 
 def _best_line(laws: Float64Array, middle: int) -> tuple[float, Float64Array, Float64Array, Float64Array]:
     """The mean divergence, the two outer points, and the places of the three contexts, with one of them between."""
+    import scipy.optimize
+
     ends = [t for t in range(3) if t != middle]
     size = laws.shape[1]
 

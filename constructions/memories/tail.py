@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-import scipy.optimize
 
 from constructions.arrays import Float32Array, Float64Array, Int64Array
 from constructions.cholesky import cholesky
@@ -114,6 +113,8 @@ def fit_tail(
         >>> bool(np.abs(inverse.matrix @ (fit.output - start)).max() < 1e-12)
         True
     """
+    import scipy.optimize
+
     if len(task.tail_contexts) == 0:
         raise InputError("tail", "is 'fit', but every context of the task is memorized")
     if not 0 < regularization < np.inf:

@@ -16,7 +16,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import scipy.optimize
 from flint import arb, ctx, fmpq, fmpz_mat
 
 from constructions.arrays import Float64Array, Int64Array
@@ -229,6 +228,8 @@ class _Given:
 
     def pair_floor(self, i: int, j: int, direction: Law) -> arb:
         """The bound for logits whose component along the direction is no larger at i than at j."""
+        import scipy.optimize
+
         v = np.array([_as_float(entry) for entry in direction])
         p, q, of_p, of_q = self._laws[i], self._laws[j], self._prior[i], self._prior[j]
         room = np.where(v > 0, p * of_p, q * of_q)[v != 0] / np.abs(v)[v != 0]

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.optimize
 from numpy.typing import ArrayLike
 
 from constructions.arrays import Float64Array, Int64Array
@@ -34,6 +33,7 @@ _TRIED, _DESCENTS = 300, 4  # spaces of directions, and descents from the best o
 _ROOM = 1.0 - 2.0**-20  # of the longest moves: the moved laws have to be positive
 _LARGEST = 2**52  # of a vertex
 _LEAF: tuple[int, ...] = (-1, -1, 0, 0)
+_Bracket = tuple[Float64Array, Float64Array, Float64Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,18 +105,11 @@ def _cover(search: "_Search", relative: float, reached: float, most: int) -> Enc
         worst = np.argsort(cones.bounds, kind="stable")[
             : min(short, max(_BATCH, short // 4), (most - len(nodes) + 1) // 2)
         ]
-        i, j, factors = search.cuts(cones.vertices[worst])
-        rows = np.arange(len(worst))
-        middle = (
-            factors[:, :1, None] * cones.vertices[worst][rows, i]
-            + factors[:, 1:, None] * cones.vertices[worst][rows, j]
-        )
+        halves, middle, cuts = search.halves(cones.part(worst))
         if np.abs(middle).max() > _LARGEST:
             break
-        halves = cones.part(np.repeat(worst, 2))
-        halves.vertices[2 * rows, i] = halves.vertices[2 * rows + 1, j] = middle
-        for row, cut in enumerate(np.column_stack([owners[worst], i, j, factors]).tolist()):
-            nodes[cut[0]] = (*cut[1:], len(nodes) + 2 * row)
+        for row, (node, *cut) in enumerate(np.column_stack([owners[worst], cuts]).tolist()):
+            nodes[node] = (*cut, len(nodes) + 2 * row)
         reached = min(reached, search.least_at(middle))
         kept = np.delete(np.arange(len(owners)), worst)
         owners = np.append(owners[kept], np.arange(len(nodes), len(nodes) + 2 * len(worst)))
@@ -384,15 +377,21 @@ class _Search:
             else _damped(laws, directions, factors, start, steps)
         )
 
-    def cuts(self, vertices: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
-        """The two ends of the longest edge of each cone, and powers of two by which they are nearly of one length."""
-        scales = self.scales(vertices)
-        scaled = vertices * scales[:, :, None, None]
+    def halves(self, cones: _Cones) -> tuple[_Cones, Int64Array, Int64Array]:
+        """The halves of each cone, one behind the other, the vertices between them, and the cuts that make them.
+
+        A cut is at the longest edge, by powers of two that make its two ends nearly of one length.
+        """
+        scales, rows = self.scales(cones.vertices), np.arange(len(cones.vertices))
+        scaled = cones.vertices * scales[:, :, None, None]
         squares = ((scaled[:, :, None] - scaled[:, None]) ** 2 * self.metric).sum(axis=(3, 4))
-        i, j = np.divmod(squares.reshape(len(vertices), -1).argmax(axis=1), vertices.shape[1])
-        rows = np.arange(len(vertices))
+        i, j = np.divmod(squares.reshape(len(rows), -1).argmax(axis=1), cones.vertices.shape[1])
         power = np.round(np.log2(scales[rows, i] / scales[rows, j])).astype(np.int64)
-        return i, j, 2 ** np.maximum(np.stack([power, -power], axis=1), 0)
+        factors = 2 ** np.maximum(np.stack([power, -power], axis=1), 0)
+        middle = factors[:, :1, None] * cones.vertices[rows, i] + factors[:, 1:, None] * cones.vertices[rows, j]
+        halves = cones.part(np.repeat(rows, 2))
+        halves.vertices[2 * rows, i] = halves.vertices[2 * rows + 1, j] = middle
+        return halves, middle, np.column_stack([i, j, factors])
 
     def least_at(self, matrices: Int64Array) -> float:
         """The least divergence on some spaces of directions, each with its best moves."""
@@ -405,6 +404,8 @@ class _Search:
 
     def least_found(self) -> float:
         """The least divergence on a space of directions that is found: descents from the best of many."""
+        import scipy.optimize
+
         tokens = self.laws.shape[1]
         shape = tokens - 1 - self.rank, tokens
 
@@ -451,30 +452,44 @@ def _in_bracket(
     high: Float64Array = np.where(directions < 0, ends, np.inf).min(axis=2) * _ROOM
     slopes, curvatures = np.swapaxes(factors, 1, 2), np.swapaxes(factors * directions, 1, 2)
     for _ in range(steps):
-        moved = laws + moves[:, :, None] * directions
-        slope = -(np.log(moved) @ slopes)[:, :, 0]
-        low, high = np.where(slope > 0, moves, low), np.where(slope > 0, high, moves)
-        new: Float64Array = moves + slope / ((1.0 / moved) @ curvatures)[:, :, 0]
-        new = np.where(new <= low, moves + _INSIDE * (low - moves), new)
-        moves = np.where(new >= high, moves + _INSIDE * (high - moves), new)
+        moves, low, high = _closer(laws, directions, slopes, curvatures, (moves, low, high))
     return moves[:, :, None]
+
+
+def _closer(
+    laws: Float64Array, directions: Float64Array, slopes: Float64Array, curvatures: Float64Array, bracket: _Bracket
+) -> _Bracket:
+    """A step of Newton's method, and the ends that are known then."""
+    moves, low, high = bracket
+    moved = laws + moves[:, :, None] * directions
+    slope = -(np.log(moved) @ slopes)[:, :, 0]
+    low, high = np.where(slope > 0, moves, low), np.where(slope > 0, high, moves)
+    new: Float64Array = moves + slope / ((1.0 / moved) @ curvatures)[:, :, 0]
+    new = np.where(new <= low, moves + _INSIDE * (low - moves), new)
+    return np.where(new >= high, moves + _INSIDE * (high - moves), new), low, high
 
 
 def _damped(
     laws: Float64Array, directions: Float64Array, factors: Float64Array, moves: Float64Array, steps: int
 ) -> Float64Array:
     """Several directions: Newton's method, with steps that stay inside."""
-    size = directions.shape[1]
-    products = (factors[:, :, None] * directions[:, None]).reshape(len(directions), size**2, directions.shape[2])
+    products = np.swapaxes((factors[:, :, None] * directions[:, None]).reshape(len(moves), -1, laws.shape[1]), 1, 2)
     for _ in range(steps):
-        moved = laws + moves @ directions
-        slopes = -np.log(moved) @ np.swapaxes(factors, 1, 2)
-        curvatures = ((1.0 / moved) @ np.swapaxes(products, 1, 2)).reshape(*slopes.shape, size)
-        slopes[~(np.isfinite(curvatures).all(axis=(2, 3)) & np.isfinite(slopes).all(axis=2))] = 0.0
-        step = np.linalg.solve(_regular(curvatures), slopes[..., None])[..., 0]
-        reach = (-(step @ directions) / np.maximum(moved - (1.0 - _ROOM) * laws, 1e-300)).max(axis=2)
-        moves = moves + step * np.minimum(1.0, _INSIDE / np.maximum(reach, 1e-300))[..., None]
+        moves = moves + _step(laws, directions, factors, products, moves)
     return moves
+
+
+def _step(
+    laws: Float64Array, directions: Float64Array, factors: Float64Array, products: Float64Array, moves: Float64Array
+) -> Float64Array:
+    """A step of Newton's method, or what of it stays inside."""
+    moved = laws + moves @ directions
+    slopes = -np.log(moved) @ np.swapaxes(factors, 1, 2)
+    curvatures = ((1.0 / moved) @ products).reshape(*slopes.shape, slopes.shape[2])
+    slopes[~(np.isfinite(curvatures).all(axis=(2, 3)) & np.isfinite(slopes).all(axis=2))] = 0.0
+    step = np.linalg.solve(_regular(curvatures), slopes[..., None])[..., 0]
+    reach = (-(step @ directions) / np.maximum(moved - (1.0 - _ROOM) * laws, 1e-300)).max(axis=2)
+    return step * np.minimum(1.0, _INSIDE / np.maximum(reach, 1e-300))[..., None]
 
 
 def _regular(curvatures: Float64Array) -> Float64Array:

@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.optimize
 from numpy.typing import ArrayLike
 
 from constructions.arrays import Float64Array, Int64Array
@@ -371,6 +370,8 @@ class _Search:
 
     def refined(self, part: _Part, roots: Float64Array) -> Float64Array:
         """Better weights: the exponents of two mean laws, then, for few tokens, each weight by itself."""
+        import scipy.optimize
+
         sample = part.sampled(max(_SAMPLE, 2 * self.d_model))
         best, value = roots, sample.value(roots, self.d_model)
         for start, weights_of in (
