@@ -1,5 +1,9 @@
 import json
+from contextlib import redirect_stdout
 from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -10,37 +14,49 @@ from byheart.experiments.points import Point
 
 @pytest.fixture
 def short(monkeypatch) -> None:
-    """The figure of ten tokens, shortened, and no other."""
-    figure = figures.FIGURES["dana.4"]
-
-    def quick() -> list[Point]:
-        return [replace(point, steps=30, tokens=4) for point in figure.quick() if point.seed == 0]
-
-    monkeypatch.setattr(figures, "FIGURES", {"dana.4": replace(figure, quick=quick)})
+    monkeypatch.setattr(figures, "FIGURES", SHORT)
 
 
-def test_a_figure_from_training_to_its_check(short, tmp_path, capsys) -> None:
-    out = str(tmp_path / "out")
-    assert main(["experiment", "--out", out]) == 0
-    said = capsys.readouterr().out
+def quick() -> list[Point]:
+    """The points of the figure of ten tokens, shortened."""
+    return [replace(point, steps=30, tokens=4) for point in FIGURE.quick() if point.seed == 0]
+
+
+FIGURE = figures.FIGURES["dana.4"]
+SHORT = {"dana.4": replace(FIGURE, quick=quick)}
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory) -> tuple[Path, str]:
+    """A folder with the figure, and what was said."""
+    out, said = tmp_path_factory.mktemp("experiment") / "out", StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said):
+        patch.setattr(figures, "FIGURES", SHORT)
+        assert main(["experiment", "--out", str(out)]) == 0
+    return out, said.getvalue()
+
+
+def test_a_figure_from_training_to_its_check(short, drawn, capsys) -> None:
+    out, said = drawn
     assert said.startswith("ALL PROVED: 12 of 12 trained models; one float32 run counts what is proved in 12 of them\n")
     assert "a model holds 1.7 H d_h contexts" in said
-    written = sorted(file.name for file in (tmp_path / "out").iterdir())
+    written = sorted(file.name for file in out.iterdir())
     assert written == ["dana.4.csv", "dana.4.svg", "findings.csv", "index.html", "points", "weights"]
-    page = (tmp_path / "out" / "index.html").read_text()
+    page = (out / "index.html").read_text()
     assert page.count("<path") >= 4 and "no limit of trained ones" in page
-    assert main(["experiment", "--out", out, "--check"]) == 0
+    assert main(["experiment", "--out", str(out), "--check"]) == 0
     assert capsys.readouterr().out == "PROVED AGAIN: 12 of 12 points\n"
 
 
-def test_json_is_one_object(short, tmp_path, capsys) -> None:
-    assert main(["experiment", "dana.4", "--out", str(tmp_path), "--json"]) == 0
+def test_json_is_one_object(short, drawn, tmp_path, capsys) -> None:
+    out = copytree(drawn[0], tmp_path / "out")
+    assert main(["experiment", "dana.4", "--out", str(out), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["figures"]["dana.4"]["models"] == 12
     assert {each["verdict"] for each in found["figures"]["dana.4"]["findings"]} <= {"confirmed", "refuted"}
-    table = tmp_path / "dana.4.csv"
+    table = out / "dana.4.csv"
     table.write_text(table.read_text().replace("all contexts", "fixed sample", 1))
-    assert main(["experiment", "--out", str(tmp_path), "--check", "--json"]) == 1
+    assert main(["experiment", "--out", str(out), "--check", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["points"] == 12 and "another point" in found["differences"][0]
 
