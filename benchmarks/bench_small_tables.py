@@ -28,7 +28,7 @@ def main() -> None:
             print(f"{n} bits, threshold degree {heads}: {count} classes {'held' if held else 'NOT FOUND'}")
         print(f"{n} bits: {sum(tally.values())} classes, {time.process_time() - start:.1f} s", flush=True)
     if samples:
-        tally = Counter(heads_from_both_sides(labels, draws=3000) for labels in self_dual_classes(5))
+        tally = Counter(heads_from_both_sides(labels, draws=5000) for labels in self_dual_classes(5))
         print("5 bits, self-dual:", {key: tally[key] for key in sorted(tally)}, flush=True)
     rng = np.random.default_rng(0)
     contexts = bit_contexts(5)[:, :-1]

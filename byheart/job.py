@@ -82,6 +82,7 @@ THEOREM_1 = "theorem-1"
 
 _INPUTS_RUN = 2**14  # of the domain of a rule, of which so many are drawn
 _COVERED, _COVERED_ENTRIES = 4000, 1024  # cones of directions, of laws with so many entries: some seconds
+_COVERED_WORK = 2**25  # entries of laws times squared moves of a context, for all cones: some seconds too
 _LARGEST_WITNESS = 4096  # contexts; the witness of the rank takes 4 T^2 bytes
 _SEARCHED = 512  # windows of a whole text up to which all memories are tried
 _SCORES_RUN, _WINDOWS_RUN = 2**17, 64  # scores of a head of all windows, beyond which so many windows are drawn
@@ -759,7 +760,9 @@ def _encoder_figures(network: Model, task: Task, logits: "Enclosure | None", pro
     reached = upper if upper < math.inf else None
     if network.d_model >= task.n_answers - 1:
         return {"unavoidable_kl": [0.0, 0.0], "encoder_kl": [lower, reached]}  # Proposition 2
-    cones = _COVERED if task.laws.size <= _COVERED_ENTRIES else 0
+    spare = task.n_answers - 1 - network.d_model
+    moves = spare * (spare * network.d_model + 1) if spare > 1 else 1
+    cones = min(_COVERED, _COVERED_WORK // (task.laws.size * moves**2)) if task.laws.size <= _COVERED_ENTRIES else 0
     at_most = f", {cones} cones of directions at most" if cones else ""
     progress("lower bound", None, f"all encoders of rank {network.d_model}{at_most}")
     floor = encoder_floor(task.laws, network.d_model, prior=task.prior, cones=cones).lower

@@ -33,5 +33,11 @@ MUTANTS = [
     ball_cover("for gone in (i, j):", "for gone in (i, i):", "half a cone is lost"),
     ball_cover("arb(share) * (", "arb(share) * 2 * (", "the prior counts twice"),
     cover_floor("* share, 1)", "* share * 2.0, 1)", "the prior counts twice"),
+    cover_floor("if i != j and cover.moves.shape == common:", "if i != j:", "own moves, judged at the vertices only"),
+    cover_floor("if self.own:\n            lost", "if True:\n            lost", "the longest edge is cut"),
+    cover_floor("1.0 / parts.sum(axis=1)", "1.0 / parts.max(axis=1)", "a middle is no mean of the ends"),
+    cover_floor("if self.own:\n            lost", "if False:\n            lost", "own moves hide the longest edge"),
+    ball_cover("if i != j and len(given_steps[0]) == 1:", "if i != j:", "own moves, judged at the vertices only"),
+    ball_cover("(each[j % len(each)], scaled[i])", "(each[j % len(each)], scaled[j])", "pairs of a vertex with itself"),
     cover_floor("    if left:\n", "    if False:\n", "cones without a leaf"),
 ]

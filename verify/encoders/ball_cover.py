@@ -4,7 +4,7 @@ Page: docs/claims/sequence_encoder.md
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, permutations
+from itertools import combinations, combinations_with_replacement, permutations
 
 from flint import arb, ctx, fmpq
 
@@ -20,11 +20,11 @@ def cover_floor_in_balls(
     d_model: int,
     cuts: Sequence[tuple[int, int, int, int]],
     scales: Sequence[Sequence[float]],
-    moves: Sequence[Sequence[Sequence[float]]],
+    moves: Sequence[Sequence[Sequence[Sequence[float]]]],
     *,
     bits: int = 64,
 ) -> arb:
-    r"""The least, over leaves and their vertices, of the mean gain of entropy by the moves $\mu_t M_i$.
+    r"""The least, over leaves and $i \le j$, of the mean gain of entropy by $\frac12 (\mu_{t,i} M_j + \mu_{t,j} M_i)$.
 
     Args:
         laws: Positive weights of T laws over N tokens; every float is taken exactly.
@@ -32,7 +32,8 @@ def cover_floor_in_balls(
         d_model: The rank d of the encoders, in 1 .. N - 2.
         cuts: (i, j, a, b) for every cone that is cut at $a v_i + b v_j$, (-1, -1, 0, 0) for every leaf, in preorder.
         scales: Positive factors of the vertices of every leaf.
-        moves: $\mu_t$, with $N - 1 - d$ entries, for every leaf and context.
+        moves: $\mu_{t,i}$, with $N - 1 - d$ entries, for every leaf and context, and for every vertex, or one for all:
+            then $i = j$ is enough.
         bits: Of the balls.
 
     Returns:
@@ -43,7 +44,7 @@ def cover_floor_in_balls(
 
     Example:
         >>> laws = [[6, 3, 1], [6, 1, 3]]
-        >>> moves = [[[-0.1], [-0.1]], [[0.0], [0.1]], [[-0.1], [0.0]]]  # of three cones
+        >>> moves = [[[[-0.1]], [[-0.1]]], [[[0.0]], [[0.1]]], [[[-0.1]], [[0.0]]]]  # of three cones
         >>> 0.0261 < float(cover_floor_in_balls(laws, [1, 1], 1, [(-1, -1, 0, 0)] * 3, [[1, 1]] * 3, moves)) < 0.0524
         True
     """
@@ -61,11 +62,16 @@ def cover_floor_in_balls(
             raise InputError("scales", f"of {len(scales)} leaves and moves of {len(moves)}, expected {len(leaves)}")
         for leaf, factors, steps in zip(leaves, scales, moves, strict=True):
             scaled = [_scaled(matrix, _exact(factor)) for matrix, factor in zip(leaf, factors, strict=True)]
-            exact_steps = [list(map(_exact, step)) for step in steps]
-            for vertex in scaled:
+            given_steps = [[list(map(_exact, step)) for step in of_context] for of_context in steps]
+            if len(given_steps) != len(exact) or {len(each) for each in given_steps} not in ({1}, {len(scaled)}):
+                raise InputError("moves", "are not one for every context, or one for each of its vertices")
+            for i, j in combinations_with_replacement(range(len(scaled)), 2):
+                if i != j and len(given_steps[0]) == 1:
+                    continue
                 gain = arb(0)
-                for law, share, here, step in zip(exact, shares, still, exact_steps, strict=True):
-                    gain += arb(share) * (_entropy(_moved(law, vertex, step)) - here)
+                for law, share, here, each in zip(exact, shares, still, given_steps, strict=True):
+                    products = [(each[i % len(each)], scaled[j]), (each[j % len(each)], scaled[i])]
+                    gain += arb(share) * (_entropy(_moved(law, products)) - here)
                 worst = worst.min(gain)
         return worst
     finally:
@@ -78,10 +84,10 @@ def _scaled(matrix: Matrix, factor: fmpq) -> list[list[fmpq]]:
     return [[factor * x for x in row] for row in matrix]
 
 
-def _moved(law: list[fmpq], vertex: list[list[fmpq]], step: list[fmpq]) -> list[fmpq]:
-    """The law, moved by the product of the step and the vertex."""
-    rows = [*zip(step, vertex, strict=True)]
-    moved = [p + sum((x * row[j] for x, row in rows), fmpq(0)) for j, p in enumerate(law)]
+def _moved(law: list[fmpq], products: list[tuple[list[fmpq], list[list[fmpq]]]]) -> list[fmpq]:
+    """The law, moved by the mean of products of steps and matrices."""
+    rows = [pair for step, matrix in products for pair in zip(step, matrix, strict=True)]
+    moved = [p + sum((x * row[j] for x, row in rows), fmpq(0)) / len(products) for j, p in enumerate(law)]
     if min(moved) <= 0 or sum(moved) != 1:
         raise InputError("moves", "lead to what is no law")
     return moved

@@ -44,7 +44,8 @@ class EncoderCover:
         cuts: In preorder, from each initial cone downwards: for a cone that is cut at $a v_i + b v_j$ the numbers
             (i, j, a, b), for a leaf (-1, -1, 0, 0), `[nodes, 4]`.
         scales: Positive factors of the vertices of each leaf, `[leaves, k d + 1]`.
-        moves: $\mu_t$ of each leaf, `[leaves, T, k]`.
+        moves: $\mu_t$ of each leaf, common to its vertices, `[leaves, T, 1, k]`, or $\mu_{t,i}$, one for each of them,
+            `[leaves, T, k d + 1, k]`.
     """
 
     cuts: Int64Array
@@ -63,9 +64,9 @@ def encoder_cover(
 ) -> EncoderCover:
     r"""Search for a cover whose bound is near the least divergence of all encoders of rank d, in floating point.
 
-    The cones with the smallest bounds are cut at the longest edge, near its middle, measured by $\sum c_j v_{aj}^2$
-    with $c_j = (\sum_t \rho_t / \pi_{t,j})^{1/2}$. The moves of a cone maximize a weighted mean of the gains at its
-    vertices, and the weights make the largest mean small: at the saddle point no moves bound more.
+    The cones with the smallest bounds are cut near the middle of the edge whose ends, moved, lose the most entropy
+    against their mean. The moves of a cone maximize a weighted mean of the gains at its vertices, and the weights make
+    the largest mean small: at the saddle point no moves bound more. For k > 1 every vertex has moves of its own.
 
     Args:
         laws: Positive weights, `[T, N]`, $N \ge 3$; the law is the row divided by its sum.
@@ -118,7 +119,9 @@ def _cover(search: "_Search", relative: float, reached: float, most: int) -> Enc
     order = list(_preorder(nodes, len(vertices)))
     places = np.argsort(owners)[np.searchsorted(np.sort(owners), [node for node in order if nodes[node] == _LEAF])]
     return EncoderCover(
-        np.array([nodes[node][:4] for node in order]), search.scales(cones.vertices)[places], cones.moves[places]
+        np.array([nodes[node][:4] for node in order]),
+        cones.scales[places],
+        search.each(cones.moves[places]),
     )
 
 
@@ -127,9 +130,10 @@ def cover_floor(
 ) -> float:
     r"""Bound the mean divergence of every encoder of rank d from below by a cover, in nats.
 
-    Let $M_1, \dots, M_K$ be the vertices of a leaf, times its scales, and $\pi_t + \mu_t M_i$ laws. Every encoder whose
-    logits are orthogonal to the rows of a matrix of the cone has the divergence
-    $\min_i \sum_t \rho_t (H(\pi_t + \mu_t M_i) - H(\pi_t))$ or more. The leaves cover all spaces of k directions.
+    Let $M_1, \dots, M_K$ be the vertices of a leaf, times its scales, and
+    $q_{t,ij} = \pi_t + \frac12 (\mu_{t,i} M_j + \mu_{t,j} M_i)$ laws. Every encoder whose logits are orthogonal to the
+    rows of a matrix of the cone has the divergence $\min_{i \le j} \sum_t \rho_t (H(q_{t,ij}) - H(\pi_t))$ or more;
+    with common moves $i = j$ is enough. The leaves cover all spaces of k directions.
 
     Why it is rigorous: the cones are cut again from the beginning, in integers; scales and moves are any floats, and
     the moved laws and their entropies are enclosures, which have to be positive.
@@ -149,7 +153,9 @@ def cover_floor(
     """
     weights, shares = _full(laws, prior)
     leaves = _leaves(_initial_cones(weights.shape[1], _checked_rank(d_model, weights.shape[1])), cover.cuts)
-    if cover.scales.shape != leaves.shape[:2] or cover.moves.shape != (len(leaves), len(weights), leaves.shape[2]):
+    corners = leaves.shape[1]
+    common, own = ((len(leaves), len(weights), each, leaves.shape[2]) for each in (1, corners))
+    if cover.scales.shape != leaves.shape[:2] or cover.moves.shape not in (common, own):
         raise InputError(
             "cover", f"has scales {cover.scales.shape} and moves {cover.moves.shape} for {len(leaves)} leaves"
         )
@@ -163,8 +169,14 @@ def cover_floor(
         if not (cover.scales[part] > 0).all():
             return 0.0
         scaled = Enclosure(leaves[part].astype(np.float64)) * cover.scales[part, :, np.newaxis, np.newaxis]
-        for i in range(leaves.shape[1]):
-            moved = total(scaled[:, i, np.newaxis] * cover.moves[part, :, :, np.newaxis], 2) + exact
+        moves = np.broadcast_to(cover.moves[part, ..., np.newaxis], (*scaled.shape[:1], *own[1:], 1))
+        for i, j in itertools.combinations_with_replacement(range(corners), 2):
+            if i != j and cover.moves.shape == common:
+                continue  # the mean of the laws at i and at j
+            moved = total(scaled[:, i, np.newaxis] * moves[:, :, j], 2)
+            if i != j:
+                moved = (moved + total(scaled[:, j, np.newaxis] * moves[:, :, i], 2)) * 0.5
+            moved = moved + exact
             if not (moved.lower() > 0).all():
                 return 0.0
             gains = total((still - total(moved * log(moved), 2)) * share, 1)
@@ -278,20 +290,21 @@ def _preorder(nodes: list[tuple[int, ...]], roots: int) -> Iterator[int]:
 
 
 class _Cones(NamedTuple):
-    """Cones side by side, with the weights of their vertices, their moves and their bounds."""
+    """Cones side by side, with scales and weights of their vertices, their moves and their bounds."""
 
     vertices: Int64Array
+    scales: Float64Array  # of a middle, so that it is a mean of the ends: no half is bounded by less than the cone
     weights: Float64Array
     moves: Float64Array
     bounds: Float64Array
 
     def part(self, rows: Int64Array) -> "_Cones":
-        return _Cones(self.vertices[rows], self.weights[rows], self.moves[rows], self.bounds[rows])
+        return _Cones(self.vertices[rows], self.scales[rows], self.weights[rows], self.moves[rows], self.bounds[rows])
 
 
 def _joined(parts: list[_Cones]) -> _Cones:
-    vertices, weights, moves, bounds = zip(*parts, strict=True)
-    return _Cones(np.concatenate(vertices), np.concatenate(weights), np.concatenate(moves), np.concatenate(bounds))
+    vertices, *others = zip(*parts, strict=True)
+    return _Cones(np.concatenate(vertices), *(np.concatenate(field) for field in others))
 
 
 class _Search:
@@ -303,15 +316,28 @@ class _Search:
         self.still = _entropy(self.laws)
         self.metric = np.sqrt((self.prior[:, None] / self.laws).sum(axis=0))
         self.rank = rank
-
-    def scales(self, vertices: Int64Array) -> Float64Array:
-        return 1.0 / np.sqrt((vertices.astype(np.float64) ** 2 * self.metric).sum(axis=(2, 3)))
+        self.own = weights.shape[1] - 1 - rank > 1
 
     def begun(self, vertices: Int64Array) -> _Cones:
-        cones, corners, size, _ = vertices.shape
-        return _Cones(
-            vertices, np.full((cones, corners), 1.0 / corners), self.no_moves(cones, size), np.full(cones, -np.inf)
-        )
+        cones, scales = len(vertices), 1.0 / np.sqrt((vertices.astype(np.float64) ** 2 * self.metric).sum(axis=(2, 3)))
+        places, size = self.directions(vertices[:1]).shape[1:3]
+        weights = np.full((cones, places), 1.0 / places)
+        return _Cones(vertices, scales, weights, self.no_moves(cones, size), np.full(cones, -np.inf))
+
+    def directions(self, scaled: Float64Array | Int64Array) -> Float64Array:
+        """What a row of all moves of a context does at each vertex; with own moves, at each pair of vertices."""
+        if not self.own:
+            return scaled.astype(np.float64)
+        cones, corners, size, tokens = scaled.shape
+        first, second = np.triu_indices(corners)
+        found, pairs = np.zeros((cones, len(first), corners, size, tokens)), np.arange(len(first))
+        found[:, pairs, first] += 0.5 * scaled[:, second]
+        found[:, pairs, second] += 0.5 * scaled[:, first]
+        return found.reshape(cones, len(first), corners * size, tokens)
+
+    def each(self, moves: Float64Array) -> Float64Array:
+        """The moves by vertices, or as one for all: `[cones, T, 1 or k d + 1, k]`."""
+        return moves.reshape(*moves.shape[:2], -1, self.laws.shape[1] - 1 - self.rank)
 
     def looked_at(self, cones: _Cones, target: float) -> _Cones:
         """The cones with moves, weights and bounds of their own, to begin with those that are given."""
@@ -320,7 +346,7 @@ class _Search:
 
     def bounded(self, cones: _Cones, target: float) -> _Cones:
         """Near the saddle point of moves and weights, as long as the target may be reached."""
-        scaled = cones.vertices * self.scales(cones.vertices)[:, :, None, None]
+        scaled = self.directions(cones.vertices * cones.scales[:, :, None, None])
         weights, best, moves = cones.weights.copy(), np.full(len(scaled), -np.inf), np.zeros(cones.moves.shape)
         live, near = np.arange(len(scaled)), self.pulled(scaled, cones.moves)
         for time in range(_WEIGHINGS):
@@ -334,7 +360,7 @@ class _Search:
             if not len(live):
                 break
             weights[live] = _weighed(weights[live], gains[left], curvature[left])
-        return _Cones(cones.vertices, weights, moves, best)
+        return cones._replace(weights=weights, moves=moves, bounds=best)
 
     def pulled(self, scaled: Float64Array, moves: Float64Array) -> Float64Array:
         """The moves, shortened where they lead out of the laws."""
@@ -380,17 +406,30 @@ class _Search:
     def halves(self, cones: _Cones) -> tuple[_Cones, Int64Array, Int64Array]:
         """The halves of each cone, one behind the other, the vertices between them, and the cuts that make them.
 
-        A cut is at the longest edge, by powers of two that make its two ends nearly of one length.
+        A cut is at the edge that loses the most, by powers of two that make its two ends nearly of one length.
         """
-        scales, rows = self.scales(cones.vertices), np.arange(len(cones.vertices))
-        scaled = cones.vertices * scales[:, :, None, None]
-        squares = ((scaled[:, :, None] - scaled[:, None]) ** 2 * self.metric).sum(axis=(3, 4))
-        i, j = np.divmod(squares.reshape(len(rows), -1).argmax(axis=1), cones.vertices.shape[1])
+        scales, scaled = cones.scales, cones.vertices * cones.scales[:, :, None, None]
+        first, second = np.triu_indices(scaled.shape[1], 1)
+        if self.own:
+            lost = ((scaled[:, first] - scaled[:, second]) ** 2 * self.metric).sum(axis=(2, 3))
+        else:
+            moved = self.laws + cones.moves[:, None] @ scaled
+            entropies = _entropy(moved) @ self.prior
+            lost = _entropy(0.5 * (moved[:, first] + moved[:, second])) @ self.prior
+            lost -= 0.5 * (entropies[:, first] + entropies[:, second])
+        worst = lost.argmax(axis=1)
+        i, j, rows = first[worst], second[worst], np.arange(len(scales))
         power = np.round(np.log2(scales[rows, i] / scales[rows, j])).astype(np.int64)
         factors = 2 ** np.maximum(np.stack([power, -power], axis=1), 0)
         middle = factors[:, :1, None] * cones.vertices[rows, i] + factors[:, 1:, None] * cones.vertices[rows, j]
         halves = cones.part(np.repeat(rows, 2))
         halves.vertices[2 * rows, i] = halves.vertices[2 * rows + 1, j] = middle
+        parts = factors / np.stack([scales[rows, i], scales[rows, j]], axis=1)
+        halves.scales[2 * rows, i] = halves.scales[2 * rows + 1, j] = 1.0 / parts.sum(axis=1)
+        if self.own:
+            each = self.each(halves.moves)
+            moves = 0.5 * (each[2 * rows, :, i] + each[2 * rows, :, j])
+            each[2 * rows, :, i] = each[2 * rows + 1, :, j] = moves
         return halves, middle, np.column_stack([i, j, factors])
 
     def least_at(self, matrices: Int64Array) -> float:

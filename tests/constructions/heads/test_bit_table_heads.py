@@ -5,13 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constructions.capacity.forbidden_labelling import most_forbidden_heads
 from constructions.errors import InputError
+from constructions.heads import bit_table_heads as search
 from constructions.heads.bit_table_heads import bit_table_heads
 from constructions.heads.counting_heads import bit_contexts
 from constructions.models.exact_network import rounded
 from constructions.tasks.arrays import array_task
 from tests.small_tables import classes, heads_from_both_sides
+from verify.capacity.sign_relation import forbids_heads
 from verify.certificates.memorization import certify_memorization
+from verify.forward.in_rationals import exact_network_logits
+from verify.verdict import Verdict
 
 
 @pytest.mark.parametrize(("bits", "number"), [(1, 2), (2, 5), (3, 26)])
@@ -31,6 +36,19 @@ def test_every_table_of_four_bits_takes_as_many_heads_as_its_threshold_degree():
 def test_tables_of_four_bits(labels):
     _, held = heads_from_both_sides(np.array(labels), draws=400)
     assert held
+
+
+def test_the_table_of_five_bits_that_most_draws_miss_takes_as_many_heads_too():
+    """The one of 544 classes of self-dual tables that 3000 draws do not hold; these weights are of draw 4320."""
+    labels, contexts = np.array([int(bit) for bit in "01101011100101001101011000101001"]), bit_contexts(5)
+    forbidden = most_forbidden_heads(contexts, labels)
+    assert forbidden.heads == 2
+    assert forbids_heads(contexts, labels, forbidden.multipliers, heads=2) is Verdict.PROVED
+    places = [[-2, 0, 2, 2, -1, -2], [0, 2, -2, -1, 1, 3], [0, -1, -2, -3, -1, 3]]
+    values = [[-1024, 43, 903, -96, -4, 459], [1024, 306, -78, -987, -1024, 96], [392, -146, -645, 432, 377, -381]]
+    logits = exact_network_logits(search._network([1, 2, 1], places, values), contexts).tolist()
+    assert [int(zero < one) for zero, one in logits] == labels.tolist()
+    assert all(zero != one for zero, one in logits)
 
 
 def test_the_rounded_weights_are_certified():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from constructions.errors import InputError
+from tests.verify.encoders.test_cover_floor import drawn, forged_cover, reached
 from verify.encoders.ball_cover import cover_floor_in_balls
 from verify.encoders.cover_floor import cover_floor, encoder_cover
 
@@ -45,10 +46,23 @@ def test_what_covers_less_or_leads_to_no_law_is_refused():
     for moves, scales in ((100.0 * cover.moves, cover.scales), (cover.moves, one_negative)):
         with pytest.raises(InputError, match=r"no law|factor"):
             read(TWO, one, 1, cover, moves=moves.tolist(), scales=scales.tolist())
+    for each in ([], cover.moves[0, 0].tolist() * 3):
+        with pytest.raises(InputError, match="moves"):
+            read(TWO, one, 1, cover, moves=[[each] * 2] * len(cover.moves))
     with pytest.raises(InputError, match="laws"):
         read([[6.0, 4.0, 0.0], [6.0, 1.0, 3.0]], one, 1, cover)
     with pytest.raises(InputError, match="d_model"):
         read(TWO, one, 2, cover)
+
+
+@pytest.mark.parametrize("shorter", [1.0, 0.6])
+def test_moves_of_the_vertices_are_judged_at_every_pair_of_them(shorter):
+    laws = drawn(4, 8, 3)
+    forged, gained = forged_cover(laws, shorter)
+    try:
+        assert read(laws, [1] * 8, 1, forged) < reached(laws, 1) < gained
+    except InputError as error:
+        assert error.argument == "moves"
 
 
 def test_both_readers_cut_where_the_factors_say():
