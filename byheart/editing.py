@@ -169,9 +169,9 @@ def edit(
     return done
 
 
-def _inputs(rule: str | Callable[..., Any], length: int | None, model: Model) -> Task:
+def _inputs(rule: str | Callable[..., Any], n_ctx: int | None, model: Model) -> Task:
     """All inputs of a rule, as facts."""
-    task = rule_task(rule, tokens=model.d_vocab, length=model.n_ctx if length is None else length)
+    task = rule_task(rule, tokens=model.d_vocab, n_ctx=model.n_ctx if n_ctx is None else n_ctx)
     if task.n_contexts > LARGEST_DOMAIN:
         raise InputError("keep_rule", f"has {task.n_contexts} inputs", f"at most {LARGEST_DOMAIN}")
     contexts = whole_domain(model.d_vocab, task.n_ctx, np.zeros((0, task.n_ctx), dtype=np.int64))
@@ -324,10 +324,10 @@ def _named(parts: Sequence[Int64Array], place: int) -> str:
 
 def _other_prefixes(contexts: Int64Array, kept: Int64Array) -> list[Int64Array]:
     """The prefixes of all contexts but the edited contexts themselves, by length; refuses kept ones that go on."""
-    length = contexts.shape[1]
-    if kept.shape[1] > length:
+    n_ctx = contexts.shape[1]
+    if kept.shape[1] > n_ctx:
         edited = {tuple(row) for row in contexts.tolist()}
-        both = next((row for row in kept.tolist() if tuple(row[:length]) in edited), None)
+        both = next((row for row in kept.tolist() if tuple(row[:n_ctx]) in edited), None)
         if both is not None:
             raise HypothesisError(
                 "an edit",
@@ -335,8 +335,8 @@ def _other_prefixes(contexts: Int64Array, kept: Int64Array) -> list[Int64Array]:
                 f"the kept context {both} does: the new neuron fires in it",
             )
     parts = []
-    for size in range(1, max(length, kept.shape[1]) + 1):
-        both = [part[:, :size] for part in (contexts if size < length else contexts[:0], kept) if size <= part.shape[1]]
+    for size in range(1, max(n_ctx, kept.shape[1]) + 1):
+        both = [part[:, :size] for part in (contexts if size < n_ctx else contexts[:0], kept) if size <= part.shape[1]]
         parts.append(np.unique(np.concatenate(both), axis=0))
     return parts
 
@@ -358,10 +358,10 @@ def _writes(
         if answer not in known:
             flat = answer == FLAT
             known[answer] = _flattest(final) if flat else answer_direction(answer, final, model.W_U, model.b_U)[0]
-        length = max(float(np.linalg.norm(centred[place])), float(np.sqrt(len(final.w) * final.epsilon)))
+        n_ctx = max(float(np.linalg.norm(centred[place])), float(np.sqrt(len(final.w) * final.epsilon)))
         wanted = known[answer]
         if answer != FLAT:
-            wanted = wanted * (strength[place] * length / np.sqrt(len(wanted)))
+            wanted = wanted * (strength[place] * n_ctx / np.sqrt(len(wanted)))
         writes[place] = (wanted - centred[place]) / TRIGGER
     return writes
 

@@ -95,8 +95,8 @@ def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "cha
         lengths = [least_context(each) for each in numbers]
         named = {f"{i + 1}/{len(stops)}": "" for i in range(len(stops))}
     names = (*tokens, END, *(f"<{title}>" for title in named if titled))
-    length, text = max(lengths) + titled, np.concatenate(numbers)
-    if _is_long(length, len(text)):
+    n_ctx, text = max(lengths) + titled, np.concatenate(numbers)
+    if _is_long(n_ctx, len(text)):
         longest = lengths.index(max(lengths))
         what = f"the text {[*named][longest]!r}" if titled and not cut else "the text"
         first, second = forking_places(numbers[longest], max(lengths) - 1)
@@ -104,16 +104,16 @@ def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "cha
             what,
             f"has the same {counted(max(lengths) - 1, UNIT_NAMES[unit])} before {_where(pieces[longest], first)} and "
             f"before {_where(pieces[longest], second)}, and goes on otherwise: to know what follows, a context of "
-            f"{length} is needed; at most {LONGEST} is learned",
+            f"{n_ctx} is needed; at most {LONGEST} is learned",
             "other tokens (--tokens words), a file for each part of it, or frequent contexts (--facts N)",
         )
     titles = np.arange(end + 1, len(names)) if titled else np.array([end])
-    return windows_task(Windows(text, titles, length, end), vocabulary=names)
+    return windows_task(Windows(text, titles, n_ctx, end), vocabulary=names)
 
 
-def _is_long(length: int, size: int) -> bool:
+def _is_long(n_ctx: int, size: int) -> bool:
     """Whether windows of this length are more than a memory in reach reads, or take too much together."""
-    return length > LONGEST or length * size > LARGEST_WINDOWS
+    return n_ctx > LONGEST or n_ctx * size > LARGEST_WINDOWS
 
 
 def in_parts(task: Task) -> bool:
@@ -265,7 +265,7 @@ def recitation(
     parts, begins = _places(task, title, start)
     places = np.concatenate([np.arange(part.start, part.stop) for part in parts])
     facts, at = np.unique(windows.place[places], return_inverse=True)
-    progress("windows", None, f"{len(facts)} windows of {windows.length} tokens")
+    progress("windows", None, f"{len(facts)} windows of {windows.n_ctx} tokens")
     contexts, labels = task.contexts[facts], task.labels[facts]
     same = labels[at] == windows.text[places]  # of a window that goes on in two ways one is asked for
     held = _in_every_run(model, contexts, labels, dtype)

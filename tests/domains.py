@@ -16,7 +16,7 @@ def quiet(stage, share, detail):
 
 def one_attention(rng, *, heads=1, largest_tokens=5, largest_length=4, scale=None):
     """A random model of one attention with or without shifts, skip connection and scale, and a rule for it."""
-    tokens, length = int(rng.integers(1, largest_tokens + 1)), int(rng.integers(1, largest_length + 1))
+    tokens, n_ctx = int(rng.integers(1, largest_tokens + 1)), int(rng.integers(1, largest_length + 1))
     width, inner = int(rng.integers(1, 5)), int(rng.integers(1, 4))
     skip = bool(rng.integers(2))
     out = width if skip else int(rng.integers(1, 4))
@@ -47,9 +47,9 @@ def one_attention(rng, *, heads=1, largest_tokens=5, largest_length=4, scale=Non
         W_U=numbers(out, outputs),
         b_U=perhaps(outputs),
         W_E=numbers(tokens, width),
-        W_pos=numbers(length + 1, width),
+        W_pos=numbers(n_ctx + 1, width),
     )
-    return model, rule_task(str(rng.choice(RULES)), tokens=tokens, length=length)
+    return model, rule_task(str(rng.choice(RULES)), tokens=tokens, n_ctx=n_ctx)
 
 
 def max_of_four(rng=None, *, tokens=8, sharpness=2.0):
@@ -90,7 +90,7 @@ def truth(model, task, least=0.0):
     return right, wrong
 
 
-def uniform_attention(rng, *, tokens, length):
+def uniform_attention(rng, *, tokens, n_ctx):
     """A network whose one head attends to all positions alike, with integer weights: ties are frequent."""
     model, _ = one_attention(rng, largest_tokens=1, largest_length=1, scale=1.0)
     width = model.d_model
@@ -104,7 +104,7 @@ def uniform_attention(rng, *, tokens, length):
         blocks=(block,),
         W_U=rng.integers(-2, 3, size=(width, tokens)).astype(np.float64),
         W_E=rng.integers(-2, 3, size=(tokens, width)).astype(np.float64),
-        W_pos=rng.integers(-2, 3, size=(length, width)).astype(np.float64),
+        W_pos=rng.integers(-2, 3, size=(n_ctx, width)).astype(np.float64),
     )
 
 

@@ -109,13 +109,13 @@ def weights(shapes, seed):
     return {name: x.astype(np.float32).astype(np.float64) for name, x in gains.items()}
 
 
-def contexts(vocabulary, length, seed):
-    return np.random.default_rng(seed + 1).integers(vocabulary, size=(CONTEXTS, length))
+def contexts(vocabulary, n_ctx, seed):
+    return np.random.default_rng(seed + 1).integers(vocabulary, size=(CONTEXTS, n_ctx))
 
 
-def answers(model, length, seed):
+def answers(model, n_ctx, seed):
     """What our model says of the contexts, in float64."""
-    read = contexts(model.d_vocab, min(length, model.n_ctx), seed)
+    read = contexts(model.d_vocab, min(n_ctx, model.n_ctx), seed)
     return read, np.concatenate([logits for _, logits, _ in logit_balls(model, read)])
 
 

@@ -19,14 +19,14 @@ def random_task(
     target: str = "laws",
     facts: int = 12,
     tail: int = 5,
-    length: int = 3,
+    n_ctx: int = 3,
     vocabulary: int = 5,
     answers: int = 0,
     seed: int = 0,
 ) -> Task:
     """Distinct random contexts with random counts of what follows: tokens, or so many answers of their own."""
     rng = np.random.default_rng(seed)
-    everything = np.array(list(product(range(vocabulary), repeat=length)))
+    everything = np.array(list(product(range(vocabulary), repeat=n_ctx)))
     contexts = everything[rng.choice(len(everything), facts + tail, replace=False)]
     following = answers or vocabulary
     rows = [

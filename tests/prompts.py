@@ -22,7 +22,7 @@ COUNTS = (3, 1, 2, 2, 3)
 ORDER = ("prompts_indptr", "prompts", "completions_indptr", "completions")
 
 
-def small_model(seed=0, tokens=8, length=7):
+def small_model(seed=0, tokens=8, n_ctx=7):
     """One causal layer of attention and neurons, with normalizations."""
     draw = np.random.default_rng(seed).normal
 
@@ -35,7 +35,7 @@ def small_model(seed=0, tokens=8, length=7):
         FeedForward(draw(size=(6, 9)), draw(size=(9, 6)), draw(size=9), draw(size=6), activation="gelu", norm=norm()),
         norm(),
     )
-    return Model(blocks, W_U=draw(size=(6, tokens)), W_E=draw(size=(tokens, 6)), W_pos=draw(size=(length, 6)))
+    return Model(blocks, W_U=draw(size=(6, tokens)), W_E=draw(size=(tokens, 6)), W_pos=draw(size=(n_ctx, 6)))
 
 
 def said_by(model, prompt, count):

@@ -111,12 +111,12 @@ def missing_places(text: str) -> list[str]:
 def dotted_name_exists(dotted: str) -> bool:
     """Whether a dotted name is a module, or something reached from one by attributes or fields."""
     parts = dotted.split(".")
-    for length in range(len(parts), 0, -1):
+    for n_ctx in range(len(parts), 0, -1):
         try:
-            found: object = importlib.import_module(".".join(parts[:length]))
+            found: object = importlib.import_module(".".join(parts[:n_ctx]))
         except ModuleNotFoundError:
             continue
-        for attribute in parts[length:]:
+        for attribute in parts[n_ctx:]:
             fields = inspect.get_annotations(found) if inspect.isclass(found) else {}
             if not hasattr(found, attribute) and attribute not in fields:
                 return False

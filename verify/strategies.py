@@ -42,14 +42,14 @@ class Sizes:
 
     Args:
         tokens: Size of the vocabulary, N.
-        length: Tokens in a context, S.
+        n_ctx: Tokens in a context, S.
         width: Width of the residual stream, d.
         d_head: Width of a head, d_h.
         heads: Number of heads, H; may be 0.
     """
 
     tokens: int
-    length: int
+    n_ctx: int
     width: int
     d_head: int
     heads: int
@@ -86,7 +86,7 @@ def sizes(
         >>> from hypothesis import find
         >>> find(sizes(), lambda size: True)
         Sizes(tokens=1, length=1, width=1, d_head=1, heads=0)
-        >>> find(sizes(), lambda size: size.tokens ** size.length > size.width + size.heads * size.d_head)
+        >>> find(sizes(), lambda size: size.tokens ** size.n_ctx > size.width + size.heads * size.d_head)
         Sizes(tokens=2, length=1, width=1, d_head=1, heads=0)
     """
     for name, value, least in (
@@ -102,7 +102,7 @@ def sizes(
         return st.builds(
             Sizes,
             tokens=st.integers(1, max_tokens),
-            length=st.integers(1, max_length),
+            n_ctx=st.integers(1, max_length),
             width=st.just(width),
             d_head=st.integers(1, max_width if wide_heads else width),
             heads=st.integers(min_heads, max_heads),
@@ -112,7 +112,7 @@ def sizes(
 
 
 @st.composite
-def contexts(draw: st.DrawFn, *, d_vocab: int, length: int, min_size: int = 1, max_size: int = 12) -> Int64Array:
+def contexts(draw: st.DrawFn, *, d_vocab: int, n_ctx: int, min_size: int = 1, max_size: int = 12) -> Int64Array:
     """Sets of pairwise distinct contexts, among them those on which theorems about attention tend to fail.
 
     Beside arbitrary sets there are, where the limits allow them, all contexts; contexts that share their last token;
@@ -120,7 +120,7 @@ def contexts(draw: st.DrawFn, *, d_vocab: int, length: int, min_size: int = 1, m
 
     Args:
         d_vocab: Size of the vocabulary, N.
-        length: Tokens in a context, S.
+        n_ctx: Tokens in a context, S.
         min_size: The least number of contexts, at least 1.
         max_size: The largest number of contexts.
 
@@ -132,40 +132,40 @@ def contexts(draw: st.DrawFn, *, d_vocab: int, length: int, min_size: int = 1, m
 
     Example:
         >>> from hypothesis import find
-        >>> find(contexts(d_vocab=2, length=2, min_size=2), lambda rows: len(set(rows[:, -1])) == 1).tolist()
+        >>> find(contexts(d_vocab=2, n_ctx=2, min_size=2), lambda rows: len(set(rows[:, -1])) == 1).tolist()
         [[0, 0], [1, 0]]
     """
-    for name, value, least in (("d_vocab", d_vocab, 1), ("length", length, 1), ("min_size", min_size, 1)):
+    for name, value, least in (("d_vocab", d_vocab, 1), ("n_ctx", n_ctx, 1), ("min_size", min_size, 1)):
         _require_at_least(name, value, least)
-    if max_size < min_size or d_vocab**length < min_size:
-        raise InputError("min_size", f"= {min_size}", f"at most max_size = {max_size} and {d_vocab}**{length} contexts")
-    most = min(max_size, d_vocab**length)
+    if max_size < min_size or d_vocab**n_ctx < min_size:
+        raise InputError("min_size", f"= {min_size}", f"at most max_size = {max_size} and {d_vocab}**{n_ctx} contexts")
+    most = min(max_size, d_vocab**n_ctx)
     kinds = ["any"]
-    if d_vocab**length <= max_size:
+    if d_vocab**n_ctx <= max_size:
         kinds.append("all")
-    if d_vocab ** (length - 1) >= min_size:
+    if d_vocab ** (n_ctx - 1) >= min_size:
         kinds.append("one last token")
     if d_vocab >= min_size:
         kinds.append("constant")
-    if d_vocab >= 2 and length >= 3 and most >= 4:
+    if d_vocab >= 2 and n_ctx >= 3 and most >= 4:
         kinds.append("square")
     kind = draw(st.sampled_from(kinds))
     token = st.integers(0, d_vocab - 1)
     if kind == "all":
-        rows = [tuple(row) for row in product(range(d_vocab), repeat=length)]
+        rows = [tuple(row) for row in product(range(d_vocab), repeat=n_ctx)]
     elif kind == "one last token":
-        beginning = st.tuples(*[token] * (length - 1))
+        beginning = st.tuples(*[token] * (n_ctx - 1))
         last = draw(token)
-        size = min(most, d_vocab ** (length - 1))
+        size = min(most, d_vocab ** (n_ctx - 1))
         rows = [(*row, last) for row in draw(_distinct(beginning, min_size, size))]
     elif kind == "constant":
-        rows = [(n,) * length for n in draw(_distinct(token, min_size, min(most, d_vocab)))]
+        rows = [(n,) * n_ctx for n in draw(_distinct(token, min_size, min(most, d_vocab)))]
     else:
-        rows = draw(_distinct(st.tuples(*[token] * length), min_size, most))
+        rows = draw(_distinct(st.tuples(*[token] * n_ctx), min_size, most))
     if kind == "square":
-        square = draw(_squares(d_vocab, length))
+        square = draw(_squares(d_vocab, n_ctx))
         rows = [*square, *(row for row in rows if row not in square)][: max(4, len(rows))]
-    return np.array(rows, dtype=np.int64).reshape(len(rows), length)
+    return np.array(rows, dtype=np.int64).reshape(len(rows), n_ctx)
 
 
 @st.composite
@@ -197,13 +197,13 @@ def laws(draw: st.DrawFn, *, d_vocab: int, rows: int, smallest: float = 1e-30) -
 
 @st.composite
 def embeddings(
-    draw: st.DrawFn, *, d_vocab: int, length: int, width: int, largest: int = 3
+    draw: st.DrawFn, *, d_vocab: int, n_ctx: int, width: int, largest: int = 3
 ) -> tuple[Int64Array, Int64Array]:
     """Embeddings of tokens and positions with small integer entries; equal rows, zeros and low rank are common.
 
     Args:
         d_vocab: Size of the vocabulary, N.
-        length: Number of positions, S.
+        n_ctx: Number of positions, S.
         width: Width of the residual stream, d.
         largest: Largest absolute value of an entry.
 
@@ -215,14 +215,14 @@ def embeddings(
 
     Example:
         >>> from hypothesis import find
-        >>> W_E, W_pos = find(embeddings(d_vocab=2, length=1, width=1), lambda pair: (pair[0][0] != pair[0][1]).all())
+        >>> W_E, W_pos = find(embeddings(d_vocab=2, n_ctx=1, width=1), lambda pair: (pair[0][0] != pair[0][1]).all())
         >>> W_E.tolist(), W_pos.tolist()
         ([[0], [1]], [[0]])
     """
-    for name, value in (("d_vocab", d_vocab), ("length", length), ("width", width)):
+    for name, value in (("d_vocab", d_vocab), ("n_ctx", n_ctx), ("width", width)):
         _require_at_least(name, value, 1)
     _require_at_least("largest", largest, 0)
-    return draw(_integers(d_vocab, width, largest)), draw(_integers(length, width, largest))
+    return draw(_integers(d_vocab, width, largest)), draw(_integers(n_ctx, width, largest))
 
 
 @st.composite
@@ -247,7 +247,7 @@ def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, query_wi
         ([0], [1])
     """
     _require_at_least("query_width", query_width, 1)
-    W_E, W_pos = draw(embeddings(d_vocab=size.tokens, length=size.length, width=size.width, largest=largest))
+    W_E, W_pos = draw(embeddings(d_vocab=size.tokens, n_ctx=size.n_ctx, width=size.width, largest=largest))
 
     def heads(columns: int, bound: int) -> tuple[fmpq_mat, ...]:
         return tuple(_exact(draw(_integers(size.width, columns, bound))) for _ in range(size.heads))
@@ -289,7 +289,7 @@ def networks(draw: st.DrawFn, *, size: Sizes, n_outputs: int | None = None, larg
     per_head = (size.heads, size.width, size.d_head)
     shapes = {
         "W_E": (size.tokens, size.width),
-        "W_pos": (size.length, size.width),
+        "W_pos": (size.n_ctx, size.width),
         "W_Q": per_head,
         "W_K": per_head,
         "W_V": per_head,
@@ -304,7 +304,7 @@ def tasks(
     draw: st.DrawFn,
     *,
     d_vocab: int,
-    length: int,
+    n_ctx: int,
     answers: int | None = None,
     target: Target = "labels",
     max_contexts: int = 12,
@@ -314,7 +314,7 @@ def tasks(
 
     Args:
         d_vocab: Size of the vocabulary, N.
-        length: Tokens in a context, S.
+        n_ctx: Tokens in a context, S.
         answers: Number of answers of their own, K; by default the tokens are the answers.
         target: ``"labels"`` or ``"laws"``.
         max_contexts: The largest number of contexts, memorized or not.
@@ -328,10 +328,10 @@ def tasks(
 
     Example:
         >>> from hypothesis import find
-        >>> find(tasks(d_vocab=2, length=1), lambda task: task.n_contexts == 2).contexts.tolist()
+        >>> find(tasks(d_vocab=2, n_ctx=1), lambda task: task.n_contexts == 2).contexts.tolist()
         [[0], [1]]
     """
-    rows = draw(contexts(d_vocab=d_vocab, length=length, max_size=max_contexts))
+    rows = draw(contexts(d_vocab=d_vocab, n_ctx=n_ctx, max_size=max_contexts))
     weights = np.array([draw(st.integers(1, 9)) for _ in rows], dtype=np.int64)
     given: dict[str, Any]
     if target == "labels":
@@ -417,11 +417,11 @@ def inputs(draw: st.DrawFn, *, model: Model, hostile: bool = False) -> Int64Arra
         array([[0]])
     """
     if model.reads_tokens:
-        return draw(contexts(d_vocab=model.d_vocab, length=draw(st.integers(1, model.n_ctx)), max_size=4))
+        return draw(contexts(d_vocab=model.d_vocab, n_ctx=draw(st.integers(1, model.n_ctx)), max_size=4))
     pen = _Pen(draw, rational=model.is_rational, hostile=hostile, max_width=1)
-    examples, length, width = draw(st.integers(1, 3)), draw(st.integers(1, 3)), model.d_model
+    examples, n_ctx, width = draw(st.integers(1, 3)), draw(st.integers(1, 3)), model.d_model
     return VectorTask(
-        contexts=pen.tensor((draw(st.sampled_from((1, examples))), length, width), scoring=True).astype(np.float64),
+        contexts=pen.tensor((draw(st.sampled_from((1, examples))), n_ctx, width), scoring=True).astype(np.float64),
         queries=pen.tensor((examples, width), scoring=True).astype(np.float64),
         labels=np.zeros((examples, model.d_vocab_out)),
     )
@@ -539,11 +539,11 @@ def _distinct(elements: st.SearchStrategy, least: int, most: int) -> st.SearchSt
 
 
 @st.composite
-def _squares(draw: st.DrawFn, d_vocab: int, length: int) -> list[tuple[int, ...]]:
+def _squares(draw: st.DrawFn, d_vocab: int, n_ctx: int) -> list[tuple[int, ...]]:
     """Four contexts with one last token that differ in two positions only."""
     token = st.integers(0, d_vocab - 1)
-    row = [draw(token) for _ in range(length)]
-    places = draw(_distinct(st.integers(0, length - 2), 2, 2))
+    row = [draw(token) for _ in range(n_ctx)]
+    places = draw(_distinct(st.integers(0, n_ctx - 2), 2, 2))
     pairs = [draw(_distinct(token, 2, 2)) for _ in places]
     square = []
     for i, j in ((0, 0), (1, 1), (0, 1), (1, 0)):

@@ -241,7 +241,7 @@ def certify_rule(
     task = rule_task(
         rule,
         tokens=model.d_vocab if tokens is None else tokens,
-        length=model.n_ctx - len(before) - len(after) if length is None else length,
+        n_ctx=model.n_ctx - len(before) - len(after) if length is None else length,
         modulus=modulus,
         before=before,
         after=after,

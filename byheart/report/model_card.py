@@ -63,7 +63,7 @@ def _example(task: Task | VectorTask) -> str | None:
     if not isinstance(task, Task):
         return None
     if task.windows is not None and not task.windows.titled:
-        return typed(task, int(task.windows.place[min(task.windows.length, len(task.windows.text) - 1)]))
+        return typed(task, int(task.windows.place[min(task.windows.n_ctx, len(task.windows.text) - 1)]))
     text, cut = typed_example(task), cut_of(task.vocabulary, cells=task.apart)
     return text if text is None or not task.apart else f"{text}{cut.separator} "  # the answer is put behind it
 

@@ -84,8 +84,8 @@ def closed_forms(
     contexts = checked_contexts(contexts, distinct=True)
     sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
     check_sizes(**sizes)
-    n_contexts, length = contexts.shape
-    if length == 1:
+    n_contexts, n_ctx = contexts.shape
+    if n_ctx == 1:
         rank = min(d_model, n_contexts) if with_skip else min(d_model, n_contexts, n_heads * d_head)
         return (ClosedForm("Theorem S1", "S = 1", rank, rank),)
     d_vocab = len(np.unique(contexts))
@@ -95,12 +95,12 @@ def closed_forms(
         return ClosedForm(theorem, hypothesis, lower, upper)
 
     found = [bracket("Theorem U", "S >= 2", universal_rank(contexts, **sizes, with_skip=with_skip))]
-    if with_skip and length > d_head:
+    if with_skip and n_ctx > d_head:
         found.append(bracket("Theorem D", "S - 1 >= d_h", long_contexts_rank(contexts, **sizes)))
-    if n_contexts == d_vocab**length and (length == 2 or (with_skip and d_head <= d_vocab)):
-        rank = all_contexts_rank(d_vocab, length, **sizes, with_skip=with_skip)
+    if n_contexts == d_vocab**n_ctx and (n_ctx == 2 or (with_skip and d_head <= d_vocab)):
+        rank = all_contexts_rank(d_vocab, n_ctx, **sizes, with_skip=with_skip)
         found.append(ClosedForm("Theorem F", "all N^S contexts, d_h <= N or S = 2", rank, rank))
-    if search and length == 2:
+    if search and n_ctx == 2:
         rank = bigram_rank(contexts, **sizes, with_skip=with_skip, seed=seed).rank
         found.append(ClosedForm("Theorem S2", "S = 2", rank, rank))
     if search and with_skip and n_contexts <= _LARGEST_SEARCH:

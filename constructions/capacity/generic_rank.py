@@ -258,7 +258,7 @@ def _check_memory(n_contexts: int, columns: int) -> None:
 
 def _features(contexts: Int64Array, d_model: int, widths: Int64Array, *, seed: int) -> nmod_mat:
     """The features at a random point modulo `PRIME`: [T, sum of widths]."""
-    n_contexts, length = contexts.shape
+    n_contexts, n_ctx = contexts.shape
     _check_memory(n_contexts, int(widths.sum()))
     rng = np.random.default_rng(seed)
 
@@ -273,7 +273,7 @@ def _features(contexts: Int64Array, d_model: int, widths: Int64Array, *, seed: i
     pair_of = pair_of.reshape(contexts.shape)
 
     usable = _usable(contexts, d_model)
-    embedding, position = draw(len(used), usable), draw(length, usable)
+    embedding, position = draw(len(used), usable), draw(n_ctx, usable)
     matrix = nmod_mat(n_contexts, int(widths.sum()), PRIME)
     if widths[0]:
         _write(matrix, 0, (embedding[tokens[:, -1]] + position[-1]) % PRIME)
@@ -284,9 +284,9 @@ def _features(contexts: Int64Array, d_model: int, widths: Int64Array, *, seed: i
         if width < usable:
             value = draw(usable, width)
             tokens_in_head, positions_in_head = _product(embedding, value), _product(position, value)
-        attention = _attention(lambda: draw(len(pairs))[pair_of] * draw(len(classes), length)[class_of] % PRIME)
+        attention = _attention(lambda: draw(len(pairs))[pair_of] * draw(len(classes), n_ctx)[class_of] % PRIME)
         block = np.zeros((n_contexts, width), dtype=np.uint64)
-        for s in range(length):
+        for s in range(n_ctx):
             inputs = (tokens_in_head[tokens[:, s]] + positions_in_head[s]) % PRIME
             block = (block + attention[:, s, None] * inputs) % PRIME
         _write(matrix, column, block)

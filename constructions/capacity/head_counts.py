@@ -387,8 +387,8 @@ def _by_name(peeling: Peeling, rows: Int64Array, *, d_model: int, d_head: int, n
 
 def _bounds_are_met(contexts: Int64Array, d_head: int) -> bool:
     """Whether the bounds of all contexts together are the generic rank: by Theorem S1, U, or S2 for one last token."""
-    length = contexts.shape[1]
-    return length == 1 or d_head == 1 or (length == 2 and len(np.unique(contexts[:, -1])) == 1)
+    n_ctx = contexts.shape[1]
+    return n_ctx == 1 or d_head == 1 or (n_ctx == 2 and len(np.unique(contexts[:, -1])) == 1)
 
 
 def _without_elimination(contexts: Int64Array, d_model: int, d_head: int, n_heads: int) -> int:

@@ -386,7 +386,7 @@ def _table(tokens: Int64Array, d_vocab: int, lifetime: Int64Array) -> tuple[Int6
     Contexts are added, those that live longest first: components only merge then, so that all steps together take
     hardly longer than one.
     """
-    count, length = tokens.shape
+    count, n_ctx = tokens.shape
     order = np.argsort(-lifetime, kind="stable")
     tokens, times = tokens[order], lifetime[order]
     last = tokens[:, -1]
@@ -396,23 +396,23 @@ def _table(tokens: Int64Array, d_vocab: int, lifetime: Int64Array) -> tuple[Int6
     np.add.at(new[:, 1], times[np.unique(last, return_index=True)[1]], 1)
 
     # Tokens and positions: the rank of a graph is the number of edges that join two of its components.
-    graph = GainForest(d_vocab + length)
-    places, first = np.unique(tokens + d_vocab * np.arange(length), return_index=True)
+    graph = GainForest(d_vocab + n_ctx)
+    places, first = np.unique(tokens + d_vocab * np.arange(n_ctx), return_index=True)
     for i in np.argsort(first, kind="stable").tolist():
         if isinstance(graph.join(int(places[i]) % d_vocab, d_vocab + int(places[i]) // d_vocab), tuple):
-            new[times[first[i] // length], 2] += 1
-    if length == 1:
+            new[times[first[i] // n_ctx], 2] += 1
+    if n_ctx == 1:
         return new[::-1].cumsum(axis=0)[::-1], [0] * d_vocab
 
-    before = tokens[:, :-1] + d_vocab * np.arange(length - 1)
+    before = tokens[:, :-1] + d_vocab * np.arange(n_ctx - 1)
     first = np.unique(before * d_vocab + last[:, None], return_index=True)[1]
     first.sort()
-    differences, new[:, 4], kappa = _Differences(d_vocab, length), 0, [0] * d_vocab
+    differences, new[:, 4], kappa = _Differences(d_vocab, n_ctx), 0, [0] * d_vocab
     variations = _Variations(last, before, d_vocab)
     at = 0
     for row, (time, c) in enumerate(zip(times.tolist(), last.tolist(), strict=True)):
-        while at < len(first) and first[at] // (length - 1) == row:
-            position = int(first[at]) % (length - 1)
+        while at < len(first) and first[at] // (n_ctx - 1) == row:
+            position = int(first[at]) % (n_ctx - 1)
             differences.add(int(tokens[row, position]), c, position)
             variations.add(c, int(variations.positions[row, position]), int(variations.tokens[row, position]))
             at += 1
@@ -434,8 +434,8 @@ class _Differences:
 
     _BITS = 64
 
-    def __init__(self, d_vocab: int, length: int) -> None:
-        self.graph, self.length = GainForest(d_vocab), length
+    def __init__(self, d_vocab: int, n_ctx: int) -> None:
+        self.graph, self.n_ctx = GainForest(d_vocab), n_ctx
         self.joined, self.known = 0, 0
         self.cycles: set[int] = set()
         self.basis: list[list[int]] = []
@@ -444,7 +444,7 @@ class _Differences:
         sum_of_gains = self.graph.join(token, last, 1 << self._BITS * position)
         if isinstance(sum_of_gains, tuple):
             self.joined += 1
-        elif len(self.basis) < self.length - 1:
+        elif len(self.basis) < self.n_ctx - 1:
             self.cycles.add(abs(sum_of_gains))
 
     def grown(self) -> int:
@@ -461,7 +461,7 @@ class _Differences:
     def _vector(self, cycle: int) -> list[int]:
         half, base = 1 << self._BITS - 1, 1 << self._BITS
         entries = []
-        for _ in range(self.length - 1):
+        for _ in range(self.n_ctx - 1):
             entry = (cycle + half) % base - half
             entries.append(entry)
             cycle = (cycle - entry) // base
@@ -479,15 +479,15 @@ class _Variations:
 
     def __init__(self, last: Int64Array, before: Int64Array, d_vocab: int) -> None:
         # One node for each position and each token of each last token.
-        length = before.shape[1]
-        position, token = np.broadcast_to(np.arange(length), before.shape), before % d_vocab
-        keys = np.stack([d_vocab + position, token]) + last[:, None] * (d_vocab + length)
+        n_ctx = before.shape[1]
+        position, token = np.broadcast_to(np.arange(n_ctx), before.shape), before % d_vocab
+        keys = np.stack([d_vocab + position, token]) + last[:, None] * (d_vocab + n_ctx)
         nodes, ends = np.unique(keys, return_inverse=True)
         self.positions, self.tokens = ends.reshape(keys.shape)
         self.graph = GainForest(len(nodes))
         # Of each component: its nodes, its positions and its edges.
         self.members = [1] * len(nodes)
-        self.places = (nodes % (d_vocab + length) >= d_vocab).astype(int).tolist()
+        self.places = (nodes % (d_vocab + n_ctx) >= d_vocab).astype(int).tolist()
         self.pairs = [0] * len(nodes)
         self.free, self.sizes = [0] * d_vocab, [0] * d_vocab
 

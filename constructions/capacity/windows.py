@@ -15,7 +15,7 @@ from constructions.errors import HypothesisError, require_at_least
 
 
 def all_contexts_rank(
-    d_vocab: int, length: int, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True
+    d_vocab: int, n_ctx: int, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True
 ) -> int:
     r"""The largest rank that attention features reach on all $N^S$ contexts.
 
@@ -27,7 +27,7 @@ def all_contexts_rank(
 
     Args:
         d_vocab: Number of tokens, $N$.
-        length: Tokens in a context, $S$.
+        n_ctx: Tokens in a context, $S$.
         d_model: Width of the residual stream, $d$.
         d_head: Width of a head, $d_h \le d$.
         n_heads: Number of heads, $H$.
@@ -47,19 +47,19 @@ def all_contexts_rank(
         23
     """
     check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
-    _require_contexts(d_vocab, length)
+    _require_contexts(d_vocab, n_ctx)
     if not with_skip:
-        if length != 2:
-            raise HypothesisError("Theorem F for heads alone", "S = 2", f"S = {length}")
+        if n_ctx != 2:
+            raise HypothesisError("Theorem F for heads alone", "S = 2", f"S = {n_ctx}")
         inside = (n_heads - 1) * min(d_head, d_vocab) + min(d_model, d_vocab + 1)
         return min(d_vocab**2, n_heads * d_head, inside)
-    if length > 2 and d_head > d_vocab:
-        raise HypothesisError("Theorem F", "d_h <= N or S = 2", f"d_h = {d_head}, N = {d_vocab}, S = {length}")
-    return min(d_vocab**length, min(d_model, d_vocab) + n_heads * min(d_head, d_vocab))
+    if n_ctx > 2 and d_head > d_vocab:
+        raise HypothesisError("Theorem F", "d_h <= N or S = 2", f"d_h = {d_head}, N = {d_vocab}, S = {n_ctx}")
+    return min(d_vocab**n_ctx, min(d_model, d_vocab) + n_heads * min(d_head, d_vocab))
 
 
 def all_contexts_windows(
-    d_vocab: int, length: int, *, d_model: int, d_head: int, n_heads: int
+    d_vocab: int, n_ctx: int, *, d_model: int, d_head: int, n_heads: int
 ) -> tuple[Int64Array, Partition]:
     r"""List contexts over a vocabulary with a partition that proves `all_contexts_rank` for $d_h \le N$.
 
@@ -72,7 +72,7 @@ def all_contexts_windows(
 
     Args:
         d_vocab: Number of tokens, $N$.
-        length: Tokens in a context, $S \ge 2$.
+        n_ctx: Tokens in a context, $S \ge 2$.
         d_model: Width of the residual stream, $d$.
         d_head: Width of a head, $d_h \le \min(d, N)$.
         n_heads: Number of heads, $H$.
@@ -92,13 +92,13 @@ def all_contexts_windows(
         ([[0, 0], [1, 1], [1, 0], [0, 1]], (0, 1), [(2,), (3,)])
     """
     check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
-    _require_contexts(d_vocab, length)
+    _require_contexts(d_vocab, n_ctx)
     if d_head > d_vocab:
         raise HypothesisError("Theorem F with windows", "d_h <= N", f"d_h = {d_head}, N = {d_vocab}")
     of_skip = min(d_model, d_vocab)
-    most = min(d_vocab**length, of_skip + n_heads * d_head)
+    most = min(d_vocab**n_ctx, of_skip + n_heads * d_head)
     contexts, positions = [], []
-    for (context, position), _ in zip(_listed(d_vocab, length, of_skip), range(most), strict=False):
+    for (context, position), _ in zip(_listed(d_vocab, n_ctx, of_skip), range(most), strict=False):
         contexts.append(context)
         positions.append(position)
     windows = []
@@ -108,25 +108,25 @@ def all_contexts_windows(
     return np.array(contexts, dtype=np.int64), Partition(skip=tuple(range(min(most, of_skip))), windows=tuple(windows))
 
 
-def _listed(d_vocab: int, length: int, of_skip: int) -> Iterator[tuple[tuple[int, ...], int]]:
+def _listed(d_vocab: int, n_ctx: int, of_skip: int) -> Iterator[tuple[tuple[int, ...], int]]:
     """All contexts in the order of the blocks, with the position of the difference that their window uses."""
     final = d_vocab - 1  # tokens from 0: N of the text is `final`, and d + 1 is `of_skip`
 
     def in_block(j: int, tail: tuple[int, ...], r: int, c: int) -> tuple[tuple[int, ...], int]:
         return (*[c] * j, final if c == r else r, *tail, c), j
 
-    first = (0,) * (length - 2)
+    first = (0,) * (n_ctx - 2)
     for c in range(d_vocab):
-        yield ((c,) * length, 0) if c < of_skip else in_block(0, first, 0 if c == final else c, c)
-    for j in range(length - 1):
-        for tail in product(range(d_vocab), repeat=length - 2 - j):
+        yield ((c,) * n_ctx, 0) if c < of_skip else in_block(0, first, 0 if c == final else c, c)
+    for j in range(n_ctx - 1):
+        for tail in product(range(d_vocab), repeat=n_ctx - 2 - j):
             for r in range(d_vocab - 1):
                 for c in range(d_vocab):
                     displaced = c >= of_skip and (j, tail) == (0, first) and r == (0 if c == final else c)
-                    yield ((c,) * length, 0) if displaced else in_block(j, tail, r, c)
+                    yield ((c,) * n_ctx, 0) if displaced else in_block(j, tail, r, c)
 
 
-def _require_contexts(d_vocab: int, length: int) -> None:
+def _require_contexts(d_vocab: int, n_ctx: int) -> None:
     require_at_least(1, d_vocab=d_vocab)
-    if length < 2:
-        raise HypothesisError("Theorem F", "S >= 2", f"S = {length}")
+    if n_ctx < 2:
+        raise HypothesisError("Theorem F", "S >= 2", f"S = {n_ctx}")

@@ -71,20 +71,20 @@ def positional_code(contexts: Int64Array, tokens: int, *, binary: bool = False, 
         raise InputError("contexts", f"of shape {contexts.shape}", f"tokens [T, S] below {tokens}")
     read, ranks = np.unique(contexts, return_inverse=True)
     ranks = ranks.reshape(contexts.shape)
-    count, length = contexts.shape
+    count, n_ctx = contexts.shape
     if len(np.unique(contexts, axis=0)) < count:
         raise InputError("contexts: some", "occur more than once", "pairwise distinct ones")
     rng = np.random.default_rng(seed)
-    draws = max(4, min(_MOST_DRAWS, _WORK // (count * length)))
+    draws = max(4, min(_MOST_DRAWS, _WORK // (count * n_ctx)))
     steps = _Steps.of(ranks, len(read))
     base = 1 << (len(read) - 1).bit_length() if binary else len(read)
     for bits in range((count - 1).bit_length(), _MOST_BITS + 1):
-        if base**length <= 2**bits:
-            weights = np.array([base ** (length - 1 - s) for s in range(length)])
+        if base**n_ctx <= 2**bits:
+            weights = np.array([base ** (n_ctx - 1 - s) for s in range(n_ctx)])
             return _code(read, ranks, tokens, weights, np.arange(len(read)))
-        if binary and bits <= length:
+        if binary and bits <= n_ctx:
             continue
-        for weights, values in _candidates(rng, bits, steps, length, count, draws):
+        for weights, values in _candidates(rng, bits, steps, n_ctx, count, draws):
             found = _code(read, ranks, tokens, weights, values)
             if len(np.unique(found.codes)) == count:
                 return found
@@ -120,29 +120,29 @@ class _Steps(NamedTuple):
 
 
 def _candidates(
-    rng: np.random.Generator, bits: int, steps: _Steps, length: int, count: int, draws: int
+    rng: np.random.Generator, bits: int, steps: _Steps, n_ctx: int, count: int, draws: int
 ) -> Iterator[tuple[Int64Array, Int64Array]]:
     """Weights and values whose sums have so many bits at most; most of them tell the contexts apart."""
     for _ in range(max(1, min(_TRIES, _FEW // count))):
         # Scores are then multiples of ln 2, which keeps the attention rational.
-        weights = 2 ** np.arange(length)[::-1] if length <= bits else rng.integers(1, 2 * length + 1, length)
+        weights = 2 ** np.arange(n_ctx)[::-1] if n_ctx <= bits else rng.integers(1, 2 * n_ctx + 1, n_ctx)
         values = _values(rng, bits, steps, weights, count)
         if values is not None:
             yield weights, values
     if count**2 / 2.0 ** (bits + 1) <= math.log(draws) + 3.0:
         # Otherwise one draw in e^3 as many would succeed if codes were as good as random.
         for _ in range(draws):
-            drawn = _drawn(rng, bits, len(steps.order), length)
+            drawn = _drawn(rng, bits, len(steps.order), n_ctx)
             if drawn is not None:
                 yield drawn
 
 
-def _drawn(rng: np.random.Generator, bits: int, tokens: int, length: int) -> tuple[Int64Array, Int64Array] | None:
+def _drawn(rng: np.random.Generator, bits: int, tokens: int, n_ctx: int) -> tuple[Int64Array, Int64Array] | None:
     """Weights and values whose sums have so many bits at most."""
-    if bits > length:
-        return 2 ** np.arange(length - 1, -1, -1), rng.integers(0, 2 ** (bits - length), tokens)
-    largest = (2**bits - 1) // (length * max(1, tokens - 1))
-    return None if largest < 2 else (rng.integers(1, largest + 1, length), np.arange(tokens))
+    if bits > n_ctx:
+        return 2 ** np.arange(n_ctx - 1, -1, -1), rng.integers(0, 2 ** (bits - n_ctx), tokens)
+    largest = (2**bits - 1) // (n_ctx * max(1, tokens - 1))
+    return None if largest < 2 else (rng.integers(1, largest + 1, n_ctx), np.arange(tokens))
 
 
 def _values(rng: np.random.Generator, bits: int, steps: _Steps, weights: Int64Array, count: int) -> Int64Array | None:

@@ -36,9 +36,9 @@ class GroupedFeatures:
 
     def __init__(self, weights: AttentionWeights, contexts: Int64Array) -> None:
         self.n_heads, _, self.d_head = weights.W_V.shape
-        size, length = contexts.shape
-        self.orders = [np.argsort(contexts[:, s], kind="stable") for s in range(length)]
-        self.patterns = np.empty((length, size, self.n_heads), dtype=np.float32)
+        size, n_ctx = contexts.shape
+        self.orders = [np.argsort(contexts[:, s], kind="stable") for s in range(n_ctx)]
+        self.patterns = np.empty((n_ctx, size, self.n_heads), dtype=np.float32)
         for head in range(self.n_heads):
             pattern = attention(weights, contexts, head)
             for s, order in enumerate(self.orders):

@@ -98,10 +98,10 @@ def _has_signs(numerators: NDArray, denominators: NDArray, signs: Int64Array) ->
 
 def _network(slopes: list[int], places: list[list[int]], numerators: list[list[int]]) -> Model:
     """The coordinates are the bit, a flag of the last position, the output, and for each head its scores and values."""
-    heads, length = len(slopes), len(places[0])
+    heads, n_ctx = len(slopes), len(places[0])
     d = 3 + 2 * heads
-    W_pos = fmpq_mat(length, d)
-    W_pos[length - 1, 1] = 1
+    W_pos = fmpq_mat(n_ctx, d)
+    W_pos[n_ctx - 1, 1] = 1
     for h, (slope, place, (constant, *rises)) in enumerate(zip(slopes, places, numerators, strict=True)):
         attention = [fmpq(2) ** p for p in place]
         values = [rise / (weight * (fmpq(2) ** slope - 1)) for rise, weight in zip(rises, attention, strict=False)]

@@ -335,11 +335,11 @@ def centred_features(
         [[-0.25, 0.25], [0.0, 0.0]]
     """
     tokens, places = values
-    heads, length = len(keys), contexts.shape[1]
+    heads, n_ctx = len(keys), contexts.shape[1]
     of_token, of_place = np.ascontiguousarray(keys[:, : len(tokens)].T), keys[:, len(tokens) :].T / 2
     result = np.empty((len(contexts), heads, tokens.shape[1]))
-    usual = np.eye(1, length, length - 2)[0] if of_pair else np.full(length, 1.0 / length)
-    step = max(1, _WORKING_ENTRIES // (length * heads))
+    usual = np.eye(1, n_ctx, n_ctx - 2)[0] if of_pair else np.full(n_ctx, 1.0 / n_ctx)
+    step = max(1, _WORKING_ENTRIES // (n_ctx * heads))
     for start in range(0, len(contexts), step):
         part = contexts[start : start + step]
         surplus = softmax(of_token[part] + of_place) - usual[:, None]

@@ -177,8 +177,8 @@ def _zeros(*shape: int) -> Tensor:
 
 
 def _model(task: Task, code: PositionalCode, answers: Int64Array, blocks: list[Block]) -> Model:
-    size, length = task.d_vocab, task.n_ctx
-    W_E, W_pos = _zeros(size, 2), _zeros(length, 2)
+    size, n_ctx = task.d_vocab, task.n_ctx
+    W_E, W_pos = _zeros(size, 2), _zeros(n_ctx, 2)
     W_E[:, 0] = [int(value) for value in code.values]
     # Scores in units of ln 2, less that of the last position, which is 1 there and asks with it.
     W_pos[:, 1] = [1 + int(weight).bit_length() - int(code.weights[-1]).bit_length() for weight in code.weights]

@@ -95,12 +95,12 @@ def knots_memory(
     return Construction(task, model, summary)
 
 
-def knots_parameters(*, tokens: int, length: int, answers: int, digits: int, neurons: int) -> int:
+def knots_parameters(*, tokens: int, n_ctx: int, answers: int, digits: int, neurons: int) -> int:
     r"""Count the entries of all tensors of `knots_memory`.
 
     Args:
         tokens: N.
-        length: S.
+        n_ctx: S.
         answers: K, the columns of the unembedding.
         digits: D, the coordinates of an output.
         neurons: M.
@@ -109,10 +109,10 @@ def knots_parameters(*, tokens: int, length: int, answers: int, digits: int, neu
         $2 N + (1 + D) K + 2 S + 7 + D + (2 + D) M$.
 
     Example:
-        >>> knots_parameters(tokens=2, length=2, answers=2, digits=1, neurons=2)
+        >>> knots_parameters(tokens=2, n_ctx=2, answers=2, digits=1, neurons=2)
         26
     """
-    return 2 * (tokens + length) + _FRONT_END + (1 + digits) * answers + digits + (2 + digits) * neurons
+    return 2 * (tokens + n_ctx) + _FRONT_END + (1 + digits) * answers + digits + (2 + digits) * neurons
 
 
 def most_parameters(task: Task, *, dtype: Precision = "float64", seed: int = 0) -> int:
@@ -144,7 +144,7 @@ def most_parameters(task: Task, *, dtype: Precision = "float64", seed: int = 0) 
         if moved * 2.0 ** (code.bits - SIGNIFICAND[dtype]) <= _ROOM["labels"]:
             return knots_parameters(
                 tokens=task.d_vocab,
-                length=task.n_ctx,
+                n_ctx=task.n_ctx,
                 answers=task.n_answers,
                 digits=digits,
                 neurons=max(1, task.n_contexts - 1),
@@ -258,8 +258,8 @@ def _rounded(n: int, bits: int) -> int:
 
 
 def _model(code: PositionalCode, wanted: _Wanted, knots: _Knots) -> Model:
-    size, length = len(code.values), len(code.weights)
-    W_E, W_pos = np.zeros((size, 2)), np.zeros((length, 2))
+    size, n_ctx = len(code.values), len(code.weights)
+    W_E, W_pos = np.zeros((size, 2)), np.zeros((n_ctx, 2))
     W_E[:, 0] = code.values
     W_pos[:, 1] = 1.0 + np.log(code.weights / code.weights[-1])  # 1 at the last position, which asks with it
     score, value = np.array([[[0.0], [1.0]]]), np.array([[[1.0], [0.0]]])

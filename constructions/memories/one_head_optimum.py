@@ -14,27 +14,27 @@ from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 
 
-def exclusive_or_contexts(length: int = 3) -> Int64Array:
+def exclusive_or_contexts(n_ctx: int = 3) -> Int64Array:
     """The four contexts over two tokens that no single head tells apart, `[4, length]`.
 
     The first two tokens run through 00, 11, 01, 10; the others are 0. With the first two contexts on one side and the
     last two on the other, the question is the exclusive or of the first two tokens.
 
     Args:
-        length: Tokens in a context, $S \\ge 3$.
+        n_ctx: Tokens in a context, $S \\ge 3$.
 
     Returns:
         The contexts.
 
     Raises:
-        InputError: `length` below 3.
+        InputError: `n_ctx` below 3.
 
     Example:
         >>> exclusive_or_contexts().tolist()
         [[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]
     """
-    require_at_least(3, length=length)
-    contexts = np.zeros((4, length), dtype=np.int64)
+    require_at_least(3, n_ctx=n_ctx)
+    contexts = np.zeros((4, n_ctx), dtype=np.int64)
     contexts[:, :2] = [[0, 0], [1, 1], [0, 1], [1, 0]]
     return contexts
 

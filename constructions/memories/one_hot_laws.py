@@ -71,13 +71,13 @@ def one_hot_model(task: Task, outputs: Float64Array, W_U: Float64Array, dtype: P
         HypothesisError: Longer contexts.
         CapacityError: So many positions that no digits have exact sums.
     """
-    length, size, contexts = task.n_ctx, task.d_vocab, task.contexts
-    if length > _LONGEST:
-        raise HypothesisError(_CLAIM, f"contexts of at most {_LONGEST} tokens", f"they have {length}")
-    base, count = digits_of(size, length, SIGNIFICAND[dtype])
+    n_ctx, size, contexts = task.n_ctx, task.d_vocab, task.contexts
+    if n_ctx > _LONGEST:
+        raise HypothesisError(_CLAIM, f"contexts of at most {_LONGEST} tokens", f"they have {n_ctx}")
+    base, count = digits_of(size, n_ctx, SIGNIFICAND[dtype])
     code = centred_digits(size, base, count)
-    place = np.arange(length, dtype=np.float64)
-    W_E, W_pos = np.zeros((size, count + 3)), np.zeros((length, count + 3))
+    place = np.arange(n_ctx, dtype=np.float64)
+    W_E, W_pos = np.zeros((size, count + 3)), np.zeros((n_ctx, count + 3))
     W_E[:, :count], W_E[:, count] = code, (code**2).sum(axis=1)
     W_pos[:, -2], W_pos[:, -1] = place, place**2
     x = code[contexts].reshape(len(contexts), -1)
@@ -87,7 +87,7 @@ def one_hot_model(task: Task, outputs: Float64Array, W_U: Float64Array, dtype: P
         W_out=outputs,
         skip=False,
     )
-    model = Model(blocks=(_all_digits(length, count), neurons), W_U=W_U, W_E=W_E, W_pos=W_pos)
+    model = Model(blocks=(_all_digits(n_ctx, count), neurons), W_U=W_U, W_E=W_E, W_pos=W_pos)
     return rounded_model(model, dtype)
 
 
@@ -102,16 +102,16 @@ def one_hot_laws_parameters(task: Task, *, dtype: Precision = "float32") -> int:
         >>> one_hot_laws_parameters(enumerated_task(3, 2, target="laws"))
         126
     """
-    length, size, outputs = task.n_ctx, task.d_vocab, max(task.n_answers - 1, 1)
-    if task.laws is None or length > _LONGEST:
+    n_ctx, size, outputs = task.n_ctx, task.d_vocab, max(task.n_answers - 1, 1)
+    if task.laws is None or n_ctx > _LONGEST:
         return 0
-    _, k = digits_of(size, length, SIGNIFICAND[dtype])
+    _, k = digits_of(size, n_ctx, SIGNIFICAND[dtype])
     d = k + 3
-    heads = length * (2 * d + 1 + d * (k + 1) + (k + 1) * (length * k + 1))
-    return (size + length) * d + heads + task.n_contexts * (length * k + 2 + outputs) + outputs * task.n_answers
+    heads = n_ctx * (2 * d + 1 + d * (k + 1) + (k + 1) * (n_ctx * k + 1))
+    return (size + n_ctx) * d + heads + task.n_contexts * (n_ctx * k + 2 + outputs) + outputs * task.n_answers
 
 
-def digits_of(tokens: int, length: int, precision: int) -> tuple[int, int]:
+def digits_of(tokens: int, n_ctx: int, precision: int) -> tuple[int, int]:
     r"""The base B, and how many digits a token has: as few as leave all sums exact, $2 S k B^2 + 1 \le 2^p$.
 
     Raises:
@@ -123,9 +123,9 @@ def digits_of(tokens: int, length: int, precision: int) -> tuple[int, int]:
     """
     for count in range(1, max(1, (tokens - 1).bit_length()) + 1):
         base = next(b for b in range(2, max(tokens, 2) + 1) if b**count >= tokens)
-        if 2 * length * count * base**2 + 1 <= 1 << precision:
+        if 2 * n_ctx * count * base**2 + 1 <= 1 << precision:
             return base, count
-    raise CapacityError(_CLAIM, f"sums of digits that {precision} bits hold", f"contexts of {length} tokens have none")
+    raise CapacityError(_CLAIM, f"sums of digits that {precision} bits hold", f"contexts of {n_ctx} tokens have none")
 
 
 def centred_digits(tokens: int, base: int, count: int) -> Float64Array:
@@ -138,14 +138,14 @@ def centred_digits(tokens: int, base: int, count: int) -> Float64Array:
     return (np.arange(tokens)[:, None] // base ** np.arange(count) % base - (base - 1) // 2).astype(np.float64)
 
 
-def _all_digits(length: int, count: int) -> Attention:
+def _all_digits(n_ctx: int, count: int) -> Attention:
     """A head for each position: it writes the digits, and adds the square."""
-    d, wide = count + 3, length * count + 1
-    W_V, W_O = np.tile(np.eye(d, count + 1), (length, 1, 1)), np.zeros((length, count + 1, wide))
-    for h in range(length):
+    d, wide = count + 3, n_ctx * count + 1
+    W_V, W_O = np.tile(np.eye(d, count + 1), (n_ctx, 1, 1)), np.zeros((n_ctx, count + 1, wide))
+    for h in range(n_ctx):
         W_O[h, :count, h * count : (h + 1) * count] = np.eye(count)
         W_O[h, count, -1] = 1.0
-    return head_for_each_position(np.arange(length), W_V, W_O)
+    return head_for_each_position(np.arange(n_ctx), W_V, W_O)
 
 
 def head_for_each_position(positions: Int64Array, W_V: Float64Array, W_O: Float64Array) -> Attention:

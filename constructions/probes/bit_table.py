@@ -214,8 +214,8 @@ def _distinct(bits: Float64Array | BoolArray) -> tuple[Float64Array, Int64Array]
     return bits[first].astype(np.float64), which.reshape(-1)
 
 
-def _place_bits(length: int) -> int:
-    return max(1, (length - 1).bit_length())
+def _place_bits(n_ctx: int) -> int:
+    return max(1, (n_ctx - 1).bit_length())
 
 
 def _signs(numbers: Int64Array, width: int) -> Float64Array:

@@ -43,7 +43,7 @@ class Plan:
 
     Args:
         facts: T.
-        length: S.
+        n_ctx: S.
         tokens: N.
         answers: Different labels, K.
         outputs: Logits.
@@ -58,7 +58,7 @@ class Plan:
     """
 
     facts: int
-    length: int
+    n_ctx: int
     tokens: int
     answers: int
     outputs: int
@@ -114,12 +114,12 @@ class Plan:
     @property
     def flagged(self) -> bool:
         """Whether some positions are no probes, or one is none of those that the last head reads."""
-        return self.length > self.probes or self.probes == 3
+        return self.n_ctx > self.probes or self.probes == 3
 
     @cached_property
     def mixing(self) -> Mixing:
         """How the hash is gathered."""
-        return mixing(self.length, self.columns, self.free)
+        return mixing(self.n_ctx, self.columns, self.free)
 
     @cached_property
     def selected(self) -> Int64Array:
@@ -165,7 +165,7 @@ class Plan:
     def parameters(self) -> int:
         """Entries of all tensors of the model."""
         d, rounds, r = self.columns + 2, len(self.mixing.strides), self.probes
-        total = (self.tokens + self.length) * d + rounds * (4 * d + 2 + 2 * d * self.columns)
+        total = (self.tokens + self.n_ctx) * d + rounds * (4 * d + 2 + 2 * d * self.columns)
         total += 2 * (4 * d + 2 + 2 * d * self.columns)
         (segment, cell), parted = self.reduced(), self.parted()
         spread, flag, wide = self.segments > 1, int(self.flagged), _width(self)
@@ -199,7 +199,7 @@ class Plan:
 
 def plan_of(
     facts: int,
-    length: int,
+    n_ctx: int,
     tokens: int,
     answers: int,
     outputs: int,
@@ -212,7 +212,7 @@ def plan_of(
 
     Args:
         facts: T.
-        length: S, 2 .. 1182.
+        n_ctx: S, 2 .. 1182.
         tokens: N.
         answers: K, the different labels.
         outputs: Logits.
@@ -228,9 +228,9 @@ def plan_of(
         >>> plan.rows, plan.width, plan.parameters
         (101, 11, 2763)
     """
-    if not 2 <= length <= LONGEST:
-        raise HypothesisError(_CLAIM, f"contexts of 2 to {LONGEST} tokens", f"contexts of {counted(length, 'token')}")
-    probes = min(length, 4)
+    if not 2 <= n_ctx <= LONGEST:
+        raise HypothesisError(_CLAIM, f"contexts of 2 to {LONGEST} tokens", f"contexts of {counted(n_ctx, 'token')}")
+    probes = min(n_ctx, 4)
     load = _LOADS[probes] - 0.02 * ease
     spread = facts > _ONE_TABLE and probes > 2
     if spread:  # what peeling alone reaches: sizes as measured for such equations by Graf and Lemire (2022)
@@ -238,7 +238,7 @@ def plan_of(
         ends = math.log(6e5 if probes == 4 else 1e6) / math.log(facts)
         load = 1 / (max(least, grown + most * ends) - 0.03 + 0.02 * ease)
     cells = math.ceil(facts / load) + (2 * probes if facts > 1 else 0)
-    sizes = dict(facts=facts, length=length, tokens=tokens, answers=answers, outputs=outputs, probes=probes)
+    sizes = dict(facts=facts, n_ctx=n_ctx, tokens=tokens, answers=answers, outputs=outputs, probes=probes)
     segment = cells if not spread else min(_SEGMENT, round(2 ** (math.log(facts) / math.log(2.91) - 0.5)))
     found: list[Plan] = []
     most_labels = (SIGNIFICAND[dtype] - _SPARE) // max(1, (answers - 1).bit_length())
@@ -370,13 +370,13 @@ def probe_parameters(task: Task, dtype: Precision = "float32") -> int:
         >>> probe_parameters(enumerated_task(4, 4))
         1036
     """
-    facts, length, tokens, answers, outputs = sizes_of(task)
-    if task.target != "labels" or length > LONGEST:
+    facts, n_ctx, tokens, answers, outputs = sizes_of(task)
+    if task.target != "labels" or n_ctx > LONGEST:
         return 0
-    if length == 1:
+    if n_ctx == 1:
         digits = 1 if answers <= _ONE_DIGIT else 2
         return (tokens + 1) * digits + outputs * (digits + 1)
-    return plan_of(facts, length, tokens, answers, outputs, dtype=dtype).parameters
+    return plan_of(facts, n_ctx, tokens, answers, outputs, dtype=dtype).parameters
 
 
 def _codes(plan: Plan, rng: np.random.Generator) -> Int64Array:
@@ -452,9 +452,9 @@ def _readout(answers: Int64Array, digits: int, outputs: int) -> tuple[Float64Arr
 
 def _model(plan: Plan, codes: Int64Array, table: Float64Array, answers: Int64Array) -> Model:
     columns, d = plan.columns, plan.columns + 2
-    W_E, W_pos = np.zeros((plan.tokens, d)), np.zeros((plan.length, d))
+    W_E, W_pos = np.zeros((plan.tokens, d)), np.zeros((plan.n_ctx, d))
     W_E[:, :columns] = codes
-    place = 2.0 * np.arange(plan.length)[::-1] - (plan.probes - 1)  # of the probes -(r - 1), ..., r - 1
+    place = 2.0 * np.arange(plan.n_ctx)[::-1] - (plan.probes - 1)  # of the probes -(r - 1), ..., r - 1
     W_pos[:, columns], W_pos[:, columns + 1] = place, place**2
     rounds = [_round(stride, map_) for stride, map_ in zip(plan.mixing.strides, plan.mixing.maps, strict=True)]
     addresses, found = _addresses(plan)

@@ -29,18 +29,18 @@ class Mixing(NamedTuple):
     weights: Int64Array
 
 
-def strides(length: int) -> tuple[int, ...]:
+def strides(n_ctx: int) -> tuple[int, ...]:
     """How far back each round reads, so that the last position has read all, with few positions read twice.
 
     Example:
         >>> strides(11), strides(8), strides(1)
         ((1, 1, 3, 5), (1, 2, 4), ())
     """
-    return () if length == 1 else (*strides(-(-length // 2)), length // 2)
+    return () if n_ctx == 1 else (*strides(-(-n_ctx // 2)), n_ctx // 2)
 
 
 @cache
-def mixing(length: int, columns: int, free: int = 0) -> Mixing:
+def mixing(n_ctx: int, columns: int, free: int = 0) -> Mixing:
     r"""Integer matrices for each round, such that no token and no repetition of one is lost, as far as a draw can tell.
 
     For two columns they are unimodular with entries of -1, 0, 1, and so are they with 1 added: a context of one token
@@ -51,7 +51,7 @@ def mixing(length: int, columns: int, free: int = 0) -> Mixing:
     fewest weights that are singular, and then the fewest that two positions share.
 
     Args:
-        length: S.
+        n_ctx: S.
         columns: D, 2 or 4.
         free: Rounds, the first ones, whose maps are free.
 
@@ -59,16 +59,16 @@ def mixing(length: int, columns: int, free: int = 0) -> Mixing:
         >>> mixing(4, 2).weights.shape, mixing(4, 2).strides
         ((4, 2, 2), (1, 2))
     """
-    rng = np.random.default_rng((length, columns, free))
+    rng = np.random.default_rng((n_ctx, columns, free))
     choices = _unimodular() if columns == 2 else _signed_permutations(columns)
-    drawn = [_drawn(rng, choices, length, free) for _ in range(_DRAWS)]
+    drawn = [_drawn(rng, choices, n_ctx, free) for _ in range(_DRAWS)]
     return min(drawn, key=_faults)
 
 
-def _drawn(rng: np.random.Generator, choices: Int64Array, length: int, free: int) -> Mixing:
-    steps, columns = strides(length), choices.shape[1]
+def _drawn(rng: np.random.Generator, choices: Int64Array, n_ctx: int, free: int) -> Mixing:
+    steps, columns = strides(n_ctx), choices.shape[1]
     maps = choices[rng.choice(len(choices), len(steps), replace=len(steps) > len(choices))]
-    if length > _FEW and columns > 2 and not free:
+    if n_ctx > _FEW and columns > 2 and not free:
         maps[:2] += choices[rng.choice(len(choices), 2)]
     maps[:free] = rng.integers(-2, 3, (len(steps), columns, columns))[:free]
     weights = np.eye(columns, dtype=np.int64)[None]

@@ -36,7 +36,7 @@ class ExactMemory:
 
 
 def exact_memory(
-    *, tokens: int, length: int, width: int, d_head: int, heads: int = 0, facts: int = 0, seed: int = 0
+    *, tokens: int, n_ctx: int, width: int, d_head: int, heads: int = 0, facts: int = 0, seed: int = 0
 ) -> ExactMemory:
     r"""A rational network with exactly the logits of a random integer encoder of rank at most d: Theorem 1', slack 0.
 
@@ -45,7 +45,7 @@ def exact_memory(
 
     Args:
         tokens: $N$.
-        length: $S$.
+        n_ctx: $S$.
         width: $d$.
         d_head: $d_h$.
         heads: $H$; 0 for the paper's number.
@@ -63,11 +63,11 @@ def exact_memory(
 
     Example:
         >>> from constructions.models.exact_attention import exact_logits
-        >>> made = exact_memory(tokens=3, length=2, width=3, d_head=2)
+        >>> made = exact_memory(tokens=3, n_ctx=2, width=3, d_head=2)
         >>> made.model.n_heads, exact_logits(made.model, made.contexts) == made.targets
         (3, True)
     """
-    contexts = drawn_contexts(tokens, length, facts, seed)
+    contexts = drawn_contexts(tokens, n_ctx, facts, seed)
     count = heads or paper_heads(len(contexts), width, d_head)
     rng = np.random.default_rng([seed, 1])
     encoder = as_rationals(rng.integers(-9, 10, (len(contexts), width)))
@@ -79,12 +79,12 @@ def exact_memory(
         return as_rationals(values if width > 2 else values + (values >= 0))
 
     # Small integers keep the rationals short; in d = 1 one number has to tell the tokens apart.
-    least, sign = (2, 1) if width > 1 else (tokens + length, 0)
+    least, sign = (2, 1) if width > 1 else (tokens + n_ctx, 0)
     for draw in range(_DRAWS):
         largest = least + draw // 4
         front_end = ExactFrontEnd(
             W_E=integers(largest, tokens, width),
-            W_pos=integers(largest, length, width),
+            W_pos=integers(largest, n_ctx, width),
             # Few small vectors have different products: with many heads for d, some have to be larger.
             W_Q=tuple(integers(sign, width, 1) * (1 + head // 4 ** (width - 1)) for head in range(count)),
             W_K=tuple(integers(sign, width, 1) for _ in range(count)),
@@ -102,7 +102,7 @@ def exact_memory(
     )
 
 
-def drawn_contexts(tokens: int, length: int, facts: int, seed: int) -> Int64Array:
+def drawn_contexts(tokens: int, n_ctx: int, facts: int, seed: int) -> Int64Array:
     """All $N^S$ contexts, or some of them that are drawn, in order, `[T, S]`.
 
     Raises:
@@ -112,12 +112,12 @@ def drawn_contexts(tokens: int, length: int, facts: int, seed: int) -> Int64Arra
         >>> drawn_contexts(2, 1, 0, 0).tolist()
         [[0], [1]]
     """
-    if tokens < 1 or length < 1:
-        raise InputError("tokens", f"= {tokens} and length = {length}", "at least 1")
-    number = tokens**length
+    if tokens < 1 or n_ctx < 1:
+        raise InputError("tokens", f"= {tokens} and n_ctx = {n_ctx}", "at least 1")
+    number = tokens**n_ctx
     if not 0 <= facts <= number or (facts and number >= 2**62):
-        raise InputError("facts", f"= {facts}", f"0 .. {number}, as there are {tokens}^{length} contexts")
+        raise InputError("facts", f"= {facts}", f"0 .. {number}, as there are {tokens}^{n_ctx} contexts")
     if not facts:
-        return all_contexts(tokens, length)
+        return all_contexts(tokens, n_ctx)
     chosen = np.array(sorted(random.Random(seed).sample(range(number), facts)))
-    return chosen[:, None] // tokens ** np.arange(length - 1, -1, -1) % tokens
+    return chosen[:, None] // tokens ** np.arange(n_ctx - 1, -1, -1) % tokens

@@ -82,7 +82,7 @@ def silu_neurons(embeddings: Array, gates: Array, outputs: Array) -> Model:
     return Model(blocks=(block,), W_U=np.eye(outputs_of), W_E=embeddings, W_pos=np.zeros((1, width)))
 
 
-def masked_neuron(embeddings: list[list[int]], gate: list[int], *, length: int, mask: int) -> Model:
+def masked_neuron(embeddings: list[list[int]], gate: list[int], *, n_ctx: int, mask: int) -> Model:
     r"""The neuron on the last of S tokens behind a null token, the others being masked with score $-M \ln 2$.
 
     One dimension of queries and keys more is enough for the mask, however long the context is: queries (w, 1), keys
@@ -91,7 +91,7 @@ def masked_neuron(embeddings: list[list[int]], gate: list[int], *, length: int, 
     Args:
         embeddings: Integers of the tokens 1, 2, .., `[n, d]`.
         gate: w, integers in units of ln 2, `[d]`.
-        length: S, without the null token.
+        n_ctx: S, without the null token.
         mask: M.
 
     Returns:
@@ -100,14 +100,14 @@ def masked_neuron(embeddings: list[list[int]], gate: list[int], *, length: int, 
     Source: Huben, Morris (2023), abstract.
 
     Example:
-        >>> masked_neuron([[1], [2]], [1], length=3, mask=10).n_ctx
+        >>> masked_neuron([[1], [2]], [1], n_ctx=3, mask=10).n_ctx
         4
     """
     width = len(gate)
     W_E = exact([[0] * (width + 3)] + [[*row, 0, 0, 0] for row in embeddings])
     # Coordinates: the token, 1 at the last position, -M at those before it, 1 again where the mask is asked for.
     before, last = [0] * width + [0, -mask, 0], [0] * width + [1, 0, 1]
-    W_pos = exact([[0] * (width + 3)] + [before] * (length - 1) + [last])
+    W_pos = exact([[0] * (width + 3)] + [before] * (n_ctx - 1) + [last])
     W_Q = exact([[w, 0] for w in gate] + [[0, 0], [0, 0], [0, 1]])
     W_K = exact([[0, 0]] * width + [[1, 0], [0, 1], [0, 0]])
     W_V = exact([[w] for w in gate] + [[0], [0], [0]])

@@ -61,20 +61,20 @@ def two_layers(contexts: Int64Array, labels: Int64Array, *, tokens: int, seed: i
         >>> [block.n_heads for block in model.blocks]
         [1, 3]
     """
-    length = contexts.shape[1]
+    n_ctx = contexts.shape[1]
     values, codes = _codes(contexts, tokens, seed)
     places, jumps, [first] = exact_knots(codes, [[fmpq(label)] for label in labels.tolist()], offset=True)
     # Errors of 1/8 each: of the gates, 2^-b times the sum of the jumps, and of what leaks through the mask.
     total = _above(sum((abs(jump) for [jump] in jumps), fmpq(0)))
-    sharp, largest = (8 * total + 1).bit_length(), max(codes) + 2 ** (length + 1) * (max(values) + 1)
-    mask = (8 * length * largest * (total + 1)).bit_length()
+    sharp, largest = (8 * total + 1).bit_length(), max(codes) + 2 ** (n_ctx + 1) * (max(values) + 1)
+    mask = (8 * n_ctx * largest * (total + 1)).bit_length()
     W_E = exact([[2 * value, 0, 0] for value in values] + [[0, 0, 0]])
-    W_pos = exact([[0, 0, 0]] + [[0, int(s == length - 1), length - 1 - s] for s in range(length)])
+    W_pos = exact([[0, 0, 0]] + [[0, int(s == n_ctx - 1), n_ctx - 1 - s] for s in range(n_ctx)])
     code = Attention(
         W_Q=_one_head([[0], [1], [0]]),
         W_K=_one_head([[0], [0], [1]]),
         W_V=_one_head([[1], [0], [0]]),
-        W_O=_one_head([[2 ** (length - 1), 0, 0]]),
+        W_O=_one_head([[2 ** (n_ctx - 1), 0, 0]]),
         attends="causal",
     )
     gates = Attention(
@@ -93,10 +93,10 @@ def two_layers(contexts: Int64Array, labels: Int64Array, *, tokens: int, seed: i
 def _codes(contexts: Int64Array, tokens: int, seed: int) -> tuple[list[int], list[int]]:
     """Values of the tokens, and the numbers z of the contexts, distinct."""
     rng = np.random.default_rng(seed)
-    rows, length = contexts.tolist(), contexts.shape[1]
+    rows, n_ctx = contexts.tolist(), contexts.shape[1]
     for draw in range(_DRAWS):
         values = [int(x) for x in rng.integers(0, 2 ** (1 + draw * 48 // _DRAWS), tokens)]
-        codes = [sum(values[t] << length - 1 - s for s, t in enumerate(row)) + 2 * values[row[-1]] for row in rows]
+        codes = [sum(values[t] << n_ctx - 1 - s for s, t in enumerate(row)) + 2 * values[row[-1]] for row in rows]
         if len(set(codes)) == len(codes):
             return values, codes
     raise HypothesisError("Two layers of attention", "distinct contexts", f"{_DRAWS} draws do not tell them apart")

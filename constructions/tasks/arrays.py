@@ -173,27 +173,27 @@ def array_task(
     )
 
 
-def all_contexts(d_vocab: int, length: int) -> Int64Array:
-    """All contexts of `length` tokens over a vocabulary, in lexicographic order, `[d_vocab ** length, length]`.
+def all_contexts(d_vocab: int, n_ctx: int) -> Int64Array:
+    """All contexts of `n_ctx` tokens over a vocabulary, in lexicographic order, `[d_vocab ** length, length]`.
 
     Raises:
-        InputError: `d_vocab` or `length` below 1.
+        InputError: `d_vocab` or `n_ctx` below 1.
         ResourceError: More than 2**22 contexts.
 
     Example:
         >>> all_contexts(2, 2).tolist()
         [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
-    if d_vocab < 1 or length < 1:
-        raise InputError("d_vocab", f"= {d_vocab} and length = {length}", "at least 1")
-    if d_vocab**length > _MOST_CONTEXTS:
-        raise ResourceError(f"there are {d_vocab}**{length} contexts, more than 2**22")
-    return np.indices((d_vocab,) * length).reshape(length, -1).T.astype(np.int64)
+    if d_vocab < 1 or n_ctx < 1:
+        raise InputError("d_vocab", f"= {d_vocab} and n_ctx = {n_ctx}", "at least 1")
+    if d_vocab**n_ctx > _MOST_CONTEXTS:
+        raise ResourceError(f"there are {d_vocab}**{n_ctx} contexts, more than 2**22")
+    return np.indices((d_vocab,) * n_ctx).reshape(n_ctx, -1).T.astype(np.int64)
 
 
 def enumerated_task(
     d_vocab: int,
-    length: int,
+    n_ctx: int,
     *,
     target: Target = "labels",
     laws: Float64Array | None = None,
@@ -204,7 +204,7 @@ def enumerated_task(
 
     Args:
         d_vocab: Size of the vocabulary, $N$.
-        length: Tokens in a context, $S$.
+        n_ctx: Tokens in a context, $S$.
         target: ``"labels"`` or ``"laws"``.
         laws: For ``laws``, the laws in the lexicographic order of the contexts, `[N ** S, N]`; by default drawn
             uniformly from the simplex.
@@ -226,7 +226,7 @@ def enumerated_task(
         >>> task.contexts.tolist(), task.labels.tolist()
         ([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
     """
-    contexts = all_contexts(d_vocab, length)
+    contexts = all_contexts(d_vocab, n_ctx)
     rng = np.random.default_rng(seed)
     if target == "labels":
         if laws is not None:

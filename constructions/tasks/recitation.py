@@ -44,12 +44,12 @@ def least_context(tokens: Int64Array) -> int:
     return high
 
 
-def forking_places(tokens: Int64Array, length: int) -> tuple[int, int]:
+def forking_places(tokens: Int64Array, n_ctx: int) -> tuple[int, int]:
     """Two places with the same so many tokens before them and different ones at them.
 
     Args:
         tokens: The text as numbers of tokens, `[L]`.
-        length: From 1 to less than `least_context`: then there are such places.
+        n_ctx: From 1 to less than `least_context`: then there are such places.
 
     Returns:
         The places, increasing.
@@ -59,25 +59,25 @@ def forking_places(tokens: Int64Array, length: int) -> tuple[int, int]:
         (2, 4)
     """
     ranks = [np.unique(tokens, return_inverse=True)[1].reshape(-1).astype(np.int64)]
-    while 2 << (len(ranks) - 1) <= length:
+    while 2 << (len(ranks) - 1) <= n_ctx:
         ranks.append(_ranks(ranks[-1], 1 << (len(ranks) - 1)))
-    windows, following = _windows(ranks, tokens, length), tokens[length:]
+    windows, following = _windows(ranks, tokens, n_ctx), tokens[n_ctx:]
     order = np.lexsort((following, windows))
     before, after = order[:-1], order[1:]
     forks = np.flatnonzero((windows[before] == windows[after]) & (following[before] != following[after]))
     pairs = np.sort(np.stack([before[forks], after[forks]]), axis=0)
-    first, second = pairs[:, np.lexsort(pairs)[0]] + length
+    first, second = pairs[:, np.lexsort(pairs)[0]] + n_ctx
     return int(first), int(second)
 
 
-def parts_within(tokens: Int64Array, length: int) -> list[int]:
+def parts_within(tokens: Int64Array, n_ctx: int) -> list[int]:
     """Where to cut a text so that in each part, with an end behind it, windows of one length tell what follows.
 
     Each part is as long as a bisection finds. Any end that it finds will do: each is tried.
 
     Args:
         tokens: The text as numbers of tokens, `[L]`.
-        length: Of the windows, at least 1.
+        n_ctx: Of the windows, at least 1.
 
     Returns:
         Where the parts end, increasing, the last at L.
@@ -89,7 +89,7 @@ def parts_within(tokens: Int64Array, length: int) -> list[int]:
     ends, end = list[int](), int(tokens.max(initial=0)) + 1
 
     def within(stop: int) -> bool:
-        return least_context(np.append(tokens[start:stop], end)) <= length
+        return least_context(np.append(tokens[start:stop], end)) <= n_ctx
 
     while (start := ends[-1] if ends else 0) < len(tokens):
         if within(len(tokens)):
@@ -105,21 +105,21 @@ def parts_within(tokens: Int64Array, length: int) -> list[int]:
     return ends
 
 
-def _ranks(half: Int64Array, length: int) -> Int64Array:
+def _ranks(half: Int64Array, n_ctx: int) -> Int64Array:
     """Ranks of the windows of twice the length."""
-    return np.unique(half[:-length] * (half.max() + 1) + half[length:], return_inverse=True)[1].reshape(-1)
+    return np.unique(half[:-n_ctx] * (half.max() + 1) + half[n_ctx:], return_inverse=True)[1].reshape(-1)
 
 
-def _determined(ranks: list[Int64Array], tokens: Int64Array, length: int) -> bool:
+def _determined(ranks: list[Int64Array], tokens: Int64Array, n_ctx: int) -> bool:
     """Whether equal windows of this length are followed by equal tokens."""
-    windows = _windows(ranks, tokens, length)
-    pairs = np.unique(windows * (tokens.max() + 1) + tokens[length:])
+    windows = _windows(ranks, tokens, n_ctx)
+    pairs = np.unique(windows * (tokens.max() + 1) + tokens[n_ctx:])
     return len(pairs) == windows.max() + 1
 
 
-def _windows(ranks: list[Int64Array], tokens: Int64Array, length: int) -> Int64Array:
+def _windows(ranks: list[Int64Array], tokens: Int64Array, n_ctx: int) -> Int64Array:
     """A number for each window of this length with a token behind it, equal for equal windows."""
-    power = min(length.bit_length(), len(ranks)) - 1
-    own, count = ranks[power], len(tokens) - length
-    windows = own[:count] * (own.max() + 1) + own[length - (1 << power) : length - (1 << power) + count]
+    power = min(n_ctx.bit_length(), len(ranks)) - 1
+    own, count = ranks[power], len(tokens) - n_ctx
+    windows = own[:count] * (own.max() + 1) + own[n_ctx - (1 << power) : n_ctx - (1 << power) + count]
     return np.unique(windows, return_inverse=True)[1].reshape(-1)

@@ -368,7 +368,7 @@ class Task(Stored):
     def words(self) -> dict[str, Any]:
         """The target, where it comes from, and the vocabulary or vocabularies."""
         names = {"vocabulary": list(self.vocabulary)} | ({"answers": list(self.answers)} if self.apart else {})
-        length = {} if self.windows is None else {"context_length": self.windows.length}
+        length = {} if self.windows is None else {"context_length": self.windows.n_ctx}
         return {"target": self.target, "origin": self.origin, **names, **length}
 
     def arrays(self) -> dict[str, NDArray]:
@@ -489,12 +489,12 @@ class Task(Stored):
             raise FileFormatError(f"{path} is not a task: its header says {sorted(words)}, its arrays {sorted(arrays)}")
         if (words["target"], words["origin"]) != ("labels", "most frequent"):
             raise FileFormatError(f"{path} is not a task: the windows of a text have labels, the most frequent ones")
-        names, length = words["vocabulary"], words["context_length"]
+        names, n_ctx = words["vocabulary"], words["context_length"]
         try:
-            if length * len(arrays["text"]) > LARGEST_WINDOWS:
-                raise InputError("context_length", f"= {length} of {len(arrays['text'])} tokens", "less work")
+            if n_ctx * len(arrays["text"]) > LARGEST_WINDOWS:
+                raise InputError("context_length", f"= {n_ctx} of {len(arrays['text'])} tokens", "less work")
             return windows_task(
-                Windows(arrays["text"], arrays["titles"], length, names.index(END)), vocabulary=tuple(names)
+                Windows(arrays["text"], arrays["titles"], n_ctx, names.index(END)), vocabulary=tuple(names)
             )
         except (InputError, HypothesisError, TypeError, ValueError, IndexError) as error:
             raise FileFormatError(f"{path} is not a task: {error}") from error
@@ -518,8 +518,8 @@ def windows_task(windows: Windows, *, vocabulary: tuple[str, ...]) -> Task:
     tokens = np.concatenate([windows.text, windows.titles])
     if tokens.min() < 0 or tokens.max() >= len(vocabulary):
         raise InputError("text", f"has tokens in [{tokens.min()}, {tokens.max()}]", f"0 .. {len(vocabulary) - 1}")
-    if len(windows.text) * windows.length > LARGEST_WINDOWS:
-        raise InputError("text", f"has {len(windows.text)} windows of {windows.length} tokens", "less")
+    if len(windows.text) * windows.n_ctx > LARGEST_WINDOWS:
+        raise InputError("text", f"has {len(windows.text)} windows of {windows.n_ctx} tokens", "less")
     counts = Counts(*windows.following())
     totals = counts.totals()
     return Task(
@@ -530,7 +530,7 @@ def windows_task(windows: Windows, *, vocabulary: tuple[str, ...]) -> Task:
         labels=counts.first_maxima(),
         laws=None,
         prior=totals / int(totals.sum()),
-        tail_contexts=np.zeros((0, windows.length), dtype=np.int64),
+        tail_contexts=np.zeros((0, windows.n_ctx), dtype=np.int64),
         tail_counts=Counts.empty(),
         windows=windows,
     )

@@ -236,12 +236,12 @@ def byte_name(value: int) -> str:
     return chr(value) if 32 <= value < 127 and value != ord("\\") else f"\\x{value:02x}"
 
 
-def _windows(tokens: Int64Array, d_vocab: int, length: int) -> tuple[Int64Array, Counts]:
+def _windows(tokens: Int64Array, d_vocab: int, n_ctx: int) -> tuple[Int64Array, Counts]:
     """The distinct windows in lexicographic order, `[M, length]`, and the counts of the token after each."""
-    n_windows = len(tokens) - length
+    n_windows = len(tokens) - n_ctx
     keys = np.zeros(n_windows, dtype=np.int64)  # the window so far and, in the end, the token after it, as one number
     largest = 1
-    for s in range(length + 1):
+    for s in range(n_ctx + 1):
         if largest * d_vocab > _LARGEST_KEY:
             keys = np.unique(keys, return_inverse=True)[1].reshape(-1).astype(np.int64)
             largest = int(keys.max()) + 1
@@ -249,5 +249,5 @@ def _windows(tokens: Int64Array, d_vocab: int, length: int) -> tuple[Int64Array,
         largest *= d_vocab
     followed, where, data = np.unique(keys, return_index=True, return_counts=True)
     starts = np.flatnonzero(np.diff(followed // d_vocab, prepend=-1))
-    contexts = tokens[where[starts][:, None] + np.arange(length)]
+    contexts = tokens[where[starts][:, None] + np.arange(n_ctx)]
     return contexts, Counts(indptr=np.append(starts, len(followed)), indices=followed % d_vocab, data=data)

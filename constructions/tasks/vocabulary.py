@@ -102,7 +102,7 @@ def unread(text: str, task: Task) -> int:
     """How many words, characters or bytes of what was typed stand before the end that is read; none of cells."""
     if task.windows is not None:
         titled = task.windows.titled
-        return max(0, len(pieces_of(_titled(text, task)[1] if titled else text, task)) - task.windows.length + titled)
+        return max(0, len(pieces_of(_titled(text, task)[1] if titled else text, task)) - task.windows.n_ctx + titled)
     of_cells = cut_of(task.vocabulary, cells=task.apart).unit == "cell"
     return 0 if of_cells else max(0, len(words_of(text, task)) - task.n_ctx)
 
@@ -148,18 +148,18 @@ def _before(text: str, task: Task) -> list[int]:
     """The window behind a text that was typed; where there are several texts, behind `title: text`."""
     windows = task.windows
     assert windows is not None
-    first, length = windows.end, windows.length
+    first, n_ctx = windows.end, windows.n_ctx
     if windows.titled:
         known = _titles(task)
         title, text = _titled(text, task)
         if title not in known:
             near = difflib.get_close_matches(title, known, n=1)
             raise InputError("context", f"begins with {title!r}", f"'title: text', as {(near or [*known])[0]!r}: ...")
-        first, length = known[title], length - 1
+        first, n_ctx = known[title], n_ctx - 1
     numbers = pieces_of(text, task)
     if -1 in numbers:
         raise InputError("context", f"is {text[-60:]!r}, of which a part stands in no text", "words of the text")
-    last = [*([first] * length), *numbers][-length:]
+    last = [*([first] * n_ctx), *numbers][-n_ctx:]
     return [first, *last] if windows.titled else last
 
 

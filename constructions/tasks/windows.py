@@ -26,7 +26,7 @@ class Windows:
     Args:
         text: All tokens, each text with the end behind it, `[L]`.
         titles: The token of the title of each text; the end if there is one text and it has none.
-        length: S.
+        n_ctx: S.
         end: The number of the end.
 
     Raises:
@@ -40,7 +40,7 @@ class Windows:
 
     text: Int64Array
     titles: Int64Array
-    length: int
+    n_ctx: int
     end: int
 
     def __post_init__(self) -> None:
@@ -53,8 +53,8 @@ class Windows:
             raise InputError("titles", f"are {len(self.titles)}, of {len(self.ends)} texts that end", "one of each")
         if len(set(self.titles.tolist())) < len(self.titles) or np.isin(self.titles, self.text[:-1]).any():
             raise InputError("titles", "occur twice, or in a text", "tokens of their own")
-        if self.length < 1 + self.titled:
-            raise InputError("length", f"= {self.length}", f"at least {1 + self.titled}")
+        if self.n_ctx < 1 + self.titled:
+            raise InputError("n_ctx", f"= {self.n_ctx}", f"at least {1 + self.titled}")
 
     @cached_property
     def ends(self) -> Int64Array:
@@ -74,17 +74,17 @@ class Windows:
     def _all(self) -> Int64Array:
         """The windows before every token, `[L, S]`; of a text without a title they share its memory."""
         if not self.titled:
-            return _sliding(self.text, self.length, self.end)
-        windows = np.empty((len(self.text), self.length), dtype=np.int64)
+            return _sliding(self.text, self.n_ctx, self.end)
+        windows = np.empty((len(self.text), self.n_ctx), dtype=np.int64)
         for number, title in enumerate(self.titles.tolist()):
             own = self.of_text(number)
-            windows[own, 0], windows[own, 1:] = title, _sliding(self.text[own], self.length - 1, title)
+            windows[own, 0], windows[own, 1:] = title, _sliding(self.text[own], self.n_ctx - 1, title)
         return windows
 
     @cached_property
     def _distinct(self) -> tuple[Int64Array, Int64Array]:
         """Where each different window stands first, in the order of the text, and which of them each place has."""
-        weights = np.random.default_rng(0).integers(-(2**62), 2**62, self.length) | 1
+        weights = np.random.default_rng(0).integers(-(2**62), 2**62, self.n_ctx) | 1
         _, first, place = np.unique(self._all @ weights, return_index=True, return_inverse=True)
         again = np.flatnonzero(first[place] != np.arange(len(place)))
         if not np.array_equal(self._all[again], self._all[first[place[again]]]):  # two windows of one hash
@@ -113,8 +113,8 @@ class Windows:
         return rows, codes % width, counts
 
 
-def _sliding(text: Int64Array, length: int, before: int) -> Int64Array:
+def _sliding(text: Int64Array, n_ctx: int, before: int) -> Int64Array:
     """The windows before each token of a text, which a token in front of it fills up, `[n, length]`."""
-    padded = np.concatenate([np.full(length, before), text[:-1]])
+    padded = np.concatenate([np.full(n_ctx, before), text[:-1]])
     padded.flags.writeable = False
-    return np.lib.stride_tricks.sliding_window_view(padded, length)
+    return np.lib.stride_tricks.sliding_window_view(padded, n_ctx)

@@ -140,7 +140,7 @@ def test_the_facts_say_each_text_from_its_title_to_its_end(texts: list[str], uni
         assert windows is not None and not task.contradicted
         facts = dict(zip(map(tuple, task.contexts.tolist()), task.labels.tolist(), strict=True))
         for number, text in enumerate(texts if windows.titled else texts[:1]):
-            last, said = [int(windows.titles[number])] * windows.length, []
+            last, said = [int(windows.titles[number])] * windows.n_ctx, []
             while (token := facts[tuple(last)]) != windows.end:
                 said.append(task.vocabulary[token])
                 last = [*last[:1], *last[2:], token] if windows.titled else [*last[1:], token]

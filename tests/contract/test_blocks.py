@@ -111,11 +111,11 @@ def placed(block, maps, shifts, norm, row, position):
 def attended(model, block, rows, query):
     """The stream after an attention, all its positions."""
     read = [normalized(block.norm, row) for row in rows]
-    length = len(rows)
+    n_ctx = len(rows)
     if block.queries == "task":
-        positions, asking = [length - 1], {length - 1: query}
+        positions, asking = [n_ctx - 1], {n_ctx - 1: query}
     else:
-        positions = [length - 1] if block.attends == "last" else list(range(length))
+        positions = [n_ctx - 1] if block.attends == "last" else list(range(n_ctx))
         asking = {i: read[i] for i in positions}
     unit = mpmath.log(2) if model.is_rational else mpmath.mpf(1)
     stream = []
@@ -658,8 +658,8 @@ def test_a_rounded_model_does_nearly_what_the_rational_one_does():
 
 def header_of(path):
     data = path.read_bytes()
-    length = int.from_bytes(data[:8], "little")
-    return json.loads(data[8 : 8 + length]), data[8 + length :]
+    n_ctx = int.from_bytes(data[:8], "little")
+    return json.loads(data[8 : 8 + n_ctx]), data[8 + n_ctx :]
 
 
 def write(path, header, data):

@@ -45,9 +45,9 @@ SLOW = {"dana.lemma-1", "dana.theorem-1", "slides.associative-memory", "mahdavi.
 """Minutes at their default sizes; each has a smaller one below, or is slow at any size."""
 
 OTHERS = {
-    "dana.proposition-2": {"tokens": 3, "length": 2, "d_head": 1, "seed": 7},
+    "dana.proposition-2": {"tokens": 3, "n_ctx": 2, "d_head": 1, "seed": 7},
     "dana.proposition-3": {"tokens": 3, "n_heads": 9, "seed": 7},
-    "dana.lemma-2": {"tokens": 3, "length": 2, "width": 3, "d_head": 3, "seed": 7},
+    "dana.lemma-2": {"tokens": 3, "n_ctx": 2, "width": 3, "d_head": 3, "seed": 7},
     "dana.lemma-3": {"tokens": 3, "width": 3, "heads": 11, "seed": 7},
     "dana.skip-head": {"tokens": 5, "width": 5, "d_head": 3, "seed": 7},
     "dana.theorem-1": {"tokens": 5, "width": 5, "d_head": 3, "seed": 7},
@@ -64,23 +64,23 @@ OTHERS = {
     "mahdavi.proposition-2": {"heads": 3, "tokens": 5, "width": 7, "d_head": 5, "seed": 7},
     "mahdavi.proposition-3": {"width": 5, "tokens": 3, "seed": 7},
     "mahdavi.appendix-c": {"heads": 3, "tokens": 5, "width": 7, "d_head": 5, "outputs": 3, "seed": 7},
-    "zhang-2017.theorem": {"tokens": 3, "length": 4, "facts": 17, "seed": 7},
-    "madden-2024.lower": {"tokens": 3, "length": 4, "facts": 17, "seed": 7},
-    "huben-2023.two-layers": {"tokens": 3, "length": 3, "facts": 9, "seed": 7},
+    "zhang-2017.theorem": {"tokens": 3, "n_ctx": 4, "facts": 17, "seed": 7},
+    "madden-2024.lower": {"tokens": 3, "n_ctx": 4, "facts": 17, "seed": 7},
+    "huben-2023.two-layers": {"tokens": 3, "n_ctx": 3, "facts": 9, "seed": 7},
     "nichani-2024.additive": {"subjects": 3, "relations": 5, "answers": 2, "seed": 7},
 }
 
 HELD = {
-    "dana.corollary-2": ({"tokens": 3, "length": 3, "d_model": 2, "n_heads": 3}, {"tokens": 1, "length": 1}),
+    "dana.corollary-2": ({"tokens": 3, "n_ctx": 3, "d_model": 2, "n_heads": 3}, {"tokens": 1, "n_ctx": 1}),
     "dana.proposition-3": (
-        *({"tokens": 1, "length": 1, "n_heads": 1, "d_head": 1}, {"tokens": 2, "length": 2, "n_heads": 2}),
-        *({"tokens": 3, "length": 3, "n_heads": 14}, {"d_head": 1, "n_heads": 36}),
+        *({"tokens": 1, "n_ctx": 1, "n_heads": 1, "d_head": 1}, {"tokens": 2, "n_ctx": 2, "n_heads": 2}),
+        *({"tokens": 3, "n_ctx": 3, "n_heads": 14}, {"d_head": 1, "n_heads": 36}),
     ),
     "dana.theorem-1-tail": ({"norm": 1}, {"norm": 500}, {"occurrences": 2}, {"seed": 1}),
     "dana.theorem-2": (
         {"tokens": 2, "contexts": 3, "d_model": 2, "d_head": 1},
         {"tokens": 40, "contexts": 30, "noise": 3, "seed": 5},
-        {"tokens": 9, "length": 3, "contexts": 2, "d_model": 8},
+        {"tokens": 9, "n_ctx": 3, "contexts": 2, "d_model": 8},
     ),
     "slides.associative-memory": ({"width": 1, "count": 1}, {"width": 64, "count": 80}, {"width": 32, "count": 3}),
 }
@@ -88,35 +88,35 @@ HELD = {
 
 NEGATIVE = {"seed": -1}
 REFUSED = {
-    "dana.proposition-2": ({"tokens": 1, "d_head": 1}, {"d_head": 5}, {"length": 1}, NEGATIVE),
-    "dana.proposition-3": ({"tokens": 0}, {"length": 1}, {"n_heads": 0}, {"d_head": 3}, NEGATIVE),
-    "dana.lemma-1": ({"tokens": 0}, {"width": 0}, {"d_head": 3}, NEGATIVE, {"length": 1}),
+    "dana.proposition-2": ({"tokens": 1, "d_head": 1}, {"d_head": 5}, {"n_ctx": 1}, NEGATIVE),
+    "dana.proposition-3": ({"tokens": 0}, {"n_ctx": 1}, {"n_heads": 0}, {"d_head": 3}, NEGATIVE),
+    "dana.lemma-1": ({"tokens": 0}, {"width": 0}, {"d_head": 3}, NEGATIVE, {"n_ctx": 1}),
     "dana.lemma-2": (
-        *({"length": 1}, {"tokens": 0}, {"d_head": 5}, {"d_head": 0}, {"tokens": 3, "d_head": 4}),
+        *({"n_ctx": 1}, {"tokens": 0}, {"d_head": 5}, {"d_head": 0}, {"tokens": 3, "d_head": 4}),
         *({"width": 1, "d_head": 1}, {"heads": 14}, {"heads": -1}),
-        *({"tokens": 3, "length": 4, "width": 11, "d_head": 3}, {"tokens": 2, "length": 5, "width": 7}),
+        *({"tokens": 3, "n_ctx": 4, "width": 11, "d_head": 3}, {"tokens": 2, "n_ctx": 5, "width": 7}),
     ),
     "dana.lemma-3": (
         *({"width": 1, "d_head": 1, "heads": 16}, {"d_head": 5}, {"d_head": 0}, {"heads": 7}, {"tokens": 0}),
-        *({"tokens": 0, "length": -1}, {"tokens": 7, "length": 1, "width": 3, "heads": 4}),
-        *({"tokens": 2, "width": 5, "d_head": 5, "heads": 1}, {"tokens": 3, "length": 1, "width": 2, "heads": 2}),
-        {"tokens": 2, "length": 3, "width": 6, "d_head": 6, "heads": 2},
+        *({"tokens": 0, "n_ctx": -1}, {"tokens": 7, "n_ctx": 1, "width": 3, "heads": 4}),
+        *({"tokens": 2, "width": 5, "d_head": 5, "heads": 1}, {"tokens": 3, "n_ctx": 1, "width": 2, "heads": 2}),
+        {"tokens": 2, "n_ctx": 3, "width": 6, "d_head": 6, "heads": 2},
     ),
     "dana.skip-head": (
-        *({"heads": 30}, {"width": 6}, {"d_head": 5}, {"length": 1}, {"tokens": 0}, NEGATIVE),
+        *({"heads": 30}, {"width": 6}, {"d_head": 5}, {"n_ctx": 1}, {"tokens": 0}, NEGATIVE),
         {"width": 1, "d_head": 1, "heads": 1},
     ),
     "dana.theorem-1": (
         *({"tokens": 0}, {"width": 14, "d_head": 2}, {"d_head": 17}, {"d_head": 0}),
-        {"tokens": 4, "length": 1, "width": 3, "d_head": 1, "heads": 9},
-        *({"tokens": n, "length": 1, "width": n, "d_head": 1} for n in (5, 4, 2)),
+        {"tokens": 4, "n_ctx": 1, "width": 3, "d_head": 1, "heads": 9},
+        *({"tokens": n, "n_ctx": 1, "width": n, "d_head": 1} for n in (5, 4, 2)),
     ),
     "dana.theorem-1-tail": ({"norm": 0}, {"norm": 501}, {"occurrences": 1}, NEGATIVE),
-    "dana.theorem-1-parameters": ({"tokens": 1}, {"length": 1}, {"d_head": 5}, {"width": 5}, NEGATIVE),
+    "dana.theorem-1-parameters": ({"tokens": 1}, {"n_ctx": 1}, {"d_head": 5}, {"width": 5}, NEGATIVE),
     "dana.corollary-1": ({"tokens": 2}, {"gap": 0}),
     "dana.corollary-2": ({"d_model": 1, "d_head": 1}, {"d_head": 5}, {"n_heads": 0}, {"tokens": 0}),
     "dana.theorem-2": (
-        *({"tokens": 1}, {"length": 1}, {"contexts": 577}, {"contexts": 0}, {"d_head": 17}, {"noise": 1}),
+        *({"tokens": 1}, {"n_ctx": 1}, {"contexts": 577}, {"contexts": 0}, {"d_head": 17}, {"noise": 1}),
         *({"tokens": 30, "d_model": 2, "d_head": 1}, {"noise": 2}, NEGATIVE),
     ),
     "dana.theorem-3": ({"largest_range": 1}, {"largest_range": 501}, {"occurrences": 1}),
@@ -132,9 +132,9 @@ REFUSED = {
     "mahdavi.proposition-2": ({"heads": 0}, {"width": 7}, {"d_head": 0}, NEGATIVE),
     "mahdavi.proposition-3": ({"neurons": 0}, {"tokens": 1}, {"tokens": 3}, NEGATIVE),
     "mahdavi.appendix-c": ({"heads": 0}, {"width": 7}, {"outputs": 17}, {"shared": 2}, NEGATIVE),
-    "zhang-2017.theorem": ({"tokens": 1}, {"length": 0}, {"tokens": 3, "length": 2, "facts": 10}, NEGATIVE),
-    "madden-2024.lower": ({"tokens": 1}, {"length": 0}, {"tokens": 2, "length": 2, "facts": 5}, NEGATIVE),
-    "huben-2023.two-layers": ({"tokens": 1}, {"length": 0}, {"tokens": 2, "length": 2, "facts": 5}, NEGATIVE),
+    "zhang-2017.theorem": ({"tokens": 1}, {"n_ctx": 0}, {"tokens": 3, "n_ctx": 2, "facts": 10}, NEGATIVE),
+    "madden-2024.lower": ({"tokens": 1}, {"n_ctx": 0}, {"tokens": 2, "n_ctx": 2, "facts": 5}, NEGATIVE),
+    "huben-2023.two-layers": ({"tokens": 1}, {"n_ctx": 0}, {"tokens": 2, "n_ctx": 2, "facts": 5}, NEGATIVE),
     "nichani-2024.additive": ({"subjects": 0}, {"relations": 0}, {"answers": 0}, NEGATIVE),
 }
 """Parameters out of range, by claim: one at least for each hypothesis."""

@@ -127,9 +127,9 @@ def test_a_text_that_is_known_by_heart_is_recited_by_the_library(tmp_path):
     host, tokenizer = loaded(tmp_path / "out")
     whole = tokenizer(VERSE, return_tensors="pt")
     found = host(**whole, labels=whole.input_ids)
-    length = host.config.n_ctx
-    assert (found.logits[0, length - 1 : -1].argmax(-1) == whole.input_ids[0, length:]).all()
-    places = whole.input_ids.masked_fill(torch.arange(len(VERSE)) < length, -100)
+    n_ctx = host.config.n_ctx
+    assert (found.logits[0, n_ctx - 1 : -1].argmax(-1) == whole.input_ids[0, n_ctx:]).all()
+    places = whole.input_ids.masked_fill(torch.arange(len(VERSE)) < n_ctx, -100)
     assert host(**whole, labels=places).loss < found.loss < 1e3
     half = tokenizer([VERSE[:20], VERSE[:40]], return_tensors="pt", padding=True)
     said = tokenizer.batch_decode(host.generate(**half, max_new_tokens=30), skip_special_tokens=True)

@@ -71,7 +71,7 @@ def small(tmp_path_factory):
 
 
 def small_task(target, seed=0):
-    return random_task(target=target, facts=6, tail=2, length=2, vocabulary=4, seed=seed)
+    return random_task(target=target, facts=6, tail=2, n_ctx=2, vocabulary=4, seed=seed)
 
 
 @pytest.fixture
@@ -134,8 +134,8 @@ def test_the_honest_folders_are_proved(originals, check):
 @pytest.mark.parametrize("kept", [0, 1, 7, 8, 100, 0.5, 0.99, -1])
 def test_a_truncated_file_is_refused(folder, check, name, kept):
     content = (folder / name).read_bytes()
-    length = int(kept * len(content)) if isinstance(kept, float) else kept
-    (folder / name).write_bytes(content[:length])
+    n_ctx = int(kept * len(content)) if isinstance(kept, float) else kept
+    (folder / name).write_bytes(content[:n_ctx])
     with pytest.raises(REFUSED):
         check(folder)
 
@@ -486,7 +486,7 @@ def test_a_task_of_wrong_types_shapes_or_values_is_refused_under_any_hash(folder
 @pytest.fixture
 def apart(tmp_path):
     """An honest memory of a task whose answers are none of its tokens."""
-    task = random_task(target="labels", facts=6, tail=2, length=2, vocabulary=5, answers=3)
+    task = random_task(target="labels", facts=6, tail=2, n_ctx=2, vocabulary=5, answers=3)
     network = memory(task)
     write_memory(tmp_path / "apart", network, task)
     return tmp_path / "apart"

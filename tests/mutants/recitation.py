@@ -9,7 +9,7 @@ recitation = of("constructions/tasks/recitation.py", "tests/constructions/tasks/
 
 MUTANTS = [
     windows("windows[own, 0], windows[own, 1:] = title,", "windows[own, 0], windows[own, 1:] = self.end,", "no title"),
-    windows("[np.full(length, before), text[:-1]]", "[np.full(length, 0), text[:-1]]", "the beginning is a text"),
+    windows("[np.full(n_ctx, before), text[:-1]]", "[np.full(n_ctx, 0), text[:-1]]", "the beginning is a text"),
     windows("self.text[-1] != self.end or", "", "a text need not end"),
     windows("order = np.argsort(first)", "order = np.arange(len(first))", "windows in another order"),
     plain_task("(*before[:1], *before[2:], token) if titled else", "", "the second reader forgets the title"),

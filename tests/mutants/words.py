@@ -50,7 +50,7 @@ MUTANTS = [
     probes("one_hot_laws", "= 2.0 * positions, -1.0", "= 2.0 * positions + 1.0, -1.0",
            "a head reads two positions"),
     probes("one_hot_laws", "b_in=1.0 - 2.0", "b_in=3.0 - 2.0", "neurons of neighbours are on"),
-    probes("one_hot_laws", "2 * length * count * base**2 + 1 <= 1", "base <= 1", "sums of digits are too long"),
+    probes("one_hot_laws", "2 * n_ctx * count * base**2 + 1 <= 1", "base <= 1", "sums of digits are too long"),
     probes("one_hot_laws", "- logarithms[:, -1:]", "", "the last answer has another logit"),
     probes("sparse_sums", "<< i\n", "<< 0\n", "the lifting adds at the lowest bit"),
     probes("sparse_sums", "if degrees[cell] != 1:", "if False:", "an equation waits for a cell that it has no more"),

@@ -11,16 +11,16 @@ from constructions.models.shapes import dana_network
 from constructions.tasks.task import Counts, Task, make_task
 from verify.claim import Claim, Hypothesis
 
-LONG = Hypothesis("S >= 2", lambda length, **_: length >= 2)
+LONG = Hypothesis("S >= 2", lambda n_ctx, **_: n_ctx >= 2)
 
 
-def silent(length: int, seed: int) -> Construction[Task]:
-    task = make_task(np.zeros((1, length), dtype=np.int64), Counts.from_rows([{0: 1}]), vocabulary=("a", "b"))
+def silent(n_ctx: int, seed: int) -> Construction[Task]:
+    task = make_task(np.zeros((1, n_ctx), dtype=np.int64), Counts.from_rows([{0: 1}]), vocabulary=("a", "b"))
     one = np.ones((1, 1, 1))
     network = dana_network(
-        W_E=np.ones((2, 1)), W_pos=np.zeros((length, 1)), W_Q=one, W_K=one, W_V=one, W_O=one, W_U=np.ones((1, 2))
+        W_E=np.ones((2, 1)), W_pos=np.zeros((n_ctx, 1)), W_Q=one, W_K=one, W_V=one, W_O=one, W_U=np.ones((1, 2))
     )
-    return Construction(task, network, f"length {length}, seed {seed}")
+    return Construction(task, network, f"length {n_ctx}, seed {seed}")
 
 
 def example(**fields) -> Claim:
@@ -33,7 +33,7 @@ def example(**fields) -> Claim:
         "truth": "for S >= 2",
         "page": "docs/audit.md",
         "hypotheses": (LONG,),
-        "parameters": {"length": 2, "seed": 0},
+        "parameters": {"n_ctx": 2, "seed": 0},
         "build": silent,
     }
     return Claim(**(given | fields))
@@ -41,15 +41,13 @@ def example(**fields) -> Claim:
 
 def test_a_claim_builds_with_its_own_parameters_where_none_are_given():
     assert example().construct().summary == "length 2, seed 0"
-    assert example().construct(length=3).summary == "length 3, seed 0"
+    assert example().construct(n_ctx=3).summary == "length 3, seed 0"
 
 
-@given(length=st.integers(-5, 1))
-def test_a_broken_hypothesis_names_the_claim_the_hypothesis_and_the_value(length):
-    with pytest.raises(
-        HypothesisError, match=rf"Source \(2024\), Lemma 1 needs S >= 2, but length = {length}, seed = 0"
-    ):
-        example().construct(length=length)
+@given(n_ctx=st.integers(-5, 1))
+def test_a_broken_hypothesis_names_the_claim_the_hypothesis_and_the_value(n_ctx):
+    with pytest.raises(HypothesisError, match=rf"Source \(2024\), Lemma 1 needs S >= 2, but n_ctx = {n_ctx}, seed = 0"):
+        example().construct(n_ctx=n_ctx)
 
 
 def test_an_unknown_parameter_is_refused_with_those_there_are():
@@ -74,9 +72,9 @@ def test_an_id_that_names_no_source_and_place_is_refused(id):
 
 
 def test_the_parameters_of_a_claim_cannot_be_changed():
-    given = {"length": 2, "seed": 0}
+    given = {"n_ctx": 2, "seed": 0}
     claim = example(parameters=given)
-    given["length"] = 1
-    assert claim.parameters["length"] == 2
+    given["n_ctx"] = 1
+    assert claim.parameters["n_ctx"] == 2
     with pytest.raises(TypeError):
-        claim.parameters["length"] = 1  # pyright: ignore[reportIndexIssue]
+        claim.parameters["n_ctx"] = 1  # pyright: ignore[reportIndexIssue]

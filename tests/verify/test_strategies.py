@@ -31,7 +31,7 @@ def found(strategy, wanted):
     wide=strategies.sizes(wide_heads=True),
 )
 def test_sizes_stay_within_their_limits(size, wide):
-    assert 1 <= size.tokens <= 5 and 1 <= size.length <= 4 and 1 <= size.heads <= 2
+    assert 1 <= size.tokens <= 5 and 1 <= size.n_ctx <= 4 and 1 <= size.heads <= 2
     assert 1 <= size.d_head <= size.width <= 6
     assert 1 <= wide.d_head <= 4 and 0 <= wide.heads <= 3
 
@@ -40,10 +40,10 @@ def test_sizes_stay_within_their_limits(size, wide):
     "wanted",
     [
         lambda size: size.heads == 0,
-        lambda size: size.length == 1 and size.width > 1,
+        lambda size: size.n_ctx == 1 and size.width > 1,
         lambda size: size.tokens == 1 and size.heads == 3,
-        lambda size: size.width > size.tokens + size.length - 1,
-        lambda size: size.tokens**size.length == size.width + size.heads * size.d_head,
+        lambda size: size.width > size.tokens + size.n_ctx - 1,
+        lambda size: size.tokens**size.n_ctx == size.width + size.heads * size.d_head,
     ],
 )
 def test_degenerate_and_critical_sizes_are_found(wanted):
@@ -56,12 +56,12 @@ def test_heads_wider_than_the_stream_are_found_only_where_they_are_asked_for():
         find(strategies.sizes(), lambda size: size.d_head > size.width)
 
 
-@given(data=st.data(), d_vocab=st.integers(1, 4), length=st.integers(1, 4))
-def test_contexts_are_distinct_rows_of_tokens_within_their_limits(data, d_vocab, length):
-    least = data.draw(st.integers(1, min(5, d_vocab**length)))
+@given(data=st.data(), d_vocab=st.integers(1, 4), n_ctx=st.integers(1, 4))
+def test_contexts_are_distinct_rows_of_tokens_within_their_limits(data, d_vocab, n_ctx):
+    least = data.draw(st.integers(1, min(5, d_vocab**n_ctx)))
     most = data.draw(st.integers(least, 9))
-    rows = data.draw(strategies.contexts(d_vocab=d_vocab, length=length, min_size=least, max_size=most))
-    assert rows.dtype == np.int64 and rows.shape == (len(rows), length)
+    rows = data.draw(strategies.contexts(d_vocab=d_vocab, n_ctx=n_ctx, min_size=least, max_size=most))
+    assert rows.dtype == np.int64 and rows.shape == (len(rows), n_ctx)
     assert least <= len(rows) <= most
     assert len(np.unique(rows, axis=0)) == len(rows)
     assert 0 <= rows.min() and rows.max() < d_vocab
@@ -82,11 +82,11 @@ def is_a_square(rows):
     ],
 )
 def test_the_contexts_on_which_theorems_fail_are_found(wanted):
-    found(strategies.contexts(d_vocab=3, length=3), wanted)
+    found(strategies.contexts(d_vocab=3, n_ctx=3), wanted)
 
 
 def test_all_contexts_are_found():
-    found(strategies.contexts(d_vocab=2, length=3), lambda rows: len(rows) == 8)
+    found(strategies.contexts(d_vocab=2, n_ctx=3), lambda rows: len(rows) == 8)
 
 
 @given(
@@ -115,28 +115,28 @@ def test_adversarial_laws_are_found(wanted):
 @given(data=st.data(), size=strategies.sizes())
 def test_exact_front_ends_have_their_sizes_and_rational_attention(data, size):
     front_end = data.draw(strategies.exact_front_ends(size=size))
-    assert (front_end.d_vocab, front_end.n_ctx, front_end.d_model) == (size.tokens, size.length, size.width)
+    assert (front_end.d_vocab, front_end.n_ctx, front_end.d_model) == (size.tokens, size.n_ctx, size.width)
     assert front_end.n_heads == size.heads and front_end.d_head == (size.d_head if size.heads else 0)
-    rows = data.draw(strategies.contexts(d_vocab=size.tokens, length=size.length, max_size=3))
+    rows = data.draw(strategies.contexts(d_vocab=size.tokens, n_ctx=size.n_ctx, max_size=3))
     assert exact_features(front_end, rows).nrows() == len(rows)
 
 
 @given(data=st.data())
 def test_embeddings_stay_within_their_bound(data):
-    W_E, W_pos = data.draw(strategies.embeddings(d_vocab=3, length=2, width=4, largest=1))
+    W_E, W_pos = data.draw(strategies.embeddings(d_vocab=3, n_ctx=2, width=4, largest=1))
     assert W_E.shape == (3, 4) and W_pos.shape == (2, 4)
     assert max(abs(W_E).max(), abs(W_pos).max()) <= 1
 
 
 def test_degenerate_embeddings_are_found():
-    strategy = strategies.embeddings(d_vocab=3, length=2, width=2)
+    strategy = strategies.embeddings(d_vocab=3, n_ctx=2, width=2)
     found(strategy, lambda pair: (pair[0][0] == pair[0][1]).all() and (pair[0][0] != 0).all())
 
 
 @given(data=st.data(), size=strategies.sizes(min_heads=1))
 def test_networks_have_their_sizes_and_stay_within_their_bound(data, size):
     network = data.draw(strategies.networks(size=size, n_outputs=2, largest=5.0))
-    assert (network.d_vocab, network.n_ctx, network.d_model) == (size.tokens, size.length, size.width)
+    assert (network.d_vocab, network.n_ctx, network.d_model) == (size.tokens, size.n_ctx, size.width)
     assert (network.n_heads, network.d_head, network.d_vocab_out) == (size.heads, size.d_head, 2)
     assert all(abs(tensor).max() <= 5 for tensor in dana_tensors(network).values())
 
@@ -144,20 +144,20 @@ def test_networks_have_their_sizes_and_stay_within_their_bound(data, size):
 @given(
     data=st.data(),
     d_vocab=st.integers(1, 4),
-    length=st.integers(1, 3),
+    n_ctx=st.integers(1, 3),
     answers=st.one_of(st.none(), st.integers(1, 5)),
     target=st.sampled_from(["labels", "laws"]),
 )
-def test_tasks_have_their_sizes_and_their_target(data, d_vocab, length, answers, target):
-    sizes = {"d_vocab": d_vocab, "length": length, "answers": answers}
+def test_tasks_have_their_sizes_and_their_target(data, d_vocab, n_ctx, answers, target):
+    sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "answers": answers}
     task = data.draw(strategies.tasks(**sizes, target=target, max_contexts=5))
-    assert (task.d_vocab, task.n_ctx, task.target) == (d_vocab, length, target)
+    assert (task.d_vocab, task.n_ctx, task.target) == (d_vocab, n_ctx, target)
     assert (task.n_answers, task.apart) == (answers or d_vocab, answers is not None)
     assert 1 <= task.n_contexts <= task.n_all <= 5
 
 
 def test_a_task_with_a_tail_is_found():
-    found(strategies.tasks(d_vocab=2, length=2), lambda task: len(task.tail_contexts) > 1)
+    found(strategies.tasks(d_vocab=2, n_ctx=2), lambda task: len(task.tail_contexts) > 1)
 
 
 @pytest.mark.parametrize(
@@ -165,12 +165,12 @@ def test_a_task_with_a_tail_is_found():
     [
         (lambda: strategies.sizes(max_tokens=0), "max_tokens = 0, expected an integer of at least 1"),
         (lambda: strategies.sizes(max_heads=1, min_heads=2), "max_heads = 1, expected an integer of at least 2"),
-        (lambda: strategies.contexts(d_vocab=2, length=0), "length = 0, expected"),
-        (lambda: strategies.contexts(d_vocab=2, length=2, min_size=5), r"min_size = 5, expected at most .* 2\*\*2"),
-        (lambda: strategies.contexts(d_vocab=9, length=2, min_size=5, max_size=4), "min_size = 5"),
+        (lambda: strategies.contexts(d_vocab=2, n_ctx=0), "length = 0, expected"),
+        (lambda: strategies.contexts(d_vocab=2, n_ctx=2, min_size=5), r"min_size = 5, expected at most .* 2\*\*2"),
+        (lambda: strategies.contexts(d_vocab=9, n_ctx=2, min_size=5, max_size=4), "min_size = 5"),
         (lambda: strategies.laws(d_vocab=2, rows=0), "rows = 0, expected"),
         (lambda: strategies.laws(d_vocab=2, rows=1, smallest=0.3), r"smallest = 0\.3, expected a mass in"),
-        (lambda: strategies.embeddings(d_vocab=True, length=1, width=1), "d_vocab = True, expected"),
+        (lambda: strategies.embeddings(d_vocab=True, n_ctx=1, width=1), "d_vocab = True, expected"),
         (lambda: strategies.networks(size=Sizes(2, 2, 2, 1, 0)), "heads = 0, expected an integer of at least 1"),
         (lambda: strategies.networks(size=Sizes(2, 2, 2, 1, 1), largest=float("nan")), "largest = nan"),
         (lambda: strategies.exact_front_ends(size=Sizes(2, 2, 2, 1, 1), query_width=0), "query_width = 0"),

@@ -10,7 +10,7 @@ from flint import fmpz_mat
 from constructions.errors import InputError
 
 
-def counting_matrix(*, length: int, width: int, largest: int) -> fmpz_mat:
+def counting_matrix(*, n_ctx: int, width: int, largest: int) -> fmpz_mat:
     r"""How many sequences begin with each index, `[d, S]`: the row of n is divided by what its entries have in common.
 
     Let $M = \sum_{k \ne m} n^k$. There are $(M - 1)! n^i / \prod_k (n^k)!$ sequences that begin with $i \ne m$ and hold
@@ -20,7 +20,7 @@ def counting_matrix(*, length: int, width: int, largest: int) -> fmpz_mat:
     that begin with m have the opposite sign, which changes no rank.)
 
     Args:
-        length: S, at least 1.
+        n_ctx: S, at least 1.
         width: d, at least 1; n = 2, .., d + 1.
         largest: m, in 1 .. S: the index of the largest first coordinate.
 
@@ -33,28 +33,28 @@ def counting_matrix(*, length: int, width: int, largest: int) -> fmpz_mat:
     Source: Dana, Pydi, Chevaleyre (2024), appendix A.1.
 
     Example:
-        >>> counting_matrix(length=3, width=2, largest=1)
+        >>> counting_matrix(n_ctx=3, width=2, largest=1)
         [12, 4,  8]
         [36, 9, 27]
     """
-    if length < 1 or width < 1 or not 1 <= largest <= length:
-        raise InputError("length", f"= {length}, width = {width}, largest = {largest}", "1 <= largest <= length")
+    if n_ctx < 1 or width < 1 or not 1 <= largest <= n_ctx:
+        raise InputError("n_ctx", f"= {n_ctx}, width = {width}, largest = {largest}", "1 <= largest <= length")
     rows = []
     for n in range(2, width + 2):
-        others = [k for k in range(1, length + 1) if k != largest]
+        others = [k for k in range(1, n_ctx + 1) if k != largest]
         total = sum(n**k for k in others)
-        row = [n**k for k in range(1, length + 1)]
+        row = [n**k for k in range(1, n_ctx + 1)]
         row[largest - 1] = total if others else 1
         rows.append(row)
     return fmpz_mat(rows)
 
 
-def counted_sequences(n: int, *, length: int, largest: int, first: int) -> int:
+def counted_sequences(n: int, *, n_ctx: int, largest: int, first: int) -> int:
     r"""The entry of the source: how many sequences begin with i and hold $n^k - [k = i]$ times each $k \ne m$.
 
     Args:
         n: The base, at least 1.
-        length: S.
+        n_ctx: S.
         largest: m.
         first: i, the index at the first place.
 
@@ -62,18 +62,18 @@ def counted_sequences(n: int, *, length: int, largest: int, first: int) -> int:
         The number of sequences.
 
     Example:
-        >>> counted_sequences(2, length=2, largest=2, first=1), counted_sequences(2, length=2, largest=2, first=2)
+        >>> counted_sequences(2, n_ctx=2, largest=2, first=1), counted_sequences(2, n_ctx=2, largest=2, first=2)
         (1, 1)
     """
-    rest = [n**k - (k == first) for k in range(1, length + 1) if k != largest]
+    rest = [n**k - (k == first) for k in range(1, n_ctx + 1) if k != largest]
     return factorial(sum(rest)) // prod(map(factorial, rest))
 
 
-def counting_rank(*, length: int, width: int, largest: int) -> int:
+def counting_rank(*, n_ctx: int, width: int, largest: int) -> int:
     r"""What the rank of $\mathcal{N} X(t)$ is at most, whatever the embeddings are: the rank of $\mathcal{N}$.
 
     Example:
-        >>> counting_rank(length=2, width=3, largest=1)
+        >>> counting_rank(n_ctx=2, width=3, largest=1)
         1
     """
-    return int(counting_matrix(length=length, width=width, largest=largest).rank())
+    return int(counting_matrix(n_ctx=n_ctx, width=width, largest=largest).rank())

@@ -69,13 +69,13 @@ def _independent(contexts: list[tuple[int, ...]], positions: list[int]) -> bool:
         return False
     if not contexts:
         return True
-    length = len(contexts[0])
-    if not all(0 <= s < length - 1 for s in positions):
+    n_ctx = len(contexts[0])
+    if not all(0 <= s < n_ctx - 1 for s in positions):
         return False
     number = {token: i for i, token in enumerate(sorted({token for context in contexts for token in context}))}
     vectors = []
     for context, s in zip(contexts, positions, strict=True):
-        vector = [0] * (len(number) + length)
+        vector = [0] * (len(number) + n_ctx)
         vector[number[context[s]]] += 1
         vector[number[context[-1]]] -= 1
         vector[len(number) + s] += 1

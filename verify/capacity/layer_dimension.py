@@ -18,7 +18,7 @@ _MOST_ENTRIES = 2**25  # of the Jacobian
 
 def dimension_ceiling(
     d_vocab: int,
-    length: int,
+    n_ctx: int,
     *,
     d_model: int,
     d_qk: int,
@@ -33,7 +33,7 @@ def dimension_ceiling(
 
     Args:
         d_vocab: Size of the vocabulary N.
-        length: Length of the contexts S, at least 2.
+        n_ctx: Length of the contexts S, at least 2.
         d_model: Width of the residual stream, $d$.
         d_qk: Width of queries and keys.
         d_head: Width of values, $d_h$.
@@ -51,13 +51,13 @@ def dimension_ceiling(
         37
     """
     require_at_least(1, d_vocab=d_vocab, d_model=d_model, d_qk=d_qk, d_head=d_head)
-    require_at_least(2, length=length)
+    require_at_least(2, n_ctx=n_ctx)
     require_at_least(0, n_heads=n_heads)
-    N, d, H, count, ends = d_vocab, d_model, n_heads, d_vocab**length, d_vocab
+    N, d, H, count, ends = d_vocab, d_model, n_heads, d_vocab**n_ctx, d_vocab
     if contexts is not None:
         given = checked_contexts(contexts, distinct=True)
-        if given.shape[1] != length or given.max() >= N:
-            raise InputError("contexts", f"are {given.shape} with tokens to {given.max()}", f"S = {length}, N = {N}")
+        if given.shape[1] != n_ctx or given.max() >= N:
+            raise InputError("contexts", f"are {given.shape} with tokens to {given.max()}", f"S = {n_ctx}, N = {N}")
         count, ends = len(given), len(np.unique(given[:, -1]))
     r, e = min(d_qk, d, N), min(d_head, d, N - 1)
     of_last, of_others = N - 1 + H * r, H * (r + e)
@@ -69,11 +69,11 @@ def dimension_ceiling(
         bounds.append(ends * (N - 1) + H * e * (count - ends + N - 1 - H * e))
     if d < N:
         k = min(d, of_last + of_others)
-        bounds.append(k * (N + of_last + of_others - k) + (length - 1) * min(d, of_others) + outputs)
+        bounds.append(k * (N + of_last + of_others - k) + (n_ctx - 1) * min(d, of_others) + outputs)
     else:
-        q = min(d, N + length - 2, of_others)
-        bounds.append(N * of_last + q * (N + length - 2 + of_others - q) + outputs)
-        if length == 2 and r == N and H <= N * N:
+        q = min(d, N + n_ctx - 2, of_others)
+        bounds.append(N * of_last + q * (N + n_ctx - 2 + of_others - q) + outputs)
+        if n_ctx == 2 and r == N and H <= N * N:
             bounds.append(bounds[-1] - (H * H if e == N - 1 else H))
     return min(bounds)
 
@@ -112,10 +112,10 @@ def dimension_floor(contexts: Int64Array, *, d_model: int, d_qk: int, d_head: in
     contexts = checked_contexts(contexts, distinct=True)
     require_at_least(1, d_model=d_model, d_qk=d_qk, d_head=d_head)
     require_at_least(0, n_heads=n_heads)
-    d_vocab, length = int(contexts.max()) + 1, contexts.shape[1]
+    d_vocab, n_ctx = int(contexts.max()) + 1, contexts.shape[1]
     if d_vocab == 1:
         return 0
-    rows, columns = len(contexts) * d_vocab, d_model * (2 * d_vocab + length + 2 * n_heads * (d_qk + d_head))
+    rows, columns = len(contexts) * d_vocab, d_model * (2 * d_vocab + n_ctx + 2 * n_heads * (d_qk + d_head))
     if rows * columns > _MOST_ENTRIES:
         raise ResourceError(f"the Jacobian has {rows} x {columns} entries, at most 2^25 are allowed")
     jacobian = _jacobian(contexts, d_vocab, d_model, d_qk, d_head, n_heads, np.random.default_rng(seed))

@@ -10,7 +10,7 @@ from constructions.errors import InputError
 _BITS = 128
 
 
-def heads_for_every_labelling(d_vocab: int, length: int) -> int:
+def heads_for_every_labelling(d_vocab: int, n_ctx: int) -> int:
     r"""A number of heads without which, whatever their width, some two-token labels cannot be memorized.
 
     On the $m = N^{S-1}$ contexts with one last token the difference of two logits of H heads has the signs of m
@@ -24,7 +24,7 @@ def heads_for_every_labelling(d_vocab: int, length: int) -> int:
 
     Args:
         d_vocab: Size of the vocabulary N.
-        length: Length of the contexts S.
+        n_ctx: Length of the contexts S.
 
     Returns:
         The smallest number of heads that the bound leaves open.
@@ -35,15 +35,15 @@ def heads_for_every_labelling(d_vocab: int, length: int) -> int:
     Source: Warren (1968), Theorem 3.
 
     Example:
-        >>> [heads_for_every_labelling(2, length) for length in (4, 8, 12, 16, 20)]
+        >>> [heads_for_every_labelling(2, n_ctx) for n_ctx in (4, 8, 12, 16, 20)]
         [1, 2, 9, 79, 784]
     """
-    if d_vocab < 1 or length < 1:
-        raise InputError("d_vocab", f"= {d_vocab} and length = {length}", "at least 1")
-    contexts = d_vocab ** (length - 1)
+    if d_vocab < 1 or n_ctx < 1:
+        raise InputError("d_vocab", f"= {d_vocab} and n_ctx = {n_ctx}", "at least 1")
+    contexts = d_vocab ** (n_ctx - 1)
     if contexts == 1:
         return 0
-    parameters = 2 * (length - 1) * (d_vocab - 1) + 1
+    parameters = 2 * (n_ctx - 1) * (d_vocab - 1) + 1
     with ctx.workprec(_BITS):
         ratio = arb(contexts) / parameters
         least = ratio * arb(2).log() / (4 * arb(1).exp() * ratio).log()

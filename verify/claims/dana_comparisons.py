@@ -43,8 +43,8 @@ _REPAIRS_FULL = ((3, 3, 3, 3), (5, 2, 4, 3))
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _exclusive_or()
-    for tokens, length, width, d_head in _REPAIRS + (_REPAIRS_FULL if full else ()):
-        yield _improvement(tokens=tokens, length=length, width=width, d_head=d_head)
+    for tokens, n_ctx, width, d_head in _REPAIRS + (_REPAIRS_FULL if full else ()):
+        yield _improvement(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head)
 
 
 def _exclusive_or() -> Evidence:
@@ -79,8 +79,8 @@ def _exclusive_or() -> Evidence:
     )
 
 
-def _improvement(*, tokens: int, length: int, width: int, d_head: int) -> Evidence:
-    made = exact_memory(tokens=tokens, length=length, width=width, d_head=d_head)
+def _improvement(*, tokens: int, n_ctx: int, width: int, d_head: int) -> Evidence:
+    made = exact_memory(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head)
     heads, facts = made.model.n_heads, len(made.contexts)
     sizes = {"H": heads, "d_h": made.model.d_head}
     columns, previous = stated(CLAIM, "columns", **sizes, d=width), stated(CLAIM, "previous", **sizes)
@@ -88,7 +88,7 @@ def _improvement(*, tokens: int, length: int, width: int, d_head: int) -> Eviden
     most, fewer = heads * sizes["d_h"] + width, heads * (sizes["d_h"] - 1) + 1
     return Evidence(
         "repair",
-        f"the {facts} contexts of {length} tokens out of {tokens}, d = {width}, d_h = {d_head}, H = {heads}: "
+        f"the {facts} contexts of {n_ctx} tokens out of {tokens}, d = {width}, d_h = {d_head}, H = {heads}: "
         "rational weights have exactly the logits of an integer encoder",
         f"{columns} held, {stated(CLAIM, 'gain', H=heads, d=width)} more than {previous}",
         f"{'equal' if equal else 'different'} logits on {facts} contexts",

@@ -92,14 +92,14 @@ _XOR_LABELS = np.array([0, 0, 1, 1])
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _xor()
-    for length in (4, 5) if full else (4,):
-        yield _labellings(length)
+    for n_ctx in (4, 5) if full else (4,):
+        yield _labellings(n_ctx)
     yield too_few_heads(20 if full else 12)
     yield _no_more_than_suffice()
     for name, contexts in _sets(full):
         yield _guaranteed(name, contexts)
-    for d_vocab, length in ((2, 2), (3, 2), (2, 3), (2, 4), *(((4, 2), (3, 3)) if full else ())):
-        yield _all_contexts(d_vocab, length)
+    for d_vocab, n_ctx in ((2, 2), (3, 2), (2, 3), (2, 4), *(((4, 2), (3, 3)) if full else ())):
+        yield _all_contexts(d_vocab, n_ctx)
     yield _exact_tables(range(2, 13 if full else 9))
     yield _exact_outputs(range(2, 7 if full else 6))
     yield _singular_table()
@@ -136,9 +136,9 @@ def _xor() -> Evidence:
     )
 
 
-def _labellings(length: int) -> Evidence:
+def _labellings(n_ctx: int) -> Evidence:
     """Every labelling of the contexts with one last token that a relation forbids."""
-    contexts = np.array([[*rest, 0] for rest in product(range(2), repeat=length - 1)])
+    contexts = np.array([[*rest, 0] for rest in product(range(2), repeat=n_ctx - 1)])
     # The same labels with the two tokens exchanged have the same relation.
     labellings = [np.array([0, *rest]) for rest in product(range(2), repeat=len(contexts) - 1)]
     if len(labellings) > 2**7:
@@ -151,7 +151,7 @@ def _labellings(length: int) -> Evidence:
             compared.append(Comparison(forbidden, "=", Verdict.PROVED))
     return Evidence(
         "counterexample",
-        f"{len(compared)} of {len(labellings)} labellings of the {len(contexts)} contexts of {length} tokens out "
+        f"{len(compared)} of {len(labellings)} labellings of the {len(contexts)} contexts of {n_ctx} tokens out "
         f"of 2 with one last token are beyond one head of any width.",
         f"none, by Theorem 1 with H = 1, d = d_h = {len(contexts) // 2}",
         f"{len(compared)} of {len(labellings)}",
@@ -162,20 +162,20 @@ def _labellings(length: int) -> Evidence:
     )
 
 
-def too_few_heads(length: int, promised: str = "", *, role: Role = "counterexample") -> Evidence:
+def too_few_heads(n_ctx: int, promised: str = "", *, role: Role = "counterexample") -> Evidence:
     """Prove that some labelling of the binary contexts of one last token needs more heads than one.
 
     Args:
-        length: Tokens in a context.
+        n_ctx: Tokens in a context.
         promised: What is said instead; by default what Theorem 1 says.
         role: Of the evidence.
     """
-    least = HEADS_FOR_EVERY_LABELLING.at(d_vocab=2, length=length)
+    least = HEADS_FOR_EVERY_LABELLING.at(d_vocab=2, n_ctx=n_ctx)
     return Evidence(
         role,
-        f"Fewer than {least.value} heads, of any widths, leave some labelling of the {2 ** (length - 1)} contexts "
-        f"of {length} tokens out of 2 with one last token unmemorized.",
-        promised or f"1 head suffices, by Theorem 1 with d = d_h = {2 ** (length - 2)}",
+        f"Fewer than {least.value} heads, of any widths, leave some labelling of the {2 ** (n_ctx - 1)} contexts "
+        f"of {n_ctx} tokens out of 2 with one last token unmemorized.",
+        promised or f"1 head suffices, by Theorem 1 with d = d_h = {2 ** (n_ctx - 2)}",
         f"H >= {least.value}",
         Method("Warren's count of sign patterns, in balls", Means.BALLS),
         quantifier=Quantifier.ALL_WEIGHTS,
@@ -186,15 +186,15 @@ def too_few_heads(length: int, promised: str = "", *, role: Role = "counterexamp
 def _no_more_than_suffice() -> Evidence:
     """Where few contexts have one last token, features of full rank hold every labelling: no count may ask for more."""
     compared, shown = [], []
-    for length in (2, 3, 4):
-        contexts = np.array([[*rest, 0] for rest in product(range(2), repeat=length - 1)])
+    for n_ctx in (2, 3, 4):
+        contexts = np.array([[*rest, 0] for rest in product(range(2), repeat=n_ctx - 1)])
         heads = len(contexts) - 1
         front_end = integer_front_end(
-            "rank-one", d_vocab=2, n_ctx=length, d_model=2, d_head=1, n_heads=heads, seed=length
+            "rank-one", d_vocab=2, n_ctx=n_ctx, d_model=2, d_head=1, n_heads=heads, seed=n_ctx
         )
         compared += [
             Comparison(exact_rank(front_end, contexts).lower, "=", len(contexts)),
-            Comparison(HEADS_FOR_EVERY_LABELLING.at(d_vocab=2, length=length), "<=", heads),
+            Comparison(HEADS_FOR_EVERY_LABELLING.at(d_vocab=2, n_ctx=n_ctx), "<=", heads),
         ]
         shown.append(f"{heads} for {len(contexts)}")
     return Evidence(
@@ -213,8 +213,8 @@ def _sets(full: bool) -> Iterator[tuple[str, np.ndarray]]:
     yield "loops", np.array([[n, n] for n in range(6)])
     yield "one last token", np.array([[n, 0] for n in range(5)])
     rng = np.random.default_rng(0)
-    for d_vocab, length, size in ((3, 3, 8), (4, 2, 9), *(((5, 4, 12), (3, 6, 14)) if full else ())):
-        everything = all_contexts(d_vocab, length)
+    for d_vocab, n_ctx, size in ((3, 3, 8), (4, 2, 9), *(((5, 4, 12), (3, 6, 14)) if full else ())):
+        everything = all_contexts(d_vocab, n_ctx)
         yield "random contexts", everything[rng.choice(len(everything), size, replace=False)]
 
 
@@ -239,23 +239,23 @@ def _guaranteed(name: str, contexts: np.ndarray) -> Evidence:
     )
 
 
-def _all_contexts(d_vocab: int, length: int) -> Evidence:
-    size = d_vocab**length
+def _all_contexts(d_vocab: int, n_ctx: int) -> Evidence:
+    size = d_vocab**n_ctx
     heads = max(1, -(-(size - 2) // 2))
-    task = enumerated_task(d_vocab, length)
+    task = enumerated_task(d_vocab, n_ctx)
     network = build_memory(task, d_model=2, d_head=2, n_heads=heads).model
     margin = _margin(network, task, sizes=(2, 2, heads))
     compared = [
         Comparison(size, "<=", stated(CLAIM, "all_contexts", H=heads, d_h=2)),
-        Comparison(task.n_contexts, "=", stated(CLAIM, "every", N=d_vocab, S=length)),
-        *met(CLAIM, "long", "plane", "narrow", S=length, d=network.d_model, d_h=network.d_head),
+        Comparison(task.n_contexts, "=", stated(CLAIM, "every", N=d_vocab, S=n_ctx)),
+        *met(CLAIM, "long", "plane", "narrow", S=n_ctx, d=network.d_model, d_h=network.d_head),
     ]
     if size == 2 * heads + 2:  # the count of the source is one of as many contexts as the heads allow
         numbers = sum(tensor.size for tensor in network.tensors().values())
-        compared.append(Comparison(numbers, "=", stated(CLAIM, "parameters", S=length, N=d_vocab, T=size)))
+        compared.append(Comparison(numbers, "=", stated(CLAIM, "parameters", S=n_ctx, N=d_vocab, T=size)))
         compared.append(Comparison(size, "=", stated(CLAIM, "all_contexts", H=heads, d_h=2)))
     return _held(
-        f"All {size} contexts of {length} tokens out of {d_vocab}, memorized with d = d_h = 2, H = {heads}.",
+        f"All {size} contexts of {n_ctx} tokens out of {d_vocab}, memorized with d = d_h = 2, H = {heads}.",
         f"H d_h + 2 = {2 * heads + 2} >= {size} memorized",
         f"{size} labels in front by {margin:.3g} nats or more",
         margin > 0,

@@ -28,12 +28,12 @@ from verify.forward.logits import enclose_logits
 from verify.verdict import Verdict, decided
 
 
-def build(*, tokens: int, length: int, d_model: int, d_head: int, n_heads: int, seed: int) -> Construction[Task]:
+def build(*, tokens: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, seed: int) -> Construction[Task]:
     """As many of all contexts as the heads are proved to hold, with random labels; the others are not looked at.
 
     Args:
         tokens: Size of the vocabulary N.
-        length: Length of the contexts S.
+        n_ctx: Length of the contexts S.
         d_model: Width d, at least 2.
         d_head: Width of a head.
         n_heads: Number of heads H, at least 1.
@@ -45,10 +45,10 @@ def build(*, tokens: int, length: int, d_model: int, d_head: int, n_heads: int, 
     Source: repairs Dana, Pydi, Chevaleyre (2024), Corollary 2.
 
     Example:
-        >>> build(tokens=2, length=2, d_model=2, d_head=1, n_heads=1, seed=0).summary
+        >>> build(tokens=2, n_ctx=2, d_model=2, d_head=1, n_heads=1, seed=0).summary
         '3 of 4 contexts in 1 heads of dimension 1, d = 2: accuracy 7/8 on average over the labels of the others'
     """
-    contexts = all_contexts(tokens, length)
+    contexts = all_contexts(tokens, n_ctx)
     labels = np.random.default_rng(seed).integers(0, tokens, len(contexts))
     solved = solvable_contexts(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads)
     task = partial_task(contexts, labels, solved, d_vocab=tokens)
@@ -107,7 +107,7 @@ CLAIM = Claim(
     ),
     page="docs/claims/corollary_2.md",
     hypotheses=conditions("N >= 1 and S >= 1", "d >= 2", "1 <= d_h <= d", "H >= 1"),
-    parameters={"tokens": 4, "length": 2, "d_model": 4, "d_head": 2, "n_heads": 4, "seed": 0},
+    parameters={"tokens": 4, "n_ctx": 2, "d_model": 4, "d_head": 2, "n_heads": 4, "seed": 0},
     build=build,
 )
 

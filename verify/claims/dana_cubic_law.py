@@ -38,13 +38,13 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 def _too_many(bits: int, tokens: int, constant: Fraction) -> Evidence:
     """Just beyond the width, for heads enough; and just below it the count says nothing."""
     most = stated(CLAIM, "most", b=bits, C=constant, N=tokens)
-    width, length, heads = int(float(most.value)) + 1, 2, 10**6
-    shapes = {"N": tokens, "S": length, "d": width}
+    width, n_ctx, heads = int(float(most.value)) + 1, 2, 10**6
+    shapes = {"N": tokens, "S": n_ctx, "d": width}
     held = stated(CLAIM, "printed", C=constant, d=width, H=heads)
     content = stated(CLAIM, "content", T=held.value, N=tokens)
     entries = stated(CLAIM, "entries", **shapes, H=heads)
     narrower = stated(CLAIM, "printed", C=constant, d=width - 1, H=heads)
-    room = stated(CLAIM, "entries", N=tokens, S=length, d=width - 1, H=heads)
+    room = stated(CLAIM, "entries", N=tokens, S=n_ctx, d=width - 1, H=heads)
     return Evidence(
         "counterexample",
         f"b = {bits}, N = {tokens}, C = {constant}, d = d_h = {width}, H = {heads}: labellings of so many contexts, "
@@ -64,11 +64,11 @@ def _too_many(bits: int, tokens: int, constant: Fraction) -> Evidence:
 
 def _counts(tokens: int) -> Evidence:
     """Bits that tell all labellings of a thousand contexts apart, and entries of a model with heads as wide as d."""
-    bits, heads, width, length = (tokens**1000 - 1).bit_length(), 2, 3, 4
+    bits, heads, width, n_ctx = (tokens**1000 - 1).bit_length(), 2, 3, 4
     content = stated(CLAIM, "content", T=1000, N=tokens)
     maps = np.zeros((heads, width, width))
     model = dana_network(
-        W_E=np.zeros((tokens, width)), W_pos=np.zeros((length, width)), W_Q=maps, W_K=maps, W_V=maps, W_O=maps,
+        W_E=np.zeros((tokens, width)), W_pos=np.zeros((n_ctx, width)), W_Q=maps, W_K=maps, W_V=maps, W_O=maps,
         W_U=np.zeros((width, tokens)),
     )  # fmt: skip
     entries = sum(tensor.size for tensor in model.tensors().values())
@@ -81,7 +81,7 @@ def _counts(tokens: int) -> Evidence:
         compared=(
             Comparison(bits, ">=", content),
             Comparison(bits - 1, "<", content),
-            Comparison(entries, "=", stated(CLAIM, "entries", N=tokens, S=length, d=model.d_model, H=model.n_heads)),
+            Comparison(entries, "=", stated(CLAIM, "entries", N=tokens, S=n_ctx, d=model.d_model, H=model.n_heads)),
             *met(CLAIM, "square", d=model.d_model, d_h=model.d_head),
         ),
     )

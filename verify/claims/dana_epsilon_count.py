@@ -32,21 +32,21 @@ CLAIM = Claim(
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, length, facts in ((6, 5, 20), (8, 4, 64), *(((12, 4, 300),) if full else ())):
-        yield _exact(tokens, length, facts)
+    for tokens, n_ctx, facts in ((6, 5, 20), (8, 4, 64), *(((12, 4, 300),) if full else ())):
+        yield _exact(tokens, n_ctx, facts)
 
 
-def _exact(tokens: int, length: int, facts: int) -> Evidence:
-    task = random_facts(tokens=tokens, length=length, facts=facts, seed=0)
+def _exact(tokens: int, n_ctx: int, facts: int) -> Evidence:
+    task = random_facts(tokens=tokens, n_ctx=n_ctx, facts=facts, seed=0)
     model = two_layers(task.contexts, task.labels, tokens=tokens)
     entries = sum(tensor.size for tensor in model.tensors().values())
-    sizes, width = {"N": tokens, "S": length, "T": facts}, 3 * facts
+    sizes, width = {"N": tokens, "S": n_ctx, "T": facts}, 3 * facts
     printed = stated(CLAIM, "printed", **sizes, d=width, epsilon=Fraction(1, 2**20))
     # The same in floats, in another order of operations.
-    plain = (width + length) * (length + tokens + log(2**20) * facts * log(facts) / log(width / log(facts)) / width)
+    plain = (width + n_ctx) * (n_ctx + tokens + log(2**20) * facts * log(facts) / log(width / log(facts)) / width)
     return Evidence(
         "part",
-        f"{facts} contexts of {length} tokens out of {tokens}, labels exact: entries of two layers of attention, "
+        f"{facts} contexts of {n_ctx} tokens out of {tokens}, labels exact: entries of two layers of attention, "
         f"beside the count for epsilon = 2^-20 and d = {width} with all constants one",
         f"fewer than {printed}",
         f"{entries} entries",

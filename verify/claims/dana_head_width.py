@@ -65,22 +65,22 @@ _SIZES_FULL = ((4, 3, 3, 8, 4), (5, 2, 4, 9, 2))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, length, width, d_head, heads in _SIZES + (_SIZES_FULL if full else ()):
-        wide = _network(tokens=tokens, length=length, width=width, d_head=d_head, heads=heads)
+    for tokens, n_ctx, width, d_head, heads in _SIZES + (_SIZES_FULL if full else ()):
+        wide = _network(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, heads=heads)
         yield _same(wide, folded(wide))
-        narrow = _network(tokens=tokens, length=length, width=d_head, d_head=width, heads=heads)
+        narrow = _network(tokens=tokens, n_ctx=n_ctx, width=d_head, d_head=width, heads=heads)
         yield _rank_of_narrow(narrow)
 
 
-def _network(*, tokens: int, length: int, width: int, d_head: int, heads: int) -> Model:
-    generator = np.random.default_rng([tokens, length, width, d_head])
+def _network(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: int) -> Model:
+    generator = np.random.default_rng([tokens, n_ctx, width, d_head])
 
     def draw(rows: int, columns: int) -> fmpq_mat:
         return as_rationals(generator.integers(-2, 3, (rows, columns)) + np.eye(rows, columns, dtype=np.int64) * 4)
 
     front_end = ExactFrontEnd(
         W_E=draw(tokens, width),
-        W_pos=draw(length, width),
+        W_pos=draw(n_ctx, width),
         W_Q=tuple(draw(width, d_head) for _ in range(heads)),
         W_K=tuple(draw(width, d_head) for _ in range(heads)),
         W_V=tuple(draw(width, d_head) for _ in range(heads)),

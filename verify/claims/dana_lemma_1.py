@@ -59,12 +59,12 @@ def laws_with_a_mode(rows: int, tokens: int, *, seed: int = 0) -> Float64Array:
     return laws / laws.sum(axis=1, keepdims=True)
 
 
-def build(*, tokens: int, length: int, width: int, d_head: int, seed: int) -> Construction[Task]:
+def build(*, tokens: int, n_ctx: int, width: int, d_head: int, seed: int) -> Construction[Task]:
     r"""Weights that hold the best encoder of rank d that is found, for random laws after all $N^S$ contexts.
 
     Args:
         tokens: N.
-        length: S.
+        n_ctx: S.
         width: d.
         d_head: $d_h \le d$.
         seed: Of the laws, the search and the weights.
@@ -78,11 +78,11 @@ def build(*, tokens: int, length: int, width: int, d_head: int, seed: int) -> Co
     Source: Dana, Pydi, Chevaleyre (2024), Lemma 1.
 
     Example:
-        >>> build(tokens=4, length=2, width=2, d_head=2, seed=0).summary[:60]
+        >>> build(tokens=4, n_ctx=2, width=2, d_head=2, seed=0).summary[:60]
         'laws over N = 4 tokens after 16 contexts, by an encoder of r'
     """
     task = enumerated_task(
-        tokens, length, target="laws", laws=laws_with_a_mode(tokens**length, tokens, seed=seed), seed=seed
+        tokens, n_ctx, target="laws", laws=laws_with_a_mode(tokens**n_ctx, tokens, seed=seed), seed=seed
     )
     alone = fewest_heads(task.contexts, d_model=width, d_head=d_head, with_skip=False).sufficient
     heads = default_heads(alone, task.n_contexts, d_head, "none")
@@ -122,14 +122,14 @@ CLAIM = Claim(
     hypotheses=(
         Hypothesis(
             "sizes of at least 1 and a seed of at least 0",
-            lambda tokens, length, width, d_head, seed, **_: min(tokens, length, width, d_head) >= 1 and seed >= 0,
+            lambda tokens, n_ctx, width, d_head, seed, **_: min(tokens, n_ctx, width, d_head) >= 1 and seed >= 0,
         ),
         Hypothesis(
-            "S >= 2 or N <= d (features of rank N)", lambda tokens, length, width, **_: length >= 2 or tokens <= width
+            "S >= 2 or N <= d (features of rank N)", lambda tokens, n_ctx, width, **_: n_ctx >= 2 or tokens <= width
         ),
         Hypothesis("d_h <= d", lambda width, d_head, **_: d_head <= width),
     ),
-    parameters={"tokens": 4, "length": 2, "width": 2, "d_head": 2, "seed": 0},
+    parameters={"tokens": 4, "n_ctx": 2, "width": 2, "d_head": 2, "seed": 0},
     build=build,
 )
 

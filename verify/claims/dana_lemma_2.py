@@ -80,14 +80,14 @@ def counterexamples() -> tuple[Counterexample, ...]:
     )
 
 
-def false_step(*, length: int = 6, width: int = 4, seed: int = 0) -> tuple[Int64Array, ExactFrontEnd]:
+def false_step(*, n_ctx: int = 6, width: int = 4, seed: int = 0) -> tuple[Int64Array, ExactFrontEnd]:
     r"""The instance against "it is sufficient to have the image of f not contained in any hyperplane".
 
     Padded XOR with as many heads as $\mathbb{R}^{d \times T}$ has dimensions, $W_V = I$: the outputs of the heads,
     one matrix of $d T$ entries for each, are linearly independent, though each has rank 3 at most.
 
     Args:
-        length: S, at least d + 1 so that every context moves in all d dimensions.
+        n_ctx: S, at least d + 1 so that every context moves in all d dimensions.
         width: d, at least 4.
         seed: Seed of the integers.
 
@@ -102,10 +102,10 @@ def false_step(*, length: int = 6, width: int = 4, seed: int = 0) -> tuple[Int64
         >>> contexts.shape, front_end.n_heads, front_end.d_head
         ((4, 6), 16, 4)
     """
-    if not 4 <= width < length:
-        raise HypothesisError("the false step of Lemma 2", "4 <= d <= S - 1", f"d = {width}, S = {length}")
-    contexts = exclusive_or_contexts(length)
-    sizes = {"d_vocab": 2, "n_ctx": length, "d_model": width, "n_heads": len(contexts) * width}
+    if not 4 <= width < n_ctx:
+        raise HypothesisError("the false step of Lemma 2", "4 <= d <= S - 1", f"d = {width}, S = {n_ctx}")
+    contexts = exclusive_or_contexts(n_ctx)
+    sizes = {"d_vocab": 2, "n_ctx": n_ctx, "d_model": width, "n_heads": len(contexts) * width}
     drawn = integer_front_end("full", **sizes, d_head=1, seed=seed, largest=2)
     identity = drawn.W_K[0]
     return contexts, ExactFrontEnd(drawn.W_E, drawn.W_pos, drawn.W_Q, drawn.W_K, (identity,) * drawn.n_heads)
@@ -160,14 +160,14 @@ def shared_directions(
     )
 
 
-def fewest_heads(*, tokens: int, length: int, width: int, d_head: int) -> int:
+def fewest_heads(*, tokens: int, n_ctx: int, width: int, d_head: int) -> int:
     r"""The fewest heads with which all $N^S$ contexts have full rank, and at least 1.
 
     By Theorem F it is $\lceil (N^S - \min(d, N)) / d_h \rceil$; no weights do with fewer.
 
     Args:
         tokens: N.
-        length: S, at least 2.
+        n_ctx: S, at least 2.
         width: d.
         d_head: $d_h \le \min(d, N)$.
 
@@ -175,18 +175,18 @@ def fewest_heads(*, tokens: int, length: int, width: int, d_head: int) -> int:
         H.
 
     Example:
-        >>> fewest_heads(tokens=4, length=3, width=4, d_head=4)
+        >>> fewest_heads(tokens=4, n_ctx=3, width=4, d_head=4)
         15
     """
-    return max(1, -(-(tokens**length - min(width, tokens)) // d_head))
+    return max(1, -(-(tokens**n_ctx - min(width, tokens)) // d_head))
 
 
-def build(*, tokens: int, length: int, width: int, d_head: int, heads: int = 0, seed: int = 0) -> Construction[Task]:
+def build(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: int = 0, seed: int = 0) -> Construction[Task]:
     r"""Weights that hold a random label of each of all $N^S$ contexts, with as few heads as Theorem F allows.
 
     Args:
         tokens: N.
-        length: S, at least 2.
+        n_ctx: S, at least 2.
         width: d.
         d_head: $d_h \le \min(d, N)$.
         heads: H; 0 for the fewest.
@@ -202,16 +202,16 @@ def build(*, tokens: int, length: int, width: int, d_head: int, heads: int = 0, 
     Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, where it holds.
 
     Example:
-        >>> build(tokens=3, length=2, width=3, d_head=2).summary
+        >>> build(tokens=3, n_ctx=2, width=3, d_head=2).summary
         'labels of all 9 contexts of 2 tokens, N = 3, with d = 3, d_h = 2 and H = 3, the fewest heads'
     """
-    CLAIM.require(tokens=tokens, length=length, width=width, d_head=d_head, heads=heads, seed=seed)
-    fewest = fewest_heads(tokens=tokens, length=length, width=width, d_head=d_head)
+    CLAIM.require(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, heads=heads, seed=seed)
+    fewest = fewest_heads(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head)
     count = heads or fewest
-    task = enumerated_task(tokens, length, seed=seed)
+    task = enumerated_task(tokens, n_ctx, seed=seed)
     built = build_memory(task, d_model=width, d_head=d_head, n_heads=count, seed=seed, fewest_heads=fewest)
     summary = (
-        f"labels of all {task.n_contexts} contexts of {length} tokens, N = {tokens}, with d = {width}, "
+        f"labels of all {task.n_contexts} contexts of {n_ctx} tokens, N = {tokens}, with d = {width}, "
         f"d_h = {d_head} and H = {count}{', the fewest heads' if count == fewest else ''}"
     )
     return Construction(task=task, model=built.model, summary=summary)
@@ -243,12 +243,12 @@ CLAIM = Claim(
         *conditions("d <= N + S - 1: the embeddings of tokens and positions span no more"),
         Hypothesis(
             "H = 0 (for the fewest) or min(d, N) + H d_h >= N^S",
-            lambda tokens, length, width, d_head, heads, **_: (
-                heads == 0 or (heads > 0 and min(width, tokens) + heads * d_head >= tokens**length)
+            lambda tokens, n_ctx, width, d_head, heads, **_: (
+                heads == 0 or (heads > 0 and min(width, tokens) + heads * d_head >= tokens**n_ctx)
             ),
         ),
     ),
-    parameters={"tokens": 4, "length": 3, "width": 4, "d_head": 4, "heads": 0, "seed": 0},
+    parameters={"tokens": 4, "n_ctx": 3, "width": 4, "d_head": 4, "heads": 0, "seed": 0},
     build=build,
 )
 
@@ -295,7 +295,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _built({})
     if full:
         yield _built({"tokens": 5, "width": 5, "d_head": 5, "seed": 1})
-        yield _built({"tokens": 8, "width": 8, "d_head": 4, "length": 2, "seed": 2})
+        yield _built({"tokens": 8, "width": 8, "d_head": 4, "n_ctx": 2, "seed": 2})
 
 
 def _sizes(width: int, d_head: int, heads: int) -> dict[str, Any]:
@@ -331,12 +331,12 @@ def _counterexample(example: Counterexample) -> Evidence:
 
 def _of_one_token(example: Counterexample, ceiling: Applied) -> tuple[Comparison, ...]:
     """On contexts of one token the rank is that of the tokens."""
-    facts, length = example.contexts.shape
-    if length > 1:
-        return failed(CLAIM, "alone", S=length)
+    facts, n_ctx = example.contexts.shape
+    if n_ctx > 1:
+        return failed(CLAIM, "alone", S=n_ctx)
     return (
-        *met(CLAIM, "alone", S=length),
-        *failed(CLAIM, "long", S=length),
+        *met(CLAIM, "alone", S=n_ctx),
+        *failed(CLAIM, "long", S=n_ctx),
         Comparison(ceiling, "=", stated(CLAIM, "tokens", d=example.width, T=facts)),
     )
 
@@ -370,8 +370,8 @@ def _every_number_of_heads(largest: int) -> Evidence:
 def _printed_is_reached() -> Evidence:
     """Contexts of a general kind, on which the printed rank is the largest one: the formula itself is no slip."""
     compared = []
-    for tokens, length, width, heads in ((3, 3, 2, 3), (4, 3, 3, 4), (3, 4, 3, 5), (4, 2, 4, 1)):
-        contexts = all_contexts(tokens, length)
+    for tokens, n_ctx, width, heads in ((3, 3, 2, 3), (4, 3, 3, 4), (3, 4, 3, 5), (4, 2, 4, 1)):
+        contexts = all_contexts(tokens, n_ctx)
         sizes = _sizes(width, width, heads)
         printed = stated(CLAIM, "printed", T_0=len(contexts), H=heads, d=width)
         ceiling = RANK.at("rank", contexts=contexts, **sizes, with_skip=False)
@@ -445,14 +445,14 @@ def _theorem(name: str, about: str, instances: list[_Instance]) -> Evidence:
 
 def _windows(full: bool) -> Evidence:
     checked, good = 0, 0
-    shapes = [(tokens, length) for tokens in range(1, 8 if full else 6) for length in range(2, 5)]
-    for tokens, length in (shape for shape in shapes if shape[0] ** shape[1] <= 350):
+    shapes = [(tokens, n_ctx) for tokens in range(1, 8 if full else 6) for n_ctx in range(2, 5)]
+    for tokens, n_ctx in (shape for shape in shapes if shape[0] ** shape[1] <= 350):
         for width in range(1, tokens + 2):
             for d_head in range(1, min(width, tokens) + 1):
-                sizes = _sizes(width, d_head, -(-(tokens**length) // d_head))
-                contexts, found = all_contexts_windows(tokens, length, **sizes)
+                sizes = _sizes(width, d_head, -(-(tokens**n_ctx) // d_head))
+                contexts, found = all_contexts_windows(tokens, n_ctx, **sizes)
                 checked += 1
-                good += found.size == tokens**length and _holds(contexts, found, width, d_head)
+                good += found.size == tokens**n_ctx and _holds(contexts, found, width, d_head)
     return Evidence(
         "repair",
         f"The windows of Theorem F partition all contexts for {checked} choices of N, S, d, d_h.",
@@ -476,7 +476,7 @@ def _built(parameters: dict[str, int]) -> Evidence:
     sizes = _sizes(network.d_model, network.d_head, fewer)
     ceiling = RANK.at("rank", contexts=task.contexts, **sizes, with_skip=True)
     as_asked = (network.d_model, network.d_head) == (asked["width"], asked["d_head"]) and (
-        task.n_contexts == asked["tokens"] ** asked["length"]
+        task.n_contexts == asked["tokens"] ** asked["n_ctx"]
     )
     return Evidence(
         "repair",
@@ -507,8 +507,8 @@ def _reached(contexts: Int64Array, sizes: dict[str, Any], *, with_skip: bool, ta
     return best
 
 
-def _contexts(rng: np.random.Generator, tokens: int, length: int, most: int) -> Int64Array:
-    every = all_contexts(tokens, length)
+def _contexts(rng: np.random.Generator, tokens: int, n_ctx: int, most: int) -> Int64Array:
+    every = all_contexts(tokens, n_ctx)
     return every[rng.permutation(len(every))[: rng.integers(1, min(len(every), most) + 1)]]
 
 
@@ -599,15 +599,15 @@ def _all(full: bool) -> Iterator[_Instance]:
     sizes += [(16, 2, 16, 16)]
     if full:
         sizes += [(4, 3, 4, 4), (3, 4, 3, 2), (5, 2, 5, 5), (6, 2, 4, 3), (32, 2, 32, 32), (10, 3, 10, 10)]
-    for tokens, length, width, d_head in sizes:
-        contexts = all_contexts(tokens, length)
-        enough = -(-(tokens**length) // d_head)
+    for tokens, n_ctx, width, d_head in sizes:
+        contexts = all_contexts(tokens, n_ctx)
+        enough = -(-(tokens**n_ctx) // d_head)
         for heads in sorted({0, 1, enough // 2, enough} if len(contexts) < 500 else {enough}):
-            value = all_contexts_rank(tokens, length, d_model=width, d_head=d_head, n_heads=heads)
-            formula = stated(CLAIM, "all_contexts", N=tokens, S=length, d=width, H=heads, d_h=d_head)
+            value = all_contexts_rank(tokens, n_ctx, d_model=width, d_head=d_head, n_heads=heads)
+            formula = stated(CLAIM, "all_contexts", N=tokens, S=n_ctx, d=width, H=heads, d_h=d_head)
             conditions = (
-                *met(CLAIM, "long", "widths", S=length, N=tokens, d=width, d_h=d_head),
-                Comparison(len(contexts), "=", stated(CLAIM, "every", N=tokens, S=length)),
+                *met(CLAIM, "long", "widths", S=n_ctx, N=tokens, d=width, d_h=d_head),
+                Comparison(len(contexts), "=", stated(CLAIM, "every", N=tokens, S=n_ctx)),
             )
             yield _Instance(contexts, width, d_head, heads, value, formula=formula, conditions=conditions)
 

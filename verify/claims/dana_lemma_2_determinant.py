@@ -46,20 +46,20 @@ _NONZERO_FULL = ((5, 4), (7, 5))
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _counts(3 if full else 2)
-    for length, width in _VANISHING:
-        yield _vanishes(length, width)
-    for length, width in _NONZERO + (_NONZERO_FULL if full else ()):
-        yield _nonzero(length, width)
+    for n_ctx, width in _VANISHING:
+        yield _vanishes(n_ctx, width)
+    for n_ctx, width in _NONZERO + (_NONZERO_FULL if full else ()):
+        yield _nonzero(n_ctx, width)
 
 
 def _counts(most: int) -> Evidence:
     """The rows of the matrix are those of the source, up to a factor of each row."""
     equal = []
     for n in range(2, most + 2):
-        for length in (2, 3):
-            for largest in range(1, length + 1):
-                counted = [counted_sequences(n, length=length, largest=largest, first=i + 1) for i in range(length)]
-                matrix = counting_matrix(length=length, width=n - 1, largest=largest).tolist()
+        for n_ctx in (2, 3):
+            for largest in range(1, n_ctx + 1):
+                counted = [counted_sequences(n, n_ctx=n_ctx, largest=largest, first=i + 1) for i in range(n_ctx)]
+                matrix = counting_matrix(n_ctx=n_ctx, width=n - 1, largest=largest).tolist()
                 row = [int(entry) for entry in matrix[n - 2]]
                 equal.append([x // gcd(*counted) for x in counted] == [x // gcd(*row) for x in row])
     return Evidence(
@@ -73,14 +73,14 @@ def _counts(most: int) -> Evidence:
     )
 
 
-def _vanishes(length: int, width: int) -> Evidence:
-    ranks = [COUNTING_MATRIX.at(length=length, width=width, largest=m) for m in range(1, length + 1)]
-    matrix = counting_matrix(length=length, width=width, largest=1)
-    embedded = np.random.default_rng([length, width]).integers(-99, 100, (length, width))
+def _vanishes(n_ctx: int, width: int) -> Evidence:
+    ranks = [COUNTING_MATRIX.at(n_ctx=n_ctx, width=width, largest=m) for m in range(1, n_ctx + 1)]
+    matrix = counting_matrix(n_ctx=n_ctx, width=width, largest=1)
+    embedded = np.random.default_rng([n_ctx, width]).integers(-99, 100, (n_ctx, width))
     determinant = int((matrix * fmpz_mat(embedded.tolist())).det())
     return Evidence(
         "counterexample",
-        f"S = {length}, d = {width}: the determinant of the square matrix N X(t) is 0",
+        f"S = {n_ctx}, d = {width}: the determinant of the square matrix N X(t) is 0",
         "a nonzero determinant",
         f"rank N X(t) <= {max(rank.value for rank in ranks)} < d = {width}; for integers drawn at random {determinant}",
         Method("exact rank of the integers of N", Means.EXACT),
@@ -91,21 +91,21 @@ def _vanishes(length: int, width: int) -> Evidence:
             for rank in ranks
             for one in (
                 Comparison(rank, "<", width),
-                Comparison(rank.value, "=", stated(CLAIM, "rank", d=width, S=length)),
-                *met(CLAIM, "two", "short", d=width, S=length),
+                Comparison(rank.value, "=", stated(CLAIM, "rank", d=width, S=n_ctx)),
+                *met(CLAIM, "two", "short", d=width, S=n_ctx),
             )
         ),
     )
 
 
-def _nonzero(length: int, width: int) -> Evidence:
+def _nonzero(n_ctx: int, width: int) -> Evidence:
     """One choice of embeddings with a nonzero determinant: it is a nonzero polynomial with integer coefficients."""
-    embedded = fmpz_mat(np.random.default_rng([length, width]).integers(-99, 100, (length, width)).tolist())
-    matrices = [counting_matrix(length=length, width=width, largest=m) for m in range(1, length + 1)]
+    embedded = fmpz_mat(np.random.default_rng([n_ctx, width]).integers(-99, 100, (n_ctx, width)).tolist())
+    matrices = [counting_matrix(n_ctx=n_ctx, width=width, largest=m) for m in range(1, n_ctx + 1)]
     determinants = [int((matrix * embedded).det()) for matrix in matrices]
     return Evidence(
         "repair",
-        f"S = {length}, d = {width}, each index m: the determinant is a polynomial in the embeddings with integer "
+        f"S = {n_ctx}, d = {width}, each index m: the determinant is a polynomial in the embeddings with integer "
         "coefficients that is not 0 for integers drawn at random, so not for algebraically independent embeddings",
         "a nonzero determinant for S > d",
         f"nonzero for {sum(value != 0 for value in determinants)} of {len(determinants)} indices m",
@@ -113,7 +113,7 @@ def _nonzero(length: int, width: int) -> Evidence:
         decided(all(value != 0 for value in determinants)),
         {"X": [[int(entry) for entry in row] for row in embedded.tolist()]},
         compared=(
-            *(Comparison(int(matrix.rank()), "=", stated(CLAIM, "rank", d=width, S=length)) for matrix in matrices),
-            *met(CLAIM, "two", "long", d=width, S=length),
+            *(Comparison(int(matrix.rank()), "=", stated(CLAIM, "rank", d=width, S=n_ctx)) for matrix in matrices),
+            *met(CLAIM, "two", "long", d=width, S=n_ctx),
         ),
     )

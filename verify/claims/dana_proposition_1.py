@@ -130,14 +130,14 @@ def _networks_stay_above(count: int) -> Evidence:
         rng = np.random.default_rng((seed, 1))
         tokens = int(rng.integers(4, 8))
         width = int(rng.integers(2, tokens - 1))
-        made = build(tokens=tokens, length=2, width=width, d_head=2, seed=seed)
+        made = build(tokens=tokens, n_ctx=2, width=width, d_head=2, seed=seed)
         task = made.task
         laws = np.zeros((0, 0)) if task.laws is None else task.laws
         applied = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=width, prior=task.prior)
         floor = applied.value
         floors.append(Comparison(applied, ">", 0))
         floors += met(CLAIM, "printed", **{_OF_T: network_divergence(made.model, task)[0], _OF_L: floor})
-        for network in (made.model, _random_network(rng, tokens=tokens, length=2, width=width, heads=2)):
+        for network in (made.model, _random_network(rng, tokens=tokens, n_ctx=2, width=width, heads=2)):
             lower, upper = network_divergence(network, task)
             # `lower` may be 0 only where the enclosure is wide; then the comparison proves nothing.
             verdicts.append(proved(0.0 < floor <= lower <= upper))
@@ -180,7 +180,7 @@ def _a_bias_is_one_dimension(count: int) -> Evidence:
     )
 
 
-def _random_network(rng: np.random.Generator, *, tokens: int, length: int, width: int, heads: int) -> Model:
+def _random_network(rng: np.random.Generator, *, tokens: int, n_ctx: int, width: int, heads: int) -> Model:
     maps, back = (heads, width, 1), (heads, 1, width)
-    shapes = (tokens, width), (length, width), maps, maps, maps, back, (width, tokens)
+    shapes = (tokens, width), (n_ctx, width), maps, maps, maps, back, (width, tokens)
     return dana_network(*(rng.normal(size=shape) for shape in shapes))

@@ -35,12 +35,12 @@ from verify.evidence.theorems import ENCODER_DIVERGENCE
 from verify.verdict import Verdict, decided, proved
 
 
-def build(*, tokens: int, length: int, d_head: int, seed: int) -> Construction[Task]:
+def build(*, tokens: int, n_ctx: int, d_head: int, seed: int) -> Construction[Task]:
     r"""Weights of $d = N - 1$ dimensions that hold random laws after all $N^S$ contexts, exactly but for rounding.
 
     Args:
         tokens: N, at least 2.
-        length: S.
+        n_ctx: S.
         d_head: $d_h \le N - 1$.
         seed: Of the laws and the weights.
 
@@ -53,10 +53,10 @@ def build(*, tokens: int, length: int, d_head: int, seed: int) -> Construction[T
     Source: Dana, Pydi, Chevaleyre (2024), Proposition 2.
 
     Example:
-        >>> build(tokens=3, length=2, d_head=1, seed=0).model.d_model
+        >>> build(tokens=3, n_ctx=2, d_head=1, seed=0).model.d_model
         2
     """
-    task = enumerated_task(tokens, length, target="laws", seed=seed)
+    task = enumerated_task(tokens, n_ctx, target="laws", seed=seed)
     width = tokens - 1
     alone = fewest_heads(task.contexts, d_model=width, d_head=d_head, with_skip=False).sufficient
     heads = default_heads(alone, task.n_contexts, d_head, "none")
@@ -89,13 +89,13 @@ CLAIM = Claim(
     hypotheses=(
         Hypothesis(
             "sizes of at least 1 and a seed of at least 0",
-            lambda tokens, length, d_head, seed, **_: min(tokens, length, d_head) >= 1 and seed >= 0,
+            lambda tokens, n_ctx, d_head, seed, **_: min(tokens, n_ctx, d_head) >= 1 and seed >= 0,
         ),
-        Hypothesis("S >= 2 (features of rank N^S)", lambda length, **_: length >= 2),
+        Hypothesis("S >= 2 (features of rank N^S)", lambda n_ctx, **_: n_ctx >= 2),
         Hypothesis("N >= 2", lambda tokens, **_: tokens >= 2),
         Hypothesis("d_h <= d = N - 1", lambda tokens, d_head, **_: d_head <= tokens - 1),
     ),
-    parameters={"tokens": 5, "length": 2, "d_head": 2, "seed": 0},
+    parameters={"tokens": 5, "n_ctx": 2, "d_head": 2, "seed": 0},
     build=build,
 )
 

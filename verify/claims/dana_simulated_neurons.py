@@ -38,13 +38,13 @@ _SIZES, _SIZES_FULL = ((2, 4, 9), (6, 5, 20)), ((2, 18, 64),)  # N, S, T
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, length, facts in _SIZES + (_SIZES_FULL if full else ()):
-        yield _narrow(tokens, length, facts, "counterexample")
+    for tokens, n_ctx, facts in _SIZES + (_SIZES_FULL if full else ()):
+        yield _narrow(tokens, n_ctx, facts, "counterexample")
     yield _narrow(3, 3, 8, "repair")
 
 
-def _narrow(tokens: int, length: int, facts: int, role: Role) -> Evidence:
-    task = random_facts(tokens=tokens, length=length, facts=facts, seed=0)
+def _narrow(tokens: int, n_ctx: int, facts: int, role: Role) -> Evidence:
+    task = random_facts(tokens=tokens, n_ctx=n_ctx, facts=facts, seed=0)
     model = two_layers(task.contexts, task.labels, tokens=tokens)
     rows = exact_network_logits(model, behind_null(task.contexts, tokens)).tolist()
     held = sum(
@@ -53,18 +53,18 @@ def _narrow(tokens: int, length: int, facts: int, role: Role) -> Evidence:
     )
     head = model.blocks[-1]
     assert isinstance(head, Attention)
-    sizes = {"d": model.d_model, "d_h": head.d_head, "S": length}
+    sizes = {"d": model.d_model, "d_h": head.d_head, "S": n_ctx}
     entries = sum(tensor.size for tensor in model.tensors().values())
-    numbers = {"N": tokens, "S": length, "T": facts}
+    numbers = {"N": tokens, "S": n_ctx, "T": facts}
     distinct = len(np.unique(task.contexts, axis=0)) == facts
     return Evidence(
         role,
-        f"{facts} contexts of {length} tokens out of {tokens} behind a null token, two layers of attention with d = "
+        f"{facts} contexts of {n_ctx} tokens out of {tokens} behind a null token, two layers of attention with d = "
         f"{model.d_model}, heads of queries of {head.d_qk} dimensions and values of {head.d_head}",
         f"out of reach: heads need {stated(CLAIM, 'head', **sizes)} and {stated(CLAIM, 'stream', **sizes)}",
         f"{held} of {facts} labels in front, {entries} entries",
         Method("exact rationals", Means.EXACT),
-        decided(distinct and model.n_ctx == length + 1),
+        decided(distinct and model.n_ctx == n_ctx + 1),
         compared=(
             Comparison(held, "=", facts),
             *failed(CLAIM, "head", "stream", **sizes),
@@ -75,7 +75,7 @@ def _narrow(tokens: int, length: int, facts: int, role: Role) -> Evidence:
             Comparison(head.d_head, "=", stated(CLAIM, "values")),
             Comparison(entries, "=", stated(CLAIM, "entries", **numbers)),
             Comparison(entries, "<", 6 * stated(CLAIM, "order", **numbers, d=model.d_model).value),
-            Comparison((model.d_model + length) * (length + tokens + facts), "=",
+            Comparison((model.d_model + n_ctx) * (n_ctx + tokens + facts), "=",
                        stated(CLAIM, "order", **numbers, d=model.d_model)),
         ),
     )  # fmt: skip

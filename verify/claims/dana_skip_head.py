@@ -35,9 +35,9 @@ _ATTEMPTS = 64  # random front ends of too small a rank, or contexts, before giv
 _CANDIDATES = 4  # of those that work, the one with the smallest output is taken
 
 
-def _build(*, tokens: int, length: int, width: int, d_head: int, heads: int, seed: int) -> Construction[Task]:
+def _build(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: int, seed: int) -> Construction[Task]:
     facts = width + heads * d_head
-    everything = all_contexts(tokens, length)
+    everything = all_contexts(tokens, n_ctx)
     best: tuple[fmpq, ExactSkipConnection, Int64Array, Int64Array] | None = None
     found = 0
     for attempt in range(_ATTEMPTS):
@@ -45,7 +45,7 @@ def _build(*, tokens: int, length: int, width: int, d_head: int, heads: int, see
         contexts = everything[np.sort(rng.permutation(len(everything))[:facts])]
         labels = rng.integers(0, tokens, facts)
         front_end = integer_front_end(
-            tokens=tokens, length=length, width=width, d_head=d_head, heads=heads, seed=(seed, attempt, 1)
+            tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, heads=heads, seed=(seed, attempt, 1)
         )
         try:
             made = exact_change_of_basis(front_end, contexts, *label_targets(labels, tokens))
@@ -101,13 +101,13 @@ CLAIM = Claim(
     hypotheses=(
         Hypothesis(
             "sizes of at least 1, and heads and a seed of at least 0",
-            lambda tokens, length, width, d_head, heads, seed, **_: (
-                min(tokens, length, width, d_head) >= 1 and min(heads, seed) >= 0
+            lambda tokens, n_ctx, width, d_head, heads, seed, **_: (
+                min(tokens, n_ctx, width, d_head) >= 1 and min(heads, seed) >= 0
             ),
         ),
         *conditions("d_h <= d <= N", "S >= 2 or H = 0", "d + H d_h <= N^S", "d >= 2 or N <= 2"),
     ),
-    parameters={"tokens": 5, "length": 2, "width": 4, "d_head": 2, "heads": 5, "seed": 0},
+    parameters={"tokens": 5, "n_ctx": 2, "width": 4, "d_head": 2, "heads": 5, "seed": 0},
     build=_build,
 )
 
@@ -174,7 +174,7 @@ def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
 
 def _too_few_last_tokens() -> Evidence:
     contexts = np.array([[0, 0], [1, 0], [2, 0]])
-    sizes, facts = {"tokens": 3, "length": 2, "width": 2, "d_head": 1, "heads": 1}, len(contexts)
+    sizes, facts = {"tokens": 3, "n_ctx": 2, "width": 2, "d_head": 1, "heads": 1}, len(contexts)
     ceiling = RANK.at("rank", contexts=contexts, d_model=2, d_head=1, n_heads=1, with_skip=True)
     reached = max(exact_rank(integer_front_end(**sizes, seed=seed), contexts).lower for seed in range(10))
     return Evidence(
@@ -252,17 +252,17 @@ def _attends_to_last(
     verdicts, gaps, distances = [], [], {1: 0.0, 10: 0.0}
     ranks = list[Comparison]()
     count = 0
-    for tokens, length, width in sizes:
-        drawn = integer_front_end(tokens=tokens, length=length, width=width, d_head=1, heads=0, seed=width)
+    for tokens, n_ctx, width in sizes:
+        drawn = integer_front_end(tokens=tokens, n_ctx=n_ctx, width=width, d_head=1, heads=0, seed=width)
         direction = fmpq_mat(1, width, [1] * width)
         head = make(drawn.W_E, drawn.W_pos, direction=direction)
-        before = slice(length - 1)
+        before = slice(n_ctx - 1)
         form = head.form.rank() == 1 if rank_one else head.form == as_rationals(np.eye(width))
         others = head.W_E == drawn.W_E and _block(head.W_pos, rows=before) == _block(drawn.W_pos, rows=before)
         verdicts.append(decided(form and others))
         if rank_one:
             ranks.append(Comparison(head.form.rank(), "=", stated(CLAIM, "rank")))
-        contexts = all_contexts(tokens, length)
+        contexts = all_contexts(tokens, n_ctx)
         count += len(contexts)
         for sharpness in distances:
             found = _judged(head, contexts, sharpness)
@@ -290,14 +290,14 @@ def _attends_to_last(
 
 def _exact_at_capacity(sizes: Sequence[tuple[int, int, int, int, int]]) -> Evidence:
     verdicts, counts = [], []
-    for tokens, length, width, d_head, heads in sizes:
+    for tokens, n_ctx, width, d_head, heads in sizes:
         facts = width + heads * d_head
-        everything = all_contexts(tokens, length)
+        everything = all_contexts(tokens, n_ctx)
         rng = np.random.default_rng(facts)
         contexts = everything[np.sort(rng.permutation(len(everything))[:facts])]
         targets = fmpq_mat(facts, width, rng.integers(-9, 10, facts * width).tolist())
         W_U = fmpq_mat(width, tokens, rng.integers(-3, 4, width * tokens).tolist())
-        front_end = _full_rank(contexts, tokens=tokens, length=length, width=width, d_head=d_head, heads=heads)
+        front_end = _full_rank(contexts, tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, heads=heads)
         made = exact_change_of_basis(front_end, contexts, targets, W_U)
         outputs = exact_outputs(front_end, contexts)
         features = _block(outputs, columns=slice(width, None))
@@ -331,7 +331,7 @@ def _condition_is_exact(instances: int) -> Evidence:
         facts = width + heads
         contexts = everything[rng.permutation(4)[:facts]]
         front_end = integer_front_end(
-            tokens=2, length=2, width=width, d_head=1, heads=heads, seed=int(rng.integers(2**40))
+            tokens=2, n_ctx=2, width=width, d_head=1, heads=heads, seed=int(rng.integers(2**40))
         )
         outputs = exact_outputs(front_end, contexts)
         targets = outputs * fmpq_mat(facts, width, rng.integers(-1, 2, facts * width).tolist())
@@ -365,7 +365,7 @@ def _condition_is_exact(instances: int) -> Evidence:
 def _singular_change_avoided() -> Evidence:
     contexts, targets = _obstruction()
     for seed in range(_SEEDS):
-        front_end = integer_front_end(length=2, **_OBSTRUCTED, seed=seed)
+        front_end = integer_front_end(n_ctx=2, **_OBSTRUCTED, seed=seed)
         rows = front_end.W_E.tolist()
         special = fmpq_mat(4, 2, [entry for token in (0, 1, 0, 0) for entry in rows[token]])
         front_end = ExactFrontEnd(special, front_end.W_pos, front_end.W_Q, front_end.W_K, front_end.W_V)
@@ -447,7 +447,7 @@ def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evi
             verdict = Verdict.UNDECIDED
             for seed in range(_SEEDS):
                 front_end = integer_front_end(
-                    tokens=tokens, length=2, width=width, d_head=d_head, heads=heads, seed=seed
+                    tokens=tokens, n_ctx=2, width=width, d_head=d_head, heads=heads, seed=seed
                 )
                 try:
                     made = exact_change_of_basis(front_end, contexts, targets, without_shifts(W_U))
@@ -514,10 +514,10 @@ def _obstruction() -> tuple[Int64Array, fmpq_mat]:
     return contexts, fmpq_mat(6, 2, [0] * 8 + [1, 0, 0, 1])
 
 
-def _full_rank(contexts: Int64Array, *, length: int = 2, **sizes: int) -> ExactFrontEnd:
+def _full_rank(contexts: Int64Array, *, n_ctx: int = 2, **sizes: int) -> ExactFrontEnd:
     """A random integer front end with independent features [X, Y]."""
     for seed in range(_SEEDS):
-        front_end = integer_front_end(length=length, **sizes, seed=seed)
+        front_end = integer_front_end(n_ctx=n_ctx, **sizes, seed=seed)
         if exact_rank(front_end, contexts).full:
             return front_end
     raise HypothesisError("This audit", "a random front end with independent features", f"{_SEEDS} have none")

@@ -33,13 +33,13 @@ from verify.verdict import Verdict, decided, proved
 
 
 def build(
-    *, tokens: int, length: int, width: int, d_head: int, heads: int = 0, facts: int = 0, seed: int = 0
+    *, tokens: int, n_ctx: int, width: int, d_head: int, heads: int = 0, facts: int = 0, seed: int = 0
 ) -> Construction[Task]:
     r"""Weights with the logits $\log \pi_t$, up to rounding, on $T \le d + H d_h$ contexts: Theorem 1'.
 
     Args:
         tokens: Size of the vocabulary, $N \le d + 1$.
-        length: Tokens in a context, $S$.
+        n_ctx: Tokens in a context, $S$.
         width: $d$.
         d_head: $d_h \le d$.
         heads: $H$; 0 for the paper's number, $\lceil (T - d) / d_h \rceil$ and at least 1.
@@ -57,43 +57,43 @@ def build(
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired.
 
     Example:
-        >>> made = build(tokens=4, length=2, width=4, d_head=4)
+        >>> made = build(tokens=4, n_ctx=2, width=4, d_head=4)
         >>> made.summary
         'laws on 16 of 16 contexts of 2 tokens with 16 = d + H d_h dimensions: N = 4, d = 4, d_h = 4, H = 3'
     """
-    task = _task(tokens, length, facts, seed)
+    task = _task(tokens, n_ctx, facts, seed)
     count = heads or paper_heads(task.n_contexts, width, d_head)
     built = build_memory(task, d_model=width, d_head=d_head, n_heads=count, front_end="random", seed=seed)
     summary = (
-        f"laws on {task.n_contexts} of {tokens**length} contexts of {length} tokens with "
+        f"laws on {task.n_contexts} of {tokens**n_ctx} contexts of {n_ctx} tokens with "
         f"{width + count * d_head} = d + H d_h dimensions: N = {tokens}, d = {width}, d_h = {d_head}, "
         f"H = {count}"
     )
     return Construction(task=task, model=built.model, summary=summary)
 
 
-def _task(tokens: int, length: int, facts: int, seed: int) -> Task:
-    contexts = drawn_contexts(tokens, length, facts, seed)
+def _task(tokens: int, n_ctx: int, facts: int, seed: int) -> Task:
+    contexts = drawn_contexts(tokens, n_ctx, facts, seed)
     positive = np.random.default_rng([seed, 1]).standard_exponential((len(contexts), tokens)) + 2.0**-20
     return array_task(contexts, laws=positive / positive.sum(axis=1, keepdims=True), vocabulary=tokens)
 
 
 def _enough(
-    *, tokens: int, length: int, width: int, d_head: int, heads: int, facts: int, seed: int, **_: object
+    *, tokens: int, n_ctx: int, width: int, d_head: int, heads: int, facts: int, seed: int, **_: object
 ) -> bool:
     """Whether almost all weights give the contexts rank T; Theorem F says so for all contexts at once."""
-    contexts = drawn_contexts(tokens, length, facts, seed)
+    contexts = drawn_contexts(tokens, n_ctx, facts, seed)
     count = heads or paper_heads(len(contexts), width, d_head)
     if len(contexts) > width + count * d_head:
         return False
-    if len(contexts) == tokens**length and length >= 2 and width <= tokens:
+    if len(contexts) == tokens**n_ctx and n_ctx >= 2 and width <= tokens:
         return True
     return generic_rank(contexts, d_model=width, d_head=d_head, n_heads=count) == len(contexts)
 
 
-def _laws_fit(*, tokens: int, length: int, width: int, facts: int, **_: object) -> bool:
+def _laws_fit(*, tokens: int, n_ctx: int, width: int, facts: int, **_: object) -> bool:
     """For S = 1 the features are linear in the stream, of rank T only if the logarithms, of rank N - 1, leave room."""
-    return length >= 2 or (facts or tokens) < max(tokens, width) or tokens == 1
+    return n_ctx >= 2 or (facts or tokens) < max(tokens, width) or tokens == 1
 
 
 CLAIM = Claim(
@@ -120,7 +120,7 @@ CLAIM = Claim(
         Hypothesis("contexts of generic rank T with these d, d_h, H", _enough),
         Hypothesis("S >= 2, or T < d, or T < N: the laws do not lower the rank of one position", _laws_fit),
     ),
-    parameters={"tokens": 16, "length": 2, "width": 16, "d_head": 16, "heads": 0, "facts": 0, "seed": 0},
+    parameters={"tokens": 16, "n_ctx": 2, "width": 16, "d_head": 16, "heads": 0, "facts": 0, "seed": 0},
     build=build,
 )
 
@@ -144,18 +144,18 @@ _ROUNDED_FULL = ((10, 3, 10, 8, 0), (45, 2, 45, 45, 0), (4, 5, 4, 4, 0), (33, 8,
 
 
 _DEPENDENT = (
-    {"tokens": 3, "length": 1, "width": 2, "d_head": 1, "facts": 0},
-    {"tokens": 6, "length": 1, "width": 5, "d_head": 2, "facts": 0},
-    {"tokens": 2, "length": 3, "width": 4, "d_head": 4, "facts": 0},
+    {"tokens": 3, "n_ctx": 1, "width": 2, "d_head": 1, "facts": 0},
+    {"tokens": 6, "n_ctx": 1, "width": 5, "d_head": 2, "facts": 0},
+    {"tokens": 2, "n_ctx": 3, "width": 4, "d_head": 4, "facts": 0},
 )
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    yield from _exclusive_or(Fraction(99, 100), length=3)
+    yield from _exclusive_or(Fraction(99, 100), n_ctx=3)
     yield from _line(Fraction(9, 10), pieces=192 if full else 96)
     if full:
-        for odds, length in ((Fraction(3, 5), 3), (Fraction(9, 10), 5), (Fraction(9999, 10000), 8)):
-            yield from _exclusive_or(odds, length=length)
+        for odds, n_ctx in ((Fraction(3, 5), 3), (Fraction(9, 10), 5), (Fraction(9999, 10000), 8)):
+            yield from _exclusive_or(odds, n_ctx=n_ctx)
         yield from _line(Fraction(99, 100), pieces=192)
     yield _every_number_of_heads(8)
     yield _one_head_more()
@@ -166,15 +166,15 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _rounded(*sizes)
 
 
-def _exclusive_or(p: Fraction, *, length: int) -> Iterator[Evidence]:
-    contexts, laws = exclusive_or_laws(p, length=length)
-    floor = exclusive_or_floor(p, length=length)
+def _exclusive_or(p: Fraction, *, n_ctx: int) -> Iterator[Evidence]:
+    contexts, laws = exclusive_or_laws(p, n_ctx=n_ctx)
+    floor = exclusive_or_floor(p, n_ctx=n_ctx)
     with ctx.workprec(_BITS):
         odds = arb(fmpq(p.numerator, p.denominator))
         entropy = -odds * odds.log() - (1 - odds) * (1 - odds).log()
     cost, heads = stated(CLAIM, "exclusive_or", p=p, h=entropy), 1
     yield _impossible(
-        f"XOR: the {len(contexts)} contexts of {length} tokens with 1 head of width d_h = 2 or any other, in d = 2 or "
+        f"XOR: the {len(contexts)} contexts of {n_ctx} tokens with 1 head of width d_h = 2 or any other, in d = 2 or "
         f"more, and laws ({p}, {1 - p}) on two of them, ({1 - p}, {p}) on the others",
         f"mean divergence <= gamma for every gamma > 0, as {_count(len(contexts), 2, 2, 1)} and d >= N - 1",
         floor,
@@ -187,7 +187,7 @@ def _exclusive_or(p: Fraction, *, length: int) -> Iterator[Evidence]:
             Comparison(heads, "=", stated(CLAIM, "heads")),
         ),
     )
-    if length == 3:
+    if n_ctx == 3:
         yield _sharp("XOR", floor, exclusive_or_is_met(p))
 
 
@@ -296,8 +296,8 @@ def _dependent() -> Evidence:
     """Where the rank is missing the hypothesis of the claim says so: it is no more than what can be refuted."""
     refused, compared = 0, []
     for parameters in _DEPENDENT:
-        tokens, length, facts = (parameters[name] for name in ("tokens", "length", "facts"))
-        contexts = all_contexts(tokens, length)[: facts or None]
+        tokens, n_ctx, facts = (parameters[name] for name in ("tokens", "n_ctx", "facts"))
+        contexts = all_contexts(tokens, n_ctx)[: facts or None]
         sizes = {"d_model": parameters["width"], "d_head": parameters["d_head"]}
         heads = -(-(len(contexts) - sizes["d_model"]) // sizes["d_head"])
         ceiling = RANK.at("rank", contexts=contexts, **sizes, n_heads=max(0, heads), with_skip=True)
@@ -320,11 +320,11 @@ def _dependent() -> Evidence:
     )
 
 
-def _exact(tokens: int, length: int, width: int, d_head: int, facts: int) -> Evidence:
-    built = exact_memory(tokens=tokens, length=length, width=width, d_head=d_head, facts=facts)
+def _exact(tokens: int, n_ctx: int, width: int, d_head: int, facts: int) -> Evidence:
+    built = exact_memory(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, facts=facts)
     network = built.model
     found = exact_network_logits(network, built.contexts)
-    count = facts or tokens**length
+    count = facts or tokens**n_ctx
     same = (
         found == built.targets
         and _has_sizes(network, width=width, d_head=d_head)
@@ -333,34 +333,34 @@ def _exact(tokens: int, length: int, width: int, d_head: int, facts: int) -> Evi
     )
     return Evidence(
         "repair",
-        f"T = {len(built.contexts)} of {tokens**length} contexts of {length} tokens over {tokens}: a rational network "
+        f"T = {len(built.contexts)} of {tokens**n_ctx} contexts of {n_ctx} tokens over {tokens}: a rational network "
         f"of {_sizes(network)} with the logits of an encoder of rank {found.rank()}",
         f"logits E W exactly (gamma = 0), as {_count(len(built.contexts), width, d_head, network.n_heads)}",
         "equal as rational numbers" if same else "not equal, or not of these sizes",
         Method("exact rational arithmetic", Means.EXACT),
         decided(same),
-        {"tokens": tokens, "length": length, "width": width, "d_head": d_head, "facts": facts},
+        {"tokens": tokens, "n_ctx": n_ctx, "width": width, "d_head": d_head, "facts": facts},
         compared=(
             *_counted(count, width, d_head, network.n_heads),
-            *(_of_all(count, tokens, length, width, d_head) if not facts else ()),
+            *(_of_all(count, tokens, n_ctx, width, d_head) if not facts else ()),
         ),
     )
 
 
-def _of_all(count: int, tokens: int, length: int, width: int, d_head: int) -> tuple[Comparison, ...]:
-    sizes = {"N": tokens, "S": length, "d": width, "d_h": d_head}
+def _of_all(count: int, tokens: int, n_ctx: int, width: int, d_head: int) -> tuple[Comparison, ...]:
+    sizes = {"N": tokens, "S": n_ctx, "d": width, "d_h": d_head}
     return Comparison(count, "=", stated(CLAIM, "every", **sizes)), *met(CLAIM, "long", "widths", **sizes)
 
 
-def _rounded(tokens: int, length: int, width: int, d_head: int, facts: int) -> Evidence:
-    parameters = {"tokens": tokens, "length": length, "width": width, "d_head": d_head, "facts": facts}
+def _rounded(tokens: int, n_ctx: int, width: int, d_head: int, facts: int) -> Evidence:
+    parameters = {"tokens": tokens, "n_ctx": n_ctx, "width": width, "d_head": d_head, "facts": facts}
     made = CLAIM.construct(**parameters)
-    count = facts or tokens**length
+    count = facts or tokens**n_ctx
     worst, verdict = _certified(made.model, made.task, width=width, d_head=d_head)
     return Evidence(
         "repair",
         f"float64 weights of {_sizes(made.model)} that hold laws over {made.task.d_vocab} tokens after "
-        f"{made.task.n_contexts} of {tokens**length} contexts of {length} tokens",
+        f"{made.task.n_contexts} of {tokens**n_ctx} contexts of {n_ctx} tokens",
         f"divergence 0 up to rounding, as {_count(count, width, d_head, made.model.n_heads)} and d >= N - 1",
         f"divergence <= {decimal_above(worst, 10)} nats after every context",
         Method("enclosures of features and logits", Means.ENCLOSURES),

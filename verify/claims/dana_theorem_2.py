@@ -61,13 +61,13 @@ _ROUNDING = 1e-9  # nats; more than the rounding of the weights to float64, and 
 
 
 def build(
-    *, tokens: int, length: int, contexts: int, noise: int, d_model: int, d_head: int, seed: int
+    *, tokens: int, n_ctx: int, contexts: int, noise: int, d_model: int, d_head: int, seed: int
 ) -> Construction[Task]:
     r"""A transformer that holds noisy look-ups, with fewer dimensions than the laws have.
 
     Args:
         tokens: Size of the vocabulary N.
-        length: Length of the contexts S.
+        n_ctx: Length of the contexts S.
         contexts: How many contexts are held, T, drawn at random.
         noise: The laws leave $\varepsilon = 1 / \mathrm{noise}$ to the tokens that are not looked up, at random.
         d_model: d; the unembedding is the best of the families with proved margins.
@@ -80,11 +80,11 @@ def build(
     Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 2.
 
     Example:
-        >>> build(tokens=9, length=2, contexts=10, noise=50, d_model=8, d_head=2, seed=0).summary
+        >>> build(tokens=9, n_ctx=2, contexts=10, noise=50, d_model=8, d_head=2, seed=0).summary
         '10 laws over 9 tokens in d = 8 dimensions, 1/50 of each beside its token: simplex, kappa = 1'
     """
     generator = np.random.default_rng((23, seed))
-    everything = all_contexts(tokens, length)
+    everything = all_contexts(tokens, n_ctx)
     chosen = everything[np.sort(generator.permutation(len(everything))[:contexts])]
     labels = generator.integers(0, tokens, contexts)
     others = generator.exponential(size=(contexts, tokens)) + 0.1
@@ -132,7 +132,7 @@ CLAIM = Claim(
         Hypothesis("a family that holds N tokens in d dimensions, and kappa / noise < (N - 1) / N", _held),
         *conditions("noise >= 3: each token is the mode of its law", "seed >= 0"),
     ),
-    parameters={"tokens": 24, "length": 2, "contexts": 64, "noise": 100, "d_model": 16, "d_head": 4, "seed": 0},
+    parameters={"tokens": 24, "n_ctx": 2, "contexts": 64, "noise": 100, "d_model": 16, "d_head": 4, "seed": 0},
     build=build,
 )
 

@@ -45,8 +45,8 @@ _SIZES_FULL = ((4, 2, 4, 3), (3, 3, 3, 4))
 def evidence(*, full: bool) -> Iterator[Evidence]:
     for width, heads in ((2, 1), (3, 1), (4, 1)):
         yield _lost(width=width, heads=heads)
-    for tokens, length, width, heads in _SIZES + (_SIZES_FULL if full else ()):
-        yield _square(tokens=tokens, length=length, width=width, heads=heads)
+    for tokens, n_ctx, width, heads in _SIZES + (_SIZES_FULL if full else ()):
+        yield _square(tokens=tokens, n_ctx=n_ctx, width=width, heads=heads)
 
 
 def _lost(*, width: int, heads: int) -> Evidence:
@@ -95,11 +95,11 @@ def _lost(*, width: int, heads: int) -> Evidence:
     )
 
 
-def _square(*, tokens: int, length: int, width: int, heads: int) -> Evidence:
+def _square(*, tokens: int, n_ctx: int, width: int, heads: int) -> Evidence:
     """Invertible value maps keep the rank, and no others raise it."""
-    sizes = {"d_vocab": tokens, "n_ctx": length, "d_model": width, "n_heads": heads}
+    sizes = {"d_vocab": tokens, "n_ctx": n_ctx, "d_model": width, "n_heads": heads}
     front_end = integer_front_end("rank-one", d_head=width, seed=3, **sizes)
-    contexts = all_contexts(tokens, length)
+    contexts = all_contexts(tokens, n_ctx)
     plain = exact_outputs(replace(front_end, W_V=(as_rationals(np.eye(width)),) * heads), contexts).rank()
     square = exact_outputs(front_end, contexts).rank()
     first = as_rationals(np.eye(width, 1, dtype=np.int64))
@@ -107,7 +107,7 @@ def _square(*, tokens: int, length: int, width: int, heads: int) -> Evidence:
     invertible = all(value.nrows() == value.ncols() and value.det() != 0 for value in front_end.W_V)
     return Evidence(
         "repair",
-        f"the {len(contexts)} contexts of {length} tokens out of {tokens}, d = {width}, H = {heads}, integer weights: "
+        f"the {len(contexts)} contexts of {n_ctx} tokens out of {tokens}, d = {width}, H = {heads}, integer weights: "
         "A', W_V A' with invertible W_V, and with d_h = 1",
         "the same rank with invertible value maps, and no larger one with others",
         f"rank {plain}, {square} and {narrow}",

@@ -52,8 +52,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
             yield _exact_unit(count, width, units, same=same)
     for count, width, units in ((5, 2, 3), (20, 6, 12), *(((50, 16, 64),) if full else ())):
         yield _silu(count, width, units)
-    for length in (1, 2, 5, *((40,) if full else ())):
-        yield _mask(length, (4, 12, 40))
+    for n_ctx in (1, 2, 5, *((40,) if full else ())):
+        yield _mask(n_ctx, (4, 12, 40))
     for sharpness in (1, 4, 12):
         yield _rectified(sharpness)
 
@@ -118,31 +118,31 @@ def _silu(count: int, width: int, units: int) -> Evidence:
     )
 
 
-def _mask(length: int, masks: tuple[int, ...]) -> Evidence:
-    rng = np.random.default_rng(length)
+def _mask(n_ctx: int, masks: tuple[int, ...]) -> Evidence:
+    rng = np.random.default_rng(n_ctx)
     x, gate = rng.integers(-3, 4, (6, 2)).tolist(), [2, -1]
-    contexts = rng.integers(1, 7, (30, length))
+    contexts = rng.integers(1, 7, (30, n_ctx))
     before = np.zeros((30, 1), dtype=np.int64)
     largest = max(abs(sum(a * b for a, b in zip(row, gate, strict=True))) for row in x)
     compared, errors, dimensions, fits = [], [], set(), []
     for mask in masks:
-        model = masked_neuron(x, gate, length=length, mask=mask)
+        model = masked_neuron(x, gate, n_ctx=n_ctx, mask=mask)
         found = exact_network_logits(model, np.hstack([before, contexts])).entries()
         wanted = [gated_units(x[t - 1], [gate], [gate], [1]) for t in contexts[:, -1].tolist()]
         error = max(abs(a - b) for a, b in zip(found, wanted, strict=True))
         weight = max(exact_network_logits(_weighing(model, mask), np.hstack([before, contexts])).entries())
-        compared.append(Comparison(weight, "<=", stated(CLAIM, "leak", S=length, M=mask)))
-        if length > 1:
-            compared.append(Comparison(weight, ">", stated(CLAIM, "leak", S=length, M=mask + 1)))
+        compared.append(Comparison(weight, "<=", stated(CLAIM, "leak", S=n_ctx, M=mask)))
+        if n_ctx > 1:
+            compared.append(Comparison(weight, ">", stated(CLAIM, "leak", S=n_ctx, M=mask + 1)))
         # The output is a mean: what the others weigh moves it by twice the largest value at most.
         compared.append(Comparison(error, "<=", 2 * largest * weight))
         errors.append(error)
         dimensions.add(model.d_qk)
         compared.append(Comparison(model.d_qk - model.d_head, "=", stated(CLAIM, "mask")))
-        fits.append(model.d_head == 1 and model.n_heads == 1 and model.n_ctx == length + 1)
+        fits.append(model.d_head == 1 and model.n_heads == 1 and model.n_ctx == n_ctx + 1)
     return Evidence(
         "claim",
-        f"a SiLU neuron on the last of {length} tokens behind a null token, as one head with the masks "
+        f"a SiLU neuron on the last of {n_ctx} tokens behind a null token, as one head with the masks "
         f"{', '.join(f'{mask} ln 2' for mask in masks)}, {max(dimensions)} dimensions of queries, on 30 contexts",
         f"errors of twice the largest value, {largest}, times (S - 1) 2^(-M) at most, and smaller for each mask",
         f"errors {', '.join(f'{float(error.p) / float(error.q):.1e}' for error in errors)}",
@@ -151,7 +151,7 @@ def _mask(length: int, masks: tuple[int, ...]) -> Evidence:
             dimensions == {2}
             and all(fits)
             and (all(a > b for a, b in pairwise(errors)) or not any(errors))
-            and (length == 1 or errors[0] > 0)
+            and (n_ctx == 1 or errors[0] > 0)
         ),
         quantifier=Quantifier.SAMPLED,
         compared=tuple(compared),

@@ -23,12 +23,12 @@ from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import Verdict, decided
 
 
-def build(*, tokens: int, length: int, facts: int, seed: int) -> Construction[Task]:
+def build(*, tokens: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
     r"""Hold random labels of random contexts, behind a null token, by two layers of attention.
 
     Args:
         tokens: N.
-        length: S, without the null token.
+        n_ctx: S, without the null token.
         facts: T, of the $N^S$ contexts.
         seed: Of contexts, labels and codes.
 
@@ -41,16 +41,16 @@ def build(*, tokens: int, length: int, facts: int, seed: int) -> Construction[Ta
     Source: Huben, Morris (2023), abstract.
 
     Example:
-        >>> build(tokens=4, length=3, facts=12, seed=0).model.d_model
+        >>> build(tokens=4, n_ctx=3, facts=12, seed=0).model.d_model
         3
     """
-    task = random_facts(tokens=tokens, length=length, facts=facts, seed=seed)
+    task = random_facts(tokens=tokens, n_ctx=n_ctx, facts=facts, seed=seed)
     model = rounded(two_layers(task.contexts, task.labels, tokens=tokens, seed=seed))
     behind = array_task(
         behind_null(task.contexts, tokens), next_tokens=task.labels, vocabulary=tokens + 1, target="labels"
     )
     heads = sum(block.n_heads for block in model.blocks if isinstance(block, Attention)) - 1
-    summary = f"{facts} contexts of {length} tokens in two layers of attention, 1 and {heads} heads, d = 3"
+    summary = f"{facts} contexts of {n_ctx} tokens in two layers of attention, 1 and {heads} heads, d = 3"
     return Construction(behind, model, summary)
 
 
@@ -71,7 +71,7 @@ CLAIM = Claim(
     reconstructed="the weights: the paper was at hand in its abstract only",
     page="docs/claims/gated_heads.md",
     hypotheses=conditions("N >= 2, S >= 1", "1 <= T <= N^S <= 2^20", "seed >= 0"),
-    parameters={"tokens": 8, "length": 4, "facts": 32, "seed": 0},
+    parameters={"tokens": 8, "n_ctx": 4, "facts": 32, "seed": 0},
     build=build,
 )
 
@@ -85,8 +85,8 @@ _TASKS = {
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for name, (tokens, length, labels) in _TASKS.items():
-        contexts, wanted = all_contexts(tokens, length), np.array(labels)
+    for name, (tokens, n_ctx, labels) in _TASKS.items():
+        contexts, wanted = all_contexts(tokens, n_ctx), np.array(labels)
         yield _exactly(name, two_layers(contexts, wanted, tokens=tokens), contexts, wanted)
     yield _rounded(facts=32)
     if full:

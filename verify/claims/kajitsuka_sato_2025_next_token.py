@@ -44,15 +44,15 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _few(8192, more=True)
 
 
-def drawn(length: int, facts: int) -> tuple[np.ndarray, np.ndarray]:
+def drawn(n_ctx: int, facts: int) -> tuple[np.ndarray, np.ndarray]:
     """Distinct contexts, and labels out of two."""
-    rng = np.random.default_rng([length, facts])
-    contexts = np.unique(rng.integers(0, _TOKENS, (4 * facts, length)), axis=0)
+    rng = np.random.default_rng([n_ctx, facts])
+    contexts = np.unique(rng.integers(0, _TOKENS, (4 * facts, n_ctx)), axis=0)
     return rng.permutation(contexts)[:facts], np.concatenate([[1, 0], rng.integers(0, 2, facts)])[:facts]
 
 
-def _judged(length: int, facts: int) -> tuple[Words, int]:
-    contexts, labels = drawn(length, facts)
+def _judged(n_ctx: int, facts: int) -> tuple[Words, int]:
+    contexts, labels = drawn(n_ctx, facts)
     task = array_task(contexts, next_tokens=labels, vocabulary=_TOKENS, target="labels")
     if len(np.unique(contexts, axis=0)) < facts:
         raise ArithmeticError("some of the contexts that were drawn are equal")
@@ -62,8 +62,8 @@ def _judged(length: int, facts: int) -> tuple[Words, int]:
 
 
 def _lengths(facts: int, lengths: tuple[int, ...]) -> Evidence:
-    found = {length: _judged(length, facts) for length in lengths}
-    entries = {length: words.entries + words.other_entries for length, (words, _) in found.items()}
+    found = {n_ctx: _judged(n_ctx, facts) for n_ctx in lengths}
+    entries = {n_ctx: words.entries + words.other_entries for n_ctx, (words, _) in found.items()}
     factor = Fraction(entries[lengths[-1]], entries[lengths[0]])
     return Evidence(
         "claim",
@@ -71,8 +71,8 @@ def _lengths(facts: int, lengths: tuple[int, ...]) -> Evidence:
         "are not 0",
         f"a factor below 2 for sequences {lengths[-1] // lengths[0]} times as long",
         "; ".join(
-            f"S = {length}: {entries[length]}, codes of {words.code_bits} bits, {words.held} in front"
-            for length, (words, _) in found.items()
+            f"S = {n_ctx}: {entries[n_ctx]}, codes of {words.code_bits} bits, {words.held} in front"
+            for n_ctx, (words, _) in found.items()
         ),
         Method("exact rationals", Means.EXACT),
         decided(all(words.held == words.count == facts for words, _ in found.values())),
@@ -80,12 +80,12 @@ def _lengths(facts: int, lengths: tuple[int, ...]) -> Evidence:
         compared=(
             Comparison(factor, "<", 2),
             *(
-                Comparison(words.code_bits, "<=", stated(CLAIM, "code", S=length, b=values))
-                for length, (words, values) in found.items()
+                Comparison(words.code_bits, "<=", stated(CLAIM, "code", S=n_ctx, b=values))
+                for n_ctx, (words, values) in found.items()
             ),
             *(
-                Comparison(words.code_bits + 2, ">", stated(CLAIM, "code", S=length, b=values))
-                for length, (words, values) in found.items()
+                Comparison(words.code_bits + 2, ">", stated(CLAIM, "code", S=n_ctx, b=values))
+                for n_ctx, (words, values) in found.items()
             ),
         ),
     )

@@ -28,18 +28,18 @@ CLAIM = Claim(
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for length, facts, kinds, bits in ((2, 20, 2, 32), (5, 100, 7, 16), (16, 1000, 50, 64)):
-        yield _content(length, facts, kinds, bits)
+    for n_ctx, facts, kinds, bits in ((2, 20, 2, 32), (5, 100, 7, 16), (16, 1000, 50, 64)):
+        yield _content(n_ctx, facts, kinds, bits)
 
 
-def _content(length: int, facts: int, kinds: int, bits: int) -> Evidence:
+def _content(n_ctx: int, facts: int, kinds: int, bits: int) -> Evidence:
     """Weights of P numbers are one of 2^(b P): fewer than there are answers, unless P is as large as the content."""
-    answers = kinds ** (length * facts)
+    answers = kinds ** (n_ctx * facts)
     least = -(-(answers - 1).bit_length() // bits)  # the least P with 2^(b P) >= K^(n T)
-    content = stated(CLAIM, "content", n=length, T=facts, K=kinds, b=bits)
+    content = stated(CLAIM, "content", n=n_ctx, T=facts, K=kinds, b=bits)
     return Evidence(
         "part",
-        f"all answers of {length} tokens out of {kinds} after {facts} contexts, numbers of {bits} bits: the fewest "
+        f"all answers of {n_ctx} tokens out of {kinds} after {facts} contexts, numbers of {bits} bits: the fewest "
         "numbers that tell them apart",
         f"no fewer than {content}",
         f"{least}",

@@ -29,12 +29,12 @@ from verify.memories.knots import prove_knots
 from verify.verdict import decided, proved
 
 
-def build(*, tokens: int, length: int, facts: int, seed: int) -> Construction[Task]:
+def build(*, tokens: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
     r"""Hold random laws of random contexts by attention that numbers them and one layer of ReLU neurons.
 
     Args:
         tokens: N.
-        length: S.
+        n_ctx: S.
         facts: T, of the $N^S$ contexts.
         seed: Of contexts, laws and codes.
 
@@ -48,10 +48,10 @@ def build(*, tokens: int, length: int, facts: int, seed: int) -> Construction[Ta
     Source: Madden, Fox, Thrampoulidis (2024), with other neurons.
 
     Example:
-        >>> build(tokens=4, length=3, facts=32, seed=0).task.target
+        >>> build(tokens=4, n_ctx=3, facts=32, seed=0).task.target
         'laws'
     """
-    contexts = random_contexts(tokens=tokens, length=length, facts=facts, seed=seed)
+    contexts = random_contexts(tokens=tokens, n_ctx=n_ctx, facts=facts, seed=seed)
     laws = np.random.default_rng([seed, 1]).standard_exponential((facts, tokens)) + 2.0**-8
     laws /= laws.sum(axis=1, keepdims=True)
     return knots_memory(array_task(contexts, laws=laws, vocabulary=tokens), seed=seed)
@@ -77,7 +77,7 @@ CLAIM = Claim(
     reconstructed="the network and the constants: the paper was at hand in its abstract only",
     page="docs/claims/knots.md",
     hypotheses=conditions("N >= 2, S >= 1", "1 <= T <= N^S <= 2^20", "seed >= 0"),
-    parameters={"tokens": 8, "length": 4, "facts": 64, "seed": 0},
+    parameters={"tokens": 8, "n_ctx": 4, "facts": 64, "seed": 0},
     build=build,
 )
 
@@ -91,8 +91,8 @@ _SMALL = 1e-15  # nats
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, length, facts in _SIZES + (_SIZES_FULL if full else ()):
-        contexts = random_contexts(tokens=tokens, length=length, facts=facts, seed=0)
+    for tokens, n_ctx, facts in _SIZES + (_SIZES_FULL if full else ()):
+        contexts = random_contexts(tokens=tokens, n_ctx=n_ctx, facts=facts, seed=0)
         log_odds = drawn_log_odds(tokens=tokens, facts=facts)
         yield _reached(exact_laws_model(contexts, log_odds, tokens), contexts, log_odds)
     yield _rounded()
@@ -120,12 +120,12 @@ def _chosen_numbers(model: Model) -> int | None:
 
 
 def _reached(model: Model, contexts: np.ndarray, log_odds: list[list[fmpq]]) -> Evidence:
-    facts, length = contexts.shape
+    facts, n_ctx = contexts.shape
     tokens = model.d_vocab_out
     wanted = fmpq_mat(facts, tokens, [y for row in log_odds for y in (*row, fmpq(0))])
     found = exact_network_logits(model, contexts)
     numbers = _chosen_numbers(model)
-    sizes = {"T": facts, "N": tokens, "S": length}
+    sizes = {"T": facts, "N": tokens, "S": n_ctx}
     most = INTERPOLATED_LAWS.at(model=model)
     compared: tuple[Comparison, ...] = (Comparison(facts, "<=", most),)
     if facts > 1 and numbers is not None:
@@ -138,7 +138,7 @@ def _reached(model: Model, contexts: np.ndarray, log_odds: list[list[fmpq]]) -> 
         )
     return Evidence(
         "claim",
-        f"{counted(facts, 'distinct context')} of {counted(length, 'token')} out of {tokens}, "
+        f"{counted(facts, 'distinct context')} of {counted(n_ctx, 'token')} out of {tokens}, "
         f"log-odds drawn: one head by position, "
         f"{facts - 1 or 1} ReLU neurons, rational weights, {numbers} numbers that depend on the task",
         f"the laws, exactly, with {stated(CLAIM, 'enough', **sizes)} numbers",

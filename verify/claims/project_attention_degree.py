@@ -111,8 +111,8 @@ def _seven_contexts() -> Evidence:
 
 
 def _counted() -> Evidence:
-    length = 13
-    needed = HEADS_FOR_EVERY_LABELLING.at(d_vocab=2, length=length)
+    n_ctx = 13
+    needed = HEADS_FOR_EVERY_LABELLING.at(d_vocab=2, n_ctx=n_ctx)
     return Evidence(
         "claim",
         "labels of the 2^12 contexts of 12 bits and a last token, of threshold degree 12 at most: more labellings than "
@@ -124,8 +124,8 @@ def _counted() -> Evidence:
         compared=(
             Comparison(needed, "=", stated(CLAIM, "counted")),
             Comparison(needed, ">", stated(CLAIM, "bits")),
-            Comparison(length - 1, "=", stated(CLAIM, "bits")),
-            Comparison(length - 1, "=", stated(CLAIM, "positions", S=length)),
+            Comparison(n_ctx - 1, "=", stated(CLAIM, "bits")),
+            Comparison(n_ctx - 1, "=", stated(CLAIM, "positions", S=n_ctx)),
         ),
     )
 

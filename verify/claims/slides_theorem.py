@@ -43,12 +43,12 @@ from verify.evidence.exclusive_or import exclusive_or_floor, exclusive_or_is_met
 from verify.verdict import Verdict, proved
 
 
-def build(*, tokens: int, length: int, kept: int, seed: int) -> Construction[Task]:
+def build(*, tokens: int, n_ctx: int, kept: int, seed: int) -> Construction[Task]:
     r"""Hold random laws on T contexts with $\lceil T / d \rceil$ attention modules of width $d = N$.
 
     Args:
         tokens: N, and d.
-        length: S.
+        n_ctx: S.
         kept: T, of the $N^S$ contexts; each is three times as frequent as one that is left out.
         seed: Of the laws and the weights.
 
@@ -62,21 +62,21 @@ def build(*, tokens: int, length: int, kept: int, seed: int) -> Construction[Tas
     Source: slides of Dana (2024), the theorem on Attention-only Transformers.
 
     Example:
-        >>> build(tokens=4, length=2, kept=12, seed=0).summary
+        >>> build(tokens=4, n_ctx=2, kept=12, seed=0).summary
         '12 of 16 contexts held by 3 modules of width d = N = 4, the others, of probability 4/40, left out'
     """
-    instance = modules_instance(tokens=tokens, length=length, width=tokens, kept=kept, seed=seed)
-    others = tokens**length - kept
+    instance = modules_instance(tokens=tokens, n_ctx=n_ctx, width=tokens, kept=kept, seed=seed)
+    others = tokens**n_ctx - kept
     summary = (
-        f"{kept} of {tokens**length} contexts held by {-(-kept // tokens)} modules of width d = N = {tokens}, "
+        f"{kept} of {tokens**n_ctx} contexts held by {-(-kept // tokens)} modules of width d = N = {tokens}, "
         f"the others, of probability {others}/{3 * kept + others}, left out"
     )
     return as_construction(instance, summary)
 
 
-def _full_rank(*, tokens: int, length: int, kept: int, **_: object) -> bool:
+def _full_rank(*, tokens: int, n_ctx: int, kept: int, **_: object) -> bool:
     """Whether almost all weights give the kept contexts rank T."""
-    contexts = all_contexts(tokens, length)[:kept]
+    contexts = all_contexts(tokens, n_ctx)[:kept]
     return generic_rank(contexts, d_model=tokens, d_head=tokens, n_heads=-(-kept // tokens)) == kept
 
 
@@ -101,11 +101,11 @@ CLAIM = Claim(
     page="docs/claims/theorem_1_tail.md",
     hypotheses=(
         *conditions("N >= 2, S >= 1"),
-        Hypothesis("d <= T < N^S", lambda tokens, length, kept, **_: tokens <= kept < tokens**length),
+        Hypothesis("d <= T < N^S", lambda tokens, n_ctx, kept, **_: tokens <= kept < tokens**n_ctx),
         *conditions("seed >= 0"),
         Hypothesis("kept contexts of generic rank T", _full_rank),
     ),
-    parameters={"tokens": 4, "length": 2, "kept": 12, "seed": 0},
+    parameters={"tokens": 4, "n_ctx": 2, "kept": 12, "seed": 0},
     build=build,
 )
 
@@ -129,8 +129,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _modules_never_exceed(
         "float64 transformers that hold random laws, with (N, S, d, T) = " + ", ".join(map(str, sizes)),
         (
-            modules_instance(tokens=tokens, length=length, width=width, kept=kept, seed=0)
-            for tokens, length, width, kept in sizes
+            modules_instance(tokens=tokens, n_ctx=n_ctx, width=width, kept=kept, seed=0)
+            for tokens, n_ctx, width, kept in sizes
         ),
     )
     yield _constant_of_the_sizes(kept=3)
@@ -181,7 +181,7 @@ def _too_few_modules() -> Evidence:
 def _constant_of_the_sizes(*, kept: int) -> Evidence:
     """One front end for every set of kept contexts: the constant is the largest over the sets."""
     contexts, width = all_contexts(2, 2), 2
-    front_end, _ = matched_front_ends(tokens=2, length=2, width=width, heads=-(-kept // width), d_head=width, seed=kept)
+    front_end, _ = matched_front_ends(tokens=2, n_ctx=2, width=width, heads=-(-kept // width), d_head=width, seed=kept)
     fits = front_end.d_head == front_end.d_model == width and front_end.n_heads == -(-kept // width)
     generator = np.random.default_rng(15)
     rows, held = [], True

@@ -15,7 +15,7 @@ from verify.verdict import Verdict
 SYMBOLS = {
     "tokens": ("N", "n"),
     "count": ("N",),
-    "length": ("S",),
+    "n_ctx": ("S",),
     "facts": ("T",),
     "contexts": ("T",),
     "width": ("d",),
@@ -44,7 +44,7 @@ def conditions(*statements: str) -> tuple[Hypothesis, ...]:
 
     Example:
         >>> long, dims = conditions("S >= 2 or H = 0: attention sees two tokens", "H, d_h >= 1")
-        >>> long.holds(length=1, heads=3), dims.holds(heads=3, d_head=1)
+        >>> long.holds(n_ctx=1, heads=3), dims.holds(heads=3, d_head=1)
         (False, True)
     """
     return tuple(Hypothesis(statement, partial(_holds, statement)) for statement in statements)

@@ -22,22 +22,22 @@ CLOSE = Fraction(1, 10**5)
 """How near weights have to come to the bound, nats: a bound that is too large by more is refuted by them."""
 
 
-def exclusive_or_laws(p: Fraction, *, length: int = 3) -> tuple[Any, list[list[Fraction]]]:
+def exclusive_or_laws(p: Fraction, *, n_ctx: int = 3) -> tuple[Any, list[list[Fraction]]]:
     """The four contexts of the exclusive or, with the law (p, 1 - p) after two of them and its mirror after the others.
 
     Args:
         p: Probability of the more likely token.
-        length: Tokens in a context.
+        n_ctx: Tokens in a context.
 
     Returns:
         Contexts `[4, length]`, and the laws.
     """
-    return exclusive_or_contexts(length), [[p, 1 - p]] * 2 + [[1 - p, p]] * 2
+    return exclusive_or_contexts(n_ctx), [[p, 1 - p]] * 2 + [[1 - p, p]] * 2
 
 
-def exclusive_or_floor(p: Fraction, *, length: int = 3) -> Applied:
+def exclusive_or_floor(p: Fraction, *, n_ctx: int = 3) -> Applied:
     """What the divergence of one head is at least, for all weights."""
-    contexts, laws = exclusive_or_laws(p, length=length)
+    contexts, laws = exclusive_or_laws(p, n_ctx=n_ctx)
     return ONE_HEAD_DIVERGENCE.at("lower", contexts=contexts, laws=laws)
 
 

@@ -36,7 +36,7 @@ class Theorem:
         ...     "Warren", "docs/claims/corollary_1.md", "Derivation", heads_for_every_labelling,
         ...     over=Quantifier.ALL_WEIGHTS, gives="a lower bound",
         ... )
-        >>> count.at(d_vocab=2, length=12).value > 1
+        >>> count.at(d_vocab=2, n_ctx=12).value > 1
         True
     """
 

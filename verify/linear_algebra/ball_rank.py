@@ -112,8 +112,8 @@ def ball_outputs(
         >>> last, float(feature)  # (1 + 2 e^2) / (1 + e^2)
         (2.00000000000000, 1.8807970779778822)
     """
-    tokens, length = W_E.nrows(), W_pos.nrows()
-    array = checked_contexts(contexts, d_vocab=tokens, n_ctx=length)
+    tokens, n_ctx = W_E.nrows(), W_pos.nrows()
+    array = checked_contexts(contexts, d_vocab=tokens, n_ctx=n_ctx)
     embeddings, positions = W_E.tolist(), W_pos.tolist()
     inputs = arb_mat([[a + b for a, b in zip(x, y, strict=True)] for y in positions for x in embeddings])
     columns = [[s * tokens + token for s, token in enumerate(context)] for context in array.tolist()]

@@ -86,11 +86,11 @@ def affine_memory(task: Task, *, dtype: Precision = "float32") -> Construction[T
 
 def _own_terms(rule: AffineRule) -> list[Term]:
     """Each position has numbers of its own."""
-    length = len(rule.tokens)
+    n_ctx = len(rule.tokens)
     return [
-        Term(j, rule.tokens[s, :, j], np.eye(length, dtype=np.int64)[s])
+        Term(j, rule.tokens[s, :, j], np.eye(n_ctx, dtype=np.int64)[s])
         for j in range(len(rule.moduli))
-        for s in range(length)
+        for s in range(n_ctx)
     ]
 
 
@@ -253,20 +253,20 @@ def _at_once(task: Task, terms: list[Term], moduli: tuple[int, ...]) -> _Built:
     $z = q i + v$, up to a multiple of M. Where the positions that count are not $2^k$ in all, heads add sets of such
     sizes, and a column for each set is 0 there and at least 1 elsewhere.
     """
-    length, width = task.n_ctx, len(terms)
+    n_ctx, width = task.n_ctx, len(terms)
     factors = np.stack([term.factors for term in terms])
     counts = sorted(np.flatnonzero(factors.any(axis=0)).tolist(), key=lambda s: tuple(factors[:, s]))
     sets: list[list[int]] = []
     while left := len(counts) - sum(map(len, sets)):
         start = len(counts) - left
         sets.append(counts[start : start + (1 << (left.bit_length() - 1))])
-    alone = len(sets) == 1 and len(counts) == length
-    set_of = [next((g for g, own in enumerate(sets) if s in own), len(sets)) for s in range(length)]
-    W_pos, added = np.zeros((length, width)), np.zeros(width, dtype=np.int64)
+    alone = len(sets) == 1 and len(counts) == n_ctx
+    set_of = [next((g for g, own in enumerate(sets) if s in own), len(sets)) for s in range(n_ctx)]
+    W_pos, added = np.zeros((n_ctx, width)), np.zeros(width, dtype=np.int64)
     neurons: list[tuple[int, float, float, int, float]] = []  # column, sign, shift, output, weight
     for j, (term, modulus) in enumerate(zip(terms, moduli, strict=True)):
         apart = -(-(int(term.numbers.max()) + 1) // modulus) * modulus
-        keys = [(set_of[s] if j == 0 and not alone else 0, int(factors[j, s])) for s in range(length)]
+        keys = [(set_of[s] if j == 0 and not alone else 0, int(factors[j, s])) for s in range(n_ctx)]
         ranks = sorted(set(keys))
         before, height, heights = 0, 0, []
         for i, (_, slope) in enumerate(ranks):
@@ -307,37 +307,37 @@ def _at_once(task: Task, terms: list[Term], moduli: tuple[int, ...]) -> _Built:
         W_O=np.stack([len(own) * np.eye(width) for own in sets]),
         skip=False,
     )
-    return _Built(W_E, W_pos, [*blocks, heads], added, length * int(largest))
+    return _Built(W_E, W_pos, [*blocks, heads], added, n_ctx * int(largest))
 
 
 def _by_positions(
     task: Task, terms: list[Term], outside: Int64Array, lacking: Int64Array, lowest: Int64Array, exact: int
 ) -> _Built:
     """A head for each position; and a neuron for each fact outside of the rule, which adds what is lacking."""
-    length, width, columns = task.n_ctx, len(lowest), len(terms)
-    base, count = digits_of(task.d_vocab, length, exact.bit_length() - 1) if len(outside) else (2, 0)
+    n_ctx, width, columns = task.n_ctx, len(lowest), len(terms)
+    base, count = digits_of(task.d_vocab, n_ctx, exact.bit_length() - 1) if len(outside) else (2, 0)
     code = centred_digits(task.d_vocab, base, count)
     coded = count + bool(count)
-    W_E, W_pos = np.zeros((task.d_vocab, columns + coded + 2)), np.zeros((length, columns + coded + 2))
+    W_E, W_pos = np.zeros((task.d_vocab, columns + coded + 2)), np.zeros((n_ctx, columns + coded + 2))
     for c, term in enumerate(terms):
         W_E[:, c] = term.numbers
     if count:
         W_E[:, columns : columns + count], W_E[:, columns + count] = code, (code**2).sum(axis=1)
-    W_pos[:, -2], W_pos[:, -1] = np.arange(length), np.arange(length) ** 2
+    W_pos[:, -2], W_pos[:, -1] = np.arange(n_ctx), np.arange(n_ctx) ** 2
     W_V, W_O = (
-        np.zeros((length, W_E.shape[1], width + coded)),
-        np.zeros((length, width + coded, width + length * count)),
+        np.zeros((n_ctx, W_E.shape[1], width + coded)),
+        np.zeros((n_ctx, width + coded, width + n_ctx * count)),
     )
     if count:
         W_O = np.pad(W_O, ((0, 0), (0, 0), (0, 1)))
-    for s in range(length):
+    for s in range(n_ctx):
         for c, term in enumerate(terms):
             W_V[s, c, term.coordinate] = term.factors[s]
         W_V[s, columns : columns + coded, width:] = np.eye(coded)
         W_O[s, :width, :width] = np.eye(width)
         W_O[s, width : width + count, width + s * count : width + (s + 1) * count] = np.eye(count)
-        W_O[s, width + count :, width + length * count :] = 1.0
-    reads = np.arange(length) if count else np.flatnonzero(W_V.any(axis=(1, 2)))
+        W_O[s, width + count :, width + n_ctx * count :] = 1.0
+    reads = np.arange(n_ctx) if count else np.flatnonzero(W_V.any(axis=(1, 2)))
     blocks: list[Block] = [head_for_each_position(reads, W_V[reads], W_O[reads])]
     if not count:
         return _Built(W_E, W_pos, blocks, np.zeros(width, dtype=np.int64), 0)

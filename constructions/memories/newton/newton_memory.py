@@ -270,7 +270,7 @@ class Table:
         return float(_leads(found, self.task.labels).min())
 
 
-def freedom(shape: Shape, *, tokens: int, length: int) -> int:
+def freedom(shape: Shape, *, tokens: int, n_ctx: int) -> int:
     r"""Count the degrees of freedom of the number y that names the labels: the rank of its derivative is at most that.
 
     It is for $S \ge 2$ wherever the symmetries of the weights are independent at one point.
@@ -282,21 +282,21 @@ def freedom(shape: Shape, *, tokens: int, length: int) -> int:
     Args:
         shape: $d$, $r$ = `d_qk` and $H$.
         tokens: N, of the tokens that are read.
-        length: S. For $S = 1$ there is no attention, and y is one number for each token.
+        n_ctx: S. For $S = 1$ there is no attention, and y is one number for each token.
 
     Returns:
         D, at least 0.
 
     Example:
-        >>> freedom(Shape(9, 2, 54), tokens=50, length=2), freedom(Shape(12, 1, 1), tokens=5, length=2)
+        >>> freedom(Shape(9, 2, 54), tokens=50, n_ctx=2), freedom(Shape(12, 1, 1), tokens=5, n_ctx=2)
         (2551, 19)
     """
-    if length == 1:
+    if n_ctx == 1:
         return tokens
     width, query_width, heads = shape
     d = min(width, 2 + heads * (2 * query_width + 1))
     r = min(query_width, d)
-    return max(0, tokens * (d - 1) + (length - 2) * d - d * (d - 2) + heads * (d + 2 * d * r - r * r))
+    return max(0, tokens * (d - 1) + (n_ctx - 2) * d - d * (d - 2) + heads * (d + 2 * d * r - r * r))
 
 
 def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besides: int | None = None) -> Shape | None:
@@ -311,17 +311,17 @@ def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besi
     Returns:
         The shape; `None` where not even two coordinates without a head fit.
     """
-    tokens, length = len(table.read), table.contexts.shape[1]
+    tokens, n_ctx = len(table.read), table.contexts.shape[1]
     narrowest = _NARROWEST[table.has_two_stages] if narrowest is None else narrowest
     found: list[tuple[tuple[bool, int], Shape]] = []
-    for width in _WIDTHS if length > 1 else (2,):
+    for width in _WIDTHS if n_ctx > 1 else (2,):
         for query_width in range(1, min(width, _MOST_QUERIES) + 1) if width != besides else ():
             room = entries - table.used(Shape(width, query_width, 0))
             if room < 0:
                 continue
-            heads = room // (2 * width * (query_width + 1)) if length > 1 else 0
+            heads = room // (2 * width * (query_width + 1)) if n_ctx > 1 else 0
             shape = Shape(width, query_width, heads)
-            score = freedom(shape, tokens=tokens, length=length)
+            score = freedom(shape, tokens=tokens, n_ctx=n_ctx)
             if table.has_two_stages:
                 # What the second stage frees, less the changes of basis that leave the logits as they are.
                 score += table.used(shape) - heads * (query_width**2 + 1) - width * (width + 2)
@@ -346,7 +346,7 @@ def safe_shape(table: Table, per_fact: float) -> Shape:
 
     def enough(entries: int) -> bool:
         shape = best_shape(table, entries, narrowest=narrowest)
-        return shape is not None and (freedom(shape, tokens=len(table.read), length=table.contexts.shape[1]) >= needed)
+        return shape is not None and (freedom(shape, tokens=len(table.read), n_ctx=table.contexts.shape[1]) >= needed)
 
     while not enough(high):
         low, high = high, 2 * high

@@ -111,6 +111,6 @@ def test_a_rational_model_is_rounded_first(tmp_path):
 
     one = np.array([[fmpq(1, 3), fmpq(0)], [fmpq(0), fmpq(1)]], dtype=object)
     model = Model(blocks=(), W_U=one, W_E=one, W_pos=one[:1] * 0)
-    task = random_task(vocabulary=2, length=1, facts=2, tail=0, target="labels")
+    task = random_task(vocabulary=2, n_ctx=1, facts=2, tail=0, target="labels")
     report = export(model, task=task, to="safetensors", out=tmp_path / "out")
     assert report["model"] == rounded(model).sha256()

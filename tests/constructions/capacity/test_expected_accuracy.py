@@ -24,8 +24,8 @@ from verify.verdict import Verdict
 
 @st.composite
 def context_sets(draw):
-    d_vocab, length = draw(st.integers(1, 4)), draw(st.integers(1, 4))
-    everything = all_contexts(d_vocab, length)
+    d_vocab, n_ctx = draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    everything = all_contexts(d_vocab, n_ctx)
     rows = draw(st.lists(st.integers(0, len(everything) - 1), min_size=1, max_size=12, unique=True))
     return everything[rows]
 
@@ -49,9 +49,9 @@ def test_solvable_contexts_are_the_first_basis(contexts, d_model, d_head, n_head
         assert np.count_nonzero(solved < end) == generic_rank(contexts[:end], **sizes)
 
 
-@pytest.mark.parametrize(("d_vocab", "length"), [(2, 2), (3, 2), (4, 2), (5, 2), (2, 3), (3, 3), (2, 4), (2, 5)])
-def test_all_contexts_reach_the_count_of_the_paper_in_two_dimensions(d_vocab, length):
-    contexts = all_contexts(d_vocab, length)
+@pytest.mark.parametrize(("d_vocab", "n_ctx"), [(2, 2), (3, 2), (4, 2), (5, 2), (2, 3), (3, 3), (2, 4), (2, 5)])
+def test_all_contexts_reach_the_count_of_the_paper_in_two_dimensions(d_vocab, n_ctx):
+    contexts = all_contexts(d_vocab, n_ctx)
     heads = -(-len(contexts) // 2)
     for d_head in (1, 2):
         ranks = generic_ranks(contexts, d_model=2, d_head=d_head, n_heads=heads)

@@ -26,9 +26,9 @@ SEVEN_LABELS = np.array([1, 0, 1, 0, 0, 1, 0])
 
 
 @given(st.integers(1, 3), st.integers(1, 5), st.integers(0, 2**32), st.integers(1, 4), st.integers(0, 4))
-def test_whatever_is_found_is_accepted_by_the_judge(d_vocab, length, seed, n_labels, heads):
+def test_whatever_is_found_is_accepted_by_the_judge(d_vocab, n_ctx, seed, n_labels, heads):
     rng = np.random.default_rng(seed)
-    contexts = all_contexts(d_vocab, length)
+    contexts = all_contexts(d_vocab, n_ctx)
     contexts = contexts[rng.random(len(contexts)) < 0.7]
     if len(contexts) == 0:
         return
@@ -36,7 +36,7 @@ def test_whatever_is_found_is_accepted_by_the_judge(d_vocab, length, seed, n_lab
     multipliers = forbidding_multipliers(contexts, labels, heads=heads)
     if multipliers is not None:
         assert forbids_heads(contexts, labels, multipliers, heads=heads) is Verdict.PROVED
-        assert (multipliers.any(axis=1)).sum() >= 2 ** (heads + 1) and heads < length - 1
+        assert (multipliers.any(axis=1)).sum() >= 2 ** (heads + 1) and heads < n_ctx - 1
 
 
 @pytest.mark.parametrize("bits", [1, 2, 3, 4, 5])

@@ -57,15 +57,15 @@ def test_heads_add_nothing_to_contexts_of_one_token():
     assert generic_ranks(contexts, d_model=4, d_head=2, n_heads=3, with_skip=False).tolist() == [0, 2, 4, 4]
 
 
-@pytest.mark.parametrize(("d_vocab", "length"), [(1, 1), (1, 3), (2, 2), (2, 4), (3, 2), (3, 3), (4, 2), (5, 2)])
-def test_all_contexts_have_the_rank_of_the_closed_form(d_vocab, length):
-    contexts = all_contexts(d_vocab, length)
-    for d_model in (1, 2, 3, d_vocab + length + 2):
+@pytest.mark.parametrize(("d_vocab", "n_ctx"), [(1, 1), (1, 3), (2, 2), (2, 4), (3, 2), (3, 3), (4, 2), (5, 2)])
+def test_all_contexts_have_the_rank_of_the_closed_form(d_vocab, n_ctx):
+    contexts = all_contexts(d_vocab, n_ctx)
+    for d_model in (1, 2, 3, d_vocab + n_ctx + 2):
         for d_head in {1, min(2, d_model), min(d_model, d_vocab)}:
             ranks = generic_ranks(contexts, d_model=d_model, d_head=d_head, n_heads=5)
-            per_head = min(d_head, d_vocab + length - 2)
+            per_head = min(d_head, d_vocab + n_ctx - 2)
             expected = [min(len(contexts), min(d_model, d_vocab) + heads * per_head) for heads in range(6)]
-            assert ranks.tolist() == (expected if length > 1 else [min(d_model, d_vocab)] * 6)
+            assert ranks.tolist() == (expected if n_ctx > 1 else [min(d_model, d_vocab)] * 6)
 
 
 @pytest.mark.parametrize("d_vocab", [2, 3, 4, 5])
@@ -107,12 +107,10 @@ def test_heads_alone_on_bigrams_have_the_rank_of_the_minimum_over_all_sets(conte
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=4), st.integers(1, 3), st.integers(0, 4), st.integers(0, 2**31))
 def test_long_contexts_reach_full_rank_when_no_last_token_is_too_frequent(multiplicities, d_head, n_heads, seed):
     multiplicities.sort(reverse=True)
-    d_model, length, rng = d_head + 1, d_head + 2, np.random.default_rng(seed)
+    d_model, n_ctx, rng = d_head + 1, d_head + 2, np.random.default_rng(seed)
     contexts = np.concatenate(
         [
-            np.column_stack(
-                [all_contexts(3, length - 1)[rng.choice(3 ** (length - 1), m, replace=False)], np.full(m, c)]
-            )
+            np.column_stack([all_contexts(3, n_ctx - 1)[rng.choice(3 ** (n_ctx - 1), m, replace=False)], np.full(m, c)])
             for c, m in enumerate(multiplicities)
         ]
     )
@@ -281,9 +279,9 @@ def test_relations_come_with_the_rank_at_their_point(contexts, widths, n_heads, 
 @pytest.mark.parametrize("largest", [128, pytest.param(1024, marks=pytest.mark.slow)])
 def test_heads_wider_than_the_vocabulary_have_the_rank_of_theorem_w(largest):
     """All shapes with so many contexts: smaller widths are in Theorem F, larger ones add nothing."""
-    for tokens, length in ((n, s) for n in range(2, 11) for s in range(3, 11) if n**s <= largest):
-        count = tokens**length
-        for width in range(tokens + 1, tokens + length - 1):
+    for tokens, n_ctx in ((n, s) for n in range(2, 11) for s in range(3, 11) if n**s <= largest):
+        count = tokens**n_ctx
+        for width in range(tokens + 1, tokens + n_ctx - 1):
             heads = -(-(count - tokens) // width)
-            ranks = generic_ranks(all_contexts(tokens, length), d_model=width, d_head=width, n_heads=heads)
+            ranks = generic_ranks(all_contexts(tokens, n_ctx), d_model=width, d_head=width, n_heads=heads)
             assert ranks.tolist() == [min(count, tokens + h * width) for h in range(heads + 1)]

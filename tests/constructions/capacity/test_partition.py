@@ -37,10 +37,10 @@ def test_contexts_longer_than_the_heads_are_wide_are_placed_by_a_maximum_flow(co
 
 
 @pytest.mark.parametrize(
-    ("d_vocab", "length", "d_model", "d_head"), [(3, 2, 3, 3), (5, 2, 5, 3), (6, 2, 4, 4), (4, 3, 4, 4), (3, 4, 3, 2)]
+    ("d_vocab", "n_ctx", "d_model", "d_head"), [(3, 2, 3, 3), (5, 2, 5, 3), (6, 2, 4, 4), (4, 3, 4, 4), (3, 4, 3, 2)]
 )
-def test_all_contexts_are_found_to_fit(d_vocab, length, d_model, d_head):
-    contexts = all_contexts(d_vocab, length)
+def test_all_contexts_are_found_to_fit(d_vocab, n_ctx, d_model, d_head):
+    contexts = all_contexts(d_vocab, n_ctx)
     n_heads = -(-(len(contexts) - d_model) // d_head)
     found = partition(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads)
     assert found.size == len(contexts) and holds(contexts, found, d_model, d_head)

@@ -10,21 +10,21 @@ from constructions.tasks.arrays import all_contexts
 from tests.constructions.capacity.test_partition import holds
 
 SIZES = [
-    (d_vocab, length, d_model, d_head)
+    (d_vocab, n_ctx, d_model, d_head)
     for d_vocab in range(1, 7)
-    for length in range(2, 5)
-    if d_vocab**length <= 130
+    for n_ctx in range(2, 5)
+    if d_vocab**n_ctx <= 130
     for d_model in range(1, d_vocab + 2)
     for d_head in range(1, min(d_model, d_vocab) + 1)
 ]
 
 
-@pytest.mark.parametrize(("d_vocab", "length"), sorted({size[:2] for size in SIZES}))
-def test_the_windows_hold_every_context_once(d_vocab, length):
-    for d_model, d_head in (size[2:] for size in SIZES if size[:2] == (d_vocab, length)):
-        n_heads = -(-(d_vocab**length) // d_head)
-        contexts, found = all_contexts_windows(d_vocab, length, d_model=d_model, d_head=d_head, n_heads=n_heads)
-        assert sorted(map(tuple, contexts)) == sorted(map(tuple, all_contexts(d_vocab, length)))
+@pytest.mark.parametrize(("d_vocab", "n_ctx"), sorted({size[:2] for size in SIZES}))
+def test_the_windows_hold_every_context_once(d_vocab, n_ctx):
+    for d_model, d_head in (size[2:] for size in SIZES if size[:2] == (d_vocab, n_ctx)):
+        n_heads = -(-(d_vocab**n_ctx) // d_head)
+        contexts, found = all_contexts_windows(d_vocab, n_ctx, d_model=d_model, d_head=d_head, n_heads=n_heads)
+        assert sorted(map(tuple, contexts)) == sorted(map(tuple, all_contexts(d_vocab, n_ctx)))
         assert found.size == len(contexts) and len(found.windows) == n_heads
         assert holds(contexts, found, d_model, d_head)
 
@@ -57,14 +57,14 @@ def test_the_rank_of_all_bigrams_is_the_generic_rank_for_all_widths(d_vocab, wit
                 assert all_contexts_rank(d_vocab, 2, **options) == generic_rank(contexts, **options)
 
 
-@pytest.mark.parametrize(("d_vocab", "length"), [(1, 3), (2, 3), (3, 3), (2, 5)])
-def test_the_rank_of_all_contexts_is_the_generic_rank(d_vocab, length):
-    contexts = all_contexts(d_vocab, length)
+@pytest.mark.parametrize(("d_vocab", "n_ctx"), [(1, 3), (2, 3), (3, 3), (2, 5)])
+def test_the_rank_of_all_contexts_is_the_generic_rank(d_vocab, n_ctx):
+    contexts = all_contexts(d_vocab, n_ctx)
     for d_model in range(1, d_vocab + 3):
         for d_head in range(1, min(d_model, d_vocab) + 1):
             for n_heads in (0, 1, 2, 5):
                 options = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
-                assert all_contexts_rank(d_vocab, length, **options) == generic_rank(contexts, **options)
+                assert all_contexts_rank(d_vocab, n_ctx, **options) == generic_rank(contexts, **options)
 
 
 def test_what_is_not_proved_is_refused():

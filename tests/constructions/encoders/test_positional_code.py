@@ -12,9 +12,9 @@ from constructions.tasks.arrays import all_contexts
 
 
 @given(st.integers(1, 40), st.integers(1, 30), st.integers(1, 60), st.integers(0, 2**32))
-def test_the_codes_of_any_contexts_differ_and_are_the_sums(tokens: int, length: int, count: int, seed: int) -> None:
+def test_the_codes_of_any_contexts_differ_and_are_the_sums(tokens: int, n_ctx: int, count: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    contexts = np.unique(rng.integers(0, tokens, (count, length)), axis=0)
+    contexts = np.unique(rng.integers(0, tokens, (count, n_ctx)), axis=0)
     code = positional_code(contexts, tokens + 2, seed=seed)
     assert len(np.unique(code.codes)) == len(contexts)
     assert (code.codes == (code.weights * code.values[contexts]).sum(axis=1)).all()
@@ -22,10 +22,10 @@ def test_the_codes_of_any_contexts_differ_and_are_the_sums(tokens: int, length: 
     assert code.bits <= 2 * len(contexts).bit_length() + 8
 
 
-@pytest.mark.parametrize(("tokens", "length"), [(50, 2), (7, 3), (1, 4), (9, 1)])
-def test_all_contexts_have_consecutive_codes(tokens: int, length: int) -> None:
-    code = positional_code(all_contexts(tokens, length), tokens)
-    assert code.codes.tolist() == list(range(tokens**length))
+@pytest.mark.parametrize(("tokens", "n_ctx"), [(50, 2), (7, 3), (1, 4), (9, 1)])
+def test_all_contexts_have_consecutive_codes(tokens: int, n_ctx: int) -> None:
+    code = positional_code(all_contexts(tokens, n_ctx), tokens)
+    assert code.codes.tolist() == list(range(tokens**n_ctx))
 
 
 def test_only_tokens_that_are_read_count() -> None:
@@ -75,10 +75,10 @@ def test_weights_are_powers_of_two_where_the_contexts_are_short() -> None:
     assert positional_code(contexts, 20).weights.tolist() == [8, 4, 2, 1]
 
 
-@pytest.mark.parametrize(("tokens", "length", "count"), [(2, 3, 8), (3, 3, 27), (5, 12, 40), (50, 8, 64), (4, 1, 4)])
-def test_weights_that_have_to_be_powers_of_two_are(tokens: int, length: int, count: int) -> None:
+@pytest.mark.parametrize(("tokens", "n_ctx", "count"), [(2, 3, 8), (3, 3, 27), (5, 12, 40), (50, 8, 64), (4, 1, 4)])
+def test_weights_that_have_to_be_powers_of_two_are(tokens: int, n_ctx: int, count: int) -> None:
     rng = np.random.default_rng(count)
-    contexts = np.unique(rng.integers(0, tokens, (4 * count, length)), axis=0)[:count]
+    contexts = np.unique(rng.integers(0, tokens, (4 * count, n_ctx)), axis=0)[:count]
     found = positional_code(contexts, tokens, binary=True)
     assert all(int(weight).bit_count() == 1 for weight in found.weights)
     assert len(set(found.codes.tolist())) == len(contexts)
@@ -103,8 +103,8 @@ def test_what_cannot_be_coded_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @given(st.integers(1, 7), st.integers(1, 40), st.integers(0, 2**31))
-def test_binary_codes_are_distinct_and_have_powers_of_2_as_weights(length: int, count: int, seed: int) -> None:
-    contexts = np.unique(np.random.default_rng(seed).integers(0, 11, (count, length)), axis=0)
+def test_binary_codes_are_distinct_and_have_powers_of_2_as_weights(n_ctx: int, count: int, seed: int) -> None:
+    contexts = np.unique(np.random.default_rng(seed).integers(0, 11, (count, n_ctx)), axis=0)
     code = positional_code(contexts, 11, binary=True, seed=seed)
     assert all(int(weight).bit_count() == 1 for weight in code.weights)
     assert len(np.unique(code.codes)) == len(contexts)

@@ -92,13 +92,13 @@ def test_small_integers_have_the_promised_size_and_form(
 
 
 @pytest.mark.parametrize("kind", INTEGER_KINDS)
-@pytest.mark.parametrize(("tokens", "length", "d_model", "d_head", "heads"), [(3, 2, 3, 2, 3), (2, 3, 2, 2, 3)])
+@pytest.mark.parametrize(("tokens", "n_ctx", "d_model", "d_head", "heads"), [(3, 2, 3, 2, 3), (2, 3, 2, 2, 3)])
 def test_small_integers_reach_the_generic_rank(
-    kind: str, tokens: int, length: int, d_model: int, d_head: int, heads: int
+    kind: str, tokens: int, n_ctx: int, d_model: int, d_head: int, heads: int
 ) -> None:
-    contexts = all_contexts(tokens, length)
+    contexts = all_contexts(tokens, n_ctx)
     target = generic_rank(contexts, d_model=d_model, d_head=d_head, n_heads=heads)
-    shape = {"d_vocab": tokens, "n_ctx": length, "d_model": d_model, "n_heads": heads, "d_head": d_head}
+    shape = {"d_vocab": tokens, "n_ctx": n_ctx, "d_model": d_model, "n_heads": heads, "d_head": d_head}
     # Entries of 2 keep the rationals short.
     front_end = drawn_until(
         lambda seed: integer_front_end(kind, seed=seed, largest=2, **shape),

@@ -67,7 +67,7 @@ def integers(draw: Callable[..., Any], rows: int, width: int, largest: int = 2) 
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
     size = draw(sizes(max_tokens=3, max_width=3, max_heads=2))
-    rows = draw(contexts(d_vocab=size.tokens, length=size.length, max_size=6))
+    rows = draw(contexts(d_vocab=size.tokens, n_ctx=size.n_ctx, max_size=6))
     front_end = draw(exact_front_ends(size=size, largest=2))
     coordinates, outputs = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     if draw(st.booleans()):
@@ -144,9 +144,9 @@ def test_attention_is_that_of_the_given_front_end_and_the_stream_is_what_it_says
 @given(st.data())
 def test_at_exact_capacity_the_determinant_is_a_quotient(data: st.DataObject) -> None:
     width, heads = data.draw(st.integers(1, 2)), data.draw(st.integers(0, 2))
-    size = Sizes(tokens=2, length=2, width=width, d_head=1, heads=heads)
+    size = Sizes(tokens=2, n_ctx=2, width=width, d_head=1, heads=heads)
     facts = width + heads
-    rows = data.draw(contexts(d_vocab=2, length=2, min_size=facts, max_size=facts))
+    rows = data.draw(contexts(d_vocab=2, n_ctx=2, min_size=facts, max_size=facts))
     front_end = data.draw(exact_front_ends(size=size))
     outputs = exact_outputs(front_end, rows)
     assume(outputs.det() != 0)
@@ -185,12 +185,12 @@ def test_a_corrupted_weight_is_seen(problem: Problem, data: st.DataObject) -> No
     assert (seen == problem.logits) == unchanged
 
 
-@pytest.mark.parametrize(("tokens", "length"), [(1, 1), (3, 1), (3, 2)])
-def test_without_heads_the_embeddings_are_the_memory(tokens: int, length: int) -> None:
+@pytest.mark.parametrize(("tokens", "n_ctx"), [(1, 1), (3, 1), (3, 2)])
+def test_without_heads_the_embeddings_are_the_memory(tokens: int, n_ctx: int) -> None:
     width = tokens
     embeddings = fmpq_mat(tokens, width, [int(i == j) for i in range(tokens) for j in range(width)])
-    front_end = ExactFrontEnd(embeddings, fmpq_mat(length, width), (), (), ())
-    rows = np.array([[0] * (length - 1) + [token] for token in range(tokens)])
+    front_end = ExactFrontEnd(embeddings, fmpq_mat(n_ctx, width), (), (), ())
+    rows = np.array([[0] * (n_ctx - 1) + [token] for token in range(tokens)])
     targets = fmpq_mat(tokens, 1, [3 * token + 1 for token in range(tokens)])
     made = exact_change_of_basis(front_end, rows, targets, fmpq_mat(1, 2, [1, -2]))
     assert not made.model.W_O.any()
@@ -225,7 +225,7 @@ def test_targets_of_rank_zero_leave_every_coordinate_free() -> None:
 
 def full_rank_front_end() -> ExactFrontEnd:
     rows, _ = obstruction()
-    drawn = (integer_front_end(tokens=4, length=2, width=2, d_head=2, heads=2, seed=s) for s in range(100))
+    drawn = (integer_front_end(tokens=4, n_ctx=2, width=2, d_head=2, heads=2, seed=s) for s in range(100))
     return next(one for one in drawn if exact_outputs(one, rows).rank() == 6)
 
 

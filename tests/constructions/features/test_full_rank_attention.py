@@ -18,10 +18,10 @@ def tensors(weights):
     return {name: getattr(weights, name) for name in ("W_E", "W_pos", "W_Q", "W_K", "W_V")}
 
 
-def distinct_contexts(count, length, vocabulary, seed):
+def distinct_contexts(count, n_ctx, vocabulary, seed):
     rng = np.random.default_rng(seed)
-    codes = rng.choice(vocabulary**length, count, replace=False)
-    return np.stack(np.unravel_index(codes, (vocabulary,) * length), axis=1).astype(np.int64)
+    codes = rng.choice(vocabulary**n_ctx, count, replace=False)
+    return np.stack(np.unravel_index(codes, (vocabulary,) * n_ctx), axis=1).astype(np.int64)
 
 
 def is_bfloat16(array):

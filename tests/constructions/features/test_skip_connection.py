@@ -26,9 +26,9 @@ def network_of(found, shape):
     return dana_network(front.W_E, front.W_pos, front.W_Q, front.W_K, front.W_V, output, found.W_U)
 
 
-def distinct_contexts(count, length, vocabulary, seed):
-    codes = np.random.default_rng(seed).choice(vocabulary**length, count, replace=False)
-    return np.stack(np.unravel_index(codes, (vocabulary,) * length), axis=1).astype(np.int64)
+def distinct_contexts(count, n_ctx, vocabulary, seed):
+    codes = np.random.default_rng(seed).choice(vocabulary**n_ctx, count, replace=False)
+    return np.stack(np.unravel_index(codes, (vocabulary,) * n_ctx), axis=1).astype(np.int64)
 
 
 @pytest.mark.parametrize("kind", ["random", "rank-one", "table"])

@@ -26,14 +26,14 @@ def matrix(draw: Callable[..., Any], rows: int, width: int) -> fmpq_mat:
 @pytest.mark.parametrize("make", [long_last_position, rank_one_skip_head])
 @given(data=st.data())
 def test_every_gap_is_at_least_one(make: Maker, data: st.DataObject) -> None:
-    tokens, length, width = (data.draw(st.integers(1, 3)) for _ in range(3))
-    W_E, W_pos = matrix(data.draw, tokens, width), matrix(data.draw, length, width)
+    tokens, n_ctx, width = (data.draw(st.integers(1, 3)) for _ in range(3))
+    W_E, W_pos = matrix(data.draw, tokens, width), matrix(data.draw, n_ctx, width)
     direction = matrix(data.draw, 1, width)
     assume(any(entry != 0 for entry in direction.entries()))
     head = make(W_E, W_pos, direction=direction)
-    found = enclose_sharp_attention(head.W_E, head.W_pos, head.form, all_contexts(tokens, length), sharpness=1)
+    found = enclose_sharp_attention(head.W_E, head.W_pos, head.form, all_contexts(tokens, n_ctx), sharpness=1)
     assert found.converges_to_last
-    assert (found.smallest_gap is None) == (length == 1)
+    assert (found.smallest_gap is None) == (n_ctx == 1)
     assert found.smallest_gap is None or found.smallest_gap >= 1
     assert head.W_E == W_E
     assert head.W_pos.tolist()[:-1] == W_pos.tolist()[:-1]

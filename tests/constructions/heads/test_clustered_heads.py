@@ -122,9 +122,9 @@ REACHED = [
 ]
 
 
-@pytest.mark.parametrize(("length", "tokens", "shape"), REACHED)
-def test_the_rank_of_complete_tables_is_what_the_bound_says(length: int, tokens: int, shape: Shape) -> None:
-    task = enumerated_task(tokens, length)
+@pytest.mark.parametrize(("n_ctx", "tokens", "shape"), REACHED)
+def test_the_rank_of_complete_tables_is_what_the_bound_says(n_ctx: int, tokens: int, shape: Shape) -> None:
+    task = enumerated_task(tokens, n_ctx)
     assert exact_rank(task, shape, 0) == rank_bound(task, shape)
 
 
@@ -274,18 +274,18 @@ def test_any_labels_of_bigrams_are_held(
 
 
 @given(st.integers(2, 5), st.integers(5, 12), st.integers(0, 2**31))
-def test_random_contexts_of_any_length_are_held(length: int, tokens: int, seed: int) -> None:
-    contexts = np.unique(np.random.default_rng(seed).integers(0, tokens, (60, length)), axis=0)
+def test_random_contexts_of_any_length_are_held(n_ctx: int, tokens: int, seed: int) -> None:
+    contexts = np.unique(np.random.default_rng(seed).integers(0, tokens, (60, n_ctx)), axis=0)
     assert margins(table(contexts, seed), dtype="float32").min() > 0
 
 
 @given(data=st.data())
 def test_no_rank_exceeds_the_bound(data: st.DataObject) -> None:
-    length, tokens, width = (data.draw(st.integers(*ends)) for ends in ((2, 4), (1, 5), (1, 4)))
+    n_ctx, tokens, width = (data.draw(st.integers(*ends)) for ends in ((2, 4), (1, 5), (1, 4)))
     rank, copies = data.draw(st.integers(1, width)), data.draw(st.integers(2, width + 2))
     shape = Shape(width, rank, copies, data.draw(st.integers(1, 2)))
     seed = data.draw(st.integers(0, 2**31))
-    contexts = np.unique(np.random.default_rng(seed).integers(0, tokens, (25, length)), axis=0)
+    contexts = np.unique(np.random.default_rng(seed).integers(0, tokens, (25, n_ctx)), axis=0)
     if data.draw(st.booleans()):
         contexts[:, -1] = contexts[0, -1]  # one last token
         contexts = np.unique(contexts, axis=0)

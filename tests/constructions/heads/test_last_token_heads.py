@@ -26,14 +26,14 @@ from verify.independent.checker import check_independently
 def exact_front_end(contexts: np.ndarray, heads: dict[int, int], d_head: int, seed: int) -> ExactFrontEnd:
     """The front end of the theorem with integer scores, so many heads for each last token, the idle one at the end."""
     rng = np.random.default_rng(seed)
-    tokens, length = int(contexts.max()) + 1, contexts.shape[1]
-    width = tokens + length
+    tokens, n_ctx = int(contexts.max()) + 1, contexts.shape[1]
+    width = tokens + n_ctx
     W_V = as_rationals(rng.integers(-9, 10, (width, d_head)))
     keys = rng.integers(-6, 7, (sum(heads.values()) + 1, width, 1))
     keys[:, tokens:] *= 2  # positions are halves of a unit vector
     queries = [np.eye(width, dtype=np.int64)[:, [c]] for c, count in heads.items() for _ in range(count)]
     queries.append(np.zeros((width, 1), dtype=np.int64))
-    W_pos = as_rationals(np.eye(length, width, tokens, dtype=np.int64)) / 2
+    W_pos = as_rationals(np.eye(n_ctx, width, tokens, dtype=np.int64)) / 2
     return ExactFrontEnd(
         W_E=as_rationals(np.eye(tokens, width, dtype=np.int64)),
         W_pos=W_pos,
@@ -51,13 +51,13 @@ def centred(front_end: ExactFrontEnd, contexts: np.ndarray) -> list[list[fmpq]]:
     return [[row[j] - row[len(row) - d_head + j % d_head] for j in range(len(row) - d_head)] for row in rows]
 
 
-@pytest.mark.parametrize(("tokens", "length"), [(1, 2), (1, 4), (2, 2), (2, 3), (2, 4), (3, 2), (3, 3), (5, 2)])
+@pytest.mark.parametrize(("tokens", "n_ctx"), [(1, 2), (1, 4), (2, 2), (2, 3), (2, 4), (3, 2), (3, 3), (5, 2)])
 @pytest.mark.parametrize("d_head", [1, 2])
 def test_the_features_are_block_diagonal_and_have_full_rank_over_the_rationals(
-    tokens: int, length: int, d_head: int
+    tokens: int, n_ctx: int, d_head: int
 ) -> None:
-    contexts = all_contexts(tokens, length)
-    each = int(tokens ** (length - 1))  # as many heads as contexts, for each last token
+    contexts = all_contexts(tokens, n_ctx)
+    each = int(tokens ** (n_ctx - 1))  # as many heads as contexts, for each last token
     front_end = exact_front_end(contexts, dict.fromkeys(range(tokens), each), d_head, seed=3)
     rows = centred(front_end, contexts)
     for context, row in zip(contexts.tolist(), rows, strict=True):
@@ -68,10 +68,10 @@ def test_the_features_are_block_diagonal_and_have_full_rank_over_the_rationals(
 
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(2, 4), st.integers(1, 3))
 def test_exact_weights_have_exactly_the_logits_that_are_asked_for(
-    seed: int, tokens: int, length: int, d_head: int
+    seed: int, tokens: int, n_ctx: int, d_head: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    contexts = np.unique(rng.integers(0, tokens, (7, length)), axis=0)
+    contexts = np.unique(rng.integers(0, tokens, (7, n_ctx)), axis=0)
     last_tokens, counts = np.unique(contexts[:, -1], return_counts=True)
     heads = dict(zip(last_tokens.tolist(), (counts + 1).tolist(), strict=True))
     front_end = exact_front_end(contexts, heads, d_head, seed)
@@ -96,10 +96,10 @@ def test_exact_weights_have_exactly_the_logits_that_are_asked_for(
     st.sampled_from(["float64", "float32"]),
 )
 def test_any_contexts_of_two_tokens_or_more_are_held(
-    seed: int, tokens: int, length: int, target: str, dtype: Precision
+    seed: int, tokens: int, n_ctx: int, target: str, dtype: Precision
 ) -> None:
     rng = np.random.default_rng(seed)
-    contexts = np.unique(rng.integers(0, tokens, (int(rng.integers(1, 60)), length)), axis=0)
+    contexts = np.unique(rng.integers(0, tokens, (int(rng.integers(1, 60)), n_ctx)), axis=0)
     given: dict[str, object] = {"next_tokens": rng.integers(0, tokens, len(contexts))}
     if target == "laws":
         given = {"laws": rng.dirichlet(np.ones(tokens), len(contexts))}
@@ -196,14 +196,14 @@ def test_what_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         last_token_heads_memory(enumerated_task(2, 2))
 
 
-@pytest.mark.parametrize(("tokens", "length"), [(1, 2), (1, 4), (2, 2), (2, 4), (4, 3), (6, 2)])
+@pytest.mark.parametrize(("tokens", "n_ctx"), [(1, 2), (1, 4), (2, 2), (2, 4), (4, 3), (6, 2)])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_common_pairs_have_heads_of_their_own_and_everything_is_held(
-    monkeypatch: pytest.MonkeyPatch, tokens: int, length: int, dtype: Precision
+    monkeypatch: pytest.MonkeyPatch, tokens: int, n_ctx: int, dtype: Precision
 ) -> None:
     monkeypatch.setattr(last_token_heads, "_COSTLY", 0)
     monkeypatch.setattr(last_token_heads, "_PAIR", 1)
-    task = enumerated_task(tokens, length, target="laws", seed=1)
+    task = enumerated_task(tokens, n_ctx, target="laws", seed=1)
     built = last_token_heads_memory(task, dtype=dtype)
     assert certify_memorization(built.model, task).certificate.answers.values["held"] == task.n_contexts
 
@@ -234,14 +234,14 @@ def test_heads_of_a_pair_see_the_position_before_the_last_alone_after_other_pair
     assert certify_memorization(built.model, task).certificate.answers.values["held"] == task.n_contexts
 
 
-@pytest.mark.parametrize(("tokens", "length"), [(2, 2), (1, 3), (2, 3), (3, 3), (2, 4)])
+@pytest.mark.parametrize(("tokens", "n_ctx"), [(2, 2), (1, 3), (2, 3), (3, 3), (2, 4)])
 def test_what_heads_of_pairs_leak_is_bounded_and_they_have_full_rank_over_the_rationals(
-    tokens: int, length: int
+    tokens: int, n_ctx: int
 ) -> None:
     rng, gate, d_head = np.random.default_rng(7), 24, 2
-    contexts = np.array([context for context in all_contexts(tokens, length).tolist() if context[-1] == 0])
-    heads = tokens ** (length - 2)  # as many for each pair as it ends contexts
-    values = rng.integers(-9, 10, (length, tokens, d_head))
+    contexts = np.array([context for context in all_contexts(tokens, n_ctx).tolist() if context[-1] == 0])
+    heads = tokens ** (n_ctx - 2)  # as many for each pair as it ends contexts
+    values = rng.integers(-9, 10, (n_ctx, tokens, d_head))
 
     def weights(token_keys: np.ndarray, place_keys: np.ndarray, context: np.ndarray) -> tuple[list[fmpq], int]:
         scores = token_keys[context] + place_keys  # of base 2, exactly
@@ -250,11 +250,11 @@ def test_what_heads_of_pairs_leak_is_bounded_and_they_have_full_rank_over_the_ra
         return [power / sum(powers, fmpq(0)) for power in powers], gap
 
     def read(pattern: list[fmpq], context: np.ndarray) -> list[fmpq]:
-        seen = values[np.arange(length), context].tolist()
+        seen = values[np.arange(n_ctx), context].tolist()
         return [sum((a * v[j] for a, v in zip(pattern, seen, strict=True)), fmpq(0)) for j in range(d_head)]
 
     for token in range(tokens):
-        token_keys, place_keys = rng.integers(-4, 5, (heads, tokens)), rng.integers(-4, 5, (heads, length))
+        token_keys, place_keys = rng.integers(-4, 5, (heads, tokens)), rng.integers(-4, 5, (heads, n_ctx))
         token_keys[:, token] -= gate
         place_keys[:, -2] += gate
         rows = []
@@ -262,12 +262,12 @@ def test_what_heads_of_pairs_leak_is_bounded_and_they_have_full_rank_over_the_ra
             row: list[fmpq] = []
             for head in range(heads):
                 pattern, gap = weights(token_keys[head], place_keys[head], context)
-                usual = values[-2 + length, context[-2]].tolist()
+                usual = values[-2 + n_ctx, context[-2]].tolist()
                 surplus = [a - v for a, v in zip(read(pattern, context), usual, strict=True)]
                 row += surplus
                 if context[-2] != token:
-                    largest = int(np.abs(values[np.arange(length), context]).max())
-                    assert gap >= gate - 16 and max(map(abs, surplus)) <= 2 * (length - 1) * fmpq(largest, 2**gap)
+                    largest = int(np.abs(values[np.arange(n_ctx), context]).max())
+                    assert gap >= gate - 16 and max(map(abs, surplus)) <= 2 * (n_ctx - 1) * fmpq(largest, 2**gap)
             if context[-2] == token:
                 rows.append(row)
         assert fmpq_mat(rows).rank() == len(rows) == heads

@@ -28,9 +28,9 @@ def facts(contexts: object, labels: object, vocabulary: int) -> Task:
     return array_task(np.array(contexts), next_tokens=np.array(labels), vocabulary=vocabulary, target="labels")
 
 
-def random_facts(count: int, length: int, tokens: int, seed: int) -> Task:
+def random_facts(count: int, n_ctx: int, tokens: int, seed: int) -> Task:
     rng = np.random.default_rng(seed)
-    contexts = np.unique(rng.integers(0, tokens, (count, length)), axis=0)
+    contexts = np.unique(rng.integers(0, tokens, (count, n_ctx)), axis=0)
     return facts(contexts, rng.integers(0, tokens, len(contexts)), tokens)
 
 
@@ -50,8 +50,8 @@ def test_any_labels_of_bigrams_are_held(tokens: int, kind: str, dtype: Precision
 
 
 @given(st.integers(2, 40), st.integers(1, 12), st.integers(1, 40), st.sampled_from(PRECISIONS), st.integers(0, 2**31))
-def test_any_contexts_of_any_length_are_held(length: int, tokens: int, count: int, dtype: Precision, seed: int) -> None:
-    assert margins(random_facts(count, length, tokens, seed), dtype).min() > 0.375
+def test_any_contexts_of_any_length_are_held(n_ctx: int, tokens: int, count: int, dtype: Precision, seed: int) -> None:
+    assert margins(random_facts(count, n_ctx, tokens, seed), dtype).min() > 0.375
 
 
 @pytest.mark.parametrize(

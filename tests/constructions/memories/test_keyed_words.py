@@ -15,9 +15,9 @@ from verify.forward.in_rationals import exact_network_logits
 from verify.memories.integer_neurons import integer_margins
 
 
-def random_facts(count: int, length: int, tokens: int, seed: int, kinds: int | None = None) -> Task:
+def random_facts(count: int, n_ctx: int, tokens: int, seed: int, kinds: int | None = None) -> Task:
     rng = np.random.default_rng(seed)
-    contexts = np.unique(rng.integers(0, tokens, (count, length)), axis=0)
+    contexts = np.unique(rng.integers(0, tokens, (count, n_ctx)), axis=0)
     labels = rng.integers(0, kinds or tokens, len(contexts))
     return array_task(contexts, next_tokens=labels, vocabulary=tokens, target="labels")
 
@@ -28,9 +28,9 @@ def held(model: Model, task: Task) -> int:
 
 @given(st.integers(1, 6), st.integers(2, 9), st.integers(1, 25), st.integers(0, 2**31), st.data())
 def test_any_contexts_are_held_by_words_of_any_length(
-    length: int, tokens: int, count: int, seed: int, data: st.DataObject
+    n_ctx: int, tokens: int, count: int, seed: int, data: st.DataObject
 ) -> None:
-    task = random_facts(count, length, tokens, seed)
+    task = random_facts(count, n_ctx, tokens, seed)
     m = data.draw(st.none() | st.integers(1, task.n_contexts))
     model = keyed_words_memory(task, labels_per_word=m, seed=seed).model
     assert integer_margins(model, task).min() >= 1

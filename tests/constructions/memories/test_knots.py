@@ -26,9 +26,9 @@ def facts(contexts: object, labels: object, vocabulary: int) -> Task:
     return array_task(np.array(contexts), next_tokens=np.array(labels), vocabulary=vocabulary, target="labels")
 
 
-def random_facts(count: int, length: int, tokens: int, seed: int, kind: str = "random") -> Task:
+def random_facts(count: int, n_ctx: int, tokens: int, seed: int, kind: str = "random") -> Task:
     rng = np.random.default_rng(seed)
-    contexts = np.unique(rng.integers(0, tokens, (count, length)), axis=0)
+    contexts = np.unique(rng.integers(0, tokens, (count, n_ctx)), axis=0)
     labels = rng.integers(0, tokens, len(contexts))
     if kind == "skewed":
         labels = np.minimum(rng.exponential(0.15 * tokens, len(contexts)).astype(np.int64), tokens - 1)
@@ -66,9 +66,9 @@ def in_float32(model: Model, contexts: np.ndarray) -> np.ndarray:
     st.integers(0, 2**32),
 )
 def test_any_distinct_contexts_are_held(
-    count: int, length: int, tokens: int, kind: str, dtype: Precision, seed: int
+    count: int, n_ctx: int, tokens: int, kind: str, dtype: Precision, seed: int
 ) -> None:
-    task = random_facts(count, length, tokens, seed, kind)
+    task = random_facts(count, n_ctx, tokens, seed, kind)
     built = knots_memory(task, dtype=dtype)
     proof = prove_knots(built.model, task)
     assert proof.margin_lower.min() > 0.25
@@ -80,9 +80,9 @@ def test_any_distinct_contexts_are_held(
 
 
 @given(st.integers(1, 25), st.integers(1, 6), st.integers(1, 9), st.integers(0, 2**32))
-def test_any_laws_are_reached(count: int, length: int, tokens: int, seed: int) -> None:
+def test_any_laws_are_reached(count: int, n_ctx: int, tokens: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    contexts = np.unique(rng.integers(0, tokens, (count, length)), axis=0)
+    contexts = np.unique(rng.integers(0, tokens, (count, n_ctx)), axis=0)
     laws = rng.dirichlet(np.full(tokens, 0.5), len(contexts)) + 1e-9
     task = array_task(contexts, laws=laws / laws.sum(axis=1, keepdims=True), vocabulary=tokens)
     proof = prove_knots(knots_memory(task).model, task)
@@ -106,10 +106,10 @@ def over_the_rationals(task: Task, model: Model) -> np.ndarray:
         entries = [fmpq(*float(y).as_integer_ratio()) for y in x.ravel()]
         return np.array(entries, dtype=object).reshape(x.shape)
 
-    length = task.n_ctx
+    n_ctx = task.n_ctx
     W_pos = model.W_pos.copy()
-    assert np.allclose(W_pos[:, 1], 1 + np.log(2) * np.arange(length - 1, -1, -1))
-    W_pos[:, 1] = np.arange(length, 0, -1)
+    assert np.allclose(W_pos[:, 1], 1 + np.log(2) * np.arange(n_ctx - 1, -1, -1))
+    W_pos[:, 1] = np.arange(n_ctx, 0, -1)
     exact = [
         Attention(*(rationals(x) for x in (head.W_Q, head.W_K, head.W_V, head.W_O)), skip=False),
         FeedForward(
@@ -161,19 +161,19 @@ def test_the_parameters_are_those_that_are_counted() -> None:
         model = knots_memory(task, digits=digits).model
         neurons = model.blocks[1]
         assert isinstance(neurons, FeedForward)
-        size, length = task.d_vocab, task.n_ctx
+        size, n_ctx = task.d_vocab, task.n_ctx
         assert neurons.d_mlp <= task.n_contexts - 1
-        assert model.parameters == (3 + digits) * size + 2 * length + 7 + digits + (2 + digits) * neurons.d_mlp
-        sizes = dict(tokens=size, length=length, answers=task.n_answers, digits=digits)
+        assert model.parameters == (3 + digits) * size + 2 * n_ctx + 7 + digits + (2 + digits) * neurons.d_mlp
+        sizes = dict(tokens=size, n_ctx=n_ctx, answers=task.n_answers, digits=digits)
         assert model.parameters == knots_parameters(**sizes, neurons=neurons.d_mlp)
         assert all(np.count_nonzero(x) == x.size for x in (neurons.W_in, neurons.W_out))
 
 
 @given(st.integers(1, 40), st.integers(2, 3), st.integers(2, 7), st.integers(0, 9), st.sampled_from(PRECISIONS))
 def test_no_labels_take_more_than_what_is_enough_for_all(
-    count: int, length: int, tokens: int, seed: int, dtype: Precision
+    count: int, n_ctx: int, tokens: int, seed: int, dtype: Precision
 ) -> None:
-    task = random_facts(min(count, tokens**length), length, tokens, seed=seed)
+    task = random_facts(min(count, tokens**n_ctx), n_ctx, tokens, seed=seed)
     most = most_parameters(task, dtype=dtype)
     assert knots_memory(task, dtype=dtype).model.parameters <= most
     mixed = np.random.default_rng(seed).permutation(task.labels)
@@ -182,7 +182,7 @@ def test_no_labels_take_more_than_what_is_enough_for_all(
 
 def test_what_is_enough_for_all_labels_counts_a_neuron_for_each_context_but_one_and_the_digits_of_float32() -> None:
     task = random_facts(1500, 3, 900, seed=0)
-    sizes = dict(tokens=900, length=3, answers=900, neurons=1499)
+    sizes = dict(tokens=900, n_ctx=3, answers=900, neurons=1499)
     assert most_parameters(task) == knots_parameters(**sizes, digits=1)
     assert most_parameters(task, dtype="float32") >= knots_parameters(**sizes, digits=2)
 

@@ -32,10 +32,10 @@ from constructions.tasks.text import default_text, text_task
 KINDS = [kind for kind in FRONT_ENDS if kind != "auto"]
 
 
-def random_task(*, target="laws", facts=12, tail=0, length=3, vocabulary=4, seed=0):
+def random_task(*, target="laws", facts=12, tail=0, n_ctx=3, vocabulary=4, seed=0):
     rng = np.random.default_rng(seed)
-    codes = rng.choice(vocabulary**length, facts + tail, replace=False)
-    contexts = np.stack(np.unravel_index(codes, (vocabulary,) * length), axis=1).astype(np.int64)
+    codes = rng.choice(vocabulary**n_ctx, facts + tail, replace=False)
+    contexts = np.stack(np.unravel_index(codes, (vocabulary,) * n_ctx), axis=1).astype(np.int64)
     rows = [
         {
             int(token): int(rng.integers(1, 50))
@@ -62,15 +62,15 @@ def deviation(network, task):
 @pytest.mark.parametrize("target", ["laws", "labels"])
 @given(
     facts=st.integers(1, 20),
-    length=st.integers(2, 3),
+    n_ctx=st.integers(2, 3),
     d_head=st.integers(1, 4),
     more=st.integers(0, 3),
     seed=st.integers(0, 2**32),
 )
-def test_every_front_end_holds_every_context(kind, target, facts, length, d_head, more, seed):
-    assume(facts <= 4**length)
-    task = random_task(target=target, facts=facts, length=length, seed=seed)
-    d_model = 4 + length + more
+def test_every_front_end_holds_every_context(kind, target, facts, n_ctx, d_head, more, seed):
+    assume(facts <= 4**n_ctx)
+    task = random_task(target=target, facts=facts, n_ctx=n_ctx, seed=seed)
+    d_model = 4 + n_ctx + more
     needed = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
     built = build_memory(
         task,
@@ -135,9 +135,9 @@ def test_xor_needs_its_second_head_however_wide_they_are():
 @pytest.mark.parametrize("target", ["laws", "labels"])
 @pytest.mark.parametrize("n_heads", [1, 12])
 def test_more_single_tokens_than_dimensions_are_held_by_their_embeddings(target, n_heads):
-    task = random_task(target=target, facts=8, length=1, tail=1, vocabulary=9)
+    task = random_task(target=target, facts=8, n_ctx=1, tail=1, vocabulary=9)
     if target == "laws":
-        task = random_task(target=target, facts=9, length=1, vocabulary=9)
+        task = random_task(target=target, facts=9, n_ctx=1, vocabulary=9)
     built = build_memory(task, d_model=8 if target == "laws" else 5, d_head=1, n_heads=n_heads, tail="fit")
     assert built.route == "embedding" and built.tail is None
     assert deviation(built.model, task) < 1e-13
@@ -151,17 +151,17 @@ def test_distinct_last_tokens_need_no_head():
 
 
 @pytest.mark.parametrize("target", ["laws", "labels"])
-@pytest.mark.parametrize("length", [1, 2, 3])
-def test_two_tokens_in_one_dimension(target, length):
-    task = random_task(target=target, facts=2**length, length=length, vocabulary=2)
-    built = build_memory(task, d_model=1, d_head=1, n_heads=2 * 2**length)
+@pytest.mark.parametrize("n_ctx", [1, 2, 3])
+def test_two_tokens_in_one_dimension(target, n_ctx):
+    task = random_task(target=target, facts=2**n_ctx, n_ctx=n_ctx, vocabulary=2)
+    built = build_memory(task, d_model=1, d_head=1, n_heads=2 * 2**n_ctx)
     assert deviation(built.model, task) < 1e-6
 
 
 @pytest.mark.parametrize("target", ["laws", "labels"])
 @pytest.mark.parametrize(("vocabulary", "d_model"), [(1, 1), (1, 4), (2, 1), (5, 4), (5, 9)])
 def test_one_context(target, vocabulary, d_model):
-    task = random_task(target=target, facts=1, length=2, vocabulary=vocabulary)
+    task = random_task(target=target, facts=1, n_ctx=2, vocabulary=vocabulary)
     built = build_memory(task, d_model=d_model, d_head=1, n_heads=1)
     assert deviation(built.model, task) < 1e-10
 
@@ -389,7 +389,7 @@ def test_the_memory_estimate_is_near_the_peak(facts, n_heads, tail):
 @pytest.mark.parametrize("target", ["laws", "labels"])
 @pytest.mark.parametrize(("kind", "d_model", "d_head"), [("table", 20, 5), ("random", 16, 16), ("rank-one", 16, 4)])
 def test_a_thousand_contexts_are_held_to_thirteen_digits(kind, target, d_model, d_head):
-    task = random_task(target=target, facts=1024, length=4, vocabulary=16)
+    task = random_task(target=target, facts=1024, n_ctx=4, vocabulary=16)
     needed = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
     built = build_memory(
         task, d_model=d_model, d_head=d_head, n_heads=default_heads(needed, 1024, d_head, "none"), front_end=kind

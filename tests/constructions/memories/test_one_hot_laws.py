@@ -17,17 +17,17 @@ from verify.runs.exact_runs import held_without_rounding
 from verify.runs.formats import BFLOAT16, FLOAT32
 
 
-def laws_of(count: int, length: int, tokens: int, answers: int, seed: int = 0) -> Task:
+def laws_of(count: int, n_ctx: int, tokens: int, answers: int, seed: int = 0) -> Task:
     rng = np.random.default_rng(seed)
-    contexts = np.unique(rng.integers(0, tokens, (count, length)), axis=0)
+    contexts = np.unique(rng.integers(0, tokens, (count, n_ctx)), axis=0)
     positive = rng.standard_exponential((len(contexts), answers)) + 1e-3
     laws = positive / positive.sum(axis=1, keepdims=True)
     return array_task(contexts, laws=laws, vocabulary=tokens, answers=tuple(map(str, range(answers))))
 
 
 @given(st.integers(1, 30), st.integers(1, 5), st.integers(1, 40), st.integers(1, 6), st.integers(0, 2**32 - 1))
-def test_any_laws_are_written_bit_for_bit(count, length, tokens, answers, seed):
-    task = laws_of(count, length, tokens, answers, seed)
+def test_any_laws_are_written_bit_for_bit(count, n_ctx, tokens, answers, seed):
+    task = laws_of(count, n_ctx, tokens, answers, seed)
     model = one_hot_laws_memory(task).model
     stored = model.blocks[-1]
     assert isinstance(stored, FeedForward)
@@ -44,14 +44,12 @@ def test_it_is_certified_in_real_arithmetic():
     assert proved.certificate.verdict.value == "PROVED" and proved.answers.loss_upper.max() < 1e-12
 
 
-@pytest.mark.parametrize(
-    ("tokens", "length", "precision"), [(103, 4, 24), (5000, 4, 24), (10_000, 40, 24), (103, 4, 8)]
-)
-def test_digits_are_as_few_as_have_exact_sums(tokens, length, precision):
-    base, count = digits_of(tokens, length, precision)
-    assert base**count >= tokens and 2 * length * count * base**2 + 1 <= 2**precision
+@pytest.mark.parametrize(("tokens", "n_ctx", "precision"), [(103, 4, 24), (5000, 4, 24), (10_000, 40, 24), (103, 4, 8)])
+def test_digits_are_as_few_as_have_exact_sums(tokens, n_ctx, precision):
+    base, count = digits_of(tokens, n_ctx, precision)
+    assert base**count >= tokens and 2 * n_ctx * count * base**2 + 1 <= 2**precision
     fewer = np.ceil(tokens ** (1 / (count - 1))) if count > 1 else np.inf
-    assert count == 1 or 2 * length * (count - 1) * fewer**2 + 1 > 2**precision
+    assert count == 1 or 2 * n_ctx * (count - 1) * fewer**2 + 1 > 2**precision
 
 
 def test_digits_of_bfloat16_leave_one_neuron_on_in_every_run_in_it(monkeypatch):

@@ -30,21 +30,21 @@ def test_any_labels_of_bigrams_are_held(tokens: int, kind: str, dtype: Precision
 
 
 @given(st.integers(2, 5), st.integers(5, 12), st.integers(0, 2**32))
-def test_random_contexts_of_any_length_are_held(length: int, tokens: int, seed: int) -> None:
+def test_random_contexts_of_any_length_are_held(n_ctx: int, tokens: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    contexts = np.unique(rng.integers(0, tokens, (40, length)), axis=0)
+    contexts = np.unique(rng.integers(0, tokens, (40, n_ctx)), axis=0)
     labels = rng.integers(0, tokens, len(contexts))
     task = array_task(contexts, next_tokens=labels, vocabulary=tokens + 1, target="labels")
     assert margins(task, dtype="float32").min() > 0
 
 
-@pytest.mark.parametrize(("tokens", "length", "width"), [(10, 2, 3), (10, 2, 4), (4, 3, 3), (5, 3, 4), (8, 2, 6)])
-def test_the_fewest_heads_of_the_rank_are_enough_for_all_contexts(tokens: int, length: int, width: int) -> None:
-    task = enumerated_task(tokens, length, seed=3)
-    heads = max(1, -(-(tokens**length) // width) - 1)
+@pytest.mark.parametrize(("tokens", "n_ctx", "width"), [(10, 2, 3), (10, 2, 4), (4, 3, 3), (5, 3, 4), (8, 2, 6)])
+def test_the_fewest_heads_of_the_rank_are_enough_for_all_contexts(tokens: int, n_ctx: int, width: int) -> None:
+    task = enumerated_task(tokens, n_ctx, seed=3)
+    heads = max(1, -(-(tokens**n_ctx) // width) - 1)
     model = rank_one_heads_memory(task, d_model=width).model
     assert (model.n_heads, model.d_qk, model.d_head) == (heads, 1, 1)
-    assert model.parameters == width * (length + 2 * tokens) + 4 * width * heads
+    assert model.parameters == width * (n_ctx + 2 * tokens) + 4 * width * heads
     assert (margins(task, d_model=width) > 0.45).all()
 
 

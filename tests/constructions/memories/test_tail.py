@@ -17,10 +17,10 @@ from constructions.models.attention import features, last
 from constructions.tasks.task import Counts, make_task
 
 
-def setting(*, facts=10, vocabulary=4, heads=12, d_head=2, seed=0, d_model=None, length=3):
+def setting(*, facts=10, vocabulary=4, heads=12, d_head=2, seed=0, d_model=None, n_ctx=3):
     """A task, a front end, its factored features and an output that holds random targets."""
     rng = np.random.default_rng(seed)
-    contexts = np.array(list(product(range(vocabulary), repeat=length)))
+    contexts = np.array(list(product(range(vocabulary), repeat=n_ctx)))
     rows = [
         {int(j): int(rng.integers(1, 30)) for j in rng.choice(vocabulary, rng.integers(1, 4), replace=False)}
         for _ in contexts
@@ -30,7 +30,7 @@ def setting(*, facts=10, vocabulary=4, heads=12, d_head=2, seed=0, d_model=None,
     weights = front_end(
         "random",
         d_vocab=vocabulary,
-        n_ctx=length,
+        n_ctx=n_ctx,
         d_model=d_model or vocabulary,
         n_heads=heads,
         d_head=d_head,
@@ -192,6 +192,6 @@ def test_a_regularization_that_is_no_number_of_counts_is_refused(regularization)
 
 
 def test_a_task_without_a_tail_is_refused():
-    task, weights, inverse, output = setting(facts=16, length=2, heads=12)
+    task, weights, inverse, output = setting(facts=16, n_ctx=2, heads=12)
     with pytest.raises(InputError, match="every context of the task is memorized"):
         fit_tail(weights, task, W_U=np.eye(4), output=output, inverse=inverse)

@@ -23,7 +23,7 @@ def test_a_construction_refuses_tokens_for_vectors_and_vectors_for_tokens():
         Construction(random_task(), random_layer(), "")
 
 
-@pytest.mark.parametrize(("size", "message"), [({"length": 4}, "contexts of 4"), ({"vocabulary": 6}, "6 tokens")])
+@pytest.mark.parametrize(("size", "message"), [({"n_ctx": 4}, "contexts of 4"), ({"vocabulary": 6}, "6 tokens")])
 def test_a_construction_refuses_a_network_of_other_sizes(size, message):
     with pytest.raises(InputError, match=message):
         Construction(random_task(**size), memory(random_task()), "")

@@ -16,9 +16,9 @@ from verify.runs.exact_runs import held_without_rounding
 from verify.runs.formats import FORMATS
 
 
-def drawn(count: int, length: int, tokens: int, answers: int, seed: int, *, laws: bool = False) -> Task:
+def drawn(count: int, n_ctx: int, tokens: int, answers: int, seed: int, *, laws: bool = False) -> Task:
     rng = np.random.default_rng(seed)
-    contexts = np.unique(rng.integers(0, tokens, (count, length)), axis=0)
+    contexts = np.unique(rng.integers(0, tokens, (count, n_ctx)), axis=0)
     if not laws:
         labels = rng.integers(0, answers, len(contexts))
         return array_task(contexts, next_tokens=labels, vocabulary=max(tokens, answers), target="labels")

@@ -25,8 +25,8 @@ def facts(contexts: np.ndarray, tokens: int, answers: int, seed: int = 0) -> Tas
     return array_task(contexts, next_tokens=labels, vocabulary=tokens, answers=answers, target="labels")
 
 
-def random_contexts(count: int, length: int, tokens: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).integers(0, tokens, (count, length))
+def random_contexts(count: int, n_ctx: int, tokens: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, tokens, (count, n_ctx))
 
 
 def in_integers(model, contexts: np.ndarray) -> np.ndarray:
@@ -90,9 +90,9 @@ def test_every_family_of_contexts_is_held(family):
     assert held(facts(contexts, int(contexts.max()) + 1, 9))
 
 
-@pytest.mark.parametrize(("count", "length"), [(7000, 4), (6500, 3)])
-def test_many_facts_are_spread_over_segments(count, length):
-    task = facts(random_contexts(count, length, 70), 70, 40)
+@pytest.mark.parametrize(("count", "n_ctx"), [(7000, 4), (6500, 3)])
+def test_many_facts_are_spread_over_segments(count, n_ctx):
+    task = facts(random_contexts(count, n_ctx, 70), 70, 40)
     assert plan_of(*module.sizes_of(task)).segments > 1
     assert held(task)
 
@@ -109,11 +109,11 @@ def test_knots_that_would_be_too_steep_are_replaced_by_one_neuron_for_each_row()
 
 
 @pytest.mark.parametrize(
-    ("count", "length", "tokens", "answers", "labels"),
+    ("count", "n_ctx", "tokens", "answers", "labels"),
     [(90, 4, 20, 40, 3), (60, 3, 9, 2, 20), (50, 2, 9, 5, 4), (40, 9, 20, 9, 1), (7, 4, 3, 1000, 2), (1, 4, 2, 2, 21)],
 )
-def test_words_of_several_labels_are_read_exactly(count, length, tokens, answers, labels):
-    task = facts(random_contexts(count, length, tokens), tokens, answers)
+def test_words_of_several_labels_are_read_exactly(count, n_ctx, tokens, answers, labels):
+    task = facts(random_contexts(count, n_ctx, tokens), tokens, answers)
     built = probe_memory(task, labels_per_word=labels)
     assert held(task, labels_per_word=labels)
     assert held_without_rounding(built.model, task, FLOAT32, 0.0).all()
@@ -142,31 +142,31 @@ def test_a_word_holds_so_many_labels_and_no_more():
 
 
 @given(st.integers(1, 120), st.integers(1, 40), st.integers(2, 30), st.integers(1, 60), st.integers(0, 2**32 - 1))
-def test_random_tables_are_held_and_counted_before_they_are_built(count, length, tokens, answers, seed):
-    task = facts(random_contexts(count, length, tokens, seed), tokens, answers, seed)
+def test_random_tables_are_held_and_counted_before_they_are_built(count, n_ctx, tokens, answers, seed):
+    task = facts(random_contexts(count, n_ctx, tokens, seed), tokens, answers, seed)
     built = probe_memory(task, seed=seed)
     assert held(task)
     parameters = built.model.parameters
     assert parameters == sum(tensor.size for tensor in built.model.tensors().values())
-    if " at draw 1," in built.summary or length == 1:
+    if " at draw 1," in built.summary or n_ctx == 1:
         assert parameters == probe_parameters(task)
 
 
 @pytest.mark.parametrize(
-    ("count", "length", "tokens", "answers"),
+    ("count", "n_ctx", "tokens", "answers"),
     [(1, 4, 2, 1), (200, 4, 30, 40), (60, 3, 9, 7), (50, 2, 9, 5), (40, 9, 20, 300), (1, 700, 9, 2)],
 )
-def test_a_run_in_float32_adds_in_any_order(count, length, tokens, answers):
-    task = facts(random_contexts(count, length, tokens), tokens, answers)
+def test_a_run_in_float32_adds_in_any_order(count, n_ctx, tokens, answers):
+    task = facts(random_contexts(count, n_ctx, tokens), tokens, answers)
     model = probe_memory(task).model
     exact = in_integers(model, task.contexts)
     for seed in range(3):
         assert (logits(model, task.contexts, seed) == exact).all()
 
 
-@pytest.mark.parametrize("length", [513, 700, 1025, LONGEST])
-def test_every_run_of_long_contexts_is_proved(length):
-    task = facts(random_contexts(9, length, 20), 20, 7)
+@pytest.mark.parametrize("n_ctx", [513, 700, 1025, LONGEST])
+def test_every_run_of_long_contexts_is_proved(n_ctx):
+    task = facts(random_contexts(9, n_ctx, 20), 20, 7)
     assert held_without_rounding(probe_memory(task).model, task, FLOAT32, 0.0).all()
 
 

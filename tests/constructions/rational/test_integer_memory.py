@@ -12,12 +12,12 @@ from constructions.rational.integer_memory import integer_memory
 
 
 @given(st.integers(1, 3), st.integers(1, 2), st.integers(2, 3), st.integers(0, 3))
-def test_rational_weights_hold_every_label_by_four(tokens: int, length: int, width: int, seed: int) -> None:
-    contexts = tokens**length
-    if length == 1 and tokens > width:
+def test_rational_weights_hold_every_label_by_four(tokens: int, n_ctx: int, width: int, seed: int) -> None:
+    contexts = tokens**n_ctx
+    if n_ctx == 1 and tokens > width:
         return
     heads = -(-contexts // width) + 2
-    task, network = integer_memory(tokens=tokens, length=length, width=width, d_head=width, heads=heads, seed=seed)
+    task, network = integer_memory(tokens=tokens, n_ctx=n_ctx, width=width, d_head=width, heads=heads, seed=seed)
     assert task.n_contexts == contexts
     for row, label in zip(exact_logits(network, task.contexts).tolist(), task.labels.tolist(), strict=True):
         gaps = [row[label] - entry for i, entry in enumerate(row) if i != label]
@@ -25,7 +25,7 @@ def test_rational_weights_hold_every_label_by_four(tokens: int, length: int, wid
 
 
 def test_embeddings_queries_keys_and_values_are_integers() -> None:
-    _, network = integer_memory(tokens=3, length=2, width=3, d_head=2, heads=6, seed=0)
+    _, network = integer_memory(tokens=3, n_ctx=2, width=3, d_head=2, heads=6, seed=0)
     for tensor in (network.W_E, network.W_pos, network.W_Q, network.W_K, network.W_V):
         assert all(entry.q == 1 for entry in tensor.flat)
         assert np.abs(tensor).max() <= 3
@@ -34,4 +34,4 @@ def test_embeddings_queries_keys_and_values_are_integers() -> None:
 def test_heads_that_cannot_reach_the_rank_are_refused() -> None:
     # One token in a context: features of two heads are those of one, and three tokens need three dimensions.
     with pytest.raises(HypothesisError, match="features of rank 3"):
-        integer_memory(tokens=3, length=1, width=2, d_head=2, heads=2, seed=0)
+        integer_memory(tokens=3, n_ctx=1, width=2, d_head=2, heads=2, seed=0)

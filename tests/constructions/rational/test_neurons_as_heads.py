@@ -8,9 +8,9 @@ from verify.claims import huben_2023_head_is_neuron as builder
 
 
 def test_a_mask_of_two_dimensions_is_what_is_certified():
-    for length in (1, 2, 7):
-        model = builder.masked_neuron([[1], [2]], [1], length=length, mask=5)
-        assert (model.blocks[0].d_qk, model.blocks[0].d_head, model.n_ctx) == (2, 1, length + 1)
+    for n_ctx in (1, 2, 7):
+        model = builder.masked_neuron([[1], [2]], [1], n_ctx=n_ctx, mask=5)
+        assert (model.blocks[0].d_qk, model.blocks[0].d_head, model.n_ctx) == (2, 1, n_ctx + 1)
 
 
 def test_arrays_that_do_not_fit_are_refused():

@@ -12,8 +12,8 @@ from verify.forward.in_rationals import exact_network_logits
 
 
 @given(st.integers(1, 3), st.integers(1, 3), st.data())
-def test_any_labels_of_all_contexts_are_in_front_by_a_half(tokens, length, data):
-    contexts = all_contexts(tokens, length)[:9]
+def test_any_labels_of_all_contexts_are_in_front_by_a_half(tokens, n_ctx, data):
+    contexts = all_contexts(tokens, n_ctx)[:9]
     labels = np.array(data.draw(st.lists(st.integers(0, tokens - 1), min_size=len(contexts), max_size=len(contexts))))
     model = two_layers(contexts, labels, tokens=tokens)
     for row, label in zip(exact_network_logits(model, behind_null(contexts, tokens)).tolist(), labels, strict=True):

@@ -8,12 +8,12 @@ from constructions.tasks.recitation import forking_places, least_context, parts_
 
 
 def by_hand(tokens: list[int]) -> int:
-    for length in range(1, len(tokens)):
+    for n_ctx in range(1, len(tokens)):
         follows: dict[tuple[int, ...], set[int]] = {}
-        for start in range(len(tokens) - length):
-            follows.setdefault(tuple(tokens[start : start + length]), set()).add(tokens[start + length])
+        for start in range(len(tokens) - n_ctx):
+            follows.setdefault(tuple(tokens[start : start + n_ctx]), set()).add(tokens[start + n_ctx])
         if all(len(each) == 1 for each in follows.values()):
-            return length
+            return n_ctx
     raise AssertionError("the longest window has one successor")
 
 
@@ -38,26 +38,26 @@ def test_equal_tokens_need_one_and_a_token_alone_is_no_text() -> None:
 @given(st.lists(st.integers(0, 2), min_size=3, max_size=40))
 def test_the_places_named_have_equal_windows_and_go_on_otherwise(tokens: list[int]) -> None:
     array = np.array(tokens)
-    length = least_context(array) - 1
-    if length < 1:
+    n_ctx = least_context(array) - 1
+    if n_ctx < 1:
         return
-    found = forking_places(array, length)
-    ends = range(length, len(tokens))
+    found = forking_places(array, n_ctx)
+    ends = range(n_ctx, len(tokens))
     pairs = [
         (i, j)
         for i in ends
         for j in ends
-        if i < j and tokens[i - length : i] == tokens[j - length : j] and tokens[i] != tokens[j]
+        if i < j and tokens[i - n_ctx : i] == tokens[j - n_ctx : j] and tokens[i] != tokens[j]
     ]
     assert found in pairs
 
 
 @given(st.lists(st.integers(0, 1), min_size=1, max_size=40), st.integers(1, 6))
-def test_windows_of_each_part_tell_what_follows(tokens: list[int], length: int) -> None:
-    ends = parts_within(np.array(tokens), length)
+def test_windows_of_each_part_tell_what_follows(tokens: list[int], n_ctx: int) -> None:
+    ends = parts_within(np.array(tokens), n_ctx)
     assert ends == sorted(set(ends)) and ends[-1] == len(tokens)
     for start, stop in zip([0, *ends], ends, strict=False):
-        assert by_hand([*tokens[start:stop], 2]) <= length
+        assert by_hand([*tokens[start:stop], 2]) <= n_ctx
 
 
 def test_a_text_that_needs_no_cut_is_one_part() -> None:

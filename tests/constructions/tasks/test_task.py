@@ -19,10 +19,10 @@ count_rows = st.lists(st.dictionaries(st.integers(0, 6), st.integers(1, 50), min
 @st.composite
 def tasks(draw, target=None):
     rows = draw(count_rows)
-    length = draw(st.integers(1, 3))
+    n_ctx = draw(st.integers(1, 3))
     contexts = draw(
-        st.lists(st.tuples(*[st.integers(0, 6)] * length), min_size=len(rows), max_size=len(rows), unique=True)
-        if 7**length >= len(rows)
+        st.lists(st.tuples(*[st.integers(0, 6)] * n_ctx), min_size=len(rows), max_size=len(rows), unique=True)
+        if 7**n_ctx >= len(rows)
         else st.nothing()
     )
     facts = draw(st.integers(1, len(rows)))

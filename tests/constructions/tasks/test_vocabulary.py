@@ -32,11 +32,11 @@ def test_how_a_text_is_cut_follows_from_the_vocabulary(vocabulary, unit, separat
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=4, max_size=60), st.integers(1, 3))
-def test_what_is_typed_for_a_context_of_a_text_is_that_context(text, length):
+def test_what_is_typed_for_a_context_of_a_text_is_that_context(text, n_ctx):
     for task in (
-        text_task(text, context=length, vocabulary=200),
-        text_task(text.encode(), unit="byte", context=length),
-        text_task(text, context=length, vocabulary=2),
+        text_task(text, context=n_ctx, vocabulary=200),
+        text_task(text.encode(), unit="byte", context=n_ctx),
+        text_task(text, context=n_ctx, vocabulary=2),
     ):
         for i in range(task.n_contexts):
             line = typed(task, i)

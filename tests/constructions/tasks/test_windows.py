@@ -14,27 +14,27 @@ from verify.independent.plain.plain_task import PlainTask
 NAMES = ("a", "b", "c", END, "<x>", "<y>", "<z>")
 
 
-def by_hand(texts: list[list[int]], titles: list[int], length: int) -> list[tuple[tuple[int, ...], int]]:
+def by_hand(texts: list[list[int]], titles: list[int], n_ctx: int) -> list[tuple[tuple[int, ...], int]]:
     """Every window with the token after it."""
     found = []
     for title, text in zip(titles, texts, strict=True):
-        last = [title] * length
+        last = [title] * n_ctx
         for token in [*text, 3]:
             found.append((tuple(last), token))
-            last = [*last, token][-length:]
+            last = [*last, token][-n_ctx:]
             last[0] = title if title != 3 else last[0]
     return found
 
 
 @given(st.lists(st.lists(st.integers(0, 2), max_size=9), min_size=1, max_size=3), st.integers(2, 6), st.booleans())
 def test_two_readers_make_the_windows_that_are_made_by_hand(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[list[int]], length: int, titled: bool
+    tmp_path_factory: pytest.TempPathFactory, texts: list[list[int]], n_ctx: int, titled: bool
 ) -> None:
     texts = texts if titled else texts[:1]
     titles = [4, 5, 6][: len(texts)] if titled else [3]
     text = np.array([token for each in texts for token in [*each, 3]])
-    task = windows_task(Windows(text, np.array(titles), length, 3), vocabulary=NAMES)
-    places = by_hand(texts, titles, length)
+    task = windows_task(Windows(text, np.array(titles), n_ctx, 3), vocabulary=NAMES)
+    places = by_hand(texts, titles, n_ctx)
     expected: dict[tuple[int, ...], list[int]] = {}
     for window, token in places:
         expected.setdefault(window, []).append(token)
@@ -44,7 +44,7 @@ def test_two_readers_make_the_windows_that_are_made_by_hand(
     task.save(path)
     again, plain = Task.load(path), PlainTask.read(path)
     assert again.sha256() == task.sha256() == plain.sha256 and again.windows is not None
-    assert plain.contexts == list(expected) and plain.sizes()["context_length"] == length
+    assert plain.contexts == list(expected) and plain.sizes()["context_length"] == n_ctx
     assert (
         list(plain.labels)
         == task.labels.tolist()
@@ -54,7 +54,7 @@ def test_two_readers_make_the_windows_that_are_made_by_hand(
 
 
 @pytest.mark.parametrize(
-    ("text", "titles", "length"),
+    ("text", "titles", "n_ctx"),
     [
         ([0, 1], [3], 2),  # no end
         ([0, 3, 1], [4], 2),
@@ -69,15 +69,15 @@ def test_two_readers_make_the_windows_that_are_made_by_hand(
     ],
 )
 def test_what_are_no_windows_of_texts_is_refused_by_both_readers(
-    tmp_path: Path, text: list[int], titles: list[int], length: int
+    tmp_path: Path, text: list[int], titles: list[int], n_ctx: int
 ) -> None:
     with pytest.raises(InputError):
-        windows_task(Windows(np.array(text), np.array(titles), length, 3), vocabulary=NAMES)
+        windows_task(Windows(np.array(text), np.array(titles), n_ctx, 3), vocabulary=NAMES)
     windows_task(Windows(np.array([0, 3]), np.array([3]), 2, 3), vocabulary=NAMES).save(tmp_path / "t.safetensors")
     said, _ = load_tensors(tmp_path / "t.safetensors", dtypes=("I64", "F64"))
     assert isinstance(said, dict)
     arrays = {"text": np.array(text), "titles": np.array(titles)}
-    save_tensors(tmp_path / "t.safetensors", arrays, metadata={**said, "context_length": length})
+    save_tensors(tmp_path / "t.safetensors", arrays, metadata={**said, "context_length": n_ctx})
     for read in (Task.load, PlainTask.read):
         with pytest.raises(FileFormatError):
             read(tmp_path / "t.safetensors")

@@ -59,10 +59,10 @@ def mean_upper(network: Model, contexts: np.ndarray, laws: np.ndarray, prior: np
 class Shape:
     """All weights of a network in one vector."""
 
-    def __init__(self, tokens: int, length: int, width: int, d_head: int, key_width: int) -> None:
+    def __init__(self, tokens: int, n_ctx: int, width: int, d_head: int, key_width: int) -> None:
         self.shapes = {
             "W_E": (tokens, width),
-            "W_pos": (length, width),
+            "W_pos": (n_ctx, width),
             "W_Q": (1, width, key_width),
             "W_K": (1, width, key_width),
             "W_V": (1, width, d_head),
@@ -106,10 +106,10 @@ def test_labels_cost_half_of_log_two() -> None:
     assert math.log(2) / 2 - 1e-12 < floor.lower < math.log(2) / 2
 
 
-@pytest.mark.parametrize("length", [3, 4, 9])
-def test_padding_changes_nothing(length: int) -> None:
+@pytest.mark.parametrize("n_ctx", [3, 4, 9])
+def test_padding_changes_nothing(n_ctx: int) -> None:
     laws = opposed(Fraction(9, 10))
-    assert relation_divergence_floor(exclusive_or_contexts(length), laws) == relation_divergence_floor(XOR, laws)
+    assert relation_divergence_floor(exclusive_or_contexts(n_ctx), laws) == relation_divergence_floor(XOR, laws)
 
 
 @given(st.lists(ODDS, min_size=4, max_size=4), st.lists(st.integers(1, 9), min_size=4, max_size=4))

@@ -23,16 +23,16 @@ def sizes(d, d_qk, d_head, heads):
     st.sampled_from([(2, 2), (2, 3), (2, 5), (3, 2), (3, 3), (4, 2), (5, 2)]), WIDTHS, WIDTHS, WIDTHS, st.integers(0, 6)
 )
 def test_no_rank_exceeds_the_formula_and_from_three_tokens_on_they_agree(shape, d, d_qk, d_head, heads):
-    tokens, length = shape
-    floor = dimension_floor(all_contexts(tokens, length), **sizes(d, d_qk, d_head, heads))
-    ceiling = dimension_ceiling(tokens, length, **sizes(d, d_qk, d_head, heads))
+    tokens, n_ctx = shape
+    floor = dimension_floor(all_contexts(tokens, n_ctx), **sizes(d, d_qk, d_head, heads))
+    ceiling = dimension_ceiling(tokens, n_ctx, **sizes(d, d_qk, d_head, heads))
     assert floor <= ceiling
-    left_open = length == 2 and d >= tokens and d_qk == tokens - 1 <= d_head
+    left_open = n_ctx == 2 and d >= tokens and d_qk == tokens - 1 <= d_head
     assert floor == ceiling or tokens == 2 or left_open
 
 
 @pytest.mark.parametrize(
-    ("tokens", "length", "widths", "dimension"),
+    ("tokens", "n_ctx", "widths", "dimension"),
     [
         (9, 2, (1, 2, 6, 4), 25),
         (5, 3, (4, 8, 6, 1), 60),
@@ -41,9 +41,9 @@ def test_no_rank_exceeds_the_formula_and_from_three_tokens_on_they_agree(shape, 
         (3, 2, (1, 1, 1, 0), 4),
     ],
 )
-def test_shapes_in_which_gauges_do_not_act_or_are_more_than_they_seem(tokens, length, widths, dimension):
-    assert dimension_floor(all_contexts(tokens, length), **sizes(*widths)) == dimension
-    assert dimension_ceiling(tokens, length, **sizes(*widths)) == dimension
+def test_shapes_in_which_gauges_do_not_act_or_are_more_than_they_seem(tokens, n_ctx, widths, dimension):
+    assert dimension_floor(all_contexts(tokens, n_ctx), **sizes(*widths)) == dimension
+    assert dimension_ceiling(tokens, n_ctx, **sizes(*widths)) == dimension
 
 
 @pytest.mark.parametrize("d", [1, 2])
@@ -60,14 +60,14 @@ def test_many_heads_reach_everything_and_the_formula_says_no_less():
 
 
 @pytest.mark.parametrize(
-    ("tokens", "length", "widths"),
+    ("tokens", "n_ctx", "widths"),
     [(3, 2, (2, 1, 1, 1)), (3, 3, (3, 2, 1, 1)), (4, 2, (2, 2, 2, 2)), (2, 4, (3, 2, 1, 1))],
 )
-def test_the_rank_modulo_a_prime_is_that_of_a_network_of_real_weights(tokens, length, widths):
+def test_the_rank_modulo_a_prime_is_that_of_a_network_of_real_weights(tokens, n_ctx, widths):
     d, d_qk, d_head, heads = widths
-    contexts = all_contexts(tokens, length)
+    contexts = all_contexts(tokens, n_ctx)
     shapes = {
-        "W_E": (tokens, d), "W_pos": (length, d), "W_Q": (heads, d, d_qk), "W_K": (heads, d, d_qk),
+        "W_E": (tokens, d), "W_pos": (n_ctx, d), "W_Q": (heads, d, d_qk), "W_K": (heads, d, d_qk),
         "W_V": (heads, d, d_head), "W_O": (heads, d_head, d), "W_U": (d, tokens),
     }  # fmt: skip
     rng = np.random.default_rng(0)
@@ -117,13 +117,13 @@ def test_sizes_that_fit_no_model_are_refused():
 @given(st.integers(0, 2**32))
 def test_no_set_of_contexts_has_a_rank_above_its_bound(seed):
     rng = np.random.default_rng(seed)
-    tokens, length = int(rng.integers(2, 5)), int(rng.integers(2, 4))
-    everything = all_contexts(tokens, length)
+    tokens, n_ctx = int(rng.integers(2, 5)), int(rng.integers(2, 4))
+    everything = all_contexts(tokens, n_ctx)
     chosen = everything[np.sort(rng.permutation(len(everything))[: int(rng.integers(1, 25))])]
     d_model, d_qk, d_head, n_heads = (int(rng.integers(1, most)) for most in (6, 4, 4, 4))
     sizes = {"d_model": d_model, "d_qk": d_qk, "d_head": d_head, "n_heads": n_heads}
-    ceiling = dimension_ceiling(tokens, length, **sizes, contexts=chosen)
-    assert dimension_floor(chosen, **sizes) <= ceiling <= dimension_ceiling(tokens, length, **sizes)
+    ceiling = dimension_ceiling(tokens, n_ctx, **sizes, contexts=chosen)
+    assert dimension_floor(chosen, **sizes) <= ceiling <= dimension_ceiling(tokens, n_ctx, **sizes)
 
 
 def test_the_bound_of_a_set_of_contexts_counts_its_last_tokens_and_is_not_always_reached():

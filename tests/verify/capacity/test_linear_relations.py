@@ -136,9 +136,9 @@ def test_subsets_and_sizes_that_are_none_are_refused():
 
 @given(st.integers(1, 7), st.integers(1, 4), st.integers(1, 3), st.integers(0, 2**32 - 1))
 def test_a_relation_is_found_exactly_if_the_indicators_are_dependent(
-    rows: int, length: int, tokens: int, seed: int
+    rows: int, n_ctx: int, tokens: int, seed: int
 ) -> None:
-    contexts = np.random.default_rng(seed).integers(0, tokens, (rows, length))
+    contexts = np.random.default_rng(seed).integers(0, tokens, (rows, n_ctx))
     contexts[:, -1] = 0
     contexts = np.unique(contexts, axis=0)[::-1]
     rows = len(contexts)

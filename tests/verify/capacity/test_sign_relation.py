@@ -115,16 +115,16 @@ def test_a_multiplier_at_the_label_itself_proves_nothing():
 
 
 @given(st.integers(0, 2**32), st.integers(2, 3), st.integers(2, 4), st.integers(2, 4), st.integers(1, 3))
-def test_labels_that_heads_do_hold_are_never_forbidden(seed, d_vocab, length, n_labels, heads):
+def test_labels_that_heads_do_hold_are_never_forbidden(seed, d_vocab, n_ctx, n_labels, heads):
     rng = np.random.default_rng(seed)
     d_model, d_head, d_qk = rng.integers(1, 6), 1, rng.integers(1, 4)
     shapes = {
-        "W_E": (d_vocab, d_model), "W_pos": (length, d_model),
+        "W_E": (d_vocab, d_model), "W_pos": (n_ctx, d_model),
         "W_Q": (heads, d_model, d_qk), "W_K": (heads, d_model, d_qk),
         "W_V": (heads, d_model, d_head), "W_O": (heads, d_head, d_model), "W_U": (d_model, n_labels),
     }  # fmt: skip
     network = dana_network(**{name: 2 * rng.standard_normal(shape) for name, shape in shapes.items()})
-    contexts = all_contexts(d_vocab, length)
+    contexts = all_contexts(d_vocab, n_ctx)
     found = logits(network, contexts)
     ranked = np.sort(found, axis=1)
     sure = ranked[:, -1] - ranked[:, -2] > 1e-6

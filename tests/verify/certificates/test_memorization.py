@@ -62,7 +62,7 @@ def memories(draw):
         target=draw(st.sampled_from(["laws", "labels"])),
         facts=draw(st.integers(1, 12)),
         tail=draw(st.integers(0, 5)),
-        length=draw(st.integers(2, 3)),
+        n_ctx=draw(st.integers(2, 3)),
         vocabulary=draw(st.integers(5, 6)),
         seed=draw(st.integers(0, 10**6)),
     )
@@ -450,7 +450,7 @@ def test_several_modes_must_all_win():
 
 
 def test_a_network_that_does_not_fit_the_task_is_refused():
-    task = random_task(length=3)
+    task = random_task(n_ctx=3)
     with pytest.raises(InputError, match="tokens"):
         certify_memorization(changed(memory(task), W_pos=np.zeros((2, 6))), task)
     with pytest.raises(InputError, match="logits"):

@@ -87,8 +87,8 @@ def test_no_instances_confirm_nothing():
 
 
 def test_dependent_windows_are_refuted(monkeypatch):
-    def spoiled(d_vocab, length, **sizes):
-        contexts, found = all_contexts_windows(d_vocab, length, **sizes)
+    def spoiled(d_vocab, n_ctx, **sizes):
+        contexts, found = all_contexts_windows(d_vocab, n_ctx, **sizes)
         rows = found.windows[0].rows
         return contexts, Partition(skip=(*found.skip, *rows[:1]), windows=found.windows)
 
@@ -97,13 +97,13 @@ def test_dependent_windows_are_refuted(monkeypatch):
 
 
 def test_weights_with_a_head_too_many_or_for_fewer_contexts_confirm_nothing(monkeypatch):
-    small = {"tokens": 2, "length": 2, "width": 2, "d_head": 1}
+    small = {"tokens": 2, "n_ctx": 2, "width": 2, "d_head": 1}
     assert audit._built(small).verdict is Verdict.PROVED
     assert audit._built({**small, "heads": 3}).verdict is not Verdict.PROVED
     made = audit.CLAIM.construct(**small)
     monkeypatch.setattr(audit, "CLAIM", SimpleNamespace(parameters={}, construct=lambda **_: made))
     assert audit._built(small).verdict is Verdict.PROVED
-    for other in ({"length": 3}, {"width": 3}, {"d_head": 2}):
+    for other in ({"n_ctx": 3}, {"width": 3}, {"d_head": 2}):
         assert audit._built({**small, **other}).verdict is Verdict.REFUTED
 
 
@@ -123,27 +123,27 @@ def test_instances_come_in_degenerate_sizes():
 
 
 @given(st.integers(1, 4), st.integers(2, 3), st.integers(1, 4), st.integers(1, 4), st.integers(0, 99))
-def test_the_weights_hold_every_label(tokens, length, width, d_head, seed):
-    width = min(width, tokens + length - 1)
+def test_the_weights_hold_every_label(tokens, n_ctx, width, d_head, seed):
+    width = min(width, tokens + n_ctx - 1)
     d_head = min(d_head, width, tokens)
     if width == 1 and tokens > 2:
         width = 2
-    made = CLAIM.construct(tokens=tokens, length=length, width=width, d_head=d_head, seed=seed)
-    assert made.task.n_contexts == tokens**length
+    made = CLAIM.construct(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, seed=seed)
+    assert made.task.n_contexts == tokens**n_ctx
     assert (logits(made.model, made.task.contexts).argmax(axis=1) == made.task.labels).all()
 
 
 @given(st.integers(1, 4), st.integers(2, 3), st.integers(1, 5), st.integers(1, 4))
-def test_the_number_of_heads_is_the_fewest(tokens, length, width, d_head):
+def test_the_number_of_heads_is_the_fewest(tokens, n_ctx, width, d_head):
     d_head = min(d_head, width, tokens)
-    heads = fewest_heads(tokens=tokens, length=length, width=width, d_head=d_head)
+    heads = fewest_heads(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head)
     sizes = {"d_model": width, "d_head": d_head}
-    assert all_contexts_rank(tokens, length, **sizes, n_heads=heads) == tokens**length
-    assert heads == 1 or all_contexts_rank(tokens, length, **sizes, n_heads=heads - 1) < tokens**length
+    assert all_contexts_rank(tokens, n_ctx, **sizes, n_heads=heads) == tokens**n_ctx
+    assert heads == 1 or all_contexts_rank(tokens, n_ctx, **sizes, n_heads=heads - 1) < tokens**n_ctx
 
 
 def test_more_heads_than_needed_are_allowed():
-    made = CLAIM.construct(tokens=2, length=2, width=2, d_head=1, heads=4)
+    made = CLAIM.construct(tokens=2, n_ctx=2, width=2, d_head=1, heads=4)
     assert made.model.n_heads == 4 and "fewest" not in made.summary
 
 
@@ -168,12 +168,12 @@ def test_shared_directions_differ_by_their_multiples_only():
 
 
 def test_contexts_without_the_relation_are_refused():
-    for sizes in ({"length": 4}, {"width": 3}, {"length": 6, "width": 6}):
+    for sizes in ({"n_ctx": 4}, {"width": 3}, {"n_ctx": 6, "width": 6}):
         with pytest.raises(HypothesisError, match="4 <= d <= S - 1"):
             false_step(**sizes)
     assert loops(3).tolist() == [[0, 0], [1, 1], [2, 2]]
 
 
 def test_the_widest_embeddings_that_are_admitted_are_built():
-    made = CLAIM.construct(tokens=2, length=5, width=6, d_head=2)
+    made = CLAIM.construct(tokens=2, n_ctx=5, width=6, d_head=2)
     assert made.summary.endswith("d_h = 2 and H = 15, the fewest heads")

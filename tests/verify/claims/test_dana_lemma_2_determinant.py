@@ -14,8 +14,8 @@ def test_long_contexts_are_no_counterexample_and_short_ones_no_repair():
 def test_other_counts_are_noticed(monkeypatch):
     honest = audit.counted_sequences
 
-    def other(n, *, length, largest, first):
-        return honest(n, length=length, largest=largest, first=first) + (first == largest)
+    def other(n, *, n_ctx, largest, first):
+        return honest(n, n_ctx=n_ctx, largest=largest, first=first) + (first == largest)
 
     monkeypatch.setattr(audit, "counted_sequences", other)
     assert audit._counts(2).verdict is Verdict.REFUTED

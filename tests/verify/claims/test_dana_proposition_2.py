@@ -48,9 +48,9 @@ def test_an_encoder_that_is_off_is_not_exact(changed):
     [
         {},
         {"tokens": 2, "d_head": 1},
-        {"tokens": 2, "length": 4, "d_head": 1},
+        {"tokens": 2, "n_ctx": 4, "d_head": 1},
         {"tokens": 6, "seed": 3},
-        {"tokens": 3, "length": 3},
+        {"tokens": 3, "n_ctx": 3},
     ],
 )
 def test_laws_are_proved_to_be_held_exactly_but_for_rounding(given_sizes):

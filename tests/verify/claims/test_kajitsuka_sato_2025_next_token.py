@@ -25,7 +25,7 @@ def test_more_entries_than_facts_are_not_called_fewer():
 
 def test_contexts_that_repeat_are_not_judged(monkeypatch):
     monkeypatch.setattr(
-        audit, "drawn", lambda length, facts: (np.zeros((facts, length), dtype=int), np.zeros(facts, dtype=int))
+        audit, "drawn", lambda n_ctx, facts: (np.zeros((facts, n_ctx), dtype=int), np.zeros(facts, dtype=int))
     )
     with pytest.raises(ArithmeticError, match="contexts that were drawn are equal"):
         audit._few(4, more=False)
@@ -34,8 +34,8 @@ def test_contexts_that_repeat_are_not_judged(monkeypatch):
 def test_codes_longer_than_stated_are_refuted(monkeypatch):
     original = audit._judged
 
-    def longer(length, facts):
-        words, values = original(length, facts)
+    def longer(n_ctx, facts):
+        words, values = original(n_ctx, facts)
         return replace(words, code_bits=words.code_bits + 9), values
 
     monkeypatch.setattr(audit, "_judged", longer)

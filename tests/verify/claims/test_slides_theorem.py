@@ -53,7 +53,7 @@ SLIDES = claim("slides.theorem")
 
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"kept": 4}, {"tokens": 3, "kept": 8}, {"tokens": 2, "length": 3, "kept": 7}, {"tokens": 3, "length": 3}],
+    [{}, {"kept": 4}, {"tokens": 3, "kept": 8}, {"tokens": 2, "n_ctx": 3, "kept": 7}, {"tokens": 3, "n_ctx": 3}],
 )
 def test_so_many_modules_hold_so_many_contexts(parameters: dict[str, int]) -> None:
     made = SLIDES.construct(**parameters)

@@ -8,7 +8,7 @@ from constructions.errors import HypothesisError, InputError
 from verify.claims import claim
 from verify.evidence.conditions import conditions
 
-NAMES = ("tokens", "length", "width", "d_head", "heads")
+NAMES = ("tokens", "n_ctx", "width", "d_head", "heads")
 
 
 @given(st.tuples(*[st.integers(-1, 4)] * len(NAMES)))
@@ -36,4 +36,4 @@ def test_what_is_no_condition_on_the_sizes_is_refused(statement: str) -> None:
 
 def test_sizes_beyond_all_powers_are_refused_by_the_hypothesis() -> None:
     with pytest.raises(HypothesisError, match=r"needs 1 <= T <= N\^S <= 2\^20"):
-        claim("zhang-2017.theorem").construct(length=10**8)
+        claim("zhang-2017.theorem").construct(n_ctx=10**8)

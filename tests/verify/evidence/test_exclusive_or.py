@@ -22,11 +22,11 @@ def test_weights_come_near_the_bound(p: Fraction) -> None:
     assert module.exclusive_or_floor(p).value > 0
 
 
-@pytest.mark.parametrize("length", [3, 5])
-def test_longer_contexts_have_the_same_bound(length: int) -> None:
-    contexts, laws = module.exclusive_or_laws(P, length=length)
-    assert contexts.shape == (4, length) and [sum(law) for law in laws] == [1] * 4
-    assert module.exclusive_or_floor(P, length=length).value == pytest.approx(module.exclusive_or_floor(P).value)
+@pytest.mark.parametrize("n_ctx", [3, 5])
+def test_longer_contexts_have_the_same_bound(n_ctx: int) -> None:
+    contexts, laws = module.exclusive_or_laws(P, n_ctx=n_ctx)
+    assert contexts.shape == (4, n_ctx) and [sum(law) for law in laws] == [1] * 4
+    assert module.exclusive_or_floor(P, n_ctx=n_ctx).value == pytest.approx(module.exclusive_or_floor(P).value)
 
 
 @pytest.mark.parametrize("factor", [0.99, 1.01])

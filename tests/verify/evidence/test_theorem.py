@@ -20,7 +20,7 @@ def test_a_builder_and_a_nameless_function_are_no_judges(judge):
 
 
 def test_a_value_is_what_the_judge_computes():
-    found = theorem(heads_for_every_labelling).at(d_vocab=2, length=12)
+    found = theorem(heads_for_every_labelling).at(d_vocab=2, n_ctx=12)
     assert found.value == heads_for_every_labelling(2, 12) == 9
     with pytest.raises(TypeError):
         Applied(found.theorem, found.given, value=99)  # pyright: ignore[reportCallIssue]
@@ -28,4 +28,4 @@ def test_a_value_is_what_the_judge_computes():
 
 def test_a_broken_hypothesis_of_the_judge_is_no_value():
     with pytest.raises(InputError, match="expected at least 1"):
-        theorem(heads_for_every_labelling).at(d_vocab=0, length=12)
+        theorem(heads_for_every_labelling).at(d_vocab=0, n_ctx=12)

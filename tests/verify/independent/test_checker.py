@@ -113,7 +113,7 @@ def memories(draw):
         target=draw(st.sampled_from(["laws", "labels"])),
         facts=draw(st.integers(1, 12)),
         tail=draw(st.integers(0, 5)),
-        length=draw(st.integers(2, 3)),
+        n_ctx=draw(st.integers(2, 3)),
         seed=draw(st.integers(0, 10**6)),
     )
     seed, beta = draw(st.integers(0, 10**6)), draw(st.sampled_from([0.0, 0.3, 1.0, 10.0, 300.0]))

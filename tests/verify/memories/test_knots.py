@@ -21,10 +21,10 @@ from verify.memories import knots as module
 from verify.memories.knots import prove_knots, stream_of_knots
 
 
-def random_model(seed: int, *, tokens: int, length: int, knots: int, outputs: int) -> Model:
+def random_model(seed: int, *, tokens: int, n_ctx: int, knots: int, outputs: int) -> Model:
     """Random weights of the shape, with knots among the numbers of the contexts."""
     rng = np.random.default_rng(seed)
-    W_E, W_pos = np.zeros((tokens, 3)), rng.standard_normal((length, 3))
+    W_E, W_pos = np.zeros((tokens, 3)), rng.standard_normal((n_ctx, 3))
     W_E[:, 1] = rng.integers(-40, 40, tokens) / 4
     score = rng.standard_normal((2, 1, 3, 2))
     score[:, :, 1] = 0.0
@@ -47,9 +47,9 @@ def changed(model: Model, block: int, **tensors: Any) -> Model:
 
 
 @given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 4), st.integers(0, 12), st.integers(1, 3))
-def test_the_enclosure_is_that_of_balls(seed: int, tokens: int, length: int, knots: int, outputs: int) -> None:
-    model = random_model(seed, tokens=tokens, length=length, knots=knots, outputs=outputs)
-    contexts = np.random.default_rng(seed).integers(0, tokens, (10, length))
+def test_the_enclosure_is_that_of_balls(seed: int, tokens: int, n_ctx: int, knots: int, outputs: int) -> None:
+    model = random_model(seed, tokens=tokens, n_ctx=n_ctx, knots=knots, outputs=outputs)
+    contexts = np.random.default_rng(seed).integers(0, tokens, (10, n_ctx))
     found = stream_of_knots(model, contexts)
     balls = rounded_outwards(logits_in_balls(model, contexts, 400))
     logits = found @ model.W_U + model.b_U
@@ -95,7 +95,7 @@ def test_both_bounds_of_a_number_are_looked_at(slope: float, value: float, monke
 
 
 def test_attention_weights_are_bounded_from_both_sides() -> None:
-    model = random_model(5, tokens=2, length=3, knots=1, outputs=1)
+    model = random_model(5, tokens=2, n_ctx=3, knots=1, outputs=1)
     head = model.blocks[0]
     assert isinstance(head, Attention)
     with ctx.workprec(900):
@@ -191,7 +191,7 @@ def test_models_of_another_shape_are_refused() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_ends_are_rounded_outwards_from_the_numbers_of_the_definition(seed: int) -> None:
-    model = random_model(seed, tokens=3, length=1, knots=6, outputs=1)
+    model = random_model(seed, tokens=3, n_ctx=1, knots=6, outputs=1)
     head, neurons = model.blocks
     assert isinstance(head, Attention) and isinstance(neurons, FeedForward)
     assert neurons.b_in is not None and neurons.b_out is not None

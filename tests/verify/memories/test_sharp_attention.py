@@ -23,9 +23,9 @@ def matrix(draw: Callable[..., Any], rows: int, width: int) -> fmpq_mat:
 
 @st.composite
 def heads(draw: st.DrawFn) -> tuple[fmpq_mat, fmpq_mat, fmpq_mat, np.ndarray]:
-    tokens, length, width = (draw(st.integers(1, 3)) for _ in range(3))
-    rows = draw(contexts(d_vocab=tokens, length=length, max_size=4))
-    return matrix(draw, tokens, width), matrix(draw, length, width), matrix(draw, width, width), rows
+    tokens, n_ctx, width = (draw(st.integers(1, 3)) for _ in range(3))
+    rows = draw(contexts(d_vocab=tokens, n_ctx=n_ctx, max_size=4))
+    return matrix(draw, tokens, width), matrix(draw, n_ctx, width), matrix(draw, width, width), rows
 
 
 def attention(W_E: fmpq_mat, W_pos: fmpq_mat, form: fmpq_mat, row: list[int], sharpness: fmpq) -> list[list]:

@@ -197,9 +197,9 @@ def permutations_of_three(contexts: np.ndarray) -> np.ndarray:
 def test_limits_are_named():
     with pytest.raises(HypothesisError, match="labels"):
         affine_memory(enumerated_task(2, 2, target="laws"))
-    for length in (1, 9):
+    for n_ctx in (1, 9):
         with pytest.raises(HypothesisError, match=r"contexts of 2 to 8 tokens, but contexts of \d token"):
-            affine_memory(enumerated_task(2, length))
+            affine_memory(enumerated_task(2, n_ctx))
     with pytest.raises(HypothesisError, match="at least 10 facts, which could show a rule, but 4"):
         affine_memory(enumerated_task(2, 2))
     with pytest.raises(HypothesisError, match="2 to 4096 answers, but 1 answer"):

@@ -61,8 +61,8 @@ def require_held(found: NewtonMemory, task: Task) -> None:
 
 @given(st.data())
 def test_a_small_table_of_any_length_is_held(data: st.DataObject) -> None:
-    tokens, length = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 4))
-    everything = all_contexts(tokens, length)
+    tokens, n_ctx = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 4))
+    everything = all_contexts(tokens, n_ctx)
     count = data.draw(st.integers(1, min(12, len(everything))))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     contexts = everything[np.sort(rng.permutation(len(everything))[:count])]
@@ -171,10 +171,10 @@ def test_the_mean_of_the_columns_is_behind_by_the_mean_of_the_leads(seed: int, c
     assert behind >= (count - 1) / count * leads.min() - 1e-12
 
 
-def rank_of(shape: Shape, *, tokens: int, length: int, seed: int = 0) -> int:
+def rank_of(shape: Shape, *, tokens: int, n_ctx: int, seed: int = 0) -> int:
     """Rank, in floating point, of the derivative of the number y at random weights, on all contexts."""
     rng = np.random.default_rng(seed)
-    heads = SingleValueHeads(all_contexts(tokens, length), tokens, 2, *shape)
+    heads = SingleValueHeads(all_contexts(tokens, n_ctx), tokens, 2, *shape)
     weights = 0.6 * rng.standard_normal(heads.size)  # larger ones saturate the heads
     part = heads.split(weights)
     part["W_E"][:, 0], part["W_pos"][-1, 0] = 0.0, 1.0
@@ -191,21 +191,21 @@ def rank_of(shape: Shape, *, tokens: int, length: int, seed: int = 0) -> int:
 
 
 @pytest.mark.parametrize(
-    ("shape", "tokens", "length"),
+    ("shape", "tokens", "n_ctx"),
     [((3, 1, 2), 8, 2), ((4, 1, 2), 8, 2), ((4, 2, 2), 9, 2), ((3, 1, 2), 4, 3), ((5, 1, 1), 7, 2), ((12, 1, 1), 5, 2)],
 )
 def test_the_derivative_has_as_many_degrees_of_freedom_as_are_counted(
-    shape: tuple[int, int, int], tokens: int, length: int
+    shape: tuple[int, int, int], tokens: int, n_ctx: int
 ) -> None:
-    counted = freedom(Shape(*shape), tokens=tokens, length=length)
-    assert counted < tokens**length
-    assert rank_of(Shape(*shape), tokens=tokens, length=length) == counted
+    counted = freedom(Shape(*shape), tokens=tokens, n_ctx=n_ctx)
+    assert counted < tokens**n_ctx
+    assert rank_of(Shape(*shape), tokens=tokens, n_ctx=n_ctx) == counted
 
 
 @given(st.integers(1, 6), st.integers(1, 3), st.integers(0, 3), st.integers(2, 4), st.integers(2, 3))
-def test_no_derivative_has_more(width: int, query_width: int, heads: int, tokens: int, length: int) -> None:
+def test_no_derivative_has_more(width: int, query_width: int, heads: int, tokens: int, n_ctx: int) -> None:
     shape = Shape(max(width, 2), min(query_width, max(width, 2)), heads)
-    assert rank_of(shape, tokens=tokens, length=length) <= freedom(shape, tokens=tokens, length=length)
+    assert rank_of(shape, tokens=tokens, n_ctx=n_ctx) <= freedom(shape, tokens=tokens, n_ctx=n_ctx)
 
 
 def test_shapes_keep_within_the_entries_they_may_have() -> None:
@@ -217,7 +217,7 @@ def test_shapes_keep_within_the_entries_they_may_have() -> None:
         assert other is None or (other.width != shape.width and table.used(other) <= entries)
     assert best_shape(table, 35) is None
     safe = safe_shape(table, 1.0)
-    assert freedom(safe, tokens=8, length=2) >= 64
+    assert freedom(safe, tokens=8, n_ctx=2) >= 64
 
 
 def test_a_start_that_does_not_get_there_gives_nothing() -> None:
