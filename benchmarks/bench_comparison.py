@@ -119,7 +119,7 @@ def formulas(task: Task) -> Iterator[Row]:
     sizes = {"tokens": task.d_vocab, "length": task.n_ctx, "width": 2}
     printed = printed_count(**sizes, facts=facts)
     yield Row("Theorem 1 of Dana et al., d = 2, as printed", "", printed, None, "no: formula, false for XOR", "")
-    shared = shared_count(**sizes, heads=-(-(facts - 2) // 2), d_head=2)
+    shared = shared_count(**sizes, n_heads=-(-(facts - 2) // 2), d_head=2)
     yield Row("the same with shared attention of rank one", "", shared, None, "no: formula, needs the rank", "")
     yield Row("information, 32 bits an entry", "", information_limit(task, 32), None, "no weights have fewer", "")
 

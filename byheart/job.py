@@ -475,10 +475,10 @@ def _heads_of_any_width(task: Task) -> dict[str, Any]:
     found = most_forbidden_heads(task.contexts, task.labels)
     shown = found.contexts
     part = task.contexts[shown], task.labels[shown], found.multipliers[shown]
-    if not len(shown) or forbids_heads(*part, heads=found.heads) is not Verdict.PROVED:
+    if not len(shown) or forbids_heads(*part, n_heads=found.n_heads) is not Verdict.PROVED:
         return {"any_width_heads": 0, "any_width_contexts": []}
     contexts = [[task.vocabulary[n] for n in context] for context in part[0].tolist()]
-    return {"any_width_heads": found.heads + 1, "any_width_contexts": contexts}
+    return {"any_width_heads": found.n_heads + 1, "any_width_contexts": contexts}
 
 
 def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = None) -> dict[str, Any]:

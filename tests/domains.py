@@ -14,7 +14,7 @@ def quiet(stage, share, detail):
     pass
 
 
-def one_attention(rng, *, heads=1, largest_tokens=5, largest_length=4, scale=None):
+def one_attention(rng, *, n_heads=1, largest_tokens=5, largest_length=4, scale=None):
     """A random model of one attention with or without shifts, skip connection and scale, and a rule for it."""
     tokens, n_ctx = int(rng.integers(1, largest_tokens + 1)), int(rng.integers(1, largest_length + 1))
     width, inner = int(rng.integers(1, 5)), int(rng.integers(1, 4))
@@ -29,13 +29,13 @@ def one_attention(rng, *, heads=1, largest_tokens=5, largest_length=4, scale=Non
         return numbers(*shape) if rng.random() < 0.5 else None
 
     block = Attention(
-        W_Q=numbers(heads, width, inner),
-        W_K=numbers(heads, width, inner),
-        W_V=numbers(heads, width, inner),
-        W_O=numbers(heads, inner, out),
-        b_Q=perhaps(heads, inner),
-        b_K=perhaps(heads, inner),
-        b_V=perhaps(heads, inner),
+        W_Q=numbers(n_heads, width, inner),
+        W_K=numbers(n_heads, width, inner),
+        W_V=numbers(n_heads, width, inner),
+        W_O=numbers(n_heads, inner, out),
+        b_Q=perhaps(n_heads, inner),
+        b_K=perhaps(n_heads, inner),
+        b_V=perhaps(n_heads, inner),
         b_O=perhaps(out),
         skip=skip,
         attends=str(rng.choice(["last", "causal", "all"])),

@@ -25,7 +25,7 @@ def small_model(
     parallel: bool = False,
 ) -> Model:
     """Two layers of 12 dimensions, in float32, with gains of both signs and shifts."""
-    rng, d, heads = np.random.default_rng(seed), 12, 2
+    rng, d, n_heads = np.random.default_rng(seed), 12, 2
 
     def drawn(*shape: int) -> np.ndarray:
         return (rng.normal(size=shape) / np.sqrt(shape[0])).astype(np.float32).astype(np.float64)
@@ -37,8 +37,8 @@ def small_model(
 
     blocks: list[Any] = []
     for _ in range(2):
-        W_Q, W_K, W_V = (drawn(heads, d, 6) for _ in range(3))
-        blocks.append(Attention(W_Q, W_K, W_V, drawn(heads, 6, d), norm=norm(), attends="causal", score_root=6))
+        W_Q, W_K, W_V = (drawn(n_heads, d, 6) for _ in range(3))
+        blocks.append(Attention(W_Q, W_K, W_V, drawn(n_heads, 6, d), norm=norm(), attends="causal", score_root=6))
         W_in, W_out, b_in, b_out = drawn(d, 16), drawn(16, d), drawn(16), drawn(d)
         more: Any = {"W_gate": drawn(d, 16), "b_gate": drawn(16)} if gated else {}
         more |= {"activation": activation, "norm": norm(), "parallel": parallel}

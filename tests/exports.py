@@ -30,14 +30,14 @@ def draw(*shape):
     return RNG.standard_normal(shape) / 2
 
 
-def attention(d_model=6, heads=5, d_qk=2, d_head=3, d_out=None, *, shifts=False, norm=None, **options):
+def attention(d_model=6, n_heads=5, d_qk=2, d_head=3, d_out=None, *, shifts=False, norm=None, **options):
     d_out = d_out or d_model
-    shift = {"b_Q": draw(heads, d_qk), "b_K": draw(heads, d_qk), "b_V": draw(heads, d_head), "b_O": draw(d_out)}
+    shift = {"b_Q": draw(n_heads, d_qk), "b_K": draw(n_heads, d_qk), "b_V": draw(n_heads, d_head), "b_O": draw(d_out)}
     return Attention(
-        W_Q=3 * draw(heads, d_model, d_qk),
-        W_K=draw(heads, d_model, d_qk),
-        W_V=draw(heads, d_model, d_head),
-        W_O=draw(heads, d_head, d_out),
+        W_Q=3 * draw(n_heads, d_model, d_qk),
+        W_K=draw(n_heads, d_model, d_qk),
+        W_V=draw(n_heads, d_model, d_head),
+        W_O=draw(n_heads, d_head, d_out),
         norm=norm,
         **(shift if shifts else {}),
         **options,
@@ -78,9 +78,9 @@ MODELS = {
     "no residual stream": of_tokens(attention(d_out=4, skip=False), d_out=4),
     "causal attention with shifts": of_tokens(attention(shifts=True, attends="causal", score_root=3), shift=True),
     "stack of attention": of_tokens(
-        attention(attends="causal", heads=2, shifts=True),
-        attention(attends="causal", heads=3, d_qk=4),
-        attention(heads=1),
+        attention(attends="causal", n_heads=2, shifts=True),
+        attention(attends="causal", n_heads=3, d_qk=4),
+        attention(n_heads=1),
     ),
     "stack that sees everything": of_tokens(attention(attends="all"), attention(attends="all")),
     "stack without residual streams": of_tokens(
@@ -95,7 +95,7 @@ MODELS = {
             block
             for _ in range(2)
             for block in (
-                attention(attends="causal", heads=2, d_qk=3, shifts=True, norm=norm(), score_root=3),
+                attention(attends="causal", n_heads=2, d_qk=3, shifts=True, norm=norm(), score_root=3),
                 neurons(activation="gelu-tanh", norm=norm()),
             )
         ),
@@ -114,7 +114,7 @@ MODELS = {
 TASKS: dict[str, object] = {}
 for NAME, KIND in (("layer of values", "regression"), ("layer of classes", "classification")):
     TASKS[NAME] = random_layer_task(kind=KIND)
-    MODELS[NAME] = memory_layer(TASKS[NAME], heads=3)
+    MODELS[NAME] = memory_layer(TASKS[NAME], n_heads=3)
 # Its attentions ask from the stream, not with the queries that the task brings.
 NAME, KIND = "stack over vectors", "classification"
 TASKS[NAME] = random_layer_task(kind=KIND, d_out=4)

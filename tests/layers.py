@@ -21,13 +21,13 @@ from verify.certificates.saturation import DELTA
 BITS = 1500  # of the truth: radii of saturated heads reach down to 2^-1022
 
 
-def random_layer(*, heads=2, d_model=3, d_head=2, d_value=2, d_inner=3, d_out=2, scale=1.0, seed=0) -> Model:
+def random_layer(*, n_heads=2, d_model=3, d_head=2, d_value=2, d_inner=3, d_out=2, scale=1.0, seed=0) -> Model:
     rng = np.random.default_rng(seed)
     return mahdavi_layer(
-        W_Q=scale * rng.standard_normal((heads, d_model, d_head)),
-        W_K=rng.standard_normal((heads, d_model, d_head)),
-        W_V=rng.standard_normal((heads, d_model, d_value)),
-        W_O=rng.standard_normal((heads * d_value, d_inner)),
+        W_Q=scale * rng.standard_normal((n_heads, d_model, d_head)),
+        W_K=rng.standard_normal((n_heads, d_model, d_head)),
+        W_V=rng.standard_normal((n_heads, d_model, d_value)),
+        W_O=rng.standard_normal((n_heads * d_value, d_inner)),
         W_D=rng.standard_normal((d_inner, d_out)),
     )
 
@@ -44,18 +44,18 @@ def random_layer_task(
     )
 
 
-def memory_layer(task: VectorTask, *, heads: int, d_head: int = 2, seed: int = 0) -> Model:
+def memory_layer(task: VectorTask, *, n_heads: int, d_head: int = 2, seed: int = 0) -> Model:
     """A layer of random heads whose read-out is fitted to the labels by least squares."""
     rng = np.random.default_rng(seed)
     d_model = task.d_model
-    W_Q, W_K = rng.standard_normal((2, heads, d_model, d_head))
+    W_Q, W_K = rng.standard_normal((2, n_heads, d_model, d_head))
     mixed = mixed_matrix(task.contexts, task.queries, W_Q, W_K)
     read = np.linalg.lstsq(mixed, task.labels, rcond=None)[0]
     return mahdavi_layer(
         W_Q=W_Q,
         W_K=W_K,
-        W_V=read.reshape(heads, d_model, task.d_out),
-        W_O=np.tile(np.eye(task.d_out), (heads, 1)),
+        W_V=read.reshape(n_heads, d_model, task.d_out),
+        W_O=np.tile(np.eye(task.d_out), (n_heads, 1)),
         W_D=np.eye(task.d_out),
     )
 
@@ -81,7 +81,7 @@ def layers_and_tasks(draw):
     seed = draw(st.integers(0, 10**6))
     kind = draw(st.sampled_from(["regression", "classification"])) if d_out > 1 else "regression"
     layer = random_layer(
-        heads=draw(st.integers(1, 3)),
+        n_heads=draw(st.integers(1, 3)),
         d_model=d_model,
         d_head=draw(st.integers(1, 3)),
         d_value=draw(st.integers(1, 2)),

@@ -44,7 +44,7 @@ def random_task(
     )
 
 
-def memory(task: Task, *, heads: int = 8, d_head: int = 2, d_qk: int = 2, beta: float = 1.0, seed: int = 0) -> Model:
+def memory(task: Task, *, n_heads: int = 8, d_head: int = 2, d_qk: int = 2, beta: float = 1.0, seed: int = 0) -> Model:
     """A network whose logits are, up to rounding, the log laws of the task, or 20 at the label and 0 elsewhere."""
     rng = np.random.default_rng(seed)
     width = task.n_answers
@@ -52,10 +52,10 @@ def memory(task: Task, *, heads: int = 8, d_head: int = 2, d_qk: int = 2, beta: 
     front = dana_network(
         W_E=rng.standard_normal((task.d_vocab, d_model)),
         W_pos=rng.standard_normal((task.n_ctx, d_model)),
-        W_Q=beta * rng.standard_normal((heads, d_model, d_qk)),
-        W_K=rng.standard_normal((heads, d_model, d_qk)),
-        W_V=rng.standard_normal((heads, d_model, d_head)),
-        W_O=np.zeros((heads, d_head, d_model)),
+        W_Q=beta * rng.standard_normal((n_heads, d_model, d_qk)),
+        W_K=rng.standard_normal((n_heads, d_model, d_qk)),
+        W_V=rng.standard_normal((n_heads, d_model, d_head)),
+        W_O=np.zeros((n_heads, d_head, d_model)),
         W_U=np.eye(d_model, width),
     )
     wanted = np.zeros((task.n_contexts, d_model))
@@ -65,7 +65,7 @@ def memory(task: Task, *, heads: int = 8, d_head: int = 2, d_qk: int = 2, beta: 
         wanted[:, :width] = np.log(task.laws)
     last, features = hidden(front, task.contexts)
     output = np.linalg.lstsq(features, wanted - last, rcond=None)[0]
-    return changed(front, W_O=output.reshape(heads, d_head, d_model))
+    return changed(front, W_O=output.reshape(n_heads, d_head, d_model))
 
 
 def hidden(network: Model, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -47,12 +47,12 @@ def heads_from_both_sides(labels: Int64Array, *, draws: int) -> tuple[int, bool]
     """The threshold degree, proved to be needed; whether so many heads were found and hold the labels, exactly."""
     contexts = bit_contexts(len(labels).bit_length() - 1)
     found = most_forbidden_heads(contexts, labels)
-    needed = found.heads + 1
+    needed = found.n_heads + 1
     if needed == 0:
         return 0, bool((labels == labels[0]).all())
-    if forbids_heads(contexts, labels, found.multipliers, heads=found.heads) is not Verdict.PROVED:
+    if forbids_heads(contexts, labels, found.multipliers, n_heads=found.n_heads) is not Verdict.PROVED:
         raise AssertionError(f"multipliers for {labels.tolist()} prove nothing")
-    model = bit_table_heads(labels.tolist(), heads=needed, draws=draws)
+    model = bit_table_heads(labels.tolist(), n_heads=needed, draws=draws)
     if model is None:
         return needed, False
     logits = exact_network_logits(model, contexts).tolist()

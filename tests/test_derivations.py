@@ -291,9 +291,9 @@ def test_the_scores_of_a_block_head_are_gaps_less_penalties() -> None:
     m, N, B, k, H = sympy.symbols("m N B k H")
     d = m + 3
 
-    def entries(heads: sympy.Expr, query: sympy.Expr) -> sympy.Expr:
+    def entries(n_heads: sympy.Expr, query: sympy.Expr) -> sympy.Expr:
         """W_E, W_U and W_pos, and queries, keys, values and outputs of heads of width one."""
-        return 2 * N * d + 2 * d + heads * (2 * d * query + 2 * d)
+        return 2 * N * d + 2 * d + n_heads * (2 * d * query + 2 * d)
 
     assert sympy.expand(entries(B**2, m + 1) - d * (2 + 2 * N + 2 * B**2 * (m + 2))) == 0
     assert sympy.expand(entries(H, k + 2) - d * (2 + 2 * N + 2 * H * (k + 3))) == 0

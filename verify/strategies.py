@@ -45,14 +45,14 @@ class Sizes:
         n_ctx: Tokens in a context, S.
         width: Width of the residual stream, d.
         d_head: Width of a head, d_h.
-        heads: Number of heads, H; may be 0.
+        n_heads: Number of heads, H; may be 0.
     """
 
     tokens: int
     n_ctx: int
     width: int
     d_head: int
-    heads: int
+    n_heads: int
 
 
 def sizes(
@@ -105,7 +105,7 @@ def sizes(
             n_ctx=st.integers(1, max_length),
             width=st.just(width),
             d_head=st.integers(1, max_width if wide_heads else width),
-            heads=st.integers(min_heads, max_heads),
+            n_heads=st.integers(min_heads, max_heads),
         )
 
     return st.integers(1, max_width).flatmap(with_head)
@@ -230,7 +230,7 @@ def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, query_wi
     r"""Front ends with small integer entries and scores in units of ln 2: their attention is rational.
 
     Args:
-        size: The sizes; `heads` may be 0.
+        size: The sizes; `n_heads` may be 0.
         largest: Largest absolute value of an entry of the embeddings and values; queries and keys stay within 2.
         query_width: Width of queries and keys.
 
@@ -249,15 +249,15 @@ def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, query_wi
     _require_at_least("query_width", query_width, 1)
     W_E, W_pos = draw(embeddings(d_vocab=size.tokens, n_ctx=size.n_ctx, width=size.width, largest=largest))
 
-    def heads(columns: int, bound: int) -> tuple[fmpq_mat, ...]:
-        return tuple(_exact(draw(_integers(size.width, columns, bound))) for _ in range(size.heads))
+    def n_heads(columns: int, bound: int) -> tuple[fmpq_mat, ...]:
+        return tuple(_exact(draw(_integers(size.width, columns, bound))) for _ in range(size.n_heads))
 
     return ExactFrontEnd(
         _exact(W_E),
         _exact(W_pos),
-        heads(query_width, min(2, largest)),
-        heads(query_width, min(2, largest)),
-        heads(size.d_head, largest),
+        n_heads(query_width, min(2, largest)),
+        n_heads(query_width, min(2, largest)),
+        n_heads(size.d_head, largest),
     )
 
 
@@ -281,19 +281,19 @@ def networks(draw: st.DrawFn, *, size: Sizes, n_outputs: int | None = None, larg
         >>> find(networks(size=Sizes(1, 1, 1, 1, 1), largest=0.0), lambda network: True).parameters
         7
     """
-    _require_at_least("heads", size.heads, 1)
+    _require_at_least("n_heads", size.n_heads, 1)
     outputs = size.tokens if n_outputs is None else n_outputs
     _require_at_least("n_outputs", outputs, 1)
     if not 0 <= largest < float("inf"):
         raise InputError("largest", f"= {largest}", "a finite number, at least 0")
-    per_head = (size.heads, size.width, size.d_head)
+    per_head = (size.n_heads, size.width, size.d_head)
     shapes = {
         "W_E": (size.tokens, size.width),
         "W_pos": (size.n_ctx, size.width),
         "W_Q": per_head,
         "W_K": per_head,
         "W_V": per_head,
-        "W_O": (size.heads, size.d_head, size.width),
+        "W_O": (size.n_heads, size.d_head, size.width),
         "W_U": (size.width, outputs),
     }
     return dana_network(**{name: draw(_floats(shape, largest)) for name, shape in shapes.items()})
@@ -457,22 +457,22 @@ class _Pen:
         draw = self._draw
         of_task = may_ask_the_task and draw(st.booleans())
         skip = not of_task and draw(st.booleans())
-        heads, d_qk, d_head = draw(st.integers(0, 2)), draw(self._widths), draw(self._widths)
+        n_heads, d_qk, d_head = draw(st.integers(0, 2)), draw(self._widths), draw(self._widths)
         d_out = width if skip else draw(self._widths)
         root = draw(st.sampled_from((1, 4) if self._rational else (1, 2, 3, 4)))
-        W_Q, b_Q = self._reading((heads, width, d_qk)), self._shift((heads, d_qk), scoring=True)
+        W_Q, b_Q = self._reading((n_heads, width, d_qk)), self._shift((n_heads, d_qk), scoring=True)
         if self._rational and root == 4:
             W_Q, b_Q = 2 * W_Q, None if b_Q is None else 2 * b_Q
-        output = self._writing((heads, d_head, d_out))
+        output = self._writing((n_heads, d_head, d_out))
         b_O = self._shift((d_out,))
         return Attention(
             W_Q=W_Q,
-            W_K=self._reading((heads, width, d_qk)),
-            W_V=self.tensor((heads, width, d_head)),
+            W_K=self._reading((n_heads, width, d_qk)),
+            W_V=self.tensor((n_heads, width, d_head)),
             W_O=output,
             b_Q=b_Q,
-            b_K=self._shift((heads, d_qk), scoring=True),
-            b_V=self._shift((heads, d_head)),
+            b_K=self._shift((n_heads, d_qk), scoring=True),
+            b_V=self._shift((n_heads, d_head)),
             b_O=None if b_O is None else self._last_free(b_O),
             norm=None if of_task else self._norm(width),
             skip=skip,

@@ -39,10 +39,10 @@ def block_heads_memory(task: Task, *, size: int | None = None, dtype: Precision 
     """
     blocks = TokenBlocks.of(task, size if size is not None else _best_size(task), claim=_CLAIM)
     m, count, last = blocks.size, blocks.count, blocks.size + 2
-    heads = count**2
-    closed = blocks.closed(heads)
+    n_heads = count**2
+    closed = blocks.closed(n_heads)
     gate = (closed + blocks.largest) / blocks.apart if count > 1 else 0.0
-    W_Q, W_K = np.zeros((heads, m + 3, m + 1)), np.zeros((heads, m + 3, m + 1))
+    W_Q, W_K = np.zeros((n_heads, m + 3, m + 1)), np.zeros((n_heads, m + 3, m + 1))
     for head, (j, i) in enumerate(np.ndindex(count, count)):
         rows = blocks.gaps[j, :, i]
         own = np.diagonal(rows) - rows.mean(axis=1)  # what the second token would add to the gap
@@ -53,7 +53,7 @@ def block_heads_memory(task: Task, *, size: int | None = None, dtype: Precision 
         W_K[head, last, :m] = -1.0 / m
         W_K[head, m:last, m] = gate * blocks.circle[i]
     model = rounded_model(blocks.model(W_Q, W_K), dtype)
-    summary = f"{counted(task.n_contexts, 'bigram')} by {counted(heads, 'head')} for blocks of {counted(m, 'token')}"
+    summary = f"{counted(task.n_contexts, 'bigram')} by {counted(n_heads, 'head')} for blocks of {counted(m, 'token')}"
     return Construction(task, model, f"{summary}, {model.parameters} parameters")
 
 

@@ -57,20 +57,20 @@ def cross_heads_memory(
     if not 1 <= group < size or size % group:
         raise InputError("group", f"= {group}", f"a divisor of size = {size} below it")
     blocks = TokenBlocks.of(task, size, claim=_CLAIM, even=True)
-    heads = blocks.count**2 * (size // group + 2) // 2
-    maps = [*_cross(blocks, group, heads), *_diagonal(blocks, group, heads)]
+    n_heads = blocks.count**2 * (size // group + 2) // 2
+    maps = [*_cross(blocks, group, n_heads), *_diagonal(blocks, group, n_heads)]
     model = rounded_model(blocks.model(*(np.array(part) for part in zip(*maps, strict=True))), dtype)
     summary = (
-        f"{counted(task.n_contexts, 'bigram')} by {counted(heads, 'head')} for blocks of "
+        f"{counted(task.n_contexts, 'bigram')} by {counted(n_heads, 'head')} for blocks of "
         f"{counted(size, 'token')} in groups of {group}, {model.parameters} parameters"
     )
     return Construction(task, model, summary)
 
 
-def _cross(blocks: TokenBlocks, group: int, heads: int) -> Iterator[tuple[Float64Array, Float64Array]]:
+def _cross(blocks: TokenBlocks, group: int, n_heads: int) -> Iterator[tuple[Float64Array, Float64Array]]:
     """W_Q and W_K of the heads of two tiles."""
     m, count, last, k = blocks.size, blocks.count, blocks.size + 2, group
-    g, closed, apart = blocks.largest, blocks.closed(heads), blocks.apart
+    g, closed, apart = blocks.largest, blocks.closed(n_heads), blocks.apart
     scale = 2.0 ** round(math.log2(math.sqrt(math.sqrt(k) * g)))
     most = max(scale**2, k * g**2 / scale**2)  # of scores where neither factor is one-hot, or both are
     one_block = (closed + g) / apart
@@ -96,10 +96,10 @@ def _cross(blocks: TokenBlocks, group: int, heads: int) -> Iterator[tuple[Float6
                 yield W_Q, W_K
 
 
-def _diagonal(blocks: TokenBlocks, group: int, heads: int) -> Iterator[tuple[Float64Array, Float64Array]]:
+def _diagonal(blocks: TokenBlocks, group: int, n_heads: int) -> Iterator[tuple[Float64Array, Float64Array]]:
     """W_Q and W_K of the heads for two places of one group."""
     m, count, last, k = blocks.size, blocks.count, blocks.size + 2, group
-    margin = blocks.closed(heads) + blocks.largest
+    margin = blocks.closed(n_heads) + blocks.largest
     one_block = margin / blocks.apart
     places = np.arange(m)
     groups = places // k - (m // k - 1) / 2.0

@@ -156,8 +156,8 @@ def entries(tokens: int, labels_per_word: int, kinds: int, precision: int, outpu
     width = groups + read
     strip = 15 * digit_bits(kinds, precision) * (m - 1)
     picked = (width + 1) * (groups + j) + (groups + j) * (1 + j) + m * (j + 3)
-    heads = 2 * width + 2 * width * max(read, 1)
-    return (tokens + 2) * width + heads + picked + strip + 2 * outputs
+    n_heads = 2 * width + 2 * width * max(read, 1)
+    return (tokens + 2) * width + n_heads + picked + strip + 2 * outputs
 
 
 def _fits(tokens: int, m: int, kinds: int, bits: int, precision: int) -> bool:

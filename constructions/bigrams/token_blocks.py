@@ -104,9 +104,9 @@ class TokenBlocks:
         """The largest gap in absolute value, and 1 at least."""
         return max(1.0, float(np.abs(self.gaps).max()))
 
-    def closed(self, heads: int) -> float:
+    def closed(self, n_heads: int) -> float:
         r"""How far below the second the first token's score has to be so that all heads together leak 1/40 at most."""
-        return math.log(_SHARE * heads * (len(self.answers) + 1))
+        return math.log(_SHARE * n_heads * (len(self.answers) + 1))
 
     def model(self, W_Q: Float64Array, W_K: Float64Array) -> Model:
         r"""The network of these heads: each writes $K + 1$ times its attention to the first token where y is read.
@@ -115,13 +115,13 @@ class TokenBlocks:
             W_Q: Query maps, `[H, m + 3, d_qk]`.
             W_K: Key maps, `[H, m + 3, d_qk]`.
         """
-        heads, places, last = len(W_Q), self.size, self.size + 2
+        n_heads, places, last = len(W_Q), self.size, self.size + 2
         tokens, labels = np.arange(self.task.d_vocab), len(self.answers)
         W_E, W_pos = np.zeros((len(tokens), self.width)), np.zeros((2, self.width))
         W_E[tokens, tokens % places] = 1.0
         W_E[:, places:last] = self.circle[tokens // places]
         W_pos[1, last] = 1.0
-        W_V, W_O = np.zeros((heads, self.width, 1)), np.zeros((heads, 1, self.width))
+        W_V, W_O = np.zeros((n_heads, self.width, 1)), np.zeros((n_heads, 1, self.width))
         W_V[:, :places], W_V[:, last] = 1.0, -1.0  # 1 at the first position, 0 at the second
         W_O[:, :, 0] = labels + 1.0
         W_U = np.zeros((self.width, self.task.n_answers))

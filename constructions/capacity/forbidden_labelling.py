@@ -26,11 +26,11 @@ class ForbiddenHeads:
     r"""Multipliers that forbid a number of heads to memorize a labelling.
 
     Args:
-        heads: The number of heads that they forbid; -1 if nothing was found.
+        n_heads: The number of heads that they forbid; -1 if nothing was found.
         multipliers: $\lambda$, `[T, largest label + 1]`.
     """
 
-    heads: int
+    n_heads: int
     multipliers: Int64Array
 
     @property
@@ -39,7 +39,7 @@ class ForbiddenHeads:
         return np.flatnonzero(self.multipliers.any(axis=1))
 
 
-def forbidding_multipliers(contexts: Int64Array, labels: Int64Array, *, heads: int = 1) -> Int64Array | None:
+def forbidding_multipliers(contexts: Int64Array, labels: Int64Array, *, n_heads: int = 1) -> Int64Array | None:
     r"""Find multipliers that prove that no network with H heads memorizes these labels.
 
     Let $M_H(t)$ be the products of at most $H$ indicators of the pairs $(s, t_s)$, $s < S$, with the constant. Wanted
@@ -57,7 +57,7 @@ def forbidding_multipliers(contexts: Int64Array, labels: Int64Array, *, heads: i
     Args:
         contexts: Pairwise distinct contexts, `[T, S]`.
         labels: The label of each, `[T]`.
-        heads: $H$, at least 0.
+        n_heads: $H$, at least 0.
 
     Returns:
         $\lambda$, `[T, largest label + 1]`, or `None` if none was found, which proves nothing.
@@ -76,9 +76,9 @@ def forbidding_multipliers(contexts: Int64Array, labels: Int64Array, *, heads: i
         True
     """
     contexts, labels = _checked(contexts, labels)
-    require_at_least(0, heads=heads)
+    require_at_least(0, n_heads=n_heads)
     for token in np.unique(contexts[:, -1]):
-        found = _in_class(contexts, labels, np.flatnonzero(contexts[:, -1] == token), heads)
+        found = _in_class(contexts, labels, np.flatnonzero(contexts[:, -1] == token), n_heads)
         if found is not None:
             return found
     return None
@@ -111,11 +111,11 @@ def most_forbidden_heads(contexts: Int64Array, labels: Int64Array) -> ForbiddenH
     tokens, sizes = np.unique(contexts[:, -1], return_counts=True)
     for token in tokens[np.argsort(-sizes, kind="stable")]:
         rows = np.flatnonzero(contexts[:, -1] == token)
-        while len(rows) >= 2 ** (best.heads + 2):
-            found = _in_class(contexts, labels, rows, best.heads + 1)
+        while len(rows) >= 2 ** (best.n_heads + 2):
+            found = _in_class(contexts, labels, rows, best.n_heads + 1)
             if found is None:
                 break
-            best = ForbiddenHeads(best.heads + 1, found)
+            best = ForbiddenHeads(best.n_heads + 1, found)
     return best
 
 
@@ -126,13 +126,13 @@ def _checked(contexts: Int64Array, labels: Int64Array) -> tuple[Int64Array, Int6
     return contexts, labels
 
 
-def _in_class(contexts: Int64Array, labels: Int64Array, rows: Int64Array, heads: int) -> Int64Array | None:
+def _in_class(contexts: Int64Array, labels: Int64Array, rows: Int64Array, n_heads: int) -> Int64Array | None:
     """The multipliers of the contexts with one last token, if the search finds any."""
     kinds = np.unique(labels[rows])
     duels = [(t, int(j)) for t in rows.tolist() for j in kinds if j != labels[t]]
-    if not duels or heads >= contexts.shape[1] - 1:  # then the products tell every context from all others
+    if not duels or n_heads >= contexts.shape[1] - 1:  # then the products tell every context from all others
         return None
-    products = _products(contexts[rows, :-1], heads, _MOST_ENTRIES // (2 * len(duels)) * len(rows))
+    products = _products(contexts[rows, :-1], n_heads, _MOST_ENTRIES // (2 * len(duels)) * len(rows))
     if products is None:
         return None
     solution = _nonnegative_kernel_vector(_relations(products, rows, labels, kinds, duels))
@@ -143,9 +143,9 @@ def _in_class(contexts: Int64Array, labels: Int64Array, rows: Int64Array, heads:
     return multipliers
 
 
-def _products(tokens: Int64Array, heads: int, most: int) -> scipy.sparse.csr_array | None:
-    """The products of at most `heads` indicators, a column for each; none if they have more entries than `most`."""
-    chosen = [positions for r in range(heads + 1) for positions in combinations(range(tokens.shape[1]), r)]
+def _products(tokens: Int64Array, n_heads: int, most: int) -> scipy.sparse.csr_array | None:
+    """The products of at most `n_heads` indicators, a column for each; none if they have more entries than `most`."""
+    chosen = [positions for r in range(n_heads + 1) for positions in combinations(range(tokens.shape[1]), r)]
     if len(chosen) * len(tokens) > most:
         return None
     columns, offset = [], 0

@@ -12,7 +12,7 @@ from constructions.models.exact_network import ExactFrontEnd
 
 
 def integer_front_end(
-    *, tokens: int, n_ctx: int, width: int, d_head: int, heads: int, seed: int | tuple[int, ...] = 0
+    *, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int, seed: int | tuple[int, ...] = 0
 ) -> ExactFrontEnd:
     r"""Draw small integer weights, with scores of modest size in units of ln 2.
 
@@ -24,14 +24,14 @@ def integer_front_end(
         n_ctx: S.
         width: d.
         d_head: $d_h$.
-        heads: H.
+        n_heads: H.
         seed: Seed of every random choice.
 
     Returns:
         The front end, with $d_{qk} = 2$.
 
     Example:
-        >>> front_end = integer_front_end(tokens=3, n_ctx=2, width=3, d_head=2, heads=1)
+        >>> front_end = integer_front_end(tokens=3, n_ctx=2, width=3, d_head=2, n_heads=1)
         >>> front_end.W_Q[0].ncols(), front_end.d_head
         (2, 2)
     """
@@ -47,9 +47,9 @@ def integer_front_end(
     return ExactFrontEnd(
         drawn(tokens, width, 2),
         drawn(n_ctx, width, 2),
-        tuple(selected() for _ in range(heads)),
-        tuple(drawn(width, 2, 1) for _ in range(heads)),
-        tuple(drawn(width, d_head, 1) for _ in range(heads)),
+        tuple(selected() for _ in range(n_heads)),
+        tuple(drawn(width, 2, 1) for _ in range(n_heads)),
+        tuple(drawn(width, d_head, 1) for _ in range(n_heads)),
     )
 
 

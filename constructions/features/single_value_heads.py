@@ -55,7 +55,7 @@ class SingleValueHeads:
         labels: Number of columns of `W_U`.
         width: `d_model`.
         query_width: `d_qk`.
-        heads: Number of heads.
+        n_heads: Number of heads.
     """
 
     contexts: Int64Array
@@ -63,19 +63,19 @@ class SingleValueHeads:
     labels: int
     width: int
     query_width: int
-    heads: int
+    n_heads: int
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shapes of the tensors by name, in the order in which they make up $\\theta$."""
-        width, heads = self.width, self.heads
+        width, n_heads = self.width, self.n_heads
         return {
             "W_E": (self.tokens, width),
             "W_pos": (self.contexts.shape[1], width),
-            "W_Q": (heads, width, self.query_width),
-            "W_K": (heads, width, self.query_width),
-            "W_V": (heads, width),
-            "W_O": (heads, width),
+            "W_Q": (n_heads, width, self.query_width),
+            "W_K": (n_heads, width, self.query_width),
+            "W_V": (n_heads, width),
+            "W_O": (n_heads, width),
             "W_U": (width, self.labels),
         }
 
@@ -254,7 +254,7 @@ class Run:
         for start in range(0, rows, _BLOCK):
             block, after = slice(start, start + _BLOCK), slice(start, rows)
             result.T[block, after] += (by_token[block] @ by_token[after].T).toarray()
-        inputs, weight, size = self.inputs[facts], weight[:, None], self.shape.heads * self.shape.query_width
+        inputs, weight, size = self.inputs[facts], weight[:, None], self.shape.n_heads * self.shape.query_width
         keyed = (weight * self.deviation[facts])[:, :-1, :, None] * self.query[facts][:, None]
         queried = weight[..., None] * self.kappa[facts][:, None]
         result = _add_tensor_products(result, weight * self.pattern[facts], inputs)

@@ -20,7 +20,7 @@ _LEAST_LEAD = 1e-7  # of a linear program with entries and unknowns up to 1
 _MOST_BITS = 48  # of the numerators
 
 
-def bit_table_heads(labels: Sequence[int], *, heads: int, draws: int = 400, seed: int = 0) -> Model | None:
+def bit_table_heads(labels: Sequence[int], *, n_heads: int, draws: int = 400, seed: int = 0) -> Model | None:
     r"""Look for H heads that hold two labels of all contexts of n bits and a last token 0, in rationals.
 
     Head h attends to the bit $b_s$ at position s with $2^{p_s + e b_s}$, to the last position with $2^{p_S}$, small
@@ -30,7 +30,7 @@ def bit_table_heads(labels: Sequence[int], *, heads: int, draws: int = 400, seed
 
     Args:
         labels: The label, 0 or 1, of each context in the order of `bit_contexts`, $2^n$ of them, $n \ge 1$.
-        heads: $H$, at least 1.
+        n_heads: $H$, at least 1.
         draws: How often to draw.
         seed: Seed of the draws.
 
@@ -42,21 +42,21 @@ def bit_table_heads(labels: Sequence[int], *, heads: int, draws: int = 400, seed
 
     Example:
         >>> from verify.forward.in_rationals import exact_network_logits
-        >>> model = bit_table_heads([0, 1, 1, 0], heads=2)
+        >>> model = bit_table_heads([0, 1, 1, 0], n_heads=2)
         >>> [int(a < b) for a, b in exact_network_logits(model, bit_contexts(2)).tolist()]
         [0, 1, 1, 0]
-        >>> bit_table_heads([0, 1, 1, 0], heads=1) is None
+        >>> bit_table_heads([0, 1, 1, 0], n_heads=1) is None
         True
     """
     n = len(labels).bit_length() - 1
     if n < 1 or len(labels) != 2**n or any(label not in (0, 1) for label in labels):
         raise InputError("labels", f"= {list(labels)}", "0 or 1 for each of 2^n contexts, n >= 1")
-    require_at_least(1, heads=heads, draws=draws)
+    require_at_least(1, n_heads=n_heads, draws=draws)
     rng, largest = np.random.default_rng(seed), _LARGEST_EXPONENT
     bits, signs = bit_contexts(n)[:, :-1], 1 - 2 * np.asarray(labels)
     for _ in range(draws):
-        slopes = rng.choice([-1, 1], heads) * rng.integers(1, largest + 1, heads)
-        places = rng.integers(-largest, largest + 1, (heads, n + 1))
+        slopes = rng.choice([-1, 1], n_heads) * rng.integers(1, largest + 1, n_heads)
+        places = rng.integers(-largest, largest + 1, (n_heads, n + 1))
         # Denominators times 2^(2 largest): integers.
         shifted = places[:, None, :] + 2 * largest + slopes[:, None, None] * bit_contexts(n)
         numerators = _affine_numerators(bits, signs, (2**shifted).sum(axis=2))
@@ -98,8 +98,8 @@ def _has_signs(numerators: NDArray, denominators: NDArray, signs: Int64Array) ->
 
 def _network(slopes: list[int], places: list[list[int]], numerators: list[list[int]]) -> Model:
     """The coordinates are the bit, a flag of the last position, the output, and for each head its scores and values."""
-    heads, n_ctx = len(slopes), len(places[0])
-    d = 3 + 2 * heads
+    n_heads, n_ctx = len(slopes), len(places[0])
+    d = 3 + 2 * n_heads
     W_pos = fmpq_mat(n_ctx, d)
     W_pos[n_ctx - 1, 1] = 1
     for h, (slope, place, (constant, *rises)) in enumerate(zip(slopes, places, numerators, strict=True)):
@@ -112,10 +112,10 @@ def _network(slopes: list[int], places: list[list[int]], numerators: list[list[i
         W_E=_sparse(2, d, {(1, 0): 1}),
         W_pos=W_pos,
         W_Q=tuple(_sparse(d, 2, {(1, 0): slope, (1, 1): 1}) for slope in slopes),
-        W_K=tuple(_sparse(d, 2, {(0, 0): 1, (3 + 2 * h, 1): 1}) for h in range(heads)),
-        W_V=tuple(_sparse(d, 1, {(4 + 2 * h, 0): 1}) for h in range(heads)),
+        W_K=tuple(_sparse(d, 2, {(0, 0): 1, (3 + 2 * h, 1): 1}) for h in range(n_heads)),
+        W_V=tuple(_sparse(d, 1, {(4 + 2 * h, 0): 1}) for h in range(n_heads)),
     )
-    return exact_network(front_end, [_sparse(1, d, {(0, 2): 1})] * heads, _sparse(d, 2, {(2, 0): 1, (2, 1): -1}))
+    return exact_network(front_end, [_sparse(1, d, {(0, 2): 1})] * n_heads, _sparse(d, 2, {(2, 0): 1, (2, 1): -1}))
 
 
 def _sparse(rows: int, columns: int, entries: dict[tuple[int, int], int]) -> fmpq_mat:

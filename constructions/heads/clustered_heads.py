@@ -267,14 +267,14 @@ def _network(task: Task, base: _Base, numbers: Float64Array, step: float, dtype:
     rest = numbers[width:].reshape(clusters, width * (1 + 2 * copies * rank))
     values = base.v + step / copies * rest[:, None, :width]
     maps = rest[:, width:].reshape(clusters, copies, 2, width, rank)
-    heads = clusters * copies
+    n_heads = clusters * copies
     model = dana_network(
         W_E=base.W_E,
         W_pos=base.W_pos,
-        W_Q=(base.U[:, None] + step * maps[:, :, 0]).reshape(heads, width, rank),
-        W_K=(base.V[:, None] + step * maps[:, :, 1]).reshape(heads, width, rank),
-        W_V=values.reshape(heads, width, 1),
-        W_O=np.broadcast_to(output / step, (heads, 1, width)).copy(),
+        W_Q=(base.U[:, None] + step * maps[:, :, 0]).reshape(n_heads, width, rank),
+        W_K=(base.V[:, None] + step * maps[:, :, 1]).reshape(n_heads, width, rank),
+        W_V=values.reshape(n_heads, width, 1),
+        W_O=np.broadcast_to(output / step, (n_heads, 1, width)).copy(),
         W_U=W_U,
     )
     return rounded_model(model, dtype)

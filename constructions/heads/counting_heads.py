@@ -85,14 +85,14 @@ def counting_heads(labels: Sequence[int]) -> Model:
     return exact_network(front_end, [fmpq_mat(1, 2, [0, c]) for c in outputs], fmpq_mat(2, 2, [0, 0, sign, -sign]))
 
 
-def parity_labels(bits: int, heads: int) -> list[int]:
+def parity_labels(bits: int, n_heads: int) -> list[int]:
     r"""The labels of the counts 0..n with at most H changes that agree with parity on the most contexts.
 
     The $H + 1$ counts in the middle have their parity; beyond them the label stays.
 
     Args:
         bits: $n$, at least 1.
-        heads: $H$, at least 0; n or more heads have room for all changes.
+        n_heads: $H$, at least 0; n or more heads have room for all changes.
 
     Returns:
         `[n + 1]`, 0 or 1.
@@ -105,7 +105,7 @@ def parity_labels(bits: int, heads: int) -> list[int]:
         ([1, 1, 0, 1, 1, 1], [0, 1, 0, 1, 0, 1])
     """
     require_at_least(1, bits=bits)
-    require_at_least(0, heads=heads)
-    changes = min(heads, bits)
+    require_at_least(0, n_heads=n_heads)
+    changes = min(n_heads, bits)
     first = (bits - changes) // 2
     return [min(max(m, first), first + changes) % 2 for m in range(bits + 1)]

@@ -169,8 +169,8 @@ def fewest_parameters_by_last_tokens(task: Task) -> int:
         1897
     """
     d_model, d_head = _dimensions(task, None)
-    heads = _fewest_heads(task, d_head)
-    return (task.d_vocab + task.n_answers + task.n_ctx) * d_model + 2 * d_model * (1 + d_head) * heads
+    n_heads = _fewest_heads(task, d_head)
+    return (task.d_vocab + task.n_answers + task.n_ctx) * d_model + 2 * d_model * (1 + d_head) * n_heads
 
 
 def _fewest_heads(task: Task, d_head: int) -> int:
@@ -290,12 +290,12 @@ def _solved(
     With a gate, the token of all of them before the last, they are heads of this pair.
     """
     size, width = len(contexts), values[0].shape[1]
-    heads = math.ceil(_SLACK * size / width)
+    n_heads = math.ceil(_SLACK * size / width)
     good = _GOOD if size <= _COSTLY and gate is None else _FAIR
     best: tuple[Float64Array, RightInverse] | None = None
     for _ in range(_TRIES):
         for _ in range(_DRAWS):
-            keys = bfloat16_rounded(_SPREAD * rng.standard_normal((heads, sum(map(len, values)))))
+            keys = bfloat16_rounded(_SPREAD * rng.standard_normal((n_heads, sum(map(len, values)))))
             keys = keys if gate is None else _gated(keys, gate)
             try:
                 inverse = right_inverse(centred_features(contexts, keys, values, of_pair=gate is not None))
@@ -307,7 +307,7 @@ def _solved(
                 break
         if best is not None and best[1].condition <= good:
             break
-        heads += math.ceil(heads / 8)
+        n_heads += math.ceil(n_heads / 8)
     if best is None:
         return None
     output = best[1].solve(right)
@@ -335,11 +335,11 @@ def centred_features(
         [[-0.25, 0.25], [0.0, 0.0]]
     """
     tokens, places = values
-    heads, n_ctx = len(keys), contexts.shape[1]
+    n_heads, n_ctx = len(keys), contexts.shape[1]
     of_token, of_place = np.ascontiguousarray(keys[:, : len(tokens)].T), keys[:, len(tokens) :].T / 2
-    result = np.empty((len(contexts), heads, tokens.shape[1]))
+    result = np.empty((len(contexts), n_heads, tokens.shape[1]))
     usual = np.eye(1, n_ctx, n_ctx - 2)[0] if of_pair else np.full(n_ctx, 1.0 / n_ctx)
-    step = max(1, _WORKING_ENTRIES // (n_ctx * heads))
+    step = max(1, _WORKING_ENTRIES // (n_ctx * n_heads))
     for start in range(0, len(contexts), step):
         part = contexts[start : start + step]
         surplus = softmax(of_token[part] + of_place) - usual[:, None]

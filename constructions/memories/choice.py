@@ -208,7 +208,7 @@ def offers(
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
-        >>> found = offers(enumerated_task(50, 2), names=("knots", "cross-heads"))
+        >>> found = offers(enumerated_task(50, 2), names=("knots", "cross-n_heads"))
         >>> [(offer.kind.name, offer.parameters) for offer in found]
         [('knots', 7646), ('cross-heads', 9128)]
     """
@@ -322,12 +322,12 @@ def _run(
 
 def _newton(work: float, task: Task, seed: int, progress: Progress) -> Construction[Task]:
     found = newton_memory(task, work=work, seed=seed, progress=progress)
-    width, query_width, heads = found.shape
+    width, query_width, n_heads = found.shape
     tried = ", ".join(f"{a.parameters}: {a.solved} of {a.seeds}" for a in found.attempts)
     return Construction(
         task,
         found.network,
-        f"{counted(task.n_contexts, 'context')} by {counted(heads, 'head')} found by search, d = {width}, "
+        f"{counted(task.n_contexts, 'context')} by {counted(n_heads, 'head')} found by search, d = {width}, "
         f"d_qk = {query_width}, {found.parameters} parameters; starts that succeeded, by parameters: {tried}"
         + ("" if found.complete else f"; the search was stopped after {work / 1e9:g} s, as its steps are counted"),
     )

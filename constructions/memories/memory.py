@@ -323,8 +323,8 @@ def fewest_parameters(task: Task) -> int:
         300
     """
     d_model, d_head = dimensions(task, d_model=None, d_head=None)
-    heads = 1 if _distinct_last_tokens(task) else max(1, -(-(task.n_contexts - d_model) // d_head))
-    return (task.d_vocab + task.n_answers + task.n_ctx) * d_model + 2 * d_model * (1 + d_head) * heads
+    n_heads = 1 if _distinct_last_tokens(task) else max(1, -(-(task.n_contexts - d_model) // d_head))
+    return (task.d_vocab + task.n_answers + task.n_ctx) * d_model + 2 * d_model * (1 + d_head) * n_heads
 
 
 def _require_heads(needed: Capacity, task: Task, n_heads: int) -> None:

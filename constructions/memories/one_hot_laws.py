@@ -107,8 +107,8 @@ def one_hot_laws_parameters(task: Task, *, dtype: Precision = "float32") -> int:
         return 0
     _, k = digits_of(size, n_ctx, SIGNIFICAND[dtype])
     d = k + 3
-    heads = n_ctx * (2 * d + 1 + d * (k + 1) + (k + 1) * (n_ctx * k + 1))
-    return (size + n_ctx) * d + heads + task.n_contexts * (n_ctx * k + 2 + outputs) + outputs * task.n_answers
+    n_heads = n_ctx * (2 * d + 1 + d * (k + 1) + (k + 1) * (n_ctx * k + 1))
+    return (size + n_ctx) * d + n_heads + task.n_contexts * (n_ctx * k + 2 + outputs) + outputs * task.n_answers
 
 
 def digits_of(tokens: int, n_ctx: int, precision: int) -> tuple[int, int]:
@@ -156,8 +156,8 @@ def head_for_each_position(positions: Int64Array, W_V: Float64Array, W_O: Float6
         W_V: `[n_heads, d_model, d_head]`.
         W_O: `[n_heads, d_head, d_out]`.
     """
-    heads, d = W_V.shape[:2]
-    W_K = np.zeros((heads, d, 1))
+    n_heads, d = W_V.shape[:2]
+    W_K = np.zeros((n_heads, d, 1))
     W_K[:, -2, 0], W_K[:, -1, 0] = 2.0 * positions, -1.0
-    b_Q = np.full((heads, 1), _SHARP)
-    return Attention(W_Q=np.zeros((heads, d, 1)), b_Q=b_Q, W_K=W_K, W_V=W_V, W_O=W_O, skip=False)
+    b_Q = np.full((n_heads, 1), _SHARP)
+    return Attention(W_Q=np.zeros((n_heads, d, 1)), b_Q=b_Q, W_K=W_K, W_V=W_V, W_O=W_O, skip=False)

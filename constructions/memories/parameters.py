@@ -22,7 +22,7 @@ _LARGEST = 4  # of an embedding entry
 
 
 def parameter_count(
-    *, tokens: int, n_ctx: int, width: int, heads: int, d_head: int, query_width: int | None = None
+    *, tokens: int, n_ctx: int, width: int, n_heads: int, d_head: int, query_width: int | None = None
 ) -> int:
     r"""Count the entries of all tensors of a network, $d (S + 2 N) + 2 H d (d_{qk} + d_h)$.
 
@@ -30,7 +30,7 @@ def parameter_count(
         tokens: N, of the vocabulary that is read and the one that is predicted.
         n_ctx: S.
         width: d.
-        heads: H.
+        n_heads: H.
         d_head: $d_h$.
         query_width: $d_{qk}$; by default $d_h$, and the count is the paper's $d (S + 2 N + 4 d_h H)$.
 
@@ -40,11 +40,11 @@ def parameter_count(
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
-        >>> parameter_count(tokens=4, n_ctx=2, width=4, heads=6, d_head=2)
+        >>> parameter_count(tokens=4, n_ctx=2, width=4, n_heads=6, d_head=2)
         232
     """
     queries = d_head if query_width is None else query_width
-    return width * (n_ctx + 2 * tokens) + 2 * heads * width * (queries + d_head)
+    return width * (n_ctx + 2 * tokens) + 2 * n_heads * width * (queries + d_head)
 
 
 def printed_count(*, tokens: int, n_ctx: int, width: int, facts: int) -> int:
@@ -71,7 +71,7 @@ def printed_count(*, tokens: int, n_ctx: int, width: int, facts: int) -> int:
     return width * (n_ctx + 2 * tokens + 4 * (facts - width))
 
 
-def shared_count(*, tokens: int, n_ctx: int, width: int, heads: int, d_head: int) -> int:
+def shared_count(*, tokens: int, n_ctx: int, width: int, n_heads: int, d_head: int) -> int:
     r"""Count the numbers that a network is made of if $W_Q^h W_K^{h\top} = \lambda_h u^\top v$ in all heads.
 
     $$ d (S + 2 N + 2 H d_h) + 2 d + H . $$
@@ -80,7 +80,7 @@ def shared_count(*, tokens: int, n_ctx: int, width: int, heads: int, d_head: int
         tokens: N.
         n_ctx: S.
         width: d.
-        heads: H.
+        n_heads: H.
         d_head: $d_h$.
 
     Returns:
@@ -89,14 +89,14 @@ def shared_count(*, tokens: int, n_ctx: int, width: int, heads: int, d_head: int
     Source: improves Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
-        >>> shared_count(tokens=4, n_ctx=2, width=4, heads=6, d_head=2)
+        >>> shared_count(tokens=4, n_ctx=2, width=4, n_heads=6, d_head=2)
         150
     """
-    return width * (n_ctx + 2 * tokens + 2 * heads * d_head) + 2 * width + heads
+    return width * (n_ctx + 2 * tokens + 2 * n_heads * d_head) + 2 * width + n_heads
 
 
 def matched_front_ends(
-    *, tokens: int, n_ctx: int, width: int, heads: int, d_head: int, seed: int
+    *, tokens: int, n_ctx: int, width: int, n_heads: int, d_head: int, seed: int
 ) -> tuple[ExactFrontEnd, ExactFrontEnd]:
     r"""Draw two rational front ends that differ in queries and keys only: any in each head, and shared of rank one.
 
@@ -104,7 +104,7 @@ def matched_front_ends(
         tokens: N.
         n_ctx: S.
         width: d.
-        heads: H.
+        n_heads: H.
         d_head: $d_h$.
         seed: What is drawn depends on it alone.
 
@@ -112,7 +112,7 @@ def matched_front_ends(
         The front end with $d_{qk} = d_h$, and the one with $W_Q^h = u^\top$, $W_K^h = \lambda_h v^\top$.
 
     Example:
-        >>> generic, shared = matched_front_ends(tokens=2, n_ctx=2, width=2, heads=3, d_head=2, seed=0)
+        >>> generic, shared = matched_front_ends(tokens=2, n_ctx=2, width=2, n_heads=3, d_head=2, seed=0)
         >>> generic.W_Q[0].ncols(), shared.W_Q[0].ncols(), shared.W_Q[0] == shared.W_Q[2]
         (2, 1, True)
     """
@@ -122,20 +122,20 @@ def matched_front_ends(
         return as_rationals(generator.integers(-largest, largest + 1, (rows, columns)).tolist())
 
     embeddings, positions = draw(tokens, width, _LARGEST), draw(n_ctx, width, _LARGEST)
-    values = tuple(draw(width, d_head, _LARGEST) for _ in range(heads))
+    values = tuple(draw(width, d_head, _LARGEST) for _ in range(n_heads))
     generic = ExactFrontEnd(
         embeddings,
         positions,
-        tuple(draw(width, d_head, 5) for _ in range(heads)),
-        tuple(draw(width, d_head, 5) for _ in range(heads)),
+        tuple(draw(width, d_head, 5) for _ in range(n_heads)),
+        tuple(draw(width, d_head, 5) for _ in range(n_heads)),
         values,
     )
     u, v = (
         _telling_apart(generator, np.array(rows, dtype=object).reshape(-1, width))
         for rows in _read(embeddings, positions)
     )
-    scales = [(h + 1) * (-1) ** h for h in range(heads)]  # of both signs, of different sizes
-    shared = ExactFrontEnd(embeddings, positions, (u,) * heads, tuple(scale * v for scale in scales), values)
+    scales = [(h + 1) * (-1) ** h for h in range(n_heads)]  # of both signs, of different sizes
+    shared = ExactFrontEnd(embeddings, positions, (u,) * n_heads, tuple(scale * v for scale in scales), values)
     return generic, shared
 
 
@@ -208,20 +208,22 @@ def matched_memories(*, tokens: int, n_ctx: int, width: int, d_head: int, seed: 
     positive = np.random.default_rng((10, seed)).standard_exponential((tokens**n_ctx, tokens)) + 2.0**-20
     task = enumerated_task(tokens, n_ctx, target="laws", laws=positive / positive.sum(axis=1, keepdims=True))
     logarithms = np.log(positive)
-    heads = paper_heads(task.n_contexts, width, d_head)
+    n_heads = paper_heads(task.n_contexts, width, d_head)
     generic, shared = (
-        _held(task, logarithms, kind, width=width, heads=heads, d_head=d_head, seed=seed)
+        _held(task, logarithms, kind, width=width, n_heads=n_heads, d_head=d_head, seed=seed)
         for kind in ("random", "shared-rank-one")
     )
     return task, generic, shared
 
 
-def _held(task: Task, logarithms: Float64Array, kind: str, *, width: int, heads: int, d_head: int, seed: int) -> Model:
+def _held(
+    task: Task, logarithms: Float64Array, kind: str, *, width: int, n_heads: int, d_head: int, seed: int
+) -> Model:
     # For d = N the logarithms are not centred: the stream has to span all of its d dimensions.
     stream = logarithms if width == logarithms.shape[1] else logarithms[:, :-1] - logarithms[:, -1:]
     sizes = {"d_vocab": task.d_vocab, "n_ctx": task.n_ctx, "d_model": width}
     best = nearest_held(
-        lambda draw: front_end(kind, **sizes, n_heads=heads, d_head=d_head, seed=(seed, draw)),
+        lambda draw: front_end(kind, **sizes, n_heads=n_heads, d_head=d_head, seed=(seed, draw)),
         lambda model: float(np.ptp(logits(model, task.contexts) - logarithms, axis=1).max()),
         task.contexts,
         kept=task.n_contexts,
@@ -233,6 +235,6 @@ def _held(task: Task, logarithms: Float64Array, kind: str, *, width: int, heads:
         raise CapacityError(
             "Theorem 1'",
             f"features of rank N^S = {task.n_contexts}, well conditioned enough for float64",
-            f"none in {FLOAT_DRAWS} draws of {kind!r} with d = {width}, d_h = {d_head}, H = {heads} had them",
+            f"none in {FLOAT_DRAWS} draws of {kind!r} with d = {width}, d_h = {d_head}, H = {n_heads} had them",
         )
     return best.model

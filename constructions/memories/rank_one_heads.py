@@ -79,17 +79,17 @@ def rank_one_heads_memory(
     return first_that_holds(task, _CLAIM, "features", drawn)
 
 
-def _front_end(task: Task, width: int, heads: int, dtype: Precision, seed: tuple[int, int]) -> Model:
+def _front_end(task: Task, width: int, n_heads: int, dtype: Precision, seed: tuple[int, int]) -> Model:
     """Random embeddings and attention, with heads that read all there is and write nothing."""
     rng = np.random.default_rng(seed)
     W_E, W_pos = embeddings(task, width, rng)
     network = dana_network(
         W_E=W_E,
         W_pos=W_pos,
-        W_Q=rng.standard_normal((heads, width, 1)),
-        W_K=rng.standard_normal((heads, width, 1)),
-        W_V=np.broadcast_to(np.eye(width), (heads, width, width)).copy(),
-        W_O=np.zeros((heads, width, width)),
+        W_Q=rng.standard_normal((n_heads, width, 1)),
+        W_K=rng.standard_normal((n_heads, width, 1)),
+        W_V=np.broadcast_to(np.eye(width), (n_heads, width, width)).copy(),
+        W_O=np.zeros((n_heads, width, width)),
         W_U=np.zeros((width, task.n_answers)),
     )
     return rounded_model(network, dtype)
@@ -97,13 +97,13 @@ def _front_end(task: Task, width: int, heads: int, dtype: Precision, seed: tuple
 
 def _network(task: Task, front_end: Model, dtype: Precision) -> Model | None:
     """The network whose number y is the point of each label; none where the features do not have full rank."""
-    width, heads = front_end.d_model, front_end.n_heads
+    width, n_heads = front_end.d_model, front_end.n_heads
     inputs = last(front_end, task.contexts)
     inverse = inverted(np.concatenate([inputs, features(front_end, task.contexts)], axis=1))
     if inverse is None:
         return None
     numbers = inverse.solve(points(task)[:, None])[:, 0]
     output, W_U = readout(task, numbers[:width], float(np.abs(inputs[:, 1:]).max()))
-    values = numbers[width:].reshape(heads, width, 1)
-    W_O = np.broadcast_to(output, (heads, 1, width)).copy()
+    values = numbers[width:].reshape(n_heads, width, 1)
+    W_O = np.broadcast_to(output, (n_heads, 1, width)).copy()
     return rounded_model(dana_network(**dana_tensors(front_end) | {"W_V": values, "W_O": W_O, "W_U": W_U}), dtype)

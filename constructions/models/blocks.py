@@ -166,23 +166,23 @@ class Attention:
             raise InputError("score_root", f"is {self.score_root!r}", "an integer from 1 to 2**31")
         _freeze(self, {"W_Q": 3, "W_K": 3, "W_V": 3, "W_O": 3, "b_Q": 2, "b_K": 2, "b_V": 2, "b_O": 1})
         _freeze(self, {"frequencies": 1, "slopes": 1})
-        heads, d_model, d_qk, d_head, d_out = self.n_heads, self.d_model, self.d_qk, self.d_head, self.d_out
-        keys = self.key_heads if self.key_heads and heads % self.key_heads == 0 else heads
+        n_heads, d_model, d_qk, d_head, d_out = self.n_heads, self.d_model, self.d_qk, self.d_head, self.d_out
+        keys = self.key_heads if self.key_heads and n_heads % self.key_heads == 0 else n_heads
         _require_shapes(
             self,
             {
                 "W_K": (keys, d_model, d_qk),
                 "W_V": (keys, d_model, d_head),
-                "W_O": (heads, d_head, d_out),
-                "b_Q": (heads, d_qk),
+                "W_O": (n_heads, d_head, d_out),
+                "b_Q": (n_heads, d_qk),
                 "b_K": (keys, d_qk),
                 "b_V": (keys, d_head),
                 "b_O": (d_out,),
-                "slopes": (heads,),
+                "slopes": (n_heads,),
             },
         )
         self._check_turns_and_norms()
-        if heads and 0 in (d_qk, d_head):
+        if n_heads and 0 in (d_qk, d_head):
             raise InputError("W_Q and W_V", f"have d_qk = {d_qk} and d_head = {d_head}", "at least 1")
         if 0 in (d_model, d_out):
             raise InputError("W_Q and W_O", f"have d_model = {d_model} and d_out = {d_out}", "at least 1")

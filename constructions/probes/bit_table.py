@@ -67,11 +67,11 @@ class Cells:
         """Entries of all tensors of the model."""
         place, n = _place_bits(task.n_ctx), len(self.rows) + len(self.columns)
         d, wide, hidden = self.width + place, max(1, n), len(self.named[0]) + len(self.columns)
-        heads = len(self.positions) * (2 * d * place + place + d * self.each + self.each * wide)
+        n_heads = len(self.positions) * (2 * d * place + place + d * self.each + self.each * wide)
         found = digits * len(self.placed[0])
         second = (found + 1) * (found + digits) - found if self.columns else 0
         table = hidden * (wide + 1 + found) + found + second
-        return (task.d_vocab + task.n_ctx) * d + heads + table + (digits + (task.laws is None)) * task.n_answers
+        return (task.d_vocab + task.n_ctx) * d + n_heads + table + (digits + (task.laws is None)) * task.n_answers
 
 
 def bit_table_memory(task: Task, *, dtype: Precision = "float16") -> Construction[Task]:
@@ -248,17 +248,17 @@ def _model(task: Task, plan: _Plan) -> Model:
 def _heads(cells: Cells, places: Float64Array) -> Attention:
     """Of each position that is read a head: 256 times the bits of a position that agree, less those that differ."""
     order, reads, place = (*cells.rows, *cells.columns), cells.positions, places.shape[1]
-    heads, d = len(reads), cells.width + place
-    W_K, W_V = np.zeros((heads, d, place)), np.zeros((heads, d, cells.each))
-    W_O = np.zeros((heads, cells.each, max(1, len(order))))
+    n_heads, d = len(reads), cells.width + place
+    W_K, W_V = np.zeros((n_heads, d, place)), np.zeros((n_heads, d, cells.each))
+    W_O = np.zeros((n_heads, cells.each, max(1, len(order))))
     W_K[:, cells.width :] = np.eye(place)
-    taken = [0] * heads
+    taken = [0] * n_heads
     for column, bit in enumerate(order):
         position, own = divmod(bit, cells.width)
         head = reads.index(position)
         W_V[head, own, taken[head]] = W_O[head, taken[head], column] = 1.0
         taken[head] += 1
-    W_Q, b_Q = np.zeros((heads, d, place)), _SHARP * places[reads]
+    W_Q, b_Q = np.zeros((n_heads, d, place)), _SHARP * places[reads]
     return Attention(W_Q=W_Q, b_Q=b_Q, W_K=W_K, W_V=W_V, W_O=W_O, skip=False)
 
 

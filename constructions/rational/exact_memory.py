@@ -36,7 +36,7 @@ class ExactMemory:
 
 
 def exact_memory(
-    *, tokens: int, n_ctx: int, width: int, d_head: int, heads: int = 0, facts: int = 0, seed: int = 0
+    *, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int = 0, facts: int = 0, seed: int = 0
 ) -> ExactMemory:
     r"""A rational network with exactly the logits of a random integer encoder of rank at most d: Theorem 1', slack 0.
 
@@ -48,7 +48,7 @@ def exact_memory(
         n_ctx: $S$.
         width: $d$.
         d_head: $d_h$.
-        heads: $H$; 0 for the paper's number.
+        n_heads: $H$; 0 for the paper's number.
         facts: How many contexts, drawn from all; 0 for all $N^S$.
         seed: Of the contexts, the encoder and the weights.
 
@@ -68,7 +68,7 @@ def exact_memory(
         (3, True)
     """
     contexts = drawn_contexts(tokens, n_ctx, facts, seed)
-    count = heads or paper_heads(len(contexts), width, d_head)
+    count = n_heads or paper_heads(len(contexts), width, d_head)
     rng = np.random.default_rng([seed, 1])
     encoder = as_rationals(rng.integers(-9, 10, (len(contexts), width)))
     unembedding = as_rationals(rng.integers(-2, 3, (width, tokens)) + np.eye(width, tokens, dtype=np.int64))

@@ -18,7 +18,7 @@ from constructions.tasks.task import Task
 _SINGULAR = 1e-5  # features with a singular value below this part of the largest are drawn again: they round badly
 
 
-def integer_memory(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: int, seed: int) -> tuple[Task, Model]:
+def integer_memory(*, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int, seed: int) -> tuple[Task, Model]:
     r"""Memorize a random label of each of all $N^S$ contexts with a network of rational weights, exactly.
 
     Embeddings, queries, keys and values are small integers, so the features Y are rational. With the stream
@@ -31,7 +31,7 @@ def integer_memory(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: i
         n_ctx: S.
         width: d, at least 2.
         d_head: $d_h$.
-        heads: H.
+        n_heads: H.
         seed: Seed of the labels and the weights.
 
     Returns:
@@ -44,7 +44,7 @@ def integer_memory(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: i
     Source: Dana, Pydi, Chevaleyre (2024), Lemma 3 and Theorem 1, made exact.
 
     Example:
-        >>> task, network = integer_memory(tokens=2, n_ctx=2, width=2, d_head=2, heads=3, seed=0)
+        >>> task, network = integer_memory(tokens=2, n_ctx=2, width=2, d_head=2, n_heads=3, seed=0)
         >>> from constructions.models.exact_attention import exact_logits
         >>> task.labels, exact_logits(network, task.contexts)
         (array([1, 1, 1, 0]), [-3,  1]
@@ -56,7 +56,7 @@ def integer_memory(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: i
     task = enumerated_task(tokens, n_ctx, seed=seed)
 
     def draw(attempt: int) -> ExactFrontEnd:
-        sizes = {"d_vocab": tokens, "n_ctx": n_ctx, "d_model": width, "n_heads": heads, "d_head": d_head}
+        sizes = {"d_vocab": tokens, "n_ctx": n_ctx, "d_model": width, "n_heads": n_heads, "d_head": d_head}
         # The smaller the entries the softer the attention; few tokens and positions need no more than -1, 0 and 1.
         return integer_front_end("full", seed=1000 * seed + attempt, largest=1 + attempt // 10, **sizes)
 
@@ -68,7 +68,7 @@ def integer_memory(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: i
     change = stream - exact_last(front_end, task.contexts)
     transposed = features.transpose()
     output = (transposed * (features * transposed).solve(change)).tolist()
-    W_O = [as_rationals(output[h * d_head : (h + 1) * d_head]) for h in range(heads)]
+    W_O = [as_rationals(output[h * d_head : (h + 1) * d_head]) for h in range(n_heads)]
     return task, exact_network(front_end, W_O, unembedding)
 
 

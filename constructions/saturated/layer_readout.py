@@ -139,14 +139,14 @@ def layer_with_read_out(
         )
     W_Q, W_K = _in_format(W_Q, number_format), _in_format(W_K, number_format)
     M = read_out(mixed_matrix_in(number_format, task.contexts, task.queries, W_Q, W_K), code.targets)
-    heads, width = W_Q.shape[:2]
-    W_V = np.zeros((heads, width, d_value))
-    W_V[:, :, :columns] = M.reshape(heads, width, columns)
+    n_heads, width = W_Q.shape[:2]
+    W_V = np.zeros((n_heads, width, d_value))
+    W_V[:, :, :columns] = M.reshape(n_heads, width, columns)
     W_D = np.zeros((d_inner, task.d_out))
     W_D[:columns] = code.decoder
     corner = np.zeros((d_value, d_inner))
     corner[:columns, :columns] = np.eye(columns)
-    return mahdavi_layer(W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=np.tile(corner, (heads, 1)), W_D=W_D)
+    return mahdavi_layer(W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=np.tile(corner, (n_heads, 1)), W_D=W_D)
 
 
 def mixed_matrix_in(
@@ -218,8 +218,8 @@ def outputs_in(number_format: Format, layer: Model, task: VectorTask) -> Float64
     def held(values: NDArray[np.floating]) -> NDArray[np.floating]:
         return _in_format(np.asarray(values, dtype=np.float64), number_format).astype(accumulator)
 
-    heads = held(mixed).reshape(task.n_examples, layer.n_heads, -1).transpose(1, 0, 2)
-    values = held(heads @ held(layer.W_V)).transpose(1, 0, 2).reshape(task.n_examples, -1)
+    n_heads = held(mixed).reshape(task.n_examples, layer.n_heads, -1).transpose(1, 0, 2)
+    values = held(n_heads @ held(layer.W_V)).transpose(1, 0, 2).reshape(task.n_examples, -1)
     return held(held(values @ held(mahdavi_tensors(layer)["W_O"])) @ held(layer.W_U)).astype(np.float64)
 
 

@@ -14,13 +14,13 @@ def layer_examples(
 
     Down to one head, one token, one dimension and one example; shared contexts and others.
     """
-    heads = draw(st.integers(1, max_heads))
+    n_heads = draw(st.integers(1, max_heads))
     tokens = draw(st.integers(1, max_tokens))
     width = draw(st.integers(tokens, tokens + 3))
     d_head = draw(st.integers(1, tokens + 1))
     fitted = tokens if one_direction else min(tokens, d_head)
-    examples = draw(st.integers(1, heads * (fitted - 1) + 1))
+    examples = draw(st.integers(1, n_heads * (fitted - 1) + 1))
     shared = draw(st.booleans())
     rng = np.random.default_rng(draw(st.integers(0, 2**16)))
     contexts = rng.uniform(size=(1 if shared else examples, tokens, width)) + np.eye(tokens, width)
-    return contexts, rng.uniform(-1.0, 1.0, size=(examples, width)), heads, d_head
+    return contexts, rng.uniform(-1.0, 1.0, size=(examples, width)), n_heads, d_head

@@ -27,8 +27,8 @@ def test_bad_input_is_a_value_error():
 @pytest.mark.parametrize("value", [0, -1, 0.5, float("nan")])
 def test_the_first_argument_that_is_too_small_is_named(value):
     with pytest.raises(InputError, match=f"^length = {value}, expected at least 1$"):
-        require_at_least(1, tokens=1, n_ctx=value, heads=0)
+        require_at_least(1, tokens=1, n_ctx=value, n_heads=0)
 
 
 def test_what_is_large_enough_or_not_given_is_not_refused():
-    require_at_least(2, tokens=2, n_ctx=None, heads=2**70)
+    require_at_least(2, tokens=2, n_ctx=None, n_heads=2**70)

@@ -91,21 +91,21 @@ def in_parts(norm, row, parts):
 
 def placed(block, maps, shifts, norm, row, position):
     """Queries or keys of all heads at a position."""
-    heads = [times(row, W, None if shifts is None else shifts[h]) for h, W in enumerate(maps)]
-    width = len(heads[0])
+    n_heads = [times(row, W, None if shifts is None else shifts[h]) for h, W in enumerate(maps)]
+    width = len(n_heads[0])
     if block.clip is not None:
-        heads = [[min(max(x, -number(block.clip)), number(block.clip)) for x in head] for head in heads]
+        n_heads = [[min(max(x, -number(block.clip)), number(block.clip)) for x in head] for head in n_heads]
     if norm is not None:
-        flat = [x for head in heads for x in head]
-        flat = normalized(norm, flat) if block.norms_all else in_parts(norm, flat, len(heads))
-        heads = [flat[h * width : (h + 1) * width] for h in range(len(heads))]
-    for head in heads if block.frequencies is not None else ():
+        flat = [x for head in n_heads for x in head]
+        flat = normalized(norm, flat) if block.norms_all else in_parts(norm, flat, len(n_heads))
+        n_heads = [flat[h * width : (h + 1) * width] for h in range(len(n_heads))]
+    for head in n_heads if block.frequencies is not None else ():
         m = len(block.frequencies)
         for k, f in enumerate(block.frequencies):
             i, j = (k, k + m) if block.turned == "halves" else (2 * k, 2 * k + 1)
             turned = mpmath.mpc(head[i], head[j]) * mpmath.expj(position * number(f))
             head[i], head[j] = turned.real, turned.imag
-    return heads
+    return n_heads
 
 
 def attended(model, block, rows, query):
@@ -441,9 +441,9 @@ def blocks_of_hosts():
     rng = np.random.default_rng(21)
     draw = rng.standard_normal
 
-    def attention(heads=4, keys=2, e=4, **options):
-        maps = [0.4 * draw(shape) for shape in ((heads, 3, e), (keys, 3, e), (keys, 3, e), (heads, e, 3))]
-        shifts = {"b_Q": draw((heads, e)), "b_K": draw((keys, e)), "b_V": draw((keys, e)), "b_O": draw(3)}
+    def attention(n_heads=4, keys=2, e=4, **options):
+        maps = [0.4 * draw(shape) for shape in ((n_heads, 3, e), (keys, 3, e), (keys, 3, e), (n_heads, e, 3))]
+        shifts = {"b_Q": draw((n_heads, e)), "b_K": draw((keys, e)), "b_V": draw((keys, e)), "b_O": draw(3)}
         return Attention(*maps, **shifts, attends="causal", score_root=3, **options)
 
     def norm(kind, width):

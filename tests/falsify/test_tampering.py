@@ -66,7 +66,7 @@ def small(tmp_path_factory):
     top = tmp_path_factory.mktemp("small")
     for target in ("laws", "labels"):
         task = small_task(target)
-        write_memory(top / target, memory(task, heads=3), task)
+        write_memory(top / target, memory(task, n_heads=3), task)
     return top
 
 
@@ -758,7 +758,7 @@ def forged_folder(top, rng, honest_folders):
         tensor[rng.random(tensor.shape) < 0.5] *= rng.choice([0.0, -1.0, 1e-3, 1e3, 1e20])
         network = changed(network, **{name: tensor})
     elif attack == 1:  # the model of another honest folder
-        network = memory(small_task(target, int(rng.integers(1, 99))), heads=3, seed=int(rng.integers(9)))
+        network = memory(small_task(target, int(rng.integers(1, 99))), n_heads=3, seed=int(rng.integers(9)))
     elif attack == 2:  # the task of another honest folder, with as many contexts
         task = small_task(target, int(rng.integers(1, 99)))
     elif attack == 3:  # rotated outputs

@@ -418,7 +418,7 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path, read):
 
 # Networks.
 
-NETWORK = memory(LAWS, heads=3)
+NETWORK = memory(LAWS, n_heads=3)
 METADATA = canonical_json({"format": "byheart-model", "version": 2, **NETWORK.options()})
 
 

@@ -38,8 +38,8 @@ def models():
     rng = np.random.default_rng(3)
     one = max_of_four(rng, tokens=6)
     block = one.blocks[0]
-    heads = {name: np.concatenate([getattr(block, name)] * 2) for name in ("W_Q", "W_K", "W_V", "W_O")}
-    two = replace(one, blocks=(replace(block, **heads),))
+    n_heads = {name: np.concatenate([getattr(block, name)] * 2) for name in ("W_Q", "W_K", "W_V", "W_O")}
+    two = replace(one, blocks=(replace(block, **n_heads),))
     return {"one head": one, "two heads": two, "two blocks": replace(one, blocks=(block, block))}
 
 
@@ -404,7 +404,7 @@ def test_a_file_that_holds_something_else_is_told_from_one_that_was_kept(once, t
 
 
 def test_a_certificate_says_what_earlier_runs_counted_and_leaves_no_file(tmp_path, monkeypatch):
-    model, _ = one_attention(np.random.default_rng(1), heads=2, largest_tokens=5)
+    model, _ = one_attention(np.random.default_rng(1), n_heads=2, largest_tokens=5)
     task = rule_task("max", tokens=model.d_vocab, n_ctx=2)
     keep = tmp_path / "pieces"
     part = certify_domain(model, task, keep=keep, progress=interrupted_after(1))

@@ -74,7 +74,7 @@ def majority_heads(size: int) -> int:
     if size < 1 or size % 2 == 0:
         raise InputError("size", f"= {size}", "an odd number, at least 1")
     rank = Fraction(2**size, 2 * comb(size - 1, (size - 1) // 2))
-    heads = 1
-    while 2 * (2**heads - 1) < rank:
-        heads += 1
-    return heads
+    n_heads = 1
+    while 2 * (2**n_heads - 1) < rank:
+        n_heads += 1
+    return n_heads

@@ -55,7 +55,7 @@ def relation_divergence_floor(
     contexts: Int64Array,
     laws: Any,
     *,
-    heads: int = 1,
+    n_heads: int = 1,
     prior: Sequence[Any] | None = None,
     relation: Sequence[int] | None = None,
 ) -> DivergenceFloor:
@@ -79,7 +79,7 @@ def relation_divergence_floor(
     Args:
         contexts: Tokens of pairwise distinct contexts, `[T, S]`.
         laws: `[T, N]`, integers, fractions or floats at least 0; the law is the row divided by its exact sum.
-        heads: $H$, at least 0.
+        n_heads: $H$, at least 0.
         prior: Positive weight of each context, likewise; 1 / T each by default. Not normalized: for contexts that are a
             part of a task, give their probabilities there.
         relation: Integers k, one for each context; by default those of
@@ -101,8 +101,8 @@ def relation_divergence_floor(
     """
     contexts = checked_contexts(contexts, distinct=True)
     given = _Given(laws, prior, len(contexts))
-    require_at_least(0, heads=heads)
-    relation = _relation(contexts, heads) if relation is None else _checked_relation(contexts, relation, heads)
+    require_at_least(0, n_heads=n_heads)
+    relation = _relation(contexts, n_heads) if relation is None else _checked_relation(contexts, relation, n_heads)
     if relation is None:
         return DivergenceFloor(0.0, Verdict.UNDECIDED, (), 0)
     above = [t for t, k in enumerate(relation) if k > 0]
@@ -320,23 +320,25 @@ def _float_entropy(law: Float64Array) -> float:
     return float(-(positive * np.log(positive)).sum())
 
 
-def _relation(contexts: Int64Array, heads: int) -> tuple[int, ...] | None:
+def _relation(contexts: Int64Array, n_heads: int) -> tuple[int, ...] | None:
     if (contexts[:, -1] != contexts[0, -1]).any():
         return None
-    relation = indicator_relation(contexts, heads=heads)
+    relation = indicator_relation(contexts, n_heads=n_heads)
     return None if relation is None else tuple(relation)
 
 
-def _checked_relation(contexts: Int64Array, relation: Sequence[int], heads: int) -> tuple[int, ...]:
+def _checked_relation(contexts: Int64Array, relation: Sequence[int], n_heads: int) -> tuple[int, ...]:
     """The coefficients, if they are a relation between contexts with one last token; an error otherwise."""
     if len(relation) != len(contexts) or not all(isinstance(k, int) for k in relation) or not any(relation):
         raise InputError("relation", f"is {list(relation)}", f"{len(contexts)} integers, not all 0")
     taking_part = [context for k, context in zip(relation, contexts.tolist(), strict=True) if k]
     if len({context[-1] for context in taking_part}) != 1:
         raise InputError("relation", f"is {list(relation)}, but the last tokens of these contexts differ")
-    indicators = fmpz_mat(indicator_vectors(contexts.tolist(), heads=heads))
+    indicators = fmpz_mat(indicator_vectors(contexts.tolist(), n_heads=n_heads))
     if any(fmpz_mat(1, len(contexts), list(relation)) * indicators):
-        raise InputError("relation", f"is {list(relation)}, but the products of {heads} indicators do not add up to 0")
+        raise InputError(
+            "relation", f"is {list(relation)}, but the products of {n_heads} indicators do not add up to 0"
+        )
     return tuple(relation)
 
 

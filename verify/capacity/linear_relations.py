@@ -117,7 +117,7 @@ def rank_upper_bound_for_all_weights(
     )
 
 
-def indicator_relation(contexts: Int64Array, *, heads: int = 1) -> list[int] | None:
+def indicator_relation(contexts: Int64Array, *, n_heads: int = 1) -> list[int] | None:
     r"""Integers $k_t$, not all 0, with $\sum_t k_t M_H(t) = 0$ for contexts with one last token.
 
     $M_H(t)$ are the products of at most $H$ indicators of the pairs $(s, t_s)$, $s < S$. Let $w_t > 0$ be the product
@@ -126,7 +126,7 @@ def indicator_relation(contexts: Int64Array, *, heads: int = 1) -> list[int] | N
 
     Args:
         contexts: Pairwise distinct contexts with the same last token, `[T, S]`.
-        heads: $H$, at least 0.
+        n_heads: $H$, at least 0.
 
     Returns:
         The integers, without a common divisor, or `None` if the vectors are linearly independent.
@@ -137,14 +137,14 @@ def indicator_relation(contexts: Int64Array, *, heads: int = 1) -> list[int] | N
 
     Example:
         >>> xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
-        >>> indicator_relation(xor), indicator_relation(xor, heads=2)
+        >>> indicator_relation(xor), indicator_relation(xor, n_heads=2)
         ([1, 1, -1, -1], None)
     """
     rows = list(map(tuple, checked_contexts(contexts, distinct=True).tolist()))
-    require_at_least(0, heads=heads)
+    require_at_least(0, n_heads=n_heads)
     if len({context[-1] for context in rows}) != 1:
         raise InputError("contexts", "has different last tokens", "one: their attention shares no variables")
-    kernel, dimension = fmpz_mat(indicator_vectors(rows, heads=heads)).transpose().nullspace()
+    kernel, dimension = fmpz_mat(indicator_vectors(rows, n_heads=n_heads)).transpose().nullspace()
     if dimension == 0:
         return None
     relation = [int(kernel[i, 0]) for i in range(len(rows))]
@@ -153,14 +153,14 @@ def indicator_relation(contexts: Int64Array, *, heads: int = 1) -> list[int] | N
     return [sign * k // divisor for k in relation]
 
 
-def indicator_vectors(rows: Sequence[Sequence[int]], *, heads: int = 1) -> list[list[int]]:
+def indicator_vectors(rows: Sequence[Sequence[int]], *, n_heads: int = 1) -> list[list[int]]:
     r"""The vectors $M_H(t)$ of contexts: their products of at most $H$ indicators of pairs, 0 or 1.
 
     Products that occur in no context are left out.
 
     Args:
         rows: Tokens, `[T, S]`.
-        heads: $H$.
+        n_heads: $H$.
 
     Returns:
         `[T, products that occur]`.
@@ -169,12 +169,12 @@ def indicator_vectors(rows: Sequence[Sequence[int]], *, heads: int = 1) -> list[
         >>> indicator_vectors([[0, 5], [1, 5]])
         [[1, 1, 0], [1, 0, 1]]
     """
-    products = [set(indicator_products(context, heads)) for context in rows]
+    products = [set(indicator_products(context, n_heads)) for context in rows]
     occurring = sorted(set().union(*products))
     return [[int(product in present) for product in occurring] for present in products]
 
 
-def indicator_products(context: Sequence[int], heads: int) -> Iterator[tuple[tuple[int, int], ...]]:
+def indicator_products(context: Sequence[int], n_heads: int) -> Iterator[tuple[tuple[int, int], ...]]:
     r"""The products of at most $H$ indicators of pairs that are 1 at a context: the pairs $(s, t_s)$, $s < S$, of each.
 
     Example:
@@ -182,7 +182,7 @@ def indicator_products(context: Sequence[int], heads: int) -> Iterator[tuple[tup
         [(), ((0, 3),), ((1, 1),)]
     """
     pairs = list(enumerate(context[:-1]))
-    for factors in range(min(heads, len(pairs)) + 1):
+    for factors in range(min(n_heads, len(pairs)) + 1):
         yield from combinations(pairs, factors)
 
 

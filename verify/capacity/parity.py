@@ -14,7 +14,7 @@ from verify.linear_algebra.norms import float_above
 _BITS = 128
 
 
-def parity_errors(bits: int, heads: int) -> int:
+def parity_errors(bits: int, n_heads: int) -> int:
     r"""The least number of the contexts $b_1 \dots b_n c$ on which H heads are wrong about the parity of the bits.
 
     $$ E(n, H) = B \bigl( n - 1, \lfloor \tfrac{n - H - 1}2 \rfloor \bigr)
@@ -24,7 +24,7 @@ def parity_errors(bits: int, heads: int) -> int:
 
     Args:
         bits: $n$, at least 1.
-        heads: $H$, at least 0.
+        n_heads: $H$, at least 0.
 
     Returns:
         $E(n, H)$; 0 if $H \ge n$.
@@ -33,15 +33,15 @@ def parity_errors(bits: int, heads: int) -> int:
         InputError: Numbers below these.
 
     Example:
-        >>> [parity_errors(4, heads) for heads in range(6)]
+        >>> [parity_errors(4, n_heads) for n_heads in range(6)]
         [8, 5, 2, 1, 0, 0]
     """
     require_at_least(1, bits=bits)
-    require_at_least(0, heads=heads)
-    return sum(sum(comb(bits - 1, i) for i in range((bits - heads - k) // 2 + 1)) for k in (1, 2))
+    require_at_least(0, n_heads=n_heads)
+    return sum(sum(comb(bits - 1, i) for i in range((bits - n_heads - k) // 2 + 1)) for k in (1, 2))
 
 
-def parity_floor(bits: int, heads: int, probability: Fraction) -> float:
+def parity_floor(bits: int, n_heads: int, probability: Fraction) -> float:
     r"""A lower bound of the mean divergence of H heads, of any widths, from the laws of a noisy parity.
 
     The contexts are the $2^n$ of n bits and one last token, equally likely; after an even number of ones the law is
@@ -49,7 +49,7 @@ def parity_floor(bits: int, heads: int, probability: Fraction) -> float:
 
     Args:
         bits: $n$, at least 1.
-        heads: $H$, at least 0.
+        n_heads: $H$, at least 0.
         probability: $p$, from 0 to 1.
 
     Returns:
@@ -67,7 +67,7 @@ def parity_floor(bits: int, heads: int, probability: Fraction) -> float:
     p = fmpq(probability.numerator, probability.denominator)
     if not 0 <= p <= 1:
         raise InputError("probability", f"= {probability}", "a number from 0 to 1")
-    errors = parity_errors(bits, heads)
+    errors = parity_errors(bits, n_heads)
     if errors == 0 or p == fmpq(1, 2):
         return 0.0
     with ctx.workprec(_BITS):

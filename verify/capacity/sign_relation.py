@@ -15,7 +15,7 @@ from verify.capacity.linear_relations import indicator_products
 from verify.verdict import Verdict
 
 
-def forbids_heads(contexts: Int64Array, labels: Int64Array, multipliers: Int64Array, *, heads: int = 1) -> Verdict:
+def forbids_heads(contexts: Int64Array, labels: Int64Array, multipliers: Int64Array, *, n_heads: int = 1) -> Verdict:
     r"""Judge whether multipliers prove that no weights of H heads, of any widths, memorize all of these labels.
 
     *Memorize*: on each context the logit of the label is larger than every other, or equal to it where ties are broken
@@ -37,7 +37,7 @@ def forbids_heads(contexts: Int64Array, labels: Int64Array, multipliers: Int64Ar
         contexts: Tokens, `[T, S]`.
         labels: The labels $g$, `[T]`.
         multipliers: $\lambda$, `[T, L]`, with L larger than every label.
-        heads: $H$, at least 0.
+        n_heads: $H$, at least 0.
 
     Returns:
         PROVED, or UNDECIDED if these multipliers prove nothing. Never REFUTED.
@@ -52,10 +52,10 @@ def forbids_heads(contexts: Int64Array, labels: Int64Array, multipliers: Int64Ar
         >>> labels, multipliers = np.array([0, 0, 1, 1]), np.array([[0, 1], [0, 1], [1, 0], [1, 0]])
         >>> forbids_heads(xor, labels, multipliers)
         <Verdict.PROVED: 'PROVED'>
-        >>> forbids_heads(xor, labels, multipliers, heads=2)
+        >>> forbids_heads(xor, labels, multipliers, n_heads=2)
         <Verdict.UNDECIDED: 'UNDECIDED'>
     """
-    require_at_least(0, heads=heads)
+    require_at_least(0, n_heads=n_heads)
     read = _read(contexts, labels, multipliers)
     if read is None:
         return Verdict.UNDECIDED
@@ -69,7 +69,7 @@ def forbids_heads(contexts: Int64Array, labels: Int64Array, multipliers: Int64Ar
         some = True
         coefficients = {i: -multiplier for i, multiplier in enumerate(row) if multiplier}
         coefficients[label] = sum(row)
-        for product in indicator_products(context, heads):
+        for product in indicator_products(context, n_heads):
             for i, coefficient in coefficients.items():
                 key = (context[-1], i, product)
                 sums[key] = sums.get(key, 0) + coefficient

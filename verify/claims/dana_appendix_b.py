@@ -33,12 +33,12 @@ CLAIM = Claim(
     page="docs/claims/corollary_2.md",
 )
 
-_PAPER = {"tokens": 10, "width": 2, "d_head": 5, "heads": 20}
+_PAPER = {"tokens": 10, "width": 2, "d_head": 5, "n_heads": 20}
 
 
 _OTHERS = (
-    {"tokens": 6, "width": 2, "d_head": 3, "heads": 8},
-    {"tokens": 7, "width": 3, "d_head": 4, "heads": 5},
+    {"tokens": 6, "width": 2, "d_head": 3, "n_heads": 8},
+    {"tokens": 7, "width": 3, "d_head": 4, "n_heads": 5},
 )
 
 
@@ -48,13 +48,13 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _reached(**sizes)
 
 
-def _ceiling(*, tokens: int, width: int, d_head: int, heads: int) -> Evidence:
+def _ceiling(*, tokens: int, width: int, d_head: int, n_heads: int) -> Evidence:
     contexts = all_contexts(tokens, 2)
-    given = {"H": heads, "d_h": d_head, "d": width}
-    rank = RANK.at("rank", contexts=contexts, d_model=width, d_head=d_head, n_heads=heads, with_skip=True)
+    given = {"H": n_heads, "d_h": d_head, "d": width}
+    rank = RANK.at("rank", contexts=contexts, d_model=width, d_head=d_head, n_heads=n_heads, with_skip=True)
     return Evidence(
         "constant",
-        f"the {len(contexts)} bigrams of {tokens} tokens, d = {width}, d_h = {d_head}, H = {heads}: the rank of "
+        f"the {len(contexts)} bigrams of {tokens} tokens, d = {width}, d_h = {d_head}, H = {n_heads}: the rank of "
         "the features is below their number",
         f"{stated(CLAIM, 'printed', **given)} >= {len(contexts)} associations: accuracy 1",
         f"rank <= {rank.value}",
@@ -65,7 +65,7 @@ def _ceiling(*, tokens: int, width: int, d_head: int, heads: int) -> Evidence:
             Comparison(rank, "<", len(contexts)),
             Comparison(rank, "<", stated(CLAIM, "printed", **given)),
             Comparison(rank, "<=", stated(CLAIM, "columns", **given)),
-            Comparison(sum([d_head] * heads) + width, "=", stated(CLAIM, "printed", **given)),
+            Comparison(sum([d_head] * n_heads) + width, "=", stated(CLAIM, "printed", **given)),
             Comparison(len(contexts), "=", stated(CLAIM, "contexts", N=tokens, S=contexts.shape[1])),
             *(_of_the_paper(contexts, rank, **given) if tokens == _PAPER["tokens"] else ()),
         ),
@@ -84,23 +84,24 @@ def _of_the_paper(contexts: Int64Array, rank: Applied, **given: int) -> tuple[Co
     )
 
 
-def _reached(*, tokens: int, width: int, d_head: int, heads: int) -> Evidence:
+def _reached(*, tokens: int, width: int, d_head: int, n_heads: int) -> Evidence:
     contexts = all_contexts(tokens, 2)
-    given = {"H": heads, "d_h": d_head, "d": width}
+    given = {"H": n_heads, "d_h": d_head, "d": width}
     # A head that is wider than the stream is one of its width: what is reached there is reached by both.
     front_end = integer_front_end(
-        "rank-one", d_vocab=tokens, n_ctx=2, d_model=width, n_heads=heads, d_head=width, seed=1, largest=9
+        "rank-one", d_vocab=tokens, n_ctx=2, d_model=width, n_heads=n_heads, d_head=width, seed=1, largest=9
     )
     rank = exact_rank(front_end, contexts)
     facts = len(contexts)
     share = stated(CLAIM, "accuracy", N=tokens, T_0=facts, **given)
     return Evidence(
         "reached",
-        f"the {facts} bigrams of {tokens} tokens, integer weights with d = {width} and H = {heads} heads of that width",
+        f"the {facts} bigrams of {tokens} tokens, integer weights with d = {width} and "
+        f"H = {n_heads} heads of that width",
         f"rank {stated(CLAIM, 'columns', **given)}, so an accuracy of {share} on average over the labels",
         f"rank {rank.lower}",
         Method(f"rank over GF({rank.prime})", Means.MODULAR),
-        proved(front_end.n_heads == heads and front_end.d_model == width),
+        proved(front_end.n_heads == n_heads and front_end.d_model == width),
         compared=(
             Comparison(rank.lower, "=", stated(CLAIM, "columns", **given)),
             Comparison(share, "<", 1),

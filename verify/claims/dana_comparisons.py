@@ -50,9 +50,9 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 def _exclusive_or() -> Evidence:
     contexts = exclusive_or_contexts()
     facts, width = len(contexts), 4
-    heads = 1
-    sizes = {"H": heads, "d_h": width}
-    rank = RANK.at("rank", contexts=contexts, d_model=width, d_head=width, n_heads=heads, with_skip=True)
+    n_heads = 1
+    sizes = {"H": n_heads, "d_h": width}
+    rank = RANK.at("rank", contexts=contexts, d_model=width, d_head=width, n_heads=n_heads, with_skip=True)
     # The last tokens are the queries of Mahdavi et al.: the same vector for all examples.
     queries = np.repeat(np.eye(1, width, dtype=np.int64), facts, axis=0)[contexts[:, -1] == contexts[0, -1]]
     kruskal = kruskal_rank(queries).upper
@@ -70,7 +70,7 @@ def _exclusive_or() -> Evidence:
             Comparison(rank, "<", facts),
             Comparison(rank, "=", stated(CLAIM, "rank")),
             Comparison(facts, "=", stated(CLAIM, "facts")),
-            Comparison(heads, "=", stated(CLAIM, "heads")),
+            Comparison(n_heads, "=", stated(CLAIM, "heads")),
             Comparison(len(set(contexts[:, -1].tolist())), "=", stated(CLAIM, "same")),
             Comparison(kruskal, "=", stated(CLAIM, "kruskal")),
             Comparison(facts, "<=", stated(CLAIM, "previous", **sizes)),
@@ -81,23 +81,23 @@ def _exclusive_or() -> Evidence:
 
 def _improvement(*, tokens: int, n_ctx: int, width: int, d_head: int) -> Evidence:
     made = exact_memory(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head)
-    heads, facts = made.model.n_heads, len(made.contexts)
-    sizes = {"H": heads, "d_h": made.model.d_head}
+    n_heads, facts = made.model.n_heads, len(made.contexts)
+    sizes = {"H": n_heads, "d_h": made.model.d_head}
     columns, previous = stated(CLAIM, "columns", **sizes, d=width), stated(CLAIM, "previous", **sizes)
     equal = exact_network_logits(made.model, made.contexts) == made.targets
-    most, fewer = heads * sizes["d_h"] + width, heads * (sizes["d_h"] - 1) + 1
+    most, fewer = n_heads * sizes["d_h"] + width, n_heads * (sizes["d_h"] - 1) + 1
     return Evidence(
         "repair",
-        f"the {facts} contexts of {n_ctx} tokens out of {tokens}, d = {width}, d_h = {d_head}, H = {heads}: "
+        f"the {facts} contexts of {n_ctx} tokens out of {tokens}, d = {width}, d_h = {d_head}, H = {n_heads}: "
         "rational weights have exactly the logits of an integer encoder",
-        f"{columns} held, {stated(CLAIM, 'gain', H=heads, d=width)} more than {previous}",
+        f"{columns} held, {stated(CLAIM, 'gain', H=n_heads, d=width)} more than {previous}",
         f"{'equal' if equal else 'different'} logits on {facts} contexts",
         Method("exact rationals", Means.EXACT),
         decided(equal),
         compared=(
             Comparison(most, "=", columns),
             Comparison(fewer, "=", previous),
-            Comparison(most - fewer, "=", stated(CLAIM, "gain", H=heads, d=width)),
+            Comparison(most - fewer, "=", stated(CLAIM, "gain", H=n_heads, d=width)),
             Comparison(facts, "<=", most),
             Comparison(facts, ">", most - d_head),
             Comparison(facts, ">", previous),

@@ -113,8 +113,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 def _xor() -> Evidence:
     multipliers = forbidding_multipliers(_XOR, _XOR_LABELS)
     tried = np.zeros((4, 2), dtype=np.int64) if multipliers is None else multipliers  # zeros prove nothing
-    heads = 1
-    forbidden = ONE_HEAD_LABELS.at(contexts=_XOR, labels=_XOR_LABELS, multipliers=tried, heads=heads)
+    n_heads = 1
+    forbidden = ONE_HEAD_LABELS.at(contexts=_XOR, labels=_XOR_LABELS, multipliers=tried, n_heads=n_heads)
     return Evidence(
         "counterexample",
         f"One head, of any width, does not memorize XOR: {len(_XOR)} contexts, N = 2, S = 3.",
@@ -131,7 +131,7 @@ def _xor() -> Evidence:
             Comparison(forbidden, "=", Verdict.PROVED),
             Comparison(len(_XOR), "<=", stated(CLAIM, "printed", H=1, d_h=2)),
             Comparison(len(_XOR), ">", stated(CLAIM, "printed", H=0, d_h=2)),
-            Comparison(heads, "=", stated(CLAIM, "heads")),
+            Comparison(n_heads, "=", stated(CLAIM, "heads")),
         ),
     )
 
@@ -188,15 +188,15 @@ def _no_more_than_suffice() -> Evidence:
     compared, shown = [], []
     for n_ctx in (2, 3, 4):
         contexts = np.array([[*rest, 0] for rest in product(range(2), repeat=n_ctx - 1)])
-        heads = len(contexts) - 1
+        n_heads = len(contexts) - 1
         front_end = integer_front_end(
-            "rank-one", d_vocab=2, n_ctx=n_ctx, d_model=2, d_head=1, n_heads=heads, seed=n_ctx
+            "rank-one", d_vocab=2, n_ctx=n_ctx, d_model=2, d_head=1, n_heads=n_heads, seed=n_ctx
         )
         compared += [
             Comparison(exact_rank(front_end, contexts).lower, "=", len(contexts)),
-            Comparison(HEADS_FOR_EVERY_LABELLING.at(d_vocab=2, n_ctx=n_ctx), "<=", heads),
+            Comparison(HEADS_FOR_EVERY_LABELLING.at(d_vocab=2, n_ctx=n_ctx), "<=", n_heads),
         ]
-        shown.append(f"{heads} for {len(contexts)}")
+        shown.append(f"{n_heads} for {len(contexts)}")
     return Evidence(
         "boundary",
         "the contexts of 2, 3, 4 tokens out of 2 with one last token: features of full rank, so that every "
@@ -220,18 +220,18 @@ def _sets(full: bool) -> Iterator[tuple[str, np.ndarray]]:
 
 def _guaranteed(name: str, contexts: np.ndarray) -> Evidence:
     size = len(contexts)
-    heads = next(h for h in range(1, size + 1) if guaranteed_number(contexts, d_model=2, n_heads=h) >= size)
+    n_heads = next(h for h in range(1, size + 1) if guaranteed_number(contexts, d_model=2, n_heads=h) >= size)
     d_vocab = int(contexts.max()) + 1
     labels = np.random.default_rng(1).integers(0, d_vocab, size)
     task = array_task(contexts, next_tokens=labels, vocabulary=d_vocab, target="labels")
-    margin = _margin(build_memory(task, d_model=2, d_head=1, n_heads=heads).model, task, sizes=(2, 1, heads))
+    margin = _margin(build_memory(task, d_model=2, d_head=1, n_heads=n_heads).model, task, sizes=(2, 1, n_heads))
     last_tokens = len({context[-1] for context in contexts.tolist()})
-    promised = stated(CLAIM, "memorized", T=size, j=last_tokens, H=heads)
-    with_fewer = stated(CLAIM, "memorized", T=size, j=last_tokens, H=heads - 1)
+    promised = stated(CLAIM, "memorized", T=size, j=last_tokens, H=n_heads)
+    with_fewer = stated(CLAIM, "memorized", T=size, j=last_tokens, H=n_heads - 1)
     # Contexts of pairwise distinct last tokens need no head.
     fewer = (Comparison(size, ">", with_fewer),) if last_tokens < size else ()
     return _held(
-        f"{name}: {size} contexts of {contexts.shape[1]} tokens, memorized with d = 2, d_h = 1, H = {heads}.",
+        f"{name}: {size} contexts of {contexts.shape[1]} tokens, memorized with d = 2, d_h = 1, H = {n_heads}.",
         f"{promised} memorized",
         f"{size} labels in front by {margin:.3g} nats or more",
         margin > 0,
@@ -241,22 +241,22 @@ def _guaranteed(name: str, contexts: np.ndarray) -> Evidence:
 
 def _all_contexts(d_vocab: int, n_ctx: int) -> Evidence:
     size = d_vocab**n_ctx
-    heads = max(1, -(-(size - 2) // 2))
+    n_heads = max(1, -(-(size - 2) // 2))
     task = enumerated_task(d_vocab, n_ctx)
-    network = build_memory(task, d_model=2, d_head=2, n_heads=heads).model
-    margin = _margin(network, task, sizes=(2, 2, heads))
+    network = build_memory(task, d_model=2, d_head=2, n_heads=n_heads).model
+    margin = _margin(network, task, sizes=(2, 2, n_heads))
     compared = [
-        Comparison(size, "<=", stated(CLAIM, "all_contexts", H=heads, d_h=2)),
+        Comparison(size, "<=", stated(CLAIM, "all_contexts", H=n_heads, d_h=2)),
         Comparison(task.n_contexts, "=", stated(CLAIM, "every", N=d_vocab, S=n_ctx)),
         *met(CLAIM, "long", "plane", "narrow", S=n_ctx, d=network.d_model, d_h=network.d_head),
     ]
-    if size == 2 * heads + 2:  # the count of the source is one of as many contexts as the heads allow
+    if size == 2 * n_heads + 2:  # the count of the source is one of as many contexts as the heads allow
         numbers = sum(tensor.size for tensor in network.tensors().values())
         compared.append(Comparison(numbers, "=", stated(CLAIM, "parameters", S=n_ctx, N=d_vocab, T=size)))
-        compared.append(Comparison(size, "=", stated(CLAIM, "all_contexts", H=heads, d_h=2)))
+        compared.append(Comparison(size, "=", stated(CLAIM, "all_contexts", H=n_heads, d_h=2)))
     return _held(
-        f"All {size} contexts of {n_ctx} tokens out of {d_vocab}, memorized with d = d_h = 2, H = {heads}.",
-        f"H d_h + 2 = {2 * heads + 2} >= {size} memorized",
+        f"All {size} contexts of {n_ctx} tokens out of {d_vocab}, memorized with d = d_h = 2, H = {n_heads}.",
+        f"H d_h + 2 = {2 * n_heads + 2} >= {size} memorized",
         f"{size} labels in front by {margin:.3g} nats or more",
         margin > 0,
         compared,

@@ -163,12 +163,12 @@ def _bounded(task: Task) -> Evidence:
 def _every_number_of_heads(largest: int) -> Evidence:
     """Parity of H + 1 bits: an accuracy below 1 for H heads of any widths, where the paper's count promises 1."""
     compared, shown = [], []
-    for heads in range(1, largest + 1):
-        size = 2 ** (heads + 1)
-        d_head = size // (heads + 1)
-        width = size - heads * d_head
-        errors = PARITY_ERRORS.at(bits=heads + 1, heads=heads)
-        promised = stated(CLAIM, "printed", N=2, H=heads, d_h=d_head, d=width, T=size)
+    for n_heads in range(1, largest + 1):
+        size = 2 ** (n_heads + 1)
+        d_head = size // (n_heads + 1)
+        width = size - n_heads * d_head
+        errors = PARITY_ERRORS.at(bits=n_heads + 1, n_heads=n_heads)
+        promised = stated(CLAIM, "printed", N=2, H=n_heads, d_h=d_head, d=width, T=size)
         best = 1 - Fraction(errors.value, size)
         compared += [Comparison(errors, ">", 0), Comparison(best, "<", promised)]
         shown.append(str(best))

@@ -38,16 +38,16 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 def _too_many(bits: int, tokens: int, constant: Fraction) -> Evidence:
     """Just beyond the width, for heads enough; and just below it the count says nothing."""
     most = stated(CLAIM, "most", b=bits, C=constant, N=tokens)
-    width, n_ctx, heads = int(float(most.value)) + 1, 2, 10**6
+    width, n_ctx, n_heads = int(float(most.value)) + 1, 2, 10**6
     shapes = {"N": tokens, "S": n_ctx, "d": width}
-    held = stated(CLAIM, "printed", C=constant, d=width, H=heads)
+    held = stated(CLAIM, "printed", C=constant, d=width, H=n_heads)
     content = stated(CLAIM, "content", T=held.value, N=tokens)
-    entries = stated(CLAIM, "entries", **shapes, H=heads)
-    narrower = stated(CLAIM, "printed", C=constant, d=width - 1, H=heads)
-    room = stated(CLAIM, "entries", N=tokens, S=n_ctx, d=width - 1, H=heads)
+    entries = stated(CLAIM, "entries", **shapes, H=n_heads)
+    narrower = stated(CLAIM, "printed", C=constant, d=width - 1, H=n_heads)
+    room = stated(CLAIM, "entries", N=tokens, S=n_ctx, d=width - 1, H=n_heads)
     return Evidence(
         "counterexample",
-        f"b = {bits}, N = {tokens}, C = {constant}, d = d_h = {width}, H = {heads}: labellings of so many contexts, "
+        f"b = {bits}, N = {tokens}, C = {constant}, d = d_h = {width}, H = {n_heads}: labellings of so many contexts, "
         "beside what the weights can be",
         f"{held} associations of any labels",
         f"their labels have {content} bits, the weights {entries} numbers of {bits} bits",
@@ -57,16 +57,16 @@ def _too_many(bits: int, tokens: int, constant: Fraction) -> Evidence:
             Comparison(stated(CLAIM, "content", T=narrower.value, N=tokens), "<", bits * room.value),
             Comparison(Fraction(width - 1), "<", most),
             Comparison(Fraction(width), ">", most),
-            Comparison(constant * width * width * width * heads, "=", held),
+            Comparison(constant * width * width * width * n_heads, "=", held),
         ),
     )
 
 
 def _counts(tokens: int) -> Evidence:
     """Bits that tell all labellings of a thousand contexts apart, and entries of a model with heads as wide as d."""
-    bits, heads, width, n_ctx = (tokens**1000 - 1).bit_length(), 2, 3, 4
+    bits, n_heads, width, n_ctx = (tokens**1000 - 1).bit_length(), 2, 3, 4
     content = stated(CLAIM, "content", T=1000, N=tokens)
-    maps = np.zeros((heads, width, width))
+    maps = np.zeros((n_heads, width, width))
     model = dana_network(
         W_E=np.zeros((tokens, width)), W_pos=np.zeros((n_ctx, width)), W_Q=maps, W_K=maps, W_V=maps, W_O=maps,
         W_U=np.zeros((width, tokens)),
@@ -74,7 +74,7 @@ def _counts(tokens: int) -> Evidence:
     entries = sum(tensor.size for tensor in model.tensors().values())
     return Evidence(
         "repair",
-        f"all labels out of {tokens} of a thousand contexts, and a model with d = d_h = {width}, H = {heads}",
+        f"all labels out of {tokens} of a thousand contexts, and a model with d = d_h = {width}, H = {n_heads}",
         f"{content} bits",
         f"{bits} bits tell them apart, and no fewer; {entries} entries",
         Method("counting in integers", Means.EXACT),

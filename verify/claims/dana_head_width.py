@@ -65,14 +65,14 @@ _SIZES_FULL = ((4, 3, 3, 8, 4), (5, 2, 4, 9, 2))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, n_ctx, width, d_head, heads in _SIZES + (_SIZES_FULL if full else ()):
-        wide = _network(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, heads=heads)
+    for tokens, n_ctx, width, d_head, n_heads in _SIZES + (_SIZES_FULL if full else ()):
+        wide = _network(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads)
         yield _same(wide, folded(wide))
-        narrow = _network(tokens=tokens, n_ctx=n_ctx, width=d_head, d_head=width, heads=heads)
+        narrow = _network(tokens=tokens, n_ctx=n_ctx, width=d_head, d_head=width, n_heads=n_heads)
         yield _rank_of_narrow(narrow)
 
 
-def _network(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: int) -> Model:
+def _network(*, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int) -> Model:
     generator = np.random.default_rng([tokens, n_ctx, width, d_head])
 
     def draw(rows: int, columns: int) -> fmpq_mat:
@@ -81,11 +81,11 @@ def _network(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: int) ->
     front_end = ExactFrontEnd(
         W_E=draw(tokens, width),
         W_pos=draw(n_ctx, width),
-        W_Q=tuple(draw(width, d_head) for _ in range(heads)),
-        W_K=tuple(draw(width, d_head) for _ in range(heads)),
-        W_V=tuple(draw(width, d_head) for _ in range(heads)),
+        W_Q=tuple(draw(width, d_head) for _ in range(n_heads)),
+        W_K=tuple(draw(width, d_head) for _ in range(n_heads)),
+        W_V=tuple(draw(width, d_head) for _ in range(n_heads)),
     )
-    return exact_network(front_end, [draw(d_head, width) for _ in range(heads)], draw(width, tokens))
+    return exact_network(front_end, [draw(d_head, width) for _ in range(n_heads)], draw(width, tokens))
 
 
 def _stored(network: Model) -> int:

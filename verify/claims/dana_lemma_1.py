@@ -85,13 +85,13 @@ def build(*, tokens: int, n_ctx: int, width: int, d_head: int, seed: int) -> Con
         tokens, n_ctx, target="laws", laws=laws_with_a_mode(tokens**n_ctx, tokens, seed=seed), seed=seed
     )
     alone = fewest_heads(task.contexts, d_model=width, d_head=d_head, with_skip=False).sufficient
-    heads = default_heads(alone, task.n_contexts, d_head, "none")
-    built = build_memory(task, d_model=width, d_head=d_head, n_heads=heads, seed=seed)
+    n_heads = default_heads(alone, task.n_contexts, d_head, "none")
+    built = build_memory(task, d_model=width, d_head=d_head, n_heads=n_heads, seed=seed)
     return Construction(
         task,
         built.model,
-        f"laws over N = {tokens} tokens after {task.n_contexts} contexts, by an encoder of rank d = {width} in {heads} "
-        f"heads of width {d_head}",
+        f"laws over N = {tokens} tokens after {task.n_contexts} contexts, by an encoder of rank d = {width} "
+        f"in {n_heads} heads of width {d_head}",
         Criterion.at_most(_reached(built.model, task)),
     )
 

@@ -46,13 +46,13 @@ class Counterexample:
         name: What kind of contexts they are.
         contexts: The contexts, `[T, S]`.
         width: d = d_h.
-        heads: H.
+        n_heads: H.
     """
 
     name: str
     contexts: Int64Array
     width: int
-    heads: int
+    n_heads: int
 
 
 def loops(d_vocab: int) -> Int64Array:
@@ -181,7 +181,7 @@ def fewest_heads(*, tokens: int, n_ctx: int, width: int, d_head: int) -> int:
     return max(1, -(-(tokens**n_ctx - min(width, tokens)) // d_head))
 
 
-def build(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: int = 0, seed: int = 0) -> Construction[Task]:
+def build(*, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int = 0, seed: int = 0) -> Construction[Task]:
     r"""Weights that hold a random label of each of all $N^S$ contexts, with as few heads as Theorem F allows.
 
     Args:
@@ -189,7 +189,7 @@ def build(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: int = 0, s
         n_ctx: S, at least 2.
         width: d.
         d_head: $d_h \le \min(d, N)$.
-        heads: H; 0 for the fewest.
+        n_heads: H; 0 for the fewest.
         seed: Seed of the labels and the weights.
 
     Returns:
@@ -205,14 +205,14 @@ def build(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: int = 0, s
         >>> build(tokens=3, n_ctx=2, width=3, d_head=2).summary
         'labels of all 9 contexts of 2 tokens, N = 3, with d = 3, d_h = 2 and H = 3, the fewest heads'
     """
-    CLAIM.require(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, heads=heads, seed=seed)
+    CLAIM.require(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads, seed=seed)
     fewest = fewest_heads(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head)
-    count = heads or fewest
+    count = n_heads or fewest
     task = enumerated_task(tokens, n_ctx, seed=seed)
     built = build_memory(task, d_model=width, d_head=d_head, n_heads=count, seed=seed, fewest_heads=fewest)
     summary = (
         f"labels of all {task.n_contexts} contexts of {n_ctx} tokens, N = {tokens}, with d = {width}, "
-        f"d_h = {d_head} and H = {count}{', the fewest heads' if count == fewest else ''}"
+        f"d_h = {d_head} and H = {count}{', the fewest n_heads' if count == fewest else ''}"
     )
     return Construction(task=task, model=built.model, summary=summary)
 
@@ -243,12 +243,12 @@ CLAIM = Claim(
         *conditions("d <= N + S - 1: the embeddings of tokens and positions span no more"),
         Hypothesis(
             "H = 0 (for the fewest) or min(d, N) + H d_h >= N^S",
-            lambda tokens, n_ctx, width, d_head, heads, **_: (
-                heads == 0 or (heads > 0 and min(width, tokens) + heads * d_head >= tokens**n_ctx)
+            lambda tokens, n_ctx, width, d_head, n_heads, **_: (
+                n_heads == 0 or (n_heads > 0 and min(width, tokens) + n_heads * d_head >= tokens**n_ctx)
             ),
         ),
     ),
-    parameters={"tokens": 4, "n_ctx": 3, "width": 4, "d_head": 4, "heads": 0, "seed": 0},
+    parameters={"tokens": 4, "n_ctx": 3, "width": 4, "d_head": 4, "n_heads": 0, "seed": 0},
     build=build,
 )
 
@@ -265,7 +265,7 @@ class _Instance:
     contexts: Int64Array
     width: int
     d_head: int
-    heads: int
+    n_heads: int
     value: int
     with_skip: bool = True
     subset: tuple[int, ...] | None = None
@@ -274,7 +274,7 @@ class _Instance:
 
     @property
     def sizes(self) -> dict[str, Any]:
-        return _sizes(self.width, self.d_head, self.heads)
+        return _sizes(self.width, self.d_head, self.n_heads)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
@@ -298,23 +298,23 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _built({"tokens": 8, "width": 8, "d_head": 4, "n_ctx": 2, "seed": 2})
 
 
-def _sizes(width: int, d_head: int, heads: int) -> dict[str, Any]:
-    return {"d_model": width, "d_head": d_head, "n_heads": heads}
+def _sizes(width: int, d_head: int, n_heads: int) -> dict[str, Any]:
+    return {"d_model": width, "d_head": d_head, "n_heads": n_heads}
 
 
 def _counterexample(example: Counterexample) -> Evidence:
-    contexts, width, heads = example.contexts, example.width, example.heads
-    sizes = _sizes(width, width, heads)
+    contexts, width, n_heads = example.contexts, example.width, example.n_heads
+    sizes = _sizes(width, width, n_heads)
     applied = RANK.at(contexts=contexts, **sizes, with_skip=False)
     ceiling = RANK.at("rank", contexts=contexts, **sizes, with_skip=False)
     reached = _reached(contexts, sizes, with_skip=False, target=ceiling.value)
-    printed = stated(CLAIM, "printed", T_0=len(contexts), H=heads, d=width)
+    printed = stated(CLAIM, "printed", T_0=len(contexts), H=n_heads, d=width)
     data: dict[str, Any] = {"contexts": contexts.tolist(), **sizes, "bound": applied.value.name}
     if len(set(contexts[:, -1].tolist())) == 1:
         data["relation"] = indicator_relation(contexts)
     return Evidence(
         "counterexample",
-        f"{example.name}: {counted(heads, 'head')} with d = d_h = {width} cannot reach rank {printed.value} on "
+        f"{example.name}: {counted(n_heads, 'head')} with d = d_h = {width} cannot reach rank {printed.value} on "
         f"these {len(contexts)} contexts of {contexts.shape[1]} tokens; the largest rank is {ceiling.value}.",
         f"rank >= {printed}",
         f"rank <= {ceiling.value}, and rank >= {reached} for explicit weights",
@@ -344,15 +344,15 @@ def _of_one_token(example: Counterexample, ceiling: Applied) -> tuple[Comparison
 def _every_number_of_heads(largest: int) -> Evidence:
     """All contexts of n bits with one last token: heads see rank 1 + H n at most, however wide they are."""
     compared, shown = [], []
-    for heads in range(1, largest + 1):
-        bits = next(n for n in range(2, 99) if 2**n > 1 + heads * n)
+    for n_heads in range(1, largest + 1):
+        bits = next(n for n in range(2, 99) if 2**n > 1 + n_heads * n)
         contexts = bit_contexts(bits)
-        sizes = _sizes(len(contexts), len(contexts), heads)
+        sizes = _sizes(len(contexts), len(contexts), n_heads)
         ceiling = RANK.at("rank", contexts=contexts, **sizes, with_skip=False)
-        printed = stated(CLAIM, "printed", T_0=len(contexts), H=heads, d=len(contexts))
+        printed = stated(CLAIM, "printed", T_0=len(contexts), H=n_heads, d=len(contexts))
         compared += [
             Comparison(ceiling, "<", printed),
-            Comparison(ceiling, "=", stated(CLAIM, "bits", H=heads, n=bits)),
+            Comparison(ceiling, "=", stated(CLAIM, "bits", H=n_heads, n=bits)),
         ]
         shown.append(f"{ceiling.value} of {len(contexts)}")
     return Evidence(
@@ -370,10 +370,10 @@ def _every_number_of_heads(largest: int) -> Evidence:
 def _printed_is_reached() -> Evidence:
     """Contexts of a general kind, on which the printed rank is the largest one: the formula itself is no slip."""
     compared = []
-    for tokens, n_ctx, width, heads in ((3, 3, 2, 3), (4, 3, 3, 4), (3, 4, 3, 5), (4, 2, 4, 1)):
+    for tokens, n_ctx, width, n_heads in ((3, 3, 2, 3), (4, 3, 3, 4), (3, 4, 3, 5), (4, 2, 4, 1)):
         contexts = all_contexts(tokens, n_ctx)
-        sizes = _sizes(width, width, heads)
-        printed = stated(CLAIM, "printed", T_0=len(contexts), H=heads, d=width)
+        sizes = _sizes(width, width, n_heads)
+        printed = stated(CLAIM, "printed", T_0=len(contexts), H=n_heads, d=width)
         ceiling = RANK.at("rank", contexts=contexts, **sizes, with_skip=False)
         reached = _reached(contexts, sizes, with_skip=False, target=ceiling.value)
         compared += [Comparison(ceiling, "=", printed), Comparison(reached, "=", printed)]
@@ -390,23 +390,23 @@ def _printed_is_reached() -> Evidence:
 
 def _false_step() -> Evidence:
     contexts, front_end = false_step()
-    width, heads = front_end.d_model, front_end.n_heads
+    width, n_heads = front_end.d_model, front_end.n_heads
     ceiling = RANK.at("rank", contexts=contexts, d_model=width, d_head=width, n_heads=1, with_skip=False)
     rows = exact_outputs(front_end, contexts).tolist()
     outputs = [
-        [entry for row in rows for entry in row[width * (1 + head) : width * (2 + head)]] for head in range(heads)
+        [entry for row in rows for entry in row[width * (1 + head) : width * (2 + head)]] for head in range(n_heads)
     ]
     span = fmpq_mat(outputs).rank()
     space = len(contexts) * width
     printed = stated(CLAIM, "printed", T_0=len(contexts), H=1, d=width)
     return Evidence(
         "counterexample",
-        f"The outputs of {heads} heads on {len(contexts)} contexts of {contexts.shape[1]} tokens with d = {width} "
+        f"The outputs of {n_heads} heads on {len(contexts)} contexts of {contexts.shape[1]} tokens with d = {width} "
         f"span all {space} dimensions, so they lie in no hyperplane, though each has rank {ceiling.value} or "
         f"less: that the image of f lies in no hyperplane does not give rank {printed.value}.",
         f"rank >= {printed} with 1 head, since the image of f lies in no hyperplane",
         f"span of dimension {span} of {space}; rank <= {ceiling.value}",
-        Method(f"rank over the rationals of {heads} explicit outputs; {_UPPER}", Means.EXACT),
+        Method(f"rank over the rationals of {n_heads} explicit outputs; {_UPPER}", Means.EXACT),
         data={"contexts": contexts.tolist(), "relation": indicator_relation(contexts)},
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(span, "=", space), Comparison(ceiling, "<", printed)),
@@ -523,18 +523,18 @@ def _generic(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
     Whether an instance is asked about is decided without the theorem that it asks.
     """
     for example in counterexamples():
-        sizes = _sizes(example.width, example.width, example.heads)
+        sizes = _sizes(example.width, example.width, example.n_heads)
         if _meets(example.contexts, sizes):
             value = generic_rank(example.contexts, **sizes)
-            yield _Instance(example.contexts, example.width, example.width, example.heads, value)
+            yield _Instance(example.contexts, example.width, example.width, example.n_heads, value)
     while count:
         contexts = _contexts(rng, int(rng.integers(1, 4)), int(rng.integers(1, 5)), 16)
         width, d_head = _widths(rng, 4)
-        heads = int(rng.integers(0, 4))
-        sizes = _sizes(width, d_head, heads)
+        n_heads = int(rng.integers(0, 4))
+        sizes = _sizes(width, d_head, n_heads)
         if _meets(contexts, sizes):
             count -= 1
-            yield _Instance(contexts, width, d_head, heads, generic_rank(contexts, **sizes))
+            yield _Instance(contexts, width, d_head, n_heads, generic_rank(contexts, **sizes))
 
 
 def _meets(contexts: Int64Array, sizes: dict[str, Any]) -> bool:
@@ -551,9 +551,9 @@ def _adversarial_bigrams(full: bool) -> Iterator[_Instance]:
     cycle = np.column_stack([np.arange(6), (np.arange(6) + 1) % 6])
     tail = np.concatenate([bipartite, [[6, 7], [7, 8], [8, 6]]])
     for contexts in (star, loops, bipartite, two_stars, cycle, tail, np.array([[0, 0]])):
-        for width, d_head, heads in ((2, 2, 1), (2, 1, 2), (4, 3, 2), (3, 3, 0), *(((6, 5, 3), (9, 9, 2)) * full)):
+        for width, d_head, n_heads in ((2, 2, 1), (2, 1, 2), (4, 3, 2), (3, 3, 0), *(((6, 5, 3), (9, 9, 2)) * full)):
             for with_skip in (True, False):
-                yield _bigram_instance(contexts, width, d_head, heads, with_skip=with_skip)
+                yield _bigram_instance(contexts, width, d_head, n_heads, with_skip=with_skip)
 
 
 def _bigrams(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
@@ -563,10 +563,10 @@ def _bigrams(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
         yield _bigram_instance(contexts, width, d_head, int(rng.integers(0, 4)), with_skip=bool(rng.integers(0, 2)))
 
 
-def _bigram_instance(contexts: Int64Array, width: int, d_head: int, heads: int, *, with_skip: bool) -> _Instance:
-    found = bigram_rank(contexts, d_model=width, d_head=d_head, n_heads=heads, with_skip=with_skip)
+def _bigram_instance(contexts: Int64Array, width: int, d_head: int, n_heads: int, *, with_skip: bool) -> _Instance:
+    found = bigram_rank(contexts, d_model=width, d_head=d_head, n_heads=n_heads, with_skip=with_skip)
     rows, bigrams = tuple(found.rows.tolist()), met(CLAIM, "bigrams", S=contexts.shape[1])
-    return _Instance(contexts, width, d_head, heads, found.rank, with_skip, rows, conditions=bigrams)
+    return _Instance(contexts, width, d_head, n_heads, found.rank, with_skip, rows, conditions=bigrams)
 
 
 def _partitioned(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
@@ -574,11 +574,11 @@ def _partitioned(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
     while count:
         contexts = _contexts(rng, int(rng.integers(2, 6)), int(rng.integers(2, 4)), 30)
         width, d_head = _widths(rng, 5)
-        heads = -(-len(contexts) // d_head) - int(rng.integers(0, 2))
-        found = partition(contexts, d_model=width, d_head=d_head, n_heads=heads)
+        n_heads = -(-len(contexts) // d_head) - int(rng.integers(0, 2))
+        found = partition(contexts, d_model=width, d_head=d_head, n_heads=n_heads)
         if found.size == len(contexts) and _holds(contexts, found, width, d_head):
             count -= 1
-            yield _Instance(contexts, width, d_head, heads, len(contexts))
+            yield _Instance(contexts, width, d_head, n_heads, len(contexts))
 
 
 def _long(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
@@ -587,11 +587,11 @@ def _long(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
         d_head = int(rng.integers(1, 4))
         width = d_head + int(rng.integers(0, 3))
         contexts = _contexts(rng, int(rng.integers(1, 4)), d_head + 1, 24)
-        heads = 0
-        while long_contexts_rank(contexts, d_model=width, d_head=d_head, n_heads=heads) < len(contexts):
-            heads += 1
+        n_heads = 0
+        while long_contexts_rank(contexts, d_model=width, d_head=d_head, n_heads=n_heads) < len(contexts):
+            n_heads += 1
         longer = met(CLAIM, "longer", S=contexts.shape[1], d_h=d_head)
-        yield _Instance(contexts, width, d_head, heads, len(contexts), conditions=longer)
+        yield _Instance(contexts, width, d_head, n_heads, len(contexts), conditions=longer)
 
 
 def _all(full: bool) -> Iterator[_Instance]:
@@ -602,21 +602,21 @@ def _all(full: bool) -> Iterator[_Instance]:
     for tokens, n_ctx, width, d_head in sizes:
         contexts = all_contexts(tokens, n_ctx)
         enough = -(-(tokens**n_ctx) // d_head)
-        for heads in sorted({0, 1, enough // 2, enough} if len(contexts) < 500 else {enough}):
-            value = all_contexts_rank(tokens, n_ctx, d_model=width, d_head=d_head, n_heads=heads)
-            formula = stated(CLAIM, "all_contexts", N=tokens, S=n_ctx, d=width, H=heads, d_h=d_head)
+        for n_heads in sorted({0, 1, enough // 2, enough} if len(contexts) < 500 else {enough}):
+            value = all_contexts_rank(tokens, n_ctx, d_model=width, d_head=d_head, n_heads=n_heads)
+            formula = stated(CLAIM, "all_contexts", N=tokens, S=n_ctx, d=width, H=n_heads, d_h=d_head)
             conditions = (
                 *met(CLAIM, "long", "widths", S=n_ctx, N=tokens, d=width, d_h=d_head),
                 Comparison(len(contexts), "=", stated(CLAIM, "every", N=tokens, S=n_ctx)),
             )
-            yield _Instance(contexts, width, d_head, heads, value, formula=formula, conditions=conditions)
+            yield _Instance(contexts, width, d_head, n_heads, value, formula=formula, conditions=conditions)
 
 
 def _universal(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
     for _ in range(count):
         contexts = _contexts(rng, int(rng.integers(1, 4)), int(rng.integers(2, 5)), 16)
-        width, heads = int(rng.integers(1, 4)), int(rng.integers(0, 8))
-        value = universal_rank(contexts, d_model=width, d_head=1, n_heads=heads)
+        width, n_heads = int(rng.integers(1, 4)), int(rng.integers(0, 8))
+        value = universal_rank(contexts, d_model=width, d_head=1, n_heads=n_heads)
         last = len(set(contexts[:, -1].tolist()))
-        formula = stated(CLAIM, "universal", T=len(contexts), d=width, j=last, H=heads)
-        yield _Instance(contexts, width, 1, heads, value, formula=formula)
+        formula = stated(CLAIM, "universal", T=len(contexts), d=width, j=last, H=n_heads)
+        yield _Instance(contexts, width, 1, n_heads, value, formula=formula)

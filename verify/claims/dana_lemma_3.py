@@ -39,19 +39,19 @@ from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.verdict import Verdict, decided, proved
 
 
-def _build(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: int, seed: int) -> Construction[Task]:
-    task, network = integer_memory(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, heads=heads, seed=seed)
+def _build(*, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int, seed: int) -> Construction[Task]:
+    task, network = integer_memory(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads, seed=seed)
     summary = (
-        f"{task.n_contexts} contexts of {n_ctx} tokens held by {heads} heads of width {d_head} with integer "
+        f"{task.n_contexts} contexts of {n_ctx} tokens held by {n_heads} heads of width {d_head} with integer "
         f"embeddings, queries, keys and values, and a rational W_O"
     )
     return Construction(task, rounded(network), summary)
 
 
-def _full_rank(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: int, **_: object) -> bool:
+def _full_rank(*, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int, **_: object) -> bool:
     """Whether almost all weights give the features of all contexts full rank, without the skip connection."""
     contexts = all_contexts(tokens, n_ctx)
-    rank = generic_rank(contexts, d_model=width, d_head=d_head, n_heads=heads, with_skip=False)
+    rank = generic_rank(contexts, d_model=width, d_head=d_head, n_heads=n_heads, with_skip=False)
     return rank == len(contexts)
 
 
@@ -76,7 +76,7 @@ CLAIM = Claim(
         *conditions("N >= 1 and S >= 1", "d >= 2", "1 <= d_h <= d", "N^S <= H d_h"),
         Hypothesis("features of all contexts of generic rank N^S without the skip connection", _full_rank),
     ),
-    parameters={"tokens": 4, "n_ctx": 2, "width": 4, "d_head": 2, "heads": 10, "seed": 0},
+    parameters={"tokens": 4, "n_ctx": 2, "width": 4, "d_head": 2, "n_heads": 10, "seed": 0},
     build=_build,
 )
 
@@ -140,9 +140,9 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _random(_Case(all_contexts(16, 2), 16, 16, 18))
     for kind, case in _large_cases(full=full):
         yield _integers(kind, case, case.ceiling(with_skip=False), with_skip=False)
-    yield _memory(tokens=4, n_ctx=2, width=4, d_head=2, heads=10)
+    yield _memory(tokens=4, n_ctx=2, width=4, d_head=2, n_heads=10)
     if full:
-        yield _memory(tokens=8, n_ctx=2, width=8, d_head=4, heads=20)
+        yield _memory(tokens=8, n_ctx=2, width=8, d_head=4, n_heads=20)
 
 
 def root_weights(front_end: PrimeRoots) -> tuple[arb_mat, arb_mat, list[tuple[arb_mat, arb_mat, arb_mat]]]:
@@ -280,7 +280,7 @@ def _distinct_primes(front_end: PrimeRoots) -> bool:
 
 def kroneckers_integers(front_end: ExactFrontEnd, contexts: int) -> bool:
     """Whether (1) and (2) of the page hold, for so many contexts."""
-    tokens, n_ctx, heads = front_end.d_vocab, front_end.n_ctx, front_end.n_heads
+    tokens, n_ctx, n_heads = front_end.d_vocab, front_end.n_ctx, front_end.n_heads
     matrices = (front_end.W_E, front_end.W_pos, *front_end.W_V)
     if front_end.d_model < 2 or any(entry.q != 1 for matrix in matrices for entry in matrix.entries()):
         return False
@@ -292,7 +292,7 @@ def kroneckers_integers(front_end: ExactFrontEnd, contexts: int) -> bool:
         and [row[1] for row in front_end.W_E.tolist()] == [base**n for n in range(tokens)]
         and [row[1] for row in front_end.W_pos.tolist()] == [base ** (tokens + s) for s in range(n_ctx)]
     )
-    if heads == 0 or not written:
+    if n_heads == 0 or not written:
         return written
     forms = [query * key.transpose() for query, key in zip(front_end.W_Q, front_end.W_K, strict=True)]
     spacing = forms[0][0, 1]
@@ -306,7 +306,7 @@ def kroneckers_integers(front_end: ExactFrontEnd, contexts: int) -> bool:
     read = [entry for row in inputs for entry in row]
     read += [entry for value in front_end.W_V for entry in (table * value).entries()]
     largest = max(1, *(abs(int(entry.p)) for entry in read))
-    coefficients = math.factorial(contexts) * (n_ctx**heads * largest) ** contexts
+    coefficients = math.factorial(contexts) * (n_ctx**n_heads * largest) ** contexts
     return spacing.q == 1 and int(spacing.p) >= (coefficients - 1).bit_length()  # 2^L >= coefficients
 
 
@@ -385,8 +385,8 @@ def _random(case: _Case) -> Evidence:
     )
 
 
-def _memory(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: int) -> Evidence:
-    task, network = integer_memory(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, heads=heads, seed=0)
+def _memory(*, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int) -> Evidence:
+    task, network = integer_memory(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads, seed=0)
     rows = exact_network_logits(network, task.contexts).tolist()
     sizes = (network.d_vocab, network.n_ctx, network.d_model, network.d_head, network.n_heads)
     margin = min(
@@ -395,11 +395,11 @@ def _memory(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: int) -> 
     )
     return Evidence(
         "claim",
-        f"a network of rational weights holds a random label of each of {_Case(task.contexts, width, d_head, heads)}",
+        f"a network of rational weights holds a random label of each of {_Case(task.contexts, width, d_head, n_heads)}",
         "margin > 0",
         f"margin = {margin}",
         Method("rational arithmetic", Means.EXACT),
-        decided(margin > fmpq(0) and sizes == (tokens, n_ctx, width, d_head, heads)),
+        decided(margin > fmpq(0) and sizes == (tokens, n_ctx, width, d_head, n_heads)),
         data={"labels": task.labels.tolist()},
     )
 
@@ -414,10 +414,10 @@ def _cases(*, full: bool) -> Iterator[_Case]:
     rng = np.random.default_rng(0)
     for _ in range(20 if full else 2):
         contexts = all_contexts(3, 3)[np.sort(rng.choice(27, 12, replace=False))]
-        heads, d_head = int(rng.integers(1, 7)), int(rng.integers(1, 4))
-        found = capacity(contexts, d_model=3, d_head=d_head, n_heads=heads)
+        n_heads, d_head = int(rng.integers(1, 7)), int(rng.integers(1, 4))
+        found = capacity(contexts, d_model=3, d_head=d_head, n_heads=n_heads)
         if found.rank_lower == found.rank_upper:
-            yield _Case(contexts, 3, d_head, heads)
+            yield _Case(contexts, 3, d_head, n_heads)
     if full:
         yield _Case(all_contexts(3, 3), 3, 3, 8)
         yield _Case(all_contexts(2, 5), 2, 2, 15)

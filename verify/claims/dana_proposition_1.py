@@ -137,7 +137,7 @@ def _networks_stay_above(count: int) -> Evidence:
         floor = applied.value
         floors.append(Comparison(applied, ">", 0))
         floors += met(CLAIM, "printed", **{_OF_T: network_divergence(made.model, task)[0], _OF_L: floor})
-        for network in (made.model, _random_network(rng, tokens=tokens, n_ctx=2, width=width, heads=2)):
+        for network in (made.model, _random_network(rng, tokens=tokens, n_ctx=2, width=width, n_heads=2)):
             lower, upper = network_divergence(network, task)
             # `lower` may be 0 only where the enclosure is wide; then the comparison proves nothing.
             verdicts.append(proved(0.0 < floor <= lower <= upper))
@@ -180,7 +180,7 @@ def _a_bias_is_one_dimension(count: int) -> Evidence:
     )
 
 
-def _random_network(rng: np.random.Generator, *, tokens: int, n_ctx: int, width: int, heads: int) -> Model:
-    maps, back = (heads, width, 1), (heads, 1, width)
+def _random_network(rng: np.random.Generator, *, tokens: int, n_ctx: int, width: int, n_heads: int) -> Model:
+    maps, back = (n_heads, width, 1), (n_heads, 1, width)
     shapes = (tokens, width), (n_ctx, width), maps, maps, maps, back, (width, tokens)
     return dana_network(*(rng.normal(size=shape) for shape in shapes))

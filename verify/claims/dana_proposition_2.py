@@ -59,13 +59,13 @@ def build(*, tokens: int, n_ctx: int, d_head: int, seed: int) -> Construction[Ta
     task = enumerated_task(tokens, n_ctx, target="laws", seed=seed)
     width = tokens - 1
     alone = fewest_heads(task.contexts, d_model=width, d_head=d_head, with_skip=False).sufficient
-    heads = default_heads(alone, task.n_contexts, d_head, "none")
-    built = build_memory(task, d_model=width, d_head=d_head, n_heads=heads, seed=seed)
+    n_heads = default_heads(alone, task.n_contexts, d_head, "none")
+    built = build_memory(task, d_model=width, d_head=d_head, n_heads=n_heads, seed=seed)
     return Construction(
         task,
         built.model,
         f"laws over N = {tokens} tokens after {task.n_contexts} contexts, exact in d = N - 1 = {width} dimensions, in "
-        f"{heads} heads of width {d_head}",
+        f"{n_heads} heads of width {d_head}",
     )
 
 

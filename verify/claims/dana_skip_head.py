@@ -35,8 +35,8 @@ _ATTEMPTS = 64  # random front ends of too small a rank, or contexts, before giv
 _CANDIDATES = 4  # of those that work, the one with the smallest output is taken
 
 
-def _build(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: int, seed: int) -> Construction[Task]:
-    facts = width + heads * d_head
+def _build(*, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int, seed: int) -> Construction[Task]:
+    facts = width + n_heads * d_head
     everything = all_contexts(tokens, n_ctx)
     best: tuple[fmpq, ExactSkipConnection, Int64Array, Int64Array] | None = None
     found = 0
@@ -45,7 +45,7 @@ def _build(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: int, seed
         contexts = everything[np.sort(rng.permutation(len(everything))[:facts])]
         labels = rng.integers(0, tokens, facts)
         front_end = integer_front_end(
-            tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, heads=heads, seed=(seed, attempt, 1)
+            tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads, seed=(seed, attempt, 1)
         )
         try:
             made = exact_change_of_basis(front_end, contexts, *label_targets(labels, tokens))
@@ -70,7 +70,7 @@ def _build(*, tokens: int, n_ctx: int, width: int, d_head: int, heads: int, seed
     return Construction(
         task,
         rounded(made.model),
-        f"{facts} contexts with {heads} heads of width {d_head}, which alone reach rank {heads * d_head}: the "
+        f"{facts} contexts with {n_heads} heads of width {d_head}, which alone reach rank {n_heads * d_head}: the "
         f"skip connection carries {width}",
     )
 
@@ -101,20 +101,20 @@ CLAIM = Claim(
     hypotheses=(
         Hypothesis(
             "sizes of at least 1, and heads and a seed of at least 0",
-            lambda tokens, n_ctx, width, d_head, heads, seed, **_: (
-                min(tokens, n_ctx, width, d_head) >= 1 and min(heads, seed) >= 0
+            lambda tokens, n_ctx, width, d_head, n_heads, seed, **_: (
+                min(tokens, n_ctx, width, d_head) >= 1 and min(n_heads, seed) >= 0
             ),
         ),
         *conditions("d_h <= d <= N", "S >= 2 or H = 0", "d + H d_h <= N^S", "d >= 2 or N <= 2"),
     ),
-    parameters={"tokens": 5, "n_ctx": 2, "width": 4, "d_head": 2, "heads": 5, "seed": 0},
+    parameters={"tokens": 5, "n_ctx": 2, "width": 4, "d_head": 2, "n_heads": 5, "seed": 0},
     build=_build,
 )
 
 _SEEDS = 200  # random front ends to look through for one of full rank
 
 
-_OBSTRUCTED = {"tokens": 4, "width": 2, "d_head": 2, "heads": 2}  # sizes, of the contexts of `_obstruction`
+_OBSTRUCTED = {"tokens": 4, "width": 2, "d_head": 2, "n_heads": 2}  # sizes, of the contexts of `_obstruction`
 
 
 _RATIONAL = "exact rational arithmetic"
@@ -174,7 +174,7 @@ def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
 
 def _too_few_last_tokens() -> Evidence:
     contexts = np.array([[0, 0], [1, 0], [2, 0]])
-    sizes, facts = {"tokens": 3, "n_ctx": 2, "width": 2, "d_head": 1, "heads": 1}, len(contexts)
+    sizes, facts = {"tokens": 3, "n_ctx": 2, "width": 2, "d_head": 1, "n_heads": 1}, len(contexts)
     ceiling = RANK.at("rank", contexts=contexts, d_model=2, d_head=1, n_heads=1, with_skip=True)
     reached = max(exact_rank(integer_front_end(**sizes, seed=seed), contexts).lower for seed in range(10))
     return Evidence(
@@ -253,7 +253,7 @@ def _attends_to_last(
     ranks = list[Comparison]()
     count = 0
     for tokens, n_ctx, width in sizes:
-        drawn = integer_front_end(tokens=tokens, n_ctx=n_ctx, width=width, d_head=1, heads=0, seed=width)
+        drawn = integer_front_end(tokens=tokens, n_ctx=n_ctx, width=width, d_head=1, n_heads=0, seed=width)
         direction = fmpq_mat(1, width, [1] * width)
         head = make(drawn.W_E, drawn.W_pos, direction=direction)
         before = slice(n_ctx - 1)
@@ -290,14 +290,14 @@ def _attends_to_last(
 
 def _exact_at_capacity(sizes: Sequence[tuple[int, int, int, int, int]]) -> Evidence:
     verdicts, counts = [], []
-    for tokens, n_ctx, width, d_head, heads in sizes:
-        facts = width + heads * d_head
+    for tokens, n_ctx, width, d_head, n_heads in sizes:
+        facts = width + n_heads * d_head
         everything = all_contexts(tokens, n_ctx)
         rng = np.random.default_rng(facts)
         contexts = everything[np.sort(rng.permutation(len(everything))[:facts])]
         targets = fmpq_mat(facts, width, rng.integers(-9, 10, facts * width).tolist())
         W_U = fmpq_mat(width, tokens, rng.integers(-3, 4, width * tokens).tolist())
-        front_end = _full_rank(contexts, tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, heads=heads)
+        front_end = _full_rank(contexts, tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads)
         made = exact_change_of_basis(front_end, contexts, targets, W_U)
         outputs = exact_outputs(front_end, contexts)
         features = _block(outputs, columns=slice(width, None))
@@ -327,11 +327,11 @@ def _condition_is_exact(instances: int) -> Evidence:
     rng = np.random.default_rng(0)
     everything = all_contexts(2, 2)
     while seen < instances:
-        width, heads = int(rng.integers(1, 3)), int(rng.integers(0, 3))
-        facts = width + heads
+        width, n_heads = int(rng.integers(1, 3)), int(rng.integers(0, 3))
+        facts = width + n_heads
         contexts = everything[rng.permutation(4)[:facts]]
         front_end = integer_front_end(
-            tokens=2, n_ctx=2, width=width, d_head=1, heads=heads, seed=int(rng.integers(2**40))
+            tokens=2, n_ctx=2, width=width, d_head=1, n_heads=n_heads, seed=int(rng.integers(2**40))
         )
         outputs = exact_outputs(front_end, contexts)
         targets = outputs * fmpq_mat(facts, width, rng.integers(-1, 2, facts * width).tolist())
@@ -435,10 +435,10 @@ def _shifts_are_free() -> Evidence:
 
 def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evidence:
     verdicts, count, compared = [], 0, list[Comparison]()
-    for tokens, width, d_head, heads in sizes:
+    for tokens, width, d_head, n_heads in sizes:
         contexts = all_contexts(tokens, 2)
-        shape = {"N": tokens, "d": width, "d_h": d_head, "H": heads, "S": contexts.shape[1]}
-        verdicts.append(decided(len(contexts) <= width + heads * d_head and d_head <= width <= tokens))
+        shape = {"N": tokens, "d": width, "d_h": d_head, "H": n_heads, "S": contexts.shape[1]}
+        verdicts.append(decided(len(contexts) <= width + n_heads * d_head and d_head <= width <= tokens))
         compared += met(CLAIM, "bigrams", "widths", "columns", **shape)
         compared.append(Comparison(len(contexts), "=", stated(CLAIM, "facts", **shape)))
         W_U = fmpq_mat(width, tokens, np.random.default_rng(width).integers(-3, 4, width * tokens).tolist())
@@ -447,14 +447,14 @@ def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evi
             verdict = Verdict.UNDECIDED
             for seed in range(_SEEDS):
                 front_end = integer_front_end(
-                    tokens=tokens, n_ctx=2, width=width, d_head=d_head, heads=heads, seed=seed
+                    tokens=tokens, n_ctx=2, width=width, d_head=d_head, n_heads=n_heads, seed=seed
                 )
                 try:
                     made = exact_change_of_basis(front_end, contexts, targets, without_shifts(W_U))
                 except HypothesisError:
                     continue
                 difference = exact_network_logits(made.model, contexts) - targets * W_U
-                fits = (front_end.d_model, front_end.d_head, front_end.n_heads) == (width, d_head, heads)
+                fits = (front_end.d_model, front_end.d_head, front_end.n_heads) == (width, d_head, n_heads)
                 verdict = decided(fits and _is_constant_in_rows(difference))
                 break
             verdicts.append(verdict)

@@ -33,7 +33,7 @@ from verify.verdict import Verdict, decided, proved
 
 
 def build(
-    *, tokens: int, n_ctx: int, width: int, d_head: int, heads: int = 0, facts: int = 0, seed: int = 0
+    *, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int = 0, facts: int = 0, seed: int = 0
 ) -> Construction[Task]:
     r"""Weights with the logits $\log \pi_t$, up to rounding, on $T \le d + H d_h$ contexts: Theorem 1'.
 
@@ -42,7 +42,7 @@ def build(
         n_ctx: Tokens in a context, $S$.
         width: $d$.
         d_head: $d_h \le d$.
-        heads: $H$; 0 for the paper's number, $\lceil (T - d) / d_h \rceil$ and at least 1.
+        n_heads: $H$; 0 for the paper's number, $\lceil (T - d) / d_h \rceil$ and at least 1.
         facts: How many contexts, drawn from all; 0 for all $N^S$.
         seed: Of the contexts, the laws and the weights.
 
@@ -62,7 +62,7 @@ def build(
         'laws on 16 of 16 contexts of 2 tokens with 16 = d + H d_h dimensions: N = 4, d = 4, d_h = 4, H = 3'
     """
     task = _task(tokens, n_ctx, facts, seed)
-    count = heads or paper_heads(task.n_contexts, width, d_head)
+    count = n_heads or paper_heads(task.n_contexts, width, d_head)
     built = build_memory(task, d_model=width, d_head=d_head, n_heads=count, front_end="random", seed=seed)
     summary = (
         f"laws on {task.n_contexts} of {tokens**n_ctx} contexts of {n_ctx} tokens with "
@@ -79,11 +79,11 @@ def _task(tokens: int, n_ctx: int, facts: int, seed: int) -> Task:
 
 
 def _enough(
-    *, tokens: int, n_ctx: int, width: int, d_head: int, heads: int, facts: int, seed: int, **_: object
+    *, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int, facts: int, seed: int, **_: object
 ) -> bool:
     """Whether almost all weights give the contexts rank T; Theorem F says so for all contexts at once."""
     contexts = drawn_contexts(tokens, n_ctx, facts, seed)
-    count = heads or paper_heads(len(contexts), width, d_head)
+    count = n_heads or paper_heads(len(contexts), width, d_head)
     if len(contexts) > width + count * d_head:
         return False
     if len(contexts) == tokens**n_ctx and n_ctx >= 2 and width <= tokens:
@@ -120,7 +120,7 @@ CLAIM = Claim(
         Hypothesis("contexts of generic rank T with these d, d_h, H", _enough),
         Hypothesis("S >= 2, or T < d, or T < N: the laws do not lower the rank of one position", _laws_fit),
     ),
-    parameters={"tokens": 16, "n_ctx": 2, "width": 16, "d_head": 16, "heads": 0, "facts": 0, "seed": 0},
+    parameters={"tokens": 16, "n_ctx": 2, "width": 16, "d_head": 16, "n_heads": 0, "facts": 0, "seed": 0},
     build=build,
 )
 
@@ -172,7 +172,7 @@ def _exclusive_or(p: Fraction, *, n_ctx: int) -> Iterator[Evidence]:
     with ctx.workprec(_BITS):
         odds = arb(fmpq(p.numerator, p.denominator))
         entropy = -odds * odds.log() - (1 - odds) * (1 - odds).log()
-    cost, heads = stated(CLAIM, "exclusive_or", p=p, h=entropy), 1
+    cost, n_heads = stated(CLAIM, "exclusive_or", p=p, h=entropy), 1
     yield _impossible(
         f"XOR: the {len(contexts)} contexts of {n_ctx} tokens with 1 head of width d_h = 2 or any other, in d = 2 or "
         f"more, and laws ({p}, {1 - p}) on two of them, ({1 - p}, {p}) on the others",
@@ -181,10 +181,10 @@ def _exclusive_or(p: Fraction, *, n_ctx: int) -> Iterator[Evidence]:
         "a linear relation in integers, and duality with rational multipliers in balls",
         {"contexts": contexts.tolist(), "laws": _texts(laws)},
         (
-            *_counted(len(contexts), 2, 2, heads),
+            *_counted(len(contexts), 2, 2, n_heads),
             Comparison(floor, "agrees with", cost),
             Comparison(len(contexts), "=", stated(CLAIM, "facts")),
-            Comparison(heads, "=", stated(CLAIM, "heads")),
+            Comparison(n_heads, "=", stated(CLAIM, "heads")),
         ),
     )
     if n_ctx == 3:
@@ -194,12 +194,12 @@ def _exclusive_or(p: Fraction, *, n_ctx: int) -> Iterator[Evidence]:
 def _every_number_of_heads(largest: int) -> Evidence:
     """Parity of H + 1 bits: the divergence that H heads pay, of any widths, where the paper's count promises none."""
     p, compared, shown = Fraction(99, 100), [], []
-    for heads in range(1, largest + 1):
-        contexts = 2 ** (heads + 1)
-        d_head = contexts // (heads + 1)
-        width = contexts - heads * d_head
-        floor = PARITY_DIVERGENCE.at(bits=heads + 1, heads=heads, probability=p)
-        compared += [Comparison(floor, ">", 0), *_counted(contexts, width, d_head, heads)]
+    for n_heads in range(1, largest + 1):
+        contexts = 2 ** (n_heads + 1)
+        d_head = contexts // (n_heads + 1)
+        width = contexts - n_heads * d_head
+        floor = PARITY_DIVERGENCE.at(bits=n_heads + 1, n_heads=n_heads, probability=p)
+        compared += [Comparison(floor, ">", 0), *_counted(contexts, width, d_head, n_heads)]
         shown.append(decimal_below(floor.value, 4))
     return Evidence(
         "counterexample",
@@ -265,11 +265,11 @@ def _sharp(name: str, floor: Applied, compared: tuple[Comparison, ...]) -> Evide
     )
 
 
-def _counted(contexts: int, width: int, d_head: int, heads: int) -> tuple[Comparison, ...]:
+def _counted(contexts: int, width: int, d_head: int, n_heads: int) -> tuple[Comparison, ...]:
     """That the paper promises so many contexts to so many heads, and to none fewer."""
-    compared = (Comparison(contexts, "<=", stated(CLAIM, "printed", H=heads, d_h=d_head, d=width)),)
-    if heads:
-        fewer = stated(CLAIM, "printed", H=heads - 1, d_h=d_head, d=width)
+    compared = (Comparison(contexts, "<=", stated(CLAIM, "printed", H=n_heads, d_h=d_head, d=width)),)
+    if n_heads:
+        fewer = stated(CLAIM, "printed", H=n_heads - 1, d_h=d_head, d=width)
         compared += (Comparison(contexts, ">", fewer),)
     return compared
 
@@ -299,8 +299,8 @@ def _dependent() -> Evidence:
         tokens, n_ctx, facts = (parameters[name] for name in ("tokens", "n_ctx", "facts"))
         contexts = all_contexts(tokens, n_ctx)[: facts or None]
         sizes = {"d_model": parameters["width"], "d_head": parameters["d_head"]}
-        heads = -(-(len(contexts) - sizes["d_model"]) // sizes["d_head"])
-        ceiling = RANK.at("rank", contexts=contexts, **sizes, n_heads=max(0, heads), with_skip=True)
+        n_heads = -(-(len(contexts) - sizes["d_model"]) // sizes["d_head"])
+        ceiling = RANK.at("rank", contexts=contexts, **sizes, n_heads=max(0, n_heads), with_skip=True)
         compared.append(Comparison(ceiling, "<", len(contexts)))
         try:
             CLAIM.require(**{**CLAIM.parameters, **parameters})
@@ -388,11 +388,11 @@ def _sizes(network: Model) -> str:
     return f"d = {network.d_model}, d_h = {network.d_head}, H = {network.n_heads}"
 
 
-def _count(n_contexts: int, width: int, d_head: int, heads: int) -> str:
+def _count(n_contexts: int, width: int, d_head: int, n_heads: int) -> str:
     """The paper's count of what the heads and the skip connection hold, beside the number of contexts."""
-    total = heads * d_head + width
+    total = n_heads * d_head + width
     below = "" if total == n_contexts else f" <= {total}"
-    return f"T = {n_contexts}{below} = {heads} * {d_head} + {width} = H d_h + d"
+    return f"T = {n_contexts}{below} = {n_heads} * {d_head} + {width} = H d_h + d"
 
 
 def _texts(laws: list[list[Fraction]]) -> list[list[str]]:

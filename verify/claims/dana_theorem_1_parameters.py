@@ -58,7 +58,7 @@ def build(*, tokens: int, n_ctx: int, width: int, d_head: int, seed: int) -> Con
         '16 contexts of 2 tokens held by 6 heads of the same u, v: 184 numbers stored, 150 chosen; the paper has 232'
     """
     task, _, shared = matched_memories(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, seed=seed)
-    sizes = {"tokens": tokens, "n_ctx": n_ctx, "width": width, "d_head": d_head, "heads": shared.n_heads}
+    sizes = {"tokens": tokens, "n_ctx": n_ctx, "width": width, "d_head": d_head, "n_heads": shared.n_heads}
     summary = (
         f"{task.n_contexts} contexts of {n_ctx} tokens held by {shared.n_heads} heads of the same u, v: "
         f"{shared.parameters} numbers stored, {shared_count(**sizes)} chosen; the paper has {parameter_count(**sizes)}"
@@ -115,12 +115,12 @@ def _first_form(shapes: int) -> Evidence:
     generator = np.random.default_rng(16)
     compared = []
     for _ in range(shapes):
-        tokens, n_ctx, width, heads = (int(n) for n in generator.integers(1, 9, 4))
+        tokens, n_ctx, width, n_heads = (int(n) for n in generator.integers(1, 9, 4))
         d_head = int(generator.integers(1, width + 1))
-        maps, back = (heads, width, d_head), (heads, d_head, width)
+        maps, back = (n_heads, width, d_head), (n_heads, d_head, width)
         tensors = map(np.zeros, ((tokens, width), (n_ctx, width), maps, maps, maps, back, (width, tokens)))
         network = dana_network(*tensors)
-        printed = stated(CLAIM, "entries", N=tokens, S=n_ctx, d=width, d_h=d_head, H=heads)
+        printed = stated(CLAIM, "entries", N=tokens, S=n_ctx, d=width, d_h=d_head, H=n_heads)
         compared += [
             Comparison(_stored(network), "=", printed),
             *met(CLAIM, "widths", d_qk=network.attention.d_qk, d_h=network.d_head),
@@ -185,15 +185,15 @@ def _same_rank(pairs: int) -> Evidence:
     equal, deficient, matched = 0, 0, True
     for seed in range(pairs):
         tokens, n_ctx, width = (int(n) for n in generator.integers(2, 4, 3))
-        heads, d_head = int(generator.integers(1, 6)), int(generator.integers(1, width + 1))
+        n_heads, d_head = int(generator.integers(1, 6)), int(generator.integers(1, width + 1))
         contexts = generator.permutation(all_contexts(tokens, n_ctx))[:16]
         generic, shared = matched_front_ends(
-            tokens=tokens, n_ctx=n_ctx, width=width, heads=heads, d_head=d_head, seed=seed
+            tokens=tokens, n_ctx=n_ctx, width=width, n_heads=n_heads, d_head=d_head, seed=seed
         )
         matched = matched and generic.W_Q[0].ncols() == d_head and _differ_in_attention_only(generic, shared)
         ranks = [exact_outputs(front_end, contexts).rank() for front_end in (generic, shared)]
         equal += ranks[0] == ranks[1]
-        deficient += ranks[0] < min(len(contexts), width + heads * d_head)
+        deficient += ranks[0] < min(len(contexts), width + n_heads * d_head)
     return Evidence(
         "sharper",
         f"{pairs} pairs of rational front ends that differ in W_Q and W_K only, d_qk = d_h against shared rank "
@@ -234,7 +234,7 @@ def _letters(task: Task, network: Model) -> dict[str, int]:
 
 def _counted(task: Task, network: Model) -> dict[str, int]:
     """The same sizes under the names of the functions that count parameters."""
-    names = ("tokens", "n_ctx", "width", "d_head", "heads")
+    names = ("tokens", "n_ctx", "width", "d_head", "n_heads")
     return dict(zip(names, _letters(task, network).values(), strict=True))
 
 

@@ -43,13 +43,13 @@ _SIZES_FULL = ((4, 2, 4, 3), (3, 3, 3, 4))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for width, heads in ((2, 1), (3, 1), (4, 1)):
-        yield _lost(width=width, heads=heads)
-    for tokens, n_ctx, width, heads in _SIZES + (_SIZES_FULL if full else ()):
-        yield _square(tokens=tokens, n_ctx=n_ctx, width=width, heads=heads)
+    for width, n_heads in ((2, 1), (3, 1), (4, 1)):
+        yield _lost(width=width, n_heads=n_heads)
+    for tokens, n_ctx, width, n_heads in _SIZES + (_SIZES_FULL if full else ()):
+        yield _square(tokens=tokens, n_ctx=n_ctx, width=width, n_heads=n_heads)
 
 
-def _lost(*, width: int, heads: int) -> Evidence:
+def _lost(*, width: int, n_heads: int) -> Evidence:
     """d + 1 contexts with one last token; A' = (x_S, A) has rank d + 1, and a head of width 1 gives rank 2 at most."""
     count = width + 1
     contexts = np.array([[n, count - 1] for n in range(count)])
@@ -58,13 +58,13 @@ def _lost(*, width: int, heads: int) -> Evidence:
     front_end = ExactFrontEnd(
         W_E=as_rationals(embeddings),
         W_pos=as_rationals(np.arange(2 * width).reshape(2, width) % 3),
-        W_Q=(fmpq_mat(width, width),) * heads,
-        W_K=(fmpq_mat(width, width),) * heads,
-        W_V=(as_rationals(np.eye(width)),) * heads,
+        W_Q=(fmpq_mat(width, width),) * n_heads,
+        W_K=(fmpq_mat(width, width),) * n_heads,
+        W_V=(as_rationals(np.eye(width)),) * n_heads,
     )
     before = exact_outputs(front_end, contexts).rank()
-    after = RANK.at("rank", contexts=contexts, d_model=width, d_head=1, n_heads=heads, with_skip=True)
-    columns = stated(CLAIM, "columns", H=heads, d_h=1, d=width)
+    after = RANK.at("rank", contexts=contexts, d_model=width, d_head=1, n_heads=n_heads, with_skip=True)
+    columns = stated(CLAIM, "columns", H=n_heads, d_h=1, d=width)
     smallest = (
         (
             Comparison(count, "=", stated(CLAIM, "facts")),
@@ -77,7 +77,7 @@ def _lost(*, width: int, heads: int) -> Evidence:
     )
     return Evidence(
         "counterexample",
-        f"{count} contexts of two tokens with one last token, d = {width}, H = {heads}, integer embeddings and equal "
+        f"{count} contexts of two tokens with one last token, d = {width}, H = {n_heads}, integer embeddings and equal "
         "attention: A' and, for d_h = 1, W_V A'",
         f"rank W_V A' = {count}, as {count} <= {columns} and rank A' = {count}",
         f"rank A' = {before}, rank W_V A' <= {after.value}",
@@ -89,25 +89,25 @@ def _lost(*, width: int, heads: int) -> Evidence:
             Comparison(before, "=", count),
             Comparison(count, "=", columns),
             Comparison(after, "<", count),
-            *met(CLAIM, "room", "narrow", T_0=count, H=heads, d_h=1, d=width),
+            *met(CLAIM, "room", "narrow", T_0=count, H=n_heads, d_h=1, d=width),
             *smallest,
         ),
     )
 
 
-def _square(*, tokens: int, n_ctx: int, width: int, heads: int) -> Evidence:
+def _square(*, tokens: int, n_ctx: int, width: int, n_heads: int) -> Evidence:
     """Invertible value maps keep the rank, and no others raise it."""
-    sizes = {"d_vocab": tokens, "n_ctx": n_ctx, "d_model": width, "n_heads": heads}
+    sizes = {"d_vocab": tokens, "n_ctx": n_ctx, "d_model": width, "n_heads": n_heads}
     front_end = integer_front_end("rank-one", d_head=width, seed=3, **sizes)
     contexts = all_contexts(tokens, n_ctx)
-    plain = exact_outputs(replace(front_end, W_V=(as_rationals(np.eye(width)),) * heads), contexts).rank()
+    plain = exact_outputs(replace(front_end, W_V=(as_rationals(np.eye(width)),) * n_heads), contexts).rank()
     square = exact_outputs(front_end, contexts).rank()
     first = as_rationals(np.eye(width, 1, dtype=np.int64))
-    narrow = exact_outputs(replace(front_end, W_V=(first,) * heads), contexts).rank()
+    narrow = exact_outputs(replace(front_end, W_V=(first,) * n_heads), contexts).rank()
     invertible = all(value.nrows() == value.ncols() and value.det() != 0 for value in front_end.W_V)
     return Evidence(
         "repair",
-        f"the {len(contexts)} contexts of {n_ctx} tokens out of {tokens}, d = {width}, H = {heads}, integer weights: "
+        f"the {len(contexts)} contexts of {n_ctx} tokens out of {tokens}, d = {width}, H = {n_heads}, integer weights: "
         "A', W_V A' with invertible W_V, and with d_h = 1",
         "the same rank with invertible value maps, and no larger one with others",
         f"rank {plain}, {square} and {narrow}",

@@ -39,11 +39,11 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _fewer(bits)
 
 
-def _held(bits: int, heads: int) -> tuple[int, int]:
+def _held(bits: int, n_heads: int) -> tuple[int, int]:
     """On how many contexts the best counting heads have the parity in front, and how many heads they are."""
     contexts = bit_contexts(bits)
     labels = (contexts.sum(axis=1) % 2).tolist()
-    model = counting_heads(parity_labels(bits, heads))
+    model = counting_heads(parity_labels(bits, n_heads))
     rows = exact_network_logits(model, contexts).tolist()
     return sum(row[label] > row[1 - label] for row, label in zip(rows, labels, strict=True)), model.n_heads
 
@@ -51,14 +51,14 @@ def _held(bits: int, heads: int) -> tuple[int, int]:
 def _as_many_as_bits(sizes: range) -> Evidence:
     compared = []
     for bits in sizes:
-        held, heads = _held(bits, bits)
+        held, n_heads = _held(bits, bits)
         least = stated(CLAIM, "least", n=bits)
-        fewer = PARITY_ERRORS.at(bits=bits, heads=bits - 1)
+        fewer = PARITY_ERRORS.at(bits=bits, n_heads=bits - 1)
         model = counting_heads(parity_labels(bits, bits))
         compared += [
             Comparison(fewer, ">", 0),
             Comparison(held, "=", stated(CLAIM, "all", n=bits)),
-            Comparison(heads, "=", least),
+            Comparison(n_heads, "=", least),
             *met(CLAIM, "plane", "thin", d=model.d_model, d_h=model.d_head),
         ]
     return Evidence(
@@ -77,9 +77,9 @@ def _behind_polynomials(largest: int) -> Evidence:
     compared = []
     for bits in range(2, largest + 1):
         for degree in range(1, bits + 1):
-            heads = -(-bits // degree) - 1
-            errors = PARITY_ERRORS.at(bits=bits, heads=degree * heads)
-            compared += [Comparison(errors, ">", 0), Comparison(degree * heads, "<", stated(CLAIM, "least", n=bits))]
+            n_heads = -(-bits // degree) - 1
+            errors = PARITY_ERRORS.at(bits=bits, n_heads=degree * n_heads)
+            compared += [Comparison(errors, ">", 0), Comparison(degree * n_heads, "<", stated(CLAIM, "least", n=bits))]
     return Evidence(
         "claim",
         f"n = 2 .. {largest} bits, logits that are polynomials of degree r = 1 .. n of the stream: fewer than n / r "
@@ -95,9 +95,9 @@ def _behind_polynomials(largest: int) -> Evidence:
 
 def _fewer(bits: int) -> Evidence:
     compared, shown = [], []
-    for heads in range(bits):
-        held, _ = _held(bits, heads)
-        errors = PARITY_ERRORS.at(bits=bits, heads=heads)
+    for n_heads in range(bits):
+        held, _ = _held(bits, n_heads)
+        errors = PARITY_ERRORS.at(bits=bits, n_heads=n_heads)
         compared += [
             Comparison(errors, "=", 2**bits - held),
             Comparison(held, "=", stated(CLAIM, "right", n=bits, E=errors.value)),

@@ -49,8 +49,8 @@ def build(*, tokens: int, n_ctx: int, facts: int, seed: int) -> Construction[Tas
     behind = array_task(
         behind_null(task.contexts, tokens), next_tokens=task.labels, vocabulary=tokens + 1, target="labels"
     )
-    heads = sum(block.n_heads for block in model.blocks if isinstance(block, Attention)) - 1
-    summary = f"{facts} contexts of {n_ctx} tokens in two layers of attention, 1 and {heads} heads, d = 3"
+    n_heads = sum(block.n_heads for block in model.blocks if isinstance(block, Attention)) - 1
+    summary = f"{facts} contexts of {n_ctx} tokens in two layers of attention, 1 and {n_heads} heads, d = 3"
     return Construction(behind, model, summary)
 
 

@@ -55,7 +55,7 @@ def _held(tokens: int, n_ctx: int, facts: int, kinds: int) -> Evidence:
     model = keyed_words_memory(task).model
     found = judge_words(model, contexts, labels)
     head = model.blocks[0]
-    heads = head.n_heads if isinstance(head, Attention) else 0
+    n_heads = head.n_heads if isinstance(head, Attention) else 0
     sizes = {"r": found.code_bits, "c": found.label_bits}
     # The depth is m (r + c + 2) + 1, which gives the number of items of a word.
     items = Fraction(found.blocks - 1, found.code_bits + found.label_bits + 2)
@@ -72,7 +72,7 @@ def _held(tokens: int, n_ctx: int, facts: int, kinds: int) -> Evidence:
         decided(found.held == found.count == facts and len(np.unique(contexts, axis=0)) == facts),
         quantifier=Quantifier.SAMPLED,
         compared=(
-            Comparison(heads, "=", stated(CLAIM, "head")),
+            Comparison(n_heads, "=", stated(CLAIM, "head")),
             Comparison(found.other_entries, "<=", others),
             Comparison(found.other_entries + 3, ">", others),
             Comparison(found.entries, "<", root),

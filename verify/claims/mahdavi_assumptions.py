@@ -203,18 +203,18 @@ def _mean_in_a_hull(context: Float64Array, queries: Float64Array) -> bool:
 def _blocks_are_enough(examples: int, tokens: int, width: int) -> Evidence:
     """A hidden relation that no block meets: Assumption 1 is refuted, and the heads are built all the same."""
     queries, rows = hidden_relation(examples=examples, size=tokens, width=width, seed=1)
-    heads = fewest_heads(examples, tokens) or 0
+    n_heads = fewest_heads(examples, tokens) or 0
     rng = np.random.default_rng(17)
     contexts = rng.uniform(size=(examples, tokens, width))
     first = decide_independence(queries, rows)
     blocks = BLOCKS.at("verdict", queries=queries, blocks=consecutive_blocks(examples, tokens))
     # A power of two changes no relation, and keeps the scores small.
-    ranked = _rank_certified(contexts, queries / 128.0, heads)
+    ranked = _rank_certified(contexts, queries / 128.0, n_heads)
     return Evidence(
         "with",
         f"T = {examples} queries, n = {tokens}, d = {width}, of Kruskal rank below {tokens} with the block condition: "
-        f"{heads} heads with d_h = 1 give {examples} independent mixed inputs",
-        f"T = {examples} examples on {heads} heads without Assumption 1",
+        f"{n_heads} heads with d_h = 1 give {examples} independent mixed inputs",
+        f"T = {examples} examples on {n_heads} heads without Assumption 1",
         f"block condition {blocks.value.value}, rank Z = {examples if ranked else 'unknown'}",
         Method(f"{_EXACT}; enclosures of the attention", Means.EXACT, Means.MODULAR, Means.ENCLOSURES),
         proved(first.verdict is Verdict.REFUTED and ranked),
@@ -222,8 +222,8 @@ def _blocks_are_enough(examples: int, tokens: int, width: int) -> Evidence:
     )
 
 
-def _rank_certified(contexts: Float64Array, queries: Float64Array, heads: int) -> bool:
-    made = single_direction_heads(contexts, queries, n_heads=heads)
+def _rank_certified(contexts: Float64Array, queries: Float64Array, n_heads: int) -> bool:
+    made = single_direction_heads(contexts, queries, n_heads=n_heads)
     return mixed_inputs_are_independent(made, contexts, queries).verdict is Verdict.PROVED
 
 
@@ -235,14 +235,14 @@ def _an_order_is_found(*, lines: int) -> Evidence:
     tokens, examples = 4, 3 * lines
     # The third vector of each plane first, so that a later block holds the other two.
     queries = queries[::-1].copy()
-    heads = (fewest_heads(examples, tokens) or 0) + 1
+    n_heads = (fewest_heads(examples, tokens) or 0) + 1
     kruskal = certify_subsets(queries, 3)
-    found = find_blocks(queries, n_heads=heads, size=tokens)
+    found = find_blocks(queries, n_heads=n_heads, size=tokens)
     reordered = [t for block in found.blocks for t in block] != list(range(examples))
     return Evidence(
         "with",
         f"{lines} planes with three of {examples} queries in each, n = {tokens}: Kruskal rank below 3, the given order "
-        f"violates the block condition, and another order on {heads} heads satisfies it",
+        f"violates the block condition, and another order on {n_heads} heads satisfies it",
         "a block condition in some order",
         f"{found.verdict.value}: {found.method}",
         Method(_EXACT, Means.EXACT, Means.MODULAR),

@@ -36,13 +36,13 @@ _SIZES, _SIZES_FULL = ((4, 3), (6, 6), (4, 8)), ((8, 12),)  # H, d
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for heads, width in _SIZES + (_SIZES_FULL if full else ()):
-        yield _memorized(heads, width)
+    for n_heads, width in _SIZES + (_SIZES_FULL if full else ()):
+        yield _memorized(n_heads, width)
 
 
-def _memorized(heads: int, width: int) -> Evidence:
+def _memorized(n_heads: int, width: int) -> Evidence:
     sizes = {"tokens": width, "width": width, "outputs": width}
-    made = build(heads=heads, d_head=1, examples=0, shared=0, **sizes)
+    made = build(n_heads=n_heads, d_head=1, examples=0, shared=0, **sizes)
     layer, task = made.model, made.task
     found = held_labels(layer, task)
     block = layer.attention

@@ -28,11 +28,11 @@ from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
 
 
-def build(*, heads: int, tokens: int, width: int, d_head: int, seed: int = 0) -> Construction[VectorTask]:
+def build(*, n_heads: int, tokens: int, width: int, d_head: int, seed: int = 0) -> Construction[VectorTask]:
     r"""A layer that reaches the bound: $H (n - 1) + 1$ examples with one context, independent after mixing.
 
     Args:
-        heads: H.
+        n_heads: H.
         tokens: n.
         width: d.
         d_head: $d_h$.
@@ -48,10 +48,12 @@ def build(*, heads: int, tokens: int, width: int, d_head: int, seed: int = 0) ->
     Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 2.
 
     Example:
-        >>> build(heads=4, tokens=4, width=8, d_head=4).task.n_examples
+        >>> build(n_heads=4, tokens=4, width=8, d_head=4).task.n_examples
         13
     """
-    return memorize(heads=heads, tokens=tokens, width=width, d_head=d_head, examples=0, shared=1, outputs=1, seed=seed)
+    return memorize(
+        n_heads=n_heads, tokens=tokens, width=width, d_head=d_head, examples=0, shared=1, outputs=1, seed=seed
+    )
 
 
 CLAIM = Claim(
@@ -72,7 +74,7 @@ CLAIM = Claim(
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
     hypotheses=conditions("H, n, d_h >= 1", "n <= d", "seed >= 0"),
-    parameters={"heads": 8, "tokens": 8, "width": 16, "d_head": 8, "seed": 0},
+    parameters={"n_heads": 8, "tokens": 8, "width": 16, "d_head": 8, "seed": 0},
     build=build,
 )
 
@@ -83,23 +85,23 @@ _EXACT_LARGE = ((24, 32, 12), (32, 64, 20))
 
 
 _FLOATS = (
-    {"heads": 8, "tokens": 8, "width": 16, "d_head": 8},
-    {"heads": 6, "tokens": 4, "width": 8, "d_head": 1},
-    {"heads": 1, "tokens": 1, "width": 1, "d_head": 1},
+    {"n_heads": 8, "tokens": 8, "width": 16, "d_head": 8},
+    {"n_heads": 6, "tokens": 4, "width": 8, "d_head": 1},
+    {"n_heads": 1, "tokens": 1, "width": 1, "d_head": 1},
 )
 
 
-_FLOATS_LARGE = ({"heads": 20, "tokens": 32, "width": 64, "d_head": 32},)
+_FLOATS_LARGE = ({"n_heads": 20, "tokens": 32, "width": 64, "d_head": 32},)
 
 
 _LARGEST_SCORE = 2
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, width, heads in _EXACT + (_EXACT_LARGE if full else ()):
+    for tokens, width, n_heads in _EXACT + (_EXACT_LARGE if full else ()):
         context = np.random.default_rng([tokens, width]).integers(-5, 6, (tokens, width))
-        queries = line_queries(heads * (tokens - 1) + 4, width)
-        yield _tight(one_direction_layer(context, queries, n_heads=heads))
+        queries = line_queries(n_heads * (tokens - 1) + 4, width)
+        yield _tight(one_direction_layer(context, queries, n_heads=n_heads))
     for parameters in _FLOATS + (_FLOATS_LARGE if full else ()):
         made = CLAIM.construct(**parameters)
         if isinstance(made, Construction):
@@ -109,13 +111,14 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _tight(layer: IntegerLayer) -> Evidence:
     """More examples than the bound: the rank is the bound, by exact weights, and no weights have more."""
-    heads, width, d_head = layer.W_Q.shape
+    n_heads, width, d_head = layer.W_Q.shape
     tokens, examples = layer.contexts.shape[1], len(layer.queries)
-    printed = stated(CLAIM, "printed", H=heads, n=tokens)
+    printed = stated(CLAIM, "printed", H=n_heads, n=tokens)
     as_said = as_rationals(layer.queries).rank() == 1 and len(layer.contexts) == 1
     piece = largest_rank(
         "claim",
-        f"{examples} parallel queries on one context of n = {tokens} tokens in R^{width}, H = {heads}, d_h = {d_head}",
+        f"{examples} parallel queries on one context of n = {tokens} tokens in R^{width}, "
+        f"H = {n_heads}, d_h = {d_head}",
         f"rank Z <= {printed} for all weights, and reached",
         "rank Z <= {ceiling}; rank Z >= {reached} for integer weights",
         layer=layer,
@@ -129,10 +132,10 @@ def _tight(layer: IntegerLayer) -> Evidence:
 
 def _built(made: Construction[VectorTask]) -> Evidence:
     layer, task = made.model, made.task
-    heads, examples = layer.n_heads, task.n_examples
+    n_heads, examples = layer.n_heads, task.n_examples
     # One more example would have to be dependent: the ceiling counts as if there were any number.
-    ceiling = MIXED_RANK.at(contexts=task.contexts, n_heads=heads, n_examples=examples + 1)
-    printed = stated(CLAIM, "printed", H=heads, n=task.n_ctx)
+    ceiling = MIXED_RANK.at(contexts=task.contexts, n_heads=n_heads, n_examples=examples + 1)
+    printed = stated(CLAIM, "printed", H=n_heads, n=task.n_ctx)
     proof = certify_full_row_rank(enclose_mixed_inputs(layer, task))
     return Evidence(
         "claim",

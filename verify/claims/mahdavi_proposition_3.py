@@ -49,11 +49,13 @@ def build(*, width: int, neurons: int, tokens: int, seed: int = 0) -> Constructi
         '6 labels that 1 ReLU neuron cannot hold, in attention with H = 5, d_h = 1, n = 2, d = 3'
     """
     task = barrier_task(width=width, neurons=neurons, tokens=tokens, seed=seed)
-    heads = -(-(task.n_examples - 1) // (tokens - 1))
-    maps = single_direction_heads(task.contexts, task.queries, n_heads=heads, seed=seed)
+    n_heads = -(-(task.n_examples - 1) // (tokens - 1))
+    maps = single_direction_heads(task.contexts, task.queries, n_heads=n_heads, seed=seed)
     layer = layer_with_read_out(task, maps.W_Q, maps.W_K, d_value=1, d_inner=1)
     what = f"{neurons} ReLU neuron{'s' * (neurons != 1)} cannot hold"
-    summary = f"{task.n_examples} labels that {what}, in attention with H = {heads}, d_h = 1, n = {tokens}, d = {width}"
+    summary = (
+        f"{task.n_examples} labels that {what}, in attention with H = {n_heads}, d_h = 1, n = {tokens}, d = {width}"
+    )
     return Construction(task=task, model=layer, summary=summary)
 
 

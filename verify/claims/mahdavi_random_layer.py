@@ -58,27 +58,27 @@ class RandomLayer:
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for examples, tokens, width, heads, value_width in _LAYERS:
+    for examples, tokens, width, n_heads, value_width in _LAYERS:
         yield _same_examples(
             equal_queries(examples=examples, tokens=tokens, width=width),
-            random_layer(width=width, heads=heads, value_width=value_width),
+            random_layer(width=width, n_heads=n_heads, value_width=value_width),
         )
     for tokens, width in ((3, 4), (4, 6)):
         yield _too_narrow(equal_queries(examples=tokens + 1, tokens=tokens, width=width))
-    for examples, tokens, width, heads, value_width in _LAYERS + (_LAYERS_FULL if full else ()):
+    for examples, tokens, width, n_heads, value_width in _LAYERS + (_LAYERS_FULL if full else ()):
         yield _satisfied(
             equal_queries(examples=examples, tokens=tokens, width=width),
-            random_layer(width=width, heads=heads, value_width=value_width),
+            random_layer(width=width, n_heads=n_heads, value_width=value_width),
         )
 
 
-def random_layer(*, width: int, heads: int, value_width: int, seed: int = 0) -> RandomLayer:
+def random_layer(*, width: int, n_heads: int, value_width: int, seed: int = 0) -> RandomLayer:
     """Draw the maps of a layer: scores of -1, 0 and 1, values and outputs up to 9."""
-    generator = np.random.default_rng([seed, width, heads, value_width])
+    generator = np.random.default_rng([seed, width, n_heads, value_width])
     return RandomLayer(
-        generator.integers(-1, 2, (heads, width, width)),
-        generator.integers(-9, 10, (heads, width, value_width)),
-        generator.integers(-9, 10, (heads, value_width, width)),
+        generator.integers(-1, 2, (n_heads, width, width)),
+        generator.integers(-9, 10, (n_heads, width, value_width)),
+        generator.integers(-9, 10, (n_heads, value_width, width)),
     )
 
 
@@ -126,14 +126,14 @@ def _too_narrow(contexts: Int64Array) -> Evidence:
 
 def _satisfied(contexts: Int64Array, layer: RandomLayer) -> Evidence:
     examples, tokens, width = contexts.shape
-    heads, _, value_width = layer.W_V.shape
+    n_heads, _, value_width = layer.W_V.shape
     third = kruskal_rank(queries_plus_means(contexts)).lower
     queries, ranks = queries_and_ranks(contexts, layer.scores, layer.W_V, layer.W_O)
     after = kruskal_rank(queries).lower
     return Evidence(
         "with",
         f"{examples} contexts of n = {tokens} tokens in R^{width} with equal queries, Assumptions 2 and 3, and a "
-        f"random integer layer with H = {heads}, d_v = {value_width}",
+        f"random integer layer with H = {n_heads}, d_v = {value_width}",
         f"Assumptions 1 and 2 after it: Kruskal rank >= {tokens}, contexts of rank {tokens}",
         f"Kruskal rank >= {after}, contexts of rank {min(ranks)}",
         Method("exact rationals", Means.EXACT),
@@ -141,7 +141,7 @@ def _satisfied(contexts: Int64Array, layer: RandomLayer) -> Evidence:
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(after, ">=", tokens),
-            Comparison(OUTPUT_RANK.at(n_heads=heads, d_value=value_width, d_inner=width), "=", width),
-            *met(CLAIM, "wide", H=heads, d_v=value_width, d=width),
+            Comparison(OUTPUT_RANK.at(n_heads=n_heads, d_value=value_width, d_inner=width), "=", width),
+            *met(CLAIM, "wide", H=n_heads, d_v=value_width, d=width),
         ),
     )

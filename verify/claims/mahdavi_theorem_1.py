@@ -37,7 +37,7 @@ _CLOSE = 1e-9  # of a label: then the weights are kept
 
 def build(
     *,
-    heads: int,
+    n_heads: int,
     tokens: int,
     width: int,
     d_head: int,
@@ -54,7 +54,7 @@ def build(
     better condition. Where float64 misses a label, heads are drawn again, and at last those of Theorem Z1 are taken.
 
     Args:
-        heads: H.
+        n_heads: H.
         tokens: n.
         width: d.
         d_head: $d_h$.
@@ -74,26 +74,26 @@ def build(
     Source: Mahdavi, Liao, Thrampoulidis (2024), Theorem 1, repaired.
 
     Example:
-        >>> build(heads=4, tokens=4, width=8, d_head=4, examples=0, shared=1).summary
+        >>> build(n_heads=4, tokens=4, width=8, d_head=4, examples=0, shared=1).summary
         '13 = H (n - 1) + 1 labels of 1 number on a shared context: H = 4, n = 4, d = 8, d_h = 4'
     """
     if shared not in (0, 1):
         raise InputError("shared", f"= {shared}", "0 or 1")
-    count = examples or heads * (tokens - 1) + 1
+    count = examples or n_heads * (tokens - 1) + 1
     contexts, queries = uniform_examples(examples=count, tokens=tokens, width=width, shared=bool(shared), seed=seed)
     task = labelled(contexts, queries, outputs=outputs, classes=classes, seed=seed)
     columns = min(classes - 1, 2) if classes else outputs
-    fitting = saturated_heads if count <= heads * (min(tokens, d_head) - 1) + 1 else single_direction_heads
+    fitting = saturated_heads if count <= n_heads * (min(tokens, d_head) - 1) + 1 else single_direction_heads
     layers: list[tuple[float, Model]] = []
     for draw in range(_DRAWS):
         if shared and (draw == _DRAWS - 1 or fitting is saturated_heads or d_head == 1):
-            found = fitting(contexts, queries, n_heads=heads, d_head=d_head, seed=seed + draw)
+            found = fitting(contexts, queries, n_heads=n_heads, d_head=d_head, seed=seed + draw)
             maps = found.W_Q, found.W_K
         else:
             maps = random_heads(
                 contexts,
                 queries,
-                n_heads=heads,
+                n_heads=n_heads,
                 d_head=d_head,
                 deviation=30.0 if d_head == 2 else 10.0,
                 seed=seed + draw * _APART,
@@ -105,8 +105,8 @@ def build(
     layer = min(layers, key=lambda made: made[0])[1]
     what = f"of {classes} classes" if classes else f"of {outputs} number{'s' * (outputs > 1)}"
     where = "a shared context" if shared else "contexts that differ"
-    full = " = H (n - 1) + 1" if count == heads * (tokens - 1) + 1 else ""
-    summary = f"{count}{full} labels {what} on {where}: H = {heads}, n = {tokens}, d = {width}, d_h = {d_head}"
+    full = " = H (n - 1) + 1" if count == n_heads * (tokens - 1) + 1 else ""
+    summary = f"{count}{full} labels {what} on {where}: H = {n_heads}, n = {tokens}, d = {width}, d_h = {d_head}"
     return Construction(task=task, model=layer, summary=summary)
 
 
@@ -154,7 +154,7 @@ CLAIM = Claim(
         *conditions("H, n, d, d_h >= 1", "n <= d"),
         Hypothesis(
             "T <= H (n - 1) + 1",
-            lambda heads, tokens, examples, **_: 0 <= examples <= heads * (tokens - 1) + 1,
+            lambda n_heads, tokens, examples, **_: 0 <= examples <= n_heads * (tokens - 1) + 1,
         ),
         *conditions("d_out >= 1"),
         Hypothesis("classes is 0 or at least 2", lambda classes, **_: classes >= 0 and classes != 1),
@@ -162,7 +162,7 @@ CLAIM = Claim(
         *conditions("seed >= 0"),
     ),
     parameters={
-        "heads": 20,
+        "n_heads": 20,
         "tokens": 32,
         "width": 64,
         "d_head": 32,
@@ -176,38 +176,38 @@ CLAIM = Claim(
 )
 
 _SMALL = (
-    {"heads": 1, "tokens": 1, "width": 1, "d_head": 1, "shared": 1},
-    {"heads": 3, "tokens": 2, "width": 2, "d_head": 2, "shared": 1, "outputs": 2},
-    {"heads": 8, "tokens": 8, "width": 16, "d_head": 8, "shared": 1, "outputs": 3},
-    {"heads": 16, "tokens": 8, "width": 16, "d_head": 3, "shared": 1, "examples": 33},
-    {"heads": 6, "tokens": 5, "width": 8, "d_head": 1, "shared": 1},
-    {"heads": 16, "tokens": 8, "width": 16, "d_head": 1, "shared": 0, "outputs": 2},
-    {"heads": 20, "tokens": 32, "width": 64, "d_head": 32, "shared": 1},
-    {"heads": 20, "tokens": 32, "width": 64, "d_head": 32, "shared": 1, "classes": 100},
-    {"heads": 20, "tokens": 32, "width": 64, "d_head": 1, "shared": 0, "classes": 2},
+    {"n_heads": 1, "tokens": 1, "width": 1, "d_head": 1, "shared": 1},
+    {"n_heads": 3, "tokens": 2, "width": 2, "d_head": 2, "shared": 1, "outputs": 2},
+    {"n_heads": 8, "tokens": 8, "width": 16, "d_head": 8, "shared": 1, "outputs": 3},
+    {"n_heads": 16, "tokens": 8, "width": 16, "d_head": 3, "shared": 1, "examples": 33},
+    {"n_heads": 6, "tokens": 5, "width": 8, "d_head": 1, "shared": 1},
+    {"n_heads": 16, "tokens": 8, "width": 16, "d_head": 1, "shared": 0, "outputs": 2},
+    {"n_heads": 20, "tokens": 32, "width": 64, "d_head": 32, "shared": 1},
+    {"n_heads": 20, "tokens": 32, "width": 64, "d_head": 32, "shared": 1, "classes": 100},
+    {"n_heads": 20, "tokens": 32, "width": 64, "d_head": 1, "shared": 0, "classes": 2},
 )
 
 
 _LARGE = (
-    {"heads": 20, "tokens": 32, "width": 64, "d_head": 2, "shared": 1},
-    {"heads": 40, "tokens": 32, "width": 64, "d_head": 64, "shared": 1, "outputs": 8},
-    {"heads": 60, "tokens": 32, "width": 64, "d_head": 32, "shared": 1},
-    {"heads": 40, "tokens": 32, "width": 64, "d_head": 32, "shared": 0, "classes": 100},
+    {"n_heads": 20, "tokens": 32, "width": 64, "d_head": 2, "shared": 1},
+    {"n_heads": 40, "tokens": 32, "width": 64, "d_head": 64, "shared": 1, "outputs": 8},
+    {"n_heads": 60, "tokens": 32, "width": 64, "d_head": 32, "shared": 1},
+    {"n_heads": 40, "tokens": 32, "width": 64, "d_head": 32, "shared": 0, "classes": 100},
 )
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    yield _too_narrow(narrow_values(), heads=1, d_value=1, d_inner=2)
-    yield _too_narrow(narrow_values(), heads=7, d_value=2, d_inner=1)
+    yield _too_narrow(narrow_values(), n_heads=1, d_value=1, d_inner=2)
+    yield _too_narrow(narrow_values(), n_heads=7, d_value=2, d_inner=1)
     for parameters in _SMALL + (_LARGE if full else ()):
         wanted = {**CLAIM.parameters, **parameters}
         CLAIM.require(**wanted)
         yield _memorized(build(**wanted), wanted)
 
 
-def _too_narrow(task: VectorTask, *, heads: int, d_value: int, d_inner: int) -> Evidence:
+def _too_narrow(task: VectorTask, *, n_heads: int, d_value: int, d_inner: int) -> Evidence:
     r"""Outputs have rank at most k = min(H d_v, d_o), so that some entry is off by sigma_{k+1}(Y) / sqrt(T d_out)."""
-    allowed = OUTPUT_RANK.at(n_heads=heads, d_value=d_value, d_inner=d_inner)
+    allowed = OUTPUT_RANK.at(n_heads=n_heads, d_value=d_value, d_inner=d_inner)
     width = allowed.value
     queries, context = rank_bracket(task.queries), rank_bracket(task.contexts[0])
     # Two independent queries are all there are: Kruskal rank n = 2.
@@ -215,12 +215,13 @@ def _too_narrow(task: VectorTask, *, heads: int, d_value: int, d_inner: int) -> 
     assumptions = assumptions and task.labels.tolist() == [[1.0, 0.0], [0.0, 1.0]]
     values = enclose_singular_values(task.labels).lower()
     error = float(values[width]) / float(np.sqrt(task.labels.size)) if width < len(values) else 0.0
-    counted = heads * (task.n_ctx - 1) + 1
-    printed = stated(CLAIM, "printed", H=heads, r=task.n_ctx)
+    counted = n_heads * (task.n_ctx - 1) + 1
+    printed = stated(CLAIM, "printed", H=n_heads, r=task.n_ctx)
     return Evidence(
         "without",
         f"{task.n_examples} examples with A1, A2 and n = {task.n_ctx} < d = {task.d_model}, labels (1, 0), (0, 1), "
-        f"H = {heads}, d_v = {d_value}, d_o = {d_inner}, any d_h: outputs have rank at most {width} and labels have 2",
+        f"H = {n_heads}, d_v = {d_value}, d_o = {d_inner}, any d_h: outputs have rank at most {width} and "
+        "labels have 2",
         f"any labels memorized, as T = {task.n_examples} <= H (r - 1) + 1 = {counted} for d_h >= 2",
         f"some output is off by at least {np.floor(1e6 * error) / 1e6}" if error > 0 else "no positive error",
         Method("Eckart and Young, with enclosed singular values", Means.ENCLOSURES),
@@ -229,15 +230,15 @@ def _too_narrow(task: VectorTask, *, heads: int, d_value: int, d_inner: int) -> 
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(allowed, "<", task.labels.shape[1]),
-            Comparison(task.n_examples, "=" if heads == 1 else "<=", printed),
-            Comparison(allowed, "=", stated(CLAIM, "rank", H=heads, d_v=d_value, d_o=d_inner)),
+            Comparison(task.n_examples, "=" if n_heads == 1 else "<=", printed),
+            Comparison(allowed, "=", stated(CLAIM, "rank", H=n_heads, d_v=d_value, d_o=d_inner)),
             *(Comparison(float(x), "=", stated(CLAIM, "on")) for x in np.diag(task.labels)),
             *(Comparison(float(x), "=", stated(CLAIM, "off")) for x in np.diag(task.labels[::-1])),
             *met(CLAIM, "room", n=task.n_ctx, d=task.d_model),
             *failed(CLAIM, "wide", d_out=task.labels.shape[1], d_v=d_value, d_o=d_inner),
             *(
-                (Comparison(heads, "=", stated(CLAIM, "heads")), *met(CLAIM, "values", d_v=d_value))
-                if heads == 1
+                (Comparison(n_heads, "=", stated(CLAIM, "heads")), *met(CLAIM, "values", d_v=d_value))
+                if n_heads == 1
                 else ()
             ),
         ),
@@ -248,7 +249,7 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
     """Rank Z = T, and the labels of the float64 weights within their error, or in front by a margin."""
     layer, task = made.model, made.task
     sizes = {
-        "heads": layer.n_heads,
+        "n_heads": layer.n_heads,
         "tokens": task.n_ctx,
         "width": layer.d_model,
         "d_head": layer.d_qk,

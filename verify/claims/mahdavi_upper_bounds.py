@@ -34,22 +34,22 @@ _SIZES = ((3, 2, 4, 2), (5, 3, 6, 2), (6, 4, 5, 3))  # T, n, d, H
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for examples, tokens, width, heads in _SIZES + (((20, 4, 12, 5),) if full else ()):
-        yield _mixed(examples, tokens, width, heads, shared=True)
-        yield _mixed(examples, tokens, width, heads, shared=False)
-    for heads, value_width, inner in ((1, 1, 2), (2, 1, 3), (3, 2, 4)):
-        yield _outputs(heads, value_width, inner)
+    for examples, tokens, width, n_heads in _SIZES + (((20, 4, 12, 5),) if full else ()):
+        yield _mixed(examples, tokens, width, n_heads, shared=True)
+        yield _mixed(examples, tokens, width, n_heads, shared=False)
+    for n_heads, value_width, inner in ((1, 1, 2), (2, 1, 3), (3, 2, 4)):
+        yield _outputs(n_heads, value_width, inner)
 
 
-def _mixed(examples: int, tokens: int, width: int, heads: int, *, shared: bool) -> Evidence:
+def _mixed(examples: int, tokens: int, width: int, n_heads: int, *, shared: bool) -> Evidence:
     contexts = np.random.default_rng([examples, tokens]).integers(-5, 6, (1 if shared else examples, tokens, width))
-    ceiling = MIXED_RANK.at(contexts=contexts, n_heads=heads, n_examples=10**6)
+    ceiling = MIXED_RANK.at(contexts=contexts, n_heads=n_heads, n_examples=10**6)
     flat = contexts.reshape(-1, width)
     hull = rank_bracket(flat[1:] - flat[0])
     return Evidence(
         "known",
         f"{'one context' if shared else f'{examples} contexts'} of n = {tokens} integer tokens in R^{width}, H = "
-        f"{heads}, "
+        f"{n_heads}, "
         "a million examples or fewer",
         "a bound of rank Z whatever the weights are",
         f"rank Z <= {ceiling.value}",
@@ -57,20 +57,20 @@ def _mixed(examples: int, tokens: int, width: int, heads: int, *, shared: bool) 
         proved(hull.lower == hull.upper),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
-            Comparison(ceiling, "<=", stated(CLAIM, "mixed", H=heads, a=hull.lower)),
-            *((Comparison(ceiling, "=", stated(CLAIM, "mixed", H=heads, a=hull.lower)),) if shared else ()),
+            Comparison(ceiling, "<=", stated(CLAIM, "mixed", H=n_heads, a=hull.lower)),
+            *((Comparison(ceiling, "=", stated(CLAIM, "mixed", H=n_heads, a=hull.lower)),) if shared else ()),
         ),
     )
 
 
-def _outputs(heads: int, value_width: int, inner: int) -> Evidence:
-    ceiling = OUTPUT_RANK.at(n_heads=heads, d_value=value_width, d_inner=inner)
+def _outputs(n_heads: int, value_width: int, inner: int) -> Evidence:
+    ceiling = OUTPUT_RANK.at(n_heads=n_heads, d_value=value_width, d_inner=inner)
     return Evidence(
         "known",
-        f"H = {heads}, d_v = {value_width}, d_o = {inner}: outputs on any examples",
+        f"H = {n_heads}, d_v = {value_width}, d_o = {inner}: outputs on any examples",
         "a bound of their rank whatever the weights are",
         f"rank <= {ceiling.value}",
         Method("shapes of the matrices", Means.EXACT),
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(ceiling, "=", stated(CLAIM, "outputs", H=heads, d_v=value_width, d_o=inner)),),
+        compared=(Comparison(ceiling, "=", stated(CLAIM, "outputs", H=n_heads, d_v=value_width, d_o=inner)),),
     )

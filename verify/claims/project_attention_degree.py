@@ -52,12 +52,12 @@ def _tables(bits: int, count: int) -> Evidence:
     for seed in range(count):
         labels = np.random.default_rng(seed).integers(0, 2, len(contexts))
         found = most_forbidden_heads(contexts, labels)
-        made = bit_table_heads(labels.tolist(), heads=found.heads + 1, seed=seed)
+        made = bit_table_heads(labels.tolist(), n_heads=found.n_heads + 1, seed=seed)
         if made is None:
             verdicts.append(Verdict.UNDECIDED)
             continue
         forbidden = ONE_HEAD_LABELS.at(
-            contexts=contexts, labels=labels, multipliers=found.multipliers, heads=found.heads
+            contexts=contexts, labels=labels, multipliers=found.multipliers, n_heads=found.n_heads
         )
         rows = exact_network_logits(made, contexts).tolist()
         held = sum(row[label] > row[1 - label] for row, label in zip(rows, labels.tolist(), strict=True))
@@ -67,7 +67,7 @@ def _tables(bits: int, count: int) -> Evidence:
             Comparison(len(set(labels.tolist())), "=", stated(CLAIM, "kinds")),
             *met(CLAIM, "few", n=bits),
         ]
-        verdicts.append(decided(made.n_heads == found.heads + 1))
+        verdicts.append(decided(made.n_heads == found.n_heads + 1))
         shown.append(str(made.n_heads))
     return Evidence(
         "claim",
@@ -88,7 +88,7 @@ def _seven_contexts() -> Evidence:
     labels = np.array(list(_SEVEN.values()))
     sums = np.array([[2, 0, -2], [-2, 2, 0], [0, -2, 2]])[np.arange(3), contexts[:, :3]].sum(axis=1) - 1
     degree = int(
-        ONE_HEAD_LABELS.at(contexts=contexts, labels=labels, multipliers=_ZERO_HEADS, heads=0).value is Verdict.PROVED
+        ONE_HEAD_LABELS.at(contexts=contexts, labels=labels, multipliers=_ZERO_HEADS, n_heads=0).value is Verdict.PROVED
     )
     return Evidence(
         "claim",
@@ -132,17 +132,17 @@ def _counted() -> Evidence:
 
 def _majority() -> Evidence:
     size = 25
-    heads = MAJORITY_HEADS.at(size=size)
+    n_heads = MAJORITY_HEADS.at(size=size)
     return Evidence(
         "claim",
         "the majority of 25 exclusive ors, by the rank of a matrix with its signs",
         "more heads than 2, the degree",
-        f"H >= {heads.value}",
+        f"H >= {n_heads.value}",
         Method("the norm of a matrix of signs, as a fraction", Means.EXACT),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
-            Comparison(heads, "=", stated(CLAIM, "majority")),
+            Comparison(n_heads, "=", stated(CLAIM, "majority")),
             Comparison(size, "=", stated(CLAIM, "ors")),
-            Comparison(heads.value - 1, "=", stated(CLAIM, "degree")),
+            Comparison(n_heads.value - 1, "=", stated(CLAIM, "degree")),
         ),
     )

@@ -48,7 +48,7 @@ def _parity(bits: int) -> Evidence:
     model = counting_heads(parity_labels(bits, bits))
     rows = exact_network_logits(model, contexts).tolist()
     held = sum(row[label] > row[1 - label] for row, label in zip(rows, labels.tolist(), strict=True))
-    fewer = PARITY_ERRORS.at(bits=bits, heads=bits - 1)
+    fewer = PARITY_ERRORS.at(bits=bits, n_heads=bits - 1)
     return Evidence(
         "counterexample",
         f"the parity of {bits} bits after the {len(contexts)} contexts of {bits + 1} tokens out of 2 with one last "

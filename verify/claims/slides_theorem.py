@@ -181,7 +181,9 @@ def _too_few_modules() -> Evidence:
 def _constant_of_the_sizes(*, kept: int) -> Evidence:
     """One front end for every set of kept contexts: the constant is the largest over the sets."""
     contexts, width = all_contexts(2, 2), 2
-    front_end, _ = matched_front_ends(tokens=2, n_ctx=2, width=width, heads=-(-kept // width), d_head=width, seed=kept)
+    front_end, _ = matched_front_ends(
+        tokens=2, n_ctx=2, width=width, n_heads=-(-kept // width), d_head=width, seed=kept
+    )
     fits = front_end.d_head == front_end.d_model == width and front_end.n_heads == -(-kept // width)
     generator = np.random.default_rng(15)
     rows, held = [], True

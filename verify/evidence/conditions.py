@@ -21,7 +21,6 @@ SYMBOLS = {
     "width": ("d",),
     "d_model": ("d",),
     "d_head": ("d_h",),
-    "heads": ("H",),
     "n_heads": ("H",),
     "neurons": ("m",),
     "outputs": ("d_out",),
@@ -44,7 +43,7 @@ def conditions(*statements: str) -> tuple[Hypothesis, ...]:
 
     Example:
         >>> long, dims = conditions("S >= 2 or H = 0: attention sees two tokens", "H, d_h >= 1")
-        >>> long.holds(n_ctx=1, heads=3), dims.holds(heads=3, d_head=1)
+        >>> long.holds(n_ctx=1, n_heads=3), dims.holds(n_heads=3, d_head=1)
         (False, True)
     """
     return tuple(Hypothesis(statement, partial(_holds, statement)) for statement in statements)

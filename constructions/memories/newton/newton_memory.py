@@ -57,7 +57,7 @@ class Shape(NamedTuple):
 
     width: int
     query_width: int
-    heads: int
+    n_heads: int
 
 
 @dataclass(frozen=True)
@@ -239,8 +239,8 @@ class Table:
         return self._entries(shape, self.task.d_vocab + self.task.n_answers)
 
     def _entries(self, shape: Shape, vectors: int) -> int:
-        width, query_width, heads = shape
-        return width * (vectors + self.contexts.shape[1]) + 2 * heads * width * (query_width + 1)
+        width, query_width, n_heads = shape
+        return width * (vectors + self.contexts.shape[1]) + 2 * n_heads * width * (query_width + 1)
 
     @property
     def has_two_stages(self) -> bool:
@@ -293,10 +293,10 @@ def freedom(shape: Shape, *, tokens: int, n_ctx: int) -> int:
     """
     if n_ctx == 1:
         return tokens
-    width, query_width, heads = shape
-    d = min(width, 2 + heads * (2 * query_width + 1))
+    width, query_width, n_heads = shape
+    d = min(width, 2 + n_heads * (2 * query_width + 1))
     r = min(query_width, d)
-    return max(0, tokens * (d - 1) + (n_ctx - 2) * d - d * (d - 2) + heads * (d + 2 * d * r - r * r))
+    return max(0, tokens * (d - 1) + (n_ctx - 2) * d - d * (d - 2) + n_heads * (d + 2 * d * r - r * r))
 
 
 def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besides: int | None = None) -> Shape | None:
@@ -319,12 +319,12 @@ def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besi
             room = entries - table.used(Shape(width, query_width, 0))
             if room < 0:
                 continue
-            heads = room // (2 * width * (query_width + 1)) if n_ctx > 1 else 0
-            shape = Shape(width, query_width, heads)
+            n_heads = room // (2 * width * (query_width + 1)) if n_ctx > 1 else 0
+            shape = Shape(width, query_width, n_heads)
             score = freedom(shape, tokens=tokens, n_ctx=n_ctx)
             if table.has_two_stages:
                 # What the second stage frees, less the changes of basis that leave the logits as they are.
-                score += table.used(shape) - heads * (query_width**2 + 1) - width * (width + 2)
+                score += table.used(shape) - n_heads * (query_width**2 + 1) - width * (width + 2)
             found.append(((width >= narrowest, score), shape))
     return max(found, key=lambda each: each[0])[1] if found else None
 
@@ -582,7 +582,7 @@ def _heard(report: Report | None, stage: str) -> "Callable[[int, _Point], None] 
 def _start(heads: SingleValueHeads, code: LabelCode, seed: int) -> Float64Array:
     """Random weights, heads that nearly cancel in pairs; coordinate 0 of the stream is 1, coordinate 1 is y."""
     rng = np.random.default_rng(seed)
-    width, query_width, count = heads.width, heads.query_width, heads.heads
+    width, query_width, count = heads.width, heads.query_width, heads.n_heads
     pairs = (count + 1) // 2
     weights = np.zeros(heads.size)
     part = heads.split(weights)

@@ -39,7 +39,7 @@ def test_build_refuses_what_the_claim_does_not_know(arguments, message, tmp_path
 def layer_claim(kind="regression"):
     def build():
         task = random_layer_task(examples=5, tokens=4, d_model=4, kind=kind)
-        return Construction(task, memory_layer(task, heads=3), "random heads")
+        return Construction(task, memory_layer(task, n_heads=3), "random heads")
 
     return Claim("x.model", "A layer", "Source", "", "holds", "", "docs/layer.md", build=build)
 

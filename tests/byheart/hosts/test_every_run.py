@@ -74,4 +74,4 @@ def test_what_cannot_be_asked_is_refused_before_the_proof():
         certify_rule(wide, "first", every_run="float32")
     task = random_layer_task()
     with pytest.raises(InputError, match="vectors"):
-        certify(memory_layer(task, heads=2), task, every_run="float32")
+        certify(memory_layer(task, n_heads=2), task, every_run="float32")

@@ -77,7 +77,7 @@ def test_an_existing_folder_is_replaced_only_if_asked_and_ours(tmp_path):
 
 def test_a_scale_that_is_rounded_is_said_to_be(tmp_path):
     pytest.importorskip("torch")
-    model = of_tokens(attention(attends="causal", score_root=3, heads=3, d_qk=2, d_head=2))
+    model = of_tokens(attention(attends="causal", score_root=3, n_heads=3, d_qk=2, d_head=2))
     task = task_of("network of one attention")
     exact = export(model, task=task, to="safetensors", out=tmp_path / "a")["exact_conversion"]
     layer = host_named("attention-layer").convert(model)

@@ -53,9 +53,9 @@ def test_the_parameters_are_those_that_are_counted() -> None:
         model = cross_heads_memory(bigram_task(tokens, "random", 0), size=m, group=k).model
         count = -(-tokens // m)
         count += count % 2
-        heads = count**2 * m // (2 * k) + count**2
-        assert (model.n_heads, model.d_model, model.d_qk, model.d_head) == (heads, m + 3, k + 2, 1)
-        assert model.parameters == (m + 3) * (2 + 2 * tokens + 2 * heads * (k + 3))
+        n_heads = count**2 * m // (2 * k) + count**2
+        assert (model.n_heads, model.d_model, model.d_qk, model.d_head) == (n_heads, m + 3, k + 2, 1)
+        assert model.parameters == (m + 3) * (2 + 2 * tokens + 2 * n_heads * (k + 3))
 
 
 def test_the_default_sizes_have_the_fewest_parameters() -> None:

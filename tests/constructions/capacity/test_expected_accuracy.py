@@ -52,19 +52,19 @@ def test_solvable_contexts_are_the_first_basis(contexts, d_model, d_head, n_head
 @pytest.mark.parametrize(("d_vocab", "n_ctx"), [(2, 2), (3, 2), (4, 2), (5, 2), (2, 3), (3, 3), (2, 4), (2, 5)])
 def test_all_contexts_reach_the_count_of_the_paper_in_two_dimensions(d_vocab, n_ctx):
     contexts = all_contexts(d_vocab, n_ctx)
-    heads = -(-len(contexts) // 2)
+    n_heads = -(-len(contexts) // 2)
     for d_head in (1, 2):
-        ranks = generic_ranks(contexts, d_model=2, d_head=d_head, n_heads=heads)
-        assert ranks.tolist() == [min(len(contexts), 2 + h * d_head) for h in range(heads + 1)]
+        ranks = generic_ranks(contexts, d_model=2, d_head=d_head, n_heads=n_heads)
+        assert ranks.tolist() == [min(len(contexts), 2 + h * d_head) for h in range(n_heads + 1)]
 
 
 @given(context_sets(), st.integers(0, 2**16))
 def test_the_guaranteed_number_of_heads_holds_any_labels(contexts, seed):
     size, d_vocab = len(contexts), int(contexts.max()) + 1
-    heads = next(h for h in range(1, size + 1) if guaranteed_number(contexts, d_model=2, n_heads=h) == size)
+    n_heads = next(h for h in range(1, size + 1) if guaranteed_number(contexts, d_model=2, n_heads=h) == size)
     labels = np.random.default_rng(seed).integers(0, d_vocab, size)
     task = array_task(contexts, next_tokens=labels, vocabulary=d_vocab, target="labels")
-    network = build_memory(task, d_model=2, d_head=1, n_heads=heads).model
+    network = build_memory(task, d_model=2, d_head=1, n_heads=n_heads).model
     assert certify_memorization(network, task).certificate.verdict is Verdict.PROVED
 
 

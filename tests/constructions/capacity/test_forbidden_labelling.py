@@ -26,17 +26,17 @@ SEVEN_LABELS = np.array([1, 0, 1, 0, 0, 1, 0])
 
 
 @given(st.integers(1, 3), st.integers(1, 5), st.integers(0, 2**32), st.integers(1, 4), st.integers(0, 4))
-def test_whatever_is_found_is_accepted_by_the_judge(d_vocab, n_ctx, seed, n_labels, heads):
+def test_whatever_is_found_is_accepted_by_the_judge(d_vocab, n_ctx, seed, n_labels, n_heads):
     rng = np.random.default_rng(seed)
     contexts = all_contexts(d_vocab, n_ctx)
     contexts = contexts[rng.random(len(contexts)) < 0.7]
     if len(contexts) == 0:
         return
     labels = rng.integers(0, n_labels, len(contexts))
-    multipliers = forbidding_multipliers(contexts, labels, heads=heads)
+    multipliers = forbidding_multipliers(contexts, labels, n_heads=n_heads)
     if multipliers is not None:
-        assert forbids_heads(contexts, labels, multipliers, heads=heads) is Verdict.PROVED
-        assert (multipliers.any(axis=1)).sum() >= 2 ** (heads + 1) and heads < n_ctx - 1
+        assert forbids_heads(contexts, labels, multipliers, n_heads=n_heads) is Verdict.PROVED
+        assert (multipliers.any(axis=1)).sum() >= 2 ** (n_heads + 1) and n_heads < n_ctx - 1
 
 
 @pytest.mark.parametrize("bits", [1, 2, 3, 4, 5])
@@ -44,21 +44,21 @@ def test_parity_needs_as_many_heads_as_it_has_bits(bits):
     contexts = bit_contexts(bits)
     labels = contexts.sum(axis=1) % 2
     found = most_forbidden_heads(contexts, labels)
-    assert found.heads == bits - 1 and len(found.contexts) == 2**bits
-    assert forbids_heads(contexts, labels, found.multipliers, heads=bits - 1) is Verdict.PROVED
-    assert forbidding_multipliers(contexts, labels, heads=bits) is None
+    assert found.n_heads == bits - 1 and len(found.contexts) == 2**bits
+    assert forbids_heads(contexts, labels, found.multipliers, n_heads=bits - 1) is Verdict.PROVED
+    assert forbidding_multipliers(contexts, labels, n_heads=bits) is None
 
 
 @given(st.integers(2, 5), st.integers(0, 2**32))
 def test_labels_of_the_count_of_ones_take_as_many_heads_as_they_have_changes(bits, seed):
     levels = np.random.default_rng(seed).integers(0, 2, bits + 1)
     contexts = bit_contexts(bits)
-    assert most_forbidden_heads(contexts, levels[contexts.sum(axis=1)]).heads == (np.diff(levels) != 0).sum() - 1
+    assert most_forbidden_heads(contexts, levels[contexts.sum(axis=1)]).n_heads == (np.diff(levels) != 0).sum() - 1
 
 
 def test_seven_contexts_are_left_open_though_one_head_does_not_hold_them():
-    assert most_forbidden_heads(SEVEN, SEVEN_LABELS).heads == 0
-    assert forbidding_multipliers(SEVEN, SEVEN_LABELS, heads=1) is None
+    assert most_forbidden_heads(SEVEN, SEVEN_LABELS).n_heads == 0
+    assert forbidding_multipliers(SEVEN, SEVEN_LABELS, n_heads=1) is None
 
 
 def test_a_support_that_is_too_large_is_reduced(monkeypatch):
@@ -70,19 +70,19 @@ def test_a_support_that_is_too_large_is_reduced(monkeypatch):
         success, x = True, spread / 16
 
     monkeypatch.setattr(forbidden_labelling.scipy.optimize, "linprog", lambda *_, **__: Found)
-    multipliers = forbidding_multipliers(contexts, labels, heads=1)
+    multipliers = forbidding_multipliers(contexts, labels, n_heads=1)
     assert multipliers is not None and forbids_heads(contexts, labels, multipliers) is Verdict.PROVED
     assert 4 <= (multipliers > 0).sum() <= 11 + 1  # the rank of the vectors, and one more
 
 
 def test_what_has_no_room_is_left_out(monkeypatch):
     monkeypatch.setattr(forbidden_labelling, "_MOST_ENTRIES", 4)
-    assert most_forbidden_heads(square(), np.array([0, 1, 1, 0])).heads == -1
+    assert most_forbidden_heads(square(), np.array([0, 1, 1, 0])).n_heads == -1
 
 
 def test_labels_that_are_all_the_same_are_beyond_no_number_of_heads():
     found = most_forbidden_heads(square(), np.zeros(4, dtype=np.int64))
-    assert found.heads == -1 and len(found.contexts) == 0
+    assert found.n_heads == -1 and len(found.contexts) == 0
 
 
 def test_of_the_labellings_of_a_square_only_xor_is_forbidden():
@@ -143,5 +143,5 @@ def test_what_does_not_fit_is_refused():
     for labels in wrong:
         with pytest.raises(InputError, match="labels"):
             forbidding_multipliers(square(), labels)
-    with pytest.raises(InputError, match="heads"):
-        forbidding_multipliers(square(), np.zeros(4, dtype=np.int64), heads=-1)
+    with pytest.raises(InputError, match="n_heads"):
+        forbidding_multipliers(square(), np.zeros(4, dtype=np.int64), n_heads=-1)

@@ -64,7 +64,7 @@ def test_all_contexts_have_the_rank_of_the_closed_form(d_vocab, n_ctx):
         for d_head in {1, min(2, d_model), min(d_model, d_vocab)}:
             ranks = generic_ranks(contexts, d_model=d_model, d_head=d_head, n_heads=5)
             per_head = min(d_head, d_vocab + n_ctx - 2)
-            expected = [min(len(contexts), min(d_model, d_vocab) + heads * per_head) for heads in range(6)]
+            expected = [min(len(contexts), min(d_model, d_vocab) + n_heads * per_head) for n_heads in range(6)]
             assert ranks.tolist() == (expected if n_ctx > 1 else [min(d_model, d_vocab)] * 6)
 
 
@@ -74,7 +74,8 @@ def test_heads_alone_on_all_bigrams_have_the_rank_of_the_closed_form(d_vocab):
     for d_model in range(1, d_vocab + 3):
         ranks = generic_ranks(contexts, d_model=d_model, d_head=d_model, n_heads=4, with_skip=False)
         expected = [
-            min(len(contexts), (heads - 1) * min(d_model, d_vocab) + min(d_model, d_vocab + 1)) for heads in range(1, 5)
+            min(len(contexts), (n_heads - 1) * min(d_model, d_vocab) + min(d_model, d_vocab + 1))
+            for n_heads in range(1, 5)
         ]
         assert ranks.tolist() == [0, *expected]
 
@@ -167,7 +168,7 @@ def test_one_elimination_gives_the_ranks_of_all_numbers_of_heads(contexts, width
     d_model, d_head = widths
     options = {"d_model": d_model, "d_head": d_head, "with_skip": with_skip}
     ranks = generic_ranks(contexts, **options, n_heads=4)
-    assert ranks.tolist() == [generic_rank(contexts, **options, n_heads=heads, seed=5) for heads in range(5)]
+    assert ranks.tolist() == [generic_rank(contexts, **options, n_heads=n_heads, seed=5) for n_heads in range(5)]
 
 
 @given(st.integers(1, 6), st.lists(st.integers(0, 3), min_size=1, max_size=4), st.integers(0, 2), st.integers(0, 2**32))
@@ -282,6 +283,6 @@ def test_heads_wider_than_the_vocabulary_have_the_rank_of_theorem_w(largest):
     for tokens, n_ctx in ((n, s) for n in range(2, 11) for s in range(3, 11) if n**s <= largest):
         count = tokens**n_ctx
         for width in range(tokens + 1, tokens + n_ctx - 1):
-            heads = -(-(count - tokens) // width)
-            ranks = generic_ranks(all_contexts(tokens, n_ctx), d_model=width, d_head=width, n_heads=heads)
-            assert ranks.tolist() == [min(count, tokens + h * width) for h in range(heads + 1)]
+            n_heads = -(-(count - tokens) // width)
+            ranks = generic_ranks(all_contexts(tokens, n_ctx), d_model=width, d_head=width, n_heads=n_heads)
+            assert ranks.tolist() == [min(count, tokens + h * width) for h in range(n_heads + 1)]

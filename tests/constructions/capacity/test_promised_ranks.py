@@ -24,9 +24,9 @@ def test_the_counts_are_ordered_as_the_theorems_are(given_sizes):
 
 @given(st.integers(1, 200), st.integers(2, 20))
 def test_one_head_fewer_is_not_enough(examples, size):
-    heads = fewest_heads(examples, size)
-    assert heads is not None and heads * (size - 1) + 1 >= examples
-    assert heads == 1 or (heads - 1) * (size - 1) + 1 < examples
+    n_heads = fewest_heads(examples, size)
+    assert n_heads is not None and n_heads * (size - 1) + 1 >= examples
+    assert n_heads == 1 or (n_heads - 1) * (size - 1) + 1 < examples
 
 
 def test_the_example_of_the_paper():

@@ -92,13 +92,13 @@ def test_small_integers_have_the_promised_size_and_form(
 
 
 @pytest.mark.parametrize("kind", INTEGER_KINDS)
-@pytest.mark.parametrize(("tokens", "n_ctx", "d_model", "d_head", "heads"), [(3, 2, 3, 2, 3), (2, 3, 2, 2, 3)])
+@pytest.mark.parametrize(("tokens", "n_ctx", "d_model", "d_head", "n_heads"), [(3, 2, 3, 2, 3), (2, 3, 2, 2, 3)])
 def test_small_integers_reach_the_generic_rank(
-    kind: str, tokens: int, n_ctx: int, d_model: int, d_head: int, heads: int
+    kind: str, tokens: int, n_ctx: int, d_model: int, d_head: int, n_heads: int
 ) -> None:
     contexts = all_contexts(tokens, n_ctx)
-    target = generic_rank(contexts, d_model=d_model, d_head=d_head, n_heads=heads)
-    shape = {"d_vocab": tokens, "n_ctx": n_ctx, "d_model": d_model, "n_heads": heads, "d_head": d_head}
+    target = generic_rank(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads)
+    shape = {"d_vocab": tokens, "n_ctx": n_ctx, "d_model": d_model, "n_heads": n_heads, "d_head": d_head}
     # Entries of 2 keep the rationals short.
     front_end = drawn_until(
         lambda seed: integer_front_end(kind, seed=seed, largest=2, **shape),
@@ -154,17 +154,17 @@ def test_different_monomials_get_powers_of_two_that_are_far_apart(shape: dict[st
 
 
 @given(context_sets(lengths=(1, 2), largest=4), st.integers(1, 2), st.integers(1, 2))
-def test_tiny_kronecker_weights_have_the_generic_rank_over_the_rationals(contexts, heads: int, d_head: int) -> None:
+def test_tiny_kronecker_weights_have_the_generic_rank_over_the_rationals(contexts, n_heads: int, d_head: int) -> None:
     """With exact powers of two of thousands of bits, for one head; two coordinates leave nothing to chance but V."""
     shape = {"d_vocab": int(contexts.max()) + 1, "n_ctx": contexts.shape[1], "d_model": 2, "d_head": d_head}
-    if shape["d_vocab"] > 2 or (heads > 1 and len(contexts) > 2):
+    if shape["d_vocab"] > 2 or (n_heads > 1 and len(contexts) > 2):
         return
-    front_end = kronecker_front_end(n_heads=heads, n_contexts=len(contexts), **shape)
+    front_end = kronecker_front_end(n_heads=n_heads, n_contexts=len(contexts), **shape)
     scores = [m * a * b for m, a, b in product(*reversed(kronecker_parts(front_end)))]
     if max(scores) > 2**20:
         return
     rank = exact_rank(front_end, contexts)
-    assert rank == generic_rank(contexts, d_model=2, d_head=d_head, n_heads=heads)
+    assert rank == generic_rank(contexts, d_model=2, d_head=d_head, n_heads=n_heads)
 
 
 def test_kroneckers_last_position_adds_nothing_to_the_first_coordinate() -> None:

@@ -143,9 +143,9 @@ def test_attention_is_that_of_the_given_front_end_and_the_stream_is_what_it_says
 
 @given(st.data())
 def test_at_exact_capacity_the_determinant_is_a_quotient(data: st.DataObject) -> None:
-    width, heads = data.draw(st.integers(1, 2)), data.draw(st.integers(0, 2))
-    size = Sizes(tokens=2, n_ctx=2, width=width, d_head=1, heads=heads)
-    facts = width + heads
+    width, n_heads = data.draw(st.integers(1, 2)), data.draw(st.integers(0, 2))
+    size = Sizes(tokens=2, n_ctx=2, width=width, d_head=1, n_heads=n_heads)
+    facts = width + n_heads
     rows = data.draw(contexts(d_vocab=2, n_ctx=2, min_size=facts, max_size=facts))
     front_end = data.draw(exact_front_ends(size=size))
     outputs = exact_outputs(front_end, rows)
@@ -225,7 +225,7 @@ def test_targets_of_rank_zero_leave_every_coordinate_free() -> None:
 
 def full_rank_front_end() -> ExactFrontEnd:
     rows, _ = obstruction()
-    drawn = (integer_front_end(tokens=4, n_ctx=2, width=2, d_head=2, heads=2, seed=s) for s in range(100))
+    drawn = (integer_front_end(tokens=4, n_ctx=2, width=2, d_head=2, n_heads=2, seed=s) for s in range(100))
     return next(one for one in drawn if exact_outputs(one, rows).rank() == 6)
 
 

@@ -110,8 +110,8 @@ def test_features_have_full_rank_where_the_theory_says_and_nowhere_else(kind, se
     needed = fewest_heads(contexts, d_model=7, d_head=d_head, with_skip=False)
     shape = dict(d_vocab=4, n_ctx=3, d_model=7, d_head=d_head)
 
-    def values(heads, draw):
-        weights = front_end(kind, **shape, n_heads=heads, seed=(seed, draw))
+    def values(n_heads, draw):
+        weights = front_end(kind, **shape, n_heads=n_heads, seed=(seed, draw))
         return np.linalg.svd(features(weights, contexts), compute_uv=False)
 
     if needed.necessary > 1:

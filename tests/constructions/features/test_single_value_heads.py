@@ -14,10 +14,10 @@ SHAPES = st.tuples(
 
 
 def drawn(
-    tokens: int, n_ctx: int, width: int, query_width: int, heads: int, labels: int, *, rows: int = 9, seed: int = 0
+    tokens: int, n_ctx: int, width: int, query_width: int, n_heads: int, labels: int, *, rows: int = 9, seed: int = 0
 ) -> tuple[Run, np.ndarray, np.random.Generator]:
     rng = np.random.default_rng(seed)
-    shape = SingleValueHeads(rng.integers(0, tokens, (rows, n_ctx)), tokens, labels, width, query_width, heads)
+    shape = SingleValueHeads(rng.integers(0, tokens, (rows, n_ctx)), tokens, labels, width, query_width, n_heads)
     weights = rng.standard_normal(shape.size)
     return shape.run(weights), weights, rng
 
@@ -69,9 +69,9 @@ def test_the_products_of_the_rows_are_formed_without_them(sizes: tuple[int, ...]
     assert np.allclose(np.tril(run.gram(facts, along, held=held)), np.tril(rows @ rows.T), rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("heads", [3, 40])
-def test_products_of_many_rows_and_heads_are_put_together_from_blocks(heads: int) -> None:
-    run, _, rng = drawn(30, 2, 5, 3, heads, 4, rows=1100)
+@pytest.mark.parametrize("n_heads", [3, 40])
+def test_products_of_many_rows_and_heads_are_put_together_from_blocks(n_heads: int) -> None:
+    run, _, rng = drawn(30, 2, 5, 3, n_heads, 4, rows=1100)
     facts, along = np.arange(1100), rng.standard_normal((1100, 5))
     rows = run.stream_rows(facts, along)[:, free_of(run, 0)]
     assert np.allclose(np.tril(run.gram(facts, along, held=0)), np.tril(rows @ rows.T), rtol=1e-9, atol=1e-9)

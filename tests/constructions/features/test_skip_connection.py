@@ -208,19 +208,19 @@ def test_any_basis_of_the_residual_stream_gives_the_same_logits():
 def test_the_determinant_of_the_change_of_basis_is_the_quotient_of_determinants():
     """In rationals, with attention in base two: det M = det [E, Y] / det [X_S, Y] when T = d + H d_h."""
     contexts = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 1), (1, 2), (2, 0), (0, 2)]
-    d, heads = 3, 5
+    d, n_heads = 3, 5
     rng = np.random.default_rng(4)
 
     def integers(*shape):
         return rng.integers(-3, 4, shape).tolist()
 
     embeddings, positions, target = integers(3, d), integers(2, d), integers(8, d)
-    scores, values = rng.integers(-1, 2, (heads, d, d)).tolist(), integers(heads, d, 1)
+    scores, values = rng.integers(-1, 2, (n_heads, d, d)).tolist(), integers(n_heads, d, 1)
     skip, read = [], []
     for context in contexts:
         x = [[a + b for a, b in zip(embeddings[n], positions[s], strict=True)] for s, n in enumerate(context)]
         row = []
-        for h in range(heads):
+        for h in range(n_heads):
             bits = [sum(x[-1][i] * scores[h][i][j] * y[j] for i in range(d) for j in range(d)) for y in x]
             weights = [flint.fmpq(2) ** (b - min(bits)) for b in bits]
             total = sum(weights, flint.fmpq(0))

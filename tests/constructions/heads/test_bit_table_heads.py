@@ -28,7 +28,7 @@ def test_every_table_of_three_bits_takes_as_many_heads_as_its_threshold_degree(b
 @pytest.mark.slow
 def test_every_table_of_four_bits_takes_as_many_heads_as_its_threshold_degree():
     found = [heads_from_both_sides(labels, draws=400) for labels in classes(4)]
-    assert np.bincount([heads for heads, _ in found]).tolist() == [1, 50, 863, 157, 1]
+    assert np.bincount([n_heads for n_heads, _ in found]).tolist() == [1, 50, 863, 157, 1]
     assert all(held for _, held in found)
 
 
@@ -54,7 +54,7 @@ def test_the_table_of_five_bits_that_most_draws_miss_takes_as_many_heads_too():
 def test_the_rounded_weights_are_certified():
     labels = [0, 1, 1, 0, 1, 0, 0, 0]
     task = array_task(bit_contexts(3), next_tokens=np.array(labels), vocabulary=2, target="labels")
-    model = bit_table_heads(labels, heads=2)
+    model = bit_table_heads(labels, n_heads=2)
     assert model is not None and (model.d_model, model.d_head, model.n_heads) == (7, 1, 2)
     assert certify_memorization(rounded(model), task).answers.margin_lower.min() > 0
 
@@ -62,6 +62,6 @@ def test_the_rounded_weights_are_certified():
 def test_other_tables_are_refused():
     for labels in ([], [0], [0, 1, 1], [0, 1, 2, 0]):
         with pytest.raises(InputError, match="labels"):
-            bit_table_heads(labels, heads=1)
-    with pytest.raises(InputError, match="heads"):
-        bit_table_heads([0, 1], heads=0)
+            bit_table_heads(labels, n_heads=1)
+    with pytest.raises(InputError, match="n_heads"):
+        bit_table_heads([0, 1], n_heads=0)

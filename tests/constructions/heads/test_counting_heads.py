@@ -29,11 +29,11 @@ def right(model, contexts, labels):
 def test_so_many_heads_are_right_on_all_contexts_but_the_least_number(bits):
     contexts = bit_contexts(bits)
     labels = contexts.sum(axis=1) % 2
-    for heads in range(bits + 2):
-        model = counting_heads(parity_labels(bits, heads))
+    for n_heads in range(bits + 2):
+        model = counting_heads(parity_labels(bits, n_heads))
         assert (model.d_model, model.d_head, model.d_qk) == (2, 1, 1)
-        assert model.n_heads == max(1, min(heads, bits)) and (heads > 0 or not any(model.W_O.ravel()))
-        assert right(model, contexts, labels) == 2**bits - parity_errors(bits, heads)
+        assert model.n_heads == max(1, min(n_heads, bits)) and (n_heads > 0 or not any(model.W_O.ravel()))
+        assert right(model, contexts, labels) == 2**bits - parity_errors(bits, n_heads)
 
 
 @given(st.lists(st.integers(0, 1), min_size=2, max_size=7))
@@ -43,24 +43,24 @@ def test_any_labels_of_the_count_are_held(levels):
     assert right(counting_heads(levels), contexts, labels) == len(contexts)
 
 
-@pytest.mark.parametrize(("bits", "heads"), [(1, 1), (3, 2), (6, 6), (6, 3)])
-def test_the_rounded_weights_are_certified(bits, heads):
+@pytest.mark.parametrize(("bits", "n_heads"), [(1, 1), (3, 2), (6, 6), (6, 3)])
+def test_the_rounded_weights_are_certified(bits, n_heads):
     contexts = bit_contexts(bits)
     task = array_task(contexts, next_tokens=contexts.sum(axis=1) % 2, vocabulary=2, target="labels")
-    answers = certify_memorization(rounded(counting_heads(parity_labels(bits, heads))), task).answers
-    assert (answers.margin_lower > 0).sum() == 2**bits - parity_errors(bits, heads)
+    answers = certify_memorization(rounded(counting_heads(parity_labels(bits, n_heads))), task).answers
+    assert (answers.margin_lower > 0).sum() == 2**bits - parity_errors(bits, n_heads)
 
 
 @given(st.integers(1, 5), st.integers(0, 5), st.floats(0.01, 30), st.integers(1, 99))
-def test_no_built_heads_are_below_the_floor(bits, heads, factor, percent):
+def test_no_built_heads_are_below_the_floor(bits, n_heads, factor, percent):
     p = Fraction(percent, 100)
     contexts = bit_contexts(bits)
     odd = contexts.sum(axis=1) % 2
     laws = np.where(odd[:, None] == [0, 1], float(p), float(1 - p))
-    model = rounded(counting_heads(parity_labels(bits, min(heads, bits - 1))))
+    model = rounded(counting_heads(parity_labels(bits, min(n_heads, bits - 1))))
     scaled = model.with_each(lambda name, tensor: tensor * factor * 2.0**bits if name == "W_U" else tensor)
     upper = divergence(enclose_logits(scaled, contexts), laws).upper().mean()
-    assert parity_floor(bits, min(heads, bits - 1), p) <= upper
+    assert parity_floor(bits, min(n_heads, bits - 1), p) <= upper
 
 
 def test_other_labels_and_numbers_are_refused():

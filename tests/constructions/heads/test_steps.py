@@ -82,19 +82,19 @@ def test_the_smallest_tables_are_held(contexts: object, labels: object, vocabula
 def test_the_parameters_are_those_that_are_counted() -> None:
     for task in (enumerated_task(10, 2), random_facts(60, 5, 7, 2)):
         model = steps_memory(task).model
-        heads = steps(model).n_heads
-        assert heads <= task.n_contexts - 1
-        assert model.parameters == 3 * (2 * task.d_vocab + task.n_ctx) + 12 * (1 + heads)
+        n_heads = steps(model).n_heads
+        assert n_heads <= task.n_contexts - 1
+        assert model.parameters == 3 * (2 * task.d_vocab + task.n_ctx) + 12 * (1 + n_heads)
         for block in model.blocks:
             assert isinstance(block, Attention)
             assert (block.d_model, block.d_qk, block.d_head, block.skip, block.attends) == (3, 1, 1, True, "causal")
-        assert all(np.count_nonzero(steps(model).W_Q[h]) <= 2 for h in range(heads))
+        assert all(np.count_nonzero(steps(model).W_Q[h]) <= 2 for h in range(n_heads))
 
 
 def test_only_changes_of_the_label_take_a_head() -> None:
     contexts = all_contexts(10, 2)
-    for labels, heads in ((np.full(100, 4), 1), (np.arange(100) // 10, 9), (np.arange(100) // 50, 1)):
-        assert steps(steps_memory(facts(contexts, labels, 10)).model).n_heads == heads
+    for labels, n_heads in ((np.full(100, 4), 1), (np.arange(100) // 10, 9), (np.arange(100) // 50, 1)):
+        assert steps(steps_memory(facts(contexts, labels, 10)).model).n_heads == n_heads
 
 
 def test_random_contexts_without_any_rank_are_held_in_float32() -> None:

@@ -69,7 +69,7 @@ def test_the_transformer_has_the_logits_of_the_encoder_on_the_kept_contexts(seed
 @pytest.mark.parametrize("kept", [3, 5, 6])
 def test_rational_weights_have_the_logits_of_the_encoder_without_any_error(kept: int) -> None:
     contexts = all_contexts(3, 2)
-    weights, _ = matched_front_ends(tokens=3, n_ctx=2, width=2, heads=2, d_head=2, seed=1)
+    weights, _ = matched_front_ends(tokens=3, n_ctx=2, width=2, n_heads=2, d_head=2, seed=1)
     rng = np.random.default_rng(kept)
     stream = as_rationals(rng.integers(-9, 10, (9, 2)).tolist())
     unembedding = as_rationals(rng.integers(-9, 10, (2, 3)).tolist())
@@ -102,7 +102,7 @@ def test_dependent_features_are_refused_in_floats_and_in_rationals() -> None:
     common = {"kept": 4, "occurrences": np.ones(5, dtype=np.int64)}
     with pytest.raises(HypothesisError, match="features of rank T = 4 on the kept contexts"):
         hold(weights, contexts, stream=np.ones((5, 2)), unembedding=np.eye(2), **common)
-    exact, _ = matched_front_ends(tokens=2, n_ctx=3, width=2, heads=1, d_head=2, seed=0)
+    exact, _ = matched_front_ends(tokens=2, n_ctx=3, width=2, n_heads=1, d_head=2, seed=0)
     rows, identity = as_rationals(np.ones((5, 2)).tolist()), as_rationals([[1, 0], [0, 1]])
     with pytest.raises(HypothesisError, match="features of rank T = 4 on the kept contexts"):
         hold_exactly(exact, contexts, stream=rows, unembedding=identity, **common)
@@ -111,7 +111,7 @@ def test_dependent_features_are_refused_in_floats_and_in_rationals() -> None:
 def test_a_singular_change_of_basis_is_refused() -> None:
     contexts = all_contexts(3, 2)
     weights = front_end("random", d_vocab=3, n_ctx=2, d_model=2, n_heads=2, d_head=2, seed=0)
-    exact, _ = matched_front_ends(tokens=3, n_ctx=2, width=2, heads=2, d_head=2, seed=1)
+    exact, _ = matched_front_ends(tokens=3, n_ctx=2, width=2, n_heads=2, d_head=2, seed=1)
     ones = np.ones((9, 2))  # two equal columns
     common = {"kept": 4, "occurrences": np.ones(9, dtype=np.int64)}
     with pytest.raises(HypothesisError, match="an invertible change of basis M"):
@@ -154,11 +154,11 @@ def test_a_random_instance_keeps_what_the_encoder_says(seed: int, modules: bool)
 
 def test_random_instances_are_of_every_kind() -> None:
     drawn = [random_instance(seed) for seed in range(40)]
-    heads = [rational_network(i.model) for i in drawn]
-    square = [i.kept == f.d_model + f.n_heads * f.d_head for i, f in zip(drawn, heads, strict=True)]
+    n_heads = [rational_network(i.model) for i in drawn]
+    square = [i.kept == f.d_model + f.n_heads * f.d_head for i, f in zip(drawn, n_heads, strict=True)]
     assert any(square) and not all(square)
     assert {i.laws is None for i in drawn} == {True, False}
-    assert {f.d_vocab for f in heads} == {2, 3} and {f.n_ctx for f in heads} == {2, 3}
+    assert {f.d_vocab for f in n_heads} == {2, 3} and {f.n_ctx for f in n_heads} == {2, 3}
 
 
 def test_a_text_is_held_and_its_tail_left_out() -> None:

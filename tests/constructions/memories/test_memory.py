@@ -405,8 +405,8 @@ def test_all_contexts_of_a_small_alphabet_are_held():
     task = make_task(contexts, counts, vocabulary=tuple("abcd"))
     for d_model, d_head in ((3, 3), (4, 1), (9, 4)):
         needed = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
-        heads = default_heads(needed, len(contexts), d_head, "none")
-        built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=heads)
+        n_heads = default_heads(needed, len(contexts), d_head, "none")
+        built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads)
         assert deviation(built.model, task) < 1e-8
 
 
@@ -451,9 +451,9 @@ def test_heads_are_built_alike_without_an_elimination_and_too_few_are_still_told
     assert quick.needed.fewest_heads is None and quick.needed.necessary_heads == exact.needed.fewest_heads
     assert quick.model.sha256() == exact.model.sha256()
     enough = exact.needed.fewest_heads
-    for heads in (enough - 1, 1):
+    for n_heads in (enough - 1, 1):
         with pytest.raises(CapacityError, match=f"{enough} heads suffice") as error:
-            theorem_1_memory(task, n_heads=heads)
+            theorem_1_memory(task, n_heads=n_heads)
         assert error.value.fewest_heads == enough
     monkeypatch.setattr(memory, "LARGEST_ELIMINATION", 0)
     with pytest.raises(CapacityError, match=f"at least {enough} heads are needed"):

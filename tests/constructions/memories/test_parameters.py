@@ -25,34 +25,34 @@ from constructions.tasks.arrays import all_contexts
 small = st.integers(1, 6)
 
 
-@given(tokens=small, n_ctx=small, width=small, heads=small, d_head=small, query_width=small)
+@given(tokens=small, n_ctx=small, width=small, n_heads=small, d_head=small, query_width=small)
 def test_the_count_is_that_of_the_tensors(
-    tokens: int, n_ctx: int, width: int, heads: int, d_head: int, query_width: int
+    tokens: int, n_ctx: int, width: int, n_heads: int, d_head: int, query_width: int
 ) -> None:
     d_head = min(d_head, width)
     shapes = {
         "W_E": (tokens, width),
         "W_pos": (n_ctx, width),
-        "W_Q": (heads, width, query_width),
-        "W_K": (heads, width, query_width),
-        "W_V": (heads, width, d_head),
-        "W_O": (heads, d_head, width),
+        "W_Q": (n_heads, width, query_width),
+        "W_K": (n_heads, width, query_width),
+        "W_V": (n_heads, width, d_head),
+        "W_O": (n_heads, d_head, width),
         "W_U": (width, tokens),
     }
     network = dana_network(**{name: np.zeros(shape) for name, shape in shapes.items()})
-    sizes = {"tokens": tokens, "n_ctx": n_ctx, "width": width, "heads": heads, "d_head": d_head}
+    sizes = {"tokens": tokens, "n_ctx": n_ctx, "width": width, "n_heads": n_heads, "d_head": d_head}
     assert network.parameters == parameter_count(**sizes, query_width=query_width)
-    assert parameter_count(**sizes) == width * (n_ctx + 2 * tokens + 4 * d_head * heads)
+    assert parameter_count(**sizes) == width * (n_ctx + 2 * tokens + 4 * d_head * n_heads)
     rest = network.parameters - network.W_Q.size - network.W_K.size
-    assert shared_count(**sizes) == rest + 2 * width + heads
+    assert shared_count(**sizes) == rest + 2 * width + n_heads
 
 
 @given(tokens=small, n_ctx=small, width=small, d_head=small, beyond=st.integers(0, 40))
 def test_the_second_form_falls_short_by_less_than_a_head(
     tokens: int, n_ctx: int, width: int, d_head: int, beyond: int
 ) -> None:
-    heads = -(-beyond // d_head)
-    first = parameter_count(tokens=tokens, n_ctx=n_ctx, width=width, heads=heads, d_head=d_head)
+    n_heads = -(-beyond // d_head)
+    first = parameter_count(tokens=tokens, n_ctx=n_ctx, width=width, n_heads=n_heads, d_head=d_head)
     second = printed_count(tokens=tokens, n_ctx=n_ctx, width=width, facts=width + beyond)
     assert 0 <= first - second < 4 * width * d_head
     assert (first == second) == (beyond % d_head == 0)
@@ -60,14 +60,14 @@ def test_the_second_form_falls_short_by_less_than_a_head(
 
 @given(facts=st.integers(1, 50), width=small, d_head=small)
 def test_the_fewest_heads_have_enough_columns_and_one_less_has_not(facts: int, width: int, d_head: int) -> None:
-    heads = paper_heads(facts, width, d_head)
-    assert facts <= width + heads * d_head
-    assert heads == 1 or width + (heads - 1) * d_head < facts
+    n_heads = paper_heads(facts, width, d_head)
+    assert facts <= width + n_heads * d_head
+    assert n_heads == 1 or width + (n_heads - 1) * d_head < facts
 
 
 @given(seed=st.integers(0, 10**6), tokens=st.integers(1, 3), n_ctx=st.integers(1, 3), width=st.integers(1, 3))
 def test_matched_front_ends_differ_in_queries_and_keys_only(seed: int, tokens: int, n_ctx: int, width: int) -> None:
-    generic, shared = matched_front_ends(tokens=tokens, n_ctx=n_ctx, width=width, heads=3, d_head=1, seed=seed)
+    generic, shared = matched_front_ends(tokens=tokens, n_ctx=n_ctx, width=width, n_heads=3, d_head=1, seed=seed)
     assert (generic.W_E, generic.W_pos, generic.W_V) == (shared.W_E, shared.W_pos, shared.W_V)
     assert shared.W_Q[0] == shared.W_Q[1] == shared.W_Q[2]
     assert shared.W_K[1] == -2 * shared.W_K[0] and shared.W_K[2] == 3 * shared.W_K[0]

@@ -41,10 +41,10 @@ def test_random_contexts_of_any_length_are_held(n_ctx: int, tokens: int, seed: i
 @pytest.mark.parametrize(("tokens", "n_ctx", "width"), [(10, 2, 3), (10, 2, 4), (4, 3, 3), (5, 3, 4), (8, 2, 6)])
 def test_the_fewest_heads_of_the_rank_are_enough_for_all_contexts(tokens: int, n_ctx: int, width: int) -> None:
     task = enumerated_task(tokens, n_ctx, seed=3)
-    heads = max(1, -(-(tokens**n_ctx) // width) - 1)
+    n_heads = max(1, -(-(tokens**n_ctx) // width) - 1)
     model = rank_one_heads_memory(task, d_model=width).model
-    assert (model.n_heads, model.d_qk, model.d_head) == (heads, 1, 1)
-    assert model.parameters == width * (n_ctx + 2 * tokens) + 4 * width * heads
+    assert (model.n_heads, model.d_qk, model.d_head) == (n_heads, 1, 1)
+    assert model.parameters == width * (n_ctx + 2 * tokens) + 4 * width * n_heads
     assert (margins(task, d_model=width) > 0.45).all()
 
 

@@ -17,7 +17,7 @@ from constructions.models.attention import features, last
 from constructions.tasks.task import Counts, make_task
 
 
-def setting(*, facts=10, vocabulary=4, heads=12, d_head=2, seed=0, d_model=None, n_ctx=3):
+def setting(*, facts=10, vocabulary=4, n_heads=12, d_head=2, seed=0, d_model=None, n_ctx=3):
     """A task, a front end, its factored features and an output that holds random targets."""
     rng = np.random.default_rng(seed)
     contexts = np.array(list(product(range(vocabulary), repeat=n_ctx)))
@@ -32,7 +32,7 @@ def setting(*, facts=10, vocabulary=4, heads=12, d_head=2, seed=0, d_model=None,
         d_vocab=vocabulary,
         n_ctx=n_ctx,
         d_model=d_model or vocabulary,
-        n_heads=heads,
+        n_heads=n_heads,
         d_head=d_head,
         seed=seed,
     )
@@ -52,8 +52,8 @@ def cross_entropy(task, weights, output, W_U, rows=None):
 
 
 @given(st.integers(0, 2**32), st.integers(1, 12), st.integers(6, 12))
-def test_the_memorized_contexts_do_not_notice(seed, facts, heads):
-    task, weights, inverse, output = setting(facts=facts, heads=heads, seed=seed)
+def test_the_memorized_contexts_do_not_notice(seed, facts, n_heads):
+    task, weights, inverse, output = setting(facts=facts, n_heads=n_heads, seed=seed)
     fit = fit_tail(weights, task, W_U=np.eye(4), output=output, inverse=inverse, iterations=20)
     change = inverse.matrix @ (fit.output - output)
     assert np.abs(change).max() <= 1e-10 * (1 + np.abs(fit.output).max()) * max(1, inverse.condition / 1e4)
@@ -70,7 +70,7 @@ def test_the_cross_entropies_are_those_of_the_definition(seed):
 
 
 def test_the_minimum_is_the_one_over_an_explicit_basis_of_the_null_space():
-    task, weights, inverse, output = setting(facts=6, vocabulary=3, heads=5)
+    task, weights, inverse, output = setting(facts=6, vocabulary=3, n_heads=5)
     strength = 50.0
     fit = fit_tail(
         weights, task, W_U=np.eye(3), output=output, inverse=inverse, regularization=strength, iterations=3000
@@ -192,6 +192,6 @@ def test_a_regularization_that_is_no_number_of_counts_is_refused(regularization)
 
 
 def test_a_task_without_a_tail_is_refused():
-    task, weights, inverse, output = setting(facts=16, n_ctx=2, heads=12)
+    task, weights, inverse, output = setting(facts=16, n_ctx=2, n_heads=12)
     with pytest.raises(InputError, match="every context of the task is memorized"):
         fit_tail(weights, task, W_U=np.eye(4), output=output, inverse=inverse)

@@ -28,14 +28,14 @@ SHAPES = st.fixed_dictionaries(
 
 def random_network(shape, seed, outputs=3):
     rng = np.random.default_rng(seed)
-    d, heads, d_head = shape["d_model"], shape["n_heads"], shape["d_head"]
+    d, n_heads, d_head = shape["d_model"], shape["n_heads"], shape["d_head"]
     return dana_network(
         W_E=rng.standard_normal((shape["d_vocab"], d)),
         W_pos=rng.standard_normal((shape["n_ctx"], d)),
-        W_Q=rng.standard_normal((heads, d, 3)),
-        W_K=rng.standard_normal((heads, d, 3)),
-        W_V=rng.standard_normal((heads, d, d_head)),
-        W_O=rng.standard_normal((heads, d_head, d)),
+        W_Q=rng.standard_normal((n_heads, d, 3)),
+        W_K=rng.standard_normal((n_heads, d, 3)),
+        W_V=rng.standard_normal((n_heads, d, d_head)),
+        W_O=rng.standard_normal((n_heads, d_head, d)),
         W_U=rng.standard_normal((d, outputs)),
     )
 
@@ -50,13 +50,13 @@ def defined(network, context, exp=math.exp, number=float):
         name: [[number(x) for x in row] for row in tensor.reshape(-1, tensor.shape[-1])]
         for name, tensor in dana_tensors(network).items()
     }
-    d, heads, d_qk, d_head = network.d_model, network.n_heads, network.d_qk, network.d_head
+    d, n_heads, d_qk, d_head = network.d_model, network.n_heads, network.d_qk, network.d_head
     x = [
         [tensors["W_E"][token][i] + tensors["W_pos"][s][i] for i in range(d)]
         for s, token in enumerate(context.tolist())
     ]
     patterns, read = [], []
-    for h in range(heads):
+    for h in range(n_heads):
 
         def mapped(name, vector, width, head=h):
             return [sum(vector[i] * tensors[name][head * d + i][k] for i in range(d)) for k in range(width)]

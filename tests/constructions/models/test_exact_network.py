@@ -30,8 +30,8 @@ def matrix(rows: int, columns: int) -> fmpq_mat:
 
 
 def parts(**changes: object) -> dict:
-    heads = {"W_Q": (matrix(2, 1),) * 2, "W_K": (matrix(2, 1),) * 2, "W_V": (matrix(2, 2),) * 2}
-    return {"W_E": matrix(3, 2), "W_pos": matrix(4, 2), **heads, **changes}
+    n_heads = {"W_Q": (matrix(2, 1),) * 2, "W_K": (matrix(2, 1),) * 2, "W_V": (matrix(2, 2),) * 2}
+    return {"W_E": matrix(3, 2), "W_pos": matrix(4, 2), **n_heads, **changes}
 
 
 def test_a_front_end_knows_its_sizes() -> None:
@@ -102,7 +102,7 @@ def test_a_network_without_heads_is_rounded_to_one_with_a_silent_head() -> None:
     assert not any(tensor.any() for tensor in (network.W_Q, network.W_K, network.W_V, network.W_O))
 
 
-@given(rational_networks(heads=(1, 2)))
+@given(rational_networks(n_heads=(1, 2)))
 def test_the_front_end_of_a_network_is_the_given_one(network: Network) -> None:
     found = exact_front_end(network.model)
     for name in ("W_E", "W_pos", "W_Q", "W_K", "W_V"):

@@ -142,7 +142,7 @@ def _metadata(path):
 
 
 def test_sizes_and_parameters_of_a_layer_are_those_of_the_tensors():
-    layer = random_layer(heads=2, d_model=5, d_head=3, d_value=4, d_inner=6, d_out=7)
+    layer = random_layer(n_heads=2, d_model=5, d_head=3, d_value=4, d_inner=6, d_out=7)
     sizes = (layer.n_heads, layer.d_model, layer.d_qk, layer.d_head, layer.attention.d_out, layer.d_vocab_out)
     assert sizes == (2, 5, 3, 4, 6, 7)
     assert layer.parameters == 2 * 5 * (2 * 3 + 4) + 2 * 4 * 6 + 6 * 7
@@ -158,7 +158,7 @@ def test_tensors_of_other_shapes_types_and_values_are_refused(name):
 
 
 def test_maps_that_do_not_fit_each_other_are_refused():
-    layer = random_layer(heads=2, d_value=2, d_inner=3)
+    layer = random_layer(n_heads=2, d_value=2, d_inner=3)
     for name in ("W_K", "W_V", "W_O", "W_D"):
         tensor = mahdavi_tensors(layer)[name]
         with pytest.raises(InputError, match="W_"):

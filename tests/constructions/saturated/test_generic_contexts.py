@@ -11,12 +11,12 @@ from verify.capacity.exact_rank import exact_mixed_rank
 
 
 @given(st.integers(1, 12), st.integers(1, 4), st.integers(2, 4), st.integers(1, 4), st.booleans(), st.integers(0, 9))
-def test_the_rank_is_as_large_as_the_matrix_allows(examples, tokens, width, heads, same_query, seed):
+def test_the_rank_is_as_large_as_the_matrix_allows(examples, tokens, width, n_heads, same_query, seed):
     layer = generic_layer(
-        examples=examples, tokens=tokens, width=width, n_heads=heads, same_query=same_query, seed=seed
+        examples=examples, tokens=tokens, width=width, n_heads=n_heads, same_query=same_query, seed=seed
     )
     found = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K).lower
-    assert found == min(examples, heads * width if tokens > 1 else width)
+    assert found == min(examples, n_heads * width if tokens > 1 else width)
 
 
 def test_one_query_is_the_same_for_all_examples():

@@ -25,8 +25,8 @@ from tests.constructions.mahdavi_examples import layer_examples
 
 @given(layer_examples(), st.integers(1, 3), st.integers(0, 2), st.integers(0, 2))
 def test_labels_come_out(made, d_out: int, more_value: int, more_inner: int) -> None:
-    contexts, queries, heads, width = made
-    found = saturated_heads(contexts, queries, n_heads=heads, d_head=width)
+    contexts, queries, n_heads, width = made
+    found = saturated_heads(contexts, queries, n_heads=n_heads, d_head=width)
     labels = np.random.default_rng(0).uniform(-1, 1, size=(len(queries), d_out))
     task = VectorTask(contexts, queries, labels)
     layer = layer_with_read_out(task, found.W_Q, found.W_K, d_value=d_out + more_value, d_inner=d_out + more_inner)

@@ -12,14 +12,14 @@ from tests.layers import mixed_tokens
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 6))
-def test_the_maps_sum_to_the_identity_or_are_refused(width, heads, value_width):
-    if heads * value_width < width:
+def test_the_maps_sum_to_the_identity_or_are_refused(width, n_heads, value_width):
+    if n_heads * value_width < width:
         with pytest.raises(HypothesisError, match="H d_v >= d"):
-            mixing_layer(width=width, n_heads=heads, value_width=value_width)
+            mixing_layer(width=width, n_heads=n_heads, value_width=value_width)
         return
-    layer = mixing_layer(width=width, n_heads=heads, value_width=value_width)
-    assert layer.W_V.shape == (heads, width, value_width) and layer.W_O.shape == (
-        heads,
+    layer = mixing_layer(width=width, n_heads=n_heads, value_width=value_width)
+    assert layer.W_V.shape == (n_heads, width, value_width) and layer.W_O.shape == (
+        n_heads,
         value_width,
         width,
     )

@@ -11,15 +11,15 @@ from constructions.saturated.random_heads import random_heads
 
 
 @given(st.integers(1, 4), st.integers(2, 4), st.integers(1, 5), st.booleans(), st.integers(0, 2**16))
-def test_the_rank_is_the_generic_one(heads: int, tokens: int, d_head: int, shared: bool, seed: int) -> None:
+def test_the_rank_is_the_generic_one(n_heads: int, tokens: int, d_head: int, shared: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     width = tokens + 1
-    examples = heads * (tokens - 1) + 1 if shared else heads * width
+    examples = n_heads * (tokens - 1) + 1 if shared else n_heads * width
     contexts = rng.uniform(size=(1 if shared else examples, tokens, width)) + np.eye(tokens, width)
     queries = rng.uniform(-1, 1, size=(examples, width))
     if not shared:
         queries[:] = queries[0]  # one query for all: Assumption 1 is not needed
-    maps = random_heads(contexts, queries, n_heads=heads, d_head=d_head, deviation=3.0, seed=seed)
+    maps = random_heads(contexts, queries, n_heads=n_heads, d_head=d_head, deviation=3.0, seed=seed)
     assert np.linalg.matrix_rank(mixed_matrix(contexts, queries, *maps), tol=1e-13) == examples
 
 

@@ -23,18 +23,18 @@ from tests.constructions.mahdavi_examples import layer_examples
 
 @given(layer_examples(), st.sampled_from(["printed", "near-one-hot"]))
 def test_the_rows_of_z_are_independent_down_to_the_smallest_sizes(made, targets) -> None:
-    contexts, queries, heads, width = made
-    found = saturated_heads(contexts, queries, n_heads=heads, d_head=width, targets=targets)
-    assert found.W_Q.shape == found.W_K.shape == (heads, queries.shape[1], width)
+    contexts, queries, n_heads, width = made
+    found = saturated_heads(contexts, queries, n_heads=n_heads, d_head=width, targets=targets)
+    assert found.W_Q.shape == found.W_K.shape == (n_heads, queries.shape[1], width)
     assert np.linalg.matrix_rank(mixed_matrix(contexts, queries, found.W_Q, found.W_K), tol=1e-11) == len(queries)
     assert (found.strengths >= 0).all() and (found.separations > 0).all()
 
 
 @given(layer_examples(max_heads=3))
 def test_a_head_freezes_the_earlier_examples_and_fits_its_block_near_single_tokens(made) -> None:
-    contexts, queries, heads, width = made
+    contexts, queries, n_heads, width = made
     rho = 0.05
-    found = saturated_heads(contexts, queries, n_heads=heads, d_head=width, rho=rho, margin=1e-4)
+    found = saturated_heads(contexts, queries, n_heads=n_heads, d_head=width, rho=rho, margin=1e-4)
     weights = theta(contexts, queries, found.W_Q, found.W_K)
     tokens = contexts.shape[1]
     for head, block in enumerate(found.blocks):
@@ -47,9 +47,9 @@ def test_a_head_freezes_the_earlier_examples_and_fits_its_block_near_single_toke
 
 @given(layer_examples(max_heads=3), st.floats(0.05, 0.9))
 def test_freezing_costs_no_more_than_its_share_of_the_separation(made, margin) -> None:
-    contexts, queries, heads, width = made
-    found = saturated_heads(contexts, queries, n_heads=heads, d_head=width, margin=margin)
-    mixed = mixed_matrix(contexts, queries, found.W_Q, found.W_K).reshape(len(queries), heads, -1)
+    contexts, queries, n_heads, width = made
+    found = saturated_heads(contexts, queries, n_heads=n_heads, d_head=width, margin=margin)
+    mixed = mixed_matrix(contexts, queries, found.W_Q, found.W_K).reshape(len(queries), n_heads, -1)
     for head, block in enumerate(found.blocks):
         if not block.start or not len(block):
             continue

@@ -16,13 +16,13 @@ from verify.capacity.exact_rank import exact_mixed_rank
 
 
 @given(st.integers(1, 5), st.integers(0, 2), st.integers(1, 5), st.integers(1, 20), st.integers(0, 9))
-def test_parallel_queries_reach_the_bound(tokens, more, heads, examples, seed):
+def test_parallel_queries_reach_the_bound(tokens, more, n_heads, examples, seed):
     width = tokens + more
     context, queries = np.eye(tokens, width, dtype=np.int64), line_queries(examples, width)
-    layer = one_direction_layer(context, queries, n_heads=heads, seed=seed)
+    layer = one_direction_layer(context, queries, n_heads=n_heads, seed=seed)
     found = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K).lower
-    assert found == min(examples, heads * (tokens - 1) + 1)
-    assert layer.W_K.shape == (heads, width, 1)
+    assert found == min(examples, n_heads * (tokens - 1) + 1)
+    assert layer.W_K.shape == (n_heads, width, 1)
 
 
 @given(st.integers(1, 4), st.integers(1, 8), st.integers(0, 2**32))

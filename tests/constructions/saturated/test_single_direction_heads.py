@@ -13,18 +13,18 @@ from tests.constructions.mahdavi_examples import layer_examples
 
 @given(layer_examples(one_direction=True))
 def test_the_rows_of_z_are_independent_down_to_the_smallest_sizes(made) -> None:
-    contexts, queries, heads, _ = made
-    found = single_direction_heads(contexts, queries, n_heads=heads)
-    assert found.W_Q.shape == (heads, queries.shape[1], 1)
+    contexts, queries, n_heads, _ = made
+    found = single_direction_heads(contexts, queries, n_heads=n_heads)
+    assert found.W_Q.shape == (n_heads, queries.shape[1], 1)
     assert np.linalg.matrix_rank(mixed_matrix(contexts, queries, found.W_Q, found.W_K), tol=1e-11) == len(queries)
     assert all(block.stop <= len(queries) for block in found.blocks)
 
 
 @given(layer_examples(one_direction=True, max_heads=3), st.floats(0.05, 0.9))
 def test_freezing_costs_no_more_than_its_share_of_the_separation(made, margin) -> None:
-    contexts, queries, heads, _ = made
-    found = single_direction_heads(contexts, queries, n_heads=heads, margin=margin)
-    mixed = mixed_matrix(contexts, queries, found.W_Q, found.W_K).reshape(len(queries), heads, -1)
+    contexts, queries, n_heads, _ = made
+    found = single_direction_heads(contexts, queries, n_heads=n_heads, margin=margin)
+    mixed = mixed_matrix(contexts, queries, found.W_Q, found.W_K).reshape(len(queries), n_heads, -1)
     for head, block in enumerate(found.blocks):
         if not block.start or not len(block):
             continue

@@ -12,10 +12,10 @@ from verify.capacity.exact_rank import exact_mixed_inputs, exact_mixed_rank
 
 @st.composite
 def layers(draw):
-    examples, tokens, width, heads, d_head = (draw(st.integers(1, most)) for most in (5, 4, 3, 3, 2))
+    examples, tokens, width, n_heads, d_head = (draw(st.integers(1, most)) for most in (5, 4, 3, 3, 2))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     contexts = rng.integers(-3, 4, (draw(st.sampled_from([1, examples])), tokens, width))
-    maps = rng.integers(-2, 3, (2, heads, width, d_head))
+    maps = rng.integers(-2, 3, (2, n_heads, width, d_head))
     return contexts, rng.integers(-2, 3, (examples, width)), maps[0], maps[1]
 
 

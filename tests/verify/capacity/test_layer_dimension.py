@@ -15,17 +15,17 @@ from verify.capacity.layer_dimension import dimension_ceiling, dimension_floor
 WIDTHS = st.integers(1, 7)
 
 
-def sizes(d, d_qk, d_head, heads):
-    return {"d_model": d, "d_qk": d_qk, "d_head": d_head, "n_heads": heads}
+def sizes(d, d_qk, d_head, n_heads):
+    return {"d_model": d, "d_qk": d_qk, "d_head": d_head, "n_heads": n_heads}
 
 
 @given(
     st.sampled_from([(2, 2), (2, 3), (2, 5), (3, 2), (3, 3), (4, 2), (5, 2)]), WIDTHS, WIDTHS, WIDTHS, st.integers(0, 6)
 )
-def test_no_rank_exceeds_the_formula_and_from_three_tokens_on_they_agree(shape, d, d_qk, d_head, heads):
+def test_no_rank_exceeds_the_formula_and_from_three_tokens_on_they_agree(shape, d, d_qk, d_head, n_heads):
     tokens, n_ctx = shape
-    floor = dimension_floor(all_contexts(tokens, n_ctx), **sizes(d, d_qk, d_head, heads))
-    ceiling = dimension_ceiling(tokens, n_ctx, **sizes(d, d_qk, d_head, heads))
+    floor = dimension_floor(all_contexts(tokens, n_ctx), **sizes(d, d_qk, d_head, n_heads))
+    ceiling = dimension_ceiling(tokens, n_ctx, **sizes(d, d_qk, d_head, n_heads))
     assert floor <= ceiling
     left_open = n_ctx == 2 and d >= tokens and d_qk == tokens - 1 <= d_head
     assert floor == ceiling or tokens == 2 or left_open
@@ -64,11 +64,11 @@ def test_many_heads_reach_everything_and_the_formula_says_no_less():
     [(3, 2, (2, 1, 1, 1)), (3, 3, (3, 2, 1, 1)), (4, 2, (2, 2, 2, 2)), (2, 4, (3, 2, 1, 1))],
 )
 def test_the_rank_modulo_a_prime_is_that_of_a_network_of_real_weights(tokens, n_ctx, widths):
-    d, d_qk, d_head, heads = widths
+    d, d_qk, d_head, n_heads = widths
     contexts = all_contexts(tokens, n_ctx)
     shapes = {
-        "W_E": (tokens, d), "W_pos": (n_ctx, d), "W_Q": (heads, d, d_qk), "W_K": (heads, d, d_qk),
-        "W_V": (heads, d, d_head), "W_O": (heads, d_head, d), "W_U": (d, tokens),
+        "W_E": (tokens, d), "W_pos": (n_ctx, d), "W_Q": (n_heads, d, d_qk), "W_K": (n_heads, d, d_qk),
+        "W_V": (n_heads, d, d_head), "W_O": (n_heads, d_head, d), "W_U": (d, tokens),
     }  # fmt: skip
     rng = np.random.default_rng(0)
     ends = np.cumsum([np.prod(shape) for shape in shapes.values()])

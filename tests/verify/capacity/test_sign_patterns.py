@@ -13,10 +13,10 @@ from verify.capacity.sign_patterns import heads_for_every_labelling
 
 @given(st.integers(1, 6), st.integers(1, 12))
 def test_the_count_excludes_one_head_fewer_and_no_more(d_vocab, n_ctx):
-    heads, contexts = heads_for_every_labelling(d_vocab, n_ctx), d_vocab ** (n_ctx - 1)
+    n_heads, contexts = heads_for_every_labelling(d_vocab, n_ctx), d_vocab ** (n_ctx - 1)
     free = 2 * (n_ctx - 1) * (d_vocab - 1) + 1
     if contexts == 1:
-        assert heads == 0
+        assert n_heads == 0
         return
 
     def too_few(count):
@@ -27,8 +27,8 @@ def test_the_count_excludes_one_head_fewer_and_no_more(d_vocab, n_ctx):
             patterns = variables * mpmath.log(4 * mpmath.e * count * contexts / mpmath.mpf(variables), 2)
             return contexts >= variables and patterns < contexts
 
-    assert too_few(heads - 1)
-    assert not too_few(heads)
+    assert too_few(n_heads - 1)
+    assert not too_few(n_heads)
 
 
 def test_the_heads_grow_exponentially():
@@ -36,9 +36,9 @@ def test_the_heads_grow_exponentially():
     assert found[:2] == [2, 79]
     assert found[2] > 10**6
     assert found[3] > 10**15
-    for n_ctx, heads in zip((8, 16, 32, 64), found, strict=True):
+    for n_ctx, n_heads in zip((8, 16, 32, 64), found, strict=True):
         free = 2 * n_ctx - 1
-        assert heads >= 2 ** (n_ctx - 1) / (free * (n_ctx + 2.45 - math.log2(free)))
+        assert n_heads >= 2 ** (n_ctx - 1) / (free * (n_ctx + 2.45 - math.log2(free)))
 
 
 def test_one_context_needs_no_head():

@@ -19,8 +19,8 @@ LABELS = np.array([0, 0, 1, 1])
 MULTIPLIERS = np.array([[0, 1], [0, 1], [1, 0], [1, 0]])
 
 
-def judged(contexts=XOR, labels=LABELS, multipliers=MULTIPLIERS, heads=1):
-    return forbids_heads(contexts, labels, multipliers, heads=heads)
+def judged(contexts=XOR, labels=LABELS, multipliers=MULTIPLIERS, n_heads=1):
+    return forbids_heads(contexts, labels, multipliers, n_heads=n_heads)
 
 
 @pytest.mark.parametrize("bits", [1, 2, 3, 4])
@@ -28,21 +28,21 @@ def test_the_signs_of_parity_forbid_every_smaller_number_of_heads_and_no_other(b
     contexts = bit_contexts(bits)
     labels = contexts.sum(axis=1) % 2
     multipliers = np.stack([labels, 1 - labels], axis=1)
-    verdicts = [judged(contexts, labels, multipliers, heads) for heads in range(bits + 2)]
+    verdicts = [judged(contexts, labels, multipliers, n_heads) for n_heads in range(bits + 2)]
     assert verdicts == [Verdict.PROVED] * bits + [Verdict.UNDECIDED] * 2
 
 
 def test_a_context_may_win_against_several_tokens():
     contexts, labels = np.array([[0, 0], [1, 0], [2, 0]]), np.arange(3)
-    assert judged(contexts, labels, 1 - np.eye(3, dtype=np.int64), heads=0) is Verdict.PROVED
-    assert judged(contexts, labels, 1 - np.eye(3, dtype=np.int64), heads=1) is Verdict.UNDECIDED
+    assert judged(contexts, labels, 1 - np.eye(3, dtype=np.int64), n_heads=0) is Verdict.PROVED
+    assert judged(contexts, labels, 1 - np.eye(3, dtype=np.int64), n_heads=1) is Verdict.UNDECIDED
 
 
 def test_relations_of_two_last_tokens_are_judged_one_after_the_other():
     both = np.concatenate([XOR, XOR + np.array([0, 0, 1])])
     assert judged(both, np.tile(LABELS, 2), np.tile(MULTIPLIERS, (2, 1))) is Verdict.PROVED
     with pytest.raises(InputError, match="heads = -1"):
-        judged(heads=-1)
+        judged(n_heads=-1)
 
 
 def test_xor_is_forbidden():
@@ -115,13 +115,13 @@ def test_a_multiplier_at_the_label_itself_proves_nothing():
 
 
 @given(st.integers(0, 2**32), st.integers(2, 3), st.integers(2, 4), st.integers(2, 4), st.integers(1, 3))
-def test_labels_that_heads_do_hold_are_never_forbidden(seed, d_vocab, n_ctx, n_labels, heads):
+def test_labels_that_heads_do_hold_are_never_forbidden(seed, d_vocab, n_ctx, n_labels, n_heads):
     rng = np.random.default_rng(seed)
     d_model, d_head, d_qk = rng.integers(1, 6), 1, rng.integers(1, 4)
     shapes = {
         "W_E": (d_vocab, d_model), "W_pos": (n_ctx, d_model),
-        "W_Q": (heads, d_model, d_qk), "W_K": (heads, d_model, d_qk),
-        "W_V": (heads, d_model, d_head), "W_O": (heads, d_head, d_model), "W_U": (d_model, n_labels),
+        "W_Q": (n_heads, d_model, d_qk), "W_K": (n_heads, d_model, d_qk),
+        "W_V": (n_heads, d_model, d_head), "W_O": (n_heads, d_head, d_model), "W_U": (d_model, n_labels),
     }  # fmt: skip
     network = dana_network(**{name: 2 * rng.standard_normal(shape) for name, shape in shapes.items()})
     contexts = all_contexts(d_vocab, n_ctx)
@@ -130,7 +130,7 @@ def test_labels_that_heads_do_hold_are_never_forbidden(seed, d_vocab, n_ctx, n_l
     sure = ranked[:, -1] - ranked[:, -2] > 1e-6
     if sure.any():
         contexts, labels = contexts[sure], found[sure].argmax(axis=1)
-        assert forbidding_multipliers(contexts, labels, heads=heads) is None
+        assert forbidding_multipliers(contexts, labels, n_heads=n_heads) is None
 
 
 @given(st.integers(0, 2**32), st.integers(1, 6), st.integers(1, 4))

@@ -31,7 +31,7 @@ def test_the_condition_number_counts_the_radius_and_is_rounded_up(entry, smalles
 
 
 def test_the_largest_rank_is_that_of_the_columns_or_of_one_shared_context():
-    layer, shared, own = random_layer(heads=2, d_model=3), random_layer_task(), random_layer_task(shared=False)
+    layer, shared, own = random_layer(n_heads=2, d_model=3), random_layer_task(), random_layer_task(shared=False)
     assert feature_rank.largest_rank(layer, shared, 6) == 2 * (3 - 1) + 1
     assert feature_rank.largest_rank(layer, own, 6) == 6
     task = random_task()

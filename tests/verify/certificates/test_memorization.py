@@ -67,7 +67,7 @@ def memories(draw):
         seed=draw(st.integers(0, 10**6)),
     )
     seed, beta = draw(st.integers(0, 10**6)), draw(st.sampled_from([0.0, 0.3, 1.0, 10.0, 300.0]))
-    network = memory(task, heads=8, d_head=2, beta=beta, seed=seed)
+    network = memory(task, n_heads=8, d_head=2, beta=beta, seed=seed)
     noise = draw(st.sampled_from([0.0, 1e-9, 1e-3, 1.0]))
     rng = np.random.default_rng(seed)
     return task, changed(network, W_U=network.W_U + noise * rng.standard_normal(network.W_U.shape))
@@ -206,7 +206,7 @@ def test_targets_that_are_the_network_s_own_outputs_are_said_to_be_one_s_own():
 
 def test_a_model_that_holds_all_facts_is_held_whatever_its_rank(tmp_path):
     task = random_task(target="labels", facts=9)
-    network = memory(task, heads=8)
+    network = memory(task, n_heads=8)
     twins = {name: np.repeat(getattr(network, name)[:1], 8, axis=0) for name in ("W_Q", "W_K", "W_V")}
     dependent = changed(network, **twins)
     certified = certify_memorization(dependent, task, rank=True).certificate
@@ -270,7 +270,7 @@ def test_an_at_most_question_that_the_slack_would_spoil_is_answered_yes(tmp_path
 
 def test_a_memory_that_needs_the_skip_connection_says_so():
     task = random_task(facts=18, vocabulary=6)
-    network = memory(task, heads=8, d_head=2)  # 16 features, and 7 of the last token
+    network = memory(task, n_heads=8, d_head=2)  # 16 features, and 7 of the last token
     assert (
         certify_memorization(network, task, rank=True).certificate.statement(FEATURE_RANK).values["columns"] == 16 + 7
     )
@@ -278,7 +278,7 @@ def test_a_memory_that_needs_the_skip_connection_says_so():
 
 def test_more_contexts_than_features_state_no_rank_and_a_forged_one_is_refuted(tmp_path):
     task = random_task(facts=30, target="labels")
-    certified = write_memory(tmp_path, memory(task, heads=4), task)
+    certified = write_memory(tmp_path, memory(task, n_heads=4), task)
     assert certified.certificate.statement(FEATURE_RANK) is None
     statement = dataclasses.replace(certified.certificate.answers)
     forged = type(statement)(FEATURE_RANK, "m", {"rows": 30, "columns": 14})
@@ -411,7 +411,7 @@ def test_another_number_of_occurrences_is_refuted(tmp_path):
 @pytest.mark.parametrize("size", [1e150, 1e300])
 def test_weights_that_overflow_are_undecided_and_never_an_error(tmp_path, tensor, size):
     task = random_task(target="labels", facts=4, tail=1)
-    network = memory(task, heads=3)
+    network = memory(task, n_heads=3)
     huge = changed(network, **{tensor: getattr(network, tensor) * size})
     certified = write_memory(tmp_path, huge, task).certificate
     report = check_memorization(tmp_path)
@@ -550,14 +550,14 @@ def test_every_number_about_a_layer_is_true(case):
         if "max_upper" in values:
             assert max(losses) <= values["max_upper"]
             assert mpmath.fsum(losses) / len(losses) <= values["mean_upper"]
-        saturated = sum(max(pattern) > 1 - mpmath.mpf(0.01) for heads in exact.theta for pattern in heads)
+        saturated = sum(max(pattern) > 1 - mpmath.mpf(0.01) for n_heads in exact.theta for pattern in n_heads)
         assert certified.certificate.statement(SATURATION).values["saturated_lower"] <= saturated
 
 
 @pytest.mark.parametrize("kind", ["regression", "classification"])
 def test_a_layer_that_holds_its_examples_is_held_and_a_random_one_is_not(tmp_path, kind):
     task = random_layer_task(examples=5, tokens=4, d_model=4, kind=kind)
-    certified = write_layer(tmp_path / "good", memory_layer(task, heads=4), task)
+    certified = write_layer(tmp_path / "good", memory_layer(task, n_heads=4), task)
     assert certified.certificate.verdict is PROVED
     report = check_memorization(tmp_path / "good")
     assert report.verdict is PROVED and set(verdicts(report)) == {ANSWERS, FEATURE_RANK, SATURATION}
@@ -568,7 +568,7 @@ def test_a_layer_that_holds_its_examples_is_held_and_a_random_one_is_not(tmp_pat
 
 def test_forged_numbers_about_a_layer_are_refuted(tmp_path):
     task = random_layer_task(examples=5, tokens=4, d_model=4)
-    write_layer(tmp_path, memory_layer(task, heads=4), task)
+    write_layer(tmp_path, memory_layer(task, n_heads=4), task)
     for id, values, expected in (
         (ANSWERS, {"max_upper": 1e-300, "mean_upper": 1e-300}, UNDECIDED),
         (SATURATION, {"saturated_lower": 20}, REFUTED),
@@ -584,7 +584,7 @@ def test_forged_numbers_about_a_layer_are_refuted(tmp_path):
 
 def test_a_shared_context_holds_no_more_independent_examples_than_its_rank_allows():
     task = random_layer_task(examples=12, tokens=3, d_model=6)
-    layer = memory_layer(task, heads=5)
+    layer = memory_layer(task, n_heads=5)
     assert certify_memorization(layer, task, rank=True).certificate.statement(FEATURE_RANK) is None  # 5 * 2 + 1 < 12
 
 

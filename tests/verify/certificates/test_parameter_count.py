@@ -15,29 +15,29 @@ from tests.memories import changed
 from verify.certificates.parameter_count import shared_attention_parameters, stored_parameters
 
 
-def network(heads: int = 3, width: int = 4, query_width: int = 1) -> Model:
+def network(n_heads: int = 3, width: int = 4, query_width: int = 1) -> Model:
     """Random weights whose attention is `lambda_h u v` with small integers, in all heads."""
-    rng = np.random.default_rng(heads + 10 * width)
+    rng = np.random.default_rng(n_heads + 10 * width)
     u, v = rng.integers(1, 9, (2, width)).astype(np.float64)
-    scales = np.arange(1.0, heads + 1)
+    scales = np.arange(1.0, n_heads + 1)
     return dana_network(
         W_E=rng.standard_normal((5, width)),
         W_pos=rng.standard_normal((2, width)),
         W_Q=np.repeat(np.einsum("h,d->hd", scales, u)[:, :, None], query_width, axis=2),
-        W_K=np.repeat(np.tile(v, (heads, 1))[:, :, None], query_width, axis=2),
-        W_V=rng.standard_normal((heads, width, 2)),
-        W_O=rng.standard_normal((heads, 2, width)),
+        W_K=np.repeat(np.tile(v, (n_heads, 1))[:, :, None], query_width, axis=2),
+        W_V=rng.standard_normal((n_heads, width, 2)),
+        W_O=rng.standard_normal((n_heads, 2, width)),
         W_U=rng.standard_normal((width, 5)),
     )
 
 
-@given(heads=st.integers(1, 4), width=st.integers(2, 5), query_width=st.integers(1, 3))
+@given(n_heads=st.integers(1, 4), width=st.integers(2, 5), query_width=st.integers(1, 3))
 def test_shared_attention_counts_two_directions_and_a_scale_for_each_head(
-    heads: int, width: int, query_width: int
+    n_heads: int, width: int, query_width: int
 ) -> None:
-    given_weights = network(heads, width, query_width)
-    rest = 12 * width + 2 * heads * width * 2
-    assert shared_attention_parameters(given_weights) == rest + 2 * width + heads
+    given_weights = network(n_heads, width, query_width)
+    rest = 12 * width + 2 * n_heads * width * 2
+    assert shared_attention_parameters(given_weights) == rest + 2 * width + n_heads
 
 
 def test_the_file_has_as_many_numbers_as_the_network(tmp_path: Path) -> None:

@@ -31,12 +31,12 @@ from verify.verdict import Verdict
 
 
 def test_contexts_that_reach_what_is_printed_are_no_counterexample():
-    for contexts, width, heads in (
+    for contexts, width, n_heads in (
         (exclusive_or_contexts()[:3], 4, 1),
         (exclusive_or_contexts(), 4, 2),
         (np.array([[0, 0], [1, 1]]), 2, 1),
     ):
-        piece = audit._counterexample(Counterexample("none", contexts, width, heads))
+        piece = audit._counterexample(Counterexample("none", contexts, width, n_heads))
         assert piece.verdict is not Verdict.PROVED
 
 
@@ -99,7 +99,7 @@ def test_dependent_windows_are_refuted(monkeypatch):
 def test_weights_with_a_head_too_many_or_for_fewer_contexts_confirm_nothing(monkeypatch):
     small = {"tokens": 2, "n_ctx": 2, "width": 2, "d_head": 1}
     assert audit._built(small).verdict is Verdict.PROVED
-    assert audit._built({**small, "heads": 3}).verdict is not Verdict.PROVED
+    assert audit._built({**small, "n_heads": 3}).verdict is not Verdict.PROVED
     made = audit.CLAIM.construct(**small)
     monkeypatch.setattr(audit, "CLAIM", SimpleNamespace(parameters={}, construct=lambda **_: made))
     assert audit._built(small).verdict is Verdict.PROVED
@@ -115,7 +115,7 @@ def test_instances_come_in_degenerate_sizes():
         lambda instance: len(np.unique(instance.contexts)) == 1,
         lambda instance: instance.contexts.shape[1] == 1,
         lambda instance: instance.width == 1,
-        lambda instance: instance.heads == 0,
+        lambda instance: instance.n_heads == 0,
         lambda instance: instance.d_head < instance.width,
     ):
         assert any(degenerate(instance) for instance in instances)
@@ -136,23 +136,23 @@ def test_the_weights_hold_every_label(tokens, n_ctx, width, d_head, seed):
 @given(st.integers(1, 4), st.integers(2, 3), st.integers(1, 5), st.integers(1, 4))
 def test_the_number_of_heads_is_the_fewest(tokens, n_ctx, width, d_head):
     d_head = min(d_head, width, tokens)
-    heads = fewest_heads(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head)
+    n_heads = fewest_heads(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head)
     sizes = {"d_model": width, "d_head": d_head}
-    assert all_contexts_rank(tokens, n_ctx, **sizes, n_heads=heads) == tokens**n_ctx
-    assert heads == 1 or all_contexts_rank(tokens, n_ctx, **sizes, n_heads=heads - 1) < tokens**n_ctx
+    assert all_contexts_rank(tokens, n_ctx, **sizes, n_heads=n_heads) == tokens**n_ctx
+    assert n_heads == 1 or all_contexts_rank(tokens, n_ctx, **sizes, n_heads=n_heads - 1) < tokens**n_ctx
 
 
 def test_more_heads_than_needed_are_allowed():
-    made = CLAIM.construct(tokens=2, n_ctx=2, width=2, d_head=1, heads=4)
+    made = CLAIM.construct(tokens=2, n_ctx=2, width=2, d_head=1, n_heads=4)
     assert made.model.n_heads == 4 and "fewest" not in made.summary
 
 
 @pytest.mark.parametrize("example", counterexamples(), ids=lambda example: f"{example.name} {len(example.contexts)}")
 def test_each_counterexample_has_a_smaller_generic_rank_than_printed(example):
     rank = generic_rank(
-        example.contexts, d_model=example.width, d_head=example.width, n_heads=example.heads, with_skip=False
+        example.contexts, d_model=example.width, d_head=example.width, n_heads=example.n_heads, with_skip=False
     )
-    assert rank < min(len(example.contexts), example.heads * example.width)
+    assert rank < min(len(example.contexts), example.n_heads * example.width)
 
 
 def test_every_kind_of_counterexample_is_there():

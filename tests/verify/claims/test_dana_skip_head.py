@@ -86,7 +86,7 @@ def test_a_refusal_of_the_builder_is_no_proof_that_logits_are_out_of_reach(monke
 
 
 def test_a_network_below_its_capacity_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = audit.CLAIM.construct(heads=2)
+    made = audit.CLAIM.construct(n_heads=2)
     wide = dana_tensors(made.model)
     padded = {name: np.concatenate([wide[name], 0 * wide[name][:1]]) for name in ("W_Q", "W_K", "W_V", "W_O")}
     spoilt = replace(made, model=dana_network(**{**wide, **padded}))
@@ -102,20 +102,20 @@ def verdict(construction: Construction[Task]) -> Verdict:
     "given_sizes",
     [
         {},
-        {"tokens": 1, "n_ctx": 1, "width": 1, "d_head": 1, "heads": 0},
-        {"tokens": 1, "n_ctx": 3, "width": 1, "d_head": 1, "heads": 0},
-        {"tokens": 3, "n_ctx": 1, "width": 3, "d_head": 1, "heads": 0},
-        {"tokens": 2, "n_ctx": 2, "width": 1, "d_head": 1, "heads": 3},
-        {"tokens": 2, "n_ctx": 2, "width": 2, "d_head": 2, "heads": 1},
-        {"tokens": 3, "n_ctx": 2, "width": 2, "d_head": 1, "heads": 7},
-        {"tokens": 2, "n_ctx": 3, "width": 2, "d_head": 1, "heads": 6},
+        {"tokens": 1, "n_ctx": 1, "width": 1, "d_head": 1, "n_heads": 0},
+        {"tokens": 1, "n_ctx": 3, "width": 1, "d_head": 1, "n_heads": 0},
+        {"tokens": 3, "n_ctx": 1, "width": 3, "d_head": 1, "n_heads": 0},
+        {"tokens": 2, "n_ctx": 2, "width": 1, "d_head": 1, "n_heads": 3},
+        {"tokens": 2, "n_ctx": 2, "width": 2, "d_head": 2, "n_heads": 1},
+        {"tokens": 3, "n_ctx": 2, "width": 2, "d_head": 1, "n_heads": 7},
+        {"tokens": 2, "n_ctx": 3, "width": 2, "d_head": 1, "n_heads": 6},
         {"seed": 5},
     ],
 )
 def test_as_many_labels_as_width_and_heads_together_are_proved_to_be_held(given_sizes: dict[str, int]) -> None:
     made = CLAIM.construct(**given_sizes)
     sizes = {**CLAIM.parameters, **given_sizes}
-    assert made.task.n_contexts == sizes["width"] + sizes["heads"] * sizes["d_head"]
+    assert made.task.n_contexts == sizes["width"] + sizes["n_heads"] * sizes["d_head"]
     assert made.model.d_model == sizes["width"]
     assert verdict(made) is Verdict.PROVED
 

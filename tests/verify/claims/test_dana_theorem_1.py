@@ -149,11 +149,11 @@ def test_one_seed_is_one_memory_and_another_is_another() -> None:
 
 def test_too_few_heads_are_refused() -> None:
     with pytest.raises(HypothesisError, match="generic rank T"):
-        CLAIM.construct(tokens=4, n_ctx=2, width=4, d_head=4, heads=2)
+        CLAIM.construct(tokens=4, n_ctx=2, width=4, d_head=4, n_heads=2)
     with pytest.raises(CapacityError, match="rank T"):
-        build(tokens=4, n_ctx=2, width=4, d_head=4, heads=2)
+        build(tokens=4, n_ctx=2, width=4, d_head=4, n_heads=2)
     with pytest.raises(CapacityError, match="rank T"):
-        exact_memory(tokens=2, n_ctx=2, width=2, d_head=1, heads=1)
+        exact_memory(tokens=2, n_ctx=2, width=2, d_head=1, n_heads=1)
 
 
 @pytest.mark.parametrize("changed", [{"facts": -1}, {"facts": 257}, {"tokens": 2, "n_ctx": 70, "facts": 3}])

@@ -24,7 +24,7 @@ def test_one_example_less_than_the_rank_counts_examples():
 
 def test_outputs_that_are_off_prove_nothing(changed):
     changed(held_labels, "enclose_logits", lambda found: found + 1e-3)
-    assert audit._memorized(heads=2, tokens=2, width=2).verdict is not Verdict.PROVED
+    assert audit._memorized(n_heads=2, tokens=2, width=2).verdict is not Verdict.PROVED
 
 
 def test_queries_that_are_not_equal_or_not_inside_are_not_called_so():

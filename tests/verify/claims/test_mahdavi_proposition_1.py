@@ -35,7 +35,7 @@ def test_heads_that_are_all_alike_do_not_reach_the_rank(sizes: Sizes, name: str)
 
     def spoiled(contexts, queries, **options):
         heads = build(contexts, queries, **options)
-        return replace(heads, W_Q=heads.W_Q[[0] * sizes.heads], W_K=heads.W_K[[0] * sizes.heads])
+        return replace(heads, W_Q=heads.W_Q[[0] * sizes.n_heads], W_K=heads.W_K[[0] * sizes.n_heads])
 
     piece = audit._rank("claim", name, "", sizes, audit._built(sizes, spoiled, 1))
     assert piece.verdict is Verdict.UNDECIDED and f"= {sizes.examples}" not in piece.certified
@@ -78,7 +78,7 @@ def test_no_instance_exceeds_what_its_formula_allows() -> None:
     for printed, group in zip((True, False), groups, strict=True):
         for sizes in group:
             fitted = min(sizes.tokens, sizes.d_head) if printed else sizes.tokens
-            assert sizes.examples <= sizes.heads * (fitted - 1) + 1
+            assert sizes.examples <= sizes.n_heads * (fitted - 1) + 1
             assert printed or sizes.d_head == 1
     assert audit._MARGIN < audit._LOST == 0.5
 

@@ -9,9 +9,9 @@ from verify.verdict import Verdict
 
 def test_a_wide_layer_is_not_called_too_narrow():
     contexts = equal_queries(examples=4, tokens=3, width=4)
-    assert audit._too_narrow(contexts, heads=1, value_width=1).verdict is Verdict.PROVED
-    assert audit._too_narrow(contexts, heads=1, value_width=2).verdict is not Verdict.PROVED
-    assert audit._too_narrow(contexts, heads=2, value_width=1).verdict is not Verdict.PROVED
+    assert audit._too_narrow(contexts, n_heads=1, value_width=1).verdict is Verdict.PROVED
+    assert audit._too_narrow(contexts, n_heads=1, value_width=2).verdict is not Verdict.PROVED
+    assert audit._too_narrow(contexts, n_heads=2, value_width=1).verdict is not Verdict.PROVED
 
 
 def test_contexts_that_violate_an_assumption_are_no_counterexample():
@@ -21,7 +21,7 @@ def test_contexts_that_violate_an_assumption_are_no_counterexample():
     flat = contexts.copy()
     flat[2, 1] = flat[2, 0]  # Assumption 2 fails
     for wrong in (twice, flat, contexts[:2]):
-        assert audit._too_narrow(wrong, heads=1, value_width=1).verdict is not Verdict.PROVED
+        assert audit._too_narrow(wrong, n_heads=1, value_width=1).verdict is not Verdict.PROVED
 
 
 def test_means_that_differ_do_not_violate_the_third_assumption():
@@ -48,5 +48,5 @@ def test_queries_that_are_not_equal_are_not_called_so():
     contexts = equal_queries(examples=4, tokens=3, width=4)
     other = contexts.copy()
     other[1, 0] *= 2  # parallel: all queries together still have rank 1
-    assert audit._too_narrow(other, heads=1, value_width=1).verdict is not Verdict.PROVED
+    assert audit._too_narrow(other, n_heads=1, value_width=1).verdict is not Verdict.PROVED
     assert audit._mixed(other, mixing_layer(width=4, n_heads=2, value_width=2)).verdict is not Verdict.PROVED

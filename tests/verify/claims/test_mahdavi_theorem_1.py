@@ -17,13 +17,13 @@ from verify.claims import mahdavi_theorem_1 as audit
 from verify.claims.mahdavi_theorem_1 import CLAIM, build, narrow_values
 from verify.verdict import Verdict
 
-SIZES = {"heads": 3, "tokens": 3, "width": 4, "d_head": 3, "examples": 7, "shared": 1, "outputs": 1, "classes": 0}
+SIZES = {"n_heads": 3, "tokens": 3, "width": 4, "d_head": 3, "examples": 7, "shared": 1, "outputs": 1, "classes": 0}
 
 
 def test_wide_enough_values_are_no_counterexample() -> None:
-    assert audit._too_narrow(narrow_values(), heads=1, d_value=1, d_inner=2).verdict is Verdict.PROVED
-    assert audit._too_narrow(narrow_values(), heads=1, d_value=2, d_inner=2).verdict is not Verdict.PROVED
-    assert audit._too_narrow(narrow_values(), heads=2, d_value=1, d_inner=2).verdict is not Verdict.PROVED
+    assert audit._too_narrow(narrow_values(), n_heads=1, d_value=1, d_inner=2).verdict is Verdict.PROVED
+    assert audit._too_narrow(narrow_values(), n_heads=1, d_value=2, d_inner=2).verdict is not Verdict.PROVED
+    assert audit._too_narrow(narrow_values(), n_heads=2, d_value=1, d_inner=2).verdict is not Verdict.PROVED
 
 
 def test_labels_and_queries_that_break_the_assumptions_are_no_counterexample() -> None:
@@ -34,7 +34,7 @@ def test_labels_and_queries_that_break_the_assumptions_are_no_counterexample() -
         VectorTask(right.contexts, np.ones((2, 3)), right.labels),
         VectorTask(right.contexts[:, [0, 0]], right.queries, right.labels),
     ):
-        assert audit._too_narrow(changed, heads=1, d_value=1, d_inner=2).verdict is not Verdict.PROVED
+        assert audit._too_narrow(changed, n_heads=1, d_value=1, d_inner=2).verdict is not Verdict.PROVED
 
 
 @pytest.mark.parametrize("classes", [0, 2, 5])
@@ -57,7 +57,7 @@ def test_labels_without_rank_are_not_confirmed() -> None:
     assert audit._memorized(replace(made, task=same), SIZES).verdict is not Verdict.PROVED
 
 
-@pytest.mark.parametrize("change", [{"examples": 6}, {"d_head": 4}, {"heads": 4}, {"classes": 3}, {"outputs": 2}])
+@pytest.mark.parametrize("change", [{"examples": 6}, {"d_head": 4}, {"n_heads": 4}, {"classes": 3}, {"outputs": 2}])
 def test_a_layer_of_other_sizes_than_asked_for_is_not_confirmed(change: dict[str, int]) -> None:
     other = {**SIZES, **change}
     assert audit._memorized(build(**other), other).verdict is Verdict.PROVED
@@ -73,18 +73,18 @@ def holds(made: Construction[VectorTask]) -> bool:
 
 @pytest.mark.parametrize("seed", [22, 30, 80])
 def test_heads_are_drawn_again_where_float64_misses_a_label(seed: int) -> None:
-    sizes = {"heads": 2, "tokens": 4, "width": 4, "d_head": 2, "examples": 0, "shared": 1}
+    sizes = {"n_heads": 2, "tokens": 4, "width": 4, "d_head": 2, "examples": 0, "shared": 1}
     assert holds(build(**sizes, outputs=1, classes=0, seed=seed))
 
 
 @given(st.integers(1, 4), st.integers(1, 4), st.data())
-def test_labels_are_held_down_to_the_smallest_sizes(heads: int, tokens: int, data: st.DataObject) -> None:
+def test_labels_are_held_down_to_the_smallest_sizes(n_heads: int, tokens: int, data: st.DataObject) -> None:
     parameters = {
-        "heads": heads,
+        "n_heads": n_heads,
         "tokens": tokens,
         "width": data.draw(st.integers(tokens, tokens + 3)),
         "d_head": data.draw(st.integers(1, tokens + 1)),
-        "examples": data.draw(st.integers(0, heads * (tokens - 1) + 1)),
+        "examples": data.draw(st.integers(0, n_heads * (tokens - 1) + 1)),
         "shared": data.draw(st.integers(0, 1)),
         "outputs": data.draw(st.integers(1, 3)),
         "classes": data.draw(st.sampled_from([0, 2, 3, 7])),
@@ -93,14 +93,14 @@ def test_labels_are_held_down_to_the_smallest_sizes(heads: int, tokens: int, dat
     CLAIM.require(**parameters)
     made = build(**parameters)
     assert holds(made)
-    assert made.task.n_examples == (parameters["examples"] or heads * (tokens - 1) + 1)
-    assert (made.model.n_heads, made.model.d_qk) == (heads, parameters["d_head"])
-    assert f"H = {heads}" in made.summary
+    assert made.task.n_examples == (parameters["examples"] or n_heads * (tokens - 1) + 1)
+    assert (made.model.n_heads, made.model.d_qk) == (n_heads, parameters["d_head"])
+    assert f"H = {n_heads}" in made.summary
 
 
 def test_the_default_parameters_are_allowed_and_cover_the_construction() -> None:
     CLAIM.require(**CLAIM.parameters)
-    made = build(**{**CLAIM.parameters, "heads": 3, "tokens": 8, "width": 16, "d_head": 8})
+    made = build(**{**CLAIM.parameters, "n_heads": 3, "tokens": 8, "width": 16, "d_head": 8})
     assert made.task.n_examples == 22 and holds(made)
 
 

@@ -9,7 +9,7 @@ from verify.verdict import Verdict
 def test_too_few_heads_and_enough_dimensions_prove_nothing(monkeypatch):
     assert audit._parity(4).verdict is Verdict.PROVED
     honest = audit.parity_labels
-    monkeypatch.setattr(audit, "parity_labels", lambda bits, heads: honest(bits, heads - 1))
+    monkeypatch.setattr(audit, "parity_labels", lambda bits, n_heads: honest(bits, n_heads - 1))
     assert audit._parity(4).verdict is not Verdict.PROVED
     assert audit._quality(5, 2).verdict is Verdict.PROVED
     assert audit._quality(5, 4).verdict is not Verdict.PROVED

@@ -44,7 +44,7 @@ def test_transformers_with_other_modules_confirm_nothing(monkeypatch: pytest.Mon
     pieces = list(islice(audit.evidence(full=False), 4))
     assert pieces[3].verdict is not Verdict.PROVED
     front_ends = audit.matched_front_ends
-    monkeypatch.setattr(audit, "matched_front_ends", lambda **sizes: front_ends(**{**sizes, "heads": 3}))
+    monkeypatch.setattr(audit, "matched_front_ends", lambda **sizes: front_ends(**{**sizes, "n_heads": 3}))
     assert audit._constant_of_the_sizes(kept=3).verdict is not Verdict.PROVED
 
 

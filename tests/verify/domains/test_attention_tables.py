@@ -17,7 +17,7 @@ from verify.forward.in_balls import logits_in_balls, rounded_outwards
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_tables_put_together_enclose_the_logits_of_every_input(seed):
-    model, task = one_attention(np.random.default_rng(seed), heads=1 + seed % 3, largest_length=3)
+    model, task = one_attention(np.random.default_rng(seed), n_heads=1 + seed % 3, largest_length=3)
     tables = AttentionTables.of(model, task.tokens)
     contexts = task.contexts_at(np.arange(task.n_contexts))
     exact = rounded_outwards(logits_in_balls(model, contexts, 256))

@@ -24,7 +24,7 @@ from verify.workers import processes
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize("heads", [0, 1, 2])
 def test_every_input_is_decided_as_balls_decide_it(seed, heads):
-    model, task = one_attention(np.random.default_rng(seed), heads=heads, largest_tokens=4, largest_length=3)
+    model, task = one_attention(np.random.default_rng(seed), n_heads=heads, largest_tokens=4, largest_length=3)
     right, wrong = truth(model, task)
     found = judge_rule(model, task, progress=quiet)
     assert (found.right, found.wrong, found.undecided) == (len(right), len(wrong), task.n_contexts - len(right | wrong))
@@ -68,7 +68,7 @@ def test_budgets_leave_inputs_undecided_and_counts_true():
 
 
 def test_several_heads_look_at_all_inputs_of_a_last_token_or_at_none():
-    model, task = one_attention(np.random.default_rng(4), heads=2, largest_tokens=4, largest_length=3)
+    model, task = one_attention(np.random.default_rng(4), n_heads=2, largest_tokens=4, largest_length=3)
     several = task.n_contexts // len(task.tokens[-1])
     for visits, seen in ((several - 1, 0), (several, several)):
         found = judge_rule(model, task, visits=visits, progress=quiet)
@@ -165,7 +165,7 @@ def test_inputs_are_named_in_order_whichever_worker_is_the_first(monkeypatch):
 @pytest.mark.parametrize("budgets", [(0, 0), (40, 2**20), (400, 3), (2**28, 2), (2**28, 60)])
 @pytest.mark.parametrize("heads", [1, 2])
 def test_workers_spend_no_more_than_the_budgets(budgets, heads):
-    model, task = one_attention(np.random.default_rng(8), heads=heads, largest_tokens=5, largest_length=4)
+    model, task = one_attention(np.random.default_rng(8), n_heads=heads, largest_tokens=5, largest_length=4)
     limits = dict(zip(("visits", "one_by_one"), budgets, strict=True))
     assert judge_rule(model, task, **limits, workers=in_one_thread) == judge_rule(model, task, **limits)
 

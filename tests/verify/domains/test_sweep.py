@@ -15,7 +15,7 @@ from verify.domains.tally import Tally
 @pytest.mark.parametrize("seed", range(12))
 def test_every_input_is_counted_as_it_is_or_left_open(seed, entries, monkeypatch):
     monkeypatch.setattr(sweep, "_ENTRIES", entries)
-    model, task = one_attention(np.random.default_rng(seed), heads=1 + seed % 3)
+    model, task = one_attention(np.random.default_rng(seed), n_heads=1 + seed % 3)
     right, wrong = truth(model, task)
     tables, tally, left = AttentionTables.of(model, task.tokens), Tally(), []
     for place in range(len(task.tokens[-1])):
@@ -27,9 +27,9 @@ def test_every_input_is_counted_as_it_is_or_left_open(seed, entries, monkeypatch
 
 def test_tokens_around_the_free_ones_are_kept():
     rng = np.random.default_rng(1)
-    model, _ = one_attention(rng, heads=2, largest_tokens=5, scale=1.0)
+    model, _ = one_attention(rng, n_heads=2, largest_tokens=5, scale=1.0)
     while model.d_vocab < 3 or model.n_ctx < 3:
-        model, _ = one_attention(rng, heads=2, largest_tokens=5, scale=1.0)
+        model, _ = one_attention(rng, n_heads=2, largest_tokens=5, scale=1.0)
     task = rule_task("max", tokens=2, n_ctx=1, before=[2], after=[1])
     right, wrong = truth(model, task)
     tally = Tally()

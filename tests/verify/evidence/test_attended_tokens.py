@@ -15,10 +15,10 @@ from verify.evidence.attended_tokens import (
 
 
 def test_scores_of_zero_mix_as_the_builder_says():
-    for width, heads, value_width in ((2, 1, 2), (3, 2, 2)):
+    for width, n_heads, value_width in ((2, 1, 2), (3, 2, 2)):
         contexts = equal_queries(examples=2, tokens=2, width=width)
-        maps = mixing_layer(width=width, n_heads=heads, value_width=value_width)
-        scores = np.zeros((heads, width, width), dtype=np.int64)
+        maps = mixing_layer(width=width, n_heads=n_heads, value_width=value_width)
+        scores = np.zeros((n_heads, width, width), dtype=np.int64)
         for context in contexts:
             assert attended_tokens(context, scores, maps.W_V, maps.W_O) == mixed_tokens(maps, context)
 

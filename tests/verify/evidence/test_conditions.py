@@ -8,7 +8,7 @@ from constructions.errors import HypothesisError, InputError
 from verify.claims import claim
 from verify.evidence.conditions import conditions
 
-NAMES = ("tokens", "n_ctx", "width", "d_head", "heads")
+NAMES = ("tokens", "n_ctx", "width", "d_head", "n_heads")
 
 
 @given(st.tuples(*[st.integers(-1, 4)] * len(NAMES)))

@@ -548,7 +548,7 @@ def test_chunks_change_nothing_but_the_memory(case, rows):
 
 
 def test_radii_are_a_few_roundings_where_scores_are_moderate():
-    layer, task = random_layer(d_model=8, heads=3), random_layer_task(d_model=8)
+    layer, task = random_layer(d_model=8, n_heads=3), random_layer_task(d_model=8)
     assert enclose_attention(layer, task, 0).radius.max() < 1e-13
     assert enclose_mixed_inputs(layer, task).radius.max() < 1e-13
     assert enclose_logits(layer, task).radius.max() < 1e-11
@@ -556,7 +556,7 @@ def test_radii_are_a_few_roundings_where_scores_are_moderate():
 
 
 def test_saturated_heads_have_tiny_radii():
-    layer = random_layer(heads=1, scale=1e6)
+    layer = random_layer(n_heads=1, scale=1e6)
     task = random_layer_task(examples=1)
     theta = enclose_attention(layer, task, 0)
     assert theta.midpoint.max() == 1.0 and theta.radius.max() < 1e-200
@@ -580,7 +580,7 @@ def test_one_token_has_all_the_attention():
 
 def test_progress_is_told_chunk_by_chunk(monkeypatch):
     told = []
-    layer, task = random_layer(heads=3), random_layer_task()
+    layer, task = random_layer(n_heads=3), random_layer_task()
     monkeypatch.setattr(heads_module, "_ENTRIES", 1)
     enclose_layer(layer, task, progress=lambda stage, share, detail: told.append((stage, share)))
     assert told == [("attention", (t + 1) / task.n_examples) for t in range(task.n_examples)]
@@ -598,7 +598,7 @@ def test_what_does_not_fit_is_refused():
 @pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_largest_layer_of_the_benchmarks_is_enclosed_in_bounded_memory(shared):
-    layer = random_layer(heads=60, d_model=64, d_head=8, d_value=1, d_inner=1, d_out=1, scale=0.1)
+    layer = random_layer(n_heads=60, d_model=64, d_head=8, d_value=1, d_inner=1, d_out=1, scale=0.1)
     task = random_layer_task(examples=1861, tokens=32, d_model=64, d_out=1, shared=shared)
     found = enclose_layer(layer, task)
     assert found.mixed.shape == (1861, 3840) and found.mixed.radius.max() < 1e-10

@@ -117,7 +117,7 @@ def memories(draw):
         seed=draw(st.integers(0, 10**6)),
     )
     seed, beta = draw(st.integers(0, 10**6)), draw(st.sampled_from([0.0, 0.3, 1.0, 10.0, 300.0]))
-    network = memory(task, heads=7, d_head=2, beta=beta, seed=seed)
+    network = memory(task, n_heads=7, d_head=2, beta=beta, seed=seed)
     noise = draw(st.sampled_from([0.0, 1e-9, 1e-3, 1.0]))
     rng = np.random.default_rng(seed)
     return task, changed(network, W_U=network.W_U + noise * rng.standard_normal(network.W_U.shape))
@@ -606,7 +606,7 @@ def test_a_bound_exactly_at_the_truth_is_not_refuted(tmp_path):
 @pytest.mark.parametrize("tail", [0, 3])
 def test_a_mean_over_the_text_is_known_to_as_many_bits_as_it_takes(tmp_path, tail):
     task = random_task(facts=4, tail=tail)
-    network = memory(task, heads=3)
+    network = memory(task, n_heads=3)
     certificate = write_memory(tmp_path, network, task).certificate
     with mpmath.workprec(500):
         below = int(mpmath.floor(mpmath.ldexp(truth(network, task, bits=500).mean_over_all, 160)))
@@ -710,7 +710,7 @@ def test_a_piece_in_which_nothing_is_known_is_asked_again_with_more_bits(tmp_pat
 
 def test_a_forged_rank_of_more_contexts_than_features_is_refuted(tmp_path):
     task = random_task(facts=30)
-    certified = write_memory(tmp_path, memory(task, heads=4), task).certificate
+    certified = write_memory(tmp_path, memory(task, n_heads=4), task).certificate
     assert certified.statement(FEATURE_RANK) is None
     for columns in (8, 14, 40):  # of the features, of those with the embedded last token, of neither
         forged = Statement(FEATURE_RANK, "forged", {"rows": 30, "columns": columns})
@@ -897,7 +897,7 @@ def test_a_factor_of_stretched_features_proves_nothing_about_the_features(tmp_pa
 def test_no_witness_proves_dependent_features_independent(seed, kind, bits):
     """Features of rank 2 in exact arithmetic: whatever comes along as a witness, no full rank is proved."""
     task = random_task(facts=4, tail=0, seed=seed % 50)
-    network = memory(task, heads=3, seed=seed)
+    network = memory(task, n_heads=3, seed=seed)
     twins = {name: np.repeat(getattr(network, name)[:1], 3, axis=0) for name in ("W_Q", "W_K", "W_V")}
     network = changed(network, **twins)
     rng = np.random.default_rng(seed)
@@ -945,7 +945,7 @@ def test_scores_that_no_float64_holds_are_decided_by_more_bits(tmp_path):
 @pytest.mark.parametrize("size", [1e-300, 1e300])
 def test_weights_of_any_size_are_judged_exactly(tmp_path, tensor, size):
     task = random_task(target="labels", facts=4, tail=1)
-    network = memory(task, heads=3)
+    network = memory(task, n_heads=3)
     huge = changed(network, **{tensor: getattr(network, tensor) * size})
     write_memory(tmp_path, huge, task)
     exact = truth(huge, task, bits=2500)
@@ -1356,7 +1356,7 @@ def test_a_divergence_on_both_sides_of_the_tolerance_is_neither_held_nor_wrong(t
 @pytest.fixture
 def layer_folder(tmp_path):
     task = random_layer_task(examples=6, tokens=4, d_model=4, d_out=1, shared=False)
-    write_layer(tmp_path, memory_layer(task, heads=3), task)
+    write_layer(tmp_path, memory_layer(task, n_heads=3), task)
     return tmp_path
 
 
@@ -1381,7 +1381,7 @@ def test_forged_numbers_about_a_layer_are_not_proved(layer_folder):
 
 def test_a_forged_rank_of_more_examples_than_a_layer_has_features_is_refuted(tmp_path):
     task = random_layer_task(examples=6, tokens=4, d_model=4, d_out=1, shared=False)
-    layer = memory_layer(task, heads=3)
+    layer = memory_layer(task, n_heads=3)
     block = layer.attention
     one = dataclasses.replace(block, **{name: getattr(block, name)[:1] for name in ("W_Q", "W_K", "W_V", "W_O")})
     certified = write_layer(tmp_path, dataclasses.replace(layer, blocks=(one,)), task, rank=False).certificate
@@ -1418,7 +1418,7 @@ def test_statements_that_the_kind_of_task_cannot_have_are_refuted(layer_folder, 
         text = Statement(TEXT_DIVERGENCE, "", {"contexts": 6, "occurrences": 6, "lower": 0.0, "upper": 9.0})
         dataclasses.replace(honest, statements=(honest.answers, text))
     task = random_layer_task(examples=3, tokens=4, d_model=4, kind="classification")
-    certified = write_layer(tmp_path / "classes", memory_layer(task, heads=3), task, rank=False).certificate
+    certified = write_layer(tmp_path / "classes", memory_layer(task, n_heads=3), task, rank=False).certificate
     text = Statement(TEXT_DIVERGENCE, "", {"contexts": 3, "occurrences": 3, "lower": 0.0, "upper": 9.0})
     dataclasses.replace(certified, statements=(certified.answers, text)).save(tmp_path / "classes")
     words = random_task()
@@ -1474,6 +1474,6 @@ def test_progress_is_told(layer_folder, tmp_path):
     check_independently(layer_folder, progress=lambda stage, share, detail: told.append(stage))
     assert set(told) == {"features", "feature rank"}
     task = random_task(facts=70, vocabulary=6)
-    write_memory(tmp_path / "tokens", memory(task, heads=40), task)
+    write_memory(tmp_path / "tokens", memory(task, n_heads=40), task)
     check_independently(tmp_path / "tokens", progress=lambda stage, share, detail: told.append(stage))
     assert {"feature rank", "answers", "all contexts"} <= set(told)

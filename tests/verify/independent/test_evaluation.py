@@ -42,7 +42,7 @@ def test_integers_and_balls_hold_the_same_outputs(beta, monkeypatch):
 @pytest.mark.parametrize("kind", ["network", "layer"])
 def test_features_hold_the_same_numbers_with_any_bits_and_are_let_go(kind):
     task = random_task() if kind == "network" else random_layer_task()
-    model = memory(task) if kind == "network" else memory_layer(task, heads=3)
+    model = memory(task) if kind == "network" else memory_layer(task, n_heads=3)
     one = Evaluation(*read(model, task), silent)
     found = [one.features(bits=bits, feature_bits=wanted) for bits, wanted in ((128, 60), (256, 120), (512, 120))]
     with ctx.workprec(600):
@@ -62,7 +62,7 @@ def test_features_hold_the_same_numbers_with_any_bits_and_are_let_go(kind):
 
 def test_the_outputs_of_a_pass_that_kept_the_features_are_used_again(monkeypatch):
     task = random_layer_task()
-    one = Evaluation(*read(memory_layer(task, heads=3), task), silent)
+    one = Evaluation(*read(memory_layer(task, n_heads=3), task), silent)
     shares = one.shares(bits=128)
     assert len(shares) == task.n_examples and all(len(row) == 3 for row in shares)
     monkeypatch.setattr(evaluation, "BallForward", None)

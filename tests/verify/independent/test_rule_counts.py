@@ -22,7 +22,7 @@ def counted(folder, model, task):
 @pytest.mark.parametrize("seed", range(25))
 @pytest.mark.parametrize("heads", [0, 1, 2])
 def test_small_domains_are_counted_whole(seed, heads, tmp_path):
-    model, task = one_attention(np.random.default_rng(seed), heads=heads, largest_tokens=4, largest_length=3)
+    model, task = one_attention(np.random.default_rng(seed), n_heads=heads, largest_tokens=4, largest_length=3)
     right, wrong = truth(model, task)
     found = counted(tmp_path, model, task)
     assert (found.right, found.wrong) == (len(right), len(wrong))

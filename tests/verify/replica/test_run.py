@@ -455,12 +455,12 @@ def test_a_faithful_replica_of_a_layer_never_leaves_the_bound(dtype: str, case: 
 
 def test_a_layer_that_memorizes_has_its_labels_and_its_classes() -> None:
     task = random_layer_task(examples=5, tokens=4, d_model=4)
-    result = run(memory_layer(task, heads=3), task, dtype="float64")
+    result = run(memory_layer(task, n_heads=3), task, dtype="float64")
     assert result.within_bound is True and result.max_label_error is not None and result.max_label_error < 1e-9
     task = random_layer_task(examples=5, tokens=4, d_model=4, kind="classification")
-    result = run(memory_layer(task, heads=3), task)
+    result = run(memory_layer(task, n_heads=3), task)
     assert result.within_bound is True and result.accuracy == 1.0
-    assert run(changed_layer(memory_layer(task, heads=3), W_D=-np.eye(2)), task).accuracy == 0.0
+    assert run(changed_layer(memory_layer(task, n_heads=3), W_D=-np.eye(2)), task).accuracy == 0.0
 
 
 LAYER_FAULTS: dict[str, Callable[[Model], Model]] = {
@@ -474,7 +474,7 @@ LAYER_FAULTS: dict[str, Callable[[Model], Model]] = {
 @pytest.mark.parametrize("fault", LAYER_FAULTS)
 def test_a_replica_of_another_layer_leaves_the_bound(monkeypatch: pytest.MonkeyPatch, dtype: str, fault: str) -> None:
     task = random_layer_task(examples=5, tokens=4, d_model=4, shared=False)
-    layer = memory_layer(task, heads=3)
+    layer = memory_layer(task, n_heads=3)
     original = Replica.from_model
     monkeypatch.setattr(Replica, "from_model", lambda given, **options: original(LAYER_FAULTS[fault](given), **options))
     assert run(layer, task, dtype=dtype).within_bound is False
@@ -519,7 +519,7 @@ def test_a_transformer_stays_within_the_bound_and_another_leaves_it(
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_layers_and_transformers_are_within_bound_on_cuda(dtype: str) -> None:
     task = random_layer_task(examples=50, tokens=8, d_model=16, shared=False)
-    assert run(memory_layer(task, heads=5), task, device="cuda", dtype=dtype).within_bound is True
+    assert run(memory_layer(task, n_heads=5), task, device="cuda", dtype=dtype).within_bound is True
     model, contexts = deep_model()
     counts = Counts.from_rows([{0: 1}] * len(contexts))
     tokens = make_task(contexts, counts, vocabulary=tuple("abcdef"), target="labels")
@@ -626,7 +626,7 @@ def test_a_law_that_is_off_by_more_than_the_tolerance_is_neither_held_nor_proved
 
 def test_values_are_held_where_they_are_within_the_tolerance_and_the_bound() -> None:
     task = random_layer_task(examples=5, tokens=4, d_model=4, kind="regression")
-    layer = memory_layer(task, heads=3)
+    layer = memory_layer(task, n_heads=3)
     found = run(layer, task, dtype="float64")
     assert found.held == found.held_proved == 5 and found.least_margin is None
     assert found.max_label_error is not None and found.largest_bound is not None

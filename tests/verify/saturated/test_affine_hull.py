@@ -13,12 +13,12 @@ from verify.saturated.affine_hull import TokenHull, token_hull
 @st.composite
 def layers(draw):
     """Integer layers with few different tokens, so that hulls are small."""
-    examples, tokens, width, heads, d_head = (draw(st.integers(1, most)) for most in (6, 4, 3, 3, 2))
+    examples, tokens, width, n_heads, d_head = (draw(st.integers(1, most)) for most in (6, 4, 3, 3, 2))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     contexts = rng.integers(-1, 2, (draw(st.sampled_from([1, examples])), tokens, width))
     if draw(st.booleans()):
         contexts[..., -1] = draw(st.integers(-1, 2))  # a hyperplane
-    maps = rng.integers(-2, 3, (2, heads, width, d_head))
+    maps = rng.integers(-2, 3, (2, n_heads, width, d_head))
     return contexts, rng.integers(-2, 3, (examples, width)), maps[0], maps[1]
 
 

@@ -11,12 +11,12 @@ from verify.saturated.output_rank import output_rank_ceiling
 SIZES = st.integers(1, 4)
 
 
-@given(heads=SIZES, value=SIZES, inner=SIZES)
-def test_no_outputs_have_a_larger_rank_and_some_have_this_one(heads, value, inner):
+@given(n_heads=SIZES, value=SIZES, inner=SIZES)
+def test_no_outputs_have_a_larger_rank_and_some_have_this_one(n_heads, value, inner):
     generator = np.random.default_rng(0)
-    mixed = generator.integers(-5, 6, (20, heads * value))
-    outputs = mixed @ generator.integers(-5, 6, (heads * value, inner))
-    assert np.linalg.matrix_rank(outputs) == output_rank_ceiling(n_heads=heads, d_value=value, d_inner=inner)
+    mixed = generator.integers(-5, 6, (20, n_heads * value))
+    outputs = mixed @ generator.integers(-5, 6, (n_heads * value, inner))
+    assert np.linalg.matrix_rank(outputs) == output_rank_ceiling(n_heads=n_heads, d_value=value, d_inner=inner)
 
 
 @pytest.mark.parametrize("sizes", [(0, 1, 1), (1, 0, 1), (1, 1, 0)])

@@ -27,7 +27,7 @@ def test_heads_share_the_stream_among_them(tmp_path):
 
 
 def test_a_stream_that_is_wider_than_its_heads_widens_them(tmp_path):
-    config, _ = written(of_tokens(attention(heads=1, d_qk=1, d_head=1)), tmp_path)
+    config, _ = written(of_tokens(attention(n_heads=1, d_qk=1, d_head=1)), tmp_path)
     assert (config["embed_dim"], config["num_heads"]) == (16, 1)
 
 

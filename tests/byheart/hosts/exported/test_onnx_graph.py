@@ -43,4 +43,4 @@ def test_no_attribute_rounds_the_scale_of_the_scores(tmp_path):
 
 def test_attention_without_heads_is_refused():
     with pytest.raises(InputError, match="at least one head"):
-        HOST.convert(of_tokens(attention(heads=0)))
+        HOST.convert(of_tokens(attention(n_heads=0)))

@@ -150,8 +150,8 @@ def test_tokens_that_are_never_read_or_never_answers_do_not_count_as_used() -> N
     task = facts(contexts, 10 + rng.integers(0, 3, 16), 20)
     found = newton_memory(task)
     require_held(found, task)
-    width, query_width, heads = found.shape
-    assert found.used_parameters == width * (4 + 3 + 2) + 2 * heads * width * (query_width + 1)
+    width, query_width, n_heads = found.shape
+    assert found.used_parameters == width * (4 + 3 + 2) + 2 * n_heads * width * (query_width + 1)
     assert found.parameters - found.used_parameters == width * (16 + 17)
     assert not found.network.W_E[[0, 1, 2, *range(7, 20)]].any()
     ahead = proved(found.network, task).min()
@@ -174,17 +174,17 @@ def test_the_mean_of_the_columns_is_behind_by_the_mean_of_the_leads(seed: int, c
 def rank_of(shape: Shape, *, tokens: int, n_ctx: int, seed: int = 0) -> int:
     """Rank, in floating point, of the derivative of the number y at random weights, on all contexts."""
     rng = np.random.default_rng(seed)
-    heads = SingleValueHeads(all_contexts(tokens, n_ctx), tokens, 2, *shape)
-    weights = 0.6 * rng.standard_normal(heads.size)  # larger ones saturate the heads
-    part = heads.split(weights)
+    n_heads = SingleValueHeads(all_contexts(tokens, n_ctx), tokens, 2, *shape)
+    weights = 0.6 * rng.standard_normal(n_heads.size)  # larger ones saturate the heads
+    part = n_heads.split(weights)
     part["W_E"][:, 0], part["W_pos"][-1, 0] = 0.0, 1.0
     part["W_O"][:] = 0.0
     part["W_O"][:, 1] = 1.0
-    along = np.zeros((len(heads.contexts), shape.width))
+    along = np.zeros((len(n_heads.contexts), shape.width))
     along[:, 1] = 1.0
-    rows = heads.run(weights).stream_rows(np.arange(len(along)), along)
-    free = np.ones(heads.size, dtype=bool)
-    held = heads.split(free)
+    rows = n_heads.run(weights).stream_rows(np.arange(len(along)), along)
+    free = np.ones(n_heads.size, dtype=bool)
+    held = n_heads.split(free)
     held["W_E"][:, 0] = held["W_pos"][-1, 0] = held["W_O"][:] = False
     rows = rows[:, free]
     return int(np.linalg.matrix_rank(rows, tol=1e-9 * np.abs(rows).max()))
@@ -203,8 +203,8 @@ def test_the_derivative_has_as_many_degrees_of_freedom_as_are_counted(
 
 
 @given(st.integers(1, 6), st.integers(1, 3), st.integers(0, 3), st.integers(2, 4), st.integers(2, 3))
-def test_no_derivative_has_more(width: int, query_width: int, heads: int, tokens: int, n_ctx: int) -> None:
-    shape = Shape(max(width, 2), min(query_width, max(width, 2)), heads)
+def test_no_derivative_has_more(width: int, query_width: int, n_heads: int, tokens: int, n_ctx: int) -> None:
+    shape = Shape(max(width, 2), min(query_width, max(width, 2)), n_heads)
     assert rank_of(shape, tokens=tokens, n_ctx=n_ctx) <= freedom(shape, tokens=tokens, n_ctx=n_ctx)
 
 
