@@ -89,7 +89,7 @@ def of_choice(name: str, task: Task) -> Row:
 def of_two_layers(task: Task) -> Row:
     start = time.process_time()
     tokens = task.d_vocab
-    model = rounded(two_layers(task.contexts, task.labels, tokens=tokens))
+    model = rounded(two_layers(task.contexts, task.labels, d_vocab=tokens))
     contexts = behind_null(task.contexts, tokens)
     behind = array_task(contexts, next_tokens=task.labels, vocabulary=tokens + 1, target="labels")
     middle = time.process_time()

@@ -171,7 +171,7 @@ def edit(
 
 def _inputs(rule: str | Callable[..., Any], n_ctx: int | None, model: Model) -> Task:
     """All inputs of a rule, as facts."""
-    task = rule_task(rule, tokens=model.d_vocab, n_ctx=model.n_ctx if n_ctx is None else n_ctx)
+    task = rule_task(rule, d_vocab=model.d_vocab, n_ctx=model.n_ctx if n_ctx is None else n_ctx)
     if task.n_contexts > LARGEST_DOMAIN:
         raise InputError("keep_rule", f"has {task.n_contexts} inputs", f"at most {LARGEST_DOMAIN}")
     contexts = whole_domain(model.d_vocab, task.n_ctx, np.zeros((0, task.n_ctx), dtype=np.int64))

@@ -49,7 +49,7 @@ def one_attention(rng, *, n_heads=1, largest_tokens=5, largest_length=4, scale=N
         W_E=numbers(tokens, width),
         W_pos=numbers(n_ctx + 1, width),
     )
-    return model, rule_task(str(rng.choice(RULES)), tokens=tokens, n_ctx=n_ctx)
+    return model, rule_task(str(rng.choice(RULES)), d_vocab=tokens, n_ctx=n_ctx)
 
 
 def max_of_four(rng=None, *, tokens=8, sharpness=2.0):

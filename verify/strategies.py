@@ -48,7 +48,7 @@ class Sizes:
         n_heads: Number of heads, H; may be 0.
     """
 
-    tokens: int
+    d_vocab: int
     n_ctx: int
     width: int
     d_head: int
@@ -86,7 +86,7 @@ def sizes(
         >>> from hypothesis import find
         >>> find(sizes(), lambda size: True)
         Sizes(tokens=1, length=1, width=1, d_head=1, heads=0)
-        >>> find(sizes(), lambda size: size.tokens ** size.n_ctx > size.width + size.heads * size.d_head)
+        >>> find(sizes(), lambda size: size.d_vocab ** size.n_ctx > size.width + size.n_heads * size.d_head)
         Sizes(tokens=2, length=1, width=1, d_head=1, heads=0)
     """
     for name, value, least in (
@@ -101,7 +101,7 @@ def sizes(
     def with_head(width: int) -> st.SearchStrategy[Sizes]:
         return st.builds(
             Sizes,
-            tokens=st.integers(1, max_tokens),
+            d_vocab=st.integers(1, max_tokens),
             n_ctx=st.integers(1, max_length),
             width=st.just(width),
             d_head=st.integers(1, max_width if wide_heads else width),
@@ -247,7 +247,7 @@ def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, query_wi
         ([0], [1])
     """
     _require_at_least("query_width", query_width, 1)
-    W_E, W_pos = draw(embeddings(d_vocab=size.tokens, n_ctx=size.n_ctx, width=size.width, largest=largest))
+    W_E, W_pos = draw(embeddings(d_vocab=size.d_vocab, n_ctx=size.n_ctx, width=size.width, largest=largest))
 
     def n_heads(columns: int, bound: int) -> tuple[fmpq_mat, ...]:
         return tuple(_exact(draw(_integers(size.width, columns, bound))) for _ in range(size.n_heads))
@@ -282,13 +282,13 @@ def networks(draw: st.DrawFn, *, size: Sizes, n_outputs: int | None = None, larg
         7
     """
     _require_at_least("n_heads", size.n_heads, 1)
-    outputs = size.tokens if n_outputs is None else n_outputs
+    outputs = size.d_vocab if n_outputs is None else n_outputs
     _require_at_least("n_outputs", outputs, 1)
     if not 0 <= largest < float("inf"):
         raise InputError("largest", f"= {largest}", "a finite number, at least 0")
     per_head = (size.n_heads, size.width, size.d_head)
     shapes = {
-        "W_E": (size.tokens, size.width),
+        "W_E": (size.d_vocab, size.width),
         "W_pos": (size.n_ctx, size.width),
         "W_Q": per_head,
         "W_K": per_head,

@@ -240,7 +240,7 @@ def certify_rule(
     model, given = _model(source, config, names, handshake)
     task = rule_task(
         rule,
-        tokens=model.d_vocab if tokens is None else tokens,
+        d_vocab=model.d_vocab if tokens is None else tokens,
         n_ctx=model.n_ctx - len(before) - len(after) if length is None else length,
         modulus=modulus,
         before=before,

@@ -59,5 +59,5 @@ def block_heads_memory(task: Task, *, size: int | None = None, dtype: Precision 
 
 def _best_size(task: Task) -> int:
     """The size of fewest parameters."""
-    tokens, vectors = task.d_vocab, task.d_vocab + task.n_answers
-    return min(range(1, tokens + 1), key=lambda m: (m + 3) * (2 + vectors + 2 * (-(-tokens // m)) ** 2 * (m + 2)))
+    d_vocab, vectors = task.d_vocab, task.d_vocab + task.n_answers
+    return min(range(1, d_vocab + 1), key=lambda m: (m + 3) * (2 + vectors + 2 * (-(-d_vocab // m)) ** 2 * (m + 2)))

@@ -121,13 +121,13 @@ def _diagonal(blocks: TokenBlocks, group: int, n_heads: int) -> Iterator[tuple[F
 
 def _best_sizes(task: Task) -> tuple[int, int]:
     """The sizes of blocks and groups of fewest parameters."""
-    tokens, vectors = task.d_vocab, task.d_vocab + task.n_answers
+    d_vocab, vectors = task.d_vocab, task.d_vocab + task.n_answers
 
     def parameters(sizes: tuple[int, int]) -> int:
         m, k = sizes
-        count = -(-tokens // m)
+        count = -(-d_vocab // m)
         count += count % 2
         return (m + 3) * (2 + vectors + count**2 * (m // k + 2) * (k + 3))
 
-    choices = [(m, k) for m in range(2, max(3, tokens + 1)) for k in range(1, m) if m % k == 0]
+    choices = [(m, k) for m in range(2, max(3, d_vocab + 1)) for k in range(1, m) if m % k == 0]
     return min(choices, key=parameters)

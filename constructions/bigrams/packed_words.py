@@ -131,11 +131,11 @@ def digit_bits(kinds: int, precision: int) -> int:
     return bits
 
 
-def entries(tokens: int, labels_per_word: int, kinds: int, precision: int, outputs: int) -> int:
+def entries(d_vocab: int, labels_per_word: int, kinds: int, precision: int, outputs: int) -> int:
     r"""The entries of a memory of packed words, zeros included.
 
     Args:
-        tokens: N.
+        d_vocab: N.
         labels_per_word: m.
         kinds: Different labels, K.
         precision: Bits of the format.
@@ -150,19 +150,19 @@ def entries(tokens: int, labels_per_word: int, kinds: int, precision: int, outpu
         1815
     """
     m = labels_per_word
-    groups = -(-tokens // m)
+    groups = -(-d_vocab // m)
     j = (m - 1).bit_length()
     read = (groups - 1).bit_length() + j
     width = groups + read
     strip = 15 * digit_bits(kinds, precision) * (m - 1)
     picked = (width + 1) * (groups + j) + (groups + j) * (1 + j) + m * (j + 3)
     n_heads = 2 * width + 2 * width * max(read, 1)
-    return (tokens + 2) * width + n_heads + picked + strip + 2 * outputs
+    return (d_vocab + 2) * width + n_heads + picked + strip + 2 * outputs
 
 
-def _fits(tokens: int, m: int, kinds: int, bits: int, precision: int) -> bool:
+def _fits(d_vocab: int, m: int, kinds: int, bits: int, precision: int) -> bool:
     """Whether no sum of a word and what pushes it down, or of the steps of its bits, has more units than a format."""
-    groups, steep = -(-tokens // m), _gain(kinds, bits)
+    groups, steep = -(-d_vocab // m), _gain(kinds, bits)
     steps = steep if precision < 53 else 2 * steep  # the judge adds what is positive and what is negative in float64
     terms = max(6, 1 + (groups - 1).bit_length(), 1 + 2 * (m - 1).bit_length(), steps)
     return terms << (m * bits) <= 1 << precision or m == 1

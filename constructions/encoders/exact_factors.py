@@ -10,14 +10,14 @@ from constructions.arrays import Float64Array
 from constructions.errors import HypothesisError, require_at_least
 
 
-def exact_factors(tokens: int) -> tuple[fmpz_mat, fmpz_mat]:
+def exact_factors(d_vocab: int) -> tuple[fmpz_mat, fmpz_mat]:
     r"""The integer matrices D and W with $E = L D$, $F = E W^\top$ for all laws at once.
 
     $D$ takes the logarithms to $\log \pi_{t,j} - \log \pi_{t,N}$, and $W^\top = [I \mid 0]$, so that
     $D W^\top = I - e_N \mathbf{1}^\top$ takes from each row of L its last entry, which the softmax does not see.
 
     Args:
-        tokens: N, at least 1.
+        d_vocab: N, at least 1.
 
     Returns:
         D, `[N, N - 1]`, and W transposed, `[N - 1, N]`.
@@ -34,23 +34,23 @@ def exact_factors(tokens: int) -> tuple[fmpz_mat, fmpz_mat]:
         [ 0,  1, 0]
         [-1, -1, 0]
     """
-    require_at_least(1, tokens=tokens)
-    rank = tokens - 1
-    differences = [[int(i == j) - int(i == rank) for j in range(rank)] for i in range(tokens)]
-    unembedding = [[int(i == j) for j in range(tokens)] for i in range(rank)]
+    require_at_least(1, d_vocab=d_vocab)
+    rank = d_vocab - 1
+    differences = [[int(i == j) - int(i == rank) for j in range(rank)] for i in range(d_vocab)]
+    unembedding = [[int(i == j) for j in range(d_vocab)] for i in range(rank)]
     return (
-        fmpz_mat(tokens, rank, [entry for row in differences for entry in row]),
-        fmpz_mat(rank, tokens, [entry for row in unembedding for entry in row]),
+        fmpz_mat(d_vocab, rank, [entry for row in differences for entry in row]),
+        fmpz_mat(rank, d_vocab, [entry for row in unembedding for entry in row]),
     )
 
 
-def gap_laws(tokens: int, rank: int, *, sharpness: int = 2) -> Float64Array:
+def gap_laws(d_vocab: int, rank: int, *, sharpness: int = 2) -> Float64Array:
     r"""Laws that no encoder of rank d reaches: d + 1 of them, each with more mass at a token of its own.
 
     The centred logarithms are multiples of $e_t - \mathbf{1}/N$, independent for $t = 1, \dots, d + 1 \le N - 1$.
 
     Args:
-        tokens: N.
+        d_vocab: N.
         rank: d < N - 1.
         sharpness: How many times the mass of the others the own token has, at least 2.
 
@@ -66,8 +66,8 @@ def gap_laws(tokens: int, rank: int, *, sharpness: int = 2) -> Float64Array:
         >>> gap_laws(3, 1).tolist()
         [[2.0, 1.0, 1.0], [1.0, 2.0, 1.0]]
     """
-    if not 0 <= rank < tokens - 1:
+    if not 0 <= rank < d_vocab - 1:
         raise HypothesisError(
-            "Dana et al. (2024), Proposition 2, converse", "0 <= d < N - 1", f"d = {rank}, N = {tokens}"
+            "Dana et al. (2024), Proposition 2, converse", "0 <= d < N - 1", f"d = {rank}, N = {d_vocab}"
         )
-    return np.ones((rank + 1, tokens)) + (sharpness - 1) * np.eye(rank + 1, tokens)
+    return np.ones((rank + 1, d_vocab)) + (sharpness - 1) * np.eye(rank + 1, d_vocab)

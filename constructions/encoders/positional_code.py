@@ -39,7 +39,7 @@ class PositionalCode(NamedTuple):
         return int(self.codes.max()).bit_length()
 
 
-def positional_code(contexts: Int64Array, tokens: int, *, binary: bool = False, seed: int = 0) -> PositionalCode:
+def positional_code(contexts: Int64Array, d_vocab: int, *, binary: bool = False, seed: int = 0) -> PositionalCode:
     r"""Search for short codes $z(t) = \sum_s A_s e(t_s)$ that tell contexts apart.
 
     For 0, 1, 2, ... bits, from those that T different integers need: the numbers to the base of the n tokens that are
@@ -52,7 +52,7 @@ def positional_code(contexts: Int64Array, tokens: int, *, binary: bool = False, 
 
     Args:
         contexts: Pairwise distinct contexts, `[T, S]`.
-        tokens: Size of the vocabulary N.
+        d_vocab: Size of the vocabulary N.
         binary: Whether all weights have to be powers of 2, which makes codes of long contexts longer.
         seed: Seed of the draws; equal arguments give equal codes.
 
@@ -67,8 +67,8 @@ def positional_code(contexts: Int64Array, tokens: int, *, binary: bool = False, 
         >>> positional_code(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), 2).codes.tolist()
         [0, 1, 2, 3]
     """
-    if contexts.ndim != 2 or 0 in contexts.shape or contexts.min() < 0 or contexts.max() >= tokens:
-        raise InputError("contexts", f"of shape {contexts.shape}", f"tokens [T, S] below {tokens}")
+    if contexts.ndim != 2 or 0 in contexts.shape or contexts.min() < 0 or contexts.max() >= d_vocab:
+        raise InputError("contexts", f"of shape {contexts.shape}", f"tokens [T, S] below {d_vocab}")
     read, ranks = np.unique(contexts, return_inverse=True)
     ranks = ranks.reshape(contexts.shape)
     count, n_ctx = contexts.shape
@@ -81,11 +81,11 @@ def positional_code(contexts: Int64Array, tokens: int, *, binary: bool = False, 
     for bits in range((count - 1).bit_length(), _MOST_BITS + 1):
         if base**n_ctx <= 2**bits:
             weights = np.array([base ** (n_ctx - 1 - s) for s in range(n_ctx)])
-            return _code(read, ranks, tokens, weights, np.arange(len(read)))
+            return _code(read, ranks, d_vocab, weights, np.arange(len(read)))
         if binary and bits <= n_ctx:
             continue
         for weights, values in _candidates(rng, bits, steps, n_ctx, count, draws):
-            found = _code(read, ranks, tokens, weights, values)
+            found = _code(read, ranks, d_vocab, weights, values)
             if len(np.unique(found.codes)) == count:
                 return found
     raise CapacityError("A positional code", f"at most {_MOST_BITS} bits", f"none tells {count} contexts apart")
@@ -109,14 +109,14 @@ class _Steps(NamedTuple):
         return float((sizes * (np.cumsum(sizes) - sizes / 2.0)).max())
 
     @classmethod
-    def of(cls, ranks: Int64Array, tokens: int) -> "_Steps":
-        order = np.argsort(-np.bincount(ranks.ravel(), minlength=tokens), kind="stable")
-        place = np.empty(tokens, dtype=np.int64)
-        place[order] = np.arange(tokens)
+    def of(cls, ranks: Int64Array, d_vocab: int) -> "_Steps":
+        order = np.argsort(-np.bincount(ranks.ravel(), minlength=d_vocab), kind="stable")
+        place = np.empty(d_vocab, dtype=np.int64)
+        place[order] = np.arange(d_vocab)
         last = place[ranks].max(axis=1)
         by_step = np.argsort(last, kind="stable")
-        ends = np.searchsorted(last[by_step], np.arange(tokens + 1))
-        return cls(order, [ranks[by_step[ends[i] : ends[i + 1]]] for i in range(tokens)])
+        ends = np.searchsorted(last[by_step], np.arange(d_vocab + 1))
+        return cls(order, [ranks[by_step[ends[i] : ends[i + 1]]] for i in range(d_vocab)])
 
 
 def _candidates(
@@ -137,12 +137,12 @@ def _candidates(
                 yield drawn
 
 
-def _drawn(rng: np.random.Generator, bits: int, tokens: int, n_ctx: int) -> tuple[Int64Array, Int64Array] | None:
+def _drawn(rng: np.random.Generator, bits: int, d_vocab: int, n_ctx: int) -> tuple[Int64Array, Int64Array] | None:
     """Weights and values whose sums have so many bits at most."""
     if bits > n_ctx:
-        return 2 ** np.arange(n_ctx - 1, -1, -1), rng.integers(0, 2 ** (bits - n_ctx), tokens)
-    largest = (2**bits - 1) // (n_ctx * max(1, tokens - 1))
-    return None if largest < 2 else (rng.integers(1, largest + 1, n_ctx), np.arange(tokens))
+        return 2 ** np.arange(n_ctx - 1, -1, -1), rng.integers(0, 2 ** (bits - n_ctx), d_vocab)
+    largest = (2**bits - 1) // (n_ctx * max(1, d_vocab - 1))
+    return None if largest < 2 else (rng.integers(1, largest + 1, n_ctx), np.arange(d_vocab))
 
 
 def _values(rng: np.random.Generator, bits: int, steps: _Steps, weights: Int64Array, count: int) -> Int64Array | None:
@@ -201,8 +201,8 @@ class _Taken:
             self.codes = np.sort(np.concatenate([self.codes, codes]))
 
 
-def _code(read: Int64Array, ranks: Int64Array, tokens: int, weights: Int64Array, values: Int64Array) -> PositionalCode:
-    of_token = np.zeros(tokens, dtype=np.int64)
+def _code(read: Int64Array, ranks: Int64Array, d_vocab: int, weights: Int64Array, values: Int64Array) -> PositionalCode:
+    of_token = np.zeros(d_vocab, dtype=np.int64)
     of_token[read] = values
     codes = np.zeros(len(ranks), dtype=np.int64)
     for s, weight in enumerate(weights):

@@ -149,10 +149,10 @@ class _Given:
 
     def exact(self) -> SequenceEncoder | None:
         """The encoder whose logits are the logarithms, if there is one of this rank; of rank 0 there is but one."""
-        tokens = self.laws.shape[1]
-        if self.rank >= tokens - 1:
-            W, E = np.eye(tokens, self.rank), np.zeros((len(self.laws), self.rank))
-            E[:, : tokens - 1] = self.logarithms[:, :-1] - self.logarithms[:, -1:]
+        d_vocab = self.laws.shape[1]
+        if self.rank >= d_vocab - 1:
+            W, E = np.eye(d_vocab, self.rank), np.zeros((len(self.laws), self.rank))
+            E[:, : d_vocab - 1] = self.logarithms[:, :-1] - self.logarithms[:, -1:]
         else:
             W, E = self.truncated(self.logarithms)
         if self.rank > 0 and float(np.abs(_centred(E @ W.T) - self.logarithms).max()) > _EXACT:
@@ -253,7 +253,7 @@ def _centred_logarithms(masses: Float64Array) -> Float64Array:
     return _centred(np.log(masses + noise))
 
 
-def _affordable(contexts: int, tokens: int, rank: int, iterations: int) -> int:
+def _affordable(contexts: int, d_vocab: int, rank: int, iterations: int) -> int:
     """How many starts fit into the work, each with its tenth and its share of the full descents, beside the last."""
-    steps = _WORK / (contexts * tokens * (6 * rank + 64) * iterations) - _LAST
+    steps = _WORK / (contexts * d_vocab * (6 * rank + 64) * iterations) - _LAST
     return int(np.clip(steps / (1 / _SCREENING + 1 / _FINALISTS), 2, _STARTS))

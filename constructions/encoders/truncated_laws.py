@@ -74,14 +74,14 @@ def truncated_laws(
     return TruncatedLaws(E=logarithms @ W, W=W)
 
 
-def hadamard_laws(tokens: int, size: float) -> Float64Array:
+def hadamard_laws(d_vocab: int, size: float) -> Float64Array:
     r"""N - 1 laws whose centred logarithms are orthogonal: $\pi_t = \mathrm{softmax}(a h_t)$.
 
     The $h_t$ are the rows of the Hadamard matrix of order N but the constant one. All singular values of $L P_1$ are
     equal, so a bound by one of them sees one N-th of what is lost.
 
     Args:
-        tokens: N, a power of two.
+        d_vocab: N, a power of two.
         size: a.
 
     Returns:
@@ -94,9 +94,9 @@ def hadamard_laws(tokens: int, size: float) -> Float64Array:
         >>> hadamard_laws(2, np.log(2.0)).round(12).tolist()
         [[2.0, 0.5]]
     """
-    if tokens < 2 or tokens & (tokens - 1):
-        raise InputError("tokens", f"= {tokens}", "a power of two, at least 2")
-    signs = scipy.linalg.hadamard(tokens)[1:]
+    if d_vocab < 2 or d_vocab & (d_vocab - 1):
+        raise InputError("d_vocab", f"= {d_vocab}", "a power of two, at least 2")
+    signs = scipy.linalg.hadamard(d_vocab)[1:]
     return np.where(signs > 0, np.exp(size), np.exp(-size))
 
 
@@ -152,11 +152,11 @@ def sharp_laws(size: float, *, depth: float = 12.0, other_depth: float = 700.0, 
     return np.exp([[size, -size, -depth]] + [[0.0, 0.0, -other_depth]] * copies)
 
 
-def rank_one_laws(tokens: int, contexts: int) -> Float64Array:
+def rank_one_laws(d_vocab: int, contexts: int) -> Float64Array:
     r"""Laws $\pi_t(i) \propto 2^{t i}$, whose centred logarithms have rank 1 while those with their means have rank 2.
 
     Args:
-        tokens: N, at least 3.
+        d_vocab: N, at least 3.
         contexts: T, at least 3.
 
     Returns:
@@ -169,17 +169,17 @@ def rank_one_laws(tokens: int, contexts: int) -> Float64Array:
         >>> rank_one_laws(3, 3).tolist()
         [[1.0, 1.0, 1.0], [1.0, 2.0, 4.0], [1.0, 4.0, 16.0]]
     """
-    if not (tokens >= 3 and contexts >= 3 and (tokens - 1) * (contexts - 1) < 1000):
-        raise InputError("tokens", f"= {tokens}, contexts = {contexts}", "at least 3 with (N - 1)(T - 1) < 1000")
-    return np.exp2(np.outer(np.arange(contexts), np.arange(tokens)))
+    if not (d_vocab >= 3 and contexts >= 3 and (d_vocab - 1) * (contexts - 1) < 1000):
+        raise InputError("d_vocab", f"= {d_vocab}, contexts = {contexts}", "at least 3 with (N - 1)(T - 1) < 1000")
+    return np.exp2(np.outer(np.arange(contexts), np.arange(d_vocab)))
 
 
-def random_laws(contexts: int, tokens: int, *, spread: float, rank: int, noise: float, seed: int) -> Float64Array:
+def random_laws(contexts: int, d_vocab: int, *, spread: float, rank: int, noise: float, seed: int) -> Float64Array:
     r"""Laws whose logarithms are a random matrix of rank r and some noise.
 
     Args:
         contexts: T.
-        tokens: N.
+        d_vocab: N.
         spread: Standard deviation of the logits of rank r, nats.
         rank: r, at least 1.
         noise: Standard deviation of the noise, nats.
@@ -193,16 +193,16 @@ def random_laws(contexts: int, tokens: int, *, spread: float, rank: int, noise: 
         [1.0, 1.0]
     """
     rng = np.random.default_rng(seed)
-    low = rng.standard_normal((contexts, rank)) @ rng.standard_normal((rank, tokens)) / np.sqrt(rank)
-    logits = spread * low + noise * rng.standard_normal((contexts, tokens))
+    low = rng.standard_normal((contexts, rank)) @ rng.standard_normal((rank, d_vocab)) / np.sqrt(rank)
+    logits = spread * low + noise * rng.standard_normal((contexts, d_vocab))
     return np.exp(logits - logits.max(axis=1, keepdims=True))
 
 
-def nearly_planar_laws(tokens: int, *, noise: float, seed: int) -> Float64Array:
+def nearly_planar_laws(d_vocab: int, *, noise: float, seed: int) -> Float64Array:
     r"""One law for each token, with the logits $-(i - t)^2 / 4$ and a little noise: almost of rank 2, with clear modes.
 
     Args:
-        tokens: N.
+        d_vocab: N.
         noise: The noise is uniform between minus this and this, nats.
         seed: Of the noise.
 
@@ -213,7 +213,7 @@ def nearly_planar_laws(tokens: int, *, noise: float, seed: int) -> Float64Array:
         >>> nearly_planar_laws(4, noise=0.01, seed=0).argmax(axis=1).tolist()
         [0, 1, 2, 3]
     """
-    places = np.arange(tokens)
+    places = np.arange(d_vocab)
     logits = -0.25 * (places[:, None] - places) ** 2
     logits = logits + np.random.default_rng(seed).uniform(-noise, noise, logits.shape)
     laws = np.exp(logits)

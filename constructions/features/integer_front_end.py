@@ -12,7 +12,7 @@ from constructions.models.exact_network import ExactFrontEnd
 
 
 def integer_front_end(
-    *, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int, seed: int | tuple[int, ...] = 0
+    *, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int, seed: int | tuple[int, ...] = 0
 ) -> ExactFrontEnd:
     r"""Draw small integer weights, with scores of modest size in units of ln 2.
 
@@ -20,7 +20,7 @@ def integer_front_end(
     one key for each, so that scores stay small and attention weights different.
 
     Args:
-        tokens: N.
+        d_vocab: N.
         n_ctx: S.
         width: d.
         d_head: $d_h$.
@@ -31,7 +31,7 @@ def integer_front_end(
         The front end, with $d_{qk} = 2$.
 
     Example:
-        >>> front_end = integer_front_end(tokens=3, n_ctx=2, width=3, d_head=2, n_heads=1)
+        >>> front_end = integer_front_end(d_vocab=3, n_ctx=2, width=3, d_head=2, n_heads=1)
         >>> front_end.W_Q[0].ncols(), front_end.d_head
         (2, 2)
     """
@@ -45,7 +45,7 @@ def integer_front_end(
         return fmpq_mat(width, 2, [int(rows[j] == i) for i in range(width) for j in range(2)])
 
     return ExactFrontEnd(
-        drawn(tokens, width, 2),
+        drawn(d_vocab, width, 2),
         drawn(n_ctx, width, 2),
         tuple(selected() for _ in range(n_heads)),
         tuple(drawn(width, 2, 1) for _ in range(n_heads)),
@@ -53,7 +53,7 @@ def integer_front_end(
     )
 
 
-def label_targets(labels: Int64Array, tokens: int) -> tuple[fmpq_mat, fmpq_mat]:
+def label_targets(labels: Int64Array, d_vocab: int) -> tuple[fmpq_mat, fmpq_mat]:
     r"""A stream and an unembedding of two coordinates whose logits favour each label by 1/2 or more, exactly.
 
     $E_t = (l_t, 1)$ and the columns $(i, -i^2/2)$ of the unembedding give the logits
@@ -61,7 +61,7 @@ def label_targets(labels: Int64Array, tokens: int) -> tuple[fmpq_mat, fmpq_mat]:
 
     Args:
         labels: The labels $l_t$ in 0 .. N - 1, `[T]`.
-        tokens: N.
+        d_vocab: N.
 
     Returns:
         E, `[T, 2]`, and the unembedding, `[2, N]`.
@@ -74,5 +74,5 @@ def label_targets(labels: Int64Array, tokens: int) -> tuple[fmpq_mat, fmpq_mat]:
         [-7/6, 1/3, 5/6]
     """
     stream = fmpq_mat(len(labels), 2, [entry for label in labels.tolist() for entry in (label, 1)])
-    columns = [fmpq(i) for i in range(tokens)], [fmpq(-i * i, 2) for i in range(tokens)]
-    return stream, without_shifts(fmpq_mat(2, tokens, [*columns[0], *columns[1]]))
+    columns = [fmpq(i) for i in range(d_vocab)], [fmpq(-i * i, 2) for i in range(d_vocab)]
+    return stream, without_shifts(fmpq_mat(2, d_vocab, [*columns[0], *columns[1]]))

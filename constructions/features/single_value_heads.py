@@ -59,7 +59,7 @@ class SingleValueHeads:
     """
 
     contexts: Int64Array
-    tokens: int
+    d_vocab: int
     labels: int
     width: int
     query_width: int
@@ -70,7 +70,7 @@ class SingleValueHeads:
         """The shapes of the tensors by name, in the order in which they make up $\\theta$."""
         width, n_heads = self.width, self.n_heads
         return {
-            "W_E": (self.tokens, width),
+            "W_E": (self.d_vocab, width),
             "W_pos": (self.contexts.shape[1], width),
             "W_Q": (n_heads, width, self.query_width),
             "W_K": (n_heads, width, self.query_width),
@@ -192,7 +192,7 @@ class Run:
         weight = along @ self.part["W_O"].T
         last = self.inputs[facts, -1]
         result = np.zeros((rows, shape.size))
-        by_token = np.zeros((rows, shape.tokens, shape.width))
+        by_token = np.zeros((rows, shape.d_vocab, shape.width))
         of_inputs = self.of_inputs(facts, along)
         for s in range(shape.contexts.shape[1]):
             by_token[np.arange(rows), shape.contexts[facts, s]] += of_inputs[:, s]
@@ -249,7 +249,7 @@ class Run:
         columns = (self.shape.contexts[facts][:, :, None] * width + np.arange(width)).reshape(-1)
         row = np.repeat(np.arange(rows), columns.size // max(rows, 1))
         by_token = scipy.sparse.csr_array(
-            (of_inputs.reshape(-1), (row, columns)), shape=(rows, self.shape.tokens * width)
+            (of_inputs.reshape(-1), (row, columns)), shape=(rows, self.shape.d_vocab * width)
         )
         for start in range(0, rows, _BLOCK):
             block, after = slice(start, start + _BLOCK), slice(start, rows)

@@ -95,11 +95,11 @@ def knots_memory(
     return Construction(task, model, summary)
 
 
-def knots_parameters(*, tokens: int, n_ctx: int, answers: int, digits: int, neurons: int) -> int:
+def knots_parameters(*, d_vocab: int, n_ctx: int, answers: int, digits: int, neurons: int) -> int:
     r"""Count the entries of all tensors of `knots_memory`.
 
     Args:
-        tokens: N.
+        d_vocab: N.
         n_ctx: S.
         answers: K, the columns of the unembedding.
         digits: D, the coordinates of an output.
@@ -109,10 +109,10 @@ def knots_parameters(*, tokens: int, n_ctx: int, answers: int, digits: int, neur
         $2 N + (1 + D) K + 2 S + 7 + D + (2 + D) M$.
 
     Example:
-        >>> knots_parameters(tokens=2, n_ctx=2, answers=2, digits=1, neurons=2)
+        >>> knots_parameters(d_vocab=2, n_ctx=2, answers=2, digits=1, neurons=2)
         26
     """
-    return 2 * (tokens + n_ctx) + _FRONT_END + (1 + digits) * answers + digits + (2 + digits) * neurons
+    return 2 * (d_vocab + n_ctx) + _FRONT_END + (1 + digits) * answers + digits + (2 + digits) * neurons
 
 
 def most_parameters(task: Task, *, dtype: Precision = "float64", seed: int = 0) -> int:
@@ -143,7 +143,7 @@ def most_parameters(task: Task, *, dtype: Precision = "float64", seed: int = 0) 
         moved = _moved(steepest, 2.0 * steepest, task.n_contexts)
         if moved * 2.0 ** (code.bits - SIGNIFICAND[dtype]) <= _ROOM["labels"]:
             return knots_parameters(
-                tokens=task.d_vocab,
+                d_vocab=task.d_vocab,
                 n_ctx=task.n_ctx,
                 answers=task.n_answers,
                 digits=digits,

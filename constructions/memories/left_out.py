@@ -298,14 +298,14 @@ def nearly_dependent_front_end(generator: np.random.Generator, gap: float) -> Fr
     return FrontEnd(drawn.kind, drawn.W_E, drawn.W_pos, scores, drawn.W_K, drawn.W_V)
 
 
-def modules_instance(*, tokens: int, n_ctx: int, width: int, kept: int, seed: int) -> LeftOut:
+def modules_instance(*, d_vocab: int, n_ctx: int, width: int, kept: int, seed: int) -> LeftOut:
     r"""Hold random laws with the number of attention modules of the slides: $H = \lceil T / d \rceil$ of width d.
 
     All $N^S$ contexts have random laws; the first `kept` ones are three times as frequent as the others. The encoder
     has the logarithms of the laws.
 
     Args:
-        tokens: N.
+        d_vocab: N.
         n_ctx: S.
         width: d, N - 1 or N.
         kept: T.
@@ -321,18 +321,18 @@ def modules_instance(*, tokens: int, n_ctx: int, width: int, kept: int, seed: in
     Source: slides of Dana (2024), the theorem on Attention-only Transformers.
 
     Example:
-        >>> instance = modules_instance(tokens=3, n_ctx=2, width=3, kept=6, seed=0)
+        >>> instance = modules_instance(d_vocab=3, n_ctx=2, width=3, kept=6, seed=0)
         >>> instance.model.W_Q.shape, instance.occurrences.tolist()
         ((2, 3, 3), [3, 3, 3, 3, 3, 3, 1, 1, 1])
     """
-    contexts = all_contexts(tokens, n_ctx)
-    if not 1 <= kept < len(contexts) or not 1 <= tokens - 1 <= width <= tokens:
+    contexts = all_contexts(d_vocab, n_ctx)
+    if not 1 <= kept < len(contexts) or not 1 <= d_vocab - 1 <= width <= d_vocab:
         raise InputError(
-            "N", f"= {tokens}, d = {width}, T = {kept}", f"N >= 2, N - 1 <= d <= N and T = 1 .. {len(contexts) - 1}"
+            "N", f"= {d_vocab}, d = {width}, T = {kept}", f"N >= 2, N - 1 <= d <= N and T = 1 .. {len(contexts) - 1}"
         )
     generator = np.random.default_rng((11, seed))
-    stream, unembedding = 2.0 * generator.standard_normal((len(contexts), width)), law_unembedding(width, tokens)
-    sizes = {"d_vocab": tokens, "n_ctx": n_ctx, "d_model": width, "n_heads": -(-kept // width), "d_head": width}
+    stream, unembedding = 2.0 * generator.standard_normal((len(contexts), width)), law_unembedding(width, d_vocab)
+    sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": width, "n_heads": -(-kept // width), "d_head": width}
     occurrences = np.where(np.arange(len(contexts)) < kept, 3, 1)
     best = nearest_held(
         lambda draw: draw_front_end("random", **sizes, seed=(seed, draw)),

@@ -412,10 +412,10 @@ def estimate_bytes(
         >>> round(estimate_bytes(task, d_model=20, d_head=5, n_heads=1024) / 2**20)
         309
     """
-    answers, width, n_contexts, tokens = task.n_answers, n_heads * d_head, task.n_contexts, task.d_vocab
-    kind = resolved(front_end, d_vocab=tokens, n_ctx=task.n_ctx, d_model=d_model, n_heads=n_heads)
+    answers, width, n_contexts, d_vocab = task.n_answers, n_heads * d_head, task.n_contexts, task.d_vocab
+    kind = resolved(front_end, d_vocab=d_vocab, n_ctx=task.n_ctx, d_model=d_model, n_heads=n_heads)
     per_head = 2 * d_model * (query_dimension(kind, d_model=d_model, d_head=d_head) + d_head)
-    weights = n_heads * per_head + (tokens + answers + task.n_ctx) * d_model
+    weights = n_heads * per_head + (d_vocab + answers + task.n_ctx) * d_model
     coordinates = min(d_model, answers)
     columns = width if width >= n_contexts else 2 * (width + d_model)  # with the skip connection they are joined
     solving = n_contexts * columns + n_contexts**2 + (4 * n_contexts + 3 * columns) * coordinates

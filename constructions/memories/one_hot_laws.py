@@ -111,7 +111,7 @@ def one_hot_laws_parameters(task: Task, *, dtype: Precision = "float32") -> int:
     return (size + n_ctx) * d + n_heads + task.n_contexts * (n_ctx * k + 2 + outputs) + outputs * task.n_answers
 
 
-def digits_of(tokens: int, n_ctx: int, precision: int) -> tuple[int, int]:
+def digits_of(d_vocab: int, n_ctx: int, precision: int) -> tuple[int, int]:
     r"""The base B, and how many digits a token has: as few as leave all sums exact, $2 S k B^2 + 1 \le 2^p$.
 
     Raises:
@@ -121,21 +121,21 @@ def digits_of(tokens: int, n_ctx: int, precision: int) -> tuple[int, int]:
         >>> digits_of(103, 4, 24), digits_of(5000, 4, 24), digits_of(103, 4, 8)
         ((103, 1), (71, 2), (2, 7))
     """
-    for count in range(1, max(1, (tokens - 1).bit_length()) + 1):
-        base = next(b for b in range(2, max(tokens, 2) + 1) if b**count >= tokens)
+    for count in range(1, max(1, (d_vocab - 1).bit_length()) + 1):
+        base = next(b for b in range(2, max(d_vocab, 2) + 1) if b**count >= d_vocab)
         if 2 * n_ctx * count * base**2 + 1 <= 1 << precision:
             return base, count
     raise CapacityError(_CLAIM, f"sums of digits that {precision} bits hold", f"contexts of {n_ctx} tokens have none")
 
 
-def centred_digits(tokens: int, base: int, count: int) -> Float64Array:
+def centred_digits(d_vocab: int, base: int, count: int) -> Float64Array:
     """The digits of each token, less the middle one, `[tokens, count]`.
 
     Example:
         >>> centred_digits(4, 2, 2).tolist()
         [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
     """
-    return (np.arange(tokens)[:, None] // base ** np.arange(count) % base - (base - 1) // 2).astype(np.float64)
+    return (np.arange(d_vocab)[:, None] // base ** np.arange(count) % base - (base - 1) // 2).astype(np.float64)
 
 
 def _all_digits(n_ctx: int, count: int) -> Attention:

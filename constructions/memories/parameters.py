@@ -22,12 +22,12 @@ _LARGEST = 4  # of an embedding entry
 
 
 def parameter_count(
-    *, tokens: int, n_ctx: int, width: int, n_heads: int, d_head: int, query_width: int | None = None
+    *, d_vocab: int, n_ctx: int, width: int, n_heads: int, d_head: int, query_width: int | None = None
 ) -> int:
     r"""Count the entries of all tensors of a network, $d (S + 2 N) + 2 H d (d_{qk} + d_h)$.
 
     Args:
-        tokens: N, of the vocabulary that is read and the one that is predicted.
+        d_vocab: N, of the vocabulary that is read and the one that is predicted.
         n_ctx: S.
         width: d.
         n_heads: H.
@@ -40,21 +40,21 @@ def parameter_count(
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
-        >>> parameter_count(tokens=4, n_ctx=2, width=4, n_heads=6, d_head=2)
+        >>> parameter_count(d_vocab=4, n_ctx=2, width=4, n_heads=6, d_head=2)
         232
     """
     queries = d_head if query_width is None else query_width
-    return width * (n_ctx + 2 * tokens) + 2 * n_heads * width * (queries + d_head)
+    return width * (n_ctx + 2 * d_vocab) + 2 * n_heads * width * (queries + d_head)
 
 
-def printed_count(*, tokens: int, n_ctx: int, width: int, facts: int) -> int:
+def printed_count(*, d_vocab: int, n_ctx: int, width: int, facts: int) -> int:
     r"""The paper's second form, $d (S + 2 N + 4 (T - d))$.
 
     With $H = \lceil (T - d) / d_h \rceil$ heads and $d_{qk} = d_h$ it is the number of parameters if $d_h$ divides
     $T - d$, and less than it by fewer than $4 d d_h$ if not.
 
     Args:
-        tokens: N.
+        d_vocab: N.
         n_ctx: S.
         width: d.
         facts: T, at least d.
@@ -65,19 +65,19 @@ def printed_count(*, tokens: int, n_ctx: int, width: int, facts: int) -> int:
     Source: Dana, Pydi, Chevaleyre (2024), Remarks 1.
 
     Example:
-        >>> printed_count(tokens=4, n_ctx=2, width=4, facts=16), printed_count(tokens=4, n_ctx=2, width=4, facts=15)
+        >>> printed_count(d_vocab=4, n_ctx=2, width=4, facts=16), printed_count(d_vocab=4, n_ctx=2, width=4, facts=15)
         (232, 216)
     """
-    return width * (n_ctx + 2 * tokens + 4 * (facts - width))
+    return width * (n_ctx + 2 * d_vocab + 4 * (facts - width))
 
 
-def shared_count(*, tokens: int, n_ctx: int, width: int, n_heads: int, d_head: int) -> int:
+def shared_count(*, d_vocab: int, n_ctx: int, width: int, n_heads: int, d_head: int) -> int:
     r"""Count the numbers that a network is made of if $W_Q^h W_K^{h\top} = \lambda_h u^\top v$ in all heads.
 
     $$ d (S + 2 N + 2 H d_h) + 2 d + H . $$
 
     Args:
-        tokens: N.
+        d_vocab: N.
         n_ctx: S.
         width: d.
         n_heads: H.
@@ -89,19 +89,19 @@ def shared_count(*, tokens: int, n_ctx: int, width: int, n_heads: int, d_head: i
     Source: improves Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
-        >>> shared_count(tokens=4, n_ctx=2, width=4, n_heads=6, d_head=2)
+        >>> shared_count(d_vocab=4, n_ctx=2, width=4, n_heads=6, d_head=2)
         150
     """
-    return width * (n_ctx + 2 * tokens + 2 * n_heads * d_head) + 2 * width + n_heads
+    return width * (n_ctx + 2 * d_vocab + 2 * n_heads * d_head) + 2 * width + n_heads
 
 
 def matched_front_ends(
-    *, tokens: int, n_ctx: int, width: int, n_heads: int, d_head: int, seed: int
+    *, d_vocab: int, n_ctx: int, width: int, n_heads: int, d_head: int, seed: int
 ) -> tuple[ExactFrontEnd, ExactFrontEnd]:
     r"""Draw two rational front ends that differ in queries and keys only: any in each head, and shared of rank one.
 
     Args:
-        tokens: N.
+        d_vocab: N.
         n_ctx: S.
         width: d.
         n_heads: H.
@@ -112,7 +112,7 @@ def matched_front_ends(
         The front end with $d_{qk} = d_h$, and the one with $W_Q^h = u^\top$, $W_K^h = \lambda_h v^\top$.
 
     Example:
-        >>> generic, shared = matched_front_ends(tokens=2, n_ctx=2, width=2, n_heads=3, d_head=2, seed=0)
+        >>> generic, shared = matched_front_ends(d_vocab=2, n_ctx=2, width=2, n_heads=3, d_head=2, seed=0)
         >>> generic.W_Q[0].ncols(), shared.W_Q[0].ncols(), shared.W_Q[0] == shared.W_Q[2]
         (2, 1, True)
     """
@@ -121,7 +121,7 @@ def matched_front_ends(
     def draw(rows: int, columns: int, largest: int) -> fmpq_mat:
         return as_rationals(generator.integers(-largest, largest + 1, (rows, columns)).tolist())
 
-    embeddings, positions = draw(tokens, width, _LARGEST), draw(n_ctx, width, _LARGEST)
+    embeddings, positions = draw(d_vocab, width, _LARGEST), draw(n_ctx, width, _LARGEST)
     values = tuple(draw(width, d_head, _LARGEST) for _ in range(n_heads))
     generic = ExactFrontEnd(
         embeddings,
@@ -173,7 +173,7 @@ def paper_heads(facts: int, width: int, d_head: int) -> int:
     return max(1, -(-(facts - width) // d_head))
 
 
-def matched_memories(*, tokens: int, n_ctx: int, width: int, d_head: int, seed: int) -> tuple[Task, Model, Model]:
+def matched_memories(*, d_vocab: int, n_ctx: int, width: int, d_head: int, seed: int) -> tuple[Task, Model, Model]:
     r"""Hold random laws on all $N^S$ contexts twice: with queries and keys of their own, and shared of rank one.
 
     Both networks have $H = \lceil (N^S - d) / d_h \rceil$ heads. The front ends stay as they are drawn, so that the
@@ -181,7 +181,7 @@ def matched_memories(*, tokens: int, n_ctx: int, width: int, d_head: int, seed: 
     the smallest error is taken.
 
     Args:
-        tokens: N, at least 2.
+        d_vocab: N, at least 2.
         n_ctx: S.
         width: d, N - 1 or N.
         d_head: $d_h$.
@@ -195,18 +195,18 @@ def matched_memories(*, tokens: int, n_ctx: int, width: int, d_head: int, seed: 
         InputError: Sizes out of range.
 
     Example:
-        >>> task, generic, shared = matched_memories(tokens=3, n_ctx=2, width=3, d_head=2, seed=0)
+        >>> task, generic, shared = matched_memories(d_vocab=3, n_ctx=2, width=3, d_head=2, seed=0)
         >>> task.n_contexts, generic.parameters, shared.parameters
         (9, 96, 78)
     """
-    if tokens < 2 or n_ctx < 1 or not 1 <= d_head <= width or not tokens - 1 <= width <= tokens:
+    if d_vocab < 2 or n_ctx < 1 or not 1 <= d_head <= width or not d_vocab - 1 <= width <= d_vocab:
         raise InputError(
             "N",
-            f"= {tokens}, S = {n_ctx}, d = {width}, d_h = {d_head}",
+            f"= {d_vocab}, S = {n_ctx}, d = {width}, d_h = {d_head}",
             "N >= 2, S >= 1, 1 <= d_h <= d and N - 1 <= d <= N",
         )
-    positive = np.random.default_rng((10, seed)).standard_exponential((tokens**n_ctx, tokens)) + 2.0**-20
-    task = enumerated_task(tokens, n_ctx, target="laws", laws=positive / positive.sum(axis=1, keepdims=True))
+    positive = np.random.default_rng((10, seed)).standard_exponential((d_vocab**n_ctx, d_vocab)) + 2.0**-20
+    task = enumerated_task(d_vocab, n_ctx, target="laws", laws=positive / positive.sum(axis=1, keepdims=True))
     logarithms = np.log(positive)
     n_heads = paper_heads(task.n_contexts, width, d_head)
     generic, shared = (

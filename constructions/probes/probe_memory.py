@@ -59,7 +59,7 @@ class Plan:
 
     facts: int
     n_ctx: int
-    tokens: int
+    d_vocab: int
     answers: int
     outputs: int
     probes: int
@@ -137,7 +137,7 @@ class Plan:
     @cached_property
     def codes_below(self) -> int:
         """Codes of tokens are integers from 0 to less than this."""
-        return min(2 * max(self.tokens, self.segment), (LARGEST - 1) // max(self.growth) + 1)
+        return min(2 * max(self.d_vocab, self.segment), (LARGEST - 1) // max(self.growth) + 1)
 
     def reduced(self) -> tuple[list[int], list[int]]:
         """Thresholds of the steps that find the segment, and the cell in it."""
@@ -165,7 +165,7 @@ class Plan:
     def parameters(self) -> int:
         """Entries of all tensors of the model."""
         d, rounds, r = self.columns + 2, len(self.mixing.strides), self.probes
-        total = (self.tokens + self.n_ctx) * d + rounds * (4 * d + 2 + 2 * d * self.columns)
+        total = (self.d_vocab + self.n_ctx) * d + rounds * (4 * d + 2 + 2 * d * self.columns)
         total += 2 * (4 * d + 2 + 2 * d * self.columns)
         (segment, cell), parted = self.reduced(), self.parted()
         spread, flag, wide = self.segments > 1, int(self.flagged), _width(self)
@@ -200,7 +200,7 @@ class Plan:
 def plan_of(
     facts: int,
     n_ctx: int,
-    tokens: int,
+    d_vocab: int,
     answers: int,
     outputs: int,
     *,
@@ -213,7 +213,7 @@ def plan_of(
     Args:
         facts: T.
         n_ctx: S, 2 .. 1182.
-        tokens: N.
+        d_vocab: N.
         answers: K, the different labels.
         outputs: Logits.
         dtype: The precision, which says how long a word may be.
@@ -238,7 +238,7 @@ def plan_of(
         ends = math.log(6e5 if probes == 4 else 1e6) / math.log(facts)
         load = 1 / (max(least, grown + most * ends) - 0.03 + 0.02 * ease)
     cells = math.ceil(facts / load) + (2 * probes if facts > 1 else 0)
-    sizes = dict(facts=facts, n_ctx=n_ctx, tokens=tokens, answers=answers, outputs=outputs, probes=probes)
+    sizes = dict(facts=facts, n_ctx=n_ctx, d_vocab=d_vocab, answers=answers, outputs=outputs, probes=probes)
     segment = cells if not spread else min(_SEGMENT, round(2 ** (math.log(facts) / math.log(2.91) - 0.5)))
     found: list[Plan] = []
     most_labels = (SIGNIFICAND[dtype] - _SPARE) // max(1, (answers - 1).bit_length())
@@ -249,7 +249,7 @@ def plan_of(
             rows = -(-segment // unit) | (m == 0)
             segments = 1 if not spread else max(2, -(-cells // (rows * unit)) - probes + 1)
             plan = Plan(**sizes, columns=2, segments=segments, rows=rows, width=width, labels_per_word=m)
-            if spread or ease or plan.codes_below < 2 * max(tokens, plan.segment):
+            if spread or ease or plan.codes_below < 2 * max(d_vocab, plan.segment):
                 plan = _richer(replace(plan, columns=4), 3 * ease)
             knots = 8 * plan.modulus * width <= _EXACT and plan.table_rows**2 * plan.modulus <= _KNOTS
             squares = 2 * sum(n**2 for n in (*plan.split, width)) <= _EXACT
@@ -267,7 +267,7 @@ def plan_of(
 def _richer(plan: Plan, free: int) -> Plan:
     """The plan with the most free rounds, up to so many, that leave codes for all tokens."""
     richer = (replace(plan, free=most) for most in range(min(free, len(plan.mixing.strides)), 0, -1))
-    return next((each for each in richer if each.codes_below >= 2 * plan.tokens), plan)
+    return next((each for each in richer if each.codes_below >= 2 * plan.d_vocab), plan)
 
 
 def _widths(cells: int) -> list[int]:
@@ -370,22 +370,22 @@ def probe_parameters(task: Task, dtype: Precision = "float32") -> int:
         >>> probe_parameters(enumerated_task(4, 4))
         1036
     """
-    facts, n_ctx, tokens, answers, outputs = sizes_of(task)
+    facts, n_ctx, d_vocab, answers, outputs = sizes_of(task)
     if task.target != "labels" or n_ctx > LONGEST:
         return 0
     if n_ctx == 1:
         digits = 1 if answers <= _ONE_DIGIT else 2
-        return (tokens + 1) * digits + outputs * (digits + 1)
-    return plan_of(facts, n_ctx, tokens, answers, outputs, dtype=dtype).parameters
+        return (d_vocab + 1) * digits + outputs * (digits + 1)
+    return plan_of(facts, n_ctx, d_vocab, answers, outputs, dtype=dtype).parameters
 
 
 def _codes(plan: Plan, rng: np.random.Generator) -> Int64Array:
     """Codes of the tokens, `[N, D]`, no two equal where there are enough."""
-    codes = np.zeros((plan.tokens, plan.columns), dtype=np.int64)
+    codes = np.zeros((plan.d_vocab, plan.columns), dtype=np.int64)
     for _ in range(_TRIES):
-        if len(np.unique(codes, axis=0)) == plan.tokens:
+        if len(np.unique(codes, axis=0)) == plan.d_vocab:
             break
-        codes = rng.integers(0, plan.codes_below, (plan.tokens, plan.columns))
+        codes = rng.integers(0, plan.codes_below, (plan.d_vocab, plan.columns))
     return codes
 
 
@@ -452,7 +452,7 @@ def _readout(answers: Int64Array, digits: int, outputs: int) -> tuple[Float64Arr
 
 def _model(plan: Plan, codes: Int64Array, table: Float64Array, answers: Int64Array) -> Model:
     columns, d = plan.columns, plan.columns + 2
-    W_E, W_pos = np.zeros((plan.tokens, d)), np.zeros((plan.n_ctx, d))
+    W_E, W_pos = np.zeros((plan.d_vocab, d)), np.zeros((plan.n_ctx, d))
     W_E[:, :columns] = codes
     place = 2.0 * np.arange(plan.n_ctx)[::-1] - (plan.probes - 1)  # of the probes -(r - 1), ..., r - 1
     W_pos[:, columns], W_pos[:, columns + 1] = place, place**2

@@ -36,7 +36,7 @@ class ExactMemory:
 
 
 def exact_memory(
-    *, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int = 0, facts: int = 0, seed: int = 0
+    *, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int = 0, facts: int = 0, seed: int = 0
 ) -> ExactMemory:
     r"""A rational network with exactly the logits of a random integer encoder of rank at most d: Theorem 1', slack 0.
 
@@ -44,7 +44,7 @@ def exact_memory(
     basis of `constructions.features.exact_skip_connection` does the rest.
 
     Args:
-        tokens: $N$.
+        d_vocab: $N$.
         n_ctx: $S$.
         width: $d$.
         d_head: $d_h$.
@@ -63,15 +63,15 @@ def exact_memory(
 
     Example:
         >>> from constructions.models.exact_attention import exact_logits
-        >>> made = exact_memory(tokens=3, n_ctx=2, width=3, d_head=2)
+        >>> made = exact_memory(d_vocab=3, n_ctx=2, width=3, d_head=2)
         >>> made.model.n_heads, exact_logits(made.model, made.contexts) == made.targets
         (3, True)
     """
-    contexts = drawn_contexts(tokens, n_ctx, facts, seed)
+    contexts = drawn_contexts(d_vocab, n_ctx, facts, seed)
     count = n_heads or paper_heads(len(contexts), width, d_head)
     rng = np.random.default_rng([seed, 1])
     encoder = as_rationals(rng.integers(-9, 10, (len(contexts), width)))
-    unembedding = as_rationals(rng.integers(-2, 3, (width, tokens)) + np.eye(width, tokens, dtype=np.int64))
+    unembedding = as_rationals(rng.integers(-2, 3, (width, d_vocab)) + np.eye(width, d_vocab, dtype=np.int64))
 
     def integers(largest: int, rows: int, columns: int) -> fmpq_mat:
         values = rng.integers(-largest, largest + 1, (rows, columns))
@@ -79,11 +79,11 @@ def exact_memory(
         return as_rationals(values if width > 2 else values + (values >= 0))
 
     # Small integers keep the rationals short; in d = 1 one number has to tell the tokens apart.
-    least, sign = (2, 1) if width > 1 else (tokens + n_ctx, 0)
+    least, sign = (2, 1) if width > 1 else (d_vocab + n_ctx, 0)
     for draw in range(_DRAWS):
         largest = least + draw // 4
         front_end = ExactFrontEnd(
-            W_E=integers(largest, tokens, width),
+            W_E=integers(largest, d_vocab, width),
             W_pos=integers(largest, n_ctx, width),
             # Few small vectors have different products: with many heads for d, some have to be larger.
             W_Q=tuple(integers(sign, width, 1) * (1 + head // 4 ** (width - 1)) for head in range(count)),
@@ -102,7 +102,7 @@ def exact_memory(
     )
 
 
-def drawn_contexts(tokens: int, n_ctx: int, facts: int, seed: int) -> Int64Array:
+def drawn_contexts(d_vocab: int, n_ctx: int, facts: int, seed: int) -> Int64Array:
     """All $N^S$ contexts, or some of them that are drawn, in order, `[T, S]`.
 
     Raises:
@@ -112,12 +112,12 @@ def drawn_contexts(tokens: int, n_ctx: int, facts: int, seed: int) -> Int64Array
         >>> drawn_contexts(2, 1, 0, 0).tolist()
         [[0], [1]]
     """
-    if tokens < 1 or n_ctx < 1:
-        raise InputError("tokens", f"= {tokens} and n_ctx = {n_ctx}", "at least 1")
-    number = tokens**n_ctx
+    if d_vocab < 1 or n_ctx < 1:
+        raise InputError("d_vocab", f"= {d_vocab} and n_ctx = {n_ctx}", "at least 1")
+    number = d_vocab**n_ctx
     if not 0 <= facts <= number or (facts and number >= 2**62):
-        raise InputError("facts", f"= {facts}", f"0 .. {number}, as there are {tokens}^{n_ctx} contexts")
+        raise InputError("facts", f"= {facts}", f"0 .. {number}, as there are {d_vocab}^{n_ctx} contexts")
     if not facts:
-        return all_contexts(tokens, n_ctx)
+        return all_contexts(d_vocab, n_ctx)
     chosen = np.array(sorted(random.Random(seed).sample(range(number), facts)))
-    return chosen[:, None] // tokens ** np.arange(n_ctx - 1, -1, -1) % tokens
+    return chosen[:, None] // d_vocab ** np.arange(n_ctx - 1, -1, -1) % d_vocab

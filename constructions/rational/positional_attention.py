@@ -15,12 +15,12 @@ from constructions.models.model import Model
 from constructions.rational.interpolating_network import exact, exact_knots
 
 
-def positional_attention(contexts: Int64Array, tokens: int, *, width: int, seed: int = 0) -> tuple[Any, ...]:
+def positional_attention(contexts: Int64Array, d_vocab: int, *, width: int, seed: int = 0) -> tuple[Any, ...]:
     r"""A rational head that looks at positions alone and writes the code of the context into coordinate 0.
 
     Args:
         contexts: Distinct contexts, `[T, S]`.
-        tokens: N.
+        d_vocab: N.
         width: Of the stream after the head.
         seed: Of the codes.
 
@@ -34,7 +34,7 @@ def positional_attention(contexts: Int64Array, tokens: int, *, width: int, seed:
         >>> positional_attention(np.array([[0, 1], [1, 0]]), 2, width=1)[3]
         [1, 2]
     """
-    code = positional_code(contexts, tokens, binary=True, seed=seed)
+    code = positional_code(contexts, d_vocab, binary=True, seed=seed)
     weights = [int(weight) for weight in code.weights]
     exponents = [weight.bit_length() - 1 for weight in weights]
     W_E = exact([[fmpq(int(value)), fmpq(0)] for value in code.values])
@@ -45,13 +45,13 @@ def positional_attention(contexts: Int64Array, tokens: int, *, width: int, seed:
     return W_E, W_pos, head, [int(z) for z in code.codes]
 
 
-def exact_laws_model(contexts: Int64Array, log_odds: list[list[fmpq]], tokens: int, *, seed: int = 0) -> Model:
+def exact_laws_model(contexts: Int64Array, log_odds: list[list[fmpq]], d_vocab: int, *, seed: int = 0) -> Model:
     r"""A rational model with exactly the given logits $\log \pi_j - \log \pi_N$, $j < N$, on the given contexts.
 
     Args:
         contexts: Distinct contexts, `[T, S]`.
         log_odds: `[T, N - 1]`.
-        tokens: N.
+        d_vocab: N.
         seed: Of the codes.
 
     Raises:
@@ -63,9 +63,9 @@ def exact_laws_model(contexts: Int64Array, log_odds: list[list[fmpq]], tokens: i
         >>> exact_laws_model(np.array([[0], [1]]), [[fmpq(1, 2)], [fmpq(3)]], 2).d_vocab_out
         2
     """
-    W_E, W_pos, head, codes = positional_attention(contexts, tokens, width=1, seed=seed)
+    W_E, W_pos, head, codes = positional_attention(contexts, d_vocab, width=1, seed=seed)
     places, jumps, first = exact_knots(codes, log_odds, offset=True)
     b_in = exact([-b for b in places])
     neurons = FeedForward(exact([[1] * len(places)]), exact(jumps), b_in, exact(first), skip=False)
-    W_U = exact([[int(i == j) for j in range(tokens)] for i in range(tokens - 1)])
+    W_U = exact([[int(i == j) for j in range(d_vocab)] for i in range(d_vocab - 1)])
     return Model(blocks=(head, neurons), W_U=W_U, W_E=W_E, W_pos=W_pos)

@@ -12,14 +12,14 @@ from constructions.errors import InputError
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 
 
-def rank_one_head(*, tokens: int, n_ctx: int) -> tuple[ExactFrontEnd, Int64Array]:
+def rank_one_head(*, d_vocab: int, n_ctx: int) -> tuple[ExactFrontEnd, Int64Array]:
     r"""A rational head of width one on scalar tokens $1, \dots, V$, and all sequences that it has to tell apart.
 
     All weights are 1: position s has the attention $2^{x_S x_s}$ in proportion. Its output depends on the last token
     and on the set of the others, so there is one sequence for each of them.
 
     Args:
-        tokens: V.
+        d_vocab: V.
         n_ctx: n, at most V: no token is repeated.
 
     Returns:
@@ -31,16 +31,16 @@ def rank_one_head(*, tokens: int, n_ctx: int) -> tuple[ExactFrontEnd, Int64Array
     Source: Kajitsuka, Sato (2024), abstract.
 
     Example:
-        >>> rank_one_head(tokens=3, n_ctx=2)[1].tolist()
+        >>> rank_one_head(d_vocab=3, n_ctx=2)[1].tolist()
         [[1, 0], [2, 0], [0, 1], [2, 1], [0, 2], [1, 2]]
     """
-    if not 1 <= n_ctx <= tokens:
-        raise InputError("n_ctx", f"= {n_ctx}, tokens = {tokens}", "1 <= n <= V")
+    if not 1 <= n_ctx <= d_vocab:
+        raise InputError("n_ctx", f"= {n_ctx}, d_vocab = {d_vocab}", "1 <= n <= V")
     found = [
         (*others, last)
-        for last in range(tokens)
-        for others in combinations([token for token in range(tokens) if token != last], n_ctx - 1)
+        for last in range(d_vocab)
+        for others in combinations([token for token in range(d_vocab) if token != last], n_ctx - 1)
     ]
     one = (as_rationals([[1]]),)
-    W_E, W_pos = as_rationals([[token + 1] for token in range(tokens)]), as_rationals([[0]] * n_ctx)
+    W_E, W_pos = as_rationals([[token + 1] for token in range(d_vocab)]), as_rationals([[0]] * n_ctx)
     return ExactFrontEnd(W_E, W_pos, one, one, one), np.array(found, dtype=np.int64)

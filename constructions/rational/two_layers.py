@@ -17,21 +17,21 @@ from constructions.rational.interpolating_network import exact, exact_knots
 _DRAWS = 1000
 
 
-def behind_null(contexts: Int64Array, tokens: int) -> Int64Array:
+def behind_null(contexts: Int64Array, d_vocab: int) -> Int64Array:
     """The contexts with the null token N before them, `[T, S + 1]`.
 
     Args:
         contexts: `[T, S]`.
-        tokens: N.
+        d_vocab: N.
 
     Example:
         >>> behind_null(np.array([[0, 1]]), 2).tolist()
         [[2, 0, 1]]
     """
-    return np.hstack([np.full((len(contexts), 1), tokens, dtype=np.int64), contexts])
+    return np.hstack([np.full((len(contexts), 1), d_vocab, dtype=np.int64), contexts])
 
 
-def two_layers(contexts: Int64Array, labels: Int64Array, *, tokens: int, seed: int = 0) -> Model:
+def two_layers(contexts: Int64Array, labels: Int64Array, *, d_vocab: int, seed: int = 0) -> Model:
     r"""Two causal layers of attention, rational, that put the label of each context in front.
 
     The coordinates of the stream are twice the value of the token, a flag of the last position, and S - s, which is 0
@@ -45,7 +45,7 @@ def two_layers(contexts: Int64Array, labels: Int64Array, *, tokens: int, seed: i
     Args:
         contexts: Distinct contexts, `[T, S]`.
         labels: `[T]`.
-        tokens: N.
+        d_vocab: N.
         seed: Of the codes.
 
     Returns:
@@ -57,12 +57,12 @@ def two_layers(contexts: Int64Array, labels: Int64Array, *, tokens: int, seed: i
     Source: Huben, Morris (2023), abstract.
 
     Example:
-        >>> model = two_layers(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 1, 1, 0]), tokens=2)
+        >>> model = two_layers(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 1, 1, 0]), d_vocab=2)
         >>> [block.n_heads for block in model.blocks]
         [1, 3]
     """
     n_ctx = contexts.shape[1]
-    values, codes = _codes(contexts, tokens, seed)
+    values, codes = _codes(contexts, d_vocab, seed)
     places, jumps, [first] = exact_knots(codes, [[fmpq(label)] for label in labels.tolist()], offset=True)
     # Errors of 1/8 each: of the gates, 2^-b times the sum of the jumps, and of what leaks through the mask.
     total = _above(sum((abs(jump) for [jump] in jumps), fmpq(0)))
@@ -84,18 +84,18 @@ def two_layers(contexts: Int64Array, labels: Int64Array, *, tokens: int, seed: i
         W_O=np.stack([exact([[0, 0, jump]]) for [jump] in jumps]),
         attends="causal",
     )
-    numbers = range(tokens)  # the logit 2 j y - j^2 of a label j; -1 of the null token
+    numbers = range(d_vocab)  # the logit 2 j y - j^2 of a label j; -1 of the null token
     at_flag = [*(2 * j * first - j * j for j in numbers), fmpq(-1)]
-    W_U = exact([[0] * (tokens + 1), at_flag, [*(2 * j for j in numbers), 0]])
+    W_U = exact([[0] * (d_vocab + 1), at_flag, [*(2 * j for j in numbers), 0]])
     return Model(blocks=(code, gates), W_U=W_U, W_E=W_E, W_pos=W_pos)
 
 
-def _codes(contexts: Int64Array, tokens: int, seed: int) -> tuple[list[int], list[int]]:
+def _codes(contexts: Int64Array, d_vocab: int, seed: int) -> tuple[list[int], list[int]]:
     """Values of the tokens, and the numbers z of the contexts, distinct."""
     rng = np.random.default_rng(seed)
     rows, n_ctx = contexts.tolist(), contexts.shape[1]
     for draw in range(_DRAWS):
-        values = [int(x) for x in rng.integers(0, 2 ** (1 + draw * 48 // _DRAWS), tokens)]
+        values = [int(x) for x in rng.integers(0, 2 ** (1 + draw * 48 // _DRAWS), d_vocab)]
         codes = [sum(values[t] << n_ctx - 1 - s for s, t in enumerate(row)) + 2 * values[row[-1]] for row in rows]
         if len(set(codes)) == len(codes):
             return values, codes

@@ -11,11 +11,11 @@ from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
 
 
-def random_facts(*, tokens: int, n_ctx: int, facts: int, seed: int) -> Task:
+def random_facts(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Task:
     """Random labels of different random contexts.
 
     Args:
-        tokens: N.
+        d_vocab: N.
         n_ctx: S.
         facts: T, at most the $N^S$ contexts there are, and these at most 2^20.
         seed: Of contexts and labels.
@@ -27,19 +27,19 @@ def random_facts(*, tokens: int, n_ctx: int, facts: int, seed: int) -> Task:
         InputError: Other sizes.
 
     Example:
-        >>> random_facts(tokens=3, n_ctx=2, facts=9, seed=0).n_contexts
+        >>> random_facts(d_vocab=3, n_ctx=2, facts=9, seed=0).n_contexts
         9
     """
-    contexts = random_contexts(tokens=tokens, n_ctx=n_ctx, facts=facts, seed=seed)
-    labels = np.random.default_rng([seed, 1]).integers(0, tokens, facts)
-    return array_task(contexts, next_tokens=labels, vocabulary=tokens, target="labels")
+    contexts = random_contexts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=seed)
+    labels = np.random.default_rng([seed, 1]).integers(0, d_vocab, facts)
+    return array_task(contexts, next_tokens=labels, vocabulary=d_vocab, target="labels")
 
 
-def random_contexts(*, tokens: int, n_ctx: int, facts: int, seed: int) -> Int64Array:
+def random_contexts(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Int64Array:
     """Different random contexts, `[T, S]`.
 
     Args:
-        tokens: N.
+        d_vocab: N.
         n_ctx: S.
         facts: T, at most the $N^S$ contexts there are, and these at most 2^20.
         seed: Of the draw.
@@ -48,11 +48,11 @@ def random_contexts(*, tokens: int, n_ctx: int, facts: int, seed: int) -> Int64A
         InputError: Other sizes.
 
     Example:
-        >>> random_contexts(tokens=2, n_ctx=2, facts=4, seed=0).tolist()
+        >>> random_contexts(d_vocab=2, n_ctx=2, facts=4, seed=0).tolist()
         [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
-    count = tokens**n_ctx
+    count = d_vocab**n_ctx
     if not 1 <= facts <= count <= 2**20:
         raise InputError("facts", f"= {facts}, of {count} contexts", "1 <= T <= N^S <= 2^20")
     chosen = np.random.default_rng([seed, facts]).choice(count, facts, replace=False)
-    return all_contexts(tokens, n_ctx)[np.sort(chosen)]
+    return all_contexts(d_vocab, n_ctx)[np.sort(chosen)]

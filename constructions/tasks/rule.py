@@ -55,7 +55,7 @@ class RuleTask(Stored):
             name that is not that of the rule; names it.
 
     Example:
-        >>> task = rule_task("max", tokens=64, n_ctx=4)
+        >>> task = rule_task("max", d_vocab=64, n_ctx=4)
         >>> task.n_contexts, task.labels_of(np.array([[5, 63, 0, 7]])).tolist(), task.origin
         (16777216, [63], 'rule: max of 4 tokens below 64')
     """
@@ -237,13 +237,13 @@ class RuleTask(Stored):
 def rule_task(
     rule: str | Callable[[Int64Array], Int64Array],
     *,
-    tokens: int,
+    d_vocab: int,
     n_ctx: int,
     modulus: int | None = None,
     before: Sequence[int] = (),
     after: Sequence[int] = (),
 ) -> RuleTask:
-    r"""The task of a rule on all inputs of `n_ctx` tokens below `tokens`, perhaps between tokens that do not change.
+    r"""The task of a rule on all inputs of `n_ctx` tokens below `d_vocab`, perhaps between tokens that do not change.
 
     A function is evaluated on the whole domain, at most $2^{26}$ inputs, and becomes the automaton with the fewest
     states: two beginnings of inputs lead to one state if whatever follows them has the same answers.
@@ -251,7 +251,7 @@ def rule_task(
     Args:
         rule: ``"max"``, ``"min"``, ``"first"``, ``"last"``, ``"sum"``; or a function: of one argument, from inputs
             `[T, length]`, int64, to what follows them, `[T]`; of several, from the tokens of one input to an integer.
-        tokens: N; the tokens are 0 .. N - 1.
+        d_vocab: N; the tokens are 0 .. N - 1.
         n_ctx: How many of them an input has.
         modulus: For ``"sum"`` alone; N by default.
         before: Tokens that stand before them in every input, such as one for the beginning of a text.
@@ -264,29 +264,29 @@ def rule_task(
         InputError: An unknown rule, a size below 1, a domain that is too large, or answers that are no tokens.
 
     Example:
-        >>> even = rule_task(lambda inputs: inputs.sum(axis=1) % 2, tokens=10, n_ctx=3)
+        >>> even = rule_task(lambda inputs: inputs.sum(axis=1) % 2, d_vocab=10, n_ctx=3)
         >>> even.n_contexts, [len(steps) for steps in even.steps], even.origin
         (1000, [1, 2, 2], "rule: one's own function of 3 tokens below 10")
-        >>> rule_task(lambda a, b: a * b % 5, tokens=5, n_ctx=2, after=[5]).origin
+        >>> rule_task(lambda a, b: a * b % 5, d_vocab=5, n_ctx=2, after=[5]).origin
         "rule: one's own function of 2 tokens below 5, behind them 5"
     """
-    for name, value in (("tokens", tokens), ("n_ctx", n_ctx), ("modulus", 1 if modulus is None else modulus)):
+    for name, value in (("d_vocab", d_vocab), ("n_ctx", n_ctx), ("modulus", 1 if modulus is None else modulus)):
         if type(value) is not int or not 1 <= value < _LARGEST_TOKEN:
             raise InputError(name, f"= {value!r}", "an integer of at least 1")
     if modulus is not None and rule != "sum":
         raise InputError("modulus", f"= {modulus} is given", "none for a rule other than 'sum'")
-    if tokens**n_ctx >= _LARGEST_DOMAIN:
-        raise InputError("tokens", f"= {tokens} and n_ctx = {n_ctx} make {tokens**n_ctx} inputs", "below 2**63")
-    free = np.arange(tokens, dtype=np.int64)
+    if d_vocab**n_ctx >= _LARGEST_DOMAIN:
+        raise InputError("d_vocab", f"= {d_vocab} and n_ctx = {n_ctx} make {d_vocab**n_ctx} inputs", "below 2**63")
+    free = np.arange(d_vocab, dtype=np.int64)
     domain = tuple([np.array([token]) for token in before] + [free] * n_ctx + [np.array([token]) for token in after])
     read = range(len(before), len(before) + n_ctx)
     if isinstance(rule, str):
         if rule not in RULES:
             raise InputError("rule", f"is {rule!r}", f"one of {', '.join(map(repr, RULES))}, or a function")
-        name = f"sum mod {tokens if modulus is None else modulus}" if rule == "sum" else rule
+        name = f"sum mod {d_vocab if modulus is None else modulus}" if rule == "sum" else rule
         steps, answers = _named(name, domain, list(read))
         return RuleTask(name, domain, np.array(read, dtype=np.int64), steps, answers)
-    steps, answers = _automaton(_of_rows(rule, n_ctx), tokens, n_ctx)
+    steps, answers = _automaton(_of_rows(rule, n_ctx), d_vocab, n_ctx)
     fixed = np.zeros((1, 1), dtype=np.int64)
     last = np.arange(len(answers), dtype=np.int64)[:, None]
     whole = (*(fixed for _ in before), *steps, *(last for _ in after))
@@ -355,26 +355,26 @@ def _step(rule: str) -> tuple[Callable[[Int64Array, Int64Array], Int64Array], in
 
 
 def _automaton(
-    function: Callable[[Int64Array], Int64Array], tokens: int, n_ctx: int
+    function: Callable[[Int64Array], Int64Array], d_vocab: int, n_ctx: int
 ) -> tuple[tuple[Int64Array, ...], Int64Array]:
     """The automaton with the fewest states: from the last position to the first, equal rows become one state."""
-    size = tokens**n_ctx
+    size = d_vocab**n_ctx
     if size > _LARGEST_TABLE:
         raise InputError("rule", f"is a function on {size} inputs", "at most 2**26: give the automaton (RuleTask)")
     labels = np.empty(size, dtype=np.int64)
     for start in range(0, size, _CHUNK):
         numbers = np.arange(start, min(start + _CHUNK, size))
-        found = np.asarray(function(np.stack(np.unravel_index(numbers, [tokens] * n_ctx), axis=1)))
+        found = np.asarray(function(np.stack(np.unravel_index(numbers, [d_vocab] * n_ctx), axis=1)))
         if found.shape != numbers.shape or found.dtype.kind not in "iu":
             raise InputError("rule", f"returns {found.dtype} of shape {found.shape}", f"integers {numbers.shape}")
         labels[numbers] = found
     answers, states = np.unique(labels, return_inverse=True)
     steps: list[Int64Array] = []
     for _ in range(n_ctx):
-        rows = states.reshape(-1, tokens).astype(np.int64)
+        rows = states.reshape(-1, d_vocab).astype(np.int64)
         places: dict[bytes, int] = {}
         states = np.array([places.setdefault(row.tobytes(), len(places)) for row in rows], dtype=np.int64)
-        steps.append(np.frombuffer(b"".join(places), dtype=np.int64).reshape(-1, tokens))
+        steps.append(np.frombuffer(b"".join(places), dtype=np.int64).reshape(-1, d_vocab))
     return tuple(reversed(steps)), answers
 
 

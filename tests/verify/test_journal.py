@@ -26,7 +26,7 @@ from verify.domains.tally import Tally
 from verify.journal import Journal, completed_once, is_kept_file
 from verify.program_text import files_sha256
 
-TASK = rule_task("max", tokens=6, n_ctx=3)
+TASK = rule_task("max", d_vocab=6, n_ctx=3)
 
 
 def kept_in(path, model, task=TASK):
@@ -166,8 +166,8 @@ def test_counts_of_another_model_rule_program_or_user_are_not_believed(tmp_path,
     masked = replace(model, blocks=(replace(model.blocks[0], score_root=4),))
     for other in (nearly, masked):
         assert kept_domain(path, other, TASK).refused == 2
-    assert kept_domain(path, model, rule_task("min", tokens=6, n_ctx=3)).refused == 2
-    assert kept_domain(path, model, rule_task("max", tokens=5, n_ctx=3)).refused == 2
+    assert kept_domain(path, model, rule_task("min", d_vocab=6, n_ctx=3)).refused == 2
+    assert kept_domain(path, model, rule_task("max", d_vocab=5, n_ctx=3)).refused == 2
     judge["program"] = "another"
     assert kept_domain(path, model, TASK).refused == 2
     judge["program"] = "this one"
@@ -405,7 +405,7 @@ def test_a_file_that_holds_something_else_is_told_from_one_that_was_kept(once, t
 
 def test_a_certificate_says_what_earlier_runs_counted_and_leaves_no_file(tmp_path, monkeypatch):
     model, _ = one_attention(np.random.default_rng(1), n_heads=2, largest_tokens=5)
-    task = rule_task("max", tokens=model.d_vocab, n_ctx=2)
+    task = rule_task("max", d_vocab=model.d_vocab, n_ctx=2)
     keep = tmp_path / "pieces"
     part = certify_domain(model, task, keep=keep, progress=interrupted_after(1))
     assert part.answers.interrupted and keep.exists()
@@ -417,6 +417,6 @@ def test_a_certificate_says_what_earlier_runs_counted_and_leaves_no_file(tmp_pat
 
 def test_nothing_is_kept_of_a_model_without_pieces(tmp_path):
     echo = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
-    task = rule_task("last", tokens=2, n_ctx=1)
+    task = rule_task("last", d_vocab=2, n_ctx=1)
     found = judge_rule(echo, task, one_by_one=0, journal=kept_in(tmp_path / "pieces", echo, task), progress=quiet)
     assert found.undecided == 2 and not (tmp_path / "pieces").exists()

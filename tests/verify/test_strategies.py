@@ -31,7 +31,7 @@ def found(strategy, wanted):
     wide=strategies.sizes(wide_heads=True),
 )
 def test_sizes_stay_within_their_limits(size, wide):
-    assert 1 <= size.tokens <= 5 and 1 <= size.n_ctx <= 4 and 1 <= size.n_heads <= 2
+    assert 1 <= size.d_vocab <= 5 and 1 <= size.n_ctx <= 4 and 1 <= size.n_heads <= 2
     assert 1 <= size.d_head <= size.width <= 6
     assert 1 <= wide.d_head <= 4 and 0 <= wide.n_heads <= 3
 
@@ -41,9 +41,9 @@ def test_sizes_stay_within_their_limits(size, wide):
     [
         lambda size: size.n_heads == 0,
         lambda size: size.n_ctx == 1 and size.width > 1,
-        lambda size: size.tokens == 1 and size.n_heads == 3,
-        lambda size: size.width > size.tokens + size.n_ctx - 1,
-        lambda size: size.tokens**size.n_ctx == size.width + size.n_heads * size.d_head,
+        lambda size: size.d_vocab == 1 and size.n_heads == 3,
+        lambda size: size.width > size.d_vocab + size.n_ctx - 1,
+        lambda size: size.d_vocab**size.n_ctx == size.width + size.n_heads * size.d_head,
     ],
 )
 def test_degenerate_and_critical_sizes_are_found(wanted):
@@ -115,9 +115,9 @@ def test_adversarial_laws_are_found(wanted):
 @given(data=st.data(), size=strategies.sizes())
 def test_exact_front_ends_have_their_sizes_and_rational_attention(data, size):
     front_end = data.draw(strategies.exact_front_ends(size=size))
-    assert (front_end.d_vocab, front_end.n_ctx, front_end.d_model) == (size.tokens, size.n_ctx, size.width)
+    assert (front_end.d_vocab, front_end.n_ctx, front_end.d_model) == (size.d_vocab, size.n_ctx, size.width)
     assert front_end.n_heads == size.n_heads and front_end.d_head == (size.d_head if size.n_heads else 0)
-    rows = data.draw(strategies.contexts(d_vocab=size.tokens, n_ctx=size.n_ctx, max_size=3))
+    rows = data.draw(strategies.contexts(d_vocab=size.d_vocab, n_ctx=size.n_ctx, max_size=3))
     assert exact_features(front_end, rows).nrows() == len(rows)
 
 
@@ -136,7 +136,7 @@ def test_degenerate_embeddings_are_found():
 @given(data=st.data(), size=strategies.sizes(min_heads=1))
 def test_networks_have_their_sizes_and_stay_within_their_bound(data, size):
     network = data.draw(strategies.networks(size=size, n_outputs=2, largest=5.0))
-    assert (network.d_vocab, network.n_ctx, network.d_model) == (size.tokens, size.n_ctx, size.width)
+    assert (network.d_vocab, network.n_ctx, network.d_model) == (size.d_vocab, size.n_ctx, size.width)
     assert (network.n_heads, network.d_head, network.d_vocab_out) == (size.n_heads, size.d_head, 2)
     assert all(abs(tensor).max() <= 5 for tensor in dana_tensors(network).values())
 

@@ -33,12 +33,12 @@ CLAIM = Claim(
     page="docs/claims/corollary_2.md",
 )
 
-_PAPER = {"tokens": 10, "width": 2, "d_head": 5, "n_heads": 20}
+_PAPER = {"d_vocab": 10, "width": 2, "d_head": 5, "n_heads": 20}
 
 
 _OTHERS = (
-    {"tokens": 6, "width": 2, "d_head": 3, "n_heads": 8},
-    {"tokens": 7, "width": 3, "d_head": 4, "n_heads": 5},
+    {"d_vocab": 6, "width": 2, "d_head": 3, "n_heads": 8},
+    {"d_vocab": 7, "width": 3, "d_head": 4, "n_heads": 5},
 )
 
 
@@ -48,13 +48,13 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _reached(**sizes)
 
 
-def _ceiling(*, tokens: int, width: int, d_head: int, n_heads: int) -> Evidence:
-    contexts = all_contexts(tokens, 2)
+def _ceiling(*, d_vocab: int, width: int, d_head: int, n_heads: int) -> Evidence:
+    contexts = all_contexts(d_vocab, 2)
     given = {"H": n_heads, "d_h": d_head, "d": width}
     rank = RANK.at("rank", contexts=contexts, d_model=width, d_head=d_head, n_heads=n_heads, with_skip=True)
     return Evidence(
         "constant",
-        f"the {len(contexts)} bigrams of {tokens} tokens, d = {width}, d_h = {d_head}, H = {n_heads}: the rank of "
+        f"the {len(contexts)} bigrams of {d_vocab} tokens, d = {width}, d_h = {d_head}, H = {n_heads}: the rank of "
         "the features is below their number",
         f"{stated(CLAIM, 'printed', **given)} >= {len(contexts)} associations: accuracy 1",
         f"rank <= {rank.value}",
@@ -66,8 +66,8 @@ def _ceiling(*, tokens: int, width: int, d_head: int, n_heads: int) -> Evidence:
             Comparison(rank, "<", stated(CLAIM, "printed", **given)),
             Comparison(rank, "<=", stated(CLAIM, "columns", **given)),
             Comparison(sum([d_head] * n_heads) + width, "=", stated(CLAIM, "printed", **given)),
-            Comparison(len(contexts), "=", stated(CLAIM, "contexts", N=tokens, S=contexts.shape[1])),
-            *(_of_the_paper(contexts, rank, **given) if tokens == _PAPER["tokens"] else ()),
+            Comparison(len(contexts), "=", stated(CLAIM, "contexts", N=d_vocab, S=contexts.shape[1])),
+            *(_of_the_paper(contexts, rank, **given) if d_vocab == _PAPER["d_vocab"] else ()),
         ),
     )
 
@@ -75,28 +75,28 @@ def _ceiling(*, tokens: int, width: int, d_head: int, n_heads: int) -> Evidence:
 def _of_the_paper(contexts: Int64Array, rank: Applied, **given: int) -> tuple[Comparison, ...]:
     """The sizes of figure 4, and what Corollary 2 makes of them."""
     held = min(Fraction(1), Fraction(given["H"] * given["d_h"] + given["d"], len(contexts)))
-    tokens = int(contexts.max()) + 1
-    sizes = {"N": tokens, "S": contexts.shape[1], **given}
+    d_vocab = int(contexts.max()) + 1
+    sizes = {"N": d_vocab, "S": contexts.shape[1], **given}
     return (
         *met(CLAIM, "tokens", "length", "plane", "wide", "heads", **sizes),
-        Comparison(1 - _missed(tokens, len(contexts), int(held * len(contexts))), "=", stated(CLAIM, "all")),
+        Comparison(1 - _missed(d_vocab, len(contexts), int(held * len(contexts))), "=", stated(CLAIM, "all")),
         Comparison(rank, "=", stated(CLAIM, "rank")),
     )
 
 
-def _reached(*, tokens: int, width: int, d_head: int, n_heads: int) -> Evidence:
-    contexts = all_contexts(tokens, 2)
+def _reached(*, d_vocab: int, width: int, d_head: int, n_heads: int) -> Evidence:
+    contexts = all_contexts(d_vocab, 2)
     given = {"H": n_heads, "d_h": d_head, "d": width}
     # A head that is wider than the stream is one of its width: what is reached there is reached by both.
     front_end = integer_front_end(
-        "rank-one", d_vocab=tokens, n_ctx=2, d_model=width, n_heads=n_heads, d_head=width, seed=1, largest=9
+        "rank-one", d_vocab=d_vocab, n_ctx=2, d_model=width, n_heads=n_heads, d_head=width, seed=1, largest=9
     )
     rank = exact_rank(front_end, contexts)
     facts = len(contexts)
-    share = stated(CLAIM, "accuracy", N=tokens, T_0=facts, **given)
+    share = stated(CLAIM, "accuracy", N=d_vocab, T_0=facts, **given)
     return Evidence(
         "reached",
-        f"the {facts} bigrams of {tokens} tokens, integer weights with d = {width} and "
+        f"the {facts} bigrams of {d_vocab} tokens, integer weights with d = {width} and "
         f"H = {n_heads} heads of that width",
         f"rank {stated(CLAIM, 'columns', **given)}, so an accuracy of {share} on average over the labels",
         f"rank {rank.lower}",
@@ -105,11 +105,11 @@ def _reached(*, tokens: int, width: int, d_head: int, n_heads: int) -> Evidence:
         compared=(
             Comparison(rank.lower, "=", stated(CLAIM, "columns", **given)),
             Comparison(share, "<", 1),
-            Comparison(1 - _missed(tokens, facts, rank.lower), "=", share),
+            Comparison(1 - _missed(d_vocab, facts, rank.lower), "=", share),
         ),
     )
 
 
-def _missed(tokens: int, facts: int, held: int) -> Fraction:
+def _missed(d_vocab: int, facts: int, held: int) -> Fraction:
     """The contexts beyond the rank, of which a guess misses all labels but one in N, as a share of all contexts."""
-    return Fraction(facts - held, facts) * Fraction(tokens - 1, tokens)
+    return Fraction(facts - held, facts) * Fraction(d_vocab - 1, d_vocab)

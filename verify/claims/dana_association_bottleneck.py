@@ -30,19 +30,19 @@ CLAIM = Claim(
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for name, tokens in (("three", 3), ("four", 4)):
-        yield _line(name, tokens)
-    for tokens in (3, 100, *((4000,) if full else ())):
-        yield _plane(tokens)
+    for name, d_vocab in (("three", 3), ("four", 4)):
+        yield _line(name, d_vocab)
+    for d_vocab in (3, 100, *((4000,) if full else ())):
+        yield _plane(d_vocab)
 
 
-def _line(name: str, tokens: int) -> Evidence:
-    floor = LINE.at(masses=(1,) * tokens)
+def _line(name: str, d_vocab: int) -> Evidence:
+    floor = LINE.at(masses=(1,) * d_vocab)
     # The rank of logits that are a number times a row of weights is the dimension that the statement names.
-    rank = fmpz_mat([[x * w for w in range(tokens)] for x in range(1, tokens)]).rank()
+    rank = fmpz_mat([[x * w for w in range(d_vocab)] for x in range(1, d_vocab)]).rank()
     return Evidence(
         "counterexample",
-        f"d = 1, {tokens} contexts, each of {tokens} tokens the label of one",
+        f"d = 1, {d_vocab} contexts, each of {d_vocab} tokens the label of one",
         "least divergence 0",
         f"KL >= {decimal_below(floor.value, 7)} nats",
         Method("balls", Means.BALLS),
@@ -50,23 +50,23 @@ def _line(name: str, tokens: int) -> Evidence:
         compared=(
             Comparison(floor, ">", 0),
             Comparison(floor, "agrees with", stated(CLAIM, name)),
-            Comparison(tokens, "=", stated(CLAIM, "some" if name == "three" else "more")),
+            Comparison(d_vocab, "=", stated(CLAIM, "some" if name == "three" else "more")),
             *met(CLAIM, "line", d=rank),
             *failed(CLAIM, "least", d=rank),
         ),
     )
 
 
-def _plane(tokens: int) -> Evidence:
-    W, E = parabola(tokens), stream(np.arange(tokens), power=0)
+def _plane(d_vocab: int) -> Evidence:
+    W, E = parabola(d_vocab), stream(np.arange(d_vocab), power=0)
     logits = fmpz_mat(E.astype(np.int64).tolist()) * fmpz_mat(W.astype(np.int64).tolist()).transpose()
     rows = logits.tolist()
     held = sum(all(row[i] > x for j, x in enumerate(row) if j != i) for i, row in enumerate(rows))
     return Evidence(
         "repair",
-        f"each of {tokens} tokens the label of one context: the integer encoder on the parabola",
+        f"each of {d_vocab} tokens the label of one context: the integer encoder on the parabola",
         "every label in front",
-        f"{held} of {tokens} in front, rank {logits.rank()}",
+        f"{held} of {d_vocab} in front, rank {logits.rank()}",
         Method("exact integers", Means.EXACT),
-        compared=(Comparison(held, "=", tokens), *met(CLAIM, "least", d=logits.rank())),
+        compared=(Comparison(held, "=", d_vocab), *met(CLAIM, "least", d=logits.rank())),
     )

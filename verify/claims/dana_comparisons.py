@@ -43,8 +43,8 @@ _REPAIRS_FULL = ((3, 3, 3, 3), (5, 2, 4, 3))
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _exclusive_or()
-    for tokens, n_ctx, width, d_head in _REPAIRS + (_REPAIRS_FULL if full else ()):
-        yield _improvement(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head)
+    for d_vocab, n_ctx, width, d_head in _REPAIRS + (_REPAIRS_FULL if full else ()):
+        yield _improvement(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head)
 
 
 def _exclusive_or() -> Evidence:
@@ -79,8 +79,8 @@ def _exclusive_or() -> Evidence:
     )
 
 
-def _improvement(*, tokens: int, n_ctx: int, width: int, d_head: int) -> Evidence:
-    made = exact_memory(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head)
+def _improvement(*, d_vocab: int, n_ctx: int, width: int, d_head: int) -> Evidence:
+    made = exact_memory(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head)
     n_heads, facts = made.model.n_heads, len(made.contexts)
     sizes = {"H": n_heads, "d_h": made.model.d_head}
     columns, previous = stated(CLAIM, "columns", **sizes, d=width), stated(CLAIM, "previous", **sizes)
@@ -88,7 +88,7 @@ def _improvement(*, tokens: int, n_ctx: int, width: int, d_head: int) -> Evidenc
     most, fewer = n_heads * sizes["d_h"] + width, n_heads * (sizes["d_h"] - 1) + 1
     return Evidence(
         "repair",
-        f"the {facts} contexts of {n_ctx} tokens out of {tokens}, d = {width}, d_h = {d_head}, H = {n_heads}: "
+        f"the {facts} contexts of {n_ctx} tokens out of {d_vocab}, d = {width}, d_h = {d_head}, H = {n_heads}: "
         "rational weights have exactly the logits of an integer encoder",
         f"{columns} held, {stated(CLAIM, 'gain', H=n_heads, d=width)} more than {previous}",
         f"{'equal' if equal else 'different'} logits on {facts} contexts",
@@ -101,6 +101,6 @@ def _improvement(*, tokens: int, n_ctx: int, width: int, d_head: int) -> Evidenc
             Comparison(facts, "<=", most),
             Comparison(facts, ">", most - d_head),
             Comparison(facts, ">", previous),
-            *met(CLAIM, "room", d=width, N=tokens),
+            *met(CLAIM, "room", d=width, N=d_vocab),
         ),
     )

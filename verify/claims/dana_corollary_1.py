@@ -35,11 +35,11 @@ from verify.runs.formats import FLOAT32
 from verify.verdict import Verdict, decided, proved
 
 
-def build(*, tokens: int, gap: int, seed: int) -> Construction[Task]:
+def build(*, d_vocab: int, gap: int, seed: int) -> Construction[Task]:
     """The look-up table of all bigrams, with random labels.
 
     Args:
-        tokens: Size of the vocabulary N, not 2.
+        d_vocab: Size of the vocabulary N, not 2.
         gap: Difference of the scores in nats, at least 1.
         seed: Seed of the labels.
 
@@ -49,13 +49,13 @@ def build(*, tokens: int, gap: int, seed: int) -> Construction[Task]:
     Source: sharpens Dana, Pydi, Chevaleyre (2024), Corollary 1.
 
     Example:
-        >>> build(tokens=3, gap=8, seed=0).summary
+        >>> build(d_vocab=3, gap=8, seed=0).summary
         'all 9 bigrams over 3 tokens, in 3 heads of dimension 3 = d'
     """
-    task = enumerated_task(tokens, 2, seed=seed)
+    task = enumerated_task(d_vocab, 2, seed=seed)
     network = lookup_table(task, gap=float(gap))
     summary = (
-        f"all {task.n_contexts} bigrams over {tokens} tokens, in {network.n_heads} heads of dimension "
+        f"all {task.n_contexts} bigrams over {d_vocab} tokens, in {network.n_heads} heads of dimension "
         f"{network.d_head} = d"
     )
     return Construction(task, network, summary)
@@ -80,7 +80,7 @@ CLAIM = Claim(
     ),
     page="docs/claims/corollary_1.md",
     hypotheses=conditions("N >= 1 and N != 2", "gap >= 1"),
-    parameters={"tokens": 8, "gap": 8, "seed": 0},
+    parameters={"d_vocab": 8, "gap": 8, "seed": 0},
     build=build,
 )
 

@@ -28,20 +28,20 @@ _SIZES, _SIZES_FULL = ((2, 2), (2, 3), (3, 2)), ((2, 5),)  # N, S
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, n_ctx in _SIZES + (_SIZES_FULL if full else ()):
-        yield _counted(tokens, n_ctx)
+    for d_vocab, n_ctx in _SIZES + (_SIZES_FULL if full else ()):
+        yield _counted(d_vocab, n_ctx)
 
 
-def _counted(tokens: int, n_ctx: int) -> Evidence:
-    made = exact_memory(tokens=tokens, n_ctx=n_ctx, width=2, d_head=1)
+def _counted(d_vocab: int, n_ctx: int) -> Evidence:
+    made = exact_memory(d_vocab=d_vocab, n_ctx=n_ctx, width=2, d_head=1)
     model, facts = made.model, len(made.contexts)
     entries = sum(tensor.size for tensor in model.tensors().values())
     equal = exact_network_logits(model, made.contexts) == made.targets
-    sizes = {"S": n_ctx, "N": tokens, "T_0": facts}
+    sizes = {"S": n_ctx, "N": d_vocab, "T_0": facts}
     shape = {"d": model.d_model, "d_h": model.d_head, "H": model.n_heads, "T_0": facts}
     return Evidence(
         "claim",
-        f"the {facts} contexts of {n_ctx} tokens out of {tokens}, d = 2, d_h = 1, H = {model.n_heads}: "
+        f"the {facts} contexts of {n_ctx} tokens out of {d_vocab}, d = 2, d_h = 1, H = {model.n_heads}: "
         "rational weights with exactly the logits of an integer encoder",
         f"{stated(CLAIM, 'printed', **sizes)} parameters, nearly",
         f"{entries} entries",

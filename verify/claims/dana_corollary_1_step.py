@@ -42,10 +42,10 @@ _SIZES_FULL = ((50, 2500), (200, 40_000))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, contexts in _SIZES + (_SIZES_FULL if full else ()):
-        yield _small_enough(tokens, contexts)
-    for tokens in (2, 3, 10):
-        yield _gap_is_reached(tokens)
+    for d_vocab, contexts in _SIZES + (_SIZES_FULL if full else ()):
+        yield _small_enough(d_vocab, contexts)
+    for d_vocab in (2, 3, 10):
+        yield _gap_is_reached(d_vocab)
 
 
 def _delta(bits: int) -> Fraction:
@@ -57,41 +57,41 @@ def _number(value: Fraction | int) -> arb:
     return arb(fmpq(exact.numerator, exact.denominator))
 
 
-def _circle_divergence(tokens: int, delta: Fraction, strength: int) -> arb:
+def _circle_divergence(d_vocab: int, delta: Fraction, strength: int) -> arb:
     r"""KL(pi_delta || softmax) of the encoder on the circle: the logits of the label l are $s \cos(2 \pi (j - l) / N)$.
 
     A rotation of the circle carries one label to another, so it is the same for all labels.
     """
-    probability = [Fraction(delta, 1 + tokens * delta)] * tokens
-    probability[0] = Fraction(1 + delta, 1 + tokens * delta)
-    first = _circle_point(tokens, 0)
+    probability = [Fraction(delta, 1 + d_vocab * delta)] * d_vocab
+    probability[0] = Fraction(1 + delta, 1 + d_vocab * delta)
+    first = _circle_point(d_vocab, 0)
     logits = [
-        strength * (sum((x * y for x, y in zip(first, _circle_point(tokens, j), strict=True)), arb(0)) - 1)
-        for j in range(tokens)
+        strength * (sum((x * y for x, y in zip(first, _circle_point(d_vocab, j), strict=True)), arb(0)) - 1)
+        for j in range(d_vocab)
     ]
     normalizer = sum((logit.exp() for logit in logits), arb(0)).log()
     parts = (_number(p) * (_number(p).log() - logit + normalizer) for p, logit in zip(probability, logits, strict=True))
     return sum(parts, arb(0))
 
 
-def _circle_point(tokens: int, j: int) -> tuple[arb, arb]:
+def _circle_point(d_vocab: int, j: int) -> tuple[arb, arb]:
     """The token j on the circle, in two dimensions."""
-    angle = arb(fmpq(2 * j, tokens))
+    angle = arb(fmpq(2 * j, d_vocab))
     return angle.cos_pi(), angle.sin_pi()
 
 
-def _small_enough(tokens: int, contexts: int) -> Evidence:
+def _small_enough(d_vocab: int, contexts: int) -> Evidence:
     """With T equally likely contexts the mean has to be below the gap over T; the circle, in d = 2, is far below."""
-    bits = 40 + 2 * (tokens * contexts).bit_length()
-    delta, strength = _delta(bits), 8 * tokens**2
-    a = stated(CLAIM, "label", N=tokens, delta=delta)
+    bits = 40 + 2 * (d_vocab * contexts).bit_length()
+    delta, strength = _delta(bits), 8 * d_vocab**2
+    a = stated(CLAIM, "label", N=d_vocab, delta=delta)
     gap = stated(CLAIM, "gap", a=a.value)
     with ctx.workprec(_BITS):
-        found = _circle_divergence(tokens, delta, strength)
-    probability = Fraction(1 + delta, 1 + tokens * delta)
+        found = _circle_divergence(d_vocab, delta, strength)
+    probability = Fraction(1 + delta, 1 + d_vocab * delta)
     return Evidence(
         "claim",
-        f"N = {tokens}, {contexts} contexts of equal probability, delta = 2^-{bits}: the divergence of the encoder on "
+        f"N = {d_vocab}, {contexts} contexts of equal probability, delta = 2^-{bits}: the divergence of the encoder on "
         "the circle in d = 2 from pi_delta leaves room for gamma below what gives each label more than half of the "
         "probability",
         f"below (log 2 - h(a)) / {contexts}",
@@ -102,27 +102,27 @@ def _small_enough(tokens: int, contexts: int) -> Evidence:
             Comparison(2 * contexts * found, "<", gap),
             Comparison(a, "=", probability),
             Comparison(a, ">", stated(CLAIM, "most")),
-            *met(CLAIM, "plane", d=len(_circle_point(tokens, 0))),
+            *met(CLAIM, "plane", d=len(_circle_point(d_vocab, 0))),
         ),
     )
 
 
-def _gap_is_reached(tokens: int) -> Evidence:
+def _gap_is_reached(d_vocab: int) -> Evidence:
     """The law that gives the label just half, and the others equal shares, costs the gap: no larger one will do."""
     compared = []
     for bits in (20, 40, 60):
         delta = _delta(bits)
-        a = Fraction(1 + delta, 1 + tokens * delta)
+        a = Fraction(1 + delta, 1 + d_vocab * delta)
         with ctx.workprec(_BITS):
-            label, other, half = _number(a), _number(Fraction(delta, 1 + tokens * delta)), _number(Fraction(1, 2))
-            found = label * (label / half).log() + (tokens - 1) * other * (other * (tokens - 1) / half).log()
+            label, other, half = _number(a), _number(Fraction(delta, 1 + d_vocab * delta)), _number(Fraction(1, 2))
+            found = label * (label / half).log() + (d_vocab - 1) * other * (other * (d_vocab - 1) / half).log()
         compared += [
             Comparison(found, "agrees with", stated(CLAIM, "gap", a=a)),
             Comparison(half, "agrees with", stated(CLAIM, "most")),
         ]
     return Evidence(
         "sharper",
-        f"N = {tokens}, delta = 2^-20, 2^-40, 2^-60: the law that gives the label just half, the others equal parts",
+        f"N = {d_vocab}, delta = 2^-20, 2^-40, 2^-60: the law that gives the label just half, the others equal parts",
         "its divergence from pi_delta is log 2 - h(a): no larger gap gives the label more than half",
         "equal to it, up to 2^-30 of it",
         Method(f"balls of {_BITS} bits", Means.BALLS),

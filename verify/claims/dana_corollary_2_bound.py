@@ -34,22 +34,22 @@ CLAIM = Claim(
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens in (5, 12, *((40,) if full else ())):
-        yield _above(tokens, "counterexample")
+    for d_vocab in (5, 12, *((40,) if full else ())):
+        yield _above(d_vocab, "counterexample")
     yield _above(3, "repair")
 
 
-def _above(tokens: int, role: Role) -> Evidence:
-    labels = np.random.default_rng(tokens).integers(0, tokens, tokens**2)
-    task = enumerated_task(tokens, 2, labels=labels)
+def _above(d_vocab: int, role: Role) -> Evidence:
+    labels = np.random.default_rng(d_vocab).integers(0, d_vocab, d_vocab**2)
+    task = enumerated_task(d_vocab, 2, labels=labels)
     model = one_head_memory(task)
     found = certify_memorization(model, task).certificate
-    sizes = {"N": tokens, "H": model.n_heads, "d_h": model.d_head, "d": model.d_model, "T": task.n_contexts}
+    sizes = {"N": d_vocab, "H": model.n_heads, "d_h": model.d_head, "d": model.d_model, "T": task.n_contexts}
     printed = stated(CLAIM, "printed", **sizes)
     accuracy = Fraction(int(found.answers.values["held"]), task.n_contexts)
     return Evidence(
         role,
-        f"the {task.n_contexts} bigrams of {tokens} tokens with random labels: one head, d = {model.d_model}, d_h = 1",
+        f"the {task.n_contexts} bigrams of {d_vocab} tokens with random labels: one head, d = {model.d_model}, d_h = 1",
         f"accuracy <= {printed}",
         f"accuracy = {accuracy}",
         Method(found.answers.method, Means.ENCLOSURES),
@@ -60,8 +60,8 @@ def _above(tokens: int, role: Role) -> Evidence:
             Comparison(accuracy, "=", stated(CLAIM, "all")),
             Comparison(len(model.blocks), "=", stated(CLAIM, "layer")),
             Comparison(model.n_heads, "=", stated(CLAIM, "heads")),
-            Comparison(task.n_contexts, "=", stated(CLAIM, "contexts", N=tokens)),
+            Comparison(task.n_contexts, "=", stated(CLAIM, "contexts", N=d_vocab)),
             *met(CLAIM, "shape", "head", **sizes),
-            *failed(CLAIM, "shape", **{**sizes, "N": tokens + 1}),
+            *failed(CLAIM, "shape", **{**sizes, "N": d_vocab + 1}),
         ),
     )

@@ -30,31 +30,31 @@ _CASES = ((32, 50, Fraction(1, 2)), (16, 100, Fraction(1, 10)), (64, 10, Fractio
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for bits, tokens, constant in _CASES:
-        yield _too_many(bits, tokens, constant)
+    for bits, d_vocab, constant in _CASES:
+        yield _too_many(bits, d_vocab, constant)
     yield _counts(50)
 
 
-def _too_many(bits: int, tokens: int, constant: Fraction) -> Evidence:
+def _too_many(bits: int, d_vocab: int, constant: Fraction) -> Evidence:
     """Just beyond the width, for heads enough; and just below it the count says nothing."""
-    most = stated(CLAIM, "most", b=bits, C=constant, N=tokens)
+    most = stated(CLAIM, "most", b=bits, C=constant, N=d_vocab)
     width, n_ctx, n_heads = int(float(most.value)) + 1, 2, 10**6
-    shapes = {"N": tokens, "S": n_ctx, "d": width}
+    shapes = {"N": d_vocab, "S": n_ctx, "d": width}
     held = stated(CLAIM, "printed", C=constant, d=width, H=n_heads)
-    content = stated(CLAIM, "content", T=held.value, N=tokens)
+    content = stated(CLAIM, "content", T=held.value, N=d_vocab)
     entries = stated(CLAIM, "entries", **shapes, H=n_heads)
     narrower = stated(CLAIM, "printed", C=constant, d=width - 1, H=n_heads)
-    room = stated(CLAIM, "entries", N=tokens, S=n_ctx, d=width - 1, H=n_heads)
+    room = stated(CLAIM, "entries", N=d_vocab, S=n_ctx, d=width - 1, H=n_heads)
     return Evidence(
         "counterexample",
-        f"b = {bits}, N = {tokens}, C = {constant}, d = d_h = {width}, H = {n_heads}: labellings of so many contexts, "
+        f"b = {bits}, N = {d_vocab}, C = {constant}, d = d_h = {width}, H = {n_heads}: labellings of so many contexts, "
         "beside what the weights can be",
         f"{held} associations of any labels",
         f"their labels have {content} bits, the weights {entries} numbers of {bits} bits",
         Method("counting, logarithms in balls", Means.EXACT, Means.BALLS),
         compared=(
             Comparison(content, ">", bits * entries.value),
-            Comparison(stated(CLAIM, "content", T=narrower.value, N=tokens), "<", bits * room.value),
+            Comparison(stated(CLAIM, "content", T=narrower.value, N=d_vocab), "<", bits * room.value),
             Comparison(Fraction(width - 1), "<", most),
             Comparison(Fraction(width), ">", most),
             Comparison(constant * width * width * width * n_heads, "=", held),
@@ -62,26 +62,26 @@ def _too_many(bits: int, tokens: int, constant: Fraction) -> Evidence:
     )
 
 
-def _counts(tokens: int) -> Evidence:
+def _counts(d_vocab: int) -> Evidence:
     """Bits that tell all labellings of a thousand contexts apart, and entries of a model with heads as wide as d."""
-    bits, n_heads, width, n_ctx = (tokens**1000 - 1).bit_length(), 2, 3, 4
-    content = stated(CLAIM, "content", T=1000, N=tokens)
+    bits, n_heads, width, n_ctx = (d_vocab**1000 - 1).bit_length(), 2, 3, 4
+    content = stated(CLAIM, "content", T=1000, N=d_vocab)
     maps = np.zeros((n_heads, width, width))
     model = dana_network(
-        W_E=np.zeros((tokens, width)), W_pos=np.zeros((n_ctx, width)), W_Q=maps, W_K=maps, W_V=maps, W_O=maps,
-        W_U=np.zeros((width, tokens)),
+        W_E=np.zeros((d_vocab, width)), W_pos=np.zeros((n_ctx, width)), W_Q=maps, W_K=maps, W_V=maps, W_O=maps,
+        W_U=np.zeros((width, d_vocab)),
     )  # fmt: skip
     entries = sum(tensor.size for tensor in model.tensors().values())
     return Evidence(
         "repair",
-        f"all labels out of {tokens} of a thousand contexts, and a model with d = d_h = {width}, H = {n_heads}",
+        f"all labels out of {d_vocab} of a thousand contexts, and a model with d = d_h = {width}, H = {n_heads}",
         f"{content} bits",
         f"{bits} bits tell them apart, and no fewer; {entries} entries",
         Method("counting in integers", Means.EXACT),
         compared=(
             Comparison(bits, ">=", content),
             Comparison(bits - 1, "<", content),
-            Comparison(entries, "=", stated(CLAIM, "entries", N=tokens, S=n_ctx, d=model.d_model, H=model.n_heads)),
+            Comparison(entries, "=", stated(CLAIM, "entries", N=d_vocab, S=n_ctx, d=model.d_model, H=model.n_heads)),
             *met(CLAIM, "square", d=model.d_model, d_h=model.d_head),
         ),
     )

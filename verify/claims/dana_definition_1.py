@@ -38,17 +38,17 @@ _SIZES_FULL = ((30, 40, 8), (12, 50, 20))
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     generator = np.random.default_rng(31)
-    for tokens, contexts, width in _SIZES + (_SIZES_FULL if full else ()):
-        W = generator.integers(-9, 10, (tokens, width))
+    for d_vocab, contexts, width in _SIZES + (_SIZES_FULL if full else ()):
+        W = generator.integers(-9, 10, (d_vocab, width))
         E = generator.integers(-9, 10, (width, contexts))
-        if tokens != width:
+        if d_vocab != width:
             yield _no_product(W.T, E)
         yield _ranks(W, E)
 
 
 def _no_product(printed: Int64Array, E: Int64Array) -> Evidence:
     """A matrix `[d, N]` and the columns E(t), `[d, T]`: there is no product W E(t) unless N = d."""
-    (width, tokens), contexts = printed.shape, E.shape[1]
+    (width, d_vocab), contexts = printed.shape, E.shape[1]
     try:
         _ = fmpz_mat(printed.tolist()) * fmpz_mat(E.tolist())
         exists = True
@@ -56,14 +56,14 @@ def _no_product(printed: Int64Array, E: Int64Array) -> Evidence:
         exists = False
     return Evidence(
         "constant",
-        f"N = {tokens}, d = {width}, {contexts} contexts: a matrix W of {width} rows and {tokens} columns has no "
+        f"N = {d_vocab}, d = {width}, {contexts} contexts: a matrix W of {width} rows and {d_vocab} columns has no "
         f"product with vectors of {width} entries",
         "logits W E(t)",
         "no product",
         Method("counting rows and columns", Means.EXACT),
         decided(not exists and len(E) == width),
         compared=(
-            Comparison(tokens, "=", stated(CLAIM, "printed", N=tokens)),
+            Comparison(d_vocab, "=", stated(CLAIM, "printed", N=d_vocab)),
             Comparison(len(E), "=", stated(CLAIM, "columns", d=width)),
         ),
     )
@@ -71,7 +71,7 @@ def _no_product(printed: Int64Array, E: Int64Array) -> Evidence:
 
 def _ranks(W: Int64Array, E: Int64Array) -> Evidence:
     """The logits of W `[N, d]` and E `[d, T]` have the largest rank, and are a product again if only they are given."""
-    (tokens, width), contexts = W.shape, E.shape[1]
+    (d_vocab, width), contexts = W.shape, E.shape[1]
     logits = fmpz_mat(W.tolist()) * fmpz_mat(E.tolist())
     reduced, denominator, rank = logits.rref()
     rows = [row for row in reduced.tolist() if any(row)]
@@ -82,14 +82,14 @@ def _ranks(W: Int64Array, E: Int64Array) -> Evidence:
     again = columns * fmpz_mat([[int(entry) for entry in row] for row in rows])
     return Evidence(
         "reached",
-        f"N = {tokens}, d = {width}, {contexts} contexts: the integer logits W E of a W of {width} columns have the "
+        f"N = {d_vocab}, d = {width}, {contexts} contexts: the integer logits W E of a W of {width} columns have the "
         "largest rank, and are the product of their pivot columns and their reduced rows",
         "rank min(N, T, d), and no more than d",
         f"rank {rank}; the product of {len(pivots)} columns and rows gives the logits again",
         Method("exact integers", Means.EXACT),
         decided(again == logits * denominator and len(pivots) == rank),
         compared=(
-            Comparison(rank, "=", stated(CLAIM, "rank", N=tokens, T=contexts, d=width)),
+            Comparison(rank, "=", stated(CLAIM, "rank", N=d_vocab, T=contexts, d=width)),
             Comparison(W.shape[1], "=", stated(CLAIM, "columns", d=width)),
         ),
     )

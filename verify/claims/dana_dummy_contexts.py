@@ -36,46 +36,46 @@ _ROOM = ((3, 2, 3, 3), (2, 3, 2, 4), (4, 2, 4, 2))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, n_ctx, width, n_heads in _SHORT:
-        yield _no_room(tokens, n_ctx, width, n_heads)
-    for tokens, n_ctx, width, n_heads in _ROOM + (((3, 3, 3, 9),) if full else ()):
-        yield _room(tokens, n_ctx, width, n_heads)
+    for d_vocab, n_ctx, width, n_heads in _SHORT:
+        yield _no_room(d_vocab, n_ctx, width, n_heads)
+    for d_vocab, n_ctx, width, n_heads in _ROOM + (((3, 3, 3, 9),) if full else ()):
+        yield _room(d_vocab, n_ctx, width, n_heads)
 
 
-def _no_room(tokens: int, n_ctx: int, width: int, n_heads: int) -> Evidence:
-    contexts = all_contexts(tokens, n_ctx)
+def _no_room(d_vocab: int, n_ctx: int, width: int, n_heads: int) -> Evidence:
+    contexts = all_contexts(d_vocab, n_ctx)
     wanted = n_heads * width
     added = np.concatenate([contexts, contexts])[:wanted]
     sizes = {"H": n_heads, "d": width}
     distinct = len(np.unique(added, axis=0))
     return Evidence(
         "without",
-        f"N = {tokens}, S = {n_ctx}, d = {width}, H = {n_heads}: all {len(contexts)} contexts, and some of them again",
+        f"N = {d_vocab}, S = {n_ctx}, d = {width}, H = {n_heads}: all {len(contexts)} contexts, and some of them again",
         f"{stated(CLAIM, 'added', T_0=wanted, **sizes)} contexts with outputs of rank {wanted}",
         f"{distinct} distinct rows, rank <= {distinct}",
         Method("counting", Means.EXACT),
         decided(len(added) > len(contexts)),
         compared=(
             Comparison(distinct, "<", wanted),
-            Comparison(distinct, "=", stated(CLAIM, "contexts", N=tokens, S=n_ctx)),
-            *failed(CLAIM, "room", N=tokens, S=n_ctx, **sizes),
+            Comparison(distinct, "=", stated(CLAIM, "contexts", N=d_vocab, S=n_ctx)),
+            *failed(CLAIM, "room", N=d_vocab, S=n_ctx, **sizes),
             *failed(CLAIM, "enough", "added", T_0=len(contexts), **sizes),
         ),
     )
 
 
-def _room(tokens: int, n_ctx: int, width: int, n_heads: int) -> Evidence:
-    every, wanted = all_contexts(tokens, n_ctx), n_heads * width
+def _room(d_vocab: int, n_ctx: int, width: int, n_heads: int) -> Evidence:
+    every, wanted = all_contexts(d_vocab, n_ctx), n_heads * width
     sizes = {"d_model": width, "d_head": width, "n_heads": n_heads}
     given = every[: wanted // 2]
-    front_end = integer_front_end("rank-one", d_vocab=tokens, n_ctx=n_ctx, seed=0, largest=9, **sizes)
+    front_end = integer_front_end("rank-one", d_vocab=d_vocab, n_ctx=n_ctx, seed=0, largest=9, **sizes)
     whole = exact_rank(front_end, every[:wanted], with_skip=False).lower
     part = exact_rank(front_end, given, with_skip=False).lower
     ceiling = RANK.at("rank", contexts=every[:wanted], **sizes, with_skip=False)
     facts = {"T_0": wanted, "H": n_heads, "d": width}
     return Evidence(
         "with",
-        f"N = {tokens}, S = {n_ctx}, d = {width}, H = {n_heads}: {len(given)} contexts, and {wanted} with those that "
+        f"N = {d_vocab}, S = {n_ctx}, d = {width}, H = {n_heads}: {len(given)} contexts, and {wanted} with those that "
         "are added, integer weights",
         f"rank {len(given)} where all have rank {wanted}",
         f"rank {part} and {whole}",
@@ -86,6 +86,6 @@ def _room(tokens: int, n_ctx: int, width: int, n_heads: int) -> Evidence:
             Comparison(whole, "=", wanted),
             Comparison(part, "=", len(given)),
             *met(CLAIM, "enough", "added", **facts),
-            *met(CLAIM, "room", N=tokens, S=n_ctx, **facts),
+            *met(CLAIM, "room", N=d_vocab, S=n_ctx, **facts),
         ),
     )

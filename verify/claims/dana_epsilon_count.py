@@ -32,21 +32,21 @@ CLAIM = Claim(
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, n_ctx, facts in ((6, 5, 20), (8, 4, 64), *(((12, 4, 300),) if full else ())):
-        yield _exact(tokens, n_ctx, facts)
+    for d_vocab, n_ctx, facts in ((6, 5, 20), (8, 4, 64), *(((12, 4, 300),) if full else ())):
+        yield _exact(d_vocab, n_ctx, facts)
 
 
-def _exact(tokens: int, n_ctx: int, facts: int) -> Evidence:
-    task = random_facts(tokens=tokens, n_ctx=n_ctx, facts=facts, seed=0)
-    model = two_layers(task.contexts, task.labels, tokens=tokens)
+def _exact(d_vocab: int, n_ctx: int, facts: int) -> Evidence:
+    task = random_facts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=0)
+    model = two_layers(task.contexts, task.labels, d_vocab=d_vocab)
     entries = sum(tensor.size for tensor in model.tensors().values())
-    sizes, width = {"N": tokens, "S": n_ctx, "T": facts}, 3 * facts
+    sizes, width = {"N": d_vocab, "S": n_ctx, "T": facts}, 3 * facts
     printed = stated(CLAIM, "printed", **sizes, d=width, epsilon=Fraction(1, 2**20))
     # The same in floats, in another order of operations.
-    plain = (width + n_ctx) * (n_ctx + tokens + log(2**20) * facts * log(facts) / log(width / log(facts)) / width)
+    plain = (width + n_ctx) * (n_ctx + d_vocab + log(2**20) * facts * log(facts) / log(width / log(facts)) / width)
     return Evidence(
         "part",
-        f"{facts} contexts of {n_ctx} tokens out of {tokens}, labels exact: entries of two layers of attention, "
+        f"{facts} contexts of {n_ctx} tokens out of {d_vocab}, labels exact: entries of two layers of attention, "
         f"beside the count for epsilon = 2^-20 and d = {width} with all constants one",
         f"fewer than {printed}",
         f"{entries} entries",

@@ -36,12 +36,12 @@ from verify.verdict import Verdict, proved
 _OWN_SHARE = 0.6  # of each law at its mode
 
 
-def laws_with_a_mode(rows: int, tokens: int, *, seed: int = 0) -> Float64Array:
+def laws_with_a_mode(rows: int, d_vocab: int, *, seed: int = 0) -> Float64Array:
     """Random laws with more than half of their mass at a random token, so that an encoder that misses it pays for it.
 
     Args:
         rows: Number of laws, T.
-        tokens: Number of tokens, N.
+        d_vocab: Number of tokens, N.
         seed: Seed of what is drawn.
 
     Returns:
@@ -53,17 +53,17 @@ def laws_with_a_mode(rows: int, tokens: int, *, seed: int = 0) -> Float64Array:
         ((3, 4), True)
     """
     rng = np.random.default_rng(seed)
-    masses = rng.standard_exponential((rows, tokens)) + 0.25
+    masses = rng.standard_exponential((rows, d_vocab)) + 0.25
     laws = (1.0 - _OWN_SHARE) * masses / masses.sum(axis=1, keepdims=True)
-    laws[np.arange(rows), rng.integers(0, tokens, rows)] += _OWN_SHARE
+    laws[np.arange(rows), rng.integers(0, d_vocab, rows)] += _OWN_SHARE
     return laws / laws.sum(axis=1, keepdims=True)
 
 
-def build(*, tokens: int, n_ctx: int, width: int, d_head: int, seed: int) -> Construction[Task]:
+def build(*, d_vocab: int, n_ctx: int, width: int, d_head: int, seed: int) -> Construction[Task]:
     r"""Weights that hold the best encoder of rank d that is found, for random laws after all $N^S$ contexts.
 
     Args:
-        tokens: N.
+        d_vocab: N.
         n_ctx: S.
         width: d.
         d_head: $d_h \le d$.
@@ -78,11 +78,11 @@ def build(*, tokens: int, n_ctx: int, width: int, d_head: int, seed: int) -> Con
     Source: Dana, Pydi, Chevaleyre (2024), Lemma 1.
 
     Example:
-        >>> build(tokens=4, n_ctx=2, width=2, d_head=2, seed=0).summary[:60]
+        >>> build(d_vocab=4, n_ctx=2, width=2, d_head=2, seed=0).summary[:60]
         'laws over N = 4 tokens after 16 contexts, by an encoder of r'
     """
     task = enumerated_task(
-        tokens, n_ctx, target="laws", laws=laws_with_a_mode(tokens**n_ctx, tokens, seed=seed), seed=seed
+        d_vocab, n_ctx, target="laws", laws=laws_with_a_mode(d_vocab**n_ctx, d_vocab, seed=seed), seed=seed
     )
     alone = fewest_heads(task.contexts, d_model=width, d_head=d_head, with_skip=False).sufficient
     n_heads = default_heads(alone, task.n_contexts, d_head, "none")
@@ -90,7 +90,7 @@ def build(*, tokens: int, n_ctx: int, width: int, d_head: int, seed: int) -> Con
     return Construction(
         task,
         built.model,
-        f"laws over N = {tokens} tokens after {task.n_contexts} contexts, by an encoder of rank d = {width} "
+        f"laws over N = {d_vocab} tokens after {task.n_contexts} contexts, by an encoder of rank d = {width} "
         f"in {n_heads} heads of width {d_head}",
         Criterion.at_most(_reached(built.model, task)),
     )
@@ -122,14 +122,14 @@ CLAIM = Claim(
     hypotheses=(
         Hypothesis(
             "sizes of at least 1 and a seed of at least 0",
-            lambda tokens, n_ctx, width, d_head, seed, **_: min(tokens, n_ctx, width, d_head) >= 1 and seed >= 0,
+            lambda d_vocab, n_ctx, width, d_head, seed, **_: min(d_vocab, n_ctx, width, d_head) >= 1 and seed >= 0,
         ),
         Hypothesis(
-            "S >= 2 or N <= d (features of rank N)", lambda tokens, n_ctx, width, **_: n_ctx >= 2 or tokens <= width
+            "S >= 2 or N <= d (features of rank N)", lambda d_vocab, n_ctx, width, **_: n_ctx >= 2 or d_vocab <= width
         ),
         Hypothesis("d_h <= d", lambda width, d_head, **_: d_head <= width),
     ),
-    parameters={"tokens": 4, "n_ctx": 2, "width": 2, "d_head": 2, "seed": 0},
+    parameters={"d_vocab": 4, "n_ctx": 2, "width": 2, "d_head": 2, "seed": 0},
     build=build,
 )
 
@@ -176,15 +176,15 @@ def logit_radius(laws: Float64Array, level: float) -> float:
 
 def _attained(sizes: tuple[tuple[int, int, int], ...]) -> Evidence:
     verdicts, radii, compared = [], [], []
-    for tokens, rows, rank in sizes:
-        laws = laws_with_a_mode(rows, tokens, seed=rank)
+    for d_vocab, rows, rank in sizes:
+        laws = laws_with_a_mode(rows, d_vocab, seed=rank)
         silent, level = mean_divergence(Enclosure(np.zeros_like(laws)), laws)
         found = best_encoder(laws, rank, starts=8)
         _, upper = encoder_divergence(found.E, found.W, laws)
         radius = logit_radius(laws, level)
         # A law that is uniform: all bounds of one context are equal.
-        flat = stated(CLAIM, "bound", U=level, rho=Fraction(1, rows), H=arb(tokens).log(), p=Fraction(1, tokens))
-        compared.append(Comparison(logit_radius(np.ones((rows, tokens)), level), "agrees with", flat))
+        flat = stated(CLAIM, "bound", U=level, rho=Fraction(1, rows), H=arb(d_vocab).log(), p=Fraction(1, d_vocab))
+        compared.append(Comparison(logit_radius(np.ones((rows, d_vocab)), level), "agrees with", flat))
         verdicts += [proved(upper < silent < np.inf), proved(radius < np.inf)]
         radii.append(radius)
     return Evidence(
@@ -202,8 +202,8 @@ def _attained(sizes: tuple[tuple[int, int, int], ...]) -> Evidence:
 
 def _bracketed(sizes: tuple[tuple[int, int, int], ...], spread: float) -> Evidence:
     compared, shares, shown = [], [], []
-    for tokens, rows, rank in sizes:
-        laws = np.exp(spread * np.random.default_rng(rank).standard_normal((rows, tokens)))
+    for d_vocab, rows, rank in sizes:
+        laws = np.exp(spread * np.random.default_rng(rank).standard_normal((rows, d_vocab)))
         found = best_encoder(laws, rank, starts=8)
         _, upper = encoder_divergence(found.E, found.W, laws)
         floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=rank)

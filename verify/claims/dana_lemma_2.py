@@ -160,13 +160,13 @@ def shared_directions(
     )
 
 
-def fewest_heads(*, tokens: int, n_ctx: int, width: int, d_head: int) -> int:
+def fewest_heads(*, d_vocab: int, n_ctx: int, width: int, d_head: int) -> int:
     r"""The fewest heads with which all $N^S$ contexts have full rank, and at least 1.
 
     By Theorem F it is $\lceil (N^S - \min(d, N)) / d_h \rceil$; no weights do with fewer.
 
     Args:
-        tokens: N.
+        d_vocab: N.
         n_ctx: S, at least 2.
         width: d.
         d_head: $d_h \le \min(d, N)$.
@@ -175,17 +175,17 @@ def fewest_heads(*, tokens: int, n_ctx: int, width: int, d_head: int) -> int:
         H.
 
     Example:
-        >>> fewest_heads(tokens=4, n_ctx=3, width=4, d_head=4)
+        >>> fewest_heads(d_vocab=4, n_ctx=3, width=4, d_head=4)
         15
     """
-    return max(1, -(-(tokens**n_ctx - min(width, tokens)) // d_head))
+    return max(1, -(-(d_vocab**n_ctx - min(width, d_vocab)) // d_head))
 
 
-def build(*, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int = 0, seed: int = 0) -> Construction[Task]:
+def build(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int = 0, seed: int = 0) -> Construction[Task]:
     r"""Weights that hold a random label of each of all $N^S$ contexts, with as few heads as Theorem F allows.
 
     Args:
-        tokens: N.
+        d_vocab: N.
         n_ctx: S, at least 2.
         width: d.
         d_head: $d_h \le \min(d, N)$.
@@ -202,16 +202,16 @@ def build(*, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int = 0,
     Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, where it holds.
 
     Example:
-        >>> build(tokens=3, n_ctx=2, width=3, d_head=2).summary
+        >>> build(d_vocab=3, n_ctx=2, width=3, d_head=2).summary
         'labels of all 9 contexts of 2 tokens, N = 3, with d = 3, d_h = 2 and H = 3, the fewest heads'
     """
-    CLAIM.require(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads, seed=seed)
-    fewest = fewest_heads(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head)
+    CLAIM.require(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads, seed=seed)
+    fewest = fewest_heads(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head)
     count = n_heads or fewest
-    task = enumerated_task(tokens, n_ctx, seed=seed)
+    task = enumerated_task(d_vocab, n_ctx, seed=seed)
     built = build_memory(task, d_model=width, d_head=d_head, n_heads=count, seed=seed, fewest_heads=fewest)
     summary = (
-        f"labels of all {task.n_contexts} contexts of {n_ctx} tokens, N = {tokens}, with d = {width}, "
+        f"labels of all {task.n_contexts} contexts of {n_ctx} tokens, N = {d_vocab}, with d = {width}, "
         f"d_h = {d_head} and H = {count}{', the fewest n_heads' if count == fewest else ''}"
     )
     return Construction(task=task, model=built.model, summary=summary)
@@ -243,12 +243,12 @@ CLAIM = Claim(
         *conditions("d <= N + S - 1: the embeddings of tokens and positions span no more"),
         Hypothesis(
             "H = 0 (for the fewest) or min(d, N) + H d_h >= N^S",
-            lambda tokens, n_ctx, width, d_head, n_heads, **_: (
-                n_heads == 0 or (n_heads > 0 and min(width, tokens) + n_heads * d_head >= tokens**n_ctx)
+            lambda d_vocab, n_ctx, width, d_head, n_heads, **_: (
+                n_heads == 0 or (n_heads > 0 and min(width, d_vocab) + n_heads * d_head >= d_vocab**n_ctx)
             ),
         ),
     ),
-    parameters={"tokens": 4, "n_ctx": 3, "width": 4, "d_head": 4, "n_heads": 0, "seed": 0},
+    parameters={"d_vocab": 4, "n_ctx": 3, "width": 4, "d_head": 4, "n_heads": 0, "seed": 0},
     build=build,
 )
 
@@ -294,8 +294,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _windows(full)
     yield _built({})
     if full:
-        yield _built({"tokens": 5, "width": 5, "d_head": 5, "seed": 1})
-        yield _built({"tokens": 8, "width": 8, "d_head": 4, "n_ctx": 2, "seed": 2})
+        yield _built({"d_vocab": 5, "width": 5, "d_head": 5, "seed": 1})
+        yield _built({"d_vocab": 8, "width": 8, "d_head": 4, "n_ctx": 2, "seed": 2})
 
 
 def _sizes(width: int, d_head: int, n_heads: int) -> dict[str, Any]:
@@ -370,8 +370,8 @@ def _every_number_of_heads(largest: int) -> Evidence:
 def _printed_is_reached() -> Evidence:
     """Contexts of a general kind, on which the printed rank is the largest one: the formula itself is no slip."""
     compared = []
-    for tokens, n_ctx, width, n_heads in ((3, 3, 2, 3), (4, 3, 3, 4), (3, 4, 3, 5), (4, 2, 4, 1)):
-        contexts = all_contexts(tokens, n_ctx)
+    for d_vocab, n_ctx, width, n_heads in ((3, 3, 2, 3), (4, 3, 3, 4), (3, 4, 3, 5), (4, 2, 4, 1)):
+        contexts = all_contexts(d_vocab, n_ctx)
         sizes = _sizes(width, width, n_heads)
         printed = stated(CLAIM, "printed", T_0=len(contexts), H=n_heads, d=width)
         ceiling = RANK.at("rank", contexts=contexts, **sizes, with_skip=False)
@@ -445,14 +445,14 @@ def _theorem(name: str, about: str, instances: list[_Instance]) -> Evidence:
 
 def _windows(full: bool) -> Evidence:
     checked, good = 0, 0
-    shapes = [(tokens, n_ctx) for tokens in range(1, 8 if full else 6) for n_ctx in range(2, 5)]
-    for tokens, n_ctx in (shape for shape in shapes if shape[0] ** shape[1] <= 350):
-        for width in range(1, tokens + 2):
-            for d_head in range(1, min(width, tokens) + 1):
-                sizes = _sizes(width, d_head, -(-(tokens**n_ctx) // d_head))
-                contexts, found = all_contexts_windows(tokens, n_ctx, **sizes)
+    shapes = [(d_vocab, n_ctx) for d_vocab in range(1, 8 if full else 6) for n_ctx in range(2, 5)]
+    for d_vocab, n_ctx in (shape for shape in shapes if shape[0] ** shape[1] <= 350):
+        for width in range(1, d_vocab + 2):
+            for d_head in range(1, min(width, d_vocab) + 1):
+                sizes = _sizes(width, d_head, -(-(d_vocab**n_ctx) // d_head))
+                contexts, found = all_contexts_windows(d_vocab, n_ctx, **sizes)
                 checked += 1
-                good += found.size == tokens**n_ctx and _holds(contexts, found, width, d_head)
+                good += found.size == d_vocab**n_ctx and _holds(contexts, found, width, d_head)
     return Evidence(
         "repair",
         f"The windows of Theorem F partition all contexts for {checked} choices of N, S, d, d_h.",
@@ -476,7 +476,7 @@ def _built(parameters: dict[str, int]) -> Evidence:
     sizes = _sizes(network.d_model, network.d_head, fewer)
     ceiling = RANK.at("rank", contexts=task.contexts, **sizes, with_skip=True)
     as_asked = (network.d_model, network.d_head) == (asked["width"], asked["d_head"]) and (
-        task.n_contexts == asked["tokens"] ** asked["n_ctx"]
+        task.n_contexts == asked["d_vocab"] ** asked["n_ctx"]
     )
     return Evidence(
         "repair",
@@ -507,8 +507,8 @@ def _reached(contexts: Int64Array, sizes: dict[str, Any], *, with_skip: bool, ta
     return best
 
 
-def _contexts(rng: np.random.Generator, tokens: int, n_ctx: int, most: int) -> Int64Array:
-    every = all_contexts(tokens, n_ctx)
+def _contexts(rng: np.random.Generator, d_vocab: int, n_ctx: int, most: int) -> Int64Array:
+    every = all_contexts(d_vocab, n_ctx)
     return every[rng.permutation(len(every))[: rng.integers(1, min(len(every), most) + 1)]]
 
 
@@ -599,15 +599,15 @@ def _all(full: bool) -> Iterator[_Instance]:
     sizes += [(16, 2, 16, 16)]
     if full:
         sizes += [(4, 3, 4, 4), (3, 4, 3, 2), (5, 2, 5, 5), (6, 2, 4, 3), (32, 2, 32, 32), (10, 3, 10, 10)]
-    for tokens, n_ctx, width, d_head in sizes:
-        contexts = all_contexts(tokens, n_ctx)
-        enough = -(-(tokens**n_ctx) // d_head)
+    for d_vocab, n_ctx, width, d_head in sizes:
+        contexts = all_contexts(d_vocab, n_ctx)
+        enough = -(-(d_vocab**n_ctx) // d_head)
         for n_heads in sorted({0, 1, enough // 2, enough} if len(contexts) < 500 else {enough}):
-            value = all_contexts_rank(tokens, n_ctx, d_model=width, d_head=d_head, n_heads=n_heads)
-            formula = stated(CLAIM, "all_contexts", N=tokens, S=n_ctx, d=width, H=n_heads, d_h=d_head)
+            value = all_contexts_rank(d_vocab, n_ctx, d_model=width, d_head=d_head, n_heads=n_heads)
+            formula = stated(CLAIM, "all_contexts", N=d_vocab, S=n_ctx, d=width, H=n_heads, d_h=d_head)
             conditions = (
-                *met(CLAIM, "long", "widths", S=n_ctx, N=tokens, d=width, d_h=d_head),
-                Comparison(len(contexts), "=", stated(CLAIM, "every", N=tokens, S=n_ctx)),
+                *met(CLAIM, "long", "widths", S=n_ctx, N=d_vocab, d=width, d_h=d_head),
+                Comparison(len(contexts), "=", stated(CLAIM, "every", N=d_vocab, S=n_ctx)),
             )
             yield _Instance(contexts, width, d_head, n_heads, value, formula=formula, conditions=conditions)
 

@@ -39,8 +39,8 @@ from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.verdict import Verdict, decided, proved
 
 
-def _build(*, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int, seed: int) -> Construction[Task]:
-    task, network = integer_memory(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads, seed=seed)
+def _build(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int, seed: int) -> Construction[Task]:
+    task, network = integer_memory(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads, seed=seed)
     summary = (
         f"{task.n_contexts} contexts of {n_ctx} tokens held by {n_heads} heads of width {d_head} with integer "
         f"embeddings, queries, keys and values, and a rational W_O"
@@ -48,9 +48,9 @@ def _build(*, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int, se
     return Construction(task, rounded(network), summary)
 
 
-def _full_rank(*, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int, **_: object) -> bool:
+def _full_rank(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int, **_: object) -> bool:
     """Whether almost all weights give the features of all contexts full rank, without the skip connection."""
-    contexts = all_contexts(tokens, n_ctx)
+    contexts = all_contexts(d_vocab, n_ctx)
     rank = generic_rank(contexts, d_model=width, d_head=d_head, n_heads=n_heads, with_skip=False)
     return rank == len(contexts)
 
@@ -76,7 +76,7 @@ CLAIM = Claim(
         *conditions("N >= 1 and S >= 1", "d >= 2", "1 <= d_h <= d", "N^S <= H d_h"),
         Hypothesis("features of all contexts of generic rank N^S without the skip connection", _full_rank),
     ),
-    parameters={"tokens": 4, "n_ctx": 2, "width": 4, "d_head": 2, "n_heads": 10, "seed": 0},
+    parameters={"d_vocab": 4, "n_ctx": 2, "width": 4, "d_head": 2, "n_heads": 10, "seed": 0},
     build=_build,
 )
 
@@ -106,14 +106,14 @@ class _Case(NamedTuple):
     @property
     def shape(self) -> dict[str, int]:
         """The arguments of a front end."""
-        tokens, n_ctx = int(self.contexts.max()) + 1, self.contexts.shape[1]
+        d_vocab, n_ctx = int(self.contexts.max()) + 1, self.contexts.shape[1]
         heads = {"d_model": self.d_model, "n_heads": self.n_heads, "d_head": self.d_head}
-        return {"d_vocab": tokens, "n_ctx": n_ctx, **heads}
+        return {"d_vocab": d_vocab, "n_ctx": n_ctx, **heads}
 
     def __str__(self) -> str:
-        tokens, n_ctx = self.shape["d_vocab"], self.shape["n_ctx"]
-        every = "all " if len(self.contexts) == tokens**n_ctx else ""
-        sizes = f"N = {tokens}, S = {n_ctx}, d = {self.d_model}, d_h = {self.d_head}, H = {self.n_heads}"
+        d_vocab, n_ctx = self.shape["d_vocab"], self.shape["n_ctx"]
+        every = "all " if len(self.contexts) == d_vocab**n_ctx else ""
+        sizes = f"N = {d_vocab}, S = {n_ctx}, d = {self.d_model}, d_h = {self.d_head}, H = {self.n_heads}"
         return f"{every}{len(self.contexts)} contexts ({sizes})"
 
     def ceiling(self, *, with_skip: bool = True) -> Applied:
@@ -140,9 +140,9 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _random(_Case(all_contexts(16, 2), 16, 16, 18))
     for kind, case in _large_cases(full=full):
         yield _integers(kind, case, case.ceiling(with_skip=False), with_skip=False)
-    yield _memory(tokens=4, n_ctx=2, width=4, d_head=2, n_heads=10)
+    yield _memory(d_vocab=4, n_ctx=2, width=4, d_head=2, n_heads=10)
     if full:
-        yield _memory(tokens=8, n_ctx=2, width=8, d_head=4, n_heads=20)
+        yield _memory(d_vocab=8, n_ctx=2, width=8, d_head=4, n_heads=20)
 
 
 def root_weights(front_end: PrimeRoots) -> tuple[arb_mat, arb_mat, list[tuple[arb_mat, arb_mat, arb_mat]]]:
@@ -280,17 +280,17 @@ def _distinct_primes(front_end: PrimeRoots) -> bool:
 
 def kroneckers_integers(front_end: ExactFrontEnd, contexts: int) -> bool:
     """Whether (1) and (2) of the page hold, for so many contexts."""
-    tokens, n_ctx, n_heads = front_end.d_vocab, front_end.n_ctx, front_end.n_heads
+    d_vocab, n_ctx, n_heads = front_end.d_vocab, front_end.n_ctx, front_end.n_heads
     matrices = (front_end.W_E, front_end.W_pos, *front_end.W_V)
     if front_end.d_model < 2 or any(entry.q != 1 for matrix in matrices for entry in matrix.entries()):
         return False
-    base, step = contexts + 1, tokens + n_ctx
+    base, step = contexts + 1, d_vocab + n_ctx
     last = front_end.W_pos.tolist()[-1]
     inputs = [[a + b for a, b in zip(token, last, strict=True)] for token in front_end.W_E.tolist()]
     written = (
-        [row[0] for row in inputs] == [base ** (step * c) for c in range(tokens)]
-        and [row[1] for row in front_end.W_E.tolist()] == [base**n for n in range(tokens)]
-        and [row[1] for row in front_end.W_pos.tolist()] == [base ** (tokens + s) for s in range(n_ctx)]
+        [row[0] for row in inputs] == [base ** (step * c) for c in range(d_vocab)]
+        and [row[1] for row in front_end.W_E.tolist()] == [base**n for n in range(d_vocab)]
+        and [row[1] for row in front_end.W_pos.tolist()] == [base ** (d_vocab + s) for s in range(n_ctx)]
     )
     if n_heads == 0 or not written:
         return written
@@ -298,11 +298,11 @@ def kroneckers_integers(front_end: ExactFrontEnd, contexts: int) -> bool:
     spacing = forms[0][0, 1]
     for head, form in enumerate(forms):
         expected = fmpq_mat(form.nrows(), form.ncols())
-        expected[0, 1] = spacing * base ** (step * tokens * head)
+        expected[0, 1] = spacing * base ** (step * d_vocab * head)
         if form != expected:
             return False
     sums = [a + b for x in front_end.W_E.tolist() for y in front_end.W_pos.tolist() for a, b in zip(x, y, strict=True)]
-    table = fmpq_mat(tokens * n_ctx, front_end.d_model, sums)
+    table = fmpq_mat(d_vocab * n_ctx, front_end.d_model, sums)
     read = [entry for row in inputs for entry in row]
     read += [entry for value in front_end.W_V for entry in (table * value).entries()]
     largest = max(1, *(abs(int(entry.p)) for entry in read))
@@ -385,8 +385,8 @@ def _random(case: _Case) -> Evidence:
     )
 
 
-def _memory(*, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int) -> Evidence:
-    task, network = integer_memory(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads, seed=0)
+def _memory(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int) -> Evidence:
+    task, network = integer_memory(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads, seed=0)
     rows = exact_network_logits(network, task.contexts).tolist()
     sizes = (network.d_vocab, network.n_ctx, network.d_model, network.d_head, network.n_heads)
     margin = min(
@@ -399,7 +399,7 @@ def _memory(*, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int) -
         "margin > 0",
         f"margin = {margin}",
         Method("rational arithmetic", Means.EXACT),
-        decided(margin > fmpq(0) and sizes == (tokens, n_ctx, width, d_head, n_heads)),
+        decided(margin > fmpq(0) and sizes == (d_vocab, n_ctx, width, d_head, n_heads)),
         data={"labels": task.labels.tolist()},
     )
 

@@ -42,22 +42,22 @@ _METHOD = "sums of the largest integers"
 def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _printed(2, 2, Fraction(1, 4))
     yield _at_zero()
-    for tokens, n_ctx in _SIZES:
-        yield _uniform(tokens, n_ctx)
+    for d_vocab, n_ctx in _SIZES:
+        yield _uniform(d_vocab, n_ctx)
     yield _any_distribution(400 if full else 100)
 
 
-def _sizes(tokens: int, n_ctx: int, epsilon: Fraction) -> dict[str, Fraction | int]:
-    return {"N": tokens, "S": n_ctx, "epsilon": epsilon}
+def _sizes(d_vocab: int, n_ctx: int, epsilon: Fraction) -> dict[str, Fraction | int]:
+    return {"N": d_vocab, "S": n_ctx, "epsilon": epsilon}
 
 
-def _printed(tokens: int, n_ctx: int, epsilon: Fraction) -> Evidence:
-    uniform = [1] * tokens**n_ctx
+def _printed(d_vocab: int, n_ctx: int, epsilon: Fraction) -> Evidence:
+    uniform = [1] * d_vocab**n_ctx
     found = likeliest_contexts(uniform, epsilon, strictly=True)
-    given = _sizes(tokens, n_ctx, epsilon)
+    given = _sizes(d_vocab, n_ctx, epsilon)
     return Evidence(
         "constant",
-        f"N = {tokens}, S = {n_ctx}, the uniform distribution and epsilon = {epsilon}: so many contexts carry more "
+        f"N = {d_vocab}, S = {n_ctx}, the uniform distribution and epsilon = {epsilon}: so many contexts carry more "
         "than 1 - epsilon",
         f"T_epsilon <= {stated(CLAIM, 'printed', **given)}",
         f"T_epsilon = {found}",
@@ -94,12 +94,12 @@ def _at_zero() -> Evidence:
     )
 
 
-def _uniform(tokens: int, n_ctx: int) -> Evidence:
-    uniform, count = [1] * tokens**n_ctx, tokens**n_ctx
+def _uniform(d_vocab: int, n_ctx: int) -> Evidence:
+    uniform, count = [1] * d_vocab**n_ctx, d_vocab**n_ctx
     grid = [Fraction(k, 2 * count) for k in range(2 * count + 1)]
     compared = []
     for epsilon in grid:
-        given = _sizes(tokens, n_ctx, epsilon)
+        given = _sizes(d_vocab, n_ctx, epsilon)
         least, more = likeliest_contexts(uniform, epsilon), likeliest_contexts(uniform, epsilon, strictly=True)
         compared.append(Comparison(-1 if least is None else least, "=", stated(CLAIM, "attained", **given)))
         if epsilon > 0:
@@ -107,7 +107,7 @@ def _uniform(tokens: int, n_ctx: int) -> Evidence:
             compared += met(CLAIM, "share", epsilon=epsilon) if epsilon in (grid[1], grid[-1]) else ()
     return Evidence(
         "reached",
-        f"N = {tokens}, S = {n_ctx}, the uniform distribution, {len(grid)} values of epsilon from 0 to 1",
+        f"N = {d_vocab}, S = {n_ctx}, the uniform distribution, {len(grid)} values of epsilon from 0 to 1",
         "both bounds are reached",
         f"reached {len(compared)} times",
         Method(_METHOD, Means.EXACT),
@@ -120,11 +120,11 @@ def _any_distribution(draws: int) -> Evidence:
     generator = np.random.default_rng(20)
     compared = []
     for _ in range(draws):
-        tokens, n_ctx = int(generator.integers(2, 4)), int(generator.integers(1, 4))
-        weights = (generator.integers(0, 20, tokens**n_ctx) ** generator.integers(1, 4)).tolist()
+        d_vocab, n_ctx = int(generator.integers(2, 4)), int(generator.integers(1, 4))
+        weights = (generator.integers(0, 20, d_vocab**n_ctx) ** generator.integers(1, 4)).tolist()
         weights[0] += 1
         epsilon = Fraction(int(generator.integers(1, 41)), 40)
-        given = _sizes(tokens, n_ctx, epsilon)
+        given = _sizes(d_vocab, n_ctx, epsilon)
         for strictly, name in ((False, "attained"), (True, "strict")):
             found = likeliest_contexts(weights, epsilon, strictly=strictly)
             compared.append(Comparison(10**9 if found is None else found, "<=", stated(CLAIM, name, **given)))

@@ -27,27 +27,27 @@ CLAIM = Claim(
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens in (3, 10, 50, *((200,) if full else ())):
-        yield _more_than_d(tokens, "counterexample")
+    for d_vocab in (3, 10, 50, *((200,) if full else ())):
+        yield _more_than_d(d_vocab, "counterexample")
     yield _more_than_d(7, "repair")
 
 
-def _more_than_d(tokens: int, role: Role) -> Evidence:
+def _more_than_d(d_vocab: int, role: Role) -> Evidence:
     """Inputs (i, 1), W the identity of two dimensions, outputs (2 j, -j^2): every input has its own label."""
-    inputs = fmpz_mat([[i, 1] for i in range(tokens)])
-    outputs = fmpz_mat(parabola(tokens).astype(np.int64).tolist())
+    inputs = fmpz_mat([[i, 1] for i in range(d_vocab)])
+    outputs = fmpz_mat(parabola(d_vocab).astype(np.int64).tolist())
     width = inputs.ncols()
     matrix = fmpz_mat(np.eye(width, dtype=np.int64).tolist())
     rows = [[int(entry) for entry in row] for row in (inputs * matrix * outputs.transpose()).tolist()]
     stored = sum(all(row[i] > other for j, other in enumerate(row) if j != i) for i, row in enumerate(rows))
     return Evidence(
         role,
-        f"N = {tokens} inputs (i, 1), W the identity with {len(matrix.entries())} numbers, outputs (2 j, -j^2)",
+        f"N = {d_vocab} inputs (i, 1), W the identity with {len(matrix.entries())} numbers, outputs (2 j, -j^2)",
         f"{stated(CLAIM, 'printed', d=width)} associations",
         f"{stored} associations",
         Method("exact integers", Means.EXACT),
         compared=(
-            Comparison(stored, "=", tokens),
+            Comparison(stored, "=", d_vocab),
             Comparison(stored, ">", stated(CLAIM, "printed", d=width)),
             Comparison(len(matrix.entries()), "=", stated(CLAIM, "numbers", d=width)),
             Comparison(width, "=", stated(CLAIM, "width")),

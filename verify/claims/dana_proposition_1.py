@@ -128,16 +128,16 @@ def _networks_stay_above(count: int) -> Evidence:
     floors: list[Comparison] = []
     for seed in range(count):
         rng = np.random.default_rng((seed, 1))
-        tokens = int(rng.integers(4, 8))
-        width = int(rng.integers(2, tokens - 1))
-        made = build(tokens=tokens, n_ctx=2, width=width, d_head=2, seed=seed)
+        d_vocab = int(rng.integers(4, 8))
+        width = int(rng.integers(2, d_vocab - 1))
+        made = build(d_vocab=d_vocab, n_ctx=2, width=width, d_head=2, seed=seed)
         task = made.task
         laws = np.zeros((0, 0)) if task.laws is None else task.laws
         applied = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=width, prior=task.prior)
         floor = applied.value
         floors.append(Comparison(applied, ">", 0))
         floors += met(CLAIM, "printed", **{_OF_T: network_divergence(made.model, task)[0], _OF_L: floor})
-        for network in (made.model, _random_network(rng, tokens=tokens, n_ctx=2, width=width, n_heads=2)):
+        for network in (made.model, _random_network(rng, d_vocab=d_vocab, n_ctx=2, width=width, n_heads=2)):
             lower, upper = network_divergence(network, task)
             # `lower` may be 0 only where the enclosure is wide; then the comparison proves nothing.
             verdicts.append(proved(0.0 < floor <= lower <= upper))
@@ -159,14 +159,14 @@ def _a_bias_is_one_dimension(count: int) -> Evidence:
     verdicts, compared = [], []
     for seed in range(count):
         rng = np.random.default_rng((seed, 2))
-        tokens = int(rng.integers(4, 7))
-        rank = int(rng.integers(1, tokens - 2))
-        laws = np.exp(rng.normal(size=(2 * tokens, tokens)) * 0.5)
-        E, W, bias = rng.normal(size=(2 * tokens, rank)), rng.normal(size=(tokens, rank)), rng.normal(size=tokens)
+        d_vocab = int(rng.integers(4, 7))
+        rank = int(rng.integers(1, d_vocab - 2))
+        laws = np.exp(rng.normal(size=(2 * d_vocab, d_vocab)) * 0.5)
+        E, W, bias = rng.normal(size=(2 * d_vocab, rank)), rng.normal(size=(d_vocab, rank)), rng.normal(size=d_vocab)
         lower, _ = mean_divergence(matmul(E, np.ascontiguousarray(W.T)) + bias, laws)
         verdicts.append(proved(0.0 < encoder_floor(laws, rank + 1).lower <= lower))
         # With a coordinate that is 1 the bias is one more row of weights.
-        beside = np.column_stack([E, np.ones(2 * tokens)])
+        beside = np.column_stack([E, np.ones(2 * d_vocab)])
         compared.append(Comparison(beside.shape[1], "=", stated(CLAIM, "more", d=rank)))
     return Evidence(
         "with",
@@ -180,7 +180,7 @@ def _a_bias_is_one_dimension(count: int) -> Evidence:
     )
 
 
-def _random_network(rng: np.random.Generator, *, tokens: int, n_ctx: int, width: int, n_heads: int) -> Model:
+def _random_network(rng: np.random.Generator, *, d_vocab: int, n_ctx: int, width: int, n_heads: int) -> Model:
     maps, back = (n_heads, width, 1), (n_heads, 1, width)
-    shapes = (tokens, width), (n_ctx, width), maps, maps, maps, back, (width, tokens)
+    shapes = (d_vocab, width), (n_ctx, width), maps, maps, maps, back, (width, d_vocab)
     return dana_network(*(rng.normal(size=shape) for shape in shapes))

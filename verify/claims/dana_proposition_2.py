@@ -35,11 +35,11 @@ from verify.evidence.theorems import ENCODER_DIVERGENCE
 from verify.verdict import Verdict, decided, proved
 
 
-def build(*, tokens: int, n_ctx: int, d_head: int, seed: int) -> Construction[Task]:
+def build(*, d_vocab: int, n_ctx: int, d_head: int, seed: int) -> Construction[Task]:
     r"""Weights of $d = N - 1$ dimensions that hold random laws after all $N^S$ contexts, exactly but for rounding.
 
     Args:
-        tokens: N, at least 2.
+        d_vocab: N, at least 2.
         n_ctx: S.
         d_head: $d_h \le N - 1$.
         seed: Of the laws and the weights.
@@ -53,18 +53,18 @@ def build(*, tokens: int, n_ctx: int, d_head: int, seed: int) -> Construction[Ta
     Source: Dana, Pydi, Chevaleyre (2024), Proposition 2.
 
     Example:
-        >>> build(tokens=3, n_ctx=2, d_head=1, seed=0).model.d_model
+        >>> build(d_vocab=3, n_ctx=2, d_head=1, seed=0).model.d_model
         2
     """
-    task = enumerated_task(tokens, n_ctx, target="laws", seed=seed)
-    width = tokens - 1
+    task = enumerated_task(d_vocab, n_ctx, target="laws", seed=seed)
+    width = d_vocab - 1
     alone = fewest_heads(task.contexts, d_model=width, d_head=d_head, with_skip=False).sufficient
     n_heads = default_heads(alone, task.n_contexts, d_head, "none")
     built = build_memory(task, d_model=width, d_head=d_head, n_heads=n_heads, seed=seed)
     return Construction(
         task,
         built.model,
-        f"laws over N = {tokens} tokens after {task.n_contexts} contexts, exact in d = N - 1 = {width} dimensions, in "
+        f"laws over N = {d_vocab} tokens after {task.n_contexts} contexts, exact in d = N - 1 = {width} dimensions, in "
         f"{n_heads} heads of width {d_head}",
     )
 
@@ -89,13 +89,13 @@ CLAIM = Claim(
     hypotheses=(
         Hypothesis(
             "sizes of at least 1 and a seed of at least 0",
-            lambda tokens, n_ctx, d_head, seed, **_: min(tokens, n_ctx, d_head) >= 1 and seed >= 0,
+            lambda d_vocab, n_ctx, d_head, seed, **_: min(d_vocab, n_ctx, d_head) >= 1 and seed >= 0,
         ),
         Hypothesis("S >= 2 (features of rank N^S)", lambda n_ctx, **_: n_ctx >= 2),
-        Hypothesis("N >= 2", lambda tokens, **_: tokens >= 2),
-        Hypothesis("d_h <= d = N - 1", lambda tokens, d_head, **_: d_head <= tokens - 1),
+        Hypothesis("N >= 2", lambda d_vocab, **_: d_vocab >= 2),
+        Hypothesis("d_h <= d = N - 1", lambda d_vocab, d_head, **_: d_head <= d_vocab - 1),
     ),
-    parameters={"tokens": 5, "n_ctx": 2, "d_head": 2, "seed": 0},
+    parameters={"d_vocab": 5, "n_ctx": 2, "d_head": 2, "seed": 0},
     build=build,
 )
 
@@ -120,11 +120,11 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 def _exact_for_all_laws(largest: int) -> Evidence:
     verdicts: list[Verdict] = []
     compared: list[Comparison] = []
-    for tokens in range(1, largest + 1):
-        D, W_U = exact_factors(tokens)
-        entries = [int(i == j) - int(i == tokens - 1) for i in range(tokens) for j in range(tokens)]
-        verdicts.append(decided(D.ncols() == tokens - 1 and D * W_U == fmpz_mat(tokens, tokens, entries)))
-        compared += met(CLAIM, "enough", d=D.ncols(), N=tokens)
+    for d_vocab in range(1, largest + 1):
+        D, W_U = exact_factors(d_vocab)
+        entries = [int(i == j) - int(i == d_vocab - 1) for i in range(d_vocab) for j in range(d_vocab)]
+        verdicts.append(decided(D.ncols() == d_vocab - 1 and D * W_U == fmpz_mat(d_vocab, d_vocab, entries)))
+        compared += met(CLAIM, "enough", d=D.ncols(), N=d_vocab)
     return Evidence(
         "claim",
         f"N = 1 .. {largest}, d = N - 1, E = L D and W = [I; 0]: the logits E W^T = L (I - e_N 1^T) differ from the "
@@ -139,11 +139,11 @@ def _exact_for_all_laws(largest: int) -> Evidence:
 
 def _exact_in_floats(sizes: Sequence[int]) -> Evidence:
     worst = 0.0
-    for tokens in sizes:
+    for d_vocab in sizes:
         for smallest in (1.0, 1e-30):
-            rng = np.random.default_rng(tokens)
-            laws = smallest ** rng.random((16, tokens)) * (0.5 + rng.random((16, tokens)))
-            found = best_encoder(laws, tokens - 1)
+            rng = np.random.default_rng(d_vocab)
+            laws = smallest ** rng.random((16, d_vocab)) * (0.5 + rng.random((16, d_vocab)))
+            found = best_encoder(laws, d_vocab - 1)
             worst = max(worst, encoder_divergence(found.E, found.W, laws)[1])
     return Evidence(
         "claim",
@@ -182,10 +182,10 @@ def _zeros(noises: Sequence[float]) -> Evidence:
 
 def _few_contexts() -> Evidence:
     worst, compared = 0.0, list[Comparison]()
-    for tokens, rows in ((5, 1), (7, 3), (20, 6)):
-        laws = np.exp(3.0 * np.random.default_rng(rows).standard_normal((rows, tokens)))
+    for d_vocab, rows in ((5, 1), (7, 3), (20, 6)):
+        laws = np.exp(3.0 * np.random.default_rng(rows).standard_normal((rows, d_vocab)))
         found = best_encoder(laws, rows)
-        compared += met(CLAIM, "needed", d=found.E.shape[1], N=tokens, k=rows)
+        compared += met(CLAIM, "needed", d=found.E.shape[1], N=d_vocab, k=rows)
         worst = max(worst, encoder_divergence(found.E, found.W, laws)[1])
     return Evidence(
         "claim",
@@ -200,14 +200,14 @@ def _few_contexts() -> Evidence:
 
 def _gap(largest: int) -> Evidence:
     verdicts, floors, sizes = [], [], list[Comparison]()
-    for tokens in range(2, largest + 1):
-        for rank in range(tokens - 1):
-            laws = gap_laws(tokens, rank)
+    for d_vocab in range(2, largest + 1):
+        for rank in range(d_vocab - 1):
+            laws = gap_laws(d_vocab, rank)
             floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=rank)
-            verdicts.append(decided(np.array_equal(laws, 1 + np.eye(rank + 1, tokens))))
+            verdicts.append(decided(np.array_equal(laws, 1 + np.eye(rank + 1, d_vocab))))
             floors.append(floor)
-            sizes += met(CLAIM, "fewer", d=rank, N=tokens)
-            sizes += failed(CLAIM, "needed", d=rank, N=tokens, k=len(laws))
+            sizes += met(CLAIM, "fewer", d=rank, N=d_vocab)
+            sizes += failed(CLAIM, "needed", d=rank, N=d_vocab, k=len(laws))
     return Evidence(
         "claim",
         f"for every N = 2 .. {largest} and every d < N - 1 there are d + 1 laws, each with twice the mass at a token "
@@ -225,8 +225,8 @@ def _gap(largest: int) -> Evidence:
 def _closed() -> Evidence:
     """Peaked laws: covers of all directions, judged twice, and encoders that are nearly as good as any."""
     compared, shown, again = list[Comparison](), [], []
-    for tokens, contexts, rank, cones in ((3, 2, 1, 200), (4, 12, 2, 1000), (4, 12, 1, 400)):
-        laws = np.random.default_rng(tokens).integers(1, 100, (contexts, tokens)).astype(np.float64) ** 2
+    for d_vocab, contexts, rank, cones in ((3, 2, 1, 200), (4, 12, 2, 1000), (4, 12, 1, 400)):
+        laws = np.random.default_rng(d_vocab).integers(1, 100, (contexts, d_vocab)).astype(np.float64) ** 2
         found = best_encoder(laws, rank, starts=6)
         reached = encoder_divergence(found.E[:, :rank], found.W[:, :rank], laws)[1]
         floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=rank, cones=cones)
@@ -260,9 +260,9 @@ def _sandwich(count: int) -> Evidence:
     verdicts, ratios, compared = [], [], list[Comparison]()
     for seed in range(count):
         rng = np.random.default_rng(seed)
-        tokens, rows = int(rng.integers(3, 8)), int(rng.integers(3, 13))
-        rank = int(rng.integers(0, min(tokens - 1, rows)))
-        laws = np.exp(rng.normal(size=(rows, tokens)) * 10.0 ** rng.uniform(-3, 0.5))
+        d_vocab, rows = int(rng.integers(3, 8)), int(rng.integers(3, 13))
+        rank = int(rng.integers(0, min(d_vocab - 1, rows)))
+        laws = np.exp(rng.normal(size=(rows, d_vocab)) * 10.0 ** rng.uniform(-3, 0.5))
         prior = rng.random(rows)
         found = best_encoder(laws, rank, prior=prior, starts=4)
         floor = encoder_floor(laws, rank, prior=prior).lower

@@ -30,11 +30,11 @@ from verify.evidence.theorems import LINE
 from verify.verdict import Verdict, decided, proved
 
 
-def build(*, tokens: int, n_ctx: int, n_heads: int, d_head: int, seed: int) -> Construction[Task]:
+def build(*, d_vocab: int, n_ctx: int, n_heads: int, d_head: int, seed: int) -> Construction[Task]:
     """A memory of one random label per context in two dimensions, on the circle if there are more than four labels.
 
     Args:
-        tokens: Size of the vocabulary N.
+        d_vocab: Size of the vocabulary N.
         n_ctx: Length of the contexts S; all $N^S$ are memorized.
         n_heads: Number of heads H.
         d_head: Width of a head, 1 or 2.
@@ -49,12 +49,12 @@ def build(*, tokens: int, n_ctx: int, n_heads: int, d_head: int, seed: int) -> C
     Source: Dana, Pydi, Chevaleyre (2024), Proposition 3.
 
     Example:
-        >>> build(tokens=3, n_ctx=2, n_heads=5, d_head=2, seed=0).summary
+        >>> build(d_vocab=3, n_ctx=2, n_heads=5, d_head=2, seed=0).summary
         '9 labels in d = 2: N = 3, S = 2, H = 5, d_h = 2'
     """
-    task = enumerated_task(tokens, n_ctx, seed=seed)
+    task = enumerated_task(d_vocab, n_ctx, seed=seed)
     network = build_memory(task, d_model=2, d_head=d_head, n_heads=n_heads, seed=seed).model
-    summary = f"{task.n_contexts} labels in d = 2: N = {tokens}, S = {n_ctx}, H = {n_heads}, d_h = {d_head}"
+    summary = f"{task.n_contexts} labels in d = 2: N = {d_vocab}, S = {n_ctx}, H = {n_heads}, d_h = {d_head}"
     return Construction(task, network, summary)
 
 
@@ -78,7 +78,7 @@ CLAIM = Claim(
         *conditions("N >= 1 and S >= 1", "S >= 2 or N <= 2: the heads tell more contexts apart"),
         *conditions("H >= 1", "1 <= d_h <= 2", "seed >= 0"),
     ),
-    parameters={"tokens": 6, "n_ctx": 2, "n_heads": 18, "d_head": 2, "seed": 0},
+    parameters={"d_vocab": 6, "n_ctx": 2, "n_heads": 18, "d_head": 2, "seed": 0},
     build=build,
 )
 

@@ -38,15 +38,15 @@ _SIZES, _SIZES_FULL = ((2, 4, 9), (6, 5, 20)), ((2, 18, 64),)  # N, S, T
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, n_ctx, facts in _SIZES + (_SIZES_FULL if full else ()):
-        yield _narrow(tokens, n_ctx, facts, "counterexample")
+    for d_vocab, n_ctx, facts in _SIZES + (_SIZES_FULL if full else ()):
+        yield _narrow(d_vocab, n_ctx, facts, "counterexample")
     yield _narrow(3, 3, 8, "repair")
 
 
-def _narrow(tokens: int, n_ctx: int, facts: int, role: Role) -> Evidence:
-    task = random_facts(tokens=tokens, n_ctx=n_ctx, facts=facts, seed=0)
-    model = two_layers(task.contexts, task.labels, tokens=tokens)
-    rows = exact_network_logits(model, behind_null(task.contexts, tokens)).tolist()
+def _narrow(d_vocab: int, n_ctx: int, facts: int, role: Role) -> Evidence:
+    task = random_facts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=0)
+    model = two_layers(task.contexts, task.labels, d_vocab=d_vocab)
+    rows = exact_network_logits(model, behind_null(task.contexts, d_vocab)).tolist()
     held = sum(
         all(row[label] > x for j, x in enumerate(row) if j != label)
         for row, label in zip(rows, task.labels.tolist(), strict=True)
@@ -55,11 +55,11 @@ def _narrow(tokens: int, n_ctx: int, facts: int, role: Role) -> Evidence:
     assert isinstance(head, Attention)
     sizes = {"d": model.d_model, "d_h": head.d_head, "S": n_ctx}
     entries = sum(tensor.size for tensor in model.tensors().values())
-    numbers = {"N": tokens, "S": n_ctx, "T": facts}
+    numbers = {"N": d_vocab, "S": n_ctx, "T": facts}
     distinct = len(np.unique(task.contexts, axis=0)) == facts
     return Evidence(
         role,
-        f"{facts} contexts of {n_ctx} tokens out of {tokens} behind a null token, two layers of attention with d = "
+        f"{facts} contexts of {n_ctx} tokens out of {d_vocab} behind a null token, two layers of attention with d = "
         f"{model.d_model}, heads of queries of {head.d_qk} dimensions and values of {head.d_head}",
         f"out of reach: heads need {stated(CLAIM, 'head', **sizes)} and {stated(CLAIM, 'stream', **sizes)}",
         f"{held} of {facts} labels in front, {entries} entries",
@@ -75,7 +75,7 @@ def _narrow(tokens: int, n_ctx: int, facts: int, role: Role) -> Evidence:
             Comparison(head.d_head, "=", stated(CLAIM, "values")),
             Comparison(entries, "=", stated(CLAIM, "entries", **numbers)),
             Comparison(entries, "<", 6 * stated(CLAIM, "order", **numbers, d=model.d_model).value),
-            Comparison((model.d_model + n_ctx) * (n_ctx + tokens + facts), "=",
+            Comparison((model.d_model + n_ctx) * (n_ctx + d_vocab + facts), "=",
                        stated(CLAIM, "order", **numbers, d=model.d_model)),
         ),
     )  # fmt: skip

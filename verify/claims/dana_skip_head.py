@@ -35,20 +35,20 @@ _ATTEMPTS = 64  # random front ends of too small a rank, or contexts, before giv
 _CANDIDATES = 4  # of those that work, the one with the smallest output is taken
 
 
-def _build(*, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int, seed: int) -> Construction[Task]:
+def _build(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int, seed: int) -> Construction[Task]:
     facts = width + n_heads * d_head
-    everything = all_contexts(tokens, n_ctx)
+    everything = all_contexts(d_vocab, n_ctx)
     best: tuple[fmpq, ExactSkipConnection, Int64Array, Int64Array] | None = None
     found = 0
     for attempt in range(_ATTEMPTS):
         rng = np.random.default_rng((seed, attempt))
         contexts = everything[np.sort(rng.permutation(len(everything))[:facts])]
-        labels = rng.integers(0, tokens, facts)
+        labels = rng.integers(0, d_vocab, facts)
         front_end = integer_front_end(
-            tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads, seed=(seed, attempt, 1)
+            d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads, seed=(seed, attempt, 1)
         )
         try:
-            made = exact_change_of_basis(front_end, contexts, *label_targets(labels, tokens))
+            made = exact_change_of_basis(front_end, contexts, *label_targets(labels, d_vocab))
         except HypothesisError:
             continue
         if made.condition.with_skip < facts:
@@ -66,7 +66,7 @@ def _build(*, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int, se
             f"{_ATTEMPTS} random choices have a smaller rank; try another seed",
         )
     _, made, contexts, labels = best
-    task = array_task(contexts, next_tokens=labels, vocabulary=tokens, target="labels")
+    task = array_task(contexts, next_tokens=labels, vocabulary=d_vocab, target="labels")
     return Construction(
         task,
         rounded(made.model),
@@ -101,20 +101,20 @@ CLAIM = Claim(
     hypotheses=(
         Hypothesis(
             "sizes of at least 1, and heads and a seed of at least 0",
-            lambda tokens, n_ctx, width, d_head, n_heads, seed, **_: (
-                min(tokens, n_ctx, width, d_head) >= 1 and min(n_heads, seed) >= 0
+            lambda d_vocab, n_ctx, width, d_head, n_heads, seed, **_: (
+                min(d_vocab, n_ctx, width, d_head) >= 1 and min(n_heads, seed) >= 0
             ),
         ),
         *conditions("d_h <= d <= N", "S >= 2 or H = 0", "d + H d_h <= N^S", "d >= 2 or N <= 2"),
     ),
-    parameters={"tokens": 5, "n_ctx": 2, "width": 4, "d_head": 2, "n_heads": 5, "seed": 0},
+    parameters={"d_vocab": 5, "n_ctx": 2, "width": 4, "d_head": 2, "n_heads": 5, "seed": 0},
     build=_build,
 )
 
 _SEEDS = 200  # random front ends to look through for one of full rank
 
 
-_OBSTRUCTED = {"tokens": 4, "width": 2, "d_head": 2, "n_heads": 2}  # sizes, of the contexts of `_obstruction`
+_OBSTRUCTED = {"d_vocab": 4, "width": 2, "d_head": 2, "n_heads": 2}  # sizes, of the contexts of `_obstruction`
 
 
 _RATIONAL = "exact rational arithmetic"
@@ -174,7 +174,7 @@ def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
 
 def _too_few_last_tokens() -> Evidence:
     contexts = np.array([[0, 0], [1, 0], [2, 0]])
-    sizes, facts = {"tokens": 3, "n_ctx": 2, "width": 2, "d_head": 1, "n_heads": 1}, len(contexts)
+    sizes, facts = {"d_vocab": 3, "n_ctx": 2, "width": 2, "d_head": 1, "n_heads": 1}, len(contexts)
     ceiling = RANK.at("rank", contexts=contexts, d_model=2, d_head=1, n_heads=1, with_skip=True)
     reached = max(exact_rank(integer_front_end(**sizes, seed=seed), contexts).lower for seed in range(10))
     return Evidence(
@@ -252,8 +252,8 @@ def _attends_to_last(
     verdicts, gaps, distances = [], [], {1: 0.0, 10: 0.0}
     ranks = list[Comparison]()
     count = 0
-    for tokens, n_ctx, width in sizes:
-        drawn = integer_front_end(tokens=tokens, n_ctx=n_ctx, width=width, d_head=1, n_heads=0, seed=width)
+    for d_vocab, n_ctx, width in sizes:
+        drawn = integer_front_end(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=1, n_heads=0, seed=width)
         direction = fmpq_mat(1, width, [1] * width)
         head = make(drawn.W_E, drawn.W_pos, direction=direction)
         before = slice(n_ctx - 1)
@@ -262,7 +262,7 @@ def _attends_to_last(
         verdicts.append(decided(form and others))
         if rank_one:
             ranks.append(Comparison(head.form.rank(), "=", stated(CLAIM, "rank")))
-        contexts = all_contexts(tokens, n_ctx)
+        contexts = all_contexts(d_vocab, n_ctx)
         count += len(contexts)
         for sharpness in distances:
             found = _judged(head, contexts, sharpness)
@@ -290,14 +290,14 @@ def _attends_to_last(
 
 def _exact_at_capacity(sizes: Sequence[tuple[int, int, int, int, int]]) -> Evidence:
     verdicts, counts = [], []
-    for tokens, n_ctx, width, d_head, n_heads in sizes:
+    for d_vocab, n_ctx, width, d_head, n_heads in sizes:
         facts = width + n_heads * d_head
-        everything = all_contexts(tokens, n_ctx)
+        everything = all_contexts(d_vocab, n_ctx)
         rng = np.random.default_rng(facts)
         contexts = everything[np.sort(rng.permutation(len(everything))[:facts])]
         targets = fmpq_mat(facts, width, rng.integers(-9, 10, facts * width).tolist())
-        W_U = fmpq_mat(width, tokens, rng.integers(-3, 4, width * tokens).tolist())
-        front_end = _full_rank(contexts, tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads)
+        W_U = fmpq_mat(width, d_vocab, rng.integers(-3, 4, width * d_vocab).tolist())
+        front_end = _full_rank(contexts, d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads)
         made = exact_change_of_basis(front_end, contexts, targets, W_U)
         outputs = exact_outputs(front_end, contexts)
         features = _block(outputs, columns=slice(width, None))
@@ -331,7 +331,7 @@ def _condition_is_exact(instances: int) -> Evidence:
         facts = width + n_heads
         contexts = everything[rng.permutation(4)[:facts]]
         front_end = integer_front_end(
-            tokens=2, n_ctx=2, width=width, d_head=1, n_heads=n_heads, seed=int(rng.integers(2**40))
+            d_vocab=2, n_ctx=2, width=width, d_head=1, n_heads=n_heads, seed=int(rng.integers(2**40))
         )
         outputs = exact_outputs(front_end, contexts)
         targets = outputs * fmpq_mat(facts, width, rng.integers(-1, 2, facts * width).tolist())
@@ -435,19 +435,19 @@ def _shifts_are_free() -> Evidence:
 
 def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evidence:
     verdicts, count, compared = [], 0, list[Comparison]()
-    for tokens, width, d_head, n_heads in sizes:
-        contexts = all_contexts(tokens, 2)
-        shape = {"N": tokens, "d": width, "d_h": d_head, "H": n_heads, "S": contexts.shape[1]}
-        verdicts.append(decided(len(contexts) <= width + n_heads * d_head and d_head <= width <= tokens))
+    for d_vocab, width, d_head, n_heads in sizes:
+        contexts = all_contexts(d_vocab, 2)
+        shape = {"N": d_vocab, "d": width, "d_h": d_head, "H": n_heads, "S": contexts.shape[1]}
+        verdicts.append(decided(len(contexts) <= width + n_heads * d_head and d_head <= width <= d_vocab))
         compared += met(CLAIM, "bigrams", "widths", "columns", **shape)
         compared.append(Comparison(len(contexts), "=", stated(CLAIM, "facts", **shape)))
-        W_U = fmpq_mat(width, tokens, np.random.default_rng(width).integers(-3, 4, width * tokens).tolist())
+        W_U = fmpq_mat(width, d_vocab, np.random.default_rng(width).integers(-3, 4, width * d_vocab).tolist())
         for targets in _special_targets(contexts, width):
             count += 1
             verdict = Verdict.UNDECIDED
             for seed in range(_SEEDS):
                 front_end = integer_front_end(
-                    tokens=tokens, n_ctx=2, width=width, d_head=d_head, n_heads=n_heads, seed=seed
+                    d_vocab=d_vocab, n_ctx=2, width=width, d_head=d_head, n_heads=n_heads, seed=seed
                 )
                 try:
                     made = exact_change_of_basis(front_end, contexts, targets, without_shifts(W_U))

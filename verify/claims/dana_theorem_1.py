@@ -33,12 +33,12 @@ from verify.verdict import Verdict, decided, proved
 
 
 def build(
-    *, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int = 0, facts: int = 0, seed: int = 0
+    *, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int = 0, facts: int = 0, seed: int = 0
 ) -> Construction[Task]:
     r"""Weights with the logits $\log \pi_t$, up to rounding, on $T \le d + H d_h$ contexts: Theorem 1'.
 
     Args:
-        tokens: Size of the vocabulary, $N \le d + 1$.
+        d_vocab: Size of the vocabulary, $N \le d + 1$.
         n_ctx: Tokens in a context, $S$.
         width: $d$.
         d_head: $d_h \le d$.
@@ -57,43 +57,43 @@ def build(
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired.
 
     Example:
-        >>> made = build(tokens=4, n_ctx=2, width=4, d_head=4)
+        >>> made = build(d_vocab=4, n_ctx=2, width=4, d_head=4)
         >>> made.summary
         'laws on 16 of 16 contexts of 2 tokens with 16 = d + H d_h dimensions: N = 4, d = 4, d_h = 4, H = 3'
     """
-    task = _task(tokens, n_ctx, facts, seed)
+    task = _task(d_vocab, n_ctx, facts, seed)
     count = n_heads or paper_heads(task.n_contexts, width, d_head)
     built = build_memory(task, d_model=width, d_head=d_head, n_heads=count, front_end="random", seed=seed)
     summary = (
-        f"laws on {task.n_contexts} of {tokens**n_ctx} contexts of {n_ctx} tokens with "
-        f"{width + count * d_head} = d + H d_h dimensions: N = {tokens}, d = {width}, d_h = {d_head}, "
+        f"laws on {task.n_contexts} of {d_vocab**n_ctx} contexts of {n_ctx} tokens with "
+        f"{width + count * d_head} = d + H d_h dimensions: N = {d_vocab}, d = {width}, d_h = {d_head}, "
         f"H = {count}"
     )
     return Construction(task=task, model=built.model, summary=summary)
 
 
-def _task(tokens: int, n_ctx: int, facts: int, seed: int) -> Task:
-    contexts = drawn_contexts(tokens, n_ctx, facts, seed)
-    positive = np.random.default_rng([seed, 1]).standard_exponential((len(contexts), tokens)) + 2.0**-20
-    return array_task(contexts, laws=positive / positive.sum(axis=1, keepdims=True), vocabulary=tokens)
+def _task(d_vocab: int, n_ctx: int, facts: int, seed: int) -> Task:
+    contexts = drawn_contexts(d_vocab, n_ctx, facts, seed)
+    positive = np.random.default_rng([seed, 1]).standard_exponential((len(contexts), d_vocab)) + 2.0**-20
+    return array_task(contexts, laws=positive / positive.sum(axis=1, keepdims=True), vocabulary=d_vocab)
 
 
 def _enough(
-    *, tokens: int, n_ctx: int, width: int, d_head: int, n_heads: int, facts: int, seed: int, **_: object
+    *, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int, facts: int, seed: int, **_: object
 ) -> bool:
     """Whether almost all weights give the contexts rank T; Theorem F says so for all contexts at once."""
-    contexts = drawn_contexts(tokens, n_ctx, facts, seed)
+    contexts = drawn_contexts(d_vocab, n_ctx, facts, seed)
     count = n_heads or paper_heads(len(contexts), width, d_head)
     if len(contexts) > width + count * d_head:
         return False
-    if len(contexts) == tokens**n_ctx and n_ctx >= 2 and width <= tokens:
+    if len(contexts) == d_vocab**n_ctx and n_ctx >= 2 and width <= d_vocab:
         return True
     return generic_rank(contexts, d_model=width, d_head=d_head, n_heads=count) == len(contexts)
 
 
-def _laws_fit(*, tokens: int, n_ctx: int, width: int, facts: int, **_: object) -> bool:
+def _laws_fit(*, d_vocab: int, n_ctx: int, width: int, facts: int, **_: object) -> bool:
     """For S = 1 the features are linear in the stream, of rank T only if the logarithms, of rank N - 1, leave room."""
-    return n_ctx >= 2 or (facts or tokens) < max(tokens, width) or tokens == 1
+    return n_ctx >= 2 or (facts or d_vocab) < max(d_vocab, width) or d_vocab == 1
 
 
 CLAIM = Claim(
@@ -116,11 +116,11 @@ CLAIM = Claim(
     page="docs/claims/theorem_1.md",
     hypotheses=(
         *conditions("N >= 1, S >= 1", "1 <= d_h <= d"),
-        Hypothesis("d >= N - 1, for divergence 0", lambda tokens, width, **_: width >= tokens - 1),
+        Hypothesis("d >= N - 1, for divergence 0", lambda d_vocab, width, **_: width >= d_vocab - 1),
         Hypothesis("contexts of generic rank T with these d, d_h, H", _enough),
         Hypothesis("S >= 2, or T < d, or T < N: the laws do not lower the rank of one position", _laws_fit),
     ),
-    parameters={"tokens": 16, "n_ctx": 2, "width": 16, "d_head": 16, "n_heads": 0, "facts": 0, "seed": 0},
+    parameters={"d_vocab": 16, "n_ctx": 2, "width": 16, "d_head": 16, "n_heads": 0, "facts": 0, "seed": 0},
     build=build,
 )
 
@@ -144,9 +144,9 @@ _ROUNDED_FULL = ((10, 3, 10, 8, 0), (45, 2, 45, 45, 0), (4, 5, 4, 4, 0), (33, 8,
 
 
 _DEPENDENT = (
-    {"tokens": 3, "n_ctx": 1, "width": 2, "d_head": 1, "facts": 0},
-    {"tokens": 6, "n_ctx": 1, "width": 5, "d_head": 2, "facts": 0},
-    {"tokens": 2, "n_ctx": 3, "width": 4, "d_head": 4, "facts": 0},
+    {"d_vocab": 3, "n_ctx": 1, "width": 2, "d_head": 1, "facts": 0},
+    {"d_vocab": 6, "n_ctx": 1, "width": 5, "d_head": 2, "facts": 0},
+    {"d_vocab": 2, "n_ctx": 3, "width": 4, "d_head": 4, "facts": 0},
 )
 
 
@@ -296,8 +296,8 @@ def _dependent() -> Evidence:
     """Where the rank is missing the hypothesis of the claim says so: it is no more than what can be refuted."""
     refused, compared = 0, []
     for parameters in _DEPENDENT:
-        tokens, n_ctx, facts = (parameters[name] for name in ("tokens", "n_ctx", "facts"))
-        contexts = all_contexts(tokens, n_ctx)[: facts or None]
+        d_vocab, n_ctx, facts = (parameters[name] for name in ("d_vocab", "n_ctx", "facts"))
+        contexts = all_contexts(d_vocab, n_ctx)[: facts or None]
         sizes = {"d_model": parameters["width"], "d_head": parameters["d_head"]}
         n_heads = -(-(len(contexts) - sizes["d_model"]) // sizes["d_head"])
         ceiling = RANK.at("rank", contexts=contexts, **sizes, n_heads=max(0, n_heads), with_skip=True)
@@ -320,47 +320,47 @@ def _dependent() -> Evidence:
     )
 
 
-def _exact(tokens: int, n_ctx: int, width: int, d_head: int, facts: int) -> Evidence:
-    built = exact_memory(tokens=tokens, n_ctx=n_ctx, width=width, d_head=d_head, facts=facts)
+def _exact(d_vocab: int, n_ctx: int, width: int, d_head: int, facts: int) -> Evidence:
+    built = exact_memory(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head, facts=facts)
     network = built.model
     found = exact_network_logits(network, built.contexts)
-    count = facts or tokens**n_ctx
+    count = facts or d_vocab**n_ctx
     same = (
         found == built.targets
         and _has_sizes(network, width=width, d_head=d_head)
         and len(np.unique(built.contexts, axis=0)) == len(built.contexts) == count
-        and found.rank() == min(count, width, tokens)
+        and found.rank() == min(count, width, d_vocab)
     )
     return Evidence(
         "repair",
-        f"T = {len(built.contexts)} of {tokens**n_ctx} contexts of {n_ctx} tokens over {tokens}: a rational network "
+        f"T = {len(built.contexts)} of {d_vocab**n_ctx} contexts of {n_ctx} tokens over {d_vocab}: a rational network "
         f"of {_sizes(network)} with the logits of an encoder of rank {found.rank()}",
         f"logits E W exactly (gamma = 0), as {_count(len(built.contexts), width, d_head, network.n_heads)}",
         "equal as rational numbers" if same else "not equal, or not of these sizes",
         Method("exact rational arithmetic", Means.EXACT),
         decided(same),
-        {"tokens": tokens, "n_ctx": n_ctx, "width": width, "d_head": d_head, "facts": facts},
+        {"d_vocab": d_vocab, "n_ctx": n_ctx, "width": width, "d_head": d_head, "facts": facts},
         compared=(
             *_counted(count, width, d_head, network.n_heads),
-            *(_of_all(count, tokens, n_ctx, width, d_head) if not facts else ()),
+            *(_of_all(count, d_vocab, n_ctx, width, d_head) if not facts else ()),
         ),
     )
 
 
-def _of_all(count: int, tokens: int, n_ctx: int, width: int, d_head: int) -> tuple[Comparison, ...]:
-    sizes = {"N": tokens, "S": n_ctx, "d": width, "d_h": d_head}
+def _of_all(count: int, d_vocab: int, n_ctx: int, width: int, d_head: int) -> tuple[Comparison, ...]:
+    sizes = {"N": d_vocab, "S": n_ctx, "d": width, "d_h": d_head}
     return Comparison(count, "=", stated(CLAIM, "every", **sizes)), *met(CLAIM, "long", "widths", **sizes)
 
 
-def _rounded(tokens: int, n_ctx: int, width: int, d_head: int, facts: int) -> Evidence:
-    parameters = {"tokens": tokens, "n_ctx": n_ctx, "width": width, "d_head": d_head, "facts": facts}
+def _rounded(d_vocab: int, n_ctx: int, width: int, d_head: int, facts: int) -> Evidence:
+    parameters = {"d_vocab": d_vocab, "n_ctx": n_ctx, "width": width, "d_head": d_head, "facts": facts}
     made = CLAIM.construct(**parameters)
-    count = facts or tokens**n_ctx
+    count = facts or d_vocab**n_ctx
     worst, verdict = _certified(made.model, made.task, width=width, d_head=d_head)
     return Evidence(
         "repair",
         f"float64 weights of {_sizes(made.model)} that hold laws over {made.task.d_vocab} tokens after "
-        f"{made.task.n_contexts} of {tokens**n_ctx} contexts of {n_ctx} tokens",
+        f"{made.task.n_contexts} of {d_vocab**n_ctx} contexts of {n_ctx} tokens",
         f"divergence 0 up to rounding, as {_count(count, width, d_head, made.model.n_heads)} and d >= N - 1",
         f"divergence <= {decimal_above(worst, 10)} nats after every context",
         Method("enclosures of features and logits", Means.ENCLOSURES),

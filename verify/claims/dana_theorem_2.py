@@ -61,12 +61,12 @@ _ROUNDING = 1e-9  # nats; more than the rounding of the weights to float64, and 
 
 
 def build(
-    *, tokens: int, n_ctx: int, contexts: int, noise: int, d_model: int, d_head: int, seed: int
+    *, d_vocab: int, n_ctx: int, contexts: int, noise: int, d_model: int, d_head: int, seed: int
 ) -> Construction[Task]:
     r"""A transformer that holds noisy look-ups, with fewer dimensions than the laws have.
 
     Args:
-        tokens: Size of the vocabulary N.
+        d_vocab: Size of the vocabulary N.
         n_ctx: Length of the contexts S.
         contexts: How many contexts are held, T, drawn at random.
         noise: The laws leave $\varepsilon = 1 / \mathrm{noise}$ to the tokens that are not looked up, at random.
@@ -80,33 +80,33 @@ def build(
     Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 2.
 
     Example:
-        >>> build(tokens=9, n_ctx=2, contexts=10, noise=50, d_model=8, d_head=2, seed=0).summary
+        >>> build(d_vocab=9, n_ctx=2, contexts=10, noise=50, d_model=8, d_head=2, seed=0).summary
         '10 laws over 9 tokens in d = 8 dimensions, 1/50 of each beside its token: simplex, kappa = 1'
     """
     generator = np.random.default_rng((23, seed))
-    everything = all_contexts(tokens, n_ctx)
+    everything = all_contexts(d_vocab, n_ctx)
     chosen = everything[np.sort(generator.permutation(len(everything))[:contexts])]
-    labels = generator.integers(0, tokens, contexts)
-    others = generator.exponential(size=(contexts, tokens)) + 0.1
+    labels = generator.integers(0, d_vocab, contexts)
+    others = generator.exponential(size=(contexts, d_vocab)) + 0.1
     others[np.arange(contexts), labels] = 0.0
     laws = others / others.sum(axis=1, keepdims=True) / noise
     laws[np.arange(contexts), labels] = 1.0 - 1.0 / noise
-    task = array_task(chosen, laws=laws, vocabulary=tokens)
-    unembedding = best(tokens, d_model)
+    task = array_task(chosen, laws=laws, vocabulary=d_vocab)
+    unembedding = best(d_vocab, d_model)
     network = low_entropy_memory(task, unembedding, d_head=d_head, seed=seed)
     summary = (
-        f"{contexts} laws over {tokens} tokens in d = {d_model} dimensions, 1/{noise} of each beside its token: "
+        f"{contexts} laws over {d_vocab} tokens in d = {d_model} dimensions, 1/{noise} of each beside its token: "
         f"{unembedding.family}, kappa = {unembedding.kappa}"
     )
     missing, kappa = missing_mass(laws, labels), float(unembedding.kappa)
-    lead = strength(missing, least=1.0, kappa=kappa, d_vocab=tokens)
-    promised = np.log1p((tokens - 1) * np.exp(-lead)) + kappa * missing * lead + (laws * np.log(laws)).sum(axis=1)
+    lead = strength(missing, least=1.0, kappa=kappa, d_vocab=d_vocab)
+    promised = np.log1p((d_vocab - 1) * np.exp(-lead)) + kappa * missing * lead + (laws * np.log(laws)).sum(axis=1)
     return Construction(task, network, summary, Criterion.at_most(float(promised.mean()) + _ROUNDING))
 
 
-def _held(tokens: int, noise: int, d_model: int, **_: object) -> bool:
-    found = families(tokens, d_model) if tokens >= 2 and d_model >= 1 else []
-    return bool(found) and noise * (tokens - 1) > found[0].kappa * tokens
+def _held(d_vocab: int, noise: int, d_model: int, **_: object) -> bool:
+    found = families(d_vocab, d_model) if d_vocab >= 2 and d_model >= 1 else []
+    return bool(found) and noise * (d_vocab - 1) > found[0].kappa * d_vocab
 
 
 CLAIM = Claim(
@@ -132,7 +132,7 @@ CLAIM = Claim(
         Hypothesis("a family that holds N tokens in d dimensions, and kappa / noise < (N - 1) / N", _held),
         *conditions("noise >= 3: each token is the mode of its law", "seed >= 0"),
     ),
-    parameters={"tokens": 24, "n_ctx": 2, "contexts": 64, "noise": 100, "d_model": 16, "d_head": 4, "seed": 0},
+    parameters={"d_vocab": 24, "n_ctx": 2, "contexts": 64, "noise": 100, "d_model": 16, "d_head": 4, "seed": 0},
     build=build,
 )
 
@@ -250,20 +250,20 @@ def _ball(x: Fraction) -> arb:
     return arb(fmpq(x.numerator, x.denominator))
 
 
-def _formulas(p: Fraction, kappa: Fraction, tokens: int) -> Evidence:
+def _formulas(p: Fraction, kappa: Fraction, d_vocab: int) -> Evidence:
     """The law that gives g the probability p and the others equal shares: the bounds as they are stated."""
-    rest, s = (1 - p) / (tokens - 1), kappa * (1 - p)
-    laws = lookup_laws([[float(p / rest), *[1.0] * (tokens - 1)]], np.array([0]))
+    rest, s = (1 - p) / (d_vocab - 1), kappa * (1 - p)
+    laws = lookup_laws([[float(p / rest), *[1.0] * (d_vocab - 1)]], np.array([0]))
     with ctx.workprec(192):
-        entropy = binary_entropy(p) + _ball(1 - p) * arb(tokens - 1).log()
-    sizes = {"p": p, "N": tokens, "H": entropy, "kappa": kappa, "s": s, "h": binary_entropy(s)}
-    found = strength(np.array([float(1 - p)]), least=np.array([0.5]), kappa=np.array([float(kappa)]), d_vocab=tokens)
+        entropy = binary_entropy(p) + _ball(1 - p) * arb(d_vocab - 1).log()
+    sizes = {"p": p, "N": d_vocab, "H": entropy, "kappa": kappa, "s": s, "h": binary_entropy(s)}
+    found = strength(np.array([float(1 - p)]), least=np.array([0.5]), kappa=np.array([float(kappa)]), d_vocab=d_vocab)
     simple, sharp = (
         bound(laws, Enclosure(float(kappa))) - laws.entropy for bound in (bound_by_entropy, bound_by_missing)
     )
     return Evidence(
         "with",
-        f"N = {tokens}, a law with {p} at g and equal shares elsewhere, kappa = {kappa}, a = 1/2: the two bounds",
+        f"N = {d_vocab}, a law with {p} at g and equal shares elsewhere, kappa = {kappa}, a = 1/2: the two bounds",
         f"{stated(CLAIM, 'sharp', **sizes)} and {stated(CLAIM, 'simple', **sizes)} nats",
         f"{at_most(laws.mean(sharp))} and {at_most(laws.mean(simple))} nats at most",
         Method(METHOD, Means.ENCLOSURES),
@@ -272,8 +272,8 @@ def _formulas(p: Fraction, kappa: Fraction, tokens: int) -> Evidence:
             Comparison(laws.mean(simple), "agrees with", stated(CLAIM, "simple", **sizes)),
             Comparison(stated(CLAIM, "sharp", **sizes), "<", stated(CLAIM, "simple", **sizes)),
             Comparison(s, "=", stated(CLAIM, "share", **sizes)),
-            Comparison(tokens * s, "<", tokens - 1),
-            Comparison(Fraction(tokens - 1, tokens), "=", stated(CLAIM, "most", **sizes)),
+            Comparison(d_vocab * s, "<", d_vocab - 1),
+            Comparison(Fraction(d_vocab - 1, d_vocab), "=", stated(CLAIM, "most", **sizes)),
             Comparison(float(found[0]), "agrees with", stated(CLAIM, "strength", **sizes, a=Fraction(1, 2))),
         ),
     )

@@ -302,5 +302,5 @@ def _completed(instance: LeftOut) -> list[list[Fraction]] | None:
     """Laws on the contexts left out, with uniform ones on the others, where both sides are equal."""
     if instance.laws is None:
         return None
-    tokens = instance.laws.shape[1]
-    return [[Fraction(1)] * tokens] * instance.kept + [[Fraction(p) for p in law] for law in instance.laws.tolist()]
+    d_vocab = instance.laws.shape[1]
+    return [[Fraction(1)] * d_vocab] * instance.kept + [[Fraction(p) for p in law] for law in instance.laws.tolist()]

@@ -45,8 +45,8 @@ _SIZES_FULL = ((4, 2, 4, 3), (3, 3, 3, 4))
 def evidence(*, full: bool) -> Iterator[Evidence]:
     for width, n_heads in ((2, 1), (3, 1), (4, 1)):
         yield _lost(width=width, n_heads=n_heads)
-    for tokens, n_ctx, width, n_heads in _SIZES + (_SIZES_FULL if full else ()):
-        yield _square(tokens=tokens, n_ctx=n_ctx, width=width, n_heads=n_heads)
+    for d_vocab, n_ctx, width, n_heads in _SIZES + (_SIZES_FULL if full else ()):
+        yield _square(d_vocab=d_vocab, n_ctx=n_ctx, width=width, n_heads=n_heads)
 
 
 def _lost(*, width: int, n_heads: int) -> Evidence:
@@ -95,11 +95,11 @@ def _lost(*, width: int, n_heads: int) -> Evidence:
     )
 
 
-def _square(*, tokens: int, n_ctx: int, width: int, n_heads: int) -> Evidence:
+def _square(*, d_vocab: int, n_ctx: int, width: int, n_heads: int) -> Evidence:
     """Invertible value maps keep the rank, and no others raise it."""
-    sizes = {"d_vocab": tokens, "n_ctx": n_ctx, "d_model": width, "n_heads": n_heads}
+    sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": width, "n_heads": n_heads}
     front_end = integer_front_end("rank-one", d_head=width, seed=3, **sizes)
-    contexts = all_contexts(tokens, n_ctx)
+    contexts = all_contexts(d_vocab, n_ctx)
     plain = exact_outputs(replace(front_end, W_V=(as_rationals(np.eye(width)),) * n_heads), contexts).rank()
     square = exact_outputs(front_end, contexts).rank()
     first = as_rationals(np.eye(width, 1, dtype=np.int64))
@@ -107,8 +107,8 @@ def _square(*, tokens: int, n_ctx: int, width: int, n_heads: int) -> Evidence:
     invertible = all(value.nrows() == value.ncols() and value.det() != 0 for value in front_end.W_V)
     return Evidence(
         "repair",
-        f"the {len(contexts)} contexts of {n_ctx} tokens out of {tokens}, d = {width}, H = {n_heads}, integer weights: "
-        "A', W_V A' with invertible W_V, and with d_h = 1",
+        f"the {len(contexts)} contexts of {n_ctx} tokens out of {d_vocab}, d = {width}, H = {n_heads}, "
+        "integer weights: A', W_V A' with invertible W_V, and with d_h = 1",
         "the same rank with invertible value maps, and no larger one with others",
         f"rank {plain}, {square} and {narrow}",
         Method("exact ranks", Means.EXACT),

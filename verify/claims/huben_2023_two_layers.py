@@ -23,11 +23,11 @@ from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import Verdict, decided
 
 
-def build(*, tokens: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
+def build(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
     r"""Hold random labels of random contexts, behind a null token, by two layers of attention.
 
     Args:
-        tokens: N.
+        d_vocab: N.
         n_ctx: S, without the null token.
         facts: T, of the $N^S$ contexts.
         seed: Of contexts, labels and codes.
@@ -41,13 +41,13 @@ def build(*, tokens: int, n_ctx: int, facts: int, seed: int) -> Construction[Tas
     Source: Huben, Morris (2023), abstract.
 
     Example:
-        >>> build(tokens=4, n_ctx=3, facts=12, seed=0).model.d_model
+        >>> build(d_vocab=4, n_ctx=3, facts=12, seed=0).model.d_model
         3
     """
-    task = random_facts(tokens=tokens, n_ctx=n_ctx, facts=facts, seed=seed)
-    model = rounded(two_layers(task.contexts, task.labels, tokens=tokens, seed=seed))
+    task = random_facts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=seed)
+    model = rounded(two_layers(task.contexts, task.labels, d_vocab=d_vocab, seed=seed))
     behind = array_task(
-        behind_null(task.contexts, tokens), next_tokens=task.labels, vocabulary=tokens + 1, target="labels"
+        behind_null(task.contexts, d_vocab), next_tokens=task.labels, vocabulary=d_vocab + 1, target="labels"
     )
     n_heads = sum(block.n_heads for block in model.blocks if isinstance(block, Attention)) - 1
     summary = f"{facts} contexts of {n_ctx} tokens in two layers of attention, 1 and {n_heads} heads, d = 3"
@@ -71,7 +71,7 @@ CLAIM = Claim(
     reconstructed="the weights: the paper was at hand in its abstract only",
     page="docs/claims/gated_heads.md",
     hypotheses=conditions("N >= 2, S >= 1", "1 <= T <= N^S <= 2^20", "seed >= 0"),
-    parameters={"tokens": 8, "n_ctx": 4, "facts": 32, "seed": 0},
+    parameters={"d_vocab": 8, "n_ctx": 4, "facts": 32, "seed": 0},
     build=build,
 )
 
@@ -85,9 +85,9 @@ _TASKS = {
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for name, (tokens, n_ctx, labels) in _TASKS.items():
-        contexts, wanted = all_contexts(tokens, n_ctx), np.array(labels)
-        yield _exactly(name, two_layers(contexts, wanted, tokens=tokens), contexts, wanted)
+    for name, (d_vocab, n_ctx, labels) in _TASKS.items():
+        contexts, wanted = all_contexts(d_vocab, n_ctx), np.array(labels)
+        yield _exactly(name, two_layers(contexts, wanted, d_vocab=d_vocab), contexts, wanted)
     yield _rounded(facts=32)
     if full:
         yield _rounded(facts=256)
@@ -117,8 +117,8 @@ def _sizes(model: Model) -> tuple[Comparison, ...]:
 
 
 def _exactly(name: str, model: Model, contexts: np.ndarray, labels: np.ndarray) -> Evidence:
-    tokens = model.d_vocab - 1
-    found = exact_network_logits(model, behind_null(contexts, tokens)).tolist()
+    d_vocab = model.d_vocab - 1
+    found = exact_network_logits(model, behind_null(contexts, d_vocab)).tolist()
     margins = [
         min((row[label] - x for j, x in enumerate(row) if j != label), default=None)
         for row, label in zip(found, labels.tolist(), strict=True)
@@ -127,7 +127,7 @@ def _exactly(name: str, model: Model, contexts: np.ndarray, labels: np.ndarray) 
     distinct = len(np.unique(contexts, axis=0)) == len(contexts)
     return Evidence(
         "claim",
-        f"{name}: {len(contexts)} contexts of {contexts.shape[1]} tokens out of {tokens} behind a null token, two "
+        f"{name}: {len(contexts)} contexts of {contexts.shape[1]} tokens out of {d_vocab} behind a null token, two "
         f"layers of attention with 1 and {_heads(model)} heads, rational weights",
         "all labels in front",
         f"{held} of {len(contexts)} in front",

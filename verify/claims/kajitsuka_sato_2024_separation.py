@@ -49,8 +49,8 @@ _SIZES_FULL = ((7, 4), (8, 3), (9, 4))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, n_ctx in _SIZES + (_SIZES_FULL if full else ()):
-        yield _distinct(tokens, n_ctx)
+    for d_vocab, n_ctx in _SIZES + (_SIZES_FULL if full else ()):
+        yield _distinct(d_vocab, n_ctx)
     yield _void()
     yield _integers()
 
@@ -66,20 +66,20 @@ def least_distance(values: list[fmpq]) -> fmpq:
     return min((b - a for a, b in pairwise(ordered)), default=fmpq(0))
 
 
-def _distinct(tokens: int, n_ctx: int) -> Evidence:
-    head, sequences = rank_one_head(tokens=tokens, n_ctx=n_ctx)
+def _distinct(d_vocab: int, n_ctx: int) -> Evidence:
+    head, sequences = rank_one_head(d_vocab=d_vocab, n_ctx=n_ctx)
     outputs = [row[-1] for row in exact_outputs(head, sequences).tolist()]
     gap = least_distance(outputs)
     kinds = {(row[-1], frozenset(row)) for row in sequences.tolist()}
-    complete = len(kinds) == len(sequences) == tokens * comb(tokens - 1, n_ctx - 1)
+    complete = len(kinds) == len(sequences) == d_vocab * comb(d_vocab - 1, n_ctx - 1)
     unrepeated = all(len(everything) == n_ctx for _, everything in kinds)
     ranks = [maps[0].rank() for maps in (head.W_Q, head.W_K, head.W_V)]
-    scalars = sorted(int(row[0].p) for row in head.W_E.tolist()) == list(range(1, tokens + 1))
-    sizes = {"V": tokens, "n": n_ctx, "d": 1, "e": 1, "r": 1, "R": tokens, "pi": _pi()}
+    scalars = sorted(int(row[0].p) for row in head.W_E.tolist()) == list(range(1, d_vocab + 1))
+    sizes = {"V": d_vocab, "n": n_ctx, "d": 1, "e": 1, "r": 1, "R": d_vocab, "pi": _pi()}
     printed = stated(CLAIM, "printed", **sizes)
     return Evidence(
         "part",
-        f"the {len(sequences)} pairs of a last token and {n_ctx - 1} others out of the numbers 1 .. {tokens}, one "
+        f"the {len(sequences)} pairs of a last token and {n_ctx - 1} others out of the numbers 1 .. {d_vocab}, one "
         "head of width 1 whose weights are 1, scores in units of ln 2",
         "outputs that differ by more than the separation",
         f"they differ by {float(gap.p) / float(gap.q):.1e} at least",
@@ -89,16 +89,16 @@ def _distinct(tokens: int, n_ctx: int) -> Evidence:
         compared=(
             Comparison(gap, ">", printed),
             Comparison(printed, ">", 0),
-            Comparison(_separation(tokens, n_ctx), "agrees with", printed),
+            Comparison(_separation(d_vocab, n_ctx), "agrees with", printed),
         ),
     )
 
 
-def _separation(tokens: int, n_ctx: int) -> arb:
+def _separation(d_vocab: int, n_ctx: int) -> arb:
     """The separation for the numbers 1 .. V in one dimension: e = r = 1 and R = V, in another order of operations."""
     with ctx.workprec(256):
         logarithm = arb(n_ctx).log()
-        size = arb(tokens + 1) ** 4 * (2 * logarithm + 3) * arb.pi() * tokens**2
+        size = arb(d_vocab + 1) ** 4 * (2 * logarithm + 3) * arb.pi() * d_vocab**2
         return 2 * logarithm**2 * (-size / 4).exp() / size
 
 

@@ -43,15 +43,15 @@ _SIZES_FULL = ((16, 4, 512, 4),)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, n_ctx, facts, kinds in _SIZES + (_SIZES_FULL if full else ()):
-        yield _held(tokens, n_ctx, facts, kinds)
+    for d_vocab, n_ctx, facts, kinds in _SIZES + (_SIZES_FULL if full else ()):
+        yield _held(d_vocab, n_ctx, facts, kinds)
 
 
-def _held(tokens: int, n_ctx: int, facts: int, kinds: int) -> Evidence:
-    contexts = random_contexts(tokens=tokens, n_ctx=n_ctx, facts=facts, seed=0)
+def _held(d_vocab: int, n_ctx: int, facts: int, kinds: int) -> Evidence:
+    contexts = random_contexts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=0)
     drawn = np.random.default_rng(facts).integers(0, kinds, facts)
     labels = np.concatenate([np.arange(kinds)[::-1], drawn])[:facts]
-    task = array_task(contexts, next_tokens=labels, vocabulary=tokens, target="labels")
+    task = array_task(contexts, next_tokens=labels, vocabulary=d_vocab, target="labels")
     model = keyed_words_memory(task).model
     found = judge_words(model, contexts, labels)
     head = model.blocks[0]
@@ -61,10 +61,10 @@ def _held(tokens: int, n_ctx: int, facts: int, kinds: int) -> Evidence:
     items = Fraction(found.blocks - 1, found.code_bits + found.label_bits + 2)
     bits = stated(CLAIM, "words", m=items, **sizes)
     root = stated(CLAIM, "root", T=facts, **sizes)
-    others = stated(CLAIM, "entries", N=tokens, S=n_ctx, K=kinds)
+    others = stated(CLAIM, "entries", N=d_vocab, S=n_ctx, K=kinds)
     return Evidence(
         "claim",
-        f"{facts} contexts of {n_ctx} tokens out of {tokens}, labels out of {kinds}: one head and {found.blocks} "
+        f"{facts} contexts of {n_ctx} tokens out of {d_vocab}, labels out of {kinds}: one head and {found.blocks} "
         f"ReLU blocks, {found.entries} entries of the blocks that are not 0 and {found.other_entries} others",
         "all labels in front",
         f"{found.held} of {facts} in front",

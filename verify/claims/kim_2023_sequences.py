@@ -40,7 +40,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _held(facts: int, kinds: int, answer: int) -> Evidence:
-    contexts = random_contexts(tokens=4, n_ctx=4, facts=facts, seed=0)
+    contexts = random_contexts(d_vocab=4, n_ctx=4, facts=facts, seed=0)
     sequences = np.random.default_rng(facts).integers(0, kinds, (facts, answer))
     sequences[0] = kinds - 1  # the largest label occurs
     labels = sequences @ kinds ** np.arange(answer)

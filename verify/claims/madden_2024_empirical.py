@@ -71,8 +71,8 @@ def _ball(x: Fraction) -> arb:
     return arb(x.numerator) / x.denominator
 
 
-def _labels(tokens: int) -> Evidence:
-    task = enumerated_task(tokens, 2, labels=np.random.default_rng(tokens).integers(0, tokens, tokens**2))
+def _labels(d_vocab: int) -> Evidence:
+    task = enumerated_task(d_vocab, 2, labels=np.random.default_rng(d_vocab).integers(0, d_vocab, d_vocab**2))
     model = knots_memory(task).model
     proof = prove_knots(model, task)
     neurons = model.blocks[-1]
@@ -80,7 +80,7 @@ def _labels(tokens: int) -> Evidence:
     jumps = neurons.W_out
     return Evidence(
         "part",
-        f"the {task.n_contexts} bigrams of {tokens} tokens with a label each: one number for each neuron that is read",
+        f"the {task.n_contexts} bigrams of {d_vocab} tokens with a label each: one number for each neuron that is read",
         "all labels in front",
         f"{proof.right} of {task.n_contexts} in front",
         Method("integers, and balls for the attention", Means.EXACT, Means.BALLS),

@@ -29,11 +29,11 @@ from verify.memories.knots import prove_knots
 from verify.verdict import decided, proved
 
 
-def build(*, tokens: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
+def build(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
     r"""Hold random laws of random contexts by attention that numbers them and one layer of ReLU neurons.
 
     Args:
-        tokens: N.
+        d_vocab: N.
         n_ctx: S.
         facts: T, of the $N^S$ contexts.
         seed: Of contexts, laws and codes.
@@ -48,13 +48,13 @@ def build(*, tokens: int, n_ctx: int, facts: int, seed: int) -> Construction[Tas
     Source: Madden, Fox, Thrampoulidis (2024), with other neurons.
 
     Example:
-        >>> build(tokens=4, n_ctx=3, facts=32, seed=0).task.target
+        >>> build(d_vocab=4, n_ctx=3, facts=32, seed=0).task.target
         'laws'
     """
-    contexts = random_contexts(tokens=tokens, n_ctx=n_ctx, facts=facts, seed=seed)
-    laws = np.random.default_rng([seed, 1]).standard_exponential((facts, tokens)) + 2.0**-8
+    contexts = random_contexts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=seed)
+    laws = np.random.default_rng([seed, 1]).standard_exponential((facts, d_vocab)) + 2.0**-8
     laws /= laws.sum(axis=1, keepdims=True)
-    return knots_memory(array_task(contexts, laws=laws, vocabulary=tokens), seed=seed)
+    return knots_memory(array_task(contexts, laws=laws, vocabulary=d_vocab), seed=seed)
 
 
 CLAIM = Claim(
@@ -77,7 +77,7 @@ CLAIM = Claim(
     reconstructed="the network and the constants: the paper was at hand in its abstract only",
     page="docs/claims/knots.md",
     hypotheses=conditions("N >= 2, S >= 1", "1 <= T <= N^S <= 2^20", "seed >= 0"),
-    parameters={"tokens": 8, "n_ctx": 4, "facts": 64, "seed": 0},
+    parameters={"d_vocab": 8, "n_ctx": 4, "facts": 64, "seed": 0},
     build=build,
 )
 
@@ -91,20 +91,20 @@ _SMALL = 1e-15  # nats
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, n_ctx, facts in _SIZES + (_SIZES_FULL if full else ()):
-        contexts = random_contexts(tokens=tokens, n_ctx=n_ctx, facts=facts, seed=0)
-        log_odds = drawn_log_odds(tokens=tokens, facts=facts)
-        yield _reached(exact_laws_model(contexts, log_odds, tokens), contexts, log_odds)
+    for d_vocab, n_ctx, facts in _SIZES + (_SIZES_FULL if full else ()):
+        contexts = random_contexts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=0)
+        log_odds = drawn_log_odds(d_vocab=d_vocab, facts=facts)
+        yield _reached(exact_laws_model(contexts, log_odds, d_vocab), contexts, log_odds)
     yield _rounded()
     for count in (3, 10, *((20,) if full else ())):
         yield _analytic(count)
     yield _averages()
 
 
-def drawn_log_odds(*, tokens: int, facts: int) -> list[list[fmpq]]:
+def drawn_log_odds(*, d_vocab: int, facts: int) -> list[list[fmpq]]:
     """Fractions, `[T, N - 1]`: the log-odds of laws of full support."""
-    rng = np.random.default_rng([tokens, facts])
-    return [[fmpq(int(p), int(q)) for p, q in rng.integers(1, 40, (tokens - 1, 2))] for _ in range(facts)]
+    rng = np.random.default_rng([d_vocab, facts])
+    return [[fmpq(int(p), int(q)) for p, q in rng.integers(1, 40, (d_vocab - 1, 2))] for _ in range(facts)]
 
 
 def _chosen_numbers(model: Model) -> int | None:
@@ -121,11 +121,11 @@ def _chosen_numbers(model: Model) -> int | None:
 
 def _reached(model: Model, contexts: np.ndarray, log_odds: list[list[fmpq]]) -> Evidence:
     facts, n_ctx = contexts.shape
-    tokens = model.d_vocab_out
-    wanted = fmpq_mat(facts, tokens, [y for row in log_odds for y in (*row, fmpq(0))])
+    d_vocab = model.d_vocab_out
+    wanted = fmpq_mat(facts, d_vocab, [y for row in log_odds for y in (*row, fmpq(0))])
     found = exact_network_logits(model, contexts)
     numbers = _chosen_numbers(model)
-    sizes = {"T": facts, "N": tokens, "S": n_ctx}
+    sizes = {"T": facts, "N": d_vocab, "S": n_ctx}
     most = INTERPOLATED_LAWS.at(model=model)
     compared: tuple[Comparison, ...] = (Comparison(facts, "<=", most),)
     if facts > 1 and numbers is not None:
@@ -138,7 +138,7 @@ def _reached(model: Model, contexts: np.ndarray, log_odds: list[list[fmpq]]) -> 
         )
     return Evidence(
         "claim",
-        f"{counted(facts, 'distinct context')} of {counted(n_ctx, 'token')} out of {tokens}, "
+        f"{counted(facts, 'distinct context')} of {counted(n_ctx, 'token')} out of {d_vocab}, "
         f"log-odds drawn: one head by position, "
         f"{facts - 1 or 1} ReLU neurons, rational weights, {numbers} numbers that depend on the task",
         f"the laws, exactly, with {stated(CLAIM, 'enough', **sizes)} numbers",

@@ -47,8 +47,8 @@ _NEURONS_FULL = ((2, 2), (4, 1))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, n_ctx, facts in _SHAPES:
-        yield _count(LOWER.construct(tokens=tokens, n_ctx=n_ctx, facts=facts).model, facts)
+    for d_vocab, n_ctx, facts in _SHAPES:
+        yield _count(LOWER.construct(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts).model, facts)
     for width, neurons in _NEURONS + (_NEURONS_FULL if full else ()):
         yield _out_of_reach(width=width, neurons=neurons)
 

@@ -49,11 +49,11 @@ from verify.verdict import proved
 _NOISE = 0.01
 
 
-def build(*, tokens: int, width: int, seed: int) -> Construction[Task]:
+def build(*, d_vocab: int, width: int, seed: int) -> Construction[Task]:
     """One head of width d that holds one law for each token, truncated to rank d.
 
     Args:
-        tokens: N, from 3 to 32.
+        d_vocab: N, from 3 to 32.
         width: d, from 2 to N.
         seed: Of the noise in the laws, which are of rank 2 without it.
 
@@ -63,15 +63,15 @@ def build(*, tokens: int, width: int, seed: int) -> Construction[Task]:
     Source: slides of Dana (2024), "Almost rank d".
 
     Example:
-        >>> build(tokens=8, width=2, seed=0).summary
+        >>> build(d_vocab=8, width=2, seed=0).summary
         '8 laws over 8 tokens through one head of width 2'
     """
-    laws = nearly_planar_laws(tokens, noise=_NOISE, seed=seed)
+    laws = nearly_planar_laws(d_vocab, noise=_NOISE, seed=seed)
     found = truncated_laws(laws, width)
     return Construction(
-        enumerated_task(tokens, 1, target="laws", laws=laws),
+        enumerated_task(d_vocab, 1, target="laws", laws=laws),
         bottleneck(found.E, np.eye(width), found.W),
-        f"{tokens} laws over {tokens} tokens through one head of width {width}",
+        f"{d_vocab} laws over {d_vocab} tokens through one head of width {width}",
     )
 
 
@@ -92,7 +92,7 @@ CLAIM = Claim(
     ),
     page="docs/claims/least_squares.md",
     hypotheses=conditions("3 <= N <= 32", "2 <= d <= N", "seed >= 0"),
-    parameters={"tokens": 8, "width": 2, "seed": 0},
+    parameters={"d_vocab": 8, "width": 2, "seed": 0},
     build=build,
 )
 
@@ -217,9 +217,9 @@ def _flat(laws: Float64Array, prior: Float64Array | None, reading: str) -> Enclo
     return masses.reshape(masses.size)
 
 
-def printed_bound(tokens: int, size: Enclosure, value: Enclosure) -> Enclosure:
+def printed_bound(d_vocab: int, size: Enclosure, value: Enclosure) -> Enclosure:
     r"""Enclose $N a^2 s^2 + (N a)^{3/2} s^3$ for the norm a and the singular value s."""
-    product = size * float(tokens)
+    product = size * float(d_vocab)
     return product * size * value * value + product * sqrt(product) * value * value * value
 
 
@@ -231,9 +231,9 @@ def _mass_bound(size: Enclosure, value: Enclosure) -> Enclosure:
 def random_instances(seeds: int) -> Iterator[tuple[Float64Array, int]]:
     """Laws and ranks: logarithms of rank d with noise, from nearly uniform laws to masses of 1e-30 and less."""
     for seed in range(seeds):
-        for contexts, tokens, rank in _SHAPES:
+        for contexts, d_vocab, rank in _SHAPES:
             for spread, noise in _SPREADS:
-                yield random_laws(contexts, tokens, spread=spread, rank=rank, noise=noise, seed=seed), rank
+                yield random_laws(contexts, d_vocab, spread=spread, rank=rank, noise=noise, seed=seed), rank
 
 
 def at_least(x: Enclosure | float) -> str:
@@ -324,11 +324,11 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
     worst = _worst(instances, lambda x: x.printed(norm(x.laws, None, "conditional")))
     formulas = [
         Comparison(
-            printed_bound(tokens, Enclosure(a), Enclosure(b)),
+            printed_bound(d_vocab, Enclosure(a), Enclosure(b)),
             "agrees with",
-            stated(CLAIM, "printed", N=tokens, p=a, sigma=b),
+            stated(CLAIM, "printed", N=d_vocab, p=a, sigma=b),
         )
-        for tokens, a, b in ((4, 0.5, 0.25), (7, 0.75, 3.0), (3, 1.0, 0.125))
+        for d_vocab, a, b in ((4, 0.5, 0.25), (7, 0.75, 3.0), (3, 1.0, 0.125))
     ]
     yield Evidence(
         "with",

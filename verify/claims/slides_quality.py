@@ -35,10 +35,10 @@ CLAIM = Claim(
 def evidence(*, full: bool) -> Iterator[Evidence]:
     for bits in (11, 3):
         yield _parity(bits)
-    for tokens, contexts in ((3, 27), (100, 2000), *(((1000, 3000),) if full else ())):
-        yield _any_number(tokens, contexts)
-    for tokens, width in ((3, 1), (6, 2), (10, 4), *(((24, 8),) if full else ())):
-        yield _quality(tokens, width)
+    for d_vocab, contexts in ((3, 27), (100, 2000), *(((1000, 3000),) if full else ())):
+        yield _any_number(d_vocab, contexts)
+    for d_vocab, width in ((3, 1), (6, 2), (10, 4), *(((24, 8),) if full else ())):
+        yield _quality(d_vocab, width)
 
 
 def _parity(bits: int) -> Evidence:
@@ -65,10 +65,10 @@ def _parity(bits: int) -> Evidence:
     )
 
 
-def _any_number(tokens: int, contexts: int) -> Evidence:
+def _any_number(d_vocab: int, contexts: int) -> Evidence:
     """The integer encoder on the parabola: the label of every context is in front, in two dimensions."""
-    labels = np.random.default_rng([tokens, contexts]).integers(0, tokens, contexts)
-    W, E = parabola(tokens), stream(labels, power=0)
+    labels = np.random.default_rng([d_vocab, contexts]).integers(0, d_vocab, contexts)
+    W, E = parabola(d_vocab), stream(labels, power=0)
     rows = (fmpz_mat(E.astype(np.int64).tolist()) * fmpz_mat(W.astype(np.int64).tolist()).transpose()).tolist()
     held = sum(
         all(row[label] > other for j, other in enumerate(row) if j != label)
@@ -76,7 +76,7 @@ def _any_number(tokens: int, contexts: int) -> Evidence:
     )
     return Evidence(
         "repair",
-        f"{contexts} contexts with random labels out of {tokens} tokens: the integer encoder on the parabola, d = 2",
+        f"{contexts} contexts with random labels out of {d_vocab} tokens: the integer encoder on the parabola, d = 2",
         f"{contexts} labels in front",
         f"{held} labels in front",
         Method("exact integers", Means.EXACT),
@@ -85,18 +85,18 @@ def _any_number(tokens: int, contexts: int) -> Evidence:
     )
 
 
-def _quality(tokens: int, width: int) -> Evidence:
+def _quality(d_vocab: int, width: int) -> Evidence:
     """Laws that give one token half: their logarithms have the centred rank N - 1."""
-    laws = np.eye(tokens) * (tokens - 2) + np.ones((tokens, tokens))
+    laws = np.eye(d_vocab) * (d_vocab - 2) + np.ones((d_vocab, d_vocab))
     floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=width)
     return Evidence(
         "repair",
-        f"N = {tokens}, the laws that give one token {tokens - 1}/{2 * (tokens - 1)} and the others equal shares: "
+        f"N = {d_vocab}, the laws that give one token {d_vocab - 1}/{2 * (d_vocab - 1)} and the others equal shares: "
         f"d = {width}",
         "a divergence that is not 0",
         f"KL >= {floor.value:.3g} nats",
         Method("enclosures of singular values", Means.ENCLOSURES),
-        decided(width < tokens - 1),
+        decided(width < d_vocab - 1),
         quantifier=Quantifier.ALL_ENCODERS,
-        compared=(Comparison(floor, ">", 0), *met(CLAIM, "few", d=width, N=tokens)),
+        compared=(Comparison(floor, ">", 0), *met(CLAIM, "few", d=width, N=d_vocab)),
     )

@@ -39,31 +39,31 @@ CLAIM = Claim(
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens in (5, 12, *((40,) if full else ())):
-        yield _labels(tokens)
-    for tokens in (4, 8):
-        yield _rank(tokens)
+    for d_vocab in (5, 12, *((40,) if full else ())):
+        yield _labels(d_vocab)
+    for d_vocab in (4, 8):
+        yield _rank(d_vocab)
     for law in (Fraction(3, 4), Fraction(9, 10)):
         yield _laws(law)
     yield too_few_heads(16 if full else 14, "one head", role="known")
 
 
-def _labels(tokens: int) -> Evidence:
-    labels = np.random.default_rng(tokens).integers(0, tokens, tokens**2)
-    task = enumerated_task(tokens, 2, labels=labels)
+def _labels(d_vocab: int) -> Evidence:
+    labels = np.random.default_rng(d_vocab).integers(0, d_vocab, d_vocab**2)
+    task = enumerated_task(d_vocab, 2, labels=labels)
     network = one_head_memory(task)
     found = certify_memorization(network, task)
     columns = network.d_model + network.n_heads * network.d_head
     return Evidence(
         "known",
-        f"the {task.n_contexts} bigrams of {tokens} tokens with random labels: one head, {columns} columns",
+        f"the {task.n_contexts} bigrams of {d_vocab} tokens with random labels: one head, {columns} columns",
         "more labels than columns",
         f"{found.certificate.answers.values['held']} labels in front",
         Method(found.certificate.answers.method, Means.ENCLOSURES),
         Verdict.all_of([found.certificate.verdict, proved(network.n_heads == 1)]),
         compared=(
-            Comparison(columns, "=", stated(CLAIM, "columns", N=tokens)),
-            Comparison(task.n_contexts, "=", stated(CLAIM, "contexts", N=tokens)),
+            Comparison(columns, "=", stated(CLAIM, "columns", N=d_vocab)),
+            Comparison(task.n_contexts, "=", stated(CLAIM, "contexts", N=d_vocab)),
             Comparison(columns, "<", task.n_contexts),
             Comparison(network.n_heads, "=", stated(CLAIM, "heads")),
             *met(CLAIM, "sparse", d=network.d_model, P=network.n_heads, N_epsilon=task.n_contexts),
@@ -71,21 +71,21 @@ def _labels(tokens: int) -> Evidence:
     )
 
 
-def _rank(tokens: int) -> Evidence:
+def _rank(d_vocab: int) -> Evidence:
     """One head of the same widths as above has no more columns than N + 1: most laws of full support are not held."""
-    contexts = all_contexts(tokens, 2)
-    rank = RANK.at("rank", contexts=contexts, d_model=tokens, d_head=1, n_heads=1, with_skip=True)
+    contexts = all_contexts(d_vocab, 2)
+    rank = RANK.at("rank", contexts=contexts, d_model=d_vocab, d_head=1, n_heads=1, with_skip=True)
     return Evidence(
         "known",
-        f"the {len(contexts)} bigrams of {tokens} tokens, one head with d = {tokens}, d_h = 1: the rank of the "
+        f"the {len(contexts)} bigrams of {d_vocab} tokens, one head with d = {d_vocab}, d_h = 1: the rank of the "
         "features",
         "below the number of contexts, so that targets of full rank are not met",
         f"rank <= {rank.value}",
         Method("exact ranks of the contexts", Means.EXACT),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
-            Comparison(rank, "<=", stated(CLAIM, "columns", N=tokens)),
-            Comparison(rank, "<", stated(CLAIM, "contexts", N=tokens)),
+            Comparison(rank, "<=", stated(CLAIM, "columns", N=d_vocab)),
+            Comparison(rank, "<", stated(CLAIM, "contexts", N=d_vocab)),
         ),
     )
 

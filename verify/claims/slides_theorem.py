@@ -43,11 +43,11 @@ from verify.evidence.exclusive_or import exclusive_or_floor, exclusive_or_is_met
 from verify.verdict import Verdict, proved
 
 
-def build(*, tokens: int, n_ctx: int, kept: int, seed: int) -> Construction[Task]:
+def build(*, d_vocab: int, n_ctx: int, kept: int, seed: int) -> Construction[Task]:
     r"""Hold random laws on T contexts with $\lceil T / d \rceil$ attention modules of width $d = N$.
 
     Args:
-        tokens: N, and d.
+        d_vocab: N, and d.
         n_ctx: S.
         kept: T, of the $N^S$ contexts; each is three times as frequent as one that is left out.
         seed: Of the laws and the weights.
@@ -62,22 +62,22 @@ def build(*, tokens: int, n_ctx: int, kept: int, seed: int) -> Construction[Task
     Source: slides of Dana (2024), the theorem on Attention-only Transformers.
 
     Example:
-        >>> build(tokens=4, n_ctx=2, kept=12, seed=0).summary
+        >>> build(d_vocab=4, n_ctx=2, kept=12, seed=0).summary
         '12 of 16 contexts held by 3 modules of width d = N = 4, the others, of probability 4/40, left out'
     """
-    instance = modules_instance(tokens=tokens, n_ctx=n_ctx, width=tokens, kept=kept, seed=seed)
-    others = tokens**n_ctx - kept
+    instance = modules_instance(d_vocab=d_vocab, n_ctx=n_ctx, width=d_vocab, kept=kept, seed=seed)
+    others = d_vocab**n_ctx - kept
     summary = (
-        f"{kept} of {tokens**n_ctx} contexts held by {-(-kept // tokens)} modules of width d = N = {tokens}, "
+        f"{kept} of {d_vocab**n_ctx} contexts held by {-(-kept // d_vocab)} modules of width d = N = {d_vocab}, "
         f"the others, of probability {others}/{3 * kept + others}, left out"
     )
     return as_construction(instance, summary)
 
 
-def _full_rank(*, tokens: int, n_ctx: int, kept: int, **_: object) -> bool:
+def _full_rank(*, d_vocab: int, n_ctx: int, kept: int, **_: object) -> bool:
     """Whether almost all weights give the kept contexts rank T."""
-    contexts = all_contexts(tokens, n_ctx)[:kept]
-    return generic_rank(contexts, d_model=tokens, d_head=tokens, n_heads=-(-kept // tokens)) == kept
+    contexts = all_contexts(d_vocab, n_ctx)[:kept]
+    return generic_rank(contexts, d_model=d_vocab, d_head=d_vocab, n_heads=-(-kept // d_vocab)) == kept
 
 
 CLAIM = Claim(
@@ -101,11 +101,11 @@ CLAIM = Claim(
     page="docs/claims/theorem_1_tail.md",
     hypotheses=(
         *conditions("N >= 2, S >= 1"),
-        Hypothesis("d <= T < N^S", lambda tokens, n_ctx, kept, **_: tokens <= kept < tokens**n_ctx),
+        Hypothesis("d <= T < N^S", lambda d_vocab, n_ctx, kept, **_: d_vocab <= kept < d_vocab**n_ctx),
         *conditions("seed >= 0"),
         Hypothesis("kept contexts of generic rank T", _full_rank),
     ),
-    parameters={"tokens": 4, "n_ctx": 2, "kept": 12, "seed": 0},
+    parameters={"d_vocab": 4, "n_ctx": 2, "kept": 12, "seed": 0},
     build=build,
 )
 
@@ -129,8 +129,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _modules_never_exceed(
         "float64 transformers that hold random laws, with (N, S, d, T) = " + ", ".join(map(str, sizes)),
         (
-            modules_instance(tokens=tokens, n_ctx=n_ctx, width=width, kept=kept, seed=0)
-            for tokens, n_ctx, width, kept in sizes
+            modules_instance(d_vocab=d_vocab, n_ctx=n_ctx, width=width, kept=kept, seed=0)
+            for d_vocab, n_ctx, width, kept in sizes
         ),
     )
     yield _constant_of_the_sizes(kept=3)
@@ -182,7 +182,7 @@ def _constant_of_the_sizes(*, kept: int) -> Evidence:
     """One front end for every set of kept contexts: the constant is the largest over the sets."""
     contexts, width = all_contexts(2, 2), 2
     front_end, _ = matched_front_ends(
-        tokens=2, n_ctx=2, width=width, n_heads=-(-kept // width), d_head=width, seed=kept
+        d_vocab=2, n_ctx=2, width=width, n_heads=-(-kept // width), d_head=width, seed=kept
     )
     fits = front_end.d_head == front_end.d_model == width and front_end.n_heads == -(-kept // width)
     generator = np.random.default_rng(15)

@@ -35,16 +35,16 @@ _TOKENS = (3, 5, 9)  # 2^k + 1: laws of 1/2 and 2^-(k+1)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens in _TOKENS + ((17,) if full else ()):
-        yield _rank(_logarithms(tokens))
-        yield _encoded(_logarithms(tokens))
-        yield _not_with_less(_logarithms(tokens))
+    for d_vocab in _TOKENS + ((17,) if full else ()):
+        yield _rank(_logarithms(d_vocab))
+        yield _encoded(_logarithms(d_vocab))
+        yield _not_with_less(_logarithms(d_vocab))
     yield _of_rank_d()
 
 
-def _logarithms(tokens: int) -> Int64Array:
+def _logarithms(d_vocab: int) -> Int64Array:
     """Base-2 logarithms of the laws that give one token 1/2 and the N - 1 = 2^k others equal shares, `[N, N]`."""
-    return np.where(np.eye(tokens, dtype=bool), -1, -(tokens - 1).bit_length())
+    return np.where(np.eye(d_vocab, dtype=bool), -1, -(d_vocab - 1).bit_length())
 
 
 def _is_law(logarithms: Int64Array) -> bool:
@@ -52,21 +52,21 @@ def _is_law(logarithms: Int64Array) -> bool:
 
 
 def _rank(logarithms: Int64Array) -> Evidence:
-    tokens = logarithms.shape[1]
+    d_vocab = logarithms.shape[1]
     rank = fmpz_mat(logarithms.tolist()).rank()
     return Evidence(
         "constant",
-        f"N = {tokens}, the {len(logarithms)} laws that give one token 1/2 and the others equal shares: L = log pi, in "
-        "units of log 2",
-        f"rank L <= {stated(CLAIM, 'printed', N=tokens)} = d",
+        f"N = {d_vocab}, the {len(logarithms)} laws that give one token 1/2 and the others equal shares: "
+        "L = log pi, in units of log 2",
+        f"rank L <= {stated(CLAIM, 'printed', N=d_vocab)} = d",
         f"rank L = {rank}",
         Method("exact integers", Means.EXACT),
         decided(_is_law(logarithms)),
         {"L": logarithms.tolist()},
         compared=(
-            Comparison(rank, ">", stated(CLAIM, "printed", N=tokens)),
-            Comparison(rank - 1, "=", stated(CLAIM, "printed", N=tokens)),
-            Comparison(rank, "=", stated(CLAIM, "largest", N=tokens)),
+            Comparison(rank, ">", stated(CLAIM, "printed", N=d_vocab)),
+            Comparison(rank - 1, "=", stated(CLAIM, "printed", N=d_vocab)),
+            Comparison(rank, "=", stated(CLAIM, "largest", N=d_vocab)),
         ),
     )
 
@@ -84,23 +84,23 @@ def _softmax_base_two(logits: Int64Array) -> list[list[Fraction]]:
 
 def _encoded(logarithms: Int64Array) -> Evidence:
     """Logits L minus their last column: E W with E of N - 1 columns, and W the identity with a column 0 added."""
-    tokens = logarithms.shape[1]
+    d_vocab = logarithms.shape[1]
     E = logarithms[:, :-1] - logarithms[:, -1:]
-    W = np.eye(tokens - 1, tokens, dtype=np.int64)
+    W = np.eye(d_vocab - 1, d_vocab, dtype=np.int64)
     laws = [[Fraction(1, 2 ** -int(entry)) for entry in row] for row in logarithms]
     equal = _softmax_base_two(E @ W) == laws
     centred = _centred_rank(logarithms)
     return Evidence(
         "reached",
-        f"N = {tokens}, the same laws: an integer encoder with d = {E.shape[1]}, logits in units of log 2, and the "
+        f"N = {d_vocab}, the same laws: an integer encoder with d = {E.shape[1]}, logits in units of log 2, and the "
         "rank of L without the mean of each row",
-        f"divergence 0, rank {stated(CLAIM, 'centred', N=tokens)}",
+        f"divergence 0, rank {stated(CLAIM, 'centred', N=d_vocab)}",
         f"{'equal' if equal else 'different'} laws, rank {centred}",
         Method("exact rationals", Means.EXACT),
         decided(equal),
         compared=(
-            Comparison(centred, "=", stated(CLAIM, "centred", N=tokens)),
-            Comparison(E.shape[1], "=", stated(CLAIM, "centred", N=tokens)),
+            Comparison(centred, "=", stated(CLAIM, "centred", N=d_vocab)),
+            Comparison(E.shape[1], "=", stated(CLAIM, "centred", N=d_vocab)),
         ),
     )
 

@@ -23,11 +23,11 @@ from verify.memories.knots import prove_knots
 from verify.verdict import decided, proved
 
 
-def build(*, tokens: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
+def build(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
     r"""Hold random labels of random contexts by attention that numbers them and ReLU neurons through the labels.
 
     Args:
-        tokens: N.
+        d_vocab: N.
         n_ctx: S.
         facts: T, of the $N^S$ contexts.
         seed: Of contexts, labels and codes.
@@ -42,10 +42,10 @@ def build(*, tokens: int, n_ctx: int, facts: int, seed: int) -> Construction[Tas
     Source: Zhang, Bengio, Hardt, Recht, Vinyals (2017), Theorem 1.
 
     Example:
-        >>> build(tokens=4, n_ctx=3, facts=32, seed=0).task.n_contexts
+        >>> build(d_vocab=4, n_ctx=3, facts=32, seed=0).task.n_contexts
         32
     """
-    return knots_memory(random_facts(tokens=tokens, n_ctx=n_ctx, facts=facts, seed=seed), seed=seed)
+    return knots_memory(random_facts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=seed), seed=seed)
 
 
 CLAIM = Claim(
@@ -66,7 +66,7 @@ CLAIM = Claim(
     reconstructed="the proof; the statement as others quote it",
     page="docs/claims/knots.md",
     hypotheses=conditions("N >= 2, S >= 1", "1 <= T <= N^S <= 2^20", "seed >= 0"),
-    parameters={"tokens": 16, "n_ctx": 3, "facts": 96, "seed": 0},
+    parameters={"d_vocab": 16, "n_ctx": 3, "facts": 96, "seed": 0},
     build=build,
 )
 

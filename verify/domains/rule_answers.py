@@ -109,7 +109,7 @@ def judge_rule(
     Example:
         >>> from constructions.tasks.rule import rule_task
         >>> echo = Model(blocks=(), W_U=np.eye(3), W_E=np.eye(3), W_pos=np.zeros((2, 3)))
-        >>> found = judge_rule(echo, rule_task("max", tokens=3, n_ctx=2))
+        >>> found = judge_rule(echo, rule_task("max", d_vocab=3, n_ctx=2))
         >>> found.right, found.wrong, found.wrong_examples[0]
         (6, 3, (1, 0))
     """

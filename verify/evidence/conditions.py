@@ -13,7 +13,7 @@ from verify.evidence.formula import PowerError, decided
 from verify.verdict import Verdict
 
 SYMBOLS = {
-    "tokens": ("N", "n"),
+    "d_vocab": ("N", "n"),
     "count": ("N",),
     "n_ctx": ("S",),
     "facts": ("T",),

@@ -270,7 +270,7 @@ class Table:
         return float(_leads(found, self.task.labels).min())
 
 
-def freedom(shape: Shape, *, tokens: int, n_ctx: int) -> int:
+def freedom(shape: Shape, *, d_vocab: int, n_ctx: int) -> int:
     r"""Count the degrees of freedom of the number y that names the labels: the rank of its derivative is at most that.
 
     It is for $S \ge 2$ wherever the symmetries of the weights are independent at one point.
@@ -281,22 +281,22 @@ def freedom(shape: Shape, *, tokens: int, n_ctx: int) -> int:
 
     Args:
         shape: $d$, $r$ = `d_qk` and $H$.
-        tokens: N, of the tokens that are read.
+        d_vocab: N, of the tokens that are read.
         n_ctx: S. For $S = 1$ there is no attention, and y is one number for each token.
 
     Returns:
         D, at least 0.
 
     Example:
-        >>> freedom(Shape(9, 2, 54), tokens=50, n_ctx=2), freedom(Shape(12, 1, 1), tokens=5, n_ctx=2)
+        >>> freedom(Shape(9, 2, 54), d_vocab=50, n_ctx=2), freedom(Shape(12, 1, 1), d_vocab=5, n_ctx=2)
         (2551, 19)
     """
     if n_ctx == 1:
-        return tokens
+        return d_vocab
     width, query_width, n_heads = shape
     d = min(width, 2 + n_heads * (2 * query_width + 1))
     r = min(query_width, d)
-    return max(0, tokens * (d - 1) + (n_ctx - 2) * d - d * (d - 2) + n_heads * (d + 2 * d * r - r * r))
+    return max(0, d_vocab * (d - 1) + (n_ctx - 2) * d - d * (d - 2) + n_heads * (d + 2 * d * r - r * r))
 
 
 def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besides: int | None = None) -> Shape | None:
@@ -311,7 +311,7 @@ def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besi
     Returns:
         The shape; `None` where not even two coordinates without a head fit.
     """
-    tokens, n_ctx = len(table.read), table.contexts.shape[1]
+    d_vocab, n_ctx = len(table.read), table.contexts.shape[1]
     narrowest = _NARROWEST[table.has_two_stages] if narrowest is None else narrowest
     found: list[tuple[tuple[bool, int], Shape]] = []
     for width in _WIDTHS if n_ctx > 1 else (2,):
@@ -321,7 +321,7 @@ def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besi
                 continue
             n_heads = room // (2 * width * (query_width + 1)) if n_ctx > 1 else 0
             shape = Shape(width, query_width, n_heads)
-            score = freedom(shape, tokens=tokens, n_ctx=n_ctx)
+            score = freedom(shape, d_vocab=d_vocab, n_ctx=n_ctx)
             if table.has_two_stages:
                 # What the second stage frees, less the changes of basis that leave the logits as they are.
                 score += table.used(shape) - n_heads * (query_width**2 + 1) - width * (width + 2)
@@ -346,7 +346,7 @@ def safe_shape(table: Table, per_fact: float) -> Shape:
 
     def enough(entries: int) -> bool:
         shape = best_shape(table, entries, narrowest=narrowest)
-        return shape is not None and (freedom(shape, tokens=len(table.read), n_ctx=table.contexts.shape[1]) >= needed)
+        return shape is not None and (freedom(shape, d_vocab=len(table.read), n_ctx=table.contexts.shape[1]) >= needed)
 
     while not enough(high):
         low, high = high, 2 * high

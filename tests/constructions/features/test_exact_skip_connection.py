@@ -67,7 +67,7 @@ def integers(draw: Callable[..., Any], rows: int, width: int, largest: int = 2) 
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
     size = draw(sizes(max_tokens=3, max_width=3, max_heads=2))
-    rows = draw(contexts(d_vocab=size.tokens, n_ctx=size.n_ctx, max_size=6))
+    rows = draw(contexts(d_vocab=size.d_vocab, n_ctx=size.n_ctx, max_size=6))
     front_end = draw(exact_front_ends(size=size, largest=2))
     coordinates, outputs = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     if draw(st.booleans()):
@@ -144,7 +144,7 @@ def test_attention_is_that_of_the_given_front_end_and_the_stream_is_what_it_says
 @given(st.data())
 def test_at_exact_capacity_the_determinant_is_a_quotient(data: st.DataObject) -> None:
     width, n_heads = data.draw(st.integers(1, 2)), data.draw(st.integers(0, 2))
-    size = Sizes(tokens=2, n_ctx=2, width=width, d_head=1, n_heads=n_heads)
+    size = Sizes(d_vocab=2, n_ctx=2, width=width, d_head=1, n_heads=n_heads)
     facts = width + n_heads
     rows = data.draw(contexts(d_vocab=2, n_ctx=2, min_size=facts, max_size=facts))
     front_end = data.draw(exact_front_ends(size=size))
@@ -225,7 +225,7 @@ def test_targets_of_rank_zero_leave_every_coordinate_free() -> None:
 
 def full_rank_front_end() -> ExactFrontEnd:
     rows, _ = obstruction()
-    drawn = (integer_front_end(tokens=4, n_ctx=2, width=2, d_head=2, n_heads=2, seed=s) for s in range(100))
+    drawn = (integer_front_end(d_vocab=4, n_ctx=2, width=2, d_head=2, n_heads=2, seed=s) for s in range(100))
     return next(one for one in drawn if exact_outputs(one, rows).rank() == 6)
 
 

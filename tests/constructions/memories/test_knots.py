@@ -164,7 +164,7 @@ def test_the_parameters_are_those_that_are_counted() -> None:
         size, n_ctx = task.d_vocab, task.n_ctx
         assert neurons.d_mlp <= task.n_contexts - 1
         assert model.parameters == (3 + digits) * size + 2 * n_ctx + 7 + digits + (2 + digits) * neurons.d_mlp
-        sizes = dict(tokens=size, n_ctx=n_ctx, answers=task.n_answers, digits=digits)
+        sizes = dict(d_vocab=size, n_ctx=n_ctx, answers=task.n_answers, digits=digits)
         assert model.parameters == knots_parameters(**sizes, neurons=neurons.d_mlp)
         assert all(np.count_nonzero(x) == x.size for x in (neurons.W_in, neurons.W_out))
 
@@ -182,7 +182,7 @@ def test_no_labels_take_more_than_what_is_enough_for_all(
 
 def test_what_is_enough_for_all_labels_counts_a_neuron_for_each_context_but_one_and_the_digits_of_float32() -> None:
     task = random_facts(1500, 3, 900, seed=0)
-    sizes = dict(tokens=900, n_ctx=3, answers=900, neurons=1499)
+    sizes = dict(d_vocab=900, n_ctx=3, answers=900, neurons=1499)
     assert most_parameters(task) == knots_parameters(**sizes, digits=1)
     assert most_parameters(task, dtype="float32") >= knots_parameters(**sizes, digits=2)
 

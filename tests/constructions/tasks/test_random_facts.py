@@ -12,7 +12,7 @@ from constructions.tasks.random_facts import random_contexts, random_facts
 @given(tokens=st.integers(1, 4), n_ctx=st.integers(1, 4), seed=st.integers(0, 99), data=st.data())
 def test_contexts_differ_and_repeat_with_the_seed(tokens: int, n_ctx: int, seed: int, data: st.DataObject) -> None:
     facts = data.draw(st.integers(1, tokens**n_ctx))
-    given = {"tokens": tokens, "n_ctx": n_ctx, "facts": facts, "seed": seed}
+    given = {"d_vocab": tokens, "n_ctx": n_ctx, "facts": facts, "seed": seed}
     contexts = random_contexts(**given)
     assert contexts.shape == (facts, n_ctx) and contexts.min() >= 0 and contexts.max() < tokens
     assert len(np.unique(contexts, axis=0)) == facts
@@ -24,4 +24,4 @@ def test_contexts_differ_and_repeat_with_the_seed(tokens: int, n_ctx: int, seed:
 @pytest.mark.parametrize(("tokens", "n_ctx", "facts"), [(2, 2, 5), (2, 2, 0), (2, 21, 1)])
 def test_contexts_that_are_too_few_or_too_many_are_refused(tokens: int, n_ctx: int, facts: int) -> None:
     with pytest.raises(InputError, match=rf"facts = {facts}, of {tokens**n_ctx} contexts"):
-        random_contexts(tokens=tokens, n_ctx=n_ctx, facts=facts, seed=0)
+        random_contexts(d_vocab=tokens, n_ctx=n_ctx, facts=facts, seed=0)

@@ -26,7 +26,7 @@ def all_inputs(task):
 @pytest.mark.parametrize("tokens, length", [(1, 1), (1, 3), (2, 1), (5, 3)])
 def test_a_rule_and_the_function_of_it_answer_alike_on_the_whole_domain(name, tokens, n_ctx):
     modulus = {"modulus": 3} if name == "sum" else {}
-    task = rule_task(name, tokens=tokens, n_ctx=n_ctx, before=[9], after=[7, 8], **modulus)
+    task = rule_task(name, d_vocab=tokens, n_ctx=n_ctx, before=[9], after=[7, 8], **modulus)
     contexts = all_inputs(task)
     free = list(product(range(tokens), repeat=n_ctx))
     assert contexts.tolist() == [[9, *each, 7, 8] for each in free]
@@ -34,24 +34,24 @@ def test_a_rule_and_the_function_of_it_answer_alike_on_the_whole_domain(name, to
     assert task.labels_of(contexts).tolist() == expected
     own = rule_task(
         lambda inputs: np.array([PLAIN[name](*map(int, row)) for row in inputs]),
-        tokens=tokens, n_ctx=n_ctx, before=[9], after=[7, 8],
+        d_vocab=tokens, n_ctx=n_ctx, before=[9], after=[7, 8],
     )  # fmt: skip
     assert own.rule == OWN and own.labels_of(contexts).tolist() == expected
     assert all(len(a) <= len(b) for a, b in zip(own.steps, task.steps, strict=True))
 
 
 def test_beginnings_with_the_same_ends_become_one_state():
-    task = rule_task(lambda inputs: (inputs.sum(axis=1) > 5).astype(np.int64), tokens=4, n_ctx=3)
+    task = rule_task(lambda inputs: (inputs.sum(axis=1) > 5).astype(np.int64), d_vocab=4, n_ctx=3)
     assert [len(steps) for steps in task.steps] == [1, 4, 5]  # sums above 5 need no telling apart
 
 
 def test_a_function_of_the_tokens_is_called_with_integers_that_do_not_overflow():
-    task = rule_task(lambda a, b: a**50 * b % 7, tokens=6, n_ctx=2, before=[6])
+    task = rule_task(lambda a, b: a**50 * b % 7, d_vocab=6, n_ctx=2, before=[6])
     assert task.reads.tolist() == [1, 2]
     assert task.labels_of(np.array([[6, 5, 4]])).tolist() == [5**50 * 4 % 7]
-    assert rule_task(lambda *tokens: sum(tokens), tokens=3, n_ctx=3).answers.max() == 6
+    assert rule_task(lambda *tokens: sum(tokens), d_vocab=3, n_ctx=3).answers.max() == 6
     with pytest.raises(InputError, match="a function of 3 tokens, expected one of length = 2"):
-        rule_task(lambda a, b, c: a, tokens=2, n_ctx=2)
+        rule_task(lambda a, b, c: a, d_vocab=2, n_ctx=2)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_function_of_the_tokens_is_called_with_integers_that_do_not_overflow()
     [
         ({"rule": "sum", "modulus": 5, "after": [4]}, "sum mod 5 of 2 tokens below 4, behind them 4"),
         ({"rule": "max", "before": [3, 2]}, "max of 2 tokens below 4, before them 3 2"),
-        ({"rule": "first", "n_ctx": 1, "tokens": 1}, "first of 1 token below 1"),
+        ({"rule": "first", "n_ctx": 1, "d_vocab": 1}, "first of 1 token below 1"),
         (
             {"rule": lambda a, b: a, "before": [5] * 5},
             "one's own function of 2 tokens below 4, before them 5 5 5 5 ...",
@@ -67,13 +67,13 @@ def test_a_function_of_the_tokens_is_called_with_integers_that_do_not_overflow()
     ],
 )
 def test_the_origin_says_what_is_read_and_both_readers_say_the_same(tmp_path, given, origin):
-    task = rule_task(**{"tokens": 4, "n_ctx": 2, **given})
+    task = rule_task(**{"d_vocab": 4, "n_ctx": 2, **given})
     task.save(tmp_path / "task.safetensors")
     assert task.origin == PlainRule.read(tmp_path / "task.safetensors").origin == f"rule: {origin}"
 
 
 def test_positions_between_those_that_are_read_and_other_tokens_are_said_too(tmp_path):
-    made = rule_task("max", tokens=3, n_ctx=3)
+    made = rule_task("max", d_vocab=3, n_ctx=3)
     tokens = (np.array([1, 2]), np.array([7]), np.array([1, 2]))
     steps = (made.steps[0][:, 1:] - 1, np.array([[0], [1]]), np.array([[0, 1], [1, 1]]))
     task = RuleTask("max", tokens, np.array([0, 2]), steps, np.array([1, 2]))
@@ -84,7 +84,7 @@ def test_positions_between_those_that_are_read_and_other_tokens_are_said_too(tmp
 
 
 def test_a_task_is_read_as_it_was_written(tmp_path):
-    task = rule_task("sum", tokens=4, n_ctx=2, after=[4], modulus=5)
+    task = rule_task("sum", d_vocab=4, n_ctx=2, after=[4], modulus=5)
     task.save(tmp_path / "task.safetensors")
     found = RuleTask.load(tmp_path / "task.safetensors")
     assert found.sha256() == task.sha256() and found.origin == task.origin and found.n_contexts == 16
@@ -114,7 +114,7 @@ def test_a_task_is_read_as_it_was_written(tmp_path):
     ],
 )
 def test_what_is_not_the_automaton_of_its_name_is_refused(change):
-    task = rule_task("max", tokens=4, n_ctx=2)
+    task = rule_task("max", d_vocab=4, n_ctx=2)
     fields = {name: getattr(task, name) for name in ("rule", "tokens", "reads", "steps", "answers")}
     with pytest.raises(InputError):
         RuleTask(**{**fields, **change})
@@ -124,7 +124,7 @@ def test_what_is_not_the_automaton_of_its_name_is_refused(change):
     "given",
     [
         {"rule": "median"},
-        {"tokens": 0},
+        {"d_vocab": 0},
         {"n_ctx": 0},
         {"n_ctx": 40},
         {"modulus": 3},
@@ -132,21 +132,21 @@ def test_what_is_not_the_automaton_of_its_name_is_refused(change):
         {"rule": lambda inputs: inputs},
         {"rule": lambda inputs: inputs[:, 0] * 0.5},
         {"rule": lambda inputs: inputs[:, 0] - 1},
-        {"rule": lambda inputs: inputs[:, 0], "tokens": 64, "n_ctx": 5},
+        {"rule": lambda inputs: inputs[:, 0], "d_vocab": 64, "n_ctx": 5},
     ],
 )
 def test_a_rule_or_a_size_that_makes_no_domain_is_refused(given):
     with pytest.raises(InputError):
-        rule_task(**{"rule": "max", "tokens": 4, "n_ctx": 2, **given})
+        rule_task(**{"rule": "max", "d_vocab": 4, "n_ctx": 2, **given})
 
 
 def test_an_input_outside_of_the_domain_has_no_label():
     with pytest.raises(InputError, match="position 2"):
-        rule_task("max", tokens=4, n_ctx=2, after=[5]).labels_of(np.array([[0, 1, 4]]))
+        rule_task("max", d_vocab=4, n_ctx=2, after=[5]).labels_of(np.array([[0, 1, 4]]))
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):
-    task = rule_task("max", tokens=2, n_ctx=2)
+    task = rule_task("max", d_vocab=2, n_ctx=2)
     words, arrays = task.words(), task.arrays()
     for change in ({"tokens_2": np.arange(2)}, {"labels": np.arange(2)}):
         with pytest.raises(FileFormatError):
@@ -160,8 +160,8 @@ def test_a_file_of_something_else_is_refused(tmp_path):
 
 
 def test_the_most_frequent_answer_is_counted_over_the_whole_domain():
-    tasks = [rule_task(rule, tokens=4, n_ctx=3) for rule in ("max", "min", "first", "last", "sum")]
-    tasks += [rule_task(lambda inputs: inputs.prod(axis=1) % 3, tokens=5, n_ctx=2, before=[7], after=[1, 1])]
+    tasks = [rule_task(rule, d_vocab=4, n_ctx=3) for rule in ("max", "min", "first", "last", "sum")]
+    tasks += [rule_task(lambda inputs: inputs.prod(axis=1) % 3, d_vocab=5, n_ctx=2, before=[7], after=[1, 1])]
     tasks += [RuleTask("own", (np.arange(3),), np.array([0]), (np.array([[0, 1, 2]]),), np.array([4, 4, 1]))]
     for task in tasks:
         assert task.guess_held == np.bincount(task.labels_of(all_inputs(task))).max()

@@ -21,7 +21,7 @@ def test_a_task_is_read_back_with_its_hash_and_its_bytes(tmp_path: Path) -> None
 
 
 def test_another_kind_of_task_is_refused_by_name(tmp_path: Path) -> None:
-    rule_task("max", tokens=3, n_ctx=2).save(tmp_path / "task")
+    rule_task("max", d_vocab=3, n_ctx=2).save(tmp_path / "task")
     assert isinstance(RuleTask.load(tmp_path / "task"), RuleTask)
     with pytest.raises(FileFormatError, match="a task of rule, expected one of tokens"):
         Task.load(tmp_path / "task")

@@ -53,7 +53,7 @@ def test_both_readers_prove_what_is_true_of_every_input(tmp_path, check, seed, n
 
 @both
 def test_the_first_line_says_whole_only_of_the_whole(tmp_path, check):
-    task = rule_task("max", tokens=8, n_ctx=4)
+    task = rule_task("max", d_vocab=8, n_ctx=4)
     about = "best guess ignoring the context holds 1695; the rule is max of 4 tokens below 8"  # 8^4 - 7^4
     whole = written(tmp_path / "whole", max_of_four(), task)
     assert whole.certificate.headline() == f"HELD, PROVED: 4096 of 4096 inputs; {about}"
@@ -75,7 +75,7 @@ def test_the_first_line_says_whole_only_of_the_whole(tmp_path, check):
 
 @both
 def test_forged_counts_are_refused(tmp_path, check):
-    model, task = max_of_four(sharpness=0.8), rule_task("max", tokens=8, n_ctx=4)
+    model, task = max_of_four(sharpness=0.8), rule_task("max", d_vocab=8, n_ctx=4)
     folder = tmp_path / "folder"
     values = written(folder, model, task).certificate.answers.values
     wrong = values["wrong"]
@@ -90,10 +90,10 @@ def test_forged_counts_are_refused(tmp_path, check):
 
 @both
 def test_a_swapped_rule_is_tampering_or_another_certificate(tmp_path, check):
-    model, task = max_of_four(), rule_task("max", tokens=8, n_ctx=4)
+    model, task = max_of_four(), rule_task("max", d_vocab=8, n_ctx=4)
     folder = tmp_path / "folder"
     written(folder, model, task)
-    other = rule_task("min", tokens=8, n_ctx=4)
+    other = rule_task("min", d_vocab=8, n_ctx=4)
     other.save(folder / "task.safetensors")
     with pytest.raises(TamperedError, match="rule"):
         check(folder)
@@ -103,7 +103,7 @@ def test_a_swapped_rule_is_tampering_or_another_certificate(tmp_path, check):
     task_files.write(folder / "task.safetensors", {**task_files.parts(other), "rule": "max"}, task="rule")
     with pytest.raises(FileFormatError):
         check(folder)
-    smaller = rule_task("max", tokens=7, n_ctx=4)
+    smaller = rule_task("max", d_vocab=7, n_ctx=4)
     smaller.save(folder / "task.safetensors")
     with pytest.raises(TamperedError):
         check(folder)
@@ -111,7 +111,7 @@ def test_a_swapped_rule_is_tampering_or_another_certificate(tmp_path, check):
 
 @both
 def test_another_model_or_sizes_are_tampering(tmp_path, check):
-    model, task = max_of_four(), rule_task("max", tokens=8, n_ctx=4)
+    model, task = max_of_four(), rule_task("max", d_vocab=8, n_ctx=4)
     folder = tmp_path / "folder"
     written(folder, model, task)
     subject = Certificate.load(folder).subject
@@ -133,11 +133,11 @@ def test_another_model_or_sizes_are_tampering(tmp_path, check):
 def test_a_model_that_cannot_read_the_domain_or_answer_it_is_refused(tmp_path, check):
     model = max_of_four()
     folder = tmp_path / "folder"
-    others = [rule_task("max", tokens=9, n_ctx=2), rule_task("max", tokens=3, n_ctx=5)]
-    for task in (*others, rule_task("sum", tokens=2, n_ctx=2, after=[8])):
+    others = [rule_task("max", d_vocab=9, n_ctx=2), rule_task("max", d_vocab=3, n_ctx=5)]
+    for task in (*others, rule_task("sum", d_vocab=2, n_ctx=2, after=[8])):
         with pytest.raises(InputError):
             certify_domain(model, task)
-        written(folder, model, rule_task("max", tokens=8, n_ctx=4))
+        written(folder, model, rule_task("max", d_vocab=8, n_ctx=4))
         task.save(folder / "task.safetensors")
         size = {"contexts": task.n_contexts, "held": 0, "wrong": 0, "guess_held": task.guess_held}
         changed = dataclasses.replace(
@@ -150,7 +150,7 @@ def test_a_model_that_cannot_read_the_domain_or_answer_it_is_refused(tmp_path, c
 
 @both
 def test_a_mean_is_not_asked_of_a_domain(tmp_path, check):
-    model, task = max_of_four(), rule_task("max", tokens=8, n_ctx=2)
+    model, task = max_of_four(), rule_task("max", d_vocab=8, n_ctx=2)
     written(tmp_path / "folder", model, task)
     mean = Criterion.at_most(0.1)
     for ask in (lambda: check(tmp_path / "folder", mean), lambda: certify_domain(model, task, mean)):
@@ -160,7 +160,7 @@ def test_a_mean_is_not_asked_of_a_domain(tmp_path, check):
 
 @both
 def test_a_check_that_is_interrupted_answers_nothing(tmp_path, check):
-    written(tmp_path / "folder", max_of_four(), rule_task("max", tokens=8, n_ctx=2))
+    written(tmp_path / "folder", max_of_four(), rule_task("max", d_vocab=8, n_ctx=2))
 
     def interrupted(stage, share, detail):
         raise KeyboardInterrupt
@@ -174,7 +174,7 @@ def test_huge_weights_prove_nothing_false(tmp_path, check):
     for number, power in enumerate((200.0, 308.0)):
         model = max_of_four()
         huge = Model(blocks=model.blocks, W_U=model.W_U * 10.0**power, W_E=model.W_E, W_pos=model.W_pos)
-        task = rule_task("max", tokens=8, n_ctx=2)
+        task = rule_task("max", d_vocab=8, n_ctx=2)
         proved = written(tmp_path / str(number), huge, task)
         right, wrong = truth(huge, task)
         values = proved.certificate.answers.values
@@ -183,7 +183,7 @@ def test_huge_weights_prove_nothing_false(tmp_path, check):
 
 
 def test_a_list_and_a_rule_are_not_taken_for_each_other(tmp_path):
-    model, task = max_of_four(), rule_task("max", tokens=8, n_ctx=2)
+    model, task = max_of_four(), rule_task("max", d_vocab=8, n_ctx=2)
     folder = tmp_path / "folder"
     certificate = written(folder, model, task).certificate
     assert load_rule(folder, certificate)[1].sha256() == task.sha256()

@@ -16,7 +16,7 @@ from verify.certificates.memorization import certify_memorization, load_subject
 
 ECHO = Model(blocks=(), W_U=np.eye(3), W_E=np.eye(3), W_pos=np.zeros((2, 3)))
 TASK = array_task(np.array([[0, 1], [1, 2]]), next_tokens=np.array([1, 2]), vocabulary=3, target="labels")
-RULE = rule_task("last", tokens=3, n_ctx=2)
+RULE = rule_task("last", d_vocab=3, n_ctx=2)
 KINDS = {
     "task": (TASK, certify_memorization(ECHO, TASK).certificate, load_subject),
     "rule": (RULE, certify_domain(ECHO, RULE).certificate, load_rule),

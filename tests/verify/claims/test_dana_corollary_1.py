@@ -134,6 +134,6 @@ def test_a_table_without_heads_or_without_attention_is_no_singular_one(monkeypat
 
 @pytest.mark.parametrize("tokens", [1, 3, 8])
 def test_the_look_up_table_holds_as_many_bigrams_as_the_heads_have_columns(tokens):
-    built = CLAIM.construct(tokens=tokens)
+    built = CLAIM.construct(d_vocab=tokens)
     assert built.model.n_heads * built.model.d_head == built.task.n_contexts == tokens**2
     assert certify_memorization(built.model, built.task).certificate.verdict is Verdict.PROVED

@@ -47,10 +47,10 @@ def test_an_encoder_that_is_off_is_not_exact(changed):
     "given_sizes",
     [
         {},
-        {"tokens": 2, "d_head": 1},
-        {"tokens": 2, "n_ctx": 4, "d_head": 1},
-        {"tokens": 6, "seed": 3},
-        {"tokens": 3, "n_ctx": 3},
+        {"d_vocab": 2, "d_head": 1},
+        {"d_vocab": 2, "n_ctx": 4, "d_head": 1},
+        {"d_vocab": 6, "seed": 3},
+        {"d_vocab": 3, "n_ctx": 3},
     ],
 )
 def test_laws_are_proved_to_be_held_exactly_but_for_rounding(given_sizes):

@@ -16,7 +16,7 @@ XOR = all_contexts(2, 2), np.array([0, 1, 1, 0])
 
 @pytest.mark.parametrize(("layer", "tensor"), [(0, "W_O"), (0, "W_V"), (1, "W_K"), (1, "W_V"), (1, "W_O")])
 def test_a_layer_with_other_weights_is_refuted(layer, tensor):
-    model = two_layers(*XOR, tokens=2)
+    model = two_layers(*XOR, d_vocab=2)
     assert audit._exactly("XOR", model, *XOR).verdict is Verdict.PROVED
     blocks = list(model.blocks)
     blocks[layer] = replace(blocks[layer], **{tensor: -getattr(blocks[layer], tensor)})
@@ -24,12 +24,12 @@ def test_a_layer_with_other_weights_is_refuted(layer, tensor):
 
 
 def test_other_labels_are_refuted():
-    model = two_layers(*XOR, tokens=2)
+    model = two_layers(*XOR, d_vocab=2)
     assert audit._exactly("XOR", model, XOR[0], 1 - XOR[1]).verdict is Verdict.REFUTED
 
 
 def test_a_wider_stream_is_not_what_the_claim_says():
-    model = two_layers(*XOR, tokens=2)
+    model = two_layers(*XOR, d_vocab=2)
     wide = np.concatenate([model.W_E, 0 * model.W_E[:, :1]], axis=1)
     assert {one.verdict for one in audit._sizes(model)} == {Verdict.PROVED}
     assert audit.Comparison(wide.shape[1], "=", audit.stated(CLAIM, "width")).verdict is Verdict.REFUTED

@@ -16,8 +16,8 @@ from verify.verdict import Verdict
 
 
 def instance():
-    contexts = random_contexts(tokens=3, n_ctx=3, facts=9, seed=1)
-    log_odds = audit.drawn_log_odds(tokens=3, facts=9)
+    contexts = random_contexts(d_vocab=3, n_ctx=3, facts=9, seed=1)
+    log_odds = audit.drawn_log_odds(d_vocab=3, facts=9)
     return exact_laws_model(contexts, log_odds, 3), contexts, log_odds
 
 
@@ -67,4 +67,4 @@ def test_contexts_that_repeat_and_laws_that_are_too_many_are_refused():
     with pytest.raises(InputError, match="some occur more than once"):
         exact_laws_model(np.array([[0, 1], [0, 1]]), [[fmpq(1)], [fmpq(2)]], 2)
     with pytest.raises(HypothesisError, match="1 <= T <= N"):
-        CLAIM.construct(tokens=2, n_ctx=2, facts=5)
+        CLAIM.construct(d_vocab=2, n_ctx=2, facts=5)

@@ -8,7 +8,7 @@ from verify.verdict import Verdict
 
 
 def test_more_contexts_than_the_count_are_not_confirmed():
-    model = LOWER.construct(tokens=4, n_ctx=3, facts=8).model
+    model = LOWER.construct(d_vocab=4, n_ctx=3, facts=8).model
     assert audit._count(model, 8).verdict is Verdict.PROVED
     assert audit._count(model, 1000).verdict is Verdict.REFUTED
 

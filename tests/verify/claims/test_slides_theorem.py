@@ -53,11 +53,11 @@ SLIDES = claim("slides.theorem")
 
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"kept": 4}, {"tokens": 3, "kept": 8}, {"tokens": 2, "n_ctx": 3, "kept": 7}, {"tokens": 3, "n_ctx": 3}],
+    [{}, {"kept": 4}, {"d_vocab": 3, "kept": 8}, {"d_vocab": 2, "n_ctx": 3, "kept": 7}, {"d_vocab": 3, "n_ctx": 3}],
 )
 def test_so_many_modules_hold_so_many_contexts(parameters: dict[str, int]) -> None:
     made = SLIDES.construct(**parameters)
-    tokens, kept = (parameters.get(name, SLIDES.parameters[name]) for name in ("tokens", "kept"))
+    tokens, kept = (parameters.get(name, SLIDES.parameters[name]) for name in ("d_vocab", "kept"))
     assert made.model.n_heads == -(-kept // tokens) and made.model.d_head == made.model.d_model == tokens
     assert made.task.n_contexts == kept
     assert certify_memorization(made.model, made.task).certificate.verdict is Verdict.PROVED

@@ -69,9 +69,9 @@ def test_contexts_that_are_not_held_are_not_confirmed(monkeypatch):
 
 
 def test_contexts_that_are_drawn_differ_and_are_no_more_than_there_are():
-    found = random_contexts(tokens=3, n_ctx=2, facts=9, seed=1)
+    found = random_contexts(d_vocab=3, n_ctx=2, facts=9, seed=1)
     assert len(np.unique(found, axis=0)) == 9
     with pytest.raises(InputError, match="facts = 10, of 9 contexts"):
-        random_contexts(tokens=3, n_ctx=2, facts=10, seed=1)
+        random_contexts(d_vocab=3, n_ctx=2, facts=10, seed=1)
     with pytest.raises(HypothesisError, match="1 <= T <= N"):
-        CLAIM.construct(tokens=3, n_ctx=2, facts=10)
+        CLAIM.construct(d_vocab=3, n_ctx=2, facts=10)

@@ -35,7 +35,7 @@ def test_every_input_is_decided_as_balls_decide_it(seed, heads):
 def test_models_of_any_blocks_are_judged_input_by_input(data):
     model = data.draw(strategies.models(hostile=data.draw(st.booleans())).filter(lambda model: model.reads_tokens))
     length = data.draw(st.integers(1, min(2, model.n_ctx)))
-    task = rule_task("max", tokens=min(model.d_vocab, model.d_vocab_out), n_ctx=length)
+    task = rule_task("max", d_vocab=min(model.d_vocab, model.d_vocab_out), n_ctx=length)
     judged_as_balls_do(model, task)
 
 
@@ -51,11 +51,11 @@ def judged_as_balls_do(model, task):
 
 def test_a_lead_below_the_floats_is_not_decided_the_wrong_way():
     model = Model(blocks=(), W_U=np.array([[0.0, 5e-324]]), W_E=np.zeros((2, 1)), W_pos=np.full((1, 1), 0.5))
-    judged_as_balls_do(model, rule_task("max", tokens=2, n_ctx=1))
+    judged_as_balls_do(model, rule_task("max", d_vocab=2, n_ctx=1))
 
 
 def test_budgets_leave_inputs_undecided_and_counts_true():
-    model, task = max_of_four(np.random.default_rng(3)), rule_task("max", tokens=8, n_ctx=4)
+    model, task = max_of_four(np.random.default_rng(3)), rule_task("max", d_vocab=8, n_ctx=4)
     right, wrong = truth(model, task)
     none = judge_rule(model, task, visits=0, one_by_one=0, progress=quiet)
     assert none.right <= len(right) and none.wrong <= len(wrong) and none.undecided > 0
@@ -76,7 +76,7 @@ def test_several_heads_look_at_all_inputs_of_a_last_token_or_at_none():
 
 
 def test_an_interrupt_keeps_what_was_proved(monkeypatch):
-    model, task = max_of_four(), rule_task("max", tokens=8, n_ctx=4)
+    model, task = max_of_four(), rule_task("max", d_vocab=8, n_ctx=4)
     whole = judge_rule(model, task, progress=quiet)
     shares = []
 
@@ -99,14 +99,14 @@ def test_a_tie_is_never_right_and_named_where_it_stays_open(monkeypatch):
     equal = Model(
         blocks=(block,), W_U=np.full((1, 3), 1 / 3), W_E=np.array([[0.1], [0.7], [1.3]]), W_pos=np.ones((2, 1))
     )
-    found = judge_rule(equal, rule_task("max", tokens=3, n_ctx=2), progress=quiet)
+    found = judge_rule(equal, rule_task("max", d_vocab=3, n_ctx=2), progress=quiet)
     assert (found.right, found.one_by_one, found.wrong + len(found.open_examples)) == (0, 9, 9)
 
 
 def test_a_long_domain_that_nobody_could_enumerate_is_decided():
     model = max_of_four(tokens=6, sharpness=40.0)
     wide = Model(blocks=model.blocks, W_U=model.W_U, W_E=model.W_E, W_pos=np.zeros((20, model.d_model)))
-    found = judge_rule(wide, rule_task("max", tokens=6, n_ctx=20), progress=quiet)
+    found = judge_rule(wide, rule_task("max", d_vocab=6, n_ctx=20), progress=quiet)
     assert found.inputs == found.right == 6**20
 
 
@@ -140,7 +140,7 @@ class DeadAt:
     ids=["thread", "thread, two blocks", "dead", "dead, two blocks", "processes"],
 )
 def test_workers_find_what_is_found_here(executor, blocks, tmp_path, monkeypatch):
-    one, task = max_of_four(np.random.default_rng(3)), rule_task("max", tokens=6, n_ctx=4)
+    one, task = max_of_four(np.random.default_rng(3)), rule_task("max", d_vocab=6, n_ctx=4)
     model = Model(blocks=one.blocks * blocks, W_U=one.W_U, W_E=one.W_E, W_pos=one.W_pos)
     monkeypatch.setattr(rule_answers, "_TOGETHER", 500)
     here = judge_rule(model, task, progress=quiet)
@@ -153,7 +153,7 @@ def test_workers_find_what_is_found_here(executor, blocks, tmp_path, monkeypatch
 def test_inputs_are_named_in_order_whichever_worker_is_the_first(monkeypatch):
     monkeypatch.setattr(rule_answers, "MOST_NAMED", 100)
     monkeypatch.setattr("verify.domains.tally.MOST_NAMED", 100)
-    model, task = max_of_four(np.random.default_rng(3)), rule_task("max", tokens=8, n_ctx=4)
+    model, task = max_of_four(np.random.default_rng(3)), rule_task("max", d_vocab=8, n_ctx=4)
     here, original = judge_rule(model, task, progress=quiet), rule_answers.completed
     monkeypatch.setattr(
         rule_answers, "completed", lambda *given: sorted(original(*given), key=lambda each: each[0], reverse=True)
@@ -171,7 +171,7 @@ def test_workers_spend_no_more_than_the_budgets(budgets, heads):
 
 
 def test_an_interrupt_keeps_what_workers_have_proved(monkeypatch):
-    model, task = max_of_four(np.random.default_rng(3)), rule_task("max", tokens=6, n_ctx=4)
+    model, task = max_of_four(np.random.default_rng(3)), rule_task("max", d_vocab=6, n_ctx=4)
     all_of_it = judge_rule(model, task, progress=quiet)
 
     def impatient(stage, share, detail):
@@ -184,7 +184,7 @@ def test_an_interrupt_keeps_what_workers_have_proved(monkeypatch):
 
 
 def test_what_another_version_of_the_program_counted_is_not_believed(monkeypatch):
-    model, task = max_of_four(np.random.default_rng(3)), rule_task("max", tokens=6, n_ctx=4)
+    model, task = max_of_four(np.random.default_rng(3)), rule_task("max", d_vocab=6, n_ctx=4)
     here, judged = judge_rule(model, task), rule_answers._errand
 
     def elsewhere(*arguments):

@@ -60,7 +60,7 @@ def test_every_number_is_as_likely_and_other_weights_and_seeds_draw_others():
 
 
 def certified(folder, model, *, sample, seed=""):
-    task = rule_task("max", tokens=8, n_ctx=4)
+    task = rule_task("max", d_vocab=8, n_ctx=4)
     folder.mkdir(exist_ok=True)
     model.save(folder / "model.safetensors")
     task.save(folder / "task.safetensors")
@@ -97,7 +97,7 @@ def test_wrong_inputs_that_were_drawn_are_counted_and_refute(tmp_path):
     assert 0 < wrong == 1000 - values["right"] and certificate.verdict.value == "REFUTED"
     assert certificate.headline().startswith(f"NOT HELD, SAMPLED: {1000 - wrong} of 1000 inputs drawn")
     assert values["wrong_upper"] == most_wrong(8**4, 1000, wrong)
-    whole = certify_domain(model, rule_task("max", tokens=8, n_ctx=4)).answers
+    whole = certify_domain(model, rule_task("max", d_vocab=8, n_ctx=4)).answers
     assert whole.wrong <= values["wrong_upper"]
 
 
@@ -117,7 +117,7 @@ def test_an_interrupted_draw_says_less(tmp_path):
     def stop(stage, share, detail):
         raise KeyboardInterrupt
 
-    task = rule_task("max", tokens=8, n_ctx=4)
+    task = rule_task("max", d_vocab=8, n_ctx=4)
     proved = certify_domain(max_of_four(), task, sample=10, progress=stop)
     values = proved.certificate.statement(SAMPLE).values
     assert proved.answers.interrupted and values["wrong_upper"] == most_wrong(8**4, 10, 10 - values["right"])

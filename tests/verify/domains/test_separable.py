@@ -39,7 +39,7 @@ def test_every_input_is_counted_as_it_is_or_left_open(seed):
 @pytest.mark.parametrize("tokens, length", [(2, 1), (2, 3), (3, 3), (8, 2)])
 def test_ties_of_exact_fractions_are_decided_by_nobody(seed, tokens, length):
     model = uniform_attention(np.random.default_rng(seed), tokens=tokens, n_ctx=length)
-    task = rule_task("max", tokens=tokens, n_ctx=length)
+    task = rule_task("max", d_vocab=tokens, n_ctx=length)
     counts = {"right": 0, "wrong": 0, "tie": 0}
     for context in product(range(tokens), repeat=length):
         logits, label = fraction_logits(model, context), max(context)
@@ -50,7 +50,7 @@ def test_ties_of_exact_fractions_are_decided_by_nobody(seed, tokens, length):
 
 
 def test_most_of_a_domain_is_decided_without_looking_at_its_inputs():
-    model, task = max_of_four(sharpness=0.8), rule_task("max", tokens=8, n_ctx=4)
+    model, task = max_of_four(sharpness=0.8), rule_task("max", d_vocab=8, n_ctx=4)
     tally, left = judged(model, task, visits=0)
     assert 0 < tally.right < task.n_contexts and tally.wrong == 0 and left == []
     right, wrong = truth(model, task)
@@ -60,7 +60,7 @@ def test_most_of_a_domain_is_decided_without_looking_at_its_inputs():
 
 def test_a_budget_pays_for_every_beginning_that_is_looked_at():
     """Where all logits tie nothing is decided early: every beginning of every input is one visit."""
-    model, task = max_of_four(), rule_task("max", tokens=3, n_ctx=4)
+    model, task = max_of_four(), rule_task("max", d_vocab=3, n_ctx=4)
     model = replace(model, W_U=0.0 * model.W_U)
     contexts = [(each, each[-1], max(each)) for each in product(range(3), repeat=4)]
     expected = sum(len({(last, label, each[:n]) for each, last, label in contexts}) for n in range(1, 5))
@@ -71,7 +71,7 @@ def test_a_budget_pays_for_every_beginning_that_is_looked_at():
 
 
 def test_a_budget_leaves_out_and_never_counts_twice():
-    model, task = max_of_four(np.random.default_rng(0)), rule_task("max", tokens=8, n_ctx=4)
+    model, task = max_of_four(np.random.default_rng(0)), rule_task("max", d_vocab=8, n_ctx=4)
     right, wrong = truth(model, task)
     before = (0, 0)
     for visits in (0, 1, 10, 100, 1000, 10**5):
@@ -120,5 +120,5 @@ def test_leads_that_could_overflow_a_sum_say_nothing():
 
 
 def test_the_last_position_holds_the_given_token_alone():
-    model, task = max_of_four(), rule_task("max", tokens=8, n_ctx=2)
+    model, task = max_of_four(), rule_task("max", d_vocab=8, n_ctx=2)
     assert summands(AttentionTables.of(model, task.tokens), 3).shape == (9, 8)

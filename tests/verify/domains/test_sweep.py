@@ -30,7 +30,7 @@ def test_tokens_around_the_free_ones_are_kept():
     model, _ = one_attention(rng, n_heads=2, largest_tokens=5, scale=1.0)
     while model.d_vocab < 3 or model.n_ctx < 3:
         model, _ = one_attention(rng, n_heads=2, largest_tokens=5, scale=1.0)
-    task = rule_task("max", tokens=2, n_ctx=1, before=[2], after=[1])
+    task = rule_task("max", d_vocab=2, n_ctx=1, before=[2], after=[1])
     right, wrong = truth(model, task)
     tally = Tally()
     assert not list(sweep_last_token(AttentionTables.of(model, task.tokens), task, 0, tally))

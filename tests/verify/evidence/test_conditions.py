@@ -8,7 +8,7 @@ from constructions.errors import HypothesisError, InputError
 from verify.claims import claim
 from verify.evidence.conditions import conditions
 
-NAMES = ("tokens", "n_ctx", "width", "d_head", "n_heads")
+NAMES = ("d_vocab", "n_ctx", "width", "d_head", "n_heads")
 
 
 @given(st.tuples(*[st.integers(-1, 4)] * len(NAMES)))
@@ -31,7 +31,7 @@ def test_a_condition_is_what_it_states(sizes: tuple[int, ...]) -> None:
 def test_what_is_no_condition_on_the_sizes_is_refused(statement: str) -> None:
     [condition] = conditions(statement)
     with pytest.raises(InputError):
-        condition.holds(tokens=3)
+        condition.holds(d_vocab=3)
 
 
 def test_sizes_beyond_all_powers_are_refused_by_the_hypothesis() -> None:

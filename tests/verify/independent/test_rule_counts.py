@@ -29,7 +29,7 @@ def test_small_domains_are_counted_whole(seed, heads, tmp_path):
 
 
 def test_most_of_a_domain_is_decided_without_looking_at_its_inputs(tmp_path, monkeypatch):
-    model, task = max_of_four(sharpness=0.8), rule_task("max", tokens=8, n_ctx=4)
+    model, task = max_of_four(sharpness=0.8), rule_task("max", d_vocab=8, n_ctx=4)
     right, wrong = truth(model, task)
     whole = counted(tmp_path, model, task)
     assert (whole.right, whole.wrong) == (len(right), len(wrong)) and wrong
@@ -40,7 +40,7 @@ def test_most_of_a_domain_is_decided_without_looking_at_its_inputs(tmp_path, mon
 
 
 def test_of_other_models_it_says_which_inputs_were_judged(tmp_path, monkeypatch):
-    model, task = max_of_four(), rule_task("max", tokens=8, n_ctx=2)
+    model, task = max_of_four(), rule_task("max", d_vocab=8, n_ctx=2)
     two = Model(blocks=model.blocks * 2, W_U=model.W_U, W_E=model.W_E, W_pos=model.W_pos)
     right, wrong = truth(two, task)
     whole = counted(tmp_path, two, task)
@@ -53,7 +53,7 @@ def test_of_other_models_it_says_which_inputs_were_judged(tmp_path, monkeypatch)
 
 
 def test_where_balls_are_too_wide_for_integers_inputs_are_judged_by_themselves(tmp_path, monkeypatch):
-    model, task = max_of_four(), rule_task("max", tokens=8, n_ctx=2)
+    model, task = max_of_four(), rule_task("max", d_vocab=8, n_ctx=2)
     monkeypatch.setattr(rule_counts, "_SCALE", 3000)
     found = counted(tmp_path, model, task)
     right, wrong = truth(model, task)

@@ -197,7 +197,7 @@ def rank_of(shape: Shape, *, tokens: int, n_ctx: int, seed: int = 0) -> int:
 def test_the_derivative_has_as_many_degrees_of_freedom_as_are_counted(
     shape: tuple[int, int, int], tokens: int, n_ctx: int
 ) -> None:
-    counted = freedom(Shape(*shape), tokens=tokens, n_ctx=n_ctx)
+    counted = freedom(Shape(*shape), d_vocab=tokens, n_ctx=n_ctx)
     assert counted < tokens**n_ctx
     assert rank_of(Shape(*shape), tokens=tokens, n_ctx=n_ctx) == counted
 
@@ -205,7 +205,7 @@ def test_the_derivative_has_as_many_degrees_of_freedom_as_are_counted(
 @given(st.integers(1, 6), st.integers(1, 3), st.integers(0, 3), st.integers(2, 4), st.integers(2, 3))
 def test_no_derivative_has_more(width: int, query_width: int, n_heads: int, tokens: int, n_ctx: int) -> None:
     shape = Shape(max(width, 2), min(query_width, max(width, 2)), n_heads)
-    assert rank_of(shape, tokens=tokens, n_ctx=n_ctx) <= freedom(shape, tokens=tokens, n_ctx=n_ctx)
+    assert rank_of(shape, tokens=tokens, n_ctx=n_ctx) <= freedom(shape, d_vocab=tokens, n_ctx=n_ctx)
 
 
 def test_shapes_keep_within_the_entries_they_may_have() -> None:
@@ -217,7 +217,7 @@ def test_shapes_keep_within_the_entries_they_may_have() -> None:
         assert other is None or (other.width != shape.width and table.used(other) <= entries)
     assert best_shape(table, 35) is None
     safe = safe_shape(table, 1.0)
-    assert freedom(safe, tokens=8, n_ctx=2) >= 64
+    assert freedom(safe, d_vocab=8, n_ctx=2) >= 64
 
 
 def test_a_start_that_does_not_get_there_gives_nothing() -> None:

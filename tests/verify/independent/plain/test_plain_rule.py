@@ -12,12 +12,12 @@ from verify.domains.sample import drawn, most_wrong
 from verify.independent.plain.plain_rule import PlainRule, drawn_numbers, leaves_at_most
 
 TASKS = [
-    rule_task("max", tokens=3, n_ctx=2),
-    rule_task("min", tokens=1, n_ctx=1),
-    rule_task("first", tokens=2, n_ctx=3, before=[5]),
-    rule_task("last", tokens=2, n_ctx=3, after=[5]),
-    rule_task("sum", tokens=4, n_ctx=2, after=[4], modulus=3),
-    rule_task(lambda inputs: inputs[:, 0] ^ inputs[:, 1], tokens=2, n_ctx=2, before=[3]),
+    rule_task("max", d_vocab=3, n_ctx=2),
+    rule_task("min", d_vocab=1, n_ctx=1),
+    rule_task("first", d_vocab=2, n_ctx=3, before=[5]),
+    rule_task("last", d_vocab=2, n_ctx=3, after=[5]),
+    rule_task("sum", d_vocab=4, n_ctx=2, after=[4], modulus=3),
+    rule_task(lambda inputs: inputs[:, 0] ^ inputs[:, 1], d_vocab=2, n_ctx=2, before=[3]),
 ]
 
 
@@ -60,7 +60,7 @@ def test_a_rule_is_read_with_its_hash_and_sizes(task, tmp_path):
 )
 def test_both_readers_refuse_the_same_files(change, tmp_path):
     task_files.write(
-        tmp_path / "task.safetensors", {**task_files.parts(rule_task("max", tokens=3, n_ctx=2)), **change}, task="rule"
+        tmp_path / "task.safetensors", {**task_files.parts(rule_task("max", d_vocab=3, n_ctx=2)), **change}, task="rule"
     )
     with pytest.raises(ByheartError):
         RuleTask.load(tmp_path / "task.safetensors")
