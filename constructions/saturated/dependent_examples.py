@@ -11,7 +11,7 @@ from constructions.errors import HypothesisError
 _SOURCE = "Mahdavi, Liao, Thrampoulidis (2024), Assumptions 1 to 3 and Section 5.1"
 
 
-def coinciding_means(*, examples: int, tokens: int, width: int, seed: int = 0) -> tuple[Float64Array, Float64Array]:
+def coinciding_means(*, examples: int, n_ctx: int, width: int, seed: int = 0) -> tuple[Float64Array, Float64Array]:
     r"""Examples of which every $e^{(t)} + \frac1n \sum_i E^{(t)}_i$ is one and the same vector c.
 
     Random integers; the last token of context t is $n (c - e^{(t)})$ less the sum of the others. For $d \ge n$ they
@@ -19,7 +19,7 @@ def coinciding_means(*, examples: int, tokens: int, width: int, seed: int = 0) -
 
     Args:
         examples: T.
-        tokens: n.
+        n_ctx: n.
         width: d.
         seed: Of the integers.
 
@@ -30,17 +30,17 @@ def coinciding_means(*, examples: int, tokens: int, width: int, seed: int = 0) -
         HypothesisError: n < 2, T < 2 or d < n.
 
     Example:
-        >>> contexts, queries = coinciding_means(examples=3, tokens=2, width=3)
+        >>> contexts, queries = coinciding_means(examples=3, n_ctx=2, width=3)
         >>> np.unique(queries + contexts.sum(axis=1) / 2, axis=0).shape
         (1, 3)
     """
-    if not 2 <= tokens <= width or examples < 2:
-        raise HypothesisError(_SOURCE, "2 <= n <= d and T >= 2", f"n = {tokens}, d = {width}, T = {examples}")
+    if not 2 <= n_ctx <= width or examples < 2:
+        raise HypothesisError(_SOURCE, "2 <= n <= d and T >= 2", f"n = {n_ctx}, d = {width}, T = {examples}")
     rng = np.random.default_rng([seed, 11])
     queries = rng.integers(-9, 10, (examples, width)).astype(np.float64)
-    contexts = rng.integers(-9, 10, (examples, tokens, width)).astype(np.float64)
+    contexts = rng.integers(-9, 10, (examples, n_ctx, width)).astype(np.float64)
     common = rng.integers(-9, 10, width).astype(np.float64)
-    contexts[:, -1] = tokens * (common - queries) - contexts[:, :-1].sum(axis=1)
+    contexts[:, -1] = n_ctx * (common - queries) - contexts[:, :-1].sum(axis=1)
     return contexts, queries
 
 
@@ -95,12 +95,12 @@ def dominant_direction(*, examples: int, width: int, share: float, seed: int = 0
     return 1.0 + share * rng.integers(-8, 9, (examples, width)).astype(np.float64)
 
 
-def absorbing_mean(*, examples: int, tokens: int, width: int, seed: int = 0) -> tuple[Float64Array, Float64Array]:
+def absorbing_mean(*, examples: int, n_ctx: int, width: int, seed: int = 0) -> tuple[Float64Array, Float64Array]:
     r"""One shared context with minus its mean in the affine hull of n queries: the exact obstacle to Assumption 3.
 
     Args:
         examples: T.
-        tokens: n.
+        n_ctx: n.
         width: d.
         seed: Of the integers.
 
@@ -111,15 +111,15 @@ def absorbing_mean(*, examples: int, tokens: int, width: int, seed: int = 0) -> 
         HypothesisError: n < 2, d < n or T < n.
 
     Example:
-        >>> contexts, queries = absorbing_mean(examples=4, tokens=2, width=3)
+        >>> contexts, queries = absorbing_mean(examples=4, n_ctx=2, width=3)
         >>> bool((contexts[0].mean(axis=0) == -(2 * queries[0] - queries[1])).all())
         True
     """
-    if not 2 <= tokens <= min(width, examples):
-        raise HypothesisError(_SOURCE, "2 <= n <= d, T", f"n = {tokens}, d = {width}, T = {examples}")
+    if not 2 <= n_ctx <= min(width, examples):
+        raise HypothesisError(_SOURCE, "2 <= n <= d, T", f"n = {n_ctx}, d = {width}, T = {examples}")
     rng = np.random.default_rng([seed, 14])
     queries = rng.integers(-9, 10, (examples, width)).astype(np.float64)
-    context = rng.integers(-9, 10, (tokens, width)).astype(np.float64)
-    affine = queries[0] + (queries[: tokens - 1] - queries[1:tokens]).sum(axis=0)
-    context[-1] = -tokens * affine - context[:-1].sum(axis=0)
+    context = rng.integers(-9, 10, (n_ctx, width)).astype(np.float64)
+    affine = queries[0] + (queries[: n_ctx - 1] - queries[1:n_ctx]).sum(axis=0)
+    context[-1] = -n_ctx * affine - context[:-1].sum(axis=0)
     return context[None], queries

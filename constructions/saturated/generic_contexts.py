@@ -61,13 +61,13 @@ def integer_heads(*, n_heads: int, width: int, d_head: int = 1, seed: int = 0) -
 
 
 def generic_layer(
-    *, examples: int, tokens: int, width: int, n_heads: int, d_head: int = 1, same_query: bool = True, seed: int = 0
+    *, examples: int, n_ctx: int, width: int, n_heads: int, d_head: int = 1, same_query: bool = True, seed: int = 0
 ) -> IntegerLayer:
     r"""Random integer contexts, with one query for all examples or not: $Z$ has rank $\min(T, H d)$ (Theorem Q5).
 
     Args:
         examples: T.
-        tokens: n; with one token the rank is at most d.
+        n_ctx: n; with one token the rank is at most d.
         width: d.
         n_heads: H.
         d_head: d_h.
@@ -83,15 +83,15 @@ def generic_layer(
     Source: answers Mahdavi, Liao, Thrampoulidis (2024), Appendix I.
 
     Example:
-        >>> layer = generic_layer(examples=12, tokens=2, width=3, n_heads=4)
+        >>> layer = generic_layer(examples=12, n_ctx=2, width=3, n_heads=4)
         >>> layer.contexts.shape, layer.queries[3].tolist()
         ((12, 2, 3), [1, 1, 1])
     """
-    if min(examples, tokens, width) < 1:
-        raise InputError("examples", f"= {examples}, tokens = {tokens}, width = {width}", "at least 1")
+    if min(examples, n_ctx, width) < 1:
+        raise InputError("examples", f"= {examples}, n_ctx = {n_ctx}, width = {width}", "at least 1")
     rng = np.random.default_rng([seed, 7])
     W_Q, W_K = integer_heads(n_heads=n_heads, width=width, d_head=d_head, seed=seed)
     queries = np.ones((examples, width), dtype=np.int64)
     if not same_query:
         queries = rng.integers(1, 5, (examples, width))
-    return IntegerLayer(rng.integers(-99, 100, (examples, tokens, width)), queries, W_Q, W_K)
+    return IntegerLayer(rng.integers(-99, 100, (examples, n_ctx, width)), queries, W_Q, W_K)

@@ -56,12 +56,12 @@ def mixing_layer(*, width: int, n_heads: int, value_width: int) -> MixingLayer:
     return MixingLayer(np.ascontiguousarray(W_V), np.ascontiguousarray(np.moveaxis(W_V, 1, 2)))
 
 
-def equal_queries(*, examples: int, tokens: int, width: int, seed: int = 0) -> Int64Array:
+def equal_queries(*, examples: int, n_ctx: int, width: int, seed: int = 0) -> Int64Array:
     r"""Random integer contexts of rank n with the same first token, the query: Assumption 1 fails as badly as it can.
 
     Args:
         examples: T.
-        tokens: n, at least 2.
+        n_ctx: n, at least 2.
         width: d, at least n.
         seed: Of the draws.
 
@@ -72,16 +72,16 @@ def equal_queries(*, examples: int, tokens: int, width: int, seed: int = 0) -> I
         InputError: A number out of range.
 
     Example:
-        >>> equal_queries(examples=3, tokens=2, width=2)[:, 0].tolist()
+        >>> equal_queries(examples=3, n_ctx=2, width=2)[:, 0].tolist()
         [[1, 1], [1, 1], [1, 1]]
     """
-    if examples < 1 or not 2 <= tokens <= width:
-        raise InputError("examples", f"= {examples}, tokens = {tokens}, width = {width}", "T >= 1, 2 <= n <= d")
+    if examples < 1 or not 2 <= n_ctx <= width:
+        raise InputError("examples", f"= {examples}, n_ctx = {n_ctx}, width = {width}", "T >= 1, 2 <= n <= d")
     rng = np.random.default_rng([seed, 11])
-    contexts = np.ones((examples, tokens, width), dtype=np.int64)
+    contexts = np.ones((examples, n_ctx, width), dtype=np.int64)
     for context in contexts:
-        while as_rationals(context).rank() < tokens:
-            context[1:] = rng.integers(-9, 10, (tokens - 1, width))
+        while as_rationals(context).rank() < n_ctx:
+            context[1:] = rng.integers(-9, 10, (n_ctx - 1, width))
     return contexts
 
 

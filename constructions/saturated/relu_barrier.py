@@ -57,7 +57,7 @@ def moment_curve(count: int, width: int) -> Int64Array:
     return np.arange(1, count + 1, dtype=np.int64)[:, None] ** np.arange(1, width + 1)
 
 
-def barrier_task(*, width: int, neurons: int, tokens: int = 2, seed: int = 0) -> VectorTask:
+def barrier_task(*, width: int, neurons: int, n_ctx: int = 2, seed: int = 0) -> VectorTask:
     r"""As many examples as m neurons can never memorize, with one context of unit vectors and random integer labels.
 
     The queries are on the moment curve, so that any $n \le d$ of them are independent; the context is the first n unit
@@ -66,7 +66,7 @@ def barrier_task(*, width: int, neurons: int, tokens: int = 2, seed: int = 0) ->
     Args:
         width: d.
         neurons: m, of the network that shall fail.
-        tokens: n, at most d.
+        n_ctx: n, at most d.
         seed: Of the labels, integers from 0 to 99.
 
     Returns:
@@ -82,11 +82,11 @@ def barrier_task(*, width: int, neurons: int, tokens: int = 2, seed: int = 0) ->
         >>> task.n_examples, task.n_ctx, task.shared
         (6, 2, True)
     """
-    if not 1 <= tokens <= width:
-        raise InputError("tokens", f"= {tokens}, width = {width}", "1 <= n <= d")
+    if not 1 <= n_ctx <= width:
+        raise InputError("n_ctx", f"= {n_ctx}, width = {width}", "1 <= n <= d")
     count = fewest_examples(width=width, neurons=neurons)
     queries = moment_curve(count, width)
     if queries.max() >= 2**53:
         raise InputError(f"{count} examples with d", f"= {width} have queries that float64 does not hold")
     labels = np.random.default_rng([seed, 12]).integers(0, 100, (count, 1))
-    return VectorTask(np.eye(tokens, width)[None], queries.astype(np.float64), labels.astype(np.float64))
+    return VectorTask(np.eye(n_ctx, width)[None], queries.astype(np.float64), labels.astype(np.float64))

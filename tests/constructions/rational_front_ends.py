@@ -72,8 +72,8 @@ def plain_outputs(front_end, contexts):
     for context in contexts.tolist():
         inputs = [[a + b for a, b in zip(W_E[n], W_pos[s], strict=True)] for s, n in enumerate(context)]
         row = list(inputs[-1])
-        for n_heads in zip(front_end.W_Q, front_end.W_K, front_end.W_V, strict=True):
-            W_Q, W_K, W_V = (fractions(matrix) for matrix in n_heads)
+        for heads in zip(front_end.W_Q, front_end.W_K, front_end.W_V, strict=True):
+            W_Q, W_K, W_V = (fractions(matrix) for matrix in heads)
             query = product(inputs[-1], W_Q)
             scores = [sum(a * b for a, b in zip(query, product(x, W_K), strict=True)) for x in inputs]
             weights = [Fraction(2) ** int(score) for score in scores]

@@ -68,12 +68,12 @@ def printed(place, capsys, monkeypatch):
 
 def of_memorize(printed):
     blocks = printed("memorize", "facts.csv", "--memory", "knots", "--out", "out/a")
-    n_heads = printed("memorize", "facts.csv", "--dim", "4", "--out", "out/b")
+    heads = printed("memorize", "facts.csv", "--dim", "4", "--out", "out/b")
     made = printed("build", "dana.lemma-3", "--out", "out/c")
     from verify.claims import claim
 
     few = [f"{name}={min(value, 3)}" for name, value in claim("mahdavi.theorem-1").parameters.items()]
-    return [*blocks, *n_heads, *made, *printed("build", "mahdavi.theorem-1", "--out", "out/d", "--param", *few)]
+    return [*blocks, *heads, *made, *printed("build", "mahdavi.theorem-1", "--out", "out/d", "--param", *few)]
 
 
 def of_folder(command, *words):

@@ -65,29 +65,29 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         np.array([[[1.0, 0, 0], [-3, 0, 1]], [[0, 1, 0], [0, -3, 1]]]), np.eye(2, 3), "the smallest instance"
     )
     for sizes in ((6, 3, 4), (10, 4, 6), *(((20, 5, 8),) if full else ())):
-        examples, tokens, width = sizes
-        contexts, queries = coinciding_means(examples=examples, tokens=tokens, width=width)
+        examples, n_ctx, width = sizes
+        contexts, queries = coinciding_means(examples=examples, n_ctx=n_ctx, width=width)
         yield _one_and_two_without_three(contexts, queries, "random integers with coinciding sums")
     yield _sampling_misses(examples=100 if full else 60, size=4, width=8)
     for width in (16, 24, *((48,) if full else ())):
         yield _full_rank_below_a_tolerance(width)
     yield _almost_all_contexts(trials=40 if full else 10)
     yield _affine_hulls(trials=40 if full else 10)
-    for examples, tokens, width in ((22, 4, 6), *(((57, 8, 16), (113, 8, 16)) if full else ())):
-        yield _blocks_are_enough(examples, tokens, width)
+    for examples, n_ctx, width in ((22, 4, 6), *(((57, 8, 16), (113, 8, 16)) if full else ())):
+        yield _blocks_are_enough(examples, n_ctx, width)
     yield _an_order_is_found(lines=12 if full else 6)
 
 
 def _one_and_two_without_three(contexts: Float64Array, queries: Float64Array, what: str) -> Evidence:
-    tokens = contexts.shape[1]
-    first = certify_subsets(queries, min(tokens, len(queries)))
+    n_ctx = contexts.shape[1]
+    first = certify_subsets(queries, min(n_ctx, len(queries)))
     second = certify_context_ranks(contexts)
-    third = certify_shifted(contexts, queries, min(tokens, len(queries)))
+    third = certify_shifted(contexts, queries, min(n_ctx, len(queries)))
     small = contexts.size <= 60
     return Evidence(
         "without",
-        f"{what}, T = {len(queries)}, n = {tokens}, d = {queries.shape[1]}: any {first.size} queries are independent, "
-        f"every context has rank {tokens}, and {third.size} of query + mean token are dependent",
+        f"{what}, T = {len(queries)}, n = {n_ctx}, d = {queries.shape[1]}: any {first.size} queries are independent, "
+        f"every context has rank {n_ctx}, and {third.size} of query + mean token are dependent",
         "Assumption 3 is the more relaxed one",
         f"1 {first.verdict.value}, 2 {second.verdict.value}, 3 {third.verdict.value}",
         Method(_EXACT, Means.EXACT, Means.MODULAR),
@@ -100,7 +100,7 @@ def _one_and_two_without_three(contexts: Float64Array, queries: Float64Array, wh
         },
         compared=(
             # A dependent subset of so many is more than the Kruskal rank.
-            *failed(CLAIM, "third", k=len(third.relation.rows) - 1 if third.relation else tokens, n=tokens),
+            *failed(CLAIM, "third", k=len(third.relation.rows) - 1 if third.relation else n_ctx, n=n_ctx),
             *(met(CLAIM, "few", T=len(queries), d=queries.shape[1]) if small and len(queries) == 2 else ()),
         ),
     )
@@ -166,7 +166,7 @@ def _affine_hulls(*, trials: int) -> Evidence:
     """Both directions of the criterion for shared contexts, on planted and on random ones."""
     good = 0
     for seed in range(trials):
-        contexts, queries = absorbing_mean(examples=6, tokens=3, width=5, seed=seed)
+        contexts, queries = absorbing_mean(examples=6, n_ctx=3, width=5, seed=seed)
         moved = contexts.copy()
         moved[0, 0] += np.random.default_rng([seed, 16]).integers(-9, 10, 5)
         for keys, expected in ((contexts, Verdict.REFUTED), (moved, None)):
@@ -191,28 +191,28 @@ def _mean_in_a_hull(context: Float64Array, queries: Float64Array) -> bool:
 
     With a coordinate 1 appended to the queries and -m, that is linear dependence.
     """
-    tokens = len(context)
-    point = np.append(-context.sum(axis=0), tokens)
+    n_ctx = len(context)
+    point = np.append(-context.sum(axis=0), n_ctx)
     lifted = np.column_stack([queries, np.ones(len(queries))])
     return any(
         decide_independence(np.vstack([lifted[list(chosen)], point])).verdict is Verdict.REFUTED
-        for chosen in combinations(range(len(queries)), tokens)
+        for chosen in combinations(range(len(queries)), n_ctx)
     )
 
 
-def _blocks_are_enough(examples: int, tokens: int, width: int) -> Evidence:
+def _blocks_are_enough(examples: int, n_ctx: int, width: int) -> Evidence:
     """A hidden relation that no block meets: Assumption 1 is refuted, and the heads are built all the same."""
-    queries, rows = hidden_relation(examples=examples, size=tokens, width=width, seed=1)
-    n_heads = fewest_heads(examples, tokens) or 0
+    queries, rows = hidden_relation(examples=examples, size=n_ctx, width=width, seed=1)
+    n_heads = fewest_heads(examples, n_ctx) or 0
     rng = np.random.default_rng(17)
-    contexts = rng.uniform(size=(examples, tokens, width))
+    contexts = rng.uniform(size=(examples, n_ctx, width))
     first = decide_independence(queries, rows)
-    blocks = BLOCKS.at("verdict", queries=queries, blocks=consecutive_blocks(examples, tokens))
+    blocks = BLOCKS.at("verdict", queries=queries, blocks=consecutive_blocks(examples, n_ctx))
     # A power of two changes no relation, and keeps the scores small.
     ranked = _rank_certified(contexts, queries / 128.0, n_heads)
     return Evidence(
         "with",
-        f"T = {examples} queries, n = {tokens}, d = {width}, of Kruskal rank below {tokens} with the block condition: "
+        f"T = {examples} queries, n = {n_ctx}, d = {width}, of Kruskal rank below {n_ctx} with the block condition: "
         f"{n_heads} heads with d_h = 1 give {examples} independent mixed inputs",
         f"T = {examples} examples on {n_heads} heads without Assumption 1",
         f"block condition {blocks.value.value}, rank Z = {examples if ranked else 'unknown'}",
@@ -232,16 +232,16 @@ def _an_order_is_found(*, lines: int) -> Evidence:
     rng = np.random.default_rng(18)
     pairs = rng.integers(-9, 10, (lines, 2, 6)).astype(np.float64)
     queries = np.concatenate([pairs.reshape(-1, 6), pairs.sum(axis=1)])
-    tokens, examples = 4, 3 * lines
+    n_ctx, examples = 4, 3 * lines
     # The third vector of each plane first, so that a later block holds the other two.
     queries = queries[::-1].copy()
-    n_heads = (fewest_heads(examples, tokens) or 0) + 1
+    n_heads = (fewest_heads(examples, n_ctx) or 0) + 1
     kruskal = certify_subsets(queries, 3)
-    found = find_blocks(queries, n_heads=n_heads, size=tokens)
+    found = find_blocks(queries, n_heads=n_heads, size=n_ctx)
     reordered = [t for block in found.blocks for t in block] != list(range(examples))
     return Evidence(
         "with",
-        f"{lines} planes with three of {examples} queries in each, n = {tokens}: Kruskal rank below 3, the given order "
+        f"{lines} planes with three of {examples} queries in each, n = {n_ctx}: Kruskal rank below 3, the given order "
         f"violates the block condition, and another order on {n_heads} heads satisfies it",
         "a block condition in some order",
         f"{found.verdict.value}: {found.method}",

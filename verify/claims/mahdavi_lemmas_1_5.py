@@ -222,15 +222,15 @@ def _weyl_with_equality() -> Evidence:
 def _examples(rng: np.random.Generator) -> tuple[Int64Array, Int64Array, int]:
     """Integer contexts of rank n, queries with no earlier one in the span of the last, and how many are last."""
     while True:
-        tokens = int(rng.integers(1, 5))
-        width = int(rng.integers(tokens, 7))
-        killed = int(rng.integers(0, min(tokens, width)))
+        n_ctx = int(rng.integers(1, 5))
+        width = int(rng.integers(n_ctx, 7))
+        killed = int(rng.integers(0, min(n_ctx, width)))
         kept = int(rng.integers(0, 6))
-        contexts = rng.integers(-2, 3, (kept + killed, tokens, width))
+        contexts = rng.integers(-2, 3, (kept + killed, n_ctx, width))
         queries = rng.integers(-2, 3, (kept + killed, width))
         if kept > 1 and rng.integers(2):
             queries[1] = queries[0]  # parallel queries may be frozen together
-        if kept + killed == 0 or any(_rank(context) < tokens for context in contexts):
+        if kept + killed == 0 or any(_rank(context) < n_ctx for context in contexts):
             continue
         last = queries[kept:]
         if all(_rank(np.vstack([last, e[None]])) == killed + 1 for e in queries[:kept]) and (

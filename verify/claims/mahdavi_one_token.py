@@ -35,7 +35,7 @@ _SIZES = ((3, 2, 1), (7, 4, 3), (5, 6, 8))  # T, d, H
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     for examples, width, n_heads in _SIZES + (((40, 16, 12),) if full else ()):
-        layer = generic_layer(examples=examples, tokens=1, width=width, n_heads=n_heads, same_query=False)
+        layer = generic_layer(examples=examples, n_ctx=1, width=width, n_heads=n_heads, same_query=False)
         shared = IntegerLayer(layer.contexts[:1] + 100, layer.queries, layer.W_Q, layer.W_K)
         yield _ranked(shared, stated(CLAIM, "capacity"), role="claim")
         yield _ranked(layer, stated(CLAIM, "tokens", T=examples, d=width), role="boundary")

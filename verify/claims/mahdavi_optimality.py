@@ -41,7 +41,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _memorized(n_heads: int, width: int) -> Evidence:
-    sizes = {"tokens": width, "width": width, "outputs": width}
+    sizes = {"n_ctx": width, "width": width, "outputs": width}
     made = build(n_heads=n_heads, d_head=1, examples=0, shared=0, **sizes)
     layer, task = made.model, made.task
     found = held_labels(layer, task)

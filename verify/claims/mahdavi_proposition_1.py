@@ -78,7 +78,7 @@ class Sizes:
     """An instance: H heads of width d_h, n tokens of d dimensions, T examples."""
 
     n_heads: int
-    tokens: int
+    n_ctx: int
     width: int
     d_head: int
     examples: int
@@ -86,7 +86,7 @@ class Sizes:
 
     def __str__(self) -> str:
         where = "a shared context" if self.shared else "contexts that differ"
-        sizes = f"H = {self.n_heads}, n = {self.tokens}, d = {self.width}, d_h = {self.d_head}"
+        sizes = f"H = {self.n_heads}, n = {self.n_ctx}, d = {self.width}, d_h = {self.d_head}"
         return f"{sizes}, T = {self.examples}, {where}"
 
 
@@ -146,13 +146,13 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _rank("sharper", "Theorem Z1", "heads of width 1", sizes, built)
     for sizes in _LIMIT + (_LIMIT_FULL if full else ()):
         yield _finite_strength(sizes, near)
-    yield _no_more_on_a_shared_context(n_heads=3, tokens=4, width=5)
+    yield _no_more_on_a_shared_context(n_heads=3, n_ctx=4, width=5)
     yield _more_on_other_contexts()
 
 
 def _built(sizes: Sizes, build: _Builder, seed: int) -> _Built:
     contexts, queries = uniform_examples(
-        examples=sizes.examples, tokens=sizes.tokens, width=sizes.width, shared=sizes.shared, seed=seed
+        examples=sizes.examples, n_ctx=sizes.n_ctx, width=sizes.width, shared=sizes.shared, seed=seed
     )
     heads = build(contexts, queries, n_heads=sizes.n_heads, d_head=sizes.d_head)
     task = unlabelled(contexts, queries)
@@ -169,7 +169,7 @@ def _rank(role: Role, name: str, recipe: str, sizes: Sizes, built: _Built) -> Ev
             lambda: mixed_inputs_in_balls(layer, task, _BITS), target=sizes.examples, fewest_bits=_BITS, most_bits=_BITS
         )
         rank, method = found.lower, f"balls of {found.bits} bits"
-    fitted = min(sizes.tokens, sizes.d_head) if name == "Proposition 1" else sizes.tokens
+    fitted = min(sizes.n_ctx, sizes.d_head) if name == "Proposition 1" else sizes.n_ctx
     most = sizes.n_heads * (fitted - 1) + 1
     promised = min(sizes.examples, most)
     formula = stated(CLAIM, "printed" if name == "Proposition 1" else "sharper", H=sizes.n_heads, r=fitted, n=fitted)
@@ -258,32 +258,32 @@ def _saturation(sizes: Sizes, built: _Built) -> Evidence:
     )
 
 
-def _no_more_on_a_shared_context(*, n_heads: int, tokens: int, width: int) -> Evidence:
+def _no_more_on_a_shared_context(*, n_heads: int, n_ctx: int, width: int) -> Evidence:
     """Two examples more than the bound: no weights have a larger rank, and rational attention weights have it."""
     rng = np.random.default_rng(5)
-    bound = n_heads * (tokens - 1) + 1
-    keys = rng.integers(-5, 6, (tokens, width))
+    bound = n_heads * (n_ctx - 1) + 1
+    keys = rng.integers(-5, 6, (n_ctx, width))
     context = as_rationals(keys)
     rows = []
     for _ in range(bound + 2):
         row = []
         for _ in range(n_heads):
-            powers = [1 << int(k) for k in rng.integers(0, 12, tokens)]  # scores in units of log 2
-            row += (fmpq_mat(1, tokens, [fmpq(p, sum(powers)) for p in powers]) * context).entries()
+            powers = [1 << int(k) for k in rng.integers(0, 12, n_ctx)]  # scores in units of log 2
+            row += (fmpq_mat(1, n_ctx, [fmpq(p, sum(powers)) for p in powers]) * context).entries()
         rows.append(row)
     rank = fmpq_mat(len(rows), n_heads * width, [entry for row in rows for entry in row]).rank()
     ceiling = MIXED_RANK.at(contexts=keys[None], n_heads=n_heads, n_examples=len(rows))
     return Evidence(
         "claim",
         f"One context of rank {context.rank()}: {len(rows)} examples with random rational attention weights, H = "
-        f"{n_heads}, n = {tokens}, d = {width}",
+        f"{n_heads}, n = {n_ctx}, d = {width}",
         f"rank Z <= H (n - 1) + 1 = {bound}, and no more for other attention",
         f"rank Z = {rank} <= {ceiling.value}",
         Method("exact rationals", Means.EXACT),
-        decided(context.rank() == tokens),
+        decided(context.rank() == n_ctx),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
-            Comparison(ceiling, "=", stated(CLAIM, "sharper", H=n_heads, n=tokens)),
+            Comparison(ceiling, "=", stated(CLAIM, "sharper", H=n_heads, n=n_ctx)),
             Comparison(rank, "=", ceiling),
         ),
     )

@@ -26,13 +26,13 @@ from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import decided, proved
 
 
-def build(*, width: int, neurons: int, tokens: int, seed: int = 0) -> Construction[VectorTask]:
+def build(*, width: int, neurons: int, n_ctx: int, seed: int = 0) -> Construction[VectorTask]:
     r"""Attention with heads of width one that holds labels which m ReLU neurons cannot hold.
 
     Args:
         width: d.
         neurons: m, of the network that fails.
-        tokens: n.
+        n_ctx: n.
         seed: Of labels and heads.
 
     Returns:
@@ -45,16 +45,16 @@ def build(*, width: int, neurons: int, tokens: int, seed: int = 0) -> Constructi
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4.3.
 
     Example:
-        >>> build(width=3, neurons=1, tokens=2).summary
+        >>> build(width=3, neurons=1, n_ctx=2).summary
         '6 labels that 1 ReLU neuron cannot hold, in attention with H = 5, d_h = 1, n = 2, d = 3'
     """
-    task = barrier_task(width=width, neurons=neurons, tokens=tokens, seed=seed)
-    n_heads = -(-(task.n_examples - 1) // (tokens - 1))
+    task = barrier_task(width=width, neurons=neurons, n_ctx=n_ctx, seed=seed)
+    n_heads = -(-(task.n_examples - 1) // (n_ctx - 1))
     maps = single_direction_heads(task.contexts, task.queries, n_heads=n_heads, seed=seed)
     layer = layer_with_read_out(task, maps.W_Q, maps.W_K, d_value=1, d_inner=1)
     what = f"{neurons} ReLU neuron{'s' * (neurons != 1)} cannot hold"
     summary = (
-        f"{task.n_examples} labels that {what}, in attention with H = {n_heads}, d_h = 1, n = {tokens}, d = {width}"
+        f"{task.n_examples} labels that {what}, in attention with H = {n_heads}, d_h = 1, n = {n_ctx}, d = {width}"
     )
     return Construction(task=task, model=layer, summary=summary)
 
@@ -77,7 +77,7 @@ CLAIM = Claim(
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/relu_barrier.md",
     hypotheses=conditions("m >= 1", "2 <= n < d", "seed >= 0"),
-    parameters={"width": 3, "neurons": 1, "tokens": 2, "seed": 0},
+    parameters={"width": 3, "neurons": 1, "n_ctx": 2, "seed": 0},
     build=build,
 )
 
@@ -91,11 +91,11 @@ _WITHIN, _WITHIN_LARGE = ((3, 1), (2, 3), (5, 7)), ((8, 15),)  # d, m
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for width, neurons, tokens in _SIZES + (_SIZES_LARGE if full else ()):
-        task = barrier_task(width=width, neurons=neurons, tokens=tokens)
+    for width, neurons, n_ctx in _SIZES + (_SIZES_LARGE if full else ()):
+        task = barrier_task(width=width, neurons=neurons, n_ctx=n_ctx)
         yield _out_of_reach(task, neurons=neurons)
-        if tokens < width:
-            made = CLAIM.construct(width=width, neurons=neurons, tokens=tokens)
+        if n_ctx < width:
+            made = CLAIM.construct(width=width, neurons=neurons, n_ctx=n_ctx)
             if isinstance(made, Construction):
                 yield _memorized(made, task)
     for width, neurons in _WITHIN + (_WITHIN_LARGE if full else ()):

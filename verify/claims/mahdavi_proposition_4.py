@@ -46,18 +46,18 @@ _NARROW = ((4, 3, 4, 1, 1), (6, 4, 5, 2, 1), (6, 5, 5, 1, 3))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for examples, tokens, width, n_heads, value_width in _NARROW:
-        contexts = equal_queries(examples=examples, tokens=tokens, width=width)
+    for examples, n_ctx, width, n_heads, value_width in _NARROW:
+        contexts = equal_queries(examples=examples, n_ctx=n_ctx, width=width)
         yield _too_narrow(contexts, n_heads=n_heads, value_width=value_width)
     yield _third_is_not_implied(equal_means())
-    for examples, tokens, width, n_heads, value_width in _REPAIRS + (_REPAIRS_LARGE if full else ()):
-        contexts = equal_queries(examples=examples, tokens=tokens, width=width)
+    for examples, n_ctx, width, n_heads, value_width in _REPAIRS + (_REPAIRS_LARGE if full else ()):
+        contexts = equal_queries(examples=examples, n_ctx=n_ctx, width=width)
         yield _mixed(contexts, mixing_layer(width=width, n_heads=n_heads, value_width=value_width))
 
 
 def _too_narrow(contexts: Int64Array, *, n_heads: int, value_width: int) -> Evidence:
     """Outputs are the query plus vectors of the row space of W_O, of dimension H d_v: the Kruskal rank is no larger."""
-    examples, tokens, width = contexts.shape
+    examples, n_ctx, width = contexts.shape
     ranks = context_ranks(contexts)
     third = kruskal_rank(queries_plus_means(contexts)).lower
     queries = as_rationals(contexts[:, 0]).rank()
@@ -65,55 +65,55 @@ def _too_narrow(contexts: Int64Array, *, n_heads: int, value_width: int) -> Evid
     most = queries + added.value
     return Evidence(
         "without",
-        f"{examples} contexts of n = {tokens} tokens in R^{width} with equal queries, all of rank n, and Assumption 3 "
+        f"{examples} contexts of n = {n_ctx} tokens in R^{width} with equal queries, all of rank n, and Assumption 3 "
         f"with Kruskal rank >= {third}: a layer with H = {n_heads}, d_v = {value_width}",
-        f"queries of Kruskal rank >= {tokens} after some layer",
+        f"queries of Kruskal rank >= {n_ctx} after some layer",
         f"rank <= {queries} + H d_v = {most} of all queries together",
         Method("exact ranks", Means.EXACT),
-        proved(queries_are_equal(contexts) and ranks == {tokens} and third >= tokens > most and examples >= tokens),
+        proved(queries_are_equal(contexts) and ranks == {n_ctx} and third >= n_ctx > most and examples >= n_ctx),
         {"contexts": contexts.tolist()},
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
-            Comparison(added, "<", tokens - queries),
+            Comparison(added, "<", n_ctx - queries),
             Comparison(most, "=", stated(CLAIM, "space", H=n_heads, d_v=value_width)),
-            *met(CLAIM, "narrow", H=n_heads, d_v=value_width, n=tokens),
+            *met(CLAIM, "narrow", H=n_heads, d_v=value_width, n=n_ctx),
             *failed(CLAIM, "wide", H=n_heads, d_v=value_width, d=width),
         ),
     )
 
 
 def _third_is_not_implied(contexts: Int64Array) -> Evidence:
-    examples, tokens, width = contexts.shape
+    examples, n_ctx, width = contexts.shape
     first, third = kruskal_rank(contexts[:, 0]).lower, kruskal_rank(queries_plus_means(contexts)).upper
     ranks = context_ranks(contexts)
     return Evidence(
         "without",
-        f"{examples} contexts of n = {tokens} tokens in R^{width}, of rank {min(ranks)}, with queries of Kruskal rank "
+        f"{examples} contexts of n = {n_ctx} tokens in R^{width}, of rank {min(ranks)}, with queries of Kruskal rank "
         f"{first}",
         "Assumption 3 is more relaxed than Assumption 2",
-        f"the queries plus the means have Kruskal rank <= {third} < n = {tokens}",
+        f"the queries plus the means have Kruskal rank <= {third} < n = {n_ctx}",
         Method("exact ranks", Means.EXACT),
-        proved(first >= tokens and ranks == {tokens} and third < tokens),
+        proved(first >= n_ctx and ranks == {n_ctx} and third < n_ctx),
         {"contexts": contexts.tolist()},
     )
 
 
 def _mixed(contexts: Int64Array, layer: MixingLayer) -> Evidence:
-    examples, tokens, width = contexts.shape
+    examples, n_ctx, width = contexts.shape
     n_heads, value_width = layer.W_V.shape[0], layer.W_V.shape[2]
     before, third = kruskal_rank(contexts[:, 0]).upper, kruskal_rank(queries_plus_means(contexts)).lower
     queries, ranks = queries_and_ranks(contexts, np.zeros((n_heads, width, width), np.int64), layer.W_V, layer.W_O)
     after = kruskal_rank(queries).lower
-    given = third >= tokens and context_ranks(contexts) == {tokens}
+    given = third >= n_ctx and context_ranks(contexts) == {n_ctx}
     fits = layer.W_V.shape == (n_heads, width, value_width) and layer.W_O.shape == (n_heads, value_width, width)
     return Evidence(
         "with",
-        f"{examples} contexts of n = {tokens} tokens in R^{width} with equal queries (Kruskal rank {before}), one "
+        f"{examples} contexts of n = {n_ctx} tokens in R^{width} with equal queries (Kruskal rank {before}), one "
         f"layer with H = {n_heads}, d_v = {value_width}, W_Q = W_K = 0",
-        f"Assumptions 1 and 2 after the layer: Kruskal rank >= {tokens}, contexts of rank {tokens}",
+        f"Assumptions 1 and 2 after the layer: Kruskal rank >= {n_ctx}, contexts of rank {n_ctx}",
         f"queries of Kruskal rank >= {after}, contexts of rank {min(ranks)}",
         Method("exact rationals", Means.EXACT),
-        proved(given and queries_are_equal(contexts) and fits and after >= tokens and ranks == {tokens}),
+        proved(given and queries_are_equal(contexts) and fits and after >= n_ctx and ranks == {n_ctx}),
         {"W_V": layer.W_V.tolist(), "W_O": layer.W_O.tolist()},
         compared=(
             Comparison(OUTPUT_RANK.at(n_heads=n_heads, d_value=value_width, d_inner=width), "=", width),

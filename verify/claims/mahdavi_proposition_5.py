@@ -39,23 +39,23 @@ _SIZES_LARGE = ((4, 16, 16), (8, 24, 12))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, width, n_heads in _SIZES + (_SIZES_LARGE if full else ()):
+    for n_ctx, width, n_heads in _SIZES + (_SIZES_LARGE if full else ()):
         for total in (5, 0):
             examples = n_heads * (width - 1) + 3
             yield _tight(
-                constant_sum_layer(examples=examples, tokens=tokens, width=width, n_heads=n_heads, total=total), total
+                constant_sum_layer(examples=examples, n_ctx=n_ctx, width=width, n_heads=n_heads, total=total), total
             )
     for total in (5, 0):
-        yield _position(constant_sum_layer(examples=6, tokens=2, width=3, n_heads=1, total=total), total)
+        yield _position(constant_sum_layer(examples=6, n_ctx=2, width=3, n_heads=1, total=total), total)
 
 
 def _tight(layer: IntegerLayer, total: int) -> Evidence:
-    examples, tokens, width = layer.contexts.shape
+    examples, n_ctx, width = layer.contexts.shape
     n_heads = len(layer.W_Q)
     bound = stated(CLAIM, "printed" if total else "zero", H=n_heads, d=width)
     piece = largest_rank(
         "claim",
-        f"{examples} contexts of n = {tokens} tokens in R^{width} whose entries sum to {total}, H = {n_heads}, "
+        f"{examples} contexts of n = {n_ctx} tokens in R^{width} whose entries sum to {total}, H = {n_heads}, "
         f"d_h = {layer.W_Q.shape[2]}",
         f"rank Z <= {bound} for all weights, and reached",
         "rank Z <= {ceiling}; rank Z >= {reached} for integer weights",
@@ -63,7 +63,7 @@ def _tight(layer: IntegerLayer, total: int) -> Evidence:
         largest=bound,
         as_said=bool((layer.contexts.sum(axis=2) == total).all()),
     )
-    return replace(piece, compared=(*piece.compared, *met(CLAIM, "tokens", n=tokens)))
+    return replace(piece, compared=(*piece.compared, *met(CLAIM, "tokens", n=n_ctx)))
 
 
 def _position(layer: IntegerLayer, total: int) -> Evidence:

@@ -58,16 +58,16 @@ class RandomLayer:
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for examples, tokens, width, n_heads, value_width in _LAYERS:
+    for examples, n_ctx, width, n_heads, value_width in _LAYERS:
         yield _same_examples(
-            equal_queries(examples=examples, tokens=tokens, width=width),
+            equal_queries(examples=examples, n_ctx=n_ctx, width=width),
             random_layer(width=width, n_heads=n_heads, value_width=value_width),
         )
-    for tokens, width in ((3, 4), (4, 6)):
-        yield _too_narrow(equal_queries(examples=tokens + 1, tokens=tokens, width=width))
-    for examples, tokens, width, n_heads, value_width in _LAYERS + (_LAYERS_FULL if full else ()):
+    for n_ctx, width in ((3, 4), (4, 6)):
+        yield _too_narrow(equal_queries(examples=n_ctx + 1, n_ctx=n_ctx, width=width))
+    for examples, n_ctx, width, n_heads, value_width in _LAYERS + (_LAYERS_FULL if full else ()):
         yield _satisfied(
-            equal_queries(examples=examples, tokens=tokens, width=width),
+            equal_queries(examples=examples, n_ctx=n_ctx, width=width),
             random_layer(width=width, n_heads=n_heads, value_width=value_width),
         )
 
@@ -85,39 +85,39 @@ def random_layer(*, width: int, n_heads: int, value_width: int, seed: int = 0) -
 def _same_examples(contexts: Int64Array, layer: RandomLayer) -> Evidence:
     """The first example once more at the end: no layer tells equal tokens apart."""
     twice = np.concatenate([contexts, contexts[:1]])
-    tokens = contexts.shape[1]
+    n_ctx = contexts.shape[1]
     queries, _ = queries_and_ranks(twice, layer.scores, layer.W_V, layer.W_O)
     rows, found = queries.tolist(), kruskal_rank(queries)
     return Evidence(
         "without",
-        f"{len(twice)} contexts of n = {tokens} tokens in R^{contexts.shape[2]}, two of them equal, and a random "
+        f"{len(twice)} contexts of n = {n_ctx} tokens in R^{contexts.shape[2]}, two of them equal, and a random "
         f"integer layer with H = {len(layer.scores)}: the queries after it",
-        f"Assumption 1: Kruskal rank >= {tokens}",
+        f"Assumption 1: Kruskal rank >= {n_ctx}",
         f"two equal queries: Kruskal rank <= {found.upper}",
         Method("exact rationals", Means.EXACT),
-        decided(rows[0] == rows[-1] and context_ranks(twice) == {tokens}),
+        decided(rows[0] == rows[-1] and context_ranks(twice) == {n_ctx}),
         {"contexts": twice.tolist()},
-        compared=(Comparison(found.upper, "<", tokens), Comparison(found.upper, "=", stated(CLAIM, "rank"))),
+        compared=(Comparison(found.upper, "<", n_ctx), Comparison(found.upper, "=", stated(CLAIM, "rank"))),
     )
 
 
 def _too_narrow(contexts: Int64Array) -> Evidence:
     """One head of width 1 adds multiples of one vector to equal queries."""
-    examples, tokens, width = contexts.shape
+    examples, n_ctx, width = contexts.shape
     added = OUTPUT_RANK.at(n_heads=1, d_value=1, d_inner=width)
-    independent = context_ranks(contexts) == {tokens}
+    independent = context_ranks(contexts) == {n_ctx}
     return Evidence(
         "without",
-        f"{examples} contexts of n = {tokens} tokens in R^{width} with equal queries, all of rank n: a layer with H = "
+        f"{examples} contexts of n = {n_ctx} tokens in R^{width} with equal queries, all of rank n: a layer with H = "
         "1, d_v = 1",
-        f"Assumption 1: Kruskal rank >= {tokens}",
+        f"Assumption 1: Kruskal rank >= {n_ctx}",
         f"rank <= 1 + {added.value} of the queries together",
         Method("exact ranks", Means.EXACT),
-        proved(queries_are_equal(contexts) and independent and examples >= tokens),
+        proved(queries_are_equal(contexts) and independent and examples >= n_ctx),
         {"contexts": contexts.tolist()},
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
-            Comparison(added, "<", tokens - 1),
+            Comparison(added, "<", n_ctx - 1),
             Comparison(1 + added.value, "=", stated(CLAIM, "space", H=1, d_v=1)),
             *met(CLAIM, "narrow", H=1, d_v=1, d=width),
         ),
@@ -125,22 +125,22 @@ def _too_narrow(contexts: Int64Array) -> Evidence:
 
 
 def _satisfied(contexts: Int64Array, layer: RandomLayer) -> Evidence:
-    examples, tokens, width = contexts.shape
+    examples, n_ctx, width = contexts.shape
     n_heads, _, value_width = layer.W_V.shape
     third = kruskal_rank(queries_plus_means(contexts)).lower
     queries, ranks = queries_and_ranks(contexts, layer.scores, layer.W_V, layer.W_O)
     after = kruskal_rank(queries).lower
     return Evidence(
         "with",
-        f"{examples} contexts of n = {tokens} tokens in R^{width} with equal queries, Assumptions 2 and 3, and a "
+        f"{examples} contexts of n = {n_ctx} tokens in R^{width} with equal queries, Assumptions 2 and 3, and a "
         f"random integer layer with H = {n_heads}, d_v = {value_width}",
-        f"Assumptions 1 and 2 after it: Kruskal rank >= {tokens}, contexts of rank {tokens}",
+        f"Assumptions 1 and 2 after it: Kruskal rank >= {n_ctx}, contexts of rank {n_ctx}",
         f"Kruskal rank >= {after}, contexts of rank {min(ranks)}",
         Method("exact rationals", Means.EXACT),
-        proved(third >= tokens and context_ranks(contexts) == {tokens} and ranks == {tokens}),
+        proved(third >= n_ctx and context_ranks(contexts) == {n_ctx} and ranks == {n_ctx}),
         quantifier=Quantifier.SAMPLED,
         compared=(
-            Comparison(after, ">=", tokens),
+            Comparison(after, ">=", n_ctx),
             Comparison(OUTPUT_RANK.at(n_heads=n_heads, d_value=value_width, d_inner=width), "=", width),
             *met(CLAIM, "wide", H=n_heads, d_v=value_width, d=width),
         ),

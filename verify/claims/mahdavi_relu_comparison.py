@@ -44,7 +44,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _fewer(n_heads: int, width: int) -> Evidence:
     """What Theorem 1 promises a layer, beside what neurons with no more parameters give."""
-    made = build(n_heads=n_heads, tokens=width, width=width, d_head=width, examples=0, shared=1)
+    made = build(n_heads=n_heads, n_ctx=width, width=width, d_head=width, examples=0, shared=1)
     layer, task = made.model, made.task
     entries = layer.parameters
     neurons = (entries - 1) // (width + 2)
@@ -74,7 +74,7 @@ def _fewer(n_heads: int, width: int) -> Evidence:
 
 
 def _same_order(n_heads: int, width: int) -> Evidence:
-    made = build(n_heads=n_heads, tokens=width, width=width, d_head=1, examples=0, shared=0, outputs=width)
+    made = build(n_heads=n_heads, n_ctx=width, width=width, d_head=1, examples=0, shared=0, outputs=width)
     layer, task = made.model, made.task
     found = held_labels(layer, task)
     return Evidence(

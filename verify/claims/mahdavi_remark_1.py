@@ -69,12 +69,12 @@ _CONFINED_LARGE = ((8, 12, 10, 4), (6, 8, 12, 3))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for tokens, width, n_heads, kruskal in _CONFINED + (_CONFINED_LARGE if full else ()):
+    for n_ctx, width, n_heads, kruskal in _CONFINED + (_CONFINED_LARGE if full else ()):
         for shared in (True, False):
-            yield _as_printed(tokens=tokens, width=width, n_heads=n_heads, kruskal=kruskal, shared=shared)
-        yield _beyond(tokens=tokens, width=width, n_heads=n_heads, kruskal=kruskal)
-    for tokens, width, n_heads in _SIGNED:
-        yield _both_signs(tokens=tokens, width=width, n_heads=n_heads)
+            yield _as_printed(n_ctx=n_ctx, width=width, n_heads=n_heads, kruskal=kruskal, shared=shared)
+        yield _beyond(n_ctx=n_ctx, width=width, n_heads=n_heads, kruskal=kruskal)
+    for n_ctx, width, n_heads in _SIGNED:
+        yield _both_signs(n_ctx=n_ctx, width=width, n_heads=n_heads)
     for name, queries in QUERY_SETS.items():
         yield _two_tokens(name, np.array(queries))
     yield _proportional()
@@ -84,20 +84,20 @@ def _queries(examples: int, width: int, kruskal: int) -> Int64Array:
     return line_queries(examples, width) if kruskal == 1 else confined_queries(examples, width, kruskal)
 
 
-def _as_printed(*, tokens: int, width: int, n_heads: int, kruskal: int, shared: bool) -> Evidence:
+def _as_printed(*, n_ctx: int, width: int, n_heads: int, kruskal: int, shared: bool) -> Evidence:
     """The saturated heads of Proposition 1 with min(k, d_h) in place of r."""
     promised = n_heads * (kruskal - 1) + 1
     exact = _queries(promised, width, kruskal) if promised > kruskal else np.eye(promised, width, dtype=np.int64)
     queries = of_size_one(exact)
-    contexts = np.random.default_rng([tokens, width]).uniform(size=(1 if shared else promised, tokens, width))
+    contexts = np.random.default_rng([n_ctx, width]).uniform(size=(1 if shared else promised, n_ctx, width))
     found = saturated_heads(contexts, queries, n_heads=n_heads, d_head=kruskal)
     proof = mixed_inputs_are_independent(found, contexts, queries)
     measured = kruskal_rank(queries)
-    as_said = found.W_Q.shape == found.W_K.shape == (n_heads, width, kruskal) and kruskal < tokens
+    as_said = found.W_Q.shape == found.W_K.shape == (n_heads, width, kruskal) and kruskal < n_ctx
     return Evidence(
         "claim",
         f"{promised} queries of Kruskal rank {measured.lower} in R^{width}, "
-        f"{'one context' if shared else 'contexts'} of n = {tokens} tokens, saturated heads with "
+        f"{'one context' if shared else 'contexts'} of n = {n_ctx} tokens, saturated heads with "
         f"H = {n_heads}, d_h = {kruskal}",
         f"rank Z >= H (k - 1) + 1 = {promised}",
         f"rank Z = {promised}" if proof.verdict is Verdict.PROVED else "nothing",
@@ -105,26 +105,26 @@ def _as_printed(*, tokens: int, width: int, n_heads: int, kruskal: int, shared: 
         proved(proof.verdict is Verdict.PROVED and as_said and measured.lower == min(kruskal, promised)),
         compared=(
             Comparison(promised, "=", stated(CLAIM, "printed", H=n_heads, k=kruskal, d_h=kruskal)),
-            *met(CLAIM, "low", k=measured.lower, n=tokens),
+            *met(CLAIM, "low", k=measured.lower, n=n_ctx),
         ),
     )
 
 
-def _beyond(*, tokens: int, width: int, n_heads: int, kruskal: int) -> Evidence:
-    context = np.random.default_rng([tokens, width, 1]).integers(-5, 6, (tokens, width))
-    examples = n_heads * (tokens - 1) + 3
+def _beyond(*, n_ctx: int, width: int, n_heads: int, kruskal: int) -> Evidence:
+    context = np.random.default_rng([n_ctx, width, 1]).integers(-5, 6, (n_ctx, width))
+    examples = n_heads * (n_ctx - 1) + 3
     queries = _queries(examples, width, kruskal)
     layer = one_direction_layer(context, queries, n_heads=n_heads)
     measured = kruskal_rank(layer.queries)
     piece = largest_rank(
         "claim",
-        f"{examples} queries of Kruskal rank {measured.lower} on one context of n = {tokens} tokens in R^{width}, "
+        f"{examples} queries of Kruskal rank {measured.lower} on one context of n = {n_ctx} tokens in R^{width}, "
         f"H = {len(layer.W_Q)}, d_h = {layer.W_Q.shape[2]}",
-        f"rank Z = H (n - 1) + 1 = {n_heads * (tokens - 1) + 1}; printed: >= {n_heads * (min(kruskal, 1) - 1) + 1} for "
+        f"rank Z = H (n - 1) + 1 = {n_heads * (n_ctx - 1) + 1}; printed: >= {n_heads * (min(kruskal, 1) - 1) + 1} for "
         f"d_h = 1, >= {n_heads * (kruskal - 1) + 1} for d_h >= k",
         "rank Z >= {reached} for integer weights, <= {ceiling}",
         layer=layer,
-        largest=stated(CLAIM, "shared", H=n_heads, n=tokens),
+        largest=stated(CLAIM, "shared", H=n_heads, n=n_ctx),
         as_said=measured.lower == measured.upper == kruskal,
     )
     conditions = ("widths", "parallel") if kruskal == 1 else ("widths",)
@@ -132,22 +132,22 @@ def _beyond(*, tokens: int, width: int, n_heads: int, kruskal: int) -> Evidence:
     return replace(piece, compared=(*piece.compared, *met(CLAIM, *conditions, **given)))
 
 
-def _both_signs(*, tokens: int, width: int, n_heads: int) -> Evidence:
+def _both_signs(*, n_ctx: int, width: int, n_heads: int) -> Evidence:
     """Queries on a line through 0, on both sides of it and at 0: no direction is positive on all of them."""
-    examples = n_heads * (tokens - 1) + 1
-    context = np.eye(tokens, width, dtype=np.int64)[None]
+    examples = n_heads * (n_ctx - 1) + 1
+    context = np.eye(n_ctx, width, dtype=np.int64)[None]
     queries = (np.arange(examples) - examples // 2)[:, None] * np.ones(width, dtype=np.int64)
     W_Q, W_K = integer_heads(n_heads=n_heads, width=width)
     rank = exact_mixed_rank(context, queries, W_Q, W_K)
     distinct = len(np.unique(queries, axis=0)) == examples and W_Q.shape == (n_heads, width, 1)
     return Evidence(
         "claim",
-        f"{examples} distinct queries on a line through 0, with both signs and 0, on one context of n = {tokens} >= 3 "
+        f"{examples} distinct queries on a line through 0, with both signs and 0, on one context of n = {n_ctx} >= 3 "
         f"tokens in R^{width}, H = {n_heads}, d_h = 1",
         f"rank Z >= min(T, H + 1) = {min(examples, n_heads + 1)}",
         f"rank Z >= {rank.lower} for integer weights",
         Method(f"rank over GF({rank.prime})", Means.MODULAR),
-        proved(distinct and tokens >= 3 and rank.lower >= min(examples, n_heads + 1)),
+        proved(distinct and n_ctx >= 3 and rank.lower >= min(examples, n_heads + 1)),
     )
 
 

@@ -13,9 +13,9 @@ from verify.evidence.formula import PowerError, decided
 from verify.verdict import Verdict
 
 SYMBOLS = {
-    "d_vocab": ("N", "n"),
+    "d_vocab": ("N",),
     "count": ("N",),
-    "n_ctx": ("S",),
+    "n_ctx": ("S", "n"),
     "facts": ("T",),
     "contexts": ("T",),
     "width": ("d",),

@@ -24,7 +24,7 @@ class TokenHull:
         span: The dimension of the linear span of $A$: a if 0 is in $A$, else a + 1.
     """
 
-    tokens: int
+    n_ctx: int
     dimension: int
     span: int
 
@@ -53,12 +53,12 @@ class TokenHull:
         Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Propositions 2 and 5.
 
         Example:
-            >>> TokenHull(tokens=3, dimension=2, span=3).ceiling(4, 100)
+            >>> TokenHull(n_ctx=3, dimension=2, span=3).ceiling(4, 100)
             9
         """
         if n_heads < 0 or n_examples < 0:
             raise InputError("n_heads", f"= {n_heads}, n_examples = {n_examples}", "at least 0")
-        copies = min(n_heads, 1) if self.tokens == 1 else n_heads
+        copies = min(n_heads, 1) if self.n_ctx == 1 else n_heads
         apart = 0 if self.holds_zero or not n_heads else 1
         return min(n_examples, copies * self.dimension + apart)
 
@@ -92,7 +92,7 @@ def token_hull(contexts: NDArray) -> TokenHull:
         raise InputError("contexts", f"has shape {array.shape}", "[T, n, d], none of them 0")
     rows = np.unique(array.reshape(-1, array.shape[2]), axis=0)
     tokens = as_rationals(rows)
-    return TokenHull(tokens=array.shape[1], dimension=_differences(tokens).rank(), span=tokens.rank())
+    return TokenHull(n_ctx=array.shape[1], dimension=_differences(tokens).rank(), span=tokens.rank())
 
 
 def _differences(tokens: fmpq_mat) -> fmpq_mat:

@@ -185,7 +185,7 @@ def test_folders_that_earlier_runs_have_checked_are_taken_over_as_long_as_nothin
 def test_workers_that_are_elsewhere_check_the_folder_that_is_here(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     main(["build", "dana.lemma-3", "--out", "one", "--json"])
-    main(["build", "dana.lemma-3", "--param", "tokens=3", "--out", "elsewhere/one", "--json"])
+    main(["build", "dana.lemma-3", "--param", "d_vocab=3", "--out", "elsewhere/one", "--json"])
 
     class Elsewhere(ThreadPoolExecutor):
         def submit(self, *call):

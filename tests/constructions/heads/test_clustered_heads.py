@@ -86,15 +86,15 @@ def exact_rank(task: Task, shape: Shape, seed: int) -> int:
     d, r, k, _ = shape
     W_E, W_pos = draw(task.d_vocab, d), draw(task.n_ctx, d)
     W_E[:, 0], W_pos[:, 0], W_pos[-1, 0] = 0, -1, 1
-    n_heads = []
+    heads = []
     for _ in range(shape.clusters):
         v = draw(k - 1, d)
-        n_heads.append((draw(d, r), draw(d, r), [*v, -v.sum(axis=0)]))
+        heads.append((draw(d, r), draw(d, r), [*v, -v.sum(axis=0)]))
     matrix = []
     for context in task.contexts:
         x = W_E[context] + W_pos
         row = [x[-1]]
-        for U, V, values in n_heads:
+        for U, V, values in heads:
             powers = [pow(2, int(score) % (PRIME - 1), PRIME) for score in x @ V @ (x[-1] @ U)]
             a = np.array(powers, dtype=object) * pow(sum(powers), -1, PRIME) % PRIME
             row.append(a @ x % PRIME)

@@ -23,15 +23,15 @@ from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.independent.checker import check_independently
 
 
-def exact_front_end(contexts: np.ndarray, n_heads: dict[int, int], d_head: int, seed: int) -> ExactFrontEnd:
+def exact_front_end(contexts: np.ndarray, heads: dict[int, int], d_head: int, seed: int) -> ExactFrontEnd:
     """The front end of the theorem with integer scores, so many heads for each last token, the idle one at the end."""
     rng = np.random.default_rng(seed)
     tokens, n_ctx = int(contexts.max()) + 1, contexts.shape[1]
     width = tokens + n_ctx
     W_V = as_rationals(rng.integers(-9, 10, (width, d_head)))
-    keys = rng.integers(-6, 7, (sum(n_heads.values()) + 1, width, 1))
+    keys = rng.integers(-6, 7, (sum(heads.values()) + 1, width, 1))
     keys[:, tokens:] *= 2  # positions are halves of a unit vector
-    queries = [np.eye(width, dtype=np.int64)[:, [c]] for c, count in n_heads.items() for _ in range(count)]
+    queries = [np.eye(width, dtype=np.int64)[:, [c]] for c, count in heads.items() for _ in range(count)]
     queries.append(np.zeros((width, 1), dtype=np.int64))
     W_pos = as_rationals(np.eye(n_ctx, width, tokens, dtype=np.int64)) / 2
     return ExactFrontEnd(
@@ -73,8 +73,8 @@ def test_exact_weights_have_exactly_the_logits_that_are_asked_for(
     rng = np.random.default_rng(seed)
     contexts = np.unique(rng.integers(0, tokens, (7, n_ctx)), axis=0)
     last_tokens, counts = np.unique(contexts[:, -1], return_counts=True)
-    n_heads = dict(zip(last_tokens.tolist(), (counts + 1).tolist(), strict=True))
-    front_end = exact_front_end(contexts, n_heads, d_head, seed)
+    heads = dict(zip(last_tokens.tolist(), (counts + 1).tolist(), strict=True))
+    front_end = exact_front_end(contexts, heads, d_head, seed)
     width = front_end.d_model
     W_U, targets = (as_rationals(rng.integers(-9, 10, (n, width))).transpose() for n in (3, len(contexts)))
     targets = targets.transpose()
@@ -132,9 +132,9 @@ def test_what_heads_read_more_than_uniform_attention_is_what_the_network_reads()
     read = features(model, task.contexts).reshape(task.n_contexts, -1, width)
     values = model.W_E @ model.W_V[0], model.W_pos @ model.W_V[0]
     for token in np.unique(task.contexts[:, -1]):
-        rows, n_heads = task.contexts[:, -1] == token, built.owner == token
-        own = centred_features(task.contexts[rows], model.W_K[n_heads, : len(values[0]) + len(values[1]), 0], values)
-        wanted = read[rows][:, n_heads] - read[rows][:, -1:]
+        rows, heads = task.contexts[:, -1] == token, built.owner == token
+        own = centred_features(task.contexts[rows], model.W_K[heads, : len(values[0]) + len(values[1]), 0], values)
+        wanted = read[rows][:, heads] - read[rows][:, -1:]
         assert np.abs(own - wanted.reshape(own.shape)).max() < 1e-14
     assert task.laws is not None
     stream = last(model, task.contexts) + features(model, task.contexts) @ model.W_O.reshape(-1, model.d_model)
@@ -148,8 +148,8 @@ def test_all_features_have_the_smallest_singular_value_that_their_blocks_promise
     read = features(model, task.contexts)
     blocks = []
     for token in range(4):
-        rows, n_heads = task.contexts[:, -1] == token, np.repeat(owner == token, 2)
-        blocks.append(read[rows][:, n_heads] - np.tile(read[rows][:, -2:], (1, int(n_heads.sum()) // 2)))
+        rows, heads = task.contexts[:, -1] == token, np.repeat(owner == token, 2)
+        blocks.append(read[rows][:, heads] - np.tile(read[rows][:, -2:], (1, int(heads.sum()) // 2)))
     smallest = min(np.linalg.svd(block, compute_uv=False)[-1] for block in blocks)
     assert np.linalg.svd(read, compute_uv=False)[-1] >= smallest / np.sqrt(model.n_heads) > 0.0
 

@@ -180,8 +180,8 @@ def test_a_limit_is_kept_wherever_the_model_is_largest() -> None:
                 continue
             model = offer.built.model
             assert len(model.blocks) <= limit.get("layers", 9) and model.d_model <= limit.get("d_model", 999)
-            n_heads = [block.d_head for block in model.blocks if isinstance(block, Attention)]
-            assert max(n_heads) <= limit.get("d_head", 999)
+            heads = [block.d_head for block in model.blocks if isinstance(block, Attention)]
+            assert max(heads) <= limit.get("d_head", 999)
     assert offers(task, names=("knots",), layers=1)[0].refused == "it has 2 layers"
     assert offers(task, names=("block-heads",), d_model=widths["block-heads"])[0].built is not None
     assert "its d_model is" in offers(task, names=("block-heads",), d_model=widths["block-heads"] - 1)[0].refused

@@ -154,11 +154,11 @@ def test_a_random_instance_keeps_what_the_encoder_says(seed: int, modules: bool)
 
 def test_random_instances_are_of_every_kind() -> None:
     drawn = [random_instance(seed) for seed in range(40)]
-    n_heads = [rational_network(i.model) for i in drawn]
-    square = [i.kept == f.d_model + f.n_heads * f.d_head for i, f in zip(drawn, n_heads, strict=True)]
+    heads = [rational_network(i.model) for i in drawn]
+    square = [i.kept == f.d_model + f.n_heads * f.d_head for i, f in zip(drawn, heads, strict=True)]
     assert any(square) and not all(square)
     assert {i.laws is None for i in drawn} == {True, False}
-    assert {f.d_vocab for f in n_heads} == {2, 3} and {f.n_ctx for f in n_heads} == {2, 3}
+    assert {f.d_vocab for f in heads} == {2, 3} and {f.n_ctx for f in heads} == {2, 3}
 
 
 def test_a_text_is_held_and_its_tail_left_out() -> None:

@@ -30,8 +30,8 @@ def matrix(rows: int, columns: int) -> fmpq_mat:
 
 
 def parts(**changes: object) -> dict:
-    n_heads = {"W_Q": (matrix(2, 1),) * 2, "W_K": (matrix(2, 1),) * 2, "W_V": (matrix(2, 2),) * 2}
-    return {"W_E": matrix(3, 2), "W_pos": matrix(4, 2), **n_heads, **changes}
+    heads = {"W_Q": (matrix(2, 1),) * 2, "W_K": (matrix(2, 1),) * 2, "W_V": (matrix(2, 2),) * 2}
+    return {"W_E": matrix(3, 2), "W_pos": matrix(4, 2), **heads, **changes}
 
 
 def test_a_front_end_knows_its_sizes() -> None:

@@ -16,7 +16,7 @@ from constructions.saturated.dependent_examples import (
 
 @given(st.integers(2, 6), st.integers(2, 4), st.integers(4, 6), st.integers(0, 10**6))
 def test_all_shifted_queries_coincide(examples, tokens, width, seed):
-    contexts, queries = coinciding_means(examples=examples, tokens=tokens, width=width, seed=seed)
+    contexts, queries = coinciding_means(examples=examples, n_ctx=tokens, width=width, seed=seed)
     shifted = tokens * queries + contexts.sum(axis=1)
     assert (shifted == shifted[0]).all()
 
@@ -28,7 +28,7 @@ def test_one_query_is_the_sum_of_others(size, seed):
 
 
 def test_minus_the_mean_is_an_affine_combination():
-    contexts, queries = absorbing_mean(examples=5, tokens=3, width=4)
+    contexts, queries = absorbing_mean(examples=5, n_ctx=3, width=4)
     weights = np.array([2.0, 0.0, -1.0])
     assert weights.sum() == 1.0 and (contexts[0].sum(axis=0) == -3 * (weights @ queries[:3])).all()
 

@@ -38,7 +38,7 @@ def test_tokens_get_the_mean_added_and_keep_their_rank(tokens, width, seed):
 
 @given(st.integers(1, 5), st.integers(2, 4), st.integers(0, 2), st.integers(0, 99))
 def test_contexts_with_equal_queries_have_full_rank(examples, tokens, more, seed):
-    contexts = equal_queries(examples=examples, tokens=tokens, width=tokens + more, seed=seed)
+    contexts = equal_queries(examples=examples, n_ctx=tokens, width=tokens + more, seed=seed)
     assert (contexts[:, 0] == 1).all()
     assert (np.linalg.matrix_rank(contexts) == tokens).all()
 
@@ -55,4 +55,4 @@ def test_sizes_out_of_range_are_refused():
             mixing_layer(width=sizes[0], n_heads=sizes[1], value_width=sizes[2])
     for sizes in [(0, 2, 2), (1, 1, 2), (1, 3, 2)]:
         with pytest.raises(InputError):
-            equal_queries(examples=sizes[0], tokens=sizes[1], width=sizes[2])
+            equal_queries(examples=sizes[0], n_ctx=sizes[1], width=sizes[2])

@@ -22,7 +22,7 @@ def test_the_number_is_the_least_above_the_dimension(width, neurons, outputs):
 
 @pytest.mark.parametrize(("width", "neurons", "tokens"), [(1, 1, 1), (3, 1, 2), (4, 2, 4)])
 def test_the_examples_are_as_the_assumptions_want_them(width, neurons, tokens):
-    task = barrier_task(width=width, neurons=neurons, tokens=tokens)
+    task = barrier_task(width=width, neurons=neurons, n_ctx=tokens)
     assert task.n_examples == fewest_examples(width=width, neurons=neurons) and task.shared
     assert np.linalg.matrix_rank(task.contexts[0]) == tokens
     assert (task.queries == moment_curve(task.n_examples, width)).all()

@@ -77,7 +77,7 @@ def test_no_instance_exceeds_what_its_formula_allows() -> None:
     )
     for printed, group in zip((True, False), groups, strict=True):
         for sizes in group:
-            fitted = min(sizes.tokens, sizes.d_head) if printed else sizes.tokens
+            fitted = min(sizes.n_ctx, sizes.d_head) if printed else sizes.n_ctx
             assert sizes.examples <= sizes.n_heads * (fitted - 1) + 1
             assert printed or sizes.d_head == 1
     assert audit._MARGIN < audit._LOST == 0.5

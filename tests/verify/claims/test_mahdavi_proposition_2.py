@@ -42,7 +42,7 @@ def test_queries_that_are_not_parallel_are_not_called_so():
 
 
 def test_floats_with_less_rank_or_other_contexts_prove_nothing():
-    made = CLAIM.construct(n_heads=3, tokens=3, width=4, d_head=3)
+    made = CLAIM.construct(n_heads=3, n_ctx=3, width=4, d_head=3)
     assert isinstance(made, Construction) and audit._built(made).verdict is Verdict.PROVED
     tensors = mahdavi_tensors(made.model)
     idle = mahdavi_layer(**{**tensors, "W_Q": 0.0 * tensors["W_Q"]})
@@ -59,11 +59,11 @@ def test_other_outputs_prove_nothing(changed):
 
 
 @pytest.mark.parametrize(
-    "parameters", [{}, {"n_heads": 1, "tokens": 1, "width": 1, "d_head": 1}, {"tokens": 3, "d_head": 1}]
+    "parameters", [{}, {"n_heads": 1, "n_ctx": 1, "width": 1, "d_head": 1}, {"n_ctx": 3, "d_head": 1}]
 )
 def test_as_many_examples_as_the_bound_are_independent(parameters: dict[str, int]) -> None:
     made = CLAIM.construct(**parameters)
     assert isinstance(made, Construction)
     sizes = {**CLAIM.parameters, **parameters}
-    assert made.task.shared and made.task.n_examples == sizes["n_heads"] * (sizes["tokens"] - 1) + 1
+    assert made.task.shared and made.task.n_examples == sizes["n_heads"] * (sizes["n_ctx"] - 1) + 1
     assert certify_full_row_rank(enclose_mixed_inputs(made.model, made.task)).verdict is Verdict.PROVED

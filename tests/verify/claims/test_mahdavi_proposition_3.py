@@ -70,7 +70,7 @@ def test_neurons_that_miss_a_label_or_are_too_many_are_not_within_reach():
         audit._within_reach(points, labels, kept)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"width": 4, "tokens": 3}, {"neurons": 2}])
+@pytest.mark.parametrize("parameters", [{}, {"width": 4, "n_ctx": 3}, {"neurons": 2}])
 def test_the_labels_are_memorized_with_heads_of_width_one(parameters: dict[str, int]) -> None:
     made = CLAIM.construct(**parameters)
     assert isinstance(made, Construction)

@@ -6,7 +6,7 @@ from constructions.saturated.mixing_layer import equal_queries
 from verify.claims import mahdavi_random_layer as audit
 from verify.verdict import Verdict
 
-CONTEXTS = equal_queries(examples=4, tokens=2, width=2)
+CONTEXTS = equal_queries(examples=4, n_ctx=2, width=2)
 
 
 LAYER = audit.random_layer(width=2, n_heads=1, value_width=2)
@@ -19,7 +19,7 @@ def test_a_layer_that_writes_nothing_satisfies_nothing():
 
 def test_a_narrow_layer_does_not_reach_the_rank_of_its_outputs():
     narrow = audit.random_layer(width=3, n_heads=1, value_width=1)
-    contexts = equal_queries(examples=5, tokens=3, width=3)
+    contexts = equal_queries(examples=5, n_ctx=3, width=3)
     assert audit._satisfied(contexts, narrow).verdict is not Verdict.PROVED
     assert audit._too_narrow(contexts).verdict is Verdict.PROVED
     assert audit._too_narrow(CONTEXTS).verdict is not Verdict.PROVED

@@ -57,7 +57,7 @@ def test_one_token_is_the_same_for_all_heads():
     assert token_hull(np.ones((1, 1, 3))).ceiling(9, 9) == 1
     assert token_hull(np.zeros((1, 1, 3))).ceiling(9, 9) == 0
     assert token_hull(np.eye(3)[:, None]).ceiling(9, 9) == 3
-    assert TokenHull(tokens=2, dimension=1, span=2).ceiling(0, 5) == 0
+    assert TokenHull(n_ctx=2, dimension=1, span=2).ceiling(0, 5) == 0
 
 
 @pytest.mark.parametrize("contexts", [np.ones((2, 2)), np.ones((0, 2, 2)), np.full((1, 2, 2), np.nan)])
@@ -68,7 +68,7 @@ def test_what_is_no_context_is_refused(contexts):
 
 def test_a_negative_number_of_heads_is_refused():
     with pytest.raises(InputError, match="n_heads = -1"):
-        TokenHull(tokens=2, dimension=1, span=2).ceiling(-1, 5)
+        TokenHull(n_ctx=2, dimension=1, span=2).ceiling(-1, 5)
 
 
 def test_masked_tokens_are_refused():

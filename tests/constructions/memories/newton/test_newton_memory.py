@@ -174,17 +174,17 @@ def test_the_mean_of_the_columns_is_behind_by_the_mean_of_the_leads(seed: int, c
 def rank_of(shape: Shape, *, tokens: int, n_ctx: int, seed: int = 0) -> int:
     """Rank, in floating point, of the derivative of the number y at random weights, on all contexts."""
     rng = np.random.default_rng(seed)
-    n_heads = SingleValueHeads(all_contexts(tokens, n_ctx), tokens, 2, *shape)
-    weights = 0.6 * rng.standard_normal(n_heads.size)  # larger ones saturate the heads
-    part = n_heads.split(weights)
+    heads = SingleValueHeads(all_contexts(tokens, n_ctx), tokens, 2, *shape)
+    weights = 0.6 * rng.standard_normal(heads.size)  # larger ones saturate the heads
+    part = heads.split(weights)
     part["W_E"][:, 0], part["W_pos"][-1, 0] = 0.0, 1.0
     part["W_O"][:] = 0.0
     part["W_O"][:, 1] = 1.0
-    along = np.zeros((len(n_heads.contexts), shape.width))
+    along = np.zeros((len(heads.contexts), shape.width))
     along[:, 1] = 1.0
-    rows = n_heads.run(weights).stream_rows(np.arange(len(along)), along)
-    free = np.ones(n_heads.size, dtype=bool)
-    held = n_heads.split(free)
+    rows = heads.run(weights).stream_rows(np.arange(len(along)), along)
+    free = np.ones(heads.size, dtype=bool)
+    held = heads.split(free)
     held["W_E"][:, 0] = held["W_pos"][-1, 0] = held["W_O"][:] = False
     rows = rows[:, free]
     return int(np.linalg.matrix_rank(rows, tol=1e-9 * np.abs(rows).max()))
