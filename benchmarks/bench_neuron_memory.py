@@ -28,7 +28,7 @@ def all_stored(count: int, seed: int, neurons: int, activation: Activation, degr
     """Whether one draw stores all; without neurons, that of a matrix."""
     if neurons:
         made, _ = neuron_memory(
-            width=WIDTH, neurons=neurons, count=count, degree=degree, activation=activation, seed=seed
+            d_model=WIDTH, neurons=neurons, count=count, degree=degree, activation=activation, seed=seed
         )
     else:
         made = random_associations(WIDTH, count, seed=seed)

@@ -128,7 +128,7 @@ def largest_score(task: VectorTask, layer: Model) -> float:
 def measured(row: Row, *, certify: bool, seed: int) -> list[object]:
     """One line of the table."""
     contexts, queries = uniform_examples(
-        examples=row.examples, n_ctx=row.tokens, width=row.width, shared=row.shared, seed=seed
+        examples=row.examples, n_ctx=row.tokens, d_model=row.width, shared=row.shared, seed=seed
     )
     task = VectorTask(contexts, queries, np.random.default_rng(seed + 7).uniform(size=(row.examples, 1)))
     start = time.process_time()

@@ -50,7 +50,7 @@ class Sizes:
 
     d_vocab: int
     n_ctx: int
-    width: int
+    d_model: int
     d_head: int
     n_heads: int
 
@@ -98,13 +98,13 @@ def sizes(
     ):
         _require_at_least(name, value, least)
 
-    def with_head(width: int) -> st.SearchStrategy[Sizes]:
+    def with_head(d_model: int) -> st.SearchStrategy[Sizes]:
         return st.builds(
             Sizes,
             d_vocab=st.integers(1, max_tokens),
             n_ctx=st.integers(1, max_length),
-            width=st.just(width),
-            d_head=st.integers(1, max_width if wide_heads else width),
+            d_model=st.just(d_model),
+            d_head=st.integers(1, max_width if wide_heads else d_model),
             n_heads=st.integers(min_heads, max_heads),
         )
 
@@ -197,14 +197,14 @@ def laws(draw: st.DrawFn, *, d_vocab: int, rows: int, smallest: float = 1e-30) -
 
 @st.composite
 def embeddings(
-    draw: st.DrawFn, *, d_vocab: int, n_ctx: int, width: int, largest: int = 3
+    draw: st.DrawFn, *, d_vocab: int, n_ctx: int, d_model: int, largest: int = 3
 ) -> tuple[Int64Array, Int64Array]:
     """Embeddings of tokens and positions with small integer entries; equal rows, zeros and low rank are common.
 
     Args:
         d_vocab: Size of the vocabulary, N.
         n_ctx: Number of positions, S.
-        width: Width of the residual stream, d.
+        d_model: Width of the residual stream, d.
         largest: Largest absolute value of an entry.
 
     Returns:
@@ -215,14 +215,14 @@ def embeddings(
 
     Example:
         >>> from hypothesis import find
-        >>> W_E, W_pos = find(embeddings(d_vocab=2, n_ctx=1, width=1), lambda pair: (pair[0][0] != pair[0][1]).all())
+        >>> W_E, W_pos = find(embeddings(d_vocab=2, n_ctx=1, d_model=1), lambda pair: (pair[0][0] != pair[0][1]).all())
         >>> W_E.tolist(), W_pos.tolist()
         ([[0], [1]], [[0]])
     """
-    for name, value in (("d_vocab", d_vocab), ("n_ctx", n_ctx), ("width", width)):
+    for name, value in (("d_vocab", d_vocab), ("n_ctx", n_ctx), ("d_model", d_model)):
         _require_at_least(name, value, 1)
     _require_at_least("largest", largest, 0)
-    return draw(_integers(d_vocab, width, largest)), draw(_integers(n_ctx, width, largest))
+    return draw(_integers(d_vocab, d_model, largest)), draw(_integers(n_ctx, d_model, largest))
 
 
 @st.composite
@@ -247,10 +247,10 @@ def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, query_wi
         ([0], [1])
     """
     _require_at_least("query_width", query_width, 1)
-    W_E, W_pos = draw(embeddings(d_vocab=size.d_vocab, n_ctx=size.n_ctx, width=size.width, largest=largest))
+    W_E, W_pos = draw(embeddings(d_vocab=size.d_vocab, n_ctx=size.n_ctx, d_model=size.d_model, largest=largest))
 
     def n_heads(columns: int, bound: int) -> tuple[fmpq_mat, ...]:
-        return tuple(_exact(draw(_integers(size.width, columns, bound))) for _ in range(size.n_heads))
+        return tuple(_exact(draw(_integers(size.d_model, columns, bound))) for _ in range(size.n_heads))
 
     return ExactFrontEnd(
         _exact(W_E),
@@ -286,15 +286,15 @@ def networks(draw: st.DrawFn, *, size: Sizes, n_outputs: int | None = None, larg
     _require_at_least("n_outputs", outputs, 1)
     if not 0 <= largest < float("inf"):
         raise InputError("largest", f"= {largest}", "a finite number, at least 0")
-    per_head = (size.n_heads, size.width, size.d_head)
+    per_head = (size.n_heads, size.d_model, size.d_head)
     shapes = {
-        "W_E": (size.d_vocab, size.width),
-        "W_pos": (size.n_ctx, size.width),
+        "W_E": (size.d_vocab, size.d_model),
+        "W_pos": (size.n_ctx, size.d_model),
         "W_Q": per_head,
         "W_K": per_head,
         "W_V": per_head,
-        "W_O": (size.n_heads, size.d_head, size.width),
-        "W_U": (size.width, outputs),
+        "W_O": (size.n_heads, size.d_head, size.d_model),
+        "W_U": (size.d_model, outputs),
     }
     return dana_network(**{name: draw(_floats(shape, largest)) for name, shape in shapes.items()})
 
@@ -449,64 +449,64 @@ class _Pen:
         entries[:] = self._draw(st.lists(st.sampled_from(pool), min_size=count, max_size=count))
         return entries.reshape(shape)
 
-    def rows(self, count: int, width: int) -> Tensor:
+    def rows(self, count: int, d_model: int) -> Tensor:
         """Rows of the stream: of a rational model integers, but for the last coordinate."""
-        return self._last_free(self.tensor((count, width)))
+        return self._last_free(self.tensor((count, d_model)))
 
-    def attention(self, width: int, *, may_ask_the_task: bool) -> Attention:
+    def attention(self, d_model: int, *, may_ask_the_task: bool) -> Attention:
         draw = self._draw
         of_task = may_ask_the_task and draw(st.booleans())
         skip = not of_task and draw(st.booleans())
         n_heads, d_qk, d_head = draw(st.integers(0, 2)), draw(self._widths), draw(self._widths)
-        d_out = width if skip else draw(self._widths)
+        d_out = d_model if skip else draw(self._widths)
         root = draw(st.sampled_from((1, 4) if self._rational else (1, 2, 3, 4)))
-        W_Q, b_Q = self._reading((n_heads, width, d_qk)), self._shift((n_heads, d_qk), scoring=True)
+        W_Q, b_Q = self._reading((n_heads, d_model, d_qk)), self._shift((n_heads, d_qk), scoring=True)
         if self._rational and root == 4:
             W_Q, b_Q = 2 * W_Q, None if b_Q is None else 2 * b_Q
         output = self._writing((n_heads, d_head, d_out))
         b_O = self._shift((d_out,))
         return Attention(
             W_Q=W_Q,
-            W_K=self._reading((n_heads, width, d_qk)),
-            W_V=self.tensor((n_heads, width, d_head)),
+            W_K=self._reading((n_heads, d_model, d_qk)),
+            W_V=self.tensor((n_heads, d_model, d_head)),
             W_O=output,
             b_Q=b_Q,
             b_K=self._shift((n_heads, d_qk), scoring=True),
             b_V=self._shift((n_heads, d_head)),
             b_O=None if b_O is None else self._last_free(b_O),
-            norm=None if of_task else self._norm(width),
+            norm=None if of_task else self._norm(d_model),
             skip=skip,
             attends="last" if of_task else draw(st.sampled_from(get_args(Attends))),
             queries="task" if of_task else "stream",
             score_root=root,
         )
 
-    def feed_forward(self, width: int, *, may_ask_the_task: bool) -> FeedForward:
+    def feed_forward(self, d_model: int, *, may_ask_the_task: bool) -> FeedForward:
         draw = self._draw
         skip, d_mlp = draw(st.booleans()), draw(self._widths)
-        d_out = width if skip else draw(self._widths)
+        d_out = d_model if skip else draw(self._widths)
         b_out = self._shift((d_out,))
         return FeedForward(
-            W_in=self.tensor((width, d_mlp)),
+            W_in=self.tensor((d_model, d_mlp)),
             W_out=self._writing((d_mlp, d_out)),
             b_in=self._shift((d_mlp,)),
             b_out=None if b_out is None else self._last_free(b_out),
             activation="relu" if self._rational else draw(st.sampled_from(get_args(Activation))),
-            norm=self._norm(width),
+            norm=self._norm(d_model),
             skip=skip,
         )
 
-    def normalization(self, width: int) -> Normalization:
+    def normalization(self, d_model: int) -> Normalization:
         epsilons = (1e-5, 1.0, 5e-324, 1e300) if self._hostile else (1e-5, 1.0)
         return Normalization(
             kind=self._draw(st.sampled_from(get_args(NormalizationKind))),
-            w=self.tensor((width,)),
-            b=self._shift((width,)),
+            w=self.tensor((d_model,)),
+            b=self._shift((d_model,)),
             epsilon=self._draw(st.sampled_from(epsilons)),
         )
 
-    def _norm(self, width: int) -> Normalization | None:
-        return None if self._rational or self._draw(st.booleans()) else self.normalization(width)
+    def _norm(self, d_model: int) -> Normalization | None:
+        return None if self._rational or self._draw(st.booleans()) else self.normalization(d_model)
 
     def _shift(self, shape: tuple[int, ...], *, scoring: bool = False) -> Tensor | None:
         return self.tensor(shape, scoring=scoring) if self._draw(st.booleans()) else None

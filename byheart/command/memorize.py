@@ -136,7 +136,7 @@ def _beside(parameters: int, task: "Task") -> str:
     from constructions.tasks.text import default_text
 
     text = default_text().encode()
-    count = printed_count(d_vocab=task.d_vocab, n_ctx=task.n_ctx, width=2, facts=task.n_contexts)
+    count = printed_count(d_vocab=task.d_vocab, n_ctx=task.n_ctx, d_model=2, facts=task.n_contexts)
     return (
         f"Beside it: Theorem 1 of Dana et al. counts {count:,} parameters for labels of these contexts (d = 2); the "
         f"text has\n{len(text):,} bytes, xz makes {len(lzma.compress(text)):,} of them, and a dense float32 file of "

@@ -48,8 +48,8 @@ class PrimeRoots:
 
     def rounded(self) -> FrontEnd:
         """The front end in float64, each root rounded: of the kind ``"shared-rank-one"``, and badly conditioned."""
-        n_heads, width = len(self.multiples), self.W_E.shape[1]
-        W_Q, W_K = np.zeros((n_heads, width, 1)), np.zeros((n_heads, width, 1))
+        n_heads, d_model = len(self.multiples), self.W_E.shape[1]
+        W_Q, W_K = np.zeros((n_heads, d_model, 1)), np.zeros((n_heads, d_model, 1))
         W_Q[:, 0, 0], W_K[:, 1, 0] = self._roots(self.multiples), 1.0
         return FrontEnd(
             "shared-rank-one", self._roots(self.W_E), self._roots(self.W_pos), W_Q, W_K, self._roots(self.W_V)

@@ -37,12 +37,12 @@ class BasisCondition:
     Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 1 (proof).
 
     Example:
-        >>> BasisCondition(contexts=6, width=2, targets=2, with_skip=6, with_targets=5, with_both=6).holds
+        >>> BasisCondition(contexts=6, d_model=2, targets=2, with_skip=6, with_targets=5, with_both=6).holds
         False
     """
 
     contexts: int
-    width: int
+    d_model: int
     targets: int
     with_skip: int
     with_targets: int
@@ -56,7 +56,7 @@ class BasisCondition:
     @property
     def holds(self) -> bool:
         """Whether an invertible change of basis reaches the targets."""
-        return self.reachable and self.with_skip <= self.with_targets + self.width - self.targets
+        return self.reachable and self.with_skip <= self.with_targets + self.d_model - self.targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,7 @@ def exact_change_of_basis(
         raise HypothesisError(
             "The change of basis x = x' M",
             "rank [E, Y] >= rank [X, Y] - (d - k) with k = rank E",
-            f"rank [E, Y] = {condition.with_targets}, rank [X, Y] = {condition.with_skip}, d = {condition.width}, "
+            f"rank [E, Y] = {condition.with_targets}, rank [X, Y] = {condition.with_skip}, d = {condition.d_model}, "
             f"k = {condition.targets}",
         )
     change, output = problem.solution()
@@ -231,13 +231,13 @@ class _Problem(NamedTuple):
                 f"[{last.nrows()}, r] and [r, N] with N >= 1",
             )
         stream, unembedding = _independent(targets, W_U)
-        width = front_end.d_model
-        if stream.ncols() > width:
+        d_model = front_end.d_model
+        if stream.ncols() > d_model:
             raise HypothesisError(
-                "The change of basis x = x' M", "logits E W_U of rank k <= d", f"k = {stream.ncols()}, d = {width}"
+                "The change of basis x = x' M", "logits E W_U of rank k <= d", f"k = {stream.ncols()}, d = {d_model}"
             )
         padded = stacked(
-            [*unembedding.tolist(), *([fmpq(0)] * W_U.ncols() for _ in range(width - unembedding.nrows()))],
+            [*unembedding.tolist(), *([fmpq(0)] * W_U.ncols() for _ in range(d_model - unembedding.nrows()))],
             W_U.ncols(),
         )
         reduced, pivots = _echelon(_beside(features, last, stream))
@@ -245,13 +245,13 @@ class _Problem(NamedTuple):
 
     @property
     def condition(self) -> BasisCondition:
-        n_features, width = self.features.ncols(), self.last.ncols()
+        n_features, d_model = self.features.ncols(), self.last.ncols()
         of_features = sum(pivot < n_features for pivot in self.pivots)
         return BasisCondition(
             contexts=self.last.nrows(),
-            width=width,
+            d_model=d_model,
             targets=self.stream.ncols(),
-            with_skip=sum(pivot < n_features + width for pivot in self.pivots),
+            with_skip=sum(pivot < n_features + d_model for pivot in self.pivots),
             with_targets=of_features + self._targets_beyond_features().rank(),
             with_both=len(self.pivots),
         )
@@ -264,10 +264,10 @@ class _Problem(NamedTuple):
 
     def solution(self) -> tuple[fmpq_mat, fmpq_mat]:
         """An invertible M and a B with X M + Y B = [E | F]; the condition holds."""
-        n_features, width = self.features.ncols(), self.last.ncols()
-        skips = slice(n_features, n_features + width)
-        wanted = slice(n_features + width, None)
-        own = [[fmpq(0)] * self.stream.ncols() for _ in range(width)]
+        n_features, d_model = self.features.ncols(), self.last.ncols()
+        skips = slice(n_features, n_features + d_model)
+        wanted = slice(n_features + d_model, None)
+        own = [[fmpq(0)] * self.stream.ncols() for _ in range(d_model)]
         pivot_rows = {pivot - n_features: row for row, pivot in zip(self.reduced, self.pivots, strict=False)}
         solved = {pivot: row for pivot, row in pivot_rows.items() if pivot >= 0}
         for pivot, row in solved.items():
@@ -275,20 +275,20 @@ class _Problem(NamedTuple):
         # M must not kill what E modulo Y kills: those columns get directions that X modulo Y kills, one each.
         _, kept = _echelon(self._targets_beyond_features())
         lost = [column for column in range(self.stream.ncols()) if column not in kept]
-        free = [column for column in range(width) if column not in solved]
+        free = [column for column in range(d_model) if column not in solved]
         for column, direction in zip(lost, free, strict=False):
             own[direction][column] += 1
             for pivot, row in solved.items():
                 own[pivot][column] -= row[skips][direction]
         _, used = _echelon(stacked(own, self.stream.ncols()).transpose())
-        spare = [row for row in range(width) if row not in used]
-        change = stacked([[*row, *(fmpq(int(i == unit)) for unit in spare)] for i, row in enumerate(own)], width)
-        output = [[fmpq(0)] * width for _ in range(n_features)]
+        spare = [row for row in range(d_model) if row not in used]
+        change = stacked([[*row, *(fmpq(int(i == unit)) for unit in spare)] for i, row in enumerate(own)], d_model)
+        output = [[fmpq(0)] * d_model for _ in range(n_features)]
         for pivot, row in zip(self.pivots, self.reduced, strict=False):
             if pivot < n_features:
-                carried = (stacked([row[skips]], width) * stacked(own, self.stream.ncols())).entries()
+                carried = (stacked([row[skips]], d_model) * stacked(own, self.stream.ncols())).entries()
                 output[pivot][: self.stream.ncols()] = [e - c for e, c in zip(row[wanted], carried, strict=True)]
-        return change, stacked(output, width)
+        return change, stacked(output, d_model)
 
 
 def _independent(targets: fmpq_mat, W_U: fmpq_mat) -> tuple[fmpq_mat, fmpq_mat]:

@@ -12,7 +12,7 @@ from constructions.models.exact_network import ExactFrontEnd
 
 
 def integer_front_end(
-    *, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int, seed: int | tuple[int, ...] = 0
+    *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, seed: int | tuple[int, ...] = 0
 ) -> ExactFrontEnd:
     r"""Draw small integer weights, with scores of modest size in units of ln 2.
 
@@ -22,7 +22,7 @@ def integer_front_end(
     Args:
         d_vocab: N.
         n_ctx: S.
-        width: d.
+        d_model: d.
         d_head: $d_h$.
         n_heads: H.
         seed: Seed of every random choice.
@@ -31,7 +31,7 @@ def integer_front_end(
         The front end, with $d_{qk} = 2$.
 
     Example:
-        >>> front_end = integer_front_end(d_vocab=3, n_ctx=2, width=3, d_head=2, n_heads=1)
+        >>> front_end = integer_front_end(d_vocab=3, n_ctx=2, d_model=3, d_head=2, n_heads=1)
         >>> front_end.W_Q[0].ncols(), front_end.d_head
         (2, 2)
     """
@@ -41,15 +41,15 @@ def integer_front_end(
         return fmpq_mat(rows, columns, rng.integers(-largest, largest + 1, rows * columns).tolist())
 
     def selected() -> fmpq_mat:
-        rows = rng.integers(0, width, 2)
-        return fmpq_mat(width, 2, [int(rows[j] == i) for i in range(width) for j in range(2)])
+        rows = rng.integers(0, d_model, 2)
+        return fmpq_mat(d_model, 2, [int(rows[j] == i) for i in range(d_model) for j in range(2)])
 
     return ExactFrontEnd(
-        drawn(d_vocab, width, 2),
-        drawn(n_ctx, width, 2),
+        drawn(d_vocab, d_model, 2),
+        drawn(n_ctx, d_model, 2),
         tuple(selected() for _ in range(n_heads)),
-        tuple(drawn(width, 2, 1) for _ in range(n_heads)),
-        tuple(drawn(width, d_head, 1) for _ in range(n_heads)),
+        tuple(drawn(d_model, 2, 1) for _ in range(n_heads)),
+        tuple(drawn(d_model, d_head, 1) for _ in range(n_heads)),
     )
 
 

@@ -61,22 +61,22 @@ class SingleValueHeads:
     contexts: Int64Array
     d_vocab: int
     labels: int
-    width: int
+    d_model: int
     query_width: int
     n_heads: int
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shapes of the tensors by name, in the order in which they make up $\\theta$."""
-        width, n_heads = self.width, self.n_heads
+        d_model, n_heads = self.d_model, self.n_heads
         return {
-            "W_E": (self.d_vocab, width),
-            "W_pos": (self.contexts.shape[1], width),
-            "W_Q": (n_heads, width, self.query_width),
-            "W_K": (n_heads, width, self.query_width),
-            "W_V": (n_heads, width),
-            "W_O": (n_heads, width),
-            "W_U": (width, self.labels),
+            "W_E": (self.d_vocab, d_model),
+            "W_pos": (self.contexts.shape[1], d_model),
+            "W_Q": (n_heads, d_model, self.query_width),
+            "W_K": (n_heads, d_model, self.query_width),
+            "W_V": (n_heads, d_model),
+            "W_O": (n_heads, d_model),
+            "W_U": (d_model, self.labels),
         }
 
     @cached_property
@@ -192,7 +192,7 @@ class Run:
         weight = along @ self.part["W_O"].T
         last = self.inputs[facts, -1]
         result = np.zeros((rows, shape.size))
-        by_token = np.zeros((rows, shape.d_vocab, shape.width))
+        by_token = np.zeros((rows, shape.d_vocab, shape.d_model))
         of_inputs = self.of_inputs(facts, along)
         for s in range(shape.contexts.shape[1]):
             by_token[np.arange(rows), shape.contexts[facts, s]] += of_inputs[:, s]
@@ -236,7 +236,7 @@ class Run:
         Returns:
             `[R, R]` in Fortran's order; what stands above the diagonal means nothing.
         """
-        rows, width = len(facts), self.shape.width
+        rows, d_model = len(facts), self.shape.d_model
         weight = along @ self.part["W_O"].T
         result = np.zeros((rows, rows), order="F")
 
@@ -246,10 +246,10 @@ class Run:
         result = add_products(result, of_inputs.reshape(rows, -1))
         if held is not None:
             of_inputs[:, :, held] = 0.0
-        columns = (self.shape.contexts[facts][:, :, None] * width + np.arange(width)).reshape(-1)
+        columns = (self.shape.contexts[facts][:, :, None] * d_model + np.arange(d_model)).reshape(-1)
         row = np.repeat(np.arange(rows), columns.size // max(rows, 1))
         by_token = scipy.sparse.csr_array(
-            (of_inputs.reshape(-1), (row, columns)), shape=(rows, self.shape.d_vocab * width)
+            (of_inputs.reshape(-1), (row, columns)), shape=(rows, self.shape.d_vocab * d_model)
         )
         for start in range(0, rows, _BLOCK):
             block, after = slice(start, start + _BLOCK), slice(start, rows)
@@ -278,9 +278,9 @@ def _add_tensor_products(onto: Float64Array, left: Float64Array, right: Float64A
         The sum; what stands above the diagonal means nothing.
     """
     rows, terms, size = left.shape
-    width = right.shape[2]
-    if 3 * terms**2 > width:
-        step = max(1, _PANEL // width)
+    d_model = right.shape[2]
+    if 3 * terms**2 > d_model:
+        step = max(1, _PANEL // d_model)
         for start in range(0, size, step):
             tensors = np.matmul(left[:, :, start : start + step].swapaxes(1, 2), right)
             onto = add_products(onto, tensors.reshape(rows, -1))

@@ -47,7 +47,7 @@ class Shape(NamedTuple):
         clusters: B.
     """
 
-    width: int
+    d_model: int
     rank: int
     copies: int
     clusters: int
@@ -55,7 +55,7 @@ class Shape(NamedTuple):
     def parameters(self, task: Task) -> int:
         """Entries of all tensors of the network."""
         vectors = task.n_ctx + task.d_vocab + task.n_answers
-        return self.width * (vectors + 2 * self.clusters * self.copies * (self.rank + 1))
+        return self.d_model * (vectors + 2 * self.clusters * self.copies * (self.rank + 1))
 
 
 class _Base(NamedTuple):
@@ -124,7 +124,7 @@ def clustered_heads_memory(
 
 def _tried(task: Task, shapes: Iterable[Shape], dtype: Precision, seed: int) -> Iterator[tuple[Model | None, str]]:
     for shape in shapes:
-        named = f"{counted(shape.clusters, f'cluster of {shape.copies} heads')}, d = {shape.width}, d_qk = {shape.rank}"
+        named = f"{counted(shape.clusters, f'cluster of {shape.copies} heads')}, d = {shape.d_model}, d_qk = {shape.rank}"
         for draw in range(_DRAWS):
             base = _drawn(task, shape, dtype, (seed, draw))
             inverse = inverted(_derivatives(task, base))
@@ -166,25 +166,25 @@ def rank_bound(task: Task, shape: Shape) -> int:
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
-        >>> rank_bound(enumerated_task(10, 2), Shape(width=4, rank=1, copies=3, clusters=6))
+        >>> rank_bound(enumerated_task(10, 2), Shape(d_model=4, rank=1, copies=3, clusters=6))
         100
-        >>> rank_bound(enumerated_task(10, 2), Shape(width=4, rank=1, copies=3, clusters=5))
+        >>> rank_bound(enumerated_task(10, 2), Shape(d_model=4, rank=1, copies=3, clusters=5))
         89
     """
     bounds = [
         task.n_contexts - count + p + shape.clusters * _directions(p, q, shape.rank, shape.copies)
-        for count, p, q in _parts(task, shape.width)
+        for count, p, q in _parts(task, shape.d_model)
     ]
     return min(task.n_contexts, *bounds)
 
 
-def _parts(task: Task, width: int) -> Iterator[tuple[int, int, int]]:
+def _parts(task: Task, d_model: int) -> Iterator[tuple[int, int, int]]:
     """Contexts with the j most frequent last tokens: their number, and the most dimensions p and q."""
     sizes = np.sort(np.unique(task.contexts[:, -1], return_counts=True)[1])[::-1].cumsum().tolist()
     # x_s - x_S is a difference of token embeddings and one of positions.
-    apart = min(width, len(np.unique(task.contexts)) + task.n_ctx - 2)
-    yield from ((count, j, apart) for j, count in enumerate(sizes[: width - 1], 1))
-    yield sizes[-1], min(width, len(sizes)), apart
+    apart = min(d_model, len(np.unique(task.contexts)) + task.n_ctx - 2)
+    yield from ((count, j, apart) for j, count in enumerate(sizes[: d_model - 1], 1))
+    yield sizes[-1], min(d_model, len(sizes)), apart
 
 
 def _directions(p: int, q: int, rank: int, copies: int) -> int:
@@ -195,10 +195,10 @@ def _directions(p: int, q: int, rank: int, copies: int) -> int:
     return q + each
 
 
-def _smallest(task: Task, more: float, width: int | None, rank: int | None, copies: int | None) -> Shape:
+def _smallest(task: Task, more: float, d_model: int | None, rank: int | None, copies: int | None) -> Shape:
     """The shape of fewest parameters whose bounds on the rank are so many times the facts, of what is not given."""
     found: list[tuple[int, Shape]] = []
-    for d in (width,) if width is not None else (*_WIDTHS, max(rank or 1, (copies or 2) - 1, _WIDTHS[0])):
+    for d in (d_model,) if d_model is not None else (*_WIDTHS, max(rank or 1, (copies or 2) - 1, _WIDTHS[0])):
         parts = list(_parts(task, d))
         for r in (rank,) if rank is not None else _RANKS:
             for k in (copies,) if copies is not None else _COPIES:

@@ -38,9 +38,9 @@ def require_labels_after_two(task: Task, claim: str) -> None:
         raise HypothesisError(claim, "contexts of two tokens or more", f"they have {task.n_ctx}")
 
 
-def embeddings(task: Task, width: int, rng: np.random.Generator) -> tuple[Float64Array, Float64Array]:
+def embeddings(task: Task, d_model: int, rng: np.random.Generator) -> tuple[Float64Array, Float64Array]:
     """Random `W_E` and `W_pos`, but for the coordinate 0."""
-    W_E, W_pos = rng.standard_normal((task.d_vocab, width)), rng.standard_normal((task.n_ctx, width))
+    W_E, W_pos = rng.standard_normal((task.d_vocab, d_model)), rng.standard_normal((task.n_ctx, d_model))
     W_E[:, 0], W_pos[:, 0], W_pos[-1, 0] = 0.0, -1.0, 1.0
     return W_E, W_pos
 

@@ -92,9 +92,9 @@ def hold(
     if np.linalg.matrix_rank(outputs) < kept:
         raise HypothesisError(_PLACE, f"features of rank T = {kept} on the kept contexts", "they are dependent")
     solution = np.linalg.lstsq(outputs, stream[:kept], rcond=None)[0]
-    width = stream.shape[1]
-    change, heads = solution[:width], solution[width:]
-    if np.linalg.matrix_rank(change) < width:
+    d_model = stream.shape[1]
+    change, heads = solution[:d_model], solution[d_model:]
+    if np.linalg.matrix_rank(change) < d_model:
         raise HypothesisError(_PLACE, "an invertible change of basis M", "M is singular")
     inverse = np.linalg.inv(change)
     network = front_end.network(heads @ inverse, change @ unembedding)
@@ -131,23 +131,23 @@ def hold_exactly(
     Source: Dana, Pydi, Chevaleyre (2024), proof of Theorem 1.
     """
     outputs = _outputs(front_end, contexts[:kept])
-    width = stream.ncols()
+    d_model = stream.ncols()
     rows = stream.tolist()
     try:
-        solution = (outputs.transpose() * (outputs * outputs.transpose()).solve(stacked(rows[:kept], width))).tolist()
+        solution = (outputs.transpose() * (outputs * outputs.transpose()).solve(stacked(rows[:kept], d_model))).tolist()
     except ZeroDivisionError:
         raise HypothesisError(
             _PLACE, f"features of rank T = {kept} on the kept contexts", "they are dependent"
         ) from None
-    change = stacked(solution[:width], width)
+    change = stacked(solution[:d_model], d_model)
     if change.det() == 0:
         raise HypothesisError(_PLACE, "an invertible change of basis M", "M is singular")
     inverse = change.inv()
     d_head = front_end.d_head
-    starts = range(width, len(solution), d_head)
-    heads = [stacked(solution[start : start + d_head], width) * inverse for start in starts]
+    starts = range(d_model, len(solution), d_head)
+    heads = [stacked(solution[start : start + d_head], d_model) * inverse for start in starts]
     network = exact_network(front_end, heads, change * unembedding)
-    return LeftOut(network, contexts, kept, stacked(rows[kept:], width) * inverse, occurrences, laws)
+    return LeftOut(network, contexts, kept, stacked(rows[kept:], d_model) * inverse, occurrences, laws)
 
 
 def violating_front_end() -> FrontEnd:
@@ -197,12 +197,12 @@ def sharp_instance(front_end: FrontEnd, *, norm: float, occurrences: int) -> Lef
         >>> instance.kept, instance.contexts[-1].tolist(), instance.occurrences.tolist()
         (3, [0, 0], [33, 33, 33, 1])
     """
-    (d_vocab, width), n_ctx = front_end.W_E.shape, len(front_end.W_pos)
+    (d_vocab, d_model), n_ctx = front_end.W_E.shape, len(front_end.W_pos)
     contexts = np.roll(all_contexts(d_vocab, n_ctx), -1, axis=0)
     kept = len(contexts) - 1
-    columns = width + len(front_end.W_V) * front_end.W_V.shape[2]
-    if width != 1 or columns != kept:
-        raise InputError("front_end", f"has d = {width} and {columns} columns", f"d = 1 and {kept} columns")
+    columns = d_model + len(front_end.W_V) * front_end.W_V.shape[2]
+    if d_model != 1 or columns != kept:
+        raise InputError("front_end", f"has d = {d_model} and {columns} columns", f"d = 1 and {kept} columns")
     outputs = np.hstack([last(front_end, contexts), features(front_end, contexts)])
     try:
         z = np.linalg.solve(outputs[:kept].T, outputs[kept])
@@ -298,7 +298,7 @@ def nearly_dependent_front_end(generator: np.random.Generator, gap: float) -> Fr
     return FrontEnd(drawn.kind, drawn.W_E, drawn.W_pos, scores, drawn.W_K, drawn.W_V)
 
 
-def modules_instance(*, d_vocab: int, n_ctx: int, width: int, kept: int, seed: int) -> LeftOut:
+def modules_instance(*, d_vocab: int, n_ctx: int, d_model: int, kept: int, seed: int) -> LeftOut:
     r"""Hold random laws with the number of attention modules of the slides: $H = \lceil T / d \rceil$ of width d.
 
     All $N^S$ contexts have random laws; the first `kept` ones are three times as frequent as the others. The encoder
@@ -307,7 +307,7 @@ def modules_instance(*, d_vocab: int, n_ctx: int, width: int, kept: int, seed: i
     Args:
         d_vocab: N.
         n_ctx: S.
-        width: d, N - 1 or N.
+        d_model: d, N - 1 or N.
         kept: T.
         seed: Of the laws and the weights.
 
@@ -321,18 +321,18 @@ def modules_instance(*, d_vocab: int, n_ctx: int, width: int, kept: int, seed: i
     Source: slides of Dana (2024), the theorem on Attention-only Transformers.
 
     Example:
-        >>> instance = modules_instance(d_vocab=3, n_ctx=2, width=3, kept=6, seed=0)
+        >>> instance = modules_instance(d_vocab=3, n_ctx=2, d_model=3, kept=6, seed=0)
         >>> instance.model.W_Q.shape, instance.occurrences.tolist()
         ((2, 3, 3), [3, 3, 3, 3, 3, 3, 1, 1, 1])
     """
     contexts = all_contexts(d_vocab, n_ctx)
-    if not 1 <= kept < len(contexts) or not 1 <= d_vocab - 1 <= width <= d_vocab:
+    if not 1 <= kept < len(contexts) or not 1 <= d_vocab - 1 <= d_model <= d_vocab:
         raise InputError(
-            "N", f"= {d_vocab}, d = {width}, T = {kept}", f"N >= 2, N - 1 <= d <= N and T = 1 .. {len(contexts) - 1}"
+            "N", f"= {d_vocab}, d = {d_model}, T = {kept}", f"N >= 2, N - 1 <= d <= N and T = 1 .. {len(contexts) - 1}"
         )
     generator = np.random.default_rng((11, seed))
-    stream, unembedding = 2.0 * generator.standard_normal((len(contexts), width)), law_unembedding(width, d_vocab)
-    sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": width, "n_heads": -(-kept // width), "d_head": width}
+    stream, unembedding = 2.0 * generator.standard_normal((len(contexts), d_model)), law_unembedding(d_model, d_vocab)
+    sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": d_model, "n_heads": -(-kept // d_model), "d_head": d_model}
     occurrences = np.where(np.arange(len(contexts)) < kept, 3, 1)
     best = nearest_held(
         lambda draw: draw_front_end("random", **sizes, seed=(seed, draw)),
@@ -487,23 +487,23 @@ def as_construction(instance: LeftOut, summary: str) -> Construction[Task]:
 
 
 def _drawn(generator: np.random.Generator, *, modules: bool) -> LeftOut:
-    d_vocab, n_ctx, width = (int(generator.integers(low, high)) for low, high in ((2, 4), (2, 4), (1, 4)))
+    d_vocab, n_ctx, d_model = (int(generator.integers(low, high)) for low, high in ((2, 4), (2, 4), (1, 4)))
     contexts = generator.permutation(all_contexts(d_vocab, n_ctx))[:10]
     if modules:
-        d_head, wanted = width, int(generator.integers(1, 7))
-        n_heads = -(-wanted // width)
+        d_head, wanted = d_model, int(generator.integers(1, 7))
+        n_heads = -(-wanted // d_model)
     else:
-        d_head, n_heads = int(generator.integers(1, width + 1)), int(generator.integers(1, 4))
-        wanted = int(generator.integers(1, width + n_heads * d_head + 1))
-    front_end = _random_exact_front_end(generator, d_vocab, n_ctx, width, n_heads, d_head)
+        d_head, n_heads = int(generator.integers(1, d_model + 1)), int(generator.integers(1, 4))
+        wanted = int(generator.integers(1, d_model + n_heads * d_head + 1))
+    front_end = _random_exact_front_end(generator, d_vocab, n_ctx, d_model, n_heads, d_head)
     contexts, kept = _independent_first(front_end, contexts, wanted)
     if modules and kept < wanted:
         raise HypothesisError(_PLACE, f"features of rank T = {wanted}", f"{kept}")
     laws = None
     if generator.integers(2):
         laws = generator.integers(1, 100, (len(contexts) - kept, d_vocab)).astype(np.float64)
-    stream = as_rationals(generator.integers(-9, 10, (len(contexts), width)).tolist())
-    reader = as_rationals((generator.integers(-9, 10, (width, d_vocab)) * int(generator.choice([1, 8, 64]))).tolist())
+    stream = as_rationals(generator.integers(-9, 10, (len(contexts), d_model)).tolist())
+    reader = as_rationals((generator.integers(-9, 10, (d_model, d_vocab)) * int(generator.choice([1, 8, 64]))).tolist())
     if generator.integers(2):
         _aim(stream, reader, _outputs(front_end, contexts), kept)
     occurrences = np.sort(generator.integers(1, 1000, len(contexts)))[::-1].copy()
@@ -513,17 +513,17 @@ def _drawn(generator: np.random.Generator, *, modules: bool) -> LeftOut:
 
 
 def _random_exact_front_end(
-    generator: np.random.Generator, d_vocab: int, n_ctx: int, width: int, n_heads: int, d_head: int
+    generator: np.random.Generator, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int
 ) -> ExactFrontEnd:
     def draw(rows: int, columns: int, largest: int) -> fmpq_mat:
         return as_rationals(generator.integers(-largest, largest + 1, (rows, columns)).tolist())
 
     return ExactFrontEnd(
-        W_E=draw(d_vocab, width, 3),
-        W_pos=draw(n_ctx, width, 3),
-        W_Q=tuple(draw(width, d_head, 1) for _ in range(n_heads)),
-        W_K=tuple(draw(width, d_head, 1) for _ in range(n_heads)),
-        W_V=tuple(draw(width, d_head, 3) for _ in range(n_heads)),
+        W_E=draw(d_vocab, d_model, 3),
+        W_pos=draw(n_ctx, d_model, 3),
+        W_Q=tuple(draw(d_model, d_head, 1) for _ in range(n_heads)),
+        W_K=tuple(draw(d_model, d_head, 1) for _ in range(n_heads)),
+        W_V=tuple(draw(d_model, d_head, 3) for _ in range(n_heads)),
     )
 
 

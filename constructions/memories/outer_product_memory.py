@@ -67,11 +67,11 @@ def outer_products(outputs: Int64Array, inputs: Int64Array, labels: Int64Array) 
     return Associations(outputs, inputs, labels, outputs[labels].T @ inputs)
 
 
-def random_associations(width: int, count: int, *, outputs: int | None = None, seed: int = 0) -> Associations:
+def random_associations(d_model: int, count: int, *, outputs: int | None = None, seed: int = 0) -> Associations:
     r"""Random signs as embeddings, and as labels a permutation or, with fewer output tokens, all in turn.
 
     Args:
-        width: d.
+        d_model: d.
         count: N.
         outputs: M; by default N, and the labels are a random permutation. Otherwise $g(i) = i \bmod M$.
         seed: Of the draw.
@@ -90,15 +90,15 @@ def random_associations(width: int, count: int, *, outputs: int | None = None, s
         ((4, 4), [0, 1, 0], [-1, 1])
     """
     M = count if outputs is None else outputs
-    if min(width, count, M) < 1:
-        raise InputError("width", f"= {width}, count = {count}, outputs = {M}", "at least 1 each")
+    if min(d_model, count, M) < 1:
+        raise InputError("d_model", f"= {d_model}, count = {count}, outputs = {M}", "at least 1 each")
     rng = np.random.default_rng(seed)
-    u, e = (2 * rng.integers(0, 2, (rows, width)) - 1 for rows in (M, count))
+    u, e = (2 * rng.integers(0, 2, (rows, d_model)) - 1 for rows in (M, count))
     labels = rng.permutation(count) if outputs is None else np.arange(count) % M
     return outer_products(u, e, labels)
 
 
-def tight_associations(bases: int, width: int, *, seed: int = 0) -> Associations:
+def tight_associations(bases: int, d_model: int, *, seed: int = 0) -> Associations:
     r"""As many associations as vectors in some Hadamard bases, with random signs as inputs and a random permutation.
 
     The output vectors are the rows of $H \mathrm{diag}(q_1), H \mathrm{diag}(q_2), \dots$ for the Hadamard matrix H and
@@ -106,11 +106,11 @@ def tight_associations(bases: int, width: int, *, seed: int = 0) -> Associations
 
     Args:
         bases: N / d.
-        width: d, a power of two.
+        d_model: d, a power of two.
         seed: Of the draw.
 
     Returns:
-        The associations, N = `bases` * `width`.
+        The associations, N = `bases` * `d_model`.
 
     Raises:
         InputError: No basis, or a width that is no power of two.
@@ -120,13 +120,13 @@ def tight_associations(bases: int, width: int, *, seed: int = 0) -> Associations
         >>> (made.outputs.T @ made.outputs == 12 * np.eye(4)).all()
         np.True_
     """
-    if bases < 1 or width < 1 or width & (width - 1):
-        raise InputError("bases", f"= {bases}, width = {width}", "at least 1 and a power of two")
+    if bases < 1 or d_model < 1 or d_model & (d_model - 1):
+        raise InputError("bases", f"= {bases}, d_model = {d_model}", "at least 1 and a power of two")
     rng = np.random.default_rng(seed)
-    count = bases * width
-    q, e = (2 * rng.integers(0, 2, (rows, width)) - 1 for rows in (bases, count))
-    hadamard = scipy.linalg.hadamard(width).astype(np.int64)
-    return outer_products((hadamard * q[:, None, :]).reshape(count, width), e, rng.permutation(count))
+    count = bases * d_model
+    q, e = (2 * rng.integers(0, 2, (rows, d_model)) - 1 for rows in (bases, count))
+    hadamard = scipy.linalg.hadamard(d_model).astype(np.int64)
+    return outer_products((hadamard * q[:, None, :]).reshape(count, d_model), e, rng.permutation(count))
 
 
 def solved_associations(outputs: Int64Array, inputs: Int64Array, labels: Int64Array) -> Associations:

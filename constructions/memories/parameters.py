@@ -22,14 +22,14 @@ _LARGEST = 4  # of an embedding entry
 
 
 def parameter_count(
-    *, d_vocab: int, n_ctx: int, width: int, n_heads: int, d_head: int, query_width: int | None = None
+    *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, query_width: int | None = None
 ) -> int:
     r"""Count the entries of all tensors of a network, $d (S + 2 N) + 2 H d (d_{qk} + d_h)$.
 
     Args:
         d_vocab: N, of the vocabulary that is read and the one that is predicted.
         n_ctx: S.
-        width: d.
+        d_model: d.
         n_heads: H.
         d_head: $d_h$.
         query_width: $d_{qk}$; by default $d_h$, and the count is the paper's $d (S + 2 N + 4 d_h H)$.
@@ -40,14 +40,14 @@ def parameter_count(
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
-        >>> parameter_count(d_vocab=4, n_ctx=2, width=4, n_heads=6, d_head=2)
+        >>> parameter_count(d_vocab=4, n_ctx=2, d_model=4, n_heads=6, d_head=2)
         232
     """
     queries = d_head if query_width is None else query_width
-    return width * (n_ctx + 2 * d_vocab) + 2 * n_heads * width * (queries + d_head)
+    return d_model * (n_ctx + 2 * d_vocab) + 2 * n_heads * d_model * (queries + d_head)
 
 
-def printed_count(*, d_vocab: int, n_ctx: int, width: int, facts: int) -> int:
+def printed_count(*, d_vocab: int, n_ctx: int, d_model: int, facts: int) -> int:
     r"""The paper's second form, $d (S + 2 N + 4 (T - d))$.
 
     With $H = \lceil (T - d) / d_h \rceil$ heads and $d_{qk} = d_h$ it is the number of parameters if $d_h$ divides
@@ -56,7 +56,7 @@ def printed_count(*, d_vocab: int, n_ctx: int, width: int, facts: int) -> int:
     Args:
         d_vocab: N.
         n_ctx: S.
-        width: d.
+        d_model: d.
         facts: T, at least d.
 
     Returns:
@@ -65,13 +65,13 @@ def printed_count(*, d_vocab: int, n_ctx: int, width: int, facts: int) -> int:
     Source: Dana, Pydi, Chevaleyre (2024), Remarks 1.
 
     Example:
-        >>> printed_count(d_vocab=4, n_ctx=2, width=4, facts=16), printed_count(d_vocab=4, n_ctx=2, width=4, facts=15)
-        (232, 216)
+        >>> [printed_count(d_vocab=4, n_ctx=2, d_model=4, facts=facts) for facts in (16, 15)]
+        [232, 216]
     """
-    return width * (n_ctx + 2 * d_vocab + 4 * (facts - width))
+    return d_model * (n_ctx + 2 * d_vocab + 4 * (facts - d_model))
 
 
-def shared_count(*, d_vocab: int, n_ctx: int, width: int, n_heads: int, d_head: int) -> int:
+def shared_count(*, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int) -> int:
     r"""Count the numbers that a network is made of if $W_Q^h W_K^{h\top} = \lambda_h u^\top v$ in all heads.
 
     $$ d (S + 2 N + 2 H d_h) + 2 d + H . $$
@@ -79,7 +79,7 @@ def shared_count(*, d_vocab: int, n_ctx: int, width: int, n_heads: int, d_head: 
     Args:
         d_vocab: N.
         n_ctx: S.
-        width: d.
+        d_model: d.
         n_heads: H.
         d_head: $d_h$.
 
@@ -89,21 +89,21 @@ def shared_count(*, d_vocab: int, n_ctx: int, width: int, n_heads: int, d_head: 
     Source: improves Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
-        >>> shared_count(d_vocab=4, n_ctx=2, width=4, n_heads=6, d_head=2)
+        >>> shared_count(d_vocab=4, n_ctx=2, d_model=4, n_heads=6, d_head=2)
         150
     """
-    return width * (n_ctx + 2 * d_vocab + 2 * n_heads * d_head) + 2 * width + n_heads
+    return d_model * (n_ctx + 2 * d_vocab + 2 * n_heads * d_head) + 2 * d_model + n_heads
 
 
 def matched_front_ends(
-    *, d_vocab: int, n_ctx: int, width: int, n_heads: int, d_head: int, seed: int
+    *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, seed: int
 ) -> tuple[ExactFrontEnd, ExactFrontEnd]:
     r"""Draw two rational front ends that differ in queries and keys only: any in each head, and shared of rank one.
 
     Args:
         d_vocab: N.
         n_ctx: S.
-        width: d.
+        d_model: d.
         n_heads: H.
         d_head: $d_h$.
         seed: What is drawn depends on it alone.
@@ -112,7 +112,7 @@ def matched_front_ends(
         The front end with $d_{qk} = d_h$, and the one with $W_Q^h = u^\top$, $W_K^h = \lambda_h v^\top$.
 
     Example:
-        >>> generic, shared = matched_front_ends(d_vocab=2, n_ctx=2, width=2, n_heads=3, d_head=2, seed=0)
+        >>> generic, shared = matched_front_ends(d_vocab=2, n_ctx=2, d_model=2, n_heads=3, d_head=2, seed=0)
         >>> generic.W_Q[0].ncols(), shared.W_Q[0].ncols(), shared.W_Q[0] == shared.W_Q[2]
         (2, 1, True)
     """
@@ -121,17 +121,17 @@ def matched_front_ends(
     def draw(rows: int, columns: int, largest: int) -> fmpq_mat:
         return as_rationals(generator.integers(-largest, largest + 1, (rows, columns)).tolist())
 
-    embeddings, positions = draw(d_vocab, width, _LARGEST), draw(n_ctx, width, _LARGEST)
-    values = tuple(draw(width, d_head, _LARGEST) for _ in range(n_heads))
+    embeddings, positions = draw(d_vocab, d_model, _LARGEST), draw(n_ctx, d_model, _LARGEST)
+    values = tuple(draw(d_model, d_head, _LARGEST) for _ in range(n_heads))
     generic = ExactFrontEnd(
         embeddings,
         positions,
-        tuple(draw(width, d_head, 5) for _ in range(n_heads)),
-        tuple(draw(width, d_head, 5) for _ in range(n_heads)),
+        tuple(draw(d_model, d_head, 5) for _ in range(n_heads)),
+        tuple(draw(d_model, d_head, 5) for _ in range(n_heads)),
         values,
     )
     u, v = (
-        _telling_apart(generator, np.array(rows, dtype=object).reshape(-1, width))
+        _telling_apart(generator, np.array(rows, dtype=object).reshape(-1, d_model))
         for rows in _read(embeddings, positions)
     )
     scales = [(h + 1) * (-1) ** h for h in range(n_heads)]  # of both signs, of different sizes
@@ -153,16 +153,16 @@ def _read(embeddings: fmpq_mat, positions: fmpq_mat) -> tuple[list[list[int]], l
 
 def _telling_apart(generator: np.random.Generator, rows: ObjectArray) -> fmpq_mat:
     """A column of small integers that no row is orthogonal to."""
-    width, largest = rows.shape[1], 1
+    d_model, largest = rows.shape[1], 1
     while True:
         for _ in range(_DRAWS):
-            column = generator.integers(-largest, largest + 1, width)
+            column = generator.integers(-largest, largest + 1, d_model)
             if (rows @ column != 0).all():
                 return as_rationals([[int(entry)] for entry in column])
         largest += 1
 
 
-def paper_heads(facts: int, width: int, d_head: int) -> int:
+def paper_heads(facts: int, d_model: int, d_head: int) -> int:
     r"""The paper's number of heads, $\lceil (T - d) / d_h \rceil$, at least 1: the smallest H with $T \le d + H d_h$.
 
     Example:
@@ -170,10 +170,10 @@ def paper_heads(facts: int, width: int, d_head: int) -> int:
         (6, 6)
     """
     require_at_least(1, d_head=d_head)
-    return max(1, -(-(facts - width) // d_head))
+    return max(1, -(-(facts - d_model) // d_head))
 
 
-def matched_memories(*, d_vocab: int, n_ctx: int, width: int, d_head: int, seed: int) -> tuple[Task, Model, Model]:
+def matched_memories(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, seed: int) -> tuple[Task, Model, Model]:
     r"""Hold random laws on all $N^S$ contexts twice: with queries and keys of their own, and shared of rank one.
 
     Both networks have $H = \lceil (N^S - d) / d_h \rceil$ heads. The front ends stay as they are drawn, so that the
@@ -183,7 +183,7 @@ def matched_memories(*, d_vocab: int, n_ctx: int, width: int, d_head: int, seed:
     Args:
         d_vocab: N, at least 2.
         n_ctx: S.
-        width: d, N - 1 or N.
+        d_model: d, N - 1 or N.
         d_head: $d_h$.
         seed: Of the laws and the weights.
 
@@ -195,46 +195,46 @@ def matched_memories(*, d_vocab: int, n_ctx: int, width: int, d_head: int, seed:
         InputError: Sizes out of range.
 
     Example:
-        >>> task, generic, shared = matched_memories(d_vocab=3, n_ctx=2, width=3, d_head=2, seed=0)
+        >>> task, generic, shared = matched_memories(d_vocab=3, n_ctx=2, d_model=3, d_head=2, seed=0)
         >>> task.n_contexts, generic.parameters, shared.parameters
         (9, 96, 78)
     """
-    if d_vocab < 2 or n_ctx < 1 or not 1 <= d_head <= width or not d_vocab - 1 <= width <= d_vocab:
+    if d_vocab < 2 or n_ctx < 1 or not 1 <= d_head <= d_model or not d_vocab - 1 <= d_model <= d_vocab:
         raise InputError(
             "N",
-            f"= {d_vocab}, S = {n_ctx}, d = {width}, d_h = {d_head}",
+            f"= {d_vocab}, S = {n_ctx}, d = {d_model}, d_h = {d_head}",
             "N >= 2, S >= 1, 1 <= d_h <= d and N - 1 <= d <= N",
         )
     positive = np.random.default_rng((10, seed)).standard_exponential((d_vocab**n_ctx, d_vocab)) + 2.0**-20
     task = enumerated_task(d_vocab, n_ctx, target="laws", laws=positive / positive.sum(axis=1, keepdims=True))
     logarithms = np.log(positive)
-    n_heads = paper_heads(task.n_contexts, width, d_head)
+    n_heads = paper_heads(task.n_contexts, d_model, d_head)
     generic, shared = (
-        _held(task, logarithms, kind, width=width, n_heads=n_heads, d_head=d_head, seed=seed)
+        _held(task, logarithms, kind, d_model=d_model, n_heads=n_heads, d_head=d_head, seed=seed)
         for kind in ("random", "shared-rank-one")
     )
     return task, generic, shared
 
 
 def _held(
-    task: Task, logarithms: Float64Array, kind: str, *, width: int, n_heads: int, d_head: int, seed: int
+    task: Task, logarithms: Float64Array, kind: str, *, d_model: int, n_heads: int, d_head: int, seed: int
 ) -> Model:
     # For d = N the logarithms are not centred: the stream has to span all of its d dimensions.
-    stream = logarithms if width == logarithms.shape[1] else logarithms[:, :-1] - logarithms[:, -1:]
-    sizes = {"d_vocab": task.d_vocab, "n_ctx": task.n_ctx, "d_model": width}
+    stream = logarithms if d_model == logarithms.shape[1] else logarithms[:, :-1] - logarithms[:, -1:]
+    sizes = {"d_vocab": task.d_vocab, "n_ctx": task.n_ctx, "d_model": d_model}
     best = nearest_held(
         lambda draw: front_end(kind, **sizes, n_heads=n_heads, d_head=d_head, seed=(seed, draw)),
         lambda model: float(np.ptp(logits(model, task.contexts) - logarithms, axis=1).max()),
         task.contexts,
         kept=task.n_contexts,
         stream=stream,
-        unembedding=law_unembedding(width, task.n_answers),
+        unembedding=law_unembedding(d_model, task.n_answers),
         occurrences=task.counts.totals(),
     )
     if best is None:
         raise CapacityError(
             "Theorem 1'",
             f"features of rank N^S = {task.n_contexts}, well conditioned enough for float64",
-            f"none in {FLOAT_DRAWS} draws of {kind!r} with d = {width}, d_h = {d_head}, H = {n_heads} had them",
+            f"none in {FLOAT_DRAWS} draws of {kind!r} with d = {d_model}, d_h = {d_head}, H = {n_heads} had them",
         )
     return best.model

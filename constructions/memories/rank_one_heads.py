@@ -79,31 +79,31 @@ def rank_one_heads_memory(
     return first_that_holds(task, _CLAIM, "features", drawn)
 
 
-def _front_end(task: Task, width: int, n_heads: int, dtype: Precision, seed: tuple[int, int]) -> Model:
+def _front_end(task: Task, d_model: int, n_heads: int, dtype: Precision, seed: tuple[int, int]) -> Model:
     """Random embeddings and attention, with heads that read all there is and write nothing."""
     rng = np.random.default_rng(seed)
-    W_E, W_pos = embeddings(task, width, rng)
+    W_E, W_pos = embeddings(task, d_model, rng)
     network = dana_network(
         W_E=W_E,
         W_pos=W_pos,
-        W_Q=rng.standard_normal((n_heads, width, 1)),
-        W_K=rng.standard_normal((n_heads, width, 1)),
-        W_V=np.broadcast_to(np.eye(width), (n_heads, width, width)).copy(),
-        W_O=np.zeros((n_heads, width, width)),
-        W_U=np.zeros((width, task.n_answers)),
+        W_Q=rng.standard_normal((n_heads, d_model, 1)),
+        W_K=rng.standard_normal((n_heads, d_model, 1)),
+        W_V=np.broadcast_to(np.eye(d_model), (n_heads, d_model, d_model)).copy(),
+        W_O=np.zeros((n_heads, d_model, d_model)),
+        W_U=np.zeros((d_model, task.n_answers)),
     )
     return rounded_model(network, dtype)
 
 
 def _network(task: Task, front_end: Model, dtype: Precision) -> Model | None:
     """The network whose number y is the point of each label; none where the features do not have full rank."""
-    width, n_heads = front_end.d_model, front_end.n_heads
+    d_model, n_heads = front_end.d_model, front_end.n_heads
     inputs = last(front_end, task.contexts)
     inverse = inverted(np.concatenate([inputs, features(front_end, task.contexts)], axis=1))
     if inverse is None:
         return None
     numbers = inverse.solve(points(task)[:, None])[:, 0]
-    output, W_U = readout(task, numbers[:width], float(np.abs(inputs[:, 1:]).max()))
-    values = numbers[width:].reshape(n_heads, width, 1)
-    W_O = np.broadcast_to(output, (n_heads, 1, width)).copy()
+    output, W_U = readout(task, numbers[:d_model], float(np.abs(inputs[:, 1:]).max()))
+    values = numbers[d_model:].reshape(n_heads, d_model, 1)
+    W_O = np.broadcast_to(output, (n_heads, 1, d_model)).copy()
     return rounded_model(dana_network(**dana_tensors(front_end) | {"W_V": values, "W_O": W_O, "W_U": W_U}), dtype)

@@ -34,15 +34,15 @@ def halvings(quotients: int) -> list[int]:
     return [2**k for k in reversed(range((quotients - 1).bit_length()))]
 
 
-def step_blocks(width: int, pending: int, steps: Sequence[Step]) -> list[FeedForward]:
-    r"""Residual blocks on a stream of `width` columns, one a step; what the last one takes is left to its reader.
+def step_blocks(d_model: int, pending: int, steps: Sequence[Step]) -> list[FeedForward]:
+    r"""Residual blocks on a stream of `d_model` columns, one a step; what the last one takes is left to its reader.
 
     A block finds $b = [v \ge t] = (2 (v - t) + \frac32)_+ - (2 (v - t) + \frac12)_+$, on integers never at a kink, and
     leaves it in the column `pending`; the next block takes $t b$ away. So every product and every sum has at most ten
     times as many halves as $v$ has units, where $v - t (\dots)_+ + t (\dots)_+$ would have $t v$.
 
     Args:
-        width: Columns of the stream.
+        d_model: Columns of the stream.
         pending: A column that is 0, or what an earlier last step left, which `settled` has then been applied to.
         steps: At least one; the integers are at least 0 and at most `LARGEST`.
 
@@ -56,29 +56,29 @@ def step_blocks(width: int, pending: int, steps: Sequence[Step]) -> list[FeedFor
     """
     blocks, before = [], None
     for step in steps:
-        read = settled(width, pending, before)
+        read = settled(d_model, pending, before)
         count = 2 if before is None else 3
-        W_in, W_out, b_in = np.zeros((width, count)), np.zeros((count, width)), np.zeros(count)
+        W_in, W_out, b_in = np.zeros((d_model, count)), np.zeros((count, d_model)), np.zeros(count)
         W_in[:, 0] = W_in[:, 1] = 2.0 * read[:, step.column]
         b_in[:2] = 1.5 - 2.0 * step.threshold, 0.5 - 2.0 * step.threshold
         W_out[:2, pending] = 1.0, -1.0
         if before is not None:
             W_in[pending, 2] = 1.0
-            W_out[2] = (read - np.eye(width))[pending]
+            W_out[2] = (read - np.eye(d_model))[pending]
             W_out[2, pending] = -1.0
         blocks.append(FeedForward(W_in=W_in, b_in=b_in, W_out=W_out))
         before = step
     return blocks
 
 
-def settled(width: int, pending: int, last: Step | None) -> Float64Array:
+def settled(d_model: int, pending: int, last: Step | None) -> Float64Array:
     """The map `[width, width]` that carries out the last step: what reads the stream next reads it through this.
 
     Example:
         >>> settled(2, 1, Step(0, 8)).tolist()
         [[1.0, 0.0], [-8.0, 0.0]]
     """
-    read = np.eye(width)
+    read = np.eye(d_model)
     if last is not None:
         read[pending, pending] = 0.0
         read[pending, last.column] = -float(last.threshold)

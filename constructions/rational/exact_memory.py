@@ -36,7 +36,7 @@ class ExactMemory:
 
 
 def exact_memory(
-    *, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int = 0, facts: int = 0, seed: int = 0
+    *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int = 0, facts: int = 0, seed: int = 0
 ) -> ExactMemory:
     r"""A rational network with exactly the logits of a random integer encoder of rank at most d: Theorem 1', slack 0.
 
@@ -46,7 +46,7 @@ def exact_memory(
     Args:
         d_vocab: $N$.
         n_ctx: $S$.
-        width: $d$.
+        d_model: $d$.
         d_head: $d_h$.
         n_heads: $H$; 0 for the paper's number.
         facts: How many contexts, drawn from all; 0 for all $N^S$.
@@ -63,32 +63,32 @@ def exact_memory(
 
     Example:
         >>> from constructions.models.exact_attention import exact_logits
-        >>> made = exact_memory(d_vocab=3, n_ctx=2, width=3, d_head=2)
+        >>> made = exact_memory(d_vocab=3, n_ctx=2, d_model=3, d_head=2)
         >>> made.model.n_heads, exact_logits(made.model, made.contexts) == made.targets
         (3, True)
     """
     contexts = drawn_contexts(d_vocab, n_ctx, facts, seed)
-    count = n_heads or paper_heads(len(contexts), width, d_head)
+    count = n_heads or paper_heads(len(contexts), d_model, d_head)
     rng = np.random.default_rng([seed, 1])
-    encoder = as_rationals(rng.integers(-9, 10, (len(contexts), width)))
-    unembedding = as_rationals(rng.integers(-2, 3, (width, d_vocab)) + np.eye(width, d_vocab, dtype=np.int64))
+    encoder = as_rationals(rng.integers(-9, 10, (len(contexts), d_model)))
+    unembedding = as_rationals(rng.integers(-2, 3, (d_model, d_vocab)) + np.eye(d_model, d_vocab, dtype=np.int64))
 
     def integers(largest: int, rows: int, columns: int) -> fmpq_mat:
         values = rng.integers(-largest, largest + 1, (rows, columns))
         # Zeros keep the rationals short, but in few dimensions they silence a head or a token.
-        return as_rationals(values if width > 2 else values + (values >= 0))
+        return as_rationals(values if d_model > 2 else values + (values >= 0))
 
     # Small integers keep the rationals short; in d = 1 one number has to tell the tokens apart.
-    least, sign = (2, 1) if width > 1 else (d_vocab + n_ctx, 0)
+    least, sign = (2, 1) if d_model > 1 else (d_vocab + n_ctx, 0)
     for draw in range(_DRAWS):
         largest = least + draw // 4
         front_end = ExactFrontEnd(
-            W_E=integers(largest, d_vocab, width),
-            W_pos=integers(largest, n_ctx, width),
+            W_E=integers(largest, d_vocab, d_model),
+            W_pos=integers(largest, n_ctx, d_model),
             # Few small vectors have different products: with many heads for d, some have to be larger.
-            W_Q=tuple(integers(sign, width, 1) * (1 + head // 4 ** (width - 1)) for head in range(count)),
-            W_K=tuple(integers(sign, width, 1) for _ in range(count)),
-            W_V=tuple(integers(2, width, d_head) for _ in range(count)),
+            W_Q=tuple(integers(sign, d_model, 1) * (1 + head // 4 ** (d_model - 1)) for head in range(count)),
+            W_K=tuple(integers(sign, d_model, 1) for _ in range(count)),
+            W_V=tuple(integers(2, d_model, d_head) for _ in range(count)),
         )
         try:
             found = exact_change_of_basis(front_end, contexts, encoder, unembedding)
@@ -98,7 +98,7 @@ def exact_memory(
     raise CapacityError(
         "Theorem 1'",
         f"features [x_S, Y] of rank T = {len(contexts)}",
-        f"{_DRAWS} front ends with n_heads = {count}, d_head = {d_head} and d_model = {width} did not reach it",
+        f"{_DRAWS} front ends with n_heads = {count}, d_head = {d_head} and d_model = {d_model} did not reach it",
     )
 
 

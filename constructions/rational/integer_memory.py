@@ -18,7 +18,9 @@ from constructions.tasks.task import Task
 _SINGULAR = 1e-5  # features with a singular value below this part of the largest are drawn again: they round badly
 
 
-def integer_memory(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int, seed: int) -> tuple[Task, Model]:
+def integer_memory(
+    *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, seed: int
+) -> tuple[Task, Model]:
     r"""Memorize a random label of each of all $N^S$ contexts with a network of rational weights, exactly.
 
     Embeddings, queries, keys and values are small integers, so the features Y are rational. With the stream
@@ -29,7 +31,7 @@ def integer_memory(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads
     Args:
         d_vocab: N.
         n_ctx: S.
-        width: d, at least 2.
+        d_model: d, at least 2.
         d_head: $d_h$.
         n_heads: H.
         seed: Seed of the labels and the weights.
@@ -44,7 +46,7 @@ def integer_memory(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads
     Source: Dana, Pydi, Chevaleyre (2024), Lemma 3 and Theorem 1, made exact.
 
     Example:
-        >>> task, network = integer_memory(d_vocab=2, n_ctx=2, width=2, d_head=2, n_heads=3, seed=0)
+        >>> task, network = integer_memory(d_vocab=2, n_ctx=2, d_model=2, d_head=2, n_heads=3, seed=0)
         >>> from constructions.models.exact_attention import exact_logits
         >>> task.labels, exact_logits(network, task.contexts)
         (array([1, 1, 1, 0]), [-3,  1]
@@ -56,7 +58,7 @@ def integer_memory(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads
     task = enumerated_task(d_vocab, n_ctx, seed=seed)
 
     def draw(attempt: int) -> ExactFrontEnd:
-        sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": width, "n_heads": n_heads, "d_head": d_head}
+        sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": d_model, "n_heads": n_heads, "d_head": d_head}
         # The smaller the entries the softer the attention; few tokens and positions need no more than -1, 0 and 1.
         return integer_front_end("full", seed=1000 * seed + attempt, largest=1 + attempt // 10, **sizes)
 
@@ -64,7 +66,7 @@ def integer_memory(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads
         draw, rank=lambda drawn: _float_rank(drawn, task.contexts), target=task.n_contexts, attempts=30
     )
     features = exact_features(front_end, task.contexts)
-    stream, unembedding = _parabola(task.labels, d_vocab, width)
+    stream, unembedding = _parabola(task.labels, d_vocab, d_model)
     change = stream - exact_last(front_end, task.contexts)
     transposed = features.transpose()
     output = (transposed * (features * transposed).solve(change)).tolist()
@@ -72,10 +74,10 @@ def integer_memory(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads
     return task, exact_network(front_end, W_O, unembedding)
 
 
-def _parabola(labels: Int64Array, d_vocab: int, width: int) -> tuple[fmpq_mat, fmpq_mat]:
+def _parabola(labels: Int64Array, d_vocab: int, d_model: int) -> tuple[fmpq_mat, fmpq_mat]:
     """A stream and an unembedding by which each label wins by 4."""
-    stream = np.zeros((len(labels), width), dtype=np.int64)
-    unembedding = np.zeros((width, d_vocab), dtype=np.int64)
+    stream = np.zeros((len(labels), d_model), dtype=np.int64)
+    unembedding = np.zeros((d_model, d_vocab), dtype=np.int64)
     places = 2 * np.arange(d_vocab) - (d_vocab - 1)
     stream[:, 0], stream[:, 1] = places[labels], 1
     unembedding[0], unembedding[1] = 2 * places, -(places**2)

@@ -46,7 +46,7 @@ def interpolating_network(points: Int64Array, outputs: Any, *, offset: bool, see
     array = np.asarray(points)
     if array.ndim != 2 or array.dtype.kind not in "iu" or 0 in array.shape or len(outputs) != len(array):
         raise InputError("points", f"is {array.dtype} of shape {array.shape}, {len(outputs)} outputs", "[n, d]")
-    count, width = array.shape
+    count, d_model = array.shape
     if len(np.unique(array, axis=0)) < count:
         raise HypothesisError("Theorem 1 of Zhang et al.", "distinct points", "two that are equal")
     direction, codes = separating_direction(array, seed=seed)
@@ -54,7 +54,7 @@ def interpolating_network(points: Int64Array, outputs: Any, *, offset: bool, see
     W_in, b_in = exact([[a] * len(places) for a in direction]), exact([-b for b in places])
     block = FeedForward(W_in, exact(jumps), b_in, exact(first), activation="relu", skip=False)
     identity = exact(np.eye(len(first), dtype=np.int64).tolist())
-    return Model(blocks=(block,), W_U=identity, W_E=exact(array.tolist()), W_pos=exact([[0] * width]))
+    return Model(blocks=(block,), W_U=identity, W_E=exact(array.tolist()), W_pos=exact([[0] * d_model]))
 
 
 def separating_direction(points: Int64Array, *, seed: int) -> tuple[list[int], list[int]]:
@@ -72,9 +72,9 @@ def separating_direction(points: Int64Array, *, seed: int) -> tuple[list[int], l
         ([1], [3, 5])
     """
     rng = np.random.default_rng(seed)
-    width, rows = points.shape[1], points.tolist()
+    d_model, rows = points.shape[1], points.tolist()
     for draw in range(_DRAWS):
-        direction = [1] + [int(a) for a in rng.integers(-(2 ** (draw // 20)), 2 ** (draw // 20) + 1, width - 1)]
+        direction = [1] + [int(a) for a in rng.integers(-(2 ** (draw // 20)), 2 ** (draw // 20) + 1, d_model - 1)]
         codes = [sum(a * x for a, x in zip(direction, row, strict=True)) for row in rows]
         if len(set(codes)) == len(codes):
             return direction, codes

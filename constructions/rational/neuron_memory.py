@@ -15,7 +15,7 @@ Activation = Literal["relu", "polynomial"]
 
 
 def neuron_memory(
-    *, width: int, neurons: int, count: int, degree: int, activation: Activation, seed: int = 0
+    *, d_model: int, neurons: int, count: int, degree: int, activation: Activation, seed: int = 0
 ) -> tuple[Associations, Int64Array]:
     r"""Associations in the output matrix of m neurons with random signs as input weights, all in integers.
 
@@ -24,7 +24,7 @@ def neuron_memory(
     $g^3 - (3 d - 2) g$, the Hermite polynomials of sums of signs. The neurons compute $\max(g, 0)$, or h itself.
 
     Args:
-        width: d.
+        d_model: d.
         neurons: m.
         count: N.
         degree: k, 1 to 3.
@@ -41,19 +41,19 @@ def neuron_memory(
     Source: Nichani, Lee, Bietti (2025), recalled.
 
     Example:
-        >>> made, _ = neuron_memory(width=8, neurons=16, count=4, degree=2, activation="relu")
+        >>> made, _ = neuron_memory(d_model=8, neurons=16, count=4, degree=2, activation="relu")
         >>> made.memory.shape, int(made.inputs.min())
         ((8, 16), 0)
     """
-    if min(width, neurons, count) < 1 or degree not in (1, 2, 3) or activation not in ("relu", "polynomial"):
+    if min(d_model, neurons, count) < 1 or degree not in (1, 2, 3) or activation not in ("relu", "polynomial"):
         raise InputError(
             "a size, the degree or the activation",
-            f"is out of range: sizes {width}, {neurons}, {count}, degree {degree}, activation {activation!r}",
+            f"is out of range: sizes {d_model}, {neurons}, {count}, degree {degree}, activation {activation!r}",
         )
-    rng = np.random.default_rng([seed, width, neurons, count])
-    e, u, w = (2 * rng.integers(0, 2, (rows, width)) - 1 for rows in (count, count, neurons))
+    rng = np.random.default_rng([seed, d_model, neurons, count])
+    e, u, w = (2 * rng.integers(0, 2, (rows, d_model)) - 1 for rows in (count, count, neurons))
     g = e @ w.T
-    summed = (g, g**2 - width, g**3 - (3 * width - 2) * g)[degree - 1]
+    summed = (g, g**2 - d_model, g**3 - (3 * d_model - 2) * g)[degree - 1]
     labels = rng.permutation(count)
     memory = outer_products(u, summed, labels).memory
     values = np.maximum(g, 0) if activation == "relu" else summed

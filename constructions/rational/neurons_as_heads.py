@@ -45,11 +45,11 @@ def neurons_as_heads(embeddings: Array, gates: Array, values: Array, outputs: Ar
         >>> model.blocks[0].d_head, model.blocks[0].d_qk, model.W_E.shape
         (1, 1, (2, 2))
     """
-    count, width = embeddings.shape
+    count, d_model = embeddings.shape
     units = len(gates)
-    if gates.shape != (units, width) or values.shape != (units, width) or outputs.shape[0] != units:
+    if gates.shape != (units, d_model) or values.shape != (units, d_model) or outputs.shape[0] != units:
         shapes = f"{gates.shape}, {values.shape} and {outputs.shape}"
-        raise InputError("gates, values and outputs", f"have shapes {shapes}", f"[m, {width}] twice and [m, D]")
+        raise InputError("gates, values and outputs", f"have shapes {shapes}", f"[m, {d_model}] twice and [m, D]")
     one, zero = (fmpq(1), fmpq(0)) if embeddings.dtype == object else (1.0, 0.0)
 
     def zeros(*shape: int) -> Array:
@@ -57,10 +57,10 @@ def neurons_as_heads(embeddings: Array, gates: Array, values: Array, outputs: Ar
         array[...] = zero
         return array
 
-    W_E, W_pos = zeros(count + 1, width + 1), zeros(2, width + 1)
-    W_E[1:, :width], W_pos[1, width] = embeddings, one
-    W_Q, W_K, W_V = (zeros(units, width + 1, 1) for _ in range(3))
-    W_Q[:, :width, 0], W_K[:, width, 0], W_V[:, :width, 0] = gates, one, values
+    W_E, W_pos = zeros(count + 1, d_model + 1), zeros(2, d_model + 1)
+    W_E[1:, :d_model], W_pos[1, d_model] = embeddings, one
+    W_Q, W_K, W_V = (zeros(units, d_model + 1, 1) for _ in range(3))
+    W_Q[:, :d_model, 0], W_K[:, d_model, 0], W_V[:, :d_model, 0] = gates, one, values
     head = Attention(W_Q, W_K, W_V, outputs[:, None, :], skip=False, attends="last")
     return Model(blocks=(head,), W_U=_identity(outputs.shape[1], one, zeros), W_E=W_E, W_pos=W_pos)
 
@@ -78,8 +78,8 @@ def silu_neurons(embeddings: Array, gates: Array, outputs: Array) -> Model:
         4
     """
     block = FeedForward(np.ascontiguousarray(gates.T), outputs, activation="silu", skip=False)
-    width, outputs_of = gates.shape[1], outputs.shape[1]
-    return Model(blocks=(block,), W_U=np.eye(outputs_of), W_E=embeddings, W_pos=np.zeros((1, width)))
+    d_model, outputs_of = gates.shape[1], outputs.shape[1]
+    return Model(blocks=(block,), W_U=np.eye(outputs_of), W_E=embeddings, W_pos=np.zeros((1, d_model)))
 
 
 def masked_neuron(embeddings: list[list[int]], gate: list[int], *, n_ctx: int, mask: int) -> Model:
@@ -103,13 +103,13 @@ def masked_neuron(embeddings: list[list[int]], gate: list[int], *, n_ctx: int, m
         >>> masked_neuron([[1], [2]], [1], n_ctx=3, mask=10).n_ctx
         4
     """
-    width = len(gate)
-    W_E = exact([[0] * (width + 3)] + [[*row, 0, 0, 0] for row in embeddings])
+    d_model = len(gate)
+    W_E = exact([[0] * (d_model + 3)] + [[*row, 0, 0, 0] for row in embeddings])
     # Coordinates: the token, 1 at the last position, -M at those before it, 1 again where the mask is asked for.
-    before, last = [0] * width + [0, -mask, 0], [0] * width + [1, 0, 1]
-    W_pos = exact([[0] * (width + 3)] + [before] * (n_ctx - 1) + [last])
+    before, last = [0] * d_model + [0, -mask, 0], [0] * d_model + [1, 0, 1]
+    W_pos = exact([[0] * (d_model + 3)] + [before] * (n_ctx - 1) + [last])
     W_Q = exact([[w, 0] for w in gate] + [[0, 0], [0, 0], [0, 1]])
-    W_K = exact([[0, 0]] * width + [[1, 0], [0, 1], [0, 0]])
+    W_K = exact([[0, 0]] * d_model + [[1, 0], [0, 1], [0, 0]])
     W_V = exact([[w] for w in gate] + [[0], [0], [0]])
     head = Attention(W_Q[None], W_K[None], W_V[None], exact([[1]])[None], skip=False, attends="last")
     return Model(blocks=(head,), W_U=exact([[1]]), W_E=W_E, W_pos=W_pos)

@@ -15,13 +15,13 @@ from constructions.models.model import Model
 from constructions.rational.interpolating_network import exact, exact_knots
 
 
-def positional_attention(contexts: Int64Array, d_vocab: int, *, width: int, seed: int = 0) -> tuple[Any, ...]:
+def positional_attention(contexts: Int64Array, d_vocab: int, *, d_model: int, seed: int = 0) -> tuple[Any, ...]:
     r"""A rational head that looks at positions alone and writes the code of the context into coordinate 0.
 
     Args:
         contexts: Distinct contexts, `[T, S]`.
         d_vocab: N.
-        width: Of the stream after the head.
+        d_model: Of the stream after the head.
         seed: Of the codes.
 
     Returns:
@@ -31,7 +31,7 @@ def positional_attention(contexts: Int64Array, d_vocab: int, *, width: int, seed
         CapacityError: No code of 52 bits was found.
 
     Example:
-        >>> positional_attention(np.array([[0, 1], [1, 0]]), 2, width=1)[3]
+        >>> positional_attention(np.array([[0, 1], [1, 0]]), 2, d_model=1)[3]
         [1, 2]
     """
     code = positional_code(contexts, d_vocab, binary=True, seed=seed)
@@ -40,7 +40,7 @@ def positional_attention(contexts: Int64Array, d_vocab: int, *, width: int, seed
     W_E = exact([[fmpq(int(value)), fmpq(0)] for value in code.values])
     W_pos = exact([[fmpq(0), fmpq(1 + power - exponents[-1])] for power in exponents])
     reads = np.stack([exact([[0], [1]])])
-    writes = exact([[sum(weights) if j == 0 else 0 for j in range(width)]])
+    writes = exact([[sum(weights) if j == 0 else 0 for j in range(d_model)]])
     head = Attention(reads, reads, np.stack([exact([[1], [0]])]), np.stack([writes]), skip=False, attends="last")
     return W_E, W_pos, head, [int(z) for z in code.codes]
 
@@ -63,7 +63,7 @@ def exact_laws_model(contexts: Int64Array, log_odds: list[list[fmpq]], d_vocab: 
         >>> exact_laws_model(np.array([[0], [1]]), [[fmpq(1, 2)], [fmpq(3)]], 2).d_vocab_out
         2
     """
-    W_E, W_pos, head, codes = positional_attention(contexts, d_vocab, width=1, seed=seed)
+    W_E, W_pos, head, codes = positional_attention(contexts, d_vocab, d_model=1, seed=seed)
     places, jumps, first = exact_knots(codes, log_odds, offset=True)
     b_in = exact([-b for b in places])
     neurons = FeedForward(exact([[1] * len(places)]), exact(jumps), b_in, exact(first), skip=False)

@@ -58,14 +58,14 @@ def exact_saturating_matrix(
     """
     if queries.ndim != 2 or contexts.ndim != 3 or len(contexts) != len(queries) or not 0 <= killed <= len(queries):
         raise InputError(f"contexts {contexts.shape}, queries {queries.shape}, killed", f"= {killed}: they do not fit")
-    examples, width = queries.shape
+    examples, d_model = queries.shape
     kept, rng = examples - killed, np.random.default_rng(seed)
-    basis, nullity = fmpz_mat(killed, width, queries[kept:].ravel().tolist()).nullspace()
-    columns = np.array(basis.tolist(), dtype=object).reshape(width, -1)[:, :nullity]
+    basis, nullity = fmpz_mat(killed, d_model, queries[kept:].ravel().tolist()).nullspace()
+    columns = np.array(basis.tolist(), dtype=object).reshape(d_model, -1)[:, :nullity]
     for _ in range(_DRAWS):
         w = columns @ np.array([int(x) for x in rng.integers(-9, 10, nullity)], dtype=object).reshape(-1)
-        w = np.zeros(width, dtype=object) if not nullity else w
-        v = np.array([int(x) for x in rng.integers(-99, 100, width)], dtype=object)
+        w = np.zeros(d_model, dtype=object) if not nullity else w
+        v = np.array([int(x) for x in rng.integers(-99, 100, d_model)], dtype=object)
         heights = [sum(a * b for a, b in zip(w.tolist(), e, strict=True)) for e in queries[:kept].tolist()]
         values = [(contexts[t].astype(object) @ v).tolist() for t in range(kept)]
         if all(heights) and all(len(set(row)) == len(row) for row in values):

@@ -10,7 +10,7 @@ from constructions.saturated.generic_contexts import IntegerLayer, integer_heads
 
 
 def constant_sum_layer(
-    *, examples: int, n_ctx: int, width: int, n_heads: int, total: int, seed: int = 0
+    *, examples: int, n_ctx: int, d_model: int, n_heads: int, total: int, seed: int = 0
 ) -> IntegerLayer:
     r"""Random integer tokens with $\langle 1, x \rangle = c$, random queries, and random heads.
 
@@ -20,7 +20,7 @@ def constant_sum_layer(
     Args:
         examples: T.
         n_ctx: n.
-        width: d, at least 2.
+        d_model: d, at least 2.
         n_heads: H.
         total: c.
         seed: Of the draws.
@@ -34,14 +34,14 @@ def constant_sum_layer(
     Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 5.
 
     Example:
-        >>> layer = constant_sum_layer(examples=7, n_ctx=3, width=4, n_heads=2, total=5)
+        >>> layer = constant_sum_layer(examples=7, n_ctx=3, d_model=4, n_heads=2, total=5)
         >>> set(layer.contexts.sum(axis=2).ravel().tolist())
         {5}
     """
-    if min(examples, n_ctx) < 1 or width < 2:
-        raise InputError("examples", f"= {examples}, n_ctx = {n_ctx}, width = {width}", "1, 1 and 2 at least")
+    if min(examples, n_ctx) < 1 or d_model < 2:
+        raise InputError("examples", f"= {examples}, n_ctx = {n_ctx}, d_model = {d_model}", "1, 1 and 2 at least")
     rng = np.random.default_rng([seed, 8])
-    free = rng.integers(-99, 100, (examples, n_ctx, width - 1))
+    free = rng.integers(-99, 100, (examples, n_ctx, d_model - 1))
     contexts = np.concatenate([free, total - free.sum(axis=2, keepdims=True)], axis=2)
-    W_Q, W_K = integer_heads(n_heads=n_heads, width=width, seed=seed)
-    return IntegerLayer(contexts, rng.integers(1, 5, (examples, width)), W_Q, W_K)
+    W_Q, W_K = integer_heads(n_heads=n_heads, d_model=d_model, seed=seed)
+    return IntegerLayer(contexts, rng.integers(1, 5, (examples, d_model)), W_Q, W_K)

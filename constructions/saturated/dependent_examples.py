@@ -11,7 +11,7 @@ from constructions.errors import HypothesisError
 _SOURCE = "Mahdavi, Liao, Thrampoulidis (2024), Assumptions 1 to 3 and Section 5.1"
 
 
-def coinciding_means(*, examples: int, n_ctx: int, width: int, seed: int = 0) -> tuple[Float64Array, Float64Array]:
+def coinciding_means(*, examples: int, n_ctx: int, d_model: int, seed: int = 0) -> tuple[Float64Array, Float64Array]:
     r"""Examples of which every $e^{(t)} + \frac1n \sum_i E^{(t)}_i$ is one and the same vector c.
 
     Random integers; the last token of context t is $n (c - e^{(t)})$ less the sum of the others. For $d \ge n$ they
@@ -20,7 +20,7 @@ def coinciding_means(*, examples: int, n_ctx: int, width: int, seed: int = 0) ->
     Args:
         examples: T.
         n_ctx: n.
-        width: d.
+        d_model: d.
         seed: Of the integers.
 
     Returns:
@@ -30,21 +30,21 @@ def coinciding_means(*, examples: int, n_ctx: int, width: int, seed: int = 0) ->
         HypothesisError: n < 2, T < 2 or d < n.
 
     Example:
-        >>> contexts, queries = coinciding_means(examples=3, n_ctx=2, width=3)
+        >>> contexts, queries = coinciding_means(examples=3, n_ctx=2, d_model=3)
         >>> np.unique(queries + contexts.sum(axis=1) / 2, axis=0).shape
         (1, 3)
     """
-    if not 2 <= n_ctx <= width or examples < 2:
-        raise HypothesisError(_SOURCE, "2 <= n <= d and T >= 2", f"n = {n_ctx}, d = {width}, T = {examples}")
+    if not 2 <= n_ctx <= d_model or examples < 2:
+        raise HypothesisError(_SOURCE, "2 <= n <= d and T >= 2", f"n = {n_ctx}, d = {d_model}, T = {examples}")
     rng = np.random.default_rng([seed, 11])
-    queries = rng.integers(-9, 10, (examples, width)).astype(np.float64)
-    contexts = rng.integers(-9, 10, (examples, n_ctx, width)).astype(np.float64)
-    common = rng.integers(-9, 10, width).astype(np.float64)
+    queries = rng.integers(-9, 10, (examples, d_model)).astype(np.float64)
+    contexts = rng.integers(-9, 10, (examples, n_ctx, d_model)).astype(np.float64)
+    common = rng.integers(-9, 10, d_model).astype(np.float64)
     contexts[:, -1] = n_ctx * (common - queries) - contexts[:, :-1].sum(axis=1)
     return contexts, queries
 
 
-def hidden_relation(*, examples: int, size: int, width: int, seed: int = 0) -> tuple[Float64Array, tuple[int, ...]]:
+def hidden_relation(*, examples: int, size: int, d_model: int, seed: int = 0) -> tuple[Float64Array, tuple[int, ...]]:
     r"""Random integer queries, the last of which is the sum of `size` - 1 others.
 
     One dependent subset among $\binom{T}{n}$: random subsets hardly ever meet it.
@@ -52,7 +52,7 @@ def hidden_relation(*, examples: int, size: int, width: int, seed: int = 0) -> t
     Args:
         examples: T.
         size: n.
-        width: d.
+        d_model: d.
         seed: Of the integers.
 
     Returns:
@@ -62,25 +62,25 @@ def hidden_relation(*, examples: int, size: int, width: int, seed: int = 0) -> t
         HypothesisError: n < 2 or T < n.
 
     Example:
-        >>> queries, rows = hidden_relation(examples=6, size=3, width=4)
+        >>> queries, rows = hidden_relation(examples=6, size=3, d_model=4)
         >>> queries.shape, len(rows), rows[-1]
         ((6, 4), 3, 5)
     """
     if not 2 <= size <= examples:
         raise HypothesisError(_SOURCE, "2 <= n <= T", f"n = {size}, T = {examples}")
     rng = np.random.default_rng([seed, 12])
-    queries = rng.integers(-99, 100, (examples, width)).astype(np.float64)
+    queries = rng.integers(-99, 100, (examples, d_model)).astype(np.float64)
     chosen = rng.choice(examples - 1, size - 1, replace=False)
     queries[-1] = queries[chosen].sum(axis=0)
     return queries, (*sorted(chosen.tolist()), examples - 1)
 
 
-def dominant_direction(*, examples: int, width: int, share: float, seed: int = 0) -> Float64Array:
+def dominant_direction(*, examples: int, d_model: int, share: float, seed: int = 0) -> Float64Array:
     r"""Vectors that differ from one common direction by a small share, of dyadic numbers: a narrow spectrum.
 
     Args:
         examples: T.
-        width: d.
+        d_model: d.
         share: How far the vectors are from it.
         seed: Of the numbers.
 
@@ -88,20 +88,20 @@ def dominant_direction(*, examples: int, width: int, share: float, seed: int = 0
         Vectors `[T, d]`.
 
     Example:
-        >>> dominant_direction(examples=3, width=5, share=2**-20).shape
+        >>> dominant_direction(examples=3, d_model=5, share=2**-20).shape
         (3, 5)
     """
     rng = np.random.default_rng([seed, 13])
-    return 1.0 + share * rng.integers(-8, 9, (examples, width)).astype(np.float64)
+    return 1.0 + share * rng.integers(-8, 9, (examples, d_model)).astype(np.float64)
 
 
-def absorbing_mean(*, examples: int, n_ctx: int, width: int, seed: int = 0) -> tuple[Float64Array, Float64Array]:
+def absorbing_mean(*, examples: int, n_ctx: int, d_model: int, seed: int = 0) -> tuple[Float64Array, Float64Array]:
     r"""One shared context with minus its mean in the affine hull of n queries: the exact obstacle to Assumption 3.
 
     Args:
         examples: T.
         n_ctx: n.
-        width: d.
+        d_model: d.
         seed: Of the integers.
 
     Returns:
@@ -111,15 +111,15 @@ def absorbing_mean(*, examples: int, n_ctx: int, width: int, seed: int = 0) -> t
         HypothesisError: n < 2, d < n or T < n.
 
     Example:
-        >>> contexts, queries = absorbing_mean(examples=4, n_ctx=2, width=3)
+        >>> contexts, queries = absorbing_mean(examples=4, n_ctx=2, d_model=3)
         >>> bool((contexts[0].mean(axis=0) == -(2 * queries[0] - queries[1])).all())
         True
     """
-    if not 2 <= n_ctx <= min(width, examples):
-        raise HypothesisError(_SOURCE, "2 <= n <= d, T", f"n = {n_ctx}, d = {width}, T = {examples}")
+    if not 2 <= n_ctx <= min(d_model, examples):
+        raise HypothesisError(_SOURCE, "2 <= n <= d, T", f"n = {n_ctx}, d = {d_model}, T = {examples}")
     rng = np.random.default_rng([seed, 14])
-    queries = rng.integers(-9, 10, (examples, width)).astype(np.float64)
-    context = rng.integers(-9, 10, (n_ctx, width)).astype(np.float64)
+    queries = rng.integers(-9, 10, (examples, d_model)).astype(np.float64)
+    context = rng.integers(-9, 10, (n_ctx, d_model)).astype(np.float64)
     affine = queries[0] + (queries[: n_ctx - 1] - queries[1:n_ctx]).sum(axis=0)
     context[-1] = -n_ctx * affine - context[:-1].sum(axis=0)
     return context[None], queries

@@ -31,14 +31,14 @@ class IntegerLayer:
     W_K: Int64Array
 
 
-def integer_heads(*, n_heads: int, width: int, d_head: int = 1, seed: int = 0) -> tuple[Int64Array, Int64Array]:
+def integer_heads(*, n_heads: int, d_model: int, d_head: int = 1, seed: int = 0) -> tuple[Int64Array, Int64Array]:
     """Query and key maps of random integers: almost all weights would do, and with these attention is rational.
 
     The entries of the query maps are positive, so that no query of positive entries is mapped to 0.
 
     Args:
         n_heads: H, at least 0.
-        width: d.
+        d_model: d.
         d_head: d_h.
         seed: Of the draws.
 
@@ -49,26 +49,26 @@ def integer_heads(*, n_heads: int, width: int, d_head: int = 1, seed: int = 0) -
         InputError: A number below 1, or a negative number of heads.
 
     Example:
-        >>> W_Q, W_K = integer_heads(n_heads=2, width=3)
+        >>> W_Q, W_K = integer_heads(n_heads=2, d_model=3)
         >>> W_Q.shape, W_K.shape
         ((2, 3, 1), (2, 3, 1))
     """
-    if n_heads < 0 or width < 1 or d_head < 1:
-        raise InputError("n_heads", f"= {n_heads}, width = {width}, d_head = {d_head}", "positive numbers")
+    if n_heads < 0 or d_model < 1 or d_head < 1:
+        raise InputError("n_heads", f"= {n_heads}, d_model = {d_model}, d_head = {d_head}", "positive numbers")
     rng = np.random.default_rng([seed, 6])
-    shape = (n_heads, width, d_head)
+    shape = (n_heads, d_model, d_head)
     return rng.integers(1, 4, shape), rng.integers(-9999, 10000, shape)
 
 
 def generic_layer(
-    *, examples: int, n_ctx: int, width: int, n_heads: int, d_head: int = 1, same_query: bool = True, seed: int = 0
+    *, examples: int, n_ctx: int, d_model: int, n_heads: int, d_head: int = 1, same_query: bool = True, seed: int = 0
 ) -> IntegerLayer:
     r"""Random integer contexts, with one query for all examples or not: $Z$ has rank $\min(T, H d)$ (Theorem Q5).
 
     Args:
         examples: T.
         n_ctx: n; with one token the rank is at most d.
-        width: d.
+        d_model: d.
         n_heads: H.
         d_head: d_h.
         same_query: Whether all examples have one query, (1, .., 1).
@@ -83,15 +83,15 @@ def generic_layer(
     Source: answers Mahdavi, Liao, Thrampoulidis (2024), Appendix I.
 
     Example:
-        >>> layer = generic_layer(examples=12, n_ctx=2, width=3, n_heads=4)
+        >>> layer = generic_layer(examples=12, n_ctx=2, d_model=3, n_heads=4)
         >>> layer.contexts.shape, layer.queries[3].tolist()
         ((12, 2, 3), [1, 1, 1])
     """
-    if min(examples, n_ctx, width) < 1:
-        raise InputError("examples", f"= {examples}, n_ctx = {n_ctx}, width = {width}", "at least 1")
+    if min(examples, n_ctx, d_model) < 1:
+        raise InputError("examples", f"= {examples}, n_ctx = {n_ctx}, d_model = {d_model}", "at least 1")
     rng = np.random.default_rng([seed, 7])
-    W_Q, W_K = integer_heads(n_heads=n_heads, width=width, d_head=d_head, seed=seed)
-    queries = np.ones((examples, width), dtype=np.int64)
+    W_Q, W_K = integer_heads(n_heads=n_heads, d_model=d_model, d_head=d_head, seed=seed)
+    queries = np.ones((examples, d_model), dtype=np.int64)
     if not same_query:
-        queries = rng.integers(1, 5, (examples, width))
-    return IntegerLayer(rng.integers(-99, 100, (examples, n_ctx, width)), queries, W_Q, W_K)
+        queries = rng.integers(1, 5, (examples, d_model))
+    return IntegerLayer(rng.integers(-99, 100, (examples, n_ctx, d_model)), queries, W_Q, W_K)

@@ -139,9 +139,9 @@ def layer_with_read_out(
         )
     W_Q, W_K = _in_format(W_Q, number_format), _in_format(W_K, number_format)
     M = read_out(mixed_matrix_in(number_format, task.contexts, task.queries, W_Q, W_K), code.targets)
-    n_heads, width = W_Q.shape[:2]
-    W_V = np.zeros((n_heads, width, d_value))
-    W_V[:, :, :columns] = M.reshape(n_heads, width, columns)
+    n_heads, d_model = W_Q.shape[:2]
+    W_V = np.zeros((n_heads, d_model, d_value))
+    W_V[:, :, :columns] = M.reshape(n_heads, d_model, columns)
     W_D = np.zeros((d_inner, task.d_out))
     W_D[:columns] = code.decoder
     corner = np.zeros((d_value, d_inner))

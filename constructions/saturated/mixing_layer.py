@@ -25,11 +25,11 @@ class MixingLayer:
     W_O: Int64Array
 
 
-def mixing_layer(*, width: int, n_heads: int, value_width: int) -> MixingLayer:
+def mixing_layer(*, d_model: int, n_heads: int, value_width: int) -> MixingLayer:
     r"""Maps that write the identity as a sum of H products through $d_v$ dimensions: head h takes $d_v$ coordinates.
 
     Args:
-        width: d.
+        d_model: d.
         n_heads: H.
         value_width: d_v.
 
@@ -43,26 +43,26 @@ def mixing_layer(*, width: int, n_heads: int, value_width: int) -> MixingLayer:
     Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 4, repaired.
 
     Example:
-        >>> layer = mixing_layer(width=3, n_heads=2, value_width=2)
+        >>> layer = mixing_layer(d_model=3, n_heads=2, value_width=2)
         >>> sum(v @ o for v, o in zip(layer.W_V, layer.W_O)).tolist()
         [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     """
-    if min(width, n_heads, value_width) < 1:
-        raise InputError("width", f"= {width}, n_heads = {n_heads}, value_width = {value_width}", "at least 1")
-    if n_heads * value_width < width:
-        raise HypothesisError("The mixing layer", "H d_v >= d", f"H = {n_heads}, d_v = {value_width}, d = {width}")
-    columns = np.eye(width, n_heads * value_width, dtype=np.int64)
-    W_V = np.moveaxis(columns.reshape(width, n_heads, value_width), 1, 0)
+    if min(d_model, n_heads, value_width) < 1:
+        raise InputError("d_model", f"= {d_model}, n_heads = {n_heads}, value_width = {value_width}", "at least 1")
+    if n_heads * value_width < d_model:
+        raise HypothesisError("The mixing layer", "H d_v >= d", f"H = {n_heads}, d_v = {value_width}, d = {d_model}")
+    columns = np.eye(d_model, n_heads * value_width, dtype=np.int64)
+    W_V = np.moveaxis(columns.reshape(d_model, n_heads, value_width), 1, 0)
     return MixingLayer(np.ascontiguousarray(W_V), np.ascontiguousarray(np.moveaxis(W_V, 1, 2)))
 
 
-def equal_queries(*, examples: int, n_ctx: int, width: int, seed: int = 0) -> Int64Array:
+def equal_queries(*, examples: int, n_ctx: int, d_model: int, seed: int = 0) -> Int64Array:
     r"""Random integer contexts of rank n with the same first token, the query: Assumption 1 fails as badly as it can.
 
     Args:
         examples: T.
         n_ctx: n, at least 2.
-        width: d, at least n.
+        d_model: d, at least n.
         seed: Of the draws.
 
     Returns:
@@ -72,16 +72,16 @@ def equal_queries(*, examples: int, n_ctx: int, width: int, seed: int = 0) -> In
         InputError: A number out of range.
 
     Example:
-        >>> equal_queries(examples=3, n_ctx=2, width=2)[:, 0].tolist()
+        >>> equal_queries(examples=3, n_ctx=2, d_model=2)[:, 0].tolist()
         [[1, 1], [1, 1], [1, 1]]
     """
-    if examples < 1 or not 2 <= n_ctx <= width:
-        raise InputError("examples", f"= {examples}, n_ctx = {n_ctx}, width = {width}", "T >= 1, 2 <= n <= d")
+    if examples < 1 or not 2 <= n_ctx <= d_model:
+        raise InputError("examples", f"= {examples}, n_ctx = {n_ctx}, d_model = {d_model}", "T >= 1, 2 <= n <= d")
     rng = np.random.default_rng([seed, 11])
-    contexts = np.ones((examples, n_ctx, width), dtype=np.int64)
+    contexts = np.ones((examples, n_ctx, d_model), dtype=np.int64)
     for context in contexts:
         while as_rationals(context).rank() < n_ctx:
-            context[1:] = rng.integers(-9, 10, (n_ctx - 1, width))
+            context[1:] = rng.integers(-9, 10, (n_ctx - 1, d_model))
     return contexts
 
 

@@ -115,9 +115,14 @@ def require_examples(contexts: Float64Array, queries: Float64Array) -> None:
     """
     if queries.ndim != 2 or 0 in queries.shape:
         raise InputError("queries", f"has shape {queries.shape}", "[T, d], T >= 1, d >= 1")
-    examples, width = queries.shape
-    if contexts.ndim != 3 or len(contexts) not in (1, examples) or contexts.shape[2] != width or not contexts.shape[1]:
-        raise InputError("contexts", f"has shape {contexts.shape}", f"[{examples} or 1, n, {width}], n >= 1")
+    examples, d_model = queries.shape
+    if (
+        contexts.ndim != 3
+        or len(contexts) not in (1, examples)
+        or contexts.shape[2] != d_model
+        or not contexts.shape[1]
+    ):
+        raise InputError("contexts", f"has shape {contexts.shape}", f"[{examples} or 1, n, {d_model}], n >= 1")
     for name, values in (("contexts", contexts), ("queries", queries)):
         if not np.isfinite(values).all():
             raise InputError(name, "has an entry that is not finite")
@@ -151,12 +156,12 @@ def _modulo_prime(
     rows: list[list[int]], everything: nmod_mat, block: range, rng: np.random.Generator
 ) -> tuple[bool, list[bool]]:
     """Whether the block is independent modulo the prime, and which queries are seen to be outside of its span."""
-    width = everything.ncols()
-    matrix = nmod_mat(len(block), width, [entry for t in block for entry in rows[t]], _PRIME)
+    d_model = everything.ncols()
+    matrix = nmod_mat(len(block), d_model, [entry for t in block for entry in rows[t]], _PRIME)
     basis, nullity = matrix.nullspace()
     draw = [int(x) for x in rng.integers(1, _PRIME, nullity)] + [0] * (basis.ncols() - nullity)
     products = everything * (basis * nmod_mat(basis.ncols(), 1, draw, _PRIME))
-    return width - nullity == len(block), [int(entry) != 0 for entry in products.entries()]
+    return d_model - nullity == len(block), [int(entry) != 0 for entry in products.entries()]
 
 
 def _residues(row: Float64Array) -> list[int]:

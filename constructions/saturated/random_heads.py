@@ -53,9 +53,9 @@ def random_heads(
         raise InputError("n_heads", f"= {n_heads}, d_head = {d_head}, deviation = {deviation}", "positive numbers")
     require_examples(contexts, queries)
     rng = np.random.default_rng([seed, 3])
-    width, n_ctx = queries.shape[1], contexts.shape[1]
-    W_Q = rng.standard_normal((n_heads, width, d_head))
-    W_K = rng.standard_normal((n_heads, width, d_head))
+    d_model, n_ctx = queries.shape[1], contexts.shape[1]
+    W_Q = rng.standard_normal((n_heads, d_model, d_head))
+    W_K = rng.standard_normal((n_heads, d_model, d_head))
     if len(contexts) == 1:
         keys = rng.standard_normal((n_heads, n_ctx, d_head))
         if d_head == 2:

@@ -10,11 +10,11 @@ from constructions.errors import InputError
 from constructions.tasks.vectors import VectorTask
 
 
-def fewest_examples(*, width: int, neurons: int, outputs: int = 1) -> int:
+def fewest_examples(*, d_model: int, neurons: int, outputs: int = 1) -> int:
     r"""The least T with $T d_{out} > m (d + d_{out}) + d_{out}$: from there on almost all labels cannot be memorized.
 
     Args:
-        width: d, the dimension of the queries; contexts are the same for all examples.
+        d_model: d, the dimension of the queries; contexts are the same for all examples.
         neurons: m.
         outputs: d_out.
 
@@ -27,20 +27,20 @@ def fewest_examples(*, width: int, neurons: int, outputs: int = 1) -> int:
     Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 3.
 
     Example:
-        >>> fewest_examples(width=3, neurons=1), fewest_examples(width=3, neurons=1, outputs=2)
+        >>> fewest_examples(d_model=3, neurons=1), fewest_examples(d_model=3, neurons=1, outputs=2)
         (6, 4)
     """
-    if width < 1 or neurons < 0 or outputs < 1:
-        raise InputError("width", f"= {width}, neurons = {neurons}, outputs = {outputs}", "positive numbers")
-    return (neurons * (width + outputs) + outputs) // outputs + 1
+    if d_model < 1 or neurons < 0 or outputs < 1:
+        raise InputError("d_model", f"= {d_model}, neurons = {neurons}, outputs = {outputs}", "positive numbers")
+    return (neurons * (d_model + outputs) + outputs) // outputs + 1
 
 
-def moment_curve(count: int, width: int) -> Int64Array:
+def moment_curve(count: int, d_model: int) -> Int64Array:
     r"""The points $(t, t^2, \dots, t^d)$ for t = 1 .. T: any d + 1 are affinely independent, any d are independent.
 
     Args:
         count: T.
-        width: d.
+        d_model: d.
 
     Returns:
         `[T, d]`.
@@ -52,19 +52,19 @@ def moment_curve(count: int, width: int) -> Int64Array:
         >>> moment_curve(3, 2).tolist()
         [[1, 1], [2, 4], [3, 9]]
     """
-    if count < 1 or width < 1 or count**width >= 2**63:
-        raise InputError("count", f"= {count}, width = {width}", "at least 1 and powers below 2^63")
-    return np.arange(1, count + 1, dtype=np.int64)[:, None] ** np.arange(1, width + 1)
+    if count < 1 or d_model < 1 or count**d_model >= 2**63:
+        raise InputError("count", f"= {count}, d_model = {d_model}", "at least 1 and powers below 2^63")
+    return np.arange(1, count + 1, dtype=np.int64)[:, None] ** np.arange(1, d_model + 1)
 
 
-def barrier_task(*, width: int, neurons: int, n_ctx: int = 2, seed: int = 0) -> VectorTask:
+def barrier_task(*, d_model: int, neurons: int, n_ctx: int = 2, seed: int = 0) -> VectorTask:
     r"""As many examples as m neurons can never memorize, with one context of unit vectors and random integer labels.
 
     The queries are on the moment curve, so that any $n \le d$ of them are independent; the context is the first n unit
     vectors. Assumptions 1 and 2 hold.
 
     Args:
-        width: d.
+        d_model: d.
         neurons: m, of the network that shall fail.
         n_ctx: n, at most d.
         seed: Of the labels, integers from 0 to 99.
@@ -78,15 +78,15 @@ def barrier_task(*, width: int, neurons: int, n_ctx: int = 2, seed: int = 0) -> 
     Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 3.
 
     Example:
-        >>> task = barrier_task(width=3, neurons=1)
+        >>> task = barrier_task(d_model=3, neurons=1)
         >>> task.n_examples, task.n_ctx, task.shared
         (6, 2, True)
     """
-    if not 1 <= n_ctx <= width:
-        raise InputError("n_ctx", f"= {n_ctx}, width = {width}", "1 <= n <= d")
-    count = fewest_examples(width=width, neurons=neurons)
-    queries = moment_curve(count, width)
+    if not 1 <= n_ctx <= d_model:
+        raise InputError("n_ctx", f"= {n_ctx}, d_model = {d_model}", "1 <= n <= d")
+    count = fewest_examples(d_model=d_model, neurons=neurons)
+    queries = moment_curve(count, d_model)
     if queries.max() >= 2**53:
-        raise InputError(f"{count} examples with d", f"= {width} have queries that float64 does not hold")
+        raise InputError(f"{count} examples with d", f"= {d_model} have queries that float64 does not hold")
     labels = np.random.default_rng([seed, 12]).integers(0, 100, (count, 1))
-    return VectorTask(np.eye(n_ctx, width)[None], queries.astype(np.float64), labels.astype(np.float64))
+    return VectorTask(np.eye(n_ctx, d_model)[None], queries.astype(np.float64), labels.astype(np.float64))

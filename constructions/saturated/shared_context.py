@@ -35,9 +35,9 @@ def positive_direction(queries: Int64Array, *, seed: int = 0) -> Int64Array:
     array = np.asarray(queries)
     if array.ndim != 2 or array.dtype.kind not in "iu" or 0 in array.shape:
         raise InputError("queries", f"is {array.dtype} of shape {array.shape}", "integers [T, d]")
-    width = array.shape[1]
-    draws = np.random.default_rng([seed, 9]).integers(-9, 10, (_DRAWS, width))
-    for direction in np.concatenate([np.eye(width, dtype=np.int64), -np.eye(width, dtype=np.int64), draws]):
+    d_model = array.shape[1]
+    draws = np.random.default_rng([seed, 9]).integers(-9, 10, (_DRAWS, d_model))
+    for direction in np.concatenate([np.eye(d_model, dtype=np.int64), -np.eye(d_model, dtype=np.int64), draws]):
         heights = array @ direction
         if heights.min() > 0 and len(np.unique(heights)) == len(heights):
             return direction
@@ -83,12 +83,12 @@ def one_direction_layer(context: Int64Array, queries: Int64Array, *, n_heads: in
     return IntegerLayer(keys[None], np.asarray(queries), np.tile(direction[:, None], (n_heads, 1, 1)), W_K)
 
 
-def line_queries(count: int, width: int) -> Int64Array:
+def line_queries(count: int, d_model: int) -> Int64Array:
     """The queries e, 2e, 3e, .. with e = (1, .., 1): any two of them are dependent.
 
     Args:
         count: T.
-        width: d.
+        d_model: d.
 
     Returns:
         `[T, d]`.
@@ -97,17 +97,17 @@ def line_queries(count: int, width: int) -> Int64Array:
         >>> line_queries(3, 2).tolist()
         [[1, 1], [2, 2], [3, 3]]
     """
-    return np.arange(1, count + 1, dtype=np.int64)[:, None] * np.ones(width, dtype=np.int64)
+    return np.arange(1, count + 1, dtype=np.int64)[:, None] * np.ones(d_model, dtype=np.int64)
 
 
-def confined_queries(count: int, width: int, kruskal: int) -> Int64Array:
+def confined_queries(count: int, d_model: int, kruskal: int) -> Int64Array:
     r"""Queries of Kruskal rank exactly k: $(1, t, \dots, t^{k-1}, 0, \dots, 0)$ for t = 1, 2, ..
 
     Any k of them are independent, by Vandermonde's determinant, and they span k dimensions only.
 
     Args:
         count: T, more than k.
-        width: d, at least k.
+        d_model: d, at least k.
         kruskal: k, at least 1.
 
     Returns:
@@ -120,9 +120,9 @@ def confined_queries(count: int, width: int, kruskal: int) -> Int64Array:
         >>> confined_queries(3, 4, 2).tolist()
         [[1, 1, 0, 0], [1, 2, 0, 0], [1, 3, 0, 0]]
     """
-    if not 1 <= kruskal <= width or count <= kruskal:
-        raise InputError("kruskal", f"= {kruskal}, width = {width}, count = {count}", "1 <= k <= d and k < T")
+    if not 1 <= kruskal <= d_model or count <= kruskal:
+        raise InputError("kruskal", f"= {kruskal}, d_model = {d_model}, count = {count}", "1 <= k <= d and k < T")
     if count ** (kruskal - 1) >= 2**63:
         raise InputError("count", f"= {count}, kruskal = {kruskal}", "powers T^(k-1) below 2^63")
     powers = np.arange(1, count + 1, dtype=np.int64)[:, None] ** np.arange(kruskal)
-    return np.concatenate([powers, np.zeros((count, width - kruskal), dtype=np.int64)], axis=1)
+    return np.concatenate([powers, np.zeros((count, d_model - kruskal), dtype=np.int64)], axis=1)

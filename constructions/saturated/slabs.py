@@ -102,10 +102,10 @@ def _integers(name: str, values: Int64Array, dimensions: int) -> Int64Array:
 def _direction(points: Int64Array, seed: int) -> list[int]:
     """Integers u for which no two points have the same product with u."""
     rng = np.random.default_rng(seed)
-    count, width = points.shape
+    count, d_model = points.shape
     rows = points.tolist()
     for draw in range(_DRAWS):
-        direction = rng.integers(1, 2 + count**2 * 2**draw if draw < 30 else 2**62, width).tolist()
+        direction = rng.integers(1, 2 + count**2 * 2**draw if draw < 30 else 2**62, d_model).tolist()
         if len({sum(a * b for a, b in zip(direction, row, strict=True)) for row in rows}) == count:
             return direction
     raise AssertionError("distinct points are level in every direction that was drawn")

@@ -11,14 +11,14 @@ from constructions.tasks.vectors import VectorTask
 
 
 def uniform_examples(
-    *, examples: int, n_ctx: int, width: int, shared: bool, seed: int
+    *, examples: int, n_ctx: int, d_model: int, shared: bool, seed: int
 ) -> tuple[Float64Array, Float64Array]:
     r"""Contexts and queries with independent entries, uniform in [0, 1]: the synthetic data of the paper.
 
     Args:
         examples: T.
         n_ctx: n.
-        width: d.
+        d_model: d.
         shared: Whether all examples have one context.
         seed: Of the draws.
 
@@ -28,12 +28,12 @@ def uniform_examples(
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 5.2.
 
     Example:
-        >>> contexts, queries = uniform_examples(examples=5, n_ctx=2, width=3, shared=True, seed=0)
+        >>> contexts, queries = uniform_examples(examples=5, n_ctx=2, d_model=3, shared=True, seed=0)
         >>> contexts.shape, queries.shape
         ((1, 2, 3), (5, 3))
     """
     rng = np.random.default_rng([seed, 4])
-    return rng.uniform(size=(1 if shared else examples, n_ctx, width)), rng.uniform(size=(examples, width))
+    return rng.uniform(size=(1 if shared else examples, n_ctx, d_model)), rng.uniform(size=(examples, d_model))
 
 
 def labelled(

@@ -26,7 +26,7 @@ def floats(matrix: fmpq_mat) -> np.ndarray:
 
 def panel(axes: draw.Axes, wanted: tuple[int, int]) -> list[str]:
     """Each axis is a context; a column of a matrix is an arrow."""
-    front_end = integer_front_end(d_vocab=2, n_ctx=2, width=1, d_head=1, n_heads=1, seed=3)
+    front_end = integer_front_end(d_vocab=2, n_ctx=2, d_model=1, d_head=1, n_heads=1, seed=3)
     target = fmpq_mat(2, 1, list(wanted))
     last, features = floats(exact_outputs(front_end, CONTEXTS)).T
     parts = [axes.curve([(-4, 0), (4, 0)], "line"), axes.curve([(0, -3), (0, 4)], "line")]

@@ -46,7 +46,7 @@ def measured() -> Sequence[Mapping[str, object]]:
                 except ByheartError:
                     continue
         row |= {name: information_limit(task, bits) for name, bits in LIMITS.items()}
-        row[PRINTED] = printed_count(d_vocab=tokens, n_ctx=2, width=2, facts=task.n_contexts)
+        row[PRINTED] = printed_count(d_vocab=tokens, n_ctx=2, d_model=2, facts=task.n_contexts)
         rows.append(row)
     return rows
 

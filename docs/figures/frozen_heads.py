@@ -24,7 +24,7 @@ LENGTHS = range(2, 17)
 
 def examples(tokens: int) -> tuple[np.ndarray, np.ndarray]:
     """As many as the heads hold of one context."""
-    return uniform_examples(examples=HEADS * (tokens - 1) + 1, n_ctx=tokens, width=WIDTH, shared=True, seed=0)
+    return uniform_examples(examples=HEADS * (tokens - 1) + 1, n_ctx=tokens, d_model=WIDTH, shared=True, seed=0)
 
 
 def near_one_hot() -> tuple[np.ndarray, tuple[range, ...]]:

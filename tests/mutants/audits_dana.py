@@ -83,7 +83,7 @@ MUTANTS = [
         "the generic rank is the refuted count",
     ),
     parameters(
-        "-(-(facts - width) // d_head))", "1 - (-(facts - width) // d_head))", "one head more than the paper counts"
+        "-(-(facts - d_model) // d_head))", "1 - (-(facts - d_model) // d_head))", "one head more than the paper counts"
     ),
     dana_theorem_1("n_heads=count) == len(contexts)", "n_heads=count) >= 0", "the rank hypothesis admits everything"),
     left_out(
@@ -112,8 +112,8 @@ MUTANTS = [
     ),
     johnson_lindenstrauss("(2 * bits - 1)", "(2 * bits - 1 + 2 * (bits < 0) + 2 * (bits == 0))", "rows of ones"),
     parameters_by_dana_theorem_1_parameters(
-        "    return max(1, -(-(facts - width) // d_head))",
-        "    return 1 - (-(facts - width) // d_head)",
+        "    return max(1, -(-(facts - d_model) // d_head))",
+        "    return 1 - (-(facts - d_model) // d_head)",
         "one head more than needed",
     ),
     # Judges.

@@ -84,8 +84,8 @@ MUTANTS = [
         "the first neuron goes on",
     ),
     neurons_as_heads(
-        "W_E[1:, :width], W_pos[1, width] = embeddings, one",
-        "W_E[1:, :width], W_pos[:, width] = embeddings, one",
+        "W_E[1:, :d_model], W_pos[1, d_model] = embeddings, one",
+        "W_E[1:, :d_model], W_pos[:, d_model] = embeddings, one",
         "the null token has a key",
     ),
     two_layers(

@@ -26,8 +26,8 @@ MUTANTS = [
         "min(rank, p, q), min(copies - 1, q)", "min(rank, p, q), copies - 1", "more copies than values tell apart"
     ),
     clustered(
-        "for count, p, q in _parts(task, shape.width)",
-        "for count, p, q in [*_parts(task, shape.width)][-1:]",
+        "for count, p, q in _parts(task, shape.d_model)",
+        "for count, p, q in [*_parts(task, shape.d_model)][-1:]",
         "one frequent last token is not looked at",
     ),
     system("best >= _ENOUGH", "best >= -100.0", "weights that do not hold the task count"),

@@ -32,7 +32,7 @@ def found(strategy, wanted):
 )
 def test_sizes_stay_within_their_limits(size, wide):
     assert 1 <= size.d_vocab <= 5 and 1 <= size.n_ctx <= 4 and 1 <= size.n_heads <= 2
-    assert 1 <= size.d_head <= size.width <= 6
+    assert 1 <= size.d_head <= size.d_model <= 6
     assert 1 <= wide.d_head <= 4 and 0 <= wide.n_heads <= 3
 
 
@@ -40,10 +40,10 @@ def test_sizes_stay_within_their_limits(size, wide):
     "wanted",
     [
         lambda size: size.n_heads == 0,
-        lambda size: size.n_ctx == 1 and size.width > 1,
+        lambda size: size.n_ctx == 1 and size.d_model > 1,
         lambda size: size.d_vocab == 1 and size.n_heads == 3,
-        lambda size: size.width > size.d_vocab + size.n_ctx - 1,
-        lambda size: size.d_vocab**size.n_ctx == size.width + size.n_heads * size.d_head,
+        lambda size: size.d_model > size.d_vocab + size.n_ctx - 1,
+        lambda size: size.d_vocab**size.n_ctx == size.d_model + size.n_heads * size.d_head,
     ],
 )
 def test_degenerate_and_critical_sizes_are_found(wanted):
@@ -51,9 +51,9 @@ def test_degenerate_and_critical_sizes_are_found(wanted):
 
 
 def test_heads_wider_than_the_stream_are_found_only_where_they_are_asked_for():
-    found(strategies.sizes(wide_heads=True), lambda size: size.d_head > size.width)
+    found(strategies.sizes(wide_heads=True), lambda size: size.d_head > size.d_model)
     with pytest.raises(Exception, match="No"):
-        find(strategies.sizes(), lambda size: size.d_head > size.width)
+        find(strategies.sizes(), lambda size: size.d_head > size.d_model)
 
 
 @given(data=st.data(), d_vocab=st.integers(1, 4), n_ctx=st.integers(1, 4))
@@ -115,7 +115,7 @@ def test_adversarial_laws_are_found(wanted):
 @given(data=st.data(), size=strategies.sizes())
 def test_exact_front_ends_have_their_sizes_and_rational_attention(data, size):
     front_end = data.draw(strategies.exact_front_ends(size=size))
-    assert (front_end.d_vocab, front_end.n_ctx, front_end.d_model) == (size.d_vocab, size.n_ctx, size.width)
+    assert (front_end.d_vocab, front_end.n_ctx, front_end.d_model) == (size.d_vocab, size.n_ctx, size.d_model)
     assert front_end.n_heads == size.n_heads and front_end.d_head == (size.d_head if size.n_heads else 0)
     rows = data.draw(strategies.contexts(d_vocab=size.d_vocab, n_ctx=size.n_ctx, max_size=3))
     assert exact_features(front_end, rows).nrows() == len(rows)
@@ -123,20 +123,20 @@ def test_exact_front_ends_have_their_sizes_and_rational_attention(data, size):
 
 @given(data=st.data())
 def test_embeddings_stay_within_their_bound(data):
-    W_E, W_pos = data.draw(strategies.embeddings(d_vocab=3, n_ctx=2, width=4, largest=1))
+    W_E, W_pos = data.draw(strategies.embeddings(d_vocab=3, n_ctx=2, d_model=4, largest=1))
     assert W_E.shape == (3, 4) and W_pos.shape == (2, 4)
     assert max(abs(W_E).max(), abs(W_pos).max()) <= 1
 
 
 def test_degenerate_embeddings_are_found():
-    strategy = strategies.embeddings(d_vocab=3, n_ctx=2, width=2)
+    strategy = strategies.embeddings(d_vocab=3, n_ctx=2, d_model=2)
     found(strategy, lambda pair: (pair[0][0] == pair[0][1]).all() and (pair[0][0] != 0).all())
 
 
 @given(data=st.data(), size=strategies.sizes(min_heads=1))
 def test_networks_have_their_sizes_and_stay_within_their_bound(data, size):
     network = data.draw(strategies.networks(size=size, n_outputs=2, largest=5.0))
-    assert (network.d_vocab, network.n_ctx, network.d_model) == (size.d_vocab, size.n_ctx, size.width)
+    assert (network.d_vocab, network.n_ctx, network.d_model) == (size.d_vocab, size.n_ctx, size.d_model)
     assert (network.n_heads, network.d_head, network.d_vocab_out) == (size.n_heads, size.d_head, 2)
     assert all(abs(tensor).max() <= 5 for tensor in dana_tensors(network).values())
 
@@ -170,7 +170,7 @@ def test_a_task_with_a_tail_is_found():
         (lambda: strategies.contexts(d_vocab=9, n_ctx=2, min_size=5, max_size=4), "min_size = 5"),
         (lambda: strategies.laws(d_vocab=2, rows=0), "rows = 0, expected"),
         (lambda: strategies.laws(d_vocab=2, rows=1, smallest=0.3), r"smallest = 0\.3, expected a mass in"),
-        (lambda: strategies.embeddings(d_vocab=True, n_ctx=1, width=1), "d_vocab = True, expected"),
+        (lambda: strategies.embeddings(d_vocab=True, n_ctx=1, d_model=1), "d_vocab = True, expected"),
         (lambda: strategies.networks(size=Sizes(2, 2, 2, 1, 0)), "heads = 0, expected an integer of at least 1"),
         (lambda: strategies.networks(size=Sizes(2, 2, 2, 1, 1), largest=float("nan")), "largest = nan"),
         (lambda: strategies.exact_front_ends(size=Sizes(2, 2, 2, 1, 1), query_width=0), "query_width = 0"),

@@ -10,7 +10,7 @@ from flint import fmpz_mat
 from constructions.errors import InputError
 
 
-def counting_matrix(*, n_ctx: int, width: int, largest: int) -> fmpz_mat:
+def counting_matrix(*, n_ctx: int, d_model: int, largest: int) -> fmpz_mat:
     r"""How many sequences begin with each index, `[d, S]`: the row of n is divided by what its entries have in common.
 
     Let $M = \sum_{k \ne m} n^k$. There are $(M - 1)! n^i / \prod_k (n^k)!$ sequences that begin with $i \ne m$ and hold
@@ -21,7 +21,7 @@ def counting_matrix(*, n_ctx: int, width: int, largest: int) -> fmpz_mat:
 
     Args:
         n_ctx: S, at least 1.
-        width: d, at least 1; n = 2, .., d + 1.
+        d_model: d, at least 1; n = 2, .., d + 1.
         largest: m, in 1 .. S: the index of the largest first coordinate.
 
     Returns:
@@ -33,14 +33,14 @@ def counting_matrix(*, n_ctx: int, width: int, largest: int) -> fmpz_mat:
     Source: Dana, Pydi, Chevaleyre (2024), appendix A.1.
 
     Example:
-        >>> counting_matrix(n_ctx=3, width=2, largest=1)
+        >>> counting_matrix(n_ctx=3, d_model=2, largest=1)
         [12, 4,  8]
         [36, 9, 27]
     """
-    if n_ctx < 1 or width < 1 or not 1 <= largest <= n_ctx:
-        raise InputError("n_ctx", f"= {n_ctx}, width = {width}, largest = {largest}", "1 <= largest <= length")
+    if n_ctx < 1 or d_model < 1 or not 1 <= largest <= n_ctx:
+        raise InputError("n_ctx", f"= {n_ctx}, d_model = {d_model}, largest = {largest}", "1 <= largest <= length")
     rows = []
-    for n in range(2, width + 2):
+    for n in range(2, d_model + 2):
         others = [k for k in range(1, n_ctx + 1) if k != largest]
         total = sum(n**k for k in others)
         row = [n**k for k in range(1, n_ctx + 1)]
@@ -69,11 +69,11 @@ def counted_sequences(n: int, *, n_ctx: int, largest: int, first: int) -> int:
     return factorial(sum(rest)) // prod(map(factorial, rest))
 
 
-def counting_rank(*, n_ctx: int, width: int, largest: int) -> int:
+def counting_rank(*, n_ctx: int, d_model: int, largest: int) -> int:
     r"""What the rank of $\mathcal{N} X(t)$ is at most, whatever the embeddings are: the rank of $\mathcal{N}$.
 
     Example:
-        >>> counting_rank(n_ctx=2, width=3, largest=1)
+        >>> counting_rank(n_ctx=2, d_model=3, largest=1)
         1
     """
-    return int(counting_matrix(n_ctx=n_ctx, width=width, largest=largest).rank())
+    return int(counting_matrix(n_ctx=n_ctx, d_model=d_model, largest=largest).rank())

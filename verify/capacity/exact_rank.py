@@ -223,8 +223,12 @@ def _examples(
             raise InputError(name, "is no array of integers")
         if array.ndim != dimensions or 0 in array.shape:
             raise InputError(name, f"has shape {array.shape}", f"{dimensions} dimensions of at least 1")
-    width = queries.shape[1]
-    if len(contexts) not in (1, len(queries)) or W_Q.shape != W_K.shape or {contexts.shape[2], W_Q.shape[1]} != {width}:
+    d_model = queries.shape[1]
+    if (
+        len(contexts) not in (1, len(queries))
+        or W_Q.shape != W_K.shape
+        or {contexts.shape[2], W_Q.shape[1]} != {d_model}
+    ):
         raise InputError(f"shapes {[array.shape for array in named.values()]}", "do not fit each other")
     maps = [
         fmpz_mat(k.tolist()) * fmpz_mat(q.tolist()).transpose() for q, k in zip(W_Q, W_K, strict=True)
@@ -232,7 +236,7 @@ def _examples(
     keys = [fmpz_mat(context.tolist()) for context in contexts]
     for t, query in enumerate(queries.tolist()):
         context = keys[0 if len(keys) == 1 else t]
-        column = fmpz_mat(width, 1, query)
+        column = fmpz_mat(d_model, 1, query)
         scores = [[int(score) for score in (context * (bilinear * column)).entries()] for bilinear in maps]
         yield [[score - min(head) for score in head] for head in scores], context
 
@@ -243,28 +247,28 @@ class _Given:
     def __init__(self, front_end: ExactFrontEnd, contexts: Int64Array) -> None:
         self.contexts = tokens_of(front_end, contexts)
         self._front_end = front_end
-        tokens, positions, width = front_end.d_vocab, front_end.n_ctx, front_end.d_model
+        tokens, positions, d_model = front_end.d_vocab, front_end.n_ctx, front_end.d_model
         # Row s N + n of the table is x_{s,n}: a sum of two rows of W_E over W_pos.
         selection = fmpz_mat(tokens * positions, tokens + positions)
         for s in range(positions):
             for n in range(tokens):
                 selection[s * tokens + n, n] = 1
                 selection[s * tokens + n, tokens + s] = 1
-        embeddings = fmpq_mat(tokens + positions, width, [*front_end.W_E.entries(), *front_end.W_pos.entries()])
+        embeddings = fmpq_mat(tokens + positions, d_model, [*front_end.W_E.entries(), *front_end.W_pos.entries()])
         numerators, self.denominator = embeddings.numer_denom()
         self.table = selection * numerators
         self.columns = [[s * tokens + token for s, token in enumerate(context)] for context in self.contexts]
         rows = self.table.tolist()
-        self.last = fmpz_mat(len(self.columns), width, [entry for pairs in self.columns for entry in rows[pairs[-1]]])
+        self.last = fmpz_mat(len(self.columns), d_model, [entry for pairs in self.columns for entry in rows[pairs[-1]]])
 
     def exponents(self, head: int) -> list[list[int]]:
         """The scores k_s of each context in units of ln 2, less their minimum: [T, S]."""
-        front_end, width = self._front_end, self._front_end.d_model
+        front_end, d_model = self._front_end, self._front_end.d_model
         bilinear = front_end.W_Q[head] * front_end.W_K[head].transpose()
         lasts = sorted({context[-1] for context in self.contexts})
         first = self.table.nrows() - front_end.d_vocab
         table = self.table.tolist()
-        queries = fmpz_mat(len(lasts), width, [entry for token in lasts for entry in table[first + token]])
+        queries = fmpz_mat(len(lasts), d_model, [entry for token in lasts for entry in table[first + token]])
         products = fmpq_mat(queries) * bilinear * fmpq_mat(self.table.transpose()) / self.denominator**2
         scores = dict(zip(lasts, products.tolist(), strict=True))
         result = []

@@ -72,7 +72,7 @@ def shared_attention_parameters(network: Model) -> int:
 
     Example:
         >>> from constructions.memories.parameters import matched_memories
-        >>> _, generic, shared = matched_memories(d_vocab=3, n_ctx=2, width=3, d_head=2, seed=0)
+        >>> _, generic, shared = matched_memories(d_vocab=3, n_ctx=2, d_model=3, d_head=2, seed=0)
         >>> shared_attention_parameters(shared)
         69
         >>> shared_attention_parameters(generic)

@@ -18,11 +18,11 @@ from verify.memories.outer_product_capacity import exact_product, is_sum_of_oute
 from verify.verdict import decided
 
 
-def truncated_memory(*, width: int, count: int, outputs: int, stored: int, seed: int = 0) -> Associations:
+def truncated_memory(*, d_model: int, count: int, outputs: int, stored: int, seed: int = 0) -> Associations:
     r"""The sum of the outer products of the most frequent inputs, with the labels $x \bmod M$ of all.
 
     Args:
-        width: d.
+        d_model: d.
         count: N, inputs in the order of their frequency.
         outputs: M, output tokens.
         stored: P, how many are added up.
@@ -37,13 +37,13 @@ def truncated_memory(*, width: int, count: int, outputs: int, stored: int, seed:
     Source: Cabannes, Dohmatob, Bietti (2024), recalled.
 
     Example:
-        >>> truncated_memory(width=4, count=8, outputs=2, stored=3).memory.shape
+        >>> truncated_memory(d_model=4, count=8, outputs=2, stored=3).memory.shape
         (4, 4)
     """
-    if min(width, count, outputs) < 1 or not 1 <= stored <= count:
-        raise InputError(f"sizes {width}, {count}, {outputs}, stored", f"= {stored}", "1 <= P <= N")
-    rng = np.random.default_rng([seed, width, count, outputs])
-    e, u = (2 * rng.integers(0, 2, (rows, width)) - 1 for rows in (count, outputs))
+    if min(d_model, count, outputs) < 1 or not 1 <= stored <= count:
+        raise InputError(f"sizes {d_model}, {count}, {outputs}, stored", f"= {stored}", "1 <= P <= N")
+    rng = np.random.default_rng([seed, d_model, count, outputs])
+    e, u = (2 * rng.integers(0, 2, (rows, d_model)) - 1 for rows in (count, outputs))
     labels = np.arange(count) % outputs
     memory = outer_products(u, e[:stored], labels[:stored]).memory
     return Associations(u, e, labels, memory)
@@ -120,12 +120,12 @@ def missed_mass(made: Associations) -> Fraction:
     return Fraction(sum(w for w, miss in zip(weights, missed, strict=True) if miss), sum(weights))
 
 
-def least_error(width: int, *, outputs: int, seed: int) -> Fraction:
+def least_error(d_model: int, *, outputs: int, seed: int) -> Fraction:
     """The least mass that is missed, over P = 4, 8, .., of the sum of the first P outer products."""
     found = []
     for stored in (4, 8, 16, 32, 64, 128):
-        made = truncated_memory(width=width, count=_INPUTS, outputs=outputs, stored=stored, seed=seed)
-        fits = made.inputs.shape == (_INPUTS, width) and made.outputs.shape == (outputs, width)
+        made = truncated_memory(d_model=d_model, count=_INPUTS, outputs=outputs, stored=stored, seed=seed)
+        fits = made.inputs.shape == (_INPUTS, d_model) and made.outputs.shape == (outputs, d_model)
         kept = made.outputs, made.inputs[:stored], made.labels[:stored], made.memory
         labelled = np.array_equal(made.labels, np.arange(_INPUTS) % outputs)
         if not (fits and labelled and is_sum_of_outer_products(*kept)):
@@ -136,8 +136,8 @@ def least_error(width: int, *, outputs: int, seed: int) -> Fraction:
 
 def _falls(*, few: bool, outputs: int, draws: int) -> Evidence:
     errors = {
-        width: sum(least_error(width, outputs=outputs, seed=seed) for seed in range(draws)) / draws
-        for width in (16, 64)
+        d_model: sum(least_error(d_model, outputs=outputs, seed=seed) for seed in range(draws)) / draws
+        for d_model in (16, 64)
     }
     wider = Fraction(max(errors), min(errors))
     factor, printed = errors[16] / errors[64], stated(CLAIM, "factor", a=2)
@@ -146,7 +146,7 @@ def _falls(*, few: bool, outputs: int, draws: int) -> Evidence:
         f"a = 2, {_INPUTS} inputs, {outputs} output tokens, random signs, the best of six P, {draws} draws: by which "
         "factor the mean mass that is missed falls from d = 16 to d = 64",
         f"{'less' if few else 'more'} than {printed}",
-        f"{float(factor):.2f}: {', '.join(f'd = {width}: {float(error):.4f}' for width, error in errors.items())}",
+        f"{float(factor):.2f}: {', '.join(f'd = {d_model}: {float(error):.4f}' for d_model, error in errors.items())}",
         Method("exact integer products, masses in rationals", Means.EXACT),
         decided(draws > 0),
         {"seeds": draws},
@@ -155,7 +155,7 @@ def _falls(*, few: bool, outputs: int, draws: int) -> Evidence:
             Comparison(factor, "<" if few else ">", printed),
             Comparison(factor, ">", 1),
             Comparison(wider, "=", printed),
-            *(Comparison(Fraction(1, width), "=", stated(CLAIM, "fall", d=width, a=2)) for width in errors),
+            *(Comparison(Fraction(1, d_model), "=", stated(CLAIM, "fall", d=d_model, a=2)) for d_model in errors),
             *met(CLAIM, "square", a=2),
             *met(CLAIM, "from", d=min(errors)),
             *met(CLAIM, "to", d=max(errors)),

@@ -33,12 +33,12 @@ CLAIM = Claim(
     page="docs/claims/corollary_2.md",
 )
 
-_PAPER = {"d_vocab": 10, "width": 2, "d_head": 5, "n_heads": 20}
+_PAPER = {"d_vocab": 10, "d_model": 2, "d_head": 5, "n_heads": 20}
 
 
 _OTHERS = (
-    {"d_vocab": 6, "width": 2, "d_head": 3, "n_heads": 8},
-    {"d_vocab": 7, "width": 3, "d_head": 4, "n_heads": 5},
+    {"d_vocab": 6, "d_model": 2, "d_head": 3, "n_heads": 8},
+    {"d_vocab": 7, "d_model": 3, "d_head": 4, "n_heads": 5},
 )
 
 
@@ -48,24 +48,24 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _reached(**sizes)
 
 
-def _ceiling(*, d_vocab: int, width: int, d_head: int, n_heads: int) -> Evidence:
+def _ceiling(*, d_vocab: int, d_model: int, d_head: int, n_heads: int) -> Evidence:
     contexts = all_contexts(d_vocab, 2)
-    given = {"H": n_heads, "d_h": d_head, "d": width}
-    rank = RANK.at("rank", contexts=contexts, d_model=width, d_head=d_head, n_heads=n_heads, with_skip=True)
+    given = {"H": n_heads, "d_h": d_head, "d": d_model}
+    rank = RANK.at("rank", contexts=contexts, d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=True)
     return Evidence(
         "constant",
-        f"the {len(contexts)} bigrams of {d_vocab} tokens, d = {width}, d_h = {d_head}, H = {n_heads}: the rank of "
+        f"the {len(contexts)} bigrams of {d_vocab} tokens, d = {d_model}, d_h = {d_head}, H = {n_heads}: the rank of "
         "the features is below their number",
         f"{stated(CLAIM, 'printed', **given)} >= {len(contexts)} associations: accuracy 1",
         f"rank <= {rank.value}",
         Method("exact ranks of the contexts", Means.EXACT),
-        proved(d_head > width),
+        proved(d_head > d_model),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(rank, "<", len(contexts)),
             Comparison(rank, "<", stated(CLAIM, "printed", **given)),
             Comparison(rank, "<=", stated(CLAIM, "columns", **given)),
-            Comparison(sum([d_head] * n_heads) + width, "=", stated(CLAIM, "printed", **given)),
+            Comparison(sum([d_head] * n_heads) + d_model, "=", stated(CLAIM, "printed", **given)),
             Comparison(len(contexts), "=", stated(CLAIM, "contexts", N=d_vocab, S=contexts.shape[1])),
             *(_of_the_paper(contexts, rank, **given) if d_vocab == _PAPER["d_vocab"] else ()),
         ),
@@ -84,24 +84,24 @@ def _of_the_paper(contexts: Int64Array, rank: Applied, **given: int) -> tuple[Co
     )
 
 
-def _reached(*, d_vocab: int, width: int, d_head: int, n_heads: int) -> Evidence:
+def _reached(*, d_vocab: int, d_model: int, d_head: int, n_heads: int) -> Evidence:
     contexts = all_contexts(d_vocab, 2)
-    given = {"H": n_heads, "d_h": d_head, "d": width}
+    given = {"H": n_heads, "d_h": d_head, "d": d_model}
     # A head that is wider than the stream is one of its width: what is reached there is reached by both.
     front_end = integer_front_end(
-        "rank-one", d_vocab=d_vocab, n_ctx=2, d_model=width, n_heads=n_heads, d_head=width, seed=1, largest=9
+        "rank-one", d_vocab=d_vocab, n_ctx=2, d_model=d_model, n_heads=n_heads, d_head=d_model, seed=1, largest=9
     )
     rank = exact_rank(front_end, contexts)
     facts = len(contexts)
     share = stated(CLAIM, "accuracy", N=d_vocab, T_0=facts, **given)
     return Evidence(
         "reached",
-        f"the {facts} bigrams of {d_vocab} tokens, integer weights with d = {width} and "
+        f"the {facts} bigrams of {d_vocab} tokens, integer weights with d = {d_model} and "
         f"H = {n_heads} heads of that width",
         f"rank {stated(CLAIM, 'columns', **given)}, so an accuracy of {share} on average over the labels",
         f"rank {rank.lower}",
         Method(f"rank over GF({rank.prime})", Means.MODULAR),
-        proved(front_end.n_heads == n_heads and front_end.d_model == width),
+        proved(front_end.n_heads == n_heads and front_end.d_model == d_model),
         compared=(
             Comparison(rank.lower, "=", stated(CLAIM, "columns", **given)),
             Comparison(share, "<", 1),

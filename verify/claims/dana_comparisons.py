@@ -43,24 +43,24 @@ _REPAIRS_FULL = ((3, 3, 3, 3), (5, 2, 4, 3))
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _exclusive_or()
-    for d_vocab, n_ctx, width, d_head in _REPAIRS + (_REPAIRS_FULL if full else ()):
-        yield _improvement(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head)
+    for d_vocab, n_ctx, d_model, d_head in _REPAIRS + (_REPAIRS_FULL if full else ()):
+        yield _improvement(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head)
 
 
 def _exclusive_or() -> Evidence:
     contexts = exclusive_or_contexts()
-    facts, width = len(contexts), 4
+    facts, d_model = len(contexts), 4
     n_heads = 1
-    sizes = {"H": n_heads, "d_h": width}
-    rank = RANK.at("rank", contexts=contexts, d_model=width, d_head=width, n_heads=n_heads, with_skip=True)
+    sizes = {"H": n_heads, "d_h": d_model}
+    rank = RANK.at("rank", contexts=contexts, d_model=d_model, d_head=d_model, n_heads=n_heads, with_skip=True)
     # The last tokens are the queries of Mahdavi et al.: the same vector for all examples.
-    queries = np.repeat(np.eye(1, width, dtype=np.int64), facts, axis=0)[contexts[:, -1] == contexts[0, -1]]
+    queries = np.repeat(np.eye(1, d_model, dtype=np.int64), facts, axis=0)[contexts[:, -1] == contexts[0, -1]]
     kruskal = kruskal_rank(queries).upper
     return Evidence(
         "counterexample",
-        f"XOR after 3 tokens, {facts} contexts with one last token: one head with d = d_h = {width}; equal queries "
+        f"XOR after 3 tokens, {facts} contexts with one last token: one head with d = d_h = {d_model}; equal queries "
         f"have Kruskal rank {kruskal}",
-        f"{stated(CLAIM, 'columns', **sizes, d=width)} and {stated(CLAIM, 'previous', **sizes)} contexts held",
+        f"{stated(CLAIM, 'columns', **sizes, d=d_model)} and {stated(CLAIM, 'previous', **sizes)} contexts held",
         f"rank <= {rank.value}",
         Method("exact ranks of the contexts", Means.EXACT),
         decided(len(queries) == facts),
@@ -74,33 +74,33 @@ def _exclusive_or() -> Evidence:
             Comparison(len(set(contexts[:, -1].tolist())), "=", stated(CLAIM, "same")),
             Comparison(kruskal, "=", stated(CLAIM, "kruskal")),
             Comparison(facts, "<=", stated(CLAIM, "previous", **sizes)),
-            Comparison(facts, "<=", stated(CLAIM, "columns", **sizes, d=width)),
+            Comparison(facts, "<=", stated(CLAIM, "columns", **sizes, d=d_model)),
         ),
     )
 
 
-def _improvement(*, d_vocab: int, n_ctx: int, width: int, d_head: int) -> Evidence:
-    made = exact_memory(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head)
+def _improvement(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int) -> Evidence:
+    made = exact_memory(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head)
     n_heads, facts = made.model.n_heads, len(made.contexts)
     sizes = {"H": n_heads, "d_h": made.model.d_head}
-    columns, previous = stated(CLAIM, "columns", **sizes, d=width), stated(CLAIM, "previous", **sizes)
+    columns, previous = stated(CLAIM, "columns", **sizes, d=d_model), stated(CLAIM, "previous", **sizes)
     equal = exact_network_logits(made.model, made.contexts) == made.targets
-    most, fewer = n_heads * sizes["d_h"] + width, n_heads * (sizes["d_h"] - 1) + 1
+    most, fewer = n_heads * sizes["d_h"] + d_model, n_heads * (sizes["d_h"] - 1) + 1
     return Evidence(
         "repair",
-        f"the {facts} contexts of {n_ctx} tokens out of {d_vocab}, d = {width}, d_h = {d_head}, H = {n_heads}: "
+        f"the {facts} contexts of {n_ctx} tokens out of {d_vocab}, d = {d_model}, d_h = {d_head}, H = {n_heads}: "
         "rational weights have exactly the logits of an integer encoder",
-        f"{columns} held, {stated(CLAIM, 'gain', H=n_heads, d=width)} more than {previous}",
+        f"{columns} held, {stated(CLAIM, 'gain', H=n_heads, d=d_model)} more than {previous}",
         f"{'equal' if equal else 'different'} logits on {facts} contexts",
         Method("exact rationals", Means.EXACT),
         decided(equal),
         compared=(
             Comparison(most, "=", columns),
             Comparison(fewer, "=", previous),
-            Comparison(most - fewer, "=", stated(CLAIM, "gain", H=n_heads, d=width)),
+            Comparison(most - fewer, "=", stated(CLAIM, "gain", H=n_heads, d=d_model)),
             Comparison(facts, "<=", most),
             Comparison(facts, ">", most - d_head),
             Comparison(facts, ">", previous),
-            *met(CLAIM, "room", d=width, N=d_vocab),
+            *met(CLAIM, "room", d=d_model, N=d_vocab),
         ),
     )

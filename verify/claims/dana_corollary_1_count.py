@@ -33,7 +33,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _counted(d_vocab: int, n_ctx: int) -> Evidence:
-    made = exact_memory(d_vocab=d_vocab, n_ctx=n_ctx, width=2, d_head=1)
+    made = exact_memory(d_vocab=d_vocab, n_ctx=n_ctx, d_model=2, d_head=1)
     model, facts = made.model, len(made.contexts)
     entries = sum(tensor.size for tensor in model.tensors().values())
     equal = exact_network_logits(model, made.contexts) == made.targets

@@ -166,9 +166,9 @@ def _every_number_of_heads(largest: int) -> Evidence:
     for n_heads in range(1, largest + 1):
         size = 2 ** (n_heads + 1)
         d_head = size // (n_heads + 1)
-        width = size - n_heads * d_head
+        d_model = size - n_heads * d_head
         errors = PARITY_ERRORS.at(bits=n_heads + 1, n_heads=n_heads)
-        promised = stated(CLAIM, "printed", N=2, H=n_heads, d_h=d_head, d=width, T=size)
+        promised = stated(CLAIM, "printed", N=2, H=n_heads, d_h=d_head, d=d_model, T=size)
         best = 1 - Fraction(errors.value, size)
         compared += [Comparison(errors, ">", 0), Comparison(best, "<", promised)]
         shown.append(str(best))

@@ -38,16 +38,17 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 def _too_many(bits: int, d_vocab: int, constant: Fraction) -> Evidence:
     """Just beyond the width, for heads enough; and just below it the count says nothing."""
     most = stated(CLAIM, "most", b=bits, C=constant, N=d_vocab)
-    width, n_ctx, n_heads = int(float(most.value)) + 1, 2, 10**6
-    shapes = {"N": d_vocab, "S": n_ctx, "d": width}
-    held = stated(CLAIM, "printed", C=constant, d=width, H=n_heads)
+    d_model, n_ctx, n_heads = int(float(most.value)) + 1, 2, 10**6
+    shapes = {"N": d_vocab, "S": n_ctx, "d": d_model}
+    held = stated(CLAIM, "printed", C=constant, d=d_model, H=n_heads)
     content = stated(CLAIM, "content", T=held.value, N=d_vocab)
     entries = stated(CLAIM, "entries", **shapes, H=n_heads)
-    narrower = stated(CLAIM, "printed", C=constant, d=width - 1, H=n_heads)
-    room = stated(CLAIM, "entries", N=d_vocab, S=n_ctx, d=width - 1, H=n_heads)
+    narrower = stated(CLAIM, "printed", C=constant, d=d_model - 1, H=n_heads)
+    room = stated(CLAIM, "entries", N=d_vocab, S=n_ctx, d=d_model - 1, H=n_heads)
     return Evidence(
         "counterexample",
-        f"b = {bits}, N = {d_vocab}, C = {constant}, d = d_h = {width}, H = {n_heads}: labellings of so many contexts, "
+        f"b = {bits}, N = {d_vocab}, C = {constant}, d = d_h = {d_model}, H = {n_heads}: labellings of so many "
+        "contexts, "
         "beside what the weights can be",
         f"{held} associations of any labels",
         f"their labels have {content} bits, the weights {entries} numbers of {bits} bits",
@@ -55,26 +56,26 @@ def _too_many(bits: int, d_vocab: int, constant: Fraction) -> Evidence:
         compared=(
             Comparison(content, ">", bits * entries.value),
             Comparison(stated(CLAIM, "content", T=narrower.value, N=d_vocab), "<", bits * room.value),
-            Comparison(Fraction(width - 1), "<", most),
-            Comparison(Fraction(width), ">", most),
-            Comparison(constant * width * width * width * n_heads, "=", held),
+            Comparison(Fraction(d_model - 1), "<", most),
+            Comparison(Fraction(d_model), ">", most),
+            Comparison(constant * d_model * d_model * d_model * n_heads, "=", held),
         ),
     )
 
 
 def _counts(d_vocab: int) -> Evidence:
     """Bits that tell all labellings of a thousand contexts apart, and entries of a model with heads as wide as d."""
-    bits, n_heads, width, n_ctx = (d_vocab**1000 - 1).bit_length(), 2, 3, 4
+    bits, n_heads, d_model, n_ctx = (d_vocab**1000 - 1).bit_length(), 2, 3, 4
     content = stated(CLAIM, "content", T=1000, N=d_vocab)
-    maps = np.zeros((n_heads, width, width))
+    maps = np.zeros((n_heads, d_model, d_model))
     model = dana_network(
-        W_E=np.zeros((d_vocab, width)), W_pos=np.zeros((n_ctx, width)), W_Q=maps, W_K=maps, W_V=maps, W_O=maps,
-        W_U=np.zeros((width, d_vocab)),
+        W_E=np.zeros((d_vocab, d_model)), W_pos=np.zeros((n_ctx, d_model)), W_Q=maps, W_K=maps, W_V=maps, W_O=maps,
+        W_U=np.zeros((d_model, d_vocab)),
     )  # fmt: skip
     entries = sum(tensor.size for tensor in model.tensors().values())
     return Evidence(
         "repair",
-        f"all labels out of {d_vocab} of a thousand contexts, and a model with d = d_h = {width}, H = {n_heads}",
+        f"all labels out of {d_vocab} of a thousand contexts, and a model with d = d_h = {d_model}, H = {n_heads}",
         f"{content} bits",
         f"{bits} bits tell them apart, and no fewer; {entries} entries",
         Method("counting in integers", Means.EXACT),

@@ -38,17 +38,17 @@ _SIZES_FULL = ((30, 40, 8), (12, 50, 20))
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     generator = np.random.default_rng(31)
-    for d_vocab, contexts, width in _SIZES + (_SIZES_FULL if full else ()):
-        W = generator.integers(-9, 10, (d_vocab, width))
-        E = generator.integers(-9, 10, (width, contexts))
-        if d_vocab != width:
+    for d_vocab, contexts, d_model in _SIZES + (_SIZES_FULL if full else ()):
+        W = generator.integers(-9, 10, (d_vocab, d_model))
+        E = generator.integers(-9, 10, (d_model, contexts))
+        if d_vocab != d_model:
             yield _no_product(W.T, E)
         yield _ranks(W, E)
 
 
 def _no_product(printed: Int64Array, E: Int64Array) -> Evidence:
     """A matrix `[d, N]` and the columns E(t), `[d, T]`: there is no product W E(t) unless N = d."""
-    (width, d_vocab), contexts = printed.shape, E.shape[1]
+    (d_model, d_vocab), contexts = printed.shape, E.shape[1]
     try:
         _ = fmpz_mat(printed.tolist()) * fmpz_mat(E.tolist())
         exists = True
@@ -56,22 +56,22 @@ def _no_product(printed: Int64Array, E: Int64Array) -> Evidence:
         exists = False
     return Evidence(
         "constant",
-        f"N = {d_vocab}, d = {width}, {contexts} contexts: a matrix W of {width} rows and {d_vocab} columns has no "
-        f"product with vectors of {width} entries",
+        f"N = {d_vocab}, d = {d_model}, {contexts} contexts: a matrix W of {d_model} rows and {d_vocab} columns has no "
+        f"product with vectors of {d_model} entries",
         "logits W E(t)",
         "no product",
         Method("counting rows and columns", Means.EXACT),
-        decided(not exists and len(E) == width),
+        decided(not exists and len(E) == d_model),
         compared=(
             Comparison(d_vocab, "=", stated(CLAIM, "printed", N=d_vocab)),
-            Comparison(len(E), "=", stated(CLAIM, "columns", d=width)),
+            Comparison(len(E), "=", stated(CLAIM, "columns", d=d_model)),
         ),
     )
 
 
 def _ranks(W: Int64Array, E: Int64Array) -> Evidence:
     """The logits of W `[N, d]` and E `[d, T]` have the largest rank, and are a product again if only they are given."""
-    (d_vocab, width), contexts = W.shape, E.shape[1]
+    (d_vocab, d_model), contexts = W.shape, E.shape[1]
     logits = fmpz_mat(W.tolist()) * fmpz_mat(E.tolist())
     reduced, denominator, rank = logits.rref()
     rows = [row for row in reduced.tolist() if any(row)]
@@ -82,14 +82,15 @@ def _ranks(W: Int64Array, E: Int64Array) -> Evidence:
     again = columns * fmpz_mat([[int(entry) for entry in row] for row in rows])
     return Evidence(
         "reached",
-        f"N = {d_vocab}, d = {width}, {contexts} contexts: the integer logits W E of a W of {width} columns have the "
+        f"N = {d_vocab}, d = {d_model}, {contexts} contexts: the integer logits W E of a W of {d_model} columns "
+        "have the "
         "largest rank, and are the product of their pivot columns and their reduced rows",
         "rank min(N, T, d), and no more than d",
         f"rank {rank}; the product of {len(pivots)} columns and rows gives the logits again",
         Method("exact integers", Means.EXACT),
         decided(again == logits * denominator and len(pivots) == rank),
         compared=(
-            Comparison(rank, "=", stated(CLAIM, "rank", N=d_vocab, T=contexts, d=width)),
-            Comparison(W.shape[1], "=", stated(CLAIM, "columns", d=width)),
+            Comparison(rank, "=", stated(CLAIM, "rank", N=d_vocab, T=contexts, d=d_model)),
+            Comparison(W.shape[1], "=", stated(CLAIM, "columns", d=d_model)),
         ),
     )

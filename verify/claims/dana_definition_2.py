@@ -50,18 +50,18 @@ _POWER = 1  # alpha of the construction
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for d_vocab, width, contexts in _SIZES + ((12, 5, 30),) * full:
-        yield _in_general_position(d_vocab, width, contexts, encoders=20 if full else 4, depth=3 * _DEPTH)
+    for d_vocab, d_model, contexts in _SIZES + ((12, 5, 30),) * full:
+        yield _in_general_position(d_vocab, d_model, contexts, encoders=20 if full else 4, depth=3 * _DEPTH)
     yield _uniform_encoder(30 if full else _DEPTH)
     yield _no_more_than_encoders(400 if full else 60)
     yield _one_token()
 
 
-def _in_general_position(d_vocab: int, width: int, contexts: int, *, encoders: int, depth: int) -> Evidence:
-    generator = np.random.default_rng((2, d_vocab, width, contexts))
+def _in_general_position(d_vocab: int, d_model: int, contexts: int, *, encoders: int, depth: int) -> Evidence:
+    generator = np.random.default_rng((2, d_vocab, d_model, contexts))
     verdicts, least, compared = [], None, []
     for _ in range(encoders):
-        weights, embeddings = _random(generator, d_vocab, width), _random(generator, contexts, width)
+        weights, embeddings = _random(generator, d_vocab, d_model), _random(generator, contexts, d_model)
         g, limit = scaling_constants(logits_of(weights, embeddings))
         with ctx.workprec(BITS):
             verdicts.append(proved(bool(g > 0)))
@@ -88,7 +88,7 @@ def _in_general_position(d_vocab: int, width: int, contexts: int, *, encoders: i
             compared += [Comparison(slope / arb("1.9"), ">", half), Comparison(slope / arb("2.1"), "<", half)]
     return Evidence(
         "needless",
-        f"{encoders} random encoders, N = {d_vocab}, d = {width}, {counted(contexts, 'context')}: no logit is the "
+        f"{encoders} random encoders, N = {d_vocab}, d = {d_model}, {counted(contexts, 'context')}: no logit is the "
         f"mean of its row, and (1 + delta / (2R)) f satisfies (16) for the laws of f, for {depth} values of delta",
         "softmax(f) in M with alpha = 1, c = g / (4R)",
         f"(16) holds with c >= {decimal_below(least, 3)}" if least is not None else "not decided",

@@ -36,21 +36,22 @@ _ROOM = ((3, 2, 3, 3), (2, 3, 2, 4), (4, 2, 4, 2))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for d_vocab, n_ctx, width, n_heads in _SHORT:
-        yield _no_room(d_vocab, n_ctx, width, n_heads)
-    for d_vocab, n_ctx, width, n_heads in _ROOM + (((3, 3, 3, 9),) if full else ()):
-        yield _room(d_vocab, n_ctx, width, n_heads)
+    for d_vocab, n_ctx, d_model, n_heads in _SHORT:
+        yield _no_room(d_vocab, n_ctx, d_model, n_heads)
+    for d_vocab, n_ctx, d_model, n_heads in _ROOM + (((3, 3, 3, 9),) if full else ()):
+        yield _room(d_vocab, n_ctx, d_model, n_heads)
 
 
-def _no_room(d_vocab: int, n_ctx: int, width: int, n_heads: int) -> Evidence:
+def _no_room(d_vocab: int, n_ctx: int, d_model: int, n_heads: int) -> Evidence:
     contexts = all_contexts(d_vocab, n_ctx)
-    wanted = n_heads * width
+    wanted = n_heads * d_model
     added = np.concatenate([contexts, contexts])[:wanted]
-    sizes = {"H": n_heads, "d": width}
+    sizes = {"H": n_heads, "d": d_model}
     distinct = len(np.unique(added, axis=0))
     return Evidence(
         "without",
-        f"N = {d_vocab}, S = {n_ctx}, d = {width}, H = {n_heads}: all {len(contexts)} contexts, and some of them again",
+        f"N = {d_vocab}, S = {n_ctx}, d = {d_model}, H = {n_heads}: all {len(contexts)} contexts, and some of them "
+        "again",
         f"{stated(CLAIM, 'added', T_0=wanted, **sizes)} contexts with outputs of rank {wanted}",
         f"{distinct} distinct rows, rank <= {distinct}",
         Method("counting", Means.EXACT),
@@ -64,18 +65,19 @@ def _no_room(d_vocab: int, n_ctx: int, width: int, n_heads: int) -> Evidence:
     )
 
 
-def _room(d_vocab: int, n_ctx: int, width: int, n_heads: int) -> Evidence:
-    every, wanted = all_contexts(d_vocab, n_ctx), n_heads * width
-    sizes = {"d_model": width, "d_head": width, "n_heads": n_heads}
+def _room(d_vocab: int, n_ctx: int, d_model: int, n_heads: int) -> Evidence:
+    every, wanted = all_contexts(d_vocab, n_ctx), n_heads * d_model
+    sizes = {"d_model": d_model, "d_head": d_model, "n_heads": n_heads}
     given = every[: wanted // 2]
     front_end = integer_front_end("rank-one", d_vocab=d_vocab, n_ctx=n_ctx, seed=0, largest=9, **sizes)
     whole = exact_rank(front_end, every[:wanted], with_skip=False).lower
     part = exact_rank(front_end, given, with_skip=False).lower
     ceiling = RANK.at("rank", contexts=every[:wanted], **sizes, with_skip=False)
-    facts = {"T_0": wanted, "H": n_heads, "d": width}
+    facts = {"T_0": wanted, "H": n_heads, "d": d_model}
     return Evidence(
         "with",
-        f"N = {d_vocab}, S = {n_ctx}, d = {width}, H = {n_heads}: {len(given)} contexts, and {wanted} with those that "
+        f"N = {d_vocab}, S = {n_ctx}, d = {d_model}, H = {n_heads}: {len(given)} contexts, and {wanted} with those "
+        "that "
         "are added, integer weights",
         f"rank {len(given)} where all have rank {wanted}",
         f"rank {part} and {whole}",

@@ -65,27 +65,27 @@ _SIZES_FULL = ((4, 3, 3, 8, 4), (5, 2, 4, 9, 2))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for d_vocab, n_ctx, width, d_head, n_heads in _SIZES + (_SIZES_FULL if full else ()):
-        wide = _network(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads)
+    for d_vocab, n_ctx, d_model, d_head, n_heads in _SIZES + (_SIZES_FULL if full else ()):
+        wide = _network(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, n_heads=n_heads)
         yield _same(wide, folded(wide))
-        narrow = _network(d_vocab=d_vocab, n_ctx=n_ctx, width=d_head, d_head=width, n_heads=n_heads)
+        narrow = _network(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_head, d_head=d_model, n_heads=n_heads)
         yield _rank_of_narrow(narrow)
 
 
-def _network(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int) -> Model:
-    generator = np.random.default_rng([d_vocab, n_ctx, width, d_head])
+def _network(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int) -> Model:
+    generator = np.random.default_rng([d_vocab, n_ctx, d_model, d_head])
 
     def draw(rows: int, columns: int) -> fmpq_mat:
         return as_rationals(generator.integers(-2, 3, (rows, columns)) + np.eye(rows, columns, dtype=np.int64) * 4)
 
     front_end = ExactFrontEnd(
-        W_E=draw(d_vocab, width),
-        W_pos=draw(n_ctx, width),
-        W_Q=tuple(draw(width, d_head) for _ in range(n_heads)),
-        W_K=tuple(draw(width, d_head) for _ in range(n_heads)),
-        W_V=tuple(draw(width, d_head) for _ in range(n_heads)),
+        W_E=draw(d_vocab, d_model),
+        W_pos=draw(n_ctx, d_model),
+        W_Q=tuple(draw(d_model, d_head) for _ in range(n_heads)),
+        W_K=tuple(draw(d_model, d_head) for _ in range(n_heads)),
+        W_V=tuple(draw(d_model, d_head) for _ in range(n_heads)),
     )
-    return exact_network(front_end, [draw(d_head, width) for _ in range(n_heads)], draw(width, d_vocab))
+    return exact_network(front_end, [draw(d_head, d_model) for _ in range(n_heads)], draw(d_model, d_vocab))
 
 
 def _stored(network: Model) -> int:

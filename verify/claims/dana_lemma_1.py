@@ -59,13 +59,13 @@ def laws_with_a_mode(rows: int, d_vocab: int, *, seed: int = 0) -> Float64Array:
     return laws / laws.sum(axis=1, keepdims=True)
 
 
-def build(*, d_vocab: int, n_ctx: int, width: int, d_head: int, seed: int) -> Construction[Task]:
+def build(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, seed: int) -> Construction[Task]:
     r"""Weights that hold the best encoder of rank d that is found, for random laws after all $N^S$ contexts.
 
     Args:
         d_vocab: N.
         n_ctx: S.
-        width: d.
+        d_model: d.
         d_head: $d_h \le d$.
         seed: Of the laws, the search and the weights.
 
@@ -78,19 +78,19 @@ def build(*, d_vocab: int, n_ctx: int, width: int, d_head: int, seed: int) -> Co
     Source: Dana, Pydi, Chevaleyre (2024), Lemma 1.
 
     Example:
-        >>> build(d_vocab=4, n_ctx=2, width=2, d_head=2, seed=0).summary[:60]
+        >>> build(d_vocab=4, n_ctx=2, d_model=2, d_head=2, seed=0).summary[:60]
         'laws over N = 4 tokens after 16 contexts, by an encoder of r'
     """
     task = enumerated_task(
         d_vocab, n_ctx, target="laws", laws=laws_with_a_mode(d_vocab**n_ctx, d_vocab, seed=seed), seed=seed
     )
-    alone = fewest_heads(task.contexts, d_model=width, d_head=d_head, with_skip=False).sufficient
+    alone = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
     n_heads = default_heads(alone, task.n_contexts, d_head, "none")
-    built = build_memory(task, d_model=width, d_head=d_head, n_heads=n_heads, seed=seed)
+    built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed)
     return Construction(
         task,
         built.model,
-        f"laws over N = {d_vocab} tokens after {task.n_contexts} contexts, by an encoder of rank d = {width} "
+        f"laws over N = {d_vocab} tokens after {task.n_contexts} contexts, by an encoder of rank d = {d_model} "
         f"in {n_heads} heads of width {d_head}",
         Criterion.at_most(_reached(built.model, task)),
     )
@@ -122,14 +122,15 @@ CLAIM = Claim(
     hypotheses=(
         Hypothesis(
             "sizes of at least 1 and a seed of at least 0",
-            lambda d_vocab, n_ctx, width, d_head, seed, **_: min(d_vocab, n_ctx, width, d_head) >= 1 and seed >= 0,
+            lambda d_vocab, n_ctx, d_model, d_head, seed, **_: min(d_vocab, n_ctx, d_model, d_head) >= 1 and seed >= 0,
         ),
         Hypothesis(
-            "S >= 2 or N <= d (features of rank N)", lambda d_vocab, n_ctx, width, **_: n_ctx >= 2 or d_vocab <= width
+            "S >= 2 or N <= d (features of rank N)",
+            lambda d_vocab, n_ctx, d_model, **_: n_ctx >= 2 or d_vocab <= d_model,
         ),
-        Hypothesis("d_h <= d", lambda width, d_head, **_: d_head <= width),
+        Hypothesis("d_h <= d", lambda d_model, d_head, **_: d_head <= d_model),
     ),
-    parameters={"d_vocab": 4, "n_ctx": 2, "width": 2, "d_head": 2, "seed": 0},
+    parameters={"d_vocab": 4, "n_ctx": 2, "d_model": 2, "d_head": 2, "seed": 0},
     build=build,
 )
 

@@ -51,7 +51,7 @@ class Counterexample:
 
     name: str
     contexts: Int64Array
-    width: int
+    d_model: int
     n_heads: int
 
 
@@ -80,7 +80,7 @@ def counterexamples() -> tuple[Counterexample, ...]:
     )
 
 
-def false_step(*, n_ctx: int = 6, width: int = 4, seed: int = 0) -> tuple[Int64Array, ExactFrontEnd]:
+def false_step(*, n_ctx: int = 6, d_model: int = 4, seed: int = 0) -> tuple[Int64Array, ExactFrontEnd]:
     r"""The instance against "it is sufficient to have the image of f not contained in any hyperplane".
 
     Padded XOR with as many heads as $\mathbb{R}^{d \times T}$ has dimensions, $W_V = I$: the outputs of the heads,
@@ -88,7 +88,7 @@ def false_step(*, n_ctx: int = 6, width: int = 4, seed: int = 0) -> tuple[Int64A
 
     Args:
         n_ctx: S, at least d + 1 so that every context moves in all d dimensions.
-        width: d, at least 4.
+        d_model: d, at least 4.
         seed: Seed of the integers.
 
     Returns:
@@ -102,10 +102,10 @@ def false_step(*, n_ctx: int = 6, width: int = 4, seed: int = 0) -> tuple[Int64A
         >>> contexts.shape, front_end.n_heads, front_end.d_head
         ((4, 6), 16, 4)
     """
-    if not 4 <= width < n_ctx:
-        raise HypothesisError("the false step of Lemma 2", "4 <= d <= S - 1", f"d = {width}, S = {n_ctx}")
+    if not 4 <= d_model < n_ctx:
+        raise HypothesisError("the false step of Lemma 2", "4 <= d <= S - 1", f"d = {d_model}, S = {n_ctx}")
     contexts = exclusive_or_contexts(n_ctx)
-    sizes = {"d_vocab": 2, "n_ctx": n_ctx, "d_model": width, "n_heads": len(contexts) * width}
+    sizes = {"d_vocab": 2, "n_ctx": n_ctx, "d_model": d_model, "n_heads": len(contexts) * d_model}
     drawn = integer_front_end("full", **sizes, d_head=1, seed=seed, largest=2)
     identity = drawn.W_K[0]
     return contexts, ExactFrontEnd(drawn.W_E, drawn.W_pos, drawn.W_Q, drawn.W_K, (identity,) * drawn.n_heads)
@@ -160,7 +160,7 @@ def shared_directions(
     )
 
 
-def fewest_heads(*, d_vocab: int, n_ctx: int, width: int, d_head: int) -> int:
+def fewest_heads(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int) -> int:
     r"""The fewest heads with which all $N^S$ contexts have full rank, and at least 1.
 
     By Theorem F it is $\lceil (N^S - \min(d, N)) / d_h \rceil$; no weights do with fewer.
@@ -168,26 +168,28 @@ def fewest_heads(*, d_vocab: int, n_ctx: int, width: int, d_head: int) -> int:
     Args:
         d_vocab: N.
         n_ctx: S, at least 2.
-        width: d.
+        d_model: d.
         d_head: $d_h \le \min(d, N)$.
 
     Returns:
         H.
 
     Example:
-        >>> fewest_heads(d_vocab=4, n_ctx=3, width=4, d_head=4)
+        >>> fewest_heads(d_vocab=4, n_ctx=3, d_model=4, d_head=4)
         15
     """
-    return max(1, -(-(d_vocab**n_ctx - min(width, d_vocab)) // d_head))
+    return max(1, -(-(d_vocab**n_ctx - min(d_model, d_vocab)) // d_head))
 
 
-def build(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int = 0, seed: int = 0) -> Construction[Task]:
+def build(
+    *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int = 0, seed: int = 0
+) -> Construction[Task]:
     r"""Weights that hold a random label of each of all $N^S$ contexts, with as few heads as Theorem F allows.
 
     Args:
         d_vocab: N.
         n_ctx: S, at least 2.
-        width: d.
+        d_model: d.
         d_head: $d_h \le \min(d, N)$.
         n_heads: H; 0 for the fewest.
         seed: Seed of the labels and the weights.
@@ -202,16 +204,16 @@ def build(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int = 0
     Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, where it holds.
 
     Example:
-        >>> build(d_vocab=3, n_ctx=2, width=3, d_head=2).summary
+        >>> build(d_vocab=3, n_ctx=2, d_model=3, d_head=2).summary
         'labels of all 9 contexts of 2 tokens, N = 3, with d = 3, d_h = 2 and H = 3, the fewest heads'
     """
-    CLAIM.require(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads, seed=seed)
-    fewest = fewest_heads(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head)
+    CLAIM.require(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed)
+    fewest = fewest_heads(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head)
     count = n_heads or fewest
     task = enumerated_task(d_vocab, n_ctx, seed=seed)
-    built = build_memory(task, d_model=width, d_head=d_head, n_heads=count, seed=seed, fewest_heads=fewest)
+    built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=count, seed=seed, fewest_heads=fewest)
     summary = (
-        f"labels of all {task.n_contexts} contexts of {n_ctx} tokens, N = {d_vocab}, with d = {width}, "
+        f"labels of all {task.n_contexts} contexts of {n_ctx} tokens, N = {d_vocab}, with d = {d_model}, "
         f"d_h = {d_head} and H = {count}{', the fewest n_heads' if count == fewest else ''}"
     )
     return Construction(task=task, model=built.model, summary=summary)
@@ -243,12 +245,12 @@ CLAIM = Claim(
         *conditions("d <= N + S - 1: the embeddings of tokens and positions span no more"),
         Hypothesis(
             "H = 0 (for the fewest) or min(d, N) + H d_h >= N^S",
-            lambda d_vocab, n_ctx, width, d_head, n_heads, **_: (
-                n_heads == 0 or (n_heads > 0 and min(width, d_vocab) + n_heads * d_head >= d_vocab**n_ctx)
+            lambda d_vocab, n_ctx, d_model, d_head, n_heads, **_: (
+                n_heads == 0 or (n_heads > 0 and min(d_model, d_vocab) + n_heads * d_head >= d_vocab**n_ctx)
             ),
         ),
     ),
-    parameters={"d_vocab": 4, "n_ctx": 3, "width": 4, "d_head": 4, "n_heads": 0, "seed": 0},
+    parameters={"d_vocab": 4, "n_ctx": 3, "d_model": 4, "d_head": 4, "n_heads": 0, "seed": 0},
     build=build,
 )
 
@@ -263,7 +265,7 @@ class _Instance:
     """Contexts and sizes on which a theorem gives the largest rank, and the set that proves it to be the largest."""
 
     contexts: Int64Array
-    width: int
+    d_model: int
     d_head: int
     n_heads: int
     value: int
@@ -274,7 +276,7 @@ class _Instance:
 
     @property
     def sizes(self) -> dict[str, Any]:
-        return _sizes(self.width, self.d_head, self.n_heads)
+        return _sizes(self.d_model, self.d_head, self.n_heads)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
@@ -294,27 +296,27 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _windows(full)
     yield _built({})
     if full:
-        yield _built({"d_vocab": 5, "width": 5, "d_head": 5, "seed": 1})
-        yield _built({"d_vocab": 8, "width": 8, "d_head": 4, "n_ctx": 2, "seed": 2})
+        yield _built({"d_vocab": 5, "d_model": 5, "d_head": 5, "seed": 1})
+        yield _built({"d_vocab": 8, "d_model": 8, "d_head": 4, "n_ctx": 2, "seed": 2})
 
 
-def _sizes(width: int, d_head: int, n_heads: int) -> dict[str, Any]:
-    return {"d_model": width, "d_head": d_head, "n_heads": n_heads}
+def _sizes(d_model: int, d_head: int, n_heads: int) -> dict[str, Any]:
+    return {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
 
 
 def _counterexample(example: Counterexample) -> Evidence:
-    contexts, width, n_heads = example.contexts, example.width, example.n_heads
-    sizes = _sizes(width, width, n_heads)
+    contexts, d_model, n_heads = example.contexts, example.d_model, example.n_heads
+    sizes = _sizes(d_model, d_model, n_heads)
     applied = RANK.at(contexts=contexts, **sizes, with_skip=False)
     ceiling = RANK.at("rank", contexts=contexts, **sizes, with_skip=False)
     reached = _reached(contexts, sizes, with_skip=False, target=ceiling.value)
-    printed = stated(CLAIM, "printed", T_0=len(contexts), H=n_heads, d=width)
+    printed = stated(CLAIM, "printed", T_0=len(contexts), H=n_heads, d=d_model)
     data: dict[str, Any] = {"contexts": contexts.tolist(), **sizes, "bound": applied.value.name}
     if len(set(contexts[:, -1].tolist())) == 1:
         data["relation"] = indicator_relation(contexts)
     return Evidence(
         "counterexample",
-        f"{example.name}: {counted(n_heads, 'head')} with d = d_h = {width} cannot reach rank {printed.value} on "
+        f"{example.name}: {counted(n_heads, 'head')} with d = d_h = {d_model} cannot reach rank {printed.value} on "
         f"these {len(contexts)} contexts of {contexts.shape[1]} tokens; the largest rank is {ceiling.value}.",
         f"rank >= {printed}",
         f"rank <= {ceiling.value}, and rank >= {reached} for explicit weights",
@@ -337,7 +339,7 @@ def _of_one_token(example: Counterexample, ceiling: Applied) -> tuple[Comparison
     return (
         *met(CLAIM, "alone", S=n_ctx),
         *failed(CLAIM, "long", S=n_ctx),
-        Comparison(ceiling, "=", stated(CLAIM, "tokens", d=example.width, T=facts)),
+        Comparison(ceiling, "=", stated(CLAIM, "tokens", d=example.d_model, T=facts)),
     )
 
 
@@ -370,10 +372,10 @@ def _every_number_of_heads(largest: int) -> Evidence:
 def _printed_is_reached() -> Evidence:
     """Contexts of a general kind, on which the printed rank is the largest one: the formula itself is no slip."""
     compared = []
-    for d_vocab, n_ctx, width, n_heads in ((3, 3, 2, 3), (4, 3, 3, 4), (3, 4, 3, 5), (4, 2, 4, 1)):
+    for d_vocab, n_ctx, d_model, n_heads in ((3, 3, 2, 3), (4, 3, 3, 4), (3, 4, 3, 5), (4, 2, 4, 1)):
         contexts = all_contexts(d_vocab, n_ctx)
-        sizes = _sizes(width, width, n_heads)
-        printed = stated(CLAIM, "printed", T_0=len(contexts), H=n_heads, d=width)
+        sizes = _sizes(d_model, d_model, n_heads)
+        printed = stated(CLAIM, "printed", T_0=len(contexts), H=n_heads, d=d_model)
         ceiling = RANK.at("rank", contexts=contexts, **sizes, with_skip=False)
         reached = _reached(contexts, sizes, with_skip=False, target=ceiling.value)
         compared += [Comparison(ceiling, "=", printed), Comparison(reached, "=", printed)]
@@ -390,18 +392,18 @@ def _printed_is_reached() -> Evidence:
 
 def _false_step() -> Evidence:
     contexts, front_end = false_step()
-    width, n_heads = front_end.d_model, front_end.n_heads
-    ceiling = RANK.at("rank", contexts=contexts, d_model=width, d_head=width, n_heads=1, with_skip=False)
+    d_model, n_heads = front_end.d_model, front_end.n_heads
+    ceiling = RANK.at("rank", contexts=contexts, d_model=d_model, d_head=d_model, n_heads=1, with_skip=False)
     rows = exact_outputs(front_end, contexts).tolist()
     outputs = [
-        [entry for row in rows for entry in row[width * (1 + head) : width * (2 + head)]] for head in range(n_heads)
+        [entry for row in rows for entry in row[d_model * (1 + head) : d_model * (2 + head)]] for head in range(n_heads)
     ]
     span = fmpq_mat(outputs).rank()
-    space = len(contexts) * width
-    printed = stated(CLAIM, "printed", T_0=len(contexts), H=1, d=width)
+    space = len(contexts) * d_model
+    printed = stated(CLAIM, "printed", T_0=len(contexts), H=1, d=d_model)
     return Evidence(
         "counterexample",
-        f"The outputs of {n_heads} heads on {len(contexts)} contexts of {contexts.shape[1]} tokens with d = {width} "
+        f"The outputs of {n_heads} heads on {len(contexts)} contexts of {contexts.shape[1]} tokens with d = {d_model} "
         f"span all {space} dimensions, so they lie in no hyperplane, though each has rank {ceiling.value} or "
         f"less: that the image of f lies in no hyperplane does not give rank {printed.value}.",
         f"rank >= {printed} with 1 head, since the image of f lies in no hyperplane",
@@ -447,12 +449,12 @@ def _windows(full: bool) -> Evidence:
     checked, good = 0, 0
     shapes = [(d_vocab, n_ctx) for d_vocab in range(1, 8 if full else 6) for n_ctx in range(2, 5)]
     for d_vocab, n_ctx in (shape for shape in shapes if shape[0] ** shape[1] <= 350):
-        for width in range(1, d_vocab + 2):
-            for d_head in range(1, min(width, d_vocab) + 1):
-                sizes = _sizes(width, d_head, -(-(d_vocab**n_ctx) // d_head))
+        for d_model in range(1, d_vocab + 2):
+            for d_head in range(1, min(d_model, d_vocab) + 1):
+                sizes = _sizes(d_model, d_head, -(-(d_vocab**n_ctx) // d_head))
                 contexts, found = all_contexts_windows(d_vocab, n_ctx, **sizes)
                 checked += 1
-                good += found.size == d_vocab**n_ctx and _holds(contexts, found, width, d_head)
+                good += found.size == d_vocab**n_ctx and _holds(contexts, found, d_model, d_head)
     return Evidence(
         "repair",
         f"The windows of Theorem F partition all contexts for {checked} choices of N, S, d, d_h.",
@@ -463,9 +465,9 @@ def _windows(full: bool) -> Evidence:
     )
 
 
-def _holds(contexts: Int64Array, found: Partition, width: int, d_head: int) -> bool:
+def _holds(contexts: Int64Array, found: Partition, d_model: int, d_head: int) -> bool:
     windows = [(window.rows, window.positions) for window in found.windows]
-    return partition_holds(contexts, skip=found.skip, windows=windows, d_model=width, d_head=d_head)
+    return partition_holds(contexts, skip=found.skip, windows=windows, d_model=d_model, d_head=d_head)
 
 
 def _built(parameters: dict[str, int]) -> Evidence:
@@ -475,7 +477,7 @@ def _built(parameters: dict[str, int]) -> Evidence:
     fewer = max(0, network.n_heads - 1)
     sizes = _sizes(network.d_model, network.d_head, fewer)
     ceiling = RANK.at("rank", contexts=task.contexts, **sizes, with_skip=True)
-    as_asked = (network.d_model, network.d_head) == (asked["width"], asked["d_head"]) and (
+    as_asked = (network.d_model, network.d_head) == (asked["d_model"], asked["d_head"]) and (
         task.n_contexts == asked["d_vocab"] ** asked["n_ctx"]
     )
     return Evidence(
@@ -513,8 +515,8 @@ def _contexts(rng: np.random.Generator, d_vocab: int, n_ctx: int, most: int) -> 
 
 
 def _widths(rng: np.random.Generator, most: int) -> tuple[int, int]:
-    width = int(rng.integers(1, most + 1))
-    return width, int(rng.integers(1, width + 1))
+    d_model = int(rng.integers(1, most + 1))
+    return d_model, int(rng.integers(1, d_model + 1))
 
 
 def _generic(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
@@ -523,18 +525,18 @@ def _generic(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
     Whether an instance is asked about is decided without the theorem that it asks.
     """
     for example in counterexamples():
-        sizes = _sizes(example.width, example.width, example.n_heads)
+        sizes = _sizes(example.d_model, example.d_model, example.n_heads)
         if _meets(example.contexts, sizes):
             value = generic_rank(example.contexts, **sizes)
-            yield _Instance(example.contexts, example.width, example.width, example.n_heads, value)
+            yield _Instance(example.contexts, example.d_model, example.d_model, example.n_heads, value)
     while count:
         contexts = _contexts(rng, int(rng.integers(1, 4)), int(rng.integers(1, 5)), 16)
-        width, d_head = _widths(rng, 4)
+        d_model, d_head = _widths(rng, 4)
         n_heads = int(rng.integers(0, 4))
-        sizes = _sizes(width, d_head, n_heads)
+        sizes = _sizes(d_model, d_head, n_heads)
         if _meets(contexts, sizes):
             count -= 1
-            yield _Instance(contexts, width, d_head, n_heads, generic_rank(contexts, **sizes))
+            yield _Instance(contexts, d_model, d_head, n_heads, generic_rank(contexts, **sizes))
 
 
 def _meets(contexts: Int64Array, sizes: dict[str, Any]) -> bool:
@@ -551,47 +553,47 @@ def _adversarial_bigrams(full: bool) -> Iterator[_Instance]:
     cycle = np.column_stack([np.arange(6), (np.arange(6) + 1) % 6])
     tail = np.concatenate([bipartite, [[6, 7], [7, 8], [8, 6]]])
     for contexts in (star, loops, bipartite, two_stars, cycle, tail, np.array([[0, 0]])):
-        for width, d_head, n_heads in ((2, 2, 1), (2, 1, 2), (4, 3, 2), (3, 3, 0), *(((6, 5, 3), (9, 9, 2)) * full)):
+        for d_model, d_head, n_heads in ((2, 2, 1), (2, 1, 2), (4, 3, 2), (3, 3, 0), *(((6, 5, 3), (9, 9, 2)) * full)):
             for with_skip in (True, False):
-                yield _bigram_instance(contexts, width, d_head, n_heads, with_skip=with_skip)
+                yield _bigram_instance(contexts, d_model, d_head, n_heads, with_skip=with_skip)
 
 
 def _bigrams(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
     for _ in range(count):
         contexts = _contexts(rng, int(rng.integers(1, 6)), 2, 18)
-        width, d_head = _widths(rng, 5)
-        yield _bigram_instance(contexts, width, d_head, int(rng.integers(0, 4)), with_skip=bool(rng.integers(0, 2)))
+        d_model, d_head = _widths(rng, 5)
+        yield _bigram_instance(contexts, d_model, d_head, int(rng.integers(0, 4)), with_skip=bool(rng.integers(0, 2)))
 
 
-def _bigram_instance(contexts: Int64Array, width: int, d_head: int, n_heads: int, *, with_skip: bool) -> _Instance:
-    found = bigram_rank(contexts, d_model=width, d_head=d_head, n_heads=n_heads, with_skip=with_skip)
+def _bigram_instance(contexts: Int64Array, d_model: int, d_head: int, n_heads: int, *, with_skip: bool) -> _Instance:
+    found = bigram_rank(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=with_skip)
     rows, bigrams = tuple(found.rows.tolist()), met(CLAIM, "bigrams", S=contexts.shape[1])
-    return _Instance(contexts, width, d_head, n_heads, found.rank, with_skip, rows, conditions=bigrams)
+    return _Instance(contexts, d_model, d_head, n_heads, found.rank, with_skip, rows, conditions=bigrams)
 
 
 def _partitioned(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
     """Contexts all of which fit into a partition."""
     while count:
         contexts = _contexts(rng, int(rng.integers(2, 6)), int(rng.integers(2, 4)), 30)
-        width, d_head = _widths(rng, 5)
+        d_model, d_head = _widths(rng, 5)
         n_heads = -(-len(contexts) // d_head) - int(rng.integers(0, 2))
-        found = partition(contexts, d_model=width, d_head=d_head, n_heads=n_heads)
-        if found.size == len(contexts) and _holds(contexts, found, width, d_head):
+        found = partition(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads)
+        if found.size == len(contexts) and _holds(contexts, found, d_model, d_head):
             count -= 1
-            yield _Instance(contexts, width, d_head, n_heads, len(contexts))
+            yield _Instance(contexts, d_model, d_head, n_heads, len(contexts))
 
 
 def _long(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
     """Contexts longer than the heads are wide, with as many heads as the multiplicities ask for and not one more."""
     for _ in range(count):
         d_head = int(rng.integers(1, 4))
-        width = d_head + int(rng.integers(0, 3))
+        d_model = d_head + int(rng.integers(0, 3))
         contexts = _contexts(rng, int(rng.integers(1, 4)), d_head + 1, 24)
         n_heads = 0
-        while long_contexts_rank(contexts, d_model=width, d_head=d_head, n_heads=n_heads) < len(contexts):
+        while long_contexts_rank(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads) < len(contexts):
             n_heads += 1
         longer = met(CLAIM, "longer", S=contexts.shape[1], d_h=d_head)
-        yield _Instance(contexts, width, d_head, n_heads, len(contexts), conditions=longer)
+        yield _Instance(contexts, d_model, d_head, n_heads, len(contexts), conditions=longer)
 
 
 def _all(full: bool) -> Iterator[_Instance]:
@@ -599,24 +601,24 @@ def _all(full: bool) -> Iterator[_Instance]:
     sizes += [(16, 2, 16, 16)]
     if full:
         sizes += [(4, 3, 4, 4), (3, 4, 3, 2), (5, 2, 5, 5), (6, 2, 4, 3), (32, 2, 32, 32), (10, 3, 10, 10)]
-    for d_vocab, n_ctx, width, d_head in sizes:
+    for d_vocab, n_ctx, d_model, d_head in sizes:
         contexts = all_contexts(d_vocab, n_ctx)
         enough = -(-(d_vocab**n_ctx) // d_head)
         for n_heads in sorted({0, 1, enough // 2, enough} if len(contexts) < 500 else {enough}):
-            value = all_contexts_rank(d_vocab, n_ctx, d_model=width, d_head=d_head, n_heads=n_heads)
-            formula = stated(CLAIM, "all_contexts", N=d_vocab, S=n_ctx, d=width, H=n_heads, d_h=d_head)
+            value = all_contexts_rank(d_vocab, n_ctx, d_model=d_model, d_head=d_head, n_heads=n_heads)
+            formula = stated(CLAIM, "all_contexts", N=d_vocab, S=n_ctx, d=d_model, H=n_heads, d_h=d_head)
             conditions = (
-                *met(CLAIM, "long", "widths", S=n_ctx, N=d_vocab, d=width, d_h=d_head),
+                *met(CLAIM, "long", "widths", S=n_ctx, N=d_vocab, d=d_model, d_h=d_head),
                 Comparison(len(contexts), "=", stated(CLAIM, "every", N=d_vocab, S=n_ctx)),
             )
-            yield _Instance(contexts, width, d_head, n_heads, value, formula=formula, conditions=conditions)
+            yield _Instance(contexts, d_model, d_head, n_heads, value, formula=formula, conditions=conditions)
 
 
 def _universal(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
     for _ in range(count):
         contexts = _contexts(rng, int(rng.integers(1, 4)), int(rng.integers(2, 5)), 16)
-        width, n_heads = int(rng.integers(1, 4)), int(rng.integers(0, 8))
-        value = universal_rank(contexts, d_model=width, d_head=1, n_heads=n_heads)
+        d_model, n_heads = int(rng.integers(1, 4)), int(rng.integers(0, 8))
+        value = universal_rank(contexts, d_model=d_model, d_head=1, n_heads=n_heads)
         last = len(set(contexts[:, -1].tolist()))
-        formula = stated(CLAIM, "universal", T=len(contexts), d=width, j=last, H=n_heads)
-        yield _Instance(contexts, width, 1, n_heads, value, formula=formula)
+        formula = stated(CLAIM, "universal", T=len(contexts), d=d_model, j=last, H=n_heads)
+        yield _Instance(contexts, d_model, 1, n_heads, value, formula=formula)

@@ -46,10 +46,10 @@ _NONZERO_FULL = ((5, 4), (7, 5))
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _counts(3 if full else 2)
-    for n_ctx, width in _VANISHING:
-        yield _vanishes(n_ctx, width)
-    for n_ctx, width in _NONZERO + (_NONZERO_FULL if full else ()):
-        yield _nonzero(n_ctx, width)
+    for n_ctx, d_model in _VANISHING:
+        yield _vanishes(n_ctx, d_model)
+    for n_ctx, d_model in _NONZERO + (_NONZERO_FULL if full else ()):
+        yield _nonzero(n_ctx, d_model)
 
 
 def _counts(most: int) -> Evidence:
@@ -59,7 +59,7 @@ def _counts(most: int) -> Evidence:
         for n_ctx in (2, 3):
             for largest in range(1, n_ctx + 1):
                 counted = [counted_sequences(n, n_ctx=n_ctx, largest=largest, first=i + 1) for i in range(n_ctx)]
-                matrix = counting_matrix(n_ctx=n_ctx, width=n - 1, largest=largest).tolist()
+                matrix = counting_matrix(n_ctx=n_ctx, d_model=n - 1, largest=largest).tolist()
                 row = [int(entry) for entry in matrix[n - 2]]
                 equal.append([x // gcd(*counted) for x in counted] == [x // gcd(*row) for x in row])
     return Evidence(
@@ -73,16 +73,17 @@ def _counts(most: int) -> Evidence:
     )
 
 
-def _vanishes(n_ctx: int, width: int) -> Evidence:
-    ranks = [COUNTING_MATRIX.at(n_ctx=n_ctx, width=width, largest=m) for m in range(1, n_ctx + 1)]
-    matrix = counting_matrix(n_ctx=n_ctx, width=width, largest=1)
-    embedded = np.random.default_rng([n_ctx, width]).integers(-99, 100, (n_ctx, width))
+def _vanishes(n_ctx: int, d_model: int) -> Evidence:
+    ranks = [COUNTING_MATRIX.at(n_ctx=n_ctx, d_model=d_model, largest=m) for m in range(1, n_ctx + 1)]
+    matrix = counting_matrix(n_ctx=n_ctx, d_model=d_model, largest=1)
+    embedded = np.random.default_rng([n_ctx, d_model]).integers(-99, 100, (n_ctx, d_model))
     determinant = int((matrix * fmpz_mat(embedded.tolist())).det())
     return Evidence(
         "counterexample",
-        f"S = {n_ctx}, d = {width}: the determinant of the square matrix N X(t) is 0",
+        f"S = {n_ctx}, d = {d_model}: the determinant of the square matrix N X(t) is 0",
         "a nonzero determinant",
-        f"rank N X(t) <= {max(rank.value for rank in ranks)} < d = {width}; for integers drawn at random {determinant}",
+        f"rank N X(t) <= {max(rank.value for rank in ranks)} < d = {d_model}; for integers drawn at random "
+        f"{determinant}",
         Method("exact rank of the integers of N", Means.EXACT),
         decided(determinant == 0),
         quantifier=Quantifier.ALL_WEIGHTS,
@@ -90,22 +91,22 @@ def _vanishes(n_ctx: int, width: int) -> Evidence:
             one
             for rank in ranks
             for one in (
-                Comparison(rank, "<", width),
-                Comparison(rank.value, "=", stated(CLAIM, "rank", d=width, S=n_ctx)),
-                *met(CLAIM, "two", "short", d=width, S=n_ctx),
+                Comparison(rank, "<", d_model),
+                Comparison(rank.value, "=", stated(CLAIM, "rank", d=d_model, S=n_ctx)),
+                *met(CLAIM, "two", "short", d=d_model, S=n_ctx),
             )
         ),
     )
 
 
-def _nonzero(n_ctx: int, width: int) -> Evidence:
+def _nonzero(n_ctx: int, d_model: int) -> Evidence:
     """One choice of embeddings with a nonzero determinant: it is a nonzero polynomial with integer coefficients."""
-    embedded = fmpz_mat(np.random.default_rng([n_ctx, width]).integers(-99, 100, (n_ctx, width)).tolist())
-    matrices = [counting_matrix(n_ctx=n_ctx, width=width, largest=m) for m in range(1, n_ctx + 1)]
+    embedded = fmpz_mat(np.random.default_rng([n_ctx, d_model]).integers(-99, 100, (n_ctx, d_model)).tolist())
+    matrices = [counting_matrix(n_ctx=n_ctx, d_model=d_model, largest=m) for m in range(1, n_ctx + 1)]
     determinants = [int((matrix * embedded).det()) for matrix in matrices]
     return Evidence(
         "repair",
-        f"S = {n_ctx}, d = {width}, each index m: the determinant is a polynomial in the embeddings with integer "
+        f"S = {n_ctx}, d = {d_model}, each index m: the determinant is a polynomial in the embeddings with integer "
         "coefficients that is not 0 for integers drawn at random, so not for algebraically independent embeddings",
         "a nonzero determinant for S > d",
         f"nonzero for {sum(value != 0 for value in determinants)} of {len(determinants)} indices m",
@@ -113,7 +114,7 @@ def _nonzero(n_ctx: int, width: int) -> Evidence:
         decided(all(value != 0 for value in determinants)),
         {"X": [[int(entry) for entry in row] for row in embedded.tolist()]},
         compared=(
-            *(Comparison(int(matrix.rank()), "=", stated(CLAIM, "rank", d=width, S=n_ctx)) for matrix in matrices),
-            *met(CLAIM, "two", "long", d=width, S=n_ctx),
+            *(Comparison(int(matrix.rank()), "=", stated(CLAIM, "rank", d=d_model, S=n_ctx)) for matrix in matrices),
+            *met(CLAIM, "two", "long", d=d_model, S=n_ctx),
         ),
     )

@@ -39,8 +39,10 @@ from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.verdict import Verdict, decided, proved
 
 
-def _build(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int, seed: int) -> Construction[Task]:
-    task, network = integer_memory(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads, seed=seed)
+def _build(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, seed: int) -> Construction[Task]:
+    task, network = integer_memory(
+        d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed
+    )
     summary = (
         f"{task.n_contexts} contexts of {n_ctx} tokens held by {n_heads} heads of width {d_head} with integer "
         f"embeddings, queries, keys and values, and a rational W_O"
@@ -48,10 +50,10 @@ def _build(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int, s
     return Construction(task, rounded(network), summary)
 
 
-def _full_rank(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int, **_: object) -> bool:
+def _full_rank(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, **_: object) -> bool:
     """Whether almost all weights give the features of all contexts full rank, without the skip connection."""
     contexts = all_contexts(d_vocab, n_ctx)
-    rank = generic_rank(contexts, d_model=width, d_head=d_head, n_heads=n_heads, with_skip=False)
+    rank = generic_rank(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=False)
     return rank == len(contexts)
 
 
@@ -76,7 +78,7 @@ CLAIM = Claim(
         *conditions("N >= 1 and S >= 1", "d >= 2", "1 <= d_h <= d", "N^S <= H d_h"),
         Hypothesis("features of all contexts of generic rank N^S without the skip connection", _full_rank),
     ),
-    parameters={"d_vocab": 4, "n_ctx": 2, "width": 4, "d_head": 2, "n_heads": 10, "seed": 0},
+    parameters={"d_vocab": 4, "n_ctx": 2, "d_model": 4, "d_head": 2, "n_heads": 10, "seed": 0},
     build=_build,
 )
 
@@ -140,9 +142,9 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _random(_Case(all_contexts(16, 2), 16, 16, 18))
     for kind, case in _large_cases(full=full):
         yield _integers(kind, case, case.ceiling(with_skip=False), with_skip=False)
-    yield _memory(d_vocab=4, n_ctx=2, width=4, d_head=2, n_heads=10)
+    yield _memory(d_vocab=4, n_ctx=2, d_model=4, d_head=2, n_heads=10)
     if full:
-        yield _memory(d_vocab=8, n_ctx=2, width=8, d_head=4, n_heads=20)
+        yield _memory(d_vocab=8, n_ctx=2, d_model=8, d_head=4, n_heads=20)
 
 
 def root_weights(front_end: PrimeRoots) -> tuple[arb_mat, arb_mat, list[tuple[arb_mat, arb_mat, arb_mat]]]:
@@ -151,11 +153,11 @@ def root_weights(front_end: PrimeRoots) -> tuple[arb_mat, arb_mat, list[tuple[ar
     def roots(primes: Int64Array) -> arb_mat:
         return arb_mat([[arb(prime).root(front_end.order) for prime in row] for row in primes.tolist()])
 
-    width = front_end.W_E.shape[1]
-    second = arb_mat([[int(i == 1)] for i in range(width)])
+    d_model = front_end.W_E.shape[1]
+    second = arb_mat([[int(i == 1)] for i in range(d_model)])
     heads = []
     for multiple, values in zip(front_end.multiples.tolist(), front_end.W_V, strict=True):
-        first = arb_mat([[arb(multiple).root(front_end.order) if i == 0 else 0] for i in range(width)])
+        first = arb_mat([[arb(multiple).root(front_end.order) if i == 0 else 0] for i in range(d_model)])
         heads.append((first, second, roots(values)))
     return roots(front_end.W_E), roots(front_end.W_pos), heads
 
@@ -385,8 +387,10 @@ def _random(case: _Case) -> Evidence:
     )
 
 
-def _memory(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int) -> Evidence:
-    task, network = integer_memory(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads, seed=0)
+def _memory(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int) -> Evidence:
+    task, network = integer_memory(
+        d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=0
+    )
     rows = exact_network_logits(network, task.contexts).tolist()
     sizes = (network.d_vocab, network.n_ctx, network.d_model, network.d_head, network.n_heads)
     margin = min(
@@ -395,11 +399,12 @@ def _memory(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int) 
     )
     return Evidence(
         "claim",
-        f"a network of rational weights holds a random label of each of {_Case(task.contexts, width, d_head, n_heads)}",
+        "a network of rational weights holds a random label of each of "
+        f"{_Case(task.contexts, d_model, d_head, n_heads)}",
         "margin > 0",
         f"margin = {margin}",
         Method("rational arithmetic", Means.EXACT),
-        decided(margin > fmpq(0) and sizes == (d_vocab, n_ctx, width, d_head, n_heads)),
+        decided(margin > fmpq(0) and sizes == (d_vocab, n_ctx, d_model, d_head, n_heads)),
         data={"labels": task.labels.tolist()},
     )
 

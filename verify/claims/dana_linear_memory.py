@@ -36,21 +36,21 @@ def _more_than_d(d_vocab: int, role: Role) -> Evidence:
     """Inputs (i, 1), W the identity of two dimensions, outputs (2 j, -j^2): every input has its own label."""
     inputs = fmpz_mat([[i, 1] for i in range(d_vocab)])
     outputs = fmpz_mat(parabola(d_vocab).astype(np.int64).tolist())
-    width = inputs.ncols()
-    matrix = fmpz_mat(np.eye(width, dtype=np.int64).tolist())
+    d_model = inputs.ncols()
+    matrix = fmpz_mat(np.eye(d_model, dtype=np.int64).tolist())
     rows = [[int(entry) for entry in row] for row in (inputs * matrix * outputs.transpose()).tolist()]
     stored = sum(all(row[i] > other for j, other in enumerate(row) if j != i) for i, row in enumerate(rows))
     return Evidence(
         role,
         f"N = {d_vocab} inputs (i, 1), W the identity with {len(matrix.entries())} numbers, outputs (2 j, -j^2)",
-        f"{stated(CLAIM, 'printed', d=width)} associations",
+        f"{stated(CLAIM, 'printed', d=d_model)} associations",
         f"{stored} associations",
         Method("exact integers", Means.EXACT),
         compared=(
             Comparison(stored, "=", d_vocab),
-            Comparison(stored, ">", stated(CLAIM, "printed", d=width)),
-            Comparison(len(matrix.entries()), "=", stated(CLAIM, "numbers", d=width)),
-            Comparison(width, "=", stated(CLAIM, "width")),
-            Comparison(outputs.rank(), "=", stated(CLAIM, "printed", d=width)),
+            Comparison(stored, ">", stated(CLAIM, "printed", d=d_model)),
+            Comparison(len(matrix.entries()), "=", stated(CLAIM, "numbers", d=d_model)),
+            Comparison(d_model, "=", stated(CLAIM, "width")),
+            Comparison(outputs.rank(), "=", stated(CLAIM, "printed", d=d_model)),
         ),
     )

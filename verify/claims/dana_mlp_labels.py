@@ -33,44 +33,44 @@ _BEYOND, _BEYOND_FULL = ((1, 1), (2, 1), (1, 2)), ((3, 1),)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for width, neurons in _WITHIN + (_WITHIN_FULL if full else ()):
-        yield _more(width, neurons)
-    for width, neurons in _BEYOND + (_BEYOND_FULL if full else ()):
-        yield _no_more(width, neurons)
+    for d_model, neurons in _WITHIN + (_WITHIN_FULL if full else ()):
+        yield _more(d_model, neurons)
+    for d_model, neurons in _BEYOND + (_BEYOND_FULL if full else ()):
+        yield _no_more(d_model, neurons)
 
 
-def _more(width: int, neurons: int) -> Evidence:
-    points = moment_curve((neurons + 1) // 2 * (width + 1), width)
-    labels = np.random.default_rng([width, neurons]).integers(0, 100, len(points))
+def _more(d_model: int, neurons: int) -> Evidence:
+    points = moment_curve((neurons + 1) // 2 * (d_model + 1), d_model)
+    labels = np.random.default_rng([d_model, neurons]).integers(0, 100, len(points))
     network = slab_network(points, labels)
     held = neurons_give(network, points, labels)
     return Evidence(
         "counterexample",
-        f"{len(points)} points of R^{width} with integer labels, and {network.d_mlp} ReLU neurons",
+        f"{len(points)} points of R^{d_model} with integer labels, and {network.d_mlp} ReLU neurons",
         f"{stated(CLAIM, 'printed', m=network.d_mlp)} labels",
         f"{held} outputs are the labels, exactly",
         Method("exact rationals", Means.EXACT),
         compared=(
-            Comparison(held, "=", stated(CLAIM, "within", d=width, m=network.d_mlp)),
+            Comparison(held, "=", stated(CLAIM, "within", d=d_model, m=network.d_mlp)),
             Comparison(held, ">", stated(CLAIM, "printed", m=network.d_mlp)),
             Comparison(network.d_mlp, "=", stated(CLAIM, "printed", m=neurons)),
         ),
     )
 
 
-def _no_more(width: int, neurons: int) -> Evidence:
-    count = neurons * (width + 1) + 2
-    points = moment_curve(count, width)
-    labels = np.random.default_rng([width, neurons]).integers(0, 100, count)
+def _no_more(d_model: int, neurons: int) -> Evidence:
+    count = neurons * (d_model + 1) + 2
+    points = moment_curve(count, d_model)
+    labels = np.random.default_rng([d_model, neurons]).integers(0, 100, count)
     found = relu_barrier(points, labels, neurons=neurons)
     return Evidence(
         "repair",
-        f"m = {neurons} ReLU neurons on {count} points of R^{width} and integer labels: {found.combinations} "
+        f"m = {neurons} ReLU neurons on {count} points of R^{d_model} and integer labels: {found.combinations} "
         "combinations of activation patterns",
         f"labels out of reach, of {count} points",
         "labels outside of all subspaces" if found.outside else "labels inside one of the subspaces",
         Method("all activation patterns, exact ranks", Means.EXACT),
         decided(found.outside),
         {"points": points.tolist(), "labels": labels.tolist()},
-        compared=(Comparison(count - 1, "=", stated(CLAIM, "most", m=neurons, d=width)),),
+        compared=(Comparison(count - 1, "=", stated(CLAIM, "most", m=neurons, d=d_model)),),
     )

@@ -129,15 +129,15 @@ def _networks_stay_above(count: int) -> Evidence:
     for seed in range(count):
         rng = np.random.default_rng((seed, 1))
         d_vocab = int(rng.integers(4, 8))
-        width = int(rng.integers(2, d_vocab - 1))
-        made = build(d_vocab=d_vocab, n_ctx=2, width=width, d_head=2, seed=seed)
+        d_model = int(rng.integers(2, d_vocab - 1))
+        made = build(d_vocab=d_vocab, n_ctx=2, d_model=d_model, d_head=2, seed=seed)
         task = made.task
         laws = np.zeros((0, 0)) if task.laws is None else task.laws
-        applied = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=width, prior=task.prior)
+        applied = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=d_model, prior=task.prior)
         floor = applied.value
         floors.append(Comparison(applied, ">", 0))
         floors += met(CLAIM, "printed", **{_OF_T: network_divergence(made.model, task)[0], _OF_L: floor})
-        for network in (made.model, _random_network(rng, d_vocab=d_vocab, n_ctx=2, width=width, n_heads=2)):
+        for network in (made.model, _random_network(rng, d_vocab=d_vocab, n_ctx=2, d_model=d_model, n_heads=2)):
             lower, upper = network_divergence(network, task)
             # `lower` may be 0 only where the enclosure is wide; then the comparison proves nothing.
             verdicts.append(proved(0.0 < floor <= lower <= upper))
@@ -180,7 +180,7 @@ def _a_bias_is_one_dimension(count: int) -> Evidence:
     )
 
 
-def _random_network(rng: np.random.Generator, *, d_vocab: int, n_ctx: int, width: int, n_heads: int) -> Model:
-    maps, back = (n_heads, width, 1), (n_heads, 1, width)
-    shapes = (d_vocab, width), (n_ctx, width), maps, maps, maps, back, (width, d_vocab)
+def _random_network(rng: np.random.Generator, *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int) -> Model:
+    maps, back = (n_heads, d_model, 1), (n_heads, 1, d_model)
+    shapes = (d_vocab, d_model), (n_ctx, d_model), maps, maps, maps, back, (d_model, d_vocab)
     return dana_network(*(rng.normal(size=shape) for shape in shapes))

@@ -57,14 +57,15 @@ def build(*, d_vocab: int, n_ctx: int, d_head: int, seed: int) -> Construction[T
         2
     """
     task = enumerated_task(d_vocab, n_ctx, target="laws", seed=seed)
-    width = d_vocab - 1
-    alone = fewest_heads(task.contexts, d_model=width, d_head=d_head, with_skip=False).sufficient
+    d_model = d_vocab - 1
+    alone = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
     n_heads = default_heads(alone, task.n_contexts, d_head, "none")
-    built = build_memory(task, d_model=width, d_head=d_head, n_heads=n_heads, seed=seed)
+    built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed)
     return Construction(
         task,
         built.model,
-        f"laws over N = {d_vocab} tokens after {task.n_contexts} contexts, exact in d = N - 1 = {width} dimensions, in "
+        f"laws over N = {d_vocab} tokens after {task.n_contexts} contexts, exact in d = N - 1 = {d_model} "
+        "dimensions, in "
         f"{n_heads} heads of width {d_head}",
     )
 

@@ -35,8 +35,8 @@ _ATTEMPTS = 64  # random front ends of too small a rank, or contexts, before giv
 _CANDIDATES = 4  # of those that work, the one with the smallest output is taken
 
 
-def _build(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int, seed: int) -> Construction[Task]:
-    facts = width + n_heads * d_head
+def _build(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, seed: int) -> Construction[Task]:
+    facts = d_model + n_heads * d_head
     everything = all_contexts(d_vocab, n_ctx)
     best: tuple[fmpq, ExactSkipConnection, Int64Array, Int64Array] | None = None
     found = 0
@@ -45,7 +45,7 @@ def _build(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int, s
         contexts = everything[np.sort(rng.permutation(len(everything))[:facts])]
         labels = rng.integers(0, d_vocab, facts)
         front_end = integer_front_end(
-            d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads, seed=(seed, attempt, 1)
+            d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=(seed, attempt, 1)
         )
         try:
             made = exact_change_of_basis(front_end, contexts, *label_targets(labels, d_vocab))
@@ -71,7 +71,7 @@ def _build(*, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int, s
         task,
         rounded(made.model),
         f"{facts} contexts with {n_heads} heads of width {d_head}, which alone reach rank {n_heads * d_head}: the "
-        f"skip connection carries {width}",
+        f"skip connection carries {d_model}",
     )
 
 
@@ -101,20 +101,20 @@ CLAIM = Claim(
     hypotheses=(
         Hypothesis(
             "sizes of at least 1, and heads and a seed of at least 0",
-            lambda d_vocab, n_ctx, width, d_head, n_heads, seed, **_: (
-                min(d_vocab, n_ctx, width, d_head) >= 1 and min(n_heads, seed) >= 0
+            lambda d_vocab, n_ctx, d_model, d_head, n_heads, seed, **_: (
+                min(d_vocab, n_ctx, d_model, d_head) >= 1 and min(n_heads, seed) >= 0
             ),
         ),
         *conditions("d_h <= d <= N", "S >= 2 or H = 0", "d + H d_h <= N^S", "d >= 2 or N <= 2"),
     ),
-    parameters={"d_vocab": 5, "n_ctx": 2, "width": 4, "d_head": 2, "n_heads": 5, "seed": 0},
+    parameters={"d_vocab": 5, "n_ctx": 2, "d_model": 4, "d_head": 2, "n_heads": 5, "seed": 0},
     build=_build,
 )
 
 _SEEDS = 200  # random front ends to look through for one of full rank
 
 
-_OBSTRUCTED = {"d_vocab": 4, "width": 2, "d_head": 2, "n_heads": 2}  # sizes, of the contexts of `_obstruction`
+_OBSTRUCTED = {"d_vocab": 4, "d_model": 2, "d_head": 2, "n_heads": 2}  # sizes, of the contexts of `_obstruction`
 
 
 _RATIONAL = "exact rational arithmetic"
@@ -174,7 +174,7 @@ def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
 
 def _too_few_last_tokens() -> Evidence:
     contexts = np.array([[0, 0], [1, 0], [2, 0]])
-    sizes, facts = {"d_vocab": 3, "n_ctx": 2, "width": 2, "d_head": 1, "n_heads": 1}, len(contexts)
+    sizes, facts = {"d_vocab": 3, "n_ctx": 2, "d_model": 2, "d_head": 1, "n_heads": 1}, len(contexts)
     ceiling = RANK.at("rank", contexts=contexts, d_model=2, d_head=1, n_heads=1, with_skip=True)
     reached = max(exact_rank(integer_front_end(**sizes, seed=seed), contexts).lower for seed in range(10))
     return Evidence(
@@ -252,12 +252,12 @@ def _attends_to_last(
     verdicts, gaps, distances = [], [], {1: 0.0, 10: 0.0}
     ranks = list[Comparison]()
     count = 0
-    for d_vocab, n_ctx, width in sizes:
-        drawn = integer_front_end(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=1, n_heads=0, seed=width)
-        direction = fmpq_mat(1, width, [1] * width)
+    for d_vocab, n_ctx, d_model in sizes:
+        drawn = integer_front_end(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=1, n_heads=0, seed=d_model)
+        direction = fmpq_mat(1, d_model, [1] * d_model)
         head = make(drawn.W_E, drawn.W_pos, direction=direction)
         before = slice(n_ctx - 1)
-        form = head.form.rank() == 1 if rank_one else head.form == as_rationals(np.eye(width))
+        form = head.form.rank() == 1 if rank_one else head.form == as_rationals(np.eye(d_model))
         others = head.W_E == drawn.W_E and _block(head.W_pos, rows=before) == _block(drawn.W_pos, rows=before)
         verdicts.append(decided(form and others))
         if rank_one:
@@ -290,22 +290,22 @@ def _attends_to_last(
 
 def _exact_at_capacity(sizes: Sequence[tuple[int, int, int, int, int]]) -> Evidence:
     verdicts, counts = [], []
-    for d_vocab, n_ctx, width, d_head, n_heads in sizes:
-        facts = width + n_heads * d_head
+    for d_vocab, n_ctx, d_model, d_head, n_heads in sizes:
+        facts = d_model + n_heads * d_head
         everything = all_contexts(d_vocab, n_ctx)
         rng = np.random.default_rng(facts)
         contexts = everything[np.sort(rng.permutation(len(everything))[:facts])]
-        targets = fmpq_mat(facts, width, rng.integers(-9, 10, facts * width).tolist())
-        W_U = fmpq_mat(width, d_vocab, rng.integers(-3, 4, width * d_vocab).tolist())
-        front_end = _full_rank(contexts, d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head, n_heads=n_heads)
+        targets = fmpq_mat(facts, d_model, rng.integers(-9, 10, facts * d_model).tolist())
+        W_U = fmpq_mat(d_model, d_vocab, rng.integers(-3, 4, d_model * d_vocab).tolist())
+        front_end = _full_rank(contexts, d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, n_heads=n_heads)
         made = exact_change_of_basis(front_end, contexts, targets, W_U)
         outputs = exact_outputs(front_end, contexts)
-        features = _block(outputs, columns=slice(width, None))
+        features = _block(outputs, columns=slice(d_model, None))
         stream = exact_outputs(exact_front_end(made.model), contexts)
-        written = _block(stream, columns=slice(width, None)) * as_rationals(made.model.W_O.reshape(-1, width))
-        moved = _block(stream, columns=slice(width)) + written
+        written = _block(stream, columns=slice(d_model, None)) * as_rationals(made.model.W_O.reshape(-1, d_model))
+        moved = _block(stream, columns=slice(d_model)) + written
         verdicts.append(decided(exact_network_logits(made.model, contexts) == targets * W_U))
-        carried = _block(outputs, columns=slice(width)) * made.change == _block(stream, columns=slice(width))
+        carried = _block(outputs, columns=slice(d_model)) * made.change == _block(stream, columns=slice(d_model))
         verdicts.append(decided(made.change.det() != 0 and carried))
         verdicts.append(decided(made.change.det() * outputs.det() == _beside(moved, features).det()))
         counts.append(facts)
@@ -327,28 +327,28 @@ def _condition_is_exact(instances: int) -> Evidence:
     rng = np.random.default_rng(0)
     everything = all_contexts(2, 2)
     while seen < instances:
-        width, n_heads = int(rng.integers(1, 3)), int(rng.integers(0, 3))
-        facts = width + n_heads
+        d_model, n_heads = int(rng.integers(1, 3)), int(rng.integers(0, 3))
+        facts = d_model + n_heads
         contexts = everything[rng.permutation(4)[:facts]]
         front_end = integer_front_end(
-            d_vocab=2, n_ctx=2, width=width, d_head=1, n_heads=n_heads, seed=int(rng.integers(2**40))
+            d_vocab=2, n_ctx=2, d_model=d_model, d_head=1, n_heads=n_heads, seed=int(rng.integers(2**40))
         )
         outputs = exact_outputs(front_end, contexts)
-        targets = outputs * fmpq_mat(facts, width, rng.integers(-1, 2, facts * width).tolist())
-        if outputs.nrows() != outputs.ncols() or outputs.det() == 0 or targets.rank() < width:
+        targets = outputs * fmpq_mat(facts, d_model, rng.integers(-1, 2, facts * d_model).tolist())
+        if outputs.nrows() != outputs.ncols() or outputs.det() == 0 or targets.rank() < d_model:
             continue
         seen += 1
-        change = _block(outputs.solve(targets), rows=slice(width))
-        full_rank = _beside(targets, _block(outputs, columns=slice(width, None))).rank() == facts
+        change = _block(outputs.solve(targets), rows=slice(d_model))
+        full_rank = _beside(targets, _block(outputs, columns=slice(d_model, None))).rank() == facts
         try:
-            made = exact_change_of_basis(front_end, contexts, targets, as_rationals(np.eye(width)))
+            made = exact_change_of_basis(front_end, contexts, targets, as_rationals(np.eye(d_model)))
             built = made.change == change and exact_network_logits(made.model, contexts) == targets
         except HypothesisError:
             built = False
         agree = agree and full_rank == (change.det() != 0) == built
         invertible += built
-        ranks = {"r": outputs.rank(), "e": _beside(targets, _block(outputs, columns=slice(width, None))).rank()}
-        compared += (met if built else failed)(CLAIM, "room", **ranks, d=width, k=targets.rank())
+        ranks = {"r": outputs.rank(), "e": _beside(targets, _block(outputs, columns=slice(d_model, None))).rank()}
+        compared += (met if built else failed)(CLAIM, "room", **ranks, d=d_model, k=targets.rank())
     return Evidence(
         "repair",
         f"rank [E, Y] = T_0 decides: in {seen} random instances with nonsingular [X, Y] the only possible M is "
@@ -435,26 +435,26 @@ def _shifts_are_free() -> Evidence:
 
 def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evidence:
     verdicts, count, compared = [], 0, list[Comparison]()
-    for d_vocab, width, d_head, n_heads in sizes:
+    for d_vocab, d_model, d_head, n_heads in sizes:
         contexts = all_contexts(d_vocab, 2)
-        shape = {"N": d_vocab, "d": width, "d_h": d_head, "H": n_heads, "S": contexts.shape[1]}
-        verdicts.append(decided(len(contexts) <= width + n_heads * d_head and d_head <= width <= d_vocab))
+        shape = {"N": d_vocab, "d": d_model, "d_h": d_head, "H": n_heads, "S": contexts.shape[1]}
+        verdicts.append(decided(len(contexts) <= d_model + n_heads * d_head and d_head <= d_model <= d_vocab))
         compared += met(CLAIM, "bigrams", "widths", "columns", **shape)
         compared.append(Comparison(len(contexts), "=", stated(CLAIM, "facts", **shape)))
-        W_U = fmpq_mat(width, d_vocab, np.random.default_rng(width).integers(-3, 4, width * d_vocab).tolist())
-        for targets in _special_targets(contexts, width):
+        W_U = fmpq_mat(d_model, d_vocab, np.random.default_rng(d_model).integers(-3, 4, d_model * d_vocab).tolist())
+        for targets in _special_targets(contexts, d_model):
             count += 1
             verdict = Verdict.UNDECIDED
             for seed in range(_SEEDS):
                 front_end = integer_front_end(
-                    d_vocab=d_vocab, n_ctx=2, width=width, d_head=d_head, n_heads=n_heads, seed=seed
+                    d_vocab=d_vocab, n_ctx=2, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed
                 )
                 try:
                     made = exact_change_of_basis(front_end, contexts, targets, without_shifts(W_U))
                 except HypothesisError:
                     continue
                 difference = exact_network_logits(made.model, contexts) - targets * W_U
-                fits = (front_end.d_model, front_end.d_head, front_end.n_heads) == (width, d_head, n_heads)
+                fits = (front_end.d_model, front_end.d_head, front_end.n_heads) == (d_model, d_head, n_heads)
                 verdict = decided(fits and _is_constant_in_rows(difference))
                 break
             verdicts.append(verdict)
@@ -471,13 +471,13 @@ def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evi
     )
 
 
-def _special_targets(contexts: Int64Array, width: int) -> list[fmpq_mat]:
+def _special_targets(contexts: Int64Array, d_model: int) -> list[fmpq_mat]:
     """Streams with many equal rows: those for which a change of basis is most likely to be singular."""
     first, last = contexts.T
     loops = (first == last).astype(np.int64)
-    units = np.eye(max(width, int(contexts.max()) + 1), dtype=np.int64)[:, :width]
+    units = np.eye(max(d_model, int(contexts.max()) + 1), dtype=np.int64)[:, :d_model]
     streams = [
-        np.zeros((len(contexts), width), dtype=np.int64),
+        np.zeros((len(contexts), d_model), dtype=np.int64),
         np.outer(np.arange(len(contexts)) % 3, units[0]),
         loops[:, None] * units[last],
         (1 - loops)[:, None] * units[first],
@@ -485,7 +485,7 @@ def _special_targets(contexts: Int64Array, width: int) -> list[fmpq_mat]:
         units[first],
         units[(first + last) % len(units)],
     ]
-    return [fmpq_mat(len(contexts), width, stream.ravel().tolist()) for stream in streams]
+    return [fmpq_mat(len(contexts), d_model, stream.ravel().tolist()) for stream in streams]
 
 
 def _built() -> Evidence:

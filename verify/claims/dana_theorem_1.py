@@ -33,14 +33,14 @@ from verify.verdict import Verdict, decided, proved
 
 
 def build(
-    *, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int = 0, facts: int = 0, seed: int = 0
+    *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int = 0, facts: int = 0, seed: int = 0
 ) -> Construction[Task]:
     r"""Weights with the logits $\log \pi_t$, up to rounding, on $T \le d + H d_h$ contexts: Theorem 1'.
 
     Args:
         d_vocab: Size of the vocabulary, $N \le d + 1$.
         n_ctx: Tokens in a context, $S$.
-        width: $d$.
+        d_model: $d$.
         d_head: $d_h \le d$.
         n_heads: $H$; 0 for the paper's number, $\lceil (T - d) / d_h \rceil$ and at least 1.
         facts: How many contexts, drawn from all; 0 for all $N^S$.
@@ -57,16 +57,16 @@ def build(
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired.
 
     Example:
-        >>> made = build(d_vocab=4, n_ctx=2, width=4, d_head=4)
+        >>> made = build(d_vocab=4, n_ctx=2, d_model=4, d_head=4)
         >>> made.summary
         'laws on 16 of 16 contexts of 2 tokens with 16 = d + H d_h dimensions: N = 4, d = 4, d_h = 4, H = 3'
     """
     task = _task(d_vocab, n_ctx, facts, seed)
-    count = n_heads or paper_heads(task.n_contexts, width, d_head)
-    built = build_memory(task, d_model=width, d_head=d_head, n_heads=count, front_end="random", seed=seed)
+    count = n_heads or paper_heads(task.n_contexts, d_model, d_head)
+    built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=count, front_end="random", seed=seed)
     summary = (
         f"laws on {task.n_contexts} of {d_vocab**n_ctx} contexts of {n_ctx} tokens with "
-        f"{width + count * d_head} = d + H d_h dimensions: N = {d_vocab}, d = {width}, d_h = {d_head}, "
+        f"{d_model + count * d_head} = d + H d_h dimensions: N = {d_vocab}, d = {d_model}, d_h = {d_head}, "
         f"H = {count}"
     )
     return Construction(task=task, model=built.model, summary=summary)
@@ -79,21 +79,21 @@ def _task(d_vocab: int, n_ctx: int, facts: int, seed: int) -> Task:
 
 
 def _enough(
-    *, d_vocab: int, n_ctx: int, width: int, d_head: int, n_heads: int, facts: int, seed: int, **_: object
+    *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, facts: int, seed: int, **_: object
 ) -> bool:
     """Whether almost all weights give the contexts rank T; Theorem F says so for all contexts at once."""
     contexts = drawn_contexts(d_vocab, n_ctx, facts, seed)
-    count = n_heads or paper_heads(len(contexts), width, d_head)
-    if len(contexts) > width + count * d_head:
+    count = n_heads or paper_heads(len(contexts), d_model, d_head)
+    if len(contexts) > d_model + count * d_head:
         return False
-    if len(contexts) == d_vocab**n_ctx and n_ctx >= 2 and width <= d_vocab:
+    if len(contexts) == d_vocab**n_ctx and n_ctx >= 2 and d_model <= d_vocab:
         return True
-    return generic_rank(contexts, d_model=width, d_head=d_head, n_heads=count) == len(contexts)
+    return generic_rank(contexts, d_model=d_model, d_head=d_head, n_heads=count) == len(contexts)
 
 
-def _laws_fit(*, d_vocab: int, n_ctx: int, width: int, facts: int, **_: object) -> bool:
+def _laws_fit(*, d_vocab: int, n_ctx: int, d_model: int, facts: int, **_: object) -> bool:
     """For S = 1 the features are linear in the stream, of rank T only if the logarithms, of rank N - 1, leave room."""
-    return n_ctx >= 2 or (facts or d_vocab) < max(d_vocab, width) or d_vocab == 1
+    return n_ctx >= 2 or (facts or d_vocab) < max(d_vocab, d_model) or d_vocab == 1
 
 
 CLAIM = Claim(
@@ -116,11 +116,11 @@ CLAIM = Claim(
     page="docs/claims/theorem_1.md",
     hypotheses=(
         *conditions("N >= 1, S >= 1", "1 <= d_h <= d"),
-        Hypothesis("d >= N - 1, for divergence 0", lambda d_vocab, width, **_: width >= d_vocab - 1),
+        Hypothesis("d >= N - 1, for divergence 0", lambda d_vocab, d_model, **_: d_model >= d_vocab - 1),
         Hypothesis("contexts of generic rank T with these d, d_h, H", _enough),
         Hypothesis("S >= 2, or T < d, or T < N: the laws do not lower the rank of one position", _laws_fit),
     ),
-    parameters={"d_vocab": 16, "n_ctx": 2, "width": 16, "d_head": 16, "n_heads": 0, "facts": 0, "seed": 0},
+    parameters={"d_vocab": 16, "n_ctx": 2, "d_model": 16, "d_head": 16, "n_heads": 0, "facts": 0, "seed": 0},
     build=build,
 )
 
@@ -144,9 +144,9 @@ _ROUNDED_FULL = ((10, 3, 10, 8, 0), (45, 2, 45, 45, 0), (4, 5, 4, 4, 0), (33, 8,
 
 
 _DEPENDENT = (
-    {"d_vocab": 3, "n_ctx": 1, "width": 2, "d_head": 1, "facts": 0},
-    {"d_vocab": 6, "n_ctx": 1, "width": 5, "d_head": 2, "facts": 0},
-    {"d_vocab": 2, "n_ctx": 3, "width": 4, "d_head": 4, "facts": 0},
+    {"d_vocab": 3, "n_ctx": 1, "d_model": 2, "d_head": 1, "facts": 0},
+    {"d_vocab": 6, "n_ctx": 1, "d_model": 5, "d_head": 2, "facts": 0},
+    {"d_vocab": 2, "n_ctx": 3, "d_model": 4, "d_head": 4, "facts": 0},
 )
 
 
@@ -197,9 +197,9 @@ def _every_number_of_heads(largest: int) -> Evidence:
     for n_heads in range(1, largest + 1):
         contexts = 2 ** (n_heads + 1)
         d_head = contexts // (n_heads + 1)
-        width = contexts - n_heads * d_head
+        d_model = contexts - n_heads * d_head
         floor = PARITY_DIVERGENCE.at(bits=n_heads + 1, n_heads=n_heads, probability=p)
-        compared += [Comparison(floor, ">", 0), *_counted(contexts, width, d_head, n_heads)]
+        compared += [Comparison(floor, ">", 0), *_counted(contexts, d_model, d_head, n_heads)]
         shown.append(decimal_below(floor.value, 4))
     return Evidence(
         "counterexample",
@@ -265,11 +265,11 @@ def _sharp(name: str, floor: Applied, compared: tuple[Comparison, ...]) -> Evide
     )
 
 
-def _counted(contexts: int, width: int, d_head: int, n_heads: int) -> tuple[Comparison, ...]:
+def _counted(contexts: int, d_model: int, d_head: int, n_heads: int) -> tuple[Comparison, ...]:
     """That the paper promises so many contexts to so many heads, and to none fewer."""
-    compared = (Comparison(contexts, "<=", stated(CLAIM, "printed", H=n_heads, d_h=d_head, d=width)),)
+    compared = (Comparison(contexts, "<=", stated(CLAIM, "printed", H=n_heads, d_h=d_head, d=d_model)),)
     if n_heads:
-        fewer = stated(CLAIM, "printed", H=n_heads - 1, d_h=d_head, d=width)
+        fewer = stated(CLAIM, "printed", H=n_heads - 1, d_h=d_head, d=d_model)
         compared += (Comparison(contexts, ">", fewer),)
     return compared
 
@@ -279,7 +279,7 @@ def _one_head_more() -> Evidence:
     laws = [[p, 1 - p]] * 2 + [[1 - p, p]] * 2
     task = array_task(contexts, laws=np.array([[float(entry) for entry in law] for law in laws]), vocabulary=2)
     built = build_memory(task, d_model=2, d_head=2, n_heads=2, front_end="random")
-    worst, verdict = _certified(built.model, task, width=2, d_head=2)
+    worst, verdict = _certified(built.model, task, d_model=2, d_head=2)
     return Evidence(
         "repair",
         f"XOR with {_sizes(built.model)}, where [x_S, Y] has rank T = {task.n_contexts}",
@@ -298,7 +298,7 @@ def _dependent() -> Evidence:
     for parameters in _DEPENDENT:
         d_vocab, n_ctx, facts = (parameters[name] for name in ("d_vocab", "n_ctx", "facts"))
         contexts = all_contexts(d_vocab, n_ctx)[: facts or None]
-        sizes = {"d_model": parameters["width"], "d_head": parameters["d_head"]}
+        sizes = {"d_model": parameters["d_model"], "d_head": parameters["d_head"]}
         n_heads = -(-(len(contexts) - sizes["d_model"]) // sizes["d_head"])
         ceiling = RANK.at("rank", contexts=contexts, **sizes, n_heads=max(0, n_heads), with_skip=True)
         compared.append(Comparison(ceiling, "<", len(contexts)))
@@ -320,79 +320,79 @@ def _dependent() -> Evidence:
     )
 
 
-def _exact(d_vocab: int, n_ctx: int, width: int, d_head: int, facts: int) -> Evidence:
-    built = exact_memory(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head, facts=facts)
+def _exact(d_vocab: int, n_ctx: int, d_model: int, d_head: int, facts: int) -> Evidence:
+    built = exact_memory(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, facts=facts)
     network = built.model
     found = exact_network_logits(network, built.contexts)
     count = facts or d_vocab**n_ctx
     same = (
         found == built.targets
-        and _has_sizes(network, width=width, d_head=d_head)
+        and _has_sizes(network, d_model=d_model, d_head=d_head)
         and len(np.unique(built.contexts, axis=0)) == len(built.contexts) == count
-        and found.rank() == min(count, width, d_vocab)
+        and found.rank() == min(count, d_model, d_vocab)
     )
     return Evidence(
         "repair",
         f"T = {len(built.contexts)} of {d_vocab**n_ctx} contexts of {n_ctx} tokens over {d_vocab}: a rational network "
         f"of {_sizes(network)} with the logits of an encoder of rank {found.rank()}",
-        f"logits E W exactly (gamma = 0), as {_count(len(built.contexts), width, d_head, network.n_heads)}",
+        f"logits E W exactly (gamma = 0), as {_count(len(built.contexts), d_model, d_head, network.n_heads)}",
         "equal as rational numbers" if same else "not equal, or not of these sizes",
         Method("exact rational arithmetic", Means.EXACT),
         decided(same),
-        {"d_vocab": d_vocab, "n_ctx": n_ctx, "width": width, "d_head": d_head, "facts": facts},
+        {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": d_model, "d_head": d_head, "facts": facts},
         compared=(
-            *_counted(count, width, d_head, network.n_heads),
-            *(_of_all(count, d_vocab, n_ctx, width, d_head) if not facts else ()),
+            *_counted(count, d_model, d_head, network.n_heads),
+            *(_of_all(count, d_vocab, n_ctx, d_model, d_head) if not facts else ()),
         ),
     )
 
 
-def _of_all(count: int, d_vocab: int, n_ctx: int, width: int, d_head: int) -> tuple[Comparison, ...]:
-    sizes = {"N": d_vocab, "S": n_ctx, "d": width, "d_h": d_head}
+def _of_all(count: int, d_vocab: int, n_ctx: int, d_model: int, d_head: int) -> tuple[Comparison, ...]:
+    sizes = {"N": d_vocab, "S": n_ctx, "d": d_model, "d_h": d_head}
     return Comparison(count, "=", stated(CLAIM, "every", **sizes)), *met(CLAIM, "long", "widths", **sizes)
 
 
-def _rounded(d_vocab: int, n_ctx: int, width: int, d_head: int, facts: int) -> Evidence:
-    parameters = {"d_vocab": d_vocab, "n_ctx": n_ctx, "width": width, "d_head": d_head, "facts": facts}
+def _rounded(d_vocab: int, n_ctx: int, d_model: int, d_head: int, facts: int) -> Evidence:
+    parameters = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": d_model, "d_head": d_head, "facts": facts}
     made = CLAIM.construct(**parameters)
     count = facts or d_vocab**n_ctx
-    worst, verdict = _certified(made.model, made.task, width=width, d_head=d_head)
+    worst, verdict = _certified(made.model, made.task, d_model=d_model, d_head=d_head)
     return Evidence(
         "repair",
         f"float64 weights of {_sizes(made.model)} that hold laws over {made.task.d_vocab} tokens after "
         f"{made.task.n_contexts} of {d_vocab**n_ctx} contexts of {n_ctx} tokens",
-        f"divergence 0 up to rounding, as {_count(count, width, d_head, made.model.n_heads)} and d >= N - 1",
+        f"divergence 0 up to rounding, as {_count(count, d_model, d_head, made.model.n_heads)} and d >= N - 1",
         f"divergence <= {decimal_above(worst, 10)} nats after every context",
         Method("enclosures of features and logits", Means.ENCLOSURES),
         verdict if made.task.n_contexts == count else Verdict.REFUTED,
         parameters,
-        compared=_counted(count, width, d_head, made.model.n_heads),
+        compared=_counted(count, d_model, d_head, made.model.n_heads),
     )
 
 
-def _certified(network: Model, task: Task, *, width: int, d_head: int) -> tuple[float, Verdict]:
+def _certified(network: Model, task: Task, *, d_model: int, d_head: int) -> tuple[float, Verdict]:
     """The largest divergence, and whether it, the rank of the features and the sizes are proved."""
     found = certify_memorization(network, task, rank=True, witness=False)
     worst = float(found.answers.loss_upper.max())
     small = proved(found.certificate.statement(FEATURE_RANK) is not None and worst <= _TINY)
-    sized = decided(_has_sizes(network, width=width, d_head=d_head))
+    sized = decided(_has_sizes(network, d_model=d_model, d_head=d_head))
     return worst, Verdict.all_of([found.certificate.verdict, small, sized])
 
 
-def _has_sizes(network: Model, *, width: int, d_head: int) -> bool:
+def _has_sizes(network: Model, *, d_model: int, d_head: int) -> bool:
     """Whether the network is as wide as asked; its heads are counted by the formula of the claim."""
-    return (network.d_model, network.d_head) == (width, d_head)
+    return (network.d_model, network.d_head) == (d_model, d_head)
 
 
 def _sizes(network: Model) -> str:
     return f"d = {network.d_model}, d_h = {network.d_head}, H = {network.n_heads}"
 
 
-def _count(n_contexts: int, width: int, d_head: int, n_heads: int) -> str:
+def _count(n_contexts: int, d_model: int, d_head: int, n_heads: int) -> str:
     """The paper's count of what the heads and the skip connection hold, beside the number of contexts."""
-    total = n_heads * d_head + width
+    total = n_heads * d_head + d_model
     below = "" if total == n_contexts else f" <= {total}"
-    return f"T = {n_contexts}{below} = {n_heads} * {d_head} + {width} = H d_h + d"
+    return f"T = {n_contexts}{below} = {n_heads} * {d_head} + {d_model} = H d_h + d"
 
 
 def _texts(laws: list[list[Fraction]]) -> list[list[str]]:

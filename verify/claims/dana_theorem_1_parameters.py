@@ -34,13 +34,13 @@ from verify.forward.in_rationals import exact_outputs
 from verify.verdict import Verdict, decided, proved
 
 
-def build(*, d_vocab: int, n_ctx: int, width: int, d_head: int, seed: int) -> Construction[Task]:
+def build(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, seed: int) -> Construction[Task]:
     r"""Hold laws on all $N^S$ contexts with attention of rank one that all heads share up to a factor.
 
     Args:
         d_vocab: N.
         n_ctx: S.
-        width: d, N - 1 or N.
+        d_model: d, N - 1 or N.
         d_head: $d_h \le d$.
         seed: Of the laws and the weights.
 
@@ -54,11 +54,11 @@ def build(*, d_vocab: int, n_ctx: int, width: int, d_head: int, seed: int) -> Co
     Source: improves Dana, Pydi, Chevaleyre (2024), Theorem 1.
 
     Example:
-        >>> build(d_vocab=4, n_ctx=2, width=4, d_head=2, seed=0).summary
+        >>> build(d_vocab=4, n_ctx=2, d_model=4, d_head=2, seed=0).summary
         '16 contexts of 2 tokens held by 6 heads of the same u, v: 184 numbers stored, 150 chosen; the paper has 232'
     """
-    task, _, shared = matched_memories(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head, seed=seed)
-    sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "width": width, "d_head": d_head, "n_heads": shared.n_heads}
+    task, _, shared = matched_memories(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, seed=seed)
+    sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": d_model, "d_head": d_head, "n_heads": shared.n_heads}
     summary = (
         f"{task.n_contexts} contexts of {n_ctx} tokens held by {shared.n_heads} heads of the same u, v: "
         f"{shared.parameters} numbers stored, {shared_count(**sizes)} chosen; the paper has {parameter_count(**sizes)}"
@@ -66,10 +66,10 @@ def build(*, d_vocab: int, n_ctx: int, width: int, d_head: int, seed: int) -> Co
     return Construction(task=task, model=shared, summary=summary)
 
 
-def _reachable(*, d_vocab: int, n_ctx: int, width: int, d_head: int, **_: object) -> bool:
+def _reachable(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, **_: object) -> bool:
     """Theorem F: all contexts have generic rank min(N^S, d + H d_h)."""
     facts = d_vocab**n_ctx
-    return facts <= width + paper_heads(facts, width, d_head) * d_head
+    return facts <= d_model + paper_heads(facts, d_model, d_head) * d_head
 
 
 CLAIM = Claim(
@@ -92,7 +92,7 @@ CLAIM = Claim(
         *conditions("N >= 2, S >= 2", "1 <= d_h <= d", "N - 1 <= d <= N", "seed >= 0"),
         Hypothesis("N^S <= d + H d_h", _reachable),
     ),
-    parameters={"d_vocab": 4, "n_ctx": 2, "width": 4, "d_head": 2, "seed": 0},
+    parameters={"d_vocab": 4, "n_ctx": 2, "d_model": 4, "d_head": 2, "seed": 0},
     build=build,
 )
 
@@ -104,8 +104,8 @@ _SIZES_FULL = ((6, 2, 6, 4), (3, 3, 2, 1), (4, 2, 3, 3), (5, 2, 4, 4), (6, 2, 6,
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _first_form(200 if full else 30)
-    for d_vocab, n_ctx, width, d_head in _SIZES + (_SIZES_FULL if full else ()):
-        task, generic, shared = matched_memories(d_vocab=d_vocab, n_ctx=n_ctx, width=width, d_head=d_head, seed=0)
+    for d_vocab, n_ctx, d_model, d_head in _SIZES + (_SIZES_FULL if full else ()):
+        task, generic, shared = matched_memories(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, seed=0)
         yield _second_form(task, generic)
         yield _shared(task, shared)
     yield _same_rank(400 if full else 60)
@@ -115,12 +115,12 @@ def _first_form(shapes: int) -> Evidence:
     generator = np.random.default_rng(16)
     compared = []
     for _ in range(shapes):
-        d_vocab, n_ctx, width, n_heads = (int(n) for n in generator.integers(1, 9, 4))
-        d_head = int(generator.integers(1, width + 1))
-        maps, back = (n_heads, width, d_head), (n_heads, d_head, width)
-        tensors = map(np.zeros, ((d_vocab, width), (n_ctx, width), maps, maps, maps, back, (width, d_vocab)))
+        d_vocab, n_ctx, d_model, n_heads = (int(n) for n in generator.integers(1, 9, 4))
+        d_head = int(generator.integers(1, d_model + 1))
+        maps, back = (n_heads, d_model, d_head), (n_heads, d_head, d_model)
+        tensors = map(np.zeros, ((d_vocab, d_model), (n_ctx, d_model), maps, maps, maps, back, (d_model, d_vocab)))
         network = dana_network(*tensors)
-        printed = stated(CLAIM, "entries", N=d_vocab, S=n_ctx, d=width, d_h=d_head, H=n_heads)
+        printed = stated(CLAIM, "entries", N=d_vocab, S=n_ctx, d=d_model, d_h=d_head, H=n_heads)
         compared += [
             Comparison(_stored(network), "=", printed),
             *met(CLAIM, "widths", d_qk=network.attention.d_qk, d_h=network.d_head),
@@ -184,16 +184,16 @@ def _same_rank(pairs: int) -> Evidence:
     generator = np.random.default_rng(17)
     equal, deficient, matched = 0, 0, True
     for seed in range(pairs):
-        d_vocab, n_ctx, width = (int(n) for n in generator.integers(2, 4, 3))
-        n_heads, d_head = int(generator.integers(1, 6)), int(generator.integers(1, width + 1))
+        d_vocab, n_ctx, d_model = (int(n) for n in generator.integers(2, 4, 3))
+        n_heads, d_head = int(generator.integers(1, 6)), int(generator.integers(1, d_model + 1))
         contexts = generator.permutation(all_contexts(d_vocab, n_ctx))[:16]
         generic, shared = matched_front_ends(
-            d_vocab=d_vocab, n_ctx=n_ctx, width=width, n_heads=n_heads, d_head=d_head, seed=seed
+            d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head, seed=seed
         )
         matched = matched and generic.W_Q[0].ncols() == d_head and _differ_in_attention_only(generic, shared)
         ranks = [exact_outputs(front_end, contexts).rank() for front_end in (generic, shared)]
         equal += ranks[0] == ranks[1]
-        deficient += ranks[0] < min(len(contexts), width + n_heads * d_head)
+        deficient += ranks[0] < min(len(contexts), d_model + n_heads * d_head)
     return Evidence(
         "sharper",
         f"{pairs} pairs of rational front ends that differ in W_Q and W_K only, d_qk = d_h against shared rank "
@@ -234,7 +234,7 @@ def _letters(task: Task, network: Model) -> dict[str, int]:
 
 def _counted(task: Task, network: Model) -> dict[str, int]:
     """The same sizes under the names of the functions that count parameters."""
-    names = ("d_vocab", "n_ctx", "width", "d_head", "n_heads")
+    names = ("d_vocab", "n_ctx", "d_model", "d_head", "n_heads")
     return dict(zip(names, _letters(task, network).values(), strict=True))
 
 

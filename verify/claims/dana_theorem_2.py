@@ -358,11 +358,11 @@ def _coherence(rows: np.ndarray) -> Enclosure:
     """The largest |<w_i, w_j>| / d of different rows of signs, each of which has the product d with itself."""
     signs = rows.astype(np.int64)
     products = signs @ signs.T
-    width = signs.shape[1]
-    if not (np.abs(signs) == 1).all() or not (np.diag(products) == width).all():
+    d_model = signs.shape[1]
+    if not (np.abs(signs) == 1).all() or not (np.diag(products) == d_model).all():
         return Enclosure(0.0, np.inf)
     np.fill_diagonal(products, 0)
-    return Enclosure(float(np.abs(products).max())) / float(width)
+    return Enclosure(float(np.abs(products).max())) / float(d_model)
 
 
 def by_context(found: Iterable[Judged]) -> Evidence:

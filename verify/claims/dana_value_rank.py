@@ -43,28 +43,28 @@ _SIZES_FULL = ((4, 2, 4, 3), (3, 3, 3, 4))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for width, n_heads in ((2, 1), (3, 1), (4, 1)):
-        yield _lost(width=width, n_heads=n_heads)
-    for d_vocab, n_ctx, width, n_heads in _SIZES + (_SIZES_FULL if full else ()):
-        yield _square(d_vocab=d_vocab, n_ctx=n_ctx, width=width, n_heads=n_heads)
+    for d_model, n_heads in ((2, 1), (3, 1), (4, 1)):
+        yield _lost(d_model=d_model, n_heads=n_heads)
+    for d_vocab, n_ctx, d_model, n_heads in _SIZES + (_SIZES_FULL if full else ()):
+        yield _square(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads)
 
 
-def _lost(*, width: int, n_heads: int) -> Evidence:
+def _lost(*, d_model: int, n_heads: int) -> Evidence:
     """d + 1 contexts with one last token; A' = (x_S, A) has rank d + 1, and a head of width 1 gives rank 2 at most."""
-    count = width + 1
+    count = d_model + 1
     contexts = np.array([[n, count - 1] for n in range(count)])
-    generator = np.random.default_rng(width)
-    embeddings = generator.integers(-4, 5, (count, width)) + 5 * np.eye(count, width, dtype=np.int64)
+    generator = np.random.default_rng(d_model)
+    embeddings = generator.integers(-4, 5, (count, d_model)) + 5 * np.eye(count, d_model, dtype=np.int64)
     front_end = ExactFrontEnd(
         W_E=as_rationals(embeddings),
-        W_pos=as_rationals(np.arange(2 * width).reshape(2, width) % 3),
-        W_Q=(fmpq_mat(width, width),) * n_heads,
-        W_K=(fmpq_mat(width, width),) * n_heads,
-        W_V=(as_rationals(np.eye(width)),) * n_heads,
+        W_pos=as_rationals(np.arange(2 * d_model).reshape(2, d_model) % 3),
+        W_Q=(fmpq_mat(d_model, d_model),) * n_heads,
+        W_K=(fmpq_mat(d_model, d_model),) * n_heads,
+        W_V=(as_rationals(np.eye(d_model)),) * n_heads,
     )
     before = exact_outputs(front_end, contexts).rank()
-    after = RANK.at("rank", contexts=contexts, d_model=width, d_head=1, n_heads=n_heads, with_skip=True)
-    columns = stated(CLAIM, "columns", H=n_heads, d_h=1, d=width)
+    after = RANK.at("rank", contexts=contexts, d_model=d_model, d_head=1, n_heads=n_heads, with_skip=True)
+    columns = stated(CLAIM, "columns", H=n_heads, d_h=1, d=d_model)
     smallest = (
         (
             Comparison(count, "=", stated(CLAIM, "facts")),
@@ -72,42 +72,43 @@ def _lost(*, width: int, n_heads: int) -> Evidence:
             Comparison(after, "=", stated(CLAIM, "lost")),
             *met(CLAIM, "plane", d=embeddings.shape[1]),
         )
-        if width == 2
+        if d_model == 2
         else ()
     )
     return Evidence(
         "counterexample",
-        f"{count} contexts of two tokens with one last token, d = {width}, H = {n_heads}, integer embeddings and equal "
+        f"{count} contexts of two tokens with one last token, d = {d_model}, H = {n_heads}, integer embeddings and "
+        "equal "
         "attention: A' and, for d_h = 1, W_V A'",
         f"rank W_V A' = {count}, as {count} <= {columns} and rank A' = {count}",
         f"rank A' = {before}, rank W_V A' <= {after.value}",
         Method("exact ranks", Means.EXACT),
-        decided(width >= 2),
+        decided(d_model >= 2),
         {"contexts": contexts.tolist(), "W_E": embeddings.tolist()},
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(before, "=", count),
             Comparison(count, "=", columns),
             Comparison(after, "<", count),
-            *met(CLAIM, "room", "narrow", T_0=count, H=n_heads, d_h=1, d=width),
+            *met(CLAIM, "room", "narrow", T_0=count, H=n_heads, d_h=1, d=d_model),
             *smallest,
         ),
     )
 
 
-def _square(*, d_vocab: int, n_ctx: int, width: int, n_heads: int) -> Evidence:
+def _square(*, d_vocab: int, n_ctx: int, d_model: int, n_heads: int) -> Evidence:
     """Invertible value maps keep the rank, and no others raise it."""
-    sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": width, "n_heads": n_heads}
-    front_end = integer_front_end("rank-one", d_head=width, seed=3, **sizes)
+    sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": d_model, "n_heads": n_heads}
+    front_end = integer_front_end("rank-one", d_head=d_model, seed=3, **sizes)
     contexts = all_contexts(d_vocab, n_ctx)
-    plain = exact_outputs(replace(front_end, W_V=(as_rationals(np.eye(width)),) * n_heads), contexts).rank()
+    plain = exact_outputs(replace(front_end, W_V=(as_rationals(np.eye(d_model)),) * n_heads), contexts).rank()
     square = exact_outputs(front_end, contexts).rank()
-    first = as_rationals(np.eye(width, 1, dtype=np.int64))
+    first = as_rationals(np.eye(d_model, 1, dtype=np.int64))
     narrow = exact_outputs(replace(front_end, W_V=(first,) * n_heads), contexts).rank()
     invertible = all(value.nrows() == value.ncols() and value.det() != 0 for value in front_end.W_V)
     return Evidence(
         "repair",
-        f"the {len(contexts)} contexts of {n_ctx} tokens out of {d_vocab}, d = {width}, H = {n_heads}, "
+        f"the {len(contexts)} contexts of {n_ctx} tokens out of {d_vocab}, d = {d_model}, H = {n_heads}, "
         "integer weights: A', W_V A' with invertible W_V, and with d_h = 1",
         "the same rank with invertible value maps, and no larger one with others",
         f"rank {plain}, {square} and {narrow}",
@@ -116,6 +117,6 @@ def _square(*, d_vocab: int, n_ctx: int, width: int, n_heads: int) -> Evidence:
         compared=(
             Comparison(square, "=", plain),
             Comparison(narrow, "<=", plain),
-            *met(CLAIM, "square", d=width, d_h=front_end.W_V[0].ncols()),
+            *met(CLAIM, "square", d=d_model, d_h=front_end.W_V[0].ncols()),
         ),
     )

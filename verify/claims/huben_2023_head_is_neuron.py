@@ -48,19 +48,19 @@ _NEAR = 2.0**-200
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     for same in (True, False):
-        for count, width, units in ((1, 1, 1), (12, 3, 6), *(((60, 8, 32),) if full else ())):
-            yield _exact_unit(count, width, units, same=same)
-    for count, width, units in ((5, 2, 3), (20, 6, 12), *(((50, 16, 64),) if full else ())):
-        yield _silu(count, width, units)
+        for count, d_model, units in ((1, 1, 1), (12, 3, 6), *(((60, 8, 32),) if full else ())):
+            yield _exact_unit(count, d_model, units, same=same)
+    for count, d_model, units in ((5, 2, 3), (20, 6, 12), *(((50, 16, 64),) if full else ())):
+        yield _silu(count, d_model, units)
     for n_ctx in (1, 2, 5, *((40,) if full else ())):
         yield _mask(n_ctx, (4, 12, 40))
     for sharpness in (1, 4, 12):
         yield _rectified(sharpness)
 
 
-def _exact_unit(count: int, width: int, units: int, *, same: bool) -> Evidence:
-    rng = np.random.default_rng([count, width, units])
-    x, w, v = (rng.integers(-3, 4, (rows, width)).tolist() for rows in (count, units, units))
+def _exact_unit(count: int, d_model: int, units: int, *, same: bool) -> Evidence:
+    rng = np.random.default_rng([count, d_model, units])
+    x, w, v = (rng.integers(-3, 4, (rows, d_model)).tolist() for rows in (count, units, units))
     v = w if same else v
     outputs = rng.integers(-5, 6, (units, 2)).tolist()
     model = neurons_as_heads(exact(x), exact(w), exact(v), exact(outputs))
@@ -70,7 +70,7 @@ def _exact_unit(count: int, width: int, units: int, *, same: bool) -> Evidence:
     inner = {head.d_qk, head.d_head}
     return Evidence(
         "claim" if same else "sharper",
-        f"{counted(units, 'head')} on {counted(count, 'vector')} of R^{width} beside a null token, "
+        f"{counted(units, 'head')} on {counted(count, 'vector')} of R^{d_model} beside a null token, "
         f"integer weights in units of ln 2: "
         f"{'SiLU neurons' if same else 'gated units'}",
         "sums of sigma(<x, w>) <x, v> o, heads of inner dimension 1",
@@ -102,14 +102,15 @@ def _largest_difference(one: Model, other: Model, count: int) -> arb:
         return max(differences, key=lambda difference: float(difference.upper()))
 
 
-def _silu(count: int, width: int, units: int) -> Evidence:
-    rng = np.random.default_rng([width, units])
-    x, w, outputs = (rng.standard_normal(shape) for shape in ((count, width), (units, width), (units, 4)))
+def _silu(count: int, d_model: int, units: int) -> Evidence:
+    rng = np.random.default_rng([d_model, units])
+    x, w, outputs = (rng.standard_normal(shape) for shape in ((count, d_model), (units, d_model), (units, 4)))
     heads, neurons = neurons_as_heads(x, w, w, outputs), silu_neurons(x, w, outputs)
     largest = float(_largest_difference(heads, neurons, count).upper())
     return Evidence(
         "claim",
-        f"{units} SiLU neurons and {units} heads with the same float64 weights, {count} vectors of R^{width}: outputs",
+        f"{units} SiLU neurons and {units} heads with the same float64 weights, {count} vectors of R^{d_model}: "
+        "outputs",
         f"equal to {_NEAR:.0e}",
         f"they differ by {largest:.0e} at most",
         Method(f"balls of {_BITS} bits", Means.BALLS),

@@ -32,20 +32,20 @@ CLAIM = Claim(
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for count, width in ((3, 1), (8, 3), *(((30, 8),) if full else ())):
-        yield _activations(count, width)
-        yield _linear(count, width)
+    for count, d_model in ((3, 1), (8, 3), *(((30, 8),) if full else ())):
+        yield _activations(count, d_model)
+        yield _linear(count, d_model)
 
 
-def _activations(count: int, width: int) -> Evidence:
-    x = np.random.default_rng([count, width]).integers(-4, 5, (count, width)).tolist()
-    identity = np.eye(width, dtype=np.int64).tolist()
+def _activations(count: int, d_model: int) -> Evidence:
+    x = np.random.default_rng([count, d_model]).integers(-4, 5, (count, d_model)).tolist()
+    identity = np.eye(d_model, dtype=np.int64).tolist()
     model = neurons_as_heads(exact(x), exact(identity), exact(identity), exact(identity))
     found = exact_network_logits(model, _behind_null(count)).tolist()
     wanted = [[gated_units(row, [one], [one], [1]) for one in identity] for row in x]
     return Evidence(
         "claim",
-        f"{count} vectors of R^{width} beside a null token: heads that read and write a coordinate each, in units of "
+        f"{count} vectors of R^{d_model} beside a null token: heads that read and write a coordinate each, in units of "
         "ln 2",
         "SiLU of each coordinate",
         "exactly these values" if found == wanted else "other values",
@@ -53,29 +53,29 @@ def _activations(count: int, width: int) -> Evidence:
         decided(found == wanted and not model.attention.skip),
         quantifier=Quantifier.SAMPLED,
         compared=(
-            Comparison(model.n_heads, "=", stated(CLAIM, "heads", d=width)),
+            Comparison(model.n_heads, "=", stated(CLAIM, "heads", d=d_model)),
             Comparison(max(model.attention.d_qk, model.d_head), "=", stated(CLAIM, "inner")),
         ),
     )
 
 
-def _linear(count: int, width: int) -> Evidence:
-    rng = np.random.default_rng([width, count])
-    x, matrix = rng.integers(-4, 5, (count, width)), rng.integers(-3, 4, (width, 2))
-    both = np.concatenate([np.eye(width, dtype=np.int64), -np.eye(width, dtype=np.int64)])
+def _linear(count: int, d_model: int) -> Evidence:
+    rng = np.random.default_rng([d_model, count])
+    x, matrix = rng.integers(-4, 5, (count, d_model)), rng.integers(-3, 4, (d_model, 2))
+    both = np.concatenate([np.eye(d_model, dtype=np.int64), -np.eye(d_model, dtype=np.int64)])
     written = np.concatenate([matrix, -matrix])
     model = neurons_as_heads(*(exact(each.tolist()) for each in (x, both, both, written)))
     found = exact_network_logits(model, _behind_null(count)).tolist()
     return Evidence(
         "claim",
-        f"{count} vectors of R^{width} beside a null token, a map of integers to R^2: heads for each coordinate and "
+        f"{count} vectors of R^{d_model} beside a null token, a map of integers to R^2: heads for each coordinate and "
         "its negative",
         "the map",
         "exactly the map" if found == (x @ matrix).tolist() else "another map",
         Method("exact rationals", Means.EXACT),
         decided(found == (x @ matrix).tolist() and not model.attention.skip),
         quantifier=Quantifier.SAMPLED,
-        compared=(Comparison(model.n_heads, "=", stated(CLAIM, "twice", d=width)),),
+        compared=(Comparison(model.n_heads, "=", stated(CLAIM, "twice", d=d_model)),),
     )
 
 

@@ -126,7 +126,7 @@ def _void() -> Evidence:
 def _integers() -> Evidence:
     rng = np.random.default_rng(0)
     contexts = np.unique(rng.integers(0, 50, (64, 8)), axis=0)
-    W_E, W_pos, head, _ = positional_attention(contexts, 50, width=1)
+    W_E, W_pos, head, _ = positional_attention(contexts, 50, d_model=1)
     outputs = exact_network_logits(Model((head,), W_U=exact([[1]]), W_E=W_E, W_pos=W_pos), contexts).entries()
     repeated = sum(len(set(row)) < len(row) for row in contexts.tolist())
     whole = all(output.q == 1 for output in outputs)

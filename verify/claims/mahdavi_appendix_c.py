@@ -20,7 +20,7 @@ from verify.verdict import proved
 
 
 def build(
-    *, n_heads: int, n_ctx: int, width: int, d_head: int, outputs: int, shared: int, seed: int = 0
+    *, n_heads: int, n_ctx: int, d_model: int, d_head: int, outputs: int, shared: int, seed: int = 0
 ) -> Construction[VectorTask]:
     r"""A layer whose outputs, plus $e\, W_D$ from the skip connection, are the labels of random examples.
 
@@ -31,7 +31,7 @@ def build(
     Args:
         n_heads: H.
         n_ctx: n.
-        width: $d = d_o$.
+        d_model: $d = d_o$.
         d_head: $d_h$.
         outputs: $d_{out} = d_v$.
         shared: 1 if all examples have one context, else 0.
@@ -47,12 +47,12 @@ def build(
     Source: Mahdavi, Liao, Thrampoulidis (2024), Appendix C.
 
     Example:
-        >>> made = build(n_heads=4, n_ctx=4, width=8, d_head=4, outputs=2, shared=1)
+        >>> made = build(n_heads=4, n_ctx=4, d_model=8, d_head=4, outputs=2, shared=1)
         >>> made.model.attention.d_out, made.model.W_U[:3].tolist()
         (8, [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     """
     count = n_heads * (min(n_ctx, d_head) - 1) + 1
-    contexts, queries = uniform_examples(examples=count, n_ctx=n_ctx, width=width, shared=bool(shared), seed=seed)
+    contexts, queries = uniform_examples(examples=count, n_ctx=n_ctx, d_model=d_model, shared=bool(shared), seed=seed)
     labels = labelled(contexts, queries, outputs=outputs, seed=seed).labels
     shifted = VectorTask(contexts, queries, labels - queries[:, :outputs])
     if shared:
@@ -60,14 +60,14 @@ def build(
         maps = found.W_Q, found.W_K
     else:
         maps = random_heads(contexts, queries, n_heads=n_heads, d_head=d_head, seed=seed)
-    layer = layer_with_read_out(shifted, *maps, d_value=outputs, d_inner=width)
+    layer = layer_with_read_out(shifted, *maps, d_value=outputs, d_inner=d_model)
     where = "a shared context" if shared else "contexts that differ"
     return Construction(
         task=shifted,
         model=layer,
         summary=(
             f"{count} labels of {outputs} number{'s' * (outputs > 1)}, less what the skip connection adds, on {where}: "
-            f"H = {n_heads}, n = {n_ctx}, d = d_o = {width}, d_h = {d_head}"
+            f"H = {n_heads}, n = {n_ctx}, d = d_o = {d_model}, d_h = {d_head}"
         ),
     )
 
@@ -89,19 +89,19 @@ CLAIM = Claim(
         Hypothesis("shared is 0 or 1", lambda shared, **_: shared in (0, 1)),
         *conditions("seed >= 0"),
     ),
-    parameters={"n_heads": 8, "n_ctx": 8, "width": 16, "d_head": 8, "outputs": 4, "shared": 1, "seed": 0},
+    parameters={"n_heads": 8, "n_ctx": 8, "d_model": 16, "d_head": 8, "outputs": 4, "shared": 1, "seed": 0},
     build=build,
 )
 
 _SMALL = (
-    {"n_heads": 8, "n_ctx": 8, "width": 16, "d_head": 8, "outputs": 4, "shared": 1},
-    {"n_heads": 8, "n_ctx": 4, "width": 8, "d_head": 4, "outputs": 8, "shared": 0},
-    {"n_heads": 3, "n_ctx": 2, "width": 2, "d_head": 5, "outputs": 1, "shared": 1},
-    {"n_heads": 2, "n_ctx": 1, "width": 1, "d_head": 1, "outputs": 1, "shared": 1},
+    {"n_heads": 8, "n_ctx": 8, "d_model": 16, "d_head": 8, "outputs": 4, "shared": 1},
+    {"n_heads": 8, "n_ctx": 4, "d_model": 8, "d_head": 4, "outputs": 8, "shared": 0},
+    {"n_heads": 3, "n_ctx": 2, "d_model": 2, "d_head": 5, "outputs": 1, "shared": 1},
+    {"n_heads": 2, "n_ctx": 1, "d_model": 1, "d_head": 1, "outputs": 1, "shared": 1},
 )
 
 
-_LARGE = ({"n_heads": 20, "n_ctx": 32, "width": 64, "d_head": 32, "outputs": 16, "shared": 1},)
+_LARGE = ({"n_heads": 20, "n_ctx": 32, "d_model": 64, "d_head": 32, "outputs": 16, "shared": 1},)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
@@ -117,7 +117,7 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
     contexts, queries = uniform_examples(
         examples=task.n_examples,
         n_ctx=parameters["n_ctx"],
-        width=parameters["width"],
+        d_model=parameters["d_model"],
         shared=bool(parameters["shared"]),
         seed=0,
     )
@@ -126,7 +126,7 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
     found = held_labels(layer, task, added=matmul(queries, layer.W_U), labels=labels)
     counted = layer.n_heads * (min(task.n_ctx, layer.d_qk) - 1) + 1
     sizes = (layer.n_heads, task.n_ctx, layer.d_model, layer.d_qk, layer.d_vocab_out, int(task.shared))
-    same &= sizes == tuple(parameters[name] for name in ("n_heads", "n_ctx", "width", "d_head", "outputs", "shared"))
+    same &= sizes == tuple(parameters[name] for name in ("n_heads", "n_ctx", "d_model", "d_head", "outputs", "shared"))
     held = same and found.held and layer.attention.d_out == layer.d_model
     return Evidence(
         "claim",

@@ -42,8 +42,8 @@ _SIZES_FULL = ((40, 16, 64), (60, 32, 64))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for n_heads, n_ctx, width in _SIZES + (_SIZES_FULL if full else ()):
-        built = build(n_heads=n_heads, n_ctx=n_ctx, width=width, d_head=n_ctx, examples=0, shared=1)
+    for n_heads, n_ctx, d_model in _SIZES + (_SIZES_FULL if full else ()):
+        built = build(n_heads=n_heads, n_ctx=n_ctx, d_model=d_model, d_head=n_ctx, examples=0, shared=1)
         layer, task = built.model, built.task
         found = certify_saturation(enclose_layer(layer, task).top, threshold=THRESHOLD)
         pairs = found.saturated.size

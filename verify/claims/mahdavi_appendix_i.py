@@ -44,19 +44,19 @@ _SIZES_LARGE = ((8, 16, 16), (3, 24, 12))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for n_ctx, width, n_heads in _SIZES + (_SIZES_LARGE if full else ()):
+    for n_ctx, d_model, n_heads in _SIZES + (_SIZES_LARGE if full else ()):
         for same_query in (True, False):
             layer = generic_layer(
-                examples=n_heads * width + 2, n_ctx=n_ctx, width=width, n_heads=n_heads, same_query=same_query
+                examples=n_heads * d_model + 2, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, same_query=same_query
             )
             yield _full(layer, same_query=same_query)
-    wide = generic_layer(examples=20, n_ctx=3, width=4, n_heads=5, d_head=3)
+    wide = generic_layer(examples=20, n_ctx=3, d_model=4, n_heads=5, d_head=3)
     yield _full(wide)
     yield _full(_inside(wide), inside=True)
-    yield _full(generic_layer(examples=9, n_ctx=1, width=4, n_heads=3))
-    yield _memorized(n_heads=8, n_ctx=4, width=8)
+    yield _full(generic_layer(examples=9, n_ctx=1, d_model=4, n_heads=3))
+    yield _memorized(n_heads=8, n_ctx=4, d_model=8)
     if full:
-        yield _memorized(n_heads=16, n_ctx=8, width=16)
+        yield _memorized(n_heads=16, n_ctx=8, d_model=16)
 
 
 def _inside(layer: IntegerLayer) -> IntegerLayer:
@@ -66,10 +66,10 @@ def _inside(layer: IntegerLayer) -> IntegerLayer:
 
 
 def _full(layer: IntegerLayer, *, same_query: bool = True, inside: bool = False) -> Evidence:
-    examples, n_ctx, width = layer.contexts.shape
+    examples, n_ctx, d_model = layer.contexts.shape
     n_heads = len(layer.W_Q)
-    bound = min(examples, n_heads * width if n_ctx > 1 else width)
-    all_of_it = n_ctx > 1 and examples >= bound == n_heads * width
+    bound = min(examples, n_heads * d_model if n_ctx > 1 else d_model)
+    all_of_it = n_ctx > 1 and examples >= bound == n_heads * d_model
     ceiling = MIXED_RANK.at(contexts=layer.contexts, n_heads=n_heads, n_examples=examples)
     rank = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K)
     as_said = not same_query or bool((layer.queries == layer.queries[0]).all())
@@ -79,7 +79,7 @@ def _full(layer: IntegerLayer, *, same_query: bool = True, inside: bool = False)
         which += " that are the first token of every context"
     return Evidence(
         "answer",
-        f"{examples} contexts of n = {n_ctx} tokens in R^{width}, {which}, H = {n_heads}, d_h = {layer.W_Q.shape[2]}",
+        f"{examples} contexts of n = {n_ctx} tokens in R^{d_model}, {which}, H = {n_heads}, d_h = {layer.W_Q.shape[2]}",
         f"rank Z = {'min(T, H d)' if n_ctx > 1 else 'min(T, d)'} = {bound}",
         f"rank Z >= {rank.lower} for these, <= {ceiling.value}",
         Method(f"rank over GF({rank.prime})", Means.MODULAR),
@@ -88,24 +88,26 @@ def _full(layer: IntegerLayer, *, same_query: bool = True, inside: bool = False)
         compared=(
             Comparison(ceiling, "=", bound),
             Comparison(rank.lower, "=", bound),
-            *met(CLAIM, "tokens" if n_ctx > 1 else "single", "width", "head", n=n_ctx, d=width, d_h=layer.W_Q.shape[2]),
-            *((Comparison(rank.lower, "=", stated(CLAIM, "largest", H=n_heads, d=width)),) if all_of_it else ()),
+            *met(
+                CLAIM, "tokens" if n_ctx > 1 else "single", "width", "head", n=n_ctx, d=d_model, d_h=layer.W_Q.shape[2]
+            ),
+            *((Comparison(rank.lower, "=", stated(CLAIM, "largest", H=n_heads, d=d_model)),) if all_of_it else ()),
         ),
     )
 
 
-def _memorized(*, n_heads: int, n_ctx: int, width: int) -> Evidence:
+def _memorized(*, n_heads: int, n_ctx: int, d_model: int) -> Evidence:
     """As many labels as H d in float64, with one query for all: Assumption 1 plays no part."""
     rng = np.random.default_rng(13)
-    examples = n_heads * width
-    contexts, queries = rng.uniform(size=(examples, n_ctx, width)), np.full((examples, width), 0.5)
+    examples = n_heads * d_model
+    contexts, queries = rng.uniform(size=(examples, n_ctx, d_model)), np.full((examples, d_model), 0.5)
     task = labelled(contexts, queries)
-    maps = random_heads(contexts, queries, n_heads=n_heads, d_head=width, deviation=5.0)
+    maps = random_heads(contexts, queries, n_heads=n_heads, d_head=d_model, deviation=5.0)
     layer = layer_with_read_out(task, *maps, d_value=1, d_inner=1)
     found = held_labels(layer, task)
     return Evidence(
         "answer",
-        f"Float64 weights for {examples} uniform contexts of n = {n_ctx} tokens in R^{width} with the same query, "
+        f"Float64 weights for {examples} uniform contexts of n = {n_ctx} tokens in R^{d_model} with the same query, "
         f"H = {n_heads}",
         f"{examples} = H d labels memorized; printed, under Assumptions 1 and 2: {n_heads * (n_ctx - 1) + 1}",
         f"{found.certified}; rank Z = {examples}" if found.held else "not all labels certified",

@@ -42,8 +42,8 @@ _SMALL = ((6, 8, 4, 2, 3), (6, 8, 6, 2, 5), (8, 9, 3, 3, 4))  # n, d, H, d_h, k
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _promises()
-    for n_ctx, width, n_heads, d_head, kruskal in _SMALL + (((10, 12, 6, 4, 7),) if full else ()):
-        yield _kept(n_ctx=n_ctx, width=width, n_heads=n_heads, d_head=d_head, kruskal=kruskal)
+    for n_ctx, d_model, n_heads, d_head, kruskal in _SMALL + (((10, 12, 6, 4, 7),) if full else ()):
+        yield _kept(n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head, kruskal=kruskal)
 
 
 def _promises() -> Evidence:
@@ -63,23 +63,23 @@ def _promises() -> Evidence:
     )
 
 
-def _kept(*, n_ctx: int, width: int, n_heads: int, d_head: int, kruskal: int) -> Evidence:
+def _kept(*, n_ctx: int, d_model: int, n_heads: int, d_head: int, kruskal: int) -> Evidence:
     """Queries of Kruskal rank k with d_h < k < n, and saturated heads of width d_h."""
     promised = stated(CLAIM, "remark", H=n_heads, d_h=d_head, k=kruskal)
     examples = promised.whole()
-    queries = of_size_one(confined_queries(examples, width, kruskal))
-    contexts = np.random.default_rng([n_ctx, width]).uniform(size=(1, n_ctx, width))
+    queries = of_size_one(confined_queries(examples, d_model, kruskal))
+    contexts = np.random.default_rng([n_ctx, d_model]).uniform(size=(1, n_ctx, d_model))
     found = saturated_heads(contexts, queries, n_heads=n_heads, d_head=d_head)
     proof = mixed_inputs_are_independent(found, contexts, queries)
     measured = kruskal_rank(queries)
     return Evidence(
         "measurement",
-        f"{examples} queries of Kruskal rank {measured.lower} in R^{width}, one context of n = {n_ctx} tokens, "
+        f"{examples} queries of Kruskal rank {measured.lower} in R^{d_model}, one context of n = {n_ctx} tokens, "
         f"saturated heads with H = {n_heads}, d_h = {d_head}",
         f"rank Z >= {promised}, as for k = n",
         f"rank Z = {examples}" if proof.verdict is Verdict.PROVED else "nothing",
         Method(proof.method, Means.ENCLOSURES),
-        proved(proof.verdict is Verdict.PROVED and found.W_Q.shape == (n_heads, width, d_head)),
+        proved(proof.verdict is Verdict.PROVED and found.W_Q.shape == (n_heads, d_model, d_head)),
         compared=(
             Comparison(measured.lower, "=", kruskal),
             Comparison(promised, "=", stated(CLAIM, "remark", H=n_heads, d_h=d_head, k=n_ctx)),

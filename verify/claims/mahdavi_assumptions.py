@@ -65,16 +65,16 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         np.array([[[1.0, 0, 0], [-3, 0, 1]], [[0, 1, 0], [0, -3, 1]]]), np.eye(2, 3), "the smallest instance"
     )
     for sizes in ((6, 3, 4), (10, 4, 6), *(((20, 5, 8),) if full else ())):
-        examples, n_ctx, width = sizes
-        contexts, queries = coinciding_means(examples=examples, n_ctx=n_ctx, width=width)
+        examples, n_ctx, d_model = sizes
+        contexts, queries = coinciding_means(examples=examples, n_ctx=n_ctx, d_model=d_model)
         yield _one_and_two_without_three(contexts, queries, "random integers with coinciding sums")
-    yield _sampling_misses(examples=100 if full else 60, size=4, width=8)
-    for width in (16, 24, *((48,) if full else ())):
-        yield _full_rank_below_a_tolerance(width)
+    yield _sampling_misses(examples=100 if full else 60, size=4, d_model=8)
+    for d_model in (16, 24, *((48,) if full else ())):
+        yield _full_rank_below_a_tolerance(d_model)
     yield _almost_all_contexts(trials=40 if full else 10)
     yield _affine_hulls(trials=40 if full else 10)
-    for examples, n_ctx, width in ((22, 4, 6), *(((57, 8, 16), (113, 8, 16)) if full else ())):
-        yield _blocks_are_enough(examples, n_ctx, width)
+    for examples, n_ctx, d_model in ((22, 4, 6), *(((57, 8, 16), (113, 8, 16)) if full else ())):
+        yield _blocks_are_enough(examples, n_ctx, d_model)
     yield _an_order_is_found(lines=12 if full else 6)
 
 
@@ -106,14 +106,14 @@ def _one_and_two_without_three(contexts: Float64Array, queries: Float64Array, wh
     )
 
 
-def _sampling_misses(*, examples: int, size: int, width: int) -> Evidence:
-    queries, _ = hidden_relation(examples=examples, size=size, width=width)
+def _sampling_misses(*, examples: int, size: int, d_model: int) -> Evidence:
+    queries, _ = hidden_relation(examples=examples, size=size, d_model=d_model)
     sample = sample_subsets(queries, size, samples=5000)
     found = certify_subsets(queries, size)
     rows = () if found.relation is None else found.relation.rows
     return Evidence(
         "without",
-        f"{examples} queries of dimension {width}: {sample.samples - sample.dependent} of {sample.samples} random "
+        f"{examples} queries of dimension {d_model}: {sample.samples - sample.dependent} of {sample.samples} random "
         f"subsets of {size} have rank {size}, and a subset of {len(rows)} is dependent, of {math.comb(examples, size)}",
         f"Kruskal rank >= {size}",
         f"Kruskal rank < {size}: rows {', '.join(map(str, rows))}",
@@ -124,19 +124,20 @@ def _sampling_misses(*, examples: int, size: int, width: int) -> Evidence:
     )
 
 
-def _full_rank_below_a_tolerance(width: int) -> Evidence:
-    vectors = dominant_direction(examples=width + 2, width=width, share=_SHARE)
-    found = certify_subsets(vectors, width)
+def _full_rank_below_a_tolerance(d_model: int) -> Evidence:
+    vectors = dominant_direction(examples=d_model + 2, d_model=d_model, share=_SHARE)
+    found = certify_subsets(vectors, d_model)
     ranks = numerical_ranks(vectors)
     return Evidence(
         "without",
-        f"{width + 2} vectors of dimension {width} within {_SHARE * 8} of one direction: any {width} are independent, "
+        f"{d_model + 2} vectors of dimension {d_model} within {_SHARE * 8} of one direction: any {d_model} are "
+        "independent, "
         f"so they are in General Position; NumPy's tolerance sees rank {ranks.float64} in float64 and {ranks.float32} "
         "in float32",
-        f"rank < {width} in float32: General Position fails",
-        f"every {width} independent",
+        f"rank < {d_model} in float32: General Position fails",
+        f"every {d_model} independent",
         Method(_EXACT, Means.EXACT, Means.MODULAR),
-        proved(found.verdict is Verdict.PROVED and ranks.float32 < width == ranks.exact_lower),
+        proved(found.verdict is Verdict.PROVED and ranks.float32 < d_model == ranks.exact_lower),
         {"spread": ranks.spread},
     )
 
@@ -145,7 +146,7 @@ def _almost_all_contexts(*, trials: int) -> Evidence:
     good = 0
     rng = np.random.default_rng(15)
     for _ in range(trials):
-        queries = hidden_relation(examples=9, size=4, width=6, seed=int(rng.integers(2**31)))[0][:-1]
+        queries = hidden_relation(examples=9, size=4, d_model=6, seed=int(rng.integers(2**31)))[0][:-1]
         contexts = rng.integers(-99, 100, (len(queries), 4, 6)).astype(np.float64)
         good += (
             certify_subsets(queries, 4).verdict is Verdict.PROVED
@@ -166,7 +167,7 @@ def _affine_hulls(*, trials: int) -> Evidence:
     """Both directions of the criterion for shared contexts, on planted and on random ones."""
     good = 0
     for seed in range(trials):
-        contexts, queries = absorbing_mean(examples=6, n_ctx=3, width=5, seed=seed)
+        contexts, queries = absorbing_mean(examples=6, n_ctx=3, d_model=5, seed=seed)
         moved = contexts.copy()
         moved[0, 0] += np.random.default_rng([seed, 16]).integers(-9, 10, 5)
         for keys, expected in ((contexts, Verdict.REFUTED), (moved, None)):
@@ -200,19 +201,19 @@ def _mean_in_a_hull(context: Float64Array, queries: Float64Array) -> bool:
     )
 
 
-def _blocks_are_enough(examples: int, n_ctx: int, width: int) -> Evidence:
+def _blocks_are_enough(examples: int, n_ctx: int, d_model: int) -> Evidence:
     """A hidden relation that no block meets: Assumption 1 is refuted, and the heads are built all the same."""
-    queries, rows = hidden_relation(examples=examples, size=n_ctx, width=width, seed=1)
+    queries, rows = hidden_relation(examples=examples, size=n_ctx, d_model=d_model, seed=1)
     n_heads = fewest_heads(examples, n_ctx) or 0
     rng = np.random.default_rng(17)
-    contexts = rng.uniform(size=(examples, n_ctx, width))
+    contexts = rng.uniform(size=(examples, n_ctx, d_model))
     first = decide_independence(queries, rows)
     blocks = BLOCKS.at("verdict", queries=queries, blocks=consecutive_blocks(examples, n_ctx))
     # A power of two changes no relation, and keeps the scores small.
     ranked = _rank_certified(contexts, queries / 128.0, n_heads)
     return Evidence(
         "with",
-        f"T = {examples} queries, n = {n_ctx}, d = {width}, of Kruskal rank below {n_ctx} with the block condition: "
+        f"T = {examples} queries, n = {n_ctx}, d = {d_model}, of Kruskal rank below {n_ctx} with the block condition: "
         f"{n_heads} heads with d_h = 1 give {examples} independent mixed inputs",
         f"T = {examples} examples on {n_heads} heads without Assumption 1",
         f"block condition {blocks.value.value}, rank Z = {examples if ranked else 'unknown'}",

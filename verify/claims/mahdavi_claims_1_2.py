@@ -46,21 +46,23 @@ _BITS = 128
 def evidence(*, full: bool) -> Iterator[Evidence]:
     rng = np.random.default_rng(1)
     count = 40 if full else 12
-    for n_ctx, width, earlier in ((1, 1, 0), (2, 3, 0), (4, 6, 0), *(((8, 12, 0),) if full else ())):
-        yield _fits(rng, count, n_ctx=n_ctx, width=width, fitted=n_ctx, earlier=earlier, kruskal=True)
+    for n_ctx, d_model, earlier in ((1, 1, 0), (2, 3, 0), (4, 6, 0), *(((8, 12, 0),) if full else ())):
+        yield _fits(rng, count, n_ctx=n_ctx, d_model=d_model, fitted=n_ctx, earlier=earlier, kruskal=True)
     sizes = [(2, 3, 4), (3, 5, 7), (4, 6, 12)] + ([(6, 8, 24), (8, 12, 40)] if full else [])
-    for n_ctx, width, earlier in sizes:
-        yield _fits(rng, count, n_ctx=n_ctx, width=width, fitted=n_ctx - 1, earlier=earlier, kruskal=True)
-    yield _fits(rng, count, n_ctx=4, width=6, fitted=3, earlier=12, kruskal=False)
+    for n_ctx, d_model, earlier in sizes:
+        yield _fits(rng, count, n_ctx=n_ctx, d_model=d_model, fitted=n_ctx - 1, earlier=earlier, kruskal=True)
+    yield _fits(rng, count, n_ctx=4, d_model=6, fitted=3, earlier=12, kruskal=False)
 
 
 def _fits(
-    rng: np.random.Generator, count: int, *, n_ctx: int, width: int, fitted: int, earlier: int, kruskal: bool
+    rng: np.random.Generator, count: int, *, n_ctx: int, d_model: int, fitted: int, earlier: int, kruskal: bool
 ) -> Evidence:
     """Heads of width r that realize every logits on the block, and are within epsilon of one token elsewhere."""
     good, strengths, widths = 0, [], set()
     for _ in range(count):
-        contexts, queries = _examples(rng, n_ctx=n_ctx, width=width, fitted=fitted, earlier=earlier, kruskal=kruskal)
+        contexts, queries = _examples(
+            rng, n_ctx=n_ctx, d_model=d_model, fitted=fitted, earlier=earlier, kruskal=kruskal
+        )
         head = exact_head(contexts, queries, fitted=fitted, seed=int(rng.integers(2**31)))
         strength = _strength(head, contexts, queries)
         strengths.append(strength)
@@ -77,7 +79,7 @@ def _fits(
     what = f"fits {fitted} and freezes {earlier}" if earlier else f"fits {fitted}"
     return Evidence(
         "claim",
-        f"{name}{which}: {count} random examples with n = {n_ctx}, d = {width}; a head of width {n_ctx} {what} "
+        f"{name}{which}: {count} random examples with n = {n_ctx}, d = {d_model}; a head of width {n_ctx} {what} "
         "examples. E E^+ = I and Q Q^+ = I exactly, so that the logits of the block are free for each kappa",
         f"any weights for {fitted} examples" + (f", {earlier} others within epsilon of fixed ones" if earlier else ""),
         f"{good} of {count}"
@@ -143,12 +145,12 @@ def _gap_and_spread(head: ExactHead, context: Int64Array, query: Int64Array) -> 
 
 
 def _examples(
-    rng: np.random.Generator, *, n_ctx: int, width: int, fitted: int, earlier: int, kruskal: bool
+    rng: np.random.Generator, *, n_ctx: int, d_model: int, fitted: int, earlier: int, kruskal: bool
 ) -> tuple[Int64Array, Int64Array]:
     """Random integer examples with the block condition; without `kruskal`, with parallel queries among the earlier."""
     while True:
-        contexts = rng.integers(-3, 4, (earlier + fitted, n_ctx, width))
-        queries = rng.integers(-5, 6, (earlier + fitted, width))
+        contexts = rng.integers(-3, 4, (earlier + fitted, n_ctx, d_model))
+        queries = rng.integers(-5, 6, (earlier + fitted, d_model))
         if not kruskal:
             queries[1::2][: earlier // 2] = 2 * queries[0::2][: earlier // 2]
         if any(_rank(context) < n_ctx for context in contexts):

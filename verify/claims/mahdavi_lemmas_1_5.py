@@ -85,8 +85,8 @@ def _mean_shift(rng: np.random.Generator, *, largest: int, count: int) -> Eviden
     opposite = {_shift(n, -1).det() for n in range(1, largest + 1)}
     good = 0
     for _ in range(count):
-        size, width = (int(x) for x in rng.integers(1, 6, 2))
-        rows = _low_rank(rng, size, width)
+        size, d_model = (int(x) for x in rng.integers(1, 6, 2))
+        rows = _low_rank(rng, size, d_model)
         good += _rank(size * rows + rows.sum(axis=0)) == _rank(rows)
     exact = determinants == {fmpq(2)} and opposite == {fmpq(0)} and good == count
     return Evidence(
@@ -223,11 +223,11 @@ def _examples(rng: np.random.Generator) -> tuple[Int64Array, Int64Array, int]:
     """Integer contexts of rank n, queries with no earlier one in the span of the last, and how many are last."""
     while True:
         n_ctx = int(rng.integers(1, 5))
-        width = int(rng.integers(n_ctx, 7))
-        killed = int(rng.integers(0, min(n_ctx, width)))
+        d_model = int(rng.integers(n_ctx, 7))
+        killed = int(rng.integers(0, min(n_ctx, d_model)))
         kept = int(rng.integers(0, 6))
-        contexts = rng.integers(-2, 3, (kept + killed, n_ctx, width))
-        queries = rng.integers(-2, 3, (kept + killed, width))
+        contexts = rng.integers(-2, 3, (kept + killed, n_ctx, d_model))
+        queries = rng.integers(-2, 3, (kept + killed, d_model))
         if kept > 1 and rng.integers(2):
             queries[1] = queries[0]  # parallel queries may be frozen together
         if kept + killed == 0 or any(_rank(context) < n_ctx for context in contexts):

@@ -34,22 +34,22 @@ _SIZES = ((3, 2, 1), (7, 4, 3), (5, 6, 8))  # T, d, H
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for examples, width, n_heads in _SIZES + (((40, 16, 12),) if full else ()):
-        layer = generic_layer(examples=examples, n_ctx=1, width=width, n_heads=n_heads, same_query=False)
+    for examples, d_model, n_heads in _SIZES + (((40, 16, 12),) if full else ()):
+        layer = generic_layer(examples=examples, n_ctx=1, d_model=d_model, n_heads=n_heads, same_query=False)
         shared = IntegerLayer(layer.contexts[:1] + 100, layer.queries, layer.W_Q, layer.W_K)
         yield _ranked(shared, stated(CLAIM, "capacity"), role="claim")
-        yield _ranked(layer, stated(CLAIM, "tokens", T=examples, d=width), role="boundary")
+        yield _ranked(layer, stated(CLAIM, "tokens", T=examples, d=d_model), role="boundary")
 
 
 def _ranked(layer: IntegerLayer, largest: Stated, *, role: Role) -> Evidence:
-    n_heads, width, d_head = layer.W_Q.shape
+    n_heads, d_model, d_head = layer.W_Q.shape
     examples = len(layer.queries)
     shared = len(layer.contexts) == 1
     distinct = len(np.unique(layer.queries, axis=0))
     piece = largest_rank(
         role,
         f"{examples} examples with {distinct} queries on {'one context' if shared else 'contexts'} of one token in "
-        f"R^{width}, H = {n_heads}, d_h = {d_head}",
+        f"R^{d_model}, H = {n_heads}, d_h = {d_head}",
         f"rank Z = {largest}",
         "rank Z >= {reached} for integer weights, <= {ceiling}",
         layer=layer,

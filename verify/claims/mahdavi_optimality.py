@@ -36,12 +36,12 @@ _SIZES, _SIZES_FULL = ((4, 3), (6, 6), (4, 8)), ((8, 12),)  # H, d
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for n_heads, width in _SIZES + (_SIZES_FULL if full else ()):
-        yield _memorized(n_heads, width)
+    for n_heads, d_model in _SIZES + (_SIZES_FULL if full else ()):
+        yield _memorized(n_heads, d_model)
 
 
-def _memorized(n_heads: int, width: int) -> Evidence:
-    sizes = {"n_ctx": width, "width": width, "outputs": width}
+def _memorized(n_heads: int, d_model: int) -> Evidence:
+    sizes = {"n_ctx": d_model, "d_model": d_model, "outputs": d_model}
     made = build(n_heads=n_heads, d_head=1, examples=0, shared=0, **sizes)
     layer, task = made.model, made.task
     found = held_labels(layer, task)
@@ -60,11 +60,15 @@ def _memorized(n_heads: int, width: int) -> Evidence:
         compared=(
             Comparison(numbers, "<=", entries),
             Comparison(Fraction(entries, numbers), "<", stated(CLAIM, "factor")),
-            *((Comparison(Fraction(21 * entries, 20 * numbers), ">", stated(CLAIM, "factor")),) if width == 3 else ()),
+            *(
+                (Comparison(Fraction(21 * entries, 20 * numbers), ">", stated(CLAIM, "factor")),)
+                if d_model == 3
+                else ()
+            ),
             Comparison(entries, "=", stated(CLAIM, "entries", **given)),
             Comparison(numbers, "=", stated(CLAIM, "reals", **given)),
             *met(CLAIM, "square", n=task.n_ctx, d=layer.d_model, d_out=task.d_out, d_v=layer.d_head, d_o=block.d_out),
             *met(CLAIM, "queries", d_h=layer.d_qk),
-            *met(CLAIM, "from", d=width),
+            *met(CLAIM, "from", d=d_model),
         ),
     )

@@ -79,14 +79,14 @@ class Sizes:
 
     n_heads: int
     n_ctx: int
-    width: int
+    d_model: int
     d_head: int
     examples: int
     shared: bool
 
     def __str__(self) -> str:
         where = "a shared context" if self.shared else "contexts that differ"
-        sizes = f"H = {self.n_heads}, n = {self.n_ctx}, d = {self.width}, d_h = {self.d_head}"
+        sizes = f"H = {self.n_heads}, n = {self.n_ctx}, d = {self.d_model}, d_h = {self.d_head}"
         return f"{sizes}, T = {self.examples}, {where}"
 
 
@@ -146,13 +146,13 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _rank("sharper", "Theorem Z1", "heads of width 1", sizes, built)
     for sizes in _LIMIT + (_LIMIT_FULL if full else ()):
         yield _finite_strength(sizes, near)
-    yield _no_more_on_a_shared_context(n_heads=3, n_ctx=4, width=5)
+    yield _no_more_on_a_shared_context(n_heads=3, n_ctx=4, d_model=5)
     yield _more_on_other_contexts()
 
 
 def _built(sizes: Sizes, build: _Builder, seed: int) -> _Built:
     contexts, queries = uniform_examples(
-        examples=sizes.examples, n_ctx=sizes.n_ctx, width=sizes.width, shared=sizes.shared, seed=seed
+        examples=sizes.examples, n_ctx=sizes.n_ctx, d_model=sizes.d_model, shared=sizes.shared, seed=seed
     )
     heads = build(contexts, queries, n_heads=sizes.n_heads, d_head=sizes.d_head)
     task = unlabelled(contexts, queries)
@@ -173,7 +173,7 @@ def _rank(role: Role, name: str, recipe: str, sizes: Sizes, built: _Built) -> Ev
     most = sizes.n_heads * (fitted - 1) + 1
     promised = min(sizes.examples, most)
     formula = stated(CLAIM, "printed" if name == "Proposition 1" else "sharper", H=sizes.n_heads, r=fitted, n=fitted)
-    as_said = heads.W_Q.shape == heads.W_K.shape == (sizes.n_heads, sizes.width, sizes.d_head)
+    as_said = heads.W_Q.shape == heads.W_K.shape == (sizes.n_heads, sizes.d_model, sizes.d_head)
     return Evidence(
         role,
         f"{name}, {recipe}: {sizes}",
@@ -192,7 +192,7 @@ def _rank(role: Role, name: str, recipe: str, sizes: Sizes, built: _Built) -> Ev
 def _finite_strength(sizes: Sizes, build: _Builder) -> Evidence:
     """Equation (19) in every head: distances to one token, then the separation, against what the formula allows."""
     task, heads, forward = _built(sizes, build, 2)
-    mixed = forward.mixed.reshape(sizes.examples, sizes.n_heads, sizes.width)
+    mixed = forward.mixed.reshape(sizes.examples, sizes.n_heads, sizes.d_model)
     norm = largest_norm(task.contexts)
     good = total = 0
     least = np.inf
@@ -258,11 +258,11 @@ def _saturation(sizes: Sizes, built: _Built) -> Evidence:
     )
 
 
-def _no_more_on_a_shared_context(*, n_heads: int, n_ctx: int, width: int) -> Evidence:
+def _no_more_on_a_shared_context(*, n_heads: int, n_ctx: int, d_model: int) -> Evidence:
     """Two examples more than the bound: no weights have a larger rank, and rational attention weights have it."""
     rng = np.random.default_rng(5)
     bound = n_heads * (n_ctx - 1) + 1
-    keys = rng.integers(-5, 6, (n_ctx, width))
+    keys = rng.integers(-5, 6, (n_ctx, d_model))
     context = as_rationals(keys)
     rows = []
     for _ in range(bound + 2):
@@ -271,12 +271,12 @@ def _no_more_on_a_shared_context(*, n_heads: int, n_ctx: int, width: int) -> Evi
             powers = [1 << int(k) for k in rng.integers(0, 12, n_ctx)]  # scores in units of log 2
             row += (fmpq_mat(1, n_ctx, [fmpq(p, sum(powers)) for p in powers]) * context).entries()
         rows.append(row)
-    rank = fmpq_mat(len(rows), n_heads * width, [entry for row in rows for entry in row]).rank()
+    rank = fmpq_mat(len(rows), n_heads * d_model, [entry for row in rows for entry in row]).rank()
     ceiling = MIXED_RANK.at(contexts=keys[None], n_heads=n_heads, n_examples=len(rows))
     return Evidence(
         "claim",
         f"One context of rank {context.rank()}: {len(rows)} examples with random rational attention weights, H = "
-        f"{n_heads}, n = {n_ctx}, d = {width}",
+        f"{n_heads}, n = {n_ctx}, d = {d_model}",
         f"rank Z <= H (n - 1) + 1 = {bound}, and no more for other attention",
         f"rank Z = {rank} <= {ceiling.value}",
         Method("exact rationals", Means.EXACT),

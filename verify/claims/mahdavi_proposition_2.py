@@ -28,13 +28,13 @@ from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
 
 
-def build(*, n_heads: int, n_ctx: int, width: int, d_head: int, seed: int = 0) -> Construction[VectorTask]:
+def build(*, n_heads: int, n_ctx: int, d_model: int, d_head: int, seed: int = 0) -> Construction[VectorTask]:
     r"""A layer that reaches the bound: $H (n - 1) + 1$ examples with one context, independent after mixing.
 
     Args:
         n_heads: H.
         n_ctx: n.
-        width: d.
+        d_model: d.
         d_head: $d_h$.
         seed: Of examples, labels and heads.
 
@@ -48,11 +48,11 @@ def build(*, n_heads: int, n_ctx: int, width: int, d_head: int, seed: int = 0) -
     Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 2.
 
     Example:
-        >>> build(n_heads=4, n_ctx=4, width=8, d_head=4).task.n_examples
+        >>> build(n_heads=4, n_ctx=4, d_model=8, d_head=4).task.n_examples
         13
     """
     return memorize(
-        n_heads=n_heads, n_ctx=n_ctx, width=width, d_head=d_head, examples=0, shared=1, outputs=1, seed=seed
+        n_heads=n_heads, n_ctx=n_ctx, d_model=d_model, d_head=d_head, examples=0, shared=1, outputs=1, seed=seed
     )
 
 
@@ -74,7 +74,7 @@ CLAIM = Claim(
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
     hypotheses=conditions("H, n, d_h >= 1", "n <= d", "seed >= 0"),
-    parameters={"n_heads": 8, "n_ctx": 8, "width": 16, "d_head": 8, "seed": 0},
+    parameters={"n_heads": 8, "n_ctx": 8, "d_model": 16, "d_head": 8, "seed": 0},
     build=build,
 )
 
@@ -85,22 +85,22 @@ _EXACT_LARGE = ((24, 32, 12), (32, 64, 20))
 
 
 _FLOATS = (
-    {"n_heads": 8, "n_ctx": 8, "width": 16, "d_head": 8},
-    {"n_heads": 6, "n_ctx": 4, "width": 8, "d_head": 1},
-    {"n_heads": 1, "n_ctx": 1, "width": 1, "d_head": 1},
+    {"n_heads": 8, "n_ctx": 8, "d_model": 16, "d_head": 8},
+    {"n_heads": 6, "n_ctx": 4, "d_model": 8, "d_head": 1},
+    {"n_heads": 1, "n_ctx": 1, "d_model": 1, "d_head": 1},
 )
 
 
-_FLOATS_LARGE = ({"n_heads": 20, "n_ctx": 32, "width": 64, "d_head": 32},)
+_FLOATS_LARGE = ({"n_heads": 20, "n_ctx": 32, "d_model": 64, "d_head": 32},)
 
 
 _LARGEST_SCORE = 2
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for n_ctx, width, n_heads in _EXACT + (_EXACT_LARGE if full else ()):
-        context = np.random.default_rng([n_ctx, width]).integers(-5, 6, (n_ctx, width))
-        queries = line_queries(n_heads * (n_ctx - 1) + 4, width)
+    for n_ctx, d_model, n_heads in _EXACT + (_EXACT_LARGE if full else ()):
+        context = np.random.default_rng([n_ctx, d_model]).integers(-5, 6, (n_ctx, d_model))
+        queries = line_queries(n_heads * (n_ctx - 1) + 4, d_model)
         yield _tight(one_direction_layer(context, queries, n_heads=n_heads))
     for parameters in _FLOATS + (_FLOATS_LARGE if full else ()):
         made = CLAIM.construct(**parameters)
@@ -111,13 +111,14 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _tight(layer: IntegerLayer) -> Evidence:
     """More examples than the bound: the rank is the bound, by exact weights, and no weights have more."""
-    n_heads, width, d_head = layer.W_Q.shape
+    n_heads, d_model, d_head = layer.W_Q.shape
     n_ctx, examples = layer.contexts.shape[1], len(layer.queries)
     printed = stated(CLAIM, "printed", H=n_heads, n=n_ctx)
     as_said = as_rationals(layer.queries).rank() == 1 and len(layer.contexts) == 1
     piece = largest_rank(
         "claim",
-        f"{examples} parallel queries on one context of n = {n_ctx} tokens in R^{width}, H = {n_heads}, d_h = {d_head}",
+        f"{examples} parallel queries on one context of n = {n_ctx} tokens in R^{d_model}, H = {n_heads}, d_h = "
+        f"{d_head}",
         f"rank Z <= {printed} for all weights, and reached",
         "rank Z <= {ceiling}; rank Z >= {reached} for integer weights",
         layer=layer,

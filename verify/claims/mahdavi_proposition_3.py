@@ -26,11 +26,11 @@ from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import decided, proved
 
 
-def build(*, width: int, neurons: int, n_ctx: int, seed: int = 0) -> Construction[VectorTask]:
+def build(*, d_model: int, neurons: int, n_ctx: int, seed: int = 0) -> Construction[VectorTask]:
     r"""Attention with heads of width one that holds labels which m ReLU neurons cannot hold.
 
     Args:
-        width: d.
+        d_model: d.
         neurons: m, of the network that fails.
         n_ctx: n.
         seed: Of labels and heads.
@@ -45,16 +45,16 @@ def build(*, width: int, neurons: int, n_ctx: int, seed: int = 0) -> Constructio
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4.3.
 
     Example:
-        >>> build(width=3, neurons=1, n_ctx=2).summary
+        >>> build(d_model=3, neurons=1, n_ctx=2).summary
         '6 labels that 1 ReLU neuron cannot hold, in attention with H = 5, d_h = 1, n = 2, d = 3'
     """
-    task = barrier_task(width=width, neurons=neurons, n_ctx=n_ctx, seed=seed)
+    task = barrier_task(d_model=d_model, neurons=neurons, n_ctx=n_ctx, seed=seed)
     n_heads = -(-(task.n_examples - 1) // (n_ctx - 1))
     maps = single_direction_heads(task.contexts, task.queries, n_heads=n_heads, seed=seed)
     layer = layer_with_read_out(task, maps.W_Q, maps.W_K, d_value=1, d_inner=1)
     what = f"{neurons} ReLU neuron{'s' * (neurons != 1)} cannot hold"
     summary = (
-        f"{task.n_examples} labels that {what}, in attention with H = {n_heads}, d_h = 1, n = {n_ctx}, d = {width}"
+        f"{task.n_examples} labels that {what}, in attention with H = {n_heads}, d_h = 1, n = {n_ctx}, d = {d_model}"
     )
     return Construction(task=task, model=layer, summary=summary)
 
@@ -77,7 +77,7 @@ CLAIM = Claim(
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/relu_barrier.md",
     hypotheses=conditions("m >= 1", "2 <= n < d", "seed >= 0"),
-    parameters={"width": 3, "neurons": 1, "n_ctx": 2, "seed": 0},
+    parameters={"d_model": 3, "neurons": 1, "n_ctx": 2, "seed": 0},
     build=build,
 )
 
@@ -91,16 +91,16 @@ _WITHIN, _WITHIN_LARGE = ((3, 1), (2, 3), (5, 7)), ((8, 15),)  # d, m
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for width, neurons, n_ctx in _SIZES + (_SIZES_LARGE if full else ()):
-        task = barrier_task(width=width, neurons=neurons, n_ctx=n_ctx)
+    for d_model, neurons, n_ctx in _SIZES + (_SIZES_LARGE if full else ()):
+        task = barrier_task(d_model=d_model, neurons=neurons, n_ctx=n_ctx)
         yield _out_of_reach(task, neurons=neurons)
-        if n_ctx < width:
-            made = CLAIM.construct(width=width, neurons=neurons, n_ctx=n_ctx)
+        if n_ctx < d_model:
+            made = CLAIM.construct(d_model=d_model, neurons=neurons, n_ctx=n_ctx)
             if isinstance(made, Construction):
                 yield _memorized(made, task)
-    for width, neurons in _WITHIN + (_WITHIN_LARGE if full else ()):
-        points = moment_curve((neurons + 1) // 2 * (width + 1), width)
-        labels = np.random.default_rng([width, neurons]).integers(0, 100, len(points))
+    for d_model, neurons in _WITHIN + (_WITHIN_LARGE if full else ()):
+        points = moment_curve((neurons + 1) // 2 * (d_model + 1), d_model)
+        labels = np.random.default_rng([d_model, neurons]).integers(0, 100, len(points))
         yield _within_reach(points, labels, slab_network(points, labels))
     yield _few_neurons(np.vstack([np.zeros((1, 2), dtype=np.int64), np.eye(2, dtype=np.int64)]), neurons=1)
     yield _few_neurons(np.vstack([np.zeros((1, 4), dtype=np.int64), np.eye(4, dtype=np.int64)]), neurons=3)
@@ -109,14 +109,14 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 def _out_of_reach(task: VectorTask, *, neurons: int) -> Evidence:
     queries, labels = task.queries.astype(np.int64), task.labels[:, 0].astype(np.int64)
     exact = bool((queries == task.queries).all() and (labels == task.labels[:, 0]).all())
-    width, examples = task.d_model, task.n_examples
+    d_model, examples = task.d_model, task.n_examples
     kruskal, rank = kruskal_rank(queries).lower, as_rationals(task.contexts[0]).rank()
     assumptions = kruskal >= task.n_ctx == rank and task.shared
     found = relu_barrier(queries, labels, neurons=neurons)
-    printed = neurons * (width + 2) + 2  # the least T > m (d + 1 + d_out) + d_out
+    printed = neurons * (d_model + 2) + 2  # the least T > m (d + 1 + d_out) + d_out
     return Evidence(
         "claim",
-        f"{examples} examples with one context of rank {rank} and queries of Kruskal rank >= {kruskal} in R^{width}, "
+        f"{examples} examples with one context of rank {rank} and queries of Kruskal rank >= {kruskal} in R^{d_model}, "
         f"n = {task.n_ctx}, and integer labels: {found.patterns} activation patterns of a neuron, "
         f"{found.combinations} of {neurons}",
         f"m = {neurons}: labels that no network has, printed from T = {printed} on, here with T = {examples}",
@@ -127,9 +127,9 @@ def _out_of_reach(task: VectorTask, *, neurons: int) -> Evidence:
         proved(exact and assumptions and found.outside and examples <= printed),
         {"queries": queries.tolist(), "labels": labels.tolist()},
         compared=(
-            Comparison(printed - 1, "=", stated(CLAIM, "printed", m=neurons, d=width, d_out=1)),
-            Comparison(examples - 1, "=", stated(CLAIM, "numerator", m=neurons, d=width, d_out=1)),
-            Comparison(examples, "=", stated(CLAIM, "one_output", m=neurons, d=width)),
+            Comparison(printed - 1, "=", stated(CLAIM, "printed", m=neurons, d=d_model, d_out=1)),
+            Comparison(examples - 1, "=", stated(CLAIM, "numerator", m=neurons, d=d_model, d_out=1)),
+            Comparison(examples, "=", stated(CLAIM, "one_output", m=neurons, d=d_model)),
             *met(CLAIM, "scalar", d_out=task.labels.shape[1]),
         ),
     )
@@ -154,18 +154,18 @@ def _memorized(made: Construction[VectorTask], barrier: VectorTask) -> Evidence:
 
 def _within_reach(points: np.ndarray, labels: np.ndarray, network: FeedForward) -> Evidence:
     """Neurons whose outputs are the labels, in rationals."""
-    count, width = points.shape
+    count, d_model = points.shape
     held = neurons_give(network, points, labels)
     neurons = network.d_mlp
     return Evidence(
         "sharper",
-        f"{count} points in R^{width} with integer labels, and {neurons} ReLU neurons",
+        f"{count} points in R^{d_model} with integer labels, and {neurons} ReLU neurons",
         f"m = {neurons}: outputs are the labels of T = {count} points",
         f"{held} of {count} outputs are the labels, exactly",
         Method("rational arithmetic", Means.EXACT),
         decided(held == count),
         {"points": points.tolist(), "labels": labels.tolist()},
-        compared=(Comparison(count, "=", stated(CLAIM, "within", m=neurons, d=width)),),
+        compared=(Comparison(count, "=", stated(CLAIM, "within", m=neurons, d=d_model)),),
     )
 
 
@@ -176,7 +176,7 @@ def _few_neurons(labels: np.ndarray, *, neurons: int) -> Evidence:
     differences = fmpq_mat(
         examples - 1, outputs, [a - b for row in rows[1:] for a, b in zip(row, rows[0], strict=True)]
     )
-    counted = fewest_examples(width=3, neurons=neurons, outputs=outputs)
+    counted = fewest_examples(d_model=3, neurons=neurons, outputs=outputs)
     return Evidence(
         "claim",
         f"{examples} labels in R^{outputs}, at any points: outputs of m = {neurons} ReLU neurons lie in an affine "

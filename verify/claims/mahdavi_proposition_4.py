@@ -46,26 +46,26 @@ _NARROW = ((4, 3, 4, 1, 1), (6, 4, 5, 2, 1), (6, 5, 5, 1, 3))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for examples, n_ctx, width, n_heads, value_width in _NARROW:
-        contexts = equal_queries(examples=examples, n_ctx=n_ctx, width=width)
+    for examples, n_ctx, d_model, n_heads, value_width in _NARROW:
+        contexts = equal_queries(examples=examples, n_ctx=n_ctx, d_model=d_model)
         yield _too_narrow(contexts, n_heads=n_heads, value_width=value_width)
     yield _third_is_not_implied(equal_means())
-    for examples, n_ctx, width, n_heads, value_width in _REPAIRS + (_REPAIRS_LARGE if full else ()):
-        contexts = equal_queries(examples=examples, n_ctx=n_ctx, width=width)
-        yield _mixed(contexts, mixing_layer(width=width, n_heads=n_heads, value_width=value_width))
+    for examples, n_ctx, d_model, n_heads, value_width in _REPAIRS + (_REPAIRS_LARGE if full else ()):
+        contexts = equal_queries(examples=examples, n_ctx=n_ctx, d_model=d_model)
+        yield _mixed(contexts, mixing_layer(d_model=d_model, n_heads=n_heads, value_width=value_width))
 
 
 def _too_narrow(contexts: Int64Array, *, n_heads: int, value_width: int) -> Evidence:
     """Outputs are the query plus vectors of the row space of W_O, of dimension H d_v: the Kruskal rank is no larger."""
-    examples, n_ctx, width = contexts.shape
+    examples, n_ctx, d_model = contexts.shape
     ranks = context_ranks(contexts)
     third = kruskal_rank(queries_plus_means(contexts)).lower
     queries = as_rationals(contexts[:, 0]).rank()
-    added = OUTPUT_RANK.at(n_heads=n_heads, d_value=value_width, d_inner=width)
+    added = OUTPUT_RANK.at(n_heads=n_heads, d_value=value_width, d_inner=d_model)
     most = queries + added.value
     return Evidence(
         "without",
-        f"{examples} contexts of n = {n_ctx} tokens in R^{width} with equal queries, all of rank n, and Assumption 3 "
+        f"{examples} contexts of n = {n_ctx} tokens in R^{d_model} with equal queries, all of rank n, and Assumption 3 "
         f"with Kruskal rank >= {third}: a layer with H = {n_heads}, d_v = {value_width}",
         f"queries of Kruskal rank >= {n_ctx} after some layer",
         f"rank <= {queries} + H d_v = {most} of all queries together",
@@ -77,18 +77,18 @@ def _too_narrow(contexts: Int64Array, *, n_heads: int, value_width: int) -> Evid
             Comparison(added, "<", n_ctx - queries),
             Comparison(most, "=", stated(CLAIM, "space", H=n_heads, d_v=value_width)),
             *met(CLAIM, "narrow", H=n_heads, d_v=value_width, n=n_ctx),
-            *failed(CLAIM, "wide", H=n_heads, d_v=value_width, d=width),
+            *failed(CLAIM, "wide", H=n_heads, d_v=value_width, d=d_model),
         ),
     )
 
 
 def _third_is_not_implied(contexts: Int64Array) -> Evidence:
-    examples, n_ctx, width = contexts.shape
+    examples, n_ctx, d_model = contexts.shape
     first, third = kruskal_rank(contexts[:, 0]).lower, kruskal_rank(queries_plus_means(contexts)).upper
     ranks = context_ranks(contexts)
     return Evidence(
         "without",
-        f"{examples} contexts of n = {n_ctx} tokens in R^{width}, of rank {min(ranks)}, with queries of Kruskal rank "
+        f"{examples} contexts of n = {n_ctx} tokens in R^{d_model}, of rank {min(ranks)}, with queries of Kruskal rank "
         f"{first}",
         "Assumption 3 is more relaxed than Assumption 2",
         f"the queries plus the means have Kruskal rank <= {third} < n = {n_ctx}",
@@ -99,16 +99,16 @@ def _third_is_not_implied(contexts: Int64Array) -> Evidence:
 
 
 def _mixed(contexts: Int64Array, layer: MixingLayer) -> Evidence:
-    examples, n_ctx, width = contexts.shape
+    examples, n_ctx, d_model = contexts.shape
     n_heads, value_width = layer.W_V.shape[0], layer.W_V.shape[2]
     before, third = kruskal_rank(contexts[:, 0]).upper, kruskal_rank(queries_plus_means(contexts)).lower
-    queries, ranks = queries_and_ranks(contexts, np.zeros((n_heads, width, width), np.int64), layer.W_V, layer.W_O)
+    queries, ranks = queries_and_ranks(contexts, np.zeros((n_heads, d_model, d_model), np.int64), layer.W_V, layer.W_O)
     after = kruskal_rank(queries).lower
     given = third >= n_ctx and context_ranks(contexts) == {n_ctx}
-    fits = layer.W_V.shape == (n_heads, width, value_width) and layer.W_O.shape == (n_heads, value_width, width)
+    fits = layer.W_V.shape == (n_heads, d_model, value_width) and layer.W_O.shape == (n_heads, value_width, d_model)
     return Evidence(
         "with",
-        f"{examples} contexts of n = {n_ctx} tokens in R^{width} with equal queries (Kruskal rank {before}), one "
+        f"{examples} contexts of n = {n_ctx} tokens in R^{d_model} with equal queries (Kruskal rank {before}), one "
         f"layer with H = {n_heads}, d_v = {value_width}, W_Q = W_K = 0",
         f"Assumptions 1 and 2 after the layer: Kruskal rank >= {n_ctx}, contexts of rank {n_ctx}",
         f"queries of Kruskal rank >= {after}, contexts of rank {min(ranks)}",
@@ -116,7 +116,7 @@ def _mixed(contexts: Int64Array, layer: MixingLayer) -> Evidence:
         proved(given and queries_are_equal(contexts) and fits and after >= n_ctx and ranks == {n_ctx}),
         {"W_V": layer.W_V.tolist(), "W_O": layer.W_O.tolist()},
         compared=(
-            Comparison(OUTPUT_RANK.at(n_heads=n_heads, d_value=value_width, d_inner=width), "=", width),
-            *met(CLAIM, "wide", H=n_heads, d_v=value_width, d=width),
+            Comparison(OUTPUT_RANK.at(n_heads=n_heads, d_value=value_width, d_inner=d_model), "=", d_model),
+            *met(CLAIM, "wide", H=n_heads, d_v=value_width, d=d_model),
         ),
     )

@@ -39,23 +39,23 @@ _SIZES_LARGE = ((4, 16, 16), (8, 24, 12))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for n_ctx, width, n_heads in _SIZES + (_SIZES_LARGE if full else ()):
+    for n_ctx, d_model, n_heads in _SIZES + (_SIZES_LARGE if full else ()):
         for total in (5, 0):
-            examples = n_heads * (width - 1) + 3
+            examples = n_heads * (d_model - 1) + 3
             yield _tight(
-                constant_sum_layer(examples=examples, n_ctx=n_ctx, width=width, n_heads=n_heads, total=total), total
+                constant_sum_layer(examples=examples, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, total=total), total
             )
     for total in (5, 0):
-        yield _position(constant_sum_layer(examples=6, n_ctx=2, width=3, n_heads=1, total=total), total)
+        yield _position(constant_sum_layer(examples=6, n_ctx=2, d_model=3, n_heads=1, total=total), total)
 
 
 def _tight(layer: IntegerLayer, total: int) -> Evidence:
-    examples, n_ctx, width = layer.contexts.shape
+    examples, n_ctx, d_model = layer.contexts.shape
     n_heads = len(layer.W_Q)
-    bound = stated(CLAIM, "printed" if total else "zero", H=n_heads, d=width)
+    bound = stated(CLAIM, "printed" if total else "zero", H=n_heads, d=d_model)
     piece = largest_rank(
         "claim",
-        f"{examples} contexts of n = {n_ctx} tokens in R^{width} whose entries sum to {total}, H = {n_heads}, "
+        f"{examples} contexts of n = {n_ctx} tokens in R^{d_model} whose entries sum to {total}, H = {n_heads}, "
         f"d_h = {layer.W_Q.shape[2]}",
         f"rank Z <= {bound} for all weights, and reached",
         "rank Z <= {ceiling}; rank Z >= {reached} for integer weights",
@@ -68,15 +68,15 @@ def _tight(layer: IntegerLayer, total: int) -> Evidence:
 
 def _position(layer: IntegerLayer, total: int) -> Evidence:
     tokens = layer.contexts.reshape(-1, layer.contexts.shape[2])
-    found, width = kruskal_rank(tokens), tokens.shape[1]
+    found, d_model = kruskal_rank(tokens), tokens.shape[1]
     constant = bool((tokens.sum(axis=1) == total).all())
     return Evidence(
         "claim",
-        f"{len(tokens)} tokens in R^{width} whose entries sum to {total}",
-        f"general position, Kruskal rank {width}" if total else f"Kruskal rank {width - 1}, no general position",
+        f"{len(tokens)} tokens in R^{d_model} whose entries sum to {total}",
+        f"general position, Kruskal rank {d_model}" if total else f"Kruskal rank {d_model - 1}, no general position",
         f"Kruskal rank {found.lower} .. {found.upper}",
         Method("exact rank of every subset", Means.EXACT),
-        proved(constant and found.lower == found.upper == (width if total else width - 1)),
+        proved(constant and found.lower == found.upper == (d_model if total else d_model - 1)),
         {"tokens": tokens.tolist()},
-        compared=() if total else (Comparison(found.upper, "=", stated(CLAIM, "span", d=width)),),
+        compared=() if total else (Comparison(found.upper, "=", stated(CLAIM, "span", d=d_model)),),
     )

@@ -58,27 +58,27 @@ class RandomLayer:
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for examples, n_ctx, width, n_heads, value_width in _LAYERS:
+    for examples, n_ctx, d_model, n_heads, value_width in _LAYERS:
         yield _same_examples(
-            equal_queries(examples=examples, n_ctx=n_ctx, width=width),
-            random_layer(width=width, n_heads=n_heads, value_width=value_width),
+            equal_queries(examples=examples, n_ctx=n_ctx, d_model=d_model),
+            random_layer(d_model=d_model, n_heads=n_heads, value_width=value_width),
         )
-    for n_ctx, width in ((3, 4), (4, 6)):
-        yield _too_narrow(equal_queries(examples=n_ctx + 1, n_ctx=n_ctx, width=width))
-    for examples, n_ctx, width, n_heads, value_width in _LAYERS + (_LAYERS_FULL if full else ()):
+    for n_ctx, d_model in ((3, 4), (4, 6)):
+        yield _too_narrow(equal_queries(examples=n_ctx + 1, n_ctx=n_ctx, d_model=d_model))
+    for examples, n_ctx, d_model, n_heads, value_width in _LAYERS + (_LAYERS_FULL if full else ()):
         yield _satisfied(
-            equal_queries(examples=examples, n_ctx=n_ctx, width=width),
-            random_layer(width=width, n_heads=n_heads, value_width=value_width),
+            equal_queries(examples=examples, n_ctx=n_ctx, d_model=d_model),
+            random_layer(d_model=d_model, n_heads=n_heads, value_width=value_width),
         )
 
 
-def random_layer(*, width: int, n_heads: int, value_width: int, seed: int = 0) -> RandomLayer:
+def random_layer(*, d_model: int, n_heads: int, value_width: int, seed: int = 0) -> RandomLayer:
     """Draw the maps of a layer: scores of -1, 0 and 1, values and outputs up to 9."""
-    generator = np.random.default_rng([seed, width, n_heads, value_width])
+    generator = np.random.default_rng([seed, d_model, n_heads, value_width])
     return RandomLayer(
-        generator.integers(-1, 2, (n_heads, width, width)),
-        generator.integers(-9, 10, (n_heads, width, value_width)),
-        generator.integers(-9, 10, (n_heads, value_width, width)),
+        generator.integers(-1, 2, (n_heads, d_model, d_model)),
+        generator.integers(-9, 10, (n_heads, d_model, value_width)),
+        generator.integers(-9, 10, (n_heads, value_width, d_model)),
     )
 
 
@@ -103,12 +103,12 @@ def _same_examples(contexts: Int64Array, layer: RandomLayer) -> Evidence:
 
 def _too_narrow(contexts: Int64Array) -> Evidence:
     """One head of width 1 adds multiples of one vector to equal queries."""
-    examples, n_ctx, width = contexts.shape
-    added = OUTPUT_RANK.at(n_heads=1, d_value=1, d_inner=width)
+    examples, n_ctx, d_model = contexts.shape
+    added = OUTPUT_RANK.at(n_heads=1, d_value=1, d_inner=d_model)
     independent = context_ranks(contexts) == {n_ctx}
     return Evidence(
         "without",
-        f"{examples} contexts of n = {n_ctx} tokens in R^{width} with equal queries, all of rank n: a layer with H = "
+        f"{examples} contexts of n = {n_ctx} tokens in R^{d_model} with equal queries, all of rank n: a layer with H = "
         "1, d_v = 1",
         f"Assumption 1: Kruskal rank >= {n_ctx}",
         f"rank <= 1 + {added.value} of the queries together",
@@ -119,20 +119,20 @@ def _too_narrow(contexts: Int64Array) -> Evidence:
         compared=(
             Comparison(added, "<", n_ctx - 1),
             Comparison(1 + added.value, "=", stated(CLAIM, "space", H=1, d_v=1)),
-            *met(CLAIM, "narrow", H=1, d_v=1, d=width),
+            *met(CLAIM, "narrow", H=1, d_v=1, d=d_model),
         ),
     )
 
 
 def _satisfied(contexts: Int64Array, layer: RandomLayer) -> Evidence:
-    examples, n_ctx, width = contexts.shape
+    examples, n_ctx, d_model = contexts.shape
     n_heads, _, value_width = layer.W_V.shape
     third = kruskal_rank(queries_plus_means(contexts)).lower
     queries, ranks = queries_and_ranks(contexts, layer.scores, layer.W_V, layer.W_O)
     after = kruskal_rank(queries).lower
     return Evidence(
         "with",
-        f"{examples} contexts of n = {n_ctx} tokens in R^{width} with equal queries, Assumptions 2 and 3, and a "
+        f"{examples} contexts of n = {n_ctx} tokens in R^{d_model} with equal queries, Assumptions 2 and 3, and a "
         f"random integer layer with H = {n_heads}, d_v = {value_width}",
         f"Assumptions 1 and 2 after it: Kruskal rank >= {n_ctx}, contexts of rank {n_ctx}",
         f"Kruskal rank >= {after}, contexts of rank {min(ranks)}",
@@ -141,7 +141,7 @@ def _satisfied(contexts: Int64Array, layer: RandomLayer) -> Evidence:
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(after, ">=", n_ctx),
-            Comparison(OUTPUT_RANK.at(n_heads=n_heads, d_value=value_width, d_inner=width), "=", width),
-            *met(CLAIM, "wide", H=n_heads, d_v=value_width, d=width),
+            Comparison(OUTPUT_RANK.at(n_heads=n_heads, d_value=value_width, d_inner=d_model), "=", d_model),
+            *met(CLAIM, "wide", H=n_heads, d_v=value_width, d=d_model),
         ),
     )

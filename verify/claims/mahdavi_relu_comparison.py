@@ -37,20 +37,20 @@ CLAIM = Claim(
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for n_heads, width in ((2, 4), (4, 6), *(((8, 8),) if full else ())):
-        yield _fewer(n_heads, width)
+    for n_heads, d_model in ((2, 4), (4, 6), *(((8, 8),) if full else ())):
+        yield _fewer(n_heads, d_model)
     yield _same_order(6, 6)
 
 
-def _fewer(n_heads: int, width: int) -> Evidence:
+def _fewer(n_heads: int, d_model: int) -> Evidence:
     """What Theorem 1 promises a layer, beside what neurons with no more parameters give."""
-    made = build(n_heads=n_heads, n_ctx=width, width=width, d_head=width, examples=0, shared=1)
+    made = build(n_heads=n_heads, n_ctx=d_model, d_model=d_model, d_head=d_model, examples=0, shared=1)
     layer, task = made.model, made.task
     entries = layer.parameters
-    neurons = (entries - 1) // (width + 2)
+    neurons = (entries - 1) // (d_model + 2)
     neurons -= 1 - neurons % 2
-    rng = np.random.default_rng([n_heads, width])
-    points = rng.integers(-1000, 1001, ((neurons + 1) // 2 * (width + 1), width))
+    rng = np.random.default_rng([n_heads, d_model])
+    points = rng.integers(-1000, 1001, ((neurons + 1) // 2 * (d_model + 1), d_model))
     labels = rng.integers(0, 100, len(points))
     network = slab_network(points, labels)
     held = neurons_give(network, points, labels)
@@ -58,8 +58,8 @@ def _fewer(n_heads: int, width: int) -> Evidence:
     promised = stated(CLAIM, "attention", H=layer.n_heads, n=task.n_ctx)
     return Evidence(
         "step",
-        f"a layer with H = {n_heads}, n = d = d_h = {width}, scalar outputs and {entries} entries; {neurons} ReLU "
-        f"neurons on {len(points)} points of R^{width}",
+        f"a layer with H = {n_heads}, n = d = d_h = {d_model}, scalar outputs and {entries} entries; {neurons} ReLU "
+        f"neurons on {len(points)} points of R^{d_model}",
         f"at least as many labels by attention: {promised}",
         f"{held} labels by neurons with {numbers} parameters",
         Method("exact rationals; counting", Means.EXACT),
@@ -67,19 +67,20 @@ def _fewer(n_heads: int, width: int) -> Evidence:
             Comparison(held, ">", promised),
             Comparison(task.n_examples, "=", promised),
             Comparison(numbers, "<=", entries),
-            Comparison(numbers, "=", stated(CLAIM, "neurons", m=network.d_mlp, d=width)),
-            Comparison(held, "=", stated(CLAIM, "labels", m=network.d_mlp, d=width)),
+            Comparison(numbers, "=", stated(CLAIM, "neurons", m=network.d_mlp, d=d_model)),
+            Comparison(held, "=", stated(CLAIM, "labels", m=network.d_mlp, d=d_model)),
         ),
     )
 
 
-def _same_order(n_heads: int, width: int) -> Evidence:
-    made = build(n_heads=n_heads, n_ctx=width, width=width, d_head=1, examples=0, shared=0, outputs=width)
+def _same_order(n_heads: int, d_model: int) -> Evidence:
+    made = build(n_heads=n_heads, n_ctx=d_model, d_model=d_model, d_head=1, examples=0, shared=0, outputs=d_model)
     layer, task = made.model, made.task
     found = held_labels(layer, task)
     return Evidence(
         "repair",
-        f"labels in R^{task.d_out}, n = d = {width}, H = {n_heads}: numbers that are memorized, of {layer.parameters}",
+        f"labels in R^{task.d_out}, n = d = {d_model}, H = {n_heads}: numbers that are memorized, of "
+        f"{layer.parameters}",
         "a share of the parameters, which no network exceeds",
         f"{task.labels.size} numbers" if found.held else "labels not certified",
         Method(found.method, Means.ENCLOSURES),

@@ -69,34 +69,34 @@ _CONFINED_LARGE = ((8, 12, 10, 4), (6, 8, 12, 3))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for n_ctx, width, n_heads, kruskal in _CONFINED + (_CONFINED_LARGE if full else ()):
+    for n_ctx, d_model, n_heads, kruskal in _CONFINED + (_CONFINED_LARGE if full else ()):
         for shared in (True, False):
-            yield _as_printed(n_ctx=n_ctx, width=width, n_heads=n_heads, kruskal=kruskal, shared=shared)
-        yield _beyond(n_ctx=n_ctx, width=width, n_heads=n_heads, kruskal=kruskal)
-    for n_ctx, width, n_heads in _SIGNED:
-        yield _both_signs(n_ctx=n_ctx, width=width, n_heads=n_heads)
+            yield _as_printed(n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, kruskal=kruskal, shared=shared)
+        yield _beyond(n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, kruskal=kruskal)
+    for n_ctx, d_model, n_heads in _SIGNED:
+        yield _both_signs(n_ctx=n_ctx, d_model=d_model, n_heads=n_heads)
     for name, queries in QUERY_SETS.items():
         yield _two_tokens(name, np.array(queries))
     yield _proportional()
 
 
-def _queries(examples: int, width: int, kruskal: int) -> Int64Array:
-    return line_queries(examples, width) if kruskal == 1 else confined_queries(examples, width, kruskal)
+def _queries(examples: int, d_model: int, kruskal: int) -> Int64Array:
+    return line_queries(examples, d_model) if kruskal == 1 else confined_queries(examples, d_model, kruskal)
 
 
-def _as_printed(*, n_ctx: int, width: int, n_heads: int, kruskal: int, shared: bool) -> Evidence:
+def _as_printed(*, n_ctx: int, d_model: int, n_heads: int, kruskal: int, shared: bool) -> Evidence:
     """The saturated heads of Proposition 1 with min(k, d_h) in place of r."""
     promised = n_heads * (kruskal - 1) + 1
-    exact = _queries(promised, width, kruskal) if promised > kruskal else np.eye(promised, width, dtype=np.int64)
+    exact = _queries(promised, d_model, kruskal) if promised > kruskal else np.eye(promised, d_model, dtype=np.int64)
     queries = of_size_one(exact)
-    contexts = np.random.default_rng([n_ctx, width]).uniform(size=(1 if shared else promised, n_ctx, width))
+    contexts = np.random.default_rng([n_ctx, d_model]).uniform(size=(1 if shared else promised, n_ctx, d_model))
     found = saturated_heads(contexts, queries, n_heads=n_heads, d_head=kruskal)
     proof = mixed_inputs_are_independent(found, contexts, queries)
     measured = kruskal_rank(queries)
-    as_said = found.W_Q.shape == found.W_K.shape == (n_heads, width, kruskal) and kruskal < n_ctx
+    as_said = found.W_Q.shape == found.W_K.shape == (n_heads, d_model, kruskal) and kruskal < n_ctx
     return Evidence(
         "claim",
-        f"{promised} queries of Kruskal rank {measured.lower} in R^{width}, "
+        f"{promised} queries of Kruskal rank {measured.lower} in R^{d_model}, "
         f"{'one context' if shared else 'contexts'} of n = {n_ctx} tokens, saturated heads with "
         f"H = {n_heads}, d_h = {kruskal}",
         f"rank Z >= H (k - 1) + 1 = {promised}",
@@ -110,15 +110,15 @@ def _as_printed(*, n_ctx: int, width: int, n_heads: int, kruskal: int, shared: b
     )
 
 
-def _beyond(*, n_ctx: int, width: int, n_heads: int, kruskal: int) -> Evidence:
-    context = np.random.default_rng([n_ctx, width, 1]).integers(-5, 6, (n_ctx, width))
+def _beyond(*, n_ctx: int, d_model: int, n_heads: int, kruskal: int) -> Evidence:
+    context = np.random.default_rng([n_ctx, d_model, 1]).integers(-5, 6, (n_ctx, d_model))
     examples = n_heads * (n_ctx - 1) + 3
-    queries = _queries(examples, width, kruskal)
+    queries = _queries(examples, d_model, kruskal)
     layer = one_direction_layer(context, queries, n_heads=n_heads)
     measured = kruskal_rank(layer.queries)
     piece = largest_rank(
         "claim",
-        f"{examples} queries of Kruskal rank {measured.lower} on one context of n = {n_ctx} tokens in R^{width}, "
+        f"{examples} queries of Kruskal rank {measured.lower} on one context of n = {n_ctx} tokens in R^{d_model}, "
         f"H = {len(layer.W_Q)}, d_h = {layer.W_Q.shape[2]}",
         f"rank Z = H (n - 1) + 1 = {n_heads * (n_ctx - 1) + 1}; printed: >= {n_heads * (min(kruskal, 1) - 1) + 1} for "
         f"d_h = 1, >= {n_heads * (kruskal - 1) + 1} for d_h >= k",
@@ -132,18 +132,18 @@ def _beyond(*, n_ctx: int, width: int, n_heads: int, kruskal: int) -> Evidence:
     return replace(piece, compared=(*piece.compared, *met(CLAIM, *conditions, **given)))
 
 
-def _both_signs(*, n_ctx: int, width: int, n_heads: int) -> Evidence:
+def _both_signs(*, n_ctx: int, d_model: int, n_heads: int) -> Evidence:
     """Queries on a line through 0, on both sides of it and at 0: no direction is positive on all of them."""
     examples = n_heads * (n_ctx - 1) + 1
-    context = np.eye(n_ctx, width, dtype=np.int64)[None]
-    queries = (np.arange(examples) - examples // 2)[:, None] * np.ones(width, dtype=np.int64)
-    W_Q, W_K = integer_heads(n_heads=n_heads, width=width)
+    context = np.eye(n_ctx, d_model, dtype=np.int64)[None]
+    queries = (np.arange(examples) - examples // 2)[:, None] * np.ones(d_model, dtype=np.int64)
+    W_Q, W_K = integer_heads(n_heads=n_heads, d_model=d_model)
     rank = exact_mixed_rank(context, queries, W_Q, W_K)
-    distinct = len(np.unique(queries, axis=0)) == examples and W_Q.shape == (n_heads, width, 1)
+    distinct = len(np.unique(queries, axis=0)) == examples and W_Q.shape == (n_heads, d_model, 1)
     return Evidence(
         "claim",
         f"{examples} distinct queries on a line through 0, with both signs and 0, on one context of n = {n_ctx} >= 3 "
-        f"tokens in R^{width}, H = {n_heads}, d_h = 1",
+        f"tokens in R^{d_model}, H = {n_heads}, d_h = 1",
         f"rank Z >= min(T, H + 1) = {min(examples, n_heads + 1)}",
         f"rank Z >= {rank.lower} for integer weights",
         Method(f"rank over GF({rank.prime})", Means.MODULAR),
@@ -158,7 +158,7 @@ def _two_tokens(name: str, queries: Int64Array) -> Evidence:
     reached = []
     holding = True
     for n_heads in _HEADS:
-        W_Q, W_K = integer_heads(n_heads=n_heads, width=3, d_head=3, seed=n_heads)
+        W_Q, W_K = integer_heads(n_heads=n_heads, d_model=3, d_head=3, seed=n_heads)
         reached.append(exact_mixed_rank(context[None], queries, W_Q, W_K).lower)
         small = W_K % 7 - 3  # the relations hold for all weights, so for these, whose numbers are short
         mixed = exact_mixed_inputs(context[None], queries, W_Q, small)
@@ -192,7 +192,7 @@ def _proportional() -> Evidence:
     first, second, factor = np.array([[2, 4, 0], [6, 2, 2]]), np.array([[1, 2, 0], [3, 1, 1]]), 2
     queries = np.array([[1, 1, 0], [2, 2, 0]])
     scaled = bool((first == factor * second).all() and (queries[1] == factor * queries[0]).all())
-    W_Q, W_K = integer_heads(n_heads=3, width=3, d_head=2)
+    W_Q, W_K = integer_heads(n_heads=3, d_model=3, d_head=2)
     rank = exact_mixed_inputs(np.array([first, second]), queries, W_Q, W_K % 7 - 3).rank()
     return Evidence(
         "claim",

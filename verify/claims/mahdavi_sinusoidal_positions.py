@@ -49,24 +49,25 @@ _CLOSE = 2.0**-40
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for count, width in _LOST:
-        yield _exchanged(count, width)
-    for count, width in _KEPT + (((6, 6), (10, 20)) if full else ()):
-        yield _short_tokens(count, width)
+    for count, d_model in _LOST:
+        yield _exchanged(count, d_model)
+    for count, d_model in _KEPT + (((6, 6), (10, 20)) if full else ()):
+        yield _short_tokens(count, d_model)
     yield _all_short(4, 8)
 
 
-def _exchanged(count: int, width: int) -> Evidence:
+def _exchanged(count: int, d_model: int) -> Evidence:
     """Token a at the first place is embedded as the second position, and token b there as the first."""
-    positions = sinusoidal_positions(count, width)
+    positions = sinusoidal_positions(count, d_model)
     tokens = np.zeros_like(positions)
     tokens[:2] = positions[[1, 0]]
     exact: fmpq_mat = as_rationals(tokens) + as_rationals(positions)
     rows = exact.tolist()
-    near = float(abs(Enclosure.exact(positions) - enclosed_positions(count, width)).upper().max())
+    near = float(abs(Enclosure.exact(positions) - enclosed_positions(count, d_model)).upper().max())
     return Evidence(
         "without",
-        f"n = {count} sinusoidal positions in R^{width}; the first two tokens are embedded as the second and the first "
+        f"n = {count} sinusoidal positions in R^{d_model}; the first two tokens are embedded as the second and the "
+        "first "
         "position, the others as 0",
         f"a context of rank {count}",
         f"two equal rows: rank {exact.rank()}",
@@ -81,17 +82,17 @@ def _exchanged(count: int, width: int) -> Evidence:
     )
 
 
-def _short_tokens(count: int, width: int) -> Evidence:
+def _short_tokens(count: int, d_model: int) -> Evidence:
     """Three quarters of the room: the contexts keep their rank by Weyl's inequality."""
-    room = ROOM_FOR_TOKENS.at(count=count, width=width)
-    directions = np.random.default_rng([count, width]).standard_normal((count, width))
+    room = ROOM_FOR_TOKENS.at(count=count, d_model=d_model)
+    directions = np.random.default_rng([count, d_model]).standard_normal((count, d_model))
     tokens = 0.75 * room.value * directions / np.linalg.norm(directions, axis=1, keepdims=True)
     longest = max(float_above(frobenius(token[None])) for token in tokens)
-    found = certify_full_row_rank(Enclosure.exact(tokens) + enclosed_positions(count, width))
-    least = float(enclose_singular_values(enclosed_positions(count, width)).upper().min())
+    found = certify_full_row_rank(Enclosure.exact(tokens) + enclosed_positions(count, d_model))
+    least = float(enclose_singular_values(enclosed_positions(count, d_model)).upper().min())
     return Evidence(
         "with",
-        f"n = {count} sinusoidal positions in R^{width}, tokens drawn at random of a length below the room",
+        f"n = {count} sinusoidal positions in R^{d_model}, tokens drawn at random of a length below the room",
         f"a context of rank {count}",
         f"rank {count}; the longest token has {longest:.3g}, the room is {room.value:.3g}",
         Method(found.method, Means.ENCLOSURES, Means.BALLS),
@@ -100,24 +101,24 @@ def _short_tokens(count: int, width: int) -> Evidence:
             Comparison(longest, "<", room),
             Comparison(room, ">", 0),
             Comparison(Fraction(room.value) ** 2 * count, "<=", Fraction(least) ** 2),
-            *met(CLAIM, "short", n=count, d=width),
+            *met(CLAIM, "short", n=count, d=d_model),
         ),
     )
 
 
-def _all_short(count: int, width: int) -> Evidence:
+def _all_short(count: int, d_model: int) -> Evidence:
     """No token at all: positions alone have rank n, so the determinants do not vanish for almost all embeddings."""
-    found = certify_full_row_rank(enclosed_positions(count, width))
-    beyond = as_rationals(sinusoidal_positions(width + 1, width)).rank()
+    found = certify_full_row_rank(enclosed_positions(count, d_model))
+    beyond = as_rationals(sinusoidal_positions(d_model + 1, d_model)).rank()
     return Evidence(
         "with",
-        f"n = {count} sinusoidal positions in R^{width}, and n = {width + 1} of them",
+        f"n = {count} sinusoidal positions in R^{d_model}, and n = {d_model + 1} of them",
         f"rank {count}; with n > d Assumption 2 cannot hold",
-        f"rank {count}, and rank {beyond} of {width + 1}",
+        f"rank {count}, and rank {beyond} of {d_model + 1}",
         Method(found.method, Means.ENCLOSURES, Means.BALLS),
-        Verdict.all_of([proved(found.verdict is Verdict.PROVED), decided(beyond <= width)]),
+        Verdict.all_of([proved(found.verdict is Verdict.PROVED), decided(beyond <= d_model)]),
         compared=(
-            Comparison(ROOM_FOR_TOKENS.at(count=count, width=width), ">", 0),
-            *failed(CLAIM, "short", n=width + 1, d=width),
+            Comparison(ROOM_FOR_TOKENS.at(count=count, d_model=d_model), ">", 0),
+            *failed(CLAIM, "short", n=d_model + 1, d=d_model),
         ),
     )

@@ -39,7 +39,7 @@ def build(
     *,
     n_heads: int,
     n_ctx: int,
-    width: int,
+    d_model: int,
     d_head: int,
     examples: int,
     shared: int,
@@ -56,7 +56,7 @@ def build(
     Args:
         n_heads: H.
         n_ctx: n.
-        width: d.
+        d_model: d.
         d_head: $d_h$.
         examples: T; 0 for $H (n - 1) + 1$.
         shared: 1 if all examples have one context, else 0.
@@ -74,13 +74,13 @@ def build(
     Source: Mahdavi, Liao, Thrampoulidis (2024), Theorem 1, repaired.
 
     Example:
-        >>> build(n_heads=4, n_ctx=4, width=8, d_head=4, examples=0, shared=1).summary
+        >>> build(n_heads=4, n_ctx=4, d_model=8, d_head=4, examples=0, shared=1).summary
         '13 = H (n - 1) + 1 labels of 1 number on a shared context: H = 4, n = 4, d = 8, d_h = 4'
     """
     if shared not in (0, 1):
         raise InputError("shared", f"= {shared}", "0 or 1")
     count = examples or n_heads * (n_ctx - 1) + 1
-    contexts, queries = uniform_examples(examples=count, n_ctx=n_ctx, width=width, shared=bool(shared), seed=seed)
+    contexts, queries = uniform_examples(examples=count, n_ctx=n_ctx, d_model=d_model, shared=bool(shared), seed=seed)
     task = labelled(contexts, queries, outputs=outputs, classes=classes, seed=seed)
     columns = min(classes - 1, 2) if classes else outputs
     fitting = saturated_heads if count <= n_heads * (min(n_ctx, d_head) - 1) + 1 else single_direction_heads
@@ -106,7 +106,7 @@ def build(
     what = f"of {classes} classes" if classes else f"of {outputs} number{'s' * (outputs > 1)}"
     where = "a shared context" if shared else "contexts that differ"
     full = " = H (n - 1) + 1" if count == n_heads * (n_ctx - 1) + 1 else ""
-    summary = f"{count}{full} labels {what} on {where}: H = {n_heads}, n = {n_ctx}, d = {width}, d_h = {d_head}"
+    summary = f"{count}{full} labels {what} on {where}: H = {n_heads}, n = {n_ctx}, d = {d_model}, d_h = {d_head}"
     return Construction(task=task, model=layer, summary=summary)
 
 
@@ -164,7 +164,7 @@ CLAIM = Claim(
     parameters={
         "n_heads": 20,
         "n_ctx": 32,
-        "width": 64,
+        "d_model": 64,
         "d_head": 32,
         "examples": 0,
         "shared": 1,
@@ -176,23 +176,23 @@ CLAIM = Claim(
 )
 
 _SMALL = (
-    {"n_heads": 1, "n_ctx": 1, "width": 1, "d_head": 1, "shared": 1},
-    {"n_heads": 3, "n_ctx": 2, "width": 2, "d_head": 2, "shared": 1, "outputs": 2},
-    {"n_heads": 8, "n_ctx": 8, "width": 16, "d_head": 8, "shared": 1, "outputs": 3},
-    {"n_heads": 16, "n_ctx": 8, "width": 16, "d_head": 3, "shared": 1, "examples": 33},
-    {"n_heads": 6, "n_ctx": 5, "width": 8, "d_head": 1, "shared": 1},
-    {"n_heads": 16, "n_ctx": 8, "width": 16, "d_head": 1, "shared": 0, "outputs": 2},
-    {"n_heads": 20, "n_ctx": 32, "width": 64, "d_head": 32, "shared": 1},
-    {"n_heads": 20, "n_ctx": 32, "width": 64, "d_head": 32, "shared": 1, "classes": 100},
-    {"n_heads": 20, "n_ctx": 32, "width": 64, "d_head": 1, "shared": 0, "classes": 2},
+    {"n_heads": 1, "n_ctx": 1, "d_model": 1, "d_head": 1, "shared": 1},
+    {"n_heads": 3, "n_ctx": 2, "d_model": 2, "d_head": 2, "shared": 1, "outputs": 2},
+    {"n_heads": 8, "n_ctx": 8, "d_model": 16, "d_head": 8, "shared": 1, "outputs": 3},
+    {"n_heads": 16, "n_ctx": 8, "d_model": 16, "d_head": 3, "shared": 1, "examples": 33},
+    {"n_heads": 6, "n_ctx": 5, "d_model": 8, "d_head": 1, "shared": 1},
+    {"n_heads": 16, "n_ctx": 8, "d_model": 16, "d_head": 1, "shared": 0, "outputs": 2},
+    {"n_heads": 20, "n_ctx": 32, "d_model": 64, "d_head": 32, "shared": 1},
+    {"n_heads": 20, "n_ctx": 32, "d_model": 64, "d_head": 32, "shared": 1, "classes": 100},
+    {"n_heads": 20, "n_ctx": 32, "d_model": 64, "d_head": 1, "shared": 0, "classes": 2},
 )
 
 
 _LARGE = (
-    {"n_heads": 20, "n_ctx": 32, "width": 64, "d_head": 2, "shared": 1},
-    {"n_heads": 40, "n_ctx": 32, "width": 64, "d_head": 64, "shared": 1, "outputs": 8},
-    {"n_heads": 60, "n_ctx": 32, "width": 64, "d_head": 32, "shared": 1},
-    {"n_heads": 40, "n_ctx": 32, "width": 64, "d_head": 32, "shared": 0, "classes": 100},
+    {"n_heads": 20, "n_ctx": 32, "d_model": 64, "d_head": 2, "shared": 1},
+    {"n_heads": 40, "n_ctx": 32, "d_model": 64, "d_head": 64, "shared": 1, "outputs": 8},
+    {"n_heads": 60, "n_ctx": 32, "d_model": 64, "d_head": 32, "shared": 1},
+    {"n_heads": 40, "n_ctx": 32, "d_model": 64, "d_head": 32, "shared": 0, "classes": 100},
 )
 
 
@@ -251,7 +251,7 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
     sizes = {
         "n_heads": layer.n_heads,
         "n_ctx": task.n_ctx,
-        "width": layer.d_model,
+        "d_model": layer.d_model,
         "d_head": layer.d_qk,
         "shared": int(task.shared),
         "examples": task.n_examples,

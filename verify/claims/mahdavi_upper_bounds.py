@@ -34,21 +34,21 @@ _SIZES = ((3, 2, 4, 2), (5, 3, 6, 2), (6, 4, 5, 3))  # T, n, d, H
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for examples, n_ctx, width, n_heads in _SIZES + (((20, 4, 12, 5),) if full else ()):
-        yield _mixed(examples, n_ctx, width, n_heads, shared=True)
-        yield _mixed(examples, n_ctx, width, n_heads, shared=False)
+    for examples, n_ctx, d_model, n_heads in _SIZES + (((20, 4, 12, 5),) if full else ()):
+        yield _mixed(examples, n_ctx, d_model, n_heads, shared=True)
+        yield _mixed(examples, n_ctx, d_model, n_heads, shared=False)
     for n_heads, value_width, inner in ((1, 1, 2), (2, 1, 3), (3, 2, 4)):
         yield _outputs(n_heads, value_width, inner)
 
 
-def _mixed(examples: int, n_ctx: int, width: int, n_heads: int, *, shared: bool) -> Evidence:
-    contexts = np.random.default_rng([examples, n_ctx]).integers(-5, 6, (1 if shared else examples, n_ctx, width))
+def _mixed(examples: int, n_ctx: int, d_model: int, n_heads: int, *, shared: bool) -> Evidence:
+    contexts = np.random.default_rng([examples, n_ctx]).integers(-5, 6, (1 if shared else examples, n_ctx, d_model))
     ceiling = MIXED_RANK.at(contexts=contexts, n_heads=n_heads, n_examples=10**6)
-    flat = contexts.reshape(-1, width)
+    flat = contexts.reshape(-1, d_model)
     hull = rank_bracket(flat[1:] - flat[0])
     return Evidence(
         "known",
-        f"{'one context' if shared else f'{examples} contexts'} of n = {n_ctx} integer tokens in R^{width}, H = "
+        f"{'one context' if shared else f'{examples} contexts'} of n = {n_ctx} integer tokens in R^{d_model}, H = "
         f"{n_heads}, "
         "a million examples or fewer",
         "a bound of rank Z whatever the weights are",

@@ -37,18 +37,18 @@ _GENERIC = ((2, 3, 4), (4, 3, 5))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for n_ctx, width, n_heads in _SHARED + (((8, 8, 8),) if full else ()):
-        context = np.random.default_rng([n_ctx, width]).integers(-5, 6, (n_ctx, width))
-        queries = line_queries(n_heads * (n_ctx - 1) + 4, width)
+    for n_ctx, d_model, n_heads in _SHARED + (((8, 8, 8),) if full else ()):
+        context = np.random.default_rng([n_ctx, d_model]).integers(-5, 6, (n_ctx, d_model))
+        queries = line_queries(n_heads * (n_ctx - 1) + 4, d_model)
         layer = one_direction_layer(context, queries, n_heads=n_heads)
         largest = stated(CLAIM, "capacity", H=n_heads, n=n_ctx)
         yield _reached(layer, largest, role="sharper")
         yield _reached(_widened(layer, n_ctx + 1), largest, role="claim")
-    for n_ctx, width, n_heads in _GENERIC + (((8, 12, 6),) if full else ()):
-        examples = n_heads * width + 2
+    for n_ctx, d_model, n_heads in _GENERIC + (((8, 12, 6),) if full else ()):
+        examples = n_heads * d_model + 2
         for d_head in (1, n_ctx + 1):
-            layer = generic_layer(examples=examples, n_ctx=n_ctx, width=width, n_heads=n_heads, d_head=d_head)
-            largest = stated(CLAIM, "generic", T=examples, H=n_heads, d=width)
+            layer = generic_layer(examples=examples, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
+            largest = stated(CLAIM, "generic", T=examples, H=n_heads, d=d_model)
             yield _reached(layer, largest, role="sharper" if d_head == 1 else "claim")
 
 
@@ -59,13 +59,13 @@ def _widened(layer: IntegerLayer, d_head: int) -> IntegerLayer:
 
 
 def _reached(layer: IntegerLayer, largest: Stated, *, role: Role) -> Evidence:
-    n_heads, width, d_head = layer.W_Q.shape
+    n_heads, d_model, d_head = layer.W_Q.shape
     n_ctx, examples = layer.contexts.shape[1], len(layer.queries)
     wide = d_head > n_ctx if role == "claim" else d_head == 1
     conditions = ("wide", "more") if role == "claim" else ("any", "thin")
     piece = largest_rank(
         role,
-        f"{examples} queries on {len(layer.contexts)} contexts of n = {n_ctx} tokens in R^{width}, H = {n_heads}, "
+        f"{examples} queries on {len(layer.contexts)} contexts of n = {n_ctx} tokens in R^{d_model}, H = {n_heads}, "
         f"d_h = {d_head}",
         f"rank Z = {largest}, as with other d_h",
         "rank Z >= {reached} for integer weights, <= {ceiling} with no bound of d_h",

@@ -64,7 +64,7 @@ def _neurons(name: str, *, neurons: int, degree: int, activation: Activation, dr
     found, built, sizes = [], [], set()
     for seed in range(draws):
         made, g = neuron_memory(
-            width=_WIDTH, neurons=neurons, count=count, degree=degree, activation=activation, seed=seed
+            d_model=_WIDTH, neurons=neurons, count=count, degree=degree, activation=activation, seed=seed
         )
         found.append(stored_associations(made.outputs, made.inputs, made.labels, made.memory).stored)
         sizes.add(len(made.labels))

@@ -35,11 +35,11 @@ from verify.memories.outer_product_capacity import (
 from verify.verdict import Verdict, decided, proved
 
 
-def build(*, width: int, count: int, seed: int) -> Construction[Task]:
+def build(*, d_model: int, count: int, seed: int) -> Construction[Task]:
     r"""One head of width d with the output matrix $\sum_i e_i u_{g(i)}^\top$, for the associations of a permutation.
 
     Args:
-        width: d.
+        d_model: d.
         count: N.
         seed: Of the sign vectors and of the permutation.
 
@@ -52,21 +52,21 @@ def build(*, width: int, count: int, seed: int) -> Construction[Task]:
     Source: slides of Dana (2024), "Associative memory"; Bietti et al. (2023).
 
     Example:
-        >>> build(width=64, count=72, seed=0).summary
+        >>> build(d_model=64, count=72, seed=0).summary
         '72 associations in one 64 x 64 matrix, a sum of outer products of sign vectors'
     """
-    made = random_associations(width, count, seed=seed)
+    made = random_associations(d_model, count, seed=seed)
     task = enumerated_task(count, 1, labels=made.labels)
     network = bottleneck(
         made.inputs.astype(np.float64), made.memory.T.astype(np.float64), made.outputs.astype(np.float64)
     )
-    summary = f"{count} associations in one {width} x {width} matrix, a sum of outer products of sign vectors"
+    summary = f"{count} associations in one {d_model} x {d_model} matrix, a sum of outer products of sign vectors"
     return Construction(task, network, summary)
 
 
-def _all_stored(*, width: int, count: int, seed: int, **_: object) -> bool:
+def _all_stored(*, d_model: int, count: int, seed: int, **_: object) -> bool:
     """Whether the draw stores all of its associations, in integers."""
-    made = random_associations(width, count, seed=seed)
+    made = random_associations(d_model, count, seed=seed)
     logits = made.inputs @ made.memory.T @ made.outputs.T
     at = np.arange(count), made.labels
     right = logits[at]
@@ -95,7 +95,7 @@ CLAIM = Claim(
         *conditions("d >= 1, N >= 1", "d <= 1024, N <= 4096", "seed >= 0"),
         Hypothesis("a draw that stores all of its associations", _all_stored),
     ),
-    parameters={"width": 128, "count": 256, "seed": 0},
+    parameters={"d_model": 128, "count": 256, "seed": 0},
     build=build,
 )
 
@@ -106,13 +106,13 @@ _DRAWS_FULL = ((256, 1000, 10), (512, 2000, 2))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for width, count, draws in _DRAWS + (_DRAWS_FULL if full else ()):
-        yield _random_signs(width, count, draws)
-    yield _for_almost_all_inputs(bases=2, width=128)
-    yield _for_almost_all_inputs(bases=4, width=256)
+    for d_model, count, draws in _DRAWS + (_DRAWS_FULL if full else ()):
+        yield _random_signs(d_model, count, draws)
+    yield _for_almost_all_inputs(bases=2, d_model=128)
+    yield _for_almost_all_inputs(bases=4, d_model=256)
     yield _chosen_embeddings(count=20000 if full else 2000)
-    yield _all_labels_of_few(width=4)
-    yield _not_all_labels_of_more(width=16)
+    yield _all_labels_of_few(d_model=4)
+    yield _not_all_labels_of_more(d_model=16)
     widths = (16, 32, 64, 128, 256) if full else (16, 32, 64)
     yield _growth(widths, outputs=None)
     yield _growth(widths, outputs=2)
@@ -124,9 +124,9 @@ def judged(made: Associations) -> StoredAssociations:
     return stored_associations(made.outputs, made.inputs, made.labels, made.memory)
 
 
-def is_as_stated(made: Associations, width: int, count: int, *, outputs: int | None = None) -> bool:
+def is_as_stated(made: Associations, d_model: int, count: int, *, outputs: int | None = None) -> bool:
     r"""Whether the instance is the one that a statement describes: signs, and the sum of their outer products."""
-    fits = made.inputs.shape == (count, width) and made.outputs.shape == (outputs or count, width)
+    fits = made.inputs.shape == (count, d_model) and made.outputs.shape == (outputs or count, d_model)
     signs = bool((np.abs(made.inputs) == 1).all() and (np.abs(made.outputs) == 1).all())
     labels = np.sort(made.labels) if outputs is None else made.labels
     expected = np.arange(count) if outputs is None else np.arange(count) % outputs
@@ -134,13 +134,13 @@ def is_as_stated(made: Associations, width: int, count: int, *, outputs: int | N
     return fits and signs and np.array_equal(labels, expected) and outer
 
 
-def certified_capacity(width: int, *, outputs: int | None, seed: int = 0) -> tuple[int, int]:
+def certified_capacity(d_model: int, *, outputs: int | None, seed: int = 0) -> tuple[int, int]:
     r"""A number of associations that a draw stores and a larger one that a draw does not, by doubling and bisection.
 
     Both are counted exactly. Which of the numbers in between are stored is not searched: it changes from draw to draw.
 
     Args:
-        width: d.
+        d_model: d.
         outputs: M, or `None` for a permutation.
         seed: Of the draws.
 
@@ -153,89 +153,89 @@ def certified_capacity(width: int, *, outputs: int | None, seed: int = 0) -> tup
         1
     """
     below, above = 1, 2
-    while _random_is_stored(width, above, outputs, seed):
+    while _random_is_stored(d_model, above, outputs, seed):
         below, above = above, 2 * above
     while above - below > 1:
         middle = (below + above) // 2
-        if _random_is_stored(width, middle, outputs, seed):
+        if _random_is_stored(d_model, middle, outputs, seed):
             below = middle
         else:
             above = middle
     return below, above
 
 
-def _random_is_stored(width: int, count: int, outputs: int | None, seed: int) -> bool:
-    found = judged(random_associations(width, count, outputs=outputs, seed=seed))
+def _random_is_stored(d_model: int, count: int, outputs: int | None, seed: int) -> bool:
+    found = judged(random_associations(d_model, count, outputs=outputs, seed=seed))
     return found.stored == found.count
 
 
-def _random_signs(width: int, count: int, draws: int) -> Evidence:
-    all_made = [random_associations(width, count, seed=seed) for seed in range(draws)]
+def _random_signs(d_model: int, count: int, draws: int) -> Evidence:
+    all_made = [random_associations(d_model, count, seed=seed) for seed in range(draws)]
     found = [judged(made) for made in all_made]
     stored = ", ".join(f"{x.stored} of {x.count}" for x in found)
     return Evidence(
         "counterexample",
-        f"d = {width}, {count} associations, a random permutation, W the sum of the outer products of random sign "
+        f"d = {d_model}, {count} associations, a random permutation, W the sum of the outer products of random sign "
         f"vectors, {draws} draws: every argmax is the label",
-        f"at most {width} associations",
+        f"at most {d_model} associations",
         f"stored: {stored}; least margins {', '.join(str(x.least_margin) for x in found)}",
         Method("exact integer products", Means.EXACT),
         decided(
             draws == len(found) > 0
-            and all(x.stored == x.count > width for x in found)
-            and all(is_as_stated(made, width, count) for made in all_made)
+            and all(x.stored == x.count > d_model for x in found)
+            and all(is_as_stated(made, d_model, count) for made in all_made)
         ),
         data={"seeds": draws},
         compared=tuple(
             one
             for number, size in (("first", "narrow"), ("second", "wide"))
-            if width == (128 if number == "first" else 256)
+            if d_model == (128 if number == "first" else 256)
             for one in (
                 Comparison(min((x.stored for x in found), default=0), "=", stated(CLAIM, number)),
-                *met(CLAIM, size, d=width),
+                *met(CLAIM, size, d=d_model),
             )
         ),
     )
 
 
-def _for_almost_all_inputs(*, bases: int, width: int) -> Evidence:
-    made = tight_associations(bases, width)
-    chance = failure_bound(made.outputs, made.labels, width=width)
+def _for_almost_all_inputs(*, bases: int, d_model: int) -> Evidence:
+    made = tight_associations(bases, d_model)
+    chance = failure_bound(made.outputs, made.labels, d_model=d_model)
     found = judged(made)
     return Evidence(
         "counterexample",
-        f"d = {width}, N = M = {found.count}, a permutation, output vectors from {bases} Hadamard bases: for "
+        f"d = {d_model}, N = M = {found.count}, a permutation, output vectors from {bases} Hadamard bases: for "
         "random sign vectors as inputs, the probability that the sum of outer products misses an association",
-        f"1, as {found.count} > {width}",
+        f"1, as {found.count} > {d_model}",
         f"<= {decimal_above(chance, 3)}; in one draw {found.stored} of {found.count} are stored",
         Method("Theorem V1: exact integers, exponentials enclosed", Means.EXACT, Means.ENCLOSURES),
-        proved(chance < 1.0 and found.stored == found.count > width and is_as_stated(made, width, bases * width)),
+        proved(chance < 1.0 and found.stored == found.count > d_model and is_as_stated(made, d_model, bases * d_model)),
     )
 
 
 def _bound_is_no_accident() -> Evidence:
     """Where 8 N log N < (1 - mu) d^2 the probability of a miss is below 1, from the exact sums of Theorem V1."""
     compared, shown = [], []
-    for bases, width in ((1, 64), (2, 128), (2, 256)):
-        made = tight_associations(bases, width)
-        count = bases * width
+    for bases, d_model in ((1, 64), (2, 128), (2, 256)):
+        made = tight_associations(bases, d_model)
+        count = bases * d_model
         products = made.outputs.astype(np.int64) @ made.outputs.T.astype(np.int64)
         np.fill_diagonal(products, 0)
-        mu = Fraction(int(np.abs(products).max()), width)
+        mu = Fraction(int(np.abs(products).max()), d_model)
         needed = stated(CLAIM, "needed", N=count)
-        room = stated(CLAIM, "room", mu=mu, d=width)
-        chance = failure_bound(made.outputs, made.labels, width=width)
+        room = stated(CLAIM, "room", mu=mu, d=d_model)
+        chance = failure_bound(made.outputs, made.labels, d_model=d_model)
         # The corollary bounds it by N^2 exp(-room / (4 N)), which is 1 where room is what is needed.
         limit = evaluated("N^2 exp(-x / (4 N))", N=count, x=room.value)
         compared += [
             Comparison(needed, "<", room),
             Comparison(8 * count * float(np.log(count)), "agrees with", needed),
-            Comparison(width * (width - int(np.abs(products).max())), "=", room),
+            Comparison(d_model * (d_model - int(np.abs(products).max())), "=", room),
             Comparison(chance, "<=", limit),
             Comparison(limit, "<", 1),
             Comparison(evaluated("N^2 exp(-x / (4 N))", N=count, x=needed.value), "agrees with", 1),
         ]
-        shown.append(f"N = {count}, d = {width}, mu = {mu}: {decimal_above(chance, 3)}")
+        shown.append(f"N = {count}, d = {d_model}, mu = {mu}: {decimal_above(chance, 3)}")
     return Evidence(
         "repair",
         "permutations with output vectors from Hadamard bases that satisfy 8 N log N < (1 - mu) d^2: for "
@@ -263,31 +263,31 @@ def _chosen_embeddings(*, count: int) -> Evidence:
     )
 
 
-def _all_labels_of_few(*, width: int) -> Evidence:
+def _all_labels_of_few(*, d_model: int) -> Evidence:
     signs = np.array([[1, 1, 1, 1], [1, 1, -1, 1], [1, -1, 1, 1], [-1, 1, 1, 1]], dtype=np.int64)
-    found = list(product(range(width), repeat=width))
+    found = list(product(range(d_model), repeat=d_model))
     held = 0
     for labels in found:
         matrix = solved_associations(signs, signs, np.array(labels)).memory
-        held += stored_associations(signs, signs, np.array(labels), matrix).stored == width
+        held += stored_associations(signs, signs, np.array(labels), matrix).stored == d_model
     return Evidence(
         "repair",
-        f"d = N = M = {width}: one set of independent embeddings, all labellings, W solved for each",
-        f"all {width**width} labellings stored",
+        f"d = N = M = {d_model}: one set of independent embeddings, all labellings, W solved for each",
+        f"all {d_model**d_model} labellings stored",
         f"{held} of {len(found)} labellings stored",
         Method("exact integer products", Means.EXACT),
-        decided(held == len(found) == width**width),
+        decided(held == len(found) == d_model**d_model),
         data={"embeddings": signs.tolist()},
     )
 
 
-def _not_all_labels_of_more(*, width: int) -> Evidence:
-    made = random_associations(width, width + 1, outputs=2, seed=1)
+def _not_all_labels_of_more(*, d_model: int) -> Evidence:
+    made = random_associations(d_model, d_model + 1, outputs=2, seed=1)
     missed = LABELS_OF_A_MATRIX.at(inputs=made.inputs)
-    limit = unstorable_labels(made.inputs) if made.inputs.shape == (width + 1, width) else None
+    limit = unstorable_labels(made.inputs) if made.inputs.shape == (d_model + 1, d_model) else None
     return Evidence(
         "repair",
-        f"d = {width}, N = {width + 1}, two output tokens: some labels are stored by no W, learned or summed, for "
+        f"d = {d_model}, N = {d_model + 1}, two output tokens: some labels are stored by no W, learned or summed, for "
         "no output vectors",
         "some labelling that no W stores",
         "no labelling found" if limit is None else f"labels {''.join(map(str, limit.labels))}",
@@ -304,19 +304,19 @@ def _not_all_labels_of_more(*, width: int) -> Evidence:
 
 def _growth(widths: tuple[int, ...], *, outputs: int | None) -> Evidence:
     """How the number that is stored grows from the least d to four times it: beyond it, or with it."""
-    found = {width: certified_capacity(width, outputs=outputs) for width in widths}
-    stored = {width: low for width, (low, _) in found.items()}
+    found = {d_model: certified_capacity(d_model, outputs=outputs) for d_model in widths}
+    stored = {d_model: low for d_model, (low, _) in found.items()}
     quadratic = outputs is None
     least = widths[0]
     factor = Fraction(stored[4 * least], stored[least])
     kind = "a random permutation" if quadratic else f"{outputs} output tokens in turn"
-    counted = [_missed_in_plain_integers(width, count, outputs) for width, pair in found.items() for count in pair]
+    counted = [_missed_in_plain_integers(d_model, count, outputs) for d_model, pair in found.items() for count in pair]
     return Evidence(
         "repair",
         f"{kind}, random sign vectors: a number of associations of which all are stored, and the next one, of "
         f"which some are missed; from d = {least} to d = {4 * least} it grows by {float(factor):.2f}",
         "more than 6 times as many" if quadratic else "less than 6 times as many",
-        "; ".join(f"d = {width}: {low} stored, {high} not" for width, (low, high) in found.items()),
+        "; ".join(f"d = {d_model}: {low} stored, {high} not" for d_model, (low, high) in found.items()),
         Method("exact integer products, and the same in integers of Python, one by one", Means.EXACT),
         decided(
             [missed > 0 for missed in counted] == [False, True] * len(found)
@@ -330,9 +330,9 @@ def _growth(widths: tuple[int, ...], *, outputs: int | None) -> Evidence:
     )
 
 
-def _missed_in_plain_integers(width: int, count: int, outputs: int | None) -> int:
+def _missed_in_plain_integers(d_model: int, count: int, outputs: int | None) -> int:
     """How many associations are missed, without the judge and the matrix: sums of products of inner products."""
-    made = random_associations(width, count, outputs=outputs)
+    made = random_associations(d_model, count, outputs=outputs)
     among_inputs = (made.inputs.astype(np.int64) @ made.inputs.T.astype(np.int64)).tolist()
     among_outputs = (made.outputs.astype(np.int64) @ made.outputs.T.astype(np.int64)).tolist()
     labels, missed = made.labels.tolist(), 0

@@ -49,12 +49,12 @@ from verify.verdict import proved
 _NOISE = 0.01
 
 
-def build(*, d_vocab: int, width: int, seed: int) -> Construction[Task]:
+def build(*, d_vocab: int, d_model: int, seed: int) -> Construction[Task]:
     """One head of width d that holds one law for each token, truncated to rank d.
 
     Args:
         d_vocab: N, from 3 to 32.
-        width: d, from 2 to N.
+        d_model: d, from 2 to N.
         seed: Of the noise in the laws, which are of rank 2 without it.
 
     Returns:
@@ -63,15 +63,15 @@ def build(*, d_vocab: int, width: int, seed: int) -> Construction[Task]:
     Source: slides of Dana (2024), "Almost rank d".
 
     Example:
-        >>> build(d_vocab=8, width=2, seed=0).summary
+        >>> build(d_vocab=8, d_model=2, seed=0).summary
         '8 laws over 8 tokens through one head of width 2'
     """
     laws = nearly_planar_laws(d_vocab, noise=_NOISE, seed=seed)
-    found = truncated_laws(laws, width)
+    found = truncated_laws(laws, d_model)
     return Construction(
         enumerated_task(d_vocab, 1, target="laws", laws=laws),
-        bottleneck(found.E, np.eye(width), found.W),
-        f"{d_vocab} laws over {d_vocab} tokens through one head of width {width}",
+        bottleneck(found.E, np.eye(d_model), found.W),
+        f"{d_vocab} laws over {d_vocab} tokens through one head of width {d_model}",
     )
 
 
@@ -92,7 +92,7 @@ CLAIM = Claim(
     ),
     page="docs/claims/least_squares.md",
     hypotheses=conditions("3 <= N <= 32", "2 <= d <= N", "seed >= 0"),
-    parameters={"d_vocab": 8, "width": 2, "seed": 0},
+    parameters={"d_vocab": 8, "d_model": 2, "seed": 0},
     build=build,
 )
 

@@ -37,8 +37,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _parity(bits)
     for d_vocab, contexts in ((3, 27), (100, 2000), *(((1000, 3000),) if full else ())):
         yield _any_number(d_vocab, contexts)
-    for d_vocab, width in ((3, 1), (6, 2), (10, 4), *(((24, 8),) if full else ())):
-        yield _quality(d_vocab, width)
+    for d_vocab, d_model in ((3, 1), (6, 2), (10, 4), *(((24, 8),) if full else ())):
+        yield _quality(d_vocab, d_model)
 
 
 def _parity(bits: int) -> Evidence:
@@ -85,18 +85,18 @@ def _any_number(d_vocab: int, contexts: int) -> Evidence:
     )
 
 
-def _quality(d_vocab: int, width: int) -> Evidence:
+def _quality(d_vocab: int, d_model: int) -> Evidence:
     """Laws that give one token half: their logarithms have the centred rank N - 1."""
     laws = np.eye(d_vocab) * (d_vocab - 2) + np.ones((d_vocab, d_vocab))
-    floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=width)
+    floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=d_model)
     return Evidence(
         "repair",
         f"N = {d_vocab}, the laws that give one token {d_vocab - 1}/{2 * (d_vocab - 1)} and the others equal shares: "
-        f"d = {width}",
+        f"d = {d_model}",
         "a divergence that is not 0",
         f"KL >= {floor.value:.3g} nats",
         Method("enclosures of singular values", Means.ENCLOSURES),
-        decided(width < d_vocab - 1),
+        decided(d_model < d_vocab - 1),
         quantifier=Quantifier.ALL_ENCODERS,
-        compared=(Comparison(floor, ">", 0), *met(CLAIM, "few", d=width, N=d_vocab)),
+        compared=(Comparison(floor, ">", 0), *met(CLAIM, "few", d=d_model, N=d_vocab)),
     )

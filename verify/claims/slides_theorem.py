@@ -65,7 +65,7 @@ def build(*, d_vocab: int, n_ctx: int, kept: int, seed: int) -> Construction[Tas
         >>> build(d_vocab=4, n_ctx=2, kept=12, seed=0).summary
         '12 of 16 contexts held by 3 modules of width d = N = 4, the others, of probability 4/40, left out'
     """
-    instance = modules_instance(d_vocab=d_vocab, n_ctx=n_ctx, width=d_vocab, kept=kept, seed=seed)
+    instance = modules_instance(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_vocab, kept=kept, seed=seed)
     others = d_vocab**n_ctx - kept
     summary = (
         f"{kept} of {d_vocab**n_ctx} contexts held by {-(-kept // d_vocab)} modules of width d = N = {d_vocab}, "
@@ -129,8 +129,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _modules_never_exceed(
         "float64 transformers that hold random laws, with (N, S, d, T) = " + ", ".join(map(str, sizes)),
         (
-            modules_instance(d_vocab=d_vocab, n_ctx=n_ctx, width=width, kept=kept, seed=0)
-            for d_vocab, n_ctx, width, kept in sizes
+            modules_instance(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, kept=kept, seed=0)
+            for d_vocab, n_ctx, d_model, kept in sizes
         ),
     )
     yield _constant_of_the_sizes(kept=3)
@@ -155,13 +155,13 @@ def _has_modules(network: Model, kept: int) -> bool:
 
 
 def _too_few_modules() -> Evidence:
-    p, width = Fraction(99, 100), 4
+    p, d_model = Fraction(99, 100), 4
     contexts, _ = exclusive_or_laws(p)
     floor = exclusive_or_floor(p)
     return Evidence(
         "boundary",
-        f"epsilon = 0, N = 2, k = 3, d = {width}: the four contexts of the exclusive or have N_epsilon = "
-        f"{len(contexts)}, so ceil({len(contexts)} / {width}) = 1 module, and an encoder of divergence 0; where "
+        f"epsilon = 0, N = 2, k = 3, d = {d_model}: the four contexts of the exclusive or have N_epsilon = "
+        f"{len(contexts)}, so ceil({len(contexts)} / {d_model}) = 1 module, and an encoder of divergence 0; where "
         "one module does not give them rank 4, the divergence of one module is bounded from below",
         "divergence 0 for some weights",
         f"at least {at_least(Enclosure.exact(floor.value))} nats, and one head comes near it",
@@ -171,7 +171,7 @@ def _too_few_modules() -> Evidence:
             Means.BALLS,
             Means.ENCLOSURES,
         ),
-        proved(len(np.unique(contexts, axis=0)) <= width),
+        proved(len(np.unique(contexts, axis=0)) <= d_model),
         data={"contexts": contexts.tolist()},
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(floor, ">", 0), *exclusive_or_is_met(p)),
@@ -180,16 +180,16 @@ def _too_few_modules() -> Evidence:
 
 def _constant_of_the_sizes(*, kept: int) -> Evidence:
     """One front end for every set of kept contexts: the constant is the largest over the sets."""
-    contexts, width = all_contexts(2, 2), 2
+    contexts, d_model = all_contexts(2, 2), 2
     front_end, _ = matched_front_ends(
-        d_vocab=2, n_ctx=2, width=width, n_heads=-(-kept // width), d_head=width, seed=kept
+        d_vocab=2, n_ctx=2, d_model=d_model, n_heads=-(-kept // d_model), d_head=d_model, seed=kept
     )
-    fits = front_end.d_head == front_end.d_model == width and front_end.n_heads == -(-kept // width)
+    fits = front_end.d_head == front_end.d_model == d_model and front_end.n_heads == -(-kept // d_model)
     generator = np.random.default_rng(15)
     rows, held = [], True
     for chosen in combinations(range(len(contexts)), kept):
         order = [*chosen, *(t for t in range(len(contexts)) if t not in chosen)]
-        stream = as_rationals(generator.integers(-9, 10, (len(contexts), width)).tolist())
+        stream = as_rationals(generator.integers(-9, 10, (len(contexts), d_model)).tolist())
         unembedding = as_rationals([[1, 2], [0, 1]])
         instance = hold_exactly(
             front_end,
@@ -205,7 +205,7 @@ def _constant_of_the_sizes(*, kept: int) -> Evidence:
     constant = sqrt(2.0) * largest(together, 0)
     return Evidence(
         "repair",
-        f"N = k = d = 2, N_epsilon = {kept}, {-(-kept // width)} modules: one front end has full rank on each of "
+        f"N = k = d = 2, N_epsilon = {kept}, {-(-kept // d_model)} modules: one front end has full rank on each of "
         f"the {len(rows)} sets of kept contexts, so that one C serves the laws of the encoders, whose "
         "logits it has on the kept contexts",
         "some C that depends on the sizes only",

@@ -18,7 +18,6 @@ SYMBOLS = {
     "n_ctx": ("S", "n"),
     "facts": ("T",),
     "contexts": ("T",),
-    "width": ("d",),
     "d_model": ("d",),
     "d_head": ("d_h",),
     "n_heads": ("H",),

@@ -16,8 +16,8 @@ from verify.linear_algebra.row_rank import RankCertificate, certify_full_row_ran
 
 def heads_as_layer(heads: SaturatedHeads) -> Model:
     """The heads with a read-out of zeros."""
-    count, width, _ = heads.W_Q.shape
-    return mahdavi_layer(heads.W_Q, heads.W_K, np.zeros((count, width, 1)), np.zeros((count, 1)), np.zeros((1, 1)))
+    count, d_model, _ = heads.W_Q.shape
+    return mahdavi_layer(heads.W_Q, heads.W_K, np.zeros((count, d_model, 1)), np.zeros((count, 1)), np.zeros((1, 1)))
 
 
 def unlabelled(contexts: Float64Array, queries: Float64Array) -> VectorTask:

@@ -70,8 +70,8 @@ def judge_words(model: Model, contexts: np.ndarray, labels: np.ndarray) -> Words
     everything = sum(_nonzero(tensor) for tensor in model.tensors().values())
     blocks = sum(_nonzero(tensor) for block in rest for _, tensor in tensor_fields(block))
     # The stream behind the first block, read by the identity.
-    width = model.W_U.shape[0]
-    identity = np.array([[fmpq(int(i == j)) for j in range(width)] for i in range(width)], dtype=object)
+    d_model = model.W_U.shape[0]
+    identity = np.array([[fmpq(int(i == j)) for j in range(d_model)] for i in range(d_model)], dtype=object)
     first = Model(model.blocks[:1], W_U=identity, W_E=model.W_E, W_pos=model.W_pos)
     codes = [row[0] for row in exact_network_logits(first, contexts).tolist()]
     whole = all(code.q == 1 and code >= 0 for code in codes) and len(set(map(str, codes))) == len(codes)

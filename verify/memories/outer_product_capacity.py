@@ -145,7 +145,7 @@ def exact_product(a: Array, b: Array) -> Array:
     return np.array([int(x) for x in found.entries()], dtype=object).reshape(a.shape[0], b.shape[1])
 
 
-def failure_bound(outputs: Array, labels: Array, *, width: int) -> float:
+def failure_bound(outputs: Array, labels: Array, *, d_model: int) -> float:
     r"""Upper bound of the probability that $\sum_i u_{g(i)} e_i^\top$ misses an association, over random signs $e_i$.
 
     The output vectors are given, the entries of the $e_i$ are independent and $\pm 1$ with probability 1/2. With
@@ -162,7 +162,7 @@ def failure_bound(outputs: Array, labels: Array, *, width: int) -> float:
     Args:
         outputs: $u_j$, integers, `[M, d']`.
         labels: $g(i)$, `[N]`.
-        width: d, the dimension of the inputs.
+        d_model: d, the dimension of the inputs.
 
     Returns:
         The bound; at least 1 where it says nothing.
@@ -173,12 +173,12 @@ def failure_bound(outputs: Array, labels: Array, *, width: int) -> float:
     Source: Hoeffding (1963), Theorem 2.
 
     Example:
-        >>> failure_bound(64 * np.eye(2, dtype=np.int64), np.array([0, 1]), width=64) < 1e-12
+        >>> failure_bound(64 * np.eye(2, dtype=np.int64), np.array([0, 1]), d_model=64) < 1e-12
         True
     """
     outputs = _integers("outputs", outputs)
-    if not isinstance(width, int) or width < 1:
-        raise InputError("width", f"= {width}", "an integer of at least 1")
+    if not isinstance(d_model, int) or d_model < 1:
+        raise InputError("d_model", f"= {d_model}", "an integer of at least 1")
     labels = _labels(labels, len(labels), len(outputs))
     counts = np.bincount(labels.astype(np.int64), minlength=len(outputs))
     gram = exact_product(outputs, outputs.T)
@@ -189,12 +189,12 @@ def failure_bound(outputs: Array, labels: Array, *, width: int) -> float:
     square = np.diagonal(weighted)
     gap = np.diagonal(gram)[:, None] - gram
     noise = square[:, None] - 2 * weighted + square - gap * gap
-    largest = max(int(np.abs(noise).max()), width * int(np.abs(gap).max()) ** 2, 4 * int(np.abs(weighted).max()))
+    largest = max(int(np.abs(noise).max()), d_model * int(np.abs(gap).max()) ** 2, 4 * int(np.abs(weighted).max()))
     if largest >= _EXACT:
         raise InputError("outputs", f"lead to integers up to {largest}", "less than 2**53")
     sure = (gap > 0) & (noise == 0)
     open_ = (gap > 0) & (noise > 0)
-    exponent = Enclosure((width * gap * gap).astype(np.float64)) / np.where(open_, 2 * noise, 1).astype(np.float64)
+    exponent = Enclosure((d_model * gap * gap).astype(np.float64)) / np.where(open_, 2 * noise, 1).astype(np.float64)
     chance = exp(-exponent).upper()
     chance = np.where(open_, np.minimum(chance, 1.0), np.where(sure, 0.0, 1.0))
     np.fill_diagonal(chance, 0.0)

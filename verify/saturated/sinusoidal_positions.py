@@ -16,12 +16,12 @@ from verify.verdict import Verdict
 _BITS = 128
 
 
-def enclosed_positions(count: int, width: int) -> Enclosure:
+def enclosed_positions(count: int, d_model: int) -> Enclosure:
     r"""The real numbers $\sin(s \, 10000^{-2k/d})$, $\cos(s \, 10000^{-2k/d})$, `[n, d]`, from balls of 128 bits.
 
     Args:
         count: n, at least 1.
-        width: d, even and at least 2.
+        d_model: d, even and at least 2.
 
     Returns:
         The enclosure.
@@ -33,12 +33,12 @@ def enclosed_positions(count: int, width: int) -> Enclosure:
         >>> enclosed_positions(1, 2).midpoint.tolist()
         [[0.0, 1.0]]
     """
-    if count < 1 or width < 2 or width % 2:
-        raise InputError("count", f"= {count}, width = {width}", "count >= 1 and an even width >= 2")
-    midpoint, radius = np.zeros((count, width)), np.zeros((count, width))
+    if count < 1 or d_model < 2 or d_model % 2:
+        raise InputError("count", f"= {count}, d_model = {d_model}", "count >= 1 and an even width >= 2")
+    midpoint, radius = np.zeros((count, d_model)), np.zeros((count, d_model))
     with ctx.workprec(_BITS):
-        for k in range(width // 2):
-            frequency = arb(10000) ** (arb(-2 * k) / width)
+        for k in range(d_model // 2):
+            frequency = arb(10000) ** (arb(-2 * k) / d_model)
             for s in range(count):
                 for column, value in ((2 * k, (frequency * s).sin()), (2 * k + 1, (frequency * s).cos())):
                     midpoint[s, column] = float(value.mid())
@@ -49,7 +49,7 @@ def enclosed_positions(count: int, width: int) -> Enclosure:
     return Enclosure(midpoint, radius)
 
 
-def room_for_tokens(*, count: int, width: int) -> float:
+def room_for_tokens(*, count: int, d_model: int) -> float:
     r"""How long the embeddings of the tokens may be so that each context of n of them plus positions has rank n.
 
     By Weyl's inequality $\sigma_{\min}(E + P) \ge \sigma_{\min}(P) - \Vert E \Vert$, and n rows shorter than r have the
@@ -57,16 +57,16 @@ def room_for_tokens(*, count: int, width: int) -> float:
 
     Args:
         count: n.
-        width: d.
+        d_model: d.
 
     Returns:
         A lower bound of r; 0 if the positions are not proved to be independent.
 
     Example:
-        >>> 0.8 < room_for_tokens(count=1, width=2) <= 1.0
+        >>> 0.8 < room_for_tokens(count=1, d_model=2) <= 1.0
         True
     """
-    found = certify_full_row_rank(enclosed_positions(count, width))
+    found = certify_full_row_rank(enclosed_positions(count, d_model))
     if found.verdict is not Verdict.PROVED or not found.smallest_singular_value > 0:
         return 0.0
     with ctx.workprec(_BITS):

@@ -55,7 +55,7 @@ _MOST_QUERIES = 4  # the largest d_qk that is tried
 class Shape(NamedTuple):
     """How wide the network is: `d_model`, `d_qk` and the number of heads; `d_head` is 1."""
 
-    width: int
+    d_model: int
     query_width: int
     n_heads: int
 
@@ -227,8 +227,8 @@ class Table:
 
     def heads(self, shape: Shape) -> SingleValueHeads:
         """The network of this shape on the tokens that are used."""
-        width, query_width, heads = shape
-        return SingleValueHeads(self.contexts, len(self.read), len(self.answers), width, query_width, heads)
+        d_model, query_width, heads = shape
+        return SingleValueHeads(self.contexts, len(self.read), len(self.answers), d_model, query_width, heads)
 
     def used(self, shape: Shape) -> int:
         """Entries of a network of this shape that some fact reads."""
@@ -239,8 +239,8 @@ class Table:
         return self._entries(shape, self.task.d_vocab + self.task.n_answers)
 
     def _entries(self, shape: Shape, vectors: int) -> int:
-        width, query_width, n_heads = shape
-        return width * (vectors + self.contexts.shape[1]) + 2 * n_heads * width * (query_width + 1)
+        d_model, query_width, n_heads = shape
+        return d_model * (vectors + self.contexts.shape[1]) + 2 * n_heads * d_model * (query_width + 1)
 
     @property
     def has_two_stages(self) -> bool:
@@ -254,8 +254,8 @@ class Table:
         those that are: its logit is the mean of theirs, and the label is ahead of that by the mean of its leads.
         """
         small = self.heads(shape).network(weights.astype(np.float32).astype(np.float64))
-        W_E = np.zeros((self.task.d_vocab, shape.width))
-        W_U = np.empty((shape.width, self.task.n_answers))
+        W_E = np.zeros((self.task.d_vocab, shape.d_model))
+        W_U = np.empty((shape.d_model, self.task.n_answers))
         W_E[self.read] = small.W_E
         W_U[:] = small.W_U.mean(axis=1, keepdims=True)
         if len(self.answers) == 1:
@@ -293,8 +293,8 @@ def freedom(shape: Shape, *, d_vocab: int, n_ctx: int) -> int:
     """
     if n_ctx == 1:
         return d_vocab
-    width, query_width, n_heads = shape
-    d = min(width, 2 + n_heads * (2 * query_width + 1))
+    d_model, query_width, n_heads = shape
+    d = min(d_model, 2 + n_heads * (2 * query_width + 1))
     r = min(query_width, d)
     return max(0, d_vocab * (d - 1) + (n_ctx - 2) * d - d * (d - 2) + n_heads * (d + 2 * d * r - r * r))
 
@@ -314,18 +314,18 @@ def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besi
     d_vocab, n_ctx = len(table.read), table.contexts.shape[1]
     narrowest = _NARROWEST[table.has_two_stages] if narrowest is None else narrowest
     found: list[tuple[tuple[bool, int], Shape]] = []
-    for width in _WIDTHS if n_ctx > 1 else (2,):
-        for query_width in range(1, min(width, _MOST_QUERIES) + 1) if width != besides else ():
-            room = entries - table.used(Shape(width, query_width, 0))
+    for d_model in _WIDTHS if n_ctx > 1 else (2,):
+        for query_width in range(1, min(d_model, _MOST_QUERIES) + 1) if d_model != besides else ():
+            room = entries - table.used(Shape(d_model, query_width, 0))
             if room < 0:
                 continue
-            n_heads = room // (2 * width * (query_width + 1)) if n_ctx > 1 else 0
-            shape = Shape(width, query_width, n_heads)
+            n_heads = room // (2 * d_model * (query_width + 1)) if n_ctx > 1 else 0
+            shape = Shape(d_model, query_width, n_heads)
             score = freedom(shape, d_vocab=d_vocab, n_ctx=n_ctx)
             if table.has_two_stages:
                 # What the second stage frees, less the changes of basis that leave the logits as they are.
-                score += table.used(shape) - n_heads * (query_width**2 + 1) - width * (width + 2)
-            found.append(((width >= narrowest, score), shape))
+                score += table.used(shape) - n_heads * (query_width**2 + 1) - d_model * (d_model + 2)
+            found.append(((d_model >= narrowest, score), shape))
     return max(found, key=lambda each: each[0])[1] if found else None
 
 
@@ -427,9 +427,9 @@ class _Search:
             entries = self.table.used(self.best.shape)
             room = min(entries - 1, math.floor(entries * (1.0 - step)))
             shape = best_shape(self.table, room)
-            shapes = [] if shape is None else [shape, best_shape(self.table, room, besides=shape.width)]
+            shapes = [] if shape is None else [shape, best_shape(self.table, room, besides=shape.d_model)]
             # Two coordinates are a last resort, for where no other width fits.
-            if not self.tried([s for s in shapes if s is not None and (s.width > 2 or s is shape)]):
+            if not self.tried([s for s in shapes if s is not None and (s.d_model > 2 or s is shape)]):
                 step /= 2
 
     def tried(self, shapes: list[Shape]) -> bool:
@@ -480,7 +480,7 @@ class _Search:
         """The best shape that is stored in so many entries."""
         table = self.table
         unused = table.task.d_vocab + table.task.n_answers - len(table.read) - len(table.answers)
-        shapes = (best_shape(table, at_most - unused * width) for width in _WIDTHS)
+        shapes = (best_shape(table, at_most - unused * d_model) for d_model in _WIDTHS)
         fitting = [shape for shape in shapes if shape is not None and table.stored(shape) <= at_most]
         if not fitting:
             least = table.stored(Shape(2, 1, 0))
@@ -582,7 +582,7 @@ def _heard(report: Report | None, stage: str) -> "Callable[[int, _Point], None] 
 def _start(heads: SingleValueHeads, code: LabelCode, seed: int) -> Float64Array:
     """Random weights, heads that nearly cancel in pairs; coordinate 0 of the stream is 1, coordinate 1 is y."""
     rng = np.random.default_rng(seed)
-    width, query_width, count = heads.width, heads.query_width, heads.n_heads
+    d_model, query_width, count = heads.d_model, heads.query_width, heads.n_heads
     pairs = (count + 1) // 2
     weights = np.zeros(heads.size)
     part = heads.split(weights)
@@ -590,11 +590,11 @@ def _start(heads: SingleValueHeads, code: LabelCode, seed: int) -> Float64Array:
     part["W_pos"][:] = rng.standard_normal(part["W_pos"].shape)
     part["W_E"][:, 0], part["W_pos"][-1, 0] = 0.0, 1.0
     for name in ("W_Q", "W_K"):
-        drawn = rng.standard_normal((pairs, width, query_width)) * math.sqrt(2.0 / (width * math.sqrt(query_width)))
-        noise = rng.standard_normal((count, width, query_width)) * (_JITTER / math.sqrt(width))
+        drawn = rng.standard_normal((pairs, d_model, query_width)) * math.sqrt(2.0 / (d_model * math.sqrt(query_width)))
+        noise = rng.standard_normal((count, d_model, query_width)) * (_JITTER / math.sqrt(d_model))
         part[name][:] = np.repeat(drawn, 2, axis=0)[:count] + noise
-    values = rng.standard_normal((pairs, width)) / math.sqrt(width)
-    part["W_V"][:] = np.stack([values, -values], axis=1).reshape(-1, width)[:count]
+    values = rng.standard_normal((pairs, d_model)) / math.sqrt(d_model)
+    part["W_V"][:] = np.stack([values, -values], axis=1).reshape(-1, d_model)[:count]
     part["W_O"][:, 1] = _STRETCH
     part["W_U"][:2] = code.columns
     return weights
@@ -649,7 +649,7 @@ class _Numbers(_Point):
 
     def rows(self) -> "_NumberRows":
         facts = np.flatnonzero(self.excess)
-        along = np.zeros((len(facts), self.run.shape.width))
+        along = np.zeros((len(facts), self.run.shape.d_model))
         along[:, 1] = 1.0
         return _NumberRows(self.run, facts, along, self.free)
 
@@ -709,7 +709,7 @@ class _Pairs(_Point):
         labels, shape, W_U = self.labels[facts], self.run.shape, self.run.part["W_U"]
         rows = np.arange(len(facts))
         derivative = self.run.stream_rows(facts, (W_U[:, others] - W_U[:, labels]).T)
-        columns = derivative[:, shape.places["W_U"]].reshape(len(facts), shape.width, shape.labels)
+        columns = derivative[:, shape.places["W_U"]].reshape(len(facts), shape.d_model, shape.labels)
         columns[rows, :, others] += self.run.stream[facts]
         columns[rows, :, labels] -= self.run.stream[facts]
         derivative[:, shape.places["W_U"]] = columns.reshape(len(facts), -1)

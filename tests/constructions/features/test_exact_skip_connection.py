@@ -144,7 +144,7 @@ def test_attention_is_that_of_the_given_front_end_and_the_stream_is_what_it_says
 @given(st.data())
 def test_at_exact_capacity_the_determinant_is_a_quotient(data: st.DataObject) -> None:
     width, n_heads = data.draw(st.integers(1, 2)), data.draw(st.integers(0, 2))
-    size = Sizes(d_vocab=2, n_ctx=2, width=width, d_head=1, n_heads=n_heads)
+    size = Sizes(d_vocab=2, n_ctx=2, d_model=width, d_head=1, n_heads=n_heads)
     facts = width + n_heads
     rows = data.draw(contexts(d_vocab=2, n_ctx=2, min_size=facts, max_size=facts))
     front_end = data.draw(exact_front_ends(size=size))
@@ -210,7 +210,7 @@ def test_a_direction_that_the_features_hide_is_made_of_several_columns() -> None
 
 
 def test_what_is_out_of_reach_never_holds() -> None:
-    condition = BasisCondition(contexts=3, width=3, targets=1, with_skip=1, with_targets=1, with_both=2)
+    condition = BasisCondition(contexts=3, d_model=3, targets=1, with_skip=1, with_targets=1, with_both=2)
     assert not condition.reachable
     assert not condition.holds
     assert replace(condition, with_both=1).holds
@@ -225,7 +225,7 @@ def test_targets_of_rank_zero_leave_every_coordinate_free() -> None:
 
 def full_rank_front_end() -> ExactFrontEnd:
     rows, _ = obstruction()
-    drawn = (integer_front_end(d_vocab=4, n_ctx=2, width=2, d_head=2, n_heads=2, seed=s) for s in range(100))
+    drawn = (integer_front_end(d_vocab=4, n_ctx=2, d_model=2, d_head=2, n_heads=2, seed=s) for s in range(100))
     return next(one for one in drawn if exact_outputs(one, rows).rank() == 6)
 
 

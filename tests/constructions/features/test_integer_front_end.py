@@ -17,6 +17,6 @@ def test_a_label_leads_by_one_half(tokens: int, data: st.DataObject) -> None:
 
 
 def test_the_front_end_has_small_integers() -> None:
-    front_end = integer_front_end(d_vocab=5, n_ctx=3, width=4, d_head=2, n_heads=3, seed=7)
+    front_end = integer_front_end(d_vocab=5, n_ctx=3, d_model=4, d_head=2, n_heads=3, seed=7)
     for matrix in (front_end.W_E, front_end.W_pos, *front_end.W_Q, *front_end.W_K, *front_end.W_V):
         assert all(entry.q == 1 and abs(entry.p) <= 2 for entry in matrix.entries())

@@ -69,7 +69,7 @@ def test_the_transformer_has_the_logits_of_the_encoder_on_the_kept_contexts(seed
 @pytest.mark.parametrize("kept", [3, 5, 6])
 def test_rational_weights_have_the_logits_of_the_encoder_without_any_error(kept: int) -> None:
     contexts = all_contexts(3, 2)
-    weights, _ = matched_front_ends(d_vocab=3, n_ctx=2, width=2, n_heads=2, d_head=2, seed=1)
+    weights, _ = matched_front_ends(d_vocab=3, n_ctx=2, d_model=2, n_heads=2, d_head=2, seed=1)
     rng = np.random.default_rng(kept)
     stream = as_rationals(rng.integers(-9, 10, (9, 2)).tolist())
     unembedding = as_rationals(rng.integers(-9, 10, (2, 3)).tolist())
@@ -102,7 +102,7 @@ def test_dependent_features_are_refused_in_floats_and_in_rationals() -> None:
     common = {"kept": 4, "occurrences": np.ones(5, dtype=np.int64)}
     with pytest.raises(HypothesisError, match="features of rank T = 4 on the kept contexts"):
         hold(weights, contexts, stream=np.ones((5, 2)), unembedding=np.eye(2), **common)
-    exact, _ = matched_front_ends(d_vocab=2, n_ctx=3, width=2, n_heads=1, d_head=2, seed=0)
+    exact, _ = matched_front_ends(d_vocab=2, n_ctx=3, d_model=2, n_heads=1, d_head=2, seed=0)
     rows, identity = as_rationals(np.ones((5, 2)).tolist()), as_rationals([[1, 0], [0, 1]])
     with pytest.raises(HypothesisError, match="features of rank T = 4 on the kept contexts"):
         hold_exactly(exact, contexts, stream=rows, unembedding=identity, **common)
@@ -111,7 +111,7 @@ def test_dependent_features_are_refused_in_floats_and_in_rationals() -> None:
 def test_a_singular_change_of_basis_is_refused() -> None:
     contexts = all_contexts(3, 2)
     weights = front_end("random", d_vocab=3, n_ctx=2, d_model=2, n_heads=2, d_head=2, seed=0)
-    exact, _ = matched_front_ends(d_vocab=3, n_ctx=2, width=2, n_heads=2, d_head=2, seed=1)
+    exact, _ = matched_front_ends(d_vocab=3, n_ctx=2, d_model=2, n_heads=2, d_head=2, seed=1)
     ones = np.ones((9, 2))  # two equal columns
     common = {"kept": 4, "occurrences": np.ones(9, dtype=np.int64)}
     with pytest.raises(HypothesisError, match="an invertible change of basis M"):
@@ -183,16 +183,16 @@ def test_a_text_that_does_not_fit_the_columns_is_refused(facts: int | None, d_he
 @pytest.mark.parametrize("kept", [0, 9])
 def test_modules_keep_some_contexts_and_not_all(kept: int) -> None:
     with pytest.raises(InputError, match=f"T = {kept}"):
-        modules_instance(d_vocab=3, n_ctx=2, width=3, kept=kept, seed=0)
+        modules_instance(d_vocab=3, n_ctx=2, d_model=3, kept=kept, seed=0)
 
 
 def test_fewer_kept_contexts_than_dimensions_leave_the_change_of_basis_singular() -> None:
     with pytest.raises(HypothesisError, match="features of rank T = 2 and an invertible M"):
-        modules_instance(d_vocab=4, n_ctx=2, width=4, kept=2, seed=0)
+        modules_instance(d_vocab=4, n_ctx=2, d_model=4, kept=2, seed=0)
 
 
 def test_a_construction_has_the_laws_of_the_encoder_and_the_contexts_of_the_instance() -> None:
-    instance = modules_instance(d_vocab=3, n_ctx=2, width=3, kept=6, seed=0)
+    instance = modules_instance(d_vocab=3, n_ctx=2, d_model=3, kept=6, seed=0)
     built = as_construction(instance, "six of nine")
     assert isinstance(built, Construction) and built.summary == "six of nine"
     assert built.task.n_contexts == 6 and built.task.n_all == 9

@@ -40,7 +40,7 @@ def test_the_count_is_that_of_the_tensors(
         "W_U": (width, tokens),
     }
     network = dana_network(**{name: np.zeros(shape) for name, shape in shapes.items()})
-    sizes = {"d_vocab": tokens, "n_ctx": n_ctx, "width": width, "n_heads": n_heads, "d_head": d_head}
+    sizes = {"d_vocab": tokens, "n_ctx": n_ctx, "d_model": width, "n_heads": n_heads, "d_head": d_head}
     assert network.parameters == parameter_count(**sizes, query_width=query_width)
     assert parameter_count(**sizes) == width * (n_ctx + 2 * tokens + 4 * d_head * n_heads)
     rest = network.parameters - network.W_Q.size - network.W_K.size
@@ -52,8 +52,8 @@ def test_the_second_form_falls_short_by_less_than_a_head(
     tokens: int, n_ctx: int, width: int, d_head: int, beyond: int
 ) -> None:
     n_heads = -(-beyond // d_head)
-    first = parameter_count(d_vocab=tokens, n_ctx=n_ctx, width=width, n_heads=n_heads, d_head=d_head)
-    second = printed_count(d_vocab=tokens, n_ctx=n_ctx, width=width, facts=width + beyond)
+    first = parameter_count(d_vocab=tokens, n_ctx=n_ctx, d_model=width, n_heads=n_heads, d_head=d_head)
+    second = printed_count(d_vocab=tokens, n_ctx=n_ctx, d_model=width, facts=width + beyond)
     assert 0 <= first - second < 4 * width * d_head
     assert (first == second) == (beyond % d_head == 0)
 
@@ -67,7 +67,7 @@ def test_the_fewest_heads_have_enough_columns_and_one_less_has_not(facts: int, w
 
 @given(seed=st.integers(0, 10**6), tokens=st.integers(1, 3), n_ctx=st.integers(1, 3), width=st.integers(1, 3))
 def test_matched_front_ends_differ_in_queries_and_keys_only(seed: int, tokens: int, n_ctx: int, width: int) -> None:
-    generic, shared = matched_front_ends(d_vocab=tokens, n_ctx=n_ctx, width=width, n_heads=3, d_head=1, seed=seed)
+    generic, shared = matched_front_ends(d_vocab=tokens, n_ctx=n_ctx, d_model=width, n_heads=3, d_head=1, seed=seed)
     assert (generic.W_E, generic.W_pos, generic.W_V) == (shared.W_E, shared.W_pos, shared.W_V)
     assert shared.W_Q[0] == shared.W_Q[1] == shared.W_Q[2]
     assert shared.W_K[1] == -2 * shared.W_K[0] and shared.W_K[2] == 3 * shared.W_K[0]
@@ -77,7 +77,7 @@ def test_matched_front_ends_differ_in_queries_and_keys_only(seed: int, tokens: i
 
 @pytest.mark.parametrize(("tokens", "n_ctx", "width", "d_head"), [(4, 2, 4, 2), (3, 3, 3, 2), (3, 2, 2, 1)])
 def test_both_memories_hold_all_contexts(tokens: int, n_ctx: int, width: int, d_head: int) -> None:
-    task, generic, shared = matched_memories(d_vocab=tokens, n_ctx=n_ctx, width=width, d_head=d_head, seed=1)
+    task, generic, shared = matched_memories(d_vocab=tokens, n_ctx=n_ctx, d_model=width, d_head=d_head, seed=1)
     assert task.n_contexts == tokens**n_ctx and task.laws is not None
     for network in (generic, shared):
         assert network.n_heads == paper_heads(task.n_contexts, width, d_head)
@@ -86,7 +86,7 @@ def test_both_memories_hold_all_contexts(tokens: int, n_ctx: int, width: int, d_
 
 
 def test_the_shared_directions_are_stored_without_a_rounding_error() -> None:
-    _, _, network = matched_memories(d_vocab=4, n_ctx=2, width=4, d_head=2, seed=0)
+    _, _, network = matched_memories(d_vocab=4, n_ctx=2, d_model=4, d_head=2, seed=0)
     query, key = network.W_Q[:, :, 0], network.W_K[:, :, 0]
     assert (key == key[0]).all()
     for row in query:
@@ -97,11 +97,11 @@ def test_the_shared_directions_are_stored_without_a_rounding_error() -> None:
 @pytest.mark.parametrize(
     "sizes",
     [
-        {"d_vocab": 1, "n_ctx": 2, "width": 1, "d_head": 1},
-        {"d_vocab": 3, "n_ctx": 0, "width": 3, "d_head": 1},
-        {"d_vocab": 3, "n_ctx": 2, "width": 1, "d_head": 1},
-        {"d_vocab": 3, "n_ctx": 2, "width": 4, "d_head": 1},
-        {"d_vocab": 3, "n_ctx": 2, "width": 3, "d_head": 4},
+        {"d_vocab": 1, "n_ctx": 2, "d_model": 1, "d_head": 1},
+        {"d_vocab": 3, "n_ctx": 0, "d_model": 3, "d_head": 1},
+        {"d_vocab": 3, "n_ctx": 2, "d_model": 1, "d_head": 1},
+        {"d_vocab": 3, "n_ctx": 2, "d_model": 4, "d_head": 1},
+        {"d_vocab": 3, "n_ctx": 2, "d_model": 3, "d_head": 4},
     ],
 )
 def test_memories_of_other_sizes_are_refused(sizes: dict[str, int]) -> None:
@@ -112,4 +112,4 @@ def test_memories_of_other_sizes_are_refused(sizes: dict[str, int]) -> None:
 def test_memories_that_miss_their_laws_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("constructions.memories.left_out._LOOSE", 0.0)
     with pytest.raises(CapacityError, match="none in 24 draws of 'random' with d = 3, d_h = 1, H = 6"):
-        matched_memories(d_vocab=3, n_ctx=2, width=3, d_head=1, seed=0)
+        matched_memories(d_vocab=3, n_ctx=2, d_model=3, d_head=1, seed=0)

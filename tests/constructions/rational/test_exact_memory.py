@@ -17,6 +17,6 @@ def test_all_contexts_are_reached_exactly_with_the_paper_s_number_of_heads(
     width = data.draw(st.integers(1, tokens))
     d_head = data.draw(st.integers(1, width))
     seed = data.draw(st.integers(0, 99))
-    made = exact_memory(d_vocab=tokens, n_ctx=n_ctx, width=width, d_head=d_head, seed=seed)
+    made = exact_memory(d_vocab=tokens, n_ctx=n_ctx, d_model=width, d_head=d_head, seed=seed)
     assert made.model.n_heads == paper_heads(tokens**n_ctx, width, d_head)
     assert exact_network_logits(made.model, made.contexts) == made.targets

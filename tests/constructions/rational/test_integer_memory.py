@@ -17,7 +17,7 @@ def test_rational_weights_hold_every_label_by_four(tokens: int, n_ctx: int, widt
     if n_ctx == 1 and tokens > width:
         return
     n_heads = -(-contexts // width) + 2
-    task, network = integer_memory(d_vocab=tokens, n_ctx=n_ctx, width=width, d_head=width, n_heads=n_heads, seed=seed)
+    task, network = integer_memory(d_vocab=tokens, n_ctx=n_ctx, d_model=width, d_head=width, n_heads=n_heads, seed=seed)
     assert task.n_contexts == contexts
     for row, label in zip(exact_logits(network, task.contexts).tolist(), task.labels.tolist(), strict=True):
         gaps = [row[label] - entry for i, entry in enumerate(row) if i != label]
@@ -25,7 +25,7 @@ def test_rational_weights_hold_every_label_by_four(tokens: int, n_ctx: int, widt
 
 
 def test_embeddings_queries_keys_and_values_are_integers() -> None:
-    _, network = integer_memory(d_vocab=3, n_ctx=2, width=3, d_head=2, n_heads=6, seed=0)
+    _, network = integer_memory(d_vocab=3, n_ctx=2, d_model=3, d_head=2, n_heads=6, seed=0)
     for tensor in (network.W_E, network.W_pos, network.W_Q, network.W_K, network.W_V):
         assert all(entry.q == 1 for entry in tensor.flat)
         assert np.abs(tensor).max() <= 3
@@ -34,4 +34,4 @@ def test_embeddings_queries_keys_and_values_are_integers() -> None:
 def test_heads_that_cannot_reach_the_rank_are_refused() -> None:
     # One token in a context: features of two heads are those of one, and three tokens need three dimensions.
     with pytest.raises(HypothesisError, match="features of rank 3"):
-        integer_memory(d_vocab=3, n_ctx=1, width=2, d_head=2, n_heads=2, seed=0)
+        integer_memory(d_vocab=3, n_ctx=1, d_model=2, d_head=2, n_heads=2, seed=0)

@@ -14,6 +14,6 @@ def test_sizes_out_of_range_are_refused():
 
 
 def test_polynomials_of_degree_three_are_those_of_sums_of_signs():
-    made, g = neuron_memory(width=6, neurons=4, count=3, degree=3, activation="polynomial")
+    made, g = neuron_memory(d_model=6, neurons=4, count=3, degree=3, activation="polynomial")
     assert np.array_equal(made.inputs, g**3 - 16 * g)
     assert np.array_equal(made.memory, made.outputs[made.labels].T @ made.inputs)

@@ -21,6 +21,6 @@ def test_the_log_odds_are_those_that_are_given(tokens, n_ctx, seed):
 
 def test_the_codes_of_the_head_are_those_it_returns():
     contexts = random_contexts(d_vocab=5, n_ctx=3, facts=20, seed=0)
-    W_E, W_pos, head, codes = positional_attention(contexts, 5, width=1)
+    W_E, W_pos, head, codes = positional_attention(contexts, 5, d_model=1)
     assert len(set(codes)) == 20 and head.n_heads == 1
     assert not W_E[:, 1].any() and not W_pos[:, 0].any()

@@ -11,7 +11,7 @@ from verify.capacity.exact_rank import exact_mixed_rank
 
 @given(st.integers(1, 12), st.integers(2, 4), st.integers(2, 4), st.integers(1, 4), st.integers(-3, 3))
 def test_the_rank_is_the_bound(examples, tokens, width, n_heads, total):
-    layer = constant_sum_layer(examples=examples, n_ctx=tokens, width=width, n_heads=n_heads, total=total)
+    layer = constant_sum_layer(examples=examples, n_ctx=tokens, d_model=width, n_heads=n_heads, total=total)
     assert (layer.contexts.sum(axis=2) == total).all()
     found = exact_mixed_rank(layer.contexts, layer.queries, layer.W_Q, layer.W_K).lower
     assert found == min(examples, n_heads * (width - 1) + (total != 0))

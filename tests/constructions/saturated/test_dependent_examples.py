@@ -16,25 +16,25 @@ from constructions.saturated.dependent_examples import (
 
 @given(st.integers(2, 6), st.integers(2, 4), st.integers(4, 6), st.integers(0, 10**6))
 def test_all_shifted_queries_coincide(examples, tokens, width, seed):
-    contexts, queries = coinciding_means(examples=examples, n_ctx=tokens, width=width, seed=seed)
+    contexts, queries = coinciding_means(examples=examples, n_ctx=tokens, d_model=width, seed=seed)
     shifted = tokens * queries + contexts.sum(axis=1)
     assert (shifted == shifted[0]).all()
 
 
 @given(st.integers(2, 8), st.integers(0, 10**6))
 def test_one_query_is_the_sum_of_others(size, seed):
-    queries, rows = hidden_relation(examples=12, size=size, width=9, seed=seed)
+    queries, rows = hidden_relation(examples=12, size=size, d_model=9, seed=seed)
     assert len(set(rows)) == size and (queries[list(rows[:-1])].sum(axis=0) == queries[rows[-1]]).all()
 
 
 def test_minus_the_mean_is_an_affine_combination():
-    contexts, queries = absorbing_mean(examples=5, n_ctx=3, width=4)
+    contexts, queries = absorbing_mean(examples=5, n_ctx=3, d_model=4)
     weights = np.array([2.0, 0.0, -1.0])
     assert weights.sum() == 1.0 and (contexts[0].sum(axis=0) == -3 * (weights @ queries[:3])).all()
 
 
 def test_the_vectors_are_near_one_direction():
-    vectors = dominant_direction(examples=4, width=6, share=2.0**-20)
+    vectors = dominant_direction(examples=4, d_model=6, share=2.0**-20)
     assert 0 < np.abs(vectors - 1.0).max() <= 2.0**-17
 
 

@@ -15,9 +15,9 @@ from tests.layers import mixed_tokens
 def test_the_maps_sum_to_the_identity_or_are_refused(width, n_heads, value_width):
     if n_heads * value_width < width:
         with pytest.raises(HypothesisError, match="H d_v >= d"):
-            mixing_layer(width=width, n_heads=n_heads, value_width=value_width)
+            mixing_layer(d_model=width, n_heads=n_heads, value_width=value_width)
         return
-    layer = mixing_layer(width=width, n_heads=n_heads, value_width=value_width)
+    layer = mixing_layer(d_model=width, n_heads=n_heads, value_width=value_width)
     assert layer.W_V.shape == (n_heads, width, value_width) and layer.W_O.shape == (
         n_heads,
         value_width,
@@ -29,7 +29,7 @@ def test_the_maps_sum_to_the_identity_or_are_refused(width, n_heads, value_width
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 2**32))
 def test_tokens_get_the_mean_added_and_keep_their_rank(tokens, width, seed):
     context = np.random.default_rng(seed).integers(-9, 10, (tokens, width))
-    made = mixed_tokens(mixing_layer(width=width, n_heads=1, value_width=width), context)
+    made = mixed_tokens(mixing_layer(d_model=width, n_heads=1, value_width=width), context)
     mean = [fmpq(int(total), tokens) for total in context.sum(axis=0)]
     expected = [[int(entry) + m for entry, m in zip(row, mean, strict=True)] for row in context]
     assert made.tolist() == expected
@@ -38,7 +38,7 @@ def test_tokens_get_the_mean_added_and_keep_their_rank(tokens, width, seed):
 
 @given(st.integers(1, 5), st.integers(2, 4), st.integers(0, 2), st.integers(0, 99))
 def test_contexts_with_equal_queries_have_full_rank(examples, tokens, more, seed):
-    contexts = equal_queries(examples=examples, n_ctx=tokens, width=tokens + more, seed=seed)
+    contexts = equal_queries(examples=examples, n_ctx=tokens, d_model=tokens + more, seed=seed)
     assert (contexts[:, 0] == 1).all()
     assert (np.linalg.matrix_rank(contexts) == tokens).all()
 
@@ -52,7 +52,7 @@ def test_equal_means_are_equal():
 def test_sizes_out_of_range_are_refused():
     for sizes in [(0, 1, 1), (1, 0, 1), (1, 1, 0)]:
         with pytest.raises(InputError):
-            mixing_layer(width=sizes[0], n_heads=sizes[1], value_width=sizes[2])
+            mixing_layer(d_model=sizes[0], n_heads=sizes[1], value_width=sizes[2])
     for sizes in [(0, 2, 2), (1, 1, 2), (1, 3, 2)]:
         with pytest.raises(InputError):
-            equal_queries(examples=sizes[0], n_ctx=sizes[1], width=sizes[2])
+            equal_queries(examples=sizes[0], n_ctx=sizes[1], d_model=sizes[2])

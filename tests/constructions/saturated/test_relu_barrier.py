@@ -13,7 +13,7 @@ from constructions.saturated.relu_barrier import barrier_task, fewest_examples, 
 
 @given(st.integers(1, 9), st.integers(0, 9), st.integers(1, 9))
 def test_the_number_is_the_least_above_the_dimension(width, neurons, outputs):
-    least = fewest_examples(width=width, neurons=neurons, outputs=outputs)
+    least = fewest_examples(d_model=width, neurons=neurons, outputs=outputs)
     bound = Fraction(neurons * (width + outputs) + outputs, outputs)
     assert least - 1 <= bound < least
     if outputs == 1:
@@ -22,15 +22,15 @@ def test_the_number_is_the_least_above_the_dimension(width, neurons, outputs):
 
 @pytest.mark.parametrize(("width", "neurons", "tokens"), [(1, 1, 1), (3, 1, 2), (4, 2, 4)])
 def test_the_examples_are_as_the_assumptions_want_them(width, neurons, tokens):
-    task = barrier_task(width=width, neurons=neurons, n_ctx=tokens)
-    assert task.n_examples == fewest_examples(width=width, neurons=neurons) and task.shared
+    task = barrier_task(d_model=width, neurons=neurons, n_ctx=tokens)
+    assert task.n_examples == fewest_examples(d_model=width, neurons=neurons) and task.shared
     assert np.linalg.matrix_rank(task.contexts[0]) == tokens
     assert (task.queries == moment_curve(task.n_examples, width)).all()
     assert (task.labels == task.labels.astype(int)).all()
 
 
 def test_other_seeds_have_other_labels():
-    one, two = (barrier_task(width=3, neurons=1, seed=seed) for seed in (0, 1))
+    one, two = (barrier_task(d_model=3, neurons=1, seed=seed) for seed in (0, 1))
     assert (one.labels != two.labels).any() and (one.queries == two.queries).all()
 
 

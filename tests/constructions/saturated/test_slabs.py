@@ -44,7 +44,7 @@ def test_points_in_general_position_take_two_neurons_for_each_d_plus_one(width: 
     assert network.d_mlp == neurons
     assert outputs(network, points) == labels.tolist()
     # Between this and what almost no labels survive there is a factor of two.
-    beyond = fewest_examples(width=width, neurons=neurons)
+    beyond = fewest_examples(d_model=width, neurons=neurons)
     assert count < beyond <= 2 * count + 1
 
 

@@ -21,12 +21,12 @@ def test_sequences_are_counted_as_they_are_listed(n_ctx, largest):
 
 @pytest.mark.parametrize("largest", [1, 2, 3, 4])
 def test_the_column_of_the_largest_is_the_sum_of_the_others(largest):
-    for row in counting_matrix(n_ctx=4, width=5, largest=largest).tolist():
+    for row in counting_matrix(n_ctx=4, d_model=5, largest=largest).tolist():
         assert 2 * row[largest - 1] == sum(row)
-    assert counting_rank(n_ctx=4, width=5, largest=largest) == 3
-    assert counting_rank(n_ctx=4, width=2, largest=largest) == 2
+    assert counting_rank(n_ctx=4, d_model=5, largest=largest) == 3
+    assert counting_rank(n_ctx=4, d_model=2, largest=largest) == 2
 
 
 def test_an_index_that_is_none_is_refused():
     with pytest.raises(InputError, match="largest = 3"):
-        counting_matrix(n_ctx=2, width=1, largest=3)
+        counting_matrix(n_ctx=2, d_model=1, largest=3)

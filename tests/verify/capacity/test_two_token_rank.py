@@ -17,7 +17,7 @@ CONTEXT = np.array([[1, 0], [1, 1]])
 
 @given(QUERIES, st.integers(1, 8), st.integers(0, 99))
 def test_generic_weights_reach_the_formula_and_no_more(queries, n_heads, seed):
-    W_Q, W_K = integer_heads(n_heads=n_heads, width=2, d_head=2, seed=seed)
+    W_Q, W_K = integer_heads(n_heads=n_heads, d_model=2, d_head=2, seed=seed)
     found = two_token_rank(CONTEXT, queries)
     assert exact_mixed_rank(CONTEXT[None], queries, W_Q, W_K).lower == found.largest(n_heads)
 

@@ -5,13 +5,13 @@ from verify.verdict import Verdict
 
 
 def test_enough_heads_are_no_counterexample():
-    assert audit._ceiling(d_vocab=6, width=2, d_head=3, n_heads=8).verdict is Verdict.PROVED
-    assert audit._ceiling(d_vocab=6, width=2, d_head=3, n_heads=17).verdict is Verdict.REFUTED
-    assert audit._ceiling(d_vocab=6, width=2, d_head=2, n_heads=8).verdict is not Verdict.PROVED
+    assert audit._ceiling(d_vocab=6, d_model=2, d_head=3, n_heads=8).verdict is Verdict.PROVED
+    assert audit._ceiling(d_vocab=6, d_model=2, d_head=3, n_heads=17).verdict is Verdict.REFUTED
+    assert audit._ceiling(d_vocab=6, d_model=2, d_head=2, n_heads=8).verdict is not Verdict.PROVED
 
 
 def test_heads_that_are_equal_reach_nothing(monkeypatch):
-    assert audit._reached(d_vocab=6, width=2, d_head=3, n_heads=8).verdict is Verdict.PROVED
+    assert audit._reached(d_vocab=6, d_model=2, d_head=3, n_heads=8).verdict is Verdict.PROVED
     honest = audit.integer_front_end
 
     def one_head_for_all(kind, **given):
@@ -20,4 +20,4 @@ def test_heads_that_are_equal_reach_nothing(monkeypatch):
         return type(found)(found.W_E, found.W_pos, *((part[0],) * count for part in (found.W_Q, found.W_K, found.W_V)))
 
     monkeypatch.setattr(audit, "integer_front_end", one_head_for_all)
-    assert audit._reached(d_vocab=6, width=2, d_head=3, n_heads=8).verdict is Verdict.REFUTED
+    assert audit._reached(d_vocab=6, d_model=2, d_head=3, n_heads=8).verdict is Verdict.REFUTED

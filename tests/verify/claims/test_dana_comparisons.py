@@ -15,7 +15,7 @@ def test_contexts_that_one_head_tells_apart_are_no_counterexample(monkeypatch):
 
 
 def test_a_network_with_other_logits_improves_nothing(monkeypatch):
-    sizes = {"d_vocab": 3, "n_ctx": 2, "width": 3, "d_head": 2}
+    sizes = {"d_vocab": 3, "n_ctx": 2, "d_model": 3, "d_head": 2}
     assert audit._improvement(**sizes).verdict is Verdict.PROVED
     made = audit.exact_memory(**sizes)
     monkeypatch.setattr(audit, "exact_memory", lambda **_: replace(made, targets=2 * made.targets))

@@ -10,7 +10,7 @@ from verify.claims import dana_head_width as audit
 from verify.claims.dana_head_width import folded
 from verify.verdict import Verdict
 
-WIDE = audit._network(d_vocab=3, n_ctx=2, width=2, d_head=3, n_heads=2)
+WIDE = audit._network(d_vocab=3, n_ctx=2, d_model=2, d_head=3, n_heads=2)
 
 
 def test_a_head_of_other_logits_proves_nothing():
@@ -25,7 +25,7 @@ def test_a_network_that_is_as_wide_saves_nothing():
 
 
 def test_products_of_less_rank_prove_nothing():
-    narrow = audit._network(d_vocab=3, n_ctx=2, width=3, d_head=2, n_heads=1)
+    narrow = audit._network(d_vocab=3, n_ctx=2, d_model=3, d_head=2, n_heads=1)
     assert audit._rank_of_narrow(narrow).verdict is Verdict.PROVED
     silent = replace(narrow, blocks=(replace(narrow.attention, W_V=0 * narrow.W_V),))
     assert audit._rank_of_narrow(silent).verdict is Verdict.REFUTED

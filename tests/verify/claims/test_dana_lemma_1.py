@@ -59,18 +59,18 @@ def test_spoiled_weights_are_not_confirmed(monkeypatch):
     [
         {},
         {"seed": 1},
-        {"d_vocab": 6, "width": 3},
-        {"d_vocab": 2, "width": 1, "d_head": 1},
-        {"d_vocab": 1, "n_ctx": 1, "width": 1, "d_head": 1},
-        {"d_vocab": 3, "n_ctx": 1, "width": 3, "d_head": 1},
+        {"d_vocab": 6, "d_model": 3},
+        {"d_vocab": 2, "d_model": 1, "d_head": 1},
+        {"d_vocab": 1, "n_ctx": 1, "d_model": 1, "d_head": 1},
+        {"d_vocab": 3, "n_ctx": 1, "d_model": 3, "d_head": 1},
     ],
 )
 def test_the_weights_have_the_logits_of_the_best_encoder(given_sizes):
     made = CLAIM.construct(**given_sizes)
     sizes = {**CLAIM.parameters, **given_sizes}
-    assert made.model.d_model == sizes["width"] and made.task.n_contexts == sizes["d_vocab"] ** sizes["n_ctx"]
+    assert made.model.d_model == sizes["d_model"] and made.task.n_contexts == sizes["d_vocab"] ** sizes["n_ctx"]
     assert made.task.laws is not None
-    found = best_encoder(made.task.laws, sizes["width"], prior=made.task.prior, seed=sizes["seed"])
+    found = best_encoder(made.task.laws, sizes["d_model"], prior=made.task.prior, seed=sizes["seed"])
     reached, wanted = logits(made.model, made.task.contexts), found.E @ found.W.T
     gap = reached - wanted
     assert np.ptp(gap, axis=1).max() < 1e-9

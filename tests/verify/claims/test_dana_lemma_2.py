@@ -97,13 +97,13 @@ def test_dependent_windows_are_refuted(monkeypatch):
 
 
 def test_weights_with_a_head_too_many_or_for_fewer_contexts_confirm_nothing(monkeypatch):
-    small = {"d_vocab": 2, "n_ctx": 2, "width": 2, "d_head": 1}
+    small = {"d_vocab": 2, "n_ctx": 2, "d_model": 2, "d_head": 1}
     assert audit._built(small).verdict is Verdict.PROVED
     assert audit._built({**small, "n_heads": 3}).verdict is not Verdict.PROVED
     made = audit.CLAIM.construct(**small)
     monkeypatch.setattr(audit, "CLAIM", SimpleNamespace(parameters={}, construct=lambda **_: made))
     assert audit._built(small).verdict is Verdict.PROVED
-    for other in ({"n_ctx": 3}, {"width": 3}, {"d_head": 2}):
+    for other in ({"n_ctx": 3}, {"d_model": 3}, {"d_head": 2}):
         assert audit._built({**small, **other}).verdict is Verdict.REFUTED
 
 
@@ -128,7 +128,7 @@ def test_the_weights_hold_every_label(tokens, n_ctx, width, d_head, seed):
     d_head = min(d_head, width, tokens)
     if width == 1 and tokens > 2:
         width = 2
-    made = CLAIM.construct(d_vocab=tokens, n_ctx=n_ctx, width=width, d_head=d_head, seed=seed)
+    made = CLAIM.construct(d_vocab=tokens, n_ctx=n_ctx, d_model=width, d_head=d_head, seed=seed)
     assert made.task.n_contexts == tokens**n_ctx
     assert (logits(made.model, made.task.contexts).argmax(axis=1) == made.task.labels).all()
 
@@ -136,23 +136,23 @@ def test_the_weights_hold_every_label(tokens, n_ctx, width, d_head, seed):
 @given(st.integers(1, 4), st.integers(2, 3), st.integers(1, 5), st.integers(1, 4))
 def test_the_number_of_heads_is_the_fewest(tokens, n_ctx, width, d_head):
     d_head = min(d_head, width, tokens)
-    n_heads = fewest_heads(d_vocab=tokens, n_ctx=n_ctx, width=width, d_head=d_head)
+    n_heads = fewest_heads(d_vocab=tokens, n_ctx=n_ctx, d_model=width, d_head=d_head)
     sizes = {"d_model": width, "d_head": d_head}
     assert all_contexts_rank(tokens, n_ctx, **sizes, n_heads=n_heads) == tokens**n_ctx
     assert n_heads == 1 or all_contexts_rank(tokens, n_ctx, **sizes, n_heads=n_heads - 1) < tokens**n_ctx
 
 
 def test_more_heads_than_needed_are_allowed():
-    made = CLAIM.construct(d_vocab=2, n_ctx=2, width=2, d_head=1, n_heads=4)
+    made = CLAIM.construct(d_vocab=2, n_ctx=2, d_model=2, d_head=1, n_heads=4)
     assert made.model.n_heads == 4 and "fewest" not in made.summary
 
 
 @pytest.mark.parametrize("example", counterexamples(), ids=lambda example: f"{example.name} {len(example.contexts)}")
 def test_each_counterexample_has_a_smaller_generic_rank_than_printed(example):
     rank = generic_rank(
-        example.contexts, d_model=example.width, d_head=example.width, n_heads=example.n_heads, with_skip=False
+        example.contexts, d_model=example.d_model, d_head=example.d_model, n_heads=example.n_heads, with_skip=False
     )
-    assert rank < min(len(example.contexts), example.n_heads * example.width)
+    assert rank < min(len(example.contexts), example.n_heads * example.d_model)
 
 
 def test_every_kind_of_counterexample_is_there():
@@ -168,12 +168,12 @@ def test_shared_directions_differ_by_their_multiples_only():
 
 
 def test_contexts_without_the_relation_are_refused():
-    for sizes in ({"n_ctx": 4}, {"width": 3}, {"n_ctx": 6, "width": 6}):
+    for sizes in ({"n_ctx": 4}, {"d_model": 3}, {"n_ctx": 6, "d_model": 6}):
         with pytest.raises(HypothesisError, match="4 <= d <= S - 1"):
             false_step(**sizes)
     assert loops(3).tolist() == [[0, 0], [1, 1], [2, 2]]
 
 
 def test_the_widest_embeddings_that_are_admitted_are_built():
-    made = CLAIM.construct(d_vocab=2, n_ctx=5, width=6, d_head=2)
+    made = CLAIM.construct(d_vocab=2, n_ctx=5, d_model=6, d_head=2)
     assert made.summary.endswith("d_h = 2 and H = 15, the fewest heads")

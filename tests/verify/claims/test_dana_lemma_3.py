@@ -147,7 +147,7 @@ def test_labels_that_the_weights_do_not_hold_are_a_refutation(monkeypatch: pytes
 
     dana_lemma_3_memory = dana_lemma_3.integer_memory
     monkeypatch.setattr(dana_lemma_3, "integer_memory", spoiled)
-    piece = dana_lemma_3._memory(d_vocab=3, n_ctx=2, width=3, d_head=3, n_heads=4)
+    piece = dana_lemma_3._memory(d_vocab=3, n_ctx=2, d_model=3, d_head=3, n_heads=4)
     assert piece.verdict is Verdict.REFUTED
 
 
@@ -195,7 +195,7 @@ def test_integers_of_another_kind_prove_nothing(monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.mark.parametrize(
-    "parameters", [{}, {"seed": 3}, {"d_vocab": 3, "n_ctx": 3, "width": 4, "d_head": 4, "n_heads": 8}]
+    "parameters", [{}, {"seed": 3}, {"d_vocab": 3, "n_ctx": 3, "d_model": 4, "d_head": 4, "n_heads": 8}]
 )
 def test_the_rounded_weights_are_certified(parameters: dict[str, int]) -> None:
     built = CLAIM.construct(**parameters)

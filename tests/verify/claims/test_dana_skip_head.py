@@ -102,21 +102,21 @@ def verdict(construction: Construction[Task]) -> Verdict:
     "given_sizes",
     [
         {},
-        {"d_vocab": 1, "n_ctx": 1, "width": 1, "d_head": 1, "n_heads": 0},
-        {"d_vocab": 1, "n_ctx": 3, "width": 1, "d_head": 1, "n_heads": 0},
-        {"d_vocab": 3, "n_ctx": 1, "width": 3, "d_head": 1, "n_heads": 0},
-        {"d_vocab": 2, "n_ctx": 2, "width": 1, "d_head": 1, "n_heads": 3},
-        {"d_vocab": 2, "n_ctx": 2, "width": 2, "d_head": 2, "n_heads": 1},
-        {"d_vocab": 3, "n_ctx": 2, "width": 2, "d_head": 1, "n_heads": 7},
-        {"d_vocab": 2, "n_ctx": 3, "width": 2, "d_head": 1, "n_heads": 6},
+        {"d_vocab": 1, "n_ctx": 1, "d_model": 1, "d_head": 1, "n_heads": 0},
+        {"d_vocab": 1, "n_ctx": 3, "d_model": 1, "d_head": 1, "n_heads": 0},
+        {"d_vocab": 3, "n_ctx": 1, "d_model": 3, "d_head": 1, "n_heads": 0},
+        {"d_vocab": 2, "n_ctx": 2, "d_model": 1, "d_head": 1, "n_heads": 3},
+        {"d_vocab": 2, "n_ctx": 2, "d_model": 2, "d_head": 2, "n_heads": 1},
+        {"d_vocab": 3, "n_ctx": 2, "d_model": 2, "d_head": 1, "n_heads": 7},
+        {"d_vocab": 2, "n_ctx": 3, "d_model": 2, "d_head": 1, "n_heads": 6},
         {"seed": 5},
     ],
 )
 def test_as_many_labels_as_width_and_heads_together_are_proved_to_be_held(given_sizes: dict[str, int]) -> None:
     made = CLAIM.construct(**given_sizes)
     sizes = {**CLAIM.parameters, **given_sizes}
-    assert made.task.n_contexts == sizes["width"] + sizes["n_heads"] * sizes["d_head"]
-    assert made.model.d_model == sizes["width"]
+    assert made.task.n_contexts == sizes["d_model"] + sizes["n_heads"] * sizes["d_head"]
+    assert made.model.d_model == sizes["d_model"]
     assert verdict(made) is Verdict.PROVED
 
 

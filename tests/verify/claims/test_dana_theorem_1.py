@@ -129,31 +129,31 @@ def worst_error(made: Construction[Task]) -> float:
 def test_all_contexts_are_held_by_float64_weights(tokens: int, data: st.DataObject) -> None:
     width = data.draw(st.integers(tokens - 1, tokens))
     d_head = data.draw(st.integers(1, width))
-    made = CLAIM.construct(d_vocab=tokens, n_ctx=2, width=width, d_head=d_head, seed=data.draw(st.integers(0, 99)))
+    made = CLAIM.construct(d_vocab=tokens, n_ctx=2, d_model=width, d_head=d_head, seed=data.draw(st.integers(0, 99)))
     assert made.model.n_heads == paper_heads(tokens**2, width, d_head)
     assert worst_error(made) < 1e-4
 
 
 def test_some_contexts_are_held_if_their_rank_allows_it() -> None:
-    made = CLAIM.construct(d_vocab=9, n_ctx=12, width=8, d_head=4, facts=100)
+    made = CLAIM.construct(d_vocab=9, n_ctx=12, d_model=8, d_head=4, facts=100)
     assert made.task.n_contexts == 100
     assert len(np.unique(made.task.contexts, axis=0)) == 100
     assert worst_error(made) < 1e-6
 
 
 def test_one_seed_is_one_memory_and_another_is_another() -> None:
-    sizes = {"d_vocab": 3, "n_ctx": 4, "width": 3, "d_head": 2, "facts": 20}
+    sizes = {"d_vocab": 3, "n_ctx": 4, "d_model": 3, "d_head": 2, "facts": 20}
     assert build(**sizes).model.sha256() == build(**sizes).model.sha256()
     assert build(**sizes).model.sha256() != build(**sizes, seed=1).model.sha256()
 
 
 def test_too_few_heads_are_refused() -> None:
     with pytest.raises(HypothesisError, match="generic rank T"):
-        CLAIM.construct(d_vocab=4, n_ctx=2, width=4, d_head=4, n_heads=2)
+        CLAIM.construct(d_vocab=4, n_ctx=2, d_model=4, d_head=4, n_heads=2)
     with pytest.raises(CapacityError, match="rank T"):
-        build(d_vocab=4, n_ctx=2, width=4, d_head=4, n_heads=2)
+        build(d_vocab=4, n_ctx=2, d_model=4, d_head=4, n_heads=2)
     with pytest.raises(CapacityError, match="rank T"):
-        exact_memory(d_vocab=2, n_ctx=2, width=2, d_head=1, n_heads=1)
+        exact_memory(d_vocab=2, n_ctx=2, d_model=2, d_head=1, n_heads=1)
 
 
 @pytest.mark.parametrize("changed", [{"facts": -1}, {"facts": 257}, {"d_vocab": 2, "n_ctx": 70, "facts": 3}])
@@ -161,7 +161,7 @@ def test_impossible_numbers_of_contexts_are_refused(changed: dict[str, int]) -> 
     with pytest.raises(InputError, match="facts"):
         CLAIM.construct(**changed)
     with pytest.raises(InputError, match="expected at least 1"):
-        exact_memory(d_vocab=0, n_ctx=2, width=1, d_head=1)
+        exact_memory(d_vocab=0, n_ctx=2, d_model=1, d_head=1)
     with pytest.raises(InputError, match="d_head = 0"):
         paper_heads(4, 2, 0)
 
@@ -170,6 +170,6 @@ def test_impossible_numbers_of_contexts_are_refused(changed: dict[str, int]) -> 
 def test_one_position_whose_laws_lower_the_rank_is_refused(sizes):
     tokens, width, d_head = sizes
     with pytest.raises(HypothesisError, match="needs S >= 2, or T < d, or T < N"):
-        CLAIM.construct(d_vocab=tokens, n_ctx=1, width=width, d_head=d_head)
-    made = CLAIM.construct(d_vocab=tokens, n_ctx=1, width=width + 1, d_head=d_head)
+        CLAIM.construct(d_vocab=tokens, n_ctx=1, d_model=width, d_head=d_head)
+    made = CLAIM.construct(d_vocab=tokens, n_ctx=1, d_model=width + 1, d_head=d_head)
     assert made.task.n_contexts == tokens

@@ -80,7 +80,9 @@ def test_pairs_that_are_equal_or_differ_elsewhere_confirm_nothing(
 PARAMETERS = claim("dana.theorem-1-parameters")
 
 
-@pytest.mark.parametrize("given", [{}, {"d_vocab": 3, "width": 3}, {"width": 3, "seed": 2}, {"d_vocab": 5, "width": 5}])
+@pytest.mark.parametrize(
+    "given", [{}, {"d_vocab": 3, "d_model": 3}, {"d_model": 3, "seed": 2}, {"d_vocab": 5, "d_model": 5}]
+)
 def test_shared_attention_holds_all_contexts(given: dict[str, int]) -> None:
     made = PARAMETERS.construct(**given)
     assert made.task.n_contexts == made.task.n_all == made.task.d_vocab**made.task.n_ctx

@@ -5,6 +5,6 @@ from verify.verdict import Verdict
 
 
 def test_with_more_heads_or_one_dimension_there_is_no_counterexample():
-    assert audit._lost(width=2, n_heads=1).verdict is Verdict.PROVED
-    assert audit._lost(width=1, n_heads=1).verdict is Verdict.REFUTED
-    assert audit._lost(width=3, n_heads=3).verdict is Verdict.REFUTED
+    assert audit._lost(d_model=2, n_heads=1).verdict is Verdict.PROVED
+    assert audit._lost(d_model=1, n_heads=1).verdict is Verdict.REFUTED
+    assert audit._lost(d_model=3, n_heads=3).verdict is Verdict.REFUTED

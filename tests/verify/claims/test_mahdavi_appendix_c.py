@@ -13,7 +13,7 @@ from verify.claims import mahdavi_appendix_c as audit
 from verify.claims.mahdavi_appendix_c import CLAIM
 from verify.verdict import Verdict
 
-PARAMETERS = {"n_heads": 3, "n_ctx": 3, "width": 4, "d_head": 3, "outputs": 2, "shared": 1}
+PARAMETERS = {"n_heads": 3, "n_ctx": 3, "d_model": 4, "d_head": 3, "outputs": 2, "shared": 1}
 
 
 def test_a_layer_for_the_labels_themselves_proves_nothing():
@@ -41,7 +41,12 @@ def test_a_layer_of_other_sizes_than_asked_for_proves_nothing(change):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"shared": 0}, {"n_heads": 3, "n_ctx": 2, "width": 2, "outputs": 2}, {"n_ctx": 1, "width": 1, "outputs": 1}],
+    [
+        {},
+        {"shared": 0},
+        {"n_heads": 3, "n_ctx": 2, "d_model": 2, "outputs": 2},
+        {"n_ctx": 1, "d_model": 1, "outputs": 1},
+    ],
 )
 def test_outputs_and_skip_connection_are_the_labels(parameters: dict[str, int]) -> None:
     made = CLAIM.construct(**parameters)

@@ -5,7 +5,7 @@ import numpy as np
 from verify.claims import mahdavi_appendix_j as audit
 from verify.verdict import Verdict
 
-SIZES = {"n_ctx": 6, "width": 8, "n_heads": 4, "d_head": 2}
+SIZES = {"n_ctx": 6, "d_model": 8, "n_heads": 4, "d_head": 2}
 
 
 def test_wider_heads_lose_by_a_smaller_kruskal_rank(monkeypatch):

@@ -26,7 +26,7 @@ def test_queries_without_a_relation_confirm_nothing(monkeypatch):
     monkeypatch.setattr(
         audit,
         "hidden_relation",
-        lambda **sizes: (original(**sizes)[0] + np.eye(sizes["examples"], sizes["width"]), (0,)),
+        lambda **sizes: (original(**sizes)[0] + np.eye(sizes["examples"], sizes["d_model"]), (0,)),
     )
     assert audit._blocks_are_enough(22, 4, 6).verdict is Verdict.UNDECIDED
 

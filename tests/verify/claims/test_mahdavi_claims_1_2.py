@@ -12,7 +12,7 @@ from verify.verdict import Verdict
 
 
 def fits() -> Evidence:
-    return audit._fits(np.random.default_rng(1), 2, n_ctx=3, width=4, fitted=2, earlier=4, kruskal=True)
+    return audit._fits(np.random.default_rng(1), 2, n_ctx=3, d_model=4, fitted=2, earlier=4, kruskal=True)
 
 
 def test_the_instance_of_the_tests_below_is_confirmed() -> None:

@@ -42,7 +42,7 @@ def test_queries_that_are_not_parallel_are_not_called_so():
 
 
 def test_floats_with_less_rank_or_other_contexts_prove_nothing():
-    made = CLAIM.construct(n_heads=3, n_ctx=3, width=4, d_head=3)
+    made = CLAIM.construct(n_heads=3, n_ctx=3, d_model=4, d_head=3)
     assert isinstance(made, Construction) and audit._built(made).verdict is Verdict.PROVED
     tensors = mahdavi_tensors(made.model)
     idle = mahdavi_layer(**{**tensors, "W_Q": 0.0 * tensors["W_Q"]})
@@ -59,7 +59,7 @@ def test_other_outputs_prove_nothing(changed):
 
 
 @pytest.mark.parametrize(
-    "parameters", [{}, {"n_heads": 1, "n_ctx": 1, "width": 1, "d_head": 1}, {"n_ctx": 3, "d_head": 1}]
+    "parameters", [{}, {"n_heads": 1, "n_ctx": 1, "d_model": 1, "d_head": 1}, {"n_ctx": 3, "d_head": 1}]
 )
 def test_as_many_examples_as_the_bound_are_independent(parameters: dict[str, int]) -> None:
     made = CLAIM.construct(**parameters)

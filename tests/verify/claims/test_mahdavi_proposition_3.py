@@ -18,17 +18,17 @@ from verify.verdict import Verdict
 
 
 def test_labels_of_a_network_are_not_called_out_of_reach():
-    task = barrier_task(width=3, neurons=1)
+    task = barrier_task(d_model=3, neurons=1)
     ramp = np.maximum(task.queries[:, :1] - 3.0, 0.0)
     held = VectorTask(task.contexts, task.queries, ramp)
     assert audit._out_of_reach(task, neurons=1).verdict is Verdict.PROVED
     assert audit._out_of_reach(held, neurons=1).verdict is Verdict.UNDECIDED
     # Some combination of patterns of many neurons has any labels.
-    assert audit._out_of_reach(barrier_task(width=2, neurons=1), neurons=2).verdict is not Verdict.PROVED
+    assert audit._out_of_reach(barrier_task(d_model=2, neurons=1), neurons=2).verdict is not Verdict.PROVED
 
 
 def test_examples_that_violate_an_assumption_prove_nothing():
-    task = barrier_task(width=3, neurons=1)
+    task = barrier_task(d_model=3, neurons=1)
     flat = task.contexts.copy()
     flat[0, 1] = 2.0 * flat[0, 0]
     assert audit._out_of_reach(VectorTask(flat, task.queries, task.labels), neurons=1).verdict is Verdict.UNDECIDED
@@ -51,8 +51,8 @@ def test_labels_on_a_line_are_not_too_many_for_one_neuron():
 def test_attention_that_holds_other_labels_proves_nothing():
     made = CLAIM.construct()
     assert isinstance(made, Construction)
-    assert audit._memorized(made, barrier_task(width=3, neurons=1)).verdict is Verdict.PROVED
-    assert audit._memorized(made, barrier_task(width=3, neurons=1, seed=1)).verdict is Verdict.UNDECIDED
+    assert audit._memorized(made, barrier_task(d_model=3, neurons=1)).verdict is Verdict.PROVED
+    assert audit._memorized(made, barrier_task(d_model=3, neurons=1, seed=1)).verdict is Verdict.UNDECIDED
 
 
 def test_neurons_that_miss_a_label_or_are_too_many_are_not_within_reach():
@@ -70,7 +70,7 @@ def test_neurons_that_miss_a_label_or_are_too_many_are_not_within_reach():
         audit._within_reach(points, labels, kept)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"width": 4, "n_ctx": 3}, {"neurons": 2}])
+@pytest.mark.parametrize("parameters", [{}, {"d_model": 4, "n_ctx": 3}, {"neurons": 2}])
 def test_the_labels_are_memorized_with_heads_of_width_one(parameters: dict[str, int]) -> None:
     made = CLAIM.construct(**parameters)
     assert isinstance(made, Construction)

@@ -26,7 +26,7 @@ def test_a_formula_that_is_off_proves_nothing(monkeypatch, spoil):
 
 
 def test_fewer_heads_or_queries_of_another_rank_prove_nothing(monkeypatch):
-    sizes = {"n_ctx": 4, "width": 5, "n_heads": 3, "kruskal": 2}
+    sizes = {"n_ctx": 4, "d_model": 5, "n_heads": 3, "kruskal": 2}
     assert audit._beyond(**sizes).verdict is Verdict.PROVED
     built, drawn = audit.one_direction_layer, audit._queries
     monkeypatch.setattr(audit, "one_direction_layer", lambda *args, n_heads: built(*args, n_heads=n_heads - 1))
@@ -39,11 +39,11 @@ def test_fewer_heads_or_queries_of_another_rank_prove_nothing(monkeypatch):
 
 def test_heads_that_ignore_the_queries_prove_nothing(changed):
     changed(audit, "saturated_heads", lambda found: replace(found, W_Q=np.zeros((3, 5, 2))))
-    assert audit._as_printed(n_ctx=4, width=5, n_heads=3, kruskal=2, shared=True).verdict is not Verdict.PROVED
+    assert audit._as_printed(n_ctx=4, d_model=5, n_heads=3, kruskal=2, shared=True).verdict is not Verdict.PROVED
 
 
 def test_heads_of_another_width_prove_nothing(monkeypatch):
-    sizes = {"n_ctx": 4, "width": 5, "n_heads": 3, "kruskal": 2}
+    sizes = {"n_ctx": 4, "d_model": 5, "n_heads": 3, "kruskal": 2}
     built = audit.saturated_heads
     assert audit._as_printed(**sizes, shared=True).verdict is Verdict.PROVED
 
@@ -55,6 +55,6 @@ def test_heads_of_another_width_prove_nothing(monkeypatch):
     monkeypatch.setattr(audit, "saturated_heads", wider)
     assert audit._as_printed(**sizes, shared=True).verdict is not Verdict.PROVED
     built = audit.integer_heads
-    assert audit._both_signs(n_ctx=3, width=3, n_heads=2).verdict is Verdict.PROVED
+    assert audit._both_signs(n_ctx=3, d_model=3, n_heads=2).verdict is Verdict.PROVED
     monkeypatch.setattr(audit, "integer_heads", lambda *, n_heads, width: built(n_heads=n_heads + 1, width=width))
-    assert audit._both_signs(n_ctx=3, width=3, n_heads=2).verdict is not Verdict.PROVED
+    assert audit._both_signs(n_ctx=3, d_model=3, n_heads=2).verdict is not Verdict.PROVED

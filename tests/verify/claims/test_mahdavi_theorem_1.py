@@ -17,7 +17,7 @@ from verify.claims import mahdavi_theorem_1 as audit
 from verify.claims.mahdavi_theorem_1 import CLAIM, build, narrow_values
 from verify.verdict import Verdict
 
-SIZES = {"n_heads": 3, "n_ctx": 3, "width": 4, "d_head": 3, "examples": 7, "shared": 1, "outputs": 1, "classes": 0}
+SIZES = {"n_heads": 3, "n_ctx": 3, "d_model": 4, "d_head": 3, "examples": 7, "shared": 1, "outputs": 1, "classes": 0}
 
 
 def test_wide_enough_values_are_no_counterexample() -> None:
@@ -73,7 +73,7 @@ def holds(made: Construction[VectorTask]) -> bool:
 
 @pytest.mark.parametrize("seed", [22, 30, 80])
 def test_heads_are_drawn_again_where_float64_misses_a_label(seed: int) -> None:
-    sizes = {"n_heads": 2, "n_ctx": 4, "width": 4, "d_head": 2, "examples": 0, "shared": 1}
+    sizes = {"n_heads": 2, "n_ctx": 4, "d_model": 4, "d_head": 2, "examples": 0, "shared": 1}
     assert holds(build(**sizes, outputs=1, classes=0, seed=seed))
 
 
@@ -82,7 +82,7 @@ def test_labels_are_held_down_to_the_smallest_sizes(n_heads: int, tokens: int, d
     parameters = {
         "n_heads": n_heads,
         "n_ctx": tokens,
-        "width": data.draw(st.integers(tokens, tokens + 3)),
+        "d_model": data.draw(st.integers(tokens, tokens + 3)),
         "d_head": data.draw(st.integers(1, tokens + 1)),
         "examples": data.draw(st.integers(0, n_heads * (tokens - 1) + 1)),
         "shared": data.draw(st.integers(0, 1)),
@@ -100,7 +100,7 @@ def test_labels_are_held_down_to_the_smallest_sizes(n_heads: int, tokens: int, d
 
 def test_the_default_parameters_are_allowed_and_cover_the_construction() -> None:
     CLAIM.require(**CLAIM.parameters)
-    made = build(**{**CLAIM.parameters, "n_heads": 3, "n_ctx": 8, "width": 16, "d_head": 8})
+    made = build(**{**CLAIM.parameters, "n_heads": 3, "n_ctx": 8, "d_model": 16, "d_head": 8})
     assert made.task.n_examples == 22 and holds(made)
 
 

@@ -8,7 +8,7 @@ from verify.claims.mahdavi_wide_heads import CLAIM
 from verify.evidence import stated
 from verify.verdict import Verdict
 
-LAYER = generic_layer(examples=12, n_ctx=2, width=3, n_heads=4, d_head=3)
+LAYER = generic_layer(examples=12, n_ctx=2, d_model=3, n_heads=4, d_head=3)
 
 
 LARGEST = stated(CLAIM, "generic", T=12, H=4, d=3)
@@ -19,7 +19,7 @@ def test_equal_heads_and_narrow_ones_prove_nothing():
     equal = replace(LAYER, W_Q=LAYER.W_Q[[0, 0, 1, 2]], W_K=LAYER.W_K[[0, 0, 1, 2]])
     assert audit._reached(equal, LARGEST, role="claim").verdict is Verdict.REFUTED
     assert audit._reached(LAYER, LARGEST, role="sharper").verdict is not Verdict.PROVED
-    narrow = generic_layer(examples=12, n_ctx=2, width=3, n_heads=4)
+    narrow = generic_layer(examples=12, n_ctx=2, d_model=3, n_heads=4)
     assert audit._reached(narrow, LARGEST, role="claim").verdict is not Verdict.PROVED
 
 

@@ -29,12 +29,12 @@ def test_no_more_associations_than_the_width_refute_nothing():
 
 def test_a_bound_of_one_says_nothing(monkeypatch):
     monkeypatch.setattr(audit, "failure_bound", lambda *_, **__: 1.0)
-    assert audit._for_almost_all_inputs(bases=2, width=128).verdict is not Verdict.PROVED
+    assert audit._for_almost_all_inputs(bases=2, d_model=128).verdict is not Verdict.PROVED
 
 
 def test_independent_inputs_give_no_unstorable_labels(monkeypatch):
     monkeypatch.setattr(audit, "unstorable_labels", lambda _: None)
-    assert audit._not_all_labels_of_more(width=4).verdict is not Verdict.PROVED
+    assert audit._not_all_labels_of_more(d_model=4).verdict is not Verdict.PROVED
 
 
 def test_the_capacity_is_a_number_that_is_stored_with_one_that_is_not():
@@ -68,7 +68,7 @@ def test_an_instance_that_is_not_the_one_in_the_statement_refutes_nothing(monkey
         original = getattr(audit, name)
         monkeypatch.setattr(audit, name, lambda *_, make=original, **options: change(make(*_, **options)))
     assert audit._random_signs(128, 200, 1).verdict is Verdict.REFUTED
-    assert audit._for_almost_all_inputs(bases=2, width=128).verdict is not Verdict.PROVED
+    assert audit._for_almost_all_inputs(bases=2, d_model=128).verdict is not Verdict.PROVED
     if change is not _one_label:
         assert audit._growth((4, 8, 16), outputs=2).verdict is Verdict.REFUTED
 
@@ -86,13 +86,13 @@ def test_chosen_embeddings_for_other_labels_refute_nothing(monkeypatch):
 def test_a_matrix_solved_for_other_labels_is_not_confirmed(monkeypatch):
     original = audit.solved_associations
     monkeypatch.setattr(audit, "solved_associations", lambda u, e, labels: original(u, e, np.zeros_like(labels)))
-    assert audit._all_labels_of_few(width=4).verdict is Verdict.REFUTED
+    assert audit._all_labels_of_few(d_model=4).verdict is Verdict.REFUTED
 
 
 def test_inputs_of_another_size_give_no_unstorable_labels(monkeypatch):
     original = audit.random_associations
     monkeypatch.setattr(audit, "random_associations", lambda width, count, **_: original(2, count, **_))
-    assert audit._not_all_labels_of_more(width=4).verdict is not Verdict.PROVED
+    assert audit._not_all_labels_of_more(d_model=4).verdict is not Verdict.PROVED
 
 
 def test_the_default_holds_twice_as_many_as_the_width():
@@ -101,7 +101,7 @@ def test_the_default_holds_twice_as_many_as_the_width():
 
 
 def test_the_logits_are_those_of_the_matrix():
-    made = CLAIM.construct(width=32, count=9)
+    made = CLAIM.construct(d_model=32, count=9)
     drawn = random_associations(32, 9, seed=0)
     expected = drawn.inputs @ drawn.memory.T @ drawn.outputs.T
     assert np.array_equal(logits(made.model, made.task.contexts), expected[made.task.contexts[:, 0]])

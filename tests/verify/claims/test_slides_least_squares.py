@@ -143,7 +143,7 @@ def test_laws_that_are_not_of_rank_one_exactly_do_not_show_the_lost_rank(monkeyp
 
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"d_vocab": 3}, {"d_vocab": 3, "width": 3}, {"d_vocab": 32}, {"d_vocab": 12, "width": 5, "seed": 7}],
+    [{}, {"d_vocab": 3}, {"d_vocab": 3, "d_model": 3}, {"d_vocab": 32}, {"d_vocab": 12, "d_model": 5, "seed": 7}],
 )
 def test_the_laws_are_held_as_well_as_promised(parameters):
     made = CLAIM.construct(**parameters)

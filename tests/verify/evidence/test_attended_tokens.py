@@ -16,8 +16,8 @@ from verify.evidence.attended_tokens import (
 
 def test_scores_of_zero_mix_as_the_builder_says():
     for width, n_heads, value_width in ((2, 1, 2), (3, 2, 2)):
-        contexts = equal_queries(examples=2, n_ctx=2, width=width)
-        maps = mixing_layer(width=width, n_heads=n_heads, value_width=value_width)
+        contexts = equal_queries(examples=2, n_ctx=2, d_model=width)
+        maps = mixing_layer(d_model=width, n_heads=n_heads, value_width=value_width)
         scores = np.zeros((n_heads, width, width), dtype=np.int64)
         for context in contexts:
             assert attended_tokens(context, scores, maps.W_V, maps.W_O) == mixed_tokens(maps, context)
@@ -52,7 +52,7 @@ def test_queries_are_the_first_tokens_up_to_one_factor():
 
 
 def test_queries_that_differ_are_not_called_equal():
-    contexts = equal_queries(examples=3, n_ctx=2, width=2)
+    contexts = equal_queries(examples=3, n_ctx=2, d_model=2)
     assert queries_are_equal(contexts)
     contexts[1, 0, 0] += 1
     assert not queries_are_equal(contexts)

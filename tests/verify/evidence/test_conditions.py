@@ -8,7 +8,7 @@ from constructions.errors import HypothesisError, InputError
 from verify.claims import claim
 from verify.evidence.conditions import conditions
 
-NAMES = ("d_vocab", "n_ctx", "width", "d_head", "n_heads")
+NAMES = ("d_vocab", "n_ctx", "d_model", "d_head", "n_heads")
 
 
 @given(st.tuples(*[st.integers(-1, 4)] * len(NAMES)))
@@ -17,7 +17,7 @@ def test_a_condition_is_what_it_states(sizes: tuple[int, ...]) -> None:
     at = dict(zip(NAMES, sizes, strict=True))
     for statement, holds in (
         ("N >= 1 and N != 2", N >= 1 and N != 2),
-        ("H, n, d_h >= 1", min(H, N, d_h) >= 1),
+        ("H, n, d_h >= 1", min(H, S, d_h) >= 1),
         ("1 <= d_h <= min(d, N)", 1 <= d_h <= min(d, N)),
         ("S >= 2 or H = 0: attention sees, or not", S >= 2 or H == 0),
         ("d + H d_h <= N^2, S >= 1", d + H * d_h <= N**2 and S >= 1),

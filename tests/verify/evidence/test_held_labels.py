@@ -8,7 +8,7 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.claims.mahdavi_theorem_1 import CLAIM, build
 from verify.evidence.held_labels import held_labels
 
-SIZES = {**CLAIM.parameters, "n_heads": 3, "n_ctx": 3, "width": 4, "d_head": 3, "shared": 1, "outputs": 2}
+SIZES = {**CLAIM.parameters, "n_heads": 3, "n_ctx": 3, "d_model": 4, "d_head": 3, "shared": 1, "outputs": 2}
 
 
 @pytest.mark.parametrize("classes", [0, 3])

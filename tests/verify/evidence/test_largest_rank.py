@@ -10,7 +10,7 @@ from verify.evidence.formula import stated
 from verify.evidence.largest_rank import largest_rank
 from verify.verdict import Verdict
 
-LAYER = generic_layer(examples=12, n_ctx=2, width=3, n_heads=4, d_head=3)
+LAYER = generic_layer(examples=12, n_ctx=2, d_model=3, n_heads=4, d_head=3)
 LARGEST = stated(CLAIM, "generic", T=12, H=4, d=3)
 
 

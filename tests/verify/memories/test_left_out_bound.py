@@ -94,7 +94,7 @@ def test_any_weights_after_square_features_keep_the_corrected_bound(seed: int) -
 
 
 def test_weights_that_are_not_the_constructed_ones_show_in_the_excess() -> None:
-    instance = modules_instance(d_vocab=3, n_ctx=2, width=3, kept=6, seed=0)
+    instance = modules_instance(d_vocab=3, n_ctx=2, d_model=3, kept=6, seed=0)
     network = network_of(instance)
     built = judged(instance)
     assert built.corrected_holds() and built.excess < 1e-6
@@ -178,7 +178,7 @@ def test_balls_say_what_floats_say_and_more() -> None:
     task = text_task(WORDS, vocabulary=6, context=2, facts=13)
     instances = [
         (sharp_instance(violating_front_end(), norm=200.0, occurrences=33), None),
-        (modules_instance(d_vocab=3, n_ctx=2, width=3, kept=6, seed=0), None),
+        (modules_instance(d_vocab=3, n_ctx=2, d_model=3, kept=6, seed=0), None),
         (text_instance(task, d_model=5, d_head=4), 2),
     ]
     for instance, witnesses in instances:
@@ -201,7 +201,7 @@ def test_some_of_the_contexts_bound_the_maximum_from_below() -> None:
 
 
 def test_the_printed_bound_is_about_as_many_columns_as_contexts() -> None:
-    bound = judged(modules_instance(d_vocab=3, n_ctx=2, width=3, kept=6, seed=0))
+    bound = judged(modules_instance(d_vocab=3, n_ctx=2, d_model=3, kept=6, seed=0))
     with pytest.raises(InputError, match="V_11 is square for 9 kept contexts"):
         bound.printed(EPSILON)
 

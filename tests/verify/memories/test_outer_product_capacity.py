@@ -99,15 +99,15 @@ def test_the_bound_is_above_the_probability(labels):
         found = stored_associations(outputs, inputs, made.labels, made.memory)
         missed += found.stored < found.count
         total += 1
-    assert missed / total <= failure_bound(outputs, np.array(labels), width=width)
+    assert missed / total <= failure_bound(outputs, np.array(labels), d_model=width)
 
 
 def test_the_bound_is_the_sum_of_the_exponentials():
     outputs = 8 * np.eye(3, dtype=np.int64)
     # Delta = 64; S = 64^2 for the other token in use, 0 for the third.
-    assert failure_bound(outputs, np.array([0, 1]), width=10) == pytest.approx(2 * np.exp(-5.0), rel=1e-12)
-    assert failure_bound(outputs, np.array([0]), width=10) < 1e-300
-    assert failure_bound(np.ones((2, 3), dtype=np.int64), np.array([0, 1]), width=3) >= 2.0
+    assert failure_bound(outputs, np.array([0, 1]), d_model=10) == pytest.approx(2 * np.exp(-5.0), rel=1e-12)
+    assert failure_bound(outputs, np.array([0]), d_model=10) < 1e-300
+    assert failure_bound(np.ones((2, 3), dtype=np.int64), np.array([0, 1]), d_model=3) >= 2.0
 
 
 @given(st.integers(1, 5), st.integers(1, 7), st.integers(0, 999))
@@ -142,18 +142,18 @@ def test_arguments_out_of_range_are_refused():
     with pytest.raises(InputError, match="shapes"):
         exact_product(eye, np.ones((3, 1), dtype=np.int64))
     with pytest.raises(InputError, match=r"2\*\*53"):
-        failure_bound(2**14 * eye, np.array([0, 1]), width=2)
+        failure_bound(2**14 * eye, np.array([0, 1]), d_model=2)
     with pytest.raises(InputError, match="labels"):
-        failure_bound(eye, np.array([2]), width=2)
+        failure_bound(eye, np.array([2]), d_model=2)
     with pytest.raises(InputError, match="integers"):
         unstorable_labels(np.ones((0, 2), dtype=np.int64))
     for bad in (np.array([], dtype=np.int64), np.array([0.0]), np.array([[0, 1]]), np.array([True, False])):
         with pytest.raises(InputError, match="labels"):
-            failure_bound(eye, bad, width=2)
+            failure_bound(eye, bad, d_model=2)
     widths: list[Any] = [0, -5, 1.5, float("nan")]
     for width in widths:
         with pytest.raises(InputError, match="width"):
-            failure_bound(eye, np.array([0, 1]), width=width)
+            failure_bound(eye, np.array([0, 1]), d_model=width)
     for bad in (np.array([0, -1]), np.array([True, False])):
         with pytest.raises(InputError, match="labels"):
             is_sum_of_outer_products(eye, eye, bad, eye)
@@ -171,8 +171,8 @@ def test_masked_arrays_are_refused_not_unmasked():
         with pytest.raises(InputError, match="labels"):
             judge(eye, eye, hidden, eye)
     with pytest.raises(InputError, match="labels"):
-        failure_bound(eye, hidden, width=2)
-    for judge in (unstorable_labels, lambda x: failure_bound(x, labels, width=2)):
+        failure_bound(eye, hidden, d_model=2)
+    for judge in (unstorable_labels, lambda x: failure_bound(x, labels, d_model=2)):
         with pytest.raises(InputError, match="masked"):
             judge(masked)
 
@@ -180,7 +180,7 @@ def test_masked_arrays_are_refused_not_unmasked():
 def test_counts_that_would_overflow_with_the_products_are_refused():
     outputs = np.array([[2**20, 0], [0, 2**20]])
     with pytest.raises(InputError, match=r"2\*\*53"):
-        failure_bound(outputs, np.zeros(2**14, dtype=np.int64), width=1)
+        failure_bound(outputs, np.zeros(2**14, dtype=np.int64), d_model=1)
 
 
 def test_unsigned_and_small_integers_are_counted_as_they_are():

@@ -22,10 +22,10 @@ def test_the_real_sines_and_cosines_are_enclosed_narrowly():
 
 
 def test_the_room_is_a_lower_bound_of_the_least_singular_value_over_the_root_of_n():
-    room = room_for_tokens(count=4, width=8)
+    room = room_for_tokens(count=4, d_model=8)
     least = np.linalg.svd(sinusoidal_positions(4, 8), compute_uv=False)[-1] / 2
     assert 0.8 * least < room <= least * (1 + 1e-12)
-    assert room_for_tokens(count=5, width=4) == 0.0
+    assert room_for_tokens(count=5, d_model=4) == 0.0
 
 
 @pytest.mark.parametrize(("count", "width"), [(0, 2), (1, 3), (1, 0)])
