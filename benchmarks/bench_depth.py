@@ -1,8 +1,8 @@
 """Models of the shape of GPT-2 with random weights: radii, what they decide, processor times against a plain forward.
 
 python benchmarks/bench_depth.py               two and four layers, in float64
-python benchmarks/bench_depth.py --pairs       the same in pairs too
-python benchmarks/bench_depth.py --gpt2        twelve layers of width 768 over 50257 tokens, in float64 and in pairs
+python benchmarks/bench_depth.py --double-double  the same in double-double too
+python benchmarks/bench_depth.py --gpt2        twelve layers of width 768 over 50257 tokens, float64 and double-double
 """
 
 import argparse
@@ -13,7 +13,7 @@ from measure import timed
 
 from constructions.models.blocks import Attention, Block, FeedForward, Normalization
 from constructions.models.model import Model
-from verify.forward.in_pairs import InPairs
+from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.ladder import bits_needed, decide_argmax
 from verify.forward.map_norms import Norms
 from verify.forward.row_balls import logit_balls
@@ -113,7 +113,7 @@ def _normalized(x: np.ndarray, norm: Normalization | None) -> np.ndarray:
     return y if norm.b is None else y + norm.b
 
 
-def measure(shape: Shape, *, pairs: bool, repetitions: int) -> None:
+def measure(shape: Shape, *, double_double: bool, repetitions: int) -> None:
     """One model: print its radii, what they decide, and the times."""
     model = gpt2_like(shape)
     contexts = np.random.default_rng(1).integers(0, shape.tokens, (shape.contexts, shape.length))
@@ -145,26 +145,29 @@ def measure(shape: Shape, *, pairs: bool, repetitions: int) -> None:
         f"{bits_needed(model, contexts, 1e-4, norms=norms)}",
         flush=True,
     )
-    precisions = ("float64", "pairs") if pairs else ("float64",)
+    precisions = ("float64", "double-double") if double_double else ("float64",)
     decided, seconds = timed(lambda: decide_argmax(model, contexts, norms=norms, precisions=precisions))
     print(f"argmax: {decided.summary()}; {seconds:.1f} s, {seconds / min(plain):.1f} plain forwards", flush=True)
-    if pairs:
-        found, seconds = timed(lambda: list(logit_balls(model, contexts, norms=norms, numbers=InPairs())))
+    if double_double:
+        found, seconds = timed(lambda: list(logit_balls(model, contexts, norms=norms, numbers=InDoubleDouble())))
         widest = max(float(radii.max()) for _, _, radii in found)
-        print(f"pairs: radius {widest:.3g}, {seconds:.1f} s, {seconds / min(plain):.1f} plain forwards", flush=True)
+        print(
+            f"double-double: radius {widest:.3g}, {seconds:.1f} s, {seconds / min(plain):.1f} plain forwards",
+            flush=True,
+        )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", action="store_true", help="in pairs too")
+    parser.add_argument("--double-double", action="store_true", help="in double-double too")
     parser.add_argument("--gpt2", action="store_true", help="twelve layers of width 768 instead")
     parser.add_argument("--contexts", type=int, default=100, help="contexts that are decided (default: 100)")
     arguments = parser.parse_args()
     if arguments.gpt2:
-        measure(replace(GPT2, contexts=arguments.contexts), pairs=True, repetitions=2)
+        measure(replace(GPT2, contexts=arguments.contexts), double_double=True, repetitions=2)
         return
     for shape in (SMALL, MEDIUM):
-        measure(replace(shape, contexts=arguments.contexts), pairs=arguments.pairs, repetitions=5)
+        measure(replace(shape, contexts=arguments.contexts), double_double=arguments.double_double, repetitions=5)
 
 
 if __name__ == "__main__":

@@ -124,7 +124,9 @@ def clustered_heads_memory(
 
 def _tried(task: Task, shapes: Iterable[Shape], dtype: Precision, seed: int) -> Iterator[tuple[Model | None, str]]:
     for shape in shapes:
-        named = f"{counted(shape.clusters, f'cluster of {shape.copies} heads')}, d = {shape.d_model}, d_qk = {shape.rank}"
+        named = (
+            f"{counted(shape.clusters, f'cluster of {shape.copies} heads')}, d = {shape.d_model}, d_qk = {shape.rank}"
+        )
         for draw in range(_DRAWS):
             base = _drawn(task, shape, dtype, (seed, draw))
             inverse = inverted(_derivatives(task, base))

@@ -29,10 +29,10 @@ from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network
 from constructions.tasks.vectors import VectorTask
 from tests.verify.forward.test_in_balls import holds
-from verify.arithmetic.pairs import Pairs
+from verify.arithmetic.double_double import DoubleDouble
 from verify.forward.in_balls import logits_in_balls
+from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.in_float64 import InFloat64
-from verify.forward.in_pairs import InPairs
 from verify.forward.in_rationals import exact_network_logits
 from verify.forward.logits import enclose_logits
 from verify.forward.row_balls import logit_balls
@@ -250,7 +250,7 @@ def in_rationals(model, given_inputs):
 def in_floats(model, given_inputs):
     """The enclosure of float64."""
     found = enclose_logits(model, given_inputs)
-    return as_balls(Pairs.exact(found.midpoint), np.broadcast_to(found.radius, found.shape))
+    return as_balls(DoubleDouble.exact(found.midpoint), np.broadcast_to(found.radius, found.shape))
 
 
 def in_rows(numbers):
@@ -258,7 +258,7 @@ def in_rows(numbers):
 
     def outputs(model, given_inputs):
         parts = [
-            as_balls(value if isinstance(value, Pairs) else Pairs.exact(value), radius)
+            as_balls(value if isinstance(value, DoubleDouble) else DoubleDouble.exact(value), radius)
             for _, value, radius in logit_balls(model, given_inputs, numbers=numbers)
         ]
         return arb_mat([row for part in parts for row in part.tolist()])
@@ -267,7 +267,7 @@ def in_rows(numbers):
 
 
 def as_balls(value, radius):
-    """The balls about pairs; nothing where one is not finite."""
+    """The balls about double-double rows; nothing where one is not finite."""
     with ctx.workprec(BITS):
         numbers = zip(value.high.ravel().tolist(), value.low.ravel().tolist(), radius.ravel().tolist(), strict=True)
         known = [(h, low, r) if all(map(math.isfinite, (h, low, r))) else (0.0, 0.0, math.inf) for h, low, r in numbers]
@@ -341,7 +341,7 @@ def in_integers(model, given_inputs):
 ARITHMETICS = {
     "float64": Arithmetic(in_floats, is_float64, 25),
     "float64 in rows": Arithmetic(in_rows(InFloat64()), is_float64, 25),
-    "pairs in rows": Arithmetic(in_rows(InPairs()), is_float64, 70),
+    "double-double in rows": Arithmetic(in_rows(InDoubleDouble()), is_float64, 70),
     "balls of 64 bits": Arithmetic(in_balls(64), lambda model: True, 30),
     "balls of 256 bits": Arithmetic(in_balls(256), lambda model: True, 200),
     "balls of 1024 bits": Arithmetic(in_balls(1024), lambda model: True, 900),
@@ -357,7 +357,7 @@ ARITHMETICS = {
         for name, outputs, bits in (
             ("float64", in_floats, 25),
             ("float64 in rows", in_rows(InFloat64()), 25),
-            ("pairs in rows", in_rows(InPairs()), 70),
+            ("double-double in rows", in_rows(InDoubleDouble()), 70),
             ("torch in float64", in_torch(FLOAT64, device), 31),
             ("torch in float32", in_torch(FLOAT32, device), 3),
         )

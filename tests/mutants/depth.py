@@ -1,4 +1,4 @@
-"""Mutants of the balls of deep models and of pairs: each term of an error, each guard and each order, dropped."""
+"""Mutants of the balls of deep models and double-double: each term of an error, each guard and each order, dropped."""
 
 from tests.mutants import of
 
@@ -18,9 +18,9 @@ map_norms_by_map_norms = of(
     "verify/forward/map_norms.py", "tests/verify/forward/test_map_norms.py tests/verify/forward/test_row_balls.py"
 )
 map_norms = of("verify/forward/map_norms.py", "tests/verify/forward/test_map_norms.py")
-pairs = of("verify/arithmetic/pairs.py", "tests/verify/arithmetic/test_pairs.py")
-in_pairs = of(
-    "verify/forward/in_pairs.py",
+dd = of("verify/arithmetic/double_double.py", "tests/verify/arithmetic/test_double_double.py")
+in_dd = of(
+    "verify/forward/in_double_double.py",
     "tests/verify/forward/test_row_balls.py tests/verify/forward/test_heads.py tests/verify/forward/test_in_float64.py",
 )
 ladder = of("verify/forward/ladder.py", "tests/verify/forward/test_ladder.py")
@@ -92,34 +92,30 @@ MUTANTS = [
     ),
     map_norms("array.shape, id(norm))", "id(norm))", "a map has the norms of another shape"),
     map_norms("id(norm))\n        if", "0)\n        if", "a map has the norms behind another normalization"),
-    pairs("(a - (s - t)) + (b - t)", "b - t", "the error of a sum is half of it"),
-    pairs(
+    dd("(a - (s - t)) + (b - t)", "b - t", "the error of a sum is half of it"),
+    dd(
         "_fast_two_sum(p, e + (x.high * y.low + x.low * y.high))",
         "_fast_two_sum(p, e + x.high * y.low)",
         "a low word is not multiplied",
     ),
-    pairs(" - q * y.low\n", "\n", "a quotient forgets a low word"),
-    pairs("(((x.high - p) - e) + x.low) / (2.0 * s)", "((x.high - p) - e) / (2.0 * s)", "a root forgets a low word"),
-    pairs(
+    dd(" - q * y.low\n", "\n", "a quotient forgets a low word"),
+    dd("(((x.high - p) - e) + x.low) / (2.0 * s)", "((x.high - p) - e) / (2.0 * s)", "a root forgets a low word"),
+    dd(
         "    r = added_float(added_float(r, x.low), -k * _STEP_THIRD)\n",
         "    r = added_float(r, x.low)\n",
         "log 2 has 84 bits",
     ),
-    pairs("for n in range(8, 3, -1)", "for n in range(6, 3, -1)", "the exponential's polynomial is too short"),
-    pairs("for i in range(weight):", "for i in range(1, weight):", "a product leaves out what matters"),
-    pairs(
-        "for i, head in enumerate(left.heads):", "for i, head in enumerate([]):", "what is left of weights is left out"
-    ),
-    pairs(
-        "return min(24, (53 - max(terms * (slices - 1) - 1, 0).bit_length()) // 2)", "return 26", "slices are rounded"
-    ),
-    pairs("        rests.append(rest + low)\n", "        rests.append(rest)\n", "slices forget low words"),
-    pairs("            rest, low = two_sum(rest, low)\n", "            pass\n", "later slices forget low words"),
-    pairs("np.flatnonzero(x.any(axis=0))", "np.arange(0)", "what is hardly anywhere is nowhere"),
-    in_pairs("1, _PLAIN - 1, -1", "1, _PLAIN, -1", "GELU leaves out a degree"),
-    in_pairs("pairs.inner_error(terms, self._slices)", "0.0 * pairs.inner_error(terms)", "products of pairs are exact"),
-    in_pairs("-largest[..., 0]", "-Pairs.exact(largest.high[..., 0])", "the low word of the largest score stays"),
-    in_pairs("np.where(inside, x.low, 0.0)", "np.zeros(x.shape)", "GELU forgets low words"),
+    dd("for n in range(8, 3, -1)", "for n in range(6, 3, -1)", "the exponential's polynomial is too short"),
+    dd("for i in range(weight):", "for i in range(1, weight):", "a product leaves out what matters"),
+    dd("for i, head in enumerate(left.heads):", "for i, head in enumerate([]):", "what is left of weights is left out"),
+    dd("return min(24, (53 - max(terms * (slices - 1) - 1, 0).bit_length()) // 2)", "return 26", "slices are rounded"),
+    dd("        rests.append(rest + low)\n", "        rests.append(rest)\n", "slices forget low words"),
+    dd("            rest, low = two_sum(rest, low)\n", "            pass\n", "later slices forget low words"),
+    dd("np.flatnonzero(x.any(axis=0))", "np.arange(0)", "what is hardly anywhere is nowhere"),
+    in_dd("1, _PLAIN - 1, -1", "1, _PLAIN, -1", "GELU leaves out a degree"),
+    in_dd("dd.inner_error(terms, self._slices)", "0.0 * dd.inner_error(terms)", "products are exact"),
+    in_dd("-largest[..., 0]", "-DoubleDouble.exact(largest.high[..., 0])", "the low word of the largest score stays"),
+    in_dd("np.where(inside, x.low, 0.0)", "np.zeros(x.shape)", "GELU forgets low words"),
     ladder(
         "lower, upper = logits.lower(), np.array(logits.upper())",
         "lower, upper = logits.midpoint.copy(), logits.midpoint.copy()",

@@ -6,7 +6,7 @@ walk = of("verify/forward/walk.py", "tests/contract/test_blocks.py")
 row_balls = of("verify/forward/row_balls.py", "tests/verify/forward/test_row_balls.py")
 row_balls_by_blocks = of("verify/forward/row_balls.py", "tests/contract/test_blocks.py")
 in_float64 = of("verify/forward/in_float64.py", "tests/contract/test_blocks.py")
-in_pairs = of("verify/forward/in_pairs.py", "tests/contract/test_blocks.py")
+in_dd = of("verify/forward/in_double_double.py", "tests/contract/test_blocks.py")
 matrices = of("verify/forward/matrices.py", "tests/contract/test_blocks.py")
 rotary = of("verify/forward/rotary.py", "tests/contract/test_blocks.py")
 ball_forward = of("verify/independent/ball_forward.py", "tests/contract/test_blocks.py")
@@ -52,12 +52,12 @@ MUTANTS = [
     row_balls("doubt = doubt + growth(numbers.unit, 4) * seen", "doubt = 0.0 * doubt", "scores with slopes are exact"),
     in_float64("x[..., second] * cos + x[..., first] * sin", "x[..., second] * cos - x[..., first] * sin", "no turn"),
     in_float64("np.clip(x, -c, c)", "np.clip(x, 0.0, c)", "what is below 0 is cut off"),
-    in_pairs(
+    in_dd(
         "self.add(self.times(a, cos), -self.times(b, sin))",
         "self.add(self.times(a, cos), self.times(b, sin))",
         "pairs turn the wrong way",
     ),
-    in_pairs("ratio.high < 300.0", "ratio.high < 0.3", "in pairs the cap is reached too early"),
+    in_dd("ratio.high < 300.0", "ratio.high < 0.3", "in double-double the cap is reached too early"),
     matrices("self.scaled(x, root) + slope * j", "self.scaled(x, root) + slope", "balls have no positions"),
     matrices("[norm] * len(heads) if norm.width == width", "[norm] * len(heads) if False", "heads share no gain"),
     rotary(

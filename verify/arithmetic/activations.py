@@ -25,7 +25,7 @@ ACTIVATION_UNITS: dict[Activation, float] = {
     "gelu-bloom": 6.0,
     "silu": 4.0,
 }
-"""How many units times the argument each may be off, in float64 and in pairs."""
+"""How many units times the argument each may be off, in float64 and in double-double."""
 
 SLOPES: dict[Activation, tuple[float, float]] = {
     "relu": (1.0, 0.0),

@@ -1,4 +1,4 @@
-r"""The normal distribution function in float64 and in pairs: a Taylor polynomial at the next multiple of 1/8.
+r"""The normal distribution function in float64 and in double-double: a Taylor polynomial at the next multiple of 1/8.
 
 $$ \Phi(c + h) = \sum_{n \le N} \frac{\Phi^{(n)}(c)}{n!} h^n + \ldots, \qquad |h| \le \tfrac1{16}, $$
 

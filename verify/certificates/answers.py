@@ -105,7 +105,7 @@ def judge_answers(
     """Bound margins and losses of every context.
 
     Models that work on integers are judged in integers (`verify/runs/integer_rows.py`). A context of which these and
-    float64 prove neither that it is held nor that it is not goes on to pairs of float64 and to balls
+    float64 prove neither that it is held nor that it is not goes on to double-double and to balls
     (`verify/forward/ladder.py:rising_precision`).
 
     Args:

@@ -16,7 +16,7 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.edits.leak import leak
 from verify.edits.moved_logits import moved_behind, moved_logits
-from verify.forward.in_pairs import InPairs
+from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.ladder import leads, rising_precision
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.forward.map_norms import SLACK, Norms, row_norms
@@ -85,7 +85,7 @@ def judge_kept(
     else:
         apart, highest = _rows_apart(edited, edits, contexts, layer, progress)
         moved = np.full(size, np.inf)
-    for numbers in (None,) if site.is_last else (None, InPairs()):
+    for numbers in (None,) if site.is_last else (None, InDoubleDouble()):
         if not site.is_last:
             left = np.flatnonzero(is_open)
             bound = moved_behind(original, site.place, contexts[left], apart[left], numbers=numbers, norms=norms)

@@ -1,4 +1,4 @@
-r"""The ladder of precision: float64, pairs of float64, then balls of as many bits as are predicted, until decided.
+r"""The ladder of precision: float64, double-double, then balls of as many bits as are predicted, until decided.
 
 Page: docs/rigour/depth.md
 """
@@ -16,23 +16,23 @@ from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
+from verify.arithmetic.double_double import SLICES, DoubleDouble, added, inner_error
 from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.pairs import SLICES, Pairs, added, inner_error
 from verify.arithmetic.rounding import Floats
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
+from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.in_float64 import InFloat64
-from verify.forward.in_pairs import InPairs
 from verify.forward.logits import logit_chunks
 from verify.forward.map_norms import Norms
 from verify.forward.row_balls import logit_balls
 from verify.forward.walk import part_of
 
-Precision = Literal["float64", "pairs", "balls"]
+Precision = Literal["float64", "double-double", "balls"]
 
 _LEAST_BITS, _LARGEST_BITS = 53, 300
 _FEWEST_BALL_BITS, _MOST_BALL_BITS = 128, 4096
 _ASKED = 8  # contexts from which it is predicted into how many slices products have to be cut
-_LOGIT_ENTRIES = 2**22  # in pairs, that are worked on together: the unembedding is cut into slices each time
+_LOGIT_ENTRIES = 2**22  # in double-double, that are worked on together: the unembedding is cut into slices each time
 _BALLS_TOGETHER = 256  # contexts whose logits are balls at the same time
 
 
@@ -42,7 +42,7 @@ class DecidedArgmax:
 
     Args:
         place: The place of the largest logit in exact real arithmetic, `[T]`; -1 where it is not decided.
-        precision: What decided it, `[T]`: ``"float64"``, ``"pairs"``, ``"balls"``, or ``""``.
+        precision: What decided it, `[T]`: ``"float64"``, ``"double-double"``, ``"balls"``, or ``""``.
         bits: Precision of the balls that were used last; 0 without.
     """
 
@@ -125,7 +125,7 @@ def rising_precision(
 
     Behind float64 the enclosure is one of the outputs of a model of tokens less one number of each row,
     the largest midpoint, so that float64 holds the differences to their last bits. No softmax and no margin depends on
-    that number. Why it is rigorous: the number is itself exact, a pair or the middle of a ball.
+    that number. Why it is rigorous: the number is itself exact, a double-double or the middle of a ball.
 
     Args:
         model: The weights, in float64.
@@ -163,11 +163,11 @@ def _rising_precision(
             chosen = left[start : start + len(part)]
             gap[chosen] = _gaps(part.midpoint)
             yield "float64", 53, chosen, part
-    if "pairs" in precisions and is_open.any():
+    if "double-double" in precisions and is_open.any():
         norms = Norms(model) if norms is None else norms
         chunk = max(1, _LOGIT_ENTRIES // model.d_vocab_out)
         for slices in _slices_needed(model, inputs, is_open, gap, norms):
-            left, numbers = np.flatnonzero(is_open), InPairs(slices)
+            left, numbers = np.flatnonzero(is_open), InDoubleDouble(slices)
             if not len(left):
                 break
             some = part_of(inputs, left)
@@ -177,11 +177,11 @@ def _rising_precision(
                     _less_largest(value, radius, isinstance(inputs, VectorTask)),
                 )
                 gap[chosen] = _gaps(part.midpoint)
-                yield "pairs", 20 * slices, chosen, part
+                yield "double-double", 20 * slices, chosen, part
     if "balls" in precisions and is_open.any():
         left = np.flatnonzero(is_open)
         norms = Norms(model) if norms is None else norms
-        # Where not even the pairs tell two logits apart, they may be equal, and the gap says nothing.
+        # Where not even double-double tells two logits apart, they may be equal, and the gap says nothing.
         known = gap[left][gap[left] > 0.0].min(initial=1.0)
         bits = 2 * (bits_needed(model, part_of(inputs, left), float(max(known / 4.0, 2.0**-200)), norms=norms) or 300)
         bits = min(max(bits, _FEWEST_BALL_BITS), most_bits)
@@ -196,7 +196,7 @@ def _rising_precision(
 def _slices_needed(
     model: Model, inputs: Int64Array | VectorTask, is_open: BoolArray, gap: Floats, norms: Norms
 ) -> tuple[int, ...]:
-    """Into how many slices products of pairs are cut: as few as a prediction asks for, and then the most."""
+    """Into how many slices double-double products are cut: as few as a prediction asks for, and then the most."""
     known = gap[is_open & (gap > 0.0)]
     if not len(known) or not np.isfinite(known).any():
         return (SLICES,)
@@ -240,9 +240,9 @@ def decide_argmax(
     Example:
         >>> tokens = np.array([[1.0, 0.0], [1.0, 2.0**-80], [1.0, 1.0]])
         >>> model = Model(blocks=(), W_U=np.array([[1.0, 1.0], [0.0, 1.0]]), W_E=tokens, W_pos=np.zeros((1, 2)))
-        >>> decided = decide_argmax(model, np.array([[2], [1], [0]]), precisions=("float64", "pairs"))
+        >>> decided = decide_argmax(model, np.array([[2], [1], [0]]), precisions=("float64", "double-double"))
         >>> decided.place.tolist(), decided.summary()
-        ([1, 1, -1], '1 by float64; 1 by pairs; undecided: 2')
+        ([1, 1, -1], '1 by float64; 1 by double-double; undecided: 2')
     """
     count = inputs.n_examples if isinstance(inputs, VectorTask) else len(inputs)
     place, precision, last = np.full(count, -1), np.full(count, "", dtype="U7"), 0
@@ -286,7 +286,7 @@ def _gaps(values: Floats) -> Floats:
     return two[:, 1] - two[:, 0]
 
 
-def _less_largest(value: Pairs, radius: Floats, absolute: bool) -> Enclosure:
+def _less_largest(value: DoubleDouble, radius: Floats, absolute: bool) -> Enclosure:
     """What these values with these radii are less the largest value of their row, as float64."""
     with np.errstate(all="ignore"):
         if not absolute:
@@ -294,7 +294,7 @@ def _less_largest(value: Pairs, radius: Floats, absolute: bool) -> Enclosure:
             high = value.high.max(axis=1, keepdims=True)
             best = np.where(value.high == high, value.low, -np.inf).argmax(axis=1)[:, None]
             top = (np.take_along_axis(part, best, 1) for part in (value.high, value.low))
-            value = added(value, -Pairs(*(np.broadcast_to(part, value.shape) for part in top)))
+            value = added(value, -DoubleDouble(*(np.broadcast_to(part, value.shape) for part in top)))
         # The sum is within 2^-52 of the exact one, relatively, and its low word no larger than that.
         return Enclosure(value.high, (radius + 2.0**-51 * np.abs(value.high)) * (1.0 + 2.0**-40))
 

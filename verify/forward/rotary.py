@@ -1,4 +1,4 @@
-r"""Cosines and sines of the exact angles of rotary positions, in balls and as pairs of float64.
+r"""Cosines and sines of the exact angles of rotary positions, in balls and as double-double numbers.
 
 Page: docs/rigour/depth.md, Lemma T9
 """
@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb, ctx
 
 from constructions.models.blocks import Attention
-from verify.arithmetic.pairs import Pairs
+from verify.arithmetic.double_double import DoubleDouble
 from verify.arithmetic.rounding import Floats
 
 _BITS = 192  # of a cosine and more: an angle of n bits before the point takes n more
@@ -33,8 +33,8 @@ def angles(block: Attention, position: int) -> list[tuple[arb, arb]]:
     return [(t.cos(), t.sin()) for t in turns]
 
 
-def tables(block: Attention, positions: Sequence[int]) -> tuple[Pairs, Pairs]:
-    r"""Cosines and sines `[positions, m]` as pairs, each within $2^{-103}$; the high words are within $2^{-53}$."""
+def tables(block: Attention, positions: Sequence[int]) -> tuple[DoubleDouble, DoubleDouble]:
+    r"""Cosines and sines `[positions, m]` as double-double, within $2^{-103}$; the high words within $2^{-53}$."""
     assert block.frequencies is not None
     shape = (len(positions), len(block.frequencies))
     largest = float(block.frequencies.max()) * max(positions, default=0)
@@ -48,4 +48,4 @@ def tables(block: Attention, positions: Sequence[int]) -> tuple[Pairs, Pairs]:
                     # The conversions are not trusted.
                     if not (abs(x - high[row, i]) < _NEAR and abs(x - high[row, i] - low[row, i]) < _NEARER):
                         raise ArithmeticError(f"the cosine or sine {x} is not known to {_NEARER}")
-    return Pairs(*found[0]), Pairs(*found[1])
+    return DoubleDouble(*found[0]), DoubleDouble(*found[1])

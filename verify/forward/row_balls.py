@@ -1,12 +1,12 @@
-r"""Rows of floats and a ball about each: the arithmetic of the walk for float64, for pairs, and for a run elsewhere.
+r"""Rows of floats and a ball about each: the arithmetic of the walk in float64, in double-double, and of a run.
 
 The ball of a row is in the Euclidean norm, of radius $\rho$: the exact row is within $\rho$ of the evaluated one. A
 linear map multiplies $\rho$ by its spectral norm, a normalization divides it by the size of the row, attention is
 enclosed together with its softmax, and the rounding of each step is added. So the radius costs no second forward pass,
 and grows by a few bits with each block, where a radius for each entry grows by twenty.
 
-The same bounds hold for every format of numbers (`verify/forward/arithmetic.py:Numbers`): float64, pairs, and with a
-smaller unit they tell in advance what a longer format would leave.
+The same bounds hold for every format of numbers (`verify/forward/arithmetic.py:Numbers`): float64, double-double, and
+with a smaller unit they tell in advance what a longer format would leave.
 
 Page: docs/rigour/depth.md proves every bound used here; the lemmas are named in the comments.
 """
@@ -24,9 +24,9 @@ from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic import blas
 from verify.arithmetic.activations import SLOPES
+from verify.arithmetic.double_double import DoubleDouble
 from verify.arithmetic.elementary import exp
 from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.pairs import Pairs
 from verify.arithmetic.rounding import Floats, gamma
 from verify.arithmetic.softmax import enclose_softmax
 from verify.forward.arithmetic import LOWEST_SCORE, Numbers, Values, growth
@@ -674,7 +674,7 @@ def _widened(x: Values, shape: tuple[int, ...]) -> Values:
     """The numbers repeated along the axes of length 1."""
     if isinstance(x, np.ndarray):
         return np.broadcast_to(x, shape)
-    return Pairs(np.broadcast_to(x.high, shape), np.broadcast_to(x.low, shape))
+    return DoubleDouble(np.broadcast_to(x.high, shape), np.broadcast_to(x.low, shape))
 
 
 def _quotient(radius: Floats, least: Floats, width: int) -> Floats:

@@ -15,7 +15,7 @@ from byheart.hosts.families.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN
 from constructions.errors import InputError
 from constructions.models.blocks import Activation, Block, Normalization, NormalizationKind
 from constructions.models.model import Model
-from verify.arithmetic.pairs import two_product, two_sum
+from verify.arithmetic.double_double import two_product, two_sum
 from verify.arithmetic.rounding import Floats
 
 ACTIVATIONS: dict[str, Activation] = {

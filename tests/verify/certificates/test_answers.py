@@ -134,7 +134,7 @@ def test_what_is_decided_climbs_no_further_and_outputs_are_those_of_float64(dist
     model = Model((neurons,), W_U=W_U, W_E=np.ones((3, 2)), W_pos=np.zeros((1, 2)))
     task = array_task(np.array([[0]]), next_tokens=np.array([1]), vocabulary=3, target="labels")
     found = judge_answers(model, task, Criterion(), keep_outputs=True, progress=lambda *_: None)
-    assert found.precision.tolist() == ["float64" if abs(distance) > 2.0**-40 else "pairs"]
+    assert found.precision.tolist() == ["float64" if abs(distance) > 2.0**-40 else "double-double"]
     assert found.held("labels", 0.0).tolist() == [distance > 0] and found.wrong("labels", 0.0).tolist() == [
         distance < 0
     ]

@@ -658,7 +658,7 @@ def test_bounds_about_models_of_any_blocks_are_true(seed, spread):
 
 @pytest.mark.parametrize(
     ("distance", "precision"),
-    [(2.0**-20, "float64"), (2.0**-70, "pairs"), (2.0**-140, "balls"), (-(2.0**-140), "balls")],
+    [(2.0**-20, "float64"), (2.0**-70, "double-double"), (2.0**-140, "balls"), (-(2.0**-140), "balls")],
 )
 def test_what_float64_leaves_open_is_decided_higher_up_and_the_checker_agrees(tmp_path, distance, precision):
     W_U = np.array([[1.0, 1.0, 0.0], [0.0, distance, 0.0]])

@@ -11,7 +11,7 @@ from constructions.models.model import Model
 from tests.edited_models import LENGTH, TOKENS, small_model
 from verify import enclose_logits
 from verify.edits.moved_logits import moved_behind, moved_logits
-from verify.forward.in_pairs import InPairs
+from verify.forward.in_double_double import InDoubleDouble
 
 
 def logits(model: Model, rows: np.ndarray) -> np.ndarray:
@@ -63,7 +63,9 @@ def test_no_move_behind_an_earlier_block_moves_a_logit_farther(seed: int, size: 
     moved = replace(block, b_out=block.b_out + size * rng.normal(size=12) / np.sqrt(12))
     other = replace(model, blocks=(model.blocks[0], moved, *model.blocks[2:]))
     distance = float(np.linalg.norm(moved.b_out - block.b_out)) * (1 + 1e-12)
-    bounds = [moved_behind(model, 1, contexts, np.full(contexts.shape, distance), numbers=n) for n in (None, InPairs())]
+    bounds = [
+        moved_behind(model, 1, contexts, np.full(contexts.shape, distance), numbers=n) for n in (None, InDoubleDouble())
+    ]
     one, two = (enclose_logits(each, contexts, precision=200).midpoint for each in (model, other))
     for bound in bounds:
         assert (np.abs(one - two).max(axis=1) <= bound).all() and (bound >= distance * 1e-3).all()

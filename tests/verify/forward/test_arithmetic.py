@@ -4,8 +4,8 @@ import pytest
 
 from verify.forward.arithmetic import Arithmetic, Numbers
 from verify.forward.in_balls import InBalls
+from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.in_float64 import InFloat64
-from verify.forward.in_pairs import InPairs
 from verify.forward.in_rationals import InRationals
 from verify.forward.row_balls import InRowBalls
 from verify.forward.row_ellipsoids import InRowEllipsoids
@@ -28,7 +28,7 @@ def test_every_arithmetic_has_every_operation_of_a_block(arithmetic: type) -> No
         assert len(own.parameters) == len(signature.parameters), name
 
 
-@pytest.mark.parametrize("numbers", [InFloat64, InPairs])
+@pytest.mark.parametrize("numbers", [InFloat64, InDoubleDouble])
 def test_every_format_has_every_operation_of_numbers(numbers: type) -> None:
     needed = operations(Numbers)
     assert "mapped" in needed

@@ -22,7 +22,7 @@ from tests.verify.forward.test_heads import (
 from tests.verify.forward.test_row_balls import balls, pairs_hold
 from verify.forward.idle_heads import alike, idle_heads, mostly
 from verify.forward.in_balls import logits_in_balls
-from verify.forward.in_pairs import InPairs
+from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.logits import enclose_logits
 from verify.forward.map_norms import Norms
 from verify.forward.row_balls import InRowBalls
@@ -171,6 +171,6 @@ def test_idle_heads_with_shifts_are_held_in_pairs_and_in_balls(seed):
     shifts |= {"b_V": rng.normal(size=(network.n_heads, network.d_head))}
     model = replace(network, blocks=(replace(network.attention, **shifts, attends="all"),))
     exact = plain_logits(model, contexts, 500)
-    assert pairs_hold(*balls(model, contexts, InPairs()), exact)
+    assert pairs_hold(*balls(model, contexts, InDoubleDouble()), exact)
     for row, held in zip(exact, logits_in_balls(model, contexts, 100).tolist(), strict=True):
         assert all(ball.overlaps(x) and ball.rad() < 1e-20 for ball, x in zip(held, row, strict=True))

@@ -7,11 +7,11 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from tests.verify.forward.plain_model import _activated
-from verify.arithmetic.pairs import Pairs
+from verify.arithmetic.double_double import DoubleDouble
 from verify.arithmetic.rounding import gamma
 from verify.forward.arithmetic import growth
+from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.in_float64 import InFloat64
-from verify.forward.in_pairs import InPairs
 
 ACTIVATIONS = ["relu", "gelu", "gelu-tanh", "gelu-bloom", "silu"]
 
@@ -25,12 +25,12 @@ def points() -> np.ndarray:
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize("rows", [InFloat64(), InPairs()])
+@pytest.mark.parametrize("rows", [InFloat64(), InDoubleDouble()])
 def test_an_activation_is_off_by_no_more_than_its_units(rows: Any, activation: Any) -> None:
     x = points()
     with np.errstate(all="ignore"):
         y = rows.activated(rows.exact(x), activation)
-    high, low = (y.high, y.low) if isinstance(y, Pairs) else (y, np.zeros_like(y))
+    high, low = (y.high, y.low) if isinstance(y, DoubleDouble) else (y, np.zeros_like(y))
     units, worst = rows.activation_units(activation), 0.0
     with ctx.workprec(600):
         for t, h, rest in zip(x.tolist(), high.tolist(), low.tolist(), strict=True):
@@ -41,7 +41,7 @@ def test_an_activation_is_off_by_no_more_than_its_units(rows: Any, activation: A
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize("rows", [InFloat64(), InPairs()])
+@pytest.mark.parametrize("rows", [InFloat64(), InDoubleDouble()])
 def test_what_is_no_number_has_no_activation(rows: Any, activation: Any) -> None:
     with np.errstate(all="ignore"):
         found = rows.high(rows.activated(rows.exact(np.array([np.nan, np.inf])), activation))
@@ -61,7 +61,7 @@ def test_growth_in_a_coarse_unit_lies_above_gamma(count: int) -> None:
     assert growth(2.0**-24, 2**22) == np.inf
 
 
-@pytest.mark.parametrize("rows", [InFloat64(), InPairs()])
+@pytest.mark.parametrize("rows", [InFloat64(), InDoubleDouble()])
 def test_scores_far_below_the_largest_have_no_numerator_and_a_nan_spoils_its_row(rows: Any) -> None:
     scores = rows.exact(np.array([[0.0, -599.0, -601.0, -1e300], [np.nan, 0.0, 0.0, 0.0]]))
     with np.errstate(all="ignore"):
@@ -71,12 +71,12 @@ def test_scores_far_below_the_largest_have_no_numerator_and_a_nan_spoils_its_row
 
 
 def test_the_largest_of_large_scores_is_taken_away_with_its_low_word() -> None:
-    scores = Pairs(np.array([[1e30, 1e30, 1e30]]), np.array([[-1e13, 1e13, 0.0]]))
-    found = InPairs().below_largest(scores, np.ones((1, 3), dtype=bool))
+    scores = DoubleDouble(np.array([[1e30, 1e30, 1e30]]), np.array([[-1e13, 1e13, 0.0]]))
+    found = InDoubleDouble().below_largest(scores, np.ones((1, 3), dtype=bool))
     assert found.high.tolist() == [[-2e13, 0.0, -1e13]] and not found.low.any()
 
 
-@pytest.mark.parametrize("rows", [InFloat64(), InPairs()])
+@pytest.mark.parametrize("rows", [InFloat64(), InDoubleDouble()])
 def test_a_masked_score_has_weight_zero_however_large_it_is(rows: Any) -> None:
     scores = rows.exact(np.array([[1e300, 1.0]]))
     powers = rows.high(rows.numerators(rows.below_largest(scores, np.array([[False, True]]))))

@@ -15,8 +15,8 @@ from constructions.models.model import Model
 from constructions.models.shapes import dana_network, mahdavi_layer
 from constructions.tasks.vectors import VectorTask
 from tests.verify.forward.plain_model import holds, plain_logits, random_model
+from verify.arithmetic.double_double import DoubleDouble, two_sum
 from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.pairs import Pairs, two_sum
 from verify.forward import ladder
 from verify.forward.ladder import bits_needed, decide_argmax, rising_precision
 from verify.forward.logits import enclose_logits, logit_chunks
@@ -60,7 +60,7 @@ def test_no_contexts_have_no_logits() -> None:
 def test_a_place_that_is_decided_is_that_of_the_largest_logit(seed: int, spread: float) -> None:
     model, contexts = random_model(np.random.default_rng(seed), spread=spread)
     exact = plain_logits(model, contexts)
-    for precisions in (("float64",), ("pairs",), ("float64", "pairs")):
+    for precisions in (("float64",), ("double-double",), ("float64", "double-double")):
         decided = decide_argmax(model, contexts, precisions=precisions)  # type: ignore[arg-type]
         for row, place in zip(exact, decided.place.tolist(), strict=True):
             assert place < 0 or all(row[place] > x for j, x in enumerate(row) if j != place)
@@ -73,15 +73,17 @@ def close_logits(distance: float) -> tuple[Model, np.ndarray]:
     return Model((neurons,), W_U=W_U, W_E=np.ones((1, 2)), W_pos=np.zeros((1, 2))), np.array([[0]])
 
 
-@pytest.mark.parametrize(("distance", "precision"), [(1e-3, "float64"), (-(2.0**-70), "pairs"), (2.0**-80, "pairs")])
+@pytest.mark.parametrize(
+    ("distance", "precision"), [(1e-3, "float64"), (-(2.0**-70), "double-double"), (2.0**-80, "double-double")]
+)
 def test_each_rung_decides_what_the_rung_before_left_open(distance: float, precision: str) -> None:
-    decided = decide_argmax(*close_logits(distance), precisions=("float64", "pairs"))
+    decided = decide_argmax(*close_logits(distance), precisions=("float64", "double-double"))
     assert decided.place.tolist() == [int(distance > 0)] and decided.precision.tolist() == [precision]
     assert decided.summary() == f"1 by {precision}" and not decided.undecided.size
 
 
 def test_a_tie_is_never_decided() -> None:
-    decided = decide_argmax(*close_logits(0.0), precisions=("float64", "pairs"))
+    decided = decide_argmax(*close_logits(0.0), precisions=("float64", "double-double"))
     assert decided.place.tolist() == [-1] and decided.precision.tolist() == [""]
     assert decided.summary() == "undecided: 0"
 
@@ -125,7 +127,7 @@ entries = st.tuples(st.floats(-4.0, 4.0), st.floats(-(2.0**-53), 2.0**-53), st.s
 @example([((1.0, 0.0, 0.0),) * 3, ((2.0, 0.0, 0.0),) * 3], False)  # each row has a largest entry of its own
 def test_pairs_less_their_largest_are_less_that_one_number(rows: list[Any], absolute: bool) -> None:
     numbers = np.array(rows)
-    value, radius = Pairs(*two_sum(numbers[:, :, 0], numbers[:, :, 1])), numbers[:, :, 2]
+    value, radius = DoubleDouble(*two_sum(numbers[:, :, 0], numbers[:, :, 1])), numbers[:, :, 2]
     found = ladder._less_largest(value, radius, absolute)
     for i in range(len(rows)):
         exact = [Fraction(float(value.high[i, j])) + Fraction(float(value.low[i, j])) for j in range(3)]
@@ -174,7 +176,7 @@ def test_every_rung_names_the_contexts_it_encloses_and_only_open_ones(monkeypatc
             assert sorted(seen[precision, bits]) == [i for i in range(5) if i not in closed]
             closed.append((2, 0, 3)[len(seen) - 1] if len(seen) < 4 else 4)
             is_open[closed[-1]] = False
-    assert [precision for precision, _ in seen] == ["float64", "pairs", "pairs", "balls"]
+    assert [precision for precision, _ in seen] == ["float64", "double-double", "double-double", "balls"]
 
 
 def test_the_least_gap_of_the_open_contexts_chooses_the_bits_of_the_first_balls() -> None:
@@ -185,7 +187,7 @@ def test_the_least_gap_of_the_open_contexts_chooses_the_bits_of_the_first_balls(
     def first(closed: int) -> int:
         is_open = np.ones(2, dtype=bool)
         for precision, bits, _, _ in rising_precision(
-            model, np.array([[0], [1]]), is_open, precisions=("pairs", "balls")
+            model, np.array([[0], [1]]), is_open, precisions=("double-double", "balls")
         ):
             if precision == "balls":
                 return bits

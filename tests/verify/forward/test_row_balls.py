@@ -17,8 +17,8 @@ from constructions.tasks.vectors import VectorTask
 from tests.verify.forward.plain_model import holds, plain_logits, random_block, random_model
 from verify.forward.arithmetic import Numbers
 from verify.forward.attention_pairs import AttentionPairs
+from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.in_float64 import InFloat64
-from verify.forward.in_pairs import InPairs
 from verify.forward.map_norms import Norms
 from verify.forward.row_balls import HeadBalls, InRowBalls, RowBalls, logit_balls
 from verify.forward.walk import Stream, passed, stream_of
@@ -30,7 +30,7 @@ def balls(model: Model, inputs: Any, numbers: Numbers | None = None) -> tuple[An
     """All logits with their radii; of pairs both words."""
     parts = list(logit_balls(model, inputs, numbers=numbers))
     radius = np.concatenate([r for _, _, r in parts])
-    if isinstance(numbers, InPairs):
+    if isinstance(numbers, InDoubleDouble):
         return tuple(np.concatenate([getattr(v, word) for _, v, _ in parts]) for word in ("high", "low")), radius
     return np.concatenate([v for _, v, _ in parts]), radius
 
@@ -54,7 +54,7 @@ def test_balls_of_float64_hold_random_models(seed: int, spread: float) -> None:
 @given(st.integers(0, 2**32), st.sampled_from(SPREADS))
 def test_balls_of_pairs_hold_random_models(seed: int, spread: float) -> None:
     model, contexts = random_model(np.random.default_rng(seed), spread=spread)
-    assert pairs_hold(*balls(model, contexts, InPairs()), plain_logits(model, contexts, 500))
+    assert pairs_hold(*balls(model, contexts, InDoubleDouble()), plain_logits(model, contexts, 500))
 
 
 def layers(rng: np.random.Generator, width: int, *, count: int = 1, norm: str = "layer", scores: float = 1.0) -> list:
@@ -142,7 +142,7 @@ def test_balls_hold_hostile_models(name: str) -> None:
     model, contexts = hostile(name)
     exact = plain_logits(model, contexts, 3000)
     assert holds(*balls(model, contexts), exact, 3000)
-    assert pairs_hold(*balls(model, contexts, InPairs()), exact)
+    assert pairs_hold(*balls(model, contexts, InDoubleDouble()), exact)
 
 
 @pytest.mark.parametrize("name", [n for n in HOSTILE if n not in ("subnormal epsilon", "tiny variances")])
@@ -153,11 +153,11 @@ def test_hostile_models_are_still_enclosed_in_finite_balls(name: str) -> None:
 def test_what_overflows_before_the_logits_is_no_information() -> None:
     neurons = FeedForward(np.full((1, 1), 1e200), np.full((1, 1), 1e200), activation="relu")
     model = Model((neurons,), W_U=np.ones((1, 1)), W_E=np.ones((1, 1)), W_pos=np.zeros((1, 1)))
-    for rows in (InFloat64(), InPairs()):
+    for rows in (InFloat64(), InDoubleDouble()):
         assert not balls(model, np.array([[0]]), rows)[1][0, 0] < np.inf
 
 
-@pytest.mark.parametrize("rows", [InFloat64(), InPairs()])
+@pytest.mark.parametrize("rows", [InFloat64(), InDoubleDouble()])
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("queries", ["task", "stream"])
 def test_balls_hold_models_that_read_vectors(queries: str, shared: bool, rows: Numbers) -> None:
@@ -171,11 +171,11 @@ def test_balls_hold_models_that_read_vectors(queries: str, shared: bool, rows: N
     model = Model((first, *layers(rng, 5)), W_U=n(size=(5, 2)))
     value, radius = balls(model, task, rows)
     exact = plain_logits(model, task, 500)
-    assert (pairs_hold if isinstance(rows, InPairs) else holds)(value, radius, exact)
-    assert radius.max() < (1e-20 if isinstance(rows, InPairs) else 1e-8)
+    assert (pairs_hold if isinstance(rows, InDoubleDouble) else holds)(value, radius, exact)
+    assert radius.max() < (1e-20 if isinstance(rows, InDoubleDouble) else 1e-8)
     layer = mahdavi_layer(n(size=(2, 5, 2)), n(size=(2, 5, 2)), n(size=(2, 5, 1)), n(size=(2, 3)), n(size=(3, 2)))
     value, radius = balls(layer, task, rows)
-    assert (pairs_hold if isinstance(rows, InPairs) else holds)(value, radius, plain_logits(layer, task, 500))
+    assert (pairs_hold if isinstance(rows, InDoubleDouble) else holds)(value, radius, plain_logits(layer, task, 500))
 
 
 def test_the_radius_of_one_layer_is_a_small_multiple_of_what_roundings_do() -> None:
@@ -192,7 +192,7 @@ def test_the_radius_of_one_layer_is_a_small_multiple_of_what_roundings_do() -> N
         for x, v in zip(row, values, strict=True)
     )
     assert 0.0 < error and radius.max() < 2e4 * error
-    _, narrow = balls(model, contexts, InPairs())
+    _, narrow = balls(model, contexts, InDoubleDouble())
     assert narrow.max() < 2.0**-44 * radius.max()
 
 
@@ -324,7 +324,7 @@ def test_the_centre_of_a_row_far_from_zero_is_known_only_as_well_as_its_rounding
     model = Model((norm,), W_U=np.eye(7), W_E=np.eye(7), W_pos=np.eye(7))
     walk = InRowBalls(Norms(model))
     ball = walk.normalized(RowBalls(x[0], np.zeros(64)), norm)
-    pairs = InPairs().normalized(InPairs().exact(x[0]), norm)[0].high
+    pairs = InDoubleDouble().normalized(InDoubleDouble().exact(x[0]), norm)[0].high
     assert (np.linalg.norm(ball.value - pairs, axis=-1) <= ball.whole()).all()
     assert np.linalg.norm(ball.value - pairs, axis=-1).max() > 1e-10
     value, radius = walk.read_out(ball, model.W_U, None)
@@ -347,7 +347,7 @@ def test_the_sum_of_embeddings_is_held_with_its_rounding() -> None:
     rng = np.random.default_rng(13)
     model = Model((), W_U=np.eye(1), W_E=rng.normal(size=(200, 1)), W_pos=rng.normal(size=(1, 1)))
     stream = stream_of(InRowBalls(Norms(model)), model, np.arange(200)[:, None]).rows
-    exact = InPairs().sum_of_exact(model.W_E, np.broadcast_to(model.W_pos, (200, 1)))[0]
+    exact = InDoubleDouble().sum_of_exact(model.W_E, np.broadcast_to(model.W_pos, (200, 1)))[0]
     assert (np.abs(exact.low[:, 0]) <= stream.radius).all() and exact.low.any()
 
 

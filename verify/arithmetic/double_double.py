@@ -33,7 +33,7 @@ _PRODUCT_ENTRIES, _FEWEST_ROWS = 2**18, 64  # of a product, that are worked on t
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class DoubleDouble:
     r"""An array of numbers $h + l$ with $|l| \le u|h|$ up to one rounding; indexed and reshaped as its parts are.
 
     Args:
@@ -41,7 +41,7 @@ class Pairs:
         low: What is left.
 
     Example:
-        >>> third = divided(Pairs.exact(np.ones(1)), Pairs.exact(np.full(1, 3.0)))
+        >>> third = divided(DoubleDouble.exact(np.ones(1)), DoubleDouble.exact(np.full(1, 3.0)))
         >>> from fractions import Fraction
         >>> float(Fraction(third.high[0]) + Fraction(third.low[0]) - Fraction(1, 3)) < 2.0**-104
         True
@@ -51,7 +51,7 @@ class Pairs:
     low: Floats
 
     @classmethod
-    def exact(cls, x: Floats) -> "Pairs":
+    def exact(cls, x: Floats) -> "DoubleDouble":
         """The float64 numbers themselves."""
         return cls(x, np.zeros_like(x))
 
@@ -63,23 +63,23 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.high)
 
-    def __getitem__(self, key: Any) -> "Pairs":
-        return Pairs(self.high[key], self.low[key])
+    def __getitem__(self, key: Any) -> "DoubleDouble":
+        return DoubleDouble(self.high[key], self.low[key])
 
-    def reshape(self, *shape: int) -> "Pairs":
+    def reshape(self, *shape: int) -> "DoubleDouble":
         """The same numbers in another shape."""
-        return Pairs(self.high.reshape(*shape), self.low.reshape(*shape))
+        return DoubleDouble(self.high.reshape(*shape), self.low.reshape(*shape))
 
-    def transpose(self, *axes: int) -> "Pairs":
+    def transpose(self, *axes: int) -> "DoubleDouble":
         """The same numbers with other axes."""
-        return Pairs(self.high.transpose(*axes), self.low.transpose(*axes))
+        return DoubleDouble(self.high.transpose(*axes), self.low.transpose(*axes))
 
-    def __neg__(self) -> "Pairs":
-        return Pairs(-self.high, -self.low)
+    def __neg__(self) -> "DoubleDouble":
+        return DoubleDouble(-self.high, -self.low)
 
-    def scaled(self, factor: float) -> "Pairs":
+    def scaled(self, factor: float) -> "DoubleDouble":
         """Times a power of two."""
-        return Pairs(self.high * factor, self.low * factor)
+        return DoubleDouble(self.high * factor, self.low * factor)
 
 
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
@@ -89,10 +89,10 @@ def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     return s, (a - (s - t)) + (b - t)
 
 
-def _fast_two_sum(a: Floats, b: Floats) -> Pairs:
+def _fast_two_sum(a: Floats, b: Floats) -> DoubleDouble:
     """The same where |a| >= |b| (Dekker)."""
     s = a + b
-    return Pairs(s, b - (s - a))
+    return DoubleDouble(s, b - (s - a))
 
 
 def _split(a: Floats) -> tuple[Floats, Floats]:
@@ -108,7 +108,7 @@ def two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
 
 
-def added(x: Pairs, y: Pairs) -> Pairs:
+def added(x: DoubleDouble, y: DoubleDouble) -> DoubleDouble:
     """The sum, within 3u^2 + 13u^3 (Joldes, Muller, Popescu, Theorem 3.1)."""
     s, e = two_sum(x.high, y.high)
     t, f = two_sum(x.low, y.low)
@@ -116,19 +116,19 @@ def added(x: Pairs, y: Pairs) -> Pairs:
     return _fast_two_sum(first.high, f + first.low)
 
 
-def added_float(x: Pairs, y: Floats) -> Pairs:
+def added_float(x: DoubleDouble, y: Floats) -> DoubleDouble:
     """The sum with float64 numbers, within 2u^2 (the same, Theorem 2.1)."""
     s, e = two_sum(x.high, y)
     return _fast_two_sum(s, x.low + e)
 
 
-def multiplied(x: Pairs, y: Pairs) -> Pairs:
+def multiplied(x: DoubleDouble, y: DoubleDouble) -> DoubleDouble:
     """The product, within 7u^2 (the same, Theorem 5.1)."""
     p, e = two_product(x.high, y.high)
     return _fast_two_sum(p, e + (x.high * y.low + x.low * y.high))
 
 
-def divided(x: Pairs, y: Pairs) -> Pairs:
+def divided(x: DoubleDouble, y: DoubleDouble) -> DoubleDouble:
     """The quotient, within 32u^2 (Lemma T6)."""
     q = x.high / y.high
     p, e = two_product(q, y.high)
@@ -136,22 +136,22 @@ def divided(x: Pairs, y: Pairs) -> Pairs:
     return _fast_two_sum(q, rest / y.high)
 
 
-def root(x: Pairs) -> Pairs:
+def root(x: DoubleDouble) -> DoubleDouble:
     """The square root of positive numbers, within 16u^2 (Lemma T6)."""
     s = np.sqrt(x.high)
     p, e = two_product(s, s)
     return _fast_two_sum(s, (((x.high - p) - e) + x.low) / (2.0 * s))
 
 
-def total(x: Pairs) -> Pairs:
+def total(x: DoubleDouble) -> DoubleDouble:
     """The sum along the last axis, halved again and again: a term goes through at most log2 n additions, rounded up."""
     while (length := x.shape[-1]) > 1:
         half = length // 2
         rest = x[..., 2 * half :]
         x = added(x[..., :half], x[..., half : 2 * half])
         if length % 2:
-            x = Pairs(np.concatenate([x.high, rest.high], axis=-1), np.concatenate([x.low, rest.low], axis=-1))
-    return x[..., 0] if x.shape[-1] else Pairs.exact(np.zeros(x.shape[:-1]))
+            x = DoubleDouble(np.concatenate([x.high, rest.high], axis=-1), np.concatenate([x.low, rest.low], axis=-1))
+    return x[..., 0] if x.shape[-1] else DoubleDouble.exact(np.zeros(x.shape[:-1]))
 
 
 def _constant(x: arb) -> tuple[float, float]:
@@ -178,19 +178,19 @@ with ctx.workprec(300):
     BLOOM_TANH = tuple(_constant(arb(fmpq(-2 * 79788456, 10**8)) * x) for x in (arb(1), arb(fmpq(44715, 10**6))))
 
 
-def constant(value: tuple[float, float]) -> Pairs:
+def constant(value: tuple[float, float]) -> DoubleDouble:
     """One pair, to be met by arrays of any shape."""
-    return Pairs(np.array(value[0]), np.array(value[1]))
+    return DoubleDouble(np.array(value[0]), np.array(value[1]))
 
 
-def exponential(x: Pairs) -> Pairs:
+def exponential(x: DoubleDouble) -> DoubleDouble:
     r"""The exponential of numbers from -600 to 700, within 2 units (Lemma T8); NaN where x is.
 
     With $x = k \frac{\ln 2}{1024} + r$ and $k = 1024 m + j$, $e^{x} = 2^m 2^{j/1024} e^r$: the second factor is
-    looked up, and of the Taylor polynomial of the third only what is large enough is evaluated in pairs.
+    looked up, and of the Taylor polynomial of the third only what is large enough is evaluated in double-double.
 
     Example:
-        >>> float(exponential(Pairs.exact(np.ones(1))).high[0])
+        >>> float(exponential(DoubleDouble.exact(np.ones(1))).high[0])
         2.718281828459045
     """
     k = np.rint(x.high * _INVERSE_STEP)
@@ -206,21 +206,24 @@ def exponential(x: Pairs) -> Pairs:
     y = added_float(multiplied(r, added_float(constant(_SIXTH), tail)), np.array(0.5))
     p = added(r, multiplied(multiplied(r, r), y))
     place = np.where(np.isnan(k), 0.0, k).astype(np.int64)
-    power = Pairs(*_POWERS[:, place % _STEPS])
+    power = DoubleDouble(*_POWERS[:, place % _STEPS])
     whole, exponent = added(power, multiplied(power, p)), place // _STEPS
-    return Pairs(np.ldexp(whole.high, exponent) + 0.0 * k, np.ldexp(whole.low, exponent))
+    return DoubleDouble(np.ldexp(whole.high, exponent) + 0.0 * k, np.ldexp(whole.low, exponent))
 
 
-def blockwise(function: Callable[..., Pairs], *operands: Pairs) -> Pairs:
+def blockwise(function: Callable[..., DoubleDouble], *operands: DoubleDouble) -> DoubleDouble:
     """A function of each entry of arrays of one shape, on blocks that stay in the cache."""
-    flat = [Pairs(np.ascontiguousarray(x.high).reshape(-1), np.ascontiguousarray(x.low).reshape(-1)) for x in operands]
+    flat = [
+        DoubleDouble(np.ascontiguousarray(x.high).reshape(-1), np.ascontiguousarray(x.low).reshape(-1))
+        for x in operands
+    ]
     shape, size = operands[0].shape, operands[0].high.size
     high, low = np.empty((2, size))
     for start in range(0, size, _CACHED):
         part = slice(start, start + _CACHED)
         y = function(*(x[part] for x in flat))
         high[part], low[part] = y.high, y.low
-    return Pairs(high.reshape(shape), low.reshape(shape))
+    return DoubleDouble(high.reshape(shape), low.reshape(shape))
 
 
 def inner_error(terms: int, slices: int = SLICES) -> float:
@@ -234,12 +237,12 @@ def inner_error(terms: int, slices: int = SLICES) -> float:
         (True, True)
     """
     if terms > _MOST_TERMS:
-        raise InputError("an inner product", f"has {terms} terms", "at most 2**20 for pairs")
+        raise InputError("an inner product", f"has {terms} terms", "at most 2**20 in double-double")
     left = 1.2 * (2.0 * math.sqrt(terms) + (slices - 2) * terms) * 2.0 ** (-_bits(terms, slices) * (slices - 1))
     return left * gamma(min(terms, _BLOCK_TERMS) + -(-terms // _BLOCK_TERMS) + slices + 8) + slices * 2.0**-104
 
 
-def product(x: Pairs, y: Pairs, *, slices: int = SLICES) -> Pairs:
+def product(x: DoubleDouble, y: DoubleDouble, *, slices: int = SLICES) -> DoubleDouble:
     """The product of matrices, plain or in batches, within `inner_error` (Lemma T7).
 
     Args:
@@ -251,8 +254,8 @@ def product(x: Pairs, y: Pairs, *, slices: int = SLICES) -> Pairs:
         [..., m, p].
 
     Example:
-        >>> signs = Pairs(np.array([[1.0], [-1.0]]), np.full((2, 1), 2.0**-60))
-        >>> y = product(Pairs.exact(np.full((1, 2), 2.0**60)), signs)
+        >>> signs = DoubleDouble(np.array([[1.0], [-1.0]]), np.full((2, 1), 2.0**-60))
+        >>> y = product(DoubleDouble.exact(np.full((1, 2), 2.0**60)), signs)
         >>> float(y.high[0, 0])
         2.0
     """
@@ -266,23 +269,23 @@ def product(x: Pairs, y: Pairs, *, slices: int = SLICES) -> Pairs:
         part = slice(start, start + step)
         rows = _sliced(_slices(x[part], -1, bits, slices), columns)
         high[part], low[part] = rows.high, rows.low
-    return Pairs(high, low)
+    return DoubleDouble(high, low)
 
 
-def _sliced(left: "_Slices", right: "_Slices") -> Pairs:
+def _sliced(left: "_Slices", right: "_Slices") -> DoubleDouble:
     """The sum of all products of slices: exact ones of equal weight in one float64 each, and what is left."""
     last, terms = len(left.heads), _BLOCK_TERMS
     rest = multiply(left.rests[last], right.rests[0], terms)
     for i, head in enumerate(left.heads):
         columns, matrix = right.thin_rests[last - i]
         rest[..., columns] += multiply(head, matrix, terms)
-    result: Pairs | None = None
+    result: DoubleDouble | None = None
     for weight in range(last - 1, -1, -1):
         term = multiply(left.heads[weight], right.heads[0])
         for i in range(weight):
             columns, matrix = right.thin_heads[weight - i]
             term[..., columns] += multiply(left.heads[i], matrix)
-        result = Pairs(*two_sum(term, rest)) if result is None else added_float(result, term)
+        result = DoubleDouble(*two_sum(term, rest)) if result is None else added_float(result, term)
     assert result is not None
     return result
 
@@ -315,7 +318,7 @@ def _thin(x: Floats) -> tuple[Any, Floats]:
     return (columns, x[:, columns]) if 4 * len(columns) < x.shape[-1] else (slice(None), x)
 
 
-def _slices(x: Pairs, axis: int, bits: int, slices: int) -> _Slices:
+def _slices(x: DoubleDouble, axis: int, bits: int, slices: int) -> _Slices:
     """Cut along an axis (Lemma T7)."""
     rest, low = x.high, x.low
     _, exponent = np.frexp(np.abs(rest).max(axis=axis, keepdims=True, initial=0.0))
