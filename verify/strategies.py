@@ -226,13 +226,13 @@ def embeddings(
 
 
 @st.composite
-def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, query_width: int = 1) -> ExactFrontEnd:
+def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, d_qk: int = 1) -> ExactFrontEnd:
     r"""Front ends with small integer entries and scores in units of ln 2: their attention is rational.
 
     Args:
         size: The sizes; `n_heads` may be 0.
         largest: Largest absolute value of an entry of the embeddings and values; queries and keys stay within 2.
-        query_width: Width of queries and keys.
+        d_qk: Width of queries and keys.
 
     Returns:
         A strategy for `ExactFrontEnd`.
@@ -246,7 +246,7 @@ def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, query_wi
         >>> front_end.W_E, front_end.W_V[0]
         ([0], [1])
     """
-    _require_at_least("query_width", query_width, 1)
+    _require_at_least("d_qk", d_qk, 1)
     W_E, W_pos = draw(embeddings(d_vocab=size.d_vocab, n_ctx=size.n_ctx, d_model=size.d_model, largest=largest))
 
     def n_heads(columns: int, bound: int) -> tuple[fmpq_mat, ...]:
@@ -255,8 +255,8 @@ def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, query_wi
     return ExactFrontEnd(
         _exact(W_E),
         _exact(W_pos),
-        n_heads(query_width, min(2, largest)),
-        n_heads(query_width, min(2, largest)),
+        n_heads(d_qk, min(2, largest)),
+        n_heads(d_qk, min(2, largest)),
         n_heads(size.d_head, largest),
     )
 

@@ -54,7 +54,7 @@ class SingleValueHeads:
         tokens: Number of tokens that are read.
         labels: Number of columns of `W_U`.
         width: `d_model`.
-        query_width: `d_qk`.
+        d_qk: `d_qk`.
         n_heads: Number of heads.
     """
 
@@ -62,7 +62,7 @@ class SingleValueHeads:
     d_vocab: int
     labels: int
     d_model: int
-    query_width: int
+    d_qk: int
     n_heads: int
 
     @cached_property
@@ -72,8 +72,8 @@ class SingleValueHeads:
         return {
             "W_E": (self.d_vocab, d_model),
             "W_pos": (self.contexts.shape[1], d_model),
-            "W_Q": (n_heads, d_model, self.query_width),
-            "W_K": (n_heads, d_model, self.query_width),
+            "W_Q": (n_heads, d_model, self.d_qk),
+            "W_K": (n_heads, d_model, self.d_qk),
             "W_V": (n_heads, d_model),
             "W_O": (n_heads, d_model),
             "W_U": (d_model, self.labels),
@@ -254,7 +254,7 @@ class Run:
         for start in range(0, rows, _BLOCK):
             block, after = slice(start, start + _BLOCK), slice(start, rows)
             result.T[block, after] += (by_token[block] @ by_token[after].T).toarray()
-        inputs, weight, size = self.inputs[facts], weight[:, None], self.shape.n_heads * self.shape.query_width
+        inputs, weight, size = self.inputs[facts], weight[:, None], self.shape.n_heads * self.shape.d_qk
         keyed = (weight * self.deviation[facts])[:, :-1, :, None] * self.query[facts][:, None]
         queried = weight[..., None] * self.kappa[facts][:, None]
         result = _add_tensor_products(result, weight * self.pattern[facts], inputs)

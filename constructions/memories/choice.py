@@ -322,13 +322,13 @@ def _run(
 
 def _newton(work: float, task: Task, seed: int, progress: Progress) -> Construction[Task]:
     found = newton_memory(task, work=work, seed=seed, progress=progress)
-    width, query_width, n_heads = found.shape
+    width, d_qk, n_heads = found.shape
     tried = ", ".join(f"{a.parameters}: {a.solved} of {a.seeds}" for a in found.attempts)
     return Construction(
         task,
         found.network,
         f"{counted(task.n_contexts, 'context')} by {counted(n_heads, 'head')} found by search, d = {width}, "
-        f"d_qk = {query_width}, {found.parameters} parameters; starts that succeeded, by parameters: {tried}"
+        f"d_qk = {d_qk}, {found.parameters} parameters; starts that succeeded, by parameters: {tried}"
         + ("" if found.complete else f"; the search was stopped after {work / 1e9:g} s, as its steps are counted"),
     )
 

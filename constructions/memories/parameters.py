@@ -22,7 +22,7 @@ _LARGEST = 4  # of an embedding entry
 
 
 def parameter_count(
-    *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, query_width: int | None = None
+    *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, d_qk: int | None = None
 ) -> int:
     r"""Count the entries of all tensors of a network, $d (S + 2 N) + 2 H d (d_{qk} + d_h)$.
 
@@ -32,7 +32,7 @@ def parameter_count(
         d_model: d.
         n_heads: H.
         d_head: $d_h$.
-        query_width: $d_{qk}$; by default $d_h$, and the count is the paper's $d (S + 2 N + 4 d_h H)$.
+        d_qk: $d_{qk}$; by default $d_h$, and the count is the paper's $d (S + 2 N + 4 d_h H)$.
 
     Returns:
         The number.
@@ -43,7 +43,7 @@ def parameter_count(
         >>> parameter_count(d_vocab=4, n_ctx=2, d_model=4, n_heads=6, d_head=2)
         232
     """
-    queries = d_head if query_width is None else query_width
+    queries = d_head if d_qk is None else d_qk
     return d_model * (n_ctx + 2 * d_vocab) + 2 * n_heads * d_model * (queries + d_head)
 
 

@@ -25,13 +25,13 @@ class MixingLayer:
     W_O: Int64Array
 
 
-def mixing_layer(*, d_model: int, n_heads: int, value_width: int) -> MixingLayer:
+def mixing_layer(*, d_model: int, n_heads: int, d_value: int) -> MixingLayer:
     r"""Maps that write the identity as a sum of H products through $d_v$ dimensions: head h takes $d_v$ coordinates.
 
     Args:
         d_model: d.
         n_heads: H.
-        value_width: d_v.
+        d_value: d_v.
 
     Returns:
         The maps.
@@ -43,16 +43,16 @@ def mixing_layer(*, d_model: int, n_heads: int, value_width: int) -> MixingLayer
     Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 4, repaired.
 
     Example:
-        >>> layer = mixing_layer(d_model=3, n_heads=2, value_width=2)
+        >>> layer = mixing_layer(d_model=3, n_heads=2, d_value=2)
         >>> sum(v @ o for v, o in zip(layer.W_V, layer.W_O)).tolist()
         [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     """
-    if min(d_model, n_heads, value_width) < 1:
-        raise InputError("d_model", f"= {d_model}, n_heads = {n_heads}, value_width = {value_width}", "at least 1")
-    if n_heads * value_width < d_model:
-        raise HypothesisError("The mixing layer", "H d_v >= d", f"H = {n_heads}, d_v = {value_width}, d = {d_model}")
-    columns = np.eye(d_model, n_heads * value_width, dtype=np.int64)
-    W_V = np.moveaxis(columns.reshape(d_model, n_heads, value_width), 1, 0)
+    if min(d_model, n_heads, d_value) < 1:
+        raise InputError("d_model", f"= {d_model}, n_heads = {n_heads}, d_value = {d_value}", "at least 1")
+    if n_heads * d_value < d_model:
+        raise HypothesisError("The mixing layer", "H d_v >= d", f"H = {n_heads}, d_v = {d_value}, d = {d_model}")
+    columns = np.eye(d_model, n_heads * d_value, dtype=np.int64)
+    W_V = np.moveaxis(columns.reshape(d_model, n_heads, d_value), 1, 0)
     return MixingLayer(np.ascontiguousarray(W_V), np.ascontiguousarray(np.moveaxis(W_V, 1, 2)))
 
 

@@ -173,7 +173,7 @@ def test_a_task_with_a_tail_is_found():
         (lambda: strategies.embeddings(d_vocab=True, n_ctx=1, d_model=1), "d_vocab = True, expected"),
         (lambda: strategies.networks(size=Sizes(2, 2, 2, 1, 0)), "heads = 0, expected an integer of at least 1"),
         (lambda: strategies.networks(size=Sizes(2, 2, 2, 1, 1), largest=float("nan")), "largest = nan"),
-        (lambda: strategies.exact_front_ends(size=Sizes(2, 2, 2, 1, 1), query_width=0), "query_width = 0"),
+        (lambda: strategies.exact_front_ends(size=Sizes(2, 2, 2, 1, 1), d_qk=0), "d_qk = 0"),
         (lambda: strategies.models(max_blocks=0), "max_blocks = 0, expected"),
         (lambda: strategies.models(max_width=0), "max_width = 0, expected"),
     ],

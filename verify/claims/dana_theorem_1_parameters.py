@@ -163,7 +163,7 @@ def _shared(task: Task, network: Model) -> Evidence:
     free, stored = shared_attention_parameters(network), _stored(network)
     counted, letters = _counted(task, network), _letters(task, network)
     least, paper = shared_count(**counted), parameter_count(**counted)
-    agrees = free == least and stored == parameter_count(**counted, query_width=1)
+    agrees = free == least and stored == parameter_count(**counted, d_qk=1)
     return Evidence(
         "sharper",
         f"{_shape(task, network)}: the same {task.n_contexts} contexts held, W_Q^h W_K^h = lambda_h u v exactly; "

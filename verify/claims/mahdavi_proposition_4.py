@@ -46,27 +46,27 @@ _NARROW = ((4, 3, 4, 1, 1), (6, 4, 5, 2, 1), (6, 5, 5, 1, 3))
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for examples, n_ctx, d_model, n_heads, value_width in _NARROW:
+    for examples, n_ctx, d_model, n_heads, d_value in _NARROW:
         contexts = equal_queries(examples=examples, n_ctx=n_ctx, d_model=d_model)
-        yield _too_narrow(contexts, n_heads=n_heads, value_width=value_width)
+        yield _too_narrow(contexts, n_heads=n_heads, d_value=d_value)
     yield _third_is_not_implied(equal_means())
-    for examples, n_ctx, d_model, n_heads, value_width in _REPAIRS + (_REPAIRS_LARGE if full else ()):
+    for examples, n_ctx, d_model, n_heads, d_value in _REPAIRS + (_REPAIRS_LARGE if full else ()):
         contexts = equal_queries(examples=examples, n_ctx=n_ctx, d_model=d_model)
-        yield _mixed(contexts, mixing_layer(d_model=d_model, n_heads=n_heads, value_width=value_width))
+        yield _mixed(contexts, mixing_layer(d_model=d_model, n_heads=n_heads, d_value=d_value))
 
 
-def _too_narrow(contexts: Int64Array, *, n_heads: int, value_width: int) -> Evidence:
+def _too_narrow(contexts: Int64Array, *, n_heads: int, d_value: int) -> Evidence:
     """Outputs are the query plus vectors of the row space of W_O, of dimension H d_v: the Kruskal rank is no larger."""
     examples, n_ctx, d_model = contexts.shape
     ranks = context_ranks(contexts)
     third = kruskal_rank(queries_plus_means(contexts)).lower
     queries = as_rationals(contexts[:, 0]).rank()
-    added = OUTPUT_RANK.at(n_heads=n_heads, d_value=value_width, d_inner=d_model)
+    added = OUTPUT_RANK.at(n_heads=n_heads, d_value=d_value, d_inner=d_model)
     most = queries + added.value
     return Evidence(
         "without",
         f"{examples} contexts of n = {n_ctx} tokens in R^{d_model} with equal queries, all of rank n, and Assumption 3 "
-        f"with Kruskal rank >= {third}: a layer with H = {n_heads}, d_v = {value_width}",
+        f"with Kruskal rank >= {third}: a layer with H = {n_heads}, d_v = {d_value}",
         f"queries of Kruskal rank >= {n_ctx} after some layer",
         f"rank <= {queries} + H d_v = {most} of all queries together",
         Method("exact ranks", Means.EXACT),
@@ -75,9 +75,9 @@ def _too_narrow(contexts: Int64Array, *, n_heads: int, value_width: int) -> Evid
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(added, "<", n_ctx - queries),
-            Comparison(most, "=", stated(CLAIM, "space", H=n_heads, d_v=value_width)),
-            *met(CLAIM, "narrow", H=n_heads, d_v=value_width, n=n_ctx),
-            *failed(CLAIM, "wide", H=n_heads, d_v=value_width, d=d_model),
+            Comparison(most, "=", stated(CLAIM, "space", H=n_heads, d_v=d_value)),
+            *met(CLAIM, "narrow", H=n_heads, d_v=d_value, n=n_ctx),
+            *failed(CLAIM, "wide", H=n_heads, d_v=d_value, d=d_model),
         ),
     )
 
@@ -100,23 +100,23 @@ def _third_is_not_implied(contexts: Int64Array) -> Evidence:
 
 def _mixed(contexts: Int64Array, layer: MixingLayer) -> Evidence:
     examples, n_ctx, d_model = contexts.shape
-    n_heads, value_width = layer.W_V.shape[0], layer.W_V.shape[2]
+    n_heads, d_value = layer.W_V.shape[0], layer.W_V.shape[2]
     before, third = kruskal_rank(contexts[:, 0]).upper, kruskal_rank(queries_plus_means(contexts)).lower
     queries, ranks = queries_and_ranks(contexts, np.zeros((n_heads, d_model, d_model), np.int64), layer.W_V, layer.W_O)
     after = kruskal_rank(queries).lower
     given = third >= n_ctx and context_ranks(contexts) == {n_ctx}
-    fits = layer.W_V.shape == (n_heads, d_model, value_width) and layer.W_O.shape == (n_heads, value_width, d_model)
+    fits = layer.W_V.shape == (n_heads, d_model, d_value) and layer.W_O.shape == (n_heads, d_value, d_model)
     return Evidence(
         "with",
         f"{examples} contexts of n = {n_ctx} tokens in R^{d_model} with equal queries (Kruskal rank {before}), one "
-        f"layer with H = {n_heads}, d_v = {value_width}, W_Q = W_K = 0",
+        f"layer with H = {n_heads}, d_v = {d_value}, W_Q = W_K = 0",
         f"Assumptions 1 and 2 after the layer: Kruskal rank >= {n_ctx}, contexts of rank {n_ctx}",
         f"queries of Kruskal rank >= {after}, contexts of rank {min(ranks)}",
         Method("exact rationals", Means.EXACT),
         proved(given and queries_are_equal(contexts) and fits and after >= n_ctx and ranks == {n_ctx}),
         {"W_V": layer.W_V.tolist(), "W_O": layer.W_O.tolist()},
         compared=(
-            Comparison(OUTPUT_RANK.at(n_heads=n_heads, d_value=value_width, d_inner=d_model), "=", d_model),
-            *met(CLAIM, "wide", H=n_heads, d_v=value_width, d=d_model),
+            Comparison(OUTPUT_RANK.at(n_heads=n_heads, d_value=d_value, d_inner=d_model), "=", d_model),
+            *met(CLAIM, "wide", H=n_heads, d_v=d_value, d=d_model),
         ),
     )

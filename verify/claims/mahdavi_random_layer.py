@@ -58,27 +58,27 @@ class RandomLayer:
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    for examples, n_ctx, d_model, n_heads, value_width in _LAYERS:
+    for examples, n_ctx, d_model, n_heads, d_value in _LAYERS:
         yield _same_examples(
             equal_queries(examples=examples, n_ctx=n_ctx, d_model=d_model),
-            random_layer(d_model=d_model, n_heads=n_heads, value_width=value_width),
+            random_layer(d_model=d_model, n_heads=n_heads, d_value=d_value),
         )
     for n_ctx, d_model in ((3, 4), (4, 6)):
         yield _too_narrow(equal_queries(examples=n_ctx + 1, n_ctx=n_ctx, d_model=d_model))
-    for examples, n_ctx, d_model, n_heads, value_width in _LAYERS + (_LAYERS_FULL if full else ()):
+    for examples, n_ctx, d_model, n_heads, d_value in _LAYERS + (_LAYERS_FULL if full else ()):
         yield _satisfied(
             equal_queries(examples=examples, n_ctx=n_ctx, d_model=d_model),
-            random_layer(d_model=d_model, n_heads=n_heads, value_width=value_width),
+            random_layer(d_model=d_model, n_heads=n_heads, d_value=d_value),
         )
 
 
-def random_layer(*, d_model: int, n_heads: int, value_width: int, seed: int = 0) -> RandomLayer:
+def random_layer(*, d_model: int, n_heads: int, d_value: int, seed: int = 0) -> RandomLayer:
     """Draw the maps of a layer: scores of -1, 0 and 1, values and outputs up to 9."""
-    generator = np.random.default_rng([seed, d_model, n_heads, value_width])
+    generator = np.random.default_rng([seed, d_model, n_heads, d_value])
     return RandomLayer(
         generator.integers(-1, 2, (n_heads, d_model, d_model)),
-        generator.integers(-9, 10, (n_heads, d_model, value_width)),
-        generator.integers(-9, 10, (n_heads, value_width, d_model)),
+        generator.integers(-9, 10, (n_heads, d_model, d_value)),
+        generator.integers(-9, 10, (n_heads, d_value, d_model)),
     )
 
 
@@ -126,14 +126,14 @@ def _too_narrow(contexts: Int64Array) -> Evidence:
 
 def _satisfied(contexts: Int64Array, layer: RandomLayer) -> Evidence:
     examples, n_ctx, d_model = contexts.shape
-    n_heads, _, value_width = layer.W_V.shape
+    n_heads, _, d_value = layer.W_V.shape
     third = kruskal_rank(queries_plus_means(contexts)).lower
     queries, ranks = queries_and_ranks(contexts, layer.scores, layer.W_V, layer.W_O)
     after = kruskal_rank(queries).lower
     return Evidence(
         "with",
         f"{examples} contexts of n = {n_ctx} tokens in R^{d_model} with equal queries, Assumptions 2 and 3, and a "
-        f"random integer layer with H = {n_heads}, d_v = {value_width}",
+        f"random integer layer with H = {n_heads}, d_v = {d_value}",
         f"Assumptions 1 and 2 after it: Kruskal rank >= {n_ctx}, contexts of rank {n_ctx}",
         f"Kruskal rank >= {after}, contexts of rank {min(ranks)}",
         Method("exact rationals", Means.EXACT),
@@ -141,7 +141,7 @@ def _satisfied(contexts: Int64Array, layer: RandomLayer) -> Evidence:
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(after, ">=", n_ctx),
-            Comparison(OUTPUT_RANK.at(n_heads=n_heads, d_value=value_width, d_inner=d_model), "=", d_model),
-            *met(CLAIM, "wide", H=n_heads, d_v=value_width, d=d_model),
+            Comparison(OUTPUT_RANK.at(n_heads=n_heads, d_value=d_value, d_inner=d_model), "=", d_model),
+            *met(CLAIM, "wide", H=n_heads, d_v=d_value, d=d_model),
         ),
     )

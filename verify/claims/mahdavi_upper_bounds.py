@@ -37,8 +37,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     for examples, n_ctx, d_model, n_heads in _SIZES + (((20, 4, 12, 5),) if full else ()):
         yield _mixed(examples, n_ctx, d_model, n_heads, shared=True)
         yield _mixed(examples, n_ctx, d_model, n_heads, shared=False)
-    for n_heads, value_width, inner in ((1, 1, 2), (2, 1, 3), (3, 2, 4)):
-        yield _outputs(n_heads, value_width, inner)
+    for n_heads, d_value, inner in ((1, 1, 2), (2, 1, 3), (3, 2, 4)):
+        yield _outputs(n_heads, d_value, inner)
 
 
 def _mixed(examples: int, n_ctx: int, d_model: int, n_heads: int, *, shared: bool) -> Evidence:
@@ -63,14 +63,14 @@ def _mixed(examples: int, n_ctx: int, d_model: int, n_heads: int, *, shared: boo
     )
 
 
-def _outputs(n_heads: int, value_width: int, inner: int) -> Evidence:
-    ceiling = OUTPUT_RANK.at(n_heads=n_heads, d_value=value_width, d_inner=inner)
+def _outputs(n_heads: int, d_value: int, inner: int) -> Evidence:
+    ceiling = OUTPUT_RANK.at(n_heads=n_heads, d_value=d_value, d_inner=inner)
     return Evidence(
         "known",
-        f"H = {n_heads}, d_v = {value_width}, d_o = {inner}: outputs on any examples",
+        f"H = {n_heads}, d_v = {d_value}, d_o = {inner}: outputs on any examples",
         "a bound of their rank whatever the weights are",
         f"rank <= {ceiling.value}",
         Method("shapes of the matrices", Means.EXACT),
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(ceiling, "=", stated(CLAIM, "outputs", H=n_heads, d_v=value_width, d_o=inner)),),
+        compared=(Comparison(ceiling, "=", stated(CLAIM, "outputs", H=n_heads, d_v=d_value, d_o=inner)),),
     )

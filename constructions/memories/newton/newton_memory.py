@@ -56,7 +56,7 @@ class Shape(NamedTuple):
     """How wide the network is: `d_model`, `d_qk` and the number of heads; `d_head` is 1."""
 
     d_model: int
-    query_width: int
+    d_qk: int
     n_heads: int
 
 
@@ -227,8 +227,8 @@ class Table:
 
     def heads(self, shape: Shape) -> SingleValueHeads:
         """The network of this shape on the tokens that are used."""
-        d_model, query_width, heads = shape
-        return SingleValueHeads(self.contexts, len(self.read), len(self.answers), d_model, query_width, heads)
+        d_model, d_qk, heads = shape
+        return SingleValueHeads(self.contexts, len(self.read), len(self.answers), d_model, d_qk, heads)
 
     def used(self, shape: Shape) -> int:
         """Entries of a network of this shape that some fact reads."""
@@ -239,8 +239,8 @@ class Table:
         return self._entries(shape, self.task.d_vocab + self.task.n_answers)
 
     def _entries(self, shape: Shape, vectors: int) -> int:
-        d_model, query_width, n_heads = shape
-        return d_model * (vectors + self.contexts.shape[1]) + 2 * n_heads * d_model * (query_width + 1)
+        d_model, d_qk, n_heads = shape
+        return d_model * (vectors + self.contexts.shape[1]) + 2 * n_heads * d_model * (d_qk + 1)
 
     @property
     def has_two_stages(self) -> bool:
@@ -293,9 +293,9 @@ def freedom(shape: Shape, *, d_vocab: int, n_ctx: int) -> int:
     """
     if n_ctx == 1:
         return d_vocab
-    d_model, query_width, n_heads = shape
-    d = min(d_model, 2 + n_heads * (2 * query_width + 1))
-    r = min(query_width, d)
+    d_model, d_qk, n_heads = shape
+    d = min(d_model, 2 + n_heads * (2 * d_qk + 1))
+    r = min(d_qk, d)
     return max(0, d_vocab * (d - 1) + (n_ctx - 2) * d - d * (d - 2) + n_heads * (d + 2 * d * r - r * r))
 
 
@@ -315,16 +315,16 @@ def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besi
     narrowest = _NARROWEST[table.has_two_stages] if narrowest is None else narrowest
     found: list[tuple[tuple[bool, int], Shape]] = []
     for d_model in _WIDTHS if n_ctx > 1 else (2,):
-        for query_width in range(1, min(d_model, _MOST_QUERIES) + 1) if d_model != besides else ():
-            room = entries - table.used(Shape(d_model, query_width, 0))
+        for d_qk in range(1, min(d_model, _MOST_QUERIES) + 1) if d_model != besides else ():
+            room = entries - table.used(Shape(d_model, d_qk, 0))
             if room < 0:
                 continue
-            n_heads = room // (2 * d_model * (query_width + 1)) if n_ctx > 1 else 0
-            shape = Shape(d_model, query_width, n_heads)
+            n_heads = room // (2 * d_model * (d_qk + 1)) if n_ctx > 1 else 0
+            shape = Shape(d_model, d_qk, n_heads)
             score = freedom(shape, d_vocab=d_vocab, n_ctx=n_ctx)
             if table.has_two_stages:
                 # What the second stage frees, less the changes of basis that leave the logits as they are.
-                score += table.used(shape) - n_heads * (query_width**2 + 1) - d_model * (d_model + 2)
+                score += table.used(shape) - n_heads * (d_qk**2 + 1) - d_model * (d_model + 2)
             found.append(((d_model >= narrowest, score), shape))
     return max(found, key=lambda each: each[0])[1] if found else None
 
@@ -582,7 +582,7 @@ def _heard(report: Report | None, stage: str) -> "Callable[[int, _Point], None] 
 def _start(heads: SingleValueHeads, code: LabelCode, seed: int) -> Float64Array:
     """Random weights, heads that nearly cancel in pairs; coordinate 0 of the stream is 1, coordinate 1 is y."""
     rng = np.random.default_rng(seed)
-    d_model, query_width, count = heads.d_model, heads.query_width, heads.n_heads
+    d_model, d_qk, count = heads.d_model, heads.d_qk, heads.n_heads
     pairs = (count + 1) // 2
     weights = np.zeros(heads.size)
     part = heads.split(weights)
@@ -590,8 +590,8 @@ def _start(heads: SingleValueHeads, code: LabelCode, seed: int) -> Float64Array:
     part["W_pos"][:] = rng.standard_normal(part["W_pos"].shape)
     part["W_E"][:, 0], part["W_pos"][-1, 0] = 0.0, 1.0
     for name in ("W_Q", "W_K"):
-        drawn = rng.standard_normal((pairs, d_model, query_width)) * math.sqrt(2.0 / (d_model * math.sqrt(query_width)))
-        noise = rng.standard_normal((count, d_model, query_width)) * (_JITTER / math.sqrt(d_model))
+        drawn = rng.standard_normal((pairs, d_model, d_qk)) * math.sqrt(2.0 / (d_model * math.sqrt(d_qk)))
+        noise = rng.standard_normal((count, d_model, d_qk)) * (_JITTER / math.sqrt(d_model))
         part[name][:] = np.repeat(drawn, 2, axis=0)[:count] + noise
     values = rng.standard_normal((pairs, d_model)) / math.sqrt(d_model)
     part["W_V"][:] = np.stack([values, -values], axis=1).reshape(-1, d_model)[:count]

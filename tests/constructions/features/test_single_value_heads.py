@@ -14,10 +14,10 @@ SHAPES = st.tuples(
 
 
 def drawn(
-    tokens: int, n_ctx: int, width: int, query_width: int, n_heads: int, labels: int, *, rows: int = 9, seed: int = 0
+    tokens: int, n_ctx: int, width: int, d_qk: int, n_heads: int, labels: int, *, rows: int = 9, seed: int = 0
 ) -> tuple[Run, np.ndarray, np.random.Generator]:
     rng = np.random.default_rng(seed)
-    shape = SingleValueHeads(rng.integers(0, tokens, (rows, n_ctx)), tokens, labels, width, query_width, n_heads)
+    shape = SingleValueHeads(rng.integers(0, tokens, (rows, n_ctx)), tokens, labels, width, d_qk, n_heads)
     weights = rng.standard_normal(shape.size)
     return shape.run(weights), weights, rng
 

@@ -25,23 +25,23 @@ from constructions.tasks.arrays import all_contexts
 small = st.integers(1, 6)
 
 
-@given(tokens=small, n_ctx=small, width=small, n_heads=small, d_head=small, query_width=small)
+@given(tokens=small, n_ctx=small, width=small, n_heads=small, d_head=small, d_qk=small)
 def test_the_count_is_that_of_the_tensors(
-    tokens: int, n_ctx: int, width: int, n_heads: int, d_head: int, query_width: int
+    tokens: int, n_ctx: int, width: int, n_heads: int, d_head: int, d_qk: int
 ) -> None:
     d_head = min(d_head, width)
     shapes = {
         "W_E": (tokens, width),
         "W_pos": (n_ctx, width),
-        "W_Q": (n_heads, width, query_width),
-        "W_K": (n_heads, width, query_width),
+        "W_Q": (n_heads, width, d_qk),
+        "W_K": (n_heads, width, d_qk),
         "W_V": (n_heads, width, d_head),
         "W_O": (n_heads, d_head, width),
         "W_U": (width, tokens),
     }
     network = dana_network(**{name: np.zeros(shape) for name, shape in shapes.items()})
     sizes = {"d_vocab": tokens, "n_ctx": n_ctx, "d_model": width, "n_heads": n_heads, "d_head": d_head}
-    assert network.parameters == parameter_count(**sizes, query_width=query_width)
+    assert network.parameters == parameter_count(**sizes, d_qk=d_qk)
     assert parameter_count(**sizes) == width * (n_ctx + 2 * tokens + 4 * d_head * n_heads)
     rest = network.parameters - network.W_Q.size - network.W_K.size
     assert shared_count(**sizes) == rest + 2 * width + n_heads

@@ -12,15 +12,15 @@ from tests.layers import mixed_tokens
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 6))
-def test_the_maps_sum_to_the_identity_or_are_refused(width, n_heads, value_width):
-    if n_heads * value_width < width:
+def test_the_maps_sum_to_the_identity_or_are_refused(width, n_heads, d_value):
+    if n_heads * d_value < width:
         with pytest.raises(HypothesisError, match="H d_v >= d"):
-            mixing_layer(d_model=width, n_heads=n_heads, value_width=value_width)
+            mixing_layer(d_model=width, n_heads=n_heads, d_value=d_value)
         return
-    layer = mixing_layer(d_model=width, n_heads=n_heads, value_width=value_width)
-    assert layer.W_V.shape == (n_heads, width, value_width) and layer.W_O.shape == (
+    layer = mixing_layer(d_model=width, n_heads=n_heads, d_value=d_value)
+    assert layer.W_V.shape == (n_heads, width, d_value) and layer.W_O.shape == (
         n_heads,
-        value_width,
+        d_value,
         width,
     )
     assert (np.einsum("hdv,hve->de", layer.W_V, layer.W_O) == np.eye(width)).all()
@@ -29,7 +29,7 @@ def test_the_maps_sum_to_the_identity_or_are_refused(width, n_heads, value_width
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 2**32))
 def test_tokens_get_the_mean_added_and_keep_their_rank(tokens, width, seed):
     context = np.random.default_rng(seed).integers(-9, 10, (tokens, width))
-    made = mixed_tokens(mixing_layer(d_model=width, n_heads=1, value_width=width), context)
+    made = mixed_tokens(mixing_layer(d_model=width, n_heads=1, d_value=width), context)
     mean = [fmpq(int(total), tokens) for total in context.sum(axis=0)]
     expected = [[int(entry) + m for entry, m in zip(row, mean, strict=True)] for row in context]
     assert made.tolist() == expected
@@ -52,7 +52,7 @@ def test_equal_means_are_equal():
 def test_sizes_out_of_range_are_refused():
     for sizes in [(0, 1, 1), (1, 0, 1), (1, 1, 0)]:
         with pytest.raises(InputError):
-            mixing_layer(d_model=sizes[0], n_heads=sizes[1], value_width=sizes[2])
+            mixing_layer(d_model=sizes[0], n_heads=sizes[1], d_value=sizes[2])
     for sizes in [(0, 2, 2), (1, 1, 2), (1, 3, 2)]:
         with pytest.raises(InputError):
             equal_queries(examples=sizes[0], n_ctx=sizes[1], d_model=sizes[2])

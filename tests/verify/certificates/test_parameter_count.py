@@ -15,7 +15,7 @@ from tests.memories import changed
 from verify.certificates.parameter_count import shared_attention_parameters, stored_parameters
 
 
-def network(n_heads: int = 3, width: int = 4, query_width: int = 1) -> Model:
+def network(n_heads: int = 3, width: int = 4, d_qk: int = 1) -> Model:
     """Random weights whose attention is `lambda_h u v` with small integers, in all heads."""
     rng = np.random.default_rng(n_heads + 10 * width)
     u, v = rng.integers(1, 9, (2, width)).astype(np.float64)
@@ -23,19 +23,17 @@ def network(n_heads: int = 3, width: int = 4, query_width: int = 1) -> Model:
     return dana_network(
         W_E=rng.standard_normal((5, width)),
         W_pos=rng.standard_normal((2, width)),
-        W_Q=np.repeat(np.einsum("h,d->hd", scales, u)[:, :, None], query_width, axis=2),
-        W_K=np.repeat(np.tile(v, (n_heads, 1))[:, :, None], query_width, axis=2),
+        W_Q=np.repeat(np.einsum("h,d->hd", scales, u)[:, :, None], d_qk, axis=2),
+        W_K=np.repeat(np.tile(v, (n_heads, 1))[:, :, None], d_qk, axis=2),
         W_V=rng.standard_normal((n_heads, width, 2)),
         W_O=rng.standard_normal((n_heads, 2, width)),
         W_U=rng.standard_normal((width, 5)),
     )
 
 
-@given(n_heads=st.integers(1, 4), width=st.integers(2, 5), query_width=st.integers(1, 3))
-def test_shared_attention_counts_two_directions_and_a_scale_for_each_head(
-    n_heads: int, width: int, query_width: int
-) -> None:
-    given_weights = network(n_heads, width, query_width)
+@given(n_heads=st.integers(1, 4), width=st.integers(2, 5), d_qk=st.integers(1, 3))
+def test_shared_attention_counts_two_directions_and_a_scale_for_each_head(n_heads: int, width: int, d_qk: int) -> None:
+    given_weights = network(n_heads, width, d_qk)
     rest = 12 * width + 2 * n_heads * width * 2
     assert shared_attention_parameters(given_weights) == rest + 2 * width + n_heads
 
@@ -55,7 +53,7 @@ def test_a_direction_that_is_off_by_one_bit_is_noticed() -> None:
 
 
 def test_one_product_of_rank_two_in_all_heads_is_not_shared_rank_one() -> None:
-    weights = network(query_width=2)
+    weights = network(d_qk=2)
     query = weights.W_Q.copy()
     query[:] = query[:1]
     query[:, 0, 1] += 1.0

@@ -9,7 +9,7 @@ from verify.verdict import Verdict
 CONTEXTS = equal_queries(examples=4, n_ctx=2, d_model=2)
 
 
-LAYER = audit.random_layer(d_model=2, n_heads=1, value_width=2)
+LAYER = audit.random_layer(d_model=2, n_heads=1, d_value=2)
 
 
 def test_a_layer_that_writes_nothing_satisfies_nothing():
@@ -18,7 +18,7 @@ def test_a_layer_that_writes_nothing_satisfies_nothing():
 
 
 def test_a_narrow_layer_does_not_reach_the_rank_of_its_outputs():
-    narrow = audit.random_layer(d_model=3, n_heads=1, value_width=1)
+    narrow = audit.random_layer(d_model=3, n_heads=1, d_value=1)
     contexts = equal_queries(examples=5, n_ctx=3, d_model=3)
     assert audit._satisfied(contexts, narrow).verdict is not Verdict.PROVED
     assert audit._too_narrow(contexts).verdict is Verdict.PROVED

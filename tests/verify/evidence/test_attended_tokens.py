@@ -15,9 +15,9 @@ from verify.evidence.attended_tokens import (
 
 
 def test_scores_of_zero_mix_as_the_builder_says():
-    for width, n_heads, value_width in ((2, 1, 2), (3, 2, 2)):
+    for width, n_heads, d_value in ((2, 1, 2), (3, 2, 2)):
         contexts = equal_queries(examples=2, n_ctx=2, d_model=width)
-        maps = mixing_layer(d_model=width, n_heads=n_heads, value_width=value_width)
+        maps = mixing_layer(d_model=width, n_heads=n_heads, d_value=d_value)
         scores = np.zeros((n_heads, width, width), dtype=np.int64)
         for context in contexts:
             assert attended_tokens(context, scores, maps.W_V, maps.W_O) == mixed_tokens(maps, context)

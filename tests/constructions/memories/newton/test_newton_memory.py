@@ -150,8 +150,8 @@ def test_tokens_that_are_never_read_or_never_answers_do_not_count_as_used() -> N
     task = facts(contexts, 10 + rng.integers(0, 3, 16), 20)
     found = newton_memory(task)
     require_held(found, task)
-    width, query_width, n_heads = found.shape
-    assert found.used_parameters == width * (4 + 3 + 2) + 2 * n_heads * width * (query_width + 1)
+    width, d_qk, n_heads = found.shape
+    assert found.used_parameters == width * (4 + 3 + 2) + 2 * n_heads * width * (d_qk + 1)
     assert found.parameters - found.used_parameters == width * (16 + 17)
     assert not found.network.W_E[[0, 1, 2, *range(7, 20)]].any()
     ahead = proved(found.network, task).min()
@@ -203,8 +203,8 @@ def test_the_derivative_has_as_many_degrees_of_freedom_as_are_counted(
 
 
 @given(st.integers(1, 6), st.integers(1, 3), st.integers(0, 3), st.integers(2, 4), st.integers(2, 3))
-def test_no_derivative_has_more(width: int, query_width: int, n_heads: int, tokens: int, n_ctx: int) -> None:
-    shape = Shape(max(width, 2), min(query_width, max(width, 2)), n_heads)
+def test_no_derivative_has_more(width: int, d_qk: int, n_heads: int, tokens: int, n_ctx: int) -> None:
+    shape = Shape(max(width, 2), min(d_qk, max(width, 2)), n_heads)
     assert rank_of(shape, tokens=tokens, n_ctx=n_ctx) <= freedom(shape, d_vocab=tokens, n_ctx=n_ctx)
 
 
