@@ -35,7 +35,7 @@ MUTANTS = [
     pairs("first + every[:, None]", "every[:, None]", "a part of the examples asks for the first ones"),
     pairs("before * width + cells[:, position]", "cells[:, position]", "prefixes that end alike are the same"),
     pairs(
-        "looks[:, position] = look.reshape(-1) + found", "looks[:, position] = look.reshape(-1)", "looks are mixed up"
+        "pairs[:, position] = pair.reshape(-1) + found", "pairs[:, position] = pair.reshape(-1)", "pairs are mixed up"
     ),
     pairs("places * length + position", "places * length", "the first position stands for all"),
     pairs("contexts + width * np.arange(length)", "contexts + 0 * np.arange(length)", "all positions are the first"),
@@ -74,7 +74,9 @@ MUTANTS = [
     ),
     walk("only_last_is_read(model.blocks, -1) else stream", "True else stream", "the first row is the last"),
     # Heads that are idle.
-    idle("busy = np.flatnonzero(~idle[look[group[0]]])", "busy = np.flatnonzero(idle[look[group[0]]])", "exchanged"),
+    idle(
+        "busy = np.flatnonzero(~idle[row_of[group[0]]])", "busy = np.flatnonzero(idle[row_of[group[0]]])", "exchanged"
+    ),
     idle(
         "rest if heads is None else arithmetic.less(self._rest([], length), rest)",
         "self._rest([], length) if heads else rest",

@@ -85,7 +85,7 @@ class Arithmetic(Protocol[R, H, Out]):
         ...
 
     def mixed(self, block: Attention, query: H, key: H, value: H, pairs: AttentionPairs, /) -> H:
-        """The means of the values with the softmax of the scores as weights, a row for each look."""
+        """The means of the values with the softmax of the scores as weights, a row for each pair."""
         ...
 
     def written(self, mixed: H, block: Attention, heads: Sequence[int] | None = None, /) -> R:

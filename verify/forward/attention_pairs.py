@@ -19,14 +19,14 @@ from constructions.models.blocks import Attention
 
 @dataclass(frozen=True)
 class AttentionPairs:
-    """What an attention looks at: for each distinct context the rows that ask and those that are read.
+    """The pairs of an attention: for each distinct context the rows that ask and those that are read.
 
     Args:
         asking: Which rows ask, `[C, i]`; with queries of the task, which example's.
         read: Which rows the context has, `[C, S]`.
         allowed: Which position reads which, `[i, S]`.
-        kept: The looks, each once: places in `asking` laid flat, `[L]`.
-        cells: Which look each context has at each position that is computed, `[T, i]`.
+        kept: The pairs, each once: places in `asking` laid flat, `[L]`.
+        cells: Which pair each context has at each position that is computed, `[T, i]`.
     """
 
     asking: Int64Array
@@ -37,7 +37,7 @@ class AttentionPairs:
 
     @property
     def asked(self) -> Int64Array:
-        """Which row asks in each look, `[L]`."""
+        """Which row asks in each pair, `[L]`."""
         return self.asking.reshape(-1)[self.kept]
 
 
@@ -75,14 +75,14 @@ def pairs_of(block: Attention, cells: Int64Array, *, only_last: bool, first: int
         keys = np.arange(len(read))[:, None] * (int(cells.max(initial=0)) + 1) + read
         allowed = np.ones((length, length), dtype=bool)
     kept: list[Int64Array] = []
-    looks, found = np.empty_like(read), 0
+    pairs, found = np.empty_like(read), 0
     for position in range(length):
         # Equal keys of different positions do not meet: the rows of different positions are different.
-        _, places, look = np.unique(keys[:, position], return_index=True, return_inverse=True)
+        _, places, pair = np.unique(keys[:, position], return_index=True, return_inverse=True)
         kept.append(places * length + position)
-        looks[:, position] = look.reshape(-1) + found
+        pairs[:, position] = pair.reshape(-1) + found
         found += len(places)
-    return AttentionPairs(read, read, allowed, np.concatenate(kept), looks[context_of.reshape(-1)])
+    return AttentionPairs(read, read, allowed, np.concatenate(kept), pairs[context_of.reshape(-1)])
 
 
 def _prefixes(cells: Int64Array) -> Int64Array:

@@ -278,7 +278,7 @@ def attention_in_balls(model: Model, inputs: Int64Array | VectorTask, head: int,
     with ctx.workprec(checked_precision(precision)):
         arithmetic, heads, pairs = _in_balls(model, inputs)
         shares = arithmetic.patterns(heads.block, heads.query[head], heads.key[head], pairs)
-        entries = [share for look in pairs.cells[:, 0].tolist() for share in shares[look]]
+        entries = [share for pair in pairs.cells[:, 0].tolist() for share in shares[pair]]
         return arb_mat(len(pairs.cells), _length(inputs), entries)
 
 
@@ -361,8 +361,8 @@ def _mixed(arithmetic: InRowBalls, heads: Heads[RowBalls], value: HeadBalls) -> 
     pairs = heads.pairs(heads.stream.cells, only_last=True)
     with np.errstate(all="ignore"):
         mixed = arithmetic.mixed(heads.block, heads.query, heads.key, value, pairs)
-    look = pairs.cells[:, 0]
-    return mixed.value[look], mixed.radius[look]
+    pair = pairs.cells[:, 0]
+    return mixed.value[pair], mixed.radius[pair]
 
 
 def _patterns(arithmetic: InRowBalls, heads: Heads[RowBalls], query: HeadBalls, key: HeadBalls) -> Enclosure:

@@ -4,7 +4,7 @@ The weights become balls, of radius 0 where they are float64 numbers; every oper
 the exact result for all numbers in its operands. No BLAS takes part, and no rounding is bounded beforehand: where
 float64 says too little, more bits say more.
 
-It is slow. An attention with $H$ heads on $P$ distinct rows, of which $L$ looks read $S$ rows each, costs $L S H$
+It is slow. An attention with $H$ heads on $P$ distinct rows, with $L$ pairs of $S$ rows each, costs $L S H$
 exponentials and
 
 $$ P H d_{\mathrm{model}} (2 d_{qk} + d_{\mathrm{head}}) + L S H (d_{qk} + d_{\mathrm{head}})

@@ -159,31 +159,31 @@ class InMatrices(ABC, Generic[M]):
         return self.kind(heads[0].nrows(), sum(head.ncols() for head in heads), entries)
 
     def patterns(self, block: Attention, query: M, key: M, pairs: AttentionPairs, head: int = 0) -> list[list[Any]]:
-        """The attention weights of one head, for each look those of the rows that it reads, in their order."""
+        """The attention weights of one head, for each pair those of the rows that it reads, in their order."""
         queries, keys = query.tolist(), key.tolist()
         slope = None if block.slopes is None else self.given(block.slopes[head, None, None])[0, 0]
         found: dict[int, list[Any]] = {}
-        for asking, read, looks in _groups(pairs):
+        for asking, read, places in _groups(pairs):
             scores = self._chosen(queries, asking, block.d_qk) * self._chosen(keys, read, block.d_qk).transpose()
-            for look, row in zip(looks, scores.tolist(), strict=True):
+            for pair, row in zip(places, scores.tolist(), strict=True):
                 root = block.score_root
                 if block.score_cap is not None:
                     row, root = [self.capped(self.scaled(x, root), block.score_cap) for x in row], 1
                 if slope is not None:
                     # What is read are the first positions, in their order, whoever reads them.
                     row, root = [self.scaled(x, root) + slope * j for j, x in enumerate(row)], 1
-                found[look] = self.weights(row, root)
-        return [found[look] for look in range(len(found))]
+                found[pair] = self.weights(row, root)
+        return [found[pair] for pair in range(len(found))]
 
     def mixed(self, block: Attention, query: list[M], key: list[M], value: list[M], pairs: AttentionPairs) -> list[M]:
         heads = []
         for h, (q, k, v) in enumerate(zip(query, key, value, strict=True)):
             shares, table, means = self.patterns(block, q, k, pairs, h), v.tolist(), {}
-            for _, read, looks in _groups(pairs):
-                weights = self.kind(len(looks), len(read), [share for look in looks for share in shares[look]])
+            for _, read, places in _groups(pairs):
+                weights = self.kind(len(places), len(read), [share for pair in places for share in shares[pair]])
                 rows = (weights * self._chosen(table, read, v.ncols())).tolist()
-                means |= dict(zip(looks, rows, strict=True))
-            heads.append(self._chosen([means[look] for look in range(len(means))], range(len(means)), v.ncols()))
+                means |= dict(zip(places, rows, strict=True))
+            heads.append(self._chosen([means[pair] for pair in range(len(means))], range(len(means)), v.ncols()))
         return heads
 
     def _chosen(self, table: list[list[Any]], chosen: Sequence[int], columns: int) -> M:
@@ -200,14 +200,14 @@ def norm_parts(norm: Normalization, width: int) -> list[Normalization]:
 
 
 def _groups(pairs: AttentionPairs) -> list[tuple[list[int], list[int], list[int]]]:
-    """The looks that read the same rows: which rows ask, which are read, and which looks these are."""
+    """The pairs that read the same rows: which rows ask, which are read, and which pairs these are."""
     positions = pairs.asking.shape[1]
     alike = bool(pairs.allowed.all())
     groups: dict[tuple[int, int], list[int]] = {}
-    for look, place in enumerate(pairs.kept.tolist()):
-        groups.setdefault((place // positions, 0 if alike else place % positions), []).append(look)
+    for pair, place in enumerate(pairs.kept.tolist()):
+        groups.setdefault((place // positions, 0 if alike else place % positions), []).append(pair)
     asked = pairs.asked
     return [
-        (asked[looks].tolist(), pairs.read[context, pairs.allowed[position]].tolist(), looks)
-        for (context, position), looks in groups.items()
+        (asked[places].tolist(), pairs.read[context, pairs.allowed[position]].tolist(), places)
+        for (context, position), places in groups.items()
     ]

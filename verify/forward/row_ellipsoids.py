@@ -353,14 +353,14 @@ class InRowEllipsoids:
         return heads.made(value, linear, self._raised(rest))
 
     def mixed(self, block: Attention, query: Spread, key: Spread, value: Spread, pairs: AttentionPairs) -> Spread:
-        """Lemma R15 (d), of each look."""
+        """Lemma R15 (d), of each pair."""
         numbers, unit, length = self.numbers, self.numbers.unit, pairs.read.shape[1]
         if not value.value.shape[1] or not len(pairs.kept):
             none = np.zeros((len(pairs.kept), *value.value.shape[1:]))
             return _bare(HeadBalls(none, row_norms(none), np.zeros(none.shape[:2])))
         asked, read = pairs.asked, pairs.read[pairs.kept // pairs.asking.shape[1]]
         allowed = np.broadcast_to(pairs.allowed[pairs.kept % pairs.asking.shape[1]][:, None], (len(read), 1, length))
-        q, k, v = query.taken(asked), _of_looks(key, read), _of_looks(value, read)
+        q, k, v = query.taken(asked), _of_pairs(key, read), _of_pairs(value, read)
         scores, of_query, of_key, rest = self._scores(block, q, k)
         known = _of_scores(of_query, query.width, of_key, key.width)
         doubt = np.where(allowed, raised(known + rest), 0.0)
@@ -407,7 +407,7 @@ class InRowEllipsoids:
         linear = np.concatenate([own, others.reshape(len(own), -1, *own.shape[2:])], axis=1)
         return Spread(mean, linear, rest, q.own, query.age, max(query.width, key.width))
 
-    def _scores(self, block: Attention, q: Spread, k: "_Looks") -> tuple[Floats, Floats, Floats, Floats]:
+    def _scores(self, block: Attention, q: Spread, k: "_Read") -> tuple[Floats, Floats, Floats, Floats]:
         """The scores `[L, H, S]`, their generators of what asks `[L, g, H, S]` and of each row that is read
         `[L, S, g, H]`, and what is beyond these, but for the exponential."""
         unit, root = self.numbers.unit, np.sqrt(float(block.score_root))
@@ -449,8 +449,8 @@ class InRowEllipsoids:
         return x.made(y, x.linear @ flat, rest)
 
 
-class _Looks(NamedTuple):
-    """The rows that looks read: values `[L, H, S, n]`, generators `[L, S, g, H, n]`, rests and sizes `[L, H, S]`."""
+class _Read(NamedTuple):
+    """What is read in each pair: values `[L, H, S, n]`, generators `[L, S, g, H, n]`, rests and sizes `[L, H, S]`."""
 
     value: Floats
     linear: Floats
@@ -459,9 +459,9 @@ class _Looks(NamedTuple):
     width: int
 
 
-def _of_looks(x: Spread, read: Int64Array) -> _Looks:
+def _of_pairs(x: Spread, read: Int64Array) -> _Read:
     rest, whole = (part[read].transpose(0, 2, 1) for part in (x.rest, x.whole()))
-    return _Looks(x.value[read].transpose(0, 2, 1, 3), x.linear[read], rest, whole, x.width)
+    return _Read(x.value[read].transpose(0, 2, 1, 3), x.linear[read], rest, whole, x.width)
 
 
 def _over_blocks(linear: Floats, width: int) -> Floats:

@@ -192,7 +192,7 @@ class Heads(Generic[R]):
         return pairs_of(self.block, cells, only_last=only_last, first=first)
 
     def mixed(self, pairs: AttentionPairs) -> Any:
-        """What the heads read, a row for each look."""
+        """What the heads read, a row for each pair."""
         return self.arithmetic.mixed(self.block, self.query, self.key, self.value, pairs)
 
     def attended(self, cells: Int64Array, *, only_last: bool, first: int = 0) -> Stream[R]:
@@ -222,22 +222,22 @@ class Heads(Generic[R]):
         return self.block.n_heads if idle is None else int((~idle[0]).sum(axis=1).max(initial=0))
 
     def _idle(self, pairs: AttentionPairs) -> tuple[BoolArray, Int64Array] | None:
-        """Which heads ask nothing for each row that asks, `[Q, H]`, and the row of each look; if it is worth it."""
+        """Which heads ask nothing for each row that asks, `[Q, H]`, and the row of each pair; if it is worth it."""
         if pairs.asking.shape[1] != 1 or not self.block.n_heads or not self.block.plain:
             return None
-        asked, look = np.unique(pairs.asked, return_inverse=True)
+        asked, row_of = np.unique(pairs.asked, return_inverse=True)
         idle = idle_heads(self.arithmetic.nonzero(self.asking)[asked], self.block.W_Q, self.block.b_Q)
-        counts = np.bincount(look.reshape(-1), minlength=len(asked))
+        counts = np.bincount(row_of.reshape(-1), minlength=len(asked))
         worth = mostly(idle, counts) and len(np.unique(pairs.read)) <= len(pairs.read)
-        return (idle, look.reshape(-1)) if worth else None
+        return (idle, row_of.reshape(-1)) if worth else None
 
-    def _written_together(self, pairs: AttentionPairs, idle: BoolArray, look: Int64Array) -> R:
+    def _written_together(self, pairs: AttentionPairs, idle: BoolArray, row_of: Int64Array) -> R:
         """What the heads write, `[L, d_out]`: those that are idle together, as one mean (Lemma B7)."""
         arithmetic, block = self.arithmetic, self.block
-        groups = alike(idle, look)
+        groups = alike(idle, row_of)
         parts = []
         for group in groups:
-            busy = np.flatnonzero(~idle[look[group[0]]]).tolist()
+            busy = np.flatnonzero(~idle[row_of[group[0]]]).tolist()
             read = pairs.read[group]
             y = arithmetic.mean(self._rest(busy, read.shape[1]), read)
             if busy:

@@ -13,8 +13,8 @@ TOKENS = st.integers(1, 4).flatmap(
 )
 
 
-def looks(pairs):
-    """Of each look what asks, and what is read."""
+def found_pairs(pairs):
+    """Of each pair what asks, and what is read."""
     contexts, positions = np.divmod(pairs.kept, pairs.asking.shape[1])
     return [
         (int(pairs.asking[c, i]), tuple(pairs.read[c, pairs.allowed[i]].tolist()))
@@ -23,15 +23,15 @@ def looks(pairs):
 
 
 @given(TOKENS, st.sampled_from(["last", "causal", "all"]), st.booleans())
-def test_each_position_reads_what_its_mask_lets_it_and_no_look_occurs_twice(tokens, attends, only_last):
+def test_each_position_reads_what_its_mask_lets_it_and_no_pair_occurs_twice(tokens, attends, only_last):
     cells = distinct_pairs(np.array(tokens))[2]
     pairs = pairs_of(Attention(ONE, ONE, ONE, ONE, attends=attends), cells, only_last=only_last)
-    found = looks(pairs)
+    found = found_pairs(pairs)
     assert len(set(found)) == len(found) == len(pairs.asked) and [row for row, _ in found] == pairs.asked.tolist()
     for context, own in zip(cells.tolist(), pairs.cells.tolist(), strict=True):
         positions = [len(context) - 1] if only_last or attends == "last" else range(len(context))
         visible = [tuple(context[: i + 1] if attends == "causal" else context) for i in positions]
-        assert [found[look] for look in own] == list(zip([context[i] for i in positions], visible, strict=True))
+        assert [found[pair] for pair in own] == list(zip([context[i] for i in positions], visible, strict=True))
 
 
 @given(TOKENS)
@@ -47,7 +47,7 @@ def test_what_a_causal_attention_leaves_depends_on_the_beginning_alone_however_o
 def test_each_example_of_a_task_asks_once(tokens, first):
     cells = np.array(tokens)
     pairs = pairs_of(Attention(ONE, ONE, ONE, ONE, queries="task", skip=False), cells, only_last=True, first=first)
-    assert looks(pairs) == [(first + t, tuple(cell)) for t, cell in enumerate(tokens)]
+    assert found_pairs(pairs) == [(first + t, tuple(cell)) for t, cell in enumerate(tokens)]
     assert pairs.cells.tolist() == [[t] for t in range(len(cells))]
 
 

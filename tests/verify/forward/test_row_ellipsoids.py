@@ -295,17 +295,17 @@ def mixed_share(rng: Any, a: Any, block: Attention, pairs: Any, q: Spread, k: Sp
     s = symbols_of(rng, q)
     asks, has, gives = (member(rng, x, s) for x in (q, k, v))
     y, symbols = np.empty_like(out.value), np.empty((len(asked), out.linear.shape[1]))
-    for look, place in enumerate(pairs.kept):
+    for pair, place in enumerate(pairs.kept):
         context, position = divmod(place, positions)
         read = pairs.read[context]
-        scores = np.einsum("he,she->hs", asks[asked[look]], has[read]) / np.sqrt(block.score_root)
+        scores = np.einsum("he,she->hs", asks[asked[pair]], has[read]) / np.sqrt(block.score_root)
         if block.score_cap is not None:
             scores = block.score_cap * np.tanh(scores / block.score_cap)
         if block.slopes is not None:
             scores = scores + block.slopes[:, None] * np.arange(3)
         shares_of = softmax(np.where(pairs.allowed[position], scores, -np.inf))
-        y[look] = np.einsum("hs,shn->hn", shares_of, gives[read])
-        symbols[look] = np.concatenate([s[asked[look]], *s[read]])
+        y[pair] = np.einsum("hs,shn->hn", shares_of, gives[read])
+        symbols[pair] = np.concatenate([s[asked[pair]], *s[read]])
     return share_of_rest(y, out, symbols)
 
 
