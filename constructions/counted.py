@@ -17,7 +17,7 @@ def counted(count: float | Fraction, noun: str) -> str:
         Both, with the noun in the singular for 1 only.
 
     Example:
-        >>> counted(1, "head"), counted(2, "pair of n_heads"), counted(0, "context")
+        >>> counted(1, "head"), counted(2, "pair of heads"), counted(0, "context")
         ('1 head', '2 pairs of heads', '0 contexts')
     """
     return f"{count} {inflected(noun, count)}"

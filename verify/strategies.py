@@ -57,11 +57,11 @@ class Sizes:
 
 def sizes(
     *,
-    max_tokens: int = 4,
-    max_length: int = 3,
-    max_width: int = 4,
-    max_heads: int = 3,
-    min_heads: int = 0,
+    max_d_vocab: int = 4,
+    max_n_ctx: int = 3,
+    max_d_model: int = 4,
+    max_n_heads: int = 3,
+    min_n_heads: int = 0,
     wide_heads: bool = False,
 ) -> st.SearchStrategy[Sizes]:
     r"""All small sizes, down to one token, one position, one dimension and no head.
@@ -69,12 +69,12 @@ def sizes(
     Examples shrink towards the smallest sizes, so that a counterexample is a minimal one.
 
     Args:
-        max_tokens: Largest N, at least 1.
-        max_length: Largest S, at least 1.
-        max_width: Largest d, at least 1.
-        max_heads: Largest H, at least `min_heads`.
-        min_heads: Smallest H, at least 0.
-        wide_heads: Whether $d_h$ may exceed d (up to `max_width`); otherwise $d_h \le d$.
+        max_d_vocab: Largest N, at least 1.
+        max_n_ctx: Largest S, at least 1.
+        max_d_model: Largest d, at least 1.
+        max_n_heads: Largest H, at least `min_n_heads`.
+        min_n_heads: Smallest H, at least 0.
+        wide_heads: Whether $d_h$ may exceed d (up to `max_d_model`); otherwise $d_h \le d$.
 
     Returns:
         A strategy for `Sizes`.
@@ -85,30 +85,30 @@ def sizes(
     Example:
         >>> from hypothesis import find
         >>> find(sizes(), lambda size: True)
-        Sizes(tokens=1, length=1, width=1, d_head=1, heads=0)
+        Sizes(d_vocab=1, n_ctx=1, d_model=1, d_head=1, n_heads=0)
         >>> find(sizes(), lambda size: size.d_vocab ** size.n_ctx > size.width + size.n_heads * size.d_head)
         Sizes(tokens=2, length=1, width=1, d_head=1, heads=0)
     """
     for name, value, least in (
-        ("max_tokens", max_tokens, 1),
-        ("max_length", max_length, 1),
-        ("max_width", max_width, 1),
-        ("min_heads", min_heads, 0),
-        ("max_heads", max_heads, min_heads),
+        ("max_d_vocab", max_d_vocab, 1),
+        ("max_n_ctx", max_n_ctx, 1),
+        ("max_d_model", max_d_model, 1),
+        ("min_n_heads", min_n_heads, 0),
+        ("max_n_heads", max_n_heads, min_n_heads),
     ):
         _require_at_least(name, value, least)
 
     def with_head(d_model: int) -> st.SearchStrategy[Sizes]:
         return st.builds(
             Sizes,
-            d_vocab=st.integers(1, max_tokens),
-            n_ctx=st.integers(1, max_length),
+            d_vocab=st.integers(1, max_d_vocab),
+            n_ctx=st.integers(1, max_n_ctx),
             d_model=st.just(d_model),
-            d_head=st.integers(1, max_width if wide_heads else d_model),
-            n_heads=st.integers(min_heads, max_heads),
+            d_head=st.integers(1, max_d_model if wide_heads else d_model),
+            n_heads=st.integers(min_n_heads, max_n_heads),
         )
 
-    return st.integers(1, max_width).flatmap(with_head)
+    return st.integers(1, max_d_model).flatmap(with_head)
 
 
 @st.composite
@@ -347,7 +347,7 @@ def tasks(
 
 @st.composite
 def models(
-    draw: st.DrawFn, *, rational: bool = False, hostile: bool = False, max_blocks: int = 3, max_width: int = 3
+    draw: st.DrawFn, *, rational: bool = False, hostile: bool = False, max_blocks: int = 3, max_d_model: int = 3
 ) -> Model:
     """Models of every kind of block and of stacks of them, that read tokens or vectors, with and without shifts.
 
@@ -359,7 +359,7 @@ def models(
         rational: Whether the tensors are rationals.
         hostile: Whether float64 entries may be huge, tiny, or nearly equal, and epsilons extreme.
         max_blocks: Largest number of blocks, at least 1.
-        max_width: Largest dimension of the stream, of heads and of neurons, at least 1.
+        max_d_model: Largest dimension of the stream, of heads and of neurons, at least 1.
 
     Returns:
         A strategy for `Model`.
@@ -372,11 +372,11 @@ def models(
         >>> find(models(), lambda model: model.reads_tokens).parameters
         3
     """
-    for name, value in (("max_blocks", max_blocks), ("max_width", max_width)):
+    for name, value in (("max_blocks", max_blocks), ("max_d_model", max_d_model)):
         _require_at_least(name, value, 1)
-    pen = _Pen(draw, rational=rational, hostile=hostile, max_width=max_width)
+    pen = _Pen(draw, rational=rational, hostile=hostile, max_d_model=max_d_model)
     reads_tokens = draw(st.booleans())
-    first = width = draw(st.integers(1, max_width))
+    first = width = draw(st.integers(1, max_d_model))
     blocks: list[Block] = []
     for place in range(draw(st.integers(0 if reads_tokens else 1, max_blocks))):
         kind = draw(st.sampled_from(("feed-forward", "attention") if rational else _KINDS))
@@ -387,7 +387,7 @@ def models(
         block = record(width, may_ask_the_task=not (place or reads_tokens))
         blocks.append(block)
         width = block.d_out
-    outputs = draw(st.integers(1, max_width))
+    outputs = draw(st.integers(1, max_d_model))
     read: dict[str, Any] = {}
     if reads_tokens:
         read = {name: pen.rows(draw(st.integers(1, 3)), first) for name in ("W_E", "W_pos")}
@@ -418,7 +418,7 @@ def inputs(draw: st.DrawFn, *, model: Model, hostile: bool = False) -> Int64Arra
     """
     if model.reads_tokens:
         return draw(contexts(d_vocab=model.d_vocab, n_ctx=draw(st.integers(1, model.n_ctx)), max_size=4))
-    pen = _Pen(draw, rational=model.is_rational, hostile=hostile, max_width=1)
+    pen = _Pen(draw, rational=model.is_rational, hostile=hostile, max_d_model=1)
     examples, n_ctx, width = draw(st.integers(1, 3)), draw(st.integers(1, 3)), model.d_model
     return VectorTask(
         contexts=pen.tensor((draw(st.sampled_from((1, examples))), n_ctx, width), scoring=True).astype(np.float64),
@@ -433,11 +433,11 @@ _KINDS = ("feed-forward", "attention", "normalization")
 class _Pen:
     """Draws the tensors and the blocks of models."""
 
-    def __init__(self, draw: st.DrawFn, *, rational: bool, hostile: bool, max_width: int) -> None:
+    def __init__(self, draw: st.DrawFn, *, rational: bool, hostile: bool, max_d_model: int) -> None:
         self._draw = draw
         self._rational = rational
         self._hostile = hostile
-        self._widths = st.integers(1, max_width)
+        self._widths = st.integers(1, max_d_model)
         floats = (*_TAME, *_HOSTILE) if hostile else _TAME
         self._numbers: tuple[Any, ...] = _FRACTIONS if rational else floats
         self._scoring: tuple[Any, ...] = _WHOLE if rational else floats

@@ -51,7 +51,7 @@ def test_a_broken_hypothesis_names_the_claim_the_hypothesis_and_the_value(n_ctx)
 
 
 def test_an_unknown_parameter_is_refused_with_those_there_are():
-    with pytest.raises(InputError, match=r"source\.lemma-1 has no parameter 'width', expected length, seed"):
+    with pytest.raises(InputError, match=r"source\.lemma-1 has no parameter 'width', expected n_ctx, seed"):
         example().construct(width=3)
 
 

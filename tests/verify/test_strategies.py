@@ -27,7 +27,7 @@ def found(strategy, wanted):
 
 
 @given(
-    size=strategies.sizes(max_tokens=5, max_length=4, max_width=6, max_heads=2, min_heads=1),
+    size=strategies.sizes(max_d_vocab=5, max_n_ctx=4, max_d_model=6, max_n_heads=2, min_n_heads=1),
     wide=strategies.sizes(wide_heads=True),
 )
 def test_sizes_stay_within_their_limits(size, wide):
@@ -133,7 +133,7 @@ def test_degenerate_embeddings_are_found():
     found(strategy, lambda pair: (pair[0][0] == pair[0][1]).all() and (pair[0][0] != 0).all())
 
 
-@given(data=st.data(), size=strategies.sizes(min_heads=1))
+@given(data=st.data(), size=strategies.sizes(min_n_heads=1))
 def test_networks_have_their_sizes_and_stay_within_their_bound(data, size):
     network = data.draw(strategies.networks(size=size, n_outputs=2, largest=5.0))
     assert (network.d_vocab, network.n_ctx, network.d_model) == (size.d_vocab, size.n_ctx, size.d_model)
@@ -163,9 +163,9 @@ def test_a_task_with_a_tail_is_found():
 @pytest.mark.parametrize(
     ("strategy", "message"),
     [
-        (lambda: strategies.sizes(max_tokens=0), "max_tokens = 0, expected an integer of at least 1"),
-        (lambda: strategies.sizes(max_heads=1, min_heads=2), "max_heads = 1, expected an integer of at least 2"),
-        (lambda: strategies.contexts(d_vocab=2, n_ctx=0), "length = 0, expected"),
+        (lambda: strategies.sizes(max_d_vocab=0), "max_d_vocab = 0, expected an integer of at least 1"),
+        (lambda: strategies.sizes(max_n_heads=1, min_n_heads=2), "max_n_heads = 1, expected an integer of at least 2"),
+        (lambda: strategies.contexts(d_vocab=2, n_ctx=0), "n_ctx = 0, expected"),
         (lambda: strategies.contexts(d_vocab=2, n_ctx=2, min_size=5), r"min_size = 5, expected at most .* 2\*\*2"),
         (lambda: strategies.contexts(d_vocab=9, n_ctx=2, min_size=5, max_size=4), "min_size = 5"),
         (lambda: strategies.laws(d_vocab=2, rows=0), "rows = 0, expected"),
@@ -175,7 +175,7 @@ def test_a_task_with_a_tail_is_found():
         (lambda: strategies.networks(size=Sizes(2, 2, 2, 1, 1), largest=float("nan")), "largest = nan"),
         (lambda: strategies.exact_front_ends(size=Sizes(2, 2, 2, 1, 1), d_qk=0), "d_qk = 0"),
         (lambda: strategies.models(max_blocks=0), "max_blocks = 0, expected"),
-        (lambda: strategies.models(max_width=0), "max_width = 0, expected"),
+        (lambda: strategies.models(max_d_model=0), "max_d_model = 0, expected"),
     ],
 )
 def test_limits_between_which_there_is_nothing_are_refused(strategy, message):
@@ -185,7 +185,7 @@ def test_limits_between_which_there_is_nothing_are_refused(strategy, message):
 
 @given(data=st.data(), rational=st.booleans(), hostile=st.booleans())
 def test_models_stay_within_their_limits_and_read_their_inputs(data, rational, hostile):
-    model = data.draw(strategies.models(rational=rational, hostile=hostile, max_blocks=2, max_width=2))
+    model = data.draw(strategies.models(rational=rational, hostile=hostile, max_blocks=2, max_d_model=2))
     given_inputs = data.draw(strategies.inputs(model=model, hostile=hostile))
     assert model.is_rational == rational and len(model.blocks) <= 2 and model.d_model <= 2
     if rational:

@@ -214,7 +214,7 @@ def build(
     built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=count, seed=seed, fewest_heads=fewest)
     summary = (
         f"labels of all {task.n_contexts} contexts of {n_ctx} tokens, N = {d_vocab}, with d = {d_model}, "
-        f"d_h = {d_head} and H = {count}{', the fewest n_heads' if count == fewest else ''}"
+        f"d_h = {d_head} and H = {count}{', the fewest heads' if count == fewest else ''}"
     )
     return Construction(task=task, model=built.model, summary=summary)
 

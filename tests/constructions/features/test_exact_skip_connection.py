@@ -66,7 +66,7 @@ def integers(draw: Callable[..., Any], rows: int, width: int, largest: int = 2) 
 
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
-    size = draw(sizes(max_tokens=3, max_width=3, max_heads=2))
+    size = draw(sizes(max_d_vocab=3, max_d_model=3, max_n_heads=2))
     rows = draw(contexts(d_vocab=size.d_vocab, n_ctx=size.n_ctx, max_size=6))
     front_end = draw(exact_front_ends(size=size, largest=2))
     coordinates, outputs = draw(st.integers(1, 3)), draw(st.integers(1, 3))

@@ -114,9 +114,9 @@ def test_instances_come_in_degenerate_sizes():
         lambda instance: len(instance.contexts) == 1,
         lambda instance: len(np.unique(instance.contexts)) == 1,
         lambda instance: instance.contexts.shape[1] == 1,
-        lambda instance: instance.width == 1,
+        lambda instance: instance.d_model == 1,
         lambda instance: instance.n_heads == 0,
-        lambda instance: instance.d_head < instance.width,
+        lambda instance: instance.d_head < instance.d_model,
     ):
         assert any(degenerate(instance) for instance in instances)
     assert max(len(instance.contexts) for instance in audit._all(False)) == len(all_contexts(16, 2))

@@ -112,5 +112,5 @@ def test_the_weights_hold_the_kept_contexts_and_the_fourth_costs_what_the_page_s
 
 
 def test_a_parameter_that_is_none_is_refused() -> None:
-    with pytest.raises(InputError, match="no parameter 'tokens'"):
+    with pytest.raises(InputError, match="no parameter 'd_vocab'"):
         TAIL.construct(d_vocab=2)

@@ -56,5 +56,5 @@ def test_heads_of_another_width_prove_nothing(monkeypatch):
     assert audit._as_printed(**sizes, shared=True).verdict is not Verdict.PROVED
     built = audit.integer_heads
     assert audit._both_signs(n_ctx=3, d_model=3, n_heads=2).verdict is Verdict.PROVED
-    monkeypatch.setattr(audit, "integer_heads", lambda *, n_heads, width: built(n_heads=n_heads + 1, width=width))
+    monkeypatch.setattr(audit, "integer_heads", lambda *, n_heads, d_model: built(n_heads=n_heads + 1, d_model=d_model))
     assert audit._both_signs(n_ctx=3, d_model=3, n_heads=2).verdict is not Verdict.PROVED

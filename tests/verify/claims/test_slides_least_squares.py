@@ -147,7 +147,7 @@ def test_laws_that_are_not_of_rank_one_exactly_do_not_show_the_lost_rank(monkeyp
 )
 def test_the_laws_are_held_as_well_as_promised(parameters):
     made = CLAIM.construct(**parameters)
-    width = parameters.get("width", 2)
+    width = parameters.get("d_model", 2)
     assert (made.model.n_heads, made.model.d_head) == (1, width)
     found = certify_memorization(made.model, made.task)
     assert found.certificate.verdict is Verdict.PROVED
