@@ -18,7 +18,7 @@ MUTANTS = [
     reciting("(_within_rounding, answered_in_every_run)", "(_within_rounding,)", "fewer runs than a run counts"),
     reciting("held[left] = proof(", "held[left] |= True or proof(", "what is not proved counts"),
     reciting("np.where(lead > 0.0, best, -1)", "best", "a tie of integers is decided"),
-    reciting("length > LONGEST or", "", "what no memory in reach learns is tried for minutes"),
+    reciting("n_ctx > LONGEST or", "", "what no memory in reach learns is tried for minutes"),
     recitation(" & (following[before] != following[after])", "", "places at which the text goes on alike are named"),
     reciting('("" if self.parts else "\\n\\n")', '"\\n\\n"', "parts stand apart"),
     reciting(
