@@ -10,7 +10,7 @@ import numpy as np
 from measure import print_head, print_row
 
 from constructions.errors import CapacityError, HypothesisError, InputError, ResourceError
-from constructions.memories.choice import BY_NAME, information_limit
+from constructions.memories.choice import BY_NAME, Asked, information_limit
 from constructions.memories.keyed_words import keyed_words_memory, rounded_integers
 from constructions.memories.knots import knots_memory
 from constructions.memories.parameters import printed_count, shared_count
@@ -73,7 +73,7 @@ def judged(model: Model, task: Task) -> str:
 def of_choice(name: str, task: Task) -> Row:
     """A memory of `byheart memories`, rounded to float32."""
     start = time.process_time()
-    model = BY_NAME[name].build(task, "float32", 0, lambda *_: None).model
+    model = BY_NAME[name].build(task, Asked()).model
     middle = time.process_time()
     if name == "knots":
         proof = prove_knots(model, task)

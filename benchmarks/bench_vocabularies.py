@@ -5,7 +5,7 @@ import argparse
 import numpy as np
 from measure import timed
 
-from constructions.memories.choice import BY_NAME
+from constructions.memories.choice import BY_NAME, Asked
 from constructions.models.model import Model
 from constructions.tasks.table import facts_task
 from constructions.tasks.task import Task
@@ -25,7 +25,7 @@ def countries(subjects: int, seed: int = 0) -> Task:
 
 def built(name: str, task: Task) -> tuple[Model, float, str]:
     """The model, the seconds to build it, and the first words of its certificate."""
-    found, seconds = timed(lambda: BY_NAME[name].build(task, "float32", 0, lambda stage, share, detail: None))
+    found, seconds = timed(lambda: BY_NAME[name].build(task, Asked()))
     model = found.model
     return model, seconds, certify_memorization(model, task).certificate.headline().split(":")[0]
 

@@ -25,11 +25,12 @@ from constructions.counted import counted, inflected
 from constructions.errors import InputError, require_at_least
 from constructions.files import refuse_existing
 from constructions.memories.choice import (
+    MEMORIES,
     SMALLEST,
+    Asked,
     Offer,
     Trial,
     information_limit,
-    memories_within,
     offers,
     smallest_of,
 )
@@ -41,7 +42,6 @@ from constructions.memories.memory import (
     dimensions,
     theorem_1_memory,
 )
-from constructions.memories.memory import Progress as ConstructionProgress
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import STORED, Precision, stored_bits
@@ -90,41 +90,11 @@ _PRODUCTS_RUN = 2**24  # thirty-twos of products of all facts; beyond, a run tha
 _KEPT_LOGITS = 2**24  # entries of enclosed logits that are kept for torch instead of being enclosed again
 
 
-def hold(
-    task: Task,
-    *,
-    memory: str | None = None,
-    dtype: Precision | None = None,
-    attention_only: bool = False,
-    layers: int | None = None,
-    d_model: int | None = None,
-    d_head: int | None = None,
-    n_heads: int | None = None,
-    front_end: str = "auto",
-    tail: str | None = None,
-    tolerance: float = TOLERANCE,
-    quick: bool = False,
-    seed: int = 0,
-    device: str = "cpu",
-    source: str = "",
-    reading: str | None = None,
-    keep: Callable[[NewMemory], object] = lambda first: None,
-    progress: Progress = silent,
-) -> NewMemory:
-    r"""Build weights that hold the task exactly, certify them, and run them.
-
-    By default it is the memory of fewest parameters of all in `constructions.memories.choice.MEMORIES` that every run
-    in `dtype` is proved to hold; where there is none, the one of fewest that one run holds. The first of them is
-    certified before smaller ones are searched for, and an interrupt of that search ends it with the best it has found.
-    A size asks for the heads of Theorem 1': for laws and $d < N - 1$, where no weights hold all laws, these hold the
-    best encoder of rank d that is found.
-
-    The certificate is about the float64 numbers that are returned, rounding included: of the figures, those of the
-    capacity, of the certificate and of the encoder are proved. Of those of torch, `within_bound` and `held_proved` are,
-    the others are measured.
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a memory.
 
     Args:
-        task: What is to be memorized.
         memory: The name of a memory, or ``"smallest"``, the default; with a size ``"theorem-1"`` is the default.
         dtype: The precision that weights are rounded to, and in which the smallest memory has to hold the task when it
             is run; by default ``"float32"``, or where sizes make it the heads of Theorem 1' ``"float64"``.
@@ -141,8 +111,78 @@ def hold(
         device: Where to compute large float64 products, and to run the replica beside the CPU.
         source: What the task was made from, for the report.
         reading: How it was read, for the figures.
+
+    Raises:
+        InputError: A size of a memory that has none, or an impossible seed or device.
+    """
+
+    memory: str | None = None
+    dtype: Precision | None = None
+    attention_only: bool = False
+    layers: int | None = None
+    d_model: int | None = None
+    d_head: int | None = None
+    n_heads: int | None = None
+    front_end: str = "auto"
+    tail: str | None = None
+    tolerance: float = TOLERANCE
+    quick: bool = False
+    seed: int = 0
+    device: str = "cpu"
+    source: str = ""
+    reading: str | None = None
+
+    def __post_init__(self) -> None:
+        require_device(self.device)
+        require_at_least(0, seed=self.seed)
+        if self.name != THEOREM_1:
+            for name, value in self._own.items():
+                if value is not None:
+                    raise InputError(
+                        name, f"= {value!r} is given, but only the memory {THEOREM_1!r} has such, not {self.name!r}"
+                    )
+
+    @property
+    def _own(self) -> dict[str, int | str | None]:
+        """What only the heads of Theorem 1' have."""
+        front_end = None if self.front_end == "auto" else self.front_end
+        return {"n_heads": self.n_heads, "front_end": front_end, "tail": self.tail}
+
+    @property
+    def _sized(self) -> bool:
+        return any(size is not None for size in (self.d_model, self.d_head, *self._own.values()))
+
+    @property
+    def name(self) -> str:
+        """The memory that is meant."""
+        return (THEOREM_1 if self._sized else SMALLEST) if self.memory is None else self.memory
+
+    @property
+    def precision(self) -> Precision:
+        """The type that is meant."""
+        return self.dtype or ("float64" if self.memory is None and self._sized else "float32")
+
+
+def hold(
+    task: Task, *, keep: Callable[[NewMemory], object] = lambda first: None, progress: Progress = silent, **asked: Any
+) -> NewMemory:
+    r"""Build weights that hold the task exactly, certify them, and run them.
+
+    By default it is the memory of fewest parameters of all in `constructions.memories.choice.MEMORIES` that every run
+    in `dtype` is proved to hold; where there is none, the one of fewest that one run holds. The first of them is
+    certified before smaller ones are searched for, and an interrupt of that search ends it with the best it has found.
+    A size asks for the heads of Theorem 1': for laws and $d < N - 1$, where no weights hold all laws, these hold the
+    best encoder of rank d that is found.
+
+    The certificate is about the float64 numbers that are returned, rounding included: of the figures, those of the
+    capacity, of the certificate and of the encoder are proved. Of those of torch, `within_bound` and `held_proved` are,
+    the others are measured.
+
+    Args:
+        task: What is to be memorized.
         keep: Called with the first memory that is certified, before smaller ones are searched for.
         progress: Called with the stage, its finished share, and a detail.
+        asked: What `Request` says.
 
     Returns:
         The weights with their certificate and all figures; `memories` among these says what each memory that was tried
@@ -162,124 +202,122 @@ def hold(
         >>> hold(task, n_heads=2).figures.memory
         'theorem-1'
     """
-    require_device(device)
-    require_at_least(0, seed=seed)
-    own = {"n_heads": n_heads, "front_end": None if front_end == "auto" else front_end, "tail": tail}
-    sized = any(size is not None for size in (d_model, d_head, *own.values()))
-    if memory is None:
-        memory = THEOREM_1 if sized else SMALLEST
-        dtype = dtype or ("float64" if sized else "float32")
-    if memory != THEOREM_1:
-        for name, value in own.items():
-            if value is not None:
-                raise InputError(
-                    name, f"= {value!r} is given, but only the memory {THEOREM_1!r} has such, not {memory!r}"
-                )
-    dtype = dtype or "float32"
-    clock = _Clock(progress)
+    request = Request(**asked)
+    work = _Work(task, request, _Clock(progress))
+    whole = task.windows is not None and task.n_contexts > _SEARCHED
+    tried = work.offers("weights", quick=True)
+    chosen = first = smallest_of(tried)
+    made = work.certified(chosen)
+    if request.quick or whole or request.name != SMALLEST:
+        return work.listed(made, chosen, tried)
+    keep(work.listed(made, chosen, tried))
+    try:
+        tried = work.offers("search", earlier=tried, saved=f"{first.parameters} parameters are proved; now ")
+        chosen = smallest_of(tried)
+        if chosen is not first:
+            progress("search", 1.0, f"{chosen.parameters} parameters in place of {first.parameters}")
+            made = work.certified(chosen)
+    except KeyboardInterrupt:
+        chosen = first
+    return work.listed(made, chosen, tried)
 
-    def heads(task: Task, dtype: Precision, seed: int, progress: ConstructionProgress) -> Construction[Task]:
-        # The sizes are those of these heads; the limits of the others they need not keep.
-        return theorem_1_memory(
-            task,
-            d_model=d_model,
-            d_head=d_head,
-            n_heads=n_heads,
-            front_end=front_end,
-            tail=tail,
-            dtype=dtype,
-            seed=seed,
-            require=_require_bytes(task),
-            progress=progress,
-        )
 
-    quick = quick or (task.windows is not None and task.n_contexts > _SEARCHED)
-    own_heads = tuple(
-        kind._replace(build=heads) if kind.name == THEOREM_1 else kind for kind in memories_within(tolerance)
-    )
+@dataclass(frozen=True)
+class _Work:
+    """A task, what is asked of the memory, and the time that each stage takes."""
 
-    def tries(stage: str, *, quick: bool, earlier: tuple[Offer, ...] = (), saved: str = "") -> tuple[Offer, ...]:
-        with on_device(device), clock.stage(stage):
+    task: Task
+    request: Request
+    clock: "_Clock"
+
+    def offers(
+        self, stage: str, *, quick: bool = False, earlier: tuple[Offer, ...] = (), saved: str = ""
+    ) -> tuple[Offer, ...]:
+        """What the memories make of the task."""
+        request = self.request
+        named = {"d_model": request.d_model, "d_head": request.d_head} if request.name != THEOREM_1 else {}
+        with on_device(request.device), self.clock.stage(stage):
             return offers(
-                task,
-                names=None if memory == SMALLEST else (memory,),
-                dtype=dtype,
-                attention_only=attention_only,
-                layers=layers,
-                d_model=None if memory == THEOREM_1 else d_model,
-                d_head=None if memory == THEOREM_1 else d_head,
-                seed=seed,
-                kinds=own_heads,
-                ran=_trial(tolerance, dtype) if memory == SMALLEST else None,
+                self.task,
+                names=None if request.name == SMALLEST else (request.name,),
+                dtype=request.precision,
+                attention_only=request.attention_only,
+                layers=request.layers,
+                **named,
+                tolerance=request.tolerance,
+                seed=request.seed,
+                kinds=tuple(each._replace(build=self._heads) if each.name == THEOREM_1 else each for each in MEMORIES),
+                ran=_trial(request.tolerance, request.precision) if request.name == SMALLEST else None,
                 quick=quick,
                 earlier=earlier,
-                progress=_within(progress, stage, saved),
+                progress=_within(self.clock.progress, stage, saved),
             )
 
-    def certified(chosen: Offer) -> NewMemory:
-        built = chosen.built
+    def _heads(self, task: Task, asked: Asked) -> Construction[Task]:
+        """The heads of Theorem 1' of the sizes that are asked; the limits of the others they need not keep."""
+        request = self.request
+        return theorem_1_memory(
+            task,
+            d_model=request.d_model,
+            d_head=request.d_head,
+            n_heads=request.n_heads,
+            front_end=request.front_end,
+            tail=request.tail,
+            dtype=asked.dtype,
+            seed=asked.seed,
+            require=_require_bytes(task),
+            progress=asked.progress,
+        )
+
+    def certified(self, chosen: Offer) -> NewMemory:
+        """The certificate of what was built, and its figures."""
+        task, request, built = self.task, self.request, chosen.built
         assert built is not None
-        model, needed = built.model, None
+        model, name = built.model, chosen.kind.name
+        of_theorem_1, needed = isinstance(built, HeadsOfTheorem1), None
+        how = {"front_end": name, "route": name, "tail": "none"}
         if isinstance(built, HeadsOfTheorem1):
             needed = built.needed
+            how = {"front_end": built.built.front_end, "route": built.built.route, "tail": built.tail}
         elif is_dana_network(model) and model.n_heads:
-            with clock.stage("capacity"):
-                needed = _capacity(task, model, progress=progress)
-        of_theorem_1 = isinstance(built, HeadsOfTheorem1)
-        with on_device(device):
+            with self.clock.stage("capacity"):
+                needed = _capacity(task, model, progress=self.clock.progress)
+        known = task.information_bits
+        with on_device(request.device):
             return _certified(
                 task,
                 model,
                 needed,
-                criterion=Criterion(tolerance=tolerance),
+                criterion=Criterion(tolerance=request.tolerance),
                 figures={
-                    "reading": reading,
-                    "memory": chosen.kind.name,
-                    "dtype": dtype,
+                    "reading": request.reading,
+                    "memory": name,
+                    "dtype": request.precision,
                     "built": built.summary,
-                    "information_limit": _information_limit(task, dtype),
-                    "information_per_fact": None
-                    if (known := task.information_bits) is None
-                    else known / task.n_contexts,
-                    "front_end": built.built.front_end if of_theorem_1 else chosen.kind.name,
-                    "route": built.built.route if of_theorem_1 else chosen.kind.name,
-                    "tail": built.tail if of_theorem_1 else "none",
-                    "seed": seed,
+                    "information_limit": _information_limit(task, request.precision),
+                    "information_per_fact": None if known is None else known / task.n_contexts,
+                    **how,
+                    "seed": request.seed,
                 },
-                source=source,
-                device=device,
-                clock=clock,
+                source=request.source,
+                device=request.device,
+                clock=self.clock,
                 rests_on_rank=of_theorem_1,
                 runs={} if chosen.every_run and _is_much(model, task) else chosen.run,
             )
 
-    def listed(made: NewMemory, chosen: Offer, tried: tuple[Offer, ...]) -> NewMemory:
+    def listed(self, made: NewMemory, chosen: Offer, tried: tuple[Offer, ...]) -> NewMemory:
+        """The same with what all memories make of the task, and with the text that a whole text is told as."""
+        task, dtype = self.task, self.request.precision
         ran = (offer._replace(run=made.figures.torch) if offer is chosen else offer for offer in tried)
-        memories = tuple(_tried(each, task, dtype) for each in ran)
-        figures = replace(made.figures, memories=memories)
+        figures = replace(made.figures, memories=tuple(_tried(each, task, dtype) for each in ran))
         if task.windows is not None:
-            with clock.stage("recitation"):
+            with self.clock.stage("recitation"):
                 known = chosen.every_run and figures.held == task.n_contexts and not task.contradicted
                 said = all_proved(task, dtype) if known else recitation(made.model, task, dtype=dtype)
             size = f"{figures.parameters:,} {inflected('parameter', figures.parameters)}"
             figures = replace(figures, headline=f"{said.headline()}; {size}")
-        return replace(made, figures=replace(figures, seconds={**clock.seconds}))
-
-    tried = tries("weights", quick=quick or memory == SMALLEST)
-    chosen = first = smallest_of(tried)
-    made = certified(chosen)
-    if memory != SMALLEST or quick:
-        return listed(made, chosen, tried)
-    keep(listed(made, chosen, tried))
-    try:
-        tried = tries("search", quick=False, earlier=tried, saved=f"{first.parameters} parameters are proved; now ")
-        chosen = smallest_of(tried)
-        if chosen is not first:
-            progress("search", 1.0, f"{chosen.parameters} parameters in place of {first.parameters}")
-            made = certified(chosen)
-    except KeyboardInterrupt:
-        chosen = first
-    return listed(made, chosen, tried)
+        return replace(made, figures=replace(figures, seconds={**self.clock.seconds}))
 
 
 def _trial(tolerance: float, dtype: Precision) -> Trial:

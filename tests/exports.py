@@ -13,7 +13,7 @@ import pytest
 
 from byheart.hosts.export import export, host_named
 from constructions.errors import InputError
-from constructions.memories.choice import BY_NAME
+from constructions.memories.choice import BY_NAME, Asked
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
@@ -153,7 +153,7 @@ def memory_of_bigrams(name):
         turned = (a + np.where(signs[:, 0], -b, b)) % 3 + 3 * (signs.sum(axis=1) % 2)
         labels = (a + b) % 6 if name == "affine" else turned
         task = array_task(cells, next_tokens=labels, vocabulary=6, target="labels")
-    return task, BY_NAME[name].build(task, "float32", 0, lambda *_: None).model
+    return task, BY_NAME[name].build(task, Asked()).model
 
 
 def installed(name):

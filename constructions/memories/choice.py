@@ -59,8 +59,24 @@ _ASKED = 3e11
 """The same of one that is named, and a thousandth of it for each fact beyond a thousand."""
 
 
-Build = Callable[[Task, Precision, int, Progress], Construction[Task]]
-"""From a task, the precision of the weights, a seed and a progress callback to the weights."""
+class Asked(NamedTuple):
+    """What weights are asked to be.
+
+    Args:
+        dtype: The precision that they are rounded to.
+        seed: Seed of every random choice.
+        tolerance: What the divergence of a held law may be, nats.
+        progress: Called with the stage, its finished share, and a detail.
+    """
+
+    dtype: Precision = "float32"
+    seed: int = 0
+    tolerance: float = TOLERANCE
+    progress: Progress = silent
+
+
+Build = Callable[[Task, Asked], Construction[Task]]
+"""From a task and what is asked of the weights to these."""
 
 
 class Kind(NamedTuple):
@@ -172,6 +188,7 @@ def offers(
     layers: int | None = None,
     d_model: int | None = None,
     d_head: int | None = None,
+    tolerance: float = TOLERANCE,
     seed: int = 0,
     kinds: tuple[Kind, ...] | None = None,
     ran: Trial | None = None,
@@ -192,6 +209,7 @@ def offers(
         layers: Refuse models with more layers of attention or neurons.
         d_model: Refuse models with a wider stream.
         d_head: Refuse models with wider heads.
+        tolerance: What the divergence of a held law may be, nats.
         seed: Seed of every random choice.
         kinds: The memories there are; by default `MEMORIES`.
         ran: Called with what was built, unless one that every run holds is smaller.
@@ -208,7 +226,7 @@ def offers(
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
-        >>> found = offers(enumerated_task(50, 2), names=("knots", "cross-n_heads"))
+        >>> found = offers(enumerated_task(50, 2), names=("knots", "cross-heads"))
         >>> [(offer.kind.name, offer.parameters) for offer in found]
         [('knots', 7646), ('cross-heads', 9128)]
     """
@@ -219,7 +237,7 @@ def offers(
     if names is not None and (unknown := [name for name in names if name not in by_name]):
         known = ", ".join(map(repr, (SMALLEST, *by_name)))
         raise InputError("memory", f"is {unknown[0]!r}", f"one of {known}")
-    found = list(earlier)
+    found, asked = list(earlier), Asked(dtype, seed, tolerance, progress or silent)
     tried = [by_name[name] for name in names or by_name]
     if names is None:  # the others keep their order
         tried = [kind for kind in tried if dtype in kind.exact or (dtype not in SHORT and kind.exact != SHORT)]
@@ -227,8 +245,7 @@ def offers(
     for kind in tried:
         if any(offer.kind.name == kind.name for offer in earlier):
             continue
-        show = progress or silent
-        show(kind.name, None, "")
+        asked.progress(kind.name, None, "")
         proved = [offer.parameters for offer in found if offer.every_run]
         if quick and proved:
             break
@@ -241,9 +258,11 @@ def offers(
         unasked = (kind.alone if attention_only else kind.unasked) or kind.build
         build = kind.build if names is not None else unasked
         try:
-            offer = Offer(kind, None, refused) if refused else _offer(task, kind, build, dtype, seed, show, limits)
+            offer = Offer(kind, None, refused) if refused else _offer(task, kind, build, asked, limits)
             if offer.built is not None and ran is not None and not (proved and offer.parameters >= least):
-                offer = _run(offer, offer.built, ran)
+                figures, why, every_run = ran(offer.built)
+                built = None if why else offer.built
+                offer = offer._replace(run=figures, refused=why, built=built, every_run=every_run)
         except KeyboardInterrupt:
             if not earlier:
                 raise
@@ -298,12 +317,10 @@ def _not_tried(kind: Kind, task: Task, dtype: Precision, least: float, attention
     return f"it would take {fewest} parameters at least, and is not built" if fewest > least else ""
 
 
-def _offer(
-    task: Task, kind: Kind, build: Build, dtype: Precision, seed: int, progress: Progress, limits: Limits
-) -> Offer:
+def _offer(task: Task, kind: Kind, build: Build, asked: Asked, limits: Limits) -> Offer:
     start = time.perf_counter()
     try:
-        built = build(task, dtype, seed, progress)
+        built = build(task, asked)
     except (HypothesisError, InputError, ResourceError) as error:
         return Offer(kind, None, str(error), error)
     seconds = round(time.perf_counter() - start, 3)
@@ -311,17 +328,8 @@ def _offer(
     return Offer(kind, None, exceeded, seconds=seconds) if exceeded else Offer(kind, built, "", seconds=seconds)
 
 
-def _run(
-    offer: Offer,
-    built: Construction[Task],
-    ran: Trial,
-) -> Offer:
-    figures, refused, every_run = ran(built)
-    return offer._replace(run=figures, refused=refused, built=None if refused else built, every_run=every_run)
-
-
-def _newton(work: float, task: Task, seed: int, progress: Progress) -> Construction[Task]:
-    found = newton_memory(task, work=work, seed=seed, progress=progress)
+def _newton(work: float, task: Task, asked: Asked) -> Construction[Task]:
+    found = newton_memory(task, work=work, seed=asked.seed, progress=asked.progress)
     width, d_qk, n_heads = found.shape
     tried = ", ".join(f"{a.parameters}: {a.solved} of {a.seeds}" for a in found.attempts)
     return Construction(
@@ -333,10 +341,8 @@ def _newton(work: float, task: Task, seed: int, progress: Progress) -> Construct
     )
 
 
-def _low_rank_laws(work: float, tolerance: float) -> Build:
-    return lambda task, dtype, seed, progress: low_rank_laws_memory(
-        task, dtype=dtype, tolerance=tolerance, work=work, progress=progress
-    )
+def _low_rank_laws(work: float, task: Task, asked: Asked) -> Construction[Task]:
+    return low_rank_laws_memory(task, dtype=asked.dtype, tolerance=asked.tolerance, work=work, progress=asked.progress)
 
 
 _DESCRIBED = {each.name: each for each in DESCRIBED}
@@ -344,95 +350,85 @@ _DESCRIBED = {each.name: each for each in DESCRIBED}
 MEMORIES: tuple[Kind, ...] = (
     Kind(
         *_DESCRIBED["affine"],
-        lambda task, dtype, seed, progress: affine_memory(task, dtype=dtype),
+        lambda task, asked: affine_memory(task, dtype=asked.dtype),
         exact=get_args(Precision),
     ),
     Kind(
         *_DESCRIBED["groups"],
-        lambda task, dtype, seed, progress: group_memory(task, dtype=dtype),
+        lambda task, asked: group_memory(task, dtype=asked.dtype),
         exact=("bfloat16", "float32", "float64"),  # what its heads do not read is not 0 in float16
     ),
     Kind(
         *_DESCRIBED["packed-words"],
-        lambda task, dtype, seed, progress: packed_words_memory(task, dtype=dtype),
+        lambda task, asked: packed_words_memory(task, dtype=asked.dtype),
         lambda task, dtype: packed_words_parameters(task, dtype=dtype),
         exact=get_args(Precision),
     ),
     Kind(
         *_DESCRIBED["probes"],
-        lambda task, dtype, seed, progress: probe_memory(task, dtype=dtype, seed=seed),
+        lambda task, asked: probe_memory(task, dtype=asked.dtype, seed=asked.seed),
         probe_parameters,
         exact=_LONG,
     ),
     Kind(
         *_DESCRIBED["bit-table"],
-        lambda task, dtype, seed, progress: bit_table_memory(task, dtype=dtype),
+        lambda task, asked: bit_table_memory(task, dtype=asked.dtype),
         lambda task, dtype: bit_table_parameters(task, dtype=dtype),
         exact=SHORT,
     ),
     Kind(
         *_DESCRIBED["one-hot-laws"],
-        lambda task, dtype, seed, progress: one_hot_laws_memory(task, dtype=dtype),
+        lambda task, asked: one_hot_laws_memory(task, dtype=asked.dtype),
         lambda task, dtype: one_hot_laws_parameters(task, dtype=dtype),
         exact=_LONG,
     ),
     Kind(
         *_DESCRIBED["low-rank-laws"],
-        _low_rank_laws(_ASKED, TOLERANCE),
-        unasked=_low_rank_laws(_UNASKED, TOLERANCE),
+        lambda task, asked: _low_rank_laws(_ASKED, task, asked),
+        unasked=lambda task, asked: _low_rank_laws(_UNASKED, task, asked),
     ),
     Kind(
         *_DESCRIBED["knots"],
-        lambda task, dtype, seed, progress: knots_memory(task, dtype=dtype, seed=seed),
+        lambda task, asked: knots_memory(task, dtype=asked.dtype, seed=asked.seed),
     ),
     Kind(
         *_DESCRIBED["block-heads"],
-        lambda task, dtype, seed, progress: block_heads_memory(task, dtype=dtype),
+        lambda task, asked: block_heads_memory(task, dtype=asked.dtype),
     ),
     Kind(
         *_DESCRIBED["cross-heads"],
-        lambda task, dtype, seed, progress: cross_heads_memory(task, dtype=dtype),
+        lambda task, asked: cross_heads_memory(task, dtype=asked.dtype),
     ),
     Kind(
         *_DESCRIBED["additive-recall"],
-        lambda task, dtype, seed, progress: additive_recall_memory(task, dtype=dtype),
+        lambda task, asked: additive_recall_memory(task, dtype=asked.dtype),
     ),
     Kind(
         *_DESCRIBED["clustered-heads"],
-        lambda task, dtype, seed, progress: clustered_heads_memory(task, dtype=dtype, seed=seed),
+        lambda task, asked: clustered_heads_memory(task, dtype=asked.dtype, seed=asked.seed),
         lambda task, dtype: fewest_parameters_by_clusters(task),
     ),
     Kind(
         *_DESCRIBED["steps"],
-        lambda task, dtype, seed, progress: steps_memory(task, dtype=dtype, seed=seed),
+        lambda task, asked: steps_memory(task, dtype=asked.dtype, seed=asked.seed),
     ),
     Kind(
         *_DESCRIBED["newton"],
-        lambda task, dtype, seed, progress: _newton(_ASKED * max(1.0, task.n_contexts / 1000), task, seed, progress),
-        unasked=lambda task, dtype, seed, progress: _newton(_UNASKED, task, seed, progress),
-        alone=lambda task, dtype, seed, progress: _newton(_ALONE, task, seed, progress),
+        lambda task, asked: _newton(_ASKED * max(1.0, task.n_contexts / 1000), task, asked),
+        unasked=lambda task, asked: _newton(_UNASKED, task, asked),
+        alone=lambda task, asked: _newton(_ALONE, task, asked),
     ),
     Kind(
         *_DESCRIBED["theorem-1"],
-        lambda task, dtype, seed, progress: theorem_1_memory(task, dtype=dtype, seed=seed, progress=progress),
+        lambda task, asked: theorem_1_memory(task, dtype=asked.dtype, seed=asked.seed, progress=asked.progress),
         lambda task, dtype: fewest_parameters(task),
     ),
     Kind(
         *_DESCRIBED["last-token-heads"],
-        lambda task, dtype, seed, progress: last_token_heads_memory(task, dtype=dtype, seed=seed, progress=progress),
+        lambda task, asked: last_token_heads_memory(task, dtype=asked.dtype, seed=asked.seed, progress=asked.progress),
         lambda task, dtype: fewest_parameters_by_last_tokens(task),
     ),
 )
 """All memories that are tried: first those whose runs are exact, then the fastest; what is larger is not built."""
 
 BY_NAME = {kind.name: kind for kind in MEMORIES}
-
-
-def memories_within(tolerance: float) -> tuple[Kind, ...]:
-    """`MEMORIES`, where laws may be off by this divergence, nats."""
-    return tuple(
-        kind._replace(build=_low_rank_laws(_ASKED, tolerance), unasked=_low_rank_laws(_UNASKED, tolerance))
-        if kind.name == "low-rank-laws"
-        else kind
-        for kind in MEMORIES
-    )

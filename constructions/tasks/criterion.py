@@ -86,7 +86,7 @@ class Criterion:
         loss = "distance from the value" if target == "values" else "divergence"
         if self.asked == "at-most":
             return f"the mean {loss} is at most {self.bound:g}{unit}"
-        near = "" if target == "labels" else f"{loss} is at most {self.tolerance:g}{unit}"
+        near = "" if target == "labels" else f"{loss} is at most {self.tolerance!r}{unit}"
         if self.asked == "held":
             parts = ["every argmax is right"] * (target != "values") + [f"every {near}"] * (target != "labels")
             return " and ".join(parts)

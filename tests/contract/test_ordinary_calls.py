@@ -10,7 +10,7 @@ import pytest
 
 import byheart
 from byheart.hosts.export import export
-from constructions.memories.choice import BY_NAME
+from constructions.memories.choice import BY_NAME, Asked
 from constructions.tasks.arrays import array_task
 from constructions.tasks.vocabulary import typed
 from tests.exports import MODELS, installed, memory_of_bigrams, task_of
@@ -41,7 +41,7 @@ def of_a_table(name):
     labels = 2 * contexts[:, 1] + np.arange(9) % 2 if name == "additive-recall" else np.arange(9) % 4
     answers = tuple(f"answer {i}" for i in range(6 if name == "additive-recall" else 4))
     task = array_task(contexts, next_tokens=labels, vocabulary=3, answers=answers, target="labels")
-    return task, BY_NAME[name].build(task, "float32", 0, lambda *_: None).model
+    return task, BY_NAME[name].build(task, Asked()).model
 
 
 OWN = ("affine", "groups", "low-rank-laws", "one-hot-laws", "probes")  # laws, and attention that sees all

@@ -52,8 +52,8 @@ MUTANTS = [
     minimum_norm("return multiply(matrix.T, core(right))", "return matrix.T @ core(right)", "solutions stay here"),
     minimum_norm("left = right - multiply(", "left = right - np.matmul(", "what is left of a solution stays here"),
     job(
-        "        with on_device(device), clock.stage(stage):\n",
-        "        with clock.stage(stage):\n",
+        "        with on_device(request.device), self.clock.stage(stage):\n",
+        "        with self.clock.stage(stage):\n",
         "the weights of a memory are solved for on the CPU",
     ),
     job(

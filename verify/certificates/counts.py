@@ -3,6 +3,7 @@
 Page: docs/rigour/domains.md
 """
 
+from constructions.counted import counted
 from verify.certificates.certificate import DOMAIN, GUESS, SAMPLE, Statement, StatementCheck, seed_number
 from verify.verdict import Verdict
 
@@ -26,14 +27,18 @@ def check_counts(statement: Statement, right: int, wrong: int, guess: int, metho
     contexts, held, others = (int(stored[name]) for name in ("contexts", "held", "wrong"))
     values = {"contexts": contexts, "held": right, "wrong": wrong, GUESS: guess}
     if contexts - wrong < held:
-        return StatementCheck(DOMAIN, Verdict.REFUTED, f"{wrong} inputs are proved wrong, more than it leaves", values)
+        return StatementCheck(
+            DOMAIN, Verdict.REFUTED, f"{counted(wrong, 'input')} proved wrong, more than it leaves", values
+        )
     if contexts - right < others:
-        return StatementCheck(DOMAIN, Verdict.REFUTED, f"{right} inputs are proved right, more than it leaves", values)
+        return StatementCheck(
+            DOMAIN, Verdict.REFUTED, f"{counted(right, 'input')} proved right, more than it leaves", values
+        )
     if guess != stored[GUESS]:
         return StatementCheck(DOMAIN, Verdict.REFUTED, f"the most frequent answer holds {guess}, not so many", values)
     if right >= held and wrong >= others:
         return StatementCheck(DOMAIN, Verdict.PROVED, f"{right} right and {wrong} wrong: {method}", values)
-    reason = f"only {right} inputs were proved right and {wrong} wrong, of {contexts}: {method}"
+    reason = f"only {counted(right, 'input')} proved right and {wrong} wrong, of {contexts}: {method}"
     return StatementCheck(DOMAIN, Verdict.UNDECIDED, reason, values)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from constructions.arrays import Float64Array
+from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.files import write_atomically
 from constructions.models.construction import require_fit
@@ -429,14 +430,14 @@ def _check_answers(
 
     false = [i for i in named if wrong[i]]
     if false:
-        return checked(Verdict.REFUTED, f"{len(false)} contexts that it names are not held, first context {false[0]}")
+        return checked(Verdict.REFUTED, f"it names {counted(len(false), 'context')} not held, first context {false[0]}")
     if len(held) - int(held.sum()) < stored["wrong"]:
-        return checked(Verdict.REFUTED, f"at least {int(held.sum())} contexts are held, more than it leaves")
+        return checked(Verdict.REFUTED, f"at least {counted(int(held.sum()), 'context')} held, more than it leaves")
     missing = [i for i in named if not held[i]]
     if missing:
         return checked(Verdict.UNDECIDED, f"context {missing[0]}, which it names, was not decided")
     if int(wrong.sum()) < stored["wrong"]:
-        return checked(Verdict.UNDECIDED, f"only {int(wrong.sum())} contexts were proved not to be held")
+        return checked(Verdict.UNDECIDED, f"only {counted(int(wrong.sum()), 'context')} proved not to be held")
     if "margin_lower" in stored:
         places = sorted(named)
         if float(answers.margin_upper[places].min()) < stored["margin_lower"]:
@@ -455,8 +456,8 @@ def _check_answers(
     if "guess_lower" in stored and not ("guess_lower" in own and stored["guess_lower"] <= own["guess_lower"]):
         return checked(Verdict.UNDECIDED, "the stored loss of a guess does not follow")
     if stored.get(GUESS) != own.get(GUESS):
-        return checked(Verdict.REFUTED, f"the most frequent label holds {own.get(GUESS)} contexts, not so many")
-    return checked(Verdict.PROVED, f"{figures['held']} of {figures['contexts']} contexts")
+        return checked(Verdict.REFUTED, f"the most frequent label holds {own.get(GUESS, 0)}, not so many")
+    return checked(Verdict.PROVED, f"{figures['held']} of {counted(figures['contexts'], 'context')}")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -525,7 +526,7 @@ def _check_text(
     )
     values: dict[str, Number] = {"lower": lower, "upper": upper} if lower <= upper < math.inf else {}
     if stored["lower"] <= lower and upper <= stored["upper"]:
-        return StatementCheck(TEXT_DIVERGENCE, Verdict.PROVED, f"{task.n_all} contexts", values)
+        return StatementCheck(TEXT_DIVERGENCE, Verdict.PROVED, counted(task.n_all, "context"), values)
     if upper < stored["lower"] or lower > stored["upper"]:
         reason = "the mean divergence is outside of the stored interval"
         return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, reason, values)

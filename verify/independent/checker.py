@@ -11,6 +11,7 @@ from pathlib import Path
 
 from flint import arb, ctx
 
+from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError, TamperedError, WorkerError
 from constructions.tasks.criterion import Criterion
 from verify.arithmetic.exact_json import Number
@@ -457,15 +458,14 @@ def _check_answers(
 
     if named & wrong:
         first = min(named & wrong)
-        return checked(
-            Verdict.REFUTED, f"{len(named & wrong)} contexts that it names are not held, first context {first}"
-        )
+        names = counted(len(named & wrong), "context")
+        return checked(Verdict.REFUTED, f"it names {names} not held, first context {first}")
     if len(answers) - len(held) < stored["wrong"]:
-        return checked(Verdict.REFUTED, f"at least {len(held)} contexts are held, more than it leaves")
+        return checked(Verdict.REFUTED, f"at least {counted(len(held), 'context')} held, more than it leaves")
     if named - held:
         return checked(Verdict.UNDECIDED, f"context {min(named - held)}, which it names, was not decided")
     if len(wrong) < stored["wrong"]:
-        return checked(Verdict.UNDECIDED, f"only {len(wrong)} contexts were proved not to be held")
+        return checked(Verdict.UNDECIDED, f"only {counted(len(wrong), 'context')} proved not to be held")
     if "margin_lower" in stored:
         least = ball(stored["margin_lower"])
         gaps = [gap for i in named if (gap := answers[i].margin) is not None]
@@ -483,8 +483,10 @@ def _check_answers(
         if not stored["guess_lower"] <= 0:
             return checked(Verdict.UNDECIDED, "the stored loss of a guess does not follow")
     if stored.get(GUESS) != guess[1]:
-        return checked(Verdict.REFUTED, f"the most frequent label holds {guess[1]} contexts, not so many")
-    return checked(Verdict.PROVED, f"{figures['held']} of {figures['contexts']} contexts, balls of {ctx.prec} bits")
+        return checked(Verdict.REFUTED, f"the most frequent label holds {guess[1]}, not so many")
+    return checked(
+        Verdict.PROVED, f"{figures['held']} of {counted(figures['contexts'], 'context')}, balls of {ctx.prec} bits"
+    )
 
 
 def _open(certificate: Certificate, asked: Criterion, answers: list[Answer]) -> Sequence[int]:

@@ -7,8 +7,7 @@ from math import ceil
 from byheart.experiments.figure import Curve, Figure, Finding, chosen, seeded
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
-from constructions.memories.choice import BY_NAME
-from verify.progress import silent
+from constructions.memories.choice import BY_NAME, Asked
 
 
 @cache
@@ -17,7 +16,7 @@ def built(tokens: int) -> tuple[int, float]:
     from verify.replica.run import run
 
     task = Point(tokens=tokens, d_model=1, d_head=1, heads=0).task()
-    model = BY_NAME["packed-words"].build(task, "float32", 0, silent).model
+    model = BY_NAME["packed-words"].build(task, Asked()).model
     held = run(model, task, dtype="float32").held_proved or 0
     return model.parameters, held / task.n_contexts
 

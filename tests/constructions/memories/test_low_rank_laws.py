@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from constructions.errors import CapacityError, HypothesisError
-from constructions.memories.choice import memories_within, offers
+from constructions.memories.choice import offers
 from constructions.memories.low_rank_laws import low_rank_laws_memory
 from constructions.memories.one_hot_laws import one_hot_laws_memory
 from constructions.tasks.arrays import array_task, enumerated_task
@@ -71,7 +71,7 @@ def test_the_choice_is_told_the_tolerance():
     task = laws_of(120, 25, spread=0.7)
     ranks = []
     for tolerance in (1e-3, 0.1):
-        (offer,) = offers(task, names=("low-rank-laws",), kinds=memories_within(tolerance))
+        (offer,) = offers(task, names=("low-rank-laws",), tolerance=tolerance)
         assert offer.built is not None and offer.built.criterion.tolerance == tolerance
         ranks.append(offer.built.model.W_U.shape[0])
     assert ranks[0] > ranks[1]
