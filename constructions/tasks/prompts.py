@@ -22,8 +22,7 @@ from constructions.arrays import Int64Array
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
 from constructions.tasks.arrays import array_task
-from constructions.tasks.stored import Stored
-from constructions.tasks.task import Task
+from constructions.tasks.task import Task, Worded
 
 Tokens = tuple[int, ...]
 
@@ -44,7 +43,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class PromptTask(Stored):
+class PromptTask(Worded):
     r"""Prompts, and the answer of one or more tokens that is to be said behind each.
 
     Args:
@@ -75,7 +74,8 @@ class PromptTask(Stored):
         for name in ("prompts", "completions", "texts"):
             object.__setattr__(self, name, tuple(tuple(each) for each in getattr(self, name)))
         object.__setattr__(self, "vocabulary", tuple(self.vocabulary))
-        object.__setattr__(self, "answers", tuple(self.answers) or self.vocabulary)
+        answers = tuple(self.answers) or self.vocabulary
+        object.__setattr__(self, "answers", self.vocabulary if answers == self.vocabulary else answers)
         if not len(self.prompts) == len(self.completions) == len(self.texts) > 0:
             sizes = f"{len(self.prompts)}, {len(self.completions)}, {len(self.texts)}"
             raise InputError("prompts, completions and texts", f"are {sizes}", "as many of each, at least one")
@@ -176,21 +176,6 @@ class PromptTask(Stored):
     def n_ctx(self) -> int:
         """Tokens that are read at most: a prompt, and its answer but for the last token."""
         return max(len(prompt) + len(said) - 1 for prompt, said in zip(self.prompts, self.completions, strict=True))
-
-    @property
-    def d_vocab(self) -> int:
-        """Number of tokens that are read."""
-        return len(self.vocabulary)
-
-    @property
-    def n_answers(self) -> int:
-        """Number of tokens that are answered."""
-        return len(self.answers)
-
-    @property
-    def apart(self) -> bool:
-        """Whether what is answered has a vocabulary of its own."""
-        return self.answers != self.vocabulary
 
     @property
     def most(self) -> int:

@@ -146,8 +146,30 @@ class Counts:
         return self.indices[candidates[first]]
 
 
+class Worded(Stored):
+    """A task of tokens: the texts of those that are read, and of the answers."""
+
+    vocabulary: tuple[str, ...]
+    answers: tuple[str, ...]
+
+    @property
+    def d_vocab(self) -> int:
+        """Number of tokens that are read, N."""
+        return len(self.vocabulary)
+
+    @property
+    def n_answers(self) -> int:
+        """Number of answers, K: of the labels and of the entries of a law."""
+        return len(self.answers)
+
+    @property
+    def apart(self) -> bool:
+        """Whether the answers have a vocabulary of their own."""
+        return self.answers is not self.vocabulary
+
+
 @dataclass(frozen=True, eq=False)
-class Task(Stored):
+class Task(Worded):
     r"""A memorization task: $T$ contexts of $S$ tokens to be held exactly, the tail beside them, and the target.
 
     For the target ``laws`` the model must reach $\log \pi_t$ up to a constant, where $\pi_t$ is `laws[t]` divided by
@@ -308,21 +330,6 @@ class Task(Stored):
     def n_ctx(self) -> int:
         """Tokens in a context, S."""
         return self.contexts.shape[1]
-
-    @property
-    def d_vocab(self) -> int:
-        """Number of tokens that are read, N."""
-        return len(self.vocabulary)
-
-    @property
-    def n_answers(self) -> int:
-        """Number of answers, K: of the labels and of the entries of a law."""
-        return len(self.answers)
-
-    @property
-    def apart(self) -> bool:
-        """Whether the answers have a vocabulary of their own."""
-        return self.answers is not self.vocabulary
 
     @property
     def contradicted(self) -> int:
