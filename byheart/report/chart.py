@@ -19,7 +19,7 @@ _WIDTH, _HEIGHT = 640, 272
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 28, 52
 _KEY, _LETTER, _ROW = 26, 7.4, 20  # of the legend: the width of a key and of a letter, the height of a row
 _SMALL = 12
-_MOST_POINTS = 400
+_MOST_POINTS, _BINS = 400, 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,6 @@ def histogram(
     y_label: str,
     log: bool,
     share: bool = False,
-    bins: int = 40,
 ) -> str:
     """How often values fall where, one set of bars per group, drawn over each other.
 
@@ -106,7 +105,6 @@ def histogram(
         y_label: Above the ordinate.
         log: Logarithmic abscissa, with bins of equal ratio.
         share: Draw each number of values as a percentage of its group.
-        bins: Number of bins.
 
     Returns:
         An ``<svg>`` element, with a legend if groups are named.
@@ -125,7 +123,7 @@ def histogram(
     if not kept:
         return _empty(title)
     across = (_Axis.logarithmic if log else _Axis.linear)(*_range([values for _, values, _ in kept]))
-    edges = np.linspace(across.low, across.high, bins + 1)
+    edges = np.linspace(across.low, across.high, _BINS + 1)
     counts = [np.histogram(values, edges)[0] for _, values, _ in kept]
     heights = [100.0 * count / count.sum() if share else 1.0 * count for count in counts]
     up = _Axis.linear(*_range([np.zeros(1), *heights]))

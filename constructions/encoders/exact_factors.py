@@ -44,15 +44,14 @@ def exact_factors(d_vocab: int) -> tuple[fmpz_mat, fmpz_mat]:
     )
 
 
-def gap_laws(d_vocab: int, rank: int, *, sharpness: int = 2) -> Float64Array:
-    r"""Laws that no encoder of rank d reaches: d + 1 of them, each with more mass at a token of its own.
+def gap_laws(d_vocab: int, rank: int) -> Float64Array:
+    r"""Laws that no encoder of rank d reaches: d + 1 of them, each with twice the mass at a token of its own.
 
     The centred logarithms are multiples of $e_t - \mathbf{1}/N$, independent for $t = 1, \dots, d + 1 \le N - 1$.
 
     Args:
         d_vocab: N.
         rank: d < N - 1.
-        sharpness: How many times the mass of the others the own token has, at least 2.
 
     Returns:
         Integers in proportion to the laws, `[d + 1, N]`.
@@ -70,4 +69,4 @@ def gap_laws(d_vocab: int, rank: int, *, sharpness: int = 2) -> Float64Array:
         raise HypothesisError(
             "Dana et al. (2024), Proposition 2, converse", "0 <= d < N - 1", f"d = {rank}, N = {d_vocab}"
         )
-    return np.ones((rank + 1, d_vocab)) + (sharpness - 1) * np.eye(rank + 1, d_vocab)
+    return np.ones((rank + 1, d_vocab)) + np.eye(rank + 1, d_vocab)

@@ -129,18 +129,16 @@ def token_pair_laws(pairs: int, *, size: float, depth: float) -> Float64Array:
     return laws
 
 
-def sharp_laws(size: float, *, depth: float = 12.0, other_depth: float = 700.0, copies: int = 1) -> Float64Array:
+def sharp_laws(size: float, *, copies: int = 1) -> Float64Array:
     r"""Laws on three tokens for which $\sigma_2^2 / 4$ is all but what the truncation to rank 1 costs the first one.
 
-    The logits are $(a, -a, -b)$ and, for one context or more, $(0, 0, -b')$. For $b' \gg b \gg 1$ the first singular
-    vector is nearly $(1, 1, -2)$, and what is lost of the first law is $(a, -a, 0)$, of squared norm $2 a^2$ and
+    The logits are $(a, -a, -12)$ and, for one context or more, $(0, 0, -700)$. So the first singular vector is nearly
+    $(1, 1, -2)$, and what is lost of the first law is $(a, -a, 0)$, of squared norm $2 a^2$ and
     divergence $a^2 / 2$.
 
     Args:
         size: a.
-        depth: b.
-        other_depth: b', at most 700.
-        copies: How many contexts have the second law; more of them turn the singular vector as a larger b' does.
+        copies: How many contexts have the second law; more of them turn the singular vector as a larger logit does.
 
     Returns:
         Weights `[1 + copies, 3]`.
@@ -149,7 +147,7 @@ def sharp_laws(size: float, *, depth: float = 12.0, other_depth: float = 700.0, 
         >>> sharp_laws(0.01).shape
         (2, 3)
     """
-    return np.exp([[size, -size, -depth]] + [[0.0, 0.0, -other_depth]] * copies)
+    return np.exp([[size, -size, -12.0]] + [[0.0, 0.0, -700.0]] * copies)
 
 
 def rank_one_laws(d_vocab: int, contexts: int) -> Float64Array:

@@ -9,12 +9,10 @@ import scipy.linalg
 from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HypothesisError, InputError
 
-_EVERY = 100  # swaps, until the coefficients are solved for again
+_EVERY, _MOST = 100, 100_000  # swaps, until the coefficients are solved for again, and in all
 
 
-def maximal_volume(
-    features: Float64Array, kept: Int64Array, *, excess: float = 0.05, swaps: int = 100_000
-) -> Int64Array:
+def maximal_volume(features: Float64Array, kept: Int64Array, *, excess: float = 0.05) -> Int64Array:
     r"""Swap kept contexts for others until every row left out has coefficients of at most $1 + \eta$.
 
     With $z_t = G_t G_1^{-1}$ a swap of the kept s for the other t multiplies $|\det G_1|$ by $|z_{t,s}|$. So swaps with
@@ -24,7 +22,6 @@ def maximal_volume(
         features: G, `[T_0, T]`, of rank T.
         kept: Rows to begin with, T of them, linearly independent.
         excess: $\eta > 0$.
-        swaps: The largest number of swaps.
 
     Returns:
         The rows that are kept, `[T]`.
@@ -41,7 +38,7 @@ def maximal_volume(
     if features.ndim != 2 or chosen.shape != features.shape[1:] or not excess > 0:
         raise InputError("kept", f"has {len(chosen)} rows for features {features.shape} and excess = {excess}")
     coefficients = _coefficients(features, chosen)
-    for swap in range(swaps):
+    for swap in range(_MOST):
         if swap and swap % _EVERY == 0:
             coefficients = _coefficients(features, chosen)
         t, s = np.unravel_index(np.argmax(np.abs(coefficients)), coefficients.shape)

@@ -406,7 +406,7 @@ def random_instance(seed: int, *, modules: bool = False) -> LeftOut:
     raise HypothesisError(_PLACE, "features of full rank and an invertible M", f"none in {_DRAWS} draws of seed {seed}")
 
 
-def text_instance(task: Task, *, d_model: int, d_head: int, seed: int = 0) -> LeftOut:
+def text_instance(task: Task, *, d_model: int, d_head: int) -> LeftOut:
     r"""Hold the memorized contexts of a text with as few heads as its features have columns, and leave the tail out.
 
     $T = d + H d_h$, so that the transformer that holds the laws of the T memorized contexts is fixed on the tail, too.
@@ -416,7 +416,6 @@ def text_instance(task: Task, *, d_model: int, d_head: int, seed: int = 0) -> Le
         task: A task with the target ``laws`` and a tail; $T - d$ must be a multiple of `d_head`.
         d_model: Embedding dimension, at least $N - 1$ and less than T.
         d_head: Width of a head.
-        seed: Seed of the front end.
 
     Returns:
         The transformer beside the encoder; kept and left-out contexts are those of the task.
@@ -432,7 +431,7 @@ def text_instance(task: Task, *, d_model: int, d_head: int, seed: int = 0) -> Le
             f"has {task.n_contexts} contexts and a tail of {len(task.tail_contexts)}",
             f"a tail and d_model = {d_model} more contexts than a multiple of d_head = {d_head}",
         )
-    network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end="random", seed=seed).model
+    network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end="random").model
     laws = smoothed_laws(task.tail_counts, task.n_answers)
     logarithms = np.log(laws)
     centred = logarithms - logarithms.mean(axis=1, keepdims=True)

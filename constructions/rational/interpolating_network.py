@@ -17,7 +17,7 @@ from constructions.models.model import Model
 _DRAWS = 1000
 
 
-def interpolating_network(points: Int64Array, outputs: Any, *, offset: bool, seed: int = 0) -> Model:
+def interpolating_network(points: Int64Array, outputs: Any, *, offset: bool) -> Model:
     r"""The rational network $f(x) = c + \sum_j w_j (\langle a, x \rangle - b_j)_+$ with given values at given points.
 
     An integer direction a with distinct numbers $z_i = \langle a, x_i \rangle$ is drawn; the neurons set in at the
@@ -27,7 +27,6 @@ def interpolating_network(points: Int64Array, outputs: Any, *, offset: bool, see
         points: Distinct integer points, `[n, d]`; point i is the token i of the model.
         outputs: Integers or fractions `p / q` as `fmpq`, `[n, D]`.
         offset: Whether there is a c: then n - 1 neurons are enough (one, if n = 1), else there are n.
-        seed: Of the direction.
 
     Returns:
         A rational model of one ReLU block, whose logits are the outputs.
@@ -49,7 +48,7 @@ def interpolating_network(points: Int64Array, outputs: Any, *, offset: bool, see
     count, d_model = array.shape
     if len(np.unique(array, axis=0)) < count:
         raise HypothesisError("Theorem 1 of Zhang et al.", "distinct points", "two that are equal")
-    direction, codes = separating_direction(array, seed=seed)
+    direction, codes = separating_direction(array, seed=0)
     places, jumps, first = exact_knots(codes, [[fmpq(y) for y in row] for row in outputs], offset=offset)
     W_in, b_in = exact([[a] * len(places) for a in direction]), exact([-b for b in places])
     block = FeedForward(W_in, exact(jumps), b_in, exact(first), activation="relu", skip=False)

@@ -45,14 +45,13 @@ def positional_attention(contexts: Int64Array, d_vocab: int, *, d_model: int, se
     return W_E, W_pos, head, [int(z) for z in code.codes]
 
 
-def exact_laws_model(contexts: Int64Array, log_odds: list[list[fmpq]], d_vocab: int, *, seed: int = 0) -> Model:
+def exact_laws_model(contexts: Int64Array, log_odds: list[list[fmpq]], d_vocab: int) -> Model:
     r"""A rational model with exactly the given logits $\log \pi_j - \log \pi_N$, $j < N$, on the given contexts.
 
     Args:
         contexts: Distinct contexts, `[T, S]`.
         log_odds: `[T, N - 1]`.
         d_vocab: N.
-        seed: Of the codes.
 
     Raises:
         CapacityError: As `positional_attention`.
@@ -63,7 +62,7 @@ def exact_laws_model(contexts: Int64Array, log_odds: list[list[fmpq]], d_vocab: 
         >>> exact_laws_model(np.array([[0], [1]]), [[fmpq(1, 2)], [fmpq(3)]], 2).d_vocab_out
         2
     """
-    W_E, W_pos, head, codes = positional_attention(contexts, d_vocab, d_model=1, seed=seed)
+    W_E, W_pos, head, codes = positional_attention(contexts, d_vocab, d_model=1, seed=0)
     places, jumps, first = exact_knots(codes, log_odds, offset=True)
     b_in = exact([-b for b in places])
     neurons = FeedForward(exact([[1] * len(places)]), exact(jumps), b_in, exact(first), skip=False)

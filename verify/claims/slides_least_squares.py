@@ -272,7 +272,8 @@ def _joint_reading_fails() -> Evidence:
     )
 
 
-def _prior_reading_fails(pairs: int = 6) -> Evidence:
+def _prior_reading_fails() -> Evidence:
+    pairs = 6
     laws = token_pair_laws(pairs, size=0.01, depth=30.0)
     swapped = np.arange(2 * pairs) ^ 1
     matrix = log_laws(laws)

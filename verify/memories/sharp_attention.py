@@ -11,6 +11,8 @@ from constructions.arrays import Int64Array
 from constructions.errors import InputError
 from constructions.tasks.contexts import checked_contexts
 
+_BITS = 128
+
 
 @dataclass(frozen=True, eq=False)
 class SharpAttention:
@@ -50,7 +52,7 @@ class SharpAttention:
 
 
 def enclose_sharp_attention(
-    W_E: fmpq_mat, W_pos: fmpq_mat, form: fmpq_mat, contexts: Int64Array, *, sharpness: fmpq | int, precision: int = 128
+    W_E: fmpq_mat, W_pos: fmpq_mat, form: fmpq_mat, contexts: Int64Array, *, sharpness: fmpq | int
 ) -> SharpAttention:
     r"""Enclose what a head with the scores $\lambda\, x_S W x_s^\top$ reads, and compute its limit exactly.
 
@@ -65,7 +67,6 @@ def enclose_sharp_attention(
         form: W, `[d, d]`.
         contexts: Tokens, `[T, S]`.
         sharpness: $\lambda > 0$.
-        precision: Bits of the balls.
 
     Returns:
         The exact gaps and limits and the enclosures.
@@ -90,7 +91,7 @@ def enclose_sharp_attention(
     embeddings, positions = W_E.tolist(), W_pos.tolist()
     gaps, lasts, limits = [], [], []
     balls: list[tuple[arb, arb, arb, arb]] = []
-    with ctx.workprec(precision):
+    with ctx.workprec(_BITS):
         for context in tokens:
             inputs = [
                 [a + b for a, b in zip(embeddings[token], positions[s], strict=True)] for s, token in enumerate(context)

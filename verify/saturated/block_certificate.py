@@ -19,6 +19,7 @@ from verify.verdict import Verdict
 Blocks = tuple[tuple[int, ...], ...]
 
 _PRIME = 2**61 - 1
+_SEARCHES = 4  # random orders
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,7 @@ def certify_blocks(
     return BlockCertificate(verdict, chosen, "ranks modulo 2^61 - 1, for the blocks in this order")
 
 
-def find_blocks(
-    queries: fmpz_mat | ArrayLike, *, n_heads: int, size: int, attempts: int = 4, seed: int = 0
-) -> BlockCertificate:
+def find_blocks(queries: fmpz_mat | ArrayLike, *, n_heads: int, size: int, seed: int = 0) -> BlockCertificate:
     r"""Certify blocks of the given order, or of an order that is searched for.
 
     If the given order fails, zero and parallel queries are looked for: any two queries are either in one block or the
@@ -112,7 +111,6 @@ def find_blocks(
         queries: $e_t$, `[T, d]`.
         n_heads: H, the number of blocks, some of which may be empty.
         size: How many queries the first block holds, r; every other holds r - 1.
-        attempts: How many random orders to try.
         seed: Of the random orders.
 
     Returns:
@@ -135,7 +133,7 @@ def find_blocks(
     """
     matrix = integer_rows(queries, name="queries")
     count = matrix.nrows()
-    require_at_least(1, n_heads=n_heads, size=size, attempts=attempts, T=count)
+    require_at_least(1, n_heads=n_heads, size=size, T=count)
     if count > n_heads * (size - 1) + 1:
         raise CapacityError(
             "The block condition",
@@ -151,14 +149,14 @@ def find_blocks(
         what = "a zero query" if len(pair.rows) == 1 else "parallel queries"
         return BlockCertificate(Verdict.REFUTED, given.blocks, f"{what}: no order exists", pair, any_order=True)
     prime = PRIMES[0]
-    for attempt in range(attempts):
+    for attempt in range(_SEARCHES):
         rng = np.random.default_rng([seed, attempt, 7])
         blocks = _blocks_from_the_end(projected(matrix, size, prime, rng), n_heads, size, prime, rng)
         found = given if blocks is None else certify_blocks(matrix, blocks, seed=seed)
         if found.verdict is Verdict.PROVED:
             return BlockCertificate(Verdict.PROVED, found.blocks, "ranks modulo 2^61 - 1, in an order that was found")
     return BlockCertificate(
-        Verdict.UNDECIDED, given.blocks, f"the given order fails, and {attempts} searches found none", given.relation
+        Verdict.UNDECIDED, given.blocks, f"the given order fails, and {_SEARCHES} searches found none", given.relation
     )
 
 

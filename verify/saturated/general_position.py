@@ -11,7 +11,7 @@ from flint import fmpz_mat
 from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from verify.arithmetic.exact_inputs import as_float64
-from verify.saturated.kruskal_rank import MOST_PREFIXES, SubsetCertificate, certify_subsets
+from verify.saturated.kruskal_rank import SubsetCertificate, certify_subsets
 
 
 def shifted_queries(contexts: Float64Array, queries: Float64Array) -> fmpz_mat:
@@ -54,9 +54,7 @@ def shifted_queries(contexts: Float64Array, queries: Float64Array) -> fmpz_mat:
     return fmpz_mat(len(asked), asked.shape[1], [entry // common for entry in entries])
 
 
-def certify_shifted(
-    contexts: Float64Array, queries: Float64Array, size: int, *, most_prefixes: int = MOST_PREFIXES, seed: int = 0
-) -> SubsetCertificate:
+def certify_shifted(contexts: Float64Array, queries: Float64Array, size: int) -> SubsetCertificate:
     r"""Decide where feasible whether every `size` of $e^{(t)} + \frac1n \sum_i E^{(t)}_i$ are linearly independent.
 
     With `size` = n this is Assumption 3.
@@ -65,8 +63,6 @@ def certify_shifted(
         contexts: `[T, n, d]` or `[1, n, d]`.
         queries: `[T, d]`.
         size: How many at a time, from 1 to T.
-        most_prefixes: How much to search, see `verify.saturated.kruskal_rank.certify_subsets`.
-        seed: Of the projections.
 
     Returns:
         The certificate.
@@ -81,7 +77,7 @@ def certify_shifted(
         >>> certify_shifted(contexts, np.array([[1.0, 0, 0], [0, 1, 0]]), 2).relation
         Relation(rows=(0, 1), coefficients=(1, -1))
     """
-    return certify_subsets(shifted_queries(contexts, queries), size, most_prefixes=most_prefixes, seed=seed)
+    return certify_subsets(shifted_queries(contexts, queries), size)
 
 
 def _exact_sum(rows: Float64Array) -> tuple[list[int], int]:

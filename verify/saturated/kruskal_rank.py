@@ -134,13 +134,11 @@ def certify_subsets(
     return SubsetCertificate(size, Verdict.UNDECIDED, "every prime was unlucky")
 
 
-def kruskal_rank(vectors: fmpz_mat | ArrayLike, *, most_prefixes: int = MOST_PREFIXES, seed: int = 0) -> KruskalRank:
+def kruskal_rank(vectors: fmpz_mat | ArrayLike) -> KruskalRank:
     """Bound the Kruskal rank from both sides, one size after the other until a relation is found.
 
     Args:
         vectors: `[T, d]`, T >= 1.
-        most_prefixes: Of one search, see `certify_subsets`.
-        seed: Of the projections.
 
     Returns:
         The bounds; equal unless a search would have been too long.
@@ -163,7 +161,7 @@ def kruskal_rank(vectors: fmpz_mat | ArrayLike, *, most_prefixes: int = MOST_PRE
         most = min(most, len(whole.relation.rows) - 1)
     lower = 0
     for size in range(1, most + 1):
-        found = certify_subsets(matrix, size, most_prefixes=most_prefixes, seed=seed)
+        found = certify_subsets(matrix, size)
         if found.verdict is Verdict.REFUTED:
             return KruskalRank(lower, size - 1, found.relation)
         if found.verdict is Verdict.UNDECIDED:

@@ -10,14 +10,14 @@ from math import comb, prod
 import numpy as np
 
 from constructions.arrays import Int64Array, IntegerArray
-from verify.unembeddings.margins import Margins, Progress, require_exact
+from verify.unembeddings.margins import Margins, require_exact
 
 _ROWS = 4096  # that are read at a time
 _WORK = 2**34  # words times sets of places that are looked at
 _TABLE = 2**24  # entries of a table of words
 
 
-def agreement_margins(vectors: IntegerArray, *, progress: Progress | None = None) -> Margins | None:
+def agreement_margins(vectors: IntegerArray) -> Margins | None:
     r"""The leads of rows of zeros and ones with one 1 in each of n disjoint ranges of coordinates.
 
     The inner product of two rows is the number of ranges in which their ones are at the same place. It is below k + 1
@@ -26,7 +26,6 @@ def agreement_margins(vectors: IntegerArray, *, progress: Progress | None = None
 
     Args:
         vectors: The rows, `[N, d]`, integers.
-        progress: Told how many sets of ranges of the last size are done, of how many.
 
     Returns:
         The margins; `least` is attained, `largest` is n (no agreement), attained if the first row shows it. `None` if
@@ -45,7 +44,7 @@ def agreement_margins(vectors: IntegerArray, *, progress: Progress | None = None
     if words is None:
         return None
     count, places = words.shape
-    agreed = _largest_agreement(words, progress)
+    agreed = _largest_agreement(words)
     if agreed is None:
         return None
     fewest = int((words[1:] == words[0]).sum(axis=1).min())
@@ -75,21 +74,18 @@ def _words(vectors: IntegerArray) -> Int64Array | None:
     return words - first if (last[:-1] < first[1:]).all() else None
 
 
-def _largest_agreement(words: Int64Array, progress: Progress | None) -> int | None:
+def _largest_agreement(words: Int64Array) -> int | None:
     count, places = words.shape
     letters = [int(n) for n in words.max(axis=0) + 1]
     for size in range(1, places + 1):
-        total = comb(places, size)
-        if total * count > _WORK:
+        if comb(places, size) * count > _WORK:
             return None
-        for done, chosen in enumerate(combinations(range(places), size), start=1):
+        for chosen in combinations(range(places), size):
             different = _all_different(words, letters, chosen)
             if different is None:
                 return None
             if not different:
                 break
-            if progress:
-                progress(done, total)
         else:
             return size - 1
     return places

@@ -7,15 +7,13 @@ import numpy as np
 
 from verify.unembeddings.agreement_margins import agreement_margins
 from verify.unembeddings.coset_margins import coset_margins
-from verify.unembeddings.margins import IntegerArray, Margins, Progress, gram_margins
+from verify.unembeddings.margins import IntegerArray, Margins, gram_margins
 
 _SMALL = 2**31  # multiplications that are not worth avoiding
 _ROWS_PER_CLASS = 8  # from which on the transforms take less time than the inner products
 
 
-def certify_margins(
-    vectors: IntegerArray, encoders: IntegerArray | None = None, *, progress: Progress | None = None
-) -> Margins:
+def certify_margins(vectors: IntegerArray, encoders: IntegerArray | None = None) -> Margins:
     r"""Certified bounds of all leads $\langle w_g - w_j, e_g \rangle$, read off the given integers alone.
 
     Three certificates, each with its own test of whether it applies: Walsh transforms for rows of signs and axis
@@ -24,7 +22,6 @@ def certify_margins(
     Args:
         vectors: $w_j$ as the rows, `[N, d]`, integers, N >= 2.
         encoders: $e_g$ as the rows; by default, and if equal, the vectors.
-        progress: Told how many steps of how many are done.
 
     Returns:
         The margins.
@@ -41,8 +38,8 @@ def certify_margins(
     if encoders is not None and np.array_equal(vectors, encoders):
         encoders = None
     if encoders is None and len(vectors) * vectors.size > _SMALL:
-        found = coset_margins(vectors, most_classes=len(vectors) // _ROWS_PER_CLASS, progress=progress)
-        found = found or agreement_margins(vectors, progress=progress)
+        found = coset_margins(vectors, most_classes=len(vectors) // _ROWS_PER_CLASS)
+        found = found or agreement_margins(vectors)
         if found is not None:
             return found
-    return gram_margins(vectors, encoders, progress=progress)
+    return gram_margins(vectors, encoders)

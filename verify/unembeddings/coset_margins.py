@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.arrays import BoolArray, Int64Array, IntegerArray
-from verify.unembeddings.margins import Margins, Progress, require_exact
+from verify.unembeddings.margins import Margins, require_exact
 
 _ROWS = 4096  # that are reduced at a time
 _ENTRIES = 2**22  # of the functions that are transformed at a time
@@ -42,9 +42,7 @@ def walsh_transform(columns: NDArray[np.int16]) -> NDArray[np.int16]:
     return columns
 
 
-def coset_margins(
-    vectors: IntegerArray, *, most_classes: int | None = None, progress: Progress | None = None
-) -> Margins | None:
+def coset_margins(vectors: IntegerArray, *, most_classes: int | None = None) -> Margins | None:
     r"""Bounds of all leads of rows $\pm s (-1)^{Q_i(x) + \langle a, x \rangle}$ and axis vectors $\pm c e_x$.
 
     Nothing is believed of the rows. Each row of signs is read as a function on $\mathrm{GF}(2)^m$ and reduced by an
@@ -56,7 +54,6 @@ def coset_margins(
     Args:
         vectors: The rows, `[N, d]`, integers.
         most_classes: More classes than this are left to other certificates; the work grows with their square.
-        progress: Told how many classes of how many are compared with those after them.
 
     Returns:
         The bounds, or `None` if the rows are not of this shape, two of them are parallel, or there are more classes.
@@ -79,7 +76,7 @@ def coset_margins(
     if classes is None or (most_classes is not None and classes.functions.shape[1] > most_classes):
         return None
     size, s, c = len(shape.support), shape.scale, shape.axis_scale
-    largest, worst = _largest_transform(classes.functions, progress)
+    largest, worst = _largest_transform(classes.functions)
     row, axis = s * s * size, c * c
     low, high = _crossed_products(vectors, shape)
     both = len(shape.rows) > 0 and len(shape.axes) > 0
@@ -175,7 +172,7 @@ def _classes(vectors: IntegerArray, shape: _Shape) -> _Classes | None:
     return _Classes(np.ascontiguousarray(bits.T).astype(bool), of_row)
 
 
-def _largest_transform(functions: BoolArray, progress: Progress | None) -> tuple[int, tuple[int, int]]:
+def _largest_transform(functions: BoolArray) -> tuple[int, tuple[int, int]]:
     """The largest absolute value of the transforms of all products of two functions, and two that attain it."""
     size, classes = functions.shape
     largest, worst = 0, (0, 0)
@@ -186,8 +183,6 @@ def _largest_transform(functions: BoolArray, progress: Progress | None) -> tuple
             found = np.abs(walsh_transform((1 - 2 * product).astype(np.int16))).max(axis=0)
             if found.max() > largest:
                 largest, worst = int(found.max()), (i, start + int(found.argmax()))
-        if progress:
-            progress(i + 1, classes - 1)
     return largest, worst
 
 

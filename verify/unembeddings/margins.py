@@ -3,7 +3,6 @@
 Pages: docs/claims/unembeddings.md, docs/rigour/arithmetic.md
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,9 +13,6 @@ from constructions.errors import InputError
 from constructions.products import multiply
 from verify.arithmetic.blas import probe
 from verify.verdict import Verdict
-
-Progress = Callable[[int, int], None]
-"""Told how many steps of how many are done."""
 
 _BLOCK = 2048  # rows of a block of the Gram matrix
 _EXACT = 2**52  # integers up to here, and differences of two of them, are exact in float64
@@ -65,9 +61,7 @@ class Margins:
         return Verdict.REFUTED if self.attained else Verdict.UNDECIDED
 
 
-def gram_margins(
-    vectors: IntegerArray, encoders: IntegerArray | None = None, *, progress: Progress | None = None
-) -> Margins:
+def gram_margins(vectors: IntegerArray, encoders: IntegerArray | None = None) -> Margins:
     r"""The exact least and largest lead of any integer vectors, from all $N^2$ inner products.
 
     The products are formed in float64, block by block; all partial sums are integers below $2^{52}$, which float64
@@ -77,7 +71,6 @@ def gram_margins(
     Args:
         vectors: $w_j$ as the rows, `[N, d]`, N >= 2.
         encoders: $e_g$ as the rows, `[N, d]`; by default the vectors.
-        progress: Told after each block how many of how many are done.
 
     Returns:
         The extremes, attained. The squared coherence is exact if all norms are equal, otherwise rounded up by less than
@@ -104,7 +97,7 @@ def gram_margins(
     starts = range(0, count, _BLOCK)
     blocks = [(i, j) for i in starts for j in starts if j >= i or not symmetric]
     cosine = 0.0
-    for done, (i, j) in enumerate(blocks, start=1):
+    for i, j in blocks:
         product = multiply(_float(e, i), _float(vectors, j).T)
         highest = lowest = product
         if i == j:
@@ -119,8 +112,6 @@ def gram_margins(
                 np.fill_diagonal(product, 0.0)
             squares = product * product / (own[i : i + _BLOCK, None] * own[None, j : j + _BLOCK])
             cosine = max(cosine, float(squares.max()))
-        if progress:
-            progress(done, len(blocks))
     lo, hi = int(extremes.least_product), int(extremes.largest_product)
     coherence_squared = None
     if symmetric and own.all():

@@ -76,10 +76,3 @@ def test_too_much_work_is_left_to_other_certificates(monkeypatch):
 def test_words_that_int64_cannot_number_are_left_to_other_certificates():
     words = np.array([[0] * 9, [254] * 8 + [0], [254] * 8 + [0]])
     assert agreement_margins(indicators(words, 255)) is None
-
-
-def test_progress_reaches_its_total():
-    seen = []
-    vectors = reed_solomon(5, 5, 1, count=25, d_model=25).vectors
-    agreement_margins(vectors, progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(done, 10) for done in range(1, 11)]
