@@ -32,5 +32,5 @@ def test_there_is_no_gap_where_the_rank_is_enough(tokens, rank):
 
 
 def test_no_tokens_are_refused():
-    with pytest.raises(InputError, match="tokens = 0"):
+    with pytest.raises(InputError, match="d_vocab = 0"):
         exact_factors(0)

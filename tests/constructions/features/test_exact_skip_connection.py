@@ -107,7 +107,7 @@ def test_the_condition_reports_the_ranks(problem: Problem) -> None:
     assume(wanted <= problem.front_end.d_model)
     condition = basis_condition(*problem.arguments)
     assert condition.contexts == len(problem.contexts)
-    assert (condition.width, condition.targets) == (problem.front_end.d_model, wanted)
+    assert (condition.d_model, condition.targets) == (problem.front_end.d_model, wanted)
     assert condition.with_skip == beside(problem.skip, problem.features).rank()
     assert condition.with_targets == beside(problem.features, problem.logits).rank()
     assert condition.with_both == beside(problem.skip, problem.features, problem.logits).rank()

@@ -34,7 +34,7 @@ def test_it_computes_what_the_network_does(sizes: tuple[int, ...], seed: int) ->
 def test_the_rows_are_the_derivative(sizes: tuple[int, ...], seed: int) -> None:
     run, weights, rng = drawn(*sizes, seed=seed)
     facts = rng.integers(0, 9, 6)
-    along = rng.standard_normal((6, run.shape.width))
+    along = rng.standard_normal((6, run.shape.d_model))
     direction = rng.standard_normal(run.shape.size)
     rows = run.stream_rows(facts, along)
     step = 1e-5
@@ -47,7 +47,7 @@ def test_the_rows_are_the_derivative(sizes: tuple[int, ...], seed: int) -> None:
 @given(SHAPES, st.integers(0, 99))
 def test_what_is_pulled_back_is_the_sum_of_the_rows(sizes: tuple[int, ...], seed: int) -> None:
     run, _, rng = drawn(*sizes, seed=seed)
-    facts, along = rng.permutation(9)[:6], rng.standard_normal((6, run.shape.width))
+    facts, along = rng.permutation(9)[:6], rng.standard_normal((6, run.shape.d_model))
     assert np.allclose(run.pulled_back(facts, along), run.stream_rows(facts, along).sum(axis=0), atol=1e-10)
 
 
@@ -64,7 +64,7 @@ def free_of(run: Run, held: int | None) -> np.ndarray:
 def test_the_products_of_the_rows_are_formed_without_them(sizes: tuple[int, ...], seed: int, hold: bool) -> None:
     run, _, rng = drawn(*sizes, seed=seed)
     held = 0 if hold else None
-    facts, along = rng.permutation(9)[:7], rng.standard_normal((7, run.shape.width))
+    facts, along = rng.permutation(9)[:7], rng.standard_normal((7, run.shape.d_model))
     rows = run.stream_rows(facts, along)[:, free_of(run, held)]
     assert np.allclose(np.tril(run.gram(facts, along, held=held)), np.tril(rows @ rows.T), rtol=1e-10, atol=1e-10)
 

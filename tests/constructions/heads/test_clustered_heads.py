@@ -166,10 +166,10 @@ def test_the_smallest_shape_has_the_fewest_parameters_of_those_with_the_rank() -
     least = min(
         shape.parameters(task)
         for shape in itertools.starmap(Shape, itertools.product(range(4, 9), range(1, 4), range(2, 6), range(1, 13)))
-        if shape.rank <= shape.width and shape.copies <= shape.width + 1
+        if shape.rank <= shape.d_model and shape.copies <= shape.d_model + 1
         if all(
             p + shape.clusters * module._directions(p, q, shape.rank, shape.copies) >= 1.05 * count
-            for count, p, q in module._parts(task, shape.width)
+            for count, p, q in module._parts(task, shape.d_model)
         )
     )
     assert fewest_parameters_by_clusters(task) == least == clustered_heads_memory(task).model.parameters == 376

@@ -54,7 +54,7 @@ def test_a_size_that_is_none_is_refused(size: float) -> None:
 def test_the_contexts_are_padded_and_never_shorter_than_three() -> None:
     assert exclusive_or_contexts(5)[:, :3].tolist() == exclusive_or_contexts().tolist()
     assert not exclusive_or_contexts(5)[:, 3:].any()
-    with pytest.raises(InputError, match="length = 2"):
+    with pytest.raises(InputError, match="n_ctx = 2"):
         exclusive_or_contexts(2)
 
 

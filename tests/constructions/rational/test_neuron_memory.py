@@ -8,9 +8,9 @@ from constructions.rational.neuron_memory import neuron_memory
 
 
 def test_sizes_out_of_range_are_refused():
-    for change in ({"width": 0}, {"degree": 4}, {"activation": "gelu"}):
+    for change in ({"d_model": 0}, {"degree": 4}, {"activation": "gelu"}):
         with pytest.raises(InputError, match="out of range"):
-            neuron_memory(**{"width": 4, "neurons": 4, "count": 4, "degree": 1, "activation": "relu", **change})
+            neuron_memory(**{"d_model": 4, "neurons": 4, "count": 4, "degree": 1, "activation": "relu", **change})
 
 
 def test_polynomials_of_degree_three_are_those_of_sums_of_signs():

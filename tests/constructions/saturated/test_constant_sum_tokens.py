@@ -17,7 +17,7 @@ def test_the_rank_is_the_bound(examples, tokens, width, n_heads, total):
     assert found == min(examples, n_heads * (width - 1) + (total != 0))
 
 
-@pytest.mark.parametrize("wrong", [{"examples": 0}, {"tokens": 0}, {"width": 1}, {"n_heads": -1}])
+@pytest.mark.parametrize("wrong", [{"examples": 0}, {"n_ctx": 0}, {"d_model": 1}, {"n_heads": -1}])
 def test_sizes_out_of_range_are_refused(wrong):
     with pytest.raises(InputError):
-        constant_sum_layer(**{"examples": 2, "tokens": 2, "width": 2, "n_heads": 2, "total": 1, **wrong})
+        constant_sum_layer(**{"examples": 2, "n_ctx": 2, "d_model": 2, "n_heads": 2, "total": 1, **wrong})

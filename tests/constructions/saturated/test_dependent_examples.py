@@ -41,10 +41,10 @@ def test_the_vectors_are_near_one_direction():
 @pytest.mark.parametrize(
     ("make", "arguments"),
     [
-        (coinciding_means, {"examples": 1, "tokens": 2, "width": 2}),
-        (coinciding_means, {"examples": 3, "tokens": 3, "width": 2}),
-        (hidden_relation, {"examples": 3, "size": 4, "width": 2}),
-        (absorbing_mean, {"examples": 1, "tokens": 2, "width": 2}),
+        (coinciding_means, {"examples": 1, "n_ctx": 2, "d_model": 2}),
+        (coinciding_means, {"examples": 3, "n_ctx": 3, "d_model": 2}),
+        (hidden_relation, {"examples": 3, "size": 4, "d_model": 2}),
+        (absorbing_mean, {"examples": 1, "n_ctx": 2, "d_model": 2}),
     ],
 )
 def test_sizes_without_such_an_instance_are_refused(make, arguments):

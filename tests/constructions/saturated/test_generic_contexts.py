@@ -31,7 +31,7 @@ def test_query_maps_send_no_positive_query_to_zero():
     assert W_Q.min() > 0
 
 
-@pytest.mark.parametrize("wrong", [{"examples": 0}, {"tokens": 0}, {"width": 0}, {"n_heads": -1}, {"d_head": 0}])
+@pytest.mark.parametrize("wrong", [{"examples": 0}, {"n_ctx": 0}, {"d_model": 0}, {"n_heads": -1}, {"d_head": 0}])
 def test_sizes_below_one_are_refused(wrong):
     with pytest.raises(InputError):
-        generic_layer(**{"examples": 2, "tokens": 2, "width": 2, "n_heads": 2, **wrong})
+        generic_layer(**{"examples": 2, "n_ctx": 2, "d_model": 2, "n_heads": 2, **wrong})

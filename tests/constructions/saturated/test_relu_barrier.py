@@ -35,12 +35,16 @@ def test_other_seeds_have_other_labels():
 
 
 def test_arguments_out_of_range_are_refused():
-    for wrong in [{"width": 0, "neurons": 1}, {"width": 1, "neurons": -1}, {"width": 1, "neurons": 1, "outputs": 0}]:
+    for wrong in [
+        {"d_model": 0, "neurons": 1},
+        {"d_model": 1, "neurons": -1},
+        {"d_model": 1, "neurons": 1, "outputs": 0},
+    ]:
         with pytest.raises(InputError):
             fewest_examples(**wrong)
     for count, width in [(0, 1), (1, 0), (10, 20)]:
         with pytest.raises(InputError):
             moment_curve(count, width)
-    for wrong in [{"tokens": 0}, {"tokens": 4}, {"width": 14, "neurons": 1}]:
+    for wrong in [{"n_ctx": 0}, {"n_ctx": 4}, {"d_model": 14, "neurons": 1}]:
         with pytest.raises(InputError):
-            barrier_task(**{"width": 3, "neurons": 1, **wrong})
+            barrier_task(**{"d_model": 3, "neurons": 1, **wrong})

@@ -10,7 +10,7 @@ from verify.claims.mahdavi_theorem_1 import build
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_examples_are_uniform_and_reproducible(shared: bool) -> None:
-    sizes = {"examples": 50, "tokens": 4, "width": 6, "shared": shared}
+    sizes = {"examples": 50, "n_ctx": 4, "d_model": 6, "shared": shared}
     contexts, queries = uniform_examples(**sizes, seed=1)
     assert contexts.shape == (1 if shared else 50, 4, 6) and queries.shape == (50, 6)
     for values in (contexts, queries):

@@ -180,7 +180,7 @@ def rank_of(shape: Shape, *, tokens: int, n_ctx: int, seed: int = 0) -> int:
     part["W_E"][:, 0], part["W_pos"][-1, 0] = 0.0, 1.0
     part["W_O"][:] = 0.0
     part["W_O"][:, 1] = 1.0
-    along = np.zeros((len(heads.contexts), shape.width))
+    along = np.zeros((len(heads.contexts), shape.d_model))
     along[:, 1] = 1.0
     rows = heads.run(weights).stream_rows(np.arange(len(along)), along)
     free = np.ones(heads.size, dtype=bool)
@@ -213,8 +213,8 @@ def test_shapes_keep_within_the_entries_they_may_have() -> None:
     for entries in range(36, 400, 7):
         shape = best_shape(table, entries)
         assert shape is not None and table.used(shape) <= entries
-        other = best_shape(table, entries, besides=shape.width)
-        assert other is None or (other.width != shape.width and table.used(other) <= entries)
+        other = best_shape(table, entries, besides=shape.d_model)
+        assert other is None or (other.d_model != shape.d_model and table.used(other) <= entries)
     assert best_shape(table, 35) is None
     safe = safe_shape(table, 1.0)
     assert freedom(safe, d_vocab=8, n_ctx=2) >= 64
@@ -332,7 +332,7 @@ def test_beyond_the_second_stage_an_ampler_shape_takes_turns(monkeypatch: pytest
             newton_memory(task, seeds=2, iterations=1, progress=note)
         first = starts[: 2 * kinds]
         assert len(set(first)) == kinds and first == sorted(set(first)) * 2 and starts[2 * kinds] > first[0]
-    assert safe_shape(Table.of(task), 1.0).width >= 6
+    assert safe_shape(Table.of(task), 1.0).d_model >= 6
     smaller, ampler = first[:2]
     starts.clear()
     with pytest.raises(CapacityError, match=f"at_most = {ampler - 1}, and none of 2 starts"):
