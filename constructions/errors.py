@@ -42,10 +42,10 @@ def require_at_least(least: int, **arguments: float | Fraction | None) -> None:
         InputError: One is smaller; names the first.
 
     Example:
-        >>> require_at_least(1, tokens=2, n_ctx=0)
+        >>> require_at_least(1, d_vocab=2, n_ctx=0)
         Traceback (most recent call last):
         ...
-        constructions.errors.InputError: length = 0, expected at least 1
+        constructions.errors.InputError: n_ctx = 0, expected at least 1
     """
     for name, value in arguments.items():
         if value is not None and not value >= least:

@@ -86,8 +86,8 @@ def sizes(
         >>> from hypothesis import find
         >>> find(sizes(), lambda size: True)
         Sizes(d_vocab=1, n_ctx=1, d_model=1, d_head=1, n_heads=0)
-        >>> find(sizes(), lambda size: size.d_vocab ** size.n_ctx > size.width + size.n_heads * size.d_head)
-        Sizes(tokens=2, length=1, width=1, d_head=1, heads=0)
+        >>> find(sizes(), lambda size: size.d_vocab ** size.n_ctx > size.d_model + size.n_heads * size.d_head)
+        Sizes(d_vocab=2, n_ctx=1, d_model=1, d_head=1, n_heads=0)
     """
     for name, value, least in (
         ("max_d_vocab", max_d_vocab, 1),

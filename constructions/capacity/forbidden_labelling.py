@@ -103,7 +103,7 @@ def most_forbidden_heads(contexts: Int64Array, labels: Int64Array) -> ForbiddenH
     Example:
         >>> parity = np.array([[a, b, c, 0] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
         >>> found = most_forbidden_heads(parity, parity.sum(axis=1) % 2)
-        >>> found.heads, len(found.contexts)
+        >>> found.n_heads, len(found.contexts)
         (2, 8)
     """
     contexts, labels = _checked(contexts, labels)

@@ -32,20 +32,20 @@ def matrices(draw, rows, columns, entry: st.SearchStrategy = SMALL):
 
 
 @st.composite
-def rational_networks(draw, *, heads=(0, 2)):
+def rational_networks(draw, *, n_heads=(0, 2)):
     """Embeddings in thirds with queries in multiples of nine, so that scores are integers; any values and outputs."""
     tokens, n_ctx, width = draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(st.integers(1, 3))
-    n_heads, d_qk, d_head = draw(st.integers(*heads)), draw(st.integers(1, 2)), draw(st.integers(1, width))
+    count, d_qk, d_head = draw(st.integers(*n_heads)), draw(st.integers(1, 2)), draw(st.integers(1, width))
     scale = draw(st.sampled_from([1, 3]))
     fraction = st.builds(Fraction, SMALL, st.integers(1, 4))
     front_end = ExactFrontEnd(
         W_E=draw(matrices(tokens, width)) / scale,
         W_pos=draw(matrices(n_ctx, width)) / scale,
-        W_Q=tuple(draw(matrices(width, d_qk)) * scale**2 for _ in range(n_heads)),
-        W_K=tuple(draw(matrices(width, d_qk)) for _ in range(n_heads)),
-        W_V=tuple(draw(matrices(width, d_head, fraction)) for _ in range(n_heads)),
+        W_Q=tuple(draw(matrices(width, d_qk)) * scale**2 for _ in range(count)),
+        W_K=tuple(draw(matrices(width, d_qk)) for _ in range(count)),
+        W_V=tuple(draw(matrices(width, d_head, fraction)) for _ in range(count)),
     )
-    outputs = tuple(draw(matrices(d_head, width, fraction)) for _ in range(n_heads))
+    outputs = tuple(draw(matrices(d_head, width, fraction)) for _ in range(count))
     return Network(front_end, outputs, draw(matrices(width, draw(st.integers(1, 3)))))
 
 

@@ -26,7 +26,7 @@ def test_bad_input_is_a_value_error():
 
 @pytest.mark.parametrize("value", [0, -1, 0.5, float("nan")])
 def test_the_first_argument_that_is_too_small_is_named(value):
-    with pytest.raises(InputError, match=f"^length = {value}, expected at least 1$"):
+    with pytest.raises(InputError, match=f"^n_ctx = {value}, expected at least 1$"):
         require_at_least(1, tokens=1, n_ctx=value, n_heads=0)
 
 

@@ -124,7 +124,7 @@ def judge_answers(
     margins, losses, empirical = (np.zeros((2, size)) for _ in range(3))
     margins[:] = np.inf
     kept = [np.empty((size if keep_outputs else 0, model.d_vocab_out)) for _ in range(2)]
-    precisions, is_open = np.full(size, "", dtype="U8"), np.ones(size, dtype=bool)
+    precisions, is_open = np.full(size, "", dtype="U13"), np.ones(size, dtype=bool)
     for precision, contexts, like, outputs in _enclosures(model, task, is_open):
         rows = np.zeros(len(outputs), dtype=np.int64)
         rows[like] = contexts  # one context of each kind is judged

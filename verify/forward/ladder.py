@@ -245,7 +245,7 @@ def decide_argmax(
         ([1, 1, -1], '1 by float64; 1 by double-double; undecided: 2')
     """
     count = inputs.n_examples if isinstance(inputs, VectorTask) else len(inputs)
-    place, precision, last = np.full(count, -1), np.full(count, "", dtype="U7"), 0
+    place, precision, last = np.full(count, -1), np.full(count, "", dtype="U13"), 0
     is_open = np.ones(count, dtype=bool)
     for name, bits, contexts, part in rising_precision(model, inputs, is_open, precisions=precisions, norms=norms):
         best, lead = leads(part)

@@ -164,7 +164,7 @@ def test_files_that_hold_no_such_arrays_are_refused(tmp_path):
 
 def test_all_contexts_are_enumerated_in_lexicographic_order():
     assert [tuple(row) for row in all_contexts(3, 2).tolist()] == list(product(range(3), repeat=2))
-    with pytest.raises(InputError, match="length = 0"):
+    with pytest.raises(InputError, match="n_ctx = 0"):
         all_contexts(2, 0)
     with pytest.raises(ResourceError, match=r"50\*\*40"):
         all_contexts(50, 40)

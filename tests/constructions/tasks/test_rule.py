@@ -23,7 +23,7 @@ def all_inputs(task):
 
 
 @pytest.mark.parametrize("name", PLAIN)
-@pytest.mark.parametrize("tokens, length", [(1, 1), (1, 3), (2, 1), (5, 3)])
+@pytest.mark.parametrize("tokens, n_ctx", [(1, 1), (1, 3), (2, 1), (5, 3)])
 def test_a_rule_and_the_function_of_it_answer_alike_on_the_whole_domain(name, tokens, n_ctx):
     modulus = {"modulus": 3} if name == "sum" else {}
     task = rule_task(name, d_vocab=tokens, n_ctx=n_ctx, before=[9], after=[7, 8], **modulus)
@@ -50,7 +50,7 @@ def test_a_function_of_the_tokens_is_called_with_integers_that_do_not_overflow()
     assert task.reads.tolist() == [1, 2]
     assert task.labels_of(np.array([[6, 5, 4]])).tolist() == [5**50 * 4 % 7]
     assert rule_task(lambda *tokens: sum(tokens), d_vocab=3, n_ctx=3).answers.max() == 6
-    with pytest.raises(InputError, match="a function of 3 tokens, expected one of length = 2"):
+    with pytest.raises(InputError, match="a function of 3 tokens, expected one of n_ctx = 2"):
         rule_task(lambda a, b, c: a, d_vocab=2, n_ctx=2)
 
 

@@ -104,7 +104,7 @@ def test_one_token_has_no_dimensions():
 
 
 def test_sizes_that_fit_no_model_are_refused():
-    with pytest.raises(InputError, match="length = 1"):
+    with pytest.raises(InputError, match="n_ctx = 1"):
         dimension_ceiling(3, 1, **sizes(1, 1, 1, 1))
     with pytest.raises(InputError, match="d_qk = 0"):
         dimension_floor(all_contexts(2, 2), **sizes(1, 0, 1, 1))

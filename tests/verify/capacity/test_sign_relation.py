@@ -41,7 +41,7 @@ def test_a_context_may_win_against_several_tokens():
 def test_relations_of_two_last_tokens_are_judged_one_after_the_other():
     both = np.concatenate([XOR, XOR + np.array([0, 0, 1])])
     assert judged(both, np.tile(LABELS, 2), np.tile(MULTIPLIERS, (2, 1))) is Verdict.PROVED
-    with pytest.raises(InputError, match="heads = -1"):
+    with pytest.raises(InputError, match="n_heads = -1"):
         judged(n_heads=-1)
 
 

@@ -38,7 +38,7 @@ def restated(folder, **changes):
 
 
 @both
-@pytest.mark.parametrize("seed, heads", [(0, 1), (1, 1), (2, 1), (3, 2), (4, 3), (5, 1)])
+@pytest.mark.parametrize("seed, n_heads", [(0, 1), (1, 1), (2, 1), (3, 2), (4, 3), (5, 1)])
 def test_both_readers_prove_what_is_true_of_every_input(tmp_path, check, seed, n_heads):
     model, task = one_attention(np.random.default_rng(seed), n_heads=n_heads, largest_length=3)
     right, wrong = truth(model, task)

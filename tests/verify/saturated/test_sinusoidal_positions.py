@@ -30,7 +30,7 @@ def test_the_room_is_a_lower_bound_of_the_least_singular_value_over_the_root_of_
 
 @pytest.mark.parametrize(("count", "width"), [(0, 2), (1, 3), (1, 0)])
 def test_sizes_out_of_range_are_refused(count, width):
-    with pytest.raises(InputError, match=f"count = {count}, width = {width}"):
+    with pytest.raises(InputError, match=f"count = {count}, d_model = {width}"):
         enclosed_positions(count, width)
-    with pytest.raises(InputError, match=f"count = {count}, width = {width}"):
+    with pytest.raises(InputError, match=f"count = {count}, d_model = {width}"):
         sinusoidal_positions(count, width)
