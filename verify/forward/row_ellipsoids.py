@@ -321,7 +321,7 @@ class InRowEllipsoids:
         return _bare(self.balls.repeated(_ball(rows), heads))
 
     def at_rest(self, value: Spread, length: int) -> Spread:
-        return _bare(self.balls.at_rest(_head_balls(value), length))
+        return _bare(self.balls.at_rest(HeadBalls(value.value, row_norms(value.value), value.whole()), length))
 
     def clipped(self, heads: Spread, c: float) -> Spread:
         """Lemma R15 (c): a function with two kinks, which the other run may have a little elsewhere."""
@@ -491,10 +491,6 @@ def _bare(x: RowBalls | HeadBalls) -> Spread:
 
 def _ball(x: Spread) -> RowBalls:
     return RowBalls(x.value, x.whole())
-
-
-def _head_balls(x: Spread) -> HeadBalls:
-    return HeadBalls(x.value, row_norms(x.value), x.whole())
 
 
 def _side_by_side(heads: Spread) -> Spread:

@@ -92,7 +92,7 @@ def gram_margins(vectors: IntegerArray, encoders: IntegerArray | None = None) ->
     require_exact(vectors, e)
     probe()
     count = len(vectors)
-    own = np.concatenate([_own(vectors, e, start) for start in range(0, count, _BLOCK)])
+    own = np.concatenate([(_float(vectors, start) * _float(e, start)).sum(axis=1) for start in range(0, count, _BLOCK)])
     extremes, equal_norms = _Extremes(), symmetric and bool((own == own[0]).all())
     starts = range(0, count, _BLOCK)
     blocks = [(i, j) for i in starts for j in starts if j >= i or not symmetric]
@@ -158,7 +158,3 @@ def require_exact(vectors: IntegerArray, encoders: IntegerArray) -> None:
 
 def _float(array: IntegerArray, start: int) -> Float64Array:
     return array[start : start + _BLOCK].astype(np.float64)
-
-
-def _own(vectors: IntegerArray, encoders: IntegerArray, start: int) -> Float64Array:
-    return (_float(vectors, start) * _float(encoders, start)).sum(axis=1)

@@ -140,9 +140,3 @@ def test_rows_of_another_shape_are_left_to_other_certificates(vectors):
 def test_entries_that_would_overflow_are_refused():
     with pytest.raises(InputError, match="entries reach"):
         coset_margins(np.array([[2**40, 2**40], [2**40, -(2**40)]]))
-
-
-def test_progress_reaches_its_total():
-    seen = []
-    coset_margins(family("Kerdock", 128, 16).vectors, progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(done, 7) for done in range(1, 8)]

@@ -91,13 +91,6 @@ def test_encoders_of_another_shape_are_refused():
         gram_margins(np.eye(3, dtype=int), np.eye(4, dtype=int))
 
 
-def test_progress_reaches_its_total(monkeypatch):
-    monkeypatch.setattr(verify.unembeddings.margins, "_BLOCK", 2)
-    seen = []
-    gram_margins(np.eye(5, dtype=np.int8), progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(done, 6) for done in range(1, 7)]
-
-
 @pytest.mark.parametrize(
     ("least", "largest", "attained", "kappa", "verdict"),
     [
