@@ -76,6 +76,11 @@ class Criterion:
         """The mean divergence, or the mean of the largest distances, is at most so much."""
         return cls("at-most", bound=bound)
 
+    @property
+    def within(self) -> str:
+        """The tolerance as it was asked."""
+        return repr(float(self.tolerance)).removesuffix(".0")
+
     def describe(self, target: str) -> str:
         """What is asked, in words.
 
@@ -86,7 +91,7 @@ class Criterion:
         loss = "distance from the value" if target == "values" else "divergence"
         if self.asked == "at-most":
             return f"the mean {loss} is at most {self.bound:g}{unit}"
-        near = "" if target == "labels" else f"{loss} is at most {self.tolerance!r}{unit}"
+        near = "" if target == "labels" else f"{loss} is at most {self.within}{unit}"
         if self.asked == "held":
             parts = ["every argmax is right"] * (target != "values") + [f"every {near}"] * (target != "labels")
             return " and ".join(parts)

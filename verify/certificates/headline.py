@@ -114,7 +114,7 @@ def outcome(
     else:
         count = f"{held} of {counted(contexts, noun)} held, {wrong} {by.lower()} wrong"
     if target != "labels" and criterion.asked != "at-most" and criterion.tolerance != TOLERANCE:
-        count += f", within {criterion.tolerance!r}{_unit(target)}"
+        count += f", within {criterion.within}{_unit(target)}"
     parts = [f"{count}, {where}" if where else count]
     if sampled:
         most, share = values["wrong_upper"], 100 * Fraction(values["wrong_upper"]) / Fraction(contexts)

@@ -63,6 +63,7 @@ def test_what_is_not_known_to_beat_a_guess_does_not(missing):
             line(LAWS, Criterion(tolerance=10.0), "laws"),
             "HELD, PROVED: 9 of 9 contexts, within 10 nats; KL worst <= 0.2",
         ),
+        (line(LAWS, Criterion(tolerance=0.01), "laws"), "HELD, PROVED: 9 of 9 contexts, within 0.01 nats; KL"),
         (
             line(LAWS | {"mean_upper": 0.5}, Criterion(tolerance=10.0), "laws"),
             "NO BETTER THAN A GUESS: 9 of 9 contexts,",

@@ -152,7 +152,7 @@ def test_arguments_out_of_range_are_refused():
             failure_bound(eye, bad, d_model=2)
     widths: list[Any] = [0, -5, 1.5, float("nan")]
     for width in widths:
-        with pytest.raises(InputError, match="width"):
+        with pytest.raises(InputError, match="d_model"):
             failure_bound(eye, np.array([0, 1]), d_model=width)
     for bad in (np.array([0, -1]), np.array([True, False])):
         with pytest.raises(InputError, match="labels"):
