@@ -11,7 +11,7 @@ import pytest
 
 import byheart
 from byheart.facts import Options, memorize, read_facts
-from byheart.job import hold
+from byheart.job import Request
 from constructions.errors import InputError
 from constructions.tasks.task import Task
 from constructions.tasks.text import OTHER
@@ -94,15 +94,8 @@ def test_a_misspelt_option_is_named_with_the_nearest() -> None:
 
 
 def test_the_options_of_memorize_are_those_of_what_reads_and_of_what_builds() -> None:
-    read, built = (inspect.signature(each).parameters for each in (read_facts, hold))
-    assert set(Options.__annotations__) == (set(read) | set(built)) - {
-        "facts",
-        "task",
-        "source",
-        "reading",
-        "progress",
-        "keep",
-    }
+    read, built = set(inspect.signature(read_facts).parameters), set(Request.__annotations__)
+    assert set(Options.__annotations__) == (read | built) - {"facts", "source", "reading"}
 
 
 @pytest.mark.parametrize("path", ["data/novels.text", "~/novel", "../poem", "poem.rst", "C:\\poem.doc", "/poem"])
