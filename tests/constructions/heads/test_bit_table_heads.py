@@ -42,8 +42,8 @@ def test_the_table_of_five_bits_that_most_draws_miss_takes_as_many_heads_too():
     """The one of 544 classes of self-dual tables that 3000 draws do not hold; these weights are of draw 4320."""
     labels, contexts = np.array([int(bit) for bit in "01101011100101001101011000101001"]), bit_contexts(5)
     forbidden = most_forbidden_heads(contexts, labels)
-    assert forbidden.heads == 2
-    assert forbids_heads(contexts, labels, forbidden.multipliers, heads=2) is Verdict.PROVED
+    assert forbidden.n_heads == 2
+    assert forbids_heads(contexts, labels, forbidden.multipliers, n_heads=2) is Verdict.PROVED
     places = [[-2, 0, 2, 2, -1, -2], [0, 2, -2, -1, 1, 3], [0, -1, -2, -3, -1, 3]]
     values = [[-1024, 43, 903, -96, -4, 459], [1024, 306, -78, -987, -1024, 96], [392, -146, -645, 432, 377, -381]]
     logits = exact_network_logits(search._network([1, 2, 1], places, values), contexts).tolist()
