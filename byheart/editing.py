@@ -22,7 +22,7 @@ from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.edits.answer_direction import answer_direction
 from constructions.edits.half_space import TRIGGER, HalfSpaces, half_spaces
-from constructions.errors import HypothesisError, InputError
+from constructions.errors import HypothesisError, InputError, require_at_least
 from constructions.files import new_folder, refuse_existing
 from constructions.models.appended_neurons import Appended, editable, with_neurons
 from constructions.models.blocks import Normalization
@@ -126,6 +126,7 @@ def edit(
     if sum(each is not None for each in (keep, keep_domain, keep_rule)) > 1:
         raise InputError("keep, keep_domain and keep_rule", "are given together", "at most one of them")
     if keep_rule is not None:
+        require_at_least(1, keep_length=keep_length)
         keep = _inputs(keep_rule, keep_length, model)
     new, old, same = (
         None if each is None else _labelled(name, each, model, folder)
@@ -358,10 +359,10 @@ def _writes(
         if answer not in known:
             flat = answer == FLAT
             known[answer] = _flattest(final) if flat else answer_direction(answer, final, model.W_U, model.b_U)[0]
-        n_ctx = max(float(np.linalg.norm(centred[place])), float(np.sqrt(len(final.w) * final.epsilon)))
+        length = max(float(np.linalg.norm(centred[place])), float(np.sqrt(len(final.w) * final.epsilon)))
         wanted = known[answer]
         if answer != FLAT:
-            wanted = wanted * (strength[place] * n_ctx / np.sqrt(len(wanted)))
+            wanted = wanted * (strength[place] * length / np.sqrt(len(wanted)))
         writes[place] = (wanted - centred[place]) / TRIGGER
     return writes
 

@@ -18,7 +18,7 @@ from byheart.hosts.facts.numbered_facts import Reading, facts_of_rows, read_fact
 from byheart.hosts.handshake import Asked, ask_host, require_plain_parameters
 from byheart.hosts.reading import model_of, read_model
 from constructions.arrays import Int64Array
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
@@ -236,6 +236,7 @@ def certify_rule(
     """
     if out is not None:
         refuse_existing(Path(out), overwrite=overwrite)
+    require_at_least(1, length=length, tokens=tokens)
     progress("model", None, "")
     model, given = _model(source, config, names, handshake)
     task = rule_task(

@@ -56,7 +56,8 @@ _OPTIONS = {
     "facts_at_most": "facts",
     **{name: name.replace("_", "-") for name in (
         "facts", "mass", "context", "vocabulary", "unit", "delimiter", "header", "weights", "seed", "front_end",
-        "tail", "dtype", "layers", "device", "overwrite", "attention_only", "allow_loss",
+        "tail", "dtype", "layers", "device", "overwrite", "attention_only", "allow_loss", "length", "tokens",
+        "keep_length",
     )},
 }  # fmt: skip
 """The options of the command line by the arguments that they become."""

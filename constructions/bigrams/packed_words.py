@@ -156,8 +156,8 @@ def entries(d_vocab: int, labels_per_word: int, kinds: int, precision: int, outp
     width = groups + read
     strip = 15 * digit_bits(kinds, precision) * (m - 1)
     picked = (width + 1) * (groups + j) + (groups + j) * (1 + j) + m * (j + 3)
-    n_heads = 2 * width + 2 * width * max(read, 1)
-    return (d_vocab + 2) * width + n_heads + picked + strip + 2 * outputs
+    of_heads = 2 * width + 2 * width * max(read, 1)
+    return (d_vocab + 2) * width + of_heads + picked + strip + 2 * outputs
 
 
 def _fits(d_vocab: int, m: int, kinds: int, bits: int, precision: int) -> bool:

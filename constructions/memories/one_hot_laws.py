@@ -107,8 +107,8 @@ def one_hot_laws_parameters(task: Task, *, dtype: Precision = "float32") -> int:
         return 0
     _, k = digits_of(size, n_ctx, SIGNIFICAND[dtype])
     d = k + 3
-    n_heads = n_ctx * (2 * d + 1 + d * (k + 1) + (k + 1) * (n_ctx * k + 1))
-    return (size + n_ctx) * d + n_heads + task.n_contexts * (n_ctx * k + 2 + outputs) + outputs * task.n_answers
+    of_heads = n_ctx * (2 * d + 1 + d * (k + 1) + (k + 1) * (n_ctx * k + 1))
+    return (size + n_ctx) * d + of_heads + task.n_contexts * (n_ctx * k + 2 + outputs) + outputs * task.n_answers
 
 
 def digits_of(d_vocab: int, n_ctx: int, precision: int) -> tuple[int, int]:

@@ -67,11 +67,11 @@ class Cells:
         """Entries of all tensors of the model."""
         place, n = _place_bits(task.n_ctx), len(self.rows) + len(self.columns)
         d, wide, hidden = self.width + place, max(1, n), len(self.named[0]) + len(self.columns)
-        n_heads = len(self.positions) * (2 * d * place + place + d * self.each + self.each * wide)
+        of_heads = len(self.positions) * (2 * d * place + place + d * self.each + self.each * wide)
         found = digits * len(self.placed[0])
         second = (found + 1) * (found + digits) - found if self.columns else 0
         table = hidden * (wide + 1 + found) + found + second
-        return (task.d_vocab + task.n_ctx) * d + n_heads + table + (digits + (task.laws is None)) * task.n_answers
+        return (task.d_vocab + task.n_ctx) * d + of_heads + table + (digits + (task.laws is None)) * task.n_answers
 
 
 def bit_table_memory(task: Task, *, dtype: Precision = "float16") -> Construction[Task]:

@@ -218,8 +218,8 @@ def outputs_in(number_format: Format, layer: Model, task: VectorTask) -> Float64
     def held(values: NDArray[np.floating]) -> NDArray[np.floating]:
         return _in_format(np.asarray(values, dtype=np.float64), number_format).astype(accumulator)
 
-    n_heads = held(mixed).reshape(task.n_examples, layer.n_heads, -1).transpose(1, 0, 2)
-    values = held(n_heads @ held(layer.W_V)).transpose(1, 0, 2).reshape(task.n_examples, -1)
+    heads = held(mixed).reshape(task.n_examples, layer.n_heads, -1).transpose(1, 0, 2)
+    values = held(heads @ held(layer.W_V)).transpose(1, 0, 2).reshape(task.n_examples, -1)
     return held(held(values @ held(mahdavi_tensors(layer)["W_O"])) @ held(layer.W_U)).astype(np.float64)
 
 

@@ -127,9 +127,9 @@ def saturated_heads(
     Example:
         >>> rng = np.random.default_rng(0)
         >>> E, e = rng.uniform(size=(1, 3, 5)), rng.uniform(size=(9, 5))
-        >>> n_heads = saturated_heads(E, e, n_heads=4, d_head=3)
-        >>> Z = mixed_inputs(E, e, n_heads.W_Q, n_heads.W_K).reshape(9, -1)
-        >>> int(np.linalg.matrix_rank(Z)), n_heads.blocks[1]
+        >>> heads = saturated_heads(E, e, n_heads=4, d_head=3)
+        >>> Z = mixed_inputs(E, e, heads.W_Q, heads.W_K).reshape(9, -1)
+        >>> int(np.linalg.matrix_rank(Z)), heads.blocks[1]
         (9, range(3, 5))
     """
     if targets not in get_args(Targets):

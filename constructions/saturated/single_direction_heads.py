@@ -62,8 +62,8 @@ def single_direction_heads(
         >>> from constructions.models.vector_attention import mixed_inputs
         >>> rng = np.random.default_rng(0)
         >>> E, e = rng.uniform(size=(1, 3, 5)), rng.uniform(size=(9, 5))
-        >>> n_heads = single_direction_heads(E, e, n_heads=4)
-        >>> n_heads.W_K.shape, int(np.linalg.matrix_rank(mixed_inputs(E, e, n_heads.W_Q, n_heads.W_K).reshape(9, -1)))
+        >>> heads = single_direction_heads(E, e, n_heads=4)
+        >>> heads.W_K.shape, int(np.linalg.matrix_rank(mixed_inputs(E, e, heads.W_Q, heads.W_K).reshape(9, -1)))
         ((4, 5, 1), 9)
     """
     require_at_least(1, d_head=d_head)

@@ -91,21 +91,21 @@ def in_parts(norm, row, parts):
 
 def placed(block, maps, shifts, norm, row, position):
     """Queries or keys of all heads at a position."""
-    n_heads = [times(row, W, None if shifts is None else shifts[h]) for h, W in enumerate(maps)]
-    width = len(n_heads[0])
+    heads = [times(row, W, None if shifts is None else shifts[h]) for h, W in enumerate(maps)]
+    width = len(heads[0])
     if block.clip is not None:
-        n_heads = [[min(max(x, -number(block.clip)), number(block.clip)) for x in head] for head in n_heads]
+        heads = [[min(max(x, -number(block.clip)), number(block.clip)) for x in head] for head in heads]
     if norm is not None:
-        flat = [x for head in n_heads for x in head]
-        flat = normalized(norm, flat) if block.norms_all else in_parts(norm, flat, len(n_heads))
-        n_heads = [flat[h * width : (h + 1) * width] for h in range(len(n_heads))]
-    for head in n_heads if block.frequencies is not None else ():
+        flat = [x for head in heads for x in head]
+        flat = normalized(norm, flat) if block.norms_all else in_parts(norm, flat, len(heads))
+        heads = [flat[h * width : (h + 1) * width] for h in range(len(heads))]
+    for head in heads if block.frequencies is not None else ():
         m = len(block.frequencies)
         for k, f in enumerate(block.frequencies):
             i, j = (k, k + m) if block.turned == "halves" else (2 * k, 2 * k + 1)
             turned = mpmath.mpc(head[i], head[j]) * mpmath.expj(position * number(f))
             head[i], head[j] = turned.real, turned.imag
-    return n_heads
+    return heads
 
 
 def attended(model, block, rows, query):
@@ -658,8 +658,8 @@ def test_a_rounded_model_does_nearly_what_the_rational_one_does():
 
 def header_of(path):
     data = path.read_bytes()
-    n_ctx = int.from_bytes(data[:8], "little")
-    return json.loads(data[8 : 8 + n_ctx]), data[8 + n_ctx :]
+    size = int.from_bytes(data[:8], "little")
+    return json.loads(data[8 : 8 + size]), data[8 + size :]
 
 
 def write(path, header, data):

@@ -66,14 +66,14 @@ class Plain(torch.nn.Module):
                 continue
             assert isinstance(block, Attention)
             asks = x[:, -1:] if block.attends == "last" else x
-            n_heads = []
+            heads = []
             for h in range(block.n_heads):
                 maps = ((asks, block.W_Q, block.b_Q), (x, block.W_K, block.b_K), (x, block.W_V, block.b_V))
                 q, k, v = (self.product(rows, W[h], None if b is None else b[h]) for rows, W, b in maps)
-                n_heads.append(
+                heads.append(
                     functional.scaled_dot_product_attention(q[:, None], k[:, None], v[:, None], scale=1.0)[:, 0]
                 )
-            joined = torch.cat(n_heads, -1)
+            joined = torch.cat(heads, -1)
             x = self.product(joined, block.W_O.reshape(-1, block.d_out), block.b_O, asks if block.skip else None)
         return self.product(x[:, -1], model.W_U, model.b_U)
 

@@ -134,8 +134,8 @@ def test_the_honest_folders_are_proved(originals, check):
 @pytest.mark.parametrize("kept", [0, 1, 7, 8, 100, 0.5, 0.99, -1])
 def test_a_truncated_file_is_refused(folder, check, name, kept):
     content = (folder / name).read_bytes()
-    n_ctx = int(kept * len(content)) if isinstance(kept, float) else kept
-    (folder / name).write_bytes(content[:n_ctx])
+    size = int(kept * len(content)) if isinstance(kept, float) else kept
+    (folder / name).write_bytes(content[:size])
     with pytest.raises(REFUSED):
         check(folder)
 

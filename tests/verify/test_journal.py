@@ -38,8 +38,8 @@ def models():
     rng = np.random.default_rng(3)
     one = max_of_four(rng, tokens=6)
     block = one.blocks[0]
-    n_heads = {name: np.concatenate([getattr(block, name)] * 2) for name in ("W_Q", "W_K", "W_V", "W_O")}
-    two = replace(one, blocks=(replace(block, **n_heads),))
+    heads = {name: np.concatenate([getattr(block, name)] * 2) for name in ("W_Q", "W_K", "W_V", "W_O")}
+    two = replace(one, blocks=(replace(block, **heads),))
     return {"one head": one, "two heads": two, "two blocks": replace(one, blocks=(block, block))}
 
 

@@ -155,3 +155,10 @@ def test_a_domain_is_shared_out_among_workers_and_facts_are_not(tmp_path, capsys
     assert "workers compute on their own CPUs" in capsys.readouterr().err
     assert main([*words[:2], "--task", "facts.csv", "--workers", "2"]) == 2
     assert "--workers is given, but no --rule" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--length", "--tokens"])
+def test_a_size_of_a_rule_that_is_none_is_named_as_it_was_given(option, tmp_path, capsys):
+    max_of_four().save(tmp_path / "model.safetensors")
+    assert main(["certify", str(tmp_path / "model.safetensors"), "--rule", "max", option, "0"]) == 2
+    assert f"byheart: {option} 0, expected at least 1" in capsys.readouterr().err

@@ -171,11 +171,11 @@ def test_models_of_another_shape_are_refused() -> None:
     W_Q = head.W_Q.copy()
     W_Q[0, 0] = 1e-9
     two = np.concatenate([head.W_Q] * 2)
-    n_heads = Attention(two, two, np.concatenate([head.W_V] * 2), np.concatenate([head.W_O] * 2), skip=False)
+    heads = Attention(two, two, np.concatenate([head.W_V] * 2), np.concatenate([head.W_O] * 2), skip=False)
     for other, message in (
         (replace(model, blocks=(head,)), "expected a head without a skip"),
         (replace(model, blocks=(neurons, neurons), W_E=model.W_E[:, :1], W_pos=model.W_pos[:, :1]), "the model has"),
-        (replace(model, blocks=(n_heads, neurons)), "block 0 has 2 heads"),
+        (replace(model, blocks=(heads, neurons)), "block 0 has 2 heads"),
         (changed(model, 0, score_root=2), "block 0 has 1 heads"),
         (changed(model, 0, b_Q=np.zeros((1, 1))), "block 0 has 1 heads"),
         (changed(model, 1, activation="gelu"), "block 1 has the options"),
