@@ -68,7 +68,8 @@ class Figure:
         counts: Of which points the count is drawn; by default of none.
         printed: The numbers of the source, by curve.
         lines: Other lines beside the trained points, from the results.
-        smaller: Whether the quick grid has other sizes than the printed one, so that it refutes nothing.
+        smaller: Whether the quick grid has other sizes than the printed one, so that it refutes nothing, and no
+            printed number is drawn beside it.
         log: Whether the ordinate is logarithmic.
         places: The trained curves from the results, where they are no means of the ordinate.
     """
@@ -95,10 +96,15 @@ class Figure:
             return self.places(results)
         return means(results, self.curve, self.abscissa[1], self.ordinate[1])
 
+    def of_printed_size(self, points: Iterable[AnyPoint]) -> bool:
+        """Whether points are of the sizes that the source prints."""
+        return not self.smaller or set(points) <= set(self.full())
+
     def beside(self, results: Sequence[Result]) -> list[Curve]:
         """The lines beside the trained curves."""
         own = [result for result in results if self.counts(result.point)]
-        return [*counted(own, self.curve, self.abscissa[1]), *printed(self.printed), *self.lines(results)]
+        stored = printed(self.printed) if self.of_printed_size(result.point for result in results) else []
+        return [*counted(own, self.curve, self.abscissa[1]), *stored, *self.lines(results)]
 
 
 def means(

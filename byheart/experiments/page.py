@@ -38,7 +38,7 @@ class Drawn:
     def findings(self) -> list[Finding]:
         """What comes of each sentence; nothing while points are missing."""
         found = self.figure.judge(self.results) if self.asked and len(self.results) == self.asked else []
-        if not self.figure.smaller or self.points == list(self.figure.full()):
+        if self.figure.of_printed_size(self.points):
             return found
         return [replace(each, verdict=_ELSEWHERE.get(each.verdict, each.verdict)) for each in found]
 

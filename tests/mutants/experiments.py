@@ -64,6 +64,7 @@ MUTANTS = [
     sweep("answers.margin_lower > 0, ", "answers.margin_upper > 0, ", "what may be held counts"),
     sweep("rel_tol=1e-9", "rel_tol=1.0", "any number is the same"),
     sweep("        if result.violation is not None:\n            break\n", "", "a violation is passed over"),
+    figure("if self.of_printed_size(", "if True or (", "numbers of another size are drawn"),
     figure("left / max(", "0 * left / max(", "every fit is perfect"),
     points_by_figure("min(self.d_head, n))", "self.d_model)", "the heads are no part of the count"),
     sweep("if not _is_of(point, model):", "if False:", "the weights of another shape"),

@@ -4,9 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from byheart.experiments.figure import Figure, Finding, chosen, seeded
+from byheart.experiments.figure import Figure, Finding, Places, chosen, seeded
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
+
+_STORED = {
+    10: ((0.068, 0.151, 0.230, 0.301, 0.389, 0.490, 0.594), (0.070, 0.236, 0.374, 0.498, 0.578, 0.590, 0.693)),
+    13: ((0.085, 0.219, 0.363, 0.511, 0.686, 0.911, 0.999), (0.084, 0.395, 0.779, 0.944, 0.977, 0.986, 0.998)),
+}
+"""What the authors' repository stores, of heads alone and of one head with neurons."""
 
 
 def _curve(point: Point) -> str:
@@ -31,14 +37,29 @@ def _points(tokens: int, width: int, heads: Sequence[int], seeds: int, steps: in
     return seeded(alone + layers, seeds, tokens=tokens, d_model=width, d_head=width, steps=steps)
 
 
+def _full(width: int, seeds: int) -> list[Point]:
+    return _points(70, width, range(1, 32, 5), seeds, 4096)
+
+
+def _printed() -> dict[str, Places]:
+    places = {}
+    for width, (heads, neurons) in _STORED.items():
+        sizes = [point.parameters() for point in _full(width, 1)]
+        places[f"heads alone, d = {width}"] = [*zip(sizes, heads, strict=False)]
+        # one head without neurons begins both curves
+        places[f"one head and neurons, d = {width}"] = [*zip(sizes[:1] + sizes[len(heads) :], neurons, strict=True)]
+    return places
+
+
 FIGURE = Figure(
     name="dana.3",
     title="Bigrams held against parameters, by heads and by neurons",
     source="Dana, Pydi, Chevaleyre (2024), Figure 3, there with N = 70 and d = 7, 10, 13",
     quick=lambda: _points(20, 8, (1, 2, 3, 4, 6), 2, 2048),
-    full=lambda: [point for d in (7, 10, 13) for point in _points(70, d, range(1, 32, 5), 5, 4096)],
+    full=lambda: [point for d in (7, 10, 13) for point in _full(d, 5)],
     abscissa=("parameters", lambda point: point.parameters()),
     curve=_curve,
     judge=_judge,
+    printed=_printed(),
     smaller=True,
 )

@@ -1,8 +1,9 @@
-"""Figure 5 of Dana, Pydi and Chevaleyre: two hundred tokens."""
+"""Figure 5 of Dana, Pydi and Chevaleyre: two hundred tokens, and a quarter of that with a quarter of the dimensions."""
 
 from collections.abc import Sequence
 
 from byheart.experiments.figure import Figure, Finding, chosen, fit, seeded
+from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
 PRINTED = {"d = 50": [(1, 0.094), (3, 0.203), (5, 0.299), (7, 0.393), (9, 0.478), (11, 0.559)]}
@@ -18,17 +19,21 @@ def _judge(results: Sequence[Result]) -> list[Finding]:
     return findings
 
 
+def _points(tokens: int, widths: Sequence[int], seeds: int, steps: int) -> list[Point]:
+    each = [{"d_model": d, "d_head": d, "heads": H} for d in widths for H in range(1, 12, 2)]
+    return seeded(each, seeds, tokens=tokens, steps=steps)
+
+
 FIGURE = Figure(
     name="dana.5",
-    title="Bigrams held against heads, N = 200",
-    source="Dana, Pydi, Chevaleyre (2024), Figure 5",
-    quick=list,
-    full=lambda: seeded(
-        [{"d_model": d, "d_head": d, "heads": H} for d in (40, 50, 60) for H in range(1, 12, 2)], 3, tokens=200
-    ),
+    title="Bigrams held against heads, for three dimensions",
+    source="Dana, Pydi, Chevaleyre (2024), Figure 5, there with N = 200 and d = 40, 50, 60",
+    quick=lambda: _points(50, (10, 12, 15), 2, 2048),
+    full=lambda: _points(200, (40, 50, 60), 3, 4096),
     abscissa=("heads H", lambda point: point.heads),
     curve=lambda point: f"d = {point.d_model}",
     judge=_judge,
     counts=lambda point: True,
     printed=PRINTED,
+    smaller=True,
 )

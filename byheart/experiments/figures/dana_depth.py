@@ -1,22 +1,29 @@
 """The runs with depth of Dana, Pydi and Chevaleyre: three layers of heads."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
-from byheart.experiments.figure import Figure, Finding, chosen, seeded
+from byheart.experiments.figure import Figure, Finding, Places, chosen, seeded
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
+_STORED = (0.088, 0.177, 0.289, 0.383, 0.464, 0.543)
+"""What the authors' repository stores for d = 10 and H = 1, 5, .., 21."""
+
 
 def _curve(point: Point) -> str:
-    return "one layer" if point.layers == 1 else f"{point.layers} layers"
+    return f"{'one layer' if point.layers == 1 else f'{point.layers} layers'}, d = {point.d_model}"
 
 
 def _judge(results: Sequence[Result]) -> list[Finding]:
-    found = FIGURE.trained(results)
-    ends = {name: places[-1] for name, places in found.items()}
-    rising = all(a <= b + 0.02 for a, b in zip(*[[y for _, y in found["3 layers"]][i:] for i in (0, 1)], strict=False))
-    said = "; ".join(f"{name}: {y:.2f} at {x:g} parameters" for name, (x, y) in ends.items())
-    return [chosen(rising, "with three layers, too, the share grows with the number of heads", said)]
+    findings = []
+    for width in sorted({result.point.d_model for result in results}):
+        own = {name: places for name, places in FIGURE.trained(results).items() if name.endswith(f"d = {width}")}
+        rising = all(y <= z + 0.02 for (_, y), (_, z) in pairwise(own[f"3 layers, d = {width}"]))
+        said = "; ".join(f"{name}: {y:.2f} at {x:g} parameters" for name, (*_, (x, y)) in own.items())
+        sentence = f"with three layers, too, the share grows with the number of heads (d = {width})"
+        findings.append(chosen(rising, sentence, said))
+    return findings
 
 
 def _points(tokens: int, width: int, heads: Sequence[int], seeds: int, steps: int) -> list[Point]:
@@ -25,6 +32,11 @@ def _points(tokens: int, width: int, heads: Sequence[int], seeds: int, steps: in
         deep + [{"heads": 3 * H} for H in heads], seeds, tokens=tokens, d_model=width, d_head=width, steps=steps,
         rate=0.0025, last_rate=0.0025,
     )  # fmt: skip
+
+
+def _printed() -> dict[str, Places]:
+    sizes = [point.parameters() for point in _points(70, 10, range(1, 22, 4), 1, 4096) if point.layers == 3]
+    return {"3 layers, d = 10": [*zip(sizes, _STORED, strict=True)]}
 
 
 FIGURE = Figure(
@@ -36,5 +48,6 @@ FIGURE = Figure(
     abscissa=("parameters", lambda point: point.parameters()),
     curve=_curve,
     judge=_judge,
+    printed=_printed(),
     smaller=True,
 )

@@ -1,6 +1,7 @@
 import pytest
 
 from byheart.experiments.figure import Curve, chosen, count_share, counted, fit, means, seeded
+from byheart.experiments.figures import FIGURES
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
@@ -40,3 +41,28 @@ def test_points_of_a_grid_have_seeds_of_their_own() -> None:
 def test_a_condition_decides() -> None:
     assert chosen(True, "a", "b").verdict == "confirmed"
     assert chosen(False, "a", "b").verdict == "refuted"
+
+
+@pytest.mark.parametrize("name", ["dana.3", "dana.5", "dana.depth"])
+def test_printed_numbers_are_drawn_beside_points_of_their_size_alone(name) -> None:
+    figure = FIGURES[name]
+
+    def printed(points) -> list[Curve]:
+        results = [Result(p, p.contexts, 9, 9, 0, 0.5, 0.5, p.parameters(), None, None) for p in points]
+        return [curve for curve in figure.beside(results) if curve.kind == "printed"]
+
+    assert not printed(figure.quick()) and not printed([*figure.full(), figure.quick()[0]])
+    full = figure.full()
+    assert printed(full) == printed(full[1:]) != []
+    places = {figure.abscissa[1](point) for point in full}
+    for curve in printed(full):
+        assert min(places) <= min(x for x, _ in curve.places) and max(x for x, _ in curve.places) <= max(places)
+
+
+def test_three_layers_are_judged_for_each_dimension() -> None:
+    """A share that falls with the heads, of one dimension alone."""
+    full = FIGURES["dana.depth"].full()
+    held = {p: 100 * p.heads if p.layers == 1 or p.d_model != 10 else 4900 - 100 * p.heads for p in full}
+    results = [Result(p, p.contexts, n, n, 0, 0.5, 0.5, p.parameters(), None, None) for p, n in held.items()]
+    verdicts = {each.sentence.split("d = ")[-1]: each.verdict for each in FIGURES["dana.depth"].judge(results)}
+    assert verdicts == {"7)": "confirmed", "10)": "refuted", "13)": "confirmed"}
