@@ -19,9 +19,9 @@ from typing import Any, TypedDict, Unpack
 from byheart.bars import shown
 from byheart.job import hold
 from byheart.memory import NewMemory
-from byheart.reciting import UNIT_NAMES, in_parts, whole_text
+from byheart.reciting import in_parts, whole_text
 from byheart.rows import Frame, Series, cell_text, name_weights, rows_of
-from constructions.counted import counted
+from constructions.counted import counted, inflected
 from constructions.errors import InputError
 from constructions.models.precision import Precision
 from constructions.tasks.arrays import array_task, read_arrays
@@ -29,6 +29,7 @@ from constructions.tasks.table import facts_task, read_table, sniffed_task
 from constructions.tasks.task import Target, Task
 from constructions.tasks.text import (
     OTHER,
+    UNIT_NAMES,
     Unit,
     decode,
     default_text,
@@ -167,7 +168,8 @@ def learns_whole(facts: Any, options: Mapping[str, Any]) -> bool:
     else:
         of_table = options.get("table") or path.suffix.lower() in (*_TABLES, ".npz")
         of_text = path.is_dir() or not of_table or (options.get("table") is None and _holds_texts(path))
-    return of_text and all(options.get(name) in (None, False) for name in _OF_FREQUENT_CONTEXTS)
+    given = [options.get(name) for name in _OF_FREQUENT_CONTEXTS]  # 0 is given, and refused later
+    return of_text and all(value is None or value is False for value in given)
 
 
 def read_facts(
@@ -227,6 +229,7 @@ def read_facts(
     path = _path(facts)
     if whole:
         _refuse_options(amount | {"context": context, "vocabulary": vocabulary, "target": target}, _BY_HEART)
+        _refuse_options(of_table, "only a table of facts has such")
         return _whole(facts, path, unit)
     if path is not None and path.is_dir():
         raise InputError("facts", f"is the folder {path}", "a file, or texts to be learned whole")
@@ -274,13 +277,14 @@ def _whole(facts: Any, path: Path | None, unit: Unit | None) -> Given:
     task = whole_text(texts, unit)
     size = sum(map(len, texts.values())) if isinstance(texts, Mapping) else len(texts)
     what = f"{len(texts)} texts of {size:,}" if isinstance(texts, Mapping) else f"a text of {size:,}"
-    kind = "bytes" if unit == "byte" else "characters"
+    kind = inflected("byte" if unit == "byte" else "character", size)
     named = ", their title the first," if isinstance(texts, Mapping) else ""
     if not isinstance(texts, Mapping) and in_parts(task):
         assert task.windows is not None
         kind += f" that repeats too many, in {counted(len(task.windows.titles), 'part')}"
         named = ", the number of the part the first,"
-    seen = f"{task.n_ctx} {UNIT_NAMES[unit]}s{named} determine the next one"
+    ends = "determines" if task.n_ctx == 1 else "determine"
+    seen = f"{counted(task.n_ctx, UNIT_NAMES[unit])}{named} {ends} the next one"
     if path is not None and path.is_file() and unit != "byte" and b"\r" in read_bytes(path):
         seen += "; its carriage returns are read as newlines (--tokens bytes keeps them)"
     return Given(task, name, f"{what} {kind}, learned whole: {seen}")
@@ -386,4 +390,5 @@ def _rows(facts: Any) -> list[tuple[str, ...]]:
 def _refuse_options(options: Mapping[str, Any], reason: str) -> None:
     for name, value in options.items():
         if value is not None:
-            raise InputError(name, f"= {value!r} is given, but {reason}")
+            shown = value if isinstance(value, Fraction) else repr(value)
+            raise InputError(name, f"= {shown} is given, but {reason}")

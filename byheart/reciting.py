@@ -18,7 +18,7 @@ from constructions.models.model import Model
 from constructions.probes.probe_memory import LONGEST
 from constructions.tasks.recitation import forking_places, least_context, parts_within
 from constructions.tasks.task import LARGEST_WINDOWS, Task, windows_task
-from constructions.tasks.text import Unit, units
+from constructions.tasks.text import UNIT_NAMES, Unit, units
 from constructions.tasks.vocabulary import PIECES, pieces_of
 from constructions.tasks.windows import END, Windows
 from verify.arithmetic.enclosure import Enclosure
@@ -42,7 +42,6 @@ _PART = (
 )
 _DECIDED = 2**20  # tokens of the windows that are decided together
 _TOGETHER = 2**23  # tokens of all windows of one text, up to which longer ones take no more than some seconds
-UNIT_NAMES = {"char": "character", "byte": "byte", "word": "word"}
 
 
 def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "char") -> Task:
@@ -78,7 +77,8 @@ def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "cha
         if not text:
             raise InputError(what, "is empty")
         if isinstance(text, str) and "\0" in text:
-            raise InputError(what, f"has a NUL at character {text.index(chr(0))}, which no text has", "no NUL")
+            place = f"has a NUL at character {text.index(chr(0))}"
+            raise InputError(what, place, "none; bytes may be any (--tokens bytes)")
         pieces.append(PIECES.findall(text) if unit == "word" and isinstance(text, str) else units(text, unit))
     if not pieces:
         raise InputError("texts", "are none", "at least one")

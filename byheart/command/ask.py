@@ -86,7 +86,9 @@ def _how_read(line: str, answer: "Answer") -> str:
     from constructions.tasks.windows import END
 
     names = [name for name in answer.read_as if name != END]
-    letters = all(len(name) == 1 or name == OTHER for name in names)
+    letters = len(names) <= len(line) and all(
+        name in (letter, OTHER) for name, letter in zip(names, line[len(line) - len(names) :], strict=True)
+    )  # of cells of one character the line has more than these
     between = (
         "" if letters or any(name.strip() != name for name in names) else " "
     )  # pieces of a text have their spaces

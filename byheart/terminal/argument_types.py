@@ -9,7 +9,10 @@ LARGEST_COUNT = 10**9
 
 def count(text: str) -> int:
     """An integer of at most `LARGEST_COUNT` in absolute value."""
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no integer") from error
     if abs(number) > LARGEST_COUNT:
         raise argparse.ArgumentTypeError(f"{text} is too large, expected at most {LARGEST_COUNT}")
     return number

@@ -54,10 +54,12 @@ _OPTIONS = {
     "d_head": "head-dim",
     "n_heads": "heads",
     "facts_at_most": "facts",
+    "unit": "tokens",
+    "start": "from",
     **{name: name.replace("_", "-") for name in (
-        "facts", "mass", "context", "vocabulary", "unit", "delimiter", "header", "weights", "seed", "front_end",
-        "tail", "dtype", "layers", "device", "overwrite", "attention_only", "allow_loss", "length", "tokens",
-        "keep_length",
+        "facts", "mass", "context", "vocabulary", "delimiter", "header", "weights", "seed", "front_end", "tail",
+        "dtype", "layers", "device", "overwrite", "attention_only", "allow_loss", "length", "tokens", "keep_length",
+        "memory", "modulus", "before", "after", "sample", "one_by_one", "every_run", "at_least", "workers",
     )},
 }  # fmt: skip
 """The options of the command line by the arguments that they become."""

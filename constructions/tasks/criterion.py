@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from constructions.counted import counted
-from constructions.errors import InputError, require_one_of
+from constructions.errors import InputError, require_at_least, require_one_of
 
 Asked = Literal["held", "at-least", "at-most"]
 
@@ -69,6 +69,8 @@ class Criterion:
     @classmethod
     def at_least(cls, contexts: int, *, tolerance: float = TOLERANCE) -> "Criterion":
         """At least so many contexts are held."""
+        if type(contexts) is int:
+            require_at_least(1, at_least=contexts)
         return cls("at-least", tolerance=tolerance, contexts=contexts)
 
     @classmethod

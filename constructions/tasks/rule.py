@@ -275,6 +275,9 @@ def rule_task(
             raise InputError(name, f"= {value!r}", "an integer of at least 1")
     if modulus is not None and rule != "sum":
         raise InputError("modulus", f"= {modulus} is given", "none for a rule other than 'sum'")
+    for name, tokens in (("before", before), ("after", after)):
+        if below := [token for token in tokens if token < 0]:
+            raise InputError(name, f"has {below[0]}", "tokens from 0 on")
     if d_vocab**n_ctx >= _LARGEST_DOMAIN:
         raise InputError("d_vocab", f"= {d_vocab} and n_ctx = {n_ctx} make {d_vocab**n_ctx} inputs", "below 2**63")
     free = np.arange(d_vocab, dtype=np.int64)

@@ -12,10 +12,14 @@ from typing import Literal
 import numpy as np
 
 from constructions.arrays import Int64Array, IntegerArray
+from constructions.counted import counted
 from constructions.errors import InputError, require_at_least
 from constructions.tasks.task import Counts, Target, Task, make_task
 
 Unit = Literal["char", "byte", "word"]
+
+UNIT_NAMES = {"char": "character", "byte": "byte", "word": "word"}
+"""What one token is called."""
 
 OTHER = "<other>"
 
@@ -165,11 +169,8 @@ def text_task(
     require_at_least(1, vocabulary=size, context=context)
     names, tokens = _tokens(text, unit, size)
     if len(tokens) <= context:
-        raise InputError(
-            "the text",
-            f"is too short: {len(tokens)} tokens (unit {unit!r}) hold no context of {context} tokens with a token "
-            "after it",
-        )
+        size = counted(len(tokens), UNIT_NAMES[unit])
+        raise InputError("the text", f"has {size}", f"more than the {context} of a context")
     contexts, counts = _windows(tokens, len(names), context)
     return make_task(contexts, counts, vocabulary=names, target=target, facts=facts, mass=mass, at_most=at_most)
 

@@ -17,6 +17,7 @@ from constructions.tasks.windows import END
 
 _ECHOED = 3  # facts
 _BYTE = re.compile(r"\\x[0-9a-f]{2}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SEPARATORS = (",", ";", "|", "\t", "\n")
 
 
@@ -103,7 +104,8 @@ def unread(text: str, task: Task) -> int:
     if task.windows is not None:
         titled = task.windows.titled
         return max(0, len(pieces_of(_titled(text, task)[1] if titled else text, task)) - task.windows.n_ctx + titled)
-    of_cells = cut_of(task.vocabulary, cells=task.apart).unit == "cell"
+    cut = cut_of(task.vocabulary, cells=task.apart)
+    of_cells = cut.unit == "cell" or (task.apart and cut.separator != "" and cut.separator in text)
     return 0 if of_cells else max(0, len(words_of(text, task)) - task.n_ctx)
 
 
@@ -181,9 +183,11 @@ def numbers_of(words: list[str] | tuple[str, ...], task: Task) -> list[int]:
         InputError: Another number of tokens than a context has, or one that is not in the vocabulary.
     """
     if len(words) != task.n_ctx:
-        raise InputError(f"the context {_shown(words)}", f"has {len(words)}", counted(task.n_ctx, "token"))
+        between = cut_of(task.vocabulary, cells=task.apart).separator if task.n_ctx > 1 else ""
+        expected = counted(task.n_ctx, "token") + (f" with {between!r} between them" if between else "")
+        raise InputError(f"the context {_shown(words)}", f"has {len(words)}", expected)
     number = {name: i for i, name in enumerate(task.vocabulary)}
-    if OTHER in number:
+    if OTHER in number and not task.apart:  # in a table it is a cell like any other
         return [number.get(word, number[OTHER]) for word in words]
     for word in words:
         if word not in number:
@@ -226,14 +230,19 @@ def typed(task: Task, context: int) -> str | None:
             return None
     if cut.unit == "char":
         return "".join(words)
-    separator = cut.separator or " "
-    return f"{separator} ".join(words) if separator in ",;" else separator.join(words)
+    if not cut.separator and len(words) > 1:
+        return None
+    return (f"{cut.separator} " if cut.separator in ",;" else cut.separator).join(words)
 
 
 def typed_example(task: Task) -> str | None:
-    """A memorized context that the command line takes for one: what begins with a dash would be an option."""
+    """A memorized context that a terminal shows and the command line takes: what begins with a dash is an option."""
     texts = (typed(task, place) for place in range(min(64, task.n_contexts)))
-    return next((text for text in texts if text and text.strip() == text and not text.startswith("-")), None)
+    return next((text for text in texts if text and _typable(text)), None)
+
+
+def _typable(text: str) -> bool:
+    return text.strip() == text and not text.startswith("-") and not _CONTROL.search(text)
 
 
 def _shown(words: list[str] | tuple[str, ...]) -> str:

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -251,9 +252,15 @@ def test_a_table_of_titles_and_texts_and_a_folder_hold_texts(tmp_path: Path) -> 
         read_facts(tmp_path / "texts", whole=True)
     with pytest.raises(InputError, match="is the folder"):
         read_facts(tmp_path / "texts")
+    with pytest.raises(InputError, match="= False is given, but only a table of facts has such"):
+        read_facts(VERSE, whole=True, header=False)
+    with pytest.raises(InputError, match="= 1/2 is given, but a text that is learned whole"):
+        read_facts(VERSE, whole=True, mass=Fraction(1, 2))
+    assert read_facts("x", whole=True).said.startswith("a text of 1 character, learned whole: 1 character determines")
 
 
 @pytest.mark.parametrize("named", ["facts_at_most", "mass", "context", "target", "vocabulary", "d_model", "n_heads"])
 def test_what_only_frequent_contexts_have_asks_for_them(named: str) -> None:
     assert learns_whole(VERSE, {"unit": "word"}) and not learns_whole(VERSE, {named: 1})
+    assert not learns_whole(VERSE, {named: 0})  # which is refused, not left out
     assert learns_whole(None, {}) and not learns_whole({("a",): "b"}, {})

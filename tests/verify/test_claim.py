@@ -55,6 +55,11 @@ def test_an_unknown_parameter_is_refused_with_those_there_are():
         example().construct(width=3)
 
 
+def test_a_seed_below_0_is_refused():
+    with pytest.raises(InputError, match=r"source\.lemma-1 has seed = -1, expected at least 0"):
+        example().construct(seed=-1)
+
+
 def test_a_claim_about_no_weights_builds_none():
     with pytest.raises(InputError, match=r"source\.lemma-1 builds no weights"):
         example(build=None, parameters={}).construct()

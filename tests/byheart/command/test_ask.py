@@ -45,6 +45,12 @@ def test_what_was_not_read_is_said_and_nothing_is_called_memorized(tmp_path, cap
     first, second = capsys.readouterr().out.splitlines()
     assert "'Paris'" in first and first.endswith("(2 words ignored; read as: France)")
     assert second.endswith("(memorized)")
+    table = written(tmp_path / "sums.csv", b"1,2,three\n2,3,five\n")
+    assert main(["memorize", table, "--quick", "--no-header", "--out", str(tmp_path / "sums"), "--json"]) == 0
+    capsys.readouterr()
+    assert main(["ask", str(tmp_path / "sums"), "7 1 2", "7, 1, 2"]) == 2
+    said = capsys.readouterr()
+    assert said.out.endswith("(1 word ignored; read as: 1 2)\n") and "has 3, expected 2 tokens" in said.err
 
 
 def test_the_end_of_a_text_that_is_learned_whole_is_read_and_the_rest_is_said_to_be_ignored(tmp_path, capsys):

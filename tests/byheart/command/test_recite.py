@@ -20,7 +20,9 @@ def test_a_poem_is_learned_and_said(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["recite", out, "--json", "--run"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["text"].endswith(found["run"]) and found["proved"] == found["tokens"]
+    capsys.readouterr()
     assert main(["recite", out, "--from", "lion"]) == 2
+    assert "--from is 'lion', expected what stands in the text" in capsys.readouterr().err
 
 
 def test_a_folder_without_a_text_is_refused(folder: Path, capsys: pytest.CaptureFixture) -> None:

@@ -44,8 +44,8 @@ def test_what_is_typed_is_kept_exactly(kind, text, value):
 
 @pytest.mark.parametrize(
     ("kind", "text"),
-    [(count, str(10**9 + 1)), (bound, "0"), (bound, "-1"), (bound, "inf"), (bound, "nan"), (bound, "x"), (share, "1e9"),
-     (share, "1/0"), (share, "1" * 41), (parameter, "seed"), (path, "")],
+    [(count, str(10**9 + 1)), (count, "1.5"), (bound, "0"), (bound, "-1"), (bound, "inf"), (bound, "nan"), (bound, "x"),
+     (share, "1e9"), (share, "1/0"), (share, "1" * 41), (parameter, "seed"), (path, "")],
 )  # fmt: skip
 def test_what_is_none_of_its_kind_is_refused(kind, text):
     with pytest.raises(ArgumentTypeError):

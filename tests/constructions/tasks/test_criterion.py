@@ -40,6 +40,11 @@ def test_a_question_that_makes_no_sense_is_refused_by_name(fields, name):
         Criterion(**fields)
 
 
+def test_a_number_that_is_too_small_is_named_as_it_was_given():
+    with pytest.raises(InputError, match="at_least = 0, expected at least 1"):
+        Criterion.at_least(0)
+
+
 def test_the_data_keep_the_numbers_exactly():
     assert Criterion.at_most(0.1).data() == {
         "asked": "at-most",

@@ -50,6 +50,8 @@ def test_a_function_of_the_tokens_is_called_with_integers_that_do_not_overflow()
     assert task.reads.tolist() == [1, 2]
     assert task.labels_of(np.array([[6, 5, 4]])).tolist() == [5**50 * 4 % 7]
     assert rule_task(lambda *tokens: sum(tokens), d_vocab=3, n_ctx=3).answers.max() == 6
+    with pytest.raises(InputError, match="before has -1, expected tokens from 0 on"):
+        rule_task("max", d_vocab=3, n_ctx=2, before=[2, -1])
     with pytest.raises(InputError, match="a function of 3 tokens, expected one of n_ctx = 2"):
         rule_task(lambda a, b, c: a, d_vocab=2, n_ctx=2)
 

@@ -143,11 +143,11 @@ def test_files_that_are_no_text_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("", {}, "too short: 0 tokens"),
-        ("abcd", {}, "too short: 4 tokens"),
-        ("a b c d", {"unit": "word"}, "too short: 4 tokens"),
-        ("   \n", {"unit": "word"}, "too short: 0 tokens"),
-        (b"", {"unit": "byte"}, "too short: 0 tokens"),
+        ("", {}, "has 0 [a-z]+, expected more than the 4 of a context"),
+        ("abcd", {}, "has 4 [a-z]+, expected more than the 4"),
+        ("a b c d", {"unit": "word"}, "has 4 [a-z]+, expected more than the 4"),
+        ("   \n", {"unit": "word"}, "has 0 [a-z]+, expected more than the 4 of a context"),
+        (b"", {"unit": "byte"}, "has 0 [a-z]+, expected more than the 4 of a context"),
         ("abcdef", {"unit": "byte"}, "str, expected bytes"),
         (b"abcdef", {}, "bytes, expected str"),
         ("abcdef", {"unit": "token"}, "'token'"),

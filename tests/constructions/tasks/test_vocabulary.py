@@ -9,7 +9,7 @@ from constructions.errors import InputError
 from constructions.tasks.table import facts_task, table_task
 from constructions.tasks.task import windows_task
 from constructions.tasks.text import text_task
-from constructions.tasks.vocabulary import cut_of, echoed, numbers_of, tokens_of, typed, unread
+from constructions.tasks.vocabulary import cut_of, echoed, numbers_of, tokens_of, typed, typed_example, unread
 from constructions.tasks.windows import END, Windows
 
 
@@ -66,7 +66,7 @@ def test_the_end_of_a_long_text_counts_and_an_unknown_token_is_the_other_one():
 def test_what_is_no_context_is_refused():
     task = table_task("France,capital,Paris\nKorea South,capital,Seoul\n")
     for text, reason in (
-        ("France", "has 1, expected 2 tokens"),
+        ("France", "has 1, expected 2 tokens with ',' between them$"),
         ("France, capital, Paris", "has 3, expected 2"),
         ("Frence, capital", "did you mean 'France'"),
         ("zzz, capital", "no token 'zzz'$"),
@@ -85,6 +85,23 @@ def test_cells_of_one_character_are_typed_like_other_cells():
     assert typed(task, 1) == "b, r"
     commas = table_task('"a,b",r,"no; never"\n')
     assert typed(commas, 0) == "a,b; r" and tokens_of("a,b; r", commas) == [0, 1]
+    assert unread("a, b, r", task) == 0
+    with pytest.raises(InputError, match="has 3, expected 2"):
+        tokens_of("a, b, r", task)
+
+
+def test_a_cell_that_is_called_other_stands_for_no_other_cell():
+    task = table_task("<other>,r,yes\nb,r,no\n")
+    assert tokens_of("<other>, r", task) == [0, 1]
+    with pytest.raises(InputError, match="no token 'zzz'"):
+        tokens_of("zzz, r", task)
+
+
+def test_an_example_is_one_that_can_be_typed():
+    everything = table_task('"a,b;c|d\te\nf",g,1\nh,i,2\n')
+    assert typed(everything, 0) is None and typed_example(everything) is None
+    escapes = table_task("\x1b[31m,1\nb\0,2\n-h,3\nred,4\n")
+    assert typed_example(escapes) == "red"
 
 
 def test_facts_are_echoed_with_what_a_reader_would_not_see():
