@@ -31,5 +31,9 @@ def test_what_loses_facts_is_said_and_not_written(tmp_path, capsys):
     shown = capsys.readouterr()
     assert shown.out.startswith("NOT HELD: ") and "(--allow-loss) writes it all the same" in shown.err
     assert not (tmp_path / "out").exists()
+    same = str(tmp_path / "out" / ".." / "in")
+    assert main([*words, "--out", same, "--overwrite", "--allow-loss"]) == 2
+    assert "is the folder that is exported" in capsys.readouterr().err
+    assert (tmp_path / "in" / "certificate.json").is_file()
     assert main([*words, "--out", str(tmp_path / "out"), "--allow-loss"]) == 1
     assert capsys.readouterr().out.startswith("NOT HELD: ") and (tmp_path / "out").is_dir()
