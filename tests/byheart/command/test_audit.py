@@ -65,6 +65,10 @@ def test_an_interrupted_audit_prints_what_it_has_certified(monkeypatch, capsys):
     printed = capsys.readouterr()
     assert [summary["id"] for summary in json.loads(printed.out)] == ["source.lemma"]
     assert f"interrupted after 1 of {len(REGISTER)} claims" in printed.err
+    monkeypatch.setattr("verify.audit.audit_claims", interrupted_after_one())
+    assert main(["audit", "--quiet"]) == 130
+    assert f" of {len(REGISTER)} verdicts; " in (first := capsys.readouterr().out)
+    assert not first.startswith("CONFIRMED")
 
 
 def test_an_audit_on_workers_says_what_one_without_them_says(capsys):
