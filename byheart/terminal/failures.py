@@ -59,7 +59,8 @@ _OPTIONS = {
     **{name: name.replace("_", "-") for name in (
         "facts", "mass", "context", "vocabulary", "delimiter", "header", "weights", "seed", "front_end", "tail",
         "dtype", "layers", "device", "overwrite", "attention_only", "allow_loss", "length", "tokens", "keep_length",
-        "memory", "modulus", "before", "after", "sample", "one_by_one", "every_run", "at_least", "workers",
+        "memory", "modulus", "before", "after", "sample", "one_by_one", "every_run", "at_least", "workers", "layer",
+        "keep_domain",
     )},
 }  # fmt: skip
 """The options of the command line by the arguments that they become."""

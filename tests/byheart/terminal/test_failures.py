@@ -51,7 +51,12 @@ def test_an_error_keeps_its_parts_and_names_the_option():
     assert (error.argument, error.value, error.expected) == ("n_heads", "= 0", "at least 1")
     assert str(pickle.loads(pickle.dumps(error))) == str(error) == "n_heads = 0, expected at least 1"
     assert error_fields(error) == {"error": "--heads 0, expected at least 1", "kind": "InputError"}
-    for argument, option in (("unit", "tokens"), ("memory", "memory"), ("one_by_one", "one-by-one")):
+    for argument, option in (
+        ("unit", "tokens"),
+        ("memory", "memory"),
+        ("one_by_one", "one-by-one"),
+        ("layer", "layer"),
+    ):
         assert error_fields(InputError(argument, "is 7"))["error"] == f"--{option} is 7"
     assert error_fields(InputError("header", "= False is given, but no table"))["error"] == (
         "--no-header is given, but no table"
