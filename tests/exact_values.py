@@ -68,9 +68,9 @@ def corners(x: Enclosure) -> list[list[fmpq]]:
     return [[m + sign * r for m, r in zip(middles, radii, strict=True)] for sign in (-1, 0, 1)]
 
 
-def swallowing(n_ctx: int) -> np.ndarray:
+def swallowing(n: int) -> np.ndarray:
     """1 and terms that are lost one by one if they are added to it, but not together."""
-    terms = np.full(n_ctx, UNIT * (1 - 2.0**-20))
+    terms = np.full(n, UNIT * (1 - 2.0**-20))
     terms[0] = 1.0
     return terms
 

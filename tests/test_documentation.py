@@ -111,12 +111,12 @@ def missing_places(text: str) -> list[str]:
 def dotted_name_exists(dotted: str) -> bool:
     """Whether a dotted name is a module, or something reached from one by attributes or fields."""
     parts = dotted.split(".")
-    for n_ctx in range(len(parts), 0, -1):
+    for size in range(len(parts), 0, -1):
         try:
-            found: object = importlib.import_module(".".join(parts[:n_ctx]))
+            found: object = importlib.import_module(".".join(parts[:size]))
         except ModuleNotFoundError:
             continue
-        for attribute in parts[n_ctx:]:
+        for attribute in parts[size:]:
             fields = inspect.get_annotations(found) if inspect.isclass(found) else {}
             if not hasattr(found, attribute) and attribute not in fields:
                 return False
@@ -493,6 +493,43 @@ def test_every_page_that_a_module_names_exists_and_is_named_once() -> None:
     named = {page for found in lines for line in found for page in re.findall(r"docs/[\w/-]+\.md", line)}
     assert len(named) > 40 and [page for page in named if not (ROOT / page).is_file()] == []
     assert max(map(len, lines)) == 1
+
+
+def arguments_that_are_none(source: str) -> list[str]:
+    """What docstrings list under `Args:` that is no argument of the function and no field of the class."""
+    tree = ast.parse(source)
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+
+    def fields(node: ast.ClassDef) -> set[str]:
+        above = [fields(classes[base.id]) for base in node.bases if isinstance(base, ast.Name) and base.id in classes]
+        methods = [each for each in node.body if isinstance(each, ast.FunctionDef)]
+        made = [arguments(each) for each in methods if each.name == "__init__"]
+        typed = [each.target for each in node.body if isinstance(each, ast.AnnAssign)]
+        own = {each.id for each in typed if isinstance(each, ast.Name)} | {each.name for each in methods}
+        return own.union(*above, *made)
+
+    def arguments(node: ast.FunctionDef) -> set[str]:
+        return {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
+
+    wrong: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            listed = re.search(r"^Args:\n((?: {4}.*\n|\n)+)", f"{ast.get_docstring(node)}\n", re.MULTILINE)
+            names = re.findall(r"^ {4}(\w+):", listed[1], re.MULTILINE) if listed else []
+            known = fields(node) if isinstance(node, ast.ClassDef) else arguments(node)
+            wrong += [f"{node.name}: {name}" for name in names if name not in known]
+    return wrong
+
+
+def test_every_argument_that_a_docstring_lists_is_one() -> None:
+    wrong = {str(path): arguments_that_are_none(path.read_text(encoding="utf-8")) for path in SOURCES}
+    assert {path: names for path, names in wrong.items() if names} == {}
+
+
+def test_arguments_that_are_none_are_noticed() -> None:
+    said = '"""One.\n\n    Args:\n        a: One.\n            b: More.\n        c: Two.\n    """'
+    assert arguments_that_are_none(f"def f(a, *, b):\n    {said}") == ["f: c"]
+    assert arguments_that_are_none(f"class A:\n    c: int\nclass B(A):\n    {said}\n    b: int") == ["B: a"]
 
 
 def test_missing_places_are_noticed() -> None:

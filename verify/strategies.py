@@ -41,9 +41,9 @@ class Sizes:
     """The sizes of a transformer of one layer.
 
     Args:
-        tokens: Size of the vocabulary, N.
+        d_vocab: Size of the vocabulary, N.
         n_ctx: Tokens in a context, S.
-        width: Width of the residual stream, d.
+        d_model: Width of the residual stream, d.
         d_head: Width of a head, d_h.
         n_heads: Number of heads, H; may be 0.
     """
@@ -125,7 +125,7 @@ def contexts(draw: st.DrawFn, *, d_vocab: int, n_ctx: int, min_size: int = 1, ma
         max_size: The largest number of contexts.
 
     Returns:
-        A strategy for token arrays `[T, length]`, int64.
+        A strategy for token arrays `[T, n_ctx]`, int64.
 
     Raises:
         InputError: Limits between which there is nothing.
@@ -208,7 +208,7 @@ def embeddings(
         largest: Largest absolute value of an entry.
 
     Returns:
-        A strategy for pairs of arrays, `[d_vocab, width]` and `[length, width]`, int64.
+        A strategy for pairs of arrays, `[d_vocab, d_model]` and `[n_ctx, d_model]`, int64.
 
     Raises:
         InputError: Sizes below 1, or `largest` below 0.
@@ -249,15 +249,15 @@ def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, d_qk: in
     _require_at_least("d_qk", d_qk, 1)
     W_E, W_pos = draw(embeddings(d_vocab=size.d_vocab, n_ctx=size.n_ctx, d_model=size.d_model, largest=largest))
 
-    def n_heads(columns: int, bound: int) -> tuple[fmpq_mat, ...]:
+    def heads(columns: int, bound: int) -> tuple[fmpq_mat, ...]:
         return tuple(_exact(draw(_integers(size.d_model, columns, bound))) for _ in range(size.n_heads))
 
     return ExactFrontEnd(
         _exact(W_E),
         _exact(W_pos),
-        n_heads(d_qk, min(2, largest)),
-        n_heads(d_qk, min(2, largest)),
-        n_heads(size.d_head, largest),
+        heads(d_qk, min(2, largest)),
+        heads(d_qk, min(2, largest)),
+        heads(size.d_head, largest),
     )
 
 

@@ -28,7 +28,7 @@ class BasisCondition:
 
     Args:
         contexts: $T$.
-        width: $d$.
+        d_model: $d$.
         targets: $k$, so that d - k coordinates of the stream are free.
         with_skip: $\mathrm{rank}\,[X \mid Y]$.
         with_targets: $\mathrm{rank}\,[E \mid Y]$.

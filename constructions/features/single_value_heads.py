@@ -51,10 +51,10 @@ class SingleValueHeads:
 
     Args:
         contexts: Tokens, `[T, S]`.
-        tokens: Number of tokens that are read.
+        d_vocab: Number of tokens that are read.
         labels: Number of columns of `W_U`.
-        width: `d_model`.
-        d_qk: `d_qk`.
+        d_model: Dimension of the stream, $d$.
+        d_qk: Dimension of queries and keys, $r$.
         n_heads: Number of heads.
     """
 

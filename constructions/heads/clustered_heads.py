@@ -41,7 +41,7 @@ class Shape(NamedTuple):
     """The sizes of clustered heads.
 
     Args:
-        width: d.
+        d_model: d.
         rank: r, the query and key dimension.
         copies: k, heads in each cluster; 2 for pairs.
         clusters: B.

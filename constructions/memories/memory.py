@@ -50,7 +50,7 @@ class BuiltMemory:
     """A network that holds a task, and how it was built. Nothing here is certified.
 
     Args:
-        network: The weights.
+        model: The weights.
         route: ``"heads"`` (the heads write all that the skip connection does not carry), ``"skip connection"`` (it
             carries a part, for fewer heads) or ``"embedding"`` (the last tokens are pairwise distinct, and their
             embeddings are the memory).

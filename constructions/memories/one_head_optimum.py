@@ -15,7 +15,7 @@ from constructions.models.shapes import dana_network
 
 
 def exclusive_or_contexts(n_ctx: int = 3) -> Int64Array:
-    """The four contexts over two tokens that no single head tells apart, `[4, length]`.
+    """The four contexts over two tokens that no single head tells apart, `[4, n_ctx]`.
 
     The first two tokens run through 00, 11, 01, 10; the others are 0. With the first two contexts on one side and the
     last two on the other, the question is the exclusive or of the first two tokens.

@@ -44,7 +44,7 @@ class Plan:
     Args:
         facts: T.
         n_ctx: S.
-        tokens: N.
+        d_vocab: N.
         answers: Different labels, K.
         outputs: Logits.
         probes: r, min(S, 4).

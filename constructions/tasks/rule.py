@@ -250,7 +250,7 @@ def rule_task(
 
     Args:
         rule: ``"max"``, ``"min"``, ``"first"``, ``"last"``, ``"sum"``; or a function: of one argument, from inputs
-            `[T, length]`, int64, to what follows them, `[T]`; of several, from the tokens of one input to an integer.
+            `[T, n_ctx]`, int64, to what follows them, `[T]`; of several, from the tokens of one input to an integer.
         d_vocab: N; the tokens are 0 .. N - 1.
         n_ctx: How many of them an input has.
         modulus: For ``"sum"`` alone; N by default.

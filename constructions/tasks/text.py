@@ -238,7 +238,7 @@ def byte_name(value: int) -> str:
 
 
 def _windows(tokens: Int64Array, d_vocab: int, n_ctx: int) -> tuple[Int64Array, Counts]:
-    """The distinct windows in lexicographic order, `[M, length]`, and the counts of the token after each."""
+    """The distinct windows in lexicographic order, `[M, n_ctx]`, and the counts of the token after each."""
     n_windows = len(tokens) - n_ctx
     keys = np.zeros(n_windows, dtype=np.int64)  # the window so far and, in the end, the token after it, as one number
     largest = 1

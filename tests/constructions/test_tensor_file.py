@@ -56,8 +56,8 @@ def test_another_dtype_is_refused(path):
 
 def test_every_truncation_is_refused(path):
     data = path.read_bytes()
-    for n_ctx in range(len(data)):
-        path.write_bytes(data[:n_ctx])
+    for size in range(len(data)):
+        path.write_bytes(data[:size])
         with pytest.raises(FileFormatError):
             load(path)
 

@@ -38,7 +38,7 @@ def counting_matrix(*, n_ctx: int, d_model: int, largest: int) -> fmpz_mat:
         [36, 9, 27]
     """
     if n_ctx < 1 or d_model < 1 or not 1 <= largest <= n_ctx:
-        raise InputError("n_ctx", f"= {n_ctx}, d_model = {d_model}, largest = {largest}", "1 <= largest <= length")
+        raise InputError("n_ctx", f"= {n_ctx}, d_model = {d_model}, largest = {largest}", "1 <= largest <= n_ctx")
     rows = []
     for n in range(2, d_model + 2):
         others = [k for k in range(1, n_ctx + 1) if k != largest]

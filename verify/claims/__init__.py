@@ -2,7 +2,7 @@
 
 The file of a claim holds its record ``CLAIM``, its ``build`` where weights are promised, and ``evidence(*, full)``,
 which yields the pieces of evidence for the verdict; `full` asks for larger and more instances. The parameters of builds
-are called alike: `tokens` N, `n_ctx` S, `facts` T, `width` d, `d_head` d_h, `n_heads` H, and the `seed` of draws.
+are called alike: `d_vocab` N, `n_ctx` S, `facts` T, `d_model` d, `d_head` d_h, `n_heads` H, and the `seed` of draws.
 
 A package brings a claim by an entry point of the group ``byheart.claims``: its name is the id of the claim, its value a
 module like the files here.

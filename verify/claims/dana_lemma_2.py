@@ -45,7 +45,7 @@ class Counterexample:
     Args:
         name: What kind of contexts they are.
         contexts: The contexts, `[T, S]`.
-        width: d = d_h.
+        d_model: d = d_h.
         n_heads: H.
     """
 

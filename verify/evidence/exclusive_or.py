@@ -30,7 +30,7 @@ def exclusive_or_laws(p: Fraction, *, n_ctx: int = 3) -> tuple[Any, list[list[Fr
         n_ctx: Tokens in a context.
 
     Returns:
-        Contexts `[4, length]`, and the laws.
+        Contexts `[4, n_ctx]`, and the laws.
     """
     return exclusive_or_contexts(n_ctx), [[p, 1 - p]] * 2 + [[1 - p, p]] * 2
 

@@ -19,7 +19,7 @@ class TokenHull:
     r"""The affine hull $A$ of all tokens of all contexts.
 
     Args:
-        tokens: n, the number of tokens of a context.
+        n_ctx: n, the number of tokens of a context.
         dimension: a, the dimension of $A$.
         span: The dimension of the linear span of $A$: a if 0 is in $A$, else a + 1.
     """

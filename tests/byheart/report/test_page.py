@@ -82,11 +82,11 @@ def random_network(task: Task, *, n_heads: int = 3, d_model: int = 4, seed: int 
 
 
 def small_task(
-    target: str = "laws", *, size: int = 5, length: int = 2, n_ctx: int = 4, facts: int | None = None
+    target: str = "laws", *, size: int = 5, n_ctx: int = 2, d_vocab: int = 4, facts: int | None = None
 ) -> Task:
-    contexts = np.array(list(np.ndindex(*(n_ctx,) * length)))[:size]
-    counts = Counts.from_rows([{i % n_ctx: 5, (i + 1) % n_ctx: 2 + i % 3} for i in range(len(contexts))])
-    names = tuple(f"tok{i}" for i in range(n_ctx))
+    contexts = np.array(list(np.ndindex(*(d_vocab,) * n_ctx)))[:size]
+    counts = Counts.from_rows([{i % d_vocab: 5, (i + 1) % d_vocab: 2 + i % 3} for i in range(len(contexts))])
+    names = tuple(f"tok{i}" for i in range(d_vocab))
     return make_task(contexts, counts, vocabulary=names, target=target, facts=facts)
 
 
@@ -299,7 +299,7 @@ def test_predictions_stand_beside_the_laws() -> None:
 
 
 def test_the_label_to_be_held_is_marked_even_if_the_weights_predict_another() -> None:
-    task = small_task("labels", size=2, n_ctx=12, length=1)
+    task = small_task("labels", size=2, d_vocab=12, n_ctx=1)
     network = random_network(task)
     wrong = np.array(network.W_U)
     wrong[:, task.labels] = 0.0
@@ -375,10 +375,10 @@ def test_long_contexts_show_their_end() -> None:
 
 
 def test_a_large_vocabulary_costs_little_memory() -> None:
-    n_ctx, size = 50_000, 300
+    d_vocab, size = 50_000, 300
     contexts = np.arange(size).reshape(-1, 1)
     counts = Counts.from_rows([{i: 3, i + 1: 1} for i in range(size)])
-    task = make_task(contexts, counts, vocabulary=tuple(map(str, range(n_ctx))), target="labels")
+    task = make_task(contexts, counts, vocabulary=tuple(map(str, range(d_vocab))), target="labels")
     network = random_network(task)
     tracemalloc.start()
     page = report_html(FIGURES, network, task)

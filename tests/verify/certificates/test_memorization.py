@@ -552,7 +552,7 @@ def test_every_number_about_a_layer_is_true(case):
         if "max_upper" in values:
             assert max(losses) <= values["max_upper"]
             assert mpmath.fsum(losses) / len(losses) <= values["mean_upper"]
-        saturated = sum(max(pattern) > 1 - mpmath.mpf(0.01) for n_heads in exact.theta for pattern in n_heads)
+        saturated = sum(max(pattern) > 1 - mpmath.mpf(0.01) for patterns in exact.theta for pattern in patterns)
         assert certified.certificate.statement(SATURATION).values["saturated_lower"] <= saturated
 
 

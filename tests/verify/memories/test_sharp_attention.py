@@ -22,7 +22,7 @@ def matrix(draw: Callable[..., Any], rows: int, width: int) -> fmpq_mat:
 
 
 @st.composite
-def n_heads(draw: st.DrawFn) -> tuple[fmpq_mat, fmpq_mat, fmpq_mat, np.ndarray]:
+def one_head(draw: st.DrawFn) -> tuple[fmpq_mat, fmpq_mat, fmpq_mat, np.ndarray]:
     tokens, n_ctx, width = (draw(st.integers(1, 3)) for _ in range(3))
     rows = draw(contexts(d_vocab=tokens, n_ctx=n_ctx, max_size=4))
     return matrix(draw, tokens, width), matrix(draw, n_ctx, width), matrix(draw, width, width), rows
@@ -43,7 +43,7 @@ def attention(W_E: fmpq_mat, W_pos: fmpq_mat, form: fmpq_mat, row: list[int], sh
     return [shares, inputs, output]
 
 
-@given(n_heads(), st.fractions(min_value="1/8", max_value=8, max_denominator=8))
+@given(one_head(), st.fractions(min_value="1/8", max_value=8, max_denominator=8))
 def test_the_balls_hold_the_attention_of_the_definition(head, sharpness) -> None:
     W_E, W_pos, form, rows = head
     factor = fmpq(sharpness.numerator, sharpness.denominator)
@@ -62,7 +62,7 @@ def test_the_balls_hold_the_attention_of_the_definition(head, sharpness) -> None
             assert found.last.tolist()[t] == inputs[-1].entries()
 
 
-@given(n_heads())
+@given(one_head())
 def test_the_limit_is_what_very_sharp_attention_reads(head) -> None:
     """Gaps are multiples of 1/16 here, so that at 1600 the other positions have shares below exp(-100)."""
     W_E, W_pos, form, rows = head
