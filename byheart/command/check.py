@@ -107,7 +107,7 @@ def _check_each(options: argparse.Namespace) -> int:
                         error, code = meant(result)
                     except Exception as unforeseen:
                         error, code = unforeseen, UNDECIDED
-                    found[folder] = error_fields(error)
+                    found[folder] = error_fields(options, error)
                 else:
                     found[folder], code = {"earlier": earlier, **result}, EXIT_CODES[result["verdict"]]
                 codes.add(code)

@@ -105,5 +105,6 @@ def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
         command = importlib.import_module(f"byheart.command.{name}")
         words = commands.add_parser(name, help=command.HELP)
         command.add_arguments(words)
-        words.set_defaults(command=command.run)
+        typed = {each.dest: each.option_strings[0] for each in words._actions if each.option_strings}
+        words.set_defaults(command=command.run, typed=typed)
     return parser

@@ -239,10 +239,13 @@ def certify_rule(
     require_at_least(1, length=length, tokens=tokens)
     progress("model", None, "")
     model, given = _model(source, config, names, handshake)
+    room = model.n_ctx - len(before) - len(after)
+    if length is None and room < 1:
+        raise InputError("before and after", f"are {model.n_ctx - room} tokens", f"fewer than n_ctx = {model.n_ctx}")
     task = rule_task(
         rule,
         d_vocab=model.d_vocab if tokens is None else tokens,
-        n_ctx=model.n_ctx - len(before) - len(after) if length is None else length,
+        n_ctx=room if length is None else length,
         modulus=modulus,
         before=before,
         after=after,

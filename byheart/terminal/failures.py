@@ -36,7 +36,7 @@ def meant(error: Exception) -> tuple[Exception, int]:
 
 def fail(options: argparse.Namespace, error: object, code: int, **about: str) -> int:
     """Say what went wrong on standard error, as JSON too where it was asked for; the exit code."""
-    fields = error_fields(error)
+    fields = error_fields(options, error)
     if getattr(options, "json", False):
         sys.stdout.write(json.dumps({**about, **fields}) + "\n")
     sys.stderr.write(f"byheart: {fields['error']}\n")
@@ -49,36 +49,27 @@ def interrupted_after(done: int, asked: int, noun: str) -> int:
     return INTERRUPTED
 
 
-_OPTIONS = {
-    "d_model": "dim",
-    "d_head": "head-dim",
-    "n_heads": "heads",
-    "facts_at_most": "facts",
-    "unit": "tokens",
-    "start": "from",
-    **{name: name.replace("_", "-") for name in (
-        "facts", "mass", "context", "vocabulary", "delimiter", "header", "weights", "seed", "front_end", "tail",
-        "dtype", "layers", "device", "overwrite", "attention_only", "allow_loss", "length", "tokens", "keep_length",
-        "memory", "modulus", "before", "after", "sample", "one_by_one", "every_run", "at_least", "workers", "layer",
-        "keep_domain",
-    )},
-}  # fmt: skip
-"""The options of the command line by the arguments that they become."""
+_OTHERWISE = {"d_model": "dim", "d_head": "head_dim", "n_heads": "heads", "facts_at_most": "facts"}
+"""What the line calls otherwise than the arguments that it becomes."""
 
 
-def _in_options(error: object) -> str:
-    """What is said of an error, `heads = 3` in words of the command line."""
+def _in_options(error: object, options: argparse.Namespace) -> str:
+    """What is said of an error, `heads = 3` in words of the command line, if its command has such an option."""
     from constructions.errors import InputError
 
-    if not isinstance(error, InputError) or error.argument not in _OPTIONS:
+    if not isinstance(error, InputError):
         return str(error)
-    value, option = error.value.removeprefix("= "), _OPTIONS[error.argument]
+    name = _OTHERWISE.get(error.argument, error.argument)
+    option = getattr(options, "typed", {}).get(name)
+    if option is None or (name == error.argument and getattr(options, name) is None):
+        return str(error)
+    value = error.value.removeprefix("= ")
     if value.split(" ")[0] in ("True", "False"):
         switch, _, rest = value.partition(" ")
-        return str(InputError(f"--{'no-' * (switch == 'False')}{option}", rest, error.expected))
-    return str(InputError(f"--{option}", value, error.expected))
+        return str(InputError(option if switch == "True" else f"--no-{option[2:]}", rest, error.expected))
+    return str(InputError(option, value, error.expected))
 
 
-def error_fields(error: object) -> dict[str, Any]:
+def error_fields(options: argparse.Namespace, error: object) -> dict[str, Any]:
     """An error as fields of JSON."""
-    return {"error": _in_options(error), "kind": type(error).__name__}
+    return {"error": _in_options(error, options), "kind": type(error).__name__}

@@ -5,6 +5,7 @@ Page: docs/task.md
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +91,7 @@ class RuleTask(Stored):
         if self.answers.shape != (states,) or self.answers.min() < 0 or self.answers.max() >= _LARGEST_TOKEN:
             raise InputError("answers", f"has shape {self.answers.shape}", f"one token for each of {states} states")
         if self.n_contexts >= _LARGEST_DOMAIN:
-            raise InputError("tokens", f"make {self.n_contexts} inputs", "fewer than 2**63")
+            raise InputError("tokens", "make 2^63 inputs or more", "fewer")
         if (np.diff(self.reads) <= 0).any() or not set(self.reads.tolist()) <= set(range(self.n_ctx)):
             raise InputError("reads", f"is {self.reads.tolist()}", f"positions below {self.n_ctx}")
         self._check_name()
@@ -279,7 +280,7 @@ def rule_task(
         if below := [token for token in tokens if token < 0]:
             raise InputError(name, f"has {below[0]}", "tokens from 0 on")
     if d_vocab**n_ctx >= _LARGEST_DOMAIN:
-        raise InputError("d_vocab", f"= {d_vocab} and n_ctx = {n_ctx} make {d_vocab**n_ctx} inputs", "below 2**63")
+        raise InputError("rule", f"is asked of {d_vocab}^{n_ctx} inputs (d_vocab^n_ctx)", "fewer than 2^63")
     free = np.arange(d_vocab, dtype=np.int64)
     domain = tuple([np.array([token]) for token in before] + [free] * n_ctx + [np.array([token]) for token in after])
     read = range(len(before), len(before) + n_ctx)
@@ -307,7 +308,7 @@ def _of_rows(rule: Callable[..., Any], n_ctx: int) -> Callable[[Int64Array], Int
     if needed <= 1 and not any(each.kind is each.VAR_POSITIONAL for each in given):
         return rule
     if needed > n_ctx:
-        raise InputError("rule", f"is a function of {needed} tokens", f"one of n_ctx = {n_ctx}")
+        raise InputError("rule", f"is a function of {needed} tokens", f"one of {n_ctx}")
     # As Python's integers, which do not overflow.
     return lambda inputs: np.array([rule(*row) for row in inputs.tolist()])
 
@@ -349,7 +350,7 @@ def _step(rule: str) -> tuple[Callable[[Int64Array, Int64Array], Int64Array], in
     if rule in plain:
         return plain[rule], None
     name, _, text = rule.partition(" mod ")
-    if name != "sum" or not (text.isascii() and text.isdigit()) or not 1 <= int(text[:12]) < _LARGEST_TOKEN:
+    if name != "sum" or not re.fullmatch("[0-9]{1,12}", text) or not 1 <= int(text) < _LARGEST_TOKEN:
         raise InputError("rule", f"is {rule!r}", f"one of {', '.join(map(repr, plain))}, 'sum mod M' or {OWN!r}")
     modulus = int(text)
     if text != str(modulus):

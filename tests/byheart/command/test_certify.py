@@ -162,3 +162,12 @@ def test_a_size_of_a_rule_that_is_none_is_named_as_it_was_given(option, tmp_path
     max_of_four().save(tmp_path / "model.safetensors")
     assert main(["certify", str(tmp_path / "model.safetensors"), "--rule", "max", option, "0"]) == 2
     assert f"byheart: {option} 0, expected at least 1" in capsys.readouterr().err
+
+
+def test_a_domain_beyond_counting_and_fixed_tokens_without_room_are_refused_in_a_sentence(tmp_path, capsys):
+    max_of_four().save(tmp_path / "model.safetensors")
+    words = ["certify", str(tmp_path / "model.safetensors"), "--rule", "max"]
+    assert main([*words, "--tokens", "50257", "--length", "1024"]) == 2
+    assert "--rule is asked of 50257^1024 inputs (d_vocab^n_ctx), expected fewer than 2^63" in capsys.readouterr().err
+    assert main([*words, "--before", "0", "1", "--after", "0", "1"]) == 2
+    assert "before and after are 4 tokens, expected fewer than n_ctx = 4" in capsys.readouterr().err

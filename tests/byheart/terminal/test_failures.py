@@ -6,9 +6,14 @@ import pickle
 import pytest
 
 import byheart
-from byheart.command.main import main
+from byheart.command.main import _parser, main
 from byheart.terminal.failures import error_fields
 from constructions.errors import InputError
+
+
+def said(error, *words):
+    """What a command that was called with these words says of an error."""
+    return error_fields(_parser(words[:1]).parse_args(words), error)["error"]
 
 
 def test_an_existing_folder_is_named_with_the_option_or_the_argument_that_replaces_it(novel, tmp_path, capsys):
@@ -50,15 +55,18 @@ def test_an_error_keeps_its_parts_and_names_the_option():
     error = InputError("n_heads", f"= {0}", "at least 1")
     assert (error.argument, error.value, error.expected) == ("n_heads", "= 0", "at least 1")
     assert str(pickle.loads(pickle.dumps(error))) == str(error) == "n_heads = 0, expected at least 1"
-    assert error_fields(error) == {"error": "--heads 0, expected at least 1", "kind": "InputError"}
-    for argument, option in (
-        ("unit", "tokens"),
-        ("memory", "memory"),
-        ("one_by_one", "one-by-one"),
-        ("layer", "layer"),
-    ):
-        assert error_fields(InputError(argument, "is 7"))["error"] == f"--{option} is 7"
-    assert error_fields(InputError("header", "= False is given, but no table"))["error"] == (
-        "--no-header is given, but no table"
-    )
-    assert error_fields(InputError("n_heads of the file", "= 0"))["error"] == "n_heads of the file = 0"
+    assert said(error, "memorize", "--no-header") == "--heads 0, expected at least 1"
+    no_table = InputError("header", "= False is given, but no table")
+    assert said(no_table, "memorize", "--no-header") == "--no-header is given, but no table"
+    assert said(InputError("n_heads of the file", "= 0"), "memorize") == "n_heads of the file = 0"
+    assert said(InputError("unit", "is 7"), "memorize", "--unit", "words") == "--tokens is 7"
+
+
+def test_options_are_named_that_the_command_has_and_that_were_given():
+    assert said(InputError("n_heads", "= 0"), "build", "dana.lemma-2", "--out", "out") == "n_heads = 0"
+    assert said(InputError("d_model", "= 0"), "assumptions", "data.npz") == "d_model = 0"
+    few, model = InputError("task", "has 3 answers, the model 2 logits"), "model.safetensors"
+    assert said(few, "certify", model, "--task", "facts.csv") == "--task has 3 answers, the model 2 logits"
+    assert said(few, "certify", model, "--rule", "max") == str(few)
+    many, given = InputError("keep_domain", "= 9: 5^9 contexts", "fewer"), ("--keep-domain", "9", "--out", "out")
+    assert said(many, "edit", "host", *given) == "--keep-domain 9: 5^9 contexts, expected fewer"

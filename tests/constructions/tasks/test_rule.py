@@ -52,7 +52,7 @@ def test_a_function_of_the_tokens_is_called_with_integers_that_do_not_overflow()
     assert rule_task(lambda *tokens: sum(tokens), d_vocab=3, n_ctx=3).answers.max() == 6
     with pytest.raises(InputError, match="before has -1, expected tokens from 0 on"):
         rule_task("max", d_vocab=3, n_ctx=2, before=[2, -1])
-    with pytest.raises(InputError, match="a function of 3 tokens, expected one of n_ctx = 2"):
+    with pytest.raises(InputError, match="a function of 3 tokens, expected one of 2"):
         rule_task(lambda a, b, c: a, d_vocab=2, n_ctx=2)
 
 
@@ -142,6 +142,14 @@ def test_a_rule_or_a_size_that_makes_no_domain_is_refused(given):
         rule_task(**{"rule": "max", "d_vocab": 4, "n_ctx": 2, **given})
 
 
+def test_a_domain_that_python_does_not_print_is_refused_in_a_sentence():
+    with pytest.raises(InputError, match=r"50257\^1024 inputs \(d_vocab\^n_ctx\), expected fewer than 2\^63"):
+        rule_task("max", d_vocab=50257, n_ctx=1024)
+    steps = (np.arange(256)[None], *[np.repeat(np.arange(256)[:, None], 256, axis=1)] * 1999)
+    with pytest.raises(InputError, match=r"tokens make 2\^63 inputs or more"):
+        RuleTask("first", (np.arange(256),) * 2000, np.arange(2000), steps, np.arange(256))
+
+
 def test_an_input_outside_of_the_domain_has_no_label():
     with pytest.raises(InputError, match="position 2"):
         rule_task("max", d_vocab=4, n_ctx=2, after=[5]).labels_of(np.array([[0, 1, 4]]))
@@ -153,7 +161,7 @@ def test_a_file_of_something_else_is_refused(tmp_path):
     for change in ({"tokens_2": np.arange(2)}, {"labels": np.arange(2)}):
         with pytest.raises(FileFormatError):
             RuleTask.from_arrays(tmp_path, words, {**arrays, **change})
-    for wrong in ({}, {"rule": [0, 1]}, {**words, "more": 1}):
+    for wrong in ({}, {"rule": [0, 1]}, {**words, "more": 1}, {"rule": f"sum mod 000000000001{'1' * 5000}"}):
         with pytest.raises(FileFormatError):
             RuleTask.from_arrays(tmp_path, wrong, arrays)
     del arrays["answers"]
