@@ -116,10 +116,10 @@ def of_words(task: Task, items: int | None) -> Row:
 def formulas(task: Task) -> Iterator[Row]:
     """Counts that are printed, of weights that are not built here."""
     facts = task.n_contexts
-    sizes = {"tokens": task.d_vocab, "length": task.n_ctx, "width": 2}
-    printed = printed_count(**sizes, facts=facts)
+    d_vocab, n_ctx = task.d_vocab, task.n_ctx
+    printed = printed_count(d_vocab=d_vocab, n_ctx=n_ctx, d_model=2, facts=facts)
     yield Row("Theorem 1 of Dana et al., d = 2, as printed", "", printed, None, "no: formula, false for XOR", "")
-    shared = shared_count(**sizes, n_heads=-(-(facts - 2) // 2), d_head=2)
+    shared = shared_count(d_vocab=d_vocab, n_ctx=n_ctx, d_model=2, n_heads=-(-(facts - 2) // 2), d_head=2)
     yield Row("the same with shared attention of rank one", "", shared, None, "no: formula, needs the rank", "")
     yield Row("information, 32 bits an entry", "", information_limit(task, 32), None, "no weights have fewer", "")
 
