@@ -71,7 +71,7 @@ def edit(
     facts: Path | str | Task | None = None,
     *,
     delete: Path | str | Task | None = None,
-    to: str = RUNNER_UP,
+    to: str | None = None,
     keep: Path | str | Task | None = None,
     keep_domain: int | None = None,
     keep_rule: str | Callable[..., Any] | None = None,
@@ -90,8 +90,8 @@ def edit(
         facts: Contexts and their new answers: a table or arrays, as `byheart.certify` reads them.
         delete: Contexts, with the answers that shall go. Deletion hides them and does not unlearn them: the weights
             that gave them are still there.
-        to: What a deleted context is answered by: ``"runner-up"``, the second answer of the original, ``"uniform"``,
-            the uniform law as far as the readout allows it, or an answer.
+        to: What a deleted context is answered by: ``"runner-up"``, the second answer of the original, as where nothing
+            is said, ``"uniform"``, the uniform law as far as the readout allows it, or an answer.
         keep: Contexts whose answers shall stay, with the answers that the model has to give.
         keep_domain: Keep the answers of all other contexts of this length.
         keep_rule: Keep the answers of a rule, which the model has to give (`byheart.hosts.certify.certify_rule`).
@@ -118,6 +118,10 @@ def edit(
             raise InputError("out", "is given, but source is no folder of a host", "one to be written back to")
     if facts is None and delete is None:
         raise InputError("facts and delete", "are missing", "at least one of them")
+    if to is not None and delete is None:
+        raise InputError("to", f"= {to!r} is given, but nothing is deleted")
+    if keep_length is not None and keep_rule is None:
+        raise InputError("keep_length", f"= {keep_length} is given, but no rule is kept")
     host = None if folder is None else host_config(folder)
     model = source if isinstance(source, Model) else read_editable(Path(source), config)
     chosen = dtype or ("float32" if host is None else stored_dtype(host))
@@ -132,7 +136,7 @@ def edit(
         None if each is None else _labelled(name, each, model, folder)
         for name, each in (("facts", facts), ("delete", delete), ("keep", keep))
     )
-    contexts, answers = _edits(stored, new, old, to)
+    contexts, answers = _edits(stored, new, old, RUNNER_UP if to is None else to)
     named = old if new is None else new
     assert named is not None
     kept = np.zeros((0, contexts.shape[1]), dtype=np.int64)

@@ -96,8 +96,13 @@ def run(options: argparse.Namespace) -> int:
     of_facts = {**table_options(options), **{name: getattr(options, name) for name in _OF_FACTS}}
     kinds = {"rule": of_rule, "task": of_facts}
     here, other = ("task", "rule") if options.rule is None else ("rule", "task")
-    if strange := [name for name, value in kinds[other].items() if value is not None]:
+    strange = [name for name, value in kinds[other].items() if value is not None]
+    if options.tolerance is not None and here == "rule":
+        strange.append("tolerance")  # of laws: the answers of a rule are labels
+    if strange:
         raise InputError(f"--{strange[0]}", f"is given, but no --{other}")
+    if options.seed is not None and options.sample is None:
+        raise InputError("--seed", "is given, but no --sample")
     given = {name: value for name, value in kinds[here].items() if value is not None and name != "scheduler"}
     if (makes := workers(options)) is not None:
         given["workers"] = makes

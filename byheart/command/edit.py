@@ -24,7 +24,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--delete", type=path, metavar="FILE", help="contexts, and the answers that shall go")
     parser.add_argument(
         "--to",
-        default="runner-up",
         metavar="ANSWER",
         help="what deleted contexts are answered by: runner-up, uniform, or an answer (default: runner-up)",
     )

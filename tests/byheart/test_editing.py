@@ -38,6 +38,9 @@ def test_what_cannot_be_edited_is_refused(tmp_path: Path) -> None:
         edit(source)
     with pytest.raises(InputError, match="at most one"):
         edit(source, facts([[0, 0]], [1]), keep=facts([[1, 1]], [0]), keep_domain=2)
+    for given, said in (({"to": "uniform"}, "nothing is deleted"), ({"keep_length": 2}, "no rule is kept")):
+        with pytest.raises(InputError, match=said):
+            edit(source, facts([[0, 0]], [1]), **given)
     with pytest.raises(InputError, match="no folder of a host"):
         edit(read_model(source), facts([[0, 0]], [1]), out=tmp_path / "out")
     with pytest.raises(InputError, match="different lengths"):

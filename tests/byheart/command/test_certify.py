@@ -42,6 +42,12 @@ def test_a_rule_is_a_bad_task_where_its_options_do_not_fit(tmp_path, capsys):
         assert main(["certify", path, *words]) == 2
     assert main(["certify", path, "--task", "facts.csv", "--length", "3"]) == 2
     assert "--length is given, but no --rule" in capsys.readouterr().err
+    for words, said in (
+        (["--tolerance", "0.1"], "--tolerance is given, but no --task"),
+        (["--seed", "a"], "--seed is"),
+    ):
+        assert main(["certify", path, "--rule", "max", *words]) == 2
+        assert said in capsys.readouterr().err
     out = tmp_path / "out"
     assert main(["certify", path, "--rule", "max", "--length", "2", "--out", str(out)]) == 0
     assert main(["export", str(out), "--to", "safetensors"]) == 2
