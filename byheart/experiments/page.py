@@ -65,7 +65,7 @@ class Drawn:
         figure, results = self.figure, self.results
         trained = [Curve(name, "trained", places) for name, places in figure.trained(results).items()]
         return line_chart(
-            [_line(curve, place) for curve, place in _numbered([*trained, *figure.beside(results)])],
+            _coloured([*trained, *figure.beside(results)]),
             title=f"{figure.title}; {counted(len(results), 'model')}",
             x_label=figure.abscissa[0],
             y_label=figure.ordinate[0],
@@ -77,16 +77,17 @@ _ELSEWHERE: dict[str, Verdict] = {"refuted": "not reproduced"}
 _DASHES: dict[Kind, str] = {"trained": "", "bound": "", "count": "7 5", "built": "12 3 2 3", "printed": "1 6"}
 
 
-def _numbered(curves: Sequence[Curve]) -> list[tuple[Curve, int]]:
-    """Each with its place among those of its kind."""
-    return [(each, sum(other.kind == each.kind for other in curves[:i])) for i, each in enumerate(curves)]
-
-
-def _line(curve: Curve, place: int) -> Line:
-    x, y = np.array(curve.places, dtype=np.float64).reshape(-1, 2).T
-    name = curve.name if curve.name.startswith(curve.kind) else f"{curve.name} ({curve.kind})"
-    dots = curve.kind in ("trained", "printed")
-    return Line(name, x, y, COLOURS[place % len(COLOURS)], _DASHES[curve.kind], dots)
+def _coloured(curves: Sequence[Curve]) -> list[Line]:
+    """A line for each; one of the name of a trained curve has its colour, and beyond four colours lines are thin."""
+    trained, lines = [each.name for each in curves if each.kind == "trained"], []
+    for i, each in enumerate(curves):
+        own = each.name.removeprefix(f"{each.kind}, ")
+        place = trained.index(own) if own in trained else sum(other.kind == each.kind for other in curves[:i])
+        x, y = np.array(each.places, dtype=np.float64).reshape(-1, 2).T
+        name = each.name if each.name.startswith(each.kind) else f"{each.name} ({each.kind})"
+        style = COLOURS[place % len(COLOURS)] + " thin" * (place >= len(COLOURS))
+        lines.append(Line(name, x, y, style, _DASHES[each.kind], each.kind in ("trained", "printed")))
+    return lines
 
 
 def write_figures(out: Path, drawn: Sequence[Drawn]) -> None:

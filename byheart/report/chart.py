@@ -30,7 +30,7 @@ class Line:
         name: Shown in the legend; empty for none.
         x: Increasing abscissae.
         y: Ordinates, as many.
-        style: One of `drawing.COLOURS`.
+        style: One of `drawing.COLOURS`, with " thin" behind it for a thin line.
         dashes: Lengths of dashes and gaps, as SVG has them; empty for none.
         dots: Whether the points are marked.
     """

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 import pytest
@@ -59,3 +60,16 @@ def test_bits_a_parameter_are_those_of_what_is_held() -> None:
     assert (few.bits, many.bits * many.parameters) == (0, pytest.approx(4))
     assert [each.verdict for each in figure.judge([few, many])] == ["refuted"]
     assert [each.verdict for each in figure.judge([replace(many, parameters=2)])] == ["confirmed"]
+
+
+def test_a_printed_line_has_the_colour_of_the_trained_one_and_a_fifth_line_is_thin() -> None:
+    figure = FIGURES["dana.3"]
+    points = [point for point in figure.full() if point.seed == 0]
+    svg = Drawn(figure, [_result(point, point.heads + point.neurons) for point in points], len(points)).svg()
+    trained = [f"{kind}, d = {d}" for d in (7, 10, 13) for kind in ("heads alone", "one head and neurons")]
+    lines = re.findall(
+        r'class="((?:first|second|third|fourth)(?: thin)?)"(?: stroke-dasharray="[^"]*")?/>\n<text.*?>(.*?)<', svg
+    )
+    style = {name.removesuffix(" (trained)"): style for style, name in lines}
+    assert len({style[name] for name in trained}) == 6
+    assert style["printed, heads alone, d = 13"] == style["heads alone, d = 13"] == "first thin"
