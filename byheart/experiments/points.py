@@ -23,7 +23,7 @@ Targets = Literal["labels", "laws", "parity"]
 Protocol = Literal["all contexts", "fixed sample"]
 
 VERSION = 1  # of what settings mean: another one makes other keys
-_BATCHES, _BATCH = 64, 256  # of the fixed sample
+_BATCHES, _BATCH, _LARGE_BATCH, _MANY = 64, 256, 1024, 50  # of the fixed sample; large ones of more tokens than many
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,8 @@ class Point(Settings):
         targets: ``"labels"``, uniform; ``"laws"`` of Dirichlet(1); or ``"parity"`` of the bits before a last 0.
         data_seed: Of the targets.
         seed: Of the first weights and of the sample.
-        protocol: What a step sees: ``"all contexts"``, or the next 256 of a ``"fixed sample"`` of 64 x 256.
+        protocol: What a step sees: ``"all contexts"``, or the next 256 of a ``"fixed sample"`` of 64 x 256, of more
+            than 50 tokens the next 1,024 of 64 x 1,024.
         steps: Of Adam.
         rate: Its first learning rate; it falls linearly.
         last_rate: The last one.
@@ -158,10 +159,9 @@ class Point(Settings):
         return Model(blocks=tuple(blocks), W_U=w["W_U"], W_E=w["W_E"], W_pos=w["W_pos"])
 
     def sample(self) -> Int64Array:
-        """How often each context stands in each batch of the fixed sample, `[64, T]`."""
+        """The contexts in each batch of the fixed sample, `[64, 256]` or `[64, 1024]`."""
         draw = np.random.default_rng([7, self.contexts, self.data_seed, self.seed])
-        drawn = draw.integers(0, self.contexts, (_BATCHES, _BATCH))
-        return np.stack([np.bincount(batch, minlength=self.contexts) for batch in drawn])
+        return draw.integers(0, self.contexts, (_BATCHES, _LARGE_BATCH if self.tokens > _MANY else _BATCH))
 
     def parameters(self) -> int:
         """Number of entries that are trained."""

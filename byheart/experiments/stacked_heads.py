@@ -22,21 +22,23 @@ def losses(points: Sequence[Point], device: str) -> Callable[[Weights, int], Ten
         points: Of one shape.
         device: Where the targets lie.
     """
-    first = points[0]
-    goal = torch.stack([torch.as_tensor(p.goal()) for p in points]).to(device).flatten(0, 1)
+    first, models = points[0], torch.arange(len(points), device=device)[:, None]
+    goal = torch.stack([torch.as_tensor(p.goal()) for p in points]).to(device)
     goal = goal.float() if first.targets == "laws" else goal
-    rows = torch.as_tensor(first.rows, device=device)
-    everything = len(rows) == first.tokens**first.length
-    samples = None if first.protocol == "all contexts" else torch.stack([torch.as_tensor(p.sample()) for p in points])
+    asked = torch.as_tensor(first.rows, device=device)
+    rows = None if len(asked) == first.tokens**first.length else asked.expand(len(points), -1)
+    samples = None
+    if first.protocol == "fixed sample":
+        samples = torch.stack([torch.as_tensor(p.sample()) for p in points], dim=1).to(device)
 
     def loss(weights: Weights, step: int) -> Tensor:
-        logits = forward(first, weights)
-        logits = logits if everything else logits[:, rows]
-        each = functional.cross_entropy(logits.flatten(0, 1), goal, reduction="none").view(len(points), -1)
         if samples is None:
-            return each.mean(1).sum()
-        batch = samples[:, step % samples.shape[1]].to(each)
-        return (each * batch).sum() / batch[0].sum()
+            logits, wanted = forward(first, weights, rows), goal
+        else:
+            batch = samples[step % len(samples)]
+            logits, wanted = forward(first, weights, asked[batch]), goal[models, batch]
+        each = functional.cross_entropy(logits.flatten(0, 1), wanted.flatten(0, 1), reduction="none")
+        return each.view(len(points), -1).mean(1).sum()
 
     return loss
 
@@ -65,29 +67,33 @@ def initial(point: Point) -> Weights:
     return w
 
 
-def forward(point: Point, weights: Weights) -> Tensor:
-    """The logits of all N^S contexts in lexicographic order, `[models, N^S, N]`.
+def forward(point: Point, weights: Weights, rows: Tensor | None = None) -> Tensor:
+    """The logits of contexts, by default of all N^S in lexicographic order, `[models, N^S, N]`.
 
     The first heads read rows that depend on one token and one position, so their queries, keys and values are computed
     once a token, and the weighted sum is one product of matrices for each position; nothing of the size heads x
-    contexts x d_h is ever made.
+    contexts x d_h is ever made. Behind the first heads only what is asked is computed.
 
     Args:
         point: The shape.
         weights: ``W_E`` `[models, N, d]`, ``W_pos``, ``W_U``, and ``i.W_Q``, ... of layer i; ``C`` and ``D`` of shared
             maps.
+        rows: The numbers of the contexts that are asked of each model, `[models, contexts]`.
     """
     w = folded(point, weights)
     x = w["W_E"][:, None] + w["W_pos"][:, :, None]  # models, positions, tokens, d
     last = range(point.length) if point.layers > 1 else [point.length - 1]
-    streams = [_first_layer(point, w, x, i) for i in last]  # models, contexts, d, of each position
+    streams = [_first_heads(point, w, x, i) for i in last]  # models, contexts, d, of each position
+    if rows is not None:
+        streams = [each.take_along_dim(rows[..., None], 1) for each in streams]
+    streams = [_neurons(point, w, each, 0) for each in streams]
     for layer in range(1, point.layers):
         streams = _next_layer(point, w, streams, layer)
     return streams[-1] @ w["W_U"]
 
 
-def _first_layer(point: Point, w: Weights, x: Tensor, i: int) -> Tensor:
-    """The stream at position i, `[models, N^S, d]`."""
+def _first_heads(point: Point, w: Weights, x: Tensor, i: int) -> Tensor:
+    """The stream at position i behind the first heads, `[models, N^S, d]`."""
     size, n, S = x.shape[0], point.tokens, point.length
     grid = x[:, i].reshape(size, *(n if s == i else 1 for s in range(S)), -1).expand(size, *[n] * S, -1)
     if point.heads:
@@ -107,7 +113,7 @@ def _first_layer(point: Point, w: Weights, x: Tensor, i: int) -> Tensor:
             weights = a[s].movedim(2 + s, 1).flatten(3)  # models, tokens of s, heads, the other tokens
             part = (weights.mT @ values[s]).unflatten(2, [n] * (S - 1))
             grid = grid + part.movedim(1, 1 + s)
-    return _neurons(point, w, grid.flatten(1, -2), 0)
+    return grid.flatten(1, -2)
 
 
 def _next_layer(point: Point, w: Weights, streams: list[Tensor], layer: int) -> list[Tensor]:

@@ -37,12 +37,8 @@ MUTANTS = [
     ),
     stacked_heads("for k in keys[: i + 1]", "for k in keys", "a later token weighs something"),
     stacked_heads('w["0.W_Q"] / math.sqrt(point.d_head)', 'w["0.W_Q"]', "scores of another temperature in the trainer"),
-    stacked_heads_by_training(
-        "return each.mean(1).sum()", "return each.mean(1).mean()", "gradients depend on the stack"
-    ),
-    stacked_heads_by_training(
-        "(each * batch).sum() / batch[0].sum()", "each.sum() / batch[0].sum()", "a batch is the whole"
-    ),
+    stacked_heads_by_training("-1).mean(1).sum()", "-1).mean(1).mean()", "gradients depend on the stack"),
+    stacked_heads_by_training("samples[step % len(samples)]", "0 * samples[0]", "a batch is its first context"),
     stacked_heads_by_training(
         "torch.Generator().manual_seed(int(point.key[:15], 16))",
         "torch.Generator().manual_seed(0)",

@@ -1,3 +1,6 @@
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from byheart.experiments.figure import Curve, chosen, count_share, counted, fit, means, seeded
@@ -61,7 +64,7 @@ def test_printed_numbers_are_drawn_beside_points_of_their_size_alone(name) -> No
 
 def test_three_layers_are_judged_for_each_dimension() -> None:
     """A share that falls with the heads, of one dimension alone."""
-    full = FIGURES["dana.depth"].full()
+    full: Sequence[Any] = FIGURES["dana.depth"].full()
     held = {p: 100 * p.heads if p.layers == 1 or p.d_model != 10 else 4900 - 100 * p.heads for p in full}
     results = [Result(p, p.contexts, n, n, 0, 0.5, 0.5, p.parameters(), None, None) for p, n in held.items()]
     verdicts = {each.sentence.split("d = ")[-1]: each.verdict for each in FIGURES["dana.depth"].judge(results)}

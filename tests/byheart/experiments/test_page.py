@@ -1,5 +1,7 @@
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -64,7 +66,8 @@ def test_bits_a_parameter_are_those_of_what_is_held() -> None:
 
 def test_a_printed_line_has_the_colour_of_the_trained_one_and_a_fifth_line_is_thin() -> None:
     figure = FIGURES["dana.3"]
-    points = [point for point in figure.full() if point.seed == 0]
+    full: Sequence[Any] = figure.full()
+    points = [point for point in full if point.seed == 0]
     svg = Drawn(figure, [_result(point, point.heads + point.neurons) for point in points], len(points)).svg()
     trained = [f"{kind}, d = {d}" for d in (7, 10, 13) for kind in ("heads alone", "one head and neurons")]
     lines = re.findall(

@@ -47,18 +47,17 @@ def test_training_lowers_the_loss_and_moves_every_tensor() -> None:
     assert loss(last) < 0.5 * loss(first)
 
 
-def test_a_batch_of_the_sample_counts_its_contexts() -> None:
-    sample = SHAPES["fixed sample"].sample()
-    assert sample.shape == (64, 25)
-    assert (sample.sum(axis=1) == 256).all()
+@pytest.mark.parametrize(("tokens", "batch"), [(5, 256), (50, 256), (51, 1024)])
+def test_a_sample_is_drawn_from_all_contexts(tokens, batch) -> None:
+    sample = replace(SHAPES["fixed sample"], tokens=tokens).sample()
+    assert sample.shape == (64, batch)
+    assert 0 <= sample.min() < tokens and tokens**2 - tokens <= sample.max() < tokens**2
 
 
 def test_a_step_sees_its_batch_alone(monkeypatch) -> None:
     """A sample of one context teaches that context, and no other."""
     point = replace(SHAPES["fixed sample"], tokens=3, steps=150)
-    sample = np.zeros((64, 9), dtype=np.int64)
-    sample[:, 4] = 256
-    monkeypatch.setattr(Point, "sample", lambda _: sample)
+    monkeypatch.setattr(Point, "sample", lambda _: np.full((64, 256), 4))
     monkeypatch.setattr(Point, "labels", lambda _: np.arange(9) % 3)
     logits = forward(point, {name: torch.as_tensor(each)[None] for name, each in trained([point])[0].items()})[0]
     losses = torch.nn.functional.cross_entropy(logits, torch.as_tensor(point.labels()), reduction="none")
