@@ -171,7 +171,7 @@ class Claim:
         if unknown := sorted(set(given) - set(self.parameters)):
             raise InputError(self.id, f"has no parameter {unknown[0]!r}", ", ".join(self.parameters) or "none")
         parameters = {**self.parameters, **given}
-        if parameters.get("seed", 0) < 0:
-            raise InputError(self.id, f"has seed = {parameters['seed']}", "at least 0")
         self.require(**parameters)
+        if parameters.get("seed", 0) < 0:  # where no hypothesis names it
+            raise InputError(self.id, f"has seed = {parameters['seed']}", "at least 0")
         return self.build(**parameters)

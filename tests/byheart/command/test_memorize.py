@@ -89,7 +89,10 @@ def test_arrays_are_memorized(tmp_path, capsys):
         (lambda p: [str(p)], str),
         (lambda p: [written(p / "a.txt", b"")], "empty"),
         (lambda p: [written(p / "a.txt", b"abc\xff\xfe")], "UTF-8"),
-        (lambda p: [written(p / "a.txt", b"abc"), "--context", "4"], "too short"),
+        (
+            lambda p: [written(p / "a.txt", b"abc"), "--context", "4"],
+            "has 3 characters, expected more than the 4 of a context",
+        ),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--facts", "1000000"], "--facts 1000000"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--facts", "0"], "--facts 0"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--mass", "1.5"], "mass"),
