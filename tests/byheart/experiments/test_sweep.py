@@ -17,6 +17,7 @@ from constructions.errors import FileFormatError, InputError
 from constructions.models.blocks import Attention
 from constructions.tasks.criterion import Criterion
 from constructions.tensor_file import load_tensors, save_tensors
+from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.answers import Answers
 from verify.certificates.memorization import certify_memorization, check_memorization
 from verify.verdict import Verdict
@@ -190,6 +191,15 @@ def test_layers_that_read_vectors_are_points_too(tmp_path) -> None:
     write_table(tmp_path / "layers.csv", edited)
     [said] = differences(tmp_path)[1]
     assert "saturation is" in said
+
+
+def test_a_weight_that_cannot_be_told_from_the_threshold_leaves_the_saturation_open(tmp_path, monkeypatch) -> None:
+    point = LayerPoint(examples=5, n_ctx=3, d_model=4, d_head=2, heads=2, steps=20)
+    open_, told = Enclosure(np.full((5, 2), 0.99), 1e-9), Enclosure(np.full((5, 2), 0.5), 0.0)
+    for top, expected in ((open_, None), (told, (5, 0, 0))):
+        monkeypatch.setattr(module, "enclose_layer", lambda *given, top=top: SimpleNamespace(top=top))
+        [result], failed = sweep([point], tmp_path / str(expected))
+        assert not failed and result.saturation == expected
 
 
 def test_only_maps_behind_one_map_are_those_of_a_layer() -> None:
