@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         sys.stdout.write(json.dumps(summaries) + "\n")
     else:
-        sys.stdout.write(f"{_headline(summaries, len(ids) if interrupted else None)}\n" + "\n" * (not options.quiet))
+        sys.stdout.write(f"{_headline(summaries, len(ids))}\n" + "\n" * (not options.quiet))
         if options.quiet:
             pass
         elif options.claim or options.verbose:
@@ -85,15 +85,14 @@ def run(options: argparse.Namespace) -> int:
     return REFUTED if refuted else UNDECIDED
 
 
-def _headline(summaries: list[dict[str, Any]], interrupted_of: int | None) -> str:
+def _headline(summaries: list[dict[str, Any]], asked: int) -> str:
     confirmed = sum(summary["confirmed"] for summary in summaries)
     earlier = sum(summary["confirmed"] and summary["earlier"] for summary in summaries)
     taken = f", {earlier} of them by an earlier run and not again" if earlier else ""
     seconds = sum(summary["seconds"] for summary in summaries if not summary["earlier"])
     word = "CONFIRMED" if summaries and confirmed == len(summaries) else "NOT CONFIRMED"
-    asked = len(summaries) if interrupted_of is None else interrupted_of
-    if len(summaries) < asked:
-        word = "NOT FINISHED, CONFIRMED" if word == "CONFIRMED" else word
+    if word == "CONFIRMED" and len(summaries) < asked:
+        word = "NOT FINISHED, CONFIRMED"
     return f"{word}: {confirmed} of {counted(asked, 'verdict')}{taken}; {seconds:.1f} s"
 
 

@@ -17,6 +17,7 @@ from constructions.counted import counted
 HELP = "prove which facts a trained model has memorized, or where it computes a rule"
 
 _OF_FACTS = ("tokenizer", "between", "cells")
+_ELSEWHERE = ("scheduler", "tolerance")  # what becomes a part of another argument
 _OF_RULES = ("length", "tokens", "modulus", "before", "after", "sample", "seed", "one_by_one")
 
 
@@ -94,16 +95,13 @@ def run(options: argparse.Namespace) -> int:
     of_rule = {name: getattr(options, name) for name in _OF_RULES}
     of_rule |= {"workers": options.workers, "scheduler": options.scheduler}
     of_facts = {**table_options(options), **{name: getattr(options, name) for name in _OF_FACTS}}
-    kinds = {"rule": of_rule, "task": of_facts}
+    kinds = {"rule": of_rule, "task": of_facts | {"tolerance": options.tolerance}}  # the answers of a rule are labels
     here, other = ("task", "rule") if options.rule is None else ("rule", "task")
-    strange = [name for name, value in kinds[other].items() if value is not None]
-    if options.tolerance is not None and here == "rule":
-        strange.append("tolerance")  # of laws: the answers of a rule are labels
-    if strange:
+    if strange := [name for name, value in kinds[other].items() if value is not None]:
         raise InputError(f"--{strange[0]}", f"is given, but no --{other}")
     if options.seed is not None and options.sample is None:
         raise InputError("--seed", "is given, but no --sample")
-    given = {name: value for name, value in kinds[here].items() if value is not None and name != "scheduler"}
+    given = {name: value for name, value in kinds[here].items() if value is not None and name not in _ELSEWHERE}
     if (makes := workers(options)) is not None:
         given["workers"] = makes
         if options.device != "cpu":

@@ -12,13 +12,14 @@ _STORED = (0.088, 0.177, 0.289, 0.383, 0.464, 0.543)
 
 
 def _curve(point: Point) -> str:
-    return f"{'one layer' if point.layers == 1 else f'{point.layers} layers'}, d = {point.d_model}"
+    layers = "one layer" if point.layers == 1 else f"{point.layers} layers"
+    return f"{layers}, d = {point.d_model}"
 
 
 def _judge(results: Sequence[Result]) -> list[Finding]:
-    findings = []
+    trained, findings = FIGURE.trained(results), []
     for width in sorted({result.point.d_model for result in results}):
-        own = {name: places for name, places in FIGURE.trained(results).items() if name.endswith(f"d = {width}")}
+        own = {name: places for name, places in trained.items() if name.endswith(f"d = {width}")}
         rising = all(y <= z + 0.02 for (_, y), (_, z) in pairwise(own[f"3 layers, d = {width}"]))
         said = "; ".join(f"{name}: {y:.2f} at {x:g} parameters" for name, (*_, (x, y)) in own.items())
         sentence = f"with three layers, too, the share grows with the number of heads (d = {width})"
