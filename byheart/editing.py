@@ -187,7 +187,10 @@ def _labelled(name: str, given: Path | str | Task, model: Model, folder: Path | 
     task = given if isinstance(given, Task) else read_facts(Path(given), model, folder, Reading(cells="tokens"))[0]
     if not isinstance(task, Task):
         raise InputError(name, "brings vectors, or prompts of several lengths", "contexts of tokens, all of one length")
-    require_fit(model, task)
+    try:
+        require_fit(model, task)
+    except InputError as error:
+        raise InputError(name, error.value, error.expected) from None
     return task
 
 

@@ -240,8 +240,11 @@ def certify_rule(
     progress("model", None, "")
     model, given = _model(source, config, names, handshake)
     room = model.n_ctx - len(before) - len(after)
-    if length is None and room < 1:
+    if room < 1:
         raise InputError("before and after", f"are {model.n_ctx - room} tokens", f"fewer than n_ctx = {model.n_ctx}")
+    for name, value, most, what in (("length", length, room, "room"), ("tokens", tokens, model.d_vocab, "tokens")):
+        if value is not None and value > most:
+            raise InputError(name, f"= {value}", f"at most {most}: the model has no more {what}")
     task = rule_task(
         rule,
         d_vocab=model.d_vocab if tokens is None else tokens,

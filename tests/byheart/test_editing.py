@@ -45,6 +45,8 @@ def test_what_cannot_be_edited_is_refused(tmp_path: Path) -> None:
         edit(read_model(source), facts([[0, 0]], [1]), out=tmp_path / "out")
     with pytest.raises(InputError, match="different lengths"):
         edit(source, facts([[0, 0]], [1]), delete=facts([[0]], [answer(read_model(source), [0])]))
+    with pytest.raises(InputError, match="delete has contexts of 99 tokens"):
+        edit(source, facts([[0, 0]], [1]), delete=facts([[0] * 99], [1]))
     other = gpt2(tmp_path / "o", seed=1, model_type="bert")
     with pytest.raises(InputError, match="model_type 'bert'"):
         edit(other, facts([[0, 0]], [1]))

@@ -3,9 +3,11 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 from byheart.command.main import main
+from constructions.models.model import Model
 from tests.domains import max_of_four
 from tests.exports import spoiled, task_of, written_for
 from verify.certificates.domain import certify_domain
@@ -170,10 +172,18 @@ def test_a_size_of_a_rule_that_is_none_is_named_as_it_was_given(option, tmp_path
     assert f"byheart: {option} 0, expected at least 1" in capsys.readouterr().err
 
 
-def test_a_domain_beyond_counting_and_fixed_tokens_without_room_are_refused_in_a_sentence(tmp_path, capsys):
+def test_a_domain_that_the_model_has_no_room_for_is_refused_by_its_option(tmp_path, capsys):
     max_of_four().save(tmp_path / "model.safetensors")
     words = ["certify", str(tmp_path / "model.safetensors"), "--rule", "max"]
-    assert main([*words, "--tokens", "50257", "--length", "1024"]) == 2
-    assert "--rule is asked of 50257^1024 inputs (d_vocab^n_ctx), expected fewer than 2^63" in capsys.readouterr().err
+    assert main([*words, "--length", "4", "--before", "0"]) == 2
+    assert "--length 4, expected at most 3: the model has no more room" in capsys.readouterr().err
+    assert main([*words, "--tokens", "9"]) == 2
+    assert "--tokens 9, expected at most 8: the model has no more tokens" in capsys.readouterr().err
     assert main([*words, "--before", "0", "1", "--after", "0", "1"]) == 2
     assert "before and after are 4 tokens, expected fewer than n_ctx = 4" in capsys.readouterr().err
+
+
+def test_a_domain_beyond_counting_is_refused_in_a_sentence(tmp_path, capsys):
+    Model(blocks=(), W_U=np.eye(3), W_E=np.eye(3), W_pos=np.zeros((64, 3))).save(tmp_path / "model.safetensors")
+    assert main(["certify", str(tmp_path / "model.safetensors"), "--rule", "max"]) == 2
+    assert "--rule is asked of 3^64 inputs (d_vocab^n_ctx), expected fewer than 2^63" in capsys.readouterr().err
