@@ -61,7 +61,7 @@ def test_weights_are_small_and_lie_with_the_trained_figures() -> None:
     trained = ROOT / "docs" / "trained"
     rules = {path for path in WEIGHTS if path.parent.parent == trained / "rules"}
     assert {path.parent for path in set(WEIGHTS) - rules} == {trained / "weights"}
-    assert max(path.stat().st_size for path in WEIGHTS) < 100_000  # the largest of Figure 2(b) has 22,000 entries
+    assert max(path.stat().st_size for path in WEIGHTS) < 750_000  # the largest of Figure 5 has 182,520 entries
 
 
 @pytest.mark.parametrize("path", FONTS, ids=name_of)
