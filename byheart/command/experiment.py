@@ -85,7 +85,7 @@ def _list(options: argparse.Namespace, figures: "list[Figure]") -> None:
 
 def _swept(options: argparse.Namespace, figures: "list[Figure]") -> int:
     from byheart.experiments.page import Drawn, write_figures
-    from byheart.experiments.sweep import agreeing, sweep
+    from byheart.experiments.sweep import AGREEING, agreeing, sweep
 
     grids = [(each, (each.full if options.full else each.quick)()) for each in figures]
     options.out.mkdir(parents=True, exist_ok=True)
@@ -105,12 +105,13 @@ def _swept(options: argparse.Namespace, figures: "list[Figure]") -> int:
     write_figures(options.out, drawn)
     beyond = [result for result in results if result.violation is not None]
     same = sum(result.right == result.held for result in results)
+    few = "" if agreeing(results) else f", fewer than {AGREEING:.0%}"
     asked = len({point.key for _, points in grids for point in points})
     if beyond:
         first = f"BEYOND A PROVED LIMIT: point {beyond[0].point.key}: {beyond[0].violation}"
     else:
         first = f"{'ALL' if len(results) == asked else 'NOT ALL'} PROVED: {len(results)} of {asked} trained models"
-        first += f"; one float32 run counts what is proved in {same} of them"
+        first += f"; one float32 run counts what is proved in {same} of them{few}"
     said = {"headline": first, "figures": {each.figure.name: _said(each) for each in drawn}, "failed": failed}
     if options.json:
         sys.stdout.write(json.dumps(said) + "\n")

@@ -40,7 +40,9 @@ from verify.verdict import Verdict
 from verify.workers import Workers, completed
 
 _CACHED, _ON_DEVICE = 2**26, 2**31  # bytes of a stack, forward and backward
-_AGREEING = 0.99  # of the points, on which one float32 run and the proof have to count the same
+
+AGREEING = 0.99
+"""Of the points, on which one float32 run and the proof have to count the same."""
 FINDINGS = "findings.csv"
 """The table beside those of the points: what each sentence of a source comes to."""
 
@@ -293,7 +295,7 @@ def _saturation(layer: Model, task: VectorTask) -> tuple[int, ...] | None:
 
 def agreeing(results: Sequence[Result]) -> bool:
     """Whether one float32 run and the proof count the same on nearly all points."""
-    return sum(each.right == each.held for each in results) >= _AGREEING * len(results)
+    return sum(each.right == each.held for each in results) >= AGREEING * len(results)
 
 
 def write_table(path: Path, results: Sequence[Result]) -> None:

@@ -8,7 +8,7 @@ from shutil import copytree
 import pytest
 
 from byheart.command.main import main
-from byheart.experiments import figures
+from byheart.experiments import figures, sweep
 from byheart.experiments.points import Point
 
 
@@ -59,6 +59,14 @@ def test_json_is_one_object(short, drawn, tmp_path, capsys) -> None:
     assert main(["experiment", "--out", str(out), "--check", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["points"] == 12 and "another point" in found["differences"][0]
+
+
+def test_a_float32_run_that_often_counts_otherwise_is_said_and_exits_with_1(short, drawn, tmp_path, capsys) -> None:
+    out = copytree(drawn[0], tmp_path / "out")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sweep, "AGREEING", 1.01)
+        assert main(["experiment", "dana.4", "--out", str(out), "--quiet"]) == 1
+    assert capsys.readouterr().out.endswith("counts what is proved in 12 of them, fewer than 101%\n")
 
 
 def test_the_figures_are_listed_and_unknown_ones_refused(capsys) -> None:
