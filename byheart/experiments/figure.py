@@ -146,8 +146,9 @@ def counted(results: Sequence[Result], curve: Callable[[Any], str], abscissa: Ca
 
 
 def printed(values: Mapping[str, Places]) -> list[Curve]:
-    """Numbers of a source."""
-    return [Curve(f"printed, {name}" if len(values) > 1 else "printed", "printed", at) for name, at in values.items()]
+    """Numbers of a source, by the trained curve that they belong to."""
+    names = {name: "printed" if name == "trained" else f"printed, {name}" for name in values}
+    return [Curve(names[name], "printed", at) for name, at in values.items()]
 
 
 def straight(places: Places, curve: str) -> Finding:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -67,6 +67,7 @@ class Result:
             a weight cannot be told from that.
         ceiling: The most that any weights of the shape can hold, where it is known.
         floor: The least loss of any weights of the shape, where it is known.
+        draws_held: Of a fixed sample, how many of its draws are of contexts that are held: what its steps see.
     """
 
     point: Any
@@ -80,11 +81,17 @@ class Result:
     ceiling: int | None
     floor: float | None
     saturation: tuple[int, ...] | None = None
+    draws_held: int | None = None
 
     @property
     def share(self) -> float:
         """Of the contexts, proved."""
         return self.held / self.contexts
+
+    @property
+    def draws_share(self) -> float | None:
+        """Of the draws of a fixed sample, proved; none where all contexts are seen."""
+        return None if self.draws_held is None else self.draws_held / self.point.sample().size
 
     @property
     def bits(self) -> float:
@@ -112,6 +119,8 @@ class Result:
             cells["saturation"] = self.saturation and " ".join(map(str, self.saturation))
         else:
             del cells["saturation"]
+        if self.draws_held is None:
+            del cells["draws_held"]
         return {name: "" if value is None else str(value) for name, value in cells.items()}
 
 
@@ -276,7 +285,12 @@ def proved(point: AnyPoint, model: Model) -> Result:
         ceiling=ceiling(point),
         floor=floor(point),
         saturation=_saturation(model, task) if isinstance(task, VectorTask) else None,
+        draws_held=int(held[point.sample()].sum()) if _sampled(point) else None,
     )
+
+
+def _sampled(point: AnyPoint) -> TypeGuard[Point]:
+    return isinstance(point, Point) and point.protocol == "fixed sample"
 
 
 def _at_least(contexts: int, point: AnyPoint) -> Criterion:
@@ -304,9 +318,9 @@ def write_table(path: Path, results: Sequence[Result]) -> None:
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
-    """A table of rows with the same names."""
-    text = io.StringIO()
-    table = csv.DictWriter(text, list(rows[0]) if rows else ["key"], lineterminator="\n")
+    """A table with the names of all rows; a cell is empty where a row has no such name."""
+    text, names = io.StringIO(), list(dict.fromkeys(name for row in rows for name in row))
+    table = csv.DictWriter(text, names or ["key"], lineterminator="\n")
     table.writeheader()
     table.writerows(rows)
     write_atomically(path, text.getvalue().encode())
@@ -338,6 +352,7 @@ def _read(row: Mapping[str, str]) -> Result:
         ceiling=int(row["ceiling"]) if row["ceiling"] else None,
         floor=float(row["floor"]) if row["floor"] else None,
         saturation=tuple(map(int, row["saturation"].split())) if row.get("saturation") else None,
+        draws_held=int(row["draws_held"]) if row.get("draws_held") else None,
     )
 
 
@@ -406,8 +421,8 @@ def _point_differences(folders: Path, row: dict[str, str]) -> list[str]:
     again = result.row()
     lost = [f"{each.id}: {each.reason}" for each in report.checks if each.verdict is not Verdict.PROVED]
     lost += [] if result.violation is None else [result.violation]
-    unlike = [name for name, cell in again.items() if not _same(row.get(name) or "", cell)]
-    return lost + [f"{name} is {row.get(name)!r}, expected {again[name]!r}" for name in unlike]
+    unlike = [name for name in {**again, **row} if not _same(row.get(name) or "", again.get(name, ""))]
+    return lost + [f"{name} is {row.get(name)!r}, expected {again.get(name, '')!r}" for name in unlike]
 
 
 def _is_of(point: AnyPoint, model: Model) -> bool:

@@ -46,6 +46,16 @@ def test_a_condition_decides() -> None:
     assert chosen(False, "a", "b").verdict == "refuted"
 
 
+@pytest.mark.parametrize("name", [name for name in FIGURES if name.startswith("dana.")])
+def test_printed_numbers_belong_to_a_trained_curve(name) -> None:
+    figure = FIGURES[name]
+    results = [Result(p, p.contexts, 9, p.heads, 0, 0.5, 0.5, 9, None, None, None, p.heads) for p in figure.full()]
+    beside = figure.beside(results)
+    names = {*figure.trained(results), *(curve.name for curve in beside if curve.kind == "trained")}
+    found = {curve.name.removeprefix("printed, ") for curve in beside if curve.kind == "printed"}
+    assert found and found <= names | {"printed"}
+
+
 @pytest.mark.parametrize("name", ["dana.3", "dana.5", "dana.depth"])
 def test_printed_numbers_are_drawn_beside_points_of_their_size_alone(name) -> None:
     figure = FIGURES[name]

@@ -1,4 +1,5 @@
 import shutil
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -15,15 +16,18 @@ from byheart.experiments.sweep import agreeing, differences, proved, read_table,
 from byheart.experiments.training import exact, shapes, trained
 from constructions.errors import FileFormatError, InputError
 from constructions.models.blocks import Attention
+from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
+from constructions.tasks.vectors import load_task
 from constructions.tensor_file import load_tensors, save_tensors
 from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.answers import Answers
-from verify.certificates.memorization import certify_memorization, check_memorization
+from verify.certificates.memorization import certify_memorization, check_memorization, judge
 from verify.verdict import Verdict
 
 _BASE = Point(tokens=3, d_model=2, d_head=1, heads=1, steps=60)
 _SHAPES = (_BASE, replace(_BASE, heads=0), replace(_BASE, maps="shared"), replace(_BASE, targets="laws", d_model=1))
+_SHAPES += (replace(_BASE, protocol="fixed sample"),)
 POINTS = [replace(shape, data_seed=seed, seed=seed) for seed in range(2) for shape in _SHAPES]
 
 
@@ -101,14 +105,16 @@ def test_a_point_beyond_a_limit_stops_the_sweep(copied, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "column", ["held", "wrong", "right", "loss_upper", "parameters", "bits_a_parameter", "ceiling"]
+    ("column", "place"),
+    [(each, 2) for each in ("held", "wrong", "right", "loss_upper", "parameters", "bits_a_parameter", "ceiling")]
+    + [("draws_held", 2), ("draws_held", 4)],
 )
-def test_an_edited_cell_is_noticed(copied, column: str) -> None:
+def test_an_edited_cell_is_noticed(copied, column: str, place: int) -> None:
     table = copied / "figure.csv"
     header, *rows = table.read_text().splitlines()
-    cells = rows[2].split(",")
+    cells = rows[place].split(",")
     cells[header.split(",").index(column)] = "7.5"
-    rows[2] = ",".join(cells)
+    rows[place] = ",".join(cells)
     table.write_text("\n".join([header, *rows, ""]))
     lines, wrong = differences(copied)
     assert lines == len(POINTS)
@@ -123,7 +129,7 @@ def test_another_label_table_or_seed_is_noticed(copied) -> None:
     cells[header.index("seed")] = "5"
     table.write_text("\n".join([text[0], ",".join(cells), *text[2:]]) + "\n")
     assert any("settings are those of another point" in each for each in differences(copied)[1])
-    first, other = (copied / "points" / POINTS[i].key for i in (0, 4))
+    first, other = (copied / "points" / POINTS[i].key for i in (0, len(_SHAPES)))
     for name in ("task.safetensors", "model.safetensors", "certificate.json"):
         shutil.copy(other / name, first / name)
     table.write_text("\n".join(text) + "\n")
@@ -234,6 +240,20 @@ def test_bits_a_parameter_are_those_of_the_share(swept) -> None:
     result = replace(swept[1][0], held=9, contexts=9, parameters=9)
     assert result.bits == pytest.approx(np.log2(3))
     assert replace(result, held=3).bits == 0.0
+
+
+def test_a_draw_of_a_fixed_sample_counts_as_often_as_it_is_drawn(swept) -> None:
+    out, results = swept
+    for result in results:
+        if result.point.protocol == "all contexts":
+            assert result.draws_held is result.draws_share is None
+            continue
+        folder = out / "points" / result.point.key
+        model, task = Model.load(folder / "model.safetensors"), load_task(folder / "task.safetensors")
+        right = judge(model, task, Criterion.at_least(1)).answers.margin_lower > 0
+        times = Counter(result.point.sample().ravel().tolist())
+        assert result.draws_held == sum(times[i] for i in range(9) if right[i]) and sum(times.values()) == 2**14
+        assert result.draws_share == result.draws_held / 2**14
 
 
 def test_a_table_is_read_as_it_was_written(swept) -> None:
