@@ -71,6 +71,7 @@ class Figure:
         smaller: Whether the quick grid has other sizes than the printed one, so that it refutes nothing, and no
             printed number is drawn beside it.
         log: Whether the ordinate is logarithmic.
+        scattered: Whether trained points are of many shapes, so that no line joins them.
         places: The trained curves from the results, where they are no means of the ordinate.
     """
 
@@ -88,6 +89,7 @@ class Figure:
     lines: Callable[[Sequence[Result]], list[Curve]] = lambda results: []
     smaller: bool = False
     log: bool = False
+    scattered: bool = False
     places: Callable[[Sequence[Result]], dict[str, Places]] | None = None
 
     def trained(self, results: Sequence[Result]) -> dict[str, Places]:

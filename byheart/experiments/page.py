@@ -64,8 +64,9 @@ class Drawn:
         """The picture."""
         figure, results = self.figure, self.results
         trained = [Curve(name, "trained", places) for name, places in figure.trained(results).items()]
+        lines = _coloured([*trained, *figure.beside(results)])
         return line_chart(
-            _coloured([*trained, *figure.beside(results)]),
+            [replace(each, joined=False) for each in lines] if figure.scattered else lines,
             title=f"{figure.title}; {counted(len(results), 'model')}",
             x_label=figure.abscissa[0],
             y_label=figure.ordinate[0],

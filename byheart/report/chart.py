@@ -33,6 +33,7 @@ class Line:
         style: One of `drawing.COLOURS`, with " thin" behind it for a thin line.
         dashes: Lengths of dashes and gaps, as SVG has them; empty for none.
         dots: Whether the points are marked.
+        joined: Whether a line joins them.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Line:
     style: str = "first"
     dashes: str = ""
     dots: bool = False
+    joined: bool = True
 
 
 def line_chart(
@@ -76,7 +78,7 @@ def line_chart(
         parts = []
         for each, x, y in drawn:
             points = list(zip(x.tolist(), y.tolist(), strict=True))
-            if len(points) > 1:
+            if len(points) > 1 and each.joined:
                 parts.append(axes.curve(points, each.style, each.dashes))
             if len(points) == 1 or each.dots:
                 parts += [dot(*axes.at(*point), f"on-{each.style}", 4) for point in points]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import log2
 
-from byheart.experiments.figure import Curve, Figure, Finding, chosen
+from byheart.experiments.figure import Curve, Figure, Finding
 from byheart.experiments.figures import dana_1a, dana_1b, dana_2a, dana_2b, dana_3, dana_4, dana_depth, gaps
 from byheart.experiments.figures.gaps import built
 from byheart.experiments.points import Point
@@ -21,7 +21,7 @@ def _judge(results: Sequence[Result]) -> list[Finding]:
     said = f"at most {best.bits:.2f}, by {best.parameters} parameters at {_curve(best.point)}, {best.share:.2f} held"
     said += "".join(f"; packed words of N = {n}: {bits:.2f}" for n, (_, bits) in _words(results).items())
     sentence = "training stores two bits a parameter (Allen-Zhu, Li, 2024)"
-    return [chosen(best.bits >= 2, sentence, said)]
+    return [Finding(sentence, "confirmed" if best.bits >= 2 else "not reproduced", said)]
 
 
 def _words(results: Sequence[Result]) -> dict[int, tuple[float, float]]:
@@ -41,5 +41,5 @@ FIGURE = Figure(
     ordinate=("bits a parameter, proved to be held", lambda result: result.bits),
     judge=_judge,
     lines=lambda results: [Curve(f"built, N = {n}", "built", [place]) for n, place in _words(results).items()],
-    smaller=True,
+    scattered=True,
 )
