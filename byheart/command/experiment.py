@@ -98,11 +98,13 @@ def _swept(options: argparse.Namespace, figures: "list[Figure]") -> int:
             workers=workers(options),
             progress=progress,
         )
-    found = {result.point.key: result for result in results}
-    drawn = [
-        Drawn(each, [found[point.key] for point in points if point.key in found], len(points)) for each, points in grids
-    ]
-    write_figures(options.out, drawn)
+        found = {result.point.key: result for result in results}
+        drawn = [
+            Drawn(each, [found[point.key] for point in points if point.key in found], len(points))
+            for each, points in grids
+        ]
+        progress("drawing", None, "")
+        write_figures(options.out, drawn)
     beyond = [result for result in results if result.violation is not None]
     same = sum(result.right == result.held for result in results)
     few = "" if agreeing(results) else f", fewer than {AGREEING:.0%}"

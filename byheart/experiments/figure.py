@@ -6,10 +6,12 @@ Page: docs/experiments.md
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
 
+from byheart.experiments.built import built
 from byheart.experiments.layers import AnyPoint
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
@@ -66,6 +68,7 @@ class Figure:
         judge: What the results say of the printed sentences.
         ordinate: Its label, and what of a result it is; by default the share of contexts proved to be held.
         counts: Of which points the count is drawn; by default of none.
+        built: Whether the smallest memory of byheart is drawn where it has no more parameters than what is trained.
         printed: The numbers of the source, by curve.
         lines: Other lines beside the trained points, from the results.
         smaller: Whether the quick grid has other sizes than the printed one, so that it refutes nothing, and no
@@ -86,6 +89,7 @@ class Figure:
     ordinate: tuple[str, Callable[[Result], float]] = ("share of contexts held, proved", lambda result: result.share)
     printed: Mapping[str, Places] = field(default_factory=dict)
     counts: Callable[[Any], bool] = lambda point: False
+    built: bool = False
     lines: Callable[[Sequence[Result]], list[Curve]] = lambda results: []
     smaller: bool = False
     log: bool = False
@@ -93,9 +97,11 @@ class Figure:
     places: Callable[[Sequence[Result]], dict[str, Places]] | None = None
 
     def trained(self, results: Sequence[Result]) -> dict[str, Places]:
-        """The trained curves: the mean over the seeds at each abscissa."""
+        """The trained curves: the mean over the seeds at each abscissa; where points are scattered, each of them."""
         if self.places is not None:
             return self.places(results)
+        if self.scattered:
+            return seen(results, self.curve, self.abscissa[1], self.ordinate[1])
         return means(results, self.curve, self.abscissa[1], self.ordinate[1])
 
     def of_printed_size(self, points: Iterable[AnyPoint]) -> bool:
@@ -106,7 +112,21 @@ class Figure:
         """The lines beside the trained curves."""
         own = [result for result in results if self.counts(result.point)]
         stored = printed(self.printed) if self.of_printed_size(result.point for result in results) else []
-        return [*counted(own, self.curve, self.abscissa[1]), *stored, *self.lines(results)]
+        memories = built_beside(results, self.abscissa[1]) if self.built else []
+        return [*counted(own, self.curve, self.abscissa[1]), *stored, *memories, *self.lines(results)]
+
+
+def seen(
+    results: Iterable[Result],
+    curve: Callable[[Any], str],
+    abscissa: Callable[[Any], float],
+    ordinate: Callable[[Result], float],
+) -> dict[str, Places]:
+    """What is seen of each result, by curve, in the order of the abscissae."""
+    found: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for result in results:
+        found[curve(result.point)].append((abscissa(result.point), ordinate(result)))
+    return {name: sorted(places) for name, places in found.items()}
 
 
 def means(
@@ -116,10 +136,10 @@ def means(
     ordinate: Callable[[Result], float] = lambda result: result.share,
 ) -> dict[str, Places]:
     """The mean of what is seen at each abscissa, by curve."""
-    seen: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for result in results:
-        seen[curve(result.point)][abscissa(result.point)].append(ordinate(result))
-    return {name: [(x, float(np.mean(ys))) for x, ys in sorted(at.items())] for name, at in seen.items()}
+    return {
+        name: [(x, float(np.mean([y for _, y in at]))) for x, at in groupby(places, key=lambda place: place[0])]
+        for name, places in seen(results, curve, abscissa, ordinate).items()
+    }
 
 
 def fit(places: Places, power: float = 1) -> tuple[float, float]:
@@ -145,6 +165,21 @@ def counted(results: Sequence[Result], curve: Callable[[Any], str], abscissa: Ca
     return [
         Curve(f"count, {name}" if len(distinct) > 1 else "count", "count", list(at)) for at, name in distinct.items()
     ]
+
+
+def built_beside(results: Sequence[Result], abscissa: Callable[[Any], float]) -> list[Curve]:
+    """The smallest memory of all bigrams, wherever all trained models of as many tokens have as many parameters."""
+    least: dict[int, dict[float, int]] = defaultdict(dict)
+    for result in results:
+        at, x = least[result.point.tokens], abscissa(result.point)
+        at[x] = min(result.parameters, at.get(x, result.parameters))
+    curves = []
+    for tokens, sizes in least.items():
+        parameters, share = built(tokens)
+        places = [(x, share) for x, size in sorted(sizes.items()) if size >= parameters]
+        name = "built" if len(least) == 1 else f"built, N = {tokens}"
+        curves += [Curve(name, "built", places)] if places else []
+    return curves
 
 
 def printed(values: Mapping[str, Places]) -> list[Curve]:

@@ -116,7 +116,8 @@ def page(drawn: Sequence[Drawn]) -> str:
         "<p>Three kinds of lines. A <em>count</em> (dashed) is what frozen heads can hold of any targets, and no limit "
         "of trained ones. A <em>bound</em> (a plain line) is proved for all weights of a shape. A <em>trained</em> "
         "line (with dots) is what training found: it proves what these weights hold, and nothing of what others "
-        "could. A <em>built</em> line is what a memory of byheart holds in every float32 run. "
+        "could. A <em>built</em> line is what the smallest memory of byheart holds in every float32 run, where it has "
+        "no more parameters than what is trained. "
         "Dots on a dotted line are numbers of the source.</p>"
     )
     head = f"<header><p class='brand'>byheart experiment</p><h1>{title}</h1>{legend}</header>\n"

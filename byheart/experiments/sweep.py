@@ -422,7 +422,8 @@ def _point_differences(folders: Path, row: dict[str, str]) -> list[str]:
     lost = [f"{each.id}: {each.reason}" for each in report.checks if each.verdict is not Verdict.PROVED]
     lost += [] if result.violation is None else [result.violation]
     unlike = [name for name in {**again, **row} if not _same(row.get(name) or "", again.get(name, ""))]
-    return lost + [f"{name} is {row.get(name)!r}, expected {again.get(name, '')!r}" for name in unlike]
+    found = {name: repr(row[name]) if name in row else "missing" for name in unlike}
+    return lost + [f"{name} is {found[name]}, expected {again.get(name, '')!r}" for name in unlike]
 
 
 def _is_of(point: AnyPoint, model: Model) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from byheart.hosts.conversion import require_tokens
 from byheart.hosts.every_run import OTHER_RUNS, Part, in_every_run, require_every_run
 from byheart.hosts.facts.numbered_facts import Reading, facts_of_rows, read_facts
 from byheart.hosts.handshake import Asked, ask_host, require_plain_parameters
@@ -239,6 +240,7 @@ def certify_rule(
     require_at_least(1, length=length, tokens=tokens)
     progress("model", None, "")
     model, given = _model(source, config, names, handshake)
+    require_tokens(model)
     room = model.n_ctx - len(before) - len(after)
     if room < 1:
         raise InputError("before and after", f"are {model.n_ctx - room} tokens", f"fewer than n_ctx = {model.n_ctx}")

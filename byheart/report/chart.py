@@ -67,7 +67,7 @@ def line_chart(
         >>> svg.count("<path"), "10²" in svg
         (1, True)
     """
-    drawn = [(each, *_drawable(each.x, each.y, log_x=log_x, log=log)) for each in lines]
+    drawn = [(each, *_drawable(each, log_x=log_x, log=log)) for each in lines]
     drawn = [(each, x, y) for each, x, y in drawn if len(x)]
     if not drawn:
         return _empty(title)
@@ -181,11 +181,11 @@ def _nice_step(length: float) -> float:
     return max(step * power for step in (1.0, 2.0, 5.0) if step * power <= length / 4.0)
 
 
-def _drawable(x: Float64Array, y: Float64Array, *, log_x: bool, log: bool) -> tuple[Float64Array, Float64Array]:
-    """What can be drawn, in logarithms where the scale has them."""
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+def _drawable(each: Line, *, log_x: bool, log: bool) -> tuple[Float64Array, Float64Array]:
+    """What can be drawn, in logarithms where the scale has them; of a joined line at most 400 points."""
+    x, y = np.asarray(each.x, dtype=np.float64), np.asarray(each.y, dtype=np.float64)
     kept = np.flatnonzero(np.isfinite(x) & np.isfinite(y) & ((y > 0.0) | (not log)) & ((x > 0.0) | (not log_x)))
-    if len(kept) > _MOST_POINTS:
+    if each.joined and len(kept) > _MOST_POINTS:
         kept = kept[np.unique(np.linspace(0, len(kept) - 1, _MOST_POINTS).round().astype(np.int64))]
     return np.log10(x[kept]) if log_x else x[kept], np.log10(y[kept]) if log else y[kept]
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from math import log2
 
+from byheart.experiments.built import built
 from byheart.experiments.figure import Curve, Figure, Finding
 from byheart.experiments.figures import dana_1a, dana_1b, dana_2a, dana_2b, dana_3, dana_4, dana_depth, gaps
-from byheart.experiments.figures.gaps import built
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
@@ -19,13 +19,13 @@ def _curve(point: Point) -> str:
 def _judge(results: Sequence[Result]) -> list[Finding]:
     best = max(results, key=lambda result: result.bits)
     said = f"at most {best.bits:.2f}, by {best.parameters} parameters at {_curve(best.point)}, {best.share:.2f} held"
-    said += "".join(f"; packed words of N = {n}: {bits:.2f}" for n, (_, bits) in _words(results).items())
+    said += "".join(f"; our smallest memory of N = {n}: {bits:.2f}" for n, (_, bits) in _memories(results).items())
     sentence = "training stores two bits a parameter (Allen-Zhu, Li, 2024)"
     return [Finding(sentence, "confirmed" if best.bits >= 2 else "not reproduced", said)]
 
 
-def _words(results: Sequence[Result]) -> dict[int, tuple[float, float]]:
-    """Parameters a context and bits a parameter of packed words that hold all bigrams of N tokens, by N."""
+def _memories(results: Sequence[Result]) -> dict[int, tuple[float, float]]:
+    """Parameters a context and bits a parameter of the smallest memory that holds all bigrams of N tokens, by N."""
     sizes = {n: built(n) for n in dict.fromkeys(result.point.tokens for result in results)}
     return {n: (entries / n**2, n**2 * log2(n) / entries) for n, (entries, share) in sizes.items() if share == 1}
 
@@ -40,6 +40,6 @@ FIGURE = Figure(
     curve=_curve,
     ordinate=("bits a parameter, proved to be held", lambda result: result.bits),
     judge=_judge,
-    lines=lambda results: [Curve(f"built, N = {n}", "built", [place]) for n, place in _words(results).items()],
+    lines=lambda results: [Curve(f"built, N = {n}", "built", [place]) for n, place in _memories(results).items()],
     scattered=True,
 )

@@ -39,5 +39,6 @@ FIGURE = Figure(
     curve=_curve,
     judge=_judge,
     counts=lambda point: True,
+    built=True,
     printed=PRINTED,
 )

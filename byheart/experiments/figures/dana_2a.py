@@ -35,5 +35,6 @@ FIGURE = Figure(
     curve=lambda point: f"{point.maps} maps",
     judge=_judge,
     counts=lambda point: point.maps == "own",
+    built=True,
     printed=PRINTED,
 )

@@ -60,6 +60,7 @@ FIGURE = Figure(
     abscissa=("parameters", lambda point: point.parameters()),
     curve=_curve,
     judge=_judge,
+    built=True,
     printed=_printed(),
     smaller=True,
 )

@@ -6,24 +6,22 @@ The full grid sees the fixed sample of the program, the quick one all contexts.
 from collections.abc import Sequence
 from typing import Any
 
-from byheart.experiments.figure import Curve, Figure, Finding, chosen, fit, means, seeded
+from byheart.experiments.figure import Curve, Figure, Finding, Places, chosen, fit, means, seeded
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
-_DRAWS = "d = 50, of the draws"
-PRINTED = {_DRAWS: [(1, 0.094), (3, 0.203), (5, 0.299), (7, 0.393), (9, 0.478), (11, 0.559)]}
+PRINTED = {"d = 50, of the draws": [(1, 0.094), (3, 0.203), (5, 0.299), (7, 0.393), (9, 0.478), (11, 0.559)]}
 """What the authors' repository stores: of the draws of the sample, of which a context that it knows has several."""
 
 
-def _of_the_draws(results: Sequence[Result]) -> list[Curve]:
-    own = [result for result in results if result.point.d_model == 50 and result.draws_share is not None]
-    found = means(own, lambda point: _DRAWS, FIGURE.abscissa[1], lambda result: result.draws_share or 0.0)
-    return [Curve(name, "trained", places) for name, places in found.items()]
+def _of_the_draws(results: Sequence[Result]) -> dict[str, Places]:
+    own = [result for result in results if result.draws_share is not None]
+    return means(own, lambda p: f"d = {p.d_model}, of the draws", FIGURE.abscissa[1], lambda r: r.draws_share or 0.0)
 
 
 def _judge(results: Sequence[Result]) -> list[Finding]:
     findings = []
-    for name, places in FIGURE.trained(results).items():
+    for name, places in {**FIGURE.trained(results), **_of_the_draws(results)}.items():
         slope, straight = fit(places)
         said = f"{slope:.4f} a head, R^2 {straight:.3f}"
         findings.append(chosen(straight >= 0.95, f"accuracy grows linearly in H ({name})", said))
@@ -45,7 +43,8 @@ FIGURE = Figure(
     curve=lambda point: f"d = {point.d_model}",
     judge=_judge,
     counts=lambda point: True,
+    built=True,
     printed=PRINTED,
-    lines=_of_the_draws,
+    lines=lambda results: [Curve(k, "trained", v) for k, v in _of_the_draws(results).items() if k in PRINTED],
     smaller=True,
 )

@@ -49,6 +49,7 @@ FIGURE = Figure(
     abscissa=("parameters", lambda point: point.parameters()),
     curve=_curve,
     judge=_judge,
+    built=True,
     printed=_printed(),
     smaller=True,
 )

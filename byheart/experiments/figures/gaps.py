@@ -1,24 +1,12 @@
 """Three gaps: between what the theorem spends and what training does, between shapes, and between Adam and weights."""
 
 from collections.abc import Sequence
-from functools import cache
 from math import ceil
 
-from byheart.experiments.figure import Curve, Figure, Finding, chosen, seeded
+from byheart.experiments.built import built
+from byheart.experiments.figure import Figure, Finding, chosen, seeded
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
-from constructions.memories.choice import BY_NAME, Asked
-
-
-@cache
-def built(tokens: int) -> tuple[int, float]:
-    """Entries of packed words for all bigrams, and the share that every float32 run of them is proved to hold."""
-    from verify.replica.run import run
-
-    task = Point(tokens=tokens, d_model=1, d_head=1, heads=0).task()
-    model = BY_NAME["packed-words"].build(task, Asked()).model
-    held = run(model, task, dtype="float32").held_proved or 0
-    return model.parameters, held / task.n_contexts
 
 
 def spent(point: Point) -> int:
@@ -47,20 +35,10 @@ def _judge(results: Sequence[Result]) -> list[Finding]:
             chosen(
                 at_high == 1 or share < 1 or needs > entries,
                 f"what Adam leaves out does not fit ({name})",
-                f"{at_high:.3f}; {needs} entries of packed words hold {share:.3f}, proved for every float32 run",
+                f"{at_high:.3f}; {needs} entries of our smallest memory hold {share:.3f}, in every float32 run",
             ),
         ]
     return findings
-
-
-def _lines(results: Sequence[Result]) -> list[Curve]:
-    sizes = sorted({(result.point.tokens, result.parameters) for result in results})
-    small = {n: built(n) for n, entries in sizes if built(n)[0] <= entries}
-    widths = sorted({result.point.d_head for result in results})
-    return [
-        Curve(f"built, N = {n}, {entries} entries", "built", [(x, share) for x in (widths[0], widths[-1])])
-        for n, (entries, share) in small.items()
-    ]
 
 
 def _points(tokens: int, width: int, shapes: Sequence[tuple[int, int]], seeds: int, steps: int) -> list[Point]:
@@ -80,5 +58,5 @@ FIGURE = Figure(
     curve=lambda point: f"N = {point.tokens}, {point.parameters()} entries",
     judge=_judge,
     counts=lambda point: True,
-    lines=_lines,
+    built=True,
 )

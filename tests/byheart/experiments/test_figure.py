@@ -1,9 +1,11 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from byheart.experiments.figure import Curve, chosen, count_share, counted, fit, means, seeded
+from byheart.experiments.built import built
+from byheart.experiments.figure import Curve, built_beside, chosen, count_share, counted, fit, means, seeded
 from byheart.experiments.figures import FIGURES
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
@@ -34,6 +36,18 @@ def test_the_count_is_that_of_the_rank() -> None:
     assert line == Curve("count", "count", [(1, 0.25 + 0.75 * 4 / 16)])
 
 
+def test_the_smallest_memory_is_drawn_where_it_is_no_larger_than_any_trained_model() -> None:
+    parameters, share = built(4)
+    sizes = [(1, parameters - 1), (2, parameters), (3, parameters + 1), (3, parameters - 1), (4, parameters + 1)]
+    results = [replace(_result(heads, 4), parameters=size) for heads, size in sizes]
+    assert share == 1 and built_beside(results[:2], lambda point: point.heads) == [Curve("built", "built", [(2, 1)])]
+    assert built_beside(results[2:], lambda point: point.heads) == [Curve("built", "built", [(4, 1)])]
+    assert built_beside(results[:1], lambda point: point.heads) == []
+    others = [replace(each, point=replace(each.point, tokens=2)) for each in results]
+    names = [curve.name for curve in built_beside([*results, *others], lambda point: point.heads)]
+    assert names == ["built, N = 4", "built, N = 2"]
+
+
 def test_points_of_a_grid_have_seeds_of_their_own() -> None:
     points = seeded([{"heads": 1}, {"heads": 2}], 3, tokens=4, d_model=2, d_head=2)
     assert [(point.heads, point.seed, point.data_seed) for point in points] == [
@@ -53,7 +67,24 @@ def test_printed_numbers_belong_to_a_trained_curve(name) -> None:
     beside = figure.beside(results)
     names = {*figure.trained(results), *(curve.name for curve in beside if curve.kind == "trained")}
     found = {curve.name.removeprefix("printed, ") for curve in beside if curve.kind == "printed"}
-    assert found and found <= names | {"printed"}
+    assert found and {"trained" if name == "printed" else name for name in found} <= names
+
+
+def test_scattered_models_of_one_size_are_dots_of_their_own() -> None:
+    figure = FIGURES["bits"]
+    results = [_result(1, held, seed) for seed, held in enumerate((16, 8, 16))]
+    [(name, places)] = figure.trained(results).items()
+    assert name == "N = 4" and [y for _, y in places] == sorted(result.bits for result in results)
+
+
+def test_figure_5_is_judged_by_contexts_and_by_draws() -> None:
+    figure = FIGURES["dana.5"]
+    points = [point for point in figure.full() if point.seed == 0]
+    results = [Result(p, p.contexts, 9, p.heads, 0, 0.5, 0.5, 9, None, None, None, 2**p.heads) for p in points]
+    verdicts = {each.sentence.split(" (")[1][:-1]: each.verdict for each in figure.judge(results)}
+    assert verdicts == {f"d = {d}": "confirmed" for d in (40, 50, 60)} | {
+        f"d = {d}, of the draws": "refuted" for d in (40, 50, 60)
+    }
 
 
 @pytest.mark.parametrize("name", ["dana.3", "dana.5", "dana.depth"])

@@ -121,6 +121,16 @@ def test_an_edited_cell_is_noticed(copied, column: str, place: int) -> None:
     assert len(wrong) == 1 and f"{column} is '7.5'" in wrong[0]
 
 
+def test_a_column_that_an_earlier_table_lacks_is_named(copied) -> None:
+    table = copied / "figure.csv"
+    cells = [line.split(",") for line in table.read_text().splitlines()]
+    place = cells[0].index("draws_held")
+    table.write_text("".join(",".join(line[:place] + line[place + 1 :]) + "\n" for line in cells))
+    said = differences(copied)[1]
+    assert len(said) == sum(line[place] != "" for line in cells[1:]) > 0
+    assert all("draws_held is missing, expected" in each for each in said)
+
+
 def test_another_label_table_or_seed_is_noticed(copied) -> None:
     table = copied / "figure.csv"
     text = table.read_text().splitlines()

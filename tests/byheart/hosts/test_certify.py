@@ -289,6 +289,11 @@ def test_a_rule_is_certified_on_all_inputs_and_both_readers_check_it(tmp_path, c
     assert "NOT HELD: " in capsys.readouterr().out
 
 
+def test_no_rule_is_asked_of_a_model_that_reads_vectors():
+    with pytest.raises(InputError, match="reads vectors"):
+        certify_rule(MODELS["layer of classes"], "max")
+
+
 def test_an_edited_piece_makes_no_false_proof(tmp_path, capsys, monkeypatch):
     """The worst that can be: counts of a model that is wrong, made right in the file that is kept."""
     from byheart.hosts import certify as module

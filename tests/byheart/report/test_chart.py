@@ -85,6 +85,12 @@ def test_a_long_line_is_thinned_but_keeps_its_ends() -> None:
     assert places[-1, 0] == pytest.approx(624)
 
 
+def test_points_that_no_line_joins_are_all_drawn() -> None:
+    x = np.arange(1000.0)
+    svg = line_chart([Line("", x, x, dots=True, joined=False)], title="", x_label="", y_label="")
+    assert svg.count("<circle") == 1000 and "<path" not in svg
+
+
 @pytest.mark.parametrize("values", [[], [math.nan], [0.0, -1.0]])
 def test_nothing_to_draw_is_said_in_words(values: list[float]) -> None:
     for chart in (draw(np.arange(len(values)) * 1.0, np.array(values), log=True), drawn_histogram(values, log=True)):

@@ -1,0 +1,28 @@
+"""What the smallest memory of byheart holds of random labels of all bigrams, beside what is trained.
+
+Page: docs/experiments.md
+"""
+
+from functools import cache
+
+from byheart.experiments.points import Point
+
+
+@cache
+def built(tokens: int) -> tuple[int, float]:
+    """Parameters of the smallest memory of labels of seed 0, and the share that every float32 run of it holds, proved.
+
+    Args:
+        tokens: N, of whose N^2 bigrams each has a label.
+
+    Example:
+        >>> built(50)
+        (2459, 1.0)
+    """
+    from byheart.job import hold
+    from verify.replica.run import run
+
+    task = Point(tokens=tokens, d_model=1, d_head=1, heads=0).task()
+    model = hold(task).model
+    held = run(model, task, dtype="float32").held_proved or 0
+    return model.parameters, held / task.n_contexts
