@@ -46,11 +46,13 @@ class Finding:
         sentence: What is said, in its own terms.
         verdict: ``"confirmed"``, ``"refuted"`` or ``"not reproduced"``, for these runs alone.
         found: The numbers that say so.
+        curve: How the names of the trained curves end that decide it; empty for all.
     """
 
     sentence: str
     verdict: Verdict
     found: str
+    curve: str = ""
 
 
 @dataclass(frozen=True)
@@ -188,11 +190,29 @@ def printed(values: Mapping[str, Places]) -> list[Curve]:
     return [Curve(names[name], "printed", at) for name, at in values.items()]
 
 
+def ceilings(results: Sequence[Result], curve: Callable[[Any], str], abscissa: Callable[[Any], float]) -> list[Curve]:
+    """The ceiling beside each trained curve, where one is known."""
+    known = [result for result in results if result.ceiling is not None]
+    most = means(known, curve, abscissa, lambda result: (result.ceiling or 0) / result.contexts)
+    return [Curve(f"ceiling, {name}", "bound", places) for name, places in most.items()]
+
+
+def unsaturated(places: Places) -> list[tuple[float, float]]:
+    """The places of a share that is at most .95: beyond, it cannot grow as before."""
+    return [place for place in places if place[1] <= 0.95]
+
+
 def straight(places: Places, curve: str) -> Finding:
-    """Whether the share grows linearly in the number of heads, as far as it is at most .95."""
-    slope, share = fit([place for place in places if place[1] <= 0.95])
-    said = f"up to .95 {slope:.3f} a head, R^2 {share:.3f}"
-    return chosen(share >= 0.95, f"accuracy grows linearly in H ({curve})", said)
+    """Whether the share grows linearly in the number of heads as far as .95, its root and square fitting no better."""
+    sentence, low = "the scaling in H is linear" + f" ({curve})" * (curve != "trained"), unsaturated(places)
+    if len(low) < 4:
+        return Finding(sentence, "not reproduced", f"{len(low)} numbers of heads up to .95 are too few", curve)
+    fits = {name: fit(low, power) for name, power in (("H", 1), ("its root", 0.5), ("its square", 2))}
+    said = f"up to .95 {fits['H'][0]:.3f} a head; R^2 of " + ", of ".join(f"{k} {r:.3f}" for k, (_, r) in fits.items())
+    own, best = fits["H"][1], max(share for _, share in fits.values())
+    if own >= 0.95 and own < best - 0.01:
+        return Finding(sentence, "not reproduced", said, curve)
+    return chosen(own >= 0.95, sentence, said, curve)
 
 
 def seeded(points: Iterable[Mapping], seeds: int, kind: type = Point, **common) -> list[Any]:
@@ -200,6 +220,6 @@ def seeded(points: Iterable[Mapping], seeds: int, kind: type = Point, **common) 
     return [kind(**{**common, **each}, data_seed=seed, seed=seed) for each in points for seed in range(seeds)]
 
 
-def chosen(holds: bool, sentence: str, found: str) -> Finding:
+def chosen(holds: bool, sentence: str, found: str, curve: str = "") -> Finding:
     """A finding that is confirmed if a condition holds, and refuted, for these runs, if not."""
-    return Finding(sentence, "confirmed" if holds else "refuted", found)
+    return Finding(sentence, "confirmed" if holds else "refuted", found, curve)

@@ -172,9 +172,12 @@ class Point(Settings):
         return self.length * inner + 2 * self.tokens * self.d_model + shared + self.layers * (heads + neurons)
 
     def rank(self) -> int:
-        r"""The certified rank of frozen features, $\min(T, \min(d, N) + H \min(d_h, N))$ (Theorem F)."""
-        n = self.tokens
-        return min(self.contexts, min(self.d_model, n) + self.heads * min(self.d_head, n))
+        r"""The certified rank of frozen features, $\min(T, n + H \min(d_h, n))$ with $n = \min(d, N)$ (Theorem F).
+
+        A head that is wider than d reads no more than the d dimensions of its input.
+        """
+        n = min(self.d_model, self.tokens)
+        return min(self.contexts, n + self.heads * min(self.d_head, n))
 
     def bytes(self) -> int:
         """About what a model of a stack takes, forward and backward."""

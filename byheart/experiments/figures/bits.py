@@ -19,13 +19,14 @@ def _curve(point: Point) -> str:
 def _judge(results: Sequence[Result]) -> list[Finding]:
     best = max(results, key=lambda result: result.bits)
     said = f"at most {best.bits:.2f}, by {best.parameters} parameters at {_curve(best.point)}, {best.share:.2f} held"
-    said += "".join(f"; our smallest memory of N = {n}: {bits:.2f}" for n, (_, bits) in _memories(results).items())
+    memories = ", ".join(f"N = {n}: {bits:.2f}" for n, (_, bits) in sorted(_memories(results).items()))
+    said += f"; our smallest memories of the first label tables: {memories}" if memories else ""
     sentence = "training stores two bits a parameter (Allen-Zhu, Li, 2024)"
     return [Finding(sentence, "confirmed" if best.bits >= 2 else "not reproduced", said)]
 
 
 def _memories(results: Sequence[Result]) -> dict[int, tuple[float, float]]:
-    """Parameters a context and bits a parameter of the smallest memory that holds all bigrams of N tokens, by N."""
+    """Parameters a context and bits a parameter of the smallest memory of the first label table of N tokens, by N."""
     sizes = {n: built(n) for n in dict.fromkeys(result.point.tokens for result in results)}
     return {n: (entries / n**2, n**2 * log2(n) / entries) for n, (entries, share) in sizes.items() if share == 1}
 

@@ -25,9 +25,10 @@ def _judge(results: Sequence[Result]) -> list[Finding]:
         (x, y), (u, v) = (np.array(found[f"{name}, d = {width}"]).T for name in ("heads alone", "one head and neurons"))
         inside = (u >= x.min()) & (u <= x.max())
         gap = v[inside] - np.interp(u[inside], x, y)
-        said = f"neurons are ahead by {gap.min():+.2f} to {gap.max():+.2f} at equal numbers of parameters"
-        sentence = f"heads and neurons hold the same at equal parameters (d = {width})"
-        findings.append(chosen(bool(np.abs(gap).max() <= 0.05), sentence, said))
+        said = f"neurons less heads: {gap.min():+.3f} to {gap.max():+.3f}"
+        curve = f"d = {width}"
+        sentence = f"the scaling is the same for the same number of parameters ({curve})"
+        findings.append(chosen(bool(np.abs(gap).max() <= 0.05), sentence, said, curve))
     return findings
 
 
@@ -54,7 +55,7 @@ def _printed() -> dict[str, Places]:
 FIGURE = Figure(
     name="dana.3",
     title="Bigrams held against parameters, by heads and by neurons",
-    source="Dana, Pydi, Chevaleyre (2024), Figure 3, there with N = 70 and d = 7, 10, 13",
+    source="Dana, Pydi, Chevaleyre (2024), Figure 3, printed with N = 70 and d = 7, 10, 13",
     quick=lambda: _points(20, 8, (1, 2, 3, 4, 6), 2, 2048),
     full=lambda: [point for d in (7, 10, 13) for point in _full(d, 5)],
     abscissa=("parameters", lambda point: point.parameters()),

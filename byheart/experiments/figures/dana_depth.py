@@ -20,10 +20,12 @@ def _judge(results: Sequence[Result]) -> list[Finding]:
     trained, findings = FIGURE.trained(results), []
     for width in sorted({result.point.d_model for result in results}):
         own = {name: places for name, places in trained.items() if name.endswith(f"d = {width}")}
-        rising = all(y <= z + 0.02 for (_, y), (_, z) in pairwise(own[f"3 layers, d = {width}"]))
-        said = "; ".join(f"{name}: {y:.2f} at {x:g} parameters" for name, (*_, (x, y)) in own.items())
-        sentence = f"with three layers, too, the share grows with the number of heads (d = {width})"
-        findings.append(chosen(rising, sentence, said))
+        deep, curve = own[f"3 layers, d = {width}"], f"d = {width}"
+        rising = all(y < z for (_, y), (_, z) in pairwise(deep))
+        (x, one), shares = own[f"one layer, d = {width}"][-1], ", ".join(f"{y:.3f}" for _, y in deep)
+        said = f"{shares}, the last one with {x:,} parameters, with which one layer holds {one:.3f}"
+        sentence = f"with three layers, too, the share grows with the number of heads ({curve})"
+        findings.append(chosen(rising, sentence, said, curve))
     return findings
 
 
@@ -43,7 +45,7 @@ def _printed() -> dict[str, Places]:
 FIGURE = Figure(
     name="dana.depth",
     title="Bigrams held against parameters, by one layer and by three",
-    source="Dana, Pydi, Chevaleyre (2024), the runs with depth, there with N = 70 and d = 7, 10, 13",
+    source="Dana, Pydi, Chevaleyre (2024), the runs with depth, printed with N = 70 and d = 7, 10, 13",
     quick=lambda: _points(10, 2, (1, 2, 3, 4), 4, 2048),
     full=lambda: [point for d in (7, 10, 13) for point in _points(70, d, range(1, 22, 5), 3, 4096)],
     abscissa=("parameters", lambda point: point.parameters()),

@@ -12,15 +12,15 @@ def _judge(results: Sequence[Result]) -> list[Finding]:
     findings = []
     for name, places in FIGURE.trained(results).items():
         falling = all(y >= v for (_, y), (_, v) in pairwise(places))
-        said = ", ".join(f"H = {x:g}: {y:.4f}" for x, y in places)
-        findings.append(chosen(falling, f"the mean square falls with H ({name})", said))
+        said = ", ".join(f"H = {x:g}: {y:.2e}" for x, y in places)
+        findings.append(chosen(falling, f"the mean square falls with H ({name})", said, name))
     return findings
 
 
 FIGURE = Figure(
     name="mahdavi.5",
-    title="Mean squared distance from random numbers against heads, n = 8, d = 16, d_h = 8",
-    source="Mahdavi, Liao, Thrampoulidis (2024), Figure 5, there with n = 32, d = 64",
+    title="Mean squared distance from random numbers against heads",
+    source="Mahdavi, Liao, Thrampoulidis (2024), Figure 5, printed with n = 32, d = 64",
     quick=lambda: seeded(
         [{"context": c, "heads": H} for c in ("shared", "own") for H in (1, 2, 4, 8)],
         2, LayerPoint, examples=160, n_ctx=8, d_model=16, d_head=8, targets="numbers",

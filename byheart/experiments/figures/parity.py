@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from byheart.experiments.figure import Curve, Figure, Finding, means, seeded
+from byheart.experiments.figure import Figure, Finding, ceilings, seeded
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
@@ -13,11 +13,6 @@ def _heads(point: Point) -> float:
 
 def _curve(point: Point) -> str:
     return f"{point.length - 1} bits"
-
-
-def _lines(results: Sequence[Result]) -> list[Curve]:
-    most = means(results, _curve, _heads, lambda result: (result.ceiling or 0) / result.contexts)
-    return [Curve(f"ceiling, {name}", "bound", places) for name, places in most.items()]
 
 
 def _judge(results: Sequence[Result]) -> list[Finding]:
@@ -46,5 +41,5 @@ FIGURE = Figure(
     abscissa=("heads H", _heads),
     curve=_curve,
     judge=_judge,
-    lines=_lines,
+    lines=lambda results: ceilings(results, _curve, _heads),
 )

@@ -1,3 +1,4 @@
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -5,7 +6,18 @@ from typing import Any
 import pytest
 
 from byheart.experiments.built import built
-from byheart.experiments.figure import Curve, built_beside, chosen, count_share, counted, fit, means, seeded
+from byheart.experiments.figure import (
+    Curve,
+    built_beside,
+    ceilings,
+    chosen,
+    count_share,
+    counted,
+    fit,
+    means,
+    seeded,
+    straight,
+)
 from byheart.experiments.figures import FIGURES
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
@@ -58,6 +70,50 @@ def test_points_of_a_grid_have_seeds_of_their_own() -> None:
 def test_a_condition_decides() -> None:
     assert chosen(True, "a", "b").verdict == "confirmed"
     assert chosen(False, "a", "b").verdict == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("share", "verdict"),
+    [
+        (lambda H: H / 10, "confirmed"),
+        (lambda H: (H / 10) ** 2, "not reproduced"),
+        (lambda H: (H / 10) ** 0.5, "not reproduced"),
+        (lambda H: (H / 10) ** 5, "refuted"),
+    ],
+)
+def test_growth_is_linear_where_no_root_or_square_fits_better(share, verdict) -> None:
+    places = [(H, share(H)) for H in range(1, 10)]
+    assert straight(places, "a").verdict == verdict
+    assert straight([*places, (10, 0.96)], "a") == straight(places, "a")
+    assert straight(places, "a").curve == "a" and straight(places, "a").sentence.endswith(" (a)")
+    assert straight(places, "trained").sentence == "the scaling in H is linear"
+
+
+def test_three_places_are_too_few_to_be_linear() -> None:
+    found = straight([(1, 0.1), (2, 0.2), (3, 0.3), (4, 0.99)], "a")
+    assert (found.verdict, found.found) == ("not reproduced", "3 numbers of heads up to .95 are too few")
+
+
+def test_the_ceiling_is_drawn_where_it_is_known() -> None:
+    results = [replace(_result(1, 4), ceiling=8), replace(_result(1, 4, 1), ceiling=4), _result(2, 4)]
+    [line] = ceilings(results, lambda _: "a", lambda point: point.heads)
+    assert line == Curve("ceiling, a", "bound", [(1, 6 / 16)])
+
+
+def test_laws_are_seen_above_the_best_model_of_the_same_laws() -> None:
+    """The medians of three seeds, of which one trained badly; d = 3 never settles."""
+    figure, results = FIGURES["laws"], []
+    for d_model in (2, 3):
+        for seed, heads in itertools.product(range(3), (1, 9, 18, 20)):
+            point = Point(tokens=6, d_model=d_model, d_head=2, heads=heads, targets="laws", seed=seed, data_seed=seed)
+            bad = seed == 2 and heads == 18
+            loss = seed + 1 / heads * (heads < 18 or d_model == 3) + 0.5 * bad
+            results.append(Result(point, 36, 9, 9, 0, 0.0, loss, 9, None, 0.1))
+    assert figure.trained(results)["d = 2"] == [(4, 1), (20, pytest.approx(1 / 9)), (38, 0), (42, 0)]
+    verdicts = [(each.verdict, each.curve) for each in figure.judge(results)]
+    assert verdicts == [("confirmed", "d = 2"), ("not reproduced", "d = 3")]
+    [count] = [curve for curve in figure.beside(results) if curve.kind == "count"]
+    assert [x for x, _ in count.places] == [36, 36]
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name.startswith("dana.")])

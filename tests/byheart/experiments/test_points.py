@@ -6,6 +6,7 @@ import pytest
 
 from byheart.experiments.points import Point
 from constructions.errors import InputError
+from constructions.tasks.arrays import all_contexts
 
 BASE: dict[str, Any] = {"tokens": 4, "d_model": 3, "d_head": 2, "heads": 2}
 
@@ -21,6 +22,33 @@ def test_every_setting_changes_the_key() -> None:
     keys = {Point(**{**BASE, name: value}).key for name, value in others.items()}
     assert len({point.key, *keys}) == 1 + len(others)
     assert point.key == Point(**BASE).key
+
+
+def _numerical_rank(point: Point) -> int:
+    """Of the last token beside what the heads say, for weights drawn at random, positions included."""
+    rng, d = np.random.default_rng(0), point.d_model
+    embedded = rng.normal(size=(2, point.tokens, d)) + rng.normal(size=(2, 1, d))
+    first, last = (embedded[s, all_contexts(point.tokens, 2)[:, s]] for s in range(2))
+    both, parts = np.stack([first, last], axis=1), [last]
+    for _ in range(point.heads):
+        scores = np.einsum("td,de,tse->ts", last, rng.normal(size=(d, d)), both)
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        seen = np.einsum("ts,tsd->td", weights / weights.sum(axis=1, keepdims=True), both)
+        parts.append(seen @ rng.normal(size=(d, point.d_head)))
+    return int(np.linalg.matrix_rank(np.concatenate(parts, axis=1), rtol=1e-9))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "d_model", "d_head", "heads"), [(6, 2, 5, 3), (6, 2, 2, 3), (6, 4, 2, 3), (5, 3, 3, 9), (4, 6, 2, 2)]
+)
+def test_the_count_is_the_rank_of_random_weights(tokens: int, d_model: int, d_head: int, heads: int) -> None:
+    point = Point(tokens=tokens, d_model=d_model, d_head=d_head, heads=heads)
+    assert point.rank() == _numerical_rank(point)
+
+
+def test_a_head_wider_than_its_input_reads_no_more_than_that() -> None:
+    """Figure 4 by the text: twenty heads of five dimensions on two."""
+    assert Point(tokens=10, d_model=2, d_head=5, heads=20).rank() == 42
 
 
 def test_laws_sum_to_one_exactly() -> None:
