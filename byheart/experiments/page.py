@@ -3,7 +3,9 @@
 Page: docs/experiments.md
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +18,7 @@ from byheart.experiments.sweep import FINDINGS, Result, write_rows, write_table
 from byheart.report.chart import Line, line_chart
 from byheart.report.document import badge, document, escaped, section
 from byheart.report.drawing import COLOURS, part_of_page
-from constructions.counted import counted
+from constructions.counted import counted, inflected
 from constructions.files import write_atomically
 
 
@@ -48,26 +50,26 @@ class Drawn:
         return [result.point for result in self.results]
 
     @property
-    def steps(self) -> str:
-        """How long they were trained, shortest to longest."""
-        steps = [point.steps for point in self.points]
-        return " to ".join(f"{n:,}" for n in dict.fromkeys((min(steps), max(steps))))
+    def title(self) -> str:
+        """What the figure shows, and the sizes that all points share and that are not on the abscissa."""
+        across = self.figure.abscissa[0].split()
+        sizes = [f"{letter} = {value}" for letter, value in _shared(self.points).items() if letter not in across]
+        return re.sub(r"d = (\d+), d_h = \1\b", r"d = d_h = \1", ", ".join([self.figure.title, *sizes]))
 
     def rows(self) -> Iterator[dict[str, str]]:
         """What a register says of each sentence: of which runs, and what came out."""
         for each in self.findings:
-            seeds = counted(len({point.seed for point in self.points}), "seed")
-            runs = f"these {counted(len(self.points), 'run')}: {seeds}, {self.steps} steps of Adam"
-            yield {"figure": self.figure.name, **vars(each), "speaks for": runs}
+            own = [point for point in self.points if self.figure.curve(point).endswith(each.curve)]
+            said = {"sentence": each.sentence, "verdict": each.verdict, "found": each.found}
+            yield {"figure": self.figure.name, **said, "speaks for": f"these {_runs(own)}"}
 
     def svg(self) -> str:
         """The picture."""
         figure, results = self.figure, self.results
         trained = [Curve(name, "trained", places) for name, places in figure.trained(results).items()]
-        lines = _coloured([*trained, *figure.beside(results)])
         return line_chart(
-            [replace(each, joined=False) for each in lines] if figure.scattered else lines,
-            title=f"{figure.title}; {counted(len(results), 'model')}",
+            _coloured([*trained, *figure.beside(results)], figure.scattered),
+            title=f"{self.title}; {counted(len(results), 'model')}",
             x_label=figure.abscissa[0],
             y_label=figure.ordinate[0],
             log=figure.log,
@@ -76,18 +78,56 @@ class Drawn:
 
 _ELSEWHERE: dict[str, Verdict] = {"refuted": "not reproduced"}
 _DASHES: dict[Kind, str] = {"trained": "", "bound": "", "count": "7 5", "built": "12 3 2 3", "printed": "1 6"}
+_SIZES = {"N": "tokens", "n": "n_ctx", "d": "d_model", "d_h": "d_head", "T": "examples", "H": "heads"}
+_SEEN = {
+    "all contexts": "all contexts in every step",
+    "fixed sample": "a fixed sample",
+    "all examples": "all examples in every step",
+}
 
 
-def _coloured(curves: Sequence[Curve]) -> list[Line]:
-    """A line for each; one of the name of a trained curve has its colour, and beyond four colours lines are thin."""
+def _shared(points: Sequence[AnyPoint]) -> dict[str, int]:
+    """The sizes that all points have in common, by their letters."""
+    times = Counter(size for point in points for size in _sizes(point).items())
+    return {letter: value for (letter, value), count in times.items() if count == len(points)}
+
+
+def _sizes(point: AnyPoint) -> dict[str, int]:
+    """Those of a point, by their letters; a model without heads has none of theirs."""
+    sizes = {letter: getattr(point, name) for letter, name in _SIZES.items() if hasattr(point, name)}
+    return {letter: value for letter, value in sizes.items() if point.heads or letter not in ("d_h", "H")}
+
+
+def _runs(points: Sequence[AnyPoint]) -> str:
+    """How many runs there are, how many seeds of a setting, and how they were trained."""
+    seeds = Counter(point.shape for point in points).values()
+    protocols = {getattr(point, "protocol", "all examples") for point in points}
+    seen = " or ".join(said for protocol, said in _SEEN.items() if protocol in protocols)
+    return (
+        f"{counted(len(points), 'run')}: {_span(seeds)} {inflected('seed', max(seeds))}, "
+        f"{_span(point.steps for point in points)} steps of Adam, learning rate "
+        f"{_span(point.rate for point in points)} at first and {_span(point.last_rate for point in points)} at last, "
+        f"{seen}"
+    )
+
+
+def _span(values: Iterable[float]) -> str:
+    """From the least to the largest, or the only one."""
+    ends = sorted(values)
+    return " to ".join(f"{end:,.9g}" for end in dict.fromkeys((ends[0], ends[-1])))
+
+
+def _coloured(curves: Sequence[Curve], scattered: bool) -> list[Line]:
+    """A line for each; one beside a trained curve has its colour, and beyond four colours lines are thin."""
     trained, lines = [each.name for each in curves if each.kind == "trained"], []
     for i, each in enumerate(curves):
-        own = each.name.removeprefix(f"{each.kind}, ")
+        own = each.name if each.kind == "trained" else each.name.partition(", ")[2]
         place = trained.index(own) if own in trained else sum(other.kind == each.kind for other in curves[:i])
         x, y = np.array(each.places, dtype=np.float64).reshape(-1, 2).T
         name = each.name if each.name.startswith(each.kind) else f"{each.name} ({each.kind})"
         style = COLOURS[place % len(COLOURS)] + " thin" * (place >= len(COLOURS))
-        lines.append(Line(name, x, y, style, _DASHES[each.kind], each.kind in ("trained", "printed")))
+        dots, joined = each.kind in ("trained", "printed"), each.kind != "trained" or not scattered
+        lines.append(Line(name, x, y, style, _DASHES[each.kind], dots, joined))
     return lines
 
 
@@ -113,30 +153,29 @@ def page(drawn: Sequence[Drawn]) -> str:
     models = {result.point.key for each in drawn for result in each.results}
     title = f"{counted(len(models), 'trained model')}, and what each is proved to hold"
     legend = (
-        "<p>Three kinds of lines. A <em>count</em> (dashed) is what frozen heads can hold of any targets, and no limit "
-        "of trained ones. A <em>bound</em> (a plain line) is proved for all weights of a shape. A <em>trained</em> "
-        "line (with dots) is what training found: it proves what these weights hold, and nothing of what others "
-        "could. A <em>built</em> line is what the smallest memory of byheart holds in every float32 run, where it has "
-        "no more parameters than what is trained. "
-        "Dots on a dotted line are numbers of the source.</p>"
+        "<p>There are three kinds of lines. A <em>trained</em> line (with dots, or dots alone) is what training found: "
+        "it proves what these weights hold, and nothing of what others could. A <em>count</em> (dashed) is what frozen "
+        "heads can hold of any targets. It is no upper limit: training also fits queries and keys to the labels. "
+        "A <em>bound</em> (a plain line) is proved for all weights of a shape. Beside them, a <em>built</em> line "
+        "(long and short dashes) is what the smallest memory of byheart holds of the first label table in every "
+        "float32 run, where it has no more parameters than what is trained, and a <em>printed</em> line (dotted, with "
+        "dots) has the numbers of the source. A ring marks a line with a single point.</p>"
     )
     head = f"<header><p class='brand'>byheart experiment</p><h1>{title}</h1>{legend}</header>\n"
     return document(f"byheart: {title}", head + "".join(_figure(each) for each in drawn if each.results))
 
 
 def _figure(drawn: Drawn) -> str:
-    first = drawn.results[0].point
     protocol = (
-        f"<p class='quiet'>{escaped(drawn.figure.source)}. {counted(len(drawn.results), 'model')}; Adam, "
-        f"{drawn.steps} steps, learning rate {first.rate:g} to {first.last_rate:g}; every context is judged, so that "
-        f"an accuracy has no sampling error. <a href='{drawn.figure.name}.csv'>Table</a>.</p>"
+        f"<p class='quiet'>{escaped(drawn.figure.source)}. {_runs(drawn.points)}; each is judged on "
+        f"all of its task, so that an accuracy has no sampling error. <a href='{drawn.figure.name}.csv'>Table</a>.</p>"
     )
     rows = "".join(
         f"<tr><td>{escaped(each.sentence)}</td><td>{_badge(each)}</td><td>{escaped(each.found)}</td></tr>"
         for each in drawn.findings
     )
     table = f"<table><tr><th>what is said</th><th>these runs</th><th>found</th></tr>{rows}</table>" if rows else ""
-    return section(escaped(drawn.figure.title), part_of_page(drawn.svg()) + protocol + table)
+    return section(escaped(drawn.title), part_of_page(drawn.svg()) + protocol + table)
 
 
 def _badge(finding: Finding) -> str:

@@ -5,8 +5,8 @@ Page: docs/commands.md
 
 import html
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ _WIDTH, _HEIGHT = 640, 272
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 28, 52
 _KEY, _LETTER, _ROW = 26, 7.4, 20  # of the legend: the width of a key and of a letter, the height of a row
 _SMALL = 12
+_DOT, _RING = 4, 6.5  # a ring is seen around a dot
 _MOST_POINTS, _BINS = 400, 40
 
 
@@ -44,6 +45,23 @@ class Line:
     dots: bool = False
     joined: bool = True
 
+    @property
+    def is_line(self) -> bool:
+        """Whether a line is drawn."""
+        return self.joined and len(self.x) > 1
+
+    @property
+    def is_ring(self) -> bool:
+        """Whether a ring stands for it: it has a single point, which is not marked."""
+        return len(self.x) == 1 and not self.dots
+
+    def marks(self, places: Iterable[tuple[float, float]]) -> list[str]:
+        """What stands in each place of one of its points: a dot, a ring, or on a mere line nothing."""
+        if self.is_line and not self.dots:
+            return []
+        kind, radius = (self.style, _RING) if self.is_ring else (f"on-{self.style}", _DOT)
+        return [dot(*place, kind, radius) for place in places]
+
 
 def line_chart(
     lines: Sequence[Line], *, title: str, x_label: str, y_label: str, log: bool = False, log_x: bool = False
@@ -67,25 +85,23 @@ def line_chart(
         >>> svg.count("<path"), "10²" in svg
         (1, True)
     """
-    drawn = [(each, *_drawable(each, log_x=log_x, log=log)) for each in lines]
-    drawn = [(each, x, y) for each, x, y in drawn if len(x)]
+    drawn = [_drawable(each, log_x=log_x, log=log) for each in lines]
+    drawn = [each for each in drawn if len(each.x)]
     if not drawn:
         return _empty(title)
-    across = (_Axis.logarithmic if log_x else _Axis.linear)(*_range([x for _, x, _ in drawn]))
-    up = (_Axis.logarithmic if log else _Axis.linear)(*_range([y for _, _, y in drawn]))
+    across = (_Axis.logarithmic if log_x else _Axis.linear)(*_range([each.x for each in drawn]))
+    up = (_Axis.logarithmic if log else _Axis.linear)(*_range([each.y for each in drawn]))
 
     def body(axes: Axes) -> list[str]:
         parts = []
-        for each, x, y in drawn:
-            points = list(zip(x.tolist(), y.tolist(), strict=True))
-            if len(points) > 1 and each.joined:
+        for each in drawn:
+            points = list(zip(each.x.tolist(), each.y.tolist(), strict=True))
+            if each.is_line:
                 parts.append(axes.curve(points, each.style, each.dashes))
-            if len(points) == 1 or each.dots:
-                parts += [dot(*axes.at(*point), f"on-{each.style}", 4) for point in points]
+            parts += each.marks(axes.at(*point) for point in points)
         return parts
 
-    legend = [(each.name, each.style, each.dashes) for each, _, _ in drawn]
-    return _chart(title, across, up, (x_label, y_label), legend, body)
+    return _chart(title, across, up, (x_label, y_label), drawn, body)
 
 
 def histogram(
@@ -139,8 +155,8 @@ def histogram(
                 parts.append(box(left + 0.5, top, right - left - 1.0, bottom - top, f"on-{style}", 0, str(count[i])))
         return parts
 
-    legend = [(name, style, "") for name, _, style in kept]
-    return _chart(title, across, up, (x_label, y_label), legend, body)
+    outlines = [Line(name, edges[1:], height, style) for (name, _, style), height in zip(kept, heights, strict=True)]
+    return _chart(title, across, up, (x_label, y_label), outlines, body)
 
 
 @dataclass(frozen=True)
@@ -181,13 +197,13 @@ def _nice_step(length: float) -> float:
     return max(step * power for step in (1.0, 2.0, 5.0) if step * power <= length / 4.0)
 
 
-def _drawable(each: Line, *, log_x: bool, log: bool) -> tuple[Float64Array, Float64Array]:
-    """What can be drawn, in logarithms where the scale has them; of a joined line at most 400 points."""
+def _drawable(each: Line, *, log_x: bool, log: bool) -> Line:
+    """What of it can be drawn, in logarithms where the scale has them; of a joined line at most 400 points."""
     x, y = np.asarray(each.x, dtype=np.float64), np.asarray(each.y, dtype=np.float64)
     kept = np.flatnonzero(np.isfinite(x) & np.isfinite(y) & ((y > 0.0) | (not log)) & ((x > 0.0) | (not log_x)))
     if each.joined and len(kept) > _MOST_POINTS:
         kept = kept[np.unique(np.linspace(0, len(kept) - 1, _MOST_POINTS).round().astype(np.int64))]
-    return np.log10(x[kept]) if log_x else x[kept], np.log10(y[kept]) if log else y[kept]
+    return replace(each, x=np.log10(x[kept]) if log_x else x[kept], y=np.log10(y[kept]) if log else y[kept])
 
 
 def _range(arrays: Sequence[Float64Array]) -> tuple[float, float]:
@@ -199,28 +215,30 @@ def _chart(
     across: _Axis,
     up: _Axis,
     labels: tuple[str, str],
-    legend: Sequence[tuple[str, str, str]],
+    lines: Sequence[Line],
     body: Callable[[Axes], list[str]],
 ) -> str:
-    keys, rows = _keys([entry for entry in legend if entry[0]])
+    keys, rows = _keys([each for each in lines if each.name])
     frame = _LEFT, _TOP + rows * _ROW, _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
     axes = Axes(*frame, (across.low, across.high), (up.low, up.high))
     scales = axes.scales(dict(across.ticks), dict(up.ticks), *labels, _SMALL)
     return figure(title, _WIDTH, _HEIGHT + rows * _ROW, [*keys, *scales, *body(axes)])
 
 
-def _keys(entries: Sequence[tuple[str, str, str]]) -> tuple[list[str], int]:
-    """The legend above the frame, and how many rows it takes."""
+def _keys(lines: Sequence[Line]) -> tuple[list[str], int]:
+    """The legend above the frame, each line as it is drawn there, and how many rows it takes."""
     parts, left, row = [], 0.0, 0
-    for name, style, dashes in entries:
-        width = _KEY + _LETTER * len(name) + _KEY
+    for each in lines:
+        width = _KEY + _LETTER * len(each.name) + _KEY
         if left and left + width > _WIDTH:
             left, row = 0.0, row + 1
-        y = _ROW * (row + 0.5)
-        parts += [line((left, y), (left + _KEY - 6, y), style, dashes)]
-        parts += [words(left + _KEY, y + 4, name, "faint", "start", _SMALL + 1)]
+        y, right = _ROW * (row + 0.5), left + _KEY - 6
+        if each.is_line:
+            parts.append(line((left, y), (right, y), each.style, each.dashes))
+        parts += each.marks([((left + right) / 2, y)])
+        parts.append(words(left + _KEY, y + 4, each.name, "faint", "start", _SMALL + 1))
         left += width
-    return parts, (row + 1) * bool(entries)
+    return parts, (row + 1) * bool(lines)
 
 
 def _empty(title: str) -> str:

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from byheart.experiments.built import built
+from byheart.experiments.figure import Curve
 from byheart.experiments.figures import FIGURES, gaps
 from byheart.experiments.layers import AnyPoint, LayerPoint
 from byheart.experiments.page import Drawn, page, write_figures
+from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
 
@@ -32,7 +34,7 @@ def test_every_figure_is_drawn_and_judged(figure, grid, tmp_path, monkeypatch) -
     write_figures(tmp_path, [drawn])
     assert (tmp_path / f"{figure.name}.svg").read_text().count("<circle") >= len(figure.trained(results))
     assert len((tmp_path / f"{figure.name}.csv").read_text().splitlines()) == 1 + len(points)
-    assert figure.title in page([drawn])
+    assert f"<h2>{drawn.title}</h2>" in page([drawn])
 
 
 def test_nothing_is_judged_while_points_are_missing() -> None:
@@ -54,11 +56,62 @@ def test_findings_follow_from_the_results() -> None:
             assert (each.verdict == "confirmed") == (set(of) <= confirmed), each
 
 
-def test_a_finding_says_how_long_its_runs_were() -> None:
+@pytest.mark.parametrize(
+    ("name", "runs"),
+    [
+        ("dana.1a", "5 runs: 1 seed, 2,048 steps of Adam, learning rate 0.01 at first and 0.0005 at last, all contexts"
+                    " in every step"),
+        ("dana.depth", "32 runs: 4 seeds, 2,048 steps of Adam, learning rate 0.0025 at first and 0.0025 at last, all"
+                       " contexts in every step"),
+        ("gaps", "16 runs: 1 to 4 seeds, 2,048 to 4,096 steps of Adam, learning rate 0.01 at first and 0.0005 at last,"
+                 " all contexts in every step"),
+        ("bits", "252 runs: 1 to 8 seeds, 2,048 to 4,096 steps of Adam, learning rate 0.0025 to 0.01 at first and"
+                 " 0.0005 to 0.0025 at last, all contexts in every step or a fixed sample"),
+        ("mahdavi.3", "8 runs: 4 seeds, 4,096 steps of Adam, learning rate 0.01 at first and 0.0005 at last, all"
+                      " examples in every step"),
+    ],
+)  # fmt: skip
+def test_findings_and_the_page_say_of_which_runs_they_speak(name, runs) -> None:
+    figure = FIGURES[name]
+    results = [_result(point, point.contexts // 2) for point in figure.quick()]
+    drawn = Drawn(figure, results, len(results))
+    assert f". {runs}; " in page([drawn])
+    for row, found in zip(drawn.rows(), drawn.findings, strict=True):
+        own = [each for each in results if figure.curve(each.point).endswith(found.curve)]
+        assert row["speaks for"].startswith(f"these {len(own)} runs: ") and own
+        assert len(own) < len(results) or row["speaks for"] == f"these {runs}"
+
+
+def test_a_finding_speaks_for_the_runs_of_its_curve() -> None:
     figure = FIGURES["gaps"]
     results = [_result(point, point.contexts) for point in figure.quick()]
-    said = {row["speaks for"] for row in Drawn(figure, results, len(results)).rows()}
-    assert said == {"these 16 runs: 4 seeds, 2,048 to 4,096 steps of Adam"}
+    said = {row["sentence"].split("(")[1][:6]: row["speaks for"] for row in Drawn(figure, results, len(results)).rows()}
+    assert said["N = 10"].startswith("these 12 runs: 4 seeds, 4,096 steps")
+    assert said["N = 50"].startswith("these 4 runs: 1 seed, 2,048 steps")
+
+
+_HEADS = Point(tokens=50, d_model=10, d_head=10, heads=20)
+_LAYER = LayerPoint(examples=160, n_ctx=8, d_model=16, d_head=8, heads=4)
+
+
+@pytest.mark.parametrize(
+    ("name", "points", "title"),
+    [
+        ("dana.1a", [_HEADS, replace(_HEADS, heads=1)], "Held, N = 50, d = d_h = 10"),
+        ("dana.1a", [_HEADS], "Held, N = 50, d = d_h = 10"),  # heads are the abscissa, even of a single one
+        ("dana.1b", [_HEADS, replace(_HEADS, d_head=1)], "Held, N = 50, d = 10, H = 20"),
+        ("dana.2b", [_HEADS], "Held, N = 50, H = 20"),
+        ("dana.3", [replace(_HEADS, d_head=100)], "Held, N = 50, d = 10, d_h = 100, H = 20"),
+        ("dana.3", [replace(_HEADS, heads=0)], "Held, N = 50, d = 10"),
+        ("dana.3", [_HEADS, replace(_HEADS, heads=0)], "Held, N = 50, d = 10"),
+        ("mahdavi.3", [_LAYER, replace(_LAYER, seed=1)], "Held, n = 8, d = 16, d_h = 8, T = 160, H = 4"),
+        ("mahdavi.2b", [replace(_LAYER, examples=80), _LAYER], "Held, d = 16, d_h = 8, H = 4"),
+        ("bits", [_HEADS, Point(tokens=2, d_model=1, d_head=2, heads=3)], "Held"),
+    ],
+)
+def test_a_title_has_the_sizes_that_all_points_share(name, points, title) -> None:
+    drawn = Drawn(replace(FIGURES[name], title="Held"), [_result(point, 1) for point in points], len(points))
+    assert drawn.title == title
 
 
 def test_bits_a_parameter_are_those_of_what_is_held() -> None:
@@ -72,15 +125,34 @@ def test_bits_a_parameter_are_those_of_what_is_held() -> None:
     assert [each.verdict for each in figure.judge([replace(many, parameters=2)])] == ["confirmed"]
 
 
-def test_a_printed_line_has_the_colour_of_the_trained_one_and_a_fifth_line_is_thin() -> None:
+def _keys(svg: str) -> dict[str, str]:
+    """The shapes of each key of a legend and the style of the last one, by the name behind it."""
+    found = re.findall(r"((?:<(?:line|circle) [^>]*>\n)+)<text [^>]*>([^<]*)</text>", svg)
+    shapes = {name: re.findall(r'<(\w+) .*class="(?:on-)?([^"]*)"', key) for key, name in found}
+    return {name: " ".join([*(shape for shape, _ in key), key[-1][1]]) for name, key in shapes.items()}
+
+
+def test_a_line_beside_a_trained_one_has_its_colour_and_a_fifth_line_is_thin() -> None:
     figure = FIGURES["dana.3"]
     full: Sequence[Any] = figure.full()
     points = [point for point in full if point.seed == 0]
-    svg = Drawn(figure, [_result(point, point.heads + point.neurons) for point in points], len(points)).svg()
-    trained = [f"{kind}, d = {d}" for d in (7, 10, 13) for kind in ("heads alone", "one head and neurons")]
-    lines = re.findall(
-        r'class="((?:first|second|third|fourth)(?: thin)?)"(?: stroke-dasharray="[^"]*")?/>\n<text.*?>(.*?)<', svg
-    )
-    style = {name.removesuffix(" (trained)"): style for style, name in lines}
-    assert len({style[name] for name in trained}) == 6
-    assert style["printed, heads alone, d = 13"] == style["heads alone, d = 13"] == "first thin"
+    keys = _keys(Drawn(figure, [_result(point, point.heads + point.neurons) for point in points], len(points)).svg())
+    trained = [f"{kind}, d = {d} (trained)" for d in (7, 10, 13) for kind in ("heads alone", "one head and neurons")]
+    assert len({keys[name] for name in trained}) == 6
+    assert keys["printed, heads alone, d = 13"] == keys["heads alone, d = 13 (trained)"] == "line circle first thin"
+
+
+def test_a_bound_has_the_colour_of_the_trained_line_whose_name_follows_its_own() -> None:
+    second, first = (LayerPoint(examples=T, n_ctx=n, d_model=2, d_head=1, heads=1) for T, n in ((8, 1), (4, 2)))
+    results = [_result(replace(point, n_ctx=n), 2) for point in (first, second) for n in (1, 2)]
+    svg = Drawn(FIGURES["mahdavi.2b"], [replace(results[0], ceiling=None), *results[1:]], 4).svg()
+    keys = _keys(svg)
+    assert keys["ceiling, T = 8 (bound)"] == "line second" and keys["T = 8 (trained)"] == "line circle second"
+    assert keys["ceiling, T = 4 (bound)"] == "circle first"  # a ring of its single point
+
+
+def test_only_trained_points_are_scattered() -> None:
+    memory = Curve("built, N = 10", "built", [(0, 1), (9, 1)])
+    figure = replace(FIGURES["bits"], lines=lambda results: [memory])
+    keys = _keys(Drawn(figure, [_result(point, 50) for point in figure.quick()], 196).svg())
+    assert keys["N = 10 (trained)"] == f"circle {keys['built, N = 10'].removeprefix('line ')}"

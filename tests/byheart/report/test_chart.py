@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.report.chart import Line, histogram, line_chart
+from byheart.report.drawing import COLOURS
 
 NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -71,10 +72,48 @@ def test_what_cannot_be_drawn_is_left_out() -> None:
     assert len(points(draw(np.arange(6.0), y))) == 4
 
 
-def test_a_single_point_is_a_dot() -> None:
-    chart = parsed(draw(np.array([1.0]), np.array([3.0]), log=True))
-    assert chart.find(".//circle") is not None
-    assert chart.find(".//path") is None
+def shape(drawn: ElementTree.Element) -> str:
+    return " ".join([drawn.tag, drawn.attrib["class"], drawn.get("stroke-dasharray", "")]).strip()
+
+
+def keys_and_body(chart: str) -> tuple[list[ElementTree.Element], list[ElementTree.Element]]:
+    """What is drawn in the legend and in the frame, without the scales."""
+    drawn = [each for each in parsed(chart).iter() if each.get("class", "").removeprefix("on-").startswith(COLOURS)]
+    keys = [each for each in drawn if float(each.get("cy", each.get("y1", "inf"))) < 20]
+    return keys, drawn[len(keys) :]
+
+
+ONE, TWO = np.array([1.0]), np.array([1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("drawn", "shapes"),
+    [
+        (Line("a", TWO, TWO), ["line first"]),
+        (Line("a", TWO, TWO, dashes="6 4"), ["line first 6 4"]),
+        (Line("a", TWO, TWO, "second thin", "6 4", dots=True), ["line second thin 6 4", "circle on-second thin"]),
+        (Line("a", TWO, TWO, dots=True, joined=False), ["circle on-first"]),
+        (Line("a", TWO, TWO, joined=False), ["circle on-first"]),
+        (Line("a", ONE, ONE, "third", "6 4"), ["circle third"]),
+        (Line("a", ONE, ONE, joined=False), ["circle first"]),
+        (Line("a", ONE, ONE, dots=True), ["circle on-first"]),
+        (Line("a", TWO, np.array([3.0, math.nan])), ["circle first"]),
+    ],
+)
+def test_a_key_is_drawn_as_its_line_and_a_single_point_as_a_ring(drawn: Line, shapes: list[str]) -> None:
+    keys, body = keys_and_body(line_chart([drawn], title="t", x_label="x", y_label="y"))
+    assert [shape(each) for each in keys] == shapes
+    assert {each.attrib["cx"] for each in keys if each.tag == "circle"} <= {"10"}  # the middle of a key
+    assert {shape(each) for each in body} == {each.replace("line", "path") for each in shapes}
+    assert len([each for each in body if each.tag == "circle"]) in (0, np.isfinite(drawn.y).sum())
+
+
+def test_a_ring_is_seen_around_a_dot() -> None:
+    lines = [Line("", ONE, ONE, dots=True), Line("", ONE, ONE)]
+    inner, outer = (
+        float(each.attrib["r"]) for each in keys_and_body(line_chart(lines, title="", x_label="", y_label=""))[1]
+    )
+    assert outer - 2.5 / 2 > inner + 1  # the ring is 2.5 wide
 
 
 def test_a_long_line_is_thinned_but_keeps_its_ends() -> None:
@@ -87,7 +126,7 @@ def test_a_long_line_is_thinned_but_keeps_its_ends() -> None:
 
 def test_points_that_no_line_joins_are_all_drawn() -> None:
     x = np.arange(1000.0)
-    svg = line_chart([Line("", x, x, dots=True, joined=False)], title="", x_label="", y_label="")
+    svg = line_chart([Line("", x, x, joined=False)], title="", x_label="", y_label="")
     assert svg.count("<circle") == 1000 and "<path" not in svg
 
 
@@ -126,6 +165,11 @@ def test_groups_share_one_scale() -> None:
     assert len(both) == 2
     assert both[0, 0] == both[1, 0]
     assert both[0, 3] / both[1, 3] == pytest.approx(0.5, abs=0.01)
+
+
+def test_the_key_of_bars_is_a_line_even_of_a_single_value() -> None:
+    chart = histogram([("a", [1.0], "third")], title="t", x_label="x", y_label="y", log=True)
+    assert [shape(each) for each in keys_and_body(chart)[0]] == ["line third"]
 
 
 def test_shares_are_of_the_group() -> None:
@@ -174,9 +218,7 @@ def test_lines_have_dashes_dots_and_a_logarithmic_abscissa() -> None:
     places = points(chart)
     assert len(places) == 3 and np.ptp(np.diff(places[:, 0])) < 0.11
     found = parsed(chart)
-    assert len(found.findall(".//circle[@class='on-third']")) == 3 and not found.findall(
-        ".//circle[@class='on-second']"
-    )
+    assert [each.attrib["class"] for each in found.findall(".//circle")] == ["on-third"] * 4  # its key, and its points
     dashed = [each.attrib["class"] for each in found.iter() if each.attrib.get("stroke-dasharray") == "6 4"]
     assert dashed == ["second", "second"]  # its key, and itself
 
