@@ -9,6 +9,7 @@ from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
 _SETTLED = 1e-3  # nats above the best model of the same laws
+_TOLD = 1e-12  # nats, about which bounds of a divergence are told apart
 
 
 def _facts(point: Point) -> float:
@@ -20,7 +21,7 @@ def _curve(point: Point) -> str:
 
 
 def _excess(results: Sequence[Result]) -> dict[str, Places]:
-    """By d, the median over the seeds of the divergence above that of the best model of the same laws and d."""
+    """By d, the median over the seeds of the divergence above that of the best model of the same laws and d, or 1e-12."""
     best: dict[tuple[int, int], float] = {}
     above: dict[str, dict[float, list[float]]] = {}
     for result in results:
@@ -29,14 +30,15 @@ def _excess(results: Sequence[Result]) -> dict[str, Places]:
     for result in results:
         at = above.setdefault(_curve(result.point), {}).setdefault(_facts(result.point), [])
         at.append(result.loss_upper - best[result.point.d_model, result.point.data_seed])
-    return {name: [(x, float(np.median(each))) for x, each in sorted(at.items())] for name, at in above.items()}
+    return {
+        name: [(x, max(_TOLD, float(np.median(each)))) for x, each in sorted(at.items())] for name, at in above.items()
+    }
 
 
 def _lines(results: Sequence[Result]) -> list[Curve]:
     """The count that Theorem 1 asks for, T, from the least to the largest excess."""
-    heights, needed = [y for places in _excess(results).values() for _, y in places if y > 0], results[0].contexts
-    ends = [(needed, end(heights)) for end in (min, max)] if heights else []
-    return [Curve(f"count: {needed} contexts", "count", ends)]
+    heights, needed = [y for places in _excess(results).values() for _, y in places], results[0].contexts
+    return [Curve(f"count: {needed} contexts", "count", [(needed, end(heights)) for end in (min, max)])]
 
 
 def _judge(results: Sequence[Result]) -> list[Finding]:
@@ -67,7 +69,7 @@ FIGURE = Figure(
     full=lambda: _points({d: range(2, 40 // d + 2, 2) for d in (1, 2, 3, 4)}, 8, 10_000),
     abscissa=("H d_h + d (T = 36)", _facts),
     curve=_curve,
-    ordinate=("median of the divergence above the best, nats", lambda result: result.loss_upper),
+    ordinate=("median of the divergence above the best, nats, or 1e-12", lambda result: result.loss_upper),
     places=_excess,
     judge=_judge,
     lines=_lines,

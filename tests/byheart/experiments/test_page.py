@@ -71,7 +71,8 @@ def test_findings_follow_from_the_results() -> None:
                       " examples in every step"),
     ],
 )  # fmt: skip
-def test_findings_and_the_page_say_of_which_runs_they_speak(name, runs) -> None:
+def test_findings_and_the_page_say_of_which_runs_they_speak(name, runs, monkeypatch) -> None:
+    monkeypatch.setattr(gaps, "built", lambda tokens, data_seed: built(tokens))
     figure = FIGURES[name]
     results = [_result(point, point.contexts // 2) for point in figure.quick()]
     drawn = Drawn(figure, results, len(results))
