@@ -22,6 +22,7 @@ sys.path[:0] = [path for path in (str(DOCS), str(ROOT)) if path not in sys.path]
 
 from sphinx.application import Sphinx  # noqa: E402
 
+from byheart.experiments.figures import FIGURES  # noqa: E402
 from byheart.report.formulas import with_formulas  # noqa: E402
 from verify.claim import Claim  # noqa: E402
 from verify.claims import REGISTER, claim, module_of  # noqa: E402
@@ -204,17 +205,21 @@ def records() -> str:
 
 
 def figures() -> str:
-    """What the sources say of their figures: the sentences that trained models decide, for those runs alone."""
+    """The sentences about figures that trained models decide, for those runs alone."""
     with (DOCS / "measured" / "findings.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    text = ["", "## What the sources say of their figures", ""]
-    text += ["A verdict speaks of the runs that it names ([each proved, of trained weights](experiments.md)).", ""]
+    text = ["", "## What is said of the figures", ""]
+    text += ["A verdict speaks of the runs that it names ([each proved, of trained weights](experiments.md)). What is "]
+    text[-1] += "said of gaps, laws, parity and depth is ours.\n"
     for name, each in groupby(rows, key=lambda row: row["figure"]):
         text += [f"### figure {name}", ""]
         for row in each:
             found = f"Found, for {row['speaks for']}: {plain(row['found'])}."
             text.append(f"- *{row['verdict']}*: {plain(row['sentence'])}. {found}")
-        text += [f"- **Again**: `byheart experiment {name}`", ""]
+        with (DOCS / "trained" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            full = {row["key"] for row in csv.DictReader(file)} == {point.key for point in FIGURES[name].full()}
+        again = f"byheart experiment {name}"
+        text += [f"- **Again**: `{again} --check --out docs/trained`; trained anew: `{again}{' --full' * full}`", ""]
     return "\n".join(text)
 
 

@@ -215,6 +215,12 @@ def straight(places: Places, curve: str) -> Finding:
     return chosen(own >= 0.95, sentence, said, curve)
 
 
+def span(values: Iterable[float], form: str = ",.9g") -> str:
+    """From the least to the largest, or the only one."""
+    ends = sorted(values)
+    return " to ".join(dict.fromkeys(format(end, form) for end in (ends[0], ends[-1])))
+
+
 def seeded(points: Iterable[Mapping], seeds: int, kind: type = Point, **common) -> list[Any]:
     """Points with labels and weights of their own for each seed."""
     return [kind(**{**common, **each}, data_seed=seed, seed=seed) for each in points for seed in range(seeds)]

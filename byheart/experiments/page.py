@@ -5,14 +5,14 @@ Page: docs/experiments.md
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
-from byheart.experiments.figure import Curve, Figure, Finding, Kind, Verdict
+from byheart.experiments.figure import Curve, Figure, Finding, Kind, Verdict, span
 from byheart.experiments.layers import AnyPoint
 from byheart.experiments.sweep import FINDINGS, Result, write_rows, write_table
 from byheart.report.chart import Line, line_chart
@@ -104,17 +104,11 @@ def _runs(points: Sequence[AnyPoint]) -> str:
     protocols = {getattr(point, "protocol", "all examples") for point in points}
     seen = " or ".join(said for protocol, said in _SEEN.items() if protocol in protocols)
     return (
-        f"{counted(len(points), 'run')}: {_span(seeds)} {inflected('seed', max(seeds))}, "
-        f"{_span(point.steps for point in points)} steps of Adam, learning rate "
-        f"{_span(point.rate for point in points)} at first and {_span(point.last_rate for point in points)} at last, "
+        f"{counted(len(points), 'run')}: {span(seeds)} {inflected('seed', max(seeds))}, "
+        f"{span(point.steps for point in points)} steps of Adam, learning rate "
+        f"{span(point.rate for point in points)} at first and {span(point.last_rate for point in points)} at last, "
         f"{seen}"
     )
-
-
-def _span(values: Iterable[float]) -> str:
-    """From the least to the largest, or the only one."""
-    ends = sorted(values)
-    return " to ".join(f"{end:,.9g}" for end in dict.fromkeys((ends[0], ends[-1])))
 
 
 def _coloured(curves: Sequence[Curve], scattered: bool) -> list[Line]:

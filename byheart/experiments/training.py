@@ -1,7 +1,8 @@
 r"""Train points of one shape side by side: one stacked forward pass, one Adam.
 
 Every tensor has a leading axis of the models. The loss is the sum over the models of their mean over the contexts, so
-each model gets its own gradient, and Adam works entry by entry: what comes out is what each would learn alone.
+each model gets its own gradient, and Adam works entry by entry: what comes out is what each would learn alone, up to
+rounding.
 
 Page: docs/experiments.md
 """

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from byheart.experiments.figure import Figure, Finding, Places, ceilings, chosen, fit, seeded, unsaturated
+from byheart.experiments.figure import Figure, Finding, Places, ceilings, chosen, fit, seeded, span, unsaturated
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
@@ -77,7 +77,7 @@ def _exactly_one(results: Sequence[Result], name: str) -> Finding:
     shares = [result.share for result in results if result.point.heads == 20]
     others = [share for share in shares if share < 1]
     said = f"{len(shares) - len(others)} of {len(shares)} label tables are held in full"
-    said += f"; of the others {min(others):.2f} to {max(others):.2f} of the contexts" if others else ""
+    said += f"; of the others {span(others, '.2f')} of the contexts" if others else ""
     sentence = f"with H = 20 the model should be able to obtain exactly 1 accuracy, for every label table ({name})"
     return Finding(sentence, "not reproduced" if others else "confirmed", said, name)
 
@@ -87,7 +87,7 @@ def _chance(results: Sequence[Result]) -> Finding:
     chance, shares = 1 / results[0].point.tokens, [result.share for result in results]
     most = [(result.ceiling or 0) / result.contexts for result in results]
     better, mean = sum(share > chance for share in shares), float(np.mean(shares))
-    said = f"{better} of {len(results)} hold more, {mean:.3f} on average; ceilings {min(most):.2f} to {max(most):.2f}"
+    said = f"{better} of {len(results)} hold more, {mean:.3f} on average; ceilings {span(most, '.2f')}"
     sentence = "by pure chance, using 0 heads, the accuracy is 1/N (taken of trained models)"
     return chosen(abs(mean - chance) <= 0.05, sentence, said, "no heads")
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import ceil
 
 from byheart.experiments.built import built
-from byheart.experiments.figure import Figure, Finding, chosen, seeded
+from byheart.experiments.figure import Figure, Finding, chosen, seeded, span
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
@@ -49,10 +49,9 @@ def _optimisation(results: Sequence[Result], name: str) -> Finding:
     fits = [seed for seed, (entries, share) in ours.items() if share == 1 and entries <= first.parameters()]
     said = f"{len(best) - len(left)} of {len(best)} label tables are held in full by some model"
     if left:
-        held = " to ".join(dict.fromkeys(f"{share:.3f}" for share in (min(left.values()), max(left.values()))))
-        said += f"; of the other {len(left)} the best model holds {held}"
+        said += f"; of the other {len(left)} the best model holds {span(left.values(), '.3f')}"
     if fits:
-        sizes = " to ".join(dict.fromkeys(f"{pick(ours[seed][0] for seed in fits):,}" for pick in (min, max)))
+        sizes = span((ours[seed][0] for seed in fits), ",")
         said += f", and a memory of ours, of {sizes} entries, all of {len(fits)}, in every float32 run"
     return chosen(not fits, f"Adam finds weights that hold all contexts wherever they exist ({name})", said, name)
 

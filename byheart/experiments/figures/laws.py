@@ -21,7 +21,7 @@ def _curve(point: Point) -> str:
 
 
 def _excess(results: Sequence[Result]) -> dict[str, Places]:
-    """By d, the median over the seeds of the divergence above that of the best model of the same laws and d, or 1e-12."""
+    """By d, the median over the seeds of the divergence above the best model of the same laws and d, or 1e-12."""
     best: dict[tuple[int, int], float] = {}
     above: dict[str, dict[float, list[float]]] = {}
     for result in results:

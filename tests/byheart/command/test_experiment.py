@@ -43,7 +43,7 @@ def test_a_figure_from_training_to_its_check(short, drawn, capsys) -> None:
     written = sorted(file.name for file in out.iterdir())
     assert written == ["dana.4.csv", "dana.4.svg", "findings.csv", "index.html", "points", "weights"]
     page = (out / "index.html").read_text()
-    assert page.count("<path") >= 4 and "no limit of trained ones" in page
+    assert page.count("<path") >= 4 and "no upper limit" in page
     assert main(["experiment", "--out", str(out), "--check"]) == 0
     assert capsys.readouterr().out == "PROVED AGAIN: 19 of 19 points\n"
 

@@ -1,12 +1,12 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from byheart.experiments.built import built
-from byheart.experiments.figure import Curve
+from byheart.experiments.figure import Curve, Kind
 from byheart.experiments.figures import FIGURES, gaps
 from byheart.experiments.layers import AnyPoint, LayerPoint
 from byheart.experiments.page import Drawn, page, write_figures
@@ -111,8 +111,10 @@ _LAYER = LayerPoint(examples=160, n_ctx=8, d_model=16, d_head=8, heads=4)
     ],
 )
 def test_a_title_has_the_sizes_that_all_points_share(name, points, title) -> None:
-    drawn = Drawn(replace(FIGURES[name], title="Held"), [_result(point, 1) for point in points], len(points))
-    assert drawn.title == title
+    results = [_result(point, 1) for point in points]
+    drawn = Drawn(replace(FIGURES[name], title="Held"), results, len(points) + 1)  # one is missing, so none is judged
+    assert drawn.title == title and f"<h2>{title}</h2>" in page([drawn])
+    assert f"<title>{title}; {len(points)} model" in drawn.svg()
 
 
 def test_bits_a_parameter_are_those_of_what_is_held() -> None:
@@ -144,16 +146,26 @@ def test_a_line_beside_a_trained_one_has_its_colour_and_a_fifth_line_is_thin() -
 
 
 def test_a_bound_has_the_colour_of_the_trained_line_whose_name_follows_its_own() -> None:
-    second, first = (LayerPoint(examples=T, n_ctx=n, d_model=2, d_head=1, heads=1) for T, n in ((8, 1), (4, 2)))
-    results = [_result(replace(point, n_ctx=n), 2) for point in (first, second) for n in (1, 2)]
-    svg = Drawn(FIGURES["mahdavi.2b"], [replace(results[0], ceiling=None), *results[1:]], 4).svg()
-    keys = _keys(svg)
-    assert keys["ceiling, T = 8 (bound)"] == "line second" and keys["T = 8 (trained)"] == "line circle second"
-    assert keys["ceiling, T = 4 (bound)"] == "circle first"  # a ring of its single point
+    points = [replace(_LAYER, examples=T, n_ctx=n) for T in (80, 160) for n in (1, 2)]
+    *unbounded, bounded = (_result(point, 40) for point in points)
+    keys = _keys(Drawn(FIGURES["mahdavi.2b"], [*(replace(each, ceiling=None) for each in unbounded), bounded], 0).svg())
+    assert keys["T = 160 (trained)"] == "line circle second"
+    assert keys["ceiling, T = 160 (bound)"] == "circle second"  # a ring of its single point
+
+
+def test_trained_lines_have_colours_of_their_own() -> None:
+    figure = replace(FIGURES["dana.4"], curve=lambda point: "d = 2" if point.protocol[0] == "a" else "drawn, d = 2")
+    keys = _keys(Drawn(figure, [_result(point, 40) for point in figure.quick()], 0).svg())
+    assert keys["d = 2 (trained)"] == "line circle first" and keys["drawn, d = 2 (trained)"] == "line circle second"
+
+
+def test_the_page_says_what_each_kind_of_line_is() -> None:
+    said = page([])
+    assert all(f"<em>{kind}</em>" in said for kind in get_args(Kind)) and "A ring marks" in said
 
 
 def test_only_trained_points_are_scattered() -> None:
     memory = Curve("built, N = 10", "built", [(0, 1), (9, 1)])
     figure = replace(FIGURES["bits"], lines=lambda results: [memory])
-    keys = _keys(Drawn(figure, [_result(point, 50) for point in figure.quick()], 196).svg())
+    keys = _keys(Drawn(figure, [_result(point, 50) for point in figure.quick()], 0).svg())
     assert keys["N = 10 (trained)"] == f"circle {keys['built, N = 10'].removeprefix('line ')}"
