@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from byheart.experiments.checking import differences
 from byheart.experiments.figures import FIGURES
 from byheart.experiments.page import Drawn, write_figures
-from byheart.experiments.sweep import FINDINGS, agreeing, differences, read_table, sweep, write_rows, write_table
+from byheart.experiments.sweep import FINDINGS, agreeing, read_table, sweep, write_rows, write_table
 
 TRAINED = Path(__file__).parents[1] / "docs" / "trained"
 FULL = {name for name in FIGURES if name.startswith("dana.")} | {"bits", "gaps", "laws"}

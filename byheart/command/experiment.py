@@ -43,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
     from byheart.device import require_device
+    from byheart.experiments.checking import differences
     from byheart.experiments.figures import FIGURES
-    from byheart.experiments.sweep import differences
     from constructions.errors import require_one_of
 
     for name in options.name:
