@@ -35,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where to write (default: out/experiments)",
     )
     parser.add_argument(
-        "--check", action="store_true", help="train nothing: prove every cell of the tables in --out again"
+        "--check",
+        action="store_true",
+        help="train nothing: prove every cell of the tables in --out again, and of NAME alone where some are named",
     )
     add_output_options(parser)
 
@@ -43,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
     from byheart.device import require_device
-    from byheart.experiments.checking import differences
     from byheart.experiments.figures import FIGURES
     from constructions.errors import require_one_of
 
@@ -54,24 +55,40 @@ def run(options: argparse.Namespace) -> int:
         _list(options, figures)
         return PROVED
     if options.check:
-        with progress_lines(options) as progress:
-            grids = {
-                name: [{p.key for p in grid()} for grid in (each.quick, each.full)] for name, each in FIGURES.items()
-            }
-            points, wrong = differences(options.out, grids, progress)
-        first = f"PROVED AGAIN: {points} of {counted(points, 'point')}" if not wrong else f"NOT AS WRITTEN: {wrong[0]}"
-        found = {"headline": first, "points": points, "differences": wrong}
-        lines = [first] if options.quiet else [first, *wrong[1:]]
-        sys.stdout.write((json.dumps(found) if options.json else "\n".join(lines)) + "\n")
-        return REFUTED if wrong else PROVED
+        return _checked(options)
     require_device(options.device)
     return _swept(options, figures)
 
 
+def _checked(options: argparse.Namespace) -> int:
+    from byheart.experiments.checking import differences
+    from byheart.experiments.figures import FIGURES
+
+    with progress_lines(options) as progress:
+        found = differences(
+            options.out, FIGURES, names=list(dict.fromkeys(options.name)), weights=options.keep, progress=progress
+        )
+    proved, wrong = found.points - len(found.missing), found.differences
+    first = f"PROVED AGAIN: every cell of {proved:,} of {counted(found.points, 'model')}"
+    if found.missing:
+        first += f"; the weights of {len(found.missing):,} are not here, and nothing is said of these"
+    if wrong:
+        first = f"NOT AS WRITTEN: {wrong[0]}"
+    if options.json:
+        sys.stdout.write(json.dumps({"headline": first, **vars(found)}) + "\n")
+    else:
+        sys.stdout.write("\n".join([first] if options.quiet else [first, *wrong[1:]]) + "\n")
+    if wrong:
+        return REFUTED
+    return UNDECIDED if found.missing else PROVED
+
+
 def _list(options: argparse.Namespace, figures: "list[Figure]") -> None:
     size = "full" if options.full else "quick"
-    models = {each.name: len(getattr(each, size)()) for each in figures}
-    first = f"{counted(len(models), 'figure')}, {counted(sum(models.values()), 'model')} in the {size} grids"
+    grids = {each.name: getattr(each, size)() for each in figures}
+    models = {name: len(grid) for name, grid in grids.items()}
+    distinct = len({point.key for grid in grids.values() for point in grid})
+    first = f"{counted(len(models), 'figure')}, {counted(distinct, 'model')} in the {size} grids"
     if options.json:
         listed = {each.name: {"title": each.title, "models": models[each.name]} for each in figures}
         sys.stdout.write(json.dumps({"headline": first, "figures": listed}) + "\n")
@@ -139,4 +156,4 @@ def _print(first: str, drawn: "list[Drawn]", failed: dict[str, str]) -> None:
             print_list(f"{each.figure.name}: {each.figure.title}", rows)
             sys.stdout.write("\n")
     for key, reason in failed.items():
-        sys.stdout.write(f"point {key} was not trained: {reason}\n")
+        sys.stdout.write(f"nothing is proved of point {key}: {reason}\n")

@@ -1,4 +1,4 @@
-"""What of the tables of a sweep does not follow from the folders of their points.
+"""What of the tables of a sweep does not follow from the models of their points, proved again.
 
 Page: docs/experiments.md
 """
@@ -6,17 +6,21 @@ Page: docs/experiments.md
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from byheart.experiments.figure import Figure
 from byheart.experiments.layers import AnyPoint, LayerPoint
+from byheart.experiments.page import Drawn
 from byheart.experiments.points import Point
-from byheart.experiments.sweep import FINDINGS, point_of, proved
+from byheart.experiments.sweep import FINDINGS, Result, model_of, point_of, proved, read_table
 from constructions.arrays import Float64Array
 from constructions.counted import counted
-from constructions.errors import ByheartError, FileFormatError
+from constructions.errors import ByheartError, FileFormatError, InputError
 from constructions.models.blocks import Attention
 from constructions.models.model import Model
 from constructions.tasks.vectors import load_task
@@ -25,69 +29,154 @@ from verify.progress import Progress, silent
 from verify.verdict import Verdict
 
 
-def differences(
-    out: Path, grids: Mapping[str, Sequence[set[str]]] | None = None, progress: Progress = silent
-) -> tuple[int, list[str]]:
-    """What of the tables does not follow from the folders of their points, proved again.
+@dataclass(frozen=True)
+class Checked:
+    """What came of proving the cells of tables again.
 
     Args:
-        out: A folder of ``.csv`` tables beside ``points``.
-        grids: The keys of the grids that a table of this name may have, of which it has to hold one whole.
-        progress: Called with the stage and the finished share of it.
+        points: How many models the tables name, each counted once.
+        missing: The keys of those that have neither a folder nor weights: nothing is proved of them.
+        differences: One sentence for each cell, file or certificate that is not what it should be.
+    """
 
-    Returns:
-        How many lines there are, and one sentence for each cell, folder or certificate that is not what it should be.
+    points: int
+    missing: tuple[str, ...]
+    differences: tuple[str, ...]
+
+
+def differences(
+    out: Path,
+    figures: Mapping[str, Figure] | None = None,
+    *,
+    names: Collection[str] = (),
+    weights: Path | None = None,
+    progress: Progress = silent,
+) -> Checked:
+    """What of the tables does not follow from the folders of their points, or from their weights, proved again.
+
+    A model is proved once, whatever tables it is in; a point without a folder is proved from its weights.
+
+    Args:
+        out: A folder of ``.csv`` tables beside ``points`` or ``weights``, with pictures and findings or without.
+        figures: By the names of their tables: a table then has to hold a whole grid, and no other points, and a
+            picture and findings have to be those of the table.
+        names: Of the tables; by default all.
+        weights: Folder of the trained weights; by default ``weights`` in `out`.
+        progress: Called with the stage and the finished share of it.
 
     Raises:
         FileFormatError: There is no table, or one that cannot be read.
     """
-    lines: list[tuple[str, dict[str, str]]] = []
-    for file in sorted(set(out.glob("*.csv")) - {out / FINDINGS}):
-        try:
-            lines += [(file.name, row) for row in csv.DictReader(io.StringIO(file.read_text(encoding="utf-8")))]
-        except (OSError, ValueError) as error:
-            raise FileFormatError(f"{file} cannot be read: {error}") from None
-    if not lines:
+    files = [out / f"{name}.csv" for name in names] or sorted(set(out.glob("*.csv")) - {out / FINDINGS})
+    if not files:
         raise FileFormatError(f"{out} holds no table of points, expected what `byheart experiment` wrote")
-    said, seen = [], set[tuple[str, str | None]]()
-    for place, (name, row) in enumerate(lines):
-        progress("checking", place / len(lines), f"{place} of {len(lines)} points")
-        line = name, row.get("key")
-        wrong = ["it stands there twice"] if line in seen else _point_differences(out / "points", row)
-        said += [f"{name}, point {row.get('key')}: {each}" for each in wrong]
-        seen.add(line)
-    for name in sorted({name for name, _ in lines}):
-        left_out = [
-            grid - {key for file, key in seen if file == name} for grid in (grids or {}).get(name[:-4], ()) if grid
-        ]
-        least = min(left_out, key=len, default=set())
-        said += [f"{name} leaves out {counted(len(least), 'point')} of its grid, {min(least)}"] if least else []
-    return len(lines), said
+    rows, said = dict[str, list[dict[str, str]]](), list[str]()
+    for file in files:
+        rows[file.stem], wrong = _rows(file)
+        said += [f"{file.name}: {each}" for each in wrong]
+    keys = {row.get("key", "") for own in rows.values() for row in own}
+    proofs = dict[str, tuple[Result | None, list[str]]]()
+    for name, own in rows.items():
+        seen = set[str]()
+        for row in own:
+            progress("checking", len(proofs) / len(keys), f"{len(proofs)} of {counted(len(keys), 'model')}")
+            wrong = _row_differences(row, out / "points", weights or out / "weights", proofs)
+            wrong += ["it stands there twice"] if row.get("key", "") in seen else []
+            said += [f"{name}.csv, point {row.get('key')}: {each}" for each in wrong]
+            seen.add(row.get("key", ""))
+        if figures:
+            said += [f"{name}.csv: {each}" for each in _grid_differences(figures.get(name), seen)]
+    if figures and not said:
+        said += _drawing_differences(out, {name: figures[name] for name in rows})
+    missing = [key for key, (result, wrong) in proofs.items() if result is None and not wrong]
+    return Checked(len(keys), tuple(missing), tuple(said))
 
 
-def _point_differences(folders: Path, row: dict[str, str]) -> list[str]:
-    key = row.get("key") or ""
-    if not key.isalnum() or not (folders / key).is_dir():
-        return ["it has no folder"]
-    folder = folders / key
+def _rows(file: Path) -> tuple[list[dict[str, str]], list[str]]:
+    """The lines of a table that have a cell for each column, and what is wrong with the table otherwise."""
+    try:
+        names, *lines = csv.reader(io.StringIO(file.read_text(encoding="utf-8")), strict=True)
+    except (OSError, ValueError, csv.Error) as error:
+        raise FileFormatError(f"{file} is no table of points: {error}") from None
+    said = [f"column {name} stands there twice" for name, times in Counter(names).items() if times > 1]
+    said += [
+        f"line {place} has {counted(len(line), 'cell')}, expected {len(names)}"
+        for place, line in enumerate(lines, 2)
+        if len(line) != len(names)
+    ]
+    rows = [dict(zip(names, line, strict=True)) for line in lines if len(line) == len(names)]
+    return rows, said if rows else [*said, "it holds no point"]
+
+
+def _row_differences(
+    row: dict[str, str], folders: Path, weights: Path, proofs: dict[str, tuple[Result | None, list[str]]]
+) -> list[str]:
     try:
         point = point_of(row)
-        if point.key != key:
-            return ["its settings are those of another point"]
-        if load_task(folder / "task.safetensors").sha256() != point.task().sha256():
-            return ["its task is not that of its settings"]
-        model = Model.load(folder / "model.safetensors")
-        if not _is_of(point, model):
-            return ["its model is not of the shape of its settings"]
-        report, result = check_memorization(folder), proved(point, model)
-    except (ByheartError, KeyError, StopIteration, ValueError) as error:
-        return [f"{error}"]
-    again = result.row()
-    lost = [f"{each.id}: {each.reason}" for each in report.checks if each.verdict is not Verdict.PROVED]
-    lost += [] if result.violation is None else [result.violation]
-    unlike = [name for name in {**again, **row} if not _same(row.get(name) or "", again.get(name, ""))]
+    except ValueError as error:
+        return [f"its settings cannot be read: {error}"]
+    if point.key != row.get("key"):
+        return ["its settings are those of another point"]
+    if point.key not in proofs:
+        proofs[point.key] = _proof(point, folders / point.key, weights / f"{point.key}.safetensors")
+    result, wrong = proofs[point.key]
+    again = {} if result is None else result.row()
+    unlike = [name for name in {**again, **row} if again and not _same(row.get(name) or "", again.get(name, ""))]
     found = {name: repr(row[name]) if name in row else "missing" for name in unlike}
-    return lost + [f"{name} is {found[name]}, expected {again.get(name, '')!r}" for name in unlike]
+    return wrong + [f"{name} is {found[name]}, expected {again.get(name, '')!r}" for name in unlike]
+
+
+def _proof(point: AnyPoint, folder: Path, weights: Path) -> tuple[Result | None, list[str]]:
+    """What is proved of a point again, and what is wrong with it; neither where nothing of it is there."""
+    try:
+        if folder.is_dir():
+            model, lost = _kept(point, folder)
+        elif weights.is_file():
+            model, lost = model_of(point, weights), []
+        else:
+            return None, []
+        result = proved(point, model)
+    except (ByheartError, KeyError, ValueError) as error:
+        return None, [f"{error}"]
+    return result, lost if result.violation is None else [*lost, result.violation]
+
+
+def _kept(point: AnyPoint, folder: Path) -> tuple[Model, list[str]]:
+    """The model in the folder of a point, and what of its certificate is not proved."""
+    if load_task(folder / "task.safetensors").sha256() != point.task().sha256():
+        raise InputError(folder, "holds a task that is not that of its settings")
+    model = Model.load(folder / "model.safetensors")
+    if not _is_of(point, model):
+        raise InputError(folder, "holds a model that is not of the shape of its settings")
+    report = check_memorization(folder)
+    return model, [f"{each.id}: {each.reason}" for each in report.checks if each.verdict is not Verdict.PROVED]
+
+
+def _grid_differences(figure: Figure | None, keys: set[str]) -> list[str]:
+    """What a table leaves out, or has beyond, of that grid of its figure which it is nearest to."""
+    if figure is None:
+        return ["it is the table of no figure"]
+    grids = [{point.key for point in grid()} for grid in (figure.quick, figure.full)]
+    grid = min(grids, key=lambda each: len(each ^ keys))
+    left, more = grid - keys, keys - grid
+    said = [f"it leaves out {counted(len(left), 'point')} of its grid, {min(left)}"] if left else []
+    return said + ([f"it has {counted(len(more), 'point')} that its grid has not, {min(more)}"] if more else [])
+
+
+def _drawing_differences(out: Path, figures: Mapping[str, Figure]) -> list[str]:
+    """Which pictures and findings, where there are some, are not those of their tables."""
+    said, findings = [], dict[str, list[dict[str, str]]]()
+    if (out / FINDINGS).is_file():
+        for row in _rows(out / FINDINGS)[0]:
+            findings.setdefault(row.get("figure", ""), []).append(row)
+    for name, figure in figures.items():
+        results, picture = read_table(out / f"{name}.csv"), out / f"{name}.svg"
+        drawn = Drawn(figure, results, len(results))
+        if picture.is_file() and picture.read_text(encoding="utf-8") != drawn.svg():
+            said.append(f"{picture.name} is not the picture of its table")
+        if name in findings and findings[name] != list(drawn.rows()):
+            said.append(f"{FINDINGS}: what it says of {name} does not follow from its table")
+    return said
 
 
 def _is_of(point: AnyPoint, model: Model) -> bool:

@@ -140,10 +140,8 @@ def sweep(
 
     Returns:
         The results in the order of the points, up to the first one beyond a proved limit, whose folder stays as
-        evidence; and what went wrong with those that have none, by key.
-
-    Raises:
-        InputError: The weights of a point have other shapes.
+        evidence; and what went wrong with those that have none, by key: with their training, or with weights that
+        were there and are not theirs.
     """
     distinct = {point.key: point for point in points}
     kept = weights or out / "weights"
@@ -154,7 +152,11 @@ def sweep(
         progress("proving", place / len(distinct), f"{place} of {len(distinct)} points")
         if key in failed:
             continue
-        result = certified(point, kept / f"{key}.safetensors", out / "points" / key)
+        try:
+            result = certified(point, kept / f"{key}.safetensors", out / "points" / key)
+        except (InputError, FileFormatError) as error:
+            failed[key] = str(error)  # a file that somebody put there costs its own point alone
+            continue
         found.append(result)
         if result.violation is not None:
             break
@@ -216,6 +218,30 @@ def _stacks(points: list[AnyPoint], device: str) -> Iterator[tuple[AnyPoint, ...
         yield from (tuple(same[i : i + size]) for i in range(0, len(same), size))
 
 
+def model_of(point: AnyPoint, file: Path) -> Model:
+    """The model of trained weights, which say themselves of which point they are.
+
+    Args:
+        point: The settings.
+        file: The trained weights.
+
+    Raises:
+        InputError: The weights are those of another point, of other shapes or not finite.
+        FileFormatError: The file is none of weights.
+    """
+    from byheart.experiments.training import exact, shapes
+
+    about, arrays = load_tensors(file, dtypes=("F32",))
+    if not isinstance(about, dict) or about.get("point") != point.settings():
+        raise InputError(file, "holds the weights of another point", f"those of {point}")
+    found = {name: each.shape for name, each in arrays.items()}
+    if found != shapes(point):
+        raise InputError(file, f"holds tensors of the shapes {found}", shapes(point))
+    if not all(np.isfinite(each).all() for each in arrays.values()):
+        raise InputError(file, "holds weights that are not finite", "finite ones")
+    return point.model(exact(point, arrays))
+
+
 def certified(point: AnyPoint, file: Path, folder: Path) -> Result:
     """Prove what the weights in a file hold, and write the folder of the point.
 
@@ -225,16 +251,10 @@ def certified(point: AnyPoint, file: Path, folder: Path) -> Result:
         folder: Gets the model, the task and the certificate.
 
     Raises:
-        InputError: The weights have other shapes than the point.
+        InputError: The weights are not those of the point.
         FileFormatError: The file is none of weights.
     """
-    from byheart.experiments.training import exact, shapes
-
-    _, arrays = load_tensors(file, dtypes=("F32",))
-    found = {name: each.shape for name, each in arrays.items()}
-    if found != shapes(point):
-        raise InputError(file, f"holds tensors of the shapes {found}", shapes(point))
-    model, task = point.model(exact(point, arrays)), point.task()
+    model, task = model_of(point, file), point.task()
     result = proved(point, model)
     asked = _at_least(max(1, result.held), point)
     if point.targets == "laws" and result.loss_upper < np.inf:
@@ -330,7 +350,7 @@ def read_table(path: Path) -> list[Result]:
     try:
         rows = list(csv.DictReader(io.StringIO(Path(path).read_text(encoding="utf-8"))))
         return [_read(row) for row in rows]
-    except (OSError, ValueError, KeyError, StopIteration) as error:
+    except (OSError, TypeError, ValueError, KeyError, csv.Error) as error:
         raise FileFormatError(f"{path} is no table of points: {error}") from None
 
 
@@ -352,5 +372,12 @@ def _read(row: Mapping[str, str]) -> Result:
 
 
 def point_of(row: Mapping[str, str]) -> AnyPoint:
-    kind = next(each for each in _KINDS if vars(each).keys() <= row.keys())
+    """The point of a line of a table.
+
+    Raises:
+        ValueError: A column is missing, or a cell is no setting.
+    """
+    kind = next((each for each in _KINDS if vars(each).keys() <= row.keys()), None)
+    if kind is None:
+        raise InputError("columns", ", ".join(map(str, row)), "the settings of a point among them")
     return type(kind)(**{name: type(default)(row[name]) for name, default in vars(kind).items()})

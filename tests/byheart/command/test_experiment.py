@@ -45,7 +45,7 @@ def test_a_figure_from_training_to_its_check(short, drawn, capsys) -> None:
     page = (out / "index.html").read_text()
     assert page.count("<path") >= 4 and "no upper limit" in page
     assert main(["experiment", "--out", str(out), "--check"]) == 0
-    assert capsys.readouterr().out == "PROVED AGAIN: 19 of 19 points\n"
+    assert capsys.readouterr().out == "PROVED AGAIN: every cell of 19 of 19 models\n"
 
 
 def test_json_is_one_object(short, drawn, tmp_path, capsys) -> None:

@@ -6,9 +6,12 @@ import pytest
 
 from byheart.experiments import checking as module
 from byheart.experiments import sweep as sweep_module
-from byheart.experiments.checking import differences
+from byheart.experiments.checking import Checked, differences
+from byheart.experiments.figure import Figure, chosen
+from byheart.experiments.figures import FIGURES
 from byheart.experiments.layers import LayerPoint
-from byheart.experiments.sweep import proved, read_table, write_table
+from byheart.experiments.page import Drawn
+from byheart.experiments.sweep import FINDINGS, proved, read_table, write_rows, write_table
 from byheart.experiments.training import exact, shapes, trained
 from constructions.errors import FileFormatError
 from constructions.models.blocks import Attention
@@ -29,9 +32,9 @@ def test_an_edited_cell_is_noticed(copied, column: str, place: int) -> None:
     cells[header.split(",").index(column)] = "7.5"
     rows[place] = ",".join(cells)
     table.write_text("\n".join([header, *rows, ""]))
-    lines, wrong = differences(copied)
-    assert lines == len(POINTS)
-    assert len(wrong) == 1 and f"{column} is '7.5'" in wrong[0]
+    found = differences(copied)
+    assert (found.points, found.missing) == (len(POINTS), ())
+    assert len(found.differences) == 1 and f"{column} is '7.5'" in found.differences[0]
 
 
 def test_a_column_that_an_earlier_table_lacks_is_named(copied) -> None:
@@ -39,7 +42,7 @@ def test_a_column_that_an_earlier_table_lacks_is_named(copied) -> None:
     cells = [line.split(",") for line in table.read_text().splitlines()]
     place = cells[0].index("draws_held")
     table.write_text("".join(",".join(line[:place] + line[place + 1 :]) + "\n" for line in cells))
-    said = differences(copied)[1]
+    said = differences(copied).differences
     assert len(said) == sum(line[place] != "" for line in cells[1:]) > 0
     assert all("draws_held is missing, expected" in each for each in said)
 
@@ -51,12 +54,12 @@ def test_another_label_table_or_seed_is_noticed(copied) -> None:
     cells = text[1].split(",")
     cells[header.index("seed")] = "5"
     table.write_text("\n".join([text[0], ",".join(cells), *text[2:]]) + "\n")
-    assert any("settings are those of another point" in each for each in differences(copied)[1])
+    assert any("settings are those of another point" in each for each in differences(copied).differences)
     first, other = (copied / "points" / POINTS[i].key for i in (0, len(SHAPES)))
     for name in ("task.safetensors", "model.safetensors", "certificate.json"):
         shutil.copy(other / name, first / name)
     table.write_text("\n".join(text) + "\n")
-    assert any("task is not that of its settings" in each for each in differences(copied)[1])
+    assert any("a task that is not that of its settings" in each for each in differences(copied).differences)
 
 
 def test_weights_of_another_shape_in_the_folder_of_a_point_are_noticed(copied) -> None:
@@ -68,8 +71,8 @@ def test_weights_of_another_shape_in_the_folder_of_a_point_are_noticed(copied) -
     model.save(folder / "model.safetensors")
     certify_memorization(model, point.task(), Criterion.at_least(max(1, own.held))).save(folder)
     write_table(copied / "figure.csv", [own, *results[1:]])
-    [said] = differences(copied)[1]
-    assert point.key in said and "its model is not of the shape of its settings" in said
+    [said] = differences(copied).differences
+    assert point.key in said and "a model that is not of the shape of its settings" in said
 
 
 def test_only_maps_that_are_shared_are_those_of_a_point_that_shares_them() -> None:
@@ -88,21 +91,51 @@ def test_only_maps_that_are_shared_are_those_of_a_point_that_shares_them() -> No
 def test_a_point_beyond_a_limit_or_twice_in_a_table_is_noticed(copied, monkeypatch) -> None:
     results = read_table(copied / "figure.csv")
     write_table(copied / "figure.csv", [*results, results[0]])
-    assert differences(copied)[1] == [f"figure.csv, point {results[0].point.key}: it stands there twice"]
+    assert differences(copied).differences == (f"figure.csv, point {results[0].point.key}: it stands there twice",)
     monkeypatch.setattr(sweep_module, "ceiling", lambda point: 0)
     write_table(copied / "figure.csv", [replace(each, ceiling=0) for each in results])
-    said = differences(copied)[1]
+    said = differences(copied).differences
     assert len(said) == sum(each.held > 0 for each in results) > 0
     assert all("no weights of the shape hold 1" in each for each in said)
 
 
-def test_a_row_that_was_left_out_is_noticed(copied) -> None:
-    results, keys = read_table(copied / "figure.csv"), {point.key for point in POINTS}
-    grids = {"figure": [keys, keys | {"another"}, set()]}
-    assert differences(copied, grids) == (len(POINTS), [])
+def _drawn(copied, points) -> dict[str, Figure]:
+    """A figure of these points, with its picture and findings."""
+    made = replace(FIGURES["dana.4"], name="figure", quick=lambda: points[:1], full=lambda: points)
+    made = replace(made, judge=lambda results: [chosen(True, "a", f"{len(results)} points")], built=False)
+    results = [result for result in read_table(copied / "figure.csv") if result.point in points]
+    drawn = Drawn(made, results, len(results))
+    write_table(copied / "figure.csv", results)
+    (copied / "figure.svg").write_text(drawn.svg())
+    write_rows(copied / FINDINGS, list(drawn.rows()))
+    return {"figure": made}
+
+
+def test_a_point_that_was_left_out_or_added_is_noticed(copied) -> None:
+    results, figures = read_table(copied / "figure.csv"), _drawn(copied, POINTS)
+    assert differences(copied, figures) == Checked(len(POINTS), (), ())
     write_table(copied / "figure.csv", results[1:])
-    [said] = differences(copied, grids)[1]
-    assert said == f"figure.csv leaves out 1 point of its grid, {POINTS[0].key}"
+    assert differences(copied, figures).differences[0] == (
+        f"figure.csv: it leaves out 1 point of its grid, {POINTS[0].key}"
+    )
+    write_table(copied / "figure.csv", results)
+    fewer = {"figure": replace(figures["figure"], full=lambda: POINTS[1:])}
+    [said] = differences(copied, fewer).differences
+    assert said == f"figure.csv: it has 1 point that its grid has not, {POINTS[0].key}"
+    [said] = differences(copied, {"another": figures["figure"]}).differences
+    assert said == "figure.csv: it is the table of no figure"
+
+
+def test_a_picture_and_findings_follow_from_their_table(copied) -> None:
+    figures = _drawn(copied, POINTS)
+    picture, findings = copied / "figure.svg", copied / FINDINGS
+    for file, said in ((picture, "figure.svg is not the picture of its table"), (findings, "says of figure")):
+        kept = file.read_text()
+        file.write_text(kept.replace("10", "11"))
+        assert file.read_text() != kept
+        assert [said in each for each in differences(copied, figures).differences] == [True]
+        file.unlink()
+        assert differences(copied, figures).differences == ()
 
 
 def test_only_maps_behind_one_map_are_those_of_a_layer() -> None:
@@ -117,9 +150,66 @@ def test_only_maps_behind_one_map_are_those_of_a_layer() -> None:
         assert not module._is_of(point, replace(model, blocks=(replace(attention, **{name: other}),))), name
 
 
-def test_a_row_without_a_folder_and_a_folder_without_a_table(copied) -> None:
-    shutil.rmtree(copied / "points" / POINTS[0].key)
-    assert ["it has no folder" in each for each in differences(copied)[1]] == [True]
+def test_a_point_without_a_folder_is_proved_from_its_weights_and_without_them_is_missing(copied) -> None:
+    first, second = (point.key for point in POINTS[:2])
+    whole = differences(copied)
+    shutil.rmtree(copied / "points")
+    assert differences(copied) == whole == Checked(len(POINTS), (), ())
+    (copied / "weights" / f"{first}.safetensors").unlink()
+    assert differences(copied) == Checked(len(POINTS), (first,), ())
+    (copied / "weights").rename(copied / "elsewhere")
+    assert len(differences(copied).missing) == len(POINTS)
+    assert differences(copied, weights=copied / "elsewhere").missing == (first,)
+    table = copied / "figure.csv"
+    table.write_text(table.read_text().replace(f"\n{second},", "\nnone,"))
+    assert "another point" in differences(copied).differences[0]
+
+
+def test_weights_of_another_point_are_no_proof(copied) -> None:
+    """Of the same shape; and of their own, with a cell that says otherwise."""
+    shutil.rmtree(copied / "points")
+    first, other = (copied / "weights" / f"{POINTS[i].key}.safetensors" for i in (0, len(SHAPES)))
+    shutil.copy(other, first)
+    [said] = differences(copied).differences
+    assert POINTS[0].key in said and "holds the weights of another point" in said
+    first.write_bytes(b"none")
+    assert "is not" in differences(copied).differences[0]
+
+
+def test_a_model_in_two_tables_is_proved_once(copied, monkeypatch) -> None:
+    shutil.copy(copied / "figure.csv", copied / "other.csv")
+    proofs = []
+    monkeypatch.setattr(module, "proved", lambda point, model: proofs.append(point) or proved(point, model))
+    assert differences(copied) == Checked(len(POINTS), (), ()) and len(proofs) == len(POINTS)
+    edited = (copied / "other.csv").read_text().replace(",9,", ",8,", 1)
+    (copied / "other.csv").write_text(edited)
+    assert [each[:9] for each in differences(copied).differences] == ["other.csv"]
+    assert differences(copied, names=["figure"]).differences == ()
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda text: text.replace("\n", ",1\n", 2).replace(",1\n", "\n", 1), "figure.csv: line 2 has "),
+        (lambda text: text.rstrip("\n").rpartition(",")[0], "figure.csv: line 11 has "),
+        (lambda text: text.replace("right,held", "held,held", 1), "figure.csv: column held stands there twice"),
+        (lambda text: text.partition("\n")[0], "figure.csv: it holds no point"),
+        (lambda text: text.replace(",own,", ",other,", 1), "its settings are those of another point"),
+        (lambda text: text.replace("d_model", "width", 1), "its settings cannot be read: columns key, tokens, width"),
+        (lambda text: text.replace(",3,2,1,1,", ",3,x,1,1,", 1), "its settings cannot be read: "),
+    ],
+)
+def test_a_table_that_is_damaged_is_a_difference(copied, edit, said: str) -> None:
+    table = copied / "figure.csv"
+    damaged = edit(table.read_text())
+    assert damaged != table.read_text()
+    table.write_text(damaged)
+    assert said in differences(copied).differences[0]
+
+
+def test_a_folder_without_a_table_is_refused(copied) -> None:
+    with pytest.raises(FileFormatError, match=r"other\.csv is no table of points"):
+        differences(copied, names=["other"])
     (copied / "figure.csv").unlink()
     with pytest.raises(FileFormatError, match="no table of points"):
         differences(copied)

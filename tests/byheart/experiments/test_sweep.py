@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from byheart.experiments import sweep as module
-from byheart.experiments.checking import differences
+from byheart.experiments.checking import Checked, differences
 from byheart.experiments.layers import LayerPoint
 from byheart.experiments.sweep import agreeing, proved, read_table, sweep, write_table
 from byheart.experiments.training import exact, trained
-from constructions.errors import FileFormatError, InputError
+from constructions.errors import FileFormatError
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.vectors import load_task
@@ -32,7 +32,7 @@ def test_each_point_is_a_folder_that_check_takes(swept) -> None:
         assert all(each.verdict is Verdict.PROVED for each in report.checks)
         assert result.held + result.wrong == result.contexts
     assert agreeing(results) and not agreeing([replace(results[0], right=results[0].held - 1), *results[1:]])
-    assert differences(out) == (len(POINTS), [])
+    assert differences(out) == Checked(len(POINTS), (), ())
 
 
 def test_nothing_is_trained_twice(copied, monkeypatch) -> None:
@@ -90,13 +90,13 @@ def test_layers_that_read_vectors_are_points_too(tmp_path) -> None:
     assert not failed and [result.point for result in results] == points
     write_table(tmp_path / "layers.csv", results)
     assert read_table(tmp_path / "layers.csv") == results
-    assert differences(tmp_path) == (3, [])
+    assert differences(tmp_path) == Checked(3, (), ())
     edited = [
         replace(results[0], saturation=(5, 0, 0) if results[0].saturation != (5, 0, 0) else (0, 5, 0)),
         *results[1:],
     ]
     write_table(tmp_path / "layers.csv", edited)
-    [said] = differences(tmp_path)[1]
+    [said] = differences(tmp_path).differences
     assert "saturation is" in said
 
 
@@ -109,12 +109,21 @@ def test_a_weight_that_cannot_be_told_from_the_threshold_leaves_the_saturation_o
         assert not failed and result.saturation == expected
 
 
-def test_weights_of_another_shape_are_refused(copied) -> None:
-    file = copied / "weights" / f"{POINTS[0].key}.safetensors"
-    _, arrays = load_tensors(file, dtypes=("F32",))
-    save_tensors(file, {**arrays, "W_U": arrays["W_U"][:, :2].copy()}, metadata={})
-    with pytest.raises(InputError, match="holds tensors of the shapes"):
-        sweep(POINTS, copied)
+def test_weights_that_are_not_those_of_a_point_cost_that_point_alone(copied) -> None:
+    """Of another shape, of another point, not finite, and no weights at all; none of the files is overwritten."""
+    files = [copied / "weights" / f"{point.key}.safetensors" for point in POINTS[:4]]
+    (about, arrays), (other, _) = (load_tensors(file, dtypes=("F32",)) for file in files[:2])
+    save_tensors(files[0], {**arrays, "W_U": arrays["W_U"][:, :2].copy()}, metadata=about)
+    save_tensors(files[1], arrays, metadata=about)
+    own, broken = load_tensors(files[2], dtypes=("F32",))
+    save_tensors(files[2], {**broken, "W_U": broken["W_U"] * np.float32(np.nan)}, metadata=own)
+    files[3].write_bytes(b"none")
+    before = [file.read_bytes() for file in files]
+    results, failed = sweep(POINTS, copied)
+    reasons = ("holds tensors of the shapes", "holds the weights of another point", "not finite", "none")
+    assert [result.point for result in results] == POINTS[4:] and list(failed) == [p.key for p in POINTS[:4]]
+    assert [file.read_bytes() for file in files] == before and other["point"] != about["point"]
+    assert all(reason in failed[point.key] for reason, point in zip(reasons[:3], POINTS, strict=False))
 
 
 def test_bits_a_parameter_are_those_of_the_share(swept) -> None:
