@@ -10,7 +10,7 @@ from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
 from byheart.terminal.options import add_output_options, add_worker_options, workers
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import print_list
-from constructions.counted import counted
+from constructions.counted import counted, inflected
 
 if TYPE_CHECKING:
     from byheart.experiments.figure import Figure
@@ -69,7 +69,7 @@ def _checked(options: argparse.Namespace) -> int:
             options.out, FIGURES, names=list(dict.fromkeys(options.name)), weights=options.keep, progress=progress
         )
     proved, wrong = found.points - len(found.missing), found.differences
-    first = f"PROVED AGAIN: every cell of {proved:,} of {counted(found.points, 'model')}"
+    first = f"PROVED AGAIN: every cell of {proved:,} of {found.points:,} {inflected('model', found.points)}"
     if found.missing:
         first += f"; the weights of {len(found.missing):,} are not here, and nothing is said of these"
     if wrong:

@@ -6,7 +6,7 @@ Page: docs/experiments.md
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -209,10 +209,24 @@ def straight(places: Places, curve: str) -> Finding:
         return Finding(sentence, "not reproduced", f"{len(low)} numbers of heads up to .95 are too few", curve)
     fits = {name: fit(low, power) for name, power in (("H", 1), ("its root", 0.5), ("its square", 2))}
     said = f"up to .95 {fits['H'][0]:.3f} a head; R^2 of " + ", of ".join(f"{k} {r:.3f}" for k, (_, r) in fits.items())
-    own, best = fits["H"][1], max(share for _, share in fits.values())
-    if own >= 0.95 and own < best - 0.01:
+    own = fits["H"][1]
+    if own >= 0.95 and own < max(share for _, share in fits.values()):
         return Finding(sentence, "not reproduced", said, curve)
     return chosen(own >= 0.95, sentence, said, curve)
+
+
+def monotone(
+    results: Sequence[Result], name: str, figure: Figure, sentence: str, form: str, *, falls: bool = False
+) -> Finding:
+    """Whether a curve never falls, or never rises: its mean, and each seed alone."""
+    own = [result for result in results if figure.curve(result.point) == name]
+    mean, seeds = figure.trained(own)[name], sorted({result.point.seed for result in own})
+    alone = [figure.trained([result for result in own if result.point.seed == seed])[name] for seed in seeds]
+    steady = [all((y >= z) if falls else (y <= z) for (_, y), (_, z) in pairwise(at)) for at in (mean, *alone)]
+    letter, so = figure.abscissa[0].split()[-1], f"so in {sum(steady[1:])} of {len(seeds)} seeds"
+    said = f"{', '.join(f'{letter} = {x:g}: {y:{form}}' for x, y in mean)}; {so}"
+    verdict: Verdict = "confirmed" if all(steady) else "not reproduced" if steady[0] else "refuted"
+    return Finding(f"{sentence} ({name})", verdict, said, name)
 
 
 def span(values: Iterable[float], form: str = ",.9g") -> str:

@@ -25,7 +25,11 @@ def _judge(results: Sequence[Result]) -> list[Finding]:
     return [
         straight(places, "trained"),
         chosen(times >= 2, "the growth is actually much faster than Corollary 1's", f"{times:.1f} times its slope"),
-        chosen(above == len(places), "Corollary 2 is a lower bound", f"at {above} of {len(places)} numbers of heads"),
+        chosen(
+            above == len(places),
+            "trained models lie above the lower bound of Corollary 2",
+            f"at {above} of {len(places)} numbers of heads",
+        ),
     ]
 
 

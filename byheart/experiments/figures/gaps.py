@@ -52,8 +52,9 @@ def _optimisation(results: Sequence[Result], name: str) -> Finding:
         said += f"; of the other {len(left)} the best model holds {span(left.values(), '.3f')}"
     if fits:
         sizes = span((ours[seed][0] for seed in fits), ",")
-        said += f", and a memory of ours, of {sizes} entries, all of {len(fits)}, in every float32 run"
-    return chosen(not fits, f"Adam finds weights that hold all contexts wherever they exist ({name})", said, name)
+        said += f", and a memory that is built, of {sizes} entries, all of {len(fits)}, in every float32 run"
+    sentence = f"Adam holds as much as memories that are built of no more entries, of any architecture ({name})"
+    return chosen(not fits, sentence, said, name)
 
 
 def _judge(results: Sequence[Result]) -> list[Finding]:

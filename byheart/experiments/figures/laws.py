@@ -50,7 +50,7 @@ def _judge(results: Sequence[Result]) -> list[Finding]:
             early = next((x for i, (x, _) in enumerate(places) if all(y <= _SETTLED for _, y in places[i:])), None)
             said = f"at most {max(late):.0e} nats above the best from {needed} on; "
             said += "never settled" if early is None else f"at most {_SETTLED:g} from H d_h + d = {early:g} on"
-            sentence = f"from H d_h + d = T on the divergence is that of the best encoder found ({name})"
+            sentence = f"from H d_h + d = T on the median is within {_SETTLED:g} nats of the best model found ({name})"
             verdict = "confirmed" if max(late) <= _SETTLED else "not reproduced"
             findings.append(Finding(sentence, verdict, said, name))
     return findings

@@ -14,7 +14,7 @@ def _judge(results: Sequence[Result]) -> list[Finding]:
 
 FIGURE = Figure(
     name="mahdavi.2a",
-    title="Examples with one context against heads",
+    title="Examples that share one context against heads",
     source="Mahdavi, Liao, Thrampoulidis (2024), Figure 2(a), printed with n = 32, d = 64, 100 classes",
     quick=lambda: seeded(
         [{"examples": T, "heads": H} for T in (80, 160, 320) for H in (1, 2, 4, 8, 16)],

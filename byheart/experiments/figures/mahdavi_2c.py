@@ -23,7 +23,7 @@ def _judge(results: Sequence[Result]) -> list[Finding]:
 
 FIGURE = Figure(
     name="mahdavi.2c",
-    title="Examples with one context against the dimension of a head",
+    title="Examples that share one context against the dimension of a head",
     source="Mahdavi, Liao, Thrampoulidis (2024), Figure 2(c), printed with n = 32, H = 30, d = 64, 100 classes",
     quick=lambda: seeded(
         [{"examples": T, "d_head": d_head} for T in (80, 160) for d_head in (1, 2, 4, 6, 8, 12, 16)],

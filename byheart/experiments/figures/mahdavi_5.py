@@ -1,20 +1,15 @@
 """Figure 5 of Mahdavi, Liao and Thrampoulidis: numbers in the place of classes."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 
-from byheart.experiments.figure import Figure, Finding, chosen, seeded
+from byheart.experiments.figure import Figure, Finding, monotone, seeded
 from byheart.experiments.layers import PRINTED_SIZE, LayerPoint
 from byheart.experiments.sweep import Result
 
 
 def _judge(results: Sequence[Result]) -> list[Finding]:
-    findings = []
-    for name, places in FIGURE.trained(results).items():
-        falling = all(y >= v for (_, y), (_, v) in pairwise(places))
-        said = ", ".join(f"H = {x:g}: {y:.2e}" for x, y in places)
-        findings.append(chosen(falling, f"the mean square falls with H ({name})", said, name))
-    return findings
+    sentence = "the mean square falls with H"
+    return [monotone(results, name, FIGURE, sentence, ".2e", falls=True) for name in FIGURE.trained(results)]
 
 
 FIGURE = Figure(

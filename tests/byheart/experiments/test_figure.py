@@ -15,6 +15,7 @@ from byheart.experiments.figure import (
     counted,
     fit,
     means,
+    monotone,
     seeded,
     straight,
 )
@@ -87,6 +88,24 @@ def test_growth_is_linear_where_no_root_or_square_fits_better(share, verdict) ->
     assert straight([*places, (10, 0.96)], "a") == straight(places, "a")
     assert straight(places, "a").curve == "a" and straight(places, "a").sentence.endswith(" (a)")
     assert straight(places, "trained").sentence == "the scaling in H is linear"
+
+
+@pytest.mark.parametrize(
+    ("shares", "verdict", "seeds"),
+    [
+        ([(1, 2, 4), (2, 2, 8)], "confirmed", 3),
+        ([(1, 2, 4), (0, 1, 3)], "refuted", 0),
+        ([(1, 4, 4), (2, 1, 8)], "not reproduced", 2),
+    ],
+)
+def test_a_curve_is_monotone_where_each_of_its_seeds_is(shares, verdict: str, seeds: int) -> None:
+    figure = replace(FIGURES["dana.4"], curve=lambda point: "a")
+    results = [_result(heads, held, seed) for heads, own in enumerate(shares, 1) for seed, held in enumerate(own)]
+    found = monotone(results, "a", figure, "it grows", ".2f")
+    assert (found.verdict, found.sentence, found.curve) == (verdict, "it grows (a)", "a")
+    assert found.found.startswith("H = 1: ") and f"so in {seeds} of 3 seeds" in found.found
+    falling = [replace(result, held=16 - result.held) for result in results]
+    assert monotone(falling, "a", figure, "it falls", ".2f", falls=True).verdict == verdict
 
 
 def test_three_places_are_too_few_to_be_linear() -> None:
