@@ -8,7 +8,7 @@ import pytest
 
 from byheart.experiments.checking import Checked, differences
 from byheart.experiments.figures import FIGURES
-from byheart.experiments.page import Drawn, write_figures
+from byheart.experiments.page import Drawn, write_page
 from byheart.experiments.sweep import FINDINGS, agreeing, read_table, sweep, write_rows, write_table
 
 TRAINED = Path(__file__).parents[1] / "docs" / "trained"
@@ -56,7 +56,7 @@ def test_the_picture_follows_from_the_table(figure, tmp_path) -> None:
 
 def test_the_sentences_follow_from_the_tables(tmp_path) -> None:
     drawn = [Drawn(figure, _drawn(figure), len(_drawn(figure))) for figure in KEPT]
-    write_figures(tmp_path, drawn)
+    write_page(tmp_path, drawn)
     assert (tmp_path / FINDINGS).read_text() == (TRAINED.parent / "measured" / FINDINGS).read_text()
 
 

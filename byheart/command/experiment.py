@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from byheart.terminal.argument_types import path
@@ -15,6 +16,7 @@ from constructions.counted import counted, inflected
 if TYPE_CHECKING:
     from byheart.experiments.figure import Figure
     from byheart.experiments.page import Drawn
+    from verify.progress import Progress
 
 HELP = "train what the figures of the sources show, and prove what each model holds"
 
@@ -101,31 +103,42 @@ def _list(options: argparse.Namespace, figures: "list[Figure]") -> None:
 
 
 def _swept(options: argparse.Namespace, figures: "list[Figure]") -> int:
-    from byheart.experiments.page import Drawn, write_figures
-    from byheart.experiments.sweep import AGREEING, agreeing, sweep
+    """Figure by figure, each drawn as soon as it is proved; with workers all at once, so that none of them waits."""
+    from byheart.experiments.figures import FIGURES
+    from byheart.experiments.page import Drawn, read_figure, write_figure, write_page
+    from byheart.experiments.sweep import AGREEING, Result, agreeing, sweep
 
-    grids = [(each, (each.full if options.full else each.quick)()) for each in figures]
+    grids = {each.name: (each.full if options.full else each.quick)() for each in figures}
     options.out.mkdir(parents=True, exist_ok=True)
+    others = [FIGURES[name] for name in FIGURES.keys() - grids.keys() if (options.out / f"{name}.csv").is_file()]
+    pages = {each.name: read_figure(options.out, each) for each in others}
+    found, failed = dict[str, Result](), dict[str, str]()
+    executor = workers(options)
     with progress_lines(options) as progress:
-        results, failed = sweep(
-            [point for _, points in grids for point in points],
-            options.out,
-            weights=options.keep,
-            device=options.device,
-            workers=workers(options),
-            progress=progress,
-        )
-        found = {result.point.key: result for result in results}
-        drawn = [
-            Drawn(each, [found[point.key] for point in points if point.key in found], len(points))
-            for each, points in grids
-        ]
-        progress("drawing", None, "")
-        write_figures(options.out, drawn)
+        for own in [figures] if executor else [[each] for each in figures]:
+            results, lost = sweep(
+                [point for each in own for point in grids[each.name] if point.key not in found],
+                options.out,
+                weights=options.keep,
+                device=options.device,
+                workers=executor,
+                progress=progress if len(own) == len(figures) else partial(_shown, progress, own[0].name),
+            )
+            found |= {result.point.key: result for result in results}
+            failed |= lost
+            for each in own:
+                points = grids[each.name]
+                mine = [found[point.key] for point in points if point.key in found]
+                pages[each.name] = Drawn(each, mine, len(points))
+                write_figure(options.out, pages[each.name])
+            write_page(options.out, [pages[name] for name in FIGURES if name in pages])
+            if any(result.violation is not None for result in results):
+                break
+    results, drawn = list(found.values()), [pages[name] for name in grids if name in pages]
     beyond = [result for result in results if result.violation is not None]
     same = sum(result.right == result.held for result in results)
     few = "" if agreeing(results) else f", fewer than {AGREEING:.0%}"
-    asked = len({point.key for _, points in grids for point in points})
+    asked = len({point.key for points in grids.values() for point in points})
     if beyond:
         first = f"BEYOND A PROVED LIMIT: point {beyond[0].point.key}: {beyond[0].violation}"
     else:
@@ -142,6 +155,12 @@ def _swept(options: argparse.Namespace, figures: "list[Figure]") -> int:
     if beyond or not agreeing(results):
         return REFUTED
     return PROVED if len(results) == asked else UNDECIDED
+
+
+def _shown(progress: "Progress", name: str, stage: str, share: float | None, detail: str) -> None:
+    """One line for each figure, whose training takes most of the time."""
+    done = share or 0.0
+    progress(name, 0.9 * done if stage == "training" else 0.9 + 0.1 * done, f"{stage}, {detail}")
 
 
 def _said(drawn: "Drawn") -> dict[str, object]:

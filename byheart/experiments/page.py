@@ -14,7 +14,7 @@ import numpy as np
 
 from byheart.experiments.figure import Curve, Figure, Finding, Kind, Verdict, span
 from byheart.experiments.layers import AnyPoint
-from byheart.experiments.sweep import FINDINGS, Result, write_rows, write_table
+from byheart.experiments.sweep import FINDINGS, Result, read_table, write_rows, write_table
 from byheart.report.chart import Line, line_chart
 from byheart.report.document import badge, document, escaped, section
 from byheart.report.drawing import COLOURS, part_of_page
@@ -125,17 +125,27 @@ def _coloured(curves: Sequence[Curve], scattered: bool) -> list[Line]:
     return lines
 
 
-def write_figures(out: Path, drawn: Sequence[Drawn]) -> None:
-    """Write the table and the picture of each figure, and the page.
+def read_figure(out: Path, figure: Figure) -> Drawn:
+    """A figure whose table lies in a folder; nothing is said of one that is no whole grid."""
+    results = read_table(out / f"{figure.name}.csv")
+    points = {result.point for result in results}
+    return Drawn(figure, results, len(points) * any(points == set(grid()) for grid in (figure.quick, figure.full)))
+
+
+def write_figure(out: Path, drawn: Drawn) -> None:
+    """Write the table and the picture of a figure that has results."""
+    if drawn.results:
+        write_table(out / f"{drawn.figure.name}.csv", drawn.results)
+        write_atomically(out / f"{drawn.figure.name}.svg", drawn.svg().encode())
+
+
+def write_page(out: Path, drawn: Sequence[Drawn]) -> None:
+    """Write what each sentence comes to, and the page with all of it.
 
     Args:
         out: The folder.
         drawn: The figures with their results.
     """
-    for each in drawn:
-        if each.results:
-            write_table(out / f"{each.figure.name}.csv", each.results)
-            write_atomically(out / f"{each.figure.name}.svg", each.svg().encode())
     rows = [row for each in drawn for row in each.rows()]
     if rows:
         write_rows(out / FINDINGS, rows)

@@ -8,6 +8,10 @@ points_by_stacked_heads = of("byheart/experiments/points.py", "tests/byheart/exp
 stacked_heads = of("byheart/experiments/stacked_heads.py", "tests/byheart/experiments/test_stacked_heads.py")
 stacked_heads_by_training = of("byheart/experiments/stacked_heads.py", "tests/byheart/experiments/test_training.py")
 sweep = of("byheart/experiments/sweep.py", "tests/byheart/experiments/test_sweep.py")
+checking = of("byheart/experiments/checking.py", "tests/byheart/experiments/test_checking.py")
+page = of("byheart/experiments/page.py", "tests/byheart/experiments/test_page.py")
+dana_4 = of("byheart/experiments/figures/dana_4.py", "tests/byheart/experiments/test_page.py")
+laws = of("byheart/experiments/figures/laws.py", "tests/byheart/experiments/test_figure.py")
 figure = of("byheart/experiments/figure.py", "tests/byheart/experiments/test_figure.py")
 points_by_figure = of("byheart/experiments/points.py", "tests/byheart/experiments/test_figure.py")
 layers = of("byheart/experiments/layers.py", "tests/byheart/experiments/test_layers.py")
@@ -51,21 +55,21 @@ MUTANTS = [
     sweep("self.held > self.ceiling", "self.held > self.ceiling + 1", "a point one above its ceiling passes"),
     sweep("self.loss_upper < self.floor", "self.loss_lower > self.floor", "a floor is compared with the wrong end"),
     sweep("if found != shapes(point):", "if found.keys() != shapes(point).keys():", "weights of another size"),
-    sweep("if point.key != key:", "if False:", "settings of another point"),
-    sweep(
+    checking('if point.key != row.get("key"):', "if False:", "settings of another point"),
+    checking(
         'if load_task(folder / "task.safetensors").sha256() != point.task().sha256():',
         "if False:",
         "a task of another seed",
     ),
     sweep("answers.margin_lower > 0, ", "answers.margin_upper > 0, ", "what may be held counts"),
-    sweep("rel_tol=1e-9", "rel_tol=1.0", "any number is the same"),
+    checking("rel_tol=1e-9", "rel_tol=1.0", "any number is the same"),
     sweep("        if result.violation is not None:\n            break\n", "", "a violation is passed over"),
     figure("if self.of_printed_size(", "if True or (", "numbers of another size are drawn"),
     figure("left / max(", "0 * left / max(", "every fit is perfect"),
-    points_by_figure("min(self.d_head, n))", "self.d_model)", "the heads are no part of the count"),
-    sweep("if not _is_of(point, model):", "if False:", "the weights of another shape"),
-    sweep("padded and _rank(", "padded or _rank(", "maps that are not shared"),
-    sweep("lost += [] if result.violation is None else [result.violation]", "pass", "beyond a limit"),
+    points_by_figure("n + self.heads * min(self.d_head, n)", "n", "the heads are no part of the count"),
+    checking("if not _is_of(point, model):", "if False:", "the weights of another shape"),
+    checking("padded and _rank(", "padded or _rank(", "maps that are not shared"),
+    checking("[*lost, result.violation]", "lost", "beyond a limit"),
     layers("places[1:]", "places[:-1]", "the first key stands where the query does"),
     layers_by_stacked_layers("score_root=self.d_model", "score_root=self.d_head", "scores of another temperature"),
     layers("self.d_model if wide else self.n_ctx - 1", "self.d_model", "one context counts like many"),
@@ -79,7 +83,23 @@ MUTANTS = [
     ),
     limits_by_stacked_layers("pvariance(", "4 * pvariance(", "a floor above the best constant"),
     sweep("answers.loss_upper**2", "answers.loss_lower**2", "the square from below is one from above"),
-    sweep("_rank(np.vstack((maps, shifts))) <= point.d_model", "True", "maps behind no one map"),
+    checking("_rank(np.vstack((maps, shifts))) <= point.d_model", "True", "maps behind no one map"),
     sweep("(found.saturated | found.unsaturated).all()", "True", "what is open counts as not saturated"),
-    sweep("if least else []", "if False else []", "left-out rows"),
+    checking("if left else []", "if False else []", "left-out rows"),
+    sweep('about.get("point") != point.settings()', "False", "weights of another point under a key"),
+    sweep("np.isfinite(each).all() for each", "True for each", "weights that are not finite"),
+    sweep("failed[key] = str(error)", "raise", "a file that is not of its point ends the sweep"),
+    checking("if folder.is_dir():", "if False:", "the folder of a point is not looked at"),
+    checking("result is None and not wrong", "result is None", "weights that are wrong count as not there"),
+    checking("grid - keys, keys - grid", "grid - keys, set()", "points beyond the grid"),
+    checking('picture.read_text(encoding="utf-8") != drawn.svg()', "False", "a picture of another table"),
+    checking("findings[name] != list(drawn.rows())", "False", "findings of another table"),
+    checking("        if len(line) != len(names)\n", "        if False\n", "a line that was cut"),
+    figure("own < max(share", "own < 0 * max(share", "a root fits better, and it is linear"),
+    figure("if len(low) < 4:", "if len(low) < 2:", "two places are on a line"),
+    figure('"confirmed" if all(steady) else', '"confirmed" if steady[0] else', "one seed falls"),
+    dana_4('"confirmed" if all(met) and linear else', '"confirmed" if met[0] else', "a slope by where one stops"),
+    page(".endswith(each.curve)", ".endswith('')", "a sentence speaks for the runs of other curves"),
+    laws("float(np.median(each))", "float(np.mean(each))", "one bad run of eight decides"),
+    points("self.heads * min(self.d_head, n)", "self.heads * self.d_head", "a head wider than its input"),
 ]

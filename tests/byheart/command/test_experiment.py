@@ -9,7 +9,7 @@ import pytest
 
 from byheart.command.main import main
 from byheart.experiments import figures, sweep
-from byheart.experiments.points import Point
+from byheart.experiments.layers import AnyPoint
 
 
 @pytest.fixture
@@ -17,13 +17,18 @@ def short(monkeypatch) -> None:
     monkeypatch.setattr(figures, "FIGURES", SHORT)
 
 
-def quick() -> list[Point]:
+def quick() -> list[AnyPoint]:
     """The points of the figure of ten tokens, shortened."""
     return [replace(point, steps=30, tokens=4) for point in FIGURE.quick() if point.seed == 0]
 
 
 FIGURE = figures.FIGURES["dana.4"]
 SHORT = {"dana.4": replace(FIGURE, quick=quick)}
+
+
+def _two() -> dict[str, figures.Figure]:
+    """That figure, and another one of three points."""
+    return {**SHORT, "other": replace(SHORT["dana.4"], name="other", quick=lambda: quick()[:3])}
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +51,33 @@ def test_a_figure_from_training_to_its_check(short, drawn, capsys) -> None:
     assert page.count("<path") >= 4 and "no upper limit" in page
     assert main(["experiment", "--out", str(out), "--check"]) == 0
     assert capsys.readouterr().out == "PROVED AGAIN: every cell of 19 of 19 models\n"
+
+
+def test_each_figure_is_there_before_the_next_one_is_trained(drawn, tmp_path, monkeypatch) -> None:
+    out = copytree(drawn[0], tmp_path / "out", ignore=lambda *_: ["points", "dana.4.csv", "index.html"])
+    monkeypatch.setattr(figures, "FIGURES", _two())
+    kept, swept = sweep.sweep, []
+
+    def interrupted(points, *given, **named):
+        swept.append(len(points))
+        if len(swept) == 2:
+            raise KeyboardInterrupt
+        return kept(points, *given, **named)
+
+    monkeypatch.setattr(sweep, "sweep", interrupted)
+    assert main(["experiment", "--out", str(out)]) == 130
+    assert swept == [19, 0]  # the points of the other one are proved already
+    assert (out / "dana.4.csv").is_file() and "dana.4.csv" in (out / "index.html").read_text()
+
+
+def test_a_later_run_keeps_what_an_earlier_one_drew(drawn, tmp_path, monkeypatch, capsys) -> None:
+    out = copytree(drawn[0], tmp_path / "out", ignore=lambda *_: ["points"])
+    monkeypatch.setattr(figures, "FIGURES", _two())
+    assert main(["experiment", "other", "--out", str(out), "--quiet"]) == 0
+    assert capsys.readouterr().out.startswith("ALL PROVED: 3 of 3 trained models")
+    page, findings = (out / "index.html").read_text(), (out / "findings.csv").read_text()
+    assert all(f"{name}.csv" in page and f"\n{name}," in findings for name in ("dana.4", "other"))
+    assert main(["experiment", "--out", str(out), "--check"]) == 0
 
 
 def test_json_is_one_object(short, drawn, tmp_path, capsys) -> None:

@@ -9,7 +9,7 @@ from byheart.experiments.built import built
 from byheart.experiments.figure import Curve, Kind
 from byheart.experiments.figures import FIGURES, gaps
 from byheart.experiments.layers import AnyPoint, LayerPoint
-from byheart.experiments.page import Drawn, page, write_figures
+from byheart.experiments.page import Drawn, page, read_figure, write_figure, write_page
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
@@ -31,10 +31,20 @@ def test_every_figure_is_drawn_and_judged(figure, grid, tmp_path, monkeypatch) -
     results = [_result(p, max(1, int(0.9 * p.contexts * p.parameters() / most))) for p in points]
     drawn = Drawn(figure, results, len(points))
     assert drawn.findings and all(each.sentence and each.found for each in drawn.findings)
-    write_figures(tmp_path, [drawn])
+    write_figure(tmp_path, drawn)
+    write_page(tmp_path, [drawn])
     assert (tmp_path / f"{figure.name}.svg").read_text().count("<circle") >= len(figure.trained(results))
     assert len((tmp_path / f"{figure.name}.csv").read_text().splitlines()) == 1 + len(points)
     assert f"<h2>{drawn.title}</h2>" in page([drawn])
+
+
+def test_a_figure_is_read_as_it_was_written_and_judged_where_it_is_a_whole_grid(tmp_path) -> None:
+    figure = FIGURES["dana.1a"]
+    results = [_result(point, point.heads) for point in figure.quick()]
+    for some in (results, results[1:]):
+        write_figure(tmp_path, Drawn(figure, some, len(some)))
+        drawn = read_figure(tmp_path, figure)
+        assert drawn.results == some and bool(drawn.findings) == (some == results)
 
 
 def test_nothing_is_judged_while_points_are_missing() -> None:
