@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
     from byheart.device import require_device
     from byheart.experiments.figures import FIGURES
-    from constructions.errors import require_one_of
+    from constructions.errors import InputError, require_one_of
 
     for name in options.name:
         require_one_of(FIGURES, NAME=name)
@@ -59,6 +59,9 @@ def run(options: argparse.Namespace) -> int:
     if options.check:
         return _checked(options)
     require_device(options.device)
+    for name, folder in (("out", options.out), ("keep", options.keep)):
+        if folder is not None and folder.exists() and not folder.is_dir():
+            raise InputError(name, f"= {str(folder)!r} is a file", "a folder")
     return _swept(options, figures)
 
 

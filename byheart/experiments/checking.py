@@ -68,8 +68,10 @@ def differences(
         FileFormatError: There is no table, or one that cannot be read.
     """
     files = [out / f"{name}.csv" for name in names] or sorted(set(out.glob("*.csv")) - {out / FINDINGS})
-    if not files:
-        raise FileFormatError(f"{out} holds no table of points, expected what `byheart experiment` wrote")
+    missing = [file.stem for file in files if not file.is_file()]
+    if missing or not files:
+        of = ", ".join(missing) or "points"
+        raise FileFormatError(f"{out} holds no table of {of}, expected what `byheart experiment` wrote")
     rows, said = dict[str, list[dict[str, str]]](), list[str]()
     for file in files:
         rows[file.stem], wrong = _rows(file)
@@ -88,8 +90,8 @@ def differences(
             said += [f"{name}.csv: {each}" for each in _grid_differences(figures.get(name), seen)]
     if figures and not said:
         said += _drawing_differences(out, {name: figures[name] for name in rows})
-    missing = [key for key, (result, wrong) in proofs.items() if result is None and not wrong]
-    return Checked(len(keys), tuple(missing), tuple(said))
+    without = [key for key, (result, wrong) in proofs.items() if result is None and not wrong]
+    return Checked(len(keys), tuple(without), tuple(said))
 
 
 def _rows(file: Path) -> tuple[list[dict[str, str]], list[str]]:

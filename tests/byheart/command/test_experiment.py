@@ -113,6 +113,27 @@ def test_the_figures_are_listed_and_unknown_ones_refused(capsys) -> None:
     assert "dana.9" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["--out", "--keep"])
+def test_a_file_is_no_folder_to_write_to(option, tmp_path, capsys) -> None:
+    (tmp_path / "file").write_text("mine")
+    assert main(["experiment", "dana.4", "--out", str(tmp_path), option, str(tmp_path / "file")]) == 2
+    assert f"{option} '" in capsys.readouterr().err and (tmp_path / "file").read_text() == "mine"
+
+
+def test_models_whose_weights_are_not_here_are_counted_and_exit_with_3(short, drawn, tmp_path, capsys) -> None:
+    out = copytree(drawn[0], tmp_path / "out", ignore=lambda *_: ["points"])
+    next((out / "weights").iterdir()).unlink()
+    assert main(["experiment", "--out", str(out), "--check"]) == 3
+    assert capsys.readouterr().out == (
+        "PROVED AGAIN: every cell of 18 of 19 models; the weights of 1 are not here, and nothing is said of these\n"
+    )
+    assert main(["experiment", "--out", str(out), "--check", "--keep", str(drawn[0] / "weights")]) == 0
+    capsys.readouterr()
+    assert main(["experiment", "other", "--out", str(out), "--check"]) == 2
+    assert main(["experiment", "dana.4", "--out", str(tmp_path), "--check"]) == 1
+    assert "holds no table of dana.4" in capsys.readouterr().err
+
+
 def test_a_check_of_nothing_is_refused(tmp_path, capsys) -> None:
     assert main(["experiment", "--check", "--out", str(tmp_path)]) == 1
     assert "no table of points" in capsys.readouterr().err
