@@ -82,6 +82,7 @@ _SIZES = {"N": "tokens", "n": "n_ctx", "d": "d_model", "d_h": "d_head", "T": "ex
 _SEEN = {
     "all contexts": "all contexts in every step",
     "fixed sample": "a fixed sample",
+    "sample of the text": "a sample of 1,000 x 1,024",
     "all examples": "all examples in every step",
 }
 

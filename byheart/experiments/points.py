@@ -20,10 +20,14 @@ from constructions.tasks.task import Task
 
 Maps = Literal["own", "shared"]
 Targets = Literal["labels", "laws", "parity"]
-Protocol = Literal["all contexts", "fixed sample"]
+Protocol = Literal["all contexts", "fixed sample", "sample of the text"]
 
 VERSION = 1  # of what settings mean: another one makes other keys
 _BATCHES, _BATCH, _LARGE_BATCH, _MANY = 64, 256, 1024, 50  # of the fixed sample; large ones of more tokens than many
+_TEXT = 1000, 1024  # batches of the text, and the draws in each
+
+TEXT: dict[str, Any] = {"protocol": "sample of the text", "steps": 10_000, "rate": 0.001, "last_rate": 0.001}
+"""How the text of Dana, Pydi and Chevaleyre trains: ten epochs of its sample."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,8 @@ class Point(Settings):
         data_seed: Of the targets.
         seed: Of the first weights and of the sample.
         protocol: What a step sees: ``"all contexts"``, or the next 256 of a ``"fixed sample"`` of 64 x 256, of more
-            than 50 tokens the next 1,024 of 64 x 1,024.
+            than 50 tokens the next 1,024 of 64 x 1,024, as in the authors' program; or the next 1,024 of a ``"sample of
+            the text"``, which is of 1,000 x 1,024.
         steps: Of Adam.
         rate: Its first learning rate; it falls linearly.
         last_rate: The last one.
@@ -159,9 +164,10 @@ class Point(Settings):
         return Model(blocks=tuple(blocks), W_U=w["W_U"], W_E=w["W_E"], W_pos=w["W_pos"])
 
     def sample(self) -> Int64Array:
-        """The contexts in each batch of the fixed sample, `[64, 256]` or `[64, 1024]`."""
+        """The contexts in each batch of the sample, `[64, 256]`, `[64, 1024]` or `[1000, 1024]`."""
         draw = np.random.default_rng([7, self.contexts, self.data_seed, self.seed])
-        return draw.integers(0, self.contexts, (_BATCHES, _LARGE_BATCH if self.tokens > _MANY else _BATCH))
+        own = _BATCHES, _LARGE_BATCH if self.tokens > _MANY else _BATCH
+        return draw.integers(0, self.contexts, own if self.protocol == "fixed sample" else _TEXT)
 
     def parameters(self) -> int:
         """Number of entries that are trained."""

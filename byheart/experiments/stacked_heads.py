@@ -28,7 +28,7 @@ def losses(points: Sequence[Point], device: str) -> Callable[[Weights, int], Ten
     asked = torch.as_tensor(first.rows, device=device)
     rows = None if len(asked) == first.tokens**first.length else asked.expand(len(points), -1)
     samples = None
-    if first.protocol == "fixed sample":
+    if first.protocol != "all contexts":
         samples = torch.stack([torch.as_tensor(p.sample()) for p in points], dim=1).to(device)
 
     def loss(weights: Weights, step: int) -> Tensor:

@@ -62,7 +62,7 @@ class Result:
             a weight cannot be told from that.
         ceiling: The most that any weights of the shape can hold, where it is known.
         floor: The least loss of any weights of the shape, where it is known.
-        draws_held: Of a fixed sample, how many of its draws are of contexts that are held: what its steps see.
+        draws_held: Of a sample, how many of its draws are of contexts that are held: what its steps see.
     """
 
     point: Any
@@ -85,7 +85,7 @@ class Result:
 
     @property
     def draws_share(self) -> float | None:
-        """Of the draws of a fixed sample, proved; none where all contexts are seen."""
+        """Of the draws of a sample, proved; none where all contexts are seen."""
         return None if self.draws_held is None else self.draws_held / self.point.sample().size
 
     @property
@@ -305,7 +305,7 @@ def proved(point: AnyPoint, model: Model) -> Result:
 
 
 def _sampled(point: AnyPoint) -> TypeGuard[Point]:
-    return isinstance(point, Point) and point.protocol == "fixed sample"
+    return isinstance(point, Point) and point.protocol != "all contexts"
 
 
 def _at_least(contexts: int, point: AnyPoint) -> Criterion:

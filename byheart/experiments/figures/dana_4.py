@@ -16,7 +16,7 @@ from byheart.experiments.figure import (
     straight,
     unsaturated,
 )
-from byheart.experiments.points import Point
+from byheart.experiments.points import TEXT, Point
 from byheart.experiments.sweep import Result
 
 PRINTED = {"fixed sample": [(1, 0.330), (5, 0.497), (9, 0.633), (13, 0.734), (17, 0.857), (21, 0.858)]}
@@ -122,18 +122,19 @@ def _judge(results: Sequence[Result]) -> list[Finding]:
     return findings
 
 
-def _points(seeds: int) -> list[Point]:
+def _points(seeds: int, *, by_text: bool) -> list[Point]:
     each = [{"heads": H, "protocol": p} for p in ("all contexts", "fixed sample") for H in range(1, 22, 4)]
     wide = [{"heads": H, "d_head": 5} for H in (*range(1, 18, 4), 20)]
-    return seeded([*each, {"heads": 0}, *wide], seeds, tokens=10, d_model=2, d_head=2)
+    text = [{**setting, **TEXT} for setting in wide] if by_text else []
+    return seeded([*each, {"heads": 0}, *wide, *text], seeds, tokens=10, d_model=2, d_head=2)
 
 
 FIGURE = Figure(
     name="dana.4",
     title="Bigrams held against heads",
-    source="Dana, Pydi, Chevaleyre (2024), Figure 4: by its program d_h = 2 on a fixed sample, by its text d_h = 5",
-    quick=lambda: _points(8),
-    full=lambda: _points(20),
+    source="Dana, Pydi, Chevaleyre (2024), Figure 4: d_h = 2 by its program, d_h = 5 by its text",
+    quick=lambda: _points(8, by_text=False),
+    full=lambda: _points(20, by_text=True),
     abscissa=("heads H", _heads),
     curve=_curve,
     judge=_judge,

@@ -49,14 +49,17 @@ def test_training_lowers_the_loss_and_moves_every_tensor() -> None:
 
 @pytest.mark.parametrize(("tokens", "batch"), [(5, 256), (50, 256), (51, 1024)])
 def test_a_sample_is_drawn_from_all_contexts(tokens, batch) -> None:
-    sample = replace(SHAPES["fixed sample"], tokens=tokens).sample()
-    assert sample.shape == (64, batch)
-    assert 0 <= sample.min() < tokens and tokens**2 - tokens <= sample.max() < tokens**2
+    fixed = replace(SHAPES["fixed sample"], tokens=tokens)
+    for point, shape in ((fixed, (64, batch)), (replace(fixed, protocol="sample of the text"), (1000, 1024))):
+        sample = point.sample()
+        assert sample.shape == shape
+        assert 0 <= sample.min() < tokens and tokens**2 - tokens <= sample.max() < tokens**2
 
 
-def test_a_step_sees_its_batch_alone(monkeypatch) -> None:
+@pytest.mark.parametrize("protocol", ["fixed sample", "sample of the text"])
+def test_a_step_sees_its_batch_alone(protocol, monkeypatch) -> None:
     """A sample of one context teaches that context, and no other."""
-    point = replace(SHAPES["fixed sample"], tokens=3, steps=150)
+    point = replace(SHAPES["fixed sample"], tokens=3, steps=150, protocol=protocol)
     monkeypatch.setattr(Point, "sample", lambda _: np.full((64, 256), 4))
     monkeypatch.setattr(Point, "labels", lambda _: np.arange(9) % 3)
     logits = forward(point, {name: torch.as_tensor(each)[None] for name, each in trained([point])[0].items()})[0]
