@@ -163,7 +163,7 @@ def count_share(point: AnyPoint) -> float:
 def counted(results: Sequence[Result], curve: Callable[[Any], str], abscissa: Callable[[Any], float]) -> list[Curve]:
     """The certified count beside each trained curve; once where it is the same."""
     found = means(results, curve, abscissa, lambda result: count_share(result.point))
-    distinct = {tuple(places): name for name, places in found.items()}
+    distinct = {tuple((x, round(y, 12)) for x, y in places): name for name, places in found.items()}
     return [
         Curve(f"count, {name}" if len(distinct) > 1 else "count", "count", list(at)) for at, name in distinct.items()
     ]
