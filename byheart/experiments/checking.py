@@ -8,16 +8,18 @@ import io
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from byheart.experiments.figure import Figure
 from byheart.experiments.layers import AnyPoint, LayerPoint
+from byheart.experiments.limits import ceiling, floor
 from byheart.experiments.page import Drawn
 from byheart.experiments.points import Point
-from byheart.experiments.sweep import FINDINGS, Result, model_of, point_of, proved, read_table
+from byheart.experiments.sweep import FINDINGS, Result, model_of, point_of, proved, read_result, read_table
 from constructions.arrays import Float64Array
 from constructions.counted import counted
 from constructions.errors import ByheartError, FileFormatError, InputError
@@ -76,20 +78,22 @@ def differences(
     for file in files:
         rows[file.stem], wrong = _rows(file)
         said += [f"{file.name}: {each}" for each in wrong]
+    asked = {name: _grids(figures.get(name)) for name in rows} if figures else {}
     keys = {row.get("key", "") for own in rows.values() for row in own}
     proofs = dict[str, tuple[Result | None, list[str]]]()
     for name, own in rows.items():
-        seen = set[str]()
+        seen = {row.get("key", "") for row in own}
+        said += [f"{name}.csv: {each}" for each in _grid_differences(asked[name], seen)] if figures else []
+        # a point of no grid is not looked at: its settings could ask for any amount of memory
+        own = [row for row in own if not figures or any(row.get("key", "") in grid for grid in asked[name])]
+        twice = {key for key, times in Counter(row.get("key", "") for row in own).items() if times > 1}
+        said += [f"{name}.csv, point {key}: it stands there twice" for key in sorted(twice)]
         for row in own:
             progress("checking", len(proofs) / len(keys), f"{len(proofs)} of {counted(len(keys), 'model')}")
             wrong = _row_differences(row, out / "points", weights or out / "weights", proofs)
-            wrong += ["it stands there twice"] if row.get("key", "") in seen else []
             said += [f"{name}.csv, point {row.get('key')}: {each}" for each in wrong]
-            seen.add(row.get("key", ""))
-        if figures:
-            said += [f"{name}.csv: {each}" for each in _grid_differences(figures.get(name), seen)]
     if figures and not said:
-        said += _drawing_differences(out, {name: figures[name] for name in rows})
+        said += _drawing_differences(out, {name: figures[name] for name in rows}, whole=not names)
     without = [key for key, (result, wrong) in proofs.items() if result is None and not wrong]
     return Checked(len(keys), tuple(without), tuple(said))
 
@@ -122,10 +126,22 @@ def _row_differences(
     if point.key not in proofs:
         proofs[point.key] = _proof(point, folders / point.key, weights / f"{point.key}.safetensors")
     result, wrong = proofs[point.key]
-    again = {} if result is None else result.row()
-    unlike = [name for name in {**again, **row} if again and not _same(row.get(name) or "", again.get(name, ""))]
+    if result is None and wrong:
+        return wrong
+    try:
+        said = result or _as_far_as_its_settings_say(point, row)
+    except (KeyError, ValueError) as error:
+        return [f"its cells cannot be read: {error!r}"]
+    beyond, again = [said.violation] if result is None and said.violation else [], said.row()
+    unlike = [name for name in {**again, **row} if not _same(row.get(name) or "", again.get(name, ""))]
     found = {name: repr(row[name]) if name in row else "missing" for name in unlike}
-    return wrong + [f"{name} is {found[name]}, expected {again.get(name, '')!r}" for name in unlike]
+    return [*wrong, *beyond] + [f"{name} is {found[name]}, expected {again.get(name, '')!r}" for name in unlike]
+
+
+def _as_far_as_its_settings_say(point: AnyPoint, row: dict[str, str]) -> Result:
+    """A line of which nothing is proved, with what no weights decide."""
+    sizes: dict[str, Any] = {"contexts": point.contexts, "parameters": point.parameters()}
+    return replace(read_result(row), **sizes, ceiling=ceiling(point), floor=floor(point))
 
 
 def _proof(point: AnyPoint, folder: Path, weights: Path) -> tuple[Result | None, list[str]]:
@@ -154,27 +170,32 @@ def _kept(point: AnyPoint, folder: Path) -> tuple[Model, list[str]]:
     return model, [f"{each.id}: {each.reason}" for each in report.checks if each.verdict is not Verdict.PROVED]
 
 
-def _grid_differences(figure: Figure | None, keys: set[str]) -> list[str]:
+def _grids(figure: Figure | None) -> list[set[str]]:
+    """The keys of the points of the grids of a figure."""
+    return [{point.key for point in grid()} for grid in (figure.quick, figure.full)] if figure else []
+
+
+def _grid_differences(grids: list[set[str]], keys: set[str]) -> list[str]:
     """What a table leaves out, or has beyond, of that grid of its figure which it is nearest to."""
-    if figure is None:
+    if not grids:
         return ["it is the table of no figure"]
-    grids = [{point.key for point in grid()} for grid in (figure.quick, figure.full)]
     grid = min(grids, key=lambda each: len(each ^ keys))
     left, more = grid - keys, keys - grid
     said = [f"it leaves out {counted(len(left), 'point')} of its grid, {min(left)}"] if left else []
     return said + ([f"it has {counted(len(more), 'point')} that its grid has not, {min(more)}"] if more else [])
 
 
-def _drawing_differences(out: Path, figures: Mapping[str, Figure]) -> list[str]:
+def _drawing_differences(out: Path, figures: Mapping[str, Figure], *, whole: bool) -> list[str]:
     """Which pictures and findings, where there are some, are not those of their tables."""
     said, findings = [], dict[str, list[dict[str, str]]]()
     if (out / FINDINGS).is_file():
         for row in _rows(out / FINDINGS)[0]:
             findings.setdefault(row.get("figure", ""), []).append(row)
+    said += [f"{FINDINGS}: there is no table of {name}" for name in findings if whole and name not in figures]
     for name, figure in figures.items():
         results, picture = read_table(out / f"{name}.csv"), out / f"{name}.svg"
         drawn = Drawn(figure, results, len(results))
-        if picture.is_file() and picture.read_text(encoding="utf-8") != drawn.svg():
+        if picture.is_file() and picture.read_bytes() != drawn.svg().encode():
             said.append(f"{picture.name} is not the picture of its table")
         if name in findings and findings[name] != list(drawn.rows()):
             said.append(f"{FINDINGS}: what it says of {name} does not follow from its table")

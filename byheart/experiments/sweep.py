@@ -349,12 +349,18 @@ def read_table(path: Path) -> list[Result]:
     """
     try:
         rows = list(csv.DictReader(io.StringIO(Path(path).read_text(encoding="utf-8"))))
-        return [_read(row) for row in rows]
+        return [read_result(row) for row in rows]
     except (OSError, TypeError, ValueError, KeyError, csv.Error) as error:
         raise FileFormatError(f"{path} is no table of points: {error}") from None
 
 
-def _read(row: Mapping[str, str]) -> Result:
+def read_result(row: Mapping[str, str]) -> Result:
+    """The result of a line of a table.
+
+    Raises:
+        KeyError: A column is missing.
+        ValueError: A cell is none of a result.
+    """
     return Result(
         point=point_of(row),
         contexts=int(row["contexts"]),

@@ -92,7 +92,7 @@ MUTANTS = [
     checking("if folder.is_dir():", "if False:", "the folder of a point is not looked at"),
     checking("result is None and not wrong", "result is None", "weights that are wrong count as not there"),
     checking("grid - keys, keys - grid", "grid - keys, set()", "points beyond the grid"),
-    checking('picture.read_text(encoding="utf-8") != drawn.svg()', "False", "a picture of another table"),
+    checking("picture.read_bytes() != drawn.svg().encode()", "False", "a picture of another table"),
     checking("findings[name] != list(drawn.rows())", "False", "findings of another table"),
     checking("        if len(line) != len(names)\n", "        if False\n", "a line that was cut"),
     figure("own < max(share", "own < 0 * max(share", "a root fits better, and it is linear"),

@@ -11,6 +11,7 @@ from byheart.experiments.figure import Figure, chosen
 from byheart.experiments.figures import FIGURES
 from byheart.experiments.layers import LayerPoint
 from byheart.experiments.page import Drawn
+from byheart.experiments.points import Point
 from byheart.experiments.sweep import FINDINGS, proved, read_table, write_rows, write_table
 from byheart.experiments.training import exact, shapes, trained
 from constructions.errors import FileFormatError
@@ -124,6 +125,51 @@ def test_a_point_that_was_left_out_or_added_is_noticed(copied) -> None:
     assert said == f"figure.csv: it has 1 point that its grid has not, {POINTS[0].key}"
     [said] = differences(copied, {"another": figures["figure"]}).differences
     assert said == "figure.csv: it is the table of no figure"
+
+
+@pytest.mark.parametrize(
+    ("edits", "said"),
+    [
+        ({"contexts": 8}, "contexts is '8', expected '9'"),
+        ({"parameters": 1}, "parameters is '1', expected "),
+        ({"ceiling": 9, "held": 9}, "9 contexts are proved to be held, and no weights of the shape hold "),
+    ],
+)
+def test_without_weights_a_line_says_no_more_than_its_settings_allow(copied, edits, said: str) -> None:
+    """Of the point without heads, whose ceiling is known."""
+    shutil.rmtree(copied / "points")
+    shutil.rmtree(copied / "weights")
+    results, all_of_them = read_table(copied / "figure.csv"), tuple(point.key for point in POINTS)
+    assert differences(copied) == Checked(len(POINTS), all_of_them, ())
+    write_table(copied / "figure.csv", [results[0], replace(results[1], **edits), *results[2:]])
+    found = differences(copied)
+    assert found.missing == all_of_them and said in found.differences[0] and POINTS[1].key in found.differences[0]
+
+
+def test_a_point_of_no_grid_is_not_looked_at(copied, monkeypatch) -> None:
+    """Its key is that of its settings, which ask for more contexts than fit anywhere."""
+    results, figures = read_table(copied / "figure.csv"), _drawn(copied, POINTS)
+    monkeypatch.setattr(Point, "rows", property(lambda point: pytest.fail("made") if point.tokens > 9 else range(9)))
+    large = replace(POINTS[0], tokens=10**9)
+    write_rows(copied / "figure.csv", [*(each.row() for each in results), {**results[0].row(), **_cells(large)}])
+    [said] = differences(copied, figures).differences
+    assert said == f"figure.csv: it has 1 point that its grid has not, {large.key}"
+
+
+def _cells(point: Point) -> dict[str, str]:
+    return {"key": point.key, **{name: str(value) for name, value in vars(point).items()}}
+
+
+def test_findings_without_a_table_and_a_picture_that_is_no_text_are_named(copied) -> None:
+    figures = _drawn(copied, POINTS)
+    (copied / "figure.svg").write_bytes(b"\xff")
+    with (copied / FINDINGS).open("a") as file:
+        file.write("other,a,confirmed,b,c\n")
+    assert differences(copied, figures).differences == (
+        f"{FINDINGS}: there is no table of other",
+        "figure.svg is not the picture of its table",
+    )
+    assert len(differences(copied, figures, names=["figure"]).differences) == 1
 
 
 def test_a_picture_and_findings_follow_from_their_table(copied) -> None:
