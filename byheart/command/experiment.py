@@ -76,7 +76,7 @@ def _checked(options: argparse.Namespace) -> int:
     proved, wrong = found.points - len(found.missing), found.differences
     first = f"PROVED AGAIN: every cell of {proved:,} of {found.points:,} {inflected('model', found.points)}"
     if found.missing:
-        first += f"; the weights of {len(found.missing):,} are not here, and nothing is said of these"
+        first += f"; the weights of {len(found.missing):,} are not here, and nothing is proved of these"
     if wrong:
         first = f"NOT AS WRITTEN: {wrong[0]}"
     if options.json:

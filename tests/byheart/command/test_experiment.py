@@ -125,7 +125,7 @@ def test_models_whose_weights_are_not_here_are_counted_and_exit_with_3(short, dr
     next((out / "weights").iterdir()).unlink()
     assert main(["experiment", "--out", str(out), "--check"]) == 3
     assert capsys.readouterr().out == (
-        "PROVED AGAIN: every cell of 18 of 19 models; the weights of 1 are not here, and nothing is said of these\n"
+        "PROVED AGAIN: every cell of 18 of 19 models; the weights of 1 are not here, and nothing is proved of these\n"
     )
     assert main(["experiment", "--out", str(out), "--check", "--keep", str(drawn[0] / "weights")]) == 0
     capsys.readouterr()
