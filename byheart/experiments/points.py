@@ -97,8 +97,9 @@ class Point(Settings):
     def __post_init__(self) -> None:
         if self.targets == "parity" and self.tokens != 2:
             raise InputError("tokens", f"= {self.tokens}", "2 for the parity of bits")
-        if self.maps == "shared" and (self.layers > 1 or not self.heads):
-            raise InputError("maps", f"= 'shared' with {self.layers} layers of {self.heads} heads", "heads in one")
+        if self.maps == "shared" and (self.layers > 1 or not self.heads or self.neurons):
+            found = f"{self.layers} layers of {self.heads} heads and {self.neurons} neurons"
+            raise InputError("maps", f"= 'shared' with {found}", "heads in one, and no neurons")
         if self.layers > 1 and self.length != 2:
             raise InputError("layers", f"= {self.layers} with contexts of {self.length}", "2 tokens there")
 

@@ -66,6 +66,7 @@ def test_targets_follow_from_the_seed_of_the_data_alone() -> None:
     [
         ({"targets": "parity"}, "tokens = 4"),
         ({"maps": "shared", "layers": 2}, "maps = 'shared'"),
+        ({"maps": "shared", "neurons": 2}, "maps = 'shared' with 1 layers of 2 heads and 2 neurons"),
         ({"layers": 2, "length": 3}, "layers = 2"),
     ],
 )
