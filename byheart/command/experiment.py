@@ -56,12 +56,12 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         _list(options, figures)
         return PROVED
-    if options.check:
-        return _checked(options)
-    require_device(options.device)
     for name, folder in (("out", options.out), ("keep", options.keep)):
         if folder is not None and folder.exists() and not folder.is_dir():
             raise InputError(name, f"= {str(folder)!r} is a file", "a folder")
+    if options.check:
+        return _checked(options)
+    require_device(options.device)
     return _swept(options, figures)
 
 
@@ -74,7 +74,8 @@ def _checked(options: argparse.Namespace) -> int:
             options.out, FIGURES, names=list(dict.fromkeys(options.name)), weights=options.keep, progress=progress
         )
     proved, wrong = found.points - len(found.missing), found.differences
-    first = f"PROVED AGAIN: every cell of {proved:,} of {found.points:,} {inflected('model', found.points)}"
+    of = f"of {found.points:,} {inflected('model', found.points)}"
+    first = f"PROVED AGAIN: every cell of {proved:,} {of}" if proved else f"NOTHING PROVED: no cell {of}"
     if found.missing:
         first += f"; the weights of {len(found.missing):,} are not here, and nothing is proved of these"
     if wrong:

@@ -145,8 +145,10 @@ def means(
 
 
 def fit(places: Places, power: float = 1) -> tuple[float, float]:
-    r"""The slope a and $R^2$ of the least squares $y = a x^p + b$."""
-    x, y = np.array(places).T
+    r"""The slope a and $R^2$ of the least squares $y = a x^p + b$; 0 and 0 where all is level, or nothing is there."""
+    x, y = np.array(places, dtype=np.float64).reshape(-1, 2).T
+    if len(x) < 2 or np.ptp(y) == 0:
+        return 0.0, 0.0
     line = np.polynomial.Polynomial.fit(x**power, y, 1).convert()
     left = float(((y - line(x**power)) ** 2).sum())
     return float(line.coef[1]), 1 - left / max(float(((y - y.mean()) ** 2).sum()), 1e-300)

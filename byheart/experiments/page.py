@@ -19,6 +19,7 @@ from byheart.report.chart import Line, line_chart
 from byheart.report.document import badge, document, escaped, section
 from byheart.report.drawing import COLOURS, part_of_page
 from constructions.counted import counted, inflected
+from constructions.errors import ByheartError, FileFormatError
 from constructions.files import write_atomically
 
 
@@ -127,17 +128,31 @@ def _coloured(curves: Sequence[Curve], scattered: bool) -> list[Line]:
 
 
 def read_figure(out: Path, figure: Figure) -> Drawn:
-    """A figure whose table lies in a folder; nothing is said of one that is no whole grid."""
-    results = read_table(out / f"{figure.name}.csv")
+    """A figure whose table lies in a folder; nothing is said of one that is no whole grid.
+
+    Raises:
+        FileFormatError: The table is none of the figure.
+    """
+    file = out / f"{figure.name}.csv"
+    results = read_table(file)
     points = {result.point for result in results}
-    return Drawn(figure, results, len(points) * any(points == set(grid()) for grid in (figure.quick, figure.full)))
+    drawn = Drawn(figure, results, len(points) * any(points == set(grid()) for grid in (figure.quick, figure.full)))
+    try:
+        _ = drawn.svg(), drawn.findings  # a table that cannot be drawn is refused before anything is trained
+    except (ArithmeticError, AttributeError, ByheartError, LookupError, MemoryError, TypeError, ValueError) as error:
+        raise FileFormatError(f"{file} is no table of {figure.name}: {error}") from None
+    return drawn
 
 
 def write_figure(out: Path, drawn: Drawn) -> None:
-    """Write the table and the picture of a figure that has results."""
+    """Write the table and the picture of a figure; where it has no results, none is left."""
+    table, picture = (out / f"{drawn.figure.name}.{kind}" for kind in ("csv", "svg"))
     if drawn.results:
-        write_table(out / f"{drawn.figure.name}.csv", drawn.results)
-        write_atomically(out / f"{drawn.figure.name}.svg", drawn.svg().encode())
+        write_table(table, drawn.results)
+        write_atomically(picture, drawn.svg().encode())
+    else:
+        table.unlink(missing_ok=True)
+        picture.unlink(missing_ok=True)
 
 
 def write_page(out: Path, drawn: Sequence[Drawn]) -> None:
@@ -150,6 +165,8 @@ def write_page(out: Path, drawn: Sequence[Drawn]) -> None:
     rows = [row for each in drawn for row in each.rows()]
     if rows:
         write_rows(out / FINDINGS, rows)
+    else:
+        (out / FINDINGS).unlink(missing_ok=True)
     write_atomically(out / "index.html", page(drawn).encode())
 
 

@@ -9,6 +9,7 @@ Page: docs/experiments.md
 
 import csv
 import io
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -167,7 +168,7 @@ def sweep(
 def _train(
     points: list[AnyPoint], kept: Path, device: str, workers: Workers | None, progress: Progress
 ) -> dict[str, str]:
-    missing = [point for point in points if not (kept / f"{point.key}.safetensors").is_file()]
+    missing = [point for point in points if not os.path.lexists(kept / f"{point.key}.safetensors")]
     stacks = list(_stacks(missing, device))
     cost = [stack[0].cost() * len(stack) for stack in stacks]
     done, failed = 0.0, dict[str, str]()
@@ -361,7 +362,7 @@ def read_result(row: Mapping[str, str]) -> Result:
         KeyError: A column is missing.
         ValueError: A cell is none of a result.
     """
-    return Result(
+    result = Result(
         point=point_of(row),
         contexts=int(row["contexts"]),
         right=int(row["right"]),
@@ -375,6 +376,14 @@ def read_result(row: Mapping[str, str]) -> Result:
         saturation=tuple(map(int, row["saturation"].split())) if row.get("saturation") else None,
         draws_held=int(row["draws_held"]) if row.get("draws_held") else None,
     )
+    counts, draws = (result.right, result.held, result.wrong), result.draws_held or 0
+    if min(*counts, draws, *(result.saturation or [0])) < 0 or max(counts[0], sum(counts[1:])) > result.contexts:
+        raise ValueError(f"right, held, wrong = {counts} of {result.contexts} contexts")
+    if not 0 <= result.loss_lower <= result.loss_upper or result.contexts < 1 or result.parameters < 1:
+        raise ValueError(f"a loss from {result.loss_lower} to {result.loss_upper}, {result.parameters} parameters")
+    if result.saturation is not None and sum(result.saturation) != result.contexts:
+        raise ValueError(f"saturation of {sum(result.saturation)} of {result.contexts} examples")
+    return result
 
 
 def point_of(row: Mapping[str, str]) -> AnyPoint:

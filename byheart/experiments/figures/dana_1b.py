@@ -13,6 +13,8 @@ PRINTED = {"shared maps": [(d, y / 1000) for d, y in enumerate((81, 110, 155, 20
 def _squared(places: Places, name: str) -> Finding:
     """Whether the share grows with the square of d_h, as far as .95."""
     low = unsaturated(places)
+    if len(low) < 3:
+        return Finding(f"the scaling in d_h is quadratic ({name})", "not reproduced", "too few up to .95", name)
     (_, square), (_, line) = fit(low, 2), fit(low)
     said = f"up to .95, d_h = {max(low)[0]:g}: R^2 of d_h^2 {square:.3f}, of d_h {line:.3f}"
     return chosen(square >= max(0.95, line), f"the scaling in d_h is quadratic ({name})", said, name)

@@ -25,7 +25,10 @@ def _lines(results: Sequence[Result]) -> list[Curve]:
 
 
 def _judge(results: Sequence[Result]) -> list[Finding]:
-    places = _slopes(results)["trained"]
+    sentence = "the coefficient has a cubic growth when d = d_h"
+    places = [(d, slope) for d, slope in _slopes(results)["trained"] if slope > 0]
+    if len(places) < 4:
+        return [Finding(sentence, "not reproduced", f"{len(places)} slopes are too few")]
     middle = len(places) // 2
     halves = [places[: middle + 1], places[middle:]] if len(places) > 7 else []
     best, said = [], []
@@ -36,7 +39,7 @@ def _judge(results: Sequence[Result]) -> list[Finding]:
         squares = ", ".join(f"d^{power} {r:.3f}" for power, r in fits.items())
         said.append(f"d = {part[0][0]} to {part[-1][0]}: R^2 of {squares}, exponent {exponent:.2f}")
     verdict: Verdict = "confirmed" if set(best) == {3} else "not reproduced" if 3 in best else "refuted"
-    return [Finding("the coefficient has a cubic growth when d = d_h", verdict, "; ".join(said))]
+    return [Finding(sentence, verdict, "; ".join(said))]
 
 
 def _points(widths: Sequence[int], heads: Sequence[int], seeds: int, steps: int) -> list[Point]:

@@ -64,6 +64,8 @@ def _slope(results: Sequence[Result], name: str) -> list[Finding]:
     A share that is not linear has a slope that depends on where one stops: what some part of it meets is open.
     """
     low = unsaturated(FIGURE.trained(results)[name])
+    if len(low) < 2:
+        return []
     ends = sorted({most for most in (9, 17, max(low)[0]) if most <= max(low)[0]}, reverse=True)
     times = [_times(results, [at for at in low if at[0] <= most]) for most in ends]
     said = ", ".join(f"{a:.2f} +- {b:.2f} up to H = {most:g}" for most, (a, b) in zip(ends, times, strict=True))

@@ -1,5 +1,6 @@
 import shutil
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from byheart.experiments.sweep import FINDINGS, proved, read_table, write_rows, 
 from byheart.experiments.training import exact, shapes, trained
 from constructions.errors import FileFormatError
 from constructions.models.blocks import Attention
+from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from tests.swept_points import BASE, POINTS, SHAPES
 from verify.certificates.memorization import certify_memorization
@@ -73,7 +75,7 @@ def test_weights_of_another_shape_in_the_folder_of_a_point_are_noticed(copied) -
     certify_memorization(model, point.task(), Criterion.at_least(max(1, own.held))).save(folder)
     write_table(copied / "figure.csv", [own, *results[1:]])
     [said] = differences(copied).differences
-    assert point.key in said and "a model that is not of the shape of its settings" in said
+    assert point.key in said and "a model that no float32 weights of its settings make" in said
 
 
 def test_only_maps_that_are_shared_are_those_of_a_point_that_shares_them() -> None:
@@ -130,9 +132,9 @@ def test_a_point_that_was_left_out_or_added_is_noticed(copied) -> None:
 @pytest.mark.parametrize(
     ("edits", "said"),
     [
-        ({"contexts": 8}, "contexts is '8', expected '9'"),
+        ({"contexts": 10}, "contexts is '10', expected '9'"),
         ({"parameters": 1}, "parameters is '1', expected "),
-        ({"ceiling": 9, "held": 9}, "9 contexts are proved to be held, and no weights of the shape hold "),
+        ({"ceiling": 9, "held": 9, "right": 9, "wrong": 0}, "9 contexts are proved to be held, and no weights of"),
     ],
 )
 def test_without_weights_a_line_says_no_more_than_its_settings_allow(copied, edits, said: str) -> None:
@@ -144,6 +146,87 @@ def test_without_weights_a_line_says_no_more_than_its_settings_allow(copied, edi
     write_table(copied / "figure.csv", [results[0], replace(results[1], **edits), *results[2:]])
     found = differences(copied)
     assert found.missing == all_of_them and said in found.differences[0] and POINTS[1].key in found.differences[0]
+
+
+@pytest.mark.parametrize(
+    ("edits", "said"),
+    [
+        ({"held": 10}, "right, held, wrong = "),
+        ({"wrong": -1}, "right, held, wrong = "),
+        ({"loss_lower": 99.5}, "a loss from 99.5 to "),
+        ({"loss_upper": float("nan")}, "a loss from "),
+        ({"parameters": 0}, ", 0 parameters"),
+    ],
+)
+def test_no_weights_make_such_cells(copied, edits, said: str) -> None:
+    shutil.rmtree(copied / "points")
+    shutil.rmtree(copied / "weights")
+    results = read_table(copied / "figure.csv")
+    write_rows(copied / "figure.csv", [replace(results[0], **{**edits, "held": 0}).row() | _texts(edits)])
+    assert said in differences(copied).differences[0]
+    with pytest.raises(FileFormatError, match="no table of points"):
+        read_table(copied / "figure.csv")
+
+
+def _texts(cells: dict[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in cells.items()}
+
+
+def test_a_model_in_the_folder_is_that_of_the_weights_beside_it(copied) -> None:
+    """Of another seed on the same task, with a certificate and a table that fit it."""
+    point, results = POINTS[0], read_table(copied / "figure.csv")
+    model = point.model(exact(point, trained([replace(point, seed=9)])[0]))
+    folder, own = copied / "points" / point.key, proved(point, model)
+    model.save(folder / "model.safetensors")
+    certify_memorization(model, point.task(), Criterion.at_least(max(1, own.held))).save(folder)
+    write_table(copied / "figure.csv", [own, *results[1:]])
+    [said] = differences(copied).differences
+    assert "holds another model than that of" in said
+
+
+def test_a_model_that_no_float32_weights_make_is_noticed(copied) -> None:
+    point = POINTS[0]
+    model = Model.load(copied / "points" / point.key / "model.safetensors")
+    assert module._is_of(point, model) and not module._is_of(point, replace(model, W_U=model.W_U * np.pi))
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda cell: str(float(cell) * (1 + 1e-10)),
+        lambda cell: f" {cell}",
+        lambda cell: f"{cell}0",
+        lambda cell: cell.translate(str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")),
+    ],
+)
+@pytest.mark.parametrize("column", ["loss_upper", "bits_a_parameter"])
+def test_a_number_is_as_it_was_written(copied, column: str, edit) -> None:
+    rows = [result.row() for result in read_table(copied / "figure.csv")]
+    rows[0][column] = edit(rows[0][column])
+    write_rows(copied / "figure.csv", rows)
+    [said] = differences(copied).differences
+    assert f"{column} is " in said
+
+
+def test_a_column_too_many_and_a_picture_without_a_table_are_noticed(copied) -> None:
+    figures = _drawn(copied, POINTS)
+    (copied / "other.svg").write_text("")
+    assert differences(copied, figures).differences == ("other.svg: there is no table of other",)
+    rows = [{**result.row(), "all of it is false": ""} for result in read_table(copied / "figure.csv")]
+    write_rows(copied / "figure.csv", rows)
+    assert "all of it is false is '', expected ''" in differences(copied, figures).differences[0]
+
+
+def test_findings_are_judged_line_by_line(copied) -> None:
+    figures, findings = _drawn(copied, POINTS), copied / FINDINGS
+    kept = findings.read_text()
+    for text, said in (
+        (f"{kept}figure,a,b,c,d,e\n", "line 3 has 6 cells, expected 5"),
+        (kept.replace("verdict", "verdict,verdict", 1).replace("a,", "a,refuted,", 1), "column verdict stands there"),
+        (kept.partition("\n")[0] + "\n", "it holds no line"),
+    ):
+        findings.write_text(text)
+        assert said in differences(copied, figures).differences[0]
 
 
 def test_a_point_of_no_grid_is_not_looked_at(copied, monkeypatch) -> None:
@@ -240,7 +323,7 @@ def test_a_model_in_two_tables_is_proved_once(copied, monkeypatch) -> None:
         (lambda text: text.replace("\n", ",1\n", 2).replace(",1\n", "\n", 1), "figure.csv: line 2 has "),
         (lambda text: text.rstrip("\n").rpartition(",")[0], "figure.csv: line 11 has "),
         (lambda text: text.replace("right,held", "held,held", 1), "figure.csv: column held stands there twice"),
-        (lambda text: text.partition("\n")[0], "figure.csv: it holds no point"),
+        (lambda text: text.partition("\n")[0], "figure.csv: it holds no line"),
         (lambda text: text.replace(",own,", ",other,", 1), "its settings are those of another point"),
         (lambda text: text.replace("d_model", "width", 1), "its settings cannot be read: columns key, tokens, width"),
         (lambda text: text.replace(",3,2,1,1,", ",3,x,1,1,", 1), "its settings cannot be read: "),

@@ -35,6 +35,19 @@ def test_a_line_is_fitted_exactly_where_there_is_one() -> None:
     assert slope == pytest.approx(0) and straight == pytest.approx(0)
 
 
+def test_what_is_level_or_not_there_has_no_slope() -> None:
+    assert fit([]) == fit([(1, 2)]) == fit([(0, 0), (1, 0), (2, 0)]) == (0, 0)
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name.startswith("dana.")])
+@pytest.mark.parametrize("share", [0, 1])
+def test_a_figure_whose_models_hold_all_or_nothing_is_judged(name, share: int) -> None:
+    figure = FIGURES[name]
+    points: Sequence[Any] = figure.quick()
+    results = [Result(p, p.contexts, 0, p.contexts * share, 0, 0.5, 0.5, p.parameters(), None, None) for p in points]
+    assert figure.judge(results) and figure.trained(results)
+
+
 def test_the_mean_is_over_the_seeds() -> None:
     found = means([_result(1, 4), _result(1, 8, 1), _result(2, 16)], lambda _: "a", lambda point: point.heads)
     assert found == {"a": [(1, 0.375), (2, 1.0)]}

@@ -11,7 +11,8 @@ from byheart.experiments.figures import FIGURES, gaps
 from byheart.experiments.layers import AnyPoint, LayerPoint
 from byheart.experiments.page import Drawn, page, read_figure, write_figure, write_page
 from byheart.experiments.points import Point
-from byheart.experiments.sweep import Result
+from byheart.experiments.sweep import Result, write_rows
+from constructions.errors import FileFormatError
 
 
 def _result(point: AnyPoint, held: int) -> Result:
@@ -45,6 +46,24 @@ def test_a_figure_is_read_as_it_was_written_and_judged_where_it_is_a_whole_grid(
         write_figure(tmp_path, Drawn(figure, some, len(some)))
         drawn = read_figure(tmp_path, figure)
         assert drawn.results == some and bool(drawn.findings) == (some == results)
+
+
+@pytest.mark.parametrize("edit", [("tokens", "1000000"), ("contexts", "0"), ("held", "9" * 400)])
+def test_a_table_that_cannot_be_drawn_is_refused(edit, tmp_path) -> None:
+    figure = FIGURES["dana.1a"]
+    rows = [_result(point, point.heads).row() | dict([edit]) for point in figure.quick()]
+    write_rows(tmp_path / "dana.1a.csv", rows)
+    with pytest.raises(FileFormatError, match=r"dana\.1a\.csv is no table of"):
+        read_figure(tmp_path, figure)
+
+
+def test_of_a_figure_without_results_nothing_is_left(tmp_path) -> None:
+    figure = FIGURES["dana.1a"]
+    drawn = Drawn(figure, [_result(point, point.heads) for point in figure.quick()], 5)
+    for each in (drawn, replace(drawn, results=[])):
+        write_figure(tmp_path, each)
+        write_page(tmp_path, [each])
+    assert [file.name for file in tmp_path.iterdir()] == ["index.html"]
 
 
 def test_nothing_is_judged_while_points_are_missing() -> None:

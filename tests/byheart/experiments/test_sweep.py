@@ -126,6 +126,14 @@ def test_weights_that_are_not_those_of_a_point_cost_that_point_alone(copied) -> 
     assert all(reason in failed[point.key] for reason, point in zip(reasons[:3], POINTS, strict=False))
 
 
+def test_a_folder_in_the_place_of_weights_costs_its_point_alone(copied) -> None:
+    file = copied / "weights" / f"{POINTS[0].key}.safetensors"
+    file.unlink()
+    file.mkdir()
+    results, failed = sweep(POINTS, copied)
+    assert [result.point for result in results] == POINTS[1:] and list(failed) == [POINTS[0].key] and file.is_dir()
+
+
 def test_bits_a_parameter_are_those_of_the_share(swept) -> None:
     result = replace(swept[1][0], held=9, contexts=9, parameters=9)
     assert result.bits == pytest.approx(np.log2(3))
