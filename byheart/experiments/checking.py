@@ -238,7 +238,7 @@ def _is_of(point: AnyPoint, model: Model) -> bool:
     }:
         return False
     heads = next((block for block in model.blocks if isinstance(block, Attention)), None)
-    if heads is None or (isinstance(point, Point) and point.maps == "own"):
+    if heads is None or own:
         return True
     maps = np.concatenate([*heads.W_Q, *heads.W_K, *heads.W_V], axis=1)  # (A; I) times what the heads have
     if isinstance(point, LayerPoint):
