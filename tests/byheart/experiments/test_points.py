@@ -27,7 +27,7 @@ def test_every_setting_changes_the_key() -> None:
 def _numerical_rank(point: Point) -> int:
     """Of the last token beside what the heads say, for weights drawn at random, positions included."""
     rng, d = np.random.default_rng(0), point.d_model
-    embedded = rng.normal(size=(2, point.tokens, d)) + rng.normal(size=(2, 1, d))
+    embedded = rng.normal(size=(point.tokens, d)) + rng.normal(size=(2, 1, d))  # one token is one row at both places
     first, last = (embedded[s, all_contexts(point.tokens, 2)[:, s]] for s in range(2))
     both, parts = np.stack([first, last], axis=1), [last]
     for _ in range(point.heads):
@@ -35,11 +35,15 @@ def _numerical_rank(point: Point) -> int:
         weights = np.exp(scores - scores.max(axis=1, keepdims=True))
         seen = np.einsum("ts,tsd->td", weights / weights.sum(axis=1, keepdims=True), both)
         parts.append(seen @ rng.normal(size=(d, point.d_head)))
-    return int(np.linalg.matrix_rank(np.concatenate(parts, axis=1), rtol=1e-9))
+    return int(np.linalg.matrix_rank(np.concatenate(parts, axis=1), rtol=1e-12))
 
 
 @pytest.mark.parametrize(
-    ("tokens", "d_model", "d_head", "heads"), [(6, 2, 5, 3), (6, 2, 2, 3), (6, 4, 2, 3), (5, 3, 3, 9), (4, 6, 2, 2)]
+    ("tokens", "d_model", "d_head", "heads"),
+    [
+        *((6, 2, 5, 3), (6, 2, 2, 3), (6, 4, 2, 3), (5, 3, 3, 9), (4, 6, 2, 2)),
+        *((3, 6, 5, 1), (2, 1, 1, 1), (2, 1, 5, 3), (1, 3, 2, 2), (5, 1, 2, 0)),
+    ],
 )
 def test_the_count_is_the_rank_of_random_weights(tokens: int, d_model: int, d_head: int, heads: int) -> None:
     point = Point(tokens=tokens, d_model=d_model, d_head=d_head, heads=heads)
