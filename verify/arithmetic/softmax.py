@@ -20,7 +20,7 @@ def enclose_softmax(logits: Enclosure, *, axis: int = -1) -> Enclosure:
 
     A float64 number, the largest midpoint, is first subtracted from all logits: an exact identity, whatever the number.
     The largest $p_m$ is also enclosed by $1 - \sum_{i \ne m} p_i$, which is the sharper the closer it is to 1, and
-    no radius is larger than what $0 \le p_i \le 1$ leaves, even where nothing is known of the logits (Lemma F5).
+    no radius is larger than what $0 \le p_i \le 1$ leaves, even where nothing is known of the logits (Lemma F3).
 
     Args:
         logits: Logits, in nats; at least one along the axis.
@@ -42,7 +42,7 @@ def enclose_softmax(logits: Enclosure, *, axis: int = -1) -> Enclosure:
     with np.errstate(all="ignore"):
         powers = exp(logits - logits.midpoint.max(axis=axis, keepdims=True))
         shares = powers / _kept(total(powers, axis), axis)
-        # Lemma F5: p lies in [0, 1], whatever the logits; and p_m - mid_m = -(mid_m - 1) - (sum of the others).
+        # Lemma F3: p lies in [0, 1], whatever the logits; and p_m - mid_m = -(mid_m - 1) - (sum of the others).
         midpoint = shares.midpoint.copy()
         radius = np.minimum(shares.radius, np.maximum(midpoint, (1.0 - midpoint) * _SLACK))
         top = np.expand_dims(midpoint.argmax(axis=axis), axis)

@@ -13,7 +13,7 @@ $$ P H d_{\mathrm{model}} (2 d_{qk} + d_{\mathrm{head}}) + L S H (d_{qk} + d_{\m
 multiplications of so many bits; for $T$ contexts of tokens the first attention has $P \le S d_{\mathrm{vocab}}$, and
 the last one $L \le T$. Neurons cost their two products and one function value each; a ball takes at least 48 bytes.
 
-Page: docs/rigour/forward.md (Lemmas B1 to B5), docs/rigour/divergence.md (Lemma F10).
+Page: docs/rigour/forward.md (Lemmas B1 to B5), docs/rigour/divergence.md (Lemma F4).
 """
 
 import math
@@ -131,7 +131,7 @@ def rounded_outwards(balls: arb_mat) -> Enclosure:
 
     With the float64 $m$ nearest to the middle of the ball, the radius is an upper bound of $|x - m|$ over the ball,
     about half a unit in the last place of $m$ where the ball is narrow, and 0 where the ball is one float64 number. The
-    conversions to float64 are not trusted: $|x - m|$ is a ball, and the radius is compared with it exactly (Lemma F10).
+    conversions to float64 are not trusted: $|x - m|$ is a ball, and the radius is compared with it exactly (Lemma F4).
 
     Args:
         balls: `[rows, columns]`.

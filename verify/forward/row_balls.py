@@ -427,7 +427,7 @@ class InRowBalls:
         return HeadBalls(mixed, row_norms(self.numbers.high(mixed)), radius)
 
     def patterns(self, block: Attention, query: HeadBalls, key: HeadBalls, pairs: AttentionPairs) -> Enclosure:
-        """The attention weights of the last position in float64, `[L, H, S]` (Lemma F5)."""
+        """The attention weights of the last position in float64, `[L, H, S]` (Lemma F3)."""
         table, count = self._score_table(block, query, key, pairs), len(pairs.asking)
         shape = (count, query.radius.shape[1], pairs.read.shape[1])
         midpoint, radius = np.empty(shape), np.empty(shape)
