@@ -111,7 +111,7 @@ def test_one_head_reads_its_point_off_the_attention() -> None:
 
 
 def test_a_label_of_at_most_one_half_costs_a_divergence() -> None:
-    """(7): what falls in the probability of the label up to a, at one half. Page: docs/claims/corollary_1.md"""
+    """(5): what falls in the probability of the label up to a, at one half. Page: docs/claims/corollary_1.md"""
     a, q = sympy.symbols("a q", positive=True)
     cost = a * sympy.log(a / q) + (1 - a) * sympy.log((1 - a) / (1 - q))
     assert zero(sympy.diff(cost, q) - (q - a) / (q * (1 - q)))
