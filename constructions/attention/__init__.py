@@ -1,0 +1,1 @@
+"""The attention that the theorems build: one function for each construction."""
