@@ -8,15 +8,74 @@ Page: docs/claims/theorem_2.md
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from constructions.arrays import Float64Array, Int64Array
+from constructions.arrays import Float64Array, Int8Array, Int64Array
 from constructions.errors import HypothesisError, InputError, require_at_least
+from constructions.unembeddings.coherence import Unembedding
 
 _LEAST_MASS = 1e-300  # of what is not the token: for certainty the strength would be infinite
 _HALVINGS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class LookupEncoder:
+    r"""One row of the stream for each distribution: $E_t = \lambda_t e_{g(t)}$.
+
+    Args:
+        tokens: $g(t)$, the likeliest token, `[T]`.
+        encoders: $e_{g(t)}$, `[T, d]`.
+        strengths: $\lambda_t$, in nats per unit of the leads, `[T]`.
+    """
+
+    tokens: Int64Array
+    encoders: Int8Array
+    strengths: Float64Array
+
+    @property
+    def stream(self) -> Float64Array:
+        """$E$, `[T, d]`, rounded to float64."""
+        return self.strengths[:, np.newaxis] * self.encoders
+
+
+def lookup_encoder(unembedding: Unembedding, distributions: ArrayLike) -> LookupEncoder:
+    r"""Encode each distribution by the row of its likeliest token, with the strength of Theorem N for its leads.
+
+    Args:
+        unembedding: Vectors and encoders of N tokens.
+        distributions: `[T, N]`; of equal likeliest tokens the first counts.
+
+    Returns:
+        The rows of the stream; what they cost is enclosed by `verify/encoders/lookup_divergence.py`.
+
+    Raises:
+        InputError: Another number of tokens, or entries that are negative or not finite.
+
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 2.
+
+    Example:
+        >>> from constructions.unembeddings.axes import simplex
+        >>> made = lookup_encoder(simplex(3, 2), [[0.98, 0.01, 0.01], [0.25, 0.5, 0.25]])
+        >>> made.tokens.tolist(), made.stream.shape
+        ([0, 1], (2, 2))
+    """
+    laws = np.asarray(distributions, dtype=np.float64)
+    count = len(unembedding.vectors)
+    if laws.ndim != 2 or laws.shape[1] != count:
+        raise InputError("distributions", f"has shape {laws.shape}", f"[T, {count}], one entry for each vector")
+    if not (np.isfinite(laws).all() and (laws >= 0).all() and laws.any(axis=1).all()):
+        raise InputError("distributions", "has an entry that is negative or not finite, or a row of zeros")
+    tokens = laws.argmax(axis=1)
+    encoders = unembedding.encoders[tokens]
+    products = encoders.astype(np.float64) @ unembedding.vectors.astype(np.float64).T
+    leads = products[np.arange(len(laws)), tokens][:, np.newaxis] - products
+    others = np.arange(count) != tokens[:, np.newaxis]
+    least, largest = np.where(others, leads, np.inf).min(axis=1), np.where(others, leads, -np.inf).max(axis=1)
+    strengths = strength(missing_mass(laws, tokens), least=least, kappa=largest / least, d_vocab=count)
+    return LookupEncoder(tokens, encoders, strengths)
 
 
 def missing_mass(laws: Float64Array, tokens: Int64Array) -> Float64Array:

@@ -3,15 +3,21 @@
 Page: docs/claims/unembeddings.md
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 from flint import arb, ctx
 
-from constructions.errors import InputError
-from constructions.unembeddings.coherence import Int8Array, kappa_of_coherence
+from constructions.arrays import Int8Array
+from constructions.errors import HypothesisError, InputError
+from constructions.unembeddings.coherence import Unembedding, kappa_of_coherence
 
 _BITS = 128
+_DRAWS = 16
+_GRID = 32  # Gaussian entries are multiples of 1/32, cut off at 127/32, nearly four standard deviations
+_BLOCK = 2**24  # inner products at a time
+_ROUNDED = Fraction(1, 2**40)  # relative, above what a few operations in float64 round
 
 
 def paper_constant(count: int, d_model: int) -> Fraction:
@@ -89,6 +95,131 @@ def random_signs(count: int, d_model: int, *, seed: int = 0) -> Int8Array:
     """
     bits = np.random.default_rng(seed).integers(0, 2, (count, d_model), dtype=np.int8)
     return (2 * bits - 1).astype(np.int8)
+
+
+def johnson_lindenstrauss_unembedding(
+    count: int, d_model: int, *, coherence: Fraction | float | None = None, seed: int = 0
+) -> Unembedding:
+    r"""Draw rows of signs for N tokens in d dimensions, and certify their coherence.
+
+    Some rows have a coherence below `sign_constant`; these rows have the one that is returned, exactly: inner products
+    of signs are integers. Rows are drawn again until every token leads, and until the coherence is what is asked.
+
+    Args:
+        count: N, at least 2.
+        d_model: d.
+        coherence: The largest that is accepted, above 0; by default any below 1.
+        seed: Of the first draw; up to 16 are made.
+
+    Returns:
+        The vectors with their leads and their coherence.
+
+    Raises:
+        InputError: N < 2 or d < 1.
+        HypothesisError: No draw has the coherence asked for; names the least that one had.
+
+    Source: Johnson and Lindenstrauss (1984); Achlioptas (2003) for signs; Dana, Pydi, Chevaleyre (2024), Theorem 2.
+
+    Example:
+        >>> drawn = johnson_lindenstrauss_unembedding(100, 64)
+        >>> drawn.coherence, drawn.least, drawn.largest
+        (Fraction(9, 16), 28, 94)
+    """
+    return _drawn("rows of signs", random_signs, count, d_model, coherence, seed)
+
+
+def gaussian_unembedding(
+    count: int, d_model: int, *, coherence: Fraction | float | None = None, seed: int = 0
+) -> Unembedding:
+    r"""Draw Gaussian rows for N tokens in d dimensions, on a grid, and certify their coherence.
+
+    Entries are standard normal numbers times 32, rounded to integers and cut off at 127, so that all leads are exact.
+
+    Args:
+        count: N, at least 2.
+        d_model: d.
+        coherence: The largest that is accepted, above 0; by default any for which every token leads.
+        seed: Of the first draw; up to 16 are made.
+
+    Returns:
+        The vectors with their leads, and an upper bound of the coherence of the unit vectors.
+
+    Raises:
+        InputError: N < 2 or d < 1.
+        HypothesisError: In no draw every token leads with the coherence asked for.
+
+    Source: Johnson and Lindenstrauss (1984); Dana, Pydi, Chevaleyre (2024), Theorem 2.
+
+    Example:
+        >>> drawn = gaussian_unembedding(20, 64)
+        >>> 0 < drawn.least < drawn.largest, drawn.coherence < 1
+        (True, True)
+    """
+    return _drawn("Gaussian rows", _gaussian_rows, count, d_model, coherence, seed)
+
+
+def _gaussian_rows(count: int, d_model: int, *, seed: int) -> Int8Array:
+    entries = np.random.default_rng(seed).standard_normal((count, d_model))
+    return np.clip(np.rint(_GRID * entries), -127, 127).astype(np.int8)
+
+
+def _drawn(
+    name: str,
+    draw: Callable[..., Int8Array],
+    count: int,
+    d_model: int,
+    asked: Fraction | float | None,
+    seed: int,
+) -> Unembedding:
+    """The first of some draws in which every token leads, with no more coherence than is asked for."""
+    if count < 2 or d_model < 1:
+        raise InputError("N", f"= {count}, d = {d_model}", "N >= 2 tokens and d >= 1")
+    if asked is not None and not 0 < asked < 1:
+        raise InputError("coherence", f"= {asked}", "a number between 0 and 1")
+    lowest = None
+    for attempt in range(_DRAWS):
+        vectors = draw(count, d_model, seed=seed + attempt)
+        least, largest, coherence = _leads(vectors)
+        lowest = coherence if lowest is None else min(lowest, coherence)
+        if least > 0 and (asked is None or coherence <= asked):
+            family = f"{name}, seed {seed + attempt}"
+            return Unembedding(family, vectors, vectors, least, largest, coherence)
+    wanted = "that every token leads" if asked is None else f"a coherence of at most {float(asked):.4g}"
+    raise HypothesisError(
+        f"{count} {name} in {d_model} dimensions",
+        wanted,
+        f"of {_DRAWS} draws the least coherence is {float(lowest):.4g}",
+    )
+
+
+def _leads(vectors: Int8Array) -> tuple[int, int, Fraction]:
+    """The least and the largest lead, exactly, and an upper bound of the coherence of the unit vectors.
+
+    Inner products are integers below $127^2 d$, exact in float64 in whatever order they are added.
+    """
+    rows = vectors.astype(np.float64)
+    squares = (rows**2).sum(axis=1)
+    lengths = np.sqrt(np.maximum(squares, 1.0))  # a row of zeros leads over nothing
+    alike = bool((squares == squares[0]).all() and squares[0] > 0)
+    least, largest, coherence = np.inf, -np.inf, Fraction(0)
+    step = max(1, _BLOCK // len(rows))
+    for start in range(0, len(rows), step):
+        own = np.arange(start, min(start + step, len(rows)))
+        products = rows[own] @ rows.T
+        itself = np.arange(len(own)), own
+        products[itself] = -np.inf
+        highest = products.max(axis=1)
+        products[itself] = np.inf
+        lowest = products.min(axis=1)
+        least, largest = min(least, (squares[own] - highest).min()), max(largest, (squares[own] - lowest).max())
+        if alike:
+            closest = max(highest.max(), -lowest.min())
+            coherence = max(coherence, Fraction(int(closest), int(squares[0])))
+        else:
+            products[itself] = 0.0
+            cosine = (np.abs(products) / np.multiply.outer(lengths[own], lengths)).max()
+            coherence = max(coherence, Fraction(float(cosine)) * (1 + _ROUNDED))
+    return int(least), int(largest), coherence
 
 
 def _root_of_logarithm(factor: int, argument: int, count: int, d_model: int) -> Fraction:

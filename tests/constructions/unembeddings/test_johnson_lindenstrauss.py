@@ -8,13 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.errors import InputError
+from constructions.errors import HypothesisError, InputError
 from constructions.unembeddings.johnson_lindenstrauss import (
+    gaussian_unembedding,
+    johnson_lindenstrauss_unembedding,
     paper_constant,
     paper_kappa,
     random_signs,
     sign_constant,
 )
+from verify.unembeddings.coherence import certify_margins
 
 
 @given(st.integers(2, 10**9), st.integers(1, 10**5))
@@ -44,6 +47,53 @@ def test_random_signs_keep_their_constant():
     products = vectors @ vectors.T - 128 * np.eye(300, dtype=np.int64)
     assert np.abs(products).max() < 128 * sign_constant(300, 128)
     assert np.array_equal(np.abs(vectors), np.ones_like(vectors))
+
+
+BUILDERS = (johnson_lindenstrauss_unembedding, gaussian_unembedding)
+
+
+@pytest.mark.parametrize("build", BUILDERS)
+@given(count=st.integers(2, 12), d_model=st.integers(1, 24), seed=st.integers(0, 99))
+def test_leads_and_coherence_are_those_of_the_integers(build, count, d_model, seed):
+    try:
+        drawn = build(count, d_model, seed=seed)
+    except HypothesisError:
+        assert d_model < 12
+        return
+    rows = [[int(x) for x in row] for row in drawn.vectors]
+    products = [[sum(a * b for a, b in zip(u, v, strict=True)) for v in rows] for u in rows]
+    leads = [products[g][g] - products[g][j] for g in range(count) for j in range(count) if g != j]
+    assert (min(leads), max(leads)) == (drawn.least, drawn.largest) and drawn.least > 0
+    cosines = [Fraction(products[i][j] ** 2, products[i][i] * products[j][j]) for i in range(count) for j in range(i)]
+    assert max(cosines) <= drawn.coherence**2 <= max(cosines) * (1 + Fraction(1, 2**38))
+    if build is johnson_lindenstrauss_unembedding:
+        assert drawn.coherence**2 == max(cosines)
+
+
+@pytest.mark.parametrize("build", BUILDERS)
+def test_a_coherence_that_is_asked_for_is_kept_or_refused(build):
+    loose = build(60, 64)
+    asked = float(loose.coherence) * 0.95
+    closer = build(60, 64, coherence=asked)
+    assert closer.coherence <= asked and not np.array_equal(closer.vectors, loose.vectors)
+    with pytest.raises(HypothesisError, match=r"coherence of at most 0\.05, but of 16 draws the least"):
+        build(60, 64, coherence=0.05)
+    with pytest.raises(HypothesisError, match="every token leads"):
+        build(5, 1)
+    for coherence in (0, 1, -0.5, float("nan")):
+        with pytest.raises(InputError, match="coherence"):
+            build(5, 8, coherence=coherence)
+    for sizes in ((1, 5), (5, 0)):
+        with pytest.raises(InputError, match="expected N >= 2"):
+            build(*sizes)
+
+
+@pytest.mark.parametrize("build", BUILDERS)
+def test_the_leads_of_many_tokens_are_those_of_the_judge(build):
+    drawn = build(5000, 48)
+    judged = certify_margins(drawn.vectors)
+    assert (judged.least, judged.largest, judged.attained) == (drawn.least, drawn.largest, True)
+    assert drawn.coherence < 1
 
 
 def test_seeds_decide_the_vectors():
