@@ -32,7 +32,12 @@ _HOME = {
     "capacity.head_counts": ("Capacity", "HeadCount", "fewest_heads"),
     "models.front_end": ("FrontEnd",),
     "features.full_rank_attention": ("front_end",),
+    "attention.full_rank": ("full_rank_attention",),
+    "attention.skip_connection_head": ("skip_connection_head", "two_head_skip_connection"),
+    "saturated.saturated_heads": ("saturated_heads",),
     "unembeddings.unembedding": ("law_unembedding", "label_unembedding"),
+    "unembeddings.johnson_lindenstrauss": ("johnson_lindenstrauss_unembedding", "gaussian_unembedding"),
+    "encoders.low_entropy_encoder": ("lookup_encoder",),
     "memories.memory": ("BuiltMemory", "build_memory", "default_heads", "estimate_bytes"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}

@@ -31,7 +31,11 @@ _HOME = {
     ),
     "forward.in_balls": ("logits_in_balls", "rounded_outwards"),
     "forward.in_rationals": ("exact_outputs", "exact_network_logits"),
+    "capacity.attention_rank": ("attention_rank",),
     "capacity.exact_rank": ("exact_rank",),
+    "encoders.lookup_divergence": ("lookup_divergence",),
+    "memories.skip_connection_error": ("enclose_skip_error", "largest_skip_error"),
+    "unembeddings.coherence": ("certify_margins",),
     "divergence.kullback_leibler": (
         "enclose_softmax",
         "entropy",

@@ -176,20 +176,16 @@ def _drawn(
         raise InputError("N", f"= {count}, d = {d_model}", "N >= 2 tokens and d >= 1")
     if asked is not None and not 0 < asked < 1:
         raise InputError("coherence", f"= {asked}", "a number between 0 and 1")
-    lowest = None
+    coherences = []
     for attempt in range(_DRAWS):
         vectors = draw(count, d_model, seed=seed + attempt)
-        least, largest, coherence = _leads(vectors)
-        lowest = coherence if lowest is None else min(lowest, coherence)
-        if least > 0 and (asked is None or coherence <= asked):
-            family = f"{name}, seed {seed + attempt}"
-            return Unembedding(family, vectors, vectors, least, largest, coherence)
+        least, largest, found = _leads(vectors)
+        if least > 0 and (asked is None or found <= asked):
+            return Unembedding(f"{name}, seed {seed + attempt}", vectors, vectors, least, largest, found)
+        coherences.append(found)
     wanted = "that every token leads" if asked is None else f"a coherence of at most {float(asked):.4g}"
-    raise HypothesisError(
-        f"{count} {name} in {d_model} dimensions",
-        wanted,
-        f"of {_DRAWS} draws the least coherence is {float(lowest):.4g}",
-    )
+    lowest = f"of {_DRAWS} draws the least coherence is {float(min(coherences)):.4g}"
+    raise HypothesisError(f"{count} {name} in {d_model} dimensions", wanted, lowest)
 
 
 def _leads(vectors: Int8Array) -> tuple[int, int, Fraction]:

@@ -1,0 +1,113 @@
+r"""Attention of full rank for given contexts: the family of Lemma 2 of Dana et al., as far as it goes.
+
+Outside a null set of weights the features of contexts have the largest rank that any weights give them, the generic
+rank (Theorem G). Lemma 2 promises $\min(T, H d_h)$ for every set of T contexts; what limits the rank is told by a set
+of contexts, which the judge takes up.
+
+Page: docs/claims/full_rank_attention.md
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from constructions.arrays import Int64Array
+from constructions.capacity.generic_rank import relations
+from constructions.capacity.sub_alphabet import peel, upper_bound
+from constructions.errors import InputError, require_at_least
+from constructions.features.full_rank_attention import front_end
+from constructions.models.blocks import Attention
+from constructions.models.front_end import FrontEnd
+from constructions.models.model import Model
+from constructions.tasks.contexts import checked_contexts
+
+_SEARCHED = 1024  # contexts, up to which a set that limits the rank is looked for among linear relations, too
+
+
+@dataclass(frozen=True, eq=False)
+class FullRankAttention:
+    r"""Heads for some contexts, what Lemma 2 promises of their rank, and what limits it.
+
+    Args:
+        front_end: Embeddings, queries, keys and values.
+        contexts: Pairwise distinct, `[T, S]`.
+        limiting: Row numbers of a set U of contexts: no weights of these sizes have a rank above
+            $|T \setminus U|$ and a bound for U (`verify/capacity/attention_rank.py`). Empty where T is no limit found.
+        limiting_with_skip: The same for the features with $x_S$ beside them.
+    """
+
+    front_end: FrontEnd
+    contexts: Int64Array
+    limiting: Int64Array
+    limiting_with_skip: Int64Array
+
+    def promised(self, *, with_skip: bool = False) -> int:
+        r"""The rank that is printed: $\min(T, H d_h)$ of Lemma 2, or $\min(T, H d_h + d)$ of Theorem 1."""
+        n_heads, d_model, d_head = self.front_end.W_V.shape
+        return min(len(self.contexts), n_heads * d_head + with_skip * d_model)
+
+    @property
+    def model(self) -> Model:
+        """A model without a skip connection whose outputs are the features of the heads, `[T, H d_h]`."""
+        n_heads, _, d_head = self.front_end.W_V.shape
+        columns = n_heads * d_head
+        heads = Attention(
+            W_Q=self.front_end.W_Q,
+            W_K=self.front_end.W_K,
+            W_V=self.front_end.W_V,
+            W_O=np.eye(columns).reshape(n_heads, d_head, columns),
+            skip=False,
+            attends="last",
+        )
+        return Model(blocks=(heads,), W_U=np.eye(columns), W_E=self.front_end.W_E, W_pos=self.front_end.W_pos)
+
+
+def full_rank_attention(
+    contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, d_vocab: int | None = None, seed: int = 0
+) -> FullRankAttention:
+    r"""Draw heads whose features of the given contexts have the largest rank that any weights give them.
+
+    One-hot embeddings and tables of signs where $d \ge N + S$, else uniform embeddings and Gaussian queries and keys.
+    With probability 1 the rank is the generic one (Theorem G); the judge certifies the rank of the weights drawn.
+
+    Args:
+        contexts: Pairwise distinct contexts, `[T, S]`.
+        d_model: Width of the stream, d.
+        d_head: Width of a head, $d_h \le d$.
+        n_heads: Number of heads, H.
+        d_vocab: Number of tokens, N; by default as many as occur.
+        seed: Of the draw.
+
+    Returns:
+        The heads, beside what is promised and what limits the rank.
+
+    Raises:
+        InputError: Contexts that are equal or no tokens, or sizes out of range; names them.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, repaired: Theorem G.
+
+    Example:
+        >>> xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
+        >>> found = full_rank_attention(xor, d_model=4, d_head=4, n_heads=1)
+        >>> found.promised(), found.limiting.tolist()  # all four contexts limit the rank, to 3
+        (4, [0, 1, 2, 3])
+    """
+    tokens = checked_contexts(contexts, d_vocab=d_vocab, distinct=True)
+    require_at_least(1, d_model=d_model, d_head=d_head, n_heads=n_heads)
+    if d_head > d_model:
+        raise InputError("d_head", f"= {d_head}", f"at most d_model = {d_model}")
+    count = int(tokens.max()) + 1 if d_vocab is None else d_vocab
+    sizes = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
+    drawn = front_end("auto", d_vocab=count, n_ctx=tokens.shape[1], seed=seed, **sizes)
+    limits = (_limiting(tokens, with_skip=with_skip, **sizes) for with_skip in (False, True))
+    return FullRankAttention(drawn, tokens, *limits)
+
+
+def _limiting(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool) -> Int64Array:
+    """The rows of a set that bounds the rank for all weights, as low as it was found."""
+    sizes = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads, "with_skip": with_skip}
+    candidates = [np.arange(len(contexts)), peel(contexts).upper_bound(**sizes).rows]
+    if len(contexts) <= _SEARCHED:
+        candidates.append(relations(contexts, **sizes).rows)
+    best = min(candidates, key=lambda rows: upper_bound(contexts, rows, **sizes).rank)
+    return best if upper_bound(contexts, best, **sizes).rank < len(contexts) else np.zeros(0, dtype=np.int64)
