@@ -76,6 +76,9 @@ def edit(
     keep_domain: int | None = None,
     keep_rule: str | Callable[..., Any] | None = None,
     keep_length: int | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    weights: bool | None = None,
     layer: int | None = None,
     dtype: str | None = None,
     config: Mapping[str, Any] | Path | str | None = None,
@@ -96,6 +99,9 @@ def edit(
         keep_domain: Keep the answers of all other contexts of this length.
         keep_rule: Keep the answers of a rule, which the model has to give (`byheart.hosts.certify.certify_rule`).
         keep_length: How many tokens the rule reads.
+        delimiter: What separates the cells of the tables, as for `byheart.certify`.
+        header: Whether their first rows hold names, likewise.
+        weights: Whether their last columns hold weights, likewise.
         layer: As for `edit_model`.
         dtype: The type in which the weights are stored; by default the one in which the host loads them.
         config: As for `byheart.certify`.
@@ -132,8 +138,9 @@ def edit(
     if keep_rule is not None:
         require_at_least(1, keep_length=keep_length)
         keep = _inputs(keep_rule, keep_length, model)
+    how = Reading(delimiter, header, weights, cells="tokens")
     new, old, same = (
-        None if each is None else _labelled(name, each, model, folder)
+        None if each is None else _labelled(name, each, model, folder, how)
         for name, each in (("facts", facts), ("delete", delete), ("keep", keep))
     )
     contexts, answers = _edits(stored, new, old, RUNNER_UP if to is None else to)
@@ -183,8 +190,8 @@ def _inputs(rule: str | Callable[..., Any], n_ctx: int | None, model: Model) -> 
     return task.facts(contexts, vocabulary=model.d_vocab, answers=model.d_vocab_out)
 
 
-def _labelled(name: str, given: Path | str | Task, model: Model, folder: Path | None) -> Task:
-    task = given if isinstance(given, Task) else read_facts(Path(given), model, folder, Reading(cells="tokens"))[0]
+def _labelled(name: str, given: Path | str | Task, model: Model, folder: Path | None, how: Reading) -> Task:
+    task = given if isinstance(given, Task) else read_facts(Path(given), model, folder, how)[0]
     if not isinstance(task, Task):
         raise InputError(name, "brings vectors, or prompts of several lengths", "contexts of tokens, all of one length")
     try:

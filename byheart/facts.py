@@ -3,7 +3,6 @@
 Page: docs/library.md
 """
 
-import csv
 import difflib
 import inspect
 import os
@@ -12,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -20,21 +18,27 @@ from byheart.bars import shown
 from byheart.job import hold
 from byheart.memory import NewMemory
 from byheart.reciting import in_parts, whole_text
-from byheart.rows import Frame, Series, cell_text, name_weights, rows_of
+from byheart.rows import Frame, Series, cell_text, rows_of, say_weights
 from constructions.counted import counted, inflected
 from constructions.errors import InputError
 from constructions.models.precision import Precision
 from constructions.tasks.arrays import array_task, read_arrays
-from constructions.tasks.table import facts_task, read_table, sniffed_task
+from constructions.tasks.table import (
+    DELIMITERS,
+    facts_task,
+    looks_like_a_table,
+    named_delimiter,
+    read_table,
+    table_facts,
+    texts_of_table,
+)
 from constructions.tasks.task import Target, Task
 from constructions.tasks.text import (
     OTHER,
     UNIT_NAMES,
     Unit,
-    decode,
     default_text,
     default_texts,
-    read_bytes,
     read_text,
     text_task,
     units,
@@ -48,9 +52,8 @@ DEFAULT_FACTS = 1024
 _TABLES = (".csv", ".tsv")
 _TEXTS = (".txt", ".md", ".rst")
 _FILES = (*_TABLES, ".txt", ".md", ".npz")
+_NAMED = 8  # other files of a folder
 _LIKE_A_PATH = re.compile(r"\S*[^\s.]\.[A-Za-z]\w{0,4}|(~|\.{0,2})/\S+|[A-Za-z]:\\\S+")
-_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-
 
 Facts = Path | str | bytes | Mapping[Any, Any] | Iterable[Iterable[Any]] | Frame | Series
 """What holds facts: see `read_facts`."""
@@ -63,12 +66,14 @@ class Given:
     Args:
         task: The task.
         source: What it was made from, in a few words.
-        reading: How it was read, and what was left out, in a sentence.
+        reading: How it was read, in a sentence.
+        left_out: What was left out, where something was.
     """
 
     task: Task
     source: str
     reading: str
+    left_out: str = ""
 
     @property
     def said(self) -> str:
@@ -83,6 +88,7 @@ class Options(TypedDict, total=False):
     delimiter: str | None
     header: bool | None
     weights: bool | None
+    skip_empty: bool
     unit: Unit | None
     vocabulary: int | None
     context: int | None
@@ -145,7 +151,7 @@ def memorize(
         given["whole"] = learns_whole(facts, given)
     read = read_facts(facts, **{name: given.pop(name) for name in _READING & set(given)})
     with shown(progress) as show:
-        memory = hold(read.task, source=read.source, reading=read.said, progress=show, **given)
+        memory = hold(read.task, source=read.source, reading=read.said, left_out=read.left_out, progress=show, **given)
     if out is not None:
         memory.save(out, overwrite=overwrite)
     return memory
@@ -179,6 +185,7 @@ def read_facts(
     delimiter: str | None = None,
     header: bool | None = None,
     weights: bool | None = None,
+    skip_empty: bool = False,
     unit: Unit | None = None,
     vocabulary: int | None = None,
     context: int | None = None,
@@ -199,9 +206,11 @@ def read_facts(
     Args:
         facts: What is given.
         table: Read the file as a table, or as a text, whatever it is called.
-        delimiter: What separates the cells of a table; by default found out (`sniff_table`).
-        header: Whether the first row holds names; by default found out.
-        weights: Whether the last column holds weights.
+        delimiter: What separates the cells of a table; by default found out, and asked for where there are two ways to
+            read the table (`constructions.tasks.table.table_form`).
+        header: Whether the first row holds names; likewise.
+        weights: Whether the last column holds weights; has to be said where it is called ``weight``.
+        skip_empty: Leave rows of a table out that have an empty cell.
         unit: What a token of a text is; ``"char"`` by default.
         vocabulary: Tokens that are kept of a text, the most frequent ones.
         context: Tokens in a context of a text; 4 by default.
@@ -225,7 +234,7 @@ def read_facts(
         raise InputError("facts", f"= {facts_at_most} is given beside mass = {mass}", "one of them")
     amount: dict[str, Any] = {"facts": facts_at_most, "mass": mass}
     of_text = {"context": context, "vocabulary": vocabulary, "unit": unit}
-    of_table = {"header": header, "weights": weights, "delimiter": delimiter}
+    of_table = {"header": header, "weights": weights, "delimiter": delimiter, "skip_empty": skip_empty or None}
     path = _path(facts)
     if whole:
         _refuse_options(amount | {"context": context, "vocabulary": vocabulary, "target": target}, _BY_HEART)
@@ -235,7 +244,8 @@ def read_facts(
         raise InputError("facts", f"is the folder {path}", "a file, or texts to be learned whole")
     if path is not None and (table if table is not None else path.suffix.lower() in _TABLES):
         _refuse_options(of_text, "only a text can be cut that way")
-        return _table(path, delimiter, header, weights, target or "labels", amount)
+        form = {"delimiter": delimiter, "header": header, "weights": weights, "skip_empty": skip_empty}
+        return _table(path, form, target or "labels", amount)
     if path is not None and path.suffix.lower() == ".npz":
         _refuse_options({**of_text, **of_table}, "the file holds arrays")
         return Given(array_task(**read_arrays(path), target=target or "laws", **amount), path.stem, "arrays")
@@ -251,19 +261,20 @@ def read_facts(
             text, unit=chosen, vocabulary=vocabulary, context=DEFAULT_CONTEXT if context is None else context,
             target=target or "laws", at_most=DEFAULT_FACTS, **amount,
         )  # fmt: skip
-        return Given(task, name, _cut(text, chosen, task))
-    _refuse_options({**of_text, "delimiter": delimiter, "header": header}, "only a file has such")
-    rows, weighted = _rows(facts), name_weights(facts) if weights is None else weights
-    task = facts_task(rows, weights=weighted, target=target or "labels", **amount)
+        return Given(task, name, _cut(text, chosen, task) + _table_instead(path, text))
+    _refuse_options({**of_text, **of_table, "weights": None}, "only a file has such")
+    rows = _rows(facts)
+    task = facts_task(rows, weights=say_weights(facts, weights), target=target or "labels", **amount)
     return Given(task, "given facts", f"{counted(len(rows), 'row')} of {counted(len(rows[0]) if rows else 0, 'cell')}")
 
 
 def _whole(facts: Any, path: Path | None, unit: Unit | None) -> Given:
     """Texts that are learned whole: Python's reference by words, others by characters unless said otherwise."""
+    left_out = ""
     if path is not None and path.suffix.lower() in _TABLES:
         texts, name = _texts_of_table(path), path.stem
     elif path is not None and path.is_dir():
-        texts, name = _texts_of_folder(path, unit), path.name
+        (texts, left_out), name = _texts_of_folder(path, unit), path.name
     elif facts is None:
         texts, name, unit = default_texts(), "Python's reference", unit or "word"
     elif path is not None or isinstance(facts, str | bytes):
@@ -285,34 +296,44 @@ def _whole(facts: Any, path: Path | None, unit: Unit | None) -> Given:
         named = ", the number of the part the first,"
     ends = "determines" if task.n_ctx == 1 else "determine"
     seen = f"{counted(task.n_ctx, UNIT_NAMES[unit])}{named} {ends} the next one"
-    if path is not None and path.is_file() and unit != "byte" and b"\r" in read_bytes(path):
-        seen += "; its carriage returns are read as newlines (--tokens bytes keeps them)"
-    return Given(task, name, f"{what} {kind}, learned whole: {seen}")
+    reading = f"{what} {kind}, learned whole: {seen}{left_out}"
+    return Given(task, name, reading if isinstance(texts, Mapping) else reading + _table_instead(path, texts))
 
 
 def _bytes(text: str | bytes) -> bytes:
     return text.encode() if isinstance(text, str) else text
 
 
-def _texts_of_folder(folder: Path, unit: Unit | None) -> dict[str, str | bytes]:
-    """The texts in a folder and the folders in it, by their paths without the ending."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix.lower() in _TEXTS]
-    texts = {path.relative_to(folder).with_suffix("").as_posix(): read_text(path, unit or "char") for path in files}
+def _texts_of_folder(folder: Path, unit: Unit | None) -> tuple[dict[str, str | bytes], str]:
+    """The texts in a folder and the folders in it, by their paths without the ending, and what else is in it."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    read = {path.relative_to(folder): path for path in files if path.suffix.lower() in _TEXTS}
+    texts: dict[str, str | bytes] = {}
+    for path, file in read.items():
+        title = path.with_suffix("").as_posix()
+        if title in texts:
+            named = [each.as_posix() for each in read if each.with_suffix("").as_posix() == title]
+            raise InputError(folder, f"holds {' and '.join(named)}, texts of the same name", "one of each name")
+        texts[title] = read_text(file, unit or "char")
     if not texts:
         raise InputError(repr(str(folder)), "is a folder without texts", f"a file, or a folder of {', '.join(_TEXTS)}")
-    if len(texts) < len(files):
-        raise InputError(folder, f"holds {len(files)} texts with {len(texts)} names", f"{' or '.join(_TEXTS)} files")
-    return texts
+    others = [path.relative_to(folder).as_posix() for path in files if path.relative_to(folder) not in read]
+    shown = ", ".join(others[:_NAMED]) + (", ..." if len(others) > _NAMED else "")
+    return texts, f"; {counted(len(others), 'other file')} left out: {shown}" if others else ""
 
 
 def _holds_texts(path: Path) -> bool:
     """Whether the header of a table says that it holds texts by title."""
-    return path.suffix.lower() in _TABLES and [cell.lower() for cell in _cells(path, rows=1)[0]] == ["title", "text"]
+    return path.suffix.lower() in _TABLES and _titled_texts(path) is not None
+
+
+def _titled_texts(path: Path) -> list[tuple[str, str]] | None:
+    return texts_of_table(read_table(path), delimiter=named_delimiter(path))
 
 
 def _texts_of_table(path: Path) -> dict[str, str]:
-    rows = _cells(path)[1:]
-    if not _holds_texts(path) or any(len(row) != 2 for row in rows):
+    rows = _titled_texts(path)
+    if rows is None:
         raise InputError(path, "is a table of facts", "one with the header title,text, of texts to be learned whole")
     texts = dict(rows)
     if len(texts) < len(rows):
@@ -320,10 +341,12 @@ def _texts_of_table(path: Path) -> dict[str, str]:
     return texts
 
 
-def _cells(path: Path, rows: int | None = None) -> list[list[str]]:
-    table = decode(read_bytes(path), str(path))
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    return list(islice(csv.reader(table.splitlines(keepends=True), delimiter=delimiter), rows)) or [[]]
+def _table_instead(path: Path | None, text: str | bytes) -> str:
+    """What to do if a file is meant as a table, where every line of it looks like a row of one."""
+    delimiter = looks_like_a_table(text) if path is not None and isinstance(text, str) else None
+    if delimiter is None:
+        return ""
+    return f"; each line has as many {DELIMITERS[delimiter]}s as the first: --table {path} reads it as a table of facts"
 
 
 _OF_FREQUENT_CONTEXTS = (
@@ -349,20 +372,19 @@ def _path(facts: Any) -> Path | None:
     return None
 
 
-def _table(
-    path: Path, delimiter: str | None, header: bool | None, weights: bool | None, target: Target, amount: dict[str, Any]
-) -> Given:
-    given = {"delimiter": delimiter, "header": header, "weights": weights}
-    task, form = sniffed_task(read_table(path), **given, target=target, strip=True, **amount)
-    first = form.described()
-    cells = _DELIMITERS.get(form.delimiter, repr(form.delimiter))
+def _table(path: Path, form: dict[str, Any], target: Target, amount: dict[str, Any]) -> Given:
+    """The facts of a table, and how it was read."""
+    told = form | {"delimiter": form["delimiter"] or named_delimiter(path)}
+    task, found = table_facts(read_table(path), **told, target=target, strip=True, **amount)
+    first, cells = found.described(), DELIMITERS.get(found.delimiter, repr(found.delimiter))
     said = [
-        f"a table of {counted(form.rows, 'row')}, {cells} between the cells",
-        first if header is None else first.partition(" (--")[0],
-        *([f"{counted(form.merged, 'duplicate row')} merged"] if form.merged else []),
-        *([f"spaces around {counted(form.stripped, 'cell')} removed"] if form.stripped else []),
+        f"a table of {counted(found.rows, 'row')}, {cells} between the cells",
+        first if form["header"] is None else re.sub(r" \(--[^)]*\)", "", first),
+        *([found.left_out] if found.skipped else []),
+        *([f"{counted(found.merged, 'duplicate row')} merged"] if found.merged else []),
+        *([f"spaces around {counted(found.stripped, 'cell')} removed"] if found.stripped else []),
     ]
-    return Given(task, path.stem, "; ".join(said))
+    return Given(task, path.stem, "; ".join(said), found.left_out)
 
 
 def _cut(text: str | bytes, unit: Unit, task: Task) -> str:

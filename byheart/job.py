@@ -111,6 +111,7 @@ class Request:
         device: Where to compute large float64 products, and to run the replica beside the CPU.
         source: What the task was made from, for the report.
         reading: How it was read, for the figures.
+        left_out: What of it was left out, for the first line.
 
     Raises:
         InputError: A size of a memory that has none, or an impossible seed or device.
@@ -131,6 +132,7 @@ class Request:
     device: str = "cpu"
     source: str = ""
     reading: str | None = None
+    left_out: str = ""
 
     def __post_init__(self) -> None:
         require_device(self.device)
@@ -317,6 +319,8 @@ class _Work:
                 said = all_proved(task, dtype) if known else recitation(made.model, task, dtype=dtype)
             size = f"{figures.parameters:,} {inflected('parameter', figures.parameters)}"
             figures = replace(figures, headline=f"{said.headline()}; {size}")
+        if self.request.left_out:
+            figures = replace(figures, headline=f"{figures.headline}; {self.request.left_out}")
         return replace(made, figures=replace(figures, seconds={**self.clock.seconds}))
 
 

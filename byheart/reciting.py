@@ -5,7 +5,7 @@ Page: docs/recitation.md
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -160,12 +160,13 @@ class Recitation:
 
     @property
     def text(self) -> str:
-        """The text as far as it is proved, several with an empty line between them."""
-        left, parts = max(self.proved, self.exact), []
-        for each in self.pieces:
-            parts.append(joined(each[:left]))
-            left = max(0, left - len(each))
-        return self.begins + ("" if self.parts else "\n\n").join(part for part in parts if part)
+        """The text as far as it is proved, several one after the other with nothing between them."""
+        return self.data.decode(errors="replace")
+
+    @property
+    def data(self) -> bytes:
+        """The same as bytes, UTF-8 or what they are: those of the file if all of it is said."""
+        return self.begins.encode(errors="surrogateescape") + encoded(self.said[: max(self.proved, self.exact)])
 
     def headline(self) -> str:
         """The answer in one line."""
@@ -187,17 +188,14 @@ class Recitation:
         return len(tokens) if self.unit == "byte" else sum(map(len, tokens))
 
 
-def joined(names: tuple[str, ...]) -> str:
-    """The text that tokens make up; of bytes those that are no UTF-8 become the replacement character.
+def encoded(names: Iterable[str]) -> bytes:
+    r"""The bytes that tokens make up.
 
     Example:
-        >>> joined(("a", "\\\\xc3", "\\\\xa4"))
+        >>> encoded(("a", "\\xc3", "\\xa4")).decode()
         'aä'
     """
-    if not any(_BYTE.fullmatch(name) for name in names):
-        return "".join(names)
-    data = b"".join(bytes.fromhex(name[2:]) if _BYTE.fullmatch(name) else name.encode() for name in names)
-    return data.decode(errors="replace")
+    return b"".join(bytes.fromhex(name[2:]) if _BYTE.fullmatch(name) else name.encode() for name in names)
 
 
 def titles(task: Task) -> tuple[str, ...]:

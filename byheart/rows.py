@@ -66,11 +66,21 @@ def rows_of(facts: Any) -> list[tuple[Any, ...]]:
     return found
 
 
-def name_weights(facts: Any) -> bool:
-    """Whether the last column of a data frame, or the last field of the first of a list of records, is ``weight``."""
+def say_weights(facts: Any, weights: bool | None) -> bool:
+    """Return whether the last cells are weights, which is asked where a column or a field of this name comes last.
+
+    Raises:
+        InputError: The last column of a data frame, or the last field of records, is called ``weight``, and nobody has
+            said whether it counts how often a fact occurs.
+    """
+    if weights is not None:
+        return weights
     first = facts[0] if isinstance(facts, Sequence) and len(facts) and isinstance(facts[0], Mapping) else ()
     *_, last = ["", *getattr(facts, "columns", first)]
-    return str(last).strip().lower() == "weight"
+    if str(last).strip().lower() == "weight":
+        counts = "weights=True (--weights) if it counts how often a fact occurs"
+        raise InputError("facts", f"have the last column {last!r}", f"{counts}, weights=False (--no-weights) if not")
+    return False
 
 
 def cell_text(cell: Any, *, place: str) -> str:

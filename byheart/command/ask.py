@@ -4,6 +4,7 @@ import argparse
 import json
 import math
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from byheart.terminal.argument_types import path
@@ -34,10 +35,10 @@ def run(options: argparse.Namespace) -> int:
     from constructions.errors import InputError
 
     require_folder(options.folder)
-    lines = options.contexts or [line for line in map(str.rstrip, sys.stdin) if line]
+    memory = load(options.folder)
+    answered, lines = memory.ask, options.contexts or _typed_lines(sys.stdin, memory.task)
     if not lines:
         raise InputError("no context", "is given", "one or more, or lines on standard input")
-    answered = load(options.folder).ask
     codes = set()
     for line in lines:
         try:
@@ -52,6 +53,18 @@ def run(options: argparse.Namespace) -> int:
         unproved = answer.token is None or (answer.memorized and not answer.held)
         codes.add(REFUTED if answer.refuted else UNDECIDED if unproved else PROVED)
     return worst(codes)
+
+
+def _typed_lines(lines: Iterable[str], task: Any) -> list[str]:
+    """The contexts on standard input, one a line; of a table whose cells have line ends a quoted cell goes on."""
+    goes_on = any("\n" in name or "\r" in name for name in getattr(task, "vocabulary", ()) if len(name) > 1)
+    found, begun = [], ""
+    for line in lines:
+        begun += line
+        if not (goes_on and begun.count('"') % 2):
+            found.append(begun.rstrip("\r\n"))
+            begun = ""
+    return [line for line in [*found, begun.rstrip("\r\n")] if line]
 
 
 def _finite(fields: dict[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,8 @@ def run(options: argparse.Namespace) -> int:
             progress=progress,
         )
     rows = [*capacity_rows(figures), *_any_architecture(figures)]
-    summary = {"headline": _headline(figures), "reading": given.said, **figures.json()}
+    headline = "; ".join(filter(None, [_headline(figures), given.left_out]))
+    summary = {"headline": headline, "reading": given.said, **figures.json()}
     print_summary(options, summary, lambda _: [("Capacity", rows)])
     return PROVED
 

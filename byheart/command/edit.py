@@ -7,6 +7,7 @@ from typing import Any
 
 from byheart.terminal.argument_types import count, path
 from byheart.terminal.exit_codes import EXIT_CODES
+from byheart.terminal.fact_options import add_table_options, table_options
 from byheart.terminal.options import add_out_options, add_output_options
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.rule_file import named_rule
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep the answers of this rule (as of `certify --rule`) on --keep-length tokens",
     )
     parser.add_argument("--keep-length", type=count, metavar="S", help="with --keep-rule: how many tokens it reads")
+    add_table_options(parser)
     parser.add_argument(
         "--layer", type=count, metavar="L", help="which layer gets the neurons, counted from 0 (default: the last)"
     )
@@ -63,6 +65,7 @@ def run(options: argparse.Namespace) -> int:
             keep_domain=options.keep_domain,
             keep_rule=None if options.keep_rule is None else named_rule(options.keep_rule, "--keep-rule"),
             keep_length=options.keep_length,
+            **table_options(options),
             layer=options.layer,
             dtype=options.dtype,
             out=options.out,

@@ -116,6 +116,7 @@ def run(options: argparse.Namespace) -> int:
             device=options.device,
             source=given.source,
             reading=given.said,
+            left_out=given.left_out,
             keep=lambda first: saved.append(first.save(out, overwrite=options.overwrite)),
             progress=progress,
         )

@@ -10,13 +10,13 @@ from byheart.terminal.options import add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 
-HELP = "recite a memorized text, with the proof"
+HELP = "write a memorized text to standard output, byte for byte, and what is proved to standard error"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
     parser.add_argument("folder", type=path, help="a folder written by `memorize` of a text, or of several")
-    parser.add_argument("title", nargs="?", help="of the text to recite, where there are several (default: all)")
+    parser.add_argument("title", nargs="?", help="of one of several texts (default: all, one after the other)")
     parser.add_argument("--from", dest="start", metavar="TEXT", help="begin after this text (default: its beginning)")
     parser.add_argument(
         "--dtype",
@@ -31,22 +31,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
     require_folder(options.folder)
-    from byheart.reciting import decoded, joined, recite
+    from byheart.reciting import decoded, encoded, recite
 
     with progress_lines(options) as progress:
         found = recite(options.folder, options.title, start=options.start, dtype=options.dtype, progress=progress)
     code = PROVED if len(found.said) in (found.proved, found.exact) else UNDECIDED
-    run_text = None
+    headline, run_text = found.headline(), None
     if options.run:
         tokens = tuple(decoded(options.folder, options.title, start=options.start, dtype=options.dtype))
-        run_text, same = joined(tokens), tokens == found.said
-        code = code if same else REFUTED
-        sys.stderr.write(f"byheart: one run in {options.dtype} said {'the same' if same else 'something else'}\n")
+        run_text = encoded(tokens).decode(errors="replace")
+        code = code if tokens == found.said else REFUTED
+        headline += f"; one run in {options.dtype} said {'the same' if tokens == found.said else 'something else'}"
     if options.json:
-        fields = {"headline": found.headline(), "text": found.text, "proved": found.proved, "exact": found.exact}
+        fields = {"headline": headline, "text": found.text, "proved": found.proved, "exact": found.exact}
         sys.stdout.write(json.dumps({**fields, "tokens": len(found.said), "run": run_text}) + "\n")
-    elif options.quiet:
-        sys.stdout.write(f"{found.headline()}\n")
-    else:
-        sys.stdout.write(f"{found.headline()}\n\n{found.text if run_text is None else found.begins + run_text}\n")
+        return code
+    if not options.quiet:
+        sys.stderr.write(f"{headline}\n")
+        sys.stderr.flush()
+    sys.stdout.flush()
+    binary = getattr(sys.stdout, "buffer", None)
+    if binary is None:  # a notebook has none
+        sys.stdout.write(found.text)
+    else:  # what is written is the file: in no other encoding, with its own line ends, and nothing behind it
+        binary.write(found.data)
+        binary.flush()
     return code

@@ -35,6 +35,9 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
     )
     add_table_options(parser)
     parser.add_argument(
+        "--skip-empty", action="store_true", help="leave rows of the table out that have an empty cell, and count them"
+    )
+    parser.add_argument(
         "--tokens",
         "--unit",
         dest="unit",
@@ -73,17 +76,17 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
-        help="whether the first row of the table names the columns (default: auto)",
+        help="whether the first row of the table names the columns (default: found out, or asked for)",
     )
     parser.add_argument(
         "--delimiter",
         metavar="CHAR",
-        help="delimiter of the table: a character, or tab (default: auto)",
+        help="delimiter of the table: a character, or tab (default: found out, or asked for)",
     )
     parser.add_argument(
         "--weights",
         action=argparse.BooleanOptionalAction,
-        help="whether the last column of the table is a weight (default: if the header calls it 'weight')",
+        help="whether the last column of the table counts how often a fact occurs (default: no, or asked for)",
     )
 
 
@@ -115,6 +118,7 @@ def read_the_facts(
         options.source if options.table is None else options.table,
         table=None if options.table is None else True,
         **table_options(options),
+        skip_empty=options.skip_empty,
         unit=None if options.unit is None else _UNITS[options.unit],
         vocabulary=options.vocabulary,
         context=options.context,

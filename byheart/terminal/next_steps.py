@@ -24,7 +24,7 @@ def next_steps(out: Path, *, task: "Task | None" = None) -> str:
         title = task.vocabulary[task.windows.titles[0]][1:-1] if task.windows.titled else ""
         title = [] if title in ("", f"1/{len(task.windows.titles)}") else [quote(title)]
         steps.insert(0, " ".join(["recite", folder, *title]))
-    elif task is not None and (example := typed_example(task)) is not None:
+    elif task is not None and (example := typed_example(task, in_csv=True)) is not None:
         steps.append(f"ask {folder} {quote(example)}")
     if find_spec("torch") is not None:
         steps.append(f"run {folder}")

@@ -3,12 +3,11 @@
 Page: docs/task.md
 """
 
-import csv
-import io
-from collections import Counter
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,20 +15,26 @@ import numpy as np
 from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.tasks.task import Counts, Target, Task, make_task
-from constructions.tasks.text import decode, read_bytes
+from constructions.tasks.text import BYTE_ORDER_MARK, decode, read_bytes
 
 _LARGEST_WEIGHT = 2**53
 _SHOWN_PROBLEMS = 20
 _WEIGHT = "weight"
-_DELIMITERS = (",", ";", "\t", "|")
-_NAMES = frozenset(
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+"""What may separate the cells of a table where nobody says what does, by name."""
+_ROLES = frozenset(
     "subject relation predicate object entity attribute property question answer context next next_token label target "
-    "input output fact prompt completion weight count frequency id index key value name word token term definition "
-    "translation country capital city river language currency continent population date year author title".split()
+    "input output fact prompt completion weight count frequency id index key value name term definition "
+    "translation".split()
 )
-_MISSING = frozenset(("", "?", "-", "na", "n/a", "nan", "nil", "none", "null", "unknown"))
+"""Names of columns by what they are for."""
+_KINDS = frozenset(
+    "word token country capital city river language currency continent population date year author title".split()
+)
+"""Names of columns by what is in them, which a relation may be called too."""
 
 Fact = tuple[tuple[str, ...], str, int]
+Rows = list[tuple[int, list[str]]]
 
 
 def read_table(path: str | Path) -> str:
@@ -39,7 +44,7 @@ def read_table(path: str | Path) -> str:
         path: The file.
 
     Returns:
-        Its content, with newlines for line ends and without a byte order mark.
+        Its content as it stands, without the byte order mark that some programs write first.
 
     Raises:
         InputError: The file is missing, a folder, unreadable, empty, or not UTF-8.
@@ -52,98 +57,171 @@ def read_table(path: str | Path) -> str:
         ...     read_table(path)
         'France,capital,Paris\\n'
     """
-    return decode(read_bytes(path), str(path))
+    return decode(read_bytes(path), str(path)).removeprefix(BYTE_ORDER_MARK)
+
+
+def named_delimiter(path: str | Path) -> str | None:
+    """Return what the name of a file says about the separator of its cells: a tab for ``.tsv``, else nothing."""
+    return "\t" if Path(path).suffix.lower() == ".tsv" else None
 
 
 @dataclass(frozen=True)
 class TableForm:
-    """How a table is written, as far as its rows tell, and what reading it did.
+    """How a table is written, and what reading it did.
 
     Args:
         delimiter: What separates the cells.
         header: Whether the first row holds names.
-        names: These names; none where it holds none.
+        weights: Whether the last column says how often each fact occurs.
+        names: The names in the first row; none where it holds none.
         rows: Rows that are facts.
         merged: Those that say what an earlier one says, and are counted with it.
         stripped: Cells without the spaces that stand around them in the file.
+        skipped: Rows that are left out because a cell is empty.
     """
 
     delimiter: str
     header: bool
+    weights: bool = False
     names: tuple[str, ...] = ()
     rows: int = 0
     merged: int = 0
     stripped: int = 0
+    skipped: int = 0
 
     def described(self) -> str:
-        """What was found out about the first row, and how to say otherwise."""
-        if self.header:
-            return f"the first row names the columns: {', '.join(self.names)} (--no-header if it is a fact)"
-        return "the first row is a fact (--header if it names the columns)"
+        """Say what the first row and the last column are, and how to say otherwise."""
+        if not self.header:
+            return "the first row is a fact (--header if it names the columns)"
+        counts = "; the last column counts how often" if self.weights else ""
+        return f"the first row names the columns: {', '.join(self.names)} (--no-header if it is a fact){counts}"
+
+    @property
+    def left_out(self) -> str:
+        """Say how many rows were left out; empty where none was."""
+        return f"{counted(self.skipped, 'row')} with an empty cell left out" if self.skipped else ""
 
 
-def sniff_table(table: str) -> TableForm:
-    """Find out what separates the cells of a table, and whether its first row holds names.
+def table_form(
+    table: str, *, delimiter: str | None = None, header: bool | None = None, weights: bool | None = None
+) -> TableForm:
+    """Find out how a table is written where there is one way to read it; ask where there are two.
 
-    The delimiter is the one of ``,``, ``;``, tab and ``|`` with which the most rows have the same number of cells, two
-    at least; of several the one that makes the most cells. The first row holds names if none of its cells is in another
-    row, and
+    **Separator.** Each row holds two cells at least, so what separates cells stands in every row. If one of ``,``,
+    ``;``, tab and ``|`` does, it is the separator; if two do, nobody can tell. A comma also stands in prose and in
+    numbers: if another one stands in at least half of the rows, equally often in each, that is a doubt too. A reading
+    with a quote in the midst of a cell is none where another reads every quote as CSV does.
 
-    - each is a name that headers have (``subject``, ``question``, ``country``, ``answer``, ``weight``, ...), or
-    - one that is a word stands above numbers alone, two at least, and none is a word for what is missing, or
-    - three or more words stand above a single row, of numbers alone, or
-    - all begin with small letters, where in some column all others, two at least, begin with capital ones;
+    **Header.** The first row holds names if each is a word that headers have, and no other row has such a word: a role
+    (``question``, ``relation``, ``answer``), or a kind (``country``, ``capital``), which may be a relation in other
+    rows where one of the names is a role. The first row is a fact if a cell of it stands in the same column of a row
+    that is not the same, if no cell has a letter and they are not consecutive numbers, or if it is the only row. All
+    other first rows may be either.
 
-    or if its last cell is ``weight`` above a column of integers.
+    **Weights.** A last column called ``weight`` above positive integers may say how often a fact occurs, or be the
+    answer. Other columns are never weights unless that is said.
 
     Args:
         table: The rows.
+        delimiter: What separates the cells, if that is known.
+        header: Whether the first row holds names, if that is known.
+        weights: Whether the last column holds weights, if that is known.
 
     Returns:
-        What was found; a comma where no delimiter fits, so that the errors of `table_task` say what is wrong.
+        The form; where no separator stands in every row, the one that stands in most, so that the errors of
+        `table_task` say what is wrong.
+
+    Raises:
+        InputError: The table can be read in two ways; names both, and how to say which is meant.
 
     Example:
-        >>> form = sniff_table("subject;relation;answer\\nFrance;capital;Paris\\n")
+        >>> form = table_form("subject;relation;answer\\nFrance;capital;Paris\\n")
         >>> form.delimiter, form.header
         (';', True)
     """
-    (fitting, width), delimiter = max(
-        ((_fit(table, delimiter), delimiter) for delimiter in _DELIMITERS), key=lambda each: each[0]
-    )
-    if not fitting:
-        return TableForm(_DELIMITERS[0], False)
-    rows = [[cell.strip() for cell in row] for _, row in _rows(table, delimiter) if len(row) == width]
-    return TableForm(delimiter, len(rows) > 1 and _holds_names(rows[0], rows[1:]))
+    first_line = table.partition("\n")[0].strip()
+    if re.fullmatch("(?i)sep=.", first_line):
+        raise InputError(
+            "line 1 of the table",
+            f"is {first_line!r}, which only tells a spreadsheet the separator",
+            f"a table without that line, and --delimiter {_spelled(first_line[-1])}",
+        )
+    found = _only_delimiter(table) if delimiter is None else delimiter
+    rows = _parsed(table, found, strip=True).rows_or_refuse()
+    if any(len(row) < 2 for _, row in rows) or not rows:
+        return TableForm(found, bool(header), bool(weights))  # no table of facts, as is said where they are read
+    (line, first), others = rows[0], [row for _, row in rows[1:]]
+    place, shown = f"line {line} of the table", _shown(first)
+    last = [row[-1] for row in others if "" not in row]
+    counts = first[-1].lower() == _WEIGHT and bool(last) and all(map(_is_weight, last))
+    if header is None:
+        header = True if counts else _holds_names(first, others, bool(weights))
+    if header is None:
+        raise InputError(
+            place,
+            f"may name the columns or be a fact: {shown}",
+            "--header or --no-header (in Python header=True or header=False)",
+        )
+    if weights is None and counts and header:
+        raise InputError(
+            place,
+            f"calls the last column {first[-1]!r}, which may count how often a fact occurs or be the answer: {shown}",
+            "--weights or --no-weights (in Python weights=True or weights=False)",
+        )
+    return TableForm(found, header, bool(weights))
 
 
-def _holds_names(first: list[str], others: list[list[str]]) -> bool:
-    """Whether the first row is a header, by the rules of `sniff_table`."""
-    columns = list(zip(*others, strict=True))
-    if first[-1].lower() == _WEIGHT and all(cell.isdigit() for cell in columns[-1]):
-        return True
-    if len({name.lower() for name in first}) < len(first) or set(first) & {cell for row in others for cell in row}:
+def _only_delimiter(table: str) -> str:
+    """The separator of `table_form`; the one in most rows where none is in all.
+
+    Raises:
+        InputError: There are two; names both.
+    """
+    readings = [_parsed(table, delimiter, strip=True) for delimiter in DELIMITERS if delimiter in table]
+    fitting = [reading for reading in readings if reading.in_every_row]
+    if any(reading.clean for reading in fitting):
+        readings = [reading for reading in readings if reading.clean]
+        fitting = [reading for reading in fitting if reading.clean]
+    if [reading.delimiter for reading in fitting] == [","]:
+        fitting = [reading for reading in readings if reading.in_every_row or reading.in_half_of_the_rows]
+    if len(fitting) > 1:
+        ways = [f"with {DELIMITERS[each.delimiter]}s between cells, {_shown(each.rows[-1][1])}" for each in fitting]
+        ways = [f"{way} in line {each.rows[-1][0]}" for way, each in zip(ways, fitting, strict=True)]
+        options = " or ".join(f"--delimiter {_spelled(each.delimiter)}" for each in fitting)
+        raise InputError("the table", f"can be read {', or '.join(ways)}", f"{options} (in Python delimiter=)")
+    best = max(readings, key=lambda reading: reading.split_rows, default=None)
+    return fitting[0].delimiter if fitting else "," if best is None else best.delimiter
+
+
+def _spelled(delimiter: str) -> str:
+    """A delimiter as it is typed behind --delimiter."""
+    return "tab" if delimiter == "\t" else f"'{delimiter}'"
+
+
+def _holds_names(first: list[str], others: list[list[str]], weighted: bool) -> bool | None:
+    """Whether the first row is a header, by the rules of `table_form`; nothing where it may be either."""
+    if weighted and others and not _is_weight(first[-1]):
+        return True  # a fact has a weight
+    names = {name.lower() for name in first}
+    if names <= _ROLES | _KINDS:
+        such = names | (_ROLES if names & _ROLES else _KINDS)
+        others_have = any(cell.lower() in such for row in others for cell in row)
+        return True if others and len(names) == len(first) and not others_have else None
+    pairs = (pair for row in others if row != first for pair in zip(first, row, strict=False))
+    if not others or any(name == cell != "" for name, cell in pairs):
         return False
-    if all(name.lower() in _NAMES for name in first):
-        return True
-    words = [name[:1].isalpha() and not _is_number(name) for name in first]
-    if len(others) < 2:
-        return len(first) > 2 and all(words) and all(map(_is_number, others[0]))
-    above_numbers = any(word and all(map(_is_number, column)) for word, column in zip(words, columns, strict=True))
-    small = all(name[:1].islower() for name in first) and any(
-        all(cell[:1].isupper() for cell in column) for column in columns
-    )
-    return small or (above_numbers and not any(name.lower() in _MISSING for name in first))
+    no_letter = not any(letter.isalpha() for name in first for letter in name)
+    return False if no_letter and not _count_up(first) else None
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
+def _count_up(cells: list[str]) -> bool:
+    """Whether cells are consecutive numbers, which may number columns."""
+    if not all(cell.isascii() and cell.isdigit() for cell in cells):
         return False
-    return True
+    return all(int(cell) == int(cells[0]) + place for place, cell in enumerate(cells))
 
 
-def sniffed_task(
+def table_facts(
     table: str,
     *,
     delimiter: str | None = None,
@@ -153,73 +231,101 @@ def sniffed_task(
     facts: int | None = None,
     mass: Fraction | float | None = None,
     strip: bool = False,
+    skip_empty: bool | None = None,
 ) -> tuple[Task, TableForm]:
-    r"""Read a table whose form is found out where it is not said.
+    r"""Read a table whose form is found out by `table_form` where it is not said.
 
     Args:
         table: The rows.
-        delimiter: As for `table_task`; by default what `sniff_table` finds.
+        delimiter: As for `table_form`.
         header: Likewise.
-        weights: As for `table_task`.
+        weights: Likewise.
         target: As for `table_task`.
         facts: As for `table_task`.
         mass: As for `table_task`.
-        strip: Take the spaces away that stand around cells, unless there is nothing else in one.
+        strip: Take the spaces away that stand around cells without quotes, unless there is nothing else in one.
+        skip_empty: Leave rows out that have an empty cell. Where it is false, an error about such rows names the option
+            ``--skip-empty``; by default there is none.
 
     Returns:
         The task, and the form in which the table was read.
 
     Raises:
-        InputError: As `table_task`; names the delimiter if it was found out.
+        InputError: As `table_form` and `table_task`; names the delimiter where that may be the fault.
 
     Example:
-        >>> task, form = sniffed_task("subject;answer\nFrance;Paris\n")
+        >>> task, form = table_facts("subject;answer\nFrance;Paris\n")
         >>> task.n_contexts, form.delimiter, form.header
         (1, ';', True)
     """
-    found = sniff_table(table)
-    form = TableForm(found.delimiter if delimiter is None else delimiter, found.header if header is None else header)
-    try:
-        return _read(table, form, weights=weights, strip=strip, target=target, facts=facts, mass=mass)
-    except InputError as error:
-        if delimiter is not None or not error.argument.startswith("line"):
-            raise
-        parts = {"argument": error.argument, "value": error.value, "expected": error.expected}
-        last = "expected" if error.expected else "value"
-        parts[last] += f" (read with {form.delimiter!r} between the cells; --delimiter says another)"
-        raise InputError(**parts) from None
+    form = table_form(table, delimiter=delimiter, header=header, weights=weights)
+    hint = f" (read with {form.delimiter!r} between the cells; --delimiter says another)" if delimiter is None else ""
+    return _read(table, form, strip=strip, skip_empty=skip_empty, hint=hint, target=target, facts=facts, mass=mass)
 
 
-def _fit(table: str, delimiter: str) -> tuple[int, int]:
-    """How many rows have the commonest number of cells with this delimiter, and that number; 0 where it is below 2."""
-    try:
-        widths = Counter(len(row) for _, row in _rows(table, delimiter))
-    except InputError:
-        return 0, 0
-    width, rows = max(widths.items(), key=lambda each: (each[1], each[0]), default=(0, 0))
-    return (rows, width) if width > 1 else (0, 0)
+def texts_of_table(table: str, *, delimiter: str | None = None) -> list[tuple[str, str]] | None:
+    """Return the texts of a table whose header is ``title,text``, with their titles; nothing where it is another.
+
+    The header tells the separator. What stands in a cell is not changed.
+
+    Raises:
+        InputError: A row has more or fewer cells than a title and a text; names the line.
+
+    Example:
+        >>> texts_of_table("title;text\\nhaiku;an old pond, a frog\\n")
+        [('haiku', 'an old pond, a frog')]
+    """
+    for separator in DELIMITERS if delimiter is None else [delimiter]:
+        rows = _parsed(re.split(r"[\r\n]", table, maxsplit=1)[0], separator, strip=True).rows
+        if rows and [cell.lower() for cell in rows[0][1]] == ["title", "text"]:
+            texts = _parsed(table, separator).rows_or_refuse()[1:]
+            for line, row in texts:
+                if len(row) != 2:
+                    raise InputError(
+                        f"line {line} of the table", f"has {counted(len(row), 'cell')}", "a title and a text"
+                    )
+            return [(title, text) for _, (title, text) in texts]
+    return None
+
+
+def looks_like_a_table(text: str) -> str | None:
+    """Return the separator that stands equally often in each of at least three lines, or nothing.
+
+    Example:
+        >>> looks_like_a_table("a,b\\nc,d\\ne,f\\n"), looks_like_a_table("so, so\\nmuch\\ndepends\\n")
+        (',', None)
+    """
+    for delimiter in (each for each in DELIMITERS if each in text):
+        rows = _parsed(text, delimiter).rows
+        if len(rows) > 2 and len(rows[0][1]) > 1 and len({len(row) for _, row in rows}) == 1:
+            return delimiter
+    return None
 
 
 def ragged_rows(
-    table: str, *, delimiter: str | None = None, header: bool | None = None
+    table: str,
+    *,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    weights: bool | None = None,
 ) -> tuple[list[tuple[str, ...]], TableForm] | None:
     """The rows of a table whose rows are of several lengths, and its form; nothing where all are of one.
 
     Args:
         table: The rows.
-        delimiter: As for `table_task`; by default what `sniff_table` finds.
+        delimiter: As for `table_form`.
         header: Likewise.
+        weights: Likewise.
 
     Raises:
-        InputError: A row of fewer than two cells, or with an empty one; names the line.
+        InputError: As `table_form`; a row of fewer than two cells, or with an empty one; names the line.
 
     Example:
-        >>> ragged_rows("France,capital,Paris\\nPeru,Lima\\n")[0]
+        >>> ragged_rows("France,capital,Paris\\nPeru,Lima\\n", header=False)[0]
         [('France', 'capital', 'Paris'), ('Peru', 'Lima')]
     """
-    found = sniff_table(table)
-    form = TableForm(found.delimiter if delimiter is None else delimiter, found.header if header is None else header)
-    rows = list(_rows(table, form.delimiter))
+    form = table_form(table, delimiter=delimiter, header=header, weights=weights)
+    rows = _parsed(table, form.delimiter).rows_or_refuse()
     names, facts = (tuple(rows[0][1]), rows[1:]) if form.header and rows else ((), rows)
     if len({len(row) for _, row in facts}) < 2:
         return None
@@ -242,9 +348,8 @@ def table_task(
     """Read facts from the rows of a table in CSV.
 
     A row holds the tokens of a context, the token that follows, and, if there are weights, how often it follows. Cells
-    are taken as written: a number is a token like any other unless it stands in the column of weights. Which column
-    that is, is never guessed from numbers: it is the last one if `weights` is true, or if there is a `header` whose
-    last name is ``weight``. Blank lines are skipped, and the weights of equal rows are added. What is read and what is
+    are taken as they stand: a number is a token like any other unless `weights` says that the last column holds
+    weights. Blank lines are skipped, and the weights of equal rows are added. What is read and what is
     answered have a vocabulary each, that of the cells of contexts and that of the tokens that follow, in order of
     appearance, so that a model needs no embedding of what is never read, and no logit of what is never an answer. Where
     the same tokens are read and answered, it is one vocabulary.
@@ -252,8 +357,8 @@ def table_task(
     Args:
         table: The rows.
         header: Whether the first row holds names.
-        weights: Whether the last column holds weights (positive integers); by default as the header says, and no
-            weights without a header.
+        weights: Whether the last column holds weights (positive integers); by default it does not, and has to be said
+            if the first row ends in ``weight``.
         delimiter: What separates the cells.
         target: ``"labels"`` for the heaviest next token of each context; ``"laws"`` for the distribution of its next
             tokens.
@@ -266,55 +371,55 @@ def table_task(
     Raises:
         InputError: A table without facts; a row of another length, or with an empty cell; a weight that is no positive
             integer; for ``labels`` a context with two heaviest next tokens; a first row that ends in ``weight`` while
-            neither `header` nor `weights` says what it is. Each names the line.
+            `weights` does not say what that means. Each names the line.
 
     Example:
         >>> task = table_task("France,capital,Paris\\nFrance,river,Seine\\nPeru,capital,Lima\\n")
         >>> task.vocabulary, [task.answers[label] for label in task.labels]
         (('France', 'capital', 'river', 'Peru'), ['Paris', 'Seine', 'Lima'])
     """
-    form = TableForm(delimiter, header)
-    return _read(table, form, weights=weights, strip=False, target=target, facts=facts, mass=mass)[0]
+    rows = _parsed(table, delimiter).rows_or_refuse()
+    if weights is None and rows and rows[0][1][-1].strip().lower() == _WEIGHT:
+        line, first = rows[0]
+        names = "" if header else "header=True (--header) if it holds names, "
+        raise InputError(
+            f"line {line} of the table",
+            f"ends in {first[-1]!r}",
+            f"{names}weights=True (--weights) if the column counts how often, weights=False (--no-weights) if not",
+        )
+    form = TableForm(delimiter, header, bool(weights))
+    return _read(table, form, target=target, facts=facts, mass=mass)[0]
 
 
 def _read(
     table: str,
     form: TableForm,
     *,
-    weights: bool | None,
-    strip: bool,
     target: Target,
     facts: int | None,
     mass: Fraction | float | None,
+    strip: bool = False,
+    skip_empty: bool | None = None,
+    hint: str = "",
 ) -> tuple[Task, TableForm]:
-    """The task, and the form with what was found in the rows."""
-    delimiter, header = form.delimiter, form.header
-    if len(delimiter) != 1 or delimiter in '"\r\n':
-        raise InputError("delimiter", f"= {delimiter!r}", "one character other than a quote or a line end")
-    rows = list(_rows(table, delimiter, skip_spaces=strip))
+    """The task, and the form with what was found in the rows; `hint` follows an error about the number of cells."""
+    reading = _parsed(table, form.delimiter, strip=strip)
+    rows = reading.rows_or_refuse()
     if not rows:
         raise InputError("the table", "is empty")
-    stripped = 0
-    if strip:
-        as_written = rows
-        rows = [(line, [cell.strip() or cell for cell in row]) for line, row in rows]
-        pairs = zip(as_written, rows, strict=True)
-        stripped = sum(old != new for (_, before), (_, after) in pairs for old, new in zip(before, after, strict=True))
-    line, first = rows[0]
-    named_weight = first[-1].strip().lower() == _WEIGHT
-    if named_weight and not header and weights is None:
-        raise InputError(
-            f"line {line} of the table",
-            f"ends in {first[-1]!r}: say header=True (--header) if it holds names, or weights=False (--no-weights) if "
-            "it is a fact",
-        )
-    weighted = named_weight if weights is None else weights
-    found = _facts(rows[1:] if header else rows, weighted=weighted, place="line {} of the table")
+    names, facts_of_rows = (rows[:1], rows[1:]) if form.header else ([], rows)
+    kept = [(line, row) for line, row in facts_of_rows if not (skip_empty and "" in row)]
+    width = len(names[0][1]) if names and hint else None
+    way_out = "; --skip-empty leaves such rows out" if skip_empty is False else ""
+    found = _facts(
+        kept, weighted=form.weights, place="line {} of the table", width=width, hint=hint, empty_hint=way_out
+    )
     if not found:
-        raise InputError("the table", "has a header, but no facts")
+        left = " but those with an empty cell, which are left out" if facts_of_rows else ""
+        raise InputError("the table", f"has a header, but no facts{left}" if names else f"has no rows{left}")
     task, merged = _task(found, place="line {} of the table", target=target, facts=facts, mass=mass)
-    names = tuple(first) if header else ()
-    return task, replace(form, names=names, rows=len(found), merged=merged, stripped=stripped)
+    form = replace(form, names=tuple(names[0][1]) if names else (), rows=len(found), merged=merged)
+    return task, replace(form, stripped=reading.stripped, skipped=len(facts_of_rows) - len(kept))
 
 
 def facts_task(
@@ -381,44 +486,143 @@ def _task(
     return task, len(found) - len(line_of)
 
 
-def _rows(table: str, delimiter: str, *, skip_spaces: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not blank, each with the number of its first line; spaces may stand before a quote."""
-    reader = csv.reader(io.StringIO(table, newline=""), delimiter=delimiter, strict=True, skipinitialspace=skip_spaces)
-    line = 1
-    while True:
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise InputError(f"line {line} of the table", f"is not CSV: {error}") from None
-        if row:
-            yield line, row
-        line = reader.line_num + 1
+@dataclass(frozen=True)
+class _Reading:
+    """The rows of a table with one separator.
 
+    Args:
+        delimiter: The separator.
+        rows: The rows that are not blank, each with the number of its first line.
+        stripped: Cells without the spaces that stand around them.
+        stray: The line of the first quote in the midst of a cell; 0 where none is.
+        broken: The line of the first cell that begins with a quote and does not end with one; 0 where none does.
+    """
 
-def _facts(rows: list[tuple[int, list[str]]], *, weighted: bool, place: str) -> list[tuple[int, Fact]]:
-    found, problems = [], []
-    for line, row in rows:
-        width, where = len(rows[0][1]), place.format(line)
-        if len(row) != width:
-            first = f"{place.split()[0]} {rows[0][0]}"
-            problems.append(
-                InputError(where, f"has {counted(len(row), 'cell')}, but {first} has {width}: {_shown(row)}")
+    delimiter: str
+    rows: Rows
+    stripped: int
+    stray: int
+    broken: int
+
+    @property
+    def clean(self) -> bool:
+        """Whether every quote opens a cell, closes it, or is doubled."""
+        return not self.stray
+
+    @property
+    def split_rows(self) -> int:
+        """How many rows have several cells."""
+        return sum(len(row) > 1 for _, row in self.rows)
+
+    @property
+    def in_every_row(self) -> bool:
+        """Whether each row has several cells."""
+        return 0 < len(self.rows) == self.split_rows
+
+    @property
+    def in_half_of_the_rows(self) -> bool:
+        """Whether at least half of the rows have several cells, and these the same number."""
+        widths = {len(row) for _, row in self.rows if len(row) > 1}
+        return len(widths) == 1 and 2 * self.split_rows >= len(self.rows)
+
+    def rows_or_refuse(self) -> Rows:
+        """The rows.
+
+        Raises:
+            InputError: A quote is not closed where its cell ends.
+        """
+        if self.broken:
+            wanted = 'a quote at both ends of a cell, and two for each in it: "say ""hello"""'
+            raise InputError(
+                f"line {self.broken} of the table", "is not CSV: a quote opens a cell that goes on", wanted
             )
-        elif width < 2 + weighted:
-            least = f"at least one token of context, the next token{' and a weight' if weighted else ''}"
-            hint = f"{least}: {_shown(row)}; is there another delimiter?"
-            problems.append(InputError(where, f"has {counted(width, 'cell')}", hint))
+        return self.rows
+
+
+@cache
+def _cell(delimiter: str) -> re.Pattern[str]:
+    """One cell and what ends it: in quotes, with spaces around them, or as it stands."""
+    blanks, separator = re.escape("".join({" ", "\t"} - {delimiter})), re.escape(delimiter)
+    quoted = rf'[{blanks}]*+"(?P<quoted>(?:[^"]++|"")*+)"[{blanks}]*+'
+    return re.compile(rf"(?:{quoted}|(?P<plain>[^{separator}\r\n]*+))(?P<end>{separator}|\r\n|\r|\n|\Z)")
+
+
+def _parsed(table: str, delimiter: str, *, strip: bool = False) -> _Reading:
+    """The rows of a table in CSV; what is in quotes stands as it is, line ends and all."""
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise InputError("delimiter", f"= {delimiter!r}", "one character other than a quote or a line end")
+    blanks = " \t".replace(delimiter, "")
+    rows, row = Rows(), list[str]()
+    line = first_line = 1
+    stripped = stray = broken = 0
+    for found in _cell(delimiter).finditer(table):
+        cell, plain, end = found["quoted"], found["plain"], found["end"]
+        if plain is None:
+            line += cell.count("\n") + cell.count("\r") - cell.count("\r\n")
+            row.append(cell.replace('""', '"'))
+        else:
+            if '"' in plain:
+                stray = stray or line
+                broken = broken or (line if plain.lstrip(blanks).startswith('"') else 0)
+            bare = plain.strip(blanks) or plain
+            stripped += strip and bare != plain
+            row.append(bare if strip else plain)
+        if end != delimiter:
+            if len(row) > 1 or plain is None or plain.strip(blanks):
+                rows.append((first_line, row))
+            line += end != ""
+            row, first_line = [], line
+    return _Reading(delimiter, rows, stripped, stray, broken)
+
+
+def cells_of_line(line: str, delimiter: str) -> list[str]:
+    """The cells of one line of CSV without the spaces around them; none where it is not one line of it.
+
+    Example:
+        >>> cells_of_line('"Rome, Lazio", town', ",")
+        ['Rome, Lazio', 'town']
+    """
+    reading = _parsed(line, delimiter, strip=True)
+    return reading.rows[0][1] if len(reading.rows) == 1 and reading.clean else []
+
+
+def line_of_cells(cells: Sequence[str]) -> str:
+    """Cells as a line of CSV that a person can read: quotes stand where they are needed.
+
+    Example:
+        >>> line_of_cells(["Rome, Lazio", "town"])
+        '"Rome, Lazio", town'
+    """
+    needed = re.compile(r'^\s|\s$|[,"\r\n]|^$')
+    return ", ".join('"' + cell.replace('"', '""') + '"' if needed.search(cell) else cell for cell in cells)
+
+
+def _facts(
+    rows: Rows, *, weighted: bool, place: str, width: int | None = None, hint: str = "", empty_hint: str = ""
+) -> list[tuple[int, Fact]]:
+    """The facts of rows that have all the same number of cells, of `width` where a header says so."""
+    found, problems, empty = [], [], False
+    for line, row in rows:
+        least, where = len(rows[0][1]) if width is None else width, place.format(line)
+        if len(row) != least:
+            first = f"{place.split()[0]} {rows[0][0]}" if width is None else "the header"
+            problems.append(
+                InputError(where, f"has {counted(len(row), 'cell')}, but {first} has {least}: {_shown(row)}{hint}")
+            )
+        elif least < 2 + weighted:
+            wanted = f"at least one token of context, the next token{' and a weight' if weighted else ''}"
+            problems.append(InputError(where, f"has {counted(least, 'cell')}", f"{wanted}: {_shown(row)}{hint}"))
         elif "" in row:
+            empty = True
             problems.append(InputError(where, f"has an empty cell: {_shown(row)}"))
         elif weighted and not _is_weight(row[-1]):
-            problems.append(InputError(where, f"has the weight {row[-1]!r}", "an integer from 1 to 2**53"))
+            wanted = "an integer from 1 to 2**53 (--no-weights if the column is the answer)"
+            problems.append(InputError(where, f"has the weight {row[-1]!r}", wanted))
         else:
             *tokens, last = row
             context, following, weight = (tokens[:-1], tokens[-1], int(last)) if weighted else (tokens, last, 1)
             found.append((line, (tuple(context), following, weight)))
-    _refuse(problems)
+    _refuse(problems, empty_hint if empty else "")
     return found
 
 
@@ -452,12 +656,12 @@ def _contradictions(
     return found
 
 
-def _refuse(problems: list[InputError]) -> None:
-    """Raise all that is wrong as one `InputError`, or the first of very much."""
+def _refuse(problems: list[InputError], hint: str = "") -> None:
+    """Raise all that is wrong as one `InputError`, or the first of very much, and say what would help."""
     if problems:
         more = [f"and {len(problems) - _SHOWN_PROBLEMS} more"] * (len(problems) > _SHOWN_PROBLEMS)
         said = "\n  ".join([*map(str, problems[:_SHOWN_PROBLEMS]), *more])
-        raise InputError(problems[0].argument, said.removeprefix(f"{problems[0].argument} "))
+        raise InputError(problems[0].argument, said.removeprefix(f"{problems[0].argument} ") + hint)
 
 
 def _shown(tokens: list[str] | tuple[str, ...]) -> str:

@@ -27,13 +27,14 @@ _DEFAULT_VOCABULARY = {"char": 256, "byte": 256, "word": 256}
 WORDS = re.compile(r"\w+|[^\w\s]")
 """What the unit ``word`` cuts a text into."""
 _LARGEST_KEY = 2**62
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = "\ufeff"
+"""What some programs write first into a file of UTF-8."""
 
 
 def read_text(path: str | Path, unit: Unit = "char") -> str | bytes:
-    """Read a text file: bytes for the unit ``byte``, else UTF-8.
+    """Read a text file as it stands: bytes for the unit ``byte``, else UTF-8.
 
-    As in Python's text mode, the line ends of all systems become ``"\\n"``; a byte order mark is left out.
+    Carriage returns and a byte order mark are characters like any other, so that the text encoded again is the file.
 
     Args:
         path: The file.
@@ -51,7 +52,7 @@ def read_text(path: str | Path, unit: Unit = "char") -> str | bytes:
         ...     path = Path(folder) / "verse.txt"
         ...     _ = path.write_bytes(b"so much\\r\\ndepends")
         ...     read_text(path), read_text(path, "byte")
-        ('so much\\ndepends', b'so much\\r\\ndepends')
+        ('so much\\r\\ndepends', b'so much\\r\\ndepends')
     """
     _default_vocabulary(unit)
     data = read_bytes(path)
@@ -79,19 +80,19 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def decode(data: bytes, name: str) -> str:
-    """UTF-8 as text, without a byte order mark and with the line ends of all systems as newlines.
+    """Return UTF-8 as text, as it stands.
 
     Raises:
         InputError: The bytes are not UTF-8; names the offset of the first that does not fit.
     """
-    mark = len(_BYTE_ORDER_MARK) if data.startswith(_BYTE_ORDER_MARK) else 0
     try:
-        text = data[mark:].decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
-            name, f"is not UTF-8: {error.reason} at byte {error.start + mark}; convert it to UTF-8 first"
+            name,
+            f"is not UTF-8: {error.reason} at byte {error.start}",
+            "UTF-8, to which an editor converts it; of a text the bytes may be learned (--tokens bytes)",
         ) from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def default_text() -> str:

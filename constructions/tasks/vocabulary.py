@@ -11,6 +11,7 @@ from typing import Literal
 
 from constructions.counted import counted
 from constructions.errors import InputError
+from constructions.tasks.table import cells_of_line, line_of_cells
 from constructions.tasks.task import Task
 from constructions.tasks.text import OTHER, WORDS, byte_name
 from constructions.tasks.windows import END
@@ -64,7 +65,9 @@ def cut_of(vocabulary: tuple[str, ...], *, cells: bool = False) -> Cut:
 def tokens_of(text: str, task: Task) -> list[int]:
     """The numbers of the tokens of a context that a person typed, `[S]`.
 
-    Of a text that is longer than a context the end counts; rows of a table are typed whole.
+    It may be typed as a row of a table, in CSV: with a comma, semicolon, bar or tab between the cells, and quotes where
+    a cell has that character; or with spaces between them. What makes exactly the S tokens of a context is taken; of
+    several such readings the one that is a fact. Of a text that is longer than a context the end counts.
 
     Args:
         text: The context.
@@ -74,7 +77,8 @@ def tokens_of(text: str, task: Task) -> list[int]:
         The tokens.
 
     Raises:
-        InputError: Too few tokens, too many cells, or a token that is not in the vocabulary; names the nearest one.
+        InputError: Too few tokens, too many cells, a token that is not in the vocabulary (names the nearest one), or
+            two readings of which both or none are facts (names both).
 
     Example:
         >>> from constructions.tasks.table import table_task
@@ -83,8 +87,37 @@ def tokens_of(text: str, task: Task) -> list[int]:
     """
     if task.windows is not None:
         return _before(text, task)
-    words = words_of(text, task)
-    return numbers_of(words[unread(text, task) :], task)
+    readings = _readings(text, task)
+    if len(readings) > 1:
+        known = {tuple(context) for context in task.contexts.tolist()}
+        facts = [words for words in readings if tuple(numbers_of(words, task)) in known]
+        if len(facts) != 1:
+            ways = " or ".join(_shown(words) for words in readings)
+            raise InputError("context", f"is {text!r}, which is {ways}", "cells in quotes, and commas between them")
+        readings = facts
+    words = readings[0] if readings else words_of(text, task)[unread(text, task) :]
+    return numbers_of(words, task)
+
+
+def _readings(text: str, task: Task) -> list[tuple[str, ...]]:
+    """The ways to read what was typed as exactly the tokens of a context, all in the vocabulary."""
+    names, cut = set(task.vocabulary), cut_of(task.vocabulary, cells=task.apart)
+    if cut.unit == "byte" or (OTHER in names and not task.apart):
+        return []  # a text, which is read as it stands
+    between = _separators(task)
+    ways = [tuple(cells_of_line(text, each)) for each in between if each != "\n"]
+    ways += [tuple(cell.strip() for cell in text.split(each)) for each in between]
+    ways.append((text,))
+    if " " not in names:
+        ways.append(tuple(text.split()))
+    if cut.unit != "cell":
+        ways.append(tuple(text if cut.unit == "char" else WORDS.findall(text)))
+    return [words for words in dict.fromkeys(ways) if len(words) == task.n_ctx and names.issuperset(words)]
+
+
+def _separators(task: Task) -> list[str]:
+    """What may stand between the cells of a context: no token of a text, where it stands for itself."""
+    return [each for each in _SEPARATORS if task.apart or each not in task.vocabulary]
 
 
 def words_of(text: str, task: Task) -> list[str]:
@@ -94,6 +127,9 @@ def words_of(text: str, task: Task) -> list[str]:
         return [byte_name(value) for value in text.encode()]
     if cut.unit == "char":
         return list(text)
+    for separator in _separators(task) if cut.unit == "cell" else []:
+        if separator != "\n" and len(row := cells_of_line(text, separator)) == task.n_ctx:
+            return row
     if cut.separator and cut.separator in text:
         return [word.strip() for word in text.split(cut.separator)]
     return WORDS.findall(text) if cut.unit == "word" else [text.strip()]
@@ -106,7 +142,7 @@ def unread(text: str, task: Task) -> int:
         return max(0, len(pieces_of(_titled(text, task)[1] if titled else text, task)) - task.windows.n_ctx + titled)
     cut = cut_of(task.vocabulary, cells=task.apart)
     of_cells = cut.unit == "cell" or (task.apart and cut.separator != "" and cut.separator in text)
-    return 0 if of_cells else max(0, len(words_of(text, task)) - task.n_ctx)
+    return 0 if of_cells or _readings(text, task) else max(0, len(words_of(text, task)) - task.n_ctx)
 
 
 PIECES = re.compile(r"\w+|\s+|[^\w\s]")
@@ -128,7 +164,7 @@ def pieces_of(text: str, task: Task) -> list[int]:
     names = task.vocabulary[: task.windows.end]
     number = {name: i for i, name in enumerate(names)}
     if any(_BYTE.fullmatch(name) for name in names):
-        pieces = [byte_name(value) for value in text.encode()]
+        pieces = [byte_name(value) for value in text.encode(errors="surrogateescape")]
     else:
         pieces = list(text) if all(len(name) == 1 for name in names) else PIECES.findall(text)
     return [number.get(piece, -1) for piece in pieces]
@@ -235,10 +271,20 @@ def typed(task: Task, context: int) -> str | None:
     return (f"{cut.separator} " if cut.separator in ",;" else cut.separator).join(words)
 
 
-def typed_example(task: Task) -> str | None:
-    """A memorized context that a terminal shows and the command line takes: what begins with a dash is an option."""
-    texts = (typed(task, place) for place in range(min(64, task.n_contexts)))
-    return next((text for text in texts if text and _typable(text)), None)
+def typed_example(task: Task, *, in_csv: bool = False) -> str | None:
+    """Return a memorized context that a terminal shows and the command line takes, where a dash begins an option.
+
+    Args:
+        task: The task.
+        in_csv: Where cells hold every separator, a row of CSV with quotes, which `tokens_of` reads.
+    """
+    for place in range(min(64, task.n_contexts)):
+        text = typed(task, place)
+        if text is None and in_csv and cut_of(task.vocabulary, cells=task.apart).unit in ("word", "cell"):
+            text = line_of_cells([task.vocabulary[token] for token in task.contexts[place].tolist()])
+        if text and _typable(text):
+            return text
+    return None
 
 
 def _typable(text: str) -> bool:

@@ -95,7 +95,7 @@ def test_a_misspelt_option_is_named_with_the_nearest() -> None:
 
 def test_the_options_of_memorize_are_those_of_what_reads_and_of_what_builds() -> None:
     read, built = set(inspect.signature(read_facts).parameters), set(Request.__annotations__)
-    assert set(Options.__annotations__) == (read | built) - {"facts", "source", "reading"}
+    assert set(Options.__annotations__) == (read | built) - {"facts", "source", "reading", "left_out"}
 
 
 @pytest.mark.parametrize("path", ["data/novels.text", "~/novel", "../poem", "poem.rst", "C:\\poem.doc", "/poem"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import byheart
 from byheart import reciting
 from byheart.facts import learns_whole, read_facts
-from byheart.reciting import decoded, in_parts, joined, recitation, recite, titles, unit_of, whole_text
+from byheart.reciting import decoded, encoded, in_parts, recitation, recite, titles, unit_of, whole_text
 from constructions.errors import InputError
 from constructions.probes.probe_memory import probe_memory
 from constructions.tasks.text import Unit
@@ -105,16 +105,6 @@ def test_a_tie_is_not_by_heart() -> None:
     assert recitation(tied, task).headline() == "NOT BY HEART: 0 of 2 characters are proved; the next one is not"
 
 
-def test_it_is_said_where_the_text_is_not_the_file_byte_for_byte(tmp_path: Path) -> None:
-    file = tmp_path / "windows.txt"
-    file.write_bytes(b"a\r\nb\r\n")
-    given = read_facts(file, whole=True)
-    assert given.said.endswith("; its carriage returns are read as newlines (--tokens bytes keeps them)")
-    assert "carriage" not in read_facts(file, whole=True, unit="byte").said
-    file.write_bytes(b"a\nb\n")
-    assert "carriage" not in read_facts(file, whole=True).said
-
-
 def test_what_every_run_says_is_what_a_run_counts() -> None:
     """Weights whose roundings are beyond the bound of all of them, and are followed to first order."""
     task, body = whole_text("ab"), transformer(0, kind=None, activation="relu", layers=4, spread=1.5)
@@ -157,7 +147,7 @@ def test_what_a_model_that_rounds_holds_in_every_run_is_said_alike(tmp_path: Pat
 def test_bytes_make_up_the_text() -> None:
     task = whole_text("aä\n".encode(), "byte")
     assert unit_of(task) == "byte" and task.windows is not None
-    assert joined(tuple(task.vocabulary[t] for t in task.windows.text[:-1])) == "aä\n"
+    assert encoded(task.vocabulary[t] for t in task.windows.text[:-1]) == "aä\n".encode()
 
 
 def test_frequent_contexts_of_a_text_are_not_said_as_if_they_were_a_text(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from byheart.facts import read_facts
 from byheart.hosts.certify import certify
-from byheart.rows import cell_text, name_weights, rows_of
+from byheart.rows import cell_text, say_weights, rows_of
 from constructions.errors import InputError
 from constructions.models.model import Model
 
@@ -57,13 +57,19 @@ def test_missing_cells_of_pandas_are_refused():
             cell_text(rows[1][1], place="row 1")
 
 
-def test_a_last_column_or_field_of_weights_holds_weights_for_both_readers():
+def test_a_last_field_called_weight_is_asked_for_by_both_readers():
     records = [{"asked": "a", "said": "b", "weight": 2}, {"asked": "a", "said": "c", "weight": 1}]
-    assert name_weights(records) and not name_weights(ROWS) and not name_weights([]) and not name_weights(dict(ROWS))
-    assert read_facts(records).task.answers == ("b", "c") and read_facts(records).task.labels.tolist() == [0]
+    for rows in (ROWS, [], dict(ROWS)):
+        assert say_weights(rows, None) is False and say_weights(rows, True) is True
+    with pytest.raises(InputError, match=r"last column 'weight', expected weights=True \(--weights\).*--no-weights"):
+        read_facts(records)
+    assert read_facts(records, weights=True).task.answers == ("b", "c")
+    assert read_facts(records[:1], weights=False).task.answers == ("2",)
     numbered = [{**each, "asked": 0, "said": said} for said, each in enumerate(records)]
     model = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
-    figures = certify(model, numbered)
+    with pytest.raises(InputError, match="last column 'weight'"):
+        certify(model, numbered)
+    figures = certify(model, numbered, weights=True)
     assert figures["held"] == figures["facts"] == 1 and "1 answer left out, outweighed" in figures["reading"]
     with pytest.raises(InputError, match="delimiter = ',' is given"):
         certify(model, numbered, delimiter=",")

@@ -4,6 +4,7 @@ Page: docs/hosts.md
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,13 +15,13 @@ import numpy as np
 from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE
 from byheart.hosts.facts.prompt_texts import cutting_tokenizer, prompts_of_texts
 from byheart.hosts.host import CONFIG_FILE
-from byheart.rows import cell_text, name_weights, rows_of
+from byheart.rows import cell_text, rows_of, say_weights
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError, require_one_of
 from constructions.models.model import Model
 from constructions.tasks.arrays import array_task, read_arrays
 from constructions.tasks.prompts import PromptTask
-from constructions.tasks.table import facts_task, ragged_rows, read_table, sniffed_task
+from constructions.tasks.table import facts_task, named_delimiter, ragged_rows, read_table, table_facts
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask, load_task
 from verify.certificates.certificate import TASK_FILE
@@ -33,7 +34,7 @@ class Reading:
     Args:
         delimiter: What separates the cells of a table; by default found out.
         header: Whether the first row of a table holds names; by default found out.
-        weights: Whether the last column of a table holds weights; by default as its header says.
+        weights: Whether the last column of a table holds weights; has to be said where it is called ``weight``.
         tokenizer: What cuts texts: a `tokenizers.Tokenizer`, an object of transformers that has one, a file
             ``tokenizer.json`` or its folder; by default the one beside the model.
         between: What is put between a prompt and its answer where neither brings white space there.
@@ -102,18 +103,18 @@ def read_facts(
     if suffix in (".json", ".jsonl"):
         return facts_of_rows(_of_json(path, suffix), model, folder, how)
     table, names = read_table(path), _Names.beside(model, folder, how)
-    ragged = None if how.weights or names.cuts else ragged_rows(table, delimiter=how.delimiter, header=how.header)
+    told = how.form | {"delimiter": how.delimiter or named_delimiter(path)}
+    ragged = None if how.weights or names.cuts else ragged_rows(table, **told)
     if ragged is None:
-        found, form = sniffed_task(table, **how.form)
-        weighted = how.weights if how.weights is not None else form.names[-1:] == ("weight",)
-        rows, outweighed = _rows_of(found, heaviest=weighted)
+        found, form = table_facts(table, **told)
+        rows, outweighed = _rows_of(found, heaviest=form.weights)
     else:
         cells, form = ragged
         rows = [(row[:-1], row[-1:]) for row in cells]
         outweighed = ""
-    task, said = _in_numbers(str(path), rows, model, names, how)
-    guessed = form.described() if form.header and how.header is None else ""
-    return task, "; ".join(filter(None, [guessed, outweighed, said]))
+    task, cut = _in_numbers(str(path), rows, model, names, how)
+    found_out = form.described() if form.header and how.header is None else ""
+    return task, "; ".join(filter(None, [found_out, outweighed, cut]))
 
 
 def _of_json(path: Path, suffix: str) -> Any:
@@ -122,7 +123,8 @@ def _of_json(path: Path, suffix: str) -> Any:
     try:
         if suffix == ".json":
             return json.loads(text, object_pairs_hook=_each_once)
-        return [json.loads(line, object_pairs_hook=_each_once) for line in text.split("\n") if line.strip()]
+        lines = re.split(r"[\r\n]+", text)  # no string of JSON holds one of these as it stands
+        return [json.loads(line, object_pairs_hook=_each_once) for line in lines if line.strip()]
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{path} is not readable JSON: {error}") from error
 
@@ -150,7 +152,7 @@ def facts_of_rows(rows: Any, model: Model, folder: Path | None, how: Reading) ->
     """
     if said := [name for name in ("delimiter", "header") if how.form[name] is not None]:
         raise InputError(said[0], f"= {how.form[said[0]]!r} is given, but only a table in a file has such")
-    found, weighted = rows_of(rows), name_weights(rows) if how.weights is None else how.weights
+    found, weighted = rows_of(rows), say_weights(rows, how.weights)
     if not found:
         raise InputError("there", "are no facts")
     names, outweighed = _Names.beside(model, folder, how), ""

@@ -39,7 +39,7 @@ def test_what_a_text_has_no_token_for_is_said_to_be_read_as_other(tmp_path, caps
 
 def test_what_was_not_read_is_said_and_nothing_is_called_memorized(tmp_path, capsys):
     table = written(tmp_path / "facts.csv", b"France,Paris\nPeru,Lima\n")
-    assert main(["memorize", table, "--quick", "--out", str(tmp_path / "out"), "--json"]) == 0
+    assert main(["memorize", table, "--quick", "--no-header", "--out", str(tmp_path / "out"), "--json"]) == 0
     capsys.readouterr()
     assert main(["ask", str(tmp_path / "out"), "I hate France", "France"]) == 0
     first, second = capsys.readouterr().out.splitlines()

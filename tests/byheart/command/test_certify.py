@@ -135,7 +135,11 @@ def test_a_table_is_read_however_it_is_written(tmp_path, capsys):
     capsys.readouterr()
     for name, text in tables.items():
         (tmp_path / name).write_text(text)
-        assert main([*words, str(tmp_path / name)]) == 0
+        asked = {"no header.csv": ["--no-header"], "weights.csv": ["--weights"]}.get(name, [])
+        if asked:
+            assert main([*words, str(tmp_path / name)]) == 2
+            assert f"or {asked[0].replace('--w', '--no-w')}" in json.loads(capsys.readouterr().out)["error"]
+        assert main([*words, str(tmp_path / name), *asked]) == 0
         assert json.loads(capsys.readouterr().out)["held"] == 2
     assert main(["certify", str(out), "--json", "--task", str(tmp_path / "facts.txt")]) == 0  # its own names
     assert json.loads(capsys.readouterr().out)["held"] == 2

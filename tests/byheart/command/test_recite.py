@@ -13,10 +13,9 @@ def test_a_poem_is_learned_and_said(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(words) == 0
     assert capsys.readouterr().out.startswith("BY HEART, PROVED: ")
     assert main(["recite", out]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("BY HEART, PROVED: ") and said.endswith(
-        "tiger tiger burning bright in the forests of the night\n"
-    )
+    said = capsys.readouterr()
+    assert said.out == "tiger tiger burning bright in the forests of the night"
+    assert said.err.endswith("BY HEART, PROVED: 54 of 54 characters, in every float32 run\n")
     assert main(["recite", out, "--json", "--run"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["text"].endswith(found["run"]) and found["proved"] == found["tokens"]

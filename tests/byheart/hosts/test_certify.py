@@ -128,7 +128,7 @@ def test_linear_maps_of_torch_are_read_as_torch_applies_them():
         certify(module, task, config=config, names=names)
 
 
-TABLE = "subject 0,relation,answer 2\nsubject 1,relation,answer 0\nsubject 2,relation,answer 2\n"
+TABLE = "subject 0,colour,answer 2\nsubject 1,colour,answer 0\nsubject 2,colour,answer 2\n"
 
 
 @pytest.fixture
@@ -333,7 +333,7 @@ def folder_of_facts(tmp_path, rows, names=("Paris", "France", "Rome", "Italy")):
     )
     (tmp_path / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {n: i for i, n in enumerate(names)}}}))
     (tmp_path / "facts.csv").write_text(rows)
-    return certify(tmp_path / "model.safetensors", tmp_path / "facts.csv")
+    return certify(tmp_path / "model.safetensors", tmp_path / "facts.csv", header=False)
 
 
 @pytest.mark.parametrize(

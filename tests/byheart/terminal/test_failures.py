@@ -35,7 +35,7 @@ def test_a_full_disk_and_a_missing_permission_are_said_in_a_sentence(number, wor
     monkeypatch.setattr("byheart.memory.write_atomically", full)
     table = tmp_path / "facts.csv"
     table.write_text("a,b\nc,d\n")
-    assert main(["memorize", str(table), "--quick", "--out", str(tmp_path / "out")]) == 2
+    assert main(["memorize", str(table), "--quick", "--no-header", "--out", str(tmp_path / "out")]) == 2
     said = capsys.readouterr().err
     assert words in said and "out/model.safetensors" in said and "Errno" not in said
     assert not (tmp_path / "out").exists()

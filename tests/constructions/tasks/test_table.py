@@ -3,7 +3,7 @@
 import pytest
 
 from constructions.errors import InputError
-from constructions.tasks.table import read_table, sniff_table, sniffed_task, table_task
+from constructions.tasks.table import read_table, table_facts, table_form, table_task
 
 
 def named(task):
@@ -48,9 +48,11 @@ def test_numbers_are_tokens_unless_they_stand_in_the_column_of_weights():
     assert weighted.counts.totals().tolist() == [4]
 
 
-def test_a_header_names_the_column_of_weights_or_there_is_none():
+def test_a_column_called_weight_counts_only_where_that_is_said():
     table = "subject,relation,next,Weight\na,b,c,5\na,b,d,7\nb,b,c,20\n"
-    task = table_task(table, header=True)
+    with pytest.raises(InputError, match=r"line 1 .*ends in 'Weight'.*weights=True \(--weights\).*--no-weights"):
+        table_task(table, header=True)
+    task = table_task(table, header=True, weights=True)
     assert named(task) == {("b", "b"): "c", ("a", "b"): "d"}
     assert task.prior.tolist() == [20 / 32, 12 / 32]
     plain = table_task(table, header=True, weights=False)
@@ -141,25 +143,99 @@ def test_everything_that_is_wrong_is_named_at_once():
 @pytest.mark.parametrize(
     ("table", "form"),
     [
-        ("a,b,c\nd,e,f\n", (",", False)),
-        ("a;b;c\nd,x;e;f\n", (";", False)),
-        ("a\tb\nc d\te, f\n", ("\t", False)),
-        ("a|b\nc|d\n", ("|", False)),
-        ('"a;b",c\n"d;e",f\n', (",", False)),
-        ("subject,relation,answer\nFrance,capital,Paris\n", (",", True)),
+        ("a,b,c\na,e,f\n", (",", False)),
+        ("a;b;c\na;e,x;f\n", (";", False)),
+        ("a\tb\na d\te, f\na\tc\n", ("\t", False)),
+        ("a|b\na|d\n", ("|", False)),
+        ('"a;b",c\n"a;b",f\n', (",", False)),
+        ('"a";"1,5"\n"a";"2,5"\n', (";", False)),
+        ('x;"a,b"\nx;"c,d"\n', (";", False)),
+        ("name,value\nPeru,es;qu;ay\nMali,fr;bm\nOslo,no\n", (",", True)),
         ("Question;Answer\nwho;me\n", (";", True)),
-        ("land,city,weight\nPeru,Lima,3\n", (",", True)),
-        ("land,city,weight\nPeru,Lima,big\n", (",", False)),
-        ("subject,answer\n", (",", False)),  # a header alone would leave no fact
+        ("city;value\nAhlen;51,76\nBonn;50,73\n", (";", True)),
+        ("land,city,weight\nPeru,Lima,big\nPeru,Oslo,small\n", None),
         ("one column\nof text\n", (",", False)),
-        ("a,b\nc,d,e\n", (",", False)),
-        ('a,"b\n', (",", False)),
+        ("a,b\nc,d,e\n", None),
         ("", (",", False)),
     ],
 )
-def test_the_form_of_a_table_is_found(table, form):
-    found = sniff_table(table)
-    assert (found.delimiter, found.header) == form
+def test_the_form_of_a_table_is_found_or_asked_for(table, form):
+    if form is None:
+        with pytest.raises(InputError, match="line 1 .*may name the columns or be a fact.*--header or --no-header"):
+            table_form(table)
+    else:
+        found = table_form(table)
+        assert (found.delimiter, found.header, found.weights) == (*form, False)
+
+
+@pytest.mark.parametrize(
+    ("table", "first", "second"),
+    [
+        ("Lima\tPeru, South America\nOslo\tNorway, Europe\n", ",", "tab"),
+        ("Ahlen;51,76\nBonn;50,73\n", ",", ";"),
+        ("Stadt;Breite,Grad\nAhlen;51,76\nBonn;50,73\n", ",", ";"),
+        ("Stadt,Breite\nAhlen;51,76\nBonn;50,73\n", ",", ";"),  # the header is written otherwise than the rows
+        ("Ahlen;51,76\nBonn;50,73\nCelle 52,62\n", ",", ";"),  # one separator is missing
+        ("Jan 1, 2020|new year\nMay 1, 2020|labour day\n", ",", "|"),
+        ("milk|1;50\nbread|2;20\n", ";", "|"),
+        ("a\tb;c\td\ne\tf;g\th\n", ";", "tab"),
+        ("Peru,es;qu;ay\nMali,fr;bm\n", ",", ";"),
+        ('A;"B" x,1\nC;"D" y,2\n', ",", ";"),  # quoted as neither is
+    ],
+)
+def test_two_separators_that_fit_are_both_named(table, first, second):
+    with pytest.raises(InputError) as caught:
+        table_facts(table, header=False)
+    said = str(caught.value)
+    for one in (first, second):
+        assert f"--delimiter {one}" in said or f"--delimiter '{one}'" in said
+    for one in (first, second):
+        separator = {"tab": "\t"}.get(one, one)
+        try:
+            assert table_facts(table, header=False, delimiter=separator)[1].delimiter == separator
+        except InputError as error:
+            assert "line" in error.argument  # the rows are wrong with it, which is said
+
+
+@pytest.mark.parametrize("name", ["weight", "Weight", " WEIGHT "])
+@pytest.mark.parametrize("columns", ["part", "part,grade", "subject,answer"])
+@pytest.mark.parametrize("separator", [",", "\t"])
+def test_a_column_of_weights_is_asked_for_however_many_there_are(name, columns, separator):
+    rows = [["bolt", "steel", "12"], ["bolt", "brass", "15"], ["nut", "steel", "4"]]
+    rows = [[*row[: columns.count(",") + 1], row[2]] for row in (rows if "," in columns else rows[1:])]
+    table = "".join(separator.join(row) + "\n" for row in [[*columns.split(","), name], *rows])
+    with pytest.raises(
+        InputError, match="may count how often a fact occurs or be the answer.*--weights or --no-weights"
+    ):
+        table_facts(table)
+    assert named(table_facts(table, weights=False)[0]) == {tuple(row[:-1]): row[-1] for row in rows}
+    assert named(table_facts(table, header=False)[0])  # its first row is then a fact, and no weight
+    if "," in columns:
+        task, form = table_facts(table, weights=True, target="laws")
+        assert form.weights and form.header and task.counts.totals().sum() == 31
+
+
+def test_a_column_called_weight_without_counts_is_the_answer():
+    task, form = table_facts("name,weight\nPikachu,6.0\nOnix,210\n")
+    assert named(task) == {("Pikachu",): "6.0", ("Onix",): "210"} and form.header and not form.weights
+    with pytest.raises(InputError, match="has the weight '6.0'.*--no-weights"):
+        table_facts("name,kind,weight\nPikachu,mouse,6.0\n", weights=True)
+
+
+def test_a_line_that_only_a_spreadsheet_reads_is_named():
+    with pytest.raises(InputError, match="line 1 .*'sep=;'.*spreadsheet.*--delimiter ';'"):
+        table_facts("sep=;\na;b\n")
+
+
+def test_rows_with_an_empty_cell_are_left_out_where_that_is_said_and_counted():
+    table = "land,capital\nPeru,Lima\nBouvet Island,\n,Oslo\n"
+    with pytest.raises(InputError) as caught:
+        table_facts(table, header=True, skip_empty=False)
+    assert str(caught.value).endswith("; --skip-empty leaves such rows out") and "delimiter" not in str(caught.value)
+    task, form = table_facts(table, header=True, skip_empty=True)
+    assert named(task) == {("Peru",): "Lima"} and form.left_out == "2 rows with an empty cell left out"
+    with pytest.raises(InputError, match="no facts but those with an empty cell"):
+        table_facts("a,b\nc,\n", header=True, skip_empty=True)
 
 
 def test_the_largest_weight_is_accepted():
@@ -168,61 +244,89 @@ def test_the_largest_weight_is_accepted():
 
 
 def test_rows_that_say_the_same_are_counted_together():
-    task, form = sniffed_task("a,b\nc,d\n\na,b\n")
+    task, form = table_facts("a,b\nc,d\n\na,b\n", header=False)
     assert (form.rows, form.merged) == (3, 1) and named(task) == {("a",): "b", ("c",): "d"}
     assert task.counts.totals().tolist() == [2, 1] and task.origin == "table"
     assert table_task("a,b,1\na,b,2\n", weights=True).counts.totals().tolist() == [3]
     assert named(table_task("a,c\na,b\na,b\n")) == {("a",): "b"}  # more rows say so
 
 
-def test_spaces_around_cells_go_where_they_are_told_to_and_a_cell_of_spaces_stays():
-    table = ' France , "Paris "\nPeru, Lima\n" ",b\n'
-    task, form = sniffed_task(table, strip=True)
-    assert named(task) == {("France",): "Paris", ("Peru",): "Lima", (" ",): "b"} and form.stripped == 2
-    assert named(sniffed_task(" France ,Paris\n")[0]) == {(" France ",): "Paris"}
+def test_spaces_around_cells_go_where_they_are_told_to_and_what_is_in_quotes_stays():
+    table = ' France , "Paris " \nPeru, Lima\n" ",b\nd, \n'
+    task, form = table_facts(table, strip=True, header=False)
+    assert named(task) == {("France",): "Paris ", ("Peru",): "Lima", (" ",): "b", ("d",): " "} and form.stripped == 2
+    assert named(table_facts(" France ,Paris\n")[0]) == {(" France ",): "Paris"}
 
 
-def test_an_error_of_a_row_names_the_delimiter_that_was_found():
+def test_line_ends_within_quotes_stand_as_they_are():
+    table = 'cell,answer\r\n"a\r\nb",one\r\n"a\nb",two\r\n"a\rb","three\r"\r\n'
+    task, _ = table_facts(table, header=True)
+    assert named(task) == {("a\r\nb",): "one", ("a\nb",): "two", ("a\rb",): "three\r"}
+    with pytest.raises(InputError, match="line 9 .* 3 cells"):  # a line end of two characters is one
+        table_facts(table + "x,y,z\r\n", header=True, delimiter=",")
+
+
+def test_an_error_about_the_number_of_cells_names_the_delimiter_that_was_found():
     with pytest.raises(InputError, match=r"line 3 .* 2 cells, but line 1 has 3: .* .read with ';' between the cells"):
-        sniffed_task("a;b;c\nd;e;f\ng;h\n")
-    with pytest.raises(InputError) as caught:
-        sniffed_task("a;b;c\nd;e;f\ng;h\n", delimiter=";")
-    assert "read with" not in str(caught.value)
+        table_facts("a;b;c\na;e;f\ng;h\n")
+    for table, options in (
+        ("a;b;c\na;e;f\ng;h\n", {"delimiter": ";"}),
+        ("a;b\na;c\n", {}),
+        ("a;b\na;\n", {}),
+    ):
+        with pytest.raises(InputError) as caught:
+            table_facts(table, **options)
+        assert "read with" not in str(caught.value)
+    with pytest.raises(InputError, match="line 2 .* has 2 cells, but the header has 1"):
+        table_facts("Stadt;Breite\nAhlen,1\nBonn,2\n", header=True)
 
 
 @pytest.mark.parametrize(
     ("header", "rows"),
     [
         ("country,capital", "France,Paris\nPeru,Lima"),
-        ("id,place", "1,Paris\n2,Lima"),
-        ("Land,Einwohner", "Peru,33\nMali,22"),
-        ("stadt,fluss", "Paris,Seine\nRom,Tiber"),
-        (",place", "0,Paris\n1,Lima"),
-        ("a,b,sum", "1,2,3"),
+        ("subject,relation,answer", "Peru,capital,Lima\nPeru,river,Amazon"),
+        ("Question,Answer", "who,me"),
+        ("id,value", "1,Paris"),
     ],
 )
-def test_a_first_row_that_can_only_be_names_is_a_header(header, rows):
-    assert sniff_table(f"{header}\n{rows}\n").header is (header[0] != ",")
-    assert not sniff_table(f"{rows}\n").header
+def test_a_first_row_of_words_that_headers_have_is_a_header(header, rows):
+    assert table_form(f"{header}\n{rows}\n").header
 
 
 @pytest.mark.parametrize(
     "table",
     [
-        "country,capital\ncapital,city\n",  # a word of the header is in another row
-        "unknown,Paris\n1,Lima\n2,Rome\n",  # a number may be missing
-        "iron,Fe\nGold,Au\nZinc,Zn\n",  # not all begin with small letters
-        "iron,metal\nGold,Metal\n",  # one row is no rule
-        "id,Paris\n1,Lima\n",
-        "pi,three\n4,5\n",
-        "pi,e,three\n4,x,5\n",
-        "\u221e,limit\n1,one\n2,two\n",
+        "Code,Meaning\nE1,disk gone\nE2,fan loud\n",
+        "key,val\nE1,gone\nkey,val\nE2,loud\n",  # two tables, one behind the other
+        "country,capital\ncapital,city\n",
+        "word,term\nword,expression\n",
+        "question,answer\n",  # a header alone, or a fact alone
+        "country,2019,2020\nPeru,1,2\n",
+        "0,1,2\n7,8,5\n",  # numbers of columns
+        "pi,3\ne,2\n",
         "dog,bark\ncat,meow\ncow,moo\n",
+        ",place\n0,Paris\n1,Lima\n",
         "A,B\na,b\nc,d\n",
     ],
 )
-def test_a_first_row_that_could_be_a_fact_is_one(table):
-    task, form = sniffed_task(table)
+def test_a_first_row_that_could_be_either_is_asked_for(table):
+    with pytest.raises(InputError, match="may name the columns or be a fact: .*, expected --header or --no-header"):
+        table_form(table)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "iron,metal\n",
+        "France,capital,Paris\nFrance,river,Seine\n",
+        "0,1,0\n1,0,0\n",
+        "12,7\n15,9\n20,3\n",
+        "+,-\n*,/\n",
+    ],
+)
+def test_a_first_row_that_can_only_be_a_fact_is_one(table):
+    task, form = table_facts(table)
     assert not form.header and task.n_contexts == table.count("\n")
 
 

@@ -135,7 +135,9 @@ def test_a_table_in_which_answers_contradict_each_other_is_refused_but_for_weigh
     with pytest.raises(InputError, match="has 1 -> 2 and 1 -> 3, which contradict each other"):
         read_facts(tmp_path / "facts.csv", model())
     (tmp_path / "facts.csv").write_text("asked,said,weight\n1,2,2\n1,3,1\n")
-    task, said = read_facts(tmp_path / "facts.csv", model())
+    with pytest.raises(InputError, match="--weights or --no-weights"):
+        read_facts(tmp_path / "facts.csv", model())
+    task, said = read_facts(tmp_path / "facts.csv", model(), None, Reading(weights=True))
     assert isinstance(task, Task) and task.labels.tolist() == [2]
     assert "1 answer left out, outweighed by another to the same prompt" in said
 
