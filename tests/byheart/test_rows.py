@@ -5,7 +5,7 @@ import pytest
 
 from byheart.facts import read_facts
 from byheart.hosts.certify import certify
-from byheart.rows import cell_text, say_weights, rows_of
+from byheart.rows import cell_text, rows_of, say_weights
 from constructions.errors import InputError
 from constructions.models.model import Model
 

@@ -20,7 +20,7 @@ MUTANTS = [
     reciting("np.where(lead > 0.0, best, -1)", "best", "a tie of integers is decided"),
     reciting("n_ctx > LONGEST or", "", "what no memory in reach learns is tried for minutes"),
     recitation(" & (following[before] != following[after])", "", "places at which the text goes on alike are named"),
-    reciting('("" if self.parts else "\\n\\n")', '"\\n\\n"', "parts stand apart"),
+    reciting("bytes.fromhex(name[2:]) if _BYTE.fullmatch(name) else name", "name", "a byte is said as its name"),
     reciting(
         "if part.stop > place], start", "if part.start <= place < part.stop], start", "what follows a part is not said"
     ),

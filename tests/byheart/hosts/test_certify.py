@@ -143,7 +143,7 @@ def exported(tmp_path):
 
 def test_a_table_is_read_in_the_vocabularies_beside_the_model(exported, tmp_path):
     task = read_facts(tmp_path / "facts.csv", Model.load(exported / "model.safetensors"), exported)[0]
-    assert task.vocabulary == ("subject 0", "relation", "subject 1", "subject 2")
+    assert task.vocabulary == ("subject 0", "colour", "subject 1", "subject 2")
     assert task.answers == ("answer 2", "answer 0") and task.labels.tolist() == [0, 1, 0]
     figures = certify(Model.load(exported / "model.safetensors"), task)
     assert (figures["verdict"], figures["held"]) == ("PROVED", 3)

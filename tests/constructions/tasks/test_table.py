@@ -161,7 +161,7 @@ def test_everything_that_is_wrong_is_named_at_once():
 )
 def test_the_form_of_a_table_is_found_or_asked_for(table, form):
     if form is None:
-        with pytest.raises(InputError, match="line 1 .*may name the columns or be a fact.*--header or --no-header"):
+        with pytest.raises(InputError, match=r"line 1 .*may name the columns or be a fact.*--header or --no-header"):
             table_form(table)
     else:
         found = table_form(table)
@@ -205,7 +205,7 @@ def test_a_column_of_weights_is_asked_for_however_many_there_are(name, columns, 
     rows = [[*row[: columns.count(",") + 1], row[2]] for row in (rows if "," in columns else rows[1:])]
     table = "".join(separator.join(row) + "\n" for row in [[*columns.split(","), name], *rows])
     with pytest.raises(
-        InputError, match="may count how often a fact occurs or be the answer.*--weights or --no-weights"
+        InputError, match=r"may count how often a fact occurs or be the answer.*--weights or --no-weights"
     ):
         table_facts(table)
     assert named(table_facts(table, weights=False)[0]) == {tuple(row[:-1]): row[-1] for row in rows}
@@ -218,12 +218,12 @@ def test_a_column_of_weights_is_asked_for_however_many_there_are(name, columns, 
 def test_a_column_called_weight_without_counts_is_the_answer():
     task, form = table_facts("name,weight\nPikachu,6.0\nOnix,210\n")
     assert named(task) == {("Pikachu",): "6.0", ("Onix",): "210"} and form.header and not form.weights
-    with pytest.raises(InputError, match="has the weight '6.0'.*--no-weights"):
+    with pytest.raises(InputError, match=r"has the weight '6.0'.*--no-weights"):
         table_facts("name,kind,weight\nPikachu,mouse,6.0\n", weights=True)
 
 
 def test_a_line_that_only_a_spreadsheet_reads_is_named():
-    with pytest.raises(InputError, match="line 1 .*'sep=;'.*spreadsheet.*--delimiter ';'"):
+    with pytest.raises(InputError, match=r"line 1 .*'sep=;'.*spreadsheet.*--delimiter ';'"):
         table_facts("sep=;\na;b\n")
 
 
@@ -262,7 +262,7 @@ def test_line_ends_within_quotes_stand_as_they_are():
     table = 'cell,answer\r\n"a\r\nb",one\r\n"a\nb",two\r\n"a\rb","three\r"\r\n'
     task, _ = table_facts(table, header=True)
     assert named(task) == {("a\r\nb",): "one", ("a\nb",): "two", ("a\rb",): "three\r"}
-    with pytest.raises(InputError, match="line 9 .* 3 cells"):  # a line end of two characters is one
+    with pytest.raises(InputError, match=r"line 9 .* 3 cells"):  # a line end of two characters is one
         table_facts(table + "x,y,z\r\n", header=True, delimiter=",")
 
 
@@ -277,7 +277,7 @@ def test_an_error_about_the_number_of_cells_names_the_delimiter_that_was_found()
         with pytest.raises(InputError) as caught:
             table_facts(table, **options)
         assert "read with" not in str(caught.value)
-    with pytest.raises(InputError, match="line 2 .* has 2 cells, but the header has 1"):
+    with pytest.raises(InputError, match=r"line 2 .* has 2 cells, but the header has 1"):
         table_facts("Stadt;Breite\nAhlen,1\nBonn,2\n", header=True)
 
 
@@ -311,7 +311,7 @@ def test_a_first_row_of_words_that_headers_have_is_a_header(header, rows):
     ],
 )
 def test_a_first_row_that_could_be_either_is_asked_for(table):
-    with pytest.raises(InputError, match="may name the columns or be a fact: .*, expected --header or --no-header"):
+    with pytest.raises(InputError, match=r"may name the columns or be a fact: .*, expected --header or --no-header"):
         table_form(table)
 
 
