@@ -496,6 +496,7 @@ class _Reading:
         stripped: Cells without the spaces that stand around them.
         stray: The line of the first quote in the midst of a cell; 0 where none is.
         broken: The line of the first cell that begins with a quote and does not end with one; 0 where none does.
+        mixed: The first line that ends otherwise than the first one; 0 where none does.
     """
 
     delimiter: str
@@ -503,6 +504,7 @@ class _Reading:
     stripped: int
     stray: int
     broken: int
+    mixed: int
 
     @property
     def clean(self) -> bool:
@@ -529,22 +531,32 @@ class _Reading:
         """The rows.
 
         Raises:
-            InputError: A quote is not closed where its cell ends.
+            InputError: A quote is not closed where its cell ends; or rows end in several ways, so that nobody can tell
+                whether a carriage return is a part of a cell.
         """
         if self.broken:
             wanted = 'a quote at both ends of a cell, and two for each in it: "say ""hello"""'
             raise InputError(
                 f"line {self.broken} of the table", "is not CSV: a quote opens a cell that goes on", wanted
             )
+        if self.mixed:
+            raise InputError(
+                f"line {self.mixed} of the table",
+                "ends otherwise than the first one: what ends a line may end a row or be in a cell",
+                "lines that all end alike, and quotes around a cell with a line end",
+            )
         return self.rows
 
 
 @cache
 def _cell(delimiter: str) -> re.Pattern[str]:
-    """One cell and what ends it: in quotes, with spaces around them, or as it stands."""
+    r"""One cell and what ends it: in quotes, with spaces around them, or as it stands.
+
+    A line may end with a carriage return, a newline, both, or ``\r\r\n``, which some programs write by mistake.
+    """
     blanks, separator = re.escape("".join({" ", "\t"} - {delimiter})), re.escape(delimiter)
     quoted = rf'[{blanks}]*+"(?P<quoted>(?:[^"]++|"")*+)"[{blanks}]*+'
-    return re.compile(rf"(?:{quoted}|(?P<plain>[^{separator}\r\n]*+))(?P<end>{separator}|\r\n|\r|\n|\Z)")
+    return re.compile(rf"(?:{quoted}|(?P<plain>[^{separator}\r\n]*+))(?P<end>{separator}|\r{{0,2}}\n|\r|\Z)")
 
 
 def _parsed(table: str, delimiter: str, *, strip: bool = False) -> _Reading:
@@ -554,7 +566,8 @@ def _parsed(table: str, delimiter: str, *, strip: bool = False) -> _Reading:
     blanks = " \t".replace(delimiter, "")
     rows, row = Rows(), list[str]()
     line = first_line = 1
-    stripped = stray = broken = 0
+    stripped = stray = broken = mixed = 0
+    row_end = ""
     for found in _cell(delimiter).finditer(table):
         cell, plain, end = found["quoted"], found["plain"], found["end"]
         if plain is None:
@@ -570,9 +583,11 @@ def _parsed(table: str, delimiter: str, *, strip: bool = False) -> _Reading:
         if end != delimiter:
             if len(row) > 1 or plain is None or plain.strip(blanks):
                 rows.append((first_line, row))
+            row_end = row_end or end
+            mixed = mixed or (line if end not in ("", row_end) else 0)
             line += end != ""
             row, first_line = [], line
-    return _Reading(delimiter, rows, stripped, stray, broken)
+    return _Reading(delimiter, rows, stripped, stray, broken, mixed)
 
 
 def cells_of_line(line: str, delimiter: str) -> list[str]:

@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -53,24 +54,32 @@ def facts_of(task) -> set[tuple[str, ...]]:
     return found
 
 
+def in_quotes(rows: list[list[str]], way: dict) -> bool:
+    """Whether every line end in a cell is in quotes: Python quotes those alone that end its rows."""
+    of_rows = "\r\n" if way["quoting"] == csv.QUOTE_ALL else way["lineterminator"]
+    return not any(end in cell for row in rows for cell in row for end in "\r\n" if end not in of_rows)
+
+
 def asks(error: InputError) -> bool:
     """Whether what is refused is named so that a person can say what is meant."""
     said = str(error)
-    return any(
-        words in said
-        for words in ("--header or --no-header", "--weights or --no-weights", "or --delimiter", "tells a spreadsheet")
-    )
+    ways = ("--header or --no-header", "--weights or --no-weights", "or --delimiter", "tells a spreadsheet")
+    return any(words in said for words in (*ways, "may end a row or be in a cell"))
 
 
 @settings(deadline=None)
 @given(st.data())
 def test_a_table_that_is_written_somehow_is_read_as_its_rows_or_the_doubt_is_named(data) -> None:
     rows, way = data.draw(ROWS.filter(bool)), data.draw(WAYS)
+    # Without quotes around it a carriage return at the end of every row is a part of the line ends.
+    assume(way["lineterminator"] != "\n" or way["quoting"] == csv.QUOTE_ALL or rows[0][-1][-1] != "\r")
     table = written(rows, way)
     told = data.draw(st.fixed_dictionaries({}, optional={"header": st.just(False), "weights": st.just(False)}))
     try:
         task, form = table_facts(table, target="laws", **told)
     except InputError as error:
+        if not in_quotes(rows, way):
+            return
         assert asks(error)
         with_all = {"delimiter": way["delimiter"], "header": False}
         assert facts_of(table_facts(table, target="laws", **with_all)[0]) == set(map(tuple, rows))
@@ -86,8 +95,8 @@ def test_a_table_that_is_written_somehow_is_read_as_its_rows_or_the_doubt_is_nam
 def test_the_library_and_certify_read_a_file_as_the_command_does(tmp_path_factory, rows, way, name) -> None:
     """Cells without spaces at their ends, which the library removes from cells without quotes."""
     rows = [[cell.strip() or "x" for cell in row] for row in rows]
-    assume(name == "csv" or way["delimiter"] == "\t")
-    assume(not rows[0][0].startswith("\ufeff"))  # at the beginning of a file it is the mark of some programs
+    way = way if name == "csv" else {**way, "delimiter": "\t"}
+    rows[0][0] = rows[0][0].lstrip("\ufeff") or "x"  # at the beginning of a file it is the mark of some programs
     path = tmp_path_factory.mktemp("table") / f"facts.{name}"
     path.write_bytes(written(rows, way).encode())
     cells = sorted({cell for row in rows for cell in row})
@@ -99,7 +108,7 @@ def test_the_library_and_certify_read_a_file_as_the_command_does(tmp_path_factor
     try:
         here = read_facts(path, target="laws", header=False).task
     except InputError as error:
-        assert asks(error)
+        assert asks(error) or not in_quotes(rows, way)
         with pytest.raises(InputError) as caught:
             numbered_facts.read_facts(path, model, path.parent, numbered_facts.Reading(header=False))
         assert str(caught.value) == str(error)
@@ -119,8 +128,7 @@ def test_the_library_and_certify_read_a_file_as_the_command_does(tmp_path_factor
 @given(st.data())
 def test_every_context_of_a_table_can_be_asked(data) -> None:
     """As a row of CSV, with any separator, whatever is in its cells."""
-    rows = [[cell.strip() or "x" for cell in row] for row in data.draw(ROWS.filter(bool))]
-    assume(not any("\n" in cell or "\r" in cell for row in rows for cell in row))
+    rows = [[re.sub(r"[\r\n]", "", cell).strip() or "x" for cell in row] for row in data.draw(ROWS.filter(bool))]
     task, _ = table_facts(written(rows, {}), delimiter=",", header=False, weights=False, target="laws")
     row = data.draw(st.sampled_from(rows))
     way = {"delimiter": data.draw(st.sampled_from(",;\t|")), "lineterminator": ""}
