@@ -120,13 +120,19 @@ def _separators(task: Task) -> list[str]:
     return [each for each in _SEPARATORS if task.apart or each not in task.vocabulary]
 
 
+def _between_separators(text: str, task: Task) -> list[str]:
+    """What stands between the separators in a text; empty where there is none."""
+    separator = next((each for each in _separators(task) if each in text), None)
+    return [] if separator is None else [cell.strip() for cell in text.split(separator)]
+
+
 def words_of(text: str, task: Task) -> list[str]:
     """The words, characters, bytes or cells of a text that a person typed, as the vocabulary of a task has them."""
     cut = cut_of(task.vocabulary, cells=task.apart)
     if cut.unit == "byte":
         return [byte_name(value) for value in text.encode()]
     if cut.unit == "char":
-        return list(text)
+        return (_between_separators(text, task) if task.origin == "table" else []) or list(text)
     for separator in _separators(task) if cut.unit == "cell" else []:
         if separator != "\n" and len(row := cells_of_line(text, separator)) == task.n_ctx:
             return row
@@ -142,6 +148,7 @@ def unread(text: str, task: Task) -> int:
         return max(0, len(pieces_of(_titled(text, task)[1] if titled else text, task)) - task.windows.n_ctx + titled)
     cut = cut_of(task.vocabulary, cells=task.apart)
     of_cells = cut.unit == "cell" or (task.apart and cut.separator != "" and cut.separator in text)
+    of_cells = of_cells or (cut.unit == "char" and task.origin == "table" and _between_separators(text, task) != [])
     return 0 if of_cells or _readings(text, task) else max(0, len(words_of(text, task)) - task.n_ctx)
 
 
@@ -279,11 +286,12 @@ def typed_example(task: Task, *, in_csv: bool = False) -> str | None:
         in_csv: Where cells hold every separator, a row of CSV with quotes, which `tokens_of` reads.
     """
     for place in range(min(64, task.n_contexts)):
-        text = typed(task, place)
-        if text is None and in_csv and cut_of(task.vocabulary, cells=task.apart).unit in ("word", "cell"):
-            text = line_of_cells([task.vocabulary[token] for token in task.contexts[place].tolist()])
-        if text and _typable(text):
-            return text
+        texts = [typed(task, place)]
+        if in_csv and cut_of(task.vocabulary, cells=task.apart).unit in ("word", "cell"):
+            texts.append(line_of_cells([task.vocabulary[token] for token in task.contexts[place].tolist()]))
+        for text in texts:
+            if text and _typable(text):
+                return text
     return None
 
 

@@ -103,7 +103,7 @@ def read_facts(
     if suffix in (".json", ".jsonl"):
         return facts_of_rows(_of_json(path, suffix), model, folder, how)
     table, names = read_table(path), _Names.beside(model, folder, how)
-    told = how.form | {"delimiter": how.delimiter or named_delimiter(path)}
+    told: dict[str, Any] = how.form | {"delimiter": how.delimiter or named_delimiter(path)}
     ragged = None if how.weights or names.cuts else ragged_rows(table, **told)
     if ragged is None:
         found, form = table_facts(table, **told)
