@@ -259,7 +259,7 @@ def table_facts(
         (1, ';', True)
     """
     form = table_form(table, delimiter=delimiter, header=header, weights=weights)
-    hint = f" (read with {form.delimiter!r} between the cells; --delimiter says another)" if delimiter is None else ""
+    hint = f" (read with {form.delimiter!r} between the cells; --delimiter says another)"
     return _read(table, form, strip=strip, skip_empty=skip_empty, hint=hint, target=target, facts=facts, mass=mass)
 
 
@@ -409,7 +409,7 @@ def _read(
         raise InputError("the table", "is empty")
     names, facts_of_rows = (rows[:1], rows[1:]) if form.header else ([], rows)
     kept = [(line, row) for line, row in facts_of_rows if not (skip_empty and "" in row)]
-    width = len(names[0][1]) if names and hint else None
+    width = len(names[0][1]) if names else None
     way_out = "; --skip-empty leaves such rows out" if skip_empty is False else ""
     found = _facts(
         kept, weighted=form.weights, place="line {} of the table", width=width, hint=hint, empty_hint=way_out

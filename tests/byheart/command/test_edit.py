@@ -36,6 +36,18 @@ def test_the_command_edits_checks_and_says_that_deletion_hides(tmp_path: Path, c
     assert "judged as it was asked" in capsys.readouterr().err
 
 
+def test_a_table_of_edits_that_may_have_a_header_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    source = gpt2(tmp_path / "m")
+    rows = [f"{a},{b},{answer(read_model(source), [a, b])}\n" for a, b in ((1, 2), (3, 4))]
+    for option in ("--facts", "--delete"):
+        (tmp_path / "e.csv").write_text("from,with,to\n" + "".join(rows))
+        words = ["edit", str(source), option, str(tmp_path / "e.csv"), "--quiet"]
+        assert main([*words, "--out", str(tmp_path / "asked")]) == 2
+        assert "expected --header or --no-header" in capsys.readouterr().err
+        assert main([*words, "--header", "--out", str(tmp_path / option)]) == 0
+        assert "2 of 2 edits" in capsys.readouterr().out
+
+
 def test_a_folder_whose_host_loads_other_weights_than_were_proved_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
