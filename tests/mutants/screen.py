@@ -3,6 +3,8 @@
 from tests.mutants import of
 
 table = of("constructions/tasks/table.py", "tests/constructions/tasks/test_table.py")
+vocabulary = of("constructions/tasks/vocabulary.py", "tests/falsify/test_tables.py")
+recite = of("byheart/command/recite.py", "tests/falsify/test_tables.py tests/byheart/command/test_recite.py")
 made = of("byheart/terminal/made.py", "tests/byheart/terminal/test_made.py")
 job = of("byheart/job.py", "tests/byheart/test_job.py")
 ask = of("byheart/command/ask.py", "tests/byheart/command/test_ask.py")
@@ -36,6 +38,13 @@ MUTANTS = [
         "a comma beats a separator that one row lacks",
     ),
     table("if any(reading.clean for reading in fitting):", "if False:", "quotes do not tell the separator"),
+    table("mixed = mixed or (line if", "mixed = mixed or (0 if", "a line end in a cell without quotes ends the row"),
+    vocabulary(
+        "        if len(facts) != 1:", "        if not readings:", "of two readings of a question the first is asked"
+    ),
+    vocabulary("if len(words) == task.n_ctx and names.issuperset(words)", "if words", "unknown cells are a reading"),
+    recite("binary.write(found.data)", 'binary.write(found.data + b"\\n")', "what is recited has one line end more"),
+    recite("code if tokens == found.said else REFUTED", "code", "a run that says something else ends with 0"),
     table("row.append(bare if strip else plain)", "row.append(bare)", "spaces are removed unasked"),
     table("weight_of.get(following, 0) + weight", "weight", "equal rows are counted once"),
     table("plain.strip(blanks) or plain", "plain.strip(blanks)", "a cell of spaces is empty"),

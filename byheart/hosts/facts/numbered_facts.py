@@ -347,6 +347,7 @@ def _numbered(path: str, *columns: tuple[tuple[str, ...], Mapping[str, int], str
         numbers: dict[str, list[int]] = {}
         for cell in cells:
             whole = number(cell, names)
+            whole = number(cell.strip(), names) if whole is None else whole  # spaces stand around cells of tables
             pieces = [number(piece, names) for piece in cell.split()] if whole is None else [whole]
             if not pieces or None in pieces:
                 where = f"a token of {file} beside the model" if names else "the number of a token"

@@ -24,6 +24,20 @@ def test_a_poem_is_learned_and_said(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "--from is 'lion', expected what stands in the text" in capsys.readouterr().err
 
 
+def test_a_run_that_says_something_else_ends_with_1_and_the_output_is_what_is_proved(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "poem.txt").write_text("tiger tiger")
+    out = str(tmp_path / "out")
+    assert main(["memorize", str(tmp_path / "poem.txt"), "--quick", "--out", out]) == 0
+    capsys.readouterr()
+    for said, code in (("tiger tiger", 0), ("tiger lion", 1), ("tiger", 1)):
+        monkeypatch.setattr("byheart.reciting.decoded", lambda *_, said=said, **__: iter(said))
+        assert main(["recite", out, "--run"]) == code
+        printed = capsys.readouterr()
+        assert printed.out == "tiger tiger" and ("something else" in printed.err) == bool(code)
+
+
 def test_a_folder_without_a_text_is_refused(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert main(["recite", str(folder)]) == 2
     assert "holds no text by heart" in capsys.readouterr().err

@@ -356,6 +356,11 @@ def test_names_or_numbers_are_read_and_echoed(tmp_path, rows):
     assert figures["held"] == len(rows.split()) and figures["reading"].startswith("Paris -> France")
 
 
+def test_spaces_around_a_token_do_not_make_it_another(tmp_path):
+    figures = folder_of_facts(tmp_path, "New York, USA\nRome , Italy\n", names=("New York", "USA", "Rome", "Italy"))
+    assert figures["held"] == 2 and figures["reading"].startswith("New York -> USA")
+
+
 def test_a_table_of_numbers_that_are_names_has_no_numbers_of_tokens(tmp_path):
     figures = folder_of_facts(tmp_path, "3,2\n", names=("3", "2", "1", "0"))
     assert figures["reading"] == "3 -> 2" and figures["held"] == 1

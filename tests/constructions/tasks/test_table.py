@@ -266,6 +266,18 @@ def test_line_ends_within_quotes_stand_as_they_are():
         table_facts(table + "x,y,z\r\n", header=True, delimiter=",")
 
 
+@pytest.mark.parametrize("table", ["a,b\rc,d\na,e\n", "a,b\r\na,c\n", "\ra,b\na,c\n", "a,b\nc\rd,e\na,f\n"])
+def test_a_line_end_that_may_be_in_a_cell_is_named(table):
+    with pytest.raises(InputError, match=r"line [12] .*may end a row or be in a cell.*quotes"):
+        table_facts(table, header=False)
+
+
+def test_lines_that_end_alike_may_end_in_any_way():
+    for end in ("\n", "\r", "\r\n", "\r\r\n"):
+        task, _ = table_facts(f"a,x{end}{end}b,y{end}a,x", header=False)
+        assert named(task) == {("a",): "x", ("b",): "y"}
+
+
 def test_an_error_about_the_number_of_cells_names_the_delimiter_that_was_found():
     with pytest.raises(InputError, match=r"line 3 .* 2 cells, but line 1 has 3: .* .read with ';' between the cells"):
         table_facts("a;b;c\na;e;f\ng;h\n")
