@@ -24,6 +24,9 @@ from constructions.tasks.task import Task
 from constructions.tasks.text import read_text
 from constructions.tasks.vocabulary import tokens_of, typed_example
 
+MANY = settings(max_examples=max(60, settings().max_examples))
+"""Nothing is built in these tests, so that each example takes a millisecond."""
+
 SIGNS = ",;\t|\"'\\ \r\n\ufeff\u2028\x0b\x1c\x85\xa0#-"
 CELLS = st.one_of(
     st.text(st.sampled_from("ab12" + SIGNS), min_size=1, max_size=6),
@@ -68,7 +71,7 @@ def asks(error: InputError) -> bool:
     return any(words in said for words in (*ways, "may end a row or be in a cell"))
 
 
-@settings(deadline=None)
+@MANY
 @given(st.data())
 def test_a_table_that_is_written_somehow_is_read_as_its_rows_or_the_doubt_is_named(data) -> None:
     rows, way = data.draw(ROWS.filter(bool)), data.draw(WAYS)
@@ -91,7 +94,7 @@ def test_a_table_that_is_written_somehow_is_read_as_its_rows_or_the_doubt_is_nam
         assert {name.lower() for name in rows[0]} <= {"weight", "answer", "question"}
 
 
-@settings(deadline=None)
+@MANY
 @given(ROWS.filter(bool), WAYS, st.sampled_from(["csv", "tsv"]))
 def test_the_library_and_certify_read_a_file_as_the_command_does(tmp_path_factory, rows, way, name) -> None:
     """Cells without spaces at their ends, which the library removes from cells without quotes."""
@@ -126,7 +129,7 @@ def test_the_library_and_certify_read_a_file_as_the_command_does(tmp_path_factor
     }
 
 
-@settings(deadline=None)
+@MANY
 @given(st.data())
 def test_every_context_of_a_table_can_be_asked(data) -> None:
     """As a row of CSV, with any separator, whatever is in its cells."""
@@ -152,7 +155,6 @@ TEXTS = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(st.one_of(TEXTS.map(str.encode), st.binary(min_size=1, max_size=12)), st.sampled_from(["char", "word", "byte"]))
 @example(b"\xef\xbb\xbfa\r\nb\rc\n", "char")
 @example(b"caf\xe9\r\n", "byte")
