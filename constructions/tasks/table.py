@@ -28,6 +28,8 @@ _ROLES = frozenset(
     "translation".split()
 )
 """Names of columns by what they are for."""
+_COUNTS = frozenset((_WEIGHT, "count", "frequency"))
+"""Those of them that name a column of weights."""
 _KINDS = frozenset(
     "word token country capital city river language currency continent population date year author title".split()
 )
@@ -200,8 +202,8 @@ def _spelled(delimiter: str) -> str:
 
 def _holds_names(first: list[str], others: list[list[str]], weighted: bool) -> bool | None:
     """Whether the first row is a header, by the rules of `table_form`; nothing where it may be either."""
-    if weighted and others and not _is_weight(first[-1]):
-        return True  # a fact has a weight
+    if weighted and others and first[-1].lower() in _COUNTS:
+        return True  # a fact has a number there
     names = {name.lower() for name in first}
     if names <= _ROLES | _KINDS:
         such = names | (_ROLES if names & _ROLES else _KINDS)

@@ -49,6 +49,25 @@ def test_files_are_tables_texts_or_arrays_by_their_names(tmp_path: Path) -> None
     assert read_facts(tmp_path / "facts.npz").task.n_contexts == 2
 
 
+def test_a_text_whose_lines_are_like_rows_is_said_to_be_one_that_may_be_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "facts.txt"
+    for text, looks in (("a;b\nc;d\ne;f\n", "semicolon"), ("so, so\nmuch\n, depends\n", None), ("a,b\n", None)):
+        path.write_text(text)
+        for said in (read_facts(path, whole=True).said, read_facts(path, context=1).said):
+            assert (f"as many {looks}s as the first: --table {path}" in said) == (looks is not None)
+
+
+def test_the_name_of_a_file_says_that_tabs_separate_its_cells(tmp_path: Path) -> None:
+    rows = [("Lima", "Peru, South America, Pacific"), ("Oslo", "Norway, Europe, Atlantic")]
+    for name, says in (("places.tsv", True), ("places.TSV", True), ("places.csv", False), ("places.txt", False)):
+        (tmp_path / name).write_text("".join("\t".join(row) + "\n" for row in rows))
+        if says:
+            assert named(read_facts(str(tmp_path / name), header=False).task) == {(a,): b for a, b in rows}
+        else:
+            with pytest.raises(InputError, match=r"--delimiter ',' or --delimiter tab"):
+                read_facts(tmp_path / name, header=False, table=True)
+
+
 def test_texts_are_texts() -> None:
     text = "to be or not to be"
     assert read_facts(text, context=2).task.n_ctx == 2

@@ -215,6 +215,14 @@ def test_a_column_of_weights_is_asked_for_however_many_there_are(name, columns, 
         assert form.weights and form.header and task.counts.totals().sum() == 31
 
 
+def test_a_fact_whose_weight_is_misspelt_is_no_header():
+    with pytest.raises(InputError, match=r"may name the columns or be a fact: 'x' 'y' '1O'"):
+        table_facts("x,y,1O\na,b,3\n", weights=True)
+    with pytest.raises(InputError, match="has the weight '1O'"):
+        table_facts("a,y,1O\na,b,3\n", weights=True)
+    assert table_facts("x,y,Count\na,b,3\n", weights=True)[1].header
+
+
 def test_a_column_called_weight_without_counts_is_the_answer():
     task, form = table_facts("name,weight\nPikachu,6.0\nOnix,210\n")
     assert named(task) == {("Pikachu",): "6.0", ("Onix",): "210"} and form.header and not form.weights
