@@ -10,7 +10,7 @@ from byheart.terminal.options import add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 
-HELP = "write a memorized text to standard output, byte for byte, and what is proved to standard error"
+HELP = "write a memorized text byte for byte, and prove it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
