@@ -36,22 +36,24 @@ SHOWN = {
     "invalid-proof": ("step", "Counterexample to a step of the proof"),
     "redundant": ("needless", "An instance"),
     "answered": ("answer", "An instance of the answer"),
-    "measured": ("measurement", "Of weights that are built here"),
+    "measured": ("measurement", "What is proved beside it"),
     "not-judged": ("part", "What is judged of it"),
+    "not-legible": ("ours", "An instance of the theorem that is proved beside it"),
     "open": ("known", "What is known"),
 }
 """For each verdict the kind of evidence that shows it first, and what that is called on a page."""
 
 WORDS = {
     "holds": "true as printed",
-    "slip": "true after a correction of constants, signs or dimensions",
+    "slip": "true after a correction of constants, signs, dimensions or a word",
     "hypothesis": "true under a hypothesis that the source does not state",
     "false": "refuted as printed",
     "invalid-proof": "neither proved nor refuted; a step of the printed proof is refuted",
     "redundant": "true, and not needed",
     "answered": "a question of the source that has an answer",
-    "measured": "an observation, which nothing here proves",
-    "not-judged": "a theorem of its source, of which a part alone is judged here",
+    "measured": "a measurement of the source, which nothing here proves or refutes",
+    "not-judged": "not read, or too little said; a part alone is judged here",
+    "not-legible": "without its formulas in the copy at hand; what is true is proved beside it",
     "open": "not decided",
 }
 ERRORS = ("false", "invalid-proof", "hypothesis", "slip")

@@ -31,6 +31,7 @@ NEEDED: dict[Judgement, frozenset[Role]] = {
     "answered": frozenset({"answer"}),
     "measured": frozenset({"measurement"}),
     "not-judged": frozenset({"part"}),
+    "not-legible": frozenset({"ours"}),
     "open": frozenset({"known"}),
 }
 """The evidence without which a judgement is not confirmed."""
@@ -38,13 +39,14 @@ NEEDED: dict[Judgement, frozenset[Role]] = {
 ALLOWED: dict[Judgement, frozenset[Role]] = {
     "holds": frozenset({"sharper", "reached", "boundary"}),
     "slip": frozenset({"claim", "repair", "sharper", "boundary"}),
-    "hypothesis": frozenset({"claim", "sharper", "reached", "boundary"}),
-    "false": frozenset({"claim", "sharper", "reached", "boundary"}),
+    "hypothesis": frozenset({"claim", "constant", "repair", "sharper", "reached", "boundary"}),
+    "false": frozenset({"claim", "step", "sharper", "reached", "boundary"}),
     "invalid-proof": frozenset({"claim", "sharper", "reached", "boundary"}),
     "redundant": frozenset({"sharper", "boundary"}),
     "answered": frozenset({"sharper", "reached", "boundary"}),
     "measured": frozenset({"sharper", "boundary"}),
-    "not-judged": frozenset({"boundary"}),
+    "not-judged": frozenset({"sharper", "reached", "boundary"}),
+    "not-legible": frozenset({"reached", "boundary"}),
     "open": frozenset({"boundary"}),
 }
 """The evidence that a judgement may rest on besides; any other contradicts it."""
@@ -99,9 +101,12 @@ class Audit:
             "source": self.claim.source,
             "page": self.claim.page,
             "verdict": self.claim.judgement,
+            "kind": self.claim.kind,
             "reconstructed": self.claim.reconstructed or None,
             "confirmed": self.confirmed,
             "missing": list(self.missing),
+            "quotation": self.claim.quotation or None,
+            "reading": self.claim.reading or None,
             "printed": self.claim.printed,
             "truth": self.claim.truth,
             "promised": [piece.promised for piece in self.evidence],

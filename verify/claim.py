@@ -17,17 +17,46 @@ if TYPE_CHECKING:
     from constructions.tasks.vectors import VectorTask
 
 Judgement = Literal[
-    "holds", "slip", "hypothesis", "false", "invalid-proof", "redundant", "answered", "measured", "not-judged", "open"
+    "holds",
+    "slip",
+    "hypothesis",
+    "false",
+    "invalid-proof",
+    "redundant",
+    "answered",
+    "measured",
+    "not-judged",
+    "not-legible",
+    "open",
 ]
-"""What a printed claim turned out to be.
+"""What a claim turned out to be, in the reading that its record names.
 
-``holds``: true as printed. ``slip``: true after a correction of constants, signs or dimensions. ``hypothesis``: true
-under a hypothesis that the source does not state. ``false``: refuted as printed. ``invalid-proof``: a step of the
-printed proof is refuted, the statement itself neither proved nor refuted. ``redundant``: true, and not needed.
-``answered``: an open question of the source that has an answer. ``measured``: an observation, which weights that were
-built here show, and nothing proves. ``not-judged``: a theorem of its source whose proof is not followed here; a part of
-it is judged. ``open``: a question, or a statement, that nobody has decided.
+``holds``: true as printed. ``slip``: true after a correction of constants, signs, dimensions or a word. ``hypothesis``:
+true under a hypothesis that the source does not state. ``false``: a statement that is refuted as printed.
+``invalid-proof``: a step of the printed proof is refuted, the statement itself neither proved nor refuted.
+``redundant``: true, and not needed. ``answered``: an open question of the source that has an answer. ``measured``: a
+measurement of the source, which nothing here proves or refutes. ``not-judged``: what was not read, says too little to
+be judged, or has a proof that is not followed here; a part of it may be judged. ``not-legible``: its formulas are
+missing in the copy at hand; what is proved beside it is a theorem of this project. ``open``: a question, or a
+statement, that nobody has decided.
 """
+
+Kind = Literal["statement", "remark", "summary", "fit", "own"]
+"""What a claim is in its source.
+
+``statement``: numbered, or asserted as proved, a step of a proof among them. ``remark``: said beside the statements.
+``summary``: said of the work of others. ``fit``: measured, or fitted to measurements. ``own``: a theorem of whoever
+writes the record.
+"""
+
+LOST = "[lost]"
+"""Stands in a quotation for a formula that the copy at hand has lost."""
+
+LEFT_OUT = "[...]"
+"""Stands in a quotation for words that are left out."""
+
+UNREAD: frozenset[Judgement] = frozenset({"not-legible", "not-judged", "measured", "open"})
+"""The judgements that are possible on what was not read as it is printed."""
 
 _FORMULA = re.compile(r"\[\[([a-z][a-z0-9_]*): ([^\[\]]+)\]\]")
 
@@ -56,20 +85,27 @@ class Claim:
         source: Paper and place.
         printed: What is printed, in the notation of the conventions page. Every number, formula and condition is
             written ``[[name: formula]]``, and read as the formula; the evidence computes it.
-        judgement: What it turned out to be.
+        judgement: What it turned out to be, in the reading that `reading` names.
         truth: What is true instead or more sharply, in the same notation.
         page: The page with the proofs.
         hypotheses: The conditions of `truth`.
         parameters: The parameters of `build` with their default values.
         build: Makes the weights that `truth` promises; `None` where the claim is about no weights.
-        reconstructed: What of the printed statement had to be reconstructed from a damaged copy, so that the judgement
-            is about the reconstruction; empty where the source is legible.
+        quotation: The words of the source, verbatim, formulas in TeX between dollars; `LOST` for what the copy at hand
+            has lost, `LEFT_OUT` for what is left out.
+        reading: How the quotation is read; where it can be read otherwise, what is true then, and why it is read so.
+            What stands in double quotes is verbatim too.
+        kind: What it is in its source.
+        reconstructed: What of the source was not at hand, so that `printed` is a reconstruction, from memory or in the
+            words of others; empty where all that is judged was read.
 
     Attributes:
         formulas: The formulas in `printed` and `truth`, by name: the audit compares each with what it computes.
 
     Raises:
-        InputError: A judgement that is none, an id that is no source and place, or two formulas of one name.
+        InputError: A judgement or a kind that is none, an id that is no source and place, or two formulas of one name;
+            no quotation, of a source that was read; a judgement on what was not read; *not-legible* of what was; or
+            *false* of what is no statement.
 
     Example:
         >>> claim = Claim("dana.example", "An example", "Dana (2024)", "d >= 1", "holds", "d >= 1", "docs/audit.md")
@@ -87,14 +123,19 @@ class Claim:
     hypotheses: tuple[Hypothesis, ...] = ()
     parameters: Mapping[str, int] = field(default_factory=dict)
     build: "Callable[..., Construction[Task] | Construction[VectorTask]] | None" = None
+    quotation: str = ""
+    reading: str = ""
+    kind: Kind = "own"
     reconstructed: str = ""
     formulas: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         require_one_of(get_args(Judgement), judgement=self.judgement)
+        require_one_of(get_args(Kind), kind=self.kind)
         source, _, place = self.id.partition(".")
         if not source or not place or not self.module.isidentifier():
             raise InputError("id", f"is {self.id!r}", "a source and a place such as 'dana.lemma-2'")
+        self._require_fair()
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
         formulas: dict[str, str] = {}
         for name, formula in _FORMULA.findall(self.printed + self.truth):
@@ -103,6 +144,17 @@ class Claim:
         object.__setattr__(self, "formulas", MappingProxyType(formulas))
         for text in ("printed", "truth"):
             object.__setattr__(self, text, _FORMULA.sub(r"\2", getattr(self, text)))
+
+    def _require_fair(self) -> None:
+        """A verdict is about words that were read, and *false* is said of statements alone."""
+        if self.kind != "own" and not self.quotation and not self.reconstructed:
+            raise InputError(self.id, "has no quotation", "the words of its source, or what of it was not at hand")
+        if self.reconstructed and self.judgement not in UNREAD:
+            raise InputError(self.id, f"is reconstructed, and judged {self.judgement!r}", " or ".join(sorted(UNREAD)))
+        if self.judgement == "not-legible" and not self.reconstructed:
+            raise InputError(self.id, "is 'not-legible'", "what of its source was not at hand")
+        if self.judgement == "false" and self.kind not in ("statement", "own"):
+            raise InputError(self.id, f"is a {self.kind}, and judged 'false'", "another judgement, or a statement")
 
     @property
     def module(self) -> str:
@@ -115,8 +167,11 @@ class Claim:
             "id": self.id,
             "title": self.title,
             "verdict": self.judgement,
+            "kind": self.kind,
             "reconstructed": self.reconstructed or None,
             "source": self.source,
+            "quotation": self.quotation or None,
+            "reading": self.reading or None,
             "printed": self.printed,
             "truth": self.truth,
             "hypotheses": [hypothesis.statement for hypothesis in self.hypotheses],

@@ -24,17 +24,18 @@ CLAIM = Claim(
     id="bubeck-2020.four",
     title="Four ReLU neurons for d points",
     source="Bubeck, Eldan, Lee, Mikulincer (2020), abstract",
+    kind="statement",
     printed=(
         "Baum (1988): ceil(n / d) threshold neurons memorize binary labels of n points in general position in R^d. "
         "ReLU networks fit real labels with more, [[printed: 4 ceil(n / d)]]."
     ),
-    judgement="holds",
+    judgement="not-judged",
     truth=(
-        "It holds, and fewer are enough: an affine function on each slab between parallel hyperplanes "
-        "takes [[slabs: 2 ceil(n / (d + 1)) - 1]] neurons at most and fits any real labels exactly. No network fits "
-        "all labels of n points with [[few: m (d + 1) + 1 < n]], so [[least: (n - 1) / (d + 1)]] neurons are "
-        "necessary. Sums of embeddings of tokens and places are not in general position: the points of XOR lie in a "
-        "plane. The approximate networks of the source, and the size of their weights, are not judged."
+        "Not judged: the paper was not read. Proved here: an affine function on each slab between parallel "
+        "hyperplanes takes [[slabs: 2 ceil(n / (d + 1)) - 1]] neurons at most and fits any real labels exactly. No "
+        "network fits all labels of n points with [[few: m (d + 1) + 1 < n]], so [[least: (n - 1) / (d + 1)]] "
+        "neurons are necessary. Sums of embeddings of tokens and places are not in general position: the points of "
+        "XOR lie in a plane. The approximate networks of the source, and the size of their weights, are not judged."
     ),
     reconstructed="the construction: the paper was at hand in its abstract only",
     page="docs/claims/four_neurons.md",
@@ -93,7 +94,7 @@ def _fits(points: np.ndarray, labels: np.ndarray, network: FeedForward, kind: st
     count, width = points.shape
     neurons, held = network.d_mlp, neurons_give(network, points, labels)
     return Evidence(
-        "claim",
+        "part",
         f"{count} points of R^{width}, {kind}, integer labels: one layer of {neurons} ReLU neurons",
         f"the labels, {stated(CLAIM, 'printed', n=count, d=width)} neurons at most",
         "exactly the labels" if held == count else "other values",

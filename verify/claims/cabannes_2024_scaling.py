@@ -53,6 +53,7 @@ CLAIM = Claim(
     id="cabannes-2024.scaling",
     title="The error of an associative memory under a Zipf law",
     source="Cabannes, Dohmatob, Bietti (2024), scaling laws",
+    kind="statement",
     printed=(
         "For inputs of probability proportional to x^-a, [[power: a > 1]], a matrix that stores the P most frequent "
         "has an error of the order of [[printed: P^(1 - a)]]; with random embeddings in R^d it falls like "

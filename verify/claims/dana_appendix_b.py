@@ -19,11 +19,17 @@ CLAIM = Claim(
     id="dana.appendix-b",
     title="Twenty heads of width 5 in two dimensions",
     source="Dana, Pydi, Chevaleyre (2024), appendix B",
+    kind="remark",
+    quotation=(
+        "We train an AoT with d = 2, $d_h = 5$ and H from 1 to 20. Corollary 2 states that with H = 20, the model "
+        "should be able to obtain exactly 1 accuracy."
+    ),
     printed=(
         "With [[tokens: N = 10]], [[length: S = 2]], [[plane: d = 2]], [[wide: d_h = 5]] and [[heads: H = 20]], "
         "Corollary 2, with [[printed: H d_h + d]] associations for the [[contexts: N^S]] contexts, says that the "
         "accuracy is exactly [[all: 1]]."
     ),
+    reading="Section 2 has d_h <= d for its heads, which this leaves.",
     judgement="slip",
     truth=(
         "Heads wider than the stream count as heads of width d: the rank of the features is "

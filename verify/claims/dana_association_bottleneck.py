@@ -18,12 +18,25 @@ CLAIM = Claim(
     id="dana.association-bottleneck",
     title="No bottleneck for labels in any dimension",
     source="Dana, Pydi, Chevaleyre (2024), between Propositions 2 and 3",
-    printed="For the association task the bottleneck does not exist in any embedding dimension d.",
-    judgement="false",
+    kind="remark",
+    quotation=(
+        r"For the association task, the bottleneck doesn't exist in any embedding dimension d. The appropriate way to "
+        r"evaluate memorization in the association task is using exact memorization. Proposition 3. Under Assumption "
+        r"1, for $d \geq 2$, $d_{KL}(\pi, \mathcal{L}(N, S, d)) = 0$."
+    ),
+    printed=(
+        "For the association task the bottleneck does not exist in any embedding dimension d; with Proposition 3, "
+        "which follows, [[least: d >= 2]]."
+    ),
+    reading=(
+        "With Proposition 3, which follows at once, makes the sentence precise and has d >= 2. Alone it includes d = "
+        "1, where there is a bottleneck."
+    ),
+    judgement="holds",
     truth=(
-        "For [[least: d >= 2]] it does not: any labels of N tokens are the likeliest of some encoder. For "
-        "[[line: d = 1]] [[some: three]] tokens that are labels equally often cost [[three: log 2 / 3]] nats, and "
-        "[[more: four]] of them [[four: log 2 / 2]], for all encoders."
+        "It holds: any labels of N tokens are the likeliest of some encoder with d dimensions. For [[line: d = "
+        "1]], which Proposition 3 excludes, [[some: three]] tokens that are labels equally often cost [[three: log 2 "
+        "/ 3]] nats, and [[more: four]] of them [[four: log 2 / 2]], for all encoders."
     ),
     page="docs/claims/lookup_in_two_dimensions.md",
 )
@@ -41,7 +54,7 @@ def _line(name: str, d_vocab: int) -> Evidence:
     # The rank of logits that are a number times a row of weights is the dimension that the statement names.
     rank = fmpz_mat([[x * w for w in range(d_vocab)] for x in range(1, d_vocab)]).rank()
     return Evidence(
-        "counterexample",
+        "boundary",
         f"d = 1, {d_vocab} contexts, each of {d_vocab} tokens the label of one",
         "least divergence 0",
         f"KL >= {decimal_below(floor.value, 7)} nats",
@@ -63,7 +76,7 @@ def _plane(d_vocab: int) -> Evidence:
     rows = logits.tolist()
     held = sum(all(row[i] > x for j, x in enumerate(row) if j != i) for i, row in enumerate(rows))
     return Evidence(
-        "repair",
+        "claim",
         f"each of {d_vocab} tokens the label of one context: the integer encoder on the parabola",
         "every label in front",
         f"{held} of {d_vocab} in front, rank {logits.rank()}",

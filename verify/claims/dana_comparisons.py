@@ -20,17 +20,26 @@ CLAIM = Claim(
     id="dana.comparisons",
     title="A strict improvement on the capacity of Mahdavi et al.",
     source="Dana, Pydi, Chevaleyre (2024), section 6",
+    kind="remark",
+    quotation=(
+        "we are able to obtain the maximal memory capacity of $Hd_h$, and even $Hd_h + d$ if we use the skip "
+        "connection, which is a strict improvement on their memory capacity of $H(d_h - 1) + 1$."
+    ),
     printed=(
         "The capacity [[columns: H d_h + d]] is a strict improvement on [[previous: H (d_h - 1) + 1]] of Mahdavi et "
         "al., for language models."
     ),
-    judgement="false",
+    reading=(
+        "Of contexts for which H d_h + d is reached, as all N^S of them. Of any contexts it repeats Theorem 1 and is "
+        "refuted with it (`dana.theorem-1`)."
+    ),
+    judgement="hypothesis",
     truth=(
-        "For contexts of one's choice neither number is a capacity of language models: XOR is [[facts: four]] contexts "
-        "with [[same: one]] last token, to which [[heads: one]] head of any width gives rank [[rank: three]] at most, "
-        "and both numbers are as large as one likes. A repeated query has Kruskal rank [[kruskal: one]], so the "
-        "assumptions of Mahdavi et al. fail there. Where all contexts are to be held and [[room: d <= N]], H d_h + d "
-        "is reached: [[gain: H + d - 1]] more."
+        "True where all contexts are to be held, for more than one token and [[room: d <= N]]: H d_h + d is reached, "
+        "[[gain: H + d - 1]] more. For contexts of one's choice neither number is a capacity of language models: XOR "
+        "is [[facts: four]] contexts with [[same: one]] last token, to which [[heads: one]] head of any width gives "
+        "rank [[rank: three]] at most, and both numbers are as large as one likes. A repeated query has Kruskal rank "
+        "[[kruskal: one]], so the assumptions of Mahdavi et al. fail there."
     ),
     page="docs/claims/conclusions.md",
 )
@@ -57,7 +66,7 @@ def _exclusive_or() -> Evidence:
     queries = np.repeat(np.eye(1, d_model, dtype=np.int64), facts, axis=0)[contexts[:, -1] == contexts[0, -1]]
     kruskal = kruskal_rank(queries).upper
     return Evidence(
-        "counterexample",
+        "without",
         f"XOR after 3 tokens, {facts} contexts with one last token: one head with d = d_h = {d_model}; equal queries "
         f"have Kruskal rank {kruskal}",
         f"{stated(CLAIM, 'columns', **sizes, d=d_model)} and {stated(CLAIM, 'previous', **sizes)} contexts held",
@@ -85,9 +94,10 @@ def _improvement(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int) -> Evid
     sizes = {"H": n_heads, "d_h": made.model.d_head}
     columns, previous = stated(CLAIM, "columns", **sizes, d=d_model), stated(CLAIM, "previous", **sizes)
     equal = exact_network_logits(made.model, made.contexts) == made.targets
+    ceiling = RANK.at("rank", contexts=made.contexts, d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=True)
     most, fewer = n_heads * sizes["d_h"] + d_model, n_heads * (sizes["d_h"] - 1) + 1
     return Evidence(
-        "repair",
+        "with",
         f"the {facts} contexts of {n_ctx} tokens out of {d_vocab}, d = {d_model}, d_h = {d_head}, H = {n_heads}: "
         "rational weights have exactly the logits of an integer encoder",
         f"{columns} held, {stated(CLAIM, 'gain', H=n_heads, d=d_model)} more than {previous}",
@@ -95,6 +105,7 @@ def _improvement(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int) -> Evid
         Method("exact rationals", Means.EXACT),
         decided(equal),
         compared=(
+            Comparison(ceiling, "=", facts),
             Comparison(most, "=", columns),
             Comparison(fewer, "=", previous),
             Comparison(most - fewer, "=", stated(CLAIM, "gain", H=n_heads, d=d_model)),

@@ -19,6 +19,11 @@ CLAIM = Claim(
     id="dana.constant-of-the-tail",
     title="How large the constant of Theorem 1 is",
     source="Dana, Pydi, Chevaleyre (2024), Remarks 1",
+    kind="remark",
+    quotation=(
+        "It is still an open challenge to provide better bounds using the attention properties, as for ReLU MLPs, "
+        "especially, to upper bound C."
+    ),
     printed=(
         "It is an open challenge to provide better bounds with the properties of attention, especially to upper bound "
         "C."

@@ -65,10 +65,20 @@ CLAIM = Claim(
     id="dana.corollary-1",
     title="Associations that heads hold in two dimensions",
     source="Dana, Pydi, Chevaleyre (2024), Corollary 1",
+    kind="statement",
+    quotation=(
+        r"Corollary 1. Under Assumption 1, there exist an AoT $\mathcal{T}$ with embedding dimension 2, H attention "
+        r"heads and d_h inner head dimension, which can memorize at least $T_0 = Hd_h + 2$ associations, using $2(S + "
+        r"2N + 4(T_0 - 2))$ parameters."
+    ),
     printed=(
         "For any [[printed: H d_h + 2]] contexts with a next token each, some attention-only transformer with "
         "[[plane: d = 2]], H heads and head dimension d_h memorizes all of them, with "
         "[[parameters: 2 (S + 2 N + 4 (T - 2))]] parameters."
+    ),
+    reading=(
+        'For any so many associations, with H and d_h given: T_0 is their number, and "our Corollary 1 is a '
+        'statement in worst-case" (section 4.2). Of all N^S contexts with d_h <= 2 <= N it is true.'
     ),
     judgement="false",
     truth=(

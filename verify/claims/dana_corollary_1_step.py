@@ -16,10 +16,17 @@ CLAIM = Claim(
     id="dana.corollary-1-step",
     title="From the divergence of Theorem 1 to the labels of Corollary 1",
     source="Dana, Pydi, Chevaleyre (2024), section 4, before Corollary 1",
+    kind="statement",
+    quotation=(
+        r"We can also use our Theorem 1 under Assumption 1: we use it on the probability $\pi_{\delta} = \frac{\pi + "
+        r"\delta}{1 + N\delta}$ with $\delta > 0$ small enough that satisfy Assumption 2, such that the Transformer "
+        r"has perfect accuracy for π, with $\gamma > 0$ small."
+    ),
     printed=(
         "Under Assumption 1, use Theorem 1 for pi_delta := (pi + delta) / (a sum of the masses) with a positive "
         "delta small enough and a positive gamma small enough: the transformer has perfect accuracy for pi."
     ),
+    reading="As a step from Theorem 1 to Corollary 1, whatever Theorem 1 is.",
     judgement="holds",
     truth=(
         "It follows from the conclusion of Theorem 1 (which is false for some contexts), for [[plane: d >= 2]]. With a "

@@ -93,9 +93,19 @@ CLAIM = Claim(
     id="dana.corollary-2",
     title="The accuracy of a memory that is too small",
     source="Dana, Pydi, Chevaleyre (2024), Corollary 2",
+    kind="statement",
+    quotation=(
+        r"Corollary 2. Under Assumption 1, there exist an AoT $\mathcal{T}$ such that "
+        r"$\mathbb{E}_{t_{1:S}}[Acc(\mathcal{T}(t_{1:S}))] \geq \frac{1}{N} + (1 - \frac{1}{N}) \frac{Hd_h + d}{To}$."
+    ),
     printed=(
         "For any T contexts with a next token each, some attention-only transformer has the accuracy "
         "[[printed: 1/N + (1 - 1/N) (H d_h + d) / T]] or more."
+    ),
+    reading=(
+        'To is T_0, and H, d_h and d are given, as "Corollary 2 states that with H = 20, the model should be able to '
+        'obtain exactly 1 accuracy" (appendix B) reads it. On average over independent uniform labels it is true '
+        "where the contexts that are to be held can be."
     ),
     judgement="false",
     truth=(

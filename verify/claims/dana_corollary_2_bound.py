@@ -13,21 +13,31 @@ from constructions.tasks.arrays import enumerated_task
 from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim
 from verify.claims.dana_corollary_2 import CLAIM as COROLLARY
-from verify.evidence import Comparison, Evidence, Means, Method, Role, failed, met, stated
+from verify.claims.dana_corollary_2 import build
+from verify.evidence import Comparison, Evidence, Means, Method, failed, met, stated
 
 CLAIM = Claim(
     id="dana.corollary-2-bound",
     title="Corollary 2 as an upper bound",
     source="Dana, Pydi, Chevaleyre (2024), section 3, after Proposition 3",
-    printed=(
-        "Corollary 2 gives an upper bound on the memorization capacity of a transformer with [[layer: one]] layer: "
-        "its accuracy is at most [[printed: 1/N + (1 - 1/N) (H d_h + d) / T]]."
+    kind="remark",
+    quotation=(
+        "We give an upper bound on the memorization capacity of a one-layer AoT in Corollary 2, and we compare it to "
+        "experimental scaling laws in section 4.2."
     ),
-    judgement="false",
+    printed=(
+        "Corollary 2 gives an upper bound on the memorization capacity of a transformer with [[layer: one]] layer. "
+        "(It prints [[printed: 1/N + (1 - 1/N) (H d_h + d) / T]] or more.)"
+    ),
+    reading=(
+        "'upper' for 'lower', a slip of a word: Corollary 2 says 'at least'. The text above Corollary 2 says \"In "
+        'Corollary 1, we obtained a lower bound on the number of associations", too.'
+    ),
+    judgement="slip",
     truth=(
-        "Corollary 2 says 'at least', where it is true, and nothing from above. With [[shape: d = N]] and "
-        "[[head: d_h = 1]] [[heads: one]] head is right on all [[contexts: N^2]] bigrams, whatever their labels, where "
-        "the number is below [[all: one]]."
+        "Corollary 2 is a lower bound, where it is true, and reached by T = H d_h + d contexts, all of them held. It "
+        "is no upper bound: with [[shape: d = N]] and [[head: d_h = 1]] [[heads: one]] head is right on all "
+        "[[contexts: N^2]] bigrams, whatever their labels, where the number is below [[all: one]]."
     ),
     page="docs/claims/corollary_2.md",
 )
@@ -35,11 +45,11 @@ CLAIM = Claim(
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     for d_vocab in (5, 12, *((40,) if full else ())):
-        yield _above(d_vocab, "counterexample")
-    yield _above(3, "repair")
+        yield _above(d_vocab)
+    yield _reached(2)
 
 
-def _above(d_vocab: int, role: Role) -> Evidence:
+def _above(d_vocab: int) -> Evidence:
     labels = np.random.default_rng(d_vocab).integers(0, d_vocab, d_vocab**2)
     task = enumerated_task(d_vocab, 2, labels=labels)
     model = one_head_memory(task)
@@ -48,7 +58,7 @@ def _above(d_vocab: int, role: Role) -> Evidence:
     printed = stated(CLAIM, "printed", **sizes)
     accuracy = Fraction(int(found.answers.values["held"]), task.n_contexts)
     return Evidence(
-        role,
+        "constant",
         f"the {task.n_contexts} bigrams of {d_vocab} tokens with random labels: one head, d = {model.d_model}, d_h = 1",
         f"accuracy <= {printed}",
         f"accuracy = {accuracy}",
@@ -63,5 +73,25 @@ def _above(d_vocab: int, role: Role) -> Evidence:
             Comparison(task.n_contexts, "=", stated(CLAIM, "contexts", N=d_vocab)),
             *met(CLAIM, "shape", "head", **sizes),
             *failed(CLAIM, "shape", **{**sizes, "N": d_vocab + 1}),
+        ),
+    )
+
+
+def _reached(n_heads: int) -> Evidence:
+    """As many contexts as columns, all of them held: the bound from below is 1, and so is the accuracy."""
+    made = build(d_vocab=2, n_ctx=2, d_model=2, d_head=1, n_heads=n_heads, seed=0)
+    found = certify_memorization(made.model, made.task).certificate
+    accuracy = Fraction(int(found.answers.values["held"]), made.task.n_contexts)
+    sizes = {"N": 2, "H": made.model.n_heads, "d_h": made.model.d_head, "d": made.model.d_model}
+    return Evidence(
+        "reached",
+        f"all {made.task.n_contexts} bigrams of 2 tokens, random labels: H = {n_heads}, d = 2, d_h = 1, T = H d_h + d",
+        f"accuracy >= {stated(CLAIM, 'printed', **sizes, T=made.task.n_contexts)}",
+        f"accuracy = {accuracy}",
+        Method(found.answers.method, Means.ENCLOSURES),
+        found.verdict,
+        compared=(
+            Comparison(accuracy, "=", stated(CLAIM, "printed", **sizes, T=made.task.n_contexts)),
+            Comparison(made.model.n_heads * made.model.d_head + made.model.d_model, "=", made.task.n_contexts),
         ),
     )

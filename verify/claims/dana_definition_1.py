@@ -17,9 +17,19 @@ CLAIM = Claim(
     id="dana.definition-1",
     title="What a sequence encoder is",
     source="Dana, Pydi, Chevaleyre (2024), Definition 1",
+    kind="statement",
+    quotation=(
+        r"Definition 1. Let $\mathcal{L}(N, S, d) = \{f_{W,E}|W \in \mathbb{R}^{d,N}, E : [N]^S \to \mathbb{R}^d\}$ "
+        r"with $f_{W,E}(t_{1:S}) = WE(t_{1:S})$ the set of maps that embed token sequence and unembed them into "
+        r"logits."
+    ),
     printed=(
         "L(N, S, d) is the set of the maps f(t) := W E(t) with W in R^{d,N}, a matrix of [[printed: N]] columns, and E "
         "from [N]^S to R^d."
+    ),
+    reading=(
+        "As it stands: a matrix of N columns cannot be applied to a vector of d entries. That the transpose is meant "
+        "is plain."
     ),
     judgement="slip",
     truth=(

@@ -21,12 +21,18 @@ CLAIM = Claim(
     id="dana.definition-2",
     title="Polynomially approximable laws",
     source="Dana, Pydi, Chevaleyre (2024), Definition 2 and the question below Lemma 4",
+    kind="statement",
+    quotation=(
+        r"Whether any distribution which is the limit of a sequence encoder is in the closure of $\mathcal{M}(N, S, "
+        r"d)$ is an open question."
+    ),
     printed=(
         "M(N, S, d) are the laws for which some encoders f_delta have [[near: c delta^alpha <= x <= delta]] for "
         "the size x of every log(pi / softmax f_delta) of a possible token, with a positive c and "
         "[[power: alpha >= 1]]. Whether any distribution which is the limit of a sequence "
         "encoder is in the closure of M is an open question."
     ),
+    reading="'The limit of a sequence encoder' is the limit of the laws of a sequence of encoders.",
     judgement="redundant",
     truth=(
         "For [[tokens: N >= 2]] and [[width: d >= 1]] d_KL(pi, M) is d_KL(pi, L) for every pi, and the closure of M is "

@@ -18,7 +18,12 @@ from verify.verdict import decided
 CLAIM = Claim(
     id="dana.dummy-contexts",
     title="Contexts that are added",
-    source="Dana, Pydi, Chevaleyre (2024), appendix A.1",
+    source="Dana, Pydi, Chevaleyre (2024), section 4.1, and the same in appendix A.1",
+    kind="statement",
+    quotation=(
+        r"First, one can see that it is sufficient to prove the Lemma when $T_0 \geq Hd$, since otherwise one can add "
+        r"dummy examples to have $T_0 = Hd$."
+    ),
     printed=(
         "It is sufficient to prove Lemma 2 for [[enough: T_0 >= H d]], since otherwise dummy contexts can be added to "
         "have [[added: T_0 = H d]]."

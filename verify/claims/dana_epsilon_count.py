@@ -16,6 +16,13 @@ CLAIM = Claim(
     id="dana.epsilon-count",
     title="Heads in place of neurons, approximately",
     source="Dana, Pydi, Chevaleyre (2024), section 6, with Theorem 2 of Bubeck et al. (2020)",
+    kind="summary",
+    quotation=(
+        r"the number of parameters could be competitive using "
+        r"$O\left(\log\left(\frac{1}{\varepsilon}\right)\frac{T_\varepsilon\log(T_\varepsilon)}{O(\log\left(\f"
+        r"rac{d}{\log(T_\varepsilon)}\right))}(1+\frac{S}{d})+(d+S)(S+N)\right)$ "
+        r"to have an ε-approximation."
+    ),
     printed=(
         "Heads that simulate the neurons of the approximate memory of Bubeck et al. have, up to constants, "
         "[[printed: log(1 / epsilon) T log T (1 + S / d) / log(d / log T) + (d + S) (S + N)]] parameters for an "

@@ -21,10 +21,17 @@ CLAIM = Claim(
     id="dana.head-width",
     title="Heads wider than the stream",
     source="Dana, Pydi, Chevaleyre (2024), section 2",
-    printed=(
-        "Since W_O, W_V and W_Q, W_K are multiplied together, [[narrow: d_h <= d]] lowers their rank to d_h; "
-        "[[wide: d_h > d]] leaves them of full rank, and is suboptimal compared to [[square: d = d_h]]."
+    kind="remark",
+    quotation=(
+        r"Since matrices W_O , W_V and W_Q , W_V are multiplied together, taking $d_h \leq d$ will decrease their "
+        r"rank to d_h , but taking $d_h > d$ will simply have them full rank, which is suboptimal compared to taking "
+        r"$d = d_h$."
     ),
+    printed=(
+        "Since W_O, W_V and W_Q, W_V (read: W_Q, W_K) are multiplied together, [[narrow: d_h <= d]] lowers their "
+        "rank to d_h; [[wide: d_h > d]] leaves them of full rank, and is suboptimal compared to [[square: d = d_h]]."
+    ),
+    reading="The second pair is W_Q, W_K, a misprint: these are what section 2 combines to W_QK.",
     judgement="holds",
     truth=(
         "The products have rank [[rank: min(d, d_h)]] at most, and reach it. A head with [[wide: d_h > d]] is as one "

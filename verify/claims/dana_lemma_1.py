@@ -109,6 +109,11 @@ CLAIM = Claim(
     id="dana.lemma-1",
     title="The best encoder exists under full support",
     source="Dana, Pydi, Chevaleyre (2024), Lemma 1",
+    kind="statement",
+    quotation=(
+        r"Lemma 1. Under Assumption 2, there exists $f \in \mathcal{L}(N, S, d)$ such that $d_{KL}(\pi, f) = "
+        r"d_{KL}(\pi, \mathcal{L}(N, S, d))$"
+    ),
     printed="Under Assumption 2 (full support) some f in L(N, S, d) attains the infimum d_KL(pi, L(N, S, d)).",
     judgement="holds",
     truth=(

@@ -223,9 +223,20 @@ CLAIM = Claim(
     id="dana.lemma-2",
     title="The rank of the outputs of H heads",
     source="Dana, Pydi, Chevaleyre (2024), Lemma 2",
+    kind="statement",
+    quotation=(
+        r"Lemma 2. Let A the attention before output of a model with H heads. For T_0 token sequences, there exists "
+        r"matrices W_{QK}^i and embeddings e and pos such that the family $\{A(t_{1:S})\}_t$ has rank greater than "
+        r"$\min(T_0, Hd)$."
+    ),
     printed=(
         "For any T_0 contexts there are embeddings e, pos and W_QK of rank d_h such that the attention outputs "
         "A of H heads, before W_V, have rank at least [[printed: min(T_0, H d)]]."
+    ),
+    reading=(
+        "'Greater than' is read as 'at least', as no matrix of H d rows has more, and the T_0 sequences are any, as "
+        "the proof takes them and Theorem 1 needs them: the support of any distribution. For all N^S sequences, S >= "
+        "2 and d_h <= d <= N, the rank is that of Theorem 1 (`dana.theorem-1`)."
     ),
     judgement="false",
     truth=(

@@ -19,10 +19,20 @@ CLAIM = Claim(
     id="dana.lemma-2-determinant",
     title="The determinant in the proof of Lemma 2",
     source="Dana, Pydi, Chevaleyre (2024), appendix A.1",
+    kind="statement",
+    quotation=(
+        r"where N_i^n is the number of permutation of a sequence containing $n^k - \mathbb{1}_{i=k \cap i_{\max}(t) "
+        r"\neq k}$ times the indice k and starting with indice i. [...] The matrix $\mathcal{N}X(t)$ has non-zero "
+        r"determinant by property of Lemma 3, so the system's only solution is for $v_t = 0$."
+    ),
     printed=(
         "Each of the d rows of N counts, by their first index, the sequences that hold each index but m as often as a "
         "power says, with a base of its own for each row. The square matrix N X(t) has a nonzero determinant by the "
         "property of Lemma 3, so v_t N X(t) vanishes only if v_t does."
+    ),
+    reading=(
+        "Of the definition of N in the sentence before, for every S and d, as Lemma 2 has them. For S > d and "
+        "algebraically independent embeddings the determinant does not vanish."
     ),
     judgement="false",
     truth=(

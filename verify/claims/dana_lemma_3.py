@@ -61,6 +61,11 @@ CLAIM = Claim(
     id="dana.lemma-3",
     title="Embeddings in general position",
     source="Dana, Pydi, Chevaleyre (2024), Lemma 3",
+    kind="statement",
+    quotation=(
+        r"Lemma 3. For any $n \in \mathbb{N}^*$, there exists $x_1,...,x_n > 0$ such that for any $P \in "
+        r"\mathbb{Z}[X_1,...,X_n]^*$, $P(x_1,...,x_n) \neq 0$."
+    ),
     printed=(
         "For any n there are positive x_1, ..., x_n such that P(x_1, ..., x_n) does not vanish for any nonzero "
         "polynomial P with integer coefficients; embeddings with such entries are in general position."

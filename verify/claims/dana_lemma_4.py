@@ -29,10 +29,20 @@ CLAIM = Claim(
     id="dana.lemma-4",
     title="The range of logits that approximate a law",
     source="Dana, Pydi, Chevaleyre (2024), Lemma 4",
+    kind="statement",
+    quotation=(
+        r"Lemma 4. Let π, c > 0 and f_{δ} that satisfy equation (16) when $\pi(t_{S+1}|t_{1:S}) > 0$. Then, for "
+        r"all $t_{1:S}$, $\max_i f_{\delta}(t_{1:S})_i - \min_i f_{\delta}(t_{1:S})_i = "
+        r"O\left(\log\left(\frac{1}{\delta}\right)\right)$."
+    ),
     printed=(
         "If encoders f_delta satisfy [[near: c delta^alpha <= x <= delta]] for the size x of every log(pi / softmax "
         "f_delta) of a possible token, then the range of the logits is O([[printed: log(1 / delta)]]) after every "
         "context."
+    ),
+    reading=(
+        "As it is written: (16) is asked for the possible tokens, the range is that of all logits. Under full "
+        "support it is true."
     ),
     judgement="false",
     truth=(

@@ -17,11 +17,19 @@ CLAIM = Claim(
     id="dana.likeliest-contexts",
     title="The number T_epsilon of the likeliest contexts",
     source="Dana, Pydi, Chevaleyre (2024), section 4",
+    kind="statement",
+    quotation=(
+        r"Define T_{ε} as the smallest number of token sequences whose cumulative probability is greater than "
+        r"$1-\varepsilon$. We have $T_{\varepsilon} \leq \lceil (1-\varepsilon)N^S \rceil$, the upper bound being "
+        r"attained when the probability distribution over token sequences is uniform. This notation is consistent "
+        r"with T_0 defined earlier, the number of non-zero probability sentences."
+    ),
     printed=(
         "T_epsilon is the smallest number of contexts whose cumulative probability is greater than "
         "[[mass: 1 - epsilon]]. T_epsilon is at most [[printed: ceil((1 - epsilon) N^S)]], with equality for the "
         "uniform distribution; T_0 is the number of contexts of positive probability."
     ),
+    reading="'Greater than' as it is written; with 'at least' all of it is right.",
     judgement="slip",
     truth=(
         "With 'at least' in place of 'greater' it is so: T_epsilon is at most [[attained: ceil((1 - epsilon) N^S)]] "

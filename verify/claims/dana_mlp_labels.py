@@ -19,10 +19,20 @@ CLAIM = Claim(
     id="dana.mlp-labels",
     title="As many real labels as neurons",
     source="Dana, Pydi, Chevaleyre (2024), section 1, of Bubeck et al. (2020)",
-    printed="A ReLU network memorizes exactly as many real labels as it has neurons, [[printed: m]].",
-    judgement="false",
+    kind="summary",
+    quotation="a ReLU MLP can memorize exactly as many real-valued label as it has neurons n [3]",
+    printed=(
+        "A ReLU network with one hidden layer can memorize, exactly, as many real labels as it has neurons, "
+        "[[printed: m]]."
+    ),
+    reading=(
+        "'exactly' is exact memorization, as 'can' and the \"n discrete labels with only $\\tilde{O}(\\sqrt{n})$ "
+        "neurons\" that follow say: a lower bound. Read as 'so many and no more' it is false, as more are memorized. "
+        r"What the cited paper shows is not judged."
+    ),
+    judgement="holds",
     truth=(
-        "It memorizes more: m neurons, m odd, give any real labels to [[within: (d + 1) (m + 1) / 2]] points in "
+        "It holds, and more: m neurons, m odd, give any real labels to [[within: (d + 1) (m + 1) / 2]] points in "
         "general position in R^d, and to no more than [[most: m (d + 1) + 1]], about as many as it has parameters."
     ),
     page="docs/claims/four_neurons.md",
@@ -45,14 +55,14 @@ def _more(d_model: int, neurons: int) -> Evidence:
     network = slab_network(points, labels)
     held = neurons_give(network, points, labels)
     return Evidence(
-        "counterexample",
+        "claim",
         f"{len(points)} points of R^{d_model} with integer labels, and {network.d_mlp} ReLU neurons",
         f"{stated(CLAIM, 'printed', m=network.d_mlp)} labels",
         f"{held} outputs are the labels, exactly",
         Method("exact rationals", Means.EXACT),
         compared=(
             Comparison(held, "=", stated(CLAIM, "within", d=d_model, m=network.d_mlp)),
-            Comparison(held, ">", stated(CLAIM, "printed", m=network.d_mlp)),
+            Comparison(held, ">=", stated(CLAIM, "printed", m=network.d_mlp)),
             Comparison(network.d_mlp, "=", stated(CLAIM, "printed", m=neurons)),
         ),
     )
@@ -64,7 +74,7 @@ def _no_more(d_model: int, neurons: int) -> Evidence:
     labels = np.random.default_rng([d_model, neurons]).integers(0, 100, count)
     found = relu_barrier(points, labels, neurons=neurons)
     return Evidence(
-        "repair",
+        "boundary",
         f"m = {neurons} ReLU neurons on {count} points of R^{d_model} and integer labels: {found.combinations} "
         "combinations of activation patterns",
         f"labels out of reach, of {count} points",

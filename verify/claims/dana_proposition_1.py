@@ -13,7 +13,7 @@ from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 from verify.arithmetic.decimals import number
 from verify.arithmetic.enclosure import Enclosure, matmul
-from verify.claim import Claim, Hypothesis
+from verify.claim import Claim
 from verify.claims.dana_lemma_1 import build
 from verify.encoders.encoder_ceiling import mean_divergence, network_divergence
 from verify.encoders.encoder_floor import encoder_floor
@@ -27,22 +27,29 @@ CLAIM = Claim(
     id="dana.proposition-1",
     title="No transformer beats the best encoder",
     source="Dana, Pydi, Chevaleyre (2024), Proposition 1",
+    kind="statement",
+    quotation=(
+        r"Proposition 1. Let $\mathcal{T}$ be any Transformer with embedding dimension d, dictionary size N and "
+        r"context window S, and π be any distribution, we have $$d_{KL}(\pi, \mathcal{T}) \ge d_{KL}(\pi, "
+        r"\mathcal{L}(N, S, d)).$$"
+    ),
     printed=(
         "For any transformer T of embedding dimension d and any pi: [[printed: d_KL(pi, T) >= d_KL(pi, L(N, S, d))]]."
     ),
-    judgement="hypothesis",
+    reading=(
+        r'A Transformer is what section 2 calls one: its output "goes through an unembedding matrix $W_U \in '
+        r'\mathbb{R}^{N,d}$ to obtain logits", so that logits are linear in the stream and without a bias. Of models '
+        r"with an output bias or a soft-cap, which have other readouts, it is not true."
+    ),
+    judgement="holds",
     truth=(
-        "True whenever the unembedding is linear and without bias. It can fail with an output bias, where only "
-        "L(N, S, [[more: d + 1]]) bounds the divergence, and with a soft-cap of the logits. For the laws "
-        "([[first: 6]], [[second: 3]], [[third: 1]]) / [[all: 10]] and the same with the last exchanged, equally "
-        "likely, the divergence is [[biased: 0]] with a bias, and at least [[least: 0.02988]] for "
-        "every encoder of that rank."
+        "It holds, for any model whose logits are a matrix times a vector of d dimensions. Outside of that "
+        "definition it can fail: with an output bias, where only L(N, S, [[more: d + 1]]) bounds the divergence, and "
+        "with a soft-cap of the logits. For the laws ([[first: 6]], [[second: 3]], [[third: 1]]) / [[all: 10]] and "
+        "the same with the last exchanged, equally likely, the divergence is [[biased: 0]] with a bias, and at least "
+        "[[least: 0.02988]] for every encoder of that rank."
     ),
     page="docs/claims/sequence_encoder.md",
-    hypotheses=(
-        Hypothesis("an unembedding without bias", lambda bias=False, **_: not bias),
-        Hypothesis("logits that are linear in the stream (no soft-cap)", lambda cap=False, **_: not cap),
-    ),
 )
 
 _BITS = 128
@@ -56,7 +63,7 @@ _FLOATS = "float64 with proved error bounds"
 def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _with_bias(biased_encoder())
     yield _with_cap(capped_encoder())
-    yield bracketed("with")
+    yield bracketed("claim")
     yield _networks_stay_above(40 if full else 5)
     yield _a_bias_is_one_dimension(30 if full else 8)
 
@@ -67,7 +74,7 @@ def _with_bias(given: BiasedEncoder) -> Evidence:
     laws = [[int(part) for part in law] for law in tenths]
     spectral, ordered = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=1), ORDER_OF_TOKENS.at(laws=laws)
     return Evidence(
-        "without",
+        "boundary",
         f"N = 3, d = 1, two contexts with the laws {laws} / 10, equally likely: with an output bias one dimension is "
         "exact, without it rank 1 is not",
         "KL(pi, T) >= inf over L(3, S, 1)",
@@ -108,7 +115,7 @@ def _with_cap(given: CappedEncoder) -> Evidence:
         size = float_below(abs(determinant))
     floor = ENCODER_DIVERGENCE.at("lower", laws=Enclosure.between(lower, upper), d_model=1)
     return Evidence(
-        "without",
+        "boundary",
         f"N = 3, d = 1, logits tanh(w_j x_t) with w = {given.W}, x = {given.stream}, and the laws that are their "
         "softmax: the capped model is exact by definition, but the differences of its logits span two dimensions",
         "KL(pi, T) >= inf over L(3, S, 1)",
@@ -143,7 +150,7 @@ def _networks_stay_above(count: int) -> Evidence:
             verdicts.append(proved(0.0 < floor <= lower <= upper))
             shares.append(floor / upper)
     return Evidence(
-        "with",
+        "claim",
         f"{2 * count} networks with a linear unembedding and d < N - 1, N <= 7, half of them random, half built to "
         "hold the best encoder: none has a smaller divergence than the bound of rank d",
         "KL(pi, T) >= inf over L(N, S, d)",
@@ -169,7 +176,7 @@ def _a_bias_is_one_dimension(count: int) -> Evidence:
         beside = np.column_stack([E, np.ones(2 * d_vocab)])
         compared.append(Comparison(beside.shape[1], "=", stated(CLAIM, "more", d=rank)))
     return Evidence(
-        "with",
+        "boundary",
         f"{count} encoders of rank d <= N - 3 with an output bias, N <= 6: their divergence is at least the bound for "
         "rank d + 1 without one",
         "KL >= inf over L(N, S, d + 1)",

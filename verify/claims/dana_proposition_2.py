@@ -74,6 +74,11 @@ CLAIM = Claim(
     id="dana.proposition-2",
     title="N - 1 dimensions reach every law",
     source="Dana, Pydi, Chevaleyre (2024), Proposition 2",
+    kind="statement",
+    quotation=(
+        r"Proposition 2. For any distribution π , if $d \ge N - 1$, then $d_{KL}(\pi, \mathcal{L}(N, S, d)) = 0$. "
+        r"Conversely, if d < N - 1, there exists a distribution π such that $d_{KL}(\pi, \mathcal{L}(N, S, d)) > 0$."
+    ),
     printed=(
         "If [[enough: d >= N - 1]], then d_KL(pi, L(N, S, d)) vanishes for every pi; if [[fewer: d < N - 1]], there is "
         "a pi for which it is positive."

@@ -62,6 +62,8 @@ CLAIM = Claim(
     id="dana.proposition-3",
     title="Two dimensions hold any number of labels",
     source="Dana, Pydi, Chevaleyre (2024), Proposition 3",
+    kind="statement",
+    quotation=r"Proposition 3. Under Assumption 1, for $d \geq 2$, $d_{KL}(\pi, \mathcal{L}(N, S, d)) = 0$.",
     printed="If every context has a next token of its own, then d_KL(pi, L(N, S, d)) vanishes for [[plane: d >= 2]].",
     judgement="holds",
     truth=(

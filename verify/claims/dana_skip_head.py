@@ -79,11 +79,23 @@ CLAIM = Claim(
     id="dana.skip-head",
     title="The skip connection as one more head",
     source="Dana, Pydi, Chevaleyre (2024), Section 4.1 and Appendix A.2 (proof of Theorem 1)",
+    kind="statement",
+    quotation=(
+        r"for any matrices $W_{OV} \in \mathbb{R}^{d,d}$ with full rank, and we define the new embeddings as $e'(t_s) "
+        r"= W_{OV}^{-1}e(t_s)$ and $pos'_s = W_{OV}^{-1}pos_s$. Now, if we let $W_{QK}^{\lambda} = \lambda I_d$, we "
+        r"obtain in the limit that $x(t,i) = W_{OV} \sum_{s=1}^S a(t)_s x'(t,i) + o(e^{-\lambda \alpha})$ as in (1), "
+        r"with some $\alpha > 0$."
+    ),
     printed=(
         "For every invertible W_OV, with x' := W_OV^-1 x and a further head with W_QK := lambda I, x_S is W_OV sum_s "
         "a_s x'_s up to o(exp(-lambda alpha)) for some positive alpha, as lambda grows. So the skip connection is a "
         "head of inner dimension d: by Lemma 2 the augmented features A' have rank T_0, and solving for all outputs "
         "reaches E up to any positive slack gamma."
+    ),
+    reading=(
+        'x(t, i) is x(t, S), as section 4.1 says it: "the attention head with matrices W_{QK}^0, W_V^0, W_O^0 '
+        'becomes arbitrarily close to $e(t_S) + pos_S$". It is said of any embeddings and any W_OV. For some choices '
+        "it is true, as for a long last position."
     ),
     judgement="false",
     truth=(

@@ -13,21 +13,30 @@ from verify.claim import Claim
 from verify.claims.dana_lemma_4 import approximates
 from verify.encoders.logit_range import BITS, ball, judge_approximation, logit_range
 from verify.evidence import Comparison, Evidence, Means, Method, stated
+from verify.evidence.theorems import RANGE_CEILING
 from verify.verdict import Verdict
 
 CLAIM = Claim(
     id="dana.slow-rate",
     title="The range at a rate slower than every power",
     source="Dana, Pydi, Chevaleyre (2024), appendix A.4, after Lemma 4",
+    kind="remark",
+    quotation=(
+        r"If the speed in the lower bound was $\delta^{\frac{1}{\delta}}$, the resulting norm would be "
+        r"$O\left(\frac{1}{\delta}\log\left(\frac{1}{\delta}\right)\right)$, which would diverge too fast for Theorem "
+        r"1."
+    ),
     printed=(
         "With [[slow: delta^(1 / delta)]] for the rate c delta^alpha from below in Lemma 4 the range of the logits is "
         "of the order of [[printed: log(1 / delta) / delta]]."
     ),
-    judgement="false",
+    reading="The norm is the range of Lemma 4, and 'the lower bound' that of equation (16).",
+    judgement="hypothesis",
     truth=(
-        "It can be [[wide: exp(1 / delta)]], as at every other rate: the lemma bounds no probability of an impossible "
-        "token. If all probabilities are at least [[slow: delta^(1 / delta)]], the range is at most "
-        "[[printed: log(1 / delta) / delta]], and this is approached."
+        "True if the rate bounds the probabilities themselves: if all are at least [[slow: delta^(1 / delta)]], "
+        "those of impossible tokens among them, the range is at most [[printed: log(1 / delta) / delta]], and this "
+        "is approached. As a lower bound in (16), which says nothing of impossible tokens, it allows a range of "
+        "[[wide: exp(1 / delta)]], as every rate does."
     ),
     page="docs/claims/logit_range.md",
 )
@@ -57,7 +66,7 @@ def _beyond(deltas: list[Fraction]) -> Evidence:
         grows = last * stated(CLAIM, "printed", delta=deltas[0]).value
         compared.append(Comparison(grows, ">", 1000 * first * stated(CLAIM, "printed", delta=deltas[-1]).value))
     return Evidence(
-        "counterexample",
+        "without",
         f"the law (1/2, 1/2, 0), logits (delta/2, -delta/2, -exp(1/delta)), delta = {deltas[0]} .. {deltas[-1]}: log "
         "ratios between the rate and delta",
         "range O(log(1 / delta) / delta)",
@@ -85,13 +94,15 @@ def _reached(deltas: list[Fraction]) -> Evidence:
                 )
             )
             probability = 1 / (1 + (-least).exp())
+            ceiling = RANGE_CEILING.at(least=probability)
             compared += [
+                Comparison(logit_range(logits) * (1 - arb(2) ** -40), "<=", ceiling),  # next to equal
                 Comparison(probability * (1 + arb(2) ** -5), ">", stated(CLAIM, "slow", delta=delta)),
                 Comparison(probability * (1 - arb(2) ** -5), "<", stated(CLAIM, "slow", delta=delta)),
                 Comparison(logit_range(logits), "agrees with", stated(CLAIM, "printed", delta=delta)),
             ]
     return Evidence(
-        "repair",
+        "with",
         f"the law (1, 0), logits (0, -log(1 / delta) / delta), delta = {deltas[0]} .. {deltas[-1]}",
         "range log(1 / delta) / delta, the probability of the other token about delta^(1 / delta)",
         "so for each delta",

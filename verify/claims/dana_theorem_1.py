@@ -100,10 +100,24 @@ CLAIM = Claim(
     id="dana.theorem-1",
     title="D + H d_h contexts at the smallest divergence",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 1 with epsilon = 0",
+    kind="statement",
+    quotation=(
+        r"Theorem 1. Let $\varepsilon \geq 0$ and $\gamma > 0$. Under Assumption 2 there exists $f_{W,E}$ and an AoT "
+        r"$\mathcal{T}$ with embedding dimension d, head dimension d_h , and H attention heads, satisfying $d_h H + d "
+        r"\geq T_{\epsilon}$, such that $$d_{KL}(\pi, \mathcal{T}) \le d_{KL}(\pi, \mathcal{L}(N, S, d)) + "
+        r"C\varepsilon ||WE||_2 + \gamma$$ [...] One can take $\varepsilon = 0$ to achieve the lower bound set in "
+        r"Proposition 1 with $Hd_h + d = T_0$ attention heads"
+    ),
     printed=(
         "For every pi of full support on T contexts, all d, d_h and H with T up to [[printed: H d_h + d]], and "
         "every positive gamma, some attention-only transformer has "
         "[[near: d_KL(pi, transformer) <= d_KL(pi, L(N, S, d)) + gamma]]."
+    ),
+    reading=(
+        'For given d, d_h and H: Remarks 1 say "with $Hd_h + d = T_0$ attention heads", the proof takes just so '
+        "many, and the experiments compare by this number. The sentence of the theorem alone can also be read with H "
+        "free, 'satisfying' as a condition on it: then it is true for epsilon = 0, since enough heads hold any "
+        "contexts (Theorem U of the generic rank)."
     ),
     judgement="false",
     truth=(

@@ -76,16 +76,26 @@ CLAIM = Claim(
     id="dana.theorem-1-parameters",
     title="The number of parameters",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 1 and Remarks 1",
+    kind="statement",
+    quotation=(
+        r"$\mathcal{T}$ has $d(S+2N+4d_hH)$ parameters, [...] with $Hd_h + d = T_0$ attention heads, and uses $d(S + "
+        r"2N + 4(T_0$ [lost] $d))$ parameters. In that case"
+    ),
     printed=(
         "The transformer has [[entries: d (S + 2 N + 4 d_h H)]] parameters; without contexts left out, "
         "[[printed: d (S + 2 N + 4 (T_0 - d))]]."
     ),
-    judgement="slip",
+    reading=(
+        'The second number with "$Hd_h + d = T_0$ attention heads", as the sentence says; the minus sign that the '
+        "copy lost is in the same number of Corollary 1. How many heads hold T_0 contexts is `dana.theorem-1`."
+    ),
+    judgement="holds",
     truth=(
-        "The first is the number of entries of all tensors with [[widths: d_qk = d_h]]. Without contexts left out "
-        "these are [[corrected: d (S + 2 N + 4 d_h ceil((T_0 - d) / d_h))]], the second form if d_h divides T_0 - d, "
-        "and more if not. W_Q^h W_K^h := lambda_h u v with the same u and v in all heads has the same largest rank: "
-        "[[enough: d (S + 2 N + 2 d_h H) + 2 d + H]] numbers are enough."
+        "It holds: the first is the number of entries of all tensors with [[widths: d_qk = d_h]], and the second the "
+        "same for H d_h + d = T_0. If d_h does not divide T_0 - d, so that the last head is not filled, there are "
+        "[[corrected: d (S + 2 N + 4 d_h ceil((T_0 - d) / d_h))]], more. W_Q^h W_K^h := lambda_h u v with the same u "
+        "and v in all heads has the same largest rank: [[enough: d (S + 2 N + 2 d_h H) + 2 d + H]] numbers are "
+        "enough."
     ),
     page="docs/claims/parameters.md",
     hypotheses=(
@@ -143,7 +153,7 @@ def _second_form(task: Task, network: Model) -> Evidence:
     sizes = {"d_model": network.d_model, "d_head": network.d_head, "n_heads": network.n_heads - 1}
     fewer = RANK.at("rank", contexts=task.contexts, **sizes, with_skip=True)
     return Evidence(
-        "reached" if divides else "constant",
+        "claim" if divides else "boundary",
         f"{_shape(task, network)}: {task.n_contexts} contexts held with H = ceil((T - d) / d_h) heads, and one head "
         f"fewer does not reach the rank; d_h {'divides' if divides else 'does not divide'} T - d",
         f"{printed} numbers",

@@ -113,10 +113,21 @@ CLAIM = Claim(
     id="dana.theorem-2",
     title="Laws that are nearly a look-up table",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 2",
+    kind="statement",
+    quotation=(
+        r"Theorem 2. Let $g:[N]^S \to [N]$. There exists $W \in \mathbb{R}^{d,N}$ such that $$||WW^T - I_d||_{\infty} "
+        r"\le C = \sqrt{\frac{32\log(N+1)}{d}}$$ [...] We obtain the bound $$d_{KL}(\pi, \mathcal{L}(N, S, d)) \leq "
+        r"\mathbb{E}_{t_{1:S}} \left[ (1 - \pi(g(t_{1:S}) | t_{1:S})) \log \left( \frac{N - 1}{e^{-H(\pi_{t_{1:S}})} "
+        r"- 1} \right) \left( \frac{1 + 2C + Cd_{TV}(\tilde{\pi}_{t_{1:S}}, \pi_{unif})}{1 - 2C} \right) \right]$$"
+    ),
     printed=(
         "Some W has |W W' - I| of at most C, [[constant: sqrt(32 log(N + 1) / d)]], and with E := lambda w_g, lambda "
         "the solution of equation (6), d_KL is at most the mean of [[entropy: (1 - p) log((N - 1) / (exp(H) - 1))]] "
         "times [[printed: (1 + 2C + C t) / (1 - 2C)]], p the probability of g and t := d_TV."
+    ),
+    reading=(
+        r'The H of the formula is the negative entropy, as "$H(\pi_{t_{1:S}}) = -\log(N)$ meaning that the '
+        r'distribution is uniform" says, and I_d is I_N.'
     ),
     judgement="hypothesis",
     truth=(

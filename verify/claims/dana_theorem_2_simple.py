@@ -36,11 +36,19 @@ CLAIM = Claim(
     id="dana.theorem-2-simple",
     title="The bound of Theorem 2 with its expectations inside",
     source="Dana, Pydi, Chevaleyre (2024), the second bound of Theorem 2",
+    kind="statement",
+    quotation=(
+        r"A simpler bound for Theorem 2 can be found by simplifying the expectation, and gives $$d_{KL}(\pi, "
+        r"\mathcal{L}(N, S, d)) \le \frac{1 + 4C}{1 - 2C} \mathbb{E}_{t_{1:S}} \left[ \pi(t_{S+1} \ne g(t_{1:S}) | "
+        r"t_{1:S}) \right] \log \left( \frac{N - 1}{e^{-\mathbb{E}_{t_{1:S}} \left[ H(\pi_{t_{1:S}}) \right]} - 1} "
+        r"\right)$$"
+    ),
     printed=(
         "d_KL(pi, L(N, S, d)) is at most [[printed: (1 + 4C)/(1 - 2C)]] times [[mean: x log((N - 1) / (exp(H) - 1))]], "
         "x the mean of what g misses and H that of the entropies, from the bound of Theorem 2 by simplifying the "
         "expectation."
     ),
+    reading="As a bound of the infimum, which is what is printed; of the encoder of Theorem 2 it is not true.",
     judgement="hypothesis",
     truth=(
         "True of the infimum for [[small: C < 1/2]], with [[smaller: (1 + 2C)/(1 - 2C)]], by an encoder with the same "

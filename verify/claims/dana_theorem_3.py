@@ -63,20 +63,32 @@ CLAIM = Claim(
     id="dana.theorem-3",
     title="Every law, up to epsilon log(1 / epsilon)",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 3 and its proof, equations (18) to (20)",
+    kind="statement",
+    quotation=(
+        r"Theorem 3. Let $\varepsilon > 0$. There exist an AoT $\mathcal{T}^*$ with embedding dimension d, head "
+        r"dimension d_h , and H attention heads, satisfying $d_h H + d \geq T_{\epsilon}$, such that $$d_{KL}(\pi, "
+        r"\mathcal{T}^*) \le d_{KL}(\pi, \mathcal{M}(N, S, d)) + O\left(\varepsilon "
+        r"\log\left(\frac{1}{\varepsilon}\right)\right)$$"
+    ),
     printed=(
         "For every positive epsilon some transformer with [[room: d_h H + d >= T_epsilon]] has d_KL(pi, T) of at most "
         "d_KL(pi, M(N, S, d)) + O([[printed: epsilon log(1 / epsilon)]])."
     ),
-    judgement="invalid-proof",
+    reading=(
+        'For given d, d_h and H, as Theorem 1, whose words and construction it takes: "we can provide an upper bound '
+        'like Theorem 1, but this time for all π". With H free it is true as Theorem 1 is: for an epsilon below the '
+        "least probability no context is left out, and the O() says nothing."
+    ),
+    judgement="false",
     truth=(
-        "For given d, d_h and H it is false as Theorem 1 is: exclusive or. If H may be chosen freely, no context is "
-        "left out for an epsilon below the least probability, and the O() says nothing. The proof uses Lemma 4, and "
-        "equation (19) treats a bound [[box: 1]] of |x|_inf as if it were one of |x|_1; for the laws of Lemma 4 its "
-        "argument gives no less than [[rate: 2 epsilon^(2/3) / 5]], epsilon times a constant for epsilon. True "
-        "(Theorem E): if the features of the kept contexts are independent, then for every R and positive gamma some "
-        "transformer has d_KL(pi, T) of at most inf {d_KL(pi, f): f in L of range up to R} + [[tail: P C_1 R]] + "
-        "gamma, P the probability of what is left out, C_1 the largest [[size: 1 + z]], z := |z_t|_1. Whether "
-        "transformers do better on those laws is open."
+        "For given d, d_h and H it is false as Theorem 1 is: on XOR one head stays a positive number above the "
+        "infimum for every epsilon. The proof has gaps of its own: it uses Lemma 4, and equation (19) treats a bound "
+        "[[box: 1]] of |x|_inf as if it were one of |x|_1; for the laws of Lemma 4 its argument gives no less than "
+        "[[rate: 2 epsilon^(2/3) / 5]], epsilon times a constant for epsilon. True (Theorem E): if the features of "
+        "the kept contexts are independent, then for every R and positive gamma some transformer has d_KL(pi, T) of "
+        "at most inf {d_KL(pi, f): f in L of range up to R} + [[tail: P C_1 R]] + gamma, P the probability of what "
+        "is left out, C_1 the largest [[size: 1 + z]], z := |z_t|_1. Whether transformers do better on those laws is "
+        "open."
     ),
     page="docs/claims/logit_range.md",
     hypotheses=conditions(
@@ -105,7 +117,7 @@ def exclusive_or() -> Evidence:
     contexts, laws = exclusive_or_laws(odds)
     floor = exclusive_or_floor(odds)
     return Evidence(
-        "boundary",
+        "counterexample",
         f"the statement read with d, d_h and H given: exclusive or, {len(contexts)} equally likely contexts of 3 "
         "tokens, laws (99/100, 1/100) and (1/100, 99/100), d = d_h = 2, H = 1: d_h H + d = 4 = T_epsilon for every "
         "epsilon < 1/4, and d_KL(pi, M) = 0 as d >= N - 1",

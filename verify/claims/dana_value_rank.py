@@ -22,9 +22,19 @@ CLAIM = Claim(
     id="dana.value-rank",
     title="The rank after the value maps",
     source="Dana, Pydi, Chevaleyre (2024), section 4.1",
+    kind="statement",
+    quotation=(
+        r"the linear system $E(t_{1:S}) = W_OW_VA'(t_{1:S})$ is solvable, where the variable is W_O , if the family "
+        r"$\{W_VA'(t_{1:S})\}_t$ has rank T_0 , which is equivalent to having $\{A'(t_{1:S})\}_t$ with rank T_0 since "
+        r"W_V reduces the rank."
+    ),
     printed=(
         "For [[room: T_0 <= H d_h + d]] contexts the family W_V A'(t) has rank T_0 if and only if the family A'(t) "
         "has, since W_V reduces the rank."
+    ),
+    reading=(
+        "'Equivalent' for some full-rank value maps, the weaker reading, and d_h <= d, as section 2 has it: refuted "
+        "for all value maps at once. For d_h = d it is true."
     ),
     judgement="false",
     truth=(

@@ -16,16 +16,17 @@ CLAIM = Claim(
     id="hsu-2026.parity-heads",
     title="Parity takes heads in proportion to the bits",
     source="Hsu (2026), arXiv 2605.12171, abstract",
+    kind="statement",
     printed=(
         "An attention layer with a rational function of some degree behind it has the parity of n bits as its sign "
         "only if the number of heads times the degree grows linearly in n, however wide the values are."
     ),
-    judgement="holds",
+    judgement="not-judged",
     truth=(
-        "With a linear readout [[least: n]] heads are needed, and are enough with [[plane: d = 2]] and "
-        "[[thin: d_h = 1]]. If the logits are polynomials of degree r of the stream, r times the heads is at least n. "
-        "With H heads at most [[right: 2^n - E]] of the [[all: 2^n]] labels are held, and so many are: E is the number "
-        "of Theorem H3."
+        "Not judged: the paper was not read. Proved here: with a linear readout [[least: n]] heads are needed, and "
+        "are enough with [[plane: d = 2]] and [[thin: d_h = 1]]. If the logits are polynomials of degree r of the "
+        "stream, r times the heads is at least n. With H heads at most [[right: 2^n - E]] of the [[all: 2^n]] labels "
+        "are held, and so many are: E is the number of Theorem H3."
     ),
     reconstructed="the constant: the paper was at hand in its abstract only",
     page="docs/claims/heads_of_any_width.md",
@@ -62,7 +63,7 @@ def _as_many_as_bits(sizes: range) -> Evidence:
             *met(CLAIM, "plane", "thin", d=model.d_model, d_h=model.d_head),
         ]
     return Evidence(
-        "claim",
+        "part",
         f"the parity of n = {sizes[0]} .. {sizes[-1]} bits: n heads with d = 2 and d_h = 1 hold all labels, n - 1 "
         "heads of any widths do not",
         "a number of heads that grows linearly in n",
@@ -81,7 +82,7 @@ def _behind_polynomials(largest: int) -> Evidence:
             errors = PARITY_ERRORS.at(bits=bits, n_heads=degree * n_heads)
             compared += [Comparison(errors, ">", 0), Comparison(degree * n_heads, "<", stated(CLAIM, "least", n=bits))]
     return Evidence(
-        "claim",
+        "part",
         f"n = 2 .. {largest} bits, logits that are polynomials of degree r = 1 .. n of the stream: fewer than n / r "
         "heads of any widths do not hold all labels",
         "heads times degree grows linearly in n",

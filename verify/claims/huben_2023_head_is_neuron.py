@@ -24,17 +24,19 @@ CLAIM = Claim(
     id="huben-2023.head-is-neuron",
     title="A neuron is a head of inner dimension one",
     source="Huben, Morris (2023), abstract",
+    kind="statement",
     printed=(
         "A neuron of an MLP can be written as a masked attention head with inner dimension [[inner: 1]], for "
         "activations of a class that holds SiLU and close approximations of ReLU and GELU. Masks can be written into "
         "the weights with arbitrarily small error."
     ),
-    judgement="holds",
+    judgement="not-judged",
     truth=(
-        "With a null token whose embedding vanishes, a head is the gated unit sigma(<x, w>) <x, v> o exactly, SiLU "
-        "where v is w. A mask takes [[mask: one]] dimension of queries and keys more, whatever the length: of S tokens "
-        "the others weigh [[leak: (S - 1) 2^(-M)]] at most together. At integers g SiLU is near ReLU: g sigma(b g) is "
-        "off by [[near: exp(-b)]] at most for [[sharp: b >= 1]]."
+        "Not judged: the paper was not read. Proved here: with a null token whose embedding vanishes, a head is the "
+        "gated unit sigma(<x, w>) <x, v> o exactly, SiLU where v is w. A mask takes [[mask: one]] dimension of "
+        "queries and keys more, whatever the length: of S tokens the others weigh [[leak: (S - 1) 2^(-M)]] at most "
+        "together. At integers g SiLU is near ReLU: g sigma(b g) is off by [[near: exp(-b)]] at most for [[sharp: b "
+        ">= 1]]."
     ),
     reconstructed="the weights: the paper was at hand in its abstract only",
     page="docs/claims/gated_heads.md",
@@ -69,7 +71,7 @@ def _exact_unit(count: int, d_model: int, units: int, *, same: bool) -> Evidence
     head = model.attention
     inner = {head.d_qk, head.d_head}
     return Evidence(
-        "claim" if same else "sharper",
+        "part" if same else "sharper",
         f"{counted(units, 'head')} on {counted(count, 'vector')} of R^{d_model} beside a null token, "
         f"integer weights in units of ln 2: "
         f"{'SiLU neurons' if same else 'gated units'}",
@@ -108,7 +110,7 @@ def _silu(count: int, d_model: int, units: int) -> Evidence:
     heads, neurons = neurons_as_heads(x, w, w, outputs), silu_neurons(x, w, outputs)
     largest = float(_largest_difference(heads, neurons, count).upper())
     return Evidence(
-        "claim",
+        "part",
         f"{units} SiLU neurons and {units} heads with the same float64 weights, {count} vectors of R^{d_model}: "
         "outputs",
         f"equal to {_NEAR:.0e}",
@@ -142,7 +144,7 @@ def _mask(n_ctx: int, masks: tuple[int, ...]) -> Evidence:
         compared.append(Comparison(model.d_qk - model.d_head, "=", stated(CLAIM, "mask")))
         fits.append(model.d_head == 1 and model.n_heads == 1 and model.n_ctx == n_ctx + 1)
     return Evidence(
-        "claim",
+        "part",
         f"a SiLU neuron on the last of {n_ctx} tokens behind a null token, as one head with the masks "
         f"{', '.join(f'{mask} ln 2' for mask in masks)}, {max(dimensions)} dimensions of queries, on 30 contexts",
         f"errors of twice the largest value, {largest}, times (S - 1) 2^(-M) at most, and smaller for each mask",
@@ -175,7 +177,7 @@ def _rectified(sharpness: int) -> Evidence:
             errors.append(abs(gated - max(g, 0)))
         largest = max(errors, key=lambda error: float(error.upper()))
     return Evidence(
-        "claim",
+        "part",
         f"the gated unit g sigma(b g), b = {sharpness}, at the integers up to 64: distance from max(g, 0)",
         f"at most {stated(CLAIM, 'near', b=sharpness)}",
         f"at most {float(largest.upper()):.1e}",

@@ -19,12 +19,13 @@ CLAIM = Claim(
     id="huben-2023.separately",
     title="Linear maps and activations by heads of their own",
     source="Huben, Morris (2023), abstract",
+    kind="statement",
     printed="Attention heads can perform the linear maps and the activations of an MLP separately.",
-    judgement="holds",
+    judgement="not-judged",
     truth=(
-        "Behind a null token [[heads: d]] heads of inner dimension [[inner: one]] apply SiLU to each of d coordinates, "
-        "exactly, and another [[twice: 2 d]] compute any linear map of them, as SiLU of a number less SiLU of its "
-        "negative is the number."
+        "Not judged: the paper was not read. Proved here: behind a null token [[heads: d]] heads of inner dimension "
+        "[[inner: one]] apply SiLU to each of d coordinates, exactly, and another [[twice: 2 d]] compute any linear "
+        "map of them, as SiLU of a number less SiLU of its negative is the number."
     ),
     reconstructed="the weights: the paper was at hand in its abstract only",
     page="docs/claims/gated_heads.md",
@@ -44,7 +45,7 @@ def _activations(count: int, d_model: int) -> Evidence:
     found = exact_network_logits(model, _behind_null(count)).tolist()
     wanted = [[gated_units(row, [one], [one], [1]) for one in identity] for row in x]
     return Evidence(
-        "claim",
+        "part",
         f"{count} vectors of R^{d_model} beside a null token: heads that read and write a coordinate each, in units of "
         "ln 2",
         "SiLU of each coordinate",
@@ -67,7 +68,7 @@ def _linear(count: int, d_model: int) -> Evidence:
     model = neurons_as_heads(*(exact(each.tolist()) for each in (x, both, both, written)))
     found = exact_network_logits(model, _behind_null(count)).tolist()
     return Evidence(
-        "claim",
+        "part",
         f"{count} vectors of R^{d_model} beside a null token, a map of integers to R^2: heads for each coordinate and "
         "its negative",
         "the map",

@@ -58,15 +58,16 @@ CLAIM = Claim(
     id="huben-2023.two-layers",
     title="Attention alone in place of attention and neurons",
     source="Huben, Morris (2023), abstract",
+    kind="statement",
     printed=(
         "A transformer with neurons can be converted into one of attention alone, at the cost of many more heads."
     ),
-    judgement="holds",
+    judgement="not-judged",
     truth=(
-        "Attention by position and ReLU neurons that hold any T distinct contexts become [[layers: two]] causal layers "
-        "behind a null token: a head, and a head for each of the [[neurons: T - 1]] neurons, with [[width: 3]] "
-        "coordinates of the stream and [[heads: 18]] entries for each. At integers the gates are as near to ReLU as is "
-        "asked for."
+        "Not judged: the paper was not read. Proved here: attention by position and ReLU neurons that hold any T "
+        "distinct contexts become [[layers: two]] causal layers behind a null token: a head, and a head for each of "
+        "the [[neurons: T - 1]] neurons, with [[width: 3]] coordinates of the stream and [[heads: 18]] entries for "
+        "each. At integers the gates are as near to ReLU as is asked for."
     ),
     reconstructed="the weights: the paper was at hand in its abstract only",
     page="docs/claims/gated_heads.md",
@@ -126,7 +127,7 @@ def _exactly(name: str, model: Model, contexts: np.ndarray, labels: np.ndarray) 
     held = sum(margin is not None and margin > 0 for margin in margins)
     distinct = len(np.unique(contexts, axis=0)) == len(contexts)
     return Evidence(
-        "claim",
+        "part",
         f"{name}: {len(contexts)} contexts of {contexts.shape[1]} tokens out of {d_vocab} behind a null token, two "
         f"layers of attention with 1 and {_heads(model)} heads, rational weights",
         "all labels in front",
@@ -142,7 +143,7 @@ def _rounded(*, facts: int) -> Evidence:
     made = CLAIM.construct(facts=facts)
     found = certify_memorization(made.model, made.task).certificate
     return Evidence(
-        "claim",
+        "part",
         f"{facts} random contexts of {made.task.n_ctx - 1} tokens behind a null token, random labels, "
         "weights rounded to float64",
         "all labels in front",

@@ -24,6 +24,7 @@ CLAIM = Claim(
     id="kajitsuka-sato-2024.separation",
     title="One head of rank one tells sequences apart",
     source="Kajitsuka, Sato (2024), contextual mapping",
+    kind="statement",
     printed=(
         "For sequences of n tokens without repetition, out of V vectors in R^d with norms from r to R and distances of "
         "e at least, a softmax head with weights of rank one is a contextual mapping with the separation "

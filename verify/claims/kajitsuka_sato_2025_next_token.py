@@ -19,16 +19,18 @@ CLAIM = Claim(
     id="kajitsuka-sato-2025.next-token",
     title="Next tokens by the square root of the number of sequences",
     source="Kajitsuka, Sato (2025), abstract",
+    kind="statement",
     printed=(
         "Transformers memorize the labels of N sequences of length n with a number of parameters of the order of "
         "sqrt(N) up to logarithms, which is optimal up to logarithms and almost independent of n."
     ),
-    judgement="holds",
+    judgement="not-judged",
     truth=(
-        "The number is reached by the network of kim-2023.labels: the length adds S scores, and a bit of the code for "
-        "each position, so [[code: S + b]] bits at most with values of b bits. For many facts there are fewer nonzero "
-        "entries than facts, of integers whose length grows with the square root too. In a format of b bits no fewer "
-        "than [[content: T log K / (b log 2)]] numbers are enough."
+        "Not judged: the paper was not read. Proved here: the number is reached by the network of kim-2023.labels: "
+        "the length adds S scores, and a bit of the code for each position, so [[code: S + b]] bits at most with "
+        "values of b bits. For many facts there are fewer nonzero entries than facts, of integers whose length grows "
+        "with the square root too. In a format of b bits no fewer than [[content: T log K / (b log 2)]] numbers are "
+        "enough."
     ),
     reconstructed="the network and its constants: the paper was at hand in its abstract only",
     page="docs/claims/bits.md",
@@ -66,7 +68,7 @@ def _lengths(facts: int, lengths: tuple[int, ...]) -> Evidence:
     entries = {n_ctx: words.entries + words.other_entries for n_ctx, (words, _) in found.items()}
     factor = Fraction(entries[lengths[-1]], entries[lengths[0]])
     return Evidence(
-        "claim",
+        "part",
         f"{facts} sequences of {', '.join(map(str, lengths))} tokens out of {_TOKENS}, labels out of 2: entries that "
         "are not 0",
         f"a factor below 2 for sequences {lengths[-1] // lengths[0]} times as long",
@@ -96,7 +98,7 @@ def _few(facts: int, *, more: bool) -> Evidence:
     entries = words.entries + words.other_entries
     content = stated(CLAIM, "content", T=facts, K=2, b=words.longest)
     return Evidence(
-        "claim",
+        "part",
         f"{facts} sequences of 6 tokens out of {_TOKENS}, labels out of 2: entries that are not 0, integers of "
         f"{words.longest} bits at most",
         f"{'fewer entries than facts' if more else 'the labels'}, and {content} numbers of so many bits at least",

@@ -12,6 +12,7 @@ CLAIM = Claim(
     id="kajitsuka-sato-2025.sequences",
     title="Sequences as answers, and hard attention",
     source="Kajitsuka, Sato (2025), abstract",
+    kind="statement",
     printed=(
         "For N sequences of length n as answers a number of parameters of the order of sqrt(n N), up to logarithms, is "
         "sufficient, and with hard attention it is necessary."

@@ -21,16 +21,17 @@ CLAIM = Claim(
     id="kim-2023.labels",
     title="Transformers that hold sequences with the square root of their number",
     source="Kim, Kim, Mozafari (2023), abstract, for labels, as Dana et al. (2024) read it",
+    kind="statement",
     printed=(
         "Transformers memorize labels of T sequences of S tokens with a number of parameters of the order of S + N + "
         "sqrt(T log T)."
     ),
-    judgement="holds",
+    judgement="not-judged",
     truth=(
-        "For a label of each of T distinct contexts of S tokens out of N, and K labels: [[head: one]] head by "
-        "position, then ReLU blocks, [[entries: 2 N + S + K + 2]] nonzero entries and those of the blocks, of which "
-        "there are less than [[root: 2 sqrt(6 T (8 (r + c) + 21)) + 8 (r + c) + 21]], with codes of r and labels of c "
-        "bits. Words of [[words: m (r + c)]] bits are what it costs."
+        "Not judged: the paper was not read. Proved here: for a label of each of T distinct contexts of S tokens out "
+        "of N, and K labels: [[head: one]] head by position, then ReLU blocks, [[entries: 2 N + S + K + 2]] nonzero "
+        "entries and those of the blocks, of which there are less than [[root: 2 sqrt(6 T (8 (r + c) + 21)) + 8 (r + "
+        "c) + 21]], with codes of r and labels of c bits. Words of [[words: m (r + c)]] bits are what it costs."
     ),
     reconstructed="the network and its constants: the paper was at hand in its abstract only",
     page="docs/claims/bits.md",
@@ -63,7 +64,7 @@ def _held(d_vocab: int, n_ctx: int, facts: int, kinds: int) -> Evidence:
     root = stated(CLAIM, "root", T=facts, **sizes)
     others = stated(CLAIM, "entries", N=d_vocab, S=n_ctx, K=kinds)
     return Evidence(
-        "claim",
+        "part",
         f"{facts} contexts of {n_ctx} tokens out of {d_vocab}, labels out of {kinds}: one head and {found.blocks} "
         f"ReLU blocks, {found.entries} entries of the blocks that are not 0 and {found.other_entries} others",
         "all labels in front",

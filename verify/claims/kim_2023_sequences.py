@@ -19,6 +19,7 @@ CLAIM = Claim(
     id="kim-2023.sequences",
     title="Sequences as answers with the square root of their number",
     source="Kim, Kim, Mozafari (2023), abstract",
+    kind="statement",
     printed=(
         "Transformers memorize N sequence-to-sequence mappings of length n and dimension d with a number of parameters "
         "of the order of d + n + sqrt(n N) up to logarithms."

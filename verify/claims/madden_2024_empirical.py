@@ -21,6 +21,7 @@ CLAIM = Claim(
     id="madden-2024.empirical",
     title="The laws of a text",
     source="Madden, Fox, Thrampoulidis (2024), the empirical setting",
+    kind="statement",
     printed=(
         "In the empirical setting, where a text gives the laws, the number of parameters that interpolate the laws of "
         "T contexts is of the order of T N too, in a vocabulary of N tokens."

@@ -61,18 +61,19 @@ CLAIM = Claim(
     id="madden-2024.lower",
     title="A transformer of one layer that reaches arbitrary laws",
     source="Madden, Fox, Thrampoulidis (2024), lower bounds",
+    kind="statement",
     printed=(
         "A layer of attention with several heads and a network of neurons, with an activation that is real analytic "
         "and no polynomial, reaches arbitrary laws on T contexts with parameters of the order of [[order: T (N - 1)]]; "
         "averaging the tokens is enough in place of attention."
     ),
-    judgement="holds",
+    judgement="not-judged",
     truth=(
-        "With ReLU and [[heads: one]] head that looks at positions alone, [[enough: T (N - 1) + T - 1 + N + S]] "
-        "numbers that depend on the task are enough, [[above: T - 1 + N + S]] above the bound [[order: T (N - 1)]]: "
-        "all laws of full support on any T distinct contexts, in closed form. The neurons of the source have "
-        "independent values at T codes, so that some readout has any log-odds. Averages with equal weights know no "
-        "order: the embeddings have to make it known."
+        "Not judged: the paper was not read. Proved here: with ReLU and [[heads: one]] head that looks at positions "
+        "alone, [[enough: T (N - 1) + T - 1 + N + S]] numbers that depend on the task are enough, [[above: T - 1 + N "
+        "+ S]] above the bound [[order: T (N - 1)]]: all laws of full support on any T distinct contexts, in closed "
+        "form. The neurons of the source have independent values at T codes, so that some readout has any log-odds. "
+        "Averages with equal weights know no order: the embeddings have to make it known."
     ),
     reconstructed="the network and the constants: the paper was at hand in its abstract only",
     page="docs/claims/knots.md",
@@ -137,7 +138,7 @@ def _reached(model: Model, contexts: np.ndarray, log_odds: list[list[fmpq]]) -> 
             Comparison(sum(x.n_heads for x in model.blocks if isinstance(x, Attention)), "=", stated(CLAIM, "heads")),
         )
     return Evidence(
-        "claim",
+        "part",
         f"{counted(facts, 'distinct context')} of {counted(n_ctx, 'token')} out of {d_vocab}, "
         f"log-odds drawn: one head by position, "
         f"{facts - 1 or 1} ReLU neurons, rational weights, {numbers} numbers that depend on the task",
@@ -155,7 +156,7 @@ def _rounded() -> Evidence:
     proof = prove_knots(made.model, made.task)
     worst = None if proof.divergence_upper is None else float(proof.divergence_upper.max())
     return Evidence(
-        "claim",
+        "part",
         f"{made.task.n_contexts} random laws of {made.task.d_vocab} tokens, weights rounded to float64",
         f"a divergence of {_SMALL:.0e} nats at most",
         "no laws" if worst is None else f"at most {worst:.1e} nats",
@@ -179,7 +180,7 @@ def analytic_neurons(count: int) -> arb_mat:
 def _analytic(count: int) -> Evidence:
     found = ball_rank(lambda: analytic_neurons(count), target=count)
     return Evidence(
-        "claim",
+        "part",
         f"{count} neurons u / (1 + exp(-u)), which are real analytic, at {count} distinct codes, inputs drawn",
         f"rank {count}: some readout has any log-odds there",
         f"rank >= {found.lower}",

@@ -22,16 +22,18 @@ CLAIM = Claim(
     id="madden-2024.upper",
     title="How many arbitrary laws so many parameters reach at most",
     source="Madden, Fox, Thrampoulidis (2024), upper bounds",
+    kind="statement",
     printed=(
         "A model with k parameters interpolates arbitrary next-token laws on [[printed: k / (N - 1)]] contexts at "
         "most, up to a constant factor, in a vocabulary of N tokens."
     ),
-    judgement="holds",
+    judgement="not-judged",
     truth=(
-        "Without any factor, for exact laws: a model with k entries whose logits depend on them in a locally Lipschitz "
-        "way reaches all laws on [[most: floor(k / (N - 1))]] contexts at most, and almost no laws on more. ReLU "
-        "neurons lose a number each: m of them on R^d reach no more than [[neurons: m (d + 1) + 1]] log-odds of "
-        "tokens, of their [[numbers: m (d + 2) + 1]] parameters. About labels it says nothing."
+        "Not judged: the paper was not read. Proved here: without any factor, for exact laws: a model with k entries "
+        "whose logits depend on them in a locally Lipschitz way reaches all laws on [[most: floor(k / (N - 1))]] "
+        "contexts at most, and almost no laws on more. ReLU neurons lose a number each: m of them on R^d reach no "
+        "more than [[neurons: m (d + 1) + 1]] log-odds of tokens, of their [[numbers: m (d + 2) + 1]] parameters. "
+        "About labels it says nothing."
     ),
     reconstructed="the constants: the paper was at hand in its abstract only",
     page="docs/claims/knots.md",
@@ -58,7 +60,7 @@ def _count(model: Model, facts: int) -> Evidence:
     neurons = sum(block.d_mlp for block in model.blocks if isinstance(block, FeedForward))
     entries = sum(int(np.prod(tensor.shape)) for tensor in model.tensors().values())
     return Evidence(
-        "claim",
+        "part",
         f"a head and {neurons} neurons, N = {model.d_vocab_out}, with {entries} entries: contexts on "
         f"which arbitrary laws are reached; the shape is that of a memory of {facts} laws",
         f"{stated(CLAIM, 'most', k=entries, N=model.d_vocab_out)} contexts at most",
@@ -83,7 +85,7 @@ def _out_of_reach(*, width: int, neurons: int) -> Evidence:
     found = relu_barrier(points, log_odds, neurons=neurons)
     numbers = neurons * width + neurons + neurons + 1  # W_in, b_in, W_out, b_out
     return Evidence(
-        "claim",
+        "part",
         f"m = {neurons} ReLU neurons on the codes of {count} contexts in R^{width}, laws of two tokens with integer "
         f"log-odds: {found.combinations} combinations of activation patterns",
         f"{stated(CLAIM, 'neurons', m=neurons, d=width)} contexts at most, of {numbers} parameters",

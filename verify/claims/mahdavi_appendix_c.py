@@ -76,11 +76,17 @@ CLAIM = Claim(
     id="mahdavi.appendix-c",
     title="The same with a skip connection",
     source="Mahdavi, Liao, Thrampoulidis (2024), Appendix C",
+    kind="statement",
+    quotation="Theorem 1 holds true for when we have Attention with skip connection.",
     printed="Theorem 1 holds for attention with a skip connection: memorize the labels less what it adds.",
-    judgement="holds",
+    reading=(
+        "The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper. "
+        "Theorem 1 itself is not legible (`mahdavi.theorem-1`)."
+    ),
+    judgement="not-legible",
     truth=(
-        "It holds, with [[sum: d_o = d]], as the sum requires, and [[wide: d_out <= min(d_v, d)]]: with W_D the "
-        "identity above zeros, the layer holds the labels less the first d_out entries of the query."
+        "Proved here: so it is, with [[sum: d_o = d]], as the sum requires, and [[wide: d_out <= min(d_v, d)]]: with "
+        "W_D the identity above zeros, the layer holds the labels less the first d_out entries of the query."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
@@ -129,7 +135,7 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
     same &= sizes == tuple(parameters[name] for name in ("n_heads", "n_ctx", "d_model", "d_head", "outputs", "shared"))
     held = same and found.held and layer.attention.d_out == layer.d_model
     return Evidence(
-        "claim",
+        "ours",
         f"Float64 weights with a skip connection for {made.summary}",
         f"H (r - 1) + 1 = {counted} labels memorized",
         f"{found.certified}; rank Z = {task.n_examples}" if held else "not all labels certified",

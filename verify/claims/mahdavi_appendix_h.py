@@ -17,16 +17,25 @@ CLAIM = Claim(
     id="mahdavi.appendix-h",
     title="Most heads are saturated on most examples",
     source="Mahdavi, Liao, Thrampoulidis (2024), Appendix H and Figure 3",
+    kind="fit",
+    quotation=(
+        "We call a head saturated for an example if the query token has one softmax coefficient to some context "
+        "token in that head, i.e., head [lost] is saturated for example [lost] if [lost] has at least one entry "
+        "[lost]. [...] Interestingly, a significant number of heads are saturated for the majority of examples, "
+        "while almost all examples have at least one corresponding non-saturated head."
+    ),
     printed=(
         "In trained layers with a shared context a significant number of heads are saturated (some attention weight "
         "reaches [[threshold: 0.99]]) for most examples, and almost all examples have a head that is not."
     ),
+    reading="The threshold is lost in the copy at hand; a reconstruction of it is used.",
     judgement="measured",
     truth=(
         "Of the weights that are built here it is proved: more than [[share: half]] of the pairs of head and example "
         "are saturated, and every example has a head that is not. About trained weights it is a measurement of the "
         "source, which nothing here proves or repeats."
     ),
+    reconstructed="the threshold of saturation, from a copy without it",
     page="docs/claims/saturated_heads.md",
 )
 

@@ -23,13 +23,20 @@ CLAIM = Claim(
     id="mahdavi.appendix-i",
     title="The rank on generic contexts",
     source="Mahdavi, Liao, Thrampoulidis (2024), Appendix I",
+    kind="remark",
+    quotation=(
+        "However, whether stronger assumptions can maintain dependence on [lost] instead of [lost] (i.e., give "
+        "memorization lower bound [lost] instead of [lost]) is still an open question for future work. [...] We "
+        "conjecture that a bound with [lost] complexity would hold, which could be interesting for future works."
+    ),
     printed=(
         "Open: whether stronger assumptions than Assumptions 1 and 2, such as general position of all tokens, give a "
         "rank of Z that grows like H d instead of H n. Conjectured from experiments."
     ),
-    judgement="answered",
+    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    judgement="not-legible",
     truth=(
-        "They do: for almost all contexts of [[tokens: n >= 2]] tokens and almost all weights, rank Z is "
+        "Proved here: they do, for almost all contexts of [[tokens: n >= 2]] tokens and almost all weights, rank Z is "
         "min(T, [[largest: H d]]), for every [[width: d >= 1]], every [[head: d_h >= 1]] and any nonzero queries: all "
         "of them may be equal, and be a token of the context. With [[single: n = 1]] the rank is d at most."
     ),
@@ -78,7 +85,7 @@ def _full(layer: IntegerLayer, *, same_query: bool = True, inside: bool = False)
     if inside:
         which += " that are the first token of every context"
     return Evidence(
-        "answer",
+        "ours",
         f"{examples} contexts of n = {n_ctx} tokens in R^{d_model}, {which}, H = {n_heads}, d_h = {layer.W_Q.shape[2]}",
         f"rank Z = {'min(T, H d)' if n_ctx > 1 else 'min(T, d)'} = {bound}",
         f"rank Z >= {rank.lower} for these, <= {ceiling.value}",
@@ -106,7 +113,7 @@ def _memorized(*, n_heads: int, n_ctx: int, d_model: int) -> Evidence:
     layer = layer_with_read_out(task, *maps, d_value=1, d_inner=1)
     found = held_labels(layer, task)
     return Evidence(
-        "answer",
+        "ours",
         f"Float64 weights for {examples} uniform contexts of n = {n_ctx} tokens in R^{d_model} with the same query, "
         f"H = {n_heads}",
         f"{examples} = H d labels memorized; printed, under Assumptions 1 and 2: {n_heads * (n_ctx - 1) + 1}",

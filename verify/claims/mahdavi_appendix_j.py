@@ -19,10 +19,16 @@ CLAIM = Claim(
     id="mahdavi.appendix-j",
     title="Remark 1 for the queries of BERT",
     source="Mahdavi, Liao, Thrampoulidis (2024), appendix J",
+    kind="fit",
+    quotation=(
+        "we observe that the Kruskal Rank is high enough (291 for the case of trained and 349 for the case of random "
+        "BERT). Hence, the result of Remark 1 still yields an acceptable lower bound."
+    ),
     printed=(
         "The queries of BERT have Kruskal ranks of '291' with trained and '349' with random weights, below the number "
         "n of tokens. The result of Remark 1 still yields an acceptable lower bound."
     ),
+    reading="The ranks are measurements of the source; the number of Remark 1 is reconstructed.",
     judgement="measured",
     truth=(
         "The ranks are the source's measurements: no weights of BERT are looked at here. For whatever rank k with "

@@ -35,6 +35,12 @@ CLAIM = Claim(
     id="mahdavi.assumptions",
     title="The assumptions on queries and contexts, and how they are tested",
     source="Mahdavi, Liao, Thrampoulidis (2024), Assumptions 1 to 3 and Section 5.1",
+    kind="remark",
+    quotation=(
+        "Assumption 1. The set of all query vectors has Kruskal Rank at least [lost] . Assumption 2. For each "
+        "example [lost], the context matrix has rank [...] Notably, the commonly made assumption of General Position "
+        "fails in all cases [...] this is a more relaxed assumption compared to Assumption 2."
+    ),
     printed=(
         ""
         "Assumption 1 (any n queries independent) and Assumption 2 (each context of rank n) are satisfied by real data "
@@ -42,7 +48,8 @@ CLAIM = Claim(
         "General Position fails; Assumption 3 ([[third: k >= n]] for the Kruskal rank k of query plus mean token) is "
         "the more relaxed one, and gives Assumption 1 after a layer."
     ),
-    judgement="hypothesis",
+    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    judgement="not-legible",
     truth=(
         "All are decided exactly on given floats where [[few: T <= d]], where few subsets exist, or where a relation "
         "is found; random subsets only bound the share of dependent ones. The proof needs less than Assumption 1, the "
@@ -85,7 +92,7 @@ def _one_and_two_without_three(contexts: Float64Array, queries: Float64Array, wh
     third = certify_shifted(contexts, queries, min(n_ctx, len(queries)))
     small = contexts.size <= 60
     return Evidence(
-        "without",
+        "boundary",
         f"{what}, T = {len(queries)}, n = {n_ctx}, d = {queries.shape[1]}: any {first.size} queries are independent, "
         f"every context has rank {n_ctx}, and {third.size} of query + mean token are dependent",
         "Assumption 3 is the more relaxed one",
@@ -112,7 +119,7 @@ def _sampling_misses(*, examples: int, size: int, d_model: int) -> Evidence:
     found = certify_subsets(queries, size)
     rows = () if found.relation is None else found.relation.rows
     return Evidence(
-        "without",
+        "boundary",
         f"{examples} queries of dimension {d_model}: {sample.samples - sample.dependent} of {sample.samples} random "
         f"subsets of {size} have rank {size}, and a subset of {len(rows)} is dependent, of {math.comb(examples, size)}",
         f"Kruskal rank >= {size}",
@@ -129,7 +136,7 @@ def _full_rank_below_a_tolerance(d_model: int) -> Evidence:
     found = certify_subsets(vectors, d_model)
     ranks = numerical_ranks(vectors)
     return Evidence(
-        "without",
+        "boundary",
         f"{d_model + 2} vectors of dimension {d_model} within {_SHARE * 8} of one direction: any {d_model} are "
         "independent, "
         f"so they are in General Position; NumPy's tolerance sees rank {ranks.float64} in float64 and {ranks.float32} "
@@ -154,7 +161,7 @@ def _almost_all_contexts(*, trials: int) -> Evidence:
             and certify_shifted(contexts, queries, 4).verdict is Verdict.PROVED
         )
     return Evidence(
-        "with",
+        "ours",
         f"{trials} random integer examples with T = 8, n = 4, d = 6 that satisfy Assumptions 1 and 2 satisfy 3",
         "1 and 2 imply 3 for almost all contexts",
         f"{good} of {trials}",
@@ -177,7 +184,7 @@ def _affine_hulls(*, trials: int) -> Evidence:
             agree = (third is Verdict.REFUTED) if inside else (third is Verdict.PROVED)
             good += first is Verdict.PROVED and agree and expected in (None, third)
     return Evidence(
-        "with",
+        "ours",
         f"{2 * trials} shared contexts with T = 6, n = 3, d = 5, half of them planted: Assumption 3 holds if and only "
         "if minus the mean token is in the affine hull of no 3 queries",
         "the criterion for shared contexts",
@@ -212,7 +219,7 @@ def _blocks_are_enough(examples: int, n_ctx: int, d_model: int) -> Evidence:
     # A power of two changes no relation, and keeps the scores small.
     ranked = _rank_certified(contexts, queries / 128.0, n_heads)
     return Evidence(
-        "with",
+        "ours",
         f"T = {examples} queries, n = {n_ctx}, d = {d_model}, of Kruskal rank below {n_ctx} with the block condition: "
         f"{n_heads} heads with d_h = 1 give {examples} independent mixed inputs",
         f"T = {examples} examples on {n_heads} heads without Assumption 1",
@@ -241,7 +248,7 @@ def _an_order_is_found(*, lines: int) -> Evidence:
     found = find_blocks(queries, n_heads=n_heads, size=n_ctx)
     reordered = [t for block in found.blocks for t in block] != list(range(examples))
     return Evidence(
-        "with",
+        "ours",
         f"{lines} planes with three of {examples} queries in each, n = {n_ctx}: Kruskal rank below 3, the given order "
         f"violates the block condition, and another order on {n_heads} heads satisfies it",
         "a block condition in some order",

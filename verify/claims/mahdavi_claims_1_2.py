@@ -20,18 +20,26 @@ CLAIM = Claim(
     id="mahdavi.claims-1-2",
     title="One head fits r examples, or r - 1 and freezes the rest",
     source="Mahdavi, Liao, Thrampoulidis (2024), Claims 1 and 2",
+    kind="statement",
+    quotation=(
+        "Claim 2 (Fit [lost] examples in one head, leave the rest intact). Assume that [lost] examples satisfy "
+        "Assumptions 1 and 2, and define [...] Claim 2 reinforces Claim 1 by demonstrating the possibility of tuning "
+        "coefficients of [lost] examples while keeping the rest of the examples approximately fixed with any "
+        "precision"
+    ),
     printed=(
         ""
         "Claim 1: under Assumptions 1 and 2, a head of width r gives any attention weights to r examples. Claim 2: a "
         "head of width r gives any attention weights to [[fitted: r - 1]] examples, and to all others weights within "
         "any epsilon of fixed ones."
     ),
-    judgement="holds",
+    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    judgement="not-legible",
     truth=(
-        "Both hold for weights in the open simplex, which softmax never leaves. Claim 1 needs independent queries "
-        "among the r fitted only; Claim 2 needs that no other query is in the span of the [[fitted: r - 1]] fitted, in "
-        "place of Kruskal rank n; only the fitted contexts have to be of rank n, the frozen ones just need distinct "
-        "tokens."
+        "Proved here: both, for weights in the open simplex, which softmax never leaves. Claim 1 needs independent "
+        "queries among the r fitted only; Claim 2 needs that no other query is in the span of the [[fitted: r - 1]] "
+        "fitted, in place of Kruskal rank n; only the fitted contexts have to be of rank n, the frozen ones just "
+        "need distinct tokens."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/saturated_heads.md",
@@ -78,7 +86,7 @@ def _fits(
     which = "" if kruskal else ", on queries of Kruskal rank 1 that satisfy the block condition"
     what = f"fits {fitted} and freezes {earlier}" if earlier else f"fits {fitted}"
     return Evidence(
-        "claim",
+        "ours",
         f"{name}{which}: {count} random examples with n = {n_ctx}, d = {d_model}; a head of width {n_ctx} {what} "
         "examples. E E^+ = I and Q Q^+ = I exactly, so that the logits of the block are free for each kappa",
         f"any weights for {fitted} examples" + (f", {earlier} others within epsilon of fixed ones" if earlier else ""),

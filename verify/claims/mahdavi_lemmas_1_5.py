@@ -23,6 +23,13 @@ CLAIM = Claim(
     id="mahdavi.lemmas-1-5",
     title="Five lemmas on ranks and saturation",
     source="Mahdavi, Liao, Thrampoulidis (2024), Lemmas 1 to 5",
+    kind="statement",
+    quotation=(
+        "Lemma 1. For any real-valued block matrix of the form [lost] [...] Lemma 2. Assume vectors [lost] are "
+        "linearly independent. Then, [lost] are also linearly independent for all [lost] [...] Lemma 3. Consider a "
+        "set of full-rank matrices [lost] where [...] Lemma 4. Consider an input matrix [lost] , an input vector "
+        "[...] Lemma 5. Let [lost] be two matrices satisfying"
+    ),
     printed=(
         ""
         "Lemma 1: the rank of a block triangular matrix with A and D on its diagonal is at least rank A + rank D. "
@@ -31,12 +38,13 @@ CLAIM = Claim(
         "others. Lemma 4: softmax(kappa E V e) tends to the one-hot vector of the largest score. Lemma 5: rank (A + B) "
         "is at least rank A if the smallest nonzero singular value of A is above the largest of B."
     ),
-    judgement="holds",
+    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    judgement="not-legible",
     truth=(
-        "All hold. Lemma 2: the shift has determinant [[determinant: 2]]. Lemma 3 needs only that no other query is in "
-        "the span of the [[killed: r - 1]], and Lemma 4 only a unique largest score; the distance is then at most "
-        "[[rate: 2 (n - 1) exp(-kappa g)]] for a gap g. Lemma 5 needs the strict inequality: it fails for A := I, B := "
-        "-I."
+        "Proved here: all five as they are reconstructed. Lemma 2: the shift has determinant [[determinant: 2]]. "
+        "Lemma 3 needs only that no other query is in the span of the [[killed: r - 1]], and Lemma 4 only a unique "
+        "largest score; the distance is then at most [[rate: 2 (n - 1) exp(-kappa g)]] for a gap g. Lemma 5 needs "
+        "the strict inequality: it fails for A := I, B := -I."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/saturated_heads.md",
@@ -69,7 +77,7 @@ def _block_rank(rng: np.random.Generator, count: int) -> Evidence:
         good += _rank(whole) >= parts
         strict += _rank(whole) > parts
     return Evidence(
-        "claim",
+        "ours",
         f"Lemma 1 on {count} random integer block matrices of up to 4 rows and columns a block, zero blocks included; "
         f"strictly larger in {strict}",
         "rank [[A, B], [0, D]] >= rank A + rank D",
@@ -90,7 +98,7 @@ def _mean_shift(rng: np.random.Generator, *, largest: int, count: int) -> Eviden
         good += _rank(size * rows + rows.sum(axis=0)) == _rank(rows)
     exact = determinants == {fmpq(2)} and opposite == {fmpq(0)} and good == count
     return Evidence(
-        "claim",
+        "ours",
         f"Lemma 2: det(I + J/n) for n = 1 .. {largest}, with J all ones; the rank of x_i + mean(x) is that of the x_i "
         f"on {count} random integer matrices; with the mean subtracted det(I - J/n) = 0",
         "independent vectors stay independent",
@@ -122,7 +130,7 @@ def _saturating_matrix(rng: np.random.Generator, count: int) -> Evidence:
         ]
         good += all(h == 0 for h in heights[kept:]) and all(len(set(row)) == len(row) for row in scores[:kept])
     return Evidence(
-        "claim",
+        "ours",
         f"Lemma 3 on {count} sets of examples with n = 1 .. 4, d = n .. 6, among them queries of Kruskal rank below n: "
         "V = v w^T vanishes on the killed queries and gives distinct scores to the tokens of all others",
         "a matrix of rank one",
@@ -154,7 +162,7 @@ def _saturation(rng: np.random.Generator, count: int) -> Evidence:
                 good += distance <= rate and distance <= known and int(judged.winners[0]) == winner
         below += float(judged.distances[0]) < _NEAR
     return Evidence(
-        "claim",
+        "ours",
         f"Lemma 4 with a rate, on {count} random scores of 1 to 5 tokens with a unique largest one and ties below it, "
         "on top of other scores, for kappa = 1, 8, 64",
         "softmax(kappa a + b) tends to one token",
@@ -193,7 +201,7 @@ def _weyl(rng: np.random.Generator, count: int) -> Evidence:
         tried += 1
         good += _rank(A + B) >= rank
     return Evidence(
-        "claim",
+        "ours",
         f"Lemma 5 on {count} pairs of integer matrices for which the smallest nonzero singular value of A is proved to "
         "be above the largest of B",
         "rank (A + B) >= rank A",

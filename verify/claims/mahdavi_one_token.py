@@ -17,16 +17,23 @@ CLAIM = Claim(
     id="mahdavi.one-token",
     title="A context of one token",
     source="Mahdavi, Liao, Thrampoulidis (2024), section 4.2",
+    kind="remark",
+    quotation=(
+        "each context contains a single token and is shared across all examples. [...] Consequently, the vector "
+        "[lost] copies the first (and only) context token, which is shared across all examples. Hence, no matter how "
+        "large [lost] or [lost] are, the output of MHA for all examples is identical, and the memory capacity of the "
+        "attention is exactly [lost] (i.e., a single example)."
+    ),
     printed=(
         "If all examples share a context of [[single: n = 1]] token, attention gives the same for all of them: the "
         "capacity is exactly [[capacity: 1]], however large H and d are."
     ),
+    reading='The number that is lost is in words behind it: "(i.e., a single example)".',
     judgement="holds",
     truth=(
         "It holds. If such contexts are not shared, the heads copy the tokens, and the rank of Z is that "
         "of the tokens: [[tokens: min(T, d)]] for almost all of them, however many heads there are."
     ),
-    reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
 )
 

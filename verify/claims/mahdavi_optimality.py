@@ -16,12 +16,18 @@ CLAIM = Claim(
     id="mahdavi.optimality",
     title="The order of the number of memorized reals",
     source="Mahdavi, Liao, Thrampoulidis (2024), section 4, the settings after Theorem 1",
+    kind="remark",
+    quotation=(
+        "This optimality is reflected in the fact that [lost] real-valued outputs are memorized, and a trivial upper "
+        "bound for the memorization of an MHA is the number of its parameters"
+    ),
     printed=(
         "With d_h, d_v, d_o, d_out and n of the order of d, the examples of Theorem 1 times d_out real numbers are of "
         "the order of the number of parameters, and no more can be memorized: the bound is optimal. With scalar "
         "outputs the number of examples is of the order of H d."
     ),
-    judgement="holds",
+    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    judgement="not-legible",
     truth=(
         "For [[square: n = d = d_out = d_v = d_o]] and [[queries: d_h = 1]], which is enough, the layer has "
         "[[entries: 2 H d + 2 H d^2 + d^2]] entries and memorizes [[reals: (H (d - 1) + 1) d]] numbers: fewer than "
@@ -49,7 +55,7 @@ def _memorized(n_heads: int, d_model: int) -> Evidence:
     given = {"H": layer.n_heads, "d": layer.d_model}
     entries, numbers = layer.parameters, task.labels.size
     return Evidence(
-        "claim",
+        "ours",
         f"{task.n_examples} labels in R^{task.d_out}, contexts of n = {task.n_ctx} tokens in R^{layer.d_model}, H = "
         f"{layer.n_heads}, d_h = {layer.d_qk}, d_v = {layer.d_head}, d_o = {block.d_out}",
         "as many real numbers as parameters, up to a constant",

@@ -19,7 +19,7 @@ from constructions.saturated.uniform_examples import uniform_examples
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure, matmul
 from verify.claim import Claim
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, Role, met, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.theorems import MIXED_RANK
 from verify.evidence.unread_heads import heads_as_layer, unlabelled
 from verify.forward.heads import AttendedVectors, enclose_attention, enclose_layer, mixed_inputs_in_balls
@@ -41,13 +41,16 @@ CLAIM = Claim(
     id="mahdavi.proposition-1",
     title="H (min(n, d_h) - 1) + 1 independent mixed inputs",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 1",
+    kind="statement",
+    quotation="Proposition 1. Under the conditions of Theorem 1, there exists [lost] parameters such that [lost]",
     printed=(
         "Under Assumptions 1 and 2, with r := min(n, d_h), there are W_Q and W_K for which Z has rank at least min(T, "
         "[[printed: H (r - 1) + 1]])."
     ),
-    judgement="holds",
+    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    judgement="not-legible",
     truth=(
-        "It holds, and is not sharp in d_h: for every [[widths: d_h >= 1]] there are weights of rank at least min(T, "
+        "Proved here: this, and more. For every [[widths: d_h >= 1]] there are weights of rank at least min(T, "
         "[[sharper: H (n - 1) + 1]]), on any examples with the block condition (Theorem Z1); a context that all "
         "examples share allows no more."
     ),
@@ -135,15 +138,15 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     printed = partial(saturated_heads, targets="printed", margin=_MARGIN)
     near = partial(saturated_heads, margin=_MARGIN)
     for sizes in _PRINTED + (_PRINTED_FULL if full else ()):
-        yield _rank("claim", "Proposition 1", "printed targets", sizes, _built(sizes, printed, 1))
+        yield _rank("Proposition 1", "printed targets", sizes, _built(sizes, printed, 1))
     for sizes in _PRINTED[3:] + (_PRINTED_FULL if full else ()):
         built = _built(sizes, near, 1)
-        yield _rank("claim", "Proposition 1", "near-one-hot targets", sizes, built)
+        yield _rank("Proposition 1", "near-one-hot targets", sizes, built)
         if sizes.examples > _BALLS_UP_TO and sizes.shared:
             yield _saturation(sizes, built)
     for sizes in _SINGLE + (_SINGLE_FULL if full else ()):
         built = _built(sizes, partial(single_direction_heads, margin=_MARGIN), 1)
-        yield _rank("sharper", "Theorem Z1", "heads of width 1", sizes, built)
+        yield _rank("Theorem Z1", "heads of width 1", sizes, built)
     for sizes in _LIMIT + (_LIMIT_FULL if full else ()):
         yield _finite_strength(sizes, near)
     yield _no_more_on_a_shared_context(n_heads=3, n_ctx=4, d_model=5)
@@ -159,7 +162,7 @@ def _built(sizes: Sizes, build: _Builder, seed: int) -> _Built:
     return task, heads, enclose_layer(heads_as_layer(heads), task)
 
 
-def _rank(role: Role, name: str, recipe: str, sizes: Sizes, built: _Built) -> Evidence:
+def _rank(name: str, recipe: str, sizes: Sizes, built: _Built) -> Evidence:
     task, heads, forward = built
     proof = certify_full_row_rank(forward.mixed)
     rank, method = sizes.examples * (proof.verdict is Verdict.PROVED), proof.method
@@ -175,7 +178,7 @@ def _rank(role: Role, name: str, recipe: str, sizes: Sizes, built: _Built) -> Ev
     formula = stated(CLAIM, "printed" if name == "Proposition 1" else "sharper", H=sizes.n_heads, r=fitted, n=fitted)
     as_said = heads.W_Q.shape == heads.W_K.shape == (sizes.n_heads, sizes.d_model, sizes.d_head)
     return Evidence(
-        role,
+        "ours",
         f"{name}, {recipe}: {sizes}",
         f"rank Z >= {promised}",
         f"rank Z {'= T =' if rank == sizes.examples else '>='} {rank}, largest kappa {heads.strengths.max():.3g}",
@@ -184,7 +187,7 @@ def _rank(role: Role, name: str, recipe: str, sizes: Sizes, built: _Built) -> Ev
         # A rank that is not proved is not refuted either.
         compared=(
             *((Comparison(rank if rank >= promised else math.nan, "=", formula),) if sizes.examples == most else ()),
-            *(met(CLAIM, "widths", d_h=heads.W_Q.shape[2]) if role == "sharper" else ()),
+            *(met(CLAIM, "widths", d_h=heads.W_Q.shape[2]) if name == "Theorem Z1" else ()),
         ),
     )
 
@@ -218,7 +221,7 @@ def _finite_strength(sizes: Sizes, build: _Builder) -> Evidence:
         good += near and smallest(limit) > 0 and kept >= (1 - _LOST) * ideal and actual >= (1 - _LOST) * ideal
         least = min(least, actual / ideal if ideal > 0 else 0.0)
     return Evidence(
-        "claim",
+        "ours",
         f"Equation (19) with the explicit kappa: {sizes}",
         f"sigma_min(D - C B) >= {1 - _LOST} of its limit in every head",
         f"by the rate and Weyl's inequality in {good} of {total} heads; enclosed directly, at least {least:.6f} of it",
@@ -248,7 +251,7 @@ def _saturation(sizes: Sizes, built: _Built) -> Evidence:
     before = np.array([block.start if len(block) else sizes.examples for block in heads.blocks])
     frozen = np.arange(sizes.examples)[:, None] < before
     return Evidence(
-        "claim",
+        "ours",
         f"Saturation (a largest attention weight of at least {_SATURATED}): {sizes}",
         "most heads are saturated on most examples, and all examples have a head that is not",
         f"{share:.1%} of the pairs of example and head saturated, {found.saturated[frozen].mean():.1%} of the frozen "
@@ -274,7 +277,7 @@ def _no_more_on_a_shared_context(*, n_heads: int, n_ctx: int, d_model: int) -> E
     rank = fmpq_mat(len(rows), n_heads * d_model, [entry for row in rows for entry in row]).rank()
     ceiling = MIXED_RANK.at(contexts=keys[None], n_heads=n_heads, n_examples=len(rows))
     return Evidence(
-        "claim",
+        "ours",
         f"One context of rank {context.rank()}: {len(rows)} examples with random rational attention weights, H = "
         f"{n_heads}, n = {n_ctx}, d = {d_model}",
         f"rank Z <= H (n - 1) + 1 = {bound}, and no more for other attention",
@@ -298,7 +301,7 @@ def _more_on_other_contexts() -> Evidence:
     )
     bound = min(2, 1 * (task.n_ctx - 1) + 1)
     return Evidence(
-        "claim",
+        "ours",
         "The bound is one from below: n = 1, two examples with independent tokens, one head with weights 0",
         f"rank Z >= {bound}",
         f"rank Z = {task.n_examples}" if proof.verdict is Verdict.PROVED else "nothing",

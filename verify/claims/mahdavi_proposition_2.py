@@ -60,16 +60,23 @@ CLAIM = Claim(
     id="mahdavi.proposition-2",
     title="A shared context allows no more than H (n - 1) + 1",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 2",
+    kind="statement",
+    quotation=(
+        "Proposition 2. Under the conditions of Theorem 1, if all the contexts are shared, i.e., [lost] for all "
+        "[lost], then for any [lost], we have [lost]. [...] The proposition shows that the lower bound of "
+        "Proposition 1 is tight when the context is shared across data points"
+    ),
     printed=(
         "If all examples have the same context, rank Z is at most [[printed: H (n - 1) + 1]] for all weights: for "
         "[[wide: n <= d_h]] the bound of Proposition 1 is tight."
     ),
-    judgement="holds",
+    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    judgement="not-legible",
     truth=(
-        "It holds, for all widths and whatever the queries are, and is reached for every [[widths: d_h >= 1]]. The "
-        "[[hull: n - 1]] is the dimension of the affine hull of the tokens, whether contexts are shared or not. It is "
-        "tight for the rank, not for the number of labels: [[heads: one]] head on [[tokens: two]] tokens holds any "
-        "labels of [[examples: three]] examples with independent queries."
+        "Proved here: so it is, for all widths and whatever the queries are, and is reached for every [[widths: d_h "
+        ">= 1]]. The [[hull: n - 1]] is the dimension of the affine hull of the tokens, whether contexts are shared "
+        "or not. It is tight for the rank, not for the number of labels: [[heads: one]] head on [[tokens: two]] "
+        "tokens holds any labels of [[examples: three]] examples with independent queries."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
@@ -116,7 +123,7 @@ def _tight(layer: IntegerLayer) -> Evidence:
     printed = stated(CLAIM, "printed", H=n_heads, n=n_ctx)
     as_said = as_rationals(layer.queries).rank() == 1 and len(layer.contexts) == 1
     piece = largest_rank(
-        "claim",
+        "ours",
         f"{examples} parallel queries on one context of n = {n_ctx} tokens in R^{d_model}, H = {n_heads}, d_h = "
         f"{d_head}",
         f"rank Z <= {printed} for all weights, and reached",
@@ -138,7 +145,7 @@ def _built(made: Construction[VectorTask]) -> Evidence:
     printed = stated(CLAIM, "printed", H=n_heads, n=task.n_ctx)
     proof = certify_full_row_rank(enclose_mixed_inputs(layer, task))
     return Evidence(
-        "claim",
+        "ours",
         f"Float64 weights for {made.summary}",
         f"rank Z <= {printed} for all weights, and reached",
         f"rank Z <= {ceiling.value}; rank Z {'>=' if proof.verdict is Verdict.PROVED else '? '} {examples} for these",
@@ -168,7 +175,7 @@ def _more_labels_than_rank() -> Evidence:
     kruskal = kruskal_rank(queries).lower
     ceiling = MIXED_RANK.at(contexts=contexts, n_heads=1, n_examples=len(queries))
     return Evidence(
-        "claim",
+        "ours",
         "The bound is one of the rank, not of labels: n = 2, H = 1, three queries that are independent "
         f"(Kruskal rank {kruskal}); three labels 2^k / (1 + 2^k) with k = -{_LARGEST_SCORE} .. {_LARGEST_SCORE} of "
         "one's choice, that the choice of W_Q sees",

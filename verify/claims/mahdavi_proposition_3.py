@@ -63,16 +63,23 @@ CLAIM = Claim(
     id="mahdavi.proposition-3",
     title="Two-layer ReLU networks memorize no more",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 3",
+    kind="statement",
+    quotation=(
+        "Proposition 3. [lost] We defer the proof to Appendix F. A ReLU FCN with [lost] parameters can memorize at "
+        "most [lost] examples under Assumptions 1 and 2."
+    ),
     printed=(
         "For T above [[printed: (m (d + 1 + d_out) + d_out) / d_out]] there are T examples with Assumptions 1 and 2, "
         "and labels that no ReLU network with one hidden layer of m neurons memorizes."
     ),
-    judgement="holds",
+    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    judgement="not-legible",
     truth=(
-        "It holds, and with [[numerator: m (d + d_out) + d_out]] in the numerator: for [[scalar: d_out = 1]] from "
-        "[[one_output: m (d + 1) + 2]] examples with one context, almost all labels are out of reach, and which is "
-        "decided exactly. If [[few: m < d_out]], [[enough: m + 2]] examples are enough. From the other side, for odd m "
-        "any labels of [[within: (d + 1) (m + 1) / 2]] points in general position are outputs of m neurons."
+        "Proved here: so it is, and with [[numerator: m (d + d_out) + d_out]] in the numerator: for [[scalar: d_out "
+        "= 1]] from [[one_output: m (d + 1) + 2]] examples with one context, almost all labels are out of reach, and "
+        "which is decided exactly. If [[few: m < d_out]], [[enough: m + 2]] examples are enough. From the other "
+        "side, for odd m any labels of [[within: (d + 1) (m + 1) / 2]] points in general position are outputs of m "
+        "neurons."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/relu_barrier.md",
@@ -115,7 +122,7 @@ def _out_of_reach(task: VectorTask, *, neurons: int) -> Evidence:
     found = relu_barrier(queries, labels, neurons=neurons)
     printed = neurons * (d_model + 2) + 2  # the least T > m (d + 1 + d_out) + d_out
     return Evidence(
-        "claim",
+        "ours",
         f"{examples} examples with one context of rank {rank} and queries of Kruskal rank >= {kruskal} in R^{d_model}, "
         f"n = {task.n_ctx}, and integer labels: {found.patterns} activation patterns of a neuron, "
         f"{found.combinations} of {neurons}",
@@ -142,7 +149,7 @@ def _memorized(made: Construction[VectorTask], barrier: VectorTask) -> Evidence:
     same = task.sha256() == barrier.sha256() and layer.d_qk == 1
     held = same and found.held
     return Evidence(
-        "claim",
+        "ours",
         f"Float64 weights for {made.summary}",
         f"{task.n_examples} labels memorized",
         f"{found.certified}; rank Z = {task.n_examples}" if held else "not all labels certified",
@@ -158,7 +165,7 @@ def _within_reach(points: np.ndarray, labels: np.ndarray, network: FeedForward) 
     held = neurons_give(network, points, labels)
     neurons = network.d_mlp
     return Evidence(
-        "sharper",
+        "ours",
         f"{count} points in R^{d_model} with integer labels, and {neurons} ReLU neurons",
         f"m = {neurons}: outputs are the labels of T = {count} points",
         f"{held} of {count} outputs are the labels, exactly",
@@ -178,7 +185,7 @@ def _few_neurons(labels: np.ndarray, *, neurons: int) -> Evidence:
     )
     counted = fewest_examples(d_model=3, neurons=neurons, outputs=outputs)
     return Evidence(
-        "claim",
+        "ours",
         f"{examples} labels in R^{outputs}, at any points: outputs of m = {neurons} ReLU neurons lie in an affine "
         f"subspace of dimension {neurons}",
         f"m = {neurons}: labels that no network has, for T = m + 2 = {neurons + 2}; counted: T = {counted}",

@@ -21,16 +21,29 @@ CLAIM = Claim(
     id="mahdavi.proposition-4",
     title="One mixing layer makes Assumption 1 true",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 4",
+    kind="statement",
+    quotation=(
+        "Proposition 4. [lost] Assumption 3 assumes that the input data as a whole is sufficiently distinctive "
+        "across different examples. [...] Proposition 4 establishes that under the given assumptions (specifically, "
+        "Asm. 3 in conjunction with Asm. 2), the application of a trivial Self-Attention layer results in the "
+        "fulfillment of Assumption 1 at the output of the Attention layer, all while preserving Assumption 2."
+    ),
     printed=(
         ""
         "Under Assumptions 2 and 3 there are weights of one self-attention layer with a skip connection after which "
         "Assumptions 1 and 2 hold. Assumption 3 is a more relaxed one than Assumption 2."
     ),
-    judgement="hypothesis",
+    reading=(
+        "The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper. The "
+        "proof has a single head with the identity for its value and output maps, so that values as wide as the "
+        "stream may be part of the statement."
+    ),
+    judgement="not-legible",
     truth=(
-        "True if [[wide: H d_v >= d]], which the identity as a sum of the W_V W_O needs. Queries that are all equal "
-        "stay in a space of dimension [[space: 1 + H d_v]], whatever the weights: for [[narrow: H d_v <= n - 2]] no "
-        "layer makes Assumption 1 true. Assumption 3 does not follow from Assumption 2, nor from Assumptions 1 and 2."
+        "Proved here: so it is if [[wide: H d_v >= d]], which the identity as a sum of the W_V W_O needs. Queries "
+        "that are all equal stay in a space of dimension [[space: 1 + H d_v]], whatever the weights: for [[narrow: H "
+        "d_v <= n - 2]] no layer makes Assumption 1 true. Assumption 3 does not follow from Assumption 2, nor from "
+        "Assumptions 1 and 2."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
@@ -64,7 +77,7 @@ def _too_narrow(contexts: Int64Array, *, n_heads: int, d_value: int) -> Evidence
     added = OUTPUT_RANK.at(n_heads=n_heads, d_value=d_value, d_inner=d_model)
     most = queries + added.value
     return Evidence(
-        "without",
+        "boundary",
         f"{examples} contexts of n = {n_ctx} tokens in R^{d_model} with equal queries, all of rank n, and Assumption 3 "
         f"with Kruskal rank >= {third}: a layer with H = {n_heads}, d_v = {d_value}",
         f"queries of Kruskal rank >= {n_ctx} after some layer",
@@ -87,7 +100,7 @@ def _third_is_not_implied(contexts: Int64Array) -> Evidence:
     first, third = kruskal_rank(contexts[:, 0]).lower, kruskal_rank(queries_plus_means(contexts)).upper
     ranks = context_ranks(contexts)
     return Evidence(
-        "without",
+        "boundary",
         f"{examples} contexts of n = {n_ctx} tokens in R^{d_model}, of rank {min(ranks)}, with queries of Kruskal rank "
         f"{first}",
         "Assumption 3 is more relaxed than Assumption 2",
@@ -107,7 +120,7 @@ def _mixed(contexts: Int64Array, layer: MixingLayer) -> Evidence:
     given = third >= n_ctx and context_ranks(contexts) == {n_ctx}
     fits = layer.W_V.shape == (n_heads, d_model, d_value) and layer.W_O.shape == (n_heads, d_value, d_model)
     return Evidence(
-        "with",
+        "ours",
         f"{examples} contexts of n = {n_ctx} tokens in R^{d_model} with equal queries (Kruskal rank {before}), one "
         f"layer with H = {n_heads}, d_v = {d_value}, W_Q = W_K = 0",
         f"Assumptions 1 and 2 after the layer: Kruskal rank >= {n_ctx}, contexts of rank {n_ctx}",

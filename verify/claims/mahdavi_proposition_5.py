@@ -18,15 +18,24 @@ CLAIM = Claim(
     id="mahdavi.proposition-5",
     title="Tokens that sum to a constant lose rank",
     source="Mahdavi, Liao, Thrampoulidis (2024), Proposition 5",
+    kind="statement",
+    quotation=(
+        "Proposition 5. Assume that we have a multi-head attention layer with [lost] heads, embedding dimensions "
+        "[lost] , and [...] If all context vectors satisfy [lost] for all [lost] and some universal scalar [lost], "
+        "then for any set of weights [lost] , we have [lost] Proposition 5 gives an upper bound on the rank of "
+        "[lost] when individual elements of each context token sum up to a constant [lost] . Note that all the "
+        "context vectors can be in general position and still satisfy this condition."
+    ),
     printed=(
         "If the entries of every token sum to one constant c, rank Z is at most [[printed: H (d - 1) + 1]] for all "
         "weights. All tokens can be in general position."
     ),
-    judgement="holds",
+    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    judgement="not-legible",
     truth=(
-        "It holds, and is reached: for almost all such contexts of [[tokens: n >= 2]] tokens and almost all weights, "
-        "with any nonzero queries, rank Z is min(T, [[printed: H (d - 1) + 1]]) unless c vanishes. If it does tokens "
-        "span [[span: d - 1]] dimensions only, and it is min(T, [[zero: H (d - 1)]])."
+        "Proved here: so it is, and this is reached: for almost all such contexts of [[tokens: n >= 2]] tokens and "
+        "almost all weights, with any nonzero queries, rank Z is min(T, [[printed: H (d - 1) + 1]]) unless c "
+        "vanishes. If it does tokens span [[span: d - 1]] dimensions only, and it is min(T, [[zero: H (d - 1)]])."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
@@ -54,7 +63,7 @@ def _tight(layer: IntegerLayer, total: int) -> Evidence:
     n_heads = len(layer.W_Q)
     bound = stated(CLAIM, "printed" if total else "zero", H=n_heads, d=d_model)
     piece = largest_rank(
-        "claim",
+        "ours",
         f"{examples} contexts of n = {n_ctx} tokens in R^{d_model} whose entries sum to {total}, H = {n_heads}, "
         f"d_h = {layer.W_Q.shape[2]}",
         f"rank Z <= {bound} for all weights, and reached",
@@ -71,7 +80,7 @@ def _position(layer: IntegerLayer, total: int) -> Evidence:
     found, d_model = kruskal_rank(tokens), tokens.shape[1]
     constant = bool((tokens.sum(axis=1) == total).all())
     return Evidence(
-        "claim",
+        "ours",
         f"{len(tokens)} tokens in R^{d_model} whose entries sum to {total}",
         f"general position, Kruskal rank {d_model}" if total else f"Kruskal rank {d_model - 1}, no general position",
         f"Kruskal rank {found.lower} .. {found.upper}",

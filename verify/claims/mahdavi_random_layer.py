@@ -21,16 +21,26 @@ CLAIM = Claim(
     id="mahdavi.random-layer",
     title="One random layer before the memory",
     source="Mahdavi, Liao, Thrampoulidis (2024), section 4.4",
+    kind="remark",
+    quotation=(
+        "after a single (even randomly initialized and fixed) Self-Attention layer, we establish that Assumptions 2 "
+        "and 1 are satisfied."
+    ),
     printed=(
         "After an attention layer with a skip connection, even randomly initialized and fixed, Assumptions 1 "
         "and 2 are satisfied."
     ),
-    judgement="hypothesis",
+    reading=(
+        "The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper. The "
+        "conditions are those of Proposition 4, which are not legible."
+    ),
+    judgement="not-legible",
     truth=(
-        "They are for almost all weights if Assumptions 2 and 3 hold before and [[wide: H d_v >= d]]: an analytic "
-        "function that does not vanish for the weights of Proposition 4 vanishes for almost none. Without Assumption 3 "
-        "a layer may not help: examples of the same tokens have the same query after it, of Kruskal rank "
-        "[[rank: one]]. With [[narrow: H d_v < d]] equal queries are confined to [[space: H d_v + 1]] dimensions."
+        "Proved here: they are for almost all weights if Assumptions 2 and 3 hold before and [[wide: H d_v >= d]]: "
+        "an analytic function that does not vanish for the weights of Proposition 4 vanishes for almost none. "
+        "Without Assumption 3 a layer may not help: examples of the same tokens have the same query after it, of "
+        "Kruskal rank [[rank: one]]. With [[narrow: H d_v < d]] equal queries are confined to [[space: H d_v + 1]] "
+        "dimensions."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
@@ -89,7 +99,7 @@ def _same_examples(contexts: Int64Array, layer: RandomLayer) -> Evidence:
     queries, _ = queries_and_ranks(twice, layer.scores, layer.W_V, layer.W_O)
     rows, found = queries.tolist(), kruskal_rank(queries)
     return Evidence(
-        "without",
+        "boundary",
         f"{len(twice)} contexts of n = {n_ctx} tokens in R^{contexts.shape[2]}, two of them equal, and a random "
         f"integer layer with H = {len(layer.scores)}: the queries after it",
         f"Assumption 1: Kruskal rank >= {n_ctx}",
@@ -107,7 +117,7 @@ def _too_narrow(contexts: Int64Array) -> Evidence:
     added = OUTPUT_RANK.at(n_heads=1, d_value=1, d_inner=d_model)
     independent = context_ranks(contexts) == {n_ctx}
     return Evidence(
-        "without",
+        "boundary",
         f"{examples} contexts of n = {n_ctx} tokens in R^{d_model} with equal queries, all of rank n: a layer with H = "
         "1, d_v = 1",
         f"Assumption 1: Kruskal rank >= {n_ctx}",
@@ -131,7 +141,7 @@ def _satisfied(contexts: Int64Array, layer: RandomLayer) -> Evidence:
     queries, ranks = queries_and_ranks(contexts, layer.scores, layer.W_V, layer.W_O)
     after = kruskal_rank(queries).lower
     return Evidence(
-        "with",
+        "ours",
         f"{examples} contexts of n = {n_ctx} tokens in R^{d_model} with equal queries, Assumptions 2 and 3, and a "
         f"random integer layer with H = {n_heads}, d_v = {d_value}",
         f"Assumptions 1 and 2 after it: Kruskal rank >= {n_ctx}, contexts of rank {n_ctx}",

@@ -19,11 +19,23 @@ CLAIM = Claim(
     id="mahdavi.relu-comparison",
     title="Attention at least as powerful as ReLU networks",
     source="Mahdavi, Liao, Thrampoulidis (2024), section 4.3",
+    kind="remark",
+    quotation=(
+        "This setting is particularly interesting with [lost] and [lost], where a two-layer ReLU network with [lost] "
+        "can memorize at most [lost] examples. This upper bound on memorization of a ReLU network together with the "
+        "lower bound of [lost] as established in Theorem 1 for MHA with the same order of parameters, shows that the "
+        "latter is at least as powerful, in terms of memorization, as the former (when data satisfy Assumptions 1 "
+        "and 2)."
+    ),
     printed=(
         "Theorem 1 with Proposition 3 shows that attention is at least as powerful, in terms of memorization, as a "
         "ReLU network with one hidden layer of the same order of parameters."
     ),
-    judgement="invalid-proof",
+    reading=(
+        "The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper. The "
+        "setting of the comparison is among them; for outputs of as many dimensions as tokens it is right in order."
+    ),
+    judgement="not-legible",
     truth=(
         "For outputs of as many dimensions as tokens both bounds are of the same order (`mahdavi.optimality`). For "
         "scalar outputs they are not: Theorem 1 promises [[attention: H (n - 1) + 1]] labels, and a ReLU network of "
@@ -57,7 +69,7 @@ def _fewer(n_heads: int, d_model: int) -> Evidence:
     numbers = network.W_in.size + 2 * network.d_mlp + 1  # places, jumps and an offset
     promised = stated(CLAIM, "attention", H=layer.n_heads, n=task.n_ctx)
     return Evidence(
-        "step",
+        "boundary",
         f"a layer with H = {n_heads}, n = d = d_h = {d_model}, scalar outputs and {entries} entries; {neurons} ReLU "
         f"neurons on {len(points)} points of R^{d_model}",
         f"at least as many labels by attention: {promised}",
@@ -78,7 +90,7 @@ def _same_order(n_heads: int, d_model: int) -> Evidence:
     layer, task = made.model, made.task
     found = held_labels(layer, task)
     return Evidence(
-        "repair",
+        "ours",
         f"labels in R^{task.d_out}, n = d = {d_model}, H = {n_heads}: numbers that are memorized, of "
         f"{layer.parameters}",
         "a share of the parameters, which no network exceeds",

@@ -27,16 +27,22 @@ CLAIM = Claim(
     id="mahdavi.remark-1",
     title="Queries of a Kruskal rank below n",
     source="Mahdavi, Liao, Thrampoulidis (2024), Remark 1",
+    kind="statement",
+    quotation="the result of Remark 1 still yields an acceptable lower bound.",
     printed=(
         "If the queries have Kruskal rank k only, [[low: k < n]], there are weights with rank Z of at least "
         "min(T, [[printed: H (min(k, d_h) - 1) + 1]])."
     ),
-    judgement="holds",
+    reading=(
+        "The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper. "
+        "Remark 1 is mentioned in appendix J, and is not in the copy."
+    ),
+    judgement="not-legible",
     truth=(
-        "It holds. On a shared context it is far from sharp: if some direction tells all queries apart, with one "
-        "sign, rank Z is min(T, [[shared: H (n - 1) + 1]]) for almost all weights, for [[parallel: k = 1]] too and "
-        "every [[widths: d_h >= 1]]. For [[pair: n = 2]] the largest rank is [[largest: min(H + 1, g)]], g the rank of "
-        "a constant column beside the signs of the queries e at the classes of e and -e: a query and its "
+        "Proved here: so it is. On a shared context it is far from sharp: if some direction tells all queries apart, "
+        "with one sign, rank Z is min(T, [[shared: H (n - 1) + 1]]) for almost all weights, for [[parallel: k = 1]] "
+        "too and every [[widths: d_h >= 1]]. For [[pair: n = 2]] the largest rank is [[largest: min(H + 1, g)]], g "
+        "the rank of a constant column beside the signs of the queries e at the classes of e and -e: a query and its "
         "negative are harmless, more such are not."
     ),
     reconstructed="the formulas, from a copy without them",
@@ -95,7 +101,7 @@ def _as_printed(*, n_ctx: int, d_model: int, n_heads: int, kruskal: int, shared:
     measured = kruskal_rank(queries)
     as_said = found.W_Q.shape == found.W_K.shape == (n_heads, d_model, kruskal) and kruskal < n_ctx
     return Evidence(
-        "claim",
+        "ours",
         f"{promised} queries of Kruskal rank {measured.lower} in R^{d_model}, "
         f"{'one context' if shared else 'contexts'} of n = {n_ctx} tokens, saturated heads with "
         f"H = {n_heads}, d_h = {kruskal}",
@@ -117,7 +123,7 @@ def _beyond(*, n_ctx: int, d_model: int, n_heads: int, kruskal: int) -> Evidence
     layer = one_direction_layer(context, queries, n_heads=n_heads)
     measured = kruskal_rank(layer.queries)
     piece = largest_rank(
-        "claim",
+        "ours",
         f"{examples} queries of Kruskal rank {measured.lower} on one context of n = {n_ctx} tokens in R^{d_model}, "
         f"H = {len(layer.W_Q)}, d_h = {layer.W_Q.shape[2]}",
         f"rank Z = H (n - 1) + 1 = {n_heads * (n_ctx - 1) + 1}; printed: >= {n_heads * (min(kruskal, 1) - 1) + 1} for "
@@ -141,7 +147,7 @@ def _both_signs(*, n_ctx: int, d_model: int, n_heads: int) -> Evidence:
     rank = exact_mixed_rank(context, queries, W_Q, W_K)
     distinct = len(np.unique(queries, axis=0)) == examples and W_Q.shape == (n_heads, d_model, 1)
     return Evidence(
-        "claim",
+        "ours",
         f"{examples} distinct queries on a line through 0, with both signs and 0, on one context of n = {n_ctx} >= 3 "
         f"tokens in R^{d_model}, H = {n_heads}, d_h = 1",
         f"rank Z >= min(T, H + 1) = {min(examples, n_heads + 1)}",
@@ -167,7 +173,7 @@ def _two_tokens(name: str, queries: Int64Array) -> Evidence:
     ceilings = [TWO_TOKENS.at(context=context, queries=queries, n_heads=n_heads) for n_heads in _HEADS]
     most = [ceiling.value for ceiling in ceilings]
     return Evidence(
-        "claim",
+        "ours",
         f"{len(queries)} queries on two tokens, {name}, H = {_HEADS[0]} .. {_HEADS[-1]}",
         f"largest rank of Z = min(H + 1, rank G) = {', '.join(map(str, most))}",
         f"<= {', '.join(map(str, most))}, >= {', '.join(map(str, reached))} for integer weights; "
@@ -195,7 +201,7 @@ def _proportional() -> Evidence:
     W_Q, W_K = integer_heads(n_heads=3, d_model=3, d_head=2)
     rank = exact_mixed_inputs(np.array([first, second]), queries, W_Q, W_K % 7 - 3).rank()
     return Evidence(
-        "claim",
+        "ours",
         "Kruskal rank 1 on contexts that differ can leave rank 1: two parallel queries, contexts scaled the other way",
         "rank Z >= 1",
         f"rank Z <= 1, as z_2 = z_1 / {factor}; with H = 3 integer heads it is {rank}",

@@ -25,9 +25,20 @@ CLAIM = Claim(
     id="mahdavi.sinusoidal-positions",
     title="Sinusoidal positions and Assumption 2",
     source="Mahdavi, Liao, Thrampoulidis (2024), section 4.4",
+    kind="remark",
+    quotation=(
+        "A widely used positional encoding method utilizes sinusoidal positional encodings [...] "
+        "Consequently, the positional encoding matrix is inherently full rank. In view of the positional encoding "
+        "equations [...] this characteristic extends to the context matrix [lost], establishing the validity "
+        "of Asm. 2."
+    ),
     printed=(
         "The matrix of sinusoidal positions is inherently of full rank. This extends to the contexts of embedded "
         "tokens plus positions, and establishes Assumption 2."
+    ),
+    reading=(
+        'Assumption 2 in the words of the introduction, "our second assumption needs context vectors of each example '
+        'to be linearly independent", and of any embedded tokens. Of almost all embeddings it is true.'
     ),
     judgement="hypothesis",
     truth=(
@@ -35,7 +46,6 @@ CLAIM = Claim(
         "are shorter than the least singular value of the positions over sqrt n; and for almost all embeddings. For "
         "others it fails: tokens embedded as the positions of each other make equal rows."
     ),
-    reconstructed="the formulas, from a copy without them",
     page="docs/claims/assumptions.md",
 )
 

@@ -136,17 +136,27 @@ CLAIM = Claim(
     id="mahdavi.theorem-1",
     title="H (min(n, d_h) - 1) + 1 labels are memorized",
     source="Mahdavi, Liao, Thrampoulidis (2024), Theorem 1",
+    kind="statement",
+    quotation=(
+        "We are now ready to state our main result below. Theorem 1. [lost] Theorem 1 shows that an MHA with [lost] "
+        "parameters can memorize at least [lost] examples under Assumptions 2 and 1."
+    ),
     printed=(
         "Under Assumptions 1 and 2, with [[room: n < d]] and r := min(n, d_h), a layer of H heads memorizes any labels "
         "in R^d_out of up to [[printed: H (r - 1) + 1]] examples."
     ),
-    judgement="hypothesis",
+    reading=(
+        "The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper. The "
+        "copy has nothing behind the words 'Theorem 1.'; a condition on the output dimension, which the introduction "
+        "mentions beside blanks, may be part of it."
+    ),
+    judgement="not-legible",
     truth=(
-        "True if [[wide: d_out <= min(d_v, d_o)]], also for [[full: n = d]], and then for up to "
-        "[[sharper: H (n - 1) + 1]] examples whatever [[widths: d_h >= 1]] is. Without that condition outputs have "
-        "rank at most [[rank: min(H d_v, d_o)]]: false for [[heads: one]] head with [[values: d_v = 1]] and the labels "
-        "([[on: 1]], [[off: 0]]) and ([[off: 0]], [[on: 1]]). Classes need [[classes: min(d_v, d_o) >= 2]] only, "
-        "however many there are."
+        "Proved here (Theorem Z1): for [[wide: d_out <= min(d_v, d_o)]] and [[full: n = d]] or less, a layer "
+        "memorizes any labels of up to [[sharper: H (n - 1) + 1]] examples with the block condition, whatever "
+        "[[widths: d_h >= 1]] is. Values narrower than the output hold less: outputs have rank at most [[rank: min(H "
+        "d_v, d_o)]], so that [[heads: one]] head with [[values: d_v = 1]] misses the labels ([[on: 1]], [[off: 0]]) "
+        "and ([[off: 0]], [[on: 1]]). Classes need [[classes: min(d_v, d_o) >= 2]] only, however many there are."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/saturated_heads.md",
@@ -218,7 +228,7 @@ def _too_narrow(task: VectorTask, *, n_heads: int, d_value: int, d_inner: int) -
     counted = n_heads * (task.n_ctx - 1) + 1
     printed = stated(CLAIM, "printed", H=n_heads, r=task.n_ctx)
     return Evidence(
-        "without",
+        "boundary",
         f"{task.n_examples} examples with A1, A2 and n = {task.n_ctx} < d = {task.d_model}, labels (1, 0), (0, 1), "
         f"H = {n_heads}, d_v = {d_value}, d_o = {d_inner}, any d_h: outputs have rank at most {width} and "
         "labels have 2",
@@ -266,7 +276,7 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
     largest = stated(CLAIM, "sharper", H=layer.n_heads, n=task.n_ctx)
     found = held_labels(layer, task)
     return Evidence(
-        "with",
+        "ours",
         f"Weights for {made.summary}, d_v = {layer.d_head}, d_o = {layer.attention.d_out}",
         f"{task.n_examples} labels memorized",
         f"{found.certified}; rank Z = T" if found.held else "not all labels certified",

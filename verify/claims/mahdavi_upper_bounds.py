@@ -17,6 +17,11 @@ CLAIM = Claim(
     id="mahdavi.upper-bounds",
     title="Upper bounds of what attention memorizes",
     source="Mahdavi, Liao, Thrampoulidis (2024), section 6",
+    kind="remark",
+    quotation=(
+        "while we studied some specific cases of interest, establishing general upper bounds on the memorization "
+        "capacity of MHA remains an important open question."
+    ),
     printed=(
         "While some specific cases were studied, establishing general upper bounds on the memorization capacity of "
         "multi-head attention remains an important open question."

@@ -11,20 +11,26 @@ import numpy as np
 from constructions.saturated.generic_contexts import IntegerLayer, generic_layer
 from constructions.saturated.shared_context import line_queries, one_direction_layer
 from verify.claim import Claim
-from verify.evidence import Evidence, Role, Stated, met, stated
+from verify.evidence import Evidence, Stated, met, stated
 from verify.evidence.largest_rank import largest_rank
 
 CLAIM = Claim(
     id="mahdavi.wide-heads",
     title="No gain from wide queries and keys",
     source="Mahdavi, Liao, Thrampoulidis (2024), section 4, after Theorem 1",
+    kind="remark",
+    quotation=(
+        "Additionally, Theorem 1 suggests there is no gain in memorization capacity provided [lost] . This agrees "
+        "with using"
+    ),
     printed="There is no gain in memorization capacity from [[wide: d_h >= n]].",
-    judgement="holds",
+    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    judgement="not-legible",
     truth=(
-        "There is none from [[more: d_h >= 2]] either. What Assumptions 1 and 2 guarantee is rank Z of at least "
-        "[[capacity: H (n - 1) + 1]] for every [[any: d_h >= 1]] (`mahdavi.proposition-1`), and no more for any d_h, "
-        "by a shared context. On generic contexts rank Z is [[generic: min(T, H d)]] for [[thin: d_h = 1]] and for "
-        "every other d_h."
+        "Proved here: in the rank of Z there is no gain from [[more: d_h >= 2]] either. What Assumptions 1 and 2 "
+        "guarantee is rank Z of at least [[capacity: H (n - 1) + 1]] for every [[any: d_h >= 1]] "
+        "(`mahdavi.proposition-1`), and no more for any d_h, by a shared context. On generic contexts rank Z is "
+        "[[generic: min(T, H d)]] for [[thin: d_h = 1]] and for every other d_h."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",
@@ -42,14 +48,14 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         queries = line_queries(n_heads * (n_ctx - 1) + 4, d_model)
         layer = one_direction_layer(context, queries, n_heads=n_heads)
         largest = stated(CLAIM, "capacity", H=n_heads, n=n_ctx)
-        yield _reached(layer, largest, role="sharper")
-        yield _reached(_widened(layer, n_ctx + 1), largest, role="claim")
+        yield _reached(layer, largest, thin=True)
+        yield _reached(_widened(layer, n_ctx + 1), largest, thin=False)
     for n_ctx, d_model, n_heads in _GENERIC + (((8, 12, 6),) if full else ()):
         examples = n_heads * d_model + 2
         for d_head in (1, n_ctx + 1):
             layer = generic_layer(examples=examples, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
             largest = stated(CLAIM, "generic", T=examples, H=n_heads, d=d_model)
-            yield _reached(layer, largest, role="sharper" if d_head == 1 else "claim")
+            yield _reached(layer, largest, thin=d_head == 1)
 
 
 def _widened(layer: IntegerLayer, d_head: int) -> IntegerLayer:
@@ -58,13 +64,13 @@ def _widened(layer: IntegerLayer, d_head: int) -> IntegerLayer:
     return replace(layer, W_Q=np.pad(layer.W_Q, missing), W_K=np.pad(layer.W_K, missing))
 
 
-def _reached(layer: IntegerLayer, largest: Stated, *, role: Role) -> Evidence:
+def _reached(layer: IntegerLayer, largest: Stated, *, thin: bool) -> Evidence:
     n_heads, d_model, d_head = layer.W_Q.shape
     n_ctx, examples = layer.contexts.shape[1], len(layer.queries)
-    wide = d_head > n_ctx if role == "claim" else d_head == 1
-    conditions = ("wide", "more") if role == "claim" else ("any", "thin")
+    wide = d_head == 1 if thin else d_head > n_ctx
+    conditions = ("any", "thin") if thin else ("wide", "more")
     piece = largest_rank(
-        role,
+        "ours",
         f"{examples} queries on {len(layer.contexts)} contexts of n = {n_ctx} tokens in R^{d_model}, H = {n_heads}, "
         f"d_h = {d_head}",
         f"rank Z = {largest}, as with other d_h",

@@ -54,6 +54,7 @@ CLAIM = Claim(
     id="nichani-2024.additive",
     title="Facts of subjects and relations by a sum",
     source="Nichani, Lee, Bietti (2025; arXiv 2412.06538), factual recall with attention alone",
+    kind="statement",
     printed=(
         "A layer of attention recalls all facts of S subjects and R relations, whose relations have disjoint sets of "
         "answers, as soon as its value parameters are S R up to logarithms."

@@ -18,17 +18,19 @@ CLAIM = Claim(
     id="nichani-2024.mlp-memory",
     title="How many associations a layer of neurons stores",
     source="Nichani, Lee, Bietti (2025; arXiv 2412.06538), MLP memories",
+    kind="statement",
     printed=(
         "Linear and MLP associative memories store a number of associations that is linear in their number of "
         "parameters up to logarithms: [[numbers: d^2]] for a matrix, m d for m neurons on R^d."
     ),
-    judgement="measured",
+    judgement="not-judged",
     truth=(
-        "Counted on sums of outer products of random signs for [[width: d = 32]]: [[few: m = 128]] neurons with the "
-        "polynomial of degree [[second: 2]] store [[quadratic: 48]] associations, [[many: m = 1024]] with that of "
-        "degree [[third: 3]] store [[cubic: 256]], and with ReLU and degree [[second: 2]] [[relu: 48]]. A matrix "
-        "misses some of [[matrix: 64]], and so do [[many: m = 1024]] neurons with degree [[first: 1]]: "
-        "the degree is what uses the neurons. That the number is linear in m d is not proved here."
+        "Not judged: the paper was not read. Counted here: on sums of outer products of random signs for [[width: d "
+        "= 32]]: [[few: m = 128]] neurons with the polynomial of degree [[second: 2]] store [[quadratic: 48]] "
+        "associations, [[many: m = 1024]] with that of degree [[third: 3]] store [[cubic: 256]], and with ReLU and "
+        "degree [[second: 2]] [[relu: 48]]. A matrix misses some of [[matrix: 64]], and so do [[many: m = 1024]] "
+        "neurons with degree [[first: 1]]: the degree is what uses the neurons. That the number is linear in m d is "
+        "not proved here."
     ),
     reconstructed="the construction: the paper was at hand in its abstract only",
     page="docs/claims/factual_recall.md",
@@ -70,7 +72,7 @@ def _neurons(name: str, *, neurons: int, degree: int, activation: Activation, dr
         sizes.add(len(made.labels))
         built.append(is_layer(made, g, neurons=neurons, degree=degree, activation=activation))
     return Evidence(
-        "measurement" if all_stored else "boundary",
+        "part" if all_stored else "boundary",
         f"d = {_WIDTH}, m = {neurons} neurons, {activation}, the sum of outer products of degree {degree}, {count} "
         f"associations, {draws} draws",
         "all stored" if all_stored else "some missed",

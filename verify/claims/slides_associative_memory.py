@@ -78,17 +78,28 @@ CLAIM = Claim(
     id="slides.associative-memory",
     title="How many associations a sum of outer products stores",
     source="Dana, slides of 13 June 2024, Associative memory, after Bietti et al. (2023)",
+    kind="summary",
+    quotation=(
+        r"Goal: remember a mapping $g:[N]\to [N]$ using the argmax of $W_UWW_E$, where $W_U,W_E\in\mathbb{R}^{N,d}$ "
+        r"random embedding matrices, and $W\in\mathbb{R}^{d,d}$ is to learn. Using $$W = \sum_{i} w_{U}(g(i))^T "
+        r"w_{e}(i)$$ they show the model can remember association, but only d of them."
+    ),
     printed=(
         "With random embeddings w_U, w_E in R^d and W := sum_i w_U(g(i))^T w_E(i), the argmax of W_U W W_E can "
         "remember the associations i -> g(i), but only d of them."
     ),
-    judgement="false",
+    reading=(
+        "Of a given mapping g, as 'a mapping' says. Of all mappings at once, the worst case, it is true. What the "
+        "cited paper shows is not judged."
+    ),
+    judgement="hypothesis",
     truth=(
-        "For a permutation g and w_U from N / d Hadamard bases with products of at most mu d, some sign vectors as "
-        "inputs store all N whenever [[needed: 8 N log N]] is below [[room: (1 - mu) d^2]]. With random w_U too, "
-        "certified: [[first: 256]] with [[narrow: d = 128]], [[second: 1000]] with [[wide: d = 256]]. With embeddings "
-        "of one's own choice [[rank: two]] dimensions store any number. For [[outputs: two]] output tokens, or if "
-        "every labelling must be stored, d is the limit of every W, and it is reached."
+        "True if every mapping is to be stored, be it into [[outputs: two]] output tokens: then d is the limit of "
+        "every W, whatever the embeddings are, and it is reached. For a given mapping more can be stored. For a "
+        "permutation g and w_U from N / d Hadamard bases with products of at most mu d, some sign vectors as inputs "
+        "store all N whenever [[needed: 8 N log N]] is below [[room: (1 - mu) d^2]]. With random w_U too, certified: "
+        "[[first: 256]] with [[narrow: d = 128]], [[second: 1000]] with [[wide: d = 256]]. With embeddings of one's "
+        "own choice [[rank: two]] dimensions store any number of a given mapping."
     ),
     page="docs/claims/outer_product_memory.md",
     hypotheses=(
@@ -174,7 +185,7 @@ def _random_signs(d_model: int, count: int, draws: int) -> Evidence:
     found = [judged(made) for made in all_made]
     stored = ", ".join(f"{x.stored} of {x.count}" for x in found)
     return Evidence(
-        "counterexample",
+        "without",
         f"d = {d_model}, {count} associations, a random permutation, W the sum of the outer products of random sign "
         f"vectors, {draws} draws: every argmax is the label",
         f"at most {d_model} associations",
@@ -203,7 +214,7 @@ def _for_almost_all_inputs(*, bases: int, d_model: int) -> Evidence:
     chance = failure_bound(made.outputs, made.labels, d_model=d_model)
     found = judged(made)
     return Evidence(
-        "counterexample",
+        "without",
         f"d = {d_model}, N = M = {found.count}, a permutation, output vectors from {bases} Hadamard bases: for "
         "random sign vectors as inputs, the probability that the sum of outer products misses an association",
         f"1, as {found.count} > {d_model}",
@@ -237,7 +248,7 @@ def _bound_is_no_accident() -> Evidence:
         ]
         shown.append(f"N = {count}, d = {d_model}, mu = {mu}: {decimal_above(chance, 3)}")
     return Evidence(
-        "repair",
+        "sharper",
         "permutations with output vectors from Hadamard bases that satisfy 8 N log N < (1 - mu) d^2: for "
         "random sign vectors as inputs the probability of a miss is below 1",
         "probability < 1",
@@ -253,7 +264,7 @@ def _chosen_embeddings(*, count: int) -> Evidence:
     found = judged(made)
     as_said = made.inputs.shape == (count, 2) and np.array_equal(made.labels, labels)
     return Evidence(
-        "counterexample",
+        "boundary",
         f"d = 2, {count} associations, a random permutation, output vectors (2 j, -j^2) and inputs (g(i), 1)",
         "at most 2 associations",
         f"stored: {found.stored} of {found.count}; least margin {found.least_margin}",
@@ -271,7 +282,7 @@ def _all_labels_of_few(*, d_model: int) -> Evidence:
         matrix = solved_associations(signs, signs, np.array(labels)).memory
         held += stored_associations(signs, signs, np.array(labels), matrix).stored == d_model
     return Evidence(
-        "repair",
+        "reached",
         f"d = N = M = {d_model}: one set of independent embeddings, all labellings, W solved for each",
         f"all {d_model**d_model} labellings stored",
         f"{held} of {len(found)} labellings stored",
@@ -286,7 +297,7 @@ def _not_all_labels_of_more(*, d_model: int) -> Evidence:
     missed = LABELS_OF_A_MATRIX.at(inputs=made.inputs)
     limit = unstorable_labels(made.inputs) if made.inputs.shape == (d_model + 1, d_model) else None
     return Evidence(
-        "repair",
+        "with",
         f"d = {d_model}, N = {d_model + 1}, two output tokens: some labels are stored by no W, learned or summed, for "
         "no output vectors",
         "some labelling that no W stores",
@@ -312,7 +323,7 @@ def _growth(widths: tuple[int, ...], *, outputs: int | None) -> Evidence:
     kind = "a random permutation" if quadratic else f"{outputs} output tokens in turn"
     counted = [_missed_in_plain_integers(d_model, count, outputs) for d_model, pair in found.items() for count in pair]
     return Evidence(
-        "repair",
+        "sharper",
         f"{kind}, random sign vectors: a number of associations of which all are stored, and the next one, of "
         f"which some are missed; from d = {least} to d = {4 * least} it grows by {float(factor):.2f}",
         "more than 6 times as many" if quadratic else "less than 6 times as many",

@@ -79,16 +79,26 @@ CLAIM = Claim(
     id="slides.least-squares",
     title="The cost of the least-squares solution",
     source="Dana, slides of 13 June 2024, Almost rank d",
+    kind="statement",
+    quotation=(
+        r"$f_{ls}$ solution to the least-square problem $$||W_{ls} - L||_2$$ $$d_{KL}(\pi, f_{ls}) \leq "
+        r"N||\pi||_{+\infty}^2 \sigma_{d+1}^2 + (N||\pi||_{+\infty})^{\frac{3}{2}} \sigma_{d+1}^3$$"
+    ),
     printed=(
         "For the truncation f_ls of L := log pi to rank d, d_KL(pi, f_ls) is at most "
         "[[printed: N p^2 sigma^2 + (N p)^(3/2) sigma^3]], p := |pi|_inf, sigma := sigma_(d+1)."
     ),
-    judgement="hypothesis",
+    reading=(
+        r'pi are the conditional probabilities, as in "$w_U(t_{S+1})^T w_E(t_{1:S}) = \log(\pi(t_{S+1}|t_{1:S}))$ so '
+        r'if $L = \log(\pi)$ has rank d" before. With the largest joint or prior probability for the norm the bound '
+        r"is false."
+    ),
+    judgement="holds",
     truth=(
-        "True, but loose, if p is the largest conditional probability; false for the largest joint or "
-        "prior one. Sharp: d_KL is at most [[sharp: sigma^2 / 4]] for every prior, and "
-        "[[mass: (p/2) sigma^2 / (1 - sqrt 2 sigma / 3)]] for [[range: sigma < 3 / sqrt 2]], with the singular values "
-        "of L or, never worse, of L without its row means."
+        "It holds, and is loose. Sharp: d_KL is at most [[sharp: sigma^2 / 4]] for every prior, and [[mass: (p/2) "
+        "sigma^2 / (1 - sqrt 2 sigma / 3)]] for [[range: sigma < 3 / sqrt 2]], with the singular values of L or, "
+        "never worse, of L without its row means. With p the largest joint or prior probability the printed bound "
+        "fails."
     ),
     page="docs/claims/least_squares.md",
     hypotheses=conditions("3 <= N <= 32", "2 <= d <= N", "seed >= 0"),
@@ -110,7 +120,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _prior_reading_fails()
     instances = [judged(laws, rank) for laws, rank in random_instances(12 if full else 3)]
     yield from _hold_on(instances)
-    yield bracketed("with")
+    yield bracketed("claim")
     yield _almost_attained()
     yield _means_cost_a_rank()
     yield _bound_is_not_divergence(400 if full else 40)
@@ -259,7 +269,7 @@ def _joint_reading_fails() -> Evidence:
         key=lambda x: float(x.upper()),
     )
     return Evidence(
-        "without",
+        "boundary",
         f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, uniform prior, softmax(0.01 h) for the nonconstant "
         "rows h of the Hadamard matrix: with the norm read as the largest joint probability the bound fails for "
         "rank 1, be it the truncation of L or of L P1 that is meant",
@@ -284,7 +294,7 @@ def _prior_reading_fails() -> Evidence:
     cost = mean_over(np.ones(len(laws)), sharp_divergence(half, laws))
     bound = printed_bound(2 * pairs, norm(laws, None, "prior"), lost)
     return Evidence(
-        "without",
+        "boundary",
         f"T = N = {2 * pairs}, d = {pairs}, uniform prior, {pairs} pairs of tokens with the logits 0.01 and -0.01, "
         "-30 elsewhere: with the norm read as the largest prior probability the bound fails for the truncation of "
         "L, which is unique",
@@ -314,7 +324,7 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
         compared.append(Comparison(applied, "<=", stated(CLAIM, "sharp", sigma=value * (1.0 + 2.0**-20))))
         compared.append(Comparison(stated(CLAIM, "sharp", sigma=value), "<=", applied.value * (1.0 + 2.0**-20)))
     yield Evidence(
-        "with",
+        "claim",
         f"{described}: every divergence, hence the mean for every prior, is at most sigma_(d+1)^2 / 4",
         "<= 1 times the bound",
         f"<= {at_most(worst)} times the bound",
@@ -332,7 +342,7 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
         for d_vocab, a, b in ((4, 0.5, 0.25), (7, 0.75, 3.0), (3, 1.0, 0.125))
     ]
     yield Evidence(
-        "with",
+        "claim",
         f"{described}: the printed bound with the largest conditional probability for the norm",
         "<= 1 times the bound",
         f"<= {at_most(worst)} times the bound",
@@ -346,7 +356,7 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
     ]
     within = [found for found in (instance.mass_bound_holds() for instance in instances) if found is not None]
     yield Evidence(
-        "with",
+        "claim",
         f"the {len(within)} of these with sigma_(d+1) < 3 / sqrt 2: the divergence is at most "
         "(p/2) sigma^2 / (1 - sqrt 2 sigma / 3), p the largest conditional probability",
         "<= the bound",
@@ -365,7 +375,7 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
     )
     rows = sum(len(instance.laws) for instance in instances)
     yield Evidence(
-        "with",
+        "claim",
         f"the {rows} laws of these: KL is at least log(1 + V phi(-m)), and at most the two-point bound, "
         "log(1 + V phi(M)), range^2 / 8 and norm^2 / 4, for the errors of the logits, up to a relative 2^-16",
         "between the bounds",
@@ -386,7 +396,7 @@ def _almost_attained() -> Evidence:
     instance = judged(laws, 1)
     ratio = mean_over(prior, instance.divergence) / least_squares_bound(instance.singular_values, 1)
     return Evidence(
-        "with",
+        "claim",
         "N = 3, T = 401, d = 1: logits (0.003, -0.003, -12) once and (0, 0, -700) otherwise, nearly all of the "
         "prior on the first: the constant 1/4 cannot be improved by more than the quotient says",
         "sup of KL / (sigma_2^2 / 4) = 1",
@@ -414,7 +424,7 @@ def _means_cost_a_rank() -> Evidence:
     rank = fmpz_mat((powers * laws.shape[1] - powers.sum(axis=1, keepdims=True)).tolist()).rank()
     exact = bool((mantissas == 0.5).all())
     return Evidence(
-        "with",
+        "claim",
         f"T = {laws.shape[0]}, N = {laws.shape[1]}, pi_t(i) proportional to 2^(t i): L has rank at least 2, yet "
         "L P1 has rank 1 and logits of rank 1 lose nothing but the rounding of their factors; rank d of L P1 is "
         "the condition for divergence 0, not of L",
@@ -435,7 +445,7 @@ def _bound_is_not_divergence(count: int) -> Evidence:
     larger = [t for t, (without, with_means) in enumerate(costs) if without.lower() > with_means.upper()]
     chosen = max(larger, key=lambda t: float((costs[t][0] / costs[t][1]).lower()), default=0)
     return Evidence(
-        "with",
+        "claim",
         "T = N = 3, d = 1: subtracting the means never makes the bound worse, but it can make the divergence "
         f"larger, as in {len(larger)} of {count} random instances",
         "larger in some instance",

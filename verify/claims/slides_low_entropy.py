@@ -17,9 +17,21 @@ CLAIM = Claim(
     id="slides.low-entropy",
     title="Laws of low entropy, an earlier form",
     source="Dana (slides of June 2024), Bound on the divergence",
+    kind="statement",
+    quotation=(
+        r"For this choice of f and $C = \sqrt{\frac{32 \log(N+1)}{d}}$, we have the bound $$d_{\mathit{KL}}(\p"
+        r"i, f) "
+        r"\leq \mathbb{E}_{t_{1:S}}\left[\left(1 - "
+        r"\pi(g(t_{1:S})|t_{1:S})\right)\log\left(\frac{\mathit{N}-1}{e^{-\mathit{H}(\pi_{t_{1:S}})}-1}\right)"
+        r"\right]\left(\frac{1+4\mathit{C}}{1-2\mathit{C}}\right)$$"
+    ),
     printed=(
         "For E := lambda w_g and C, [[constant: sqrt(32 log(N + 1) / d)]], d_KL(pi, f) is at most the mean of "
         "[[entropy: (1 - p) log((N - 1) / (exp(H) - 1))]] times [[printed: (1 + 4C)/(1 - 2C)]], p the probability of g."
+    ),
+    reading=(
+        "'This choice of f' is in a picture that the copy lacks; it is read as that of Theorem 2 of the paper. For C "
+        "> 1/2 no choice will do, as the right-hand side is negative."
     ),
     judgement="hypothesis",
     truth=(

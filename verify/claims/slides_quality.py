@@ -20,13 +20,19 @@ CLAIM = Claim(
     id="slides.quality",
     title="A limit of quality and none of quantity",
     source="Dana (2024), slides, Experimental validation",
-    printed="There is no memorization limit in terms of quantity, but in terms of quality.",
-    judgement="false",
+    kind="remark",
+    quotation="No memorization limit in term of quantity, but in term of quality !",
+    printed="No memorization limit in terms of quantity, but in terms of quality.",
+    reading=(
+        "A line below a plot, without an object or a quantifier: it says too little to be judged. Of attention with "
+        "a given number of heads it would be false, of sequence encoders true."
+    ),
+    judgement="not-judged",
     truth=(
-        "Attention with a given number of heads has a limit of quantity, whatever its widths: the parity of n bits "
-        "takes [[heads: n]] heads exactly. Sequence encoders have none: [[plane: d = 2]] is enough for any number of "
-        "labels. With [[few: d < N - 1]] they have one of quality: some laws cost a certified divergence, for all "
-        "encoders."
+        "Not judged. Of what can be meant: attention with a given number of heads has a limit of quantity, whatever "
+        "its widths, as the parity of n bits takes [[heads: n]] heads exactly. Sequence encoders have none: [[plane: "
+        "d = 2]] is enough for any number of labels. With [[few: d < N - 1]] they have one of quality: some laws "
+        "cost a certified divergence, for all encoders."
     ),
     page="docs/claims/conclusions.md",
 )
@@ -50,7 +56,7 @@ def _parity(bits: int) -> Evidence:
     held = sum(row[label] > row[1 - label] for row, label in zip(rows, labels.tolist(), strict=True))
     fewer = PARITY_ERRORS.at(bits=bits, n_heads=bits - 1)
     return Evidence(
-        "counterexample",
+        "part",
         f"the parity of {bits} bits after the {len(contexts)} contexts of {bits + 1} tokens out of 2 with one last "
         f"token: {bits} heads with d = 2, d_h = 1 hold it, {bits - 1} of any widths do not",
         "held by any heads: no limit of quantity",
@@ -75,7 +81,7 @@ def _any_number(d_vocab: int, contexts: int) -> Evidence:
         for row, label in zip(rows, labels.tolist(), strict=True)
     )
     return Evidence(
-        "repair",
+        "part",
         f"{contexts} contexts with random labels out of {d_vocab} tokens: the integer encoder on the parabola, d = 2",
         f"{contexts} labels in front",
         f"{held} labels in front",
@@ -90,7 +96,7 @@ def _quality(d_vocab: int, d_model: int) -> Evidence:
     laws = np.eye(d_vocab) * (d_vocab - 2) + np.ones((d_vocab, d_vocab))
     floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=d_model)
     return Evidence(
-        "repair",
+        "part",
         f"N = {d_vocab}, the laws that give one token {d_vocab - 1}/{2 * (d_vocab - 1)} and the others equal shares: "
         f"d = {d_model}",
         "a divergence that is not 0",

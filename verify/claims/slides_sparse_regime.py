@@ -23,10 +23,13 @@ CLAIM = Claim(
     id="slides.sparse-regime",
     title="The sparse regime",
     source="Dana (2024), slides, Conclusion",
+    kind="remark",
+    quotation=r"We do not know how memorization occurs in the sparce regime $dP < N_{\varepsilon}$,",
     printed=(
         "We do not know how memorization occurs in the sparse regime, [[sparse: d P < N_epsilon]], with fewer columns "
         "of P parallel modules than contexts."
     ),
+    reading="P is the number of parallel modules.",
     judgement="open",
     truth=(
         "Open in general: the least divergence, and the largest number of labels, that given d, d_h and H allow. "

@@ -29,16 +29,28 @@ CLAIM = Claim(
     id="slides.weighted-least-squares",
     title="The cost of the weighted least-squares solution",
     source="Dana, slides of 13 June 2024, Almost rank d",
+    kind="statement",
+    quotation=(
+        r"$f_{wls}$ solution to the weighted least-square problem $$||I_{\sqrt{\pi}}(W_{wls}-L)||_2$$ "
+        r"$$d_{\mathit{KL}}(\pi, f_{\mathit{wls}}) \leq ||\pi||_{+\infty} \sigma_{d+1}^2 + "
+        r"\left(\frac{||\pi||_{+\infty}}{||\pi||_{-\infty}}\right)^{\frac{3}{2}} \sigma_{d+1}^3$$"
+    ),
     printed=(
         "For the minimizer f_wls of |I_sqrt(pi) (W - L)|_2 of rank d, d_KL(pi, f_wls) is at most "
         "[[printed: p sigma^2 + (p / q)^(3/2) sigma^3]], p := |pi|_inf, q := |pi|_-inf, sigma := sigma_(d+1)."
     ),
-    judgement="false",
+    reading=(
+        "As the bullet before, which is true so: pi are the conditional probabilities that L = log(pi) are the "
+        "logarithms of, each entry is weighted by the root of its own, and sigma is a singular value of L. In the "
+        "other readings (joint or prior probabilities for the norms; the root of the prior before the singular "
+        "values) the bound is false."
+    ),
+    judgement="open",
     truth=(
-        "False with the singular values of sqrt(prior) L, in every reading of the norms and for every encoder of rank "
-        "d. Sharp: d_KL is at most [[sharp: s / 4]], s the sum of the squares of the sigma_i beyond the first d. With "
-        "entries weighted one by one and the singular values of L it is false for joint probabilities; for conditional "
-        "ones it is open."
+        "Open in this reading: no counterexample is known, and no proof. Of the others: false with the singular "
+        "values of sqrt(prior) L, whatever the norms are, and for every encoder of rank d; false with joint "
+        "probabilities for the norms. Proved in their place: with the singular values of sqrt(prior) L without its "
+        "row means d_KL is at most [[sharp: s / 4]], s the sum of the squares of the sigma_i beyond the first d."
     ),
     page="docs/claims/least_squares.md",
 )
@@ -51,7 +63,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _elementwise_joint_reading_fails()
     yield _tail_sum_holds(12 if full else 3)
     yield _tail_sum_is_attained()
-    yield bracketed("repair")
+    yield bracketed("known")
 
 
 def printed_bound(size: Enclosure, smallest: Enclosure, value: Enclosure) -> Enclosure:
@@ -82,7 +94,7 @@ def _singular_value_is_not_enough() -> Evidence:
         for a, b, c in ((0.5, 0.25, 0.125), (0.75, 0.5, 3.0))
     ]
     return Evidence(
-        "counterexample",
+        "boundary",
         f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, uniform prior, softmax(0.01 h) for the nonconstant "
         "rows h of the Hadamard matrix: with the singular values of sqrt(prior) L, or of sqrt(prior) L P1, the "
         "bound fails in each reading of the norms, at rank 1",
@@ -100,7 +112,7 @@ def _elementwise_joint_reading_fails() -> Evidence:
     floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=1)
     bound = _largest_bound(laws, "joint", None)
     return Evidence(
-        "counterexample",
+        "boundary",
         f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, logits of 0.0001 h: with every entry weighted by its "
         "own joint probability, singular values of L itself and joint probabilities for the norms the bound "
         "fails at rank 1",
@@ -135,7 +147,7 @@ def _tail_sum_holds(seeds: int) -> Evidence:
     found.append(weighted_cost(laws, 2, np.array([1.0] * 5 + [0.0] * 3)))
     worst = max(float((cost / bound).upper()) for cost, bound in found)
     return Evidence(
-        "repair",
+        "known",
         f"{len(found)} random instances up to T x N = 30 x 20, priors over six orders of magnitude and with zeros: "
         "the mean divergence is at most a quarter of the sum of the squares of the singular values beyond d",
         "<= 1 times the bound",
@@ -151,7 +163,7 @@ def _tail_sum_is_attained() -> Evidence:
     cost, bound = weighted_cost(laws, 1, prior)
     ratio = cost / bound
     return Evidence(
-        "repair",
+        "known",
         "N = 3, T = 2, d = 1, prior 1 : 1000, logits (0.003, -0.003, -12) and (0, 0, -700): the constant 1/4 "
         "cannot be improved by more than the quotient says",
         "sup of KL / (tail sum / 4) = 1",

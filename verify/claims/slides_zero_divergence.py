@@ -19,9 +19,15 @@ CLAIM = Claim(
     id="slides.zero-divergence",
     title="Divergence 0 by the rank of the logarithms",
     source="Dana (2024), slides, Optimal Linear Mapping",
+    kind="statement",
+    quotation=(
+        r"We can acheive 0 divergence if $$w_U(t_{S+1})^T w_E(t_{1:S}) = \log(\pi(t_{S+1}|t_{1:S}))$$ so if $L = "
+        r"\log(\pi)$ has rank d. If $d \ge N - 1$ this is always the case."
+    ),
     printed=(
         "The divergence vanishes if L := log pi has rank d. If d is [[printed: N - 1]] or more this is always the case."
     ),
+    reading="'This' is that L has rank d; that the divergence vanishes is right.",
     judgement="slip",
     truth=(
         "L can have rank [[largest: N]], so with [[printed: N - 1]] dimensions this is not always the case. But "

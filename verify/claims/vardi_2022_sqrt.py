@@ -19,19 +19,20 @@ CLAIM = Claim(
     id="vardi-2022.sqrt",
     title="Labels by the square root of their number of parameters",
     source="Vardi, Yehudai, Shamir (2022), abstract",
+    kind="statement",
     printed=(
         "ReLU networks memorize any N separated points with a number of parameters of the order of sqrt(N), up to "
         "logarithms, which is optimal. Weights of large bit complexity are necessary and sufficient for fewer "
         "parameters than points."
     ),
-    judgement="holds",
+    judgement="not-judged",
     truth=(
-        "With T distinct codes of r bits and labels of c bits, words of m items take [[depth: m (r + c + 2) + 1]] "
-        "residual ReLU blocks of width [[width: 6]] with [[entries: 6 (ceil(T / m) - 1) + m (8 (r + c) + 21)]] nonzero "
-        "entries at most; for the best m that is less than [[root: 2 sqrt(6 T (8 (r + c) + 21)) + 8 (r + c) + 21]]. "
-        "Words have [[bits: m (r + c)]] bits: rounded to float64, weights of more than [[significand: 53]] bits lose "
-        "labels. P numbers of b bits hold all labellings with K labels only if P b is at least "
-        "[[content: T log K / log 2]]."
+        "Not judged: the paper was not read. Proved here: with T distinct codes of r bits and labels of c bits, "
+        "words of m items take [[depth: m (r + c + 2) + 1]] residual ReLU blocks of width [[width: 6]] with "
+        "[[entries: 6 (ceil(T / m) - 1) + m (8 (r + c) + 21)]] nonzero entries at most; for the best m that is less "
+        "than [[root: 2 sqrt(6 T (8 (r + c) + 21)) + 8 (r + c) + 21]]. Words have [[bits: m (r + c)]] bits: rounded "
+        "to float64, weights of more than [[significand: 53]] bits lose labels. P numbers of b bits hold all "
+        "labellings with K labels only if P b is at least [[content: T log K / log 2]]."
     ),
     reconstructed="the network and its constants: the paper was at hand in its abstract only",
     page="docs/claims/bits.md",
@@ -73,7 +74,7 @@ def _held(count: int, width: int, kinds: int, items: int) -> Evidence:
     found = _judged(count, width, kinds, items)
     sizes = {"m": items, "r": found.code_bits, "c": found.label_bits}
     return Evidence(
-        "claim",
+        "part",
         f"{count} points of R^{width}, labels out of {kinds}, words of {items} items: {found.blocks} residual ReLU "
         f"blocks with {found.entries} entries that are not 0",
         "all labels in front",
@@ -98,7 +99,7 @@ def _grows(counts: tuple[int, ...]) -> Evidence:
     few, many = counts[0], counts[-1]
     factor = Fraction(found[many].entries, found[few].entries)
     return Evidence(
-        "claim",
+        "part",
         f"labels out of 2 of {', '.join(map(str, counts))} points of R^3, words of the best length: nonzero entries",
         f"less than the bound, and from {few} to {many} points a factor below half of {many // few}",
         "; ".join(f"{count} points: {words.entries}, {words.held} in front" for count, words in found.items()),

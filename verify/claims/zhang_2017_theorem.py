@@ -52,16 +52,17 @@ CLAIM = Claim(
     id="zhang-2017.theorem",
     title="A ReLU network of 2 n + d weights through n points",
     source="Zhang, Bengio, Hardt, Recht, Vinyals (2017), Theorem 1",
+    kind="statement",
     printed=(
         "There is a network of [[layers: two]] layers with ReLU and [[printed: 2 n + d]] weights that represents any "
         "function on n distinct points of R^d."
     ),
-    judgement="holds",
+    judgement="not-judged",
     truth=(
-        "It holds, for vectors as values too, and with [[fewer: 2 n + d - 1]] weights: [[jumps: n - 1]] jumps, as many "
-        "places, an offset and a direction. For T distinct contexts of S tokens out of N [[heads: one]] head that "
-        "looks at positions alone takes the place of the direction: [[contexts: N + S + 2 m + 1]] numbers that depend "
-        "on the task, [[neurons: m <= T - 1]]."
+        "Not judged: the paper was not read. Proved here: there is such a network, for vectors as values too, with "
+        "[[fewer: 2 n + d - 1]] weights: [[jumps: n - 1]] jumps, as many places, an offset and a direction. For T "
+        "distinct contexts of S tokens out of N [[heads: one]] head that looks at positions alone takes the place of "
+        "the direction: [[contexts: N + S + 2 m + 1]] numbers that depend on the task, [[neurons: m <= T - 1]]."
     ),
     reconstructed="the proof; the statement as others quote it",
     page="docs/claims/knots.md",
@@ -115,7 +116,7 @@ def _represents(model: Model, points: np.ndarray, values: list[list[fmpq]], *, o
     plain = outputs == 1 and (count > 1 or not offset)
     name = "fewer" if offset else "printed"
     return Evidence(
-        "sharper" if offset or outputs > 1 else "claim",
+        "sharper" if offset or outputs > 1 else "part",
         f"{count} distinct points of R^{width} and fractions in R^{outputs} as values: one layer of ReLU neurons "
         f"{'and an offset' if offset else 'without an offset'}, {numbers} numbers",
         f"the values, {stated(CLAIM, name, n=count, d=width)} numbers" if plain else "the values",

@@ -109,6 +109,30 @@ def logit_range(logits: Rows) -> arb:
     return largest
 
 
+def largest_range(least: Number) -> arb:
+    r"""Bound the range of logits whose softmax is at least the given probability at every token.
+
+    A difference of logits is one of logarithms of probabilities, of which the larger is at most 1.
+
+    Args:
+        least: The probability.
+
+    Returns:
+        $-\log$ of it, in a ball.
+
+    Raises:
+        InputError: It is not proved to be positive.
+
+    Example:
+        >>> largest_range(Fraction(1, 2)) > 0.6931
+        True
+    """
+    with ctx.workprec(BITS):
+        if not ball(least) > 0:
+            raise InputError("least", f"is {least}", "a positive probability")
+        return -ball(least).log()
+
+
 def scaling_constants(logits: Rows) -> tuple[arb, arb]:
     r"""The numbers g and R that make $(1 + \delta / (2R)) f$ an approximating sequence with $\alpha = 1$ and $c = g / (4R)$.
 

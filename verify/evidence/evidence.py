@@ -31,6 +31,7 @@ Role = Literal[
     "answer",
     "measurement",
     "part",
+    "ours",
     "known",
     "error",
 ]
@@ -42,9 +43,9 @@ dimension. ``step``: refutes a step of the printed proof. ``repair``: an instanc
 instance with the hypothesis that was not stated, by a named theorem. ``reached``: reaches the corrected constant, so
 that no smaller one is true. ``sharper``: an instance of more than is printed. ``boundary``: what happens outside of the
 hypotheses that are printed, or in another reading. ``needless``: what is printed changes nothing. ``answer``: an
-instance of the answer to a question. ``measurement``: an instance of an observation. ``part``: an instance of a part of
-a theorem that is not judged as a whole. ``known``: what is known of an open question. ``error``: the evidence could
-not be computed.
+instance of the answer to a question. ``measurement``: what is proved beside a measurement. ``part``: an instance of a
+part of what is not judged as a whole. ``ours``: an instance of a theorem of this project, beside what is not legible.
+``known``: what is known of an open question. ``error``: the evidence could not be computed.
 """
 
 

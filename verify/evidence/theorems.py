@@ -16,13 +16,19 @@ from verify.capacity.sign_relation import forbids_heads
 from verify.capacity.two_token_rank import two_token_ceiling
 from verify.encoders.encoder_floor import encoder_floor
 from verify.encoders.line_infimum import least_arrangement_floor
-from verify.encoders.logit_range import admissible_range_floor, best_trade_off, divergence_floor_at_range
+from verify.encoders.logit_range import (
+    admissible_range_floor,
+    best_trade_off,
+    divergence_floor_at_range,
+    largest_range,
+)
 from verify.encoders.low_entropy_bound import largest_deviation
 from verify.encoders.ordering_floor import ordering_floor
 from verify.encoders.truncation_bound import least_squares_bound
 from verify.evidence.quantifier import Quantifier
 from verify.evidence.theorem import Theorem
 from verify.linear_algebra.prime_roots import independent_exponentials
+from verify.memories.left_out_bound import left_out_bound
 from verify.memories.outer_product_capacity import some_labels_are_not_stored
 from verify.saturated.affine_hull import mixed_rank_ceiling
 from verify.saturated.block_certificate import certify_blocks
@@ -99,6 +105,11 @@ LINE = _floor_of_encoders(
 RANGE = _floor_of_encoders("the range of rank one", "docs/claims/logit_range.md", "Derivation", admissible_range_floor)
 """The range of logits of rank 1 that are near two laws."""
 
+RANGE_CEILING = _of_these(
+    "Lemma 4, repaired", "docs/claims/logit_range.md", "Derivation", largest_range, gives="an upper bound"
+)
+"""The range of logits whose probabilities are all at least a given number."""
+
 DIVERGENCE_AT_RANGE = _floor_of_encoders(
     "the cost of a range", "docs/claims/logit_range.md", "Derivation", divergence_floor_at_range
 )
@@ -138,6 +149,15 @@ INDEPENDENT_EXPONENTIALS = _of_these(
     gives="a verdict",
 )
 """The algebraic independence of exponentials of square roots of primes."""
+
+LEFT_OUT = _of_these(
+    "Theorem 1 with contexts left out",
+    "docs/claims/theorem_1_tail.md",
+    "Derivation",
+    left_out_bound,
+    gives="an upper bound",
+)
+"""What the contexts cost that are left out, where the features of the kept ones are independent."""
 
 REPAIRED_THEOREM_2 = _of_these(
     "Theorem 2, repaired", "docs/claims/theorem_2.md", "Derivation", largest_deviation, gives="a value"
