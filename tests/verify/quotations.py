@@ -1,4 +1,4 @@
-"""Which words stand in a source, told by short hashes of its runs of words: the sources themselves are not ours to copy.
+"""Which words stand in a source, told by short hashes of its runs of words: the texts are not ours to copy.
 
     python tests/verify/quotations.py TEXT > tests/verify/claims/sources/NAME.runs
 

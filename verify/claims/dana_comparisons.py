@@ -35,11 +35,11 @@ CLAIM = Claim(
     ),
     judgement="hypothesis",
     truth=(
-        "True where all contexts are to be held, for more than one token and [[room: d <= N]]: H d_h + d is reached, "
-        "[[gain: H + d - 1]] more. For contexts of one's choice neither number is a capacity of language models: XOR "
-        "is [[facts: four]] contexts with [[same: one]] last token, to which [[heads: one]] head of any width gives "
-        "rank [[rank: three]] at most, and both numbers are as large as one likes. A repeated query has Kruskal rank "
-        "[[kruskal: one]], so the assumptions of Mahdavi et al. fail there."
+        "True where all contexts are to be held, for sequences of several tokens and [[room: d <= N]]: H d_h + d is "
+        "reached, [[gain: H + d - 1]] more. For contexts of one's choice neither number is a capacity of language "
+        "models: XOR is [[facts: four]] contexts with [[same: one]] last token, to which [[heads: one]] head of any "
+        "width gives rank [[rank: three]] at most, and both numbers are as large as one likes. A repeated query has "
+        "Kruskal rank [[kruskal: one]], so the assumptions of Mahdavi et al. fail there."
     ),
     page="docs/claims/conclusions.md",
 )

@@ -35,9 +35,9 @@ CLAIM = Claim(
     ),
     judgement="slip",
     truth=(
-        "Corollary 2 is a lower bound, where it is true, and reached by T = H d_h + d contexts, all of them held. It "
-        "is no upper bound: with [[shape: d = N]] and [[head: d_h = 1]] [[heads: one]] head is right on all "
-        "[[contexts: N^2]] bigrams, whatever their labels, where the number is below [[all: one]]."
+        "Corollary 2 is a lower bound, where it is true, and reached by [[filled: T = H d_h + d]] contexts, all of "
+        "them held. It is no upper bound: with [[shape: d = N]] and [[head: d_h = 1]] [[heads: one]] head is right "
+        "on all [[contexts: N^2]] bigrams, whatever their labels, where the number is below [[all: one]]."
     ),
     page="docs/claims/corollary_2.md",
 )
@@ -92,6 +92,6 @@ def _reached(n_heads: int) -> Evidence:
         found.verdict,
         compared=(
             Comparison(accuracy, "=", stated(CLAIM, "printed", **sizes, T=made.task.n_contexts)),
-            Comparison(made.model.n_heads * made.model.d_head + made.model.d_model, "=", made.task.n_contexts),
+            *met(CLAIM, "filled", **sizes, T=made.task.n_contexts),
         ),
     )

@@ -31,9 +31,9 @@ CLAIM = Claim(
         "Beside the fit: in a format of b bits no such law can go on for ever, as P numbers have P b bits, and T "
         "random labels out of N have [[content: T log N / log 2]]. With [[entries: d (S + 2 N + 4 d H)]] numbers and "
         "many heads it ends at the width [[most: 4 b log 2 / (C log N)]] at the latest. With the largest constant "
-        "that figure 1 allows for [[vocabulary: N = 50]], which is [[constant: 1/8]] as [[bigrams: 2500]] bigrams "
-        "and [[heads: 20]] heads with [[width: d = 10]] are all there are, that is far above the widths of the "
-        "figure."
+        "that the first figure allows for [[vocabulary: N = 50]], which is [[constant: 1/8]] as [[bigrams: 2500]] "
+        "bigrams and [[heads: 20]] heads with [[width: d = 10]] are all there are, that is far above the widths of "
+        "the figure."
     ),
     page="docs/claims/conclusions.md",
 )

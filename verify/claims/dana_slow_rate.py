@@ -35,8 +35,8 @@ CLAIM = Claim(
     truth=(
         "True if the rate bounds the probabilities themselves: if all are at least [[slow: delta^(1 / delta)]], "
         "those of impossible tokens among them, the range is at most [[printed: log(1 / delta) / delta]], and this "
-        "is approached. As a lower bound in (16), which says nothing of impossible tokens, it allows a range of "
-        "[[wide: exp(1 / delta)]], as every rate does."
+        "is approached. As a lower bound in equation (16), which says nothing of impossible tokens, it allows a "
+        "range of [[wide: exp(1 / delta)]], as every rate does."
     ),
     page="docs/claims/logit_range.md",
 )

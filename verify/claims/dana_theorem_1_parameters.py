@@ -27,7 +27,7 @@ from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.memorization import certify_memorization
 from verify.certificates.parameter_count import shared_attention_parameters, stored_parameters
 from verify.claim import Claim, Hypothesis
-from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
+from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.evidence.conditions import conditions
 from verify.evidence.theorems import RANK
 from verify.forward.in_rationals import exact_outputs
@@ -92,10 +92,10 @@ CLAIM = Claim(
     judgement="holds",
     truth=(
         "It holds: the first is the number of entries of all tensors with [[widths: d_qk = d_h]], and the second the "
-        "same for H d_h + d = T_0. If d_h does not divide T_0 - d, so that the last head is not filled, there are "
-        "[[corrected: d (S + 2 N + 4 d_h ceil((T_0 - d) / d_h))]], more. W_Q^h W_K^h := lambda_h u v with the same u "
-        "and v in all heads has the same largest rank: [[enough: d (S + 2 N + 2 d_h H) + 2 d + H]] numbers are "
-        "enough."
+        "same for [[filled: H d_h + d = T_0]]. If d_h does not divide T_0 - d, so that the last head is not filled, "
+        "there are [[corrected: d (S + 2 N + 4 d_h ceil((T_0 - d) / d_h))]], more. W_Q^h W_K^h := lambda_h u v with "
+        "the same u and v in all heads has the same largest rank: [[enough: d (S + 2 N + 2 d_h H) + 2 d + H]] "
+        "numbers are enough."
     ),
     page="docs/claims/parameters.md",
     hypotheses=(
@@ -163,6 +163,7 @@ def _second_form(task: Task, network: Model) -> Evidence:
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(count, "=" if divides else ">", printed),
+            *(met if divides else failed)(CLAIM, "filled", **_letters(task, network), T_0=task.n_contexts),
             Comparison(count, "=", corrected),
             Comparison(fewer, "<", task.n_contexts),
         ),

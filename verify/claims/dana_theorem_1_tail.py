@@ -105,8 +105,8 @@ CLAIM = Claim(
     ),
     judgement="hypothesis",
     truth=(
-        "True if G_1 := [x_S, Y] has rank T on the kept contexts, and with a factor sqrt(2) that is lost behind "
-        "equation (14). With z_t := G_t G_1^+ the difference is at most [[corrected: sqrt(2) P Z n]], P the "
+        "True if G_1 := [x_S, Y] has rank T on the kept contexts, and with a factor [[factor: sqrt(2)]] that is lost "
+        "behind equation (14). With z_t := G_t G_1^+ the difference is at most [[corrected: sqrt(2) P Z n]], P the "
         "probability of what is left out, Z the largest [[long: sqrt(1 + z^2)]], z the length of z_t, plus any "
         "positive gamma where the change of basis is singular; for [[full: T = d + H d_h]] at most [[square: sqrt(2) "
         "P v n]]. The constant cannot be lowered, and the printed bound is exceeded by up to [[excess: 1.39]] times. "

@@ -81,7 +81,7 @@ CLAIM = Claim(
     ),
     judgement="false",
     truth=(
-        "For given d, d_h and H it is false as Theorem 1 is: on XOR one head stays a positive number above the "
+        "For given d, d_h and H it is false as Theorem 1 is: on XOR too few heads stay a positive number above the "
         "infimum for every epsilon. The proof has gaps of its own: it uses Lemma 4, and equation (19) treats a bound "
         "[[box: 1]] of |x|_inf as if it were one of |x|_1; for the laws of Lemma 4 its argument gives no less than "
         "[[rate: 2 epsilon^(2/3) / 5]], epsilon times a constant for epsilon. True (Theorem E): if the features of "

@@ -41,7 +41,7 @@ CLAIM = Claim(
     reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
     judgement="not-legible",
     truth=(
-        "Proved here: all five as they are reconstructed. Lemma 2: the shift has determinant [[determinant: 2]]. "
+        "Proved here: all of them as they are reconstructed. Lemma 2: the shift has determinant [[determinant: 2]]. "
         "Lemma 3 needs only that no other query is in the span of the [[killed: r - 1]], and Lemma 4 only a unique "
         "largest score; the distance is then at most [[rate: 2 (n - 1) exp(-kappa g)]] for a gap g. Lemma 5 needs "
         "the strict inequality: it fails for A := I, B := -I."

@@ -100,12 +100,12 @@ CLAIM = Claim(
     ),
     judgement="false",
     truth=(
-        "For epsilon = 0 it fails on XOR: [[facts: four]] questions, a law of full support after each, [[dimensions: "
-        "d = 4]], so one module; the optimal map loses nothing, one module at least a certified positive number. With "
-        "[[corrected: sqrt(2) P Z n]] on the right, P the probability of what is left out, Z the largest [[long: "
-        "sqrt(1 + z^2)]], z the length of z_t, n := norm(WE), it holds, up to any positive gamma, for every f := WE, "
-        "if so many modules give the N_epsilon kept contexts rank N_epsilon; then the constant can be chosen to "
-        "depend on the sizes only."
+        "For [[none: epsilon = 0]] it fails on XOR: [[facts: four]] questions, a law of full support after each, "
+        "[[dimensions: d = 4]], so one module; the optimal map loses nothing, one module at least a certified "
+        "positive number. With [[corrected: sqrt(2) P Z n]] on the right, P the probability of what is left out, Z "
+        "the largest [[long: sqrt(1 + z^2)]], z the length of z_t, n := norm(WE), it holds, up to any positive "
+        "gamma, for every f := WE, if so many modules give the N_epsilon kept contexts rank N_epsilon; then the "
+        "constant can be chosen to depend on the sizes only."
     ),
     page="docs/claims/theorem_1_tail.md",
     hypotheses=(
@@ -185,6 +185,7 @@ def _too_few_modules() -> Evidence:
             Comparison(len(contexts), "=", stated(CLAIM, "facts")),
             Comparison(1, "=", stated(CLAIM, "modules", N_epsilon=len(contexts), d=d_model)),
             *met(CLAIM, "dimensions", d=d_model),
+            *met(CLAIM, "none", epsilon=0),
             *exclusive_or_is_met(p),
         ),
     )
