@@ -81,6 +81,12 @@ def plain(text: str) -> str:
     return re.sub(r"([\\`*|~$]|\](?=\()|(?<!\w)_|_(?!\w))", r"\\\1", shown)
 
 
+def quoted(text: str) -> str:
+    """Words of a source with its formulas in TeX, displays within the line, and other signs as they are."""
+    parts = re.split(r"(\$[^$]+\$)", text.replace("$$", "$"))
+    return "".join(part if part.startswith("$") else re.sub(r"([\\`*|_{}<>\[\]])", r"\\\1", part) for part in parts)
+
+
 def anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
@@ -114,11 +120,15 @@ def entry(id: str) -> str:
     theorems = dict.fromkeys(applied.theorem for applied in piece.theorems)
     by = " and ".join(f"[{plain(one.name)}]({one.page[5:]}#{anchor(one.heading)})" for one in theorems)
     speaks = f"for {piece.quantifier.value}" + f", by {by}" * bool(by)
-    reconstructed = f"; *reconstructed*: {plain(record.reconstructed)}" * bool(record.reconstructed)
-    lines = [
-        f"**{plain(record.title)}.** {plain(record.source)}.",
-        "",
-        f"- **Printed**: {plain(record.printed)}",
+    reconstructed = f"; *not at hand*: {plain(record.reconstructed)}" * bool(record.reconstructed)
+    said = f", a {record.kind}" * (record.kind not in ("statement", "own"))
+    lines = [f"**{plain(record.title)}.** {plain(record.source)}{said}.", ""]
+    if record.quotation:
+        lines.append(f"- **In its words**: {quoted(record.quotation)}")
+    lines.append(f"- **Printed**{', reconstructed' * bool(record.reconstructed)}: {plain(record.printed)}")
+    if record.reading:
+        lines.append(f"- **Read so**: {quoted(record.reading)}")
+    lines += [
         f"- **Verdict**: *{record.judgement}*, {WORDS[record.judgement]}{reconstructed}.",
         f"- **True**: {plain(record.truth)}",
     ]
@@ -159,46 +169,66 @@ def wrong() -> list[str]:
     return [id for id in REGISTER if claim(id).judgement in ERRORS]
 
 
-def table(id: str) -> str:
-    """The first cells of the row of a claim that does not hold: where it is printed, and the verdict."""
-    record = claim(id)
-    return f"| {printed(id, f'register.md#{anchor(id)}')}: {plain(record.title)} | {record.judgement} |"
+def unread() -> list[str]:
+    """The claims whose formulas the copy at hand has lost."""
+    return [id for id in REGISTER if claim(id).judgement == "not-legible"]
 
 
 def printed(id: str, page: str) -> str:
-    """Where a claim is printed, with a link, and a mark if it is reconstructed."""
-    return f"[{plain(place(claim(id)))}]({page})" + " †" * bool(claim(id).reconstructed)
+    """Where a claim is printed, with a link, and what it is there if it is no statement."""
+    record = claim(id)
+    return f"[{plain(place(record))}]({page})" + f", a {record.kind}" * (record.kind != "statement")
+
+
+def row(id: str, page: str) -> str:
+    """The first cells of the row of a claim that does not hold: where it is printed, the verdict, what is wrong."""
+    record = claim(id)
+    return f"| {printed(id, page)}: {plain(record.title)} | {record.judgement} | {plain(record.wrong)} |"
 
 
 def short_tables() -> str:
-    """What does not hold as printed, and where its counterexample is, by verdict: the rows that are in git."""
+    """What does not hold as printed, and where its counterexample is: the rows that are in git."""
     text = []
     for name, ids in in_sources(wrong()):
-        text += [f"## {name}", "", "| verdict | claims |", "|---|---|"]
-        for verdict in ERRORS:
-            mine = [printed(id, f"{claim(id).page[5:]}#erratum") for id in ids if claim(id).judgement == verdict]
-            text += [f"| {verdict} | {'; '.join(mine)} |"] * bool(mine)
+        text += [f"## {name}", "", "| claim | verdict | what is wrong | certify it again |", "|---|---|---|---|"]
+        text += [f"{row(id, f'{claim(id).page[5:]}#erratum')} `byheart audit {id}` |" for id in ids]
         text.append("")
-    return "\n".join(text)
+    return "\n".join([*text, *not_legible()])
+
+
+def not_legible() -> list[str]:
+    """What was not read, and where the theorems are that are proved beside it."""
+    text = []
+    for name, ids in in_sources(unread()):
+        text += [f"## Not legible: {name}", ""]
+        text += ["Not judged, as the copy at hand lacks the formulas. What is true is proved beside it:", ""]
+        text += ["; ".join(f"[{plain(place(claim(id)))}]({claim(id).page[5:]}#statement)" for id in ids) + ".", ""]
+    return text
+
+
+def counts(ids: Iterable[str] = REGISTER) -> str:
+    """How many claims have which verdict, in words."""
+    words = [claim(id).judgement for id in ids]
+    return f"{len(words)} claims: {', '.join(f'{words.count(word)} *{word}*' for word in WORDS if word in words)}."
 
 
 def tables() -> str:
     """What does not hold as printed, with a counterexample each: the rows of the site."""
     text = []
     for name, ids in in_sources(wrong()):
-        text += [f"## {name}", "", "| claim | verdict | instance | promised | certified |", "|---|---|---|---|---|"]
+        text += [f"## {name}", "", "| claim | verdict | what is wrong | instance | promised | certified |"]
+        text += ["|---|---|---|---|---|---|"]
         for id in ids:
             piece = shown_piece(id)
             cells = (piece.statement.rstrip("."), piece.promised, piece.certified)
-            text.append(f"{table(id)} {' | '.join(map(plain, cells))} |")
+            text.append(f"{row(id, f'register.md#{anchor(id)}')} {' | '.join(map(plain, cells))} |")
         text.append("")
-    return "\n".join(text)
+    return "\n".join([*text, *not_legible()])
 
 
 def records() -> str:
     """How many claims have which verdict, and the record of each."""
-    words = [claim(id).judgement for id in REGISTER]
-    text = [f"{len(words)} claims: {', '.join(f'{words.count(word)} *{word}*' for word in WORDS if word in words)}."]
+    text = [counts()]
     for name, ids in in_sources(REGISTER):
         text += ["", f"## {name}"]
         for id in ids:
@@ -265,6 +295,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
 def main() -> None:
     path = DOCS / "errors.md"
     first = path.read_text(encoding="utf-8").partition(TABLES)[0]
+    first = re.sub(r"^\d+ claims: .*$", lambda _: counts(), first, flags=re.MULTILINE)
     path.write_text(first + short_tables(), encoding="utf-8")
 
 

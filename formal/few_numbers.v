@@ -1,5 +1,5 @@
-(** What is printed and refuted by a few numbers: a count of contexts, a rank of logarithms, a maximum, a limit, a
-    determinant. *)
+(** What a few numbers refute: a count of contexts, a rank of logarithms, a maximum; and that labels need no
+    dimension. *)
 
 From Coq Require Import Reals List Lra Lia Arith.
 From Formal Require Import sums rank accuracy divergence theorem_1.
@@ -97,9 +97,9 @@ Qed.
 
 (** ** The bottleneck of labels *)
 
-(** Dana, Pydi and Chevaleyre (2024), section 3: for labels the bottleneck does not exist in any embedding dimension d,
-    that is, encoders come within every gamma of the divergence 0. *)
-Definition printed_no_bottleneck_for_labels : Prop :=
+(** Labels have no bottleneck in any dimension d. (Dana, Pydi and Chevaleyre, 2024, section 3, say so, and then, in
+    Proposition 3, for d >= 2 alone.) *)
+Definition labels_need_no_second_dimension : Prop :=
   forall N d T prior labels gamma, (1 <= d)%nat -> law T prior -> labels_of N T labels -> 0 < gamma ->
     exists E W, encoder_divergence N d T prior (fun t => delta (labels t)) E W <= gamma.
 
@@ -155,8 +155,8 @@ Proof.
   intros; apply softmax_positive; lia.
 Qed.
 
-(** So labels have a bottleneck in some embedding dimension. *)
-Theorem no_bottleneck_for_labels_is_false : ~ printed_no_bottleneck_for_labels.
+(** So labels have a bottleneck in one dimension, which Proposition 3 excludes. *)
+Theorem labels_need_a_second_dimension : ~ labels_need_no_second_dimension.
 Proof.
   intro H. assert (0 < ln 2) by (rewrite <- ln_1; apply ln_increasing; lra).
   destruct (H 3%nat 1%nat 3%nat (fun _ => 1 / 3) (fun t => t) (ln 2 / 4) ltac:(lia)) as [E [W L]].

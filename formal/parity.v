@@ -381,14 +381,15 @@ Proof.
   rewrite Rmult_assoc, Rinv_l, Rmult_1_r, Rmult_minus_distr_r, Rinv_l by lra. lra.
 Qed.
 
-(** Dana (2024), slides: there is no limit in terms of quantity. That is, H heads of some widths hold all labels. *)
-Definition printed_no_limit_of_quantity : Prop :=
+(** Any number of heads, of some widths, holds all labels. (Dana, 2024, slides: "No memorization limit in term of
+    quantity", without an object; this is one that can be meant.) *)
+Definition every_number_of_heads_holds_all_labels : Prop :=
   forall N S H T ts labels, (1 <= H)%nat -> contexts_of N S T ts -> labels_of N T labels ->
     exists m, n_ctx m = S /\ d_vocab_out m = N /\ n_heads m = H /\
       forall i, (i < T)%nat -> predicts m (ts i) (labels i).
 
 (** Heads of some widths do not hold all labels: two bits, one head. *)
-Theorem no_limit_of_quantity_is_false : ~ printed_no_limit_of_quantity.
+Theorem some_labels_need_more_heads : ~ every_number_of_heads_holds_all_labels.
 Proof.
   intro P. destruct (P 2%nat 3%nat 1%nat (2 ^ 2)%nat (parity_context 2) (parity_label 2 0 1)) as [m [Hn [_ [HH Hall]]]].
   - lia.

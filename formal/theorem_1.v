@@ -1,4 +1,5 @@
-(** Theorem 1 of Dana, Pydi and Chevaleyre (2024) for epsilon = 0, as printed, and its refutation: twice. *)
+(** Theorem 1 of Dana, Pydi and Chevaleyre (2024) for epsilon = 0 and a given number of heads, as its Remarks 1 have it
+    ("with H d_h + d = T_0 attention heads"), and its refutation: twice. With the number of heads free it is true. *)
 
 From Coq Require Import Reals List Lra Lia Arith.
 From Formal Require Import sums attention additivity accuracy exclusive_or divergence divergence_floor collinear_laws.
@@ -97,7 +98,7 @@ Proof.
   - intros m [Hout [Hctx [_ [Hwidth one]]]]. apply collinear_divergence_floor; assumption.
 Qed.
 
-(** Theorem 1 as printed is false for epsilon = 0. *)
+(** Theorem 1 is false for epsilon = 0 and a given number of heads. *)
 Theorem theorem_1_is_false : ~ printed_theorem_1.
 Proof.
   intro H.

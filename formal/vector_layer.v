@@ -1,6 +1,7 @@
-(** Layers that read vectors, as docs/layer.md defines them, and two statements of Mahdavi, Liao and Thrampoulidis
-    (2024) that need wider values than they say. (The formulas of the paper were not at hand: these are the
-    reconstructed ones of docs/claims/saturated_heads.md and docs/claims/context_rank.md.) *)
+(** Layers that read vectors, as docs/layer.md defines them, with values that are narrower than the output: how many
+    labels they do not hold, and how many dimensions one mixing layer does not reach. Both are theorems of this project,
+    beside Theorem 1 and Proposition 4 of Mahdavi, Liao and Thrampoulidis (2024), whose formulas were not at hand: they
+    say nothing of what is printed there. *)
 
 From Coq Require Import Reals Lra Lia Arith.
 From Formal Require Import sums rank.
@@ -32,8 +33,9 @@ Definition assumption_1 (n T d : nat) (q : nat -> nat -> R) : Prop := kruskal_ra
 Definition assumption_2 (n T d : nat) (E : nat -> nat -> nat -> R) : Prop :=
   forall t, (t < T)%nat -> ~ dependent_rows n d (E t).
 
-(** Theorem 1 as printed: n < d, T <= H (min(n, d_h) - 1) + 1 examples, any labels of [d_out] numbers. *)
-Definition printed_theorem_of_mahdavi : Prop :=
+(** Values of any width: n < d, T <= H (min(n, d_h) - 1) + 1 examples, any labels of [d_out] numbers. A reconstruction
+    without a condition on [d_v] and [d_out], which the paper may have. *)
+Definition values_of_any_width_hold_labels : Prop :=
   forall n d d_h d_v d_o d_out H T E q y, (1 <= n < d)%nat -> (1 <= d_h)%nat -> (1 <= d_v)%nat -> (1 <= d_o)%nat ->
     (T <= H * (min n d_h - 1) + 1)%nat -> assumption_1 n T d q -> assumption_2 n T d E ->
     exists W_Q W_K W_V W_O W_D, forall t l, (t < T)%nat -> (l < d_out)%nat ->
@@ -71,8 +73,8 @@ Proof.
   unfold heads_output. simpl. ring.
 Qed.
 
-(** n = T = 2, d = 3, H = d_v = 1: the labels (1, 0) and (0, 1). *)
-Theorem theorem_of_mahdavi_is_false : ~ printed_theorem_of_mahdavi.
+(** So not of any width. n = T = 2, d = 3, H = d_v = 1: the labels (1, 0) and (0, 1). *)
+Theorem values_narrower_than_labels_fail : ~ values_of_any_width_hold_labels.
 Proof.
   intro H. destruct (H 2%nat 3%nat 2%nat 1%nat 2%nat 2%nat 1%nat 2%nat (fun _ => delta) delta delta)
     as [W_Q [W_K [W_V [W_O [W_D Hy]]]]]; try (simpl; lia).
@@ -94,8 +96,9 @@ Definition after_layer (n d d_h d_v H : nat) (W_Q W_K W_V : nat -> nat -> nat ->
 Definition assumption_3 (n T d : nat) (E : nat -> nat -> nat -> R) : Prop :=
   kruskal_rank_at_least n T d (fun t i => E t 0%nat i + Sum n (fun s => E t s i) / INR n).
 
-(** Proposition 4 as printed: under Assumptions 2 and 3 some weights of the layer make Assumptions 1 and 2 true. *)
-Definition printed_proposition_4 : Prop :=
+(** Values of any width: under Assumptions 2 and 3 some weights of the layer make Assumptions 1 and 2 true. A
+    reconstruction without a condition on [d_v], which the paper may have. *)
+Definition values_of_any_width_mix : Prop :=
   forall n d d_h d_v H T E, (1 <= n <= d)%nat -> (1 <= d_h)%nat -> (1 <= d_v)%nat -> (1 <= H)%nat ->
     assumption_2 n T d E -> assumption_3 n T d E ->
     exists W_Q W_K W_V W_O,
@@ -138,8 +141,8 @@ Proof.
   apply Hc; destruct s as [| [| [| s]]]; lra || lia.
 Qed.
 
-(** So for n = d = T = 3 no layer makes Assumption 1 true, as printed for all H, d_v. *)
-Theorem proposition_4_is_false : ~ printed_proposition_4.
+(** So not of any width: for n = d = T = 3 no layer with H = d_v = 1 makes Assumption 1 true. *)
+Theorem narrow_values_do_not_mix : ~ values_of_any_width_mix.
 Proof.
   intro H. destruct (H 3%nat 3%nat 1%nat 1%nat 1%nat 3%nat equal_queries) as [W_Q [W_K [W_V [W_O [[_ K] _]]]]];
     try lia; [exact equal_queries_are_independent | exact equal_queries_and_means |].

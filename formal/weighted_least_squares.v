@@ -1,5 +1,6 @@
-(** The slides' bound for weighted least squares (June 2024): no encoder of dimension 1 satisfies it on seven laws over
-    eight tokens, in none of the three readings of its norms. *)
+(** The slides' bound for weighted least squares (June 2024), with the singular values of sqrt(prior) L: no encoder of
+    dimension 1 satisfies it on seven laws over eight tokens, in none of the three readings of its norms. (With each
+    entry weighted by its own conditional probability, and the singular values of L, the bound is open.) *)
 
 From Coq Require Import Reals Lra Lia Arith.
 From Formal Require Import sums rank divergence bounds theorem_1.
@@ -297,9 +298,9 @@ Proof.
   lra.
 Qed.
 
-(** The bound is false in each reading of its norms, as the extremes of the conditional, the joint or the prior
+(** With such singular values the bound is false in each reading of its norms, as the extremes of the conditional, the joint or the prior
     probabilities: it promises 1.81e-5 nats at most, whatever number up to 0.0108 the singular value is. *)
-Theorem weighted_least_squares_bound_is_false : forall greatest least s E W,
+Theorem bound_fails_for_weights_of_the_prior : forall greatest least s E W,
   extremes 7 8 hadamard_law greatest least \/
   extremes 7 8 (fun t n => equal_prior t * hadamard_law t n) greatest least \/
   extremes 7 8 (fun t _ => equal_prior t) greatest least ->

@@ -109,6 +109,7 @@ class Audit:
             "reading": self.claim.reading or None,
             "printed": self.claim.printed,
             "truth": self.claim.truth,
+            "wrong": self.claim.wrong or None,
             "promised": [piece.promised for piece in self.evidence],
             "certified": [f"{piece.certified}, {piece.speaks_of}" for piece in self.evidence],
             "counterexample": [

@@ -96,6 +96,7 @@ class Claim:
         reading: How the quotation is read; where it can be read otherwise, what is true then, and why it is read so.
             What stands in double quotes is verbatim too.
         kind: What it is in its source.
+        wrong: What is wrong in a few words; empty where nothing is.
         reconstructed: What of the source was not at hand, so that `printed` is a reconstruction, from memory or in the
             words of others; empty where all that is judged was read.
 
@@ -126,6 +127,7 @@ class Claim:
     quotation: str = ""
     reading: str = ""
     kind: Kind = "own"
+    wrong: str = ""
     reconstructed: str = ""
     formulas: Mapping[str, str] = field(init=False)
 
@@ -174,6 +176,7 @@ class Claim:
             "reading": self.reading or None,
             "printed": self.printed,
             "truth": self.truth,
+            "wrong": self.wrong or None,
             "hypotheses": [hypothesis.statement for hypothesis in self.hypotheses],
             "parameters": dict(self.parameters) if self.build else None,
             "page": self.page,

@@ -97,13 +97,14 @@ def _headline(summaries: list[dict[str, Any]], asked: int) -> str:
 
 
 def _verdict(summary: dict[str, Any]) -> str:
-    of = ", of a reconstruction" if summary["reconstructed"] else ""
+    of = ", not read in full" if summary["reconstructed"] else ""
     word = "confirmed" if summary["confirmed"] else "NOT CONFIRMED"
     return f"{summary['verdict']}{of}, {word}{' by an earlier run' * summary['earlier']}, {summary['seconds']:.1f} s"
 
 
 def _table(summary: dict[str, Any]) -> Table:
-    rows, before = [("printed", summary["printed"]), ("true", summary["truth"])], ""
+    told = ("printed", "printed"), ("read so", "reading"), ("wrong", "wrong"), ("true", "truth")
+    rows, before = [(name, summary[field]) for name, field in told if summary[field]], ""
     for piece in summary["evidence"]:
         by = f", {piece['speaks_of']}; {piece['method']}"
         judged = f"promised {piece['promised']}; certified {piece['certified']}{by if by != before else ', likewise'}"

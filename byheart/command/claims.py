@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     if options.claim:
         print_tables(_claims_tables(listed))
     else:
-        print_list("Claims", [(claim["id"], f"{claim['verdict']}: {claim['title']}") for claim in listed])
+        print_list("Claims", [(claim["id"], f"{_verdict(claim)}: {claim['title']}") for claim in listed])
     return PROVED
 
 
@@ -45,15 +45,22 @@ def _headline(listed: list[dict[str, Any]]) -> str:
     return f"{counted(len(listed), 'claim')}: " + ", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common())
 
 
+def _verdict(claim: dict[str, Any]) -> str:
+    return claim["verdict"] + ", not read in full" * bool(claim["reconstructed"])
+
+
 def _claims_tables(listed: list[dict[str, Any]]) -> Rows:
     return [
         (
             f"{claim['id']}: {claim['title']}",
             [
-                ("source", claim["source"]),
+                ("source", claim["source"] + f", a {claim['kind']}" * (claim["kind"] not in ("statement", "own"))),
+                *([("in its words", claim["quotation"])] if claim["quotation"] else []),
                 ("printed", claim["printed"]),
-                ("verdict", claim["verdict"]),
-                *([("reconstructed", claim["reconstructed"])] if claim["reconstructed"] else []),
+                *([("read so", claim["reading"])] if claim["reading"] else []),
+                ("verdict", _verdict(claim)),
+                *([("not at hand", claim["reconstructed"])] if claim["reconstructed"] else []),
+                *([("wrong", claim["wrong"])] if claim["wrong"] else []),
                 ("true", claim["truth"]),
                 *(("needs", hypothesis) for hypothesis in claim["hypotheses"]),
                 ("builds", _parameters(claim["parameters"])),

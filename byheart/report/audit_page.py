@@ -95,9 +95,13 @@ def _list(summaries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _record(summary: Mapping[str, Any]) -> str:
-    terms = [("source", with_formulas(summary["source"])), ("printed", with_formulas(summary["printed"]))]
-    if summary["reconstructed"]:
-        terms.append(("reconstructed", with_formulas(summary["reconstructed"])))
+    said = f", a {summary['kind']}" * (summary["kind"] not in ("statement", "own"))
+    terms = [("source", with_formulas(summary["source"]) + said)]
+    if summary["quotation"]:
+        terms.append(("in its words", f"<q>{escaped(summary['quotation'])}</q>"))
+    terms.append(("printed", with_formulas(summary["printed"])))
+    fields = ("read so", "reading"), ("not at hand", "reconstructed"), ("wrong", "wrong")
+    terms += [(name, with_formulas(summary[field])) for name, field in fields if summary[field]]
     terms += [("true", with_formulas(summary["truth"])), ("proofs", f"<code>{escaped(summary['page'])}</code>")]
     terms += [("missing", with_formulas(reason)) for reason in summary["missing"]]
     listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in terms)

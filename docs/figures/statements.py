@@ -23,7 +23,7 @@ STATES = {
     "third": "answered in Coq",
     "first": "proved, by a theorem about all weights or encoders",
     "fourth": "proved on its page, certified on instances",
-    "second": "open, not judged here, or measured",
+    "second": "open, not judged, not legible, or measured",
 }
 
 
@@ -54,7 +54,7 @@ def proofs() -> dict[str, list[str]]:
 
 def state(id: str) -> str:
     """The colour of a claim: the strongest way in which it is decided."""
-    if claim(id).judgement in ("open", "not-judged", "measured"):
+    if claim(id).judgement in ("open", "not-judged", "not-legible", "measured"):
         return "second"
     if any(id in answered for answered in proofs().values()):
         return "third"

@@ -207,6 +207,13 @@ def test_a_claim_is_complete(id: str) -> None:
     assert inspect.signature(module.evidence).parameters["full"].kind is inspect.Parameter.KEYWORD_ONLY
 
 
+@pytest.mark.parametrize("id", REGISTER)
+def test_what_is_wrong_is_said_of_what_does_not_hold_and_of_nothing_else(id: str) -> None:
+    found = claim(id)
+    assert bool(found.wrong) == (found.judgement in ("false", "invalid-proof", "hypothesis", "slip"))
+    assert len(found.wrong) <= 110 and not found.wrong.endswith(".")
+
+
 NAMES = (
     r"(?:Theorems?|Lemmas?|Corollar(?:y|ies)|Propositions?|Remarks?|Claims?|Assumptions?|Definition|Appendix"
     r"|[Ss]ections?|Figures?|Tables?|equations?)"

@@ -1,5 +1,7 @@
 """The record of a claim: what it refuses, and how it builds."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from constructions.errors import HypothesisError, InputError
 from constructions.models.construction import Construction
 from constructions.models.shapes import dana_network
 from constructions.tasks.task import Counts, Task, make_task
-from verify.claim import Claim, Hypothesis
+from verify.claim import Claim, Hypothesis, Judgement
 
 LONG = Hypothesis("S >= 2", lambda n_ctx, **_: n_ctx >= 2)
 
@@ -83,3 +85,46 @@ def test_the_parameters_of_a_claim_cannot_be_changed():
     assert claim.parameters["n_ctx"] == 2
     with pytest.raises(TypeError):
         claim.parameters["n_ctx"] = 1  # pyright: ignore[reportIndexIssue]
+
+
+QUOTED = {"kind": "statement", "quotation": "for all lengths"}
+
+
+def test_a_statement_that_was_read_may_have_every_verdict_but_not_legible():
+    for word in get_args(Judgement):
+        if word != "not-legible":
+            assert example(**QUOTED, judgement=word).judgement == word
+
+
+@pytest.mark.parametrize("kind", ["remark", "summary", "fit"])
+def test_what_is_no_statement_is_never_false(kind):
+    with pytest.raises(InputError, match=rf"source\.lemma-1 is a {kind}, and judged 'false'"):
+        example(**{**QUOTED, "kind": kind}, judgement="false")
+    assert example(**{**QUOTED, "kind": kind}, judgement="hypothesis").kind == kind
+
+
+@pytest.mark.parametrize("kind", ["statement", "remark", "summary", "fit"])
+def test_a_claim_of_others_has_their_words_or_says_that_they_were_not_at_hand(kind):
+    with pytest.raises(InputError, match=r"source\.lemma-1 has no quotation"):
+        example(kind=kind)
+    assert example(kind=kind, judgement="not-judged", reconstructed="all but the abstract").quotation == ""
+
+
+def test_what_was_not_read_is_not_judged():
+    for word in get_args(Judgement):
+        unread = {**QUOTED, "judgement": word, "reconstructed": "the formulas"}
+        if word in ("not-legible", "not-judged", "measured", "open"):
+            assert example(**unread).judgement == word
+        else:
+            with pytest.raises(InputError, match=rf"is reconstructed, and judged '{word}'"):
+                example(**unread)
+
+
+def test_only_what_was_not_at_hand_is_not_legible():
+    with pytest.raises(InputError, match=r"source\.lemma-1 is 'not-legible'"):
+        example(**QUOTED, judgement="not-legible")
+
+
+def test_a_kind_that_is_none_is_refused():
+    with pytest.raises(InputError, match="kind"):
+        example(kind="rumour")

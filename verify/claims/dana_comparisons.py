@@ -41,6 +41,7 @@ CLAIM = Claim(
         "width gives rank [[rank: three]] at most, and both numbers are as large as one likes. A repeated query has "
         "Kruskal rank [[kruskal: one]], so the assumptions of Mahdavi et al. fail there."
     ),
+    wrong="needs contexts for which H d_h + d is reached, such as all N^S of them",
     page="docs/claims/conclusions.md",
 )
 

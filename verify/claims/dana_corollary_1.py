@@ -88,6 +88,7 @@ CLAIM = Claim(
         "Rank is no upper limit: as many with [[shape: d = N >= 2]], [[thin: d_h = 1]] hold any labels of all "
         "[[bigrams: N^2]] bigrams."
     ),
+    wrong="one head holds three of the four contexts of XOR at most",
     page="docs/claims/corollary_1.md",
     hypotheses=conditions("N >= 1 and N != 2", "gap >= 1"),
     parameters={"d_vocab": 8, "gap": 8, "seed": 0},

@@ -33,6 +33,7 @@ CLAIM = Claim(
         "There are [[contexts: N^S]] contexts, so it needs [[room: N^S >= H d]]; a context that is there again adds no "
         "rank. Where the contexts with those that are added have independent outputs, they have them themselves."
     ),
+    wrong="there are only N^S contexts to add",
     page="docs/claims/closed_forms.md",
 )
 

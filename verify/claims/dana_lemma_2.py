@@ -230,8 +230,8 @@ CLAIM = Claim(
         r"$\min(T_0, Hd)$."
     ),
     printed=(
-        "For any T_0 contexts there are embeddings e, pos and W_QK of rank d_h such that the attention outputs "
-        "A of H heads, before W_V, have rank at least [[printed: min(T_0, H d)]]."
+        "For T_0 contexts there are embeddings e, pos and W_QK such that the attention outputs A of H heads, before "
+        "W_V, have a rank greater than (read: at least) [[printed: min(T_0, H d)]]."
     ),
     reading=(
         "'Greater than' is read as 'at least', as no matrix of H d rows has more, and the T_0 sequences are any, as "
@@ -250,6 +250,7 @@ CLAIM = Claim(
         "[[alone: S = 1]] it is [[tokens: min(d, T)]]. On all contexts of n bits with the same last token it is at "
         "most [[bits: 1 + H n]], whatever d is."
     ),
+    wrong="four contexts (XOR) have rank 3 at most for one head of any width, where 4 is promised",
     page="docs/claims/closed_forms.md",
     hypotheses=(
         *conditions("N >= 1", "S >= 2", "1 <= d_h <= min(d, N)", "d >= 2 or N <= 2"),

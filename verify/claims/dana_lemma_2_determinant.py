@@ -42,6 +42,7 @@ CLAIM = Claim(
         "definition of N leaves out, what follows for [[short: S <= d]] is only that v_t is orthogonal to the x(t, i) "
         "- x(t, m)."
     ),
+    wrong="the determinant is 0 for all embeddings if S <= d",
     page="docs/claims/closed_forms.md",
 )
 

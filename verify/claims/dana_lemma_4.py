@@ -52,6 +52,7 @@ CLAIM = Claim(
         "(also those of impossible tokens) are at least c delta^alpha, the range is at most "
         "[[repaired: alpha log(1 / delta) + log(1 / c)]]; with full support it is bounded."
     ),
+    wrong="the range can be exp(1 / delta), as impossible tokens are not bounded",
     page="docs/claims/logit_range.md",
 )
 

@@ -109,6 +109,7 @@ CLAIM = Claim(
         "[[bigrams: S = 2]], with [[widths: d_h <= d <= N]] and [[columns: N^2 <= d + H d_h]], the laws of every E are "
         "reached without any slack."
     ),
+    wrong="the head tends to the vectors with the largest product, which need not be the last one",
     page="docs/claims/skip_connection.md",
     hypotheses=(
         Hypothesis(

@@ -38,6 +38,7 @@ CLAIM = Claim(
         "is approached. As a lower bound in equation (16), which says nothing of impossible tokens, it allows a "
         "range of [[wide: exp(1 / delta)]], as every rate does."
     ),
+    wrong="needs the rate for impossible tokens too",
     page="docs/claims/logit_range.md",
 )
 

@@ -113,6 +113,7 @@ CLAIM = Claim(
         "Without the rank, as on XOR, there is no such transformer: the matrix that C inverts is singular for all "
         "weights."
     ),
+    wrong="needs independent features of the kept contexts; and a factor sqrt 2 is lost",
     page="docs/claims/theorem_1_tail.md",
     hypotheses=(
         *conditions("1 <= norm(W) <= 500: full support in float64 too"),

@@ -137,6 +137,7 @@ CLAIM = Claim(
         "no more than [[most: (N - 1) / N]], with the strength [[strength: log((N - 1) (1 - s) / s) / a]]; and that is "
         "at most the mean of [[simple: kappa (1 - p) log((N - 1) / (exp(H) - 1))]]."
     ),
+    wrong="needs C < 1/2, which is d > 128 log(N + 1)",
     page="docs/claims/theorem_2.md",
     hypotheses=(
         *conditions("N >= 2 and S >= 2", "1 <= T <= N^S <= 2^22", "1 <= d_h <= d"),

@@ -55,6 +55,7 @@ CLAIM = Claim(
         "strength for all contexts. False of the encoder of Theorem 2, whose strengths solve equation (6), so that it "
         "does not follow from that theorem."
     ),
+    wrong="needs C < 1/2; true of the infimum, not of the encoder of Theorem 2",
     page="docs/claims/theorem_2.md",
 )
 

@@ -90,6 +90,7 @@ CLAIM = Claim(
         "is left out, C_1 the largest [[size: 1 + z]], z := |z_t|_1. Whether transformers do better on those laws is "
         "open."
     ),
+    wrong="for given H: XOR, as Theorem 1 (with H free it is true); the proof uses Lemma 4",
     page="docs/claims/logit_range.md",
     hypotheses=conditions(
         "2 <= R <= 500: full support in float64 too",

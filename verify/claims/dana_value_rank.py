@@ -43,6 +43,7 @@ CLAIM = Claim(
         "contexts with the same last token, [[plane: d = 2]] and [[heads: one]] head, A' has rank "
         "[[columns: H d_h + d]] and W_V A' rank [[lost: two]] at most."
     ),
+    wrong="if d_h < d the values can lose rank: three contexts, d = 2, for all value maps",
     page="docs/claims/closed_forms.md",
 )
 

@@ -46,6 +46,7 @@ CLAIM = Claim(
         "are shorter than the least singular value of the positions over sqrt n; and for almost all embeddings. For "
         "others it fails: tokens embedded as the positions of each other make equal rows."
     ),
+    wrong="needs short tokens, or almost all: some tokens undo the positions",
     page="docs/claims/assumptions.md",
 )
 

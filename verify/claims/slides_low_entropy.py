@@ -39,6 +39,7 @@ CLAIM = Claim(
         "[[coherence: mu < 1]], with [[coherent: (1 + mu)/(1 - mu)]]. For [[large: C > 1/2]] the right-hand side is "
         "negative."
     ),
+    wrong="needs C < 1/2",
     page="docs/claims/theorem_2.md",
 )
 

@@ -107,6 +107,7 @@ CLAIM = Claim(
         "gamma, for every f := WE, if so many modules give the N_epsilon kept contexts rank N_epsilon; then the "
         "constant can be chosen to depend on the sizes only."
     ),
+    wrong="epsilon = 0: XOR with d = 4 takes more than one module",
     page="docs/claims/theorem_1_tail.md",
     hypotheses=(
         *conditions("N >= 2, S >= 1"),

@@ -34,6 +34,7 @@ CLAIM = Claim(
         "constants in a row of L cancel in the softmax: the divergence vanishes if and only if L without the mean of "
         "each row has rank at most d, and that rank is [[centred: N - 1]] at most. So the conclusion is right."
     ),
+    wrong="L can have rank N; less its row means it has rank N - 1 at most",
     page="docs/claims/distribution_memory.md",
 )
 
