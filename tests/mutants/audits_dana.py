@@ -50,10 +50,10 @@ MUTANTS = [
     # Words.
     dana_lemma_2('judgement="false"', 'judgement="slip"', "what is refuted is called a slip"),
     dana_lemma_2('judgement="false"', 'judgement="hypothesis"', "what is refuted needs a hypothesis"),
-    dana_theorem_1_tail('judgement="slip"', 'judgement="false"', "a slip is called false"),
-    dana_proposition_1('judgement="hypothesis"', 'judgement="false"', "a hypothesis is forgotten"),
+    dana_theorem_1_tail('judgement="hypothesis"', 'judgement="false"', "a hypothesis is forgotten"),
+    dana_proposition_1('judgement="holds"', 'judgement="false"', "what holds is called false"),
     dana_lemma_1('judgement="holds"', 'judgement="redundant"', "what holds is called redundant"),
-    dana_theorem_3('judgement="invalid-proof"', 'judgement="false"', "an invalid proof refutes"),
+    dana_theorem_3('judgement="false"', 'judgement="invalid-proof"', "what is refuted has a gap only"),
     # Numbers in the statements.
     dana_proposition_1("0.02988", "0.02989", "the gap of a bias is another number"),
     dana_proposition_1("0.02988", "0.02987", "the gap of a bias is another number"),

@@ -38,10 +38,12 @@ HULL = "        return min(n_examples, copies * self.dimension + apart)"
 
 MUTANTS = [
     # Words and numbers.
-    of_record("theorem_1", 'judgement="hypothesis"', 'judgement="holds"', "a hypothesis is forgotten", THEOREM_1),
-    of_record("proposition_2", 'judgement="holds"', 'judgement="answered"', "what holds is an answer", PROPOSITION_2),
-    of_record("appendix_i", 'judgement="answered"', 'judgement="open"', "an answer is open again", APPENDIX_I),
-    of_record("wide_heads", 'judgement="holds"', 'judgement="measured"', "what holds is measured", WIDE_HEADS),
+    of_record(
+        "theorem_1", 'judgement="not-legible"', 'judgement="hypothesis"', "what was not read is judged", THEOREM_1
+    ),
+    of_record("proposition_2", 'judgement="not-legible"', 'judgement="not-judged"', "another word", PROPOSITION_2),
+    of_record("appendix_i", 'judgement="not-legible"', 'judgement="open"', "what has an answer is open", APPENDIX_I),
+    of_record("wide_heads", 'judgement="not-legible"', 'judgement="measured"', "another word", WIDE_HEADS),
     of_record("proposition_1", "[[printed: H (r - 1) + 1]]", "[[printed: H r + 1]]", "more is printed", PROPOSITION_1),
     of_record("proposition_2", "[[printed: H (n - 1) + 1]]", "[[printed: H n]]", "more is printed", PROPOSITION_2),
     of_record("proposition_5", "[[zero: H (d - 1)]]", "[[zero: H (d - 1) + 1]]", "0 is like other sums", PROPOSITION_5),

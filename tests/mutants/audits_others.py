@@ -45,11 +45,11 @@ formula = of("verify/evidence/formula.py", "tests/verify/evidence/test_formula.p
 
 MUTANTS = [
     # Words.
-    zhang_2017_theorem('judgement="holds"', 'judgement="slip"', "what holds is called a slip"),
-    bubeck_2020_four('judgement="holds"', 'judgement="open"', "what holds is called open"),
+    zhang_2017_theorem('judgement="not-judged"', 'judgement="holds"', "what was not read holds"),
+    bubeck_2020_four('judgement="not-judged"', 'judgement="open"', "what was not read is open"),
     kajitsuka_sato_2024_separation('judgement="not-judged"', 'judgement="holds"', "what is not decided holds"),
     nichani_2024_additive('judgement="not-judged"', 'judgement="holds"', "what is not decided holds"),
-    nichani_2024_mlp_memory('judgement="measured"', 'judgement="holds"', "what is measured holds"),
+    nichani_2024_mlp_memory('judgement="not-judged"', 'judgement="measured"', "what was not read is measured"),
     cabannes_2024_scaling('judgement="not-judged"', 'judgement="measured"', "what is not decided is an observation"),
     # Numbers in the statements.
     zhang_2017_theorem("[[printed: 2 n + d]]", "[[printed: 2 n + d + 1]]", "one weight more is printed"),

@@ -16,10 +16,10 @@ outer_product_memory = of("constructions/memories/outer_product_memory.py", conf
 truncated_laws = of("constructions/encoders/truncated_laws.py", confirmed("slides_least_squares"))
 
 MUTANTS = [
-    slides_theorem('judgement="slip"', 'judgement="holds"', "a slip holds"),
-    slides_least_squares('judgement="hypothesis"', 'judgement="slip"', "a hypothesis is a slip"),
-    slides_weighted_least_squares('judgement="false"', 'judgement="hypothesis"', "false under none"),
-    slides_associative_memory('judgement="false"', 'judgement="holds"', "what is refuted holds"),
+    slides_theorem('judgement="false"', 'judgement="slip"', "what is refuted is a slip"),
+    slides_least_squares('judgement="holds"', 'judgement="slip"', "what holds is a slip"),
+    slides_weighted_least_squares('judgement="open"', 'judgement="false"', "what is open is called false"),
+    slides_associative_memory('judgement="hypothesis"', 'judgement="holds"', "a hypothesis is forgotten"),
     slides_theorem("sqrt(2) P Z n", "2 P Z n", "sqrt 2 becomes 2"),
     slides_theorem("sqrt(2) P Z n", "P Z n", "sqrt 2 becomes 1"),
     slides_least_squares("[[sharp: sigma^2 / 4]]", "[[sharp: sigma^2 / 3]]", "1/4 becomes 1/3"),

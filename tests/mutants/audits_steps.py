@@ -24,10 +24,10 @@ MUTANTS = [
     dana_definition_1('judgement="slip"', 'judgement="false"', "a slip is called false"),
     dana_head_width('judgement="holds"', 'judgement="slip"', "what holds is a slip"),
     dana_value_rank('judgement="false"', 'judgement="hypothesis"', "what is refuted needs a hypothesis"),
-    dana_comparisons('judgement="false"', 'judgement="holds"', "what is refuted holds"),
+    dana_comparisons('judgement="hypothesis"', 'judgement="holds"', "a hypothesis is forgotten"),
     slides_sparse_regime('judgement="open"', 'judgement="answered"', "what is open has an answer"),
     dana_constant_of_the_tail('judgement="open"', 'judgement="holds"', "what is open holds"),
-    slides_quality('judgement="false"', 'judgement="open"', "what is refuted is open"),
+    slides_quality('judgement="not-judged"', 'judgement="open"', "what says too little is open"),
     # Numbers.
     dana_definition_1("[[rank: min(N, T, d)", "[[rank: min(N, T)", "the width does not count"),
     dana_head_width("4 d (d_h - d)", "4 d d_h", "another saving"),

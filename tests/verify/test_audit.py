@@ -42,7 +42,7 @@ def claim(judgement, truth="true", reconstructed=""):
         judgement,
         truth,
         "docs/audit.md",
-        reconstructed=reconstructed,
+        reconstructed=reconstructed or "the formulas" * (judgement == "not-legible"),
     )
 
 
@@ -106,11 +106,13 @@ def test_a_formula_that_no_evidence_computes_is_missing():
 
 
 def test_the_summary_is_plain_data_and_holds_the_counterexample():
-    summary = audited("false", piece("counterexample"), piece("repair"), reconstructed="the formulas").summary()
+    summary = audited("false", piece("counterexample"), piece("repair")).summary()
     assert json.loads(json.dumps(summary)) == summary
     assert {"id", "verdict", "confirmed", "promised", "certified", "counterexample", "seconds"} <= set(summary)
     assert (summary["id"], summary["verdict"], summary["confirmed"]) == ("source.lemma", "false", True)
-    assert (summary["reconstructed"], summary["missing"]) == ("the formulas", [])
+    assert (summary["reconstructed"], summary["missing"]) == (None, [])
+    unread = audited("not-legible", piece("ours"), reconstructed="all formulas").summary()
+    assert (unread["reconstructed"], unread["confirmed"]) == ("all formulas", True)
     assert summary["counterexample"] == [
         {
             "statement": "a counterexample",

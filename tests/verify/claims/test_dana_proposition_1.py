@@ -4,11 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 
-import pytest
-
 import verify.claims.dana_proposition_1 as audit
-from constructions.errors import HypothesisError
-from verify.claims.dana_proposition_1 import CLAIM
 from verify.verdict import Verdict
 
 
@@ -39,9 +35,3 @@ def test_a_bound_above_the_networks_is_not_confirmed(spoil, changed):
     changed(audit, "encoder_floor", lambda found: replace(found, lower=2.0))
     assert audit._networks_stay_above(1).verdict is not Verdict.PROVED
     assert audit._a_bias_is_one_dimension(1).verdict is not Verdict.PROVED
-
-
-@pytest.mark.parametrize(("given", "named"), [(dict(bias=True), "without bias"), (dict(cap=True), "no soft-cap")])
-def test_what_is_no_linear_unembedding_is_refused(given, named):
-    with pytest.raises(HypothesisError, match=named):
-        CLAIM.require(**given)

@@ -20,6 +20,7 @@ from verify.certificates.certificate import TEXT_DIVERGENCE
 from verify.certificates.memorization import certify_memorization
 from verify.claims import claim
 from verify.claims import dana_theorem_1_tail as audit
+from verify.evidence import Evidence
 from verify.memories.left_out_bound import LeftOutBound
 from verify.verdict import Verdict
 
@@ -32,6 +33,11 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "sharp_bounds", lambda _: bounds)
     monkeypatch.setattr(audit, "random_instance", lambda seed: random_instance(seed % 4))
     monkeypatch.setattr(audit, "_on_text", lambda **_: audit.never_exceeded("of a text", bounds))
+
+
+def first_constant() -> Evidence:
+    """The first piece that refutes the printed constant."""
+    return next(piece for piece in audit.evidence(full=False) if piece.role == "constant")
 
 
 def scaled(monkeypatch: pytest.MonkeyPatch, name: str, factor: float) -> None:
@@ -50,8 +56,9 @@ def test_without_the_square_root_of_two_the_corrected_bound_is_not_confirmed(
     scaled(monkeypatch, "by_rows", 0.7072)
     [found] = audit_claims([ID])
     repairs = [piece for piece in found.evidence if piece.role == "repair"]
+    [with_the_rank] = [piece for piece in found.evidence if piece.role == "with"]
     assert not found.confirmed
-    assert repairs[0].verdict is not Verdict.PROVED
+    assert with_the_rank.verdict is not Verdict.PROVED
     assert "on 6 of 6" not in " ".join(piece.certified for piece in repairs)
 
 
@@ -67,7 +74,7 @@ def test_with_the_factor_that_was_lost_the_printed_bound_is_not_refuted(
 
 def test_an_encoder_that_is_not_aimed_is_no_counterexample(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
     monkeypatch.setattr(audit, "violating_front_end", lambda: random_front_end(np.random.default_rng(3)))
-    assert next(audit.evidence(full=False)).verdict is not Verdict.PROVED
+    assert first_constant().verdict is not Verdict.PROVED
 
 
 def test_contexts_that_are_not_the_most_likely_are_no_counterexample(
@@ -77,7 +84,13 @@ def test_contexts_that_are_not_the_most_likely_are_no_counterexample(
         return sharp_instance(front_end, norm=norm, occurrences=32)  # 96/97 is less than 1 - epsilon
 
     monkeypatch.setattr(audit, "sharp_instance", other)
-    assert next(audit.evidence(full=False)).verdict is not Verdict.PROVED
+    assert first_constant().verdict is not Verdict.PROVED
+
+
+def test_contexts_whose_features_can_be_independent_do_not_show_the_hypothesis(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert audit._without_the_rank().verdict is Verdict.PROVED
+    monkeypatch.setattr(audit, "exclusive_or_contexts", lambda: np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]))
+    assert audit._without_the_rank().verdict is not Verdict.PROVED
 
 
 def test_decimals_are_rounded_to_the_side_that_is_proved() -> None:

@@ -31,13 +31,13 @@ OTHER = Sizes(3, 3, 5, 3, 7, False)
 def test_heads_that_are_all_alike_do_not_reach_the_rank(sizes: Sizes, name: str) -> None:
     build = saturated_heads if name == "Proposition 1" else single_direction_heads
     built = audit._built(sizes, build, 1)
-    assert audit._rank("claim", name, "", sizes, built).verdict is Verdict.PROVED
+    assert audit._rank(name, "", sizes, built).verdict is Verdict.PROVED
 
     def spoiled(contexts, queries, **options):
         heads = build(contexts, queries, **options)
         return replace(heads, W_Q=heads.W_Q[[0] * sizes.n_heads], W_K=heads.W_K[[0] * sizes.n_heads])
 
-    piece = audit._rank("claim", name, "", sizes, audit._built(sizes, spoiled, 1))
+    piece = audit._rank(name, "", sizes, audit._built(sizes, spoiled, 1))
     assert piece.verdict is Verdict.UNDECIDED and f"= {sizes.examples}" not in piece.certified
 
 
@@ -46,7 +46,7 @@ def test_balls_decide_where_floats_do_not(monkeypatch) -> None:
         verdict, method = Verdict.UNDECIDED, "none"
 
     monkeypatch.setattr(audit, "certify_full_row_rank", lambda matrix: Undecided())
-    piece = audit._rank("claim", "Proposition 1", "", OTHER, audit._built(OTHER, saturated_heads, 1))
+    piece = audit._rank("Proposition 1", "", OTHER, audit._built(OTHER, saturated_heads, 1))
     assert piece.verdict is Verdict.PROVED and piece.method.words.startswith("balls")
     assert audit._more_on_other_contexts().verdict is Verdict.UNDECIDED
 
@@ -108,8 +108,8 @@ def test_the_ranks_of_heads_of_width_one_are_proved_by_balls(made) -> None:
 def test_wide_heads_are_not_called_heads_of_width_one() -> None:
     narrow, wide = Sizes(4, 4, 6, 1, 13, True), Sizes(4, 4, 6, 4, 13, True)
     built = audit._built(wide, saturated_heads, 1)
-    assert audit._rank("repair", "Theorem Z1", "", wide, built).verdict is Verdict.PROVED
-    assert audit._rank("repair", "Theorem Z1", "", narrow, built).verdict is Verdict.UNDECIDED
+    assert audit._rank("Theorem Z1", "", wide, built).verdict is Verdict.PROVED
+    assert audit._rank("Theorem Z1", "", narrow, built).verdict is Verdict.UNDECIDED
 
 
 def test_without_a_head_that_freezes_nothing_is_said_about_freezing() -> None:
