@@ -29,8 +29,8 @@ CLAIM = Claim(
         "which follows, [[least: d >= 2]]."
     ),
     reading=(
-        "With Proposition 3, which follows at once, makes the sentence precise and has d >= 2. Alone it includes d = "
-        "1, where there is a bottleneck."
+        "Proposition 3, which follows at once, makes the sentence precise, with d >= 2. Alone it includes d = 1, "
+        "where there is a bottleneck."
     ),
     judgement="holds",
     truth=(

@@ -236,7 +236,7 @@ CLAIM = Claim(
     reading=(
         "'Greater than' is read as 'at least', as no matrix of H d rows has more, and the T_0 sequences are any, as "
         "the proof takes them and Theorem 1 needs them: the support of any distribution. For all N^S sequences, S >= "
-        "2 and d_h <= d <= N, the rank is that of Theorem 1 (`dana.theorem-1`)."
+        "2 and d_h <= d <= N, the count with the skip connection, which Theorem 1 rests on, is right (Theorem F)."
     ),
     judgement="false",
     truth=(

@@ -68,7 +68,7 @@ CLAIM = Claim(
     ),
     printed=(
         "For any n there are positive x_1, ..., x_n such that P(x_1, ..., x_n) does not vanish for any nonzero "
-        "polynomial P with integer coefficients; embeddings with such entries are in general position."
+        "polynomial P with integer coefficients."
     ),
     judgement="holds",
     truth=(

@@ -80,13 +80,14 @@ CLAIM = Claim(
     quotation="Theorem 1 holds true for when we have Attention with skip connection.",
     printed="Theorem 1 holds for attention with a skip connection: memorize the labels less what it adds.",
     reading=(
-        "The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper. "
-        "Theorem 1 itself is not legible (`mahdavi.theorem-1`)."
+        "The copy at hand lacks the formulas: what is printed is reconstructed, and not judged. Theorem 1 itself is "
+        "not legible (`mahdavi.theorem-1`)."
     ),
     judgement="not-legible",
     truth=(
-        "Proved here: so it is, with [[sum: d_o = d]], as the sum requires, and [[wide: d_out <= min(d_v, d)]]: with "
-        "W_D the identity above zeros, the layer holds the labels less the first d_out entries of the query."
+        "Proved here: what is reconstructed is true, with [[sum: d_o = d]], as the sum requires, and [[wide: d_out "
+        "<= min(d_v, d)]]: with W_D the identity above zeros, the layer holds the labels less the first d_out "
+        "entries of the query."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",

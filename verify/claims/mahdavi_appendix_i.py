@@ -33,7 +33,7 @@ CLAIM = Claim(
         "Open: whether stronger assumptions than Assumptions 1 and 2, such as general position of all tokens, give a "
         "rank of Z that grows like H d instead of H n. Conjectured from experiments."
     ),
-    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    reading="The copy at hand lacks the formulas: what is printed is reconstructed, and not judged.",
     judgement="not-legible",
     truth=(
         "Proved here: they do, for almost all contexts of [[tokens: n >= 2]] tokens and almost all weights, rank Z is "

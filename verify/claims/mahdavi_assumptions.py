@@ -48,7 +48,7 @@ CLAIM = Claim(
         "General Position fails; Assumption 3 ([[third: k >= n]] for the Kruskal rank k of query plus mean token) is "
         "the more relaxed one, and gives Assumption 1 after a layer."
     ),
-    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    reading="The copy at hand lacks the formulas: what is printed is reconstructed, and not judged.",
     judgement="not-legible",
     truth=(
         "All are decided exactly on given floats where [[few: T <= d]], where few subsets exist, or where a relation "

@@ -33,7 +33,7 @@ CLAIM = Claim(
         "head of width r gives any attention weights to [[fitted: r - 1]] examples, and to all others weights within "
         "any epsilon of fixed ones."
     ),
-    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    reading="The copy at hand lacks the formulas: what is printed is reconstructed, and not judged.",
     judgement="not-legible",
     truth=(
         "Proved here: both, for weights in the open simplex, which softmax never leaves. Claim 1 needs independent "

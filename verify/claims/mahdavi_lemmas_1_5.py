@@ -38,7 +38,7 @@ CLAIM = Claim(
         "others. Lemma 4: softmax(kappa E V e) tends to the one-hot vector of the largest score. Lemma 5: rank (A + B) "
         "is at least rank A if the smallest nonzero singular value of A is above the largest of B."
     ),
-    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    reading="The copy at hand lacks the formulas: what is printed is reconstructed, and not judged.",
     judgement="not-legible",
     truth=(
         "Proved here: all of them as they are reconstructed. Lemma 2: the shift has determinant [[determinant: 2]]. "

@@ -26,7 +26,7 @@ CLAIM = Claim(
         "the order of the number of parameters, and no more can be memorized: the bound is optimal. With scalar "
         "outputs the number of examples is of the order of H d."
     ),
-    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    reading="The copy at hand lacks the formulas: what is printed is reconstructed, and not judged.",
     judgement="not-legible",
     truth=(
         "For [[square: n = d = d_out = d_v = d_o]] and [[queries: d_h = 1]], which is enough, the layer has "

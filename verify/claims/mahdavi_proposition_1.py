@@ -47,12 +47,12 @@ CLAIM = Claim(
         "Under Assumptions 1 and 2, with r := min(n, d_h), there are W_Q and W_K for which Z has rank at least min(T, "
         "[[printed: H (r - 1) + 1]])."
     ),
-    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    reading="The copy at hand lacks the formulas: what is printed is reconstructed, and not judged.",
     judgement="not-legible",
     truth=(
-        "Proved here: this, and more. For every [[widths: d_h >= 1]] there are weights of rank at least min(T, "
-        "[[sharper: H (n - 1) + 1]]), on any examples with the block condition (Theorem Z1); a context that all "
-        "examples share allows no more."
+        "Proved here: what is reconstructed is true, and more. For every [[widths: d_h >= 1]] there are weights of "
+        "rank at least min(T, [[sharper: H (n - 1) + 1]]), on any examples with the block condition (Theorem Z1); a "
+        "context that all examples share allows no more."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/saturated_heads.md",

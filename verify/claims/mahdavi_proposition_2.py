@@ -70,13 +70,13 @@ CLAIM = Claim(
         "If all examples have the same context, rank Z is at most [[printed: H (n - 1) + 1]] for all weights: for "
         "[[wide: n <= d_h]] the bound of Proposition 1 is tight."
     ),
-    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    reading="The copy at hand lacks the formulas: what is printed is reconstructed, and not judged.",
     judgement="not-legible",
     truth=(
-        "Proved here: so it is, for all widths and whatever the queries are, and is reached for every [[widths: d_h "
-        ">= 1]]. The [[hull: n - 1]] is the dimension of the affine hull of the tokens, whether contexts are shared "
-        "or not. It is tight for the rank, not for the number of labels: [[heads: one]] head on [[tokens: two]] "
-        "tokens holds any labels of [[examples: three]] examples with independent queries."
+        "Proved here: what is reconstructed is true, for all widths and whatever the queries are, and is reached for "
+        "every [[widths: d_h >= 1]]. The [[hull: n - 1]] is the dimension of the affine hull of the tokens, whether "
+        "contexts are shared or not. It is tight for the rank, not for the number of labels: [[heads: one]] head on "
+        "[[tokens: two]] tokens holds any labels of [[examples: three]] examples with independent queries."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",

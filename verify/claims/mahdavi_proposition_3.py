@@ -72,14 +72,14 @@ CLAIM = Claim(
         "For T above [[printed: (m (d + 1 + d_out) + d_out) / d_out]] there are T examples with Assumptions 1 and 2, "
         "and labels that no ReLU network with one hidden layer of m neurons memorizes."
     ),
-    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    reading="The copy at hand lacks the formulas: what is printed is reconstructed, and not judged.",
     judgement="not-legible",
     truth=(
-        "Proved here: so it is, and with [[numerator: m (d + d_out) + d_out]] in the numerator: for [[scalar: d_out "
-        "= 1]] from [[one_output: m (d + 1) + 2]] examples with one context, almost all labels are out of reach, and "
-        "which is decided exactly. If [[few: m < d_out]], [[enough: m + 2]] examples are enough. From the other "
-        "side, for odd m any labels of [[within: (d + 1) (m + 1) / 2]] points in general position are outputs of m "
-        "neurons."
+        "Proved here: what is reconstructed is true, and with [[numerator: m (d + d_out) + d_out]] in the numerator: "
+        "for [[scalar: d_out = 1]] from [[one_output: m (d + 1) + 2]] examples with one context, almost all labels "
+        "are out of reach, and which is decided exactly. If [[few: m < d_out]], [[enough: m + 2]] examples are "
+        "enough. From the other side, for odd m any labels of [[within: (d + 1) (m + 1) / 2]] points in general "
+        "position are outputs of m neurons."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/relu_barrier.md",

@@ -34,16 +34,16 @@ CLAIM = Claim(
         "Assumptions 1 and 2 hold. Assumption 3 is a more relaxed one than Assumption 2."
     ),
     reading=(
-        "The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper. The "
-        "proof has a single head with the identity for its value and output maps, so that values as wide as the "
-        "stream may be part of the statement."
+        "The copy at hand lacks the formulas: what is printed is reconstructed, and not judged. The proof has a "
+        "single head with the identity for its value and output maps, so that values as wide as the stream may be "
+        "part of the statement."
     ),
     judgement="not-legible",
     truth=(
-        "Proved here: so it is if [[wide: H d_v >= d]], which the identity as a sum of the W_V W_O needs. Queries "
-        "that are all equal stay in a space of dimension [[space: 1 + H d_v]], whatever the weights: for [[narrow: H "
-        "d_v <= n - 2]] no layer makes Assumption 1 true. Assumption 3 does not follow from Assumption 2, nor from "
-        "Assumptions 1 and 2."
+        "Proved here: what is reconstructed is true if [[wide: H d_v >= d]], which the identity as a sum of the W_V "
+        "W_O needs. Queries that are all equal stay in a space of dimension [[space: 1 + H d_v]], whatever the "
+        "weights: for [[narrow: H d_v <= n - 2]] no layer makes Assumption 1 true. Assumption 3 does not follow from "
+        "Assumption 2, nor from Assumptions 1 and 2."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",

@@ -30,12 +30,13 @@ CLAIM = Claim(
         "If the entries of every token sum to one constant c, rank Z is at most [[printed: H (d - 1) + 1]] for all "
         "weights. All tokens can be in general position."
     ),
-    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    reading="The copy at hand lacks the formulas: what is printed is reconstructed, and not judged.",
     judgement="not-legible",
     truth=(
-        "Proved here: so it is, and this is reached: for almost all such contexts of [[tokens: n >= 2]] tokens and "
-        "almost all weights, with any nonzero queries, rank Z is min(T, [[printed: H (d - 1) + 1]]) unless c "
-        "vanishes. If it does tokens span [[span: d - 1]] dimensions only, and it is min(T, [[zero: H (d - 1)]])."
+        "Proved here: what is reconstructed is true, and this is reached: for almost all such contexts of [[tokens: "
+        "n >= 2]] tokens and almost all weights, with any nonzero queries, rank Z is min(T, [[printed: H (d - 1) + "
+        "1]]) unless c vanishes. If it does tokens span [[span: d - 1]] dimensions only, and it is min(T, [[zero: H "
+        "(d - 1)]])."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",

@@ -31,8 +31,8 @@ CLAIM = Claim(
         "and 2 are satisfied."
     ),
     reading=(
-        "The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper. The "
-        "conditions are those of Proposition 4, which are not legible."
+        "The copy at hand lacks the formulas: what is printed is reconstructed, and not judged. The conditions are "
+        "those of Proposition 4, which are not legible."
     ),
     judgement="not-legible",
     truth=(

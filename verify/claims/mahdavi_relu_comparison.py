@@ -32,8 +32,8 @@ CLAIM = Claim(
         "ReLU network with one hidden layer of the same order of parameters."
     ),
     reading=(
-        "The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper. The "
-        "setting of the comparison is among them; for outputs of as many dimensions as tokens it is right in order."
+        "The copy at hand lacks the formulas: what is printed is reconstructed, and not judged. The setting of the "
+        "comparison is among them; for outputs of as many dimensions as tokens it would be right in order."
     ),
     judgement="not-legible",
     truth=(

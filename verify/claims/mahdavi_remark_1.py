@@ -34,16 +34,16 @@ CLAIM = Claim(
         "min(T, [[printed: H (min(k, d_h) - 1) + 1]])."
     ),
     reading=(
-        "The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper. "
-        "Remark 1 is mentioned in appendix J, and is not in the copy."
+        "The copy at hand lacks the formulas: what is printed is reconstructed, and not judged. Remark 1 is "
+        "mentioned in appendix J, and is not in the copy."
     ),
     judgement="not-legible",
     truth=(
-        "Proved here: so it is. On a shared context it is far from sharp: if some direction tells all queries apart, "
-        "with one sign, rank Z is min(T, [[shared: H (n - 1) + 1]]) for almost all weights, for [[parallel: k = 1]] "
-        "too and every [[widths: d_h >= 1]]. For [[pair: n = 2]] the largest rank is [[largest: min(H + 1, g)]], g "
-        "the rank of a constant column beside the signs of the queries e at the classes of e and -e: a query and its "
-        "negative are harmless, more such are not."
+        "Proved here: what is reconstructed is true. On a shared context it is far from sharp: if some direction "
+        "tells all queries apart, with one sign, rank Z is min(T, [[shared: H (n - 1) + 1]]) for almost all weights, "
+        "for [[parallel: k = 1]] too and every [[widths: d_h >= 1]]. For [[pair: n = 2]] the largest rank is "
+        "[[largest: min(H + 1, g)]], g the rank of a constant column beside the signs of the queries e at the "
+        "classes of e and -e: a query and its negative are harmless, more such are not."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",

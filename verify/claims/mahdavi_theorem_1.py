@@ -146,9 +146,9 @@ CLAIM = Claim(
         "in R^d_out of up to [[printed: H (r - 1) + 1]] examples."
     ),
     reading=(
-        "The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper. The "
-        "copy has nothing behind the words 'Theorem 1.'; a condition on the output dimension, which the introduction "
-        "mentions beside blanks, may be part of it."
+        "The copy at hand lacks the formulas: what is printed is reconstructed, and not judged. The copy has nothing "
+        "behind the words 'Theorem 1.'; a condition on the output dimension, which the introduction mentions beside "
+        "blanks, may be part of it."
     ),
     judgement="not-legible",
     truth=(

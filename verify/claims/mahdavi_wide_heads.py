@@ -24,7 +24,7 @@ CLAIM = Claim(
         "with using"
     ),
     printed="There is no gain in memorization capacity from [[wide: d_h >= n]].",
-    reading="The formulas are lost in the copy at hand: `printed` is a reconstruction, and no verdict on the paper.",
+    reading="The copy at hand lacks the formulas: what is printed is reconstructed, and not judged.",
     judgement="not-legible",
     truth=(
         "Proved here: in the rank of Z there is no gain from [[more: d_h >= 2]] either. What Assumptions 1 and 2 "

@@ -89,8 +89,8 @@ CLAIM = Claim(
         "remember the associations i -> g(i), but only d of them."
     ),
     reading=(
-        "Of a given mapping g, as 'a mapping' says. Of all mappings at once, the worst case, it is true. What the "
-        "cited paper shows is not judged."
+        "Of a given mapping g, as 'a mapping' and the sum over its pairs say. Of all mappings at once, the worst "
+        "case, it is true. What the cited paper shows is not judged."
     ),
     judgement="hypothesis",
     truth=(
