@@ -46,7 +46,8 @@ def _headline(listed: list[dict[str, Any]]) -> str:
 
 
 def _verdict(claim: dict[str, Any]) -> str:
-    return claim["verdict"] + ", not read in full" * bool(claim["reconstructed"])
+    said = f", {claim['kind']}" * (claim["kind"] not in ("statement", "own"))
+    return claim["verdict"] + said + ", not read in full" * bool(claim["reconstructed"])
 
 
 def _claims_tables(listed: list[dict[str, Any]]) -> Rows:
@@ -54,7 +55,7 @@ def _claims_tables(listed: list[dict[str, Any]]) -> Rows:
         (
             f"{claim['id']}: {claim['title']}",
             [
-                ("source", claim["source"] + f", a {claim['kind']}" * (claim["kind"] not in ("statement", "own"))),
+                ("source", claim["source"]),
                 *([("in its words", claim["quotation"])] if claim["quotation"] else []),
                 ("printed", claim["printed"]),
                 *([("read so", claim["reading"])] if claim["reading"] else []),

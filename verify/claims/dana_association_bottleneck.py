@@ -34,9 +34,9 @@ CLAIM = Claim(
     ),
     judgement="holds",
     truth=(
-        "It holds: any labels of N tokens are the likeliest of some encoder with d dimensions. For [[line: d = "
-        "1]], which Proposition 3 excludes, [[some: three]] tokens that are labels equally often cost [[three: log 2 "
-        "/ 3]] nats, and [[more: four]] of them [[four: log 2 / 2]], for all encoders."
+        "It holds: any labels of N tokens are the likeliest of some encoder with d dimensions. For [[line: d = 1]], "
+        "which Proposition 3 excludes, [[some: three]] tokens that are labels equally often cost "
+        "[[three: log 2 / 3]] nats, and [[more: four]] of them [[four: log 2 / 2]], for all encoders."
     ),
     page="docs/claims/lookup_in_two_dimensions.md",
 )

@@ -26,9 +26,9 @@ CLAIM = Claim(
         r"associations using $O((d+S)(S+N+T_0))$ parameters."
     ),
     printed=(
-        "In the construction of Huben and Morris, if the head has to learn the mask, each head needs [[head: d_h >= "
-        "1 + S]] and [[stream: d >= 2 + S]]. So it memorizes T associations exactly with a number of parameters of "
-        "the order of [[order: (d + S) (S + N + T)]]."
+        "In the construction of Huben and Morris, if the head has to learn the mask, each head needs "
+        "[[head: d_h >= 1 + S]] and [[stream: d >= 2 + S]]. So it memorizes T associations exactly with a number of "
+        "parameters of the order of [[order: (d + S) (S + N + T)]]."
     ),
     reading=(
         "It is about that construction, of which the abstract alone was at hand, and not about every way to simulate "

@@ -108,10 +108,10 @@ CLAIM = Claim(
         "True if G_1 := [x_S, Y] has rank T on the kept contexts, and with a factor [[factor: sqrt(2)]] that is lost "
         "behind equation (14). With z_t := G_t G_1^+ the difference is at most [[corrected: sqrt(2) P Z n]], P the "
         "probability of what is left out, Z the largest [[long: sqrt(1 + z^2)]], z the length of z_t, plus any "
-        "positive gamma where the change of basis is singular; for [[full: T = d + H d_h]] at most [[square: sqrt(2) "
-        "P v n]]. The constant cannot be lowered, and the printed bound is exceeded by up to [[excess: 1.39]] times. "
-        "Without the rank, as on XOR, there is no such transformer: the matrix that C inverts is singular for all "
-        "weights."
+        "positive gamma where the change of basis is singular; for [[full: T = d + H d_h]] at most "
+        "[[square: sqrt(2) P v n]]. The constant cannot be lowered, and the printed bound is exceeded by up to "
+        "[[excess: 1.39]] times. Without the rank, as on XOR, there is no such transformer: the matrix that C "
+        "inverts is singular for all weights."
     ),
     wrong="needs independent features of the kept contexts; and a factor sqrt 2 is lost",
     page="docs/claims/theorem_1_tail.md",

@@ -35,8 +35,8 @@ CLAIM = Claim(
         "Not judged: the paper was not read. Proved here: with a null token whose embedding vanishes, a head is the "
         "gated unit sigma(<x, w>) <x, v> o exactly, SiLU where v is w. A mask takes [[mask: one]] dimension of "
         "queries and keys more, whatever the length: of S tokens the others weigh [[leak: (S - 1) 2^(-M)]] at most "
-        "together. At integers g SiLU is near ReLU: g sigma(b g) is off by [[near: exp(-b)]] at most for [[sharp: b "
-        ">= 1]]."
+        "together. At integers g SiLU is near ReLU: g sigma(b g) is off by [[near: exp(-b)]] at most for "
+        "[[sharp: b >= 1]]."
     ),
     reconstructed="the weights: the paper was at hand in its abstract only",
     page="docs/claims/gated_heads.md",

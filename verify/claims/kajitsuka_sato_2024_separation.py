@@ -26,10 +26,11 @@ CLAIM = Claim(
     source="Kajitsuka, Sato (2024), contextual mapping",
     kind="statement",
     printed=(
-        "For sequences of n tokens without repetition, out of V vectors in R^d with norms from r to R and distances of "
-        "e at least, a softmax head with weights of rank one is a contextual mapping with the separation "
-        "[[printed: 2 (log n)^2 e^2 r exp(-(V + 1)^4 (2 log n + 3) pi d R^2 / (4 e r)) / (R^2 (V + 1)^4 (2 log n + 3) "
-        "pi d)]]."
+        "For sequences of n tokens without repetition, out of V vectors in R^d with norms from r to R and dis"
+        "tances "
+        "of e at least, a softmax head with weights of rank one is a contextual mapping with the separation "
+        "[[printed: 2 (log n)^2 e^2 r exp(-(V + 1)^4 (2 log n + 3) pi d R^2 / (4 e r)) / (R^2 (V + 1)^4 (2 lo"
+        "g n + 3) pi d)]]."
     ),
     judgement="not-judged",
     truth=(

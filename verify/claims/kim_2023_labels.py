@@ -30,8 +30,9 @@ CLAIM = Claim(
     truth=(
         "Not judged: the paper was not read. Proved here: for a label of each of T distinct contexts of S tokens out "
         "of N, and K labels: [[head: one]] head by position, then ReLU blocks, [[entries: 2 N + S + K + 2]] nonzero "
-        "entries and those of the blocks, of which there are less than [[root: 2 sqrt(6 T (8 (r + c) + 21)) + 8 (r + "
-        "c) + 21]], with codes of r and labels of c bits. Words of [[words: m (r + c)]] bits are what it costs."
+        "entries and those of the blocks, of which there are less than "
+        "[[root: 2 sqrt(6 T (8 (r + c) + 21)) + 8 (r + c) + 21]], with codes of r and labels of c bits. Words of "
+        "[[words: m (r + c)]] bits are what it costs."
     ),
     reconstructed="the network and its constants: the paper was at hand in its abstract only",
     page="docs/claims/bits.md",

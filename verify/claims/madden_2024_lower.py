@@ -70,10 +70,10 @@ CLAIM = Claim(
     judgement="not-judged",
     truth=(
         "Not judged: the paper was not read. Proved here: with ReLU and [[heads: one]] head that looks at positions "
-        "alone, [[enough: T (N - 1) + T - 1 + N + S]] numbers that depend on the task are enough, [[above: T - 1 + N "
-        "+ S]] above the bound [[order: T (N - 1)]]: all laws of full support on any T distinct contexts, in closed "
-        "form. The neurons of the source have independent values at T codes, so that some readout has any log-odds. "
-        "Averages with equal weights know no order: the embeddings have to make it known."
+        "alone, [[enough: T (N - 1) + T - 1 + N + S]] numbers that depend on the task are enough, "
+        "[[above: T - 1 + N + S]] above the bound [[order: T (N - 1)]]: all laws of full support on any T distinct "
+        "contexts, in closed form. The neurons of the source have independent values at T codes, so that some "
+        "readout has any log-odds. Averages with equal weights know no order: the embeddings have to make it known."
     ),
     reconstructed="the network and the constants: the paper was at hand in its abstract only",
     page="docs/claims/knots.md",

@@ -85,9 +85,9 @@ CLAIM = Claim(
     ),
     judgement="not-legible",
     truth=(
-        "Proved here: what is reconstructed is true, with [[sum: d_o = d]], as the sum requires, and [[wide: d_out "
-        "<= min(d_v, d)]]: with W_D the identity above zeros, the layer holds the labels less the first d_out "
-        "entries of the query."
+        "Proved here: what is reconstructed is true, with [[sum: d_o = d]], as the sum requires, and "
+        "[[wide: d_out <= min(d_v, d)]]: with W_D the identity above zeros, the layer holds the labels less the "
+        "first d_out entries of the query."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",

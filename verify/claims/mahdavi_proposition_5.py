@@ -33,10 +33,10 @@ CLAIM = Claim(
     reading="The copy at hand lacks the formulas: what is printed is reconstructed, and not judged.",
     judgement="not-legible",
     truth=(
-        "Proved here: what is reconstructed is true, and this is reached: for almost all such contexts of [[tokens: "
-        "n >= 2]] tokens and almost all weights, with any nonzero queries, rank Z is min(T, [[printed: H (d - 1) + "
-        "1]]) unless c vanishes. If it does tokens span [[span: d - 1]] dimensions only, and it is min(T, [[zero: H "
-        "(d - 1)]])."
+        "Proved here: what is reconstructed is true, and this is reached: for almost all such contexts of "
+        "[[tokens: n >= 2]] tokens and almost all weights, with any nonzero queries, rank Z is min(T, "
+        "[[printed: H (d - 1) + 1]]) unless c vanishes. If it does tokens span [[span: d - 1]] dimensions only, and "
+        "it is min(T, [[zero: H (d - 1)]])."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/context_rank.md",

@@ -154,9 +154,10 @@ CLAIM = Claim(
     truth=(
         "Proved here (Theorem Z1): for [[wide: d_out <= min(d_v, d_o)]] and [[full: n = d]] or less, a layer "
         "memorizes any labels of up to [[sharper: H (n - 1) + 1]] examples with the block condition, whatever "
-        "[[widths: d_h >= 1]] is. Values narrower than the output hold less: outputs have rank at most [[rank: min(H "
-        "d_v, d_o)]], so that [[heads: one]] head with [[values: d_v = 1]] misses the labels ([[on: 1]], [[off: 0]]) "
-        "and ([[off: 0]], [[on: 1]]). Classes need [[classes: min(d_v, d_o) >= 2]] only, however many there are."
+        "[[widths: d_h >= 1]] is. Values narrower than the output hold less: outputs have rank at most "
+        "[[rank: min(H d_v, d_o)]], so that [[heads: one]] head with [[values: d_v = 1]] misses the labels "
+        "([[on: 1]], [[off: 0]]) and ([[off: 0]], [[on: 1]]). Classes need [[classes: min(d_v, d_o) >= 2]] only, "
+        "however many there are."
     ),
     reconstructed="the formulas, from a copy without them",
     page="docs/claims/saturated_heads.md",

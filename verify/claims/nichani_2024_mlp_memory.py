@@ -25,12 +25,12 @@ CLAIM = Claim(
     ),
     judgement="not-judged",
     truth=(
-        "Not judged: the paper was not read. Counted here: on sums of outer products of random signs for [[width: d "
-        "= 32]]: [[few: m = 128]] neurons with the polynomial of degree [[second: 2]] store [[quadratic: 48]] "
-        "associations, [[many: m = 1024]] with that of degree [[third: 3]] store [[cubic: 256]], and with ReLU and "
-        "degree [[second: 2]] [[relu: 48]]. A matrix misses some of [[matrix: 64]], and so do [[many: m = 1024]] "
-        "neurons with degree [[first: 1]]: the degree is what uses the neurons. That the number is linear in m d is "
-        "not proved here."
+        "Not judged: the paper was not read. Counted here: on sums of outer products of random signs for "
+        "[[width: d = 32]]: [[few: m = 128]] neurons with the polynomial of degree [[second: 2]] store "
+        "[[quadratic: 48]] associations, [[many: m = 1024]] with that of degree [[third: 3]] store [[cubic: 256]], "
+        "and with ReLU and degree [[second: 2]] [[relu: 48]]. A matrix misses some of [[matrix: 64]], and so do "
+        "[[many: m = 1024]] neurons with degree [[first: 1]]: the degree is what uses the neurons. That the number "
+        "is linear in m d is not proved here."
     ),
     reconstructed="the construction: the paper was at hand in its abstract only",
     page="docs/claims/factual_recall.md",

@@ -95,10 +95,10 @@ CLAIM = Claim(
     ),
     judgement="holds",
     truth=(
-        "It holds, and is loose. Sharp: d_KL is at most [[sharp: sigma^2 / 4]] for every prior, and [[mass: (p/2) "
-        "sigma^2 / (1 - sqrt 2 sigma / 3)]] for [[range: sigma < 3 / sqrt 2]], with the singular values of L or, "
-        "never worse, of L without its row means. With p the largest joint or prior probability the printed bound "
-        "fails."
+        "It holds, and is loose. Sharp: d_KL is at most [[sharp: sigma^2 / 4]] for every prior, and "
+        "[[mass: (p/2) sigma^2 / (1 - sqrt 2 sigma / 3)]] for [[range: sigma < 3 / sqrt 2]], with the singular "
+        "values of L or, never worse, of L without its row means. With p the largest joint or prior probability the "
+        "printed bound fails."
     ),
     page="docs/claims/least_squares.md",
     hypotheses=conditions("3 <= N <= 32", "2 <= d <= N", "seed >= 0"),

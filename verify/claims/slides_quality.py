@@ -30,9 +30,9 @@ CLAIM = Claim(
     judgement="not-judged",
     truth=(
         "Not judged. Of what can be meant: attention with a given number of heads has a limit of quantity, whatever "
-        "its widths, as the parity of n bits takes [[heads: n]] heads exactly. Sequence encoders have none: [[plane: "
-        "d = 2]] is enough for any number of labels. With [[few: d < N - 1]] they have one of quality: some laws "
-        "cost a certified divergence, for all encoders."
+        "its widths, as the parity of n bits takes [[heads: n]] heads exactly. Sequence encoders have none: "
+        "[[plane: d = 2]] is enough for any number of labels. With [[few: d < N - 1]] they have one of quality: some "
+        "laws cost a certified divergence, for all encoders."
     ),
     page="docs/claims/conclusions.md",
 )

@@ -1,12 +1,13 @@
 """`byheart claims`: the claims of the literature and the verdict on each."""
 
 import json
+import re
 
 import pytest
 
 from byheart.command.main import main
 from verify.audit import NEEDED
-from verify.claims import REGISTER
+from verify.claims import REGISTER, claim
 
 
 def test_claims_are_listed_with_their_verdicts(capsys):
@@ -29,3 +30,21 @@ def test_a_claim_is_shown_in_full(capsys):
 def test_an_unknown_claim_is_refused_before_any_work(command, capsys):
     assert main([command, "dana.lemma-2", "dana.lemma-99"]) == 2
     assert "no claim 'dana.lemma-99'; did you mean 'dana.lemma-" in capsys.readouterr().err
+
+
+def test_every_listing_says_what_is_no_statement_and_what_was_not_read_in_full(capsys):
+    assert main(["claims"]) == 0
+    listed = " ".join(capsys.readouterr().out.split())
+    assert main(["claims", *REGISTER]) == 0
+    full = " ".join(capsys.readouterr().out.split())
+    for record in map(claim, REGISTER):
+        words = [record.judgement]
+        words += [record.kind] if record.kind in ("remark", "summary", "fit") else []
+        words += ["not read in full"] if record.reconstructed else []
+        assert f"{record.id} {', '.join(words)}: " in listed
+        [mine] = re.findall(rf" {re.escape(record.id)}: {re.escape(record.title)} source (.*?) page docs/", full)
+        assert f" verdict {', '.join(words)} " in mine
+        assert (" in its words " in mine, " not at hand " in mine) == (
+            bool(record.quotation),
+            bool(record.reconstructed),
+        )
