@@ -15,6 +15,7 @@ from tests.verify.quotations import RUN, runs, words
 from verify.claim import LEFT_OUT, LOST, Claim
 from verify.claims import REGISTER, claim
 
+ROOT = Path(__file__).parents[3]
 SOURCES = Path(__file__).parent / "sources"
 QUOTED = [id for id in REGISTER if claim(id).quotation]
 FOLDER = os.environ.get("BYHEART_SOURCES", "")
@@ -75,6 +76,14 @@ def test_a_quotation_is_a_part_of_the_text(id: str) -> None:
 @pytest.mark.parametrize("source", sorted(path.stem for path in SOURCES.glob("*.runs")))
 def test_the_hashes_are_those_of_the_text(source: str) -> None:
     assert known_runs(source) == runs((Path(FOLDER) / f"{source}.txt").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", sorted({claim(id).page for id in QUOTED}))
+def test_what_an_erratum_quotes_stands_in_a_source(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8").partition("## Erratum")[2].partition("\n## ")[0]
+    known = frozenset().union(*(known_runs(path.stem) for path in SOURCES.glob("*.runs")))
+    quoted = [piece for quotation in re.findall(r'"([^"\n]+)"', text) for piece in quotation.split(LEFT_OUT)]
+    assert [piece for piece in quoted if not runs(piece) <= known] == []
 
 
 def test_words_are_compared_through_layout() -> None:
