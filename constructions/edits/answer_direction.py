@@ -58,6 +58,9 @@ def answer_direction(
     shift = np.zeros(answers) if norm.b is None else norm.b @ W_U
     shift = shift if b_U is None else shift + b_U
     leads, offset = gained[:, answer, None] - gained[:, others], shift[answer] - shift[others]
+    # The direction does not depend on the unit of the logits; with a unit near the largest, no square leaves float64.
+    exponent = int(np.frexp(max(np.abs(leads).max(), np.abs(offset).max()))[1])
+    leads, offset = np.ldexp(leads, -exponent), np.ldexp(offset, -exponent)
     at, level = leads.mean(axis=1), float(offset.mean())
     scale = float(np.abs(leads).max()) * np.sqrt(d) + float(np.abs(offset).max())
     bound = np.inf
@@ -71,14 +74,15 @@ def answer_direction(
             values = row @ leads + offset
             worst = int(values.argmin())
             if values[worst] >= _GOOD * bound:
-                return row, float(values[worst])
+                return row, float(np.ldexp(values[worst], exponent))
         else:
             worst = int(offset.argmin())
         share = 2.0 / (step + 3.0)
         at = (1.0 - share) * at + share * leads[:, worst]
         level = (1.0 - share) * level + share * float(offset[worst])
+    most = float(np.ldexp(max(bound, 0.0), exponent))
     raise HypothesisError(
         "an edit",
         "an answer whose logit some stream makes the largest",
-        f"answer {answer} leads all others by at most {max(bound, 0.0):.1e} nats, whatever the stream",
+        f"answer {answer} leads all others by at most {most:.1e} nats, whatever the stream",
     )

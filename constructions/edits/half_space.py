@@ -88,7 +88,8 @@ def half_spaces(
     normals = own.copy()
     gaps, nearest = _gaps(seen, places, normals)
     for edit in np.flatnonzero(~(gaps > least_gap * _sizes(normals, own))):
-        gap = float(gaps[edit] / _sizes(normals[edit], own[edit]))
+        size = float(_sizes(normals[edit], own[edit]))
+        gap = float(gaps[edit]) / size if size > 0.0 else 0.0
         found = _another_normal(seen, int(places[edit]), least_gap)
         if found is None:
             raise HypothesisError(
@@ -98,12 +99,20 @@ def half_spaces(
                 f"{named(int(nearest[edit]))}; along the row itself the gap is {gap:.1e} of its size",
             )
         normals[edit], gaps[edit], nearest[edit] = found
-    scale = 2.0 * trigger / gaps
     weights = np.zeros((len(norm.w), len(places)))
-    weights[read] = (normals * scale[:, None] / norm.w[read]).T
-    shifts = -scale * (np.einsum("ij,ij->i", normals, own) - gaps / 2.0)
-    if norm.b is not None:
-        shifts -= norm.b @ weights
+    with np.errstate(all="ignore"):
+        scale = 2.0 * trigger / gaps
+        weights[read] = (normals * scale[:, None] / norm.w[read]).T
+        shifts = -scale * (np.einsum("ij,ij->i", normals, own) - gaps / 2.0)
+        if norm.b is not None:
+            shifts -= norm.b @ weights
+    beyond = np.flatnonzero(~(np.isfinite(weights).all(axis=0) & np.isfinite(shifts)))
+    if len(beyond):
+        raise HypothesisError(
+            "an edit",
+            "a half-space whose weights are within the range of float64 (Lemma N1)",
+            f"those that cut context {named(int(places[beyond[0]]))} off from all others are larger",
+        )
     return HalfSpaces(weights, shifts, gaps / _sizes(normals, own), nearest)
 
 

@@ -198,10 +198,12 @@ def _slices_needed(
 ) -> tuple[int, ...]:
     """Into how many slices double-double products are cut: as few as a prediction asks for, and then the most."""
     known = gap[is_open & (gap > 0.0)]
-    if not len(known) or not np.isfinite(known).any():
+    with np.errstate(all="ignore"):
+        radius = float(np.median(known)) / 4.0 if len(known) else 0.0
+    if not 0.0 < radius < np.inf:  # a quarter of a gap may underflow, and a median overflow
         return (SLICES,)
     some = part_of(inputs, np.flatnonzero(is_open)[:_ASKED])
-    bits = bits_needed(model, some, float(np.median(known)) / 4.0, norms=norms) or _LARGEST_BITS
+    bits = bits_needed(model, some, radius, norms=norms) or _LARGEST_BITS
     for slices in range(2, SLICES):
         # A sum of products in float64 is off by 2^8 units.
         if inner_error(model.d_model, slices) * 2.0**12 <= 2.0**-bits:
@@ -283,7 +285,8 @@ def _gaps(values: Floats) -> Floats:
     if values.shape[1] < 2:
         return np.full(len(values), np.inf)
     two = np.partition(values, -2, axis=1)[:, -2:]
-    return two[:, 1] - two[:, 0]
+    with np.errstate(all="ignore"):
+        return two[:, 1] - two[:, 0]
 
 
 def _less_largest(value: DoubleDouble, radius: Floats, absolute: bool) -> Enclosure:

@@ -204,6 +204,8 @@ def _largest_eigenpair(k: gram.Gram) -> tuple[float, Floats]:
     last = len(k.lower) - 1
     try:
         values, vectors = scipy.linalg.eigh(k.lower, lower=True, subset_by_index=(last, last), check_finite=False)
+        if not len(values):  # LAPACK may miss the one that is asked for where the matrix falls into blocks
+            values, vectors = scipy.linalg.eigh(k.lower, lower=True, check_finite=False)
     except scipy.linalg.LinAlgError:
         return np.nan, np.ones(last + 1)
-    return float(values[0]), vectors[:, 0]
+    return float(values[-1]), vectors[:, -1]

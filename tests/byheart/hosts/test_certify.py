@@ -23,6 +23,7 @@ from tests.domains import max_of_four
 from tests.exports import MODELS, TASKS, spoiled, task_of, written_for
 from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
+from verify.verdict import Verdict
 
 NAME = "layer normalization as in GPT-2"
 
@@ -398,3 +399,17 @@ def test_rows_and_data_frames_are_facts():
         certify(model, 5)
     with pytest.raises(InputError, match="the cell 'a', expected the number of a token"):
         certify(model, {"a": 1})
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-310, 1e-300, 1e300])
+def test_weights_at_the_ends_of_float64_have_an_answer(tmp_path, scale):
+    near = np.array([[1.0, 0.5], [0.5, 1.0]])
+    model = Model(blocks=(), W_U=scale * np.eye(2), W_E=near, W_pos=np.zeros((1, 2)))
+    proved = certify(model, [([0], [0]), ([1], [1])], out=tmp_path / "facts")
+    rule = certify_rule(model, "max", out=tmp_path / "rule")
+    assert {proved["wrong"], rule["wrong"]} == {0}
+    if abs(np.log2(scale)) < 1000:
+        assert (proved["held"], rule["right"]) == (2, 2)
+    for folder in (tmp_path / "facts", tmp_path / "rule"):
+        for check in (check_memorization, check_independently):
+            assert check(folder).verdict is not Verdict.REFUTED

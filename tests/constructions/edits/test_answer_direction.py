@@ -43,3 +43,13 @@ def test_a_shift_may_give_the_answer_that_no_direction_gives() -> None:
     W_U = np.array([[1.0, 0.0, -1.0], [0.0, 0.0, 0.0]])
     row, lead = answer_direction(1, Normalization("rms", w=np.ones(2)), W_U, np.array([0.0, 5.0, 0.0]))
     assert lead > 0.0 and len(row) == 2
+
+
+@pytest.mark.parametrize("exponent", [-1073, -1000, 0, 1000])
+def test_the_direction_does_not_depend_on_the_unit_of_the_logits(exponent: int) -> None:
+    norm, W_U, b_U = Normalization("rms", w=np.ones(3)), np.array([[1.0, 3.0], [0.0, -2.0], [4.0, 1.0]]), np.ones(2)
+    row, lead = answer_direction(1, norm, W_U, b_U)
+    scaled, lead_scaled = answer_direction(1, norm, np.ldexp(W_U, exponent), np.ldexp(b_U, exponent))
+    assert (scaled == row).all() and lead_scaled == pytest.approx(np.ldexp(lead, exponent), rel=1e-9, abs=1e-323)
+    with pytest.raises(HypothesisError, match=r"answer 0 leads all others by at most 0\.0e"):
+        answer_direction(0, norm, np.zeros((3, 2)), np.ldexp(np.array([0.0, 1.0]), exponent))

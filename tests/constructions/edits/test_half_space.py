@@ -66,3 +66,16 @@ def test_coordinates_without_gain_are_not_read() -> None:
 def test_a_trigger_of_zero_is_refused() -> None:
     with pytest.raises(InputError, match="trigger"):
         half_spaces(np.eye(2), Normalization("rms", w=np.ones(2)), np.array([0]), trigger=0.0)
+
+
+@pytest.mark.parametrize("gain", [1e-300, 5e-324])
+def test_weights_beyond_float64_are_refused_by_naming_the_context(gain: float) -> None:
+    rows = 1e-12 * on_a_sphere(0, 5, 4)
+    norm = Normalization("rms", w=np.full(4, gain))
+    with pytest.raises(HypothesisError, match=r"weights are within the range of float64.* cut context 2 off"):
+        half_spaces(rows, norm, np.array([2]))
+
+
+def test_rows_of_zeros_cannot_be_cut_off() -> None:
+    with pytest.raises(HypothesisError, match=r"the gap is 0\.0e"):
+        half_spaces(np.zeros((2, 3)), Normalization("rms", w=np.ones(3)), np.array([0]))

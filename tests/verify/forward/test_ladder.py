@@ -8,6 +8,7 @@ import pytest
 from flint import arb, arb_mat, ctx
 from hypothesis import example, given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as numbers
 
 from constructions.errors import InputError
 from constructions.models.blocks import FeedForward
@@ -80,6 +81,37 @@ def test_each_rung_decides_what_the_rung_before_left_open(distance: float, preci
     decided = decide_argmax(*close_logits(distance), precisions=("float64", "double-double"))
     assert decided.place.tolist() == [int(distance > 0)] and decided.precision.tolist() == [precision]
     assert decided.summary() == f"1 by {precision}" and not decided.undecided.size
+
+
+_SCALES = [5e-324, 1e-323, 1e-310, 1e-300, 1.0, 1e300, 1e308]
+_ENTRIES = st.sampled_from([0.0, 0.25, -0.5, 0.75, 1.0, 1.5])
+
+
+@given(
+    st.lists(st.sampled_from(_SCALES), min_size=4, max_size=4),
+    numbers.arrays(np.float64, (2, 2), elements=_ENTRIES),
+    numbers.arrays(np.float64, (2, 2), elements=_ENTRIES),
+    numbers.arrays(np.float64, (2, 3), elements=_ENTRIES),
+    st.booleans(),
+)
+@example([1.0, 1.0, 1.0, 5e-324], np.eye(2), np.eye(2), np.eye(2, 3), False)  # a quarter of a gap is 0
+@example([1.0, 1.0, 1.0, 1e308], np.eye(2), np.eye(2), np.array([[1.5, -0.5, 0.0], [1.5, -0.5, 0.0]]), False)
+def test_matrices_at_the_ends_of_float64_are_decided_rightly_or_not_at_all(
+    scales: list[float], W_E: np.ndarray, W_in: np.ndarray, W_U: np.ndarray, neurons: bool
+) -> None:
+    with np.errstate(all="ignore"):
+        first, *others = (W * s for W, s in zip((W_E, W_in, W_in.T, W_U), scales, strict=True))
+    blocks = (FeedForward(others[0], others[1]),) if neurons else ()
+    model = Model(blocks=blocks, W_U=others[2], W_E=first, W_pos=np.zeros((1, 2)))
+    contexts = np.array([[0], [1]])
+    decided, exact = decide_argmax(model, contexts), plain_logits(model, contexts, bits=9000)
+    for place, row in zip(decided.place, exact, strict=True):
+        assert all(x.is_exact() for x in row)
+        with ctx.workprec(9000):
+            assert place < 0 or all(row[place] > x for i, x in enumerate(row) if i != place)
+            size, (*_, second, largest) = max(map(abs, row)), sorted(row)
+            # The enclosures are of float64: it has to hold the logits, and their distance.
+            assert place >= 0 or size > 1e300 or largest - second <= size * 1e-12 or largest - second < 1e-300
 
 
 def test_a_tie_is_never_decided() -> None:

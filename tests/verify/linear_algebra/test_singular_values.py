@@ -6,7 +6,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numbers
 
@@ -154,6 +154,15 @@ def test_failures_of_lapack_leave_everything_open(monkeypatch: pytest.MonkeyPatc
     assert np.isinf(enclose_singular_values(x).radius).all()
     norm = enclose_spectral_norm(x)
     assert norm.lower() <= 4 <= norm.upper() < 5.001
+
+
+@given(numbers.arrays(np.float64, (2, 2), elements=st.sampled_from([-1.0, 0.0, 0.5, 1.0])), st.sampled_from([0.5, 2.0]))
+@example(np.array([[0.0, 1.0], [-1.0, 1.0]]), 2.0)
+@example(np.array([[-1.0, -1.0], [0.0, 1.0]]), 2.0)
+def test_matrices_that_fall_into_blocks_are_enclosed(block: Floats, alone: float) -> None:
+    x = np.zeros((3, 3))
+    x[:2, :2], x[2, 2] = block, alone
+    assert_encloses(Enclosure.exact(x), x)
 
 
 def test_a_matrix_without_entries_has_no_singular_values() -> None:
