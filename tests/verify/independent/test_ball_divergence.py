@@ -1,5 +1,6 @@
 """Divergences in balls: never below 0, accurate where they are tiny, exactly 0 with one token."""
 
+import pytest
 from flint import arb, ctx
 
 from verify.independent.ball_divergence import LogSoftmax, at_least_zero, entropy, gap
@@ -40,3 +41,19 @@ def test_logits_in_wide_balls_have_divergences_in_wide_balls():
 def test_entropy_is_that_of_the_masses_divided_by_their_sum():
     with ctx.workprec(128):
         assert entropy(map(arb, [3, 0, 3])).overlaps(arb(2).log()) and entropy([arb(5)]).contains(arb(0))
+
+
+@pytest.mark.parametrize("error", [1e-9, 0.3, 0.9, 1.0, 4.0, 1e280])
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_divergence_holds_those_of_all_logits_that_are_so_near(error, wide):
+    """The logit of the law's one token, or of nearly all of its mass, falls by the error, and the other one rises."""
+    top = max(30.0, 100.0 * error)
+    for masses in ({0: 1}, {0: 2**300, 1: 1}):
+        with ctx.workprec(1200):
+            for turn in (-1, 1):
+                exact = LogSoftmax.of([arb(-top) - turn * arb(error), arb(turn * error)]).divergence(masses, {})
+                row = LogSoftmax.of([arb(-top, error * wide), arb(0, error * wide)], arb(0 if wide else error))
+                found = row.divergence(masses, {})
+                assert found.contains(exact.mid())
+                # Twice the error, which softmax and law of one token each reach.
+                assert found.rad() < 2.01 * error + 1e-3
