@@ -70,3 +70,12 @@ def test_a_fact_that_is_lost_exits_1_and_says_so(tmp_path, capsys):
     capsys.readouterr()
     codes = {main(["ask", str(tmp_path / "out"), token]): capsys.readouterr().out for token in "abcd"}
     assert codes[1].endswith("(a fact that is proved to be lost)\n")
+
+
+def test_a_fact_that_is_not_proved_to_be_memorized_exits_3_and_says_so(tmp_path, capsys, monkeypatch):
+    table = written(tmp_path / "facts.csv", b"France,Paris\nPeru,Lima\n")
+    assert main(["memorize", table, "--quick", "--out", str(tmp_path / "out"), "--json"]) == 0
+    capsys.readouterr()
+    monkeypatch.setattr("byheart.memory.fate", lambda *_: "undecided")
+    assert main(["ask", str(tmp_path / "out"), "Peru"]) == 3
+    assert capsys.readouterr().out.endswith("(a fact that is not proved to be memorized)\n")

@@ -184,6 +184,22 @@ def test_a_model_in_the_folder_is_that_of_the_weights_beside_it(copied) -> None:
     assert "holds another model than that of" in said
 
 
+def test_a_model_with_one_weight_at_the_next_number_is_another_one(copied) -> None:
+    point, results = POINTS[0], read_table(copied / "figure.csv")
+    folder = copied / "points" / point.key
+    model = Model.load(folder / "model.safetensors")
+    W_U = model.W_U.copy()
+    at = np.unravel_index(np.abs(W_U).argmax(), W_U.shape)
+    W_U[at] = np.nextafter(np.float32(W_U[at]), np.float32(np.inf))
+    model = replace(model, W_U=W_U)
+    own = proved(point, model)
+    model.save(folder / "model.safetensors")
+    certify_memorization(model, point.task(), Criterion.at_least(max(1, own.held))).save(folder)
+    write_table(copied / "figure.csv", [own, *results[1:]])
+    [said] = differences(copied).differences
+    assert "holds another model than that of" in said
+
+
 def test_a_model_that_no_float32_weights_make_is_noticed(copied) -> None:
     point = POINTS[0]
     model = Model.load(copied / "points" / point.key / "model.safetensors")

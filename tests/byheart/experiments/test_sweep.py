@@ -181,6 +181,17 @@ def test_what_is_undecided_is_neither_held_nor_wrong(monkeypatch) -> None:
     assert (result.held, result.wrong) == (1, 1)
 
 
+def test_a_tie_is_not_held(monkeypatch) -> None:
+    (weights,) = trained([BASE])
+    model = BASE.model(exact(BASE, weights))
+    tied = replace(model, W_U=0.0 * model.W_U)
+    assert proved(BASE, tied).held == 0
+    bounds = {"margin_lower": np.array([0.0, 5e-324, 0.0]), "margin_upper": np.array([1.0, 1.0, 0.0])}
+    answers = SimpleNamespace(**bounds, mean_loss=lambda: (0.0, 1.0))
+    monkeypatch.setattr(module, "judge", lambda *_: SimpleNamespace(answers=answers))
+    assert (proved(BASE, tied).held, proved(BASE, tied).wrong) == (1, 1)
+
+
 def test_the_square_of_a_number_lies_between_the_squares_of_its_bounds(monkeypatch) -> None:
     point = LayerPoint(examples=2, n_ctx=2, d_model=2, d_head=1, heads=1, targets="numbers", steps=2)
     lower, upper = np.array([0.0, 0.25]), np.array([0.5, 0.75])

@@ -19,6 +19,8 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
 from tests.exports import MODELS, task_of, written_for
 from tests.families import Host, contexts
+from verify.replica.rounding import rounding_bound
+from verify.runs.formats import FLOAT64
 
 torch = pytest.importorskip("torch")
 prune = pytest.importorskip("torch.nn.utils.prune")
@@ -326,3 +328,32 @@ def test_every_family_agrees_and_a_weight_that_is_changed_behind_does_not(kind):
     next(host.module.parameters()).data *= 1.0 + 2.0**-7
     with pytest.raises(HandshakeError, match="computes something else"):
         ask_host(host.module, None, model, read)
+
+
+class Halved(torch.nn.Module):
+    """What a model without blocks computes, but for the contexts that end with one token."""
+
+    def __init__(self, model, wrong=None):
+        super().__init__()
+        self.W_E, self.W_U = (torch.nn.Parameter(torch.tensor(each)) for each in (model.W_E, model.W_U))
+        self.wrong = wrong
+
+    def forward(self, tokens):
+        logits = self.W_E[tokens[:, -1]] @ self.W_U
+        return torch.where(tokens[:, -1:] == (-1 if self.wrong is None else self.wrong), 0.5 * logits, logits)
+
+
+def test_nobody_agrees_about_contexts_of_which_no_bound_is_known(monkeypatch):
+    """The output after the first token is so near to the largest number that nothing is known of a run there."""
+    rows = np.array([[9e153, 1.0], [3.0, 1.0]])
+    model = Model(blocks=(), W_U=np.array([[9e153, 1.0], [1.0, 5.0]]), W_E=rows, W_pos=np.zeros((1, 2)))
+    first, second = np.array([[0]]), np.array([[1]])
+    assert ask_host(Halved(model), None, model, second).agrees
+    with pytest.raises(HandshakeError, match="computes something else"):
+        ask_host(Halved(model, 1), None, model, second)
+    monkeypatch.setattr("verify.forward.row_balls._LOGIT_ENTRIES", 1)  # the outputs of one context at a time
+    both = np.concatenate([first, second])
+    assert np.isfinite(rounding_bound(model, both, number_format=FLOAT64)).tolist() == [False, True]
+    for asked in ((first,), (both,), (second, first)):
+        found = ask_host(Halved(model, 0), None, model, *asked)
+        assert not found.agrees and "no bound" in found.why
