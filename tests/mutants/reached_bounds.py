@@ -13,11 +13,23 @@ rounding = of("verify/replica/rounding.py", REPLICA)
 sums = of("verify/runs/exact_sums.py", RUNS)
 boxes = of("verify/runs/boxes.py", RUNS)
 reciting = of("byheart/reciting.py", "tests/byheart/test_recited_windows.py")
-handshake = of("byheart/hosts/handshake.py", "tests/byheart/hosts/test_handshake.py")
-ask = of("byheart/command/ask.py", "tests/byheart/command/test_ask.py")
-checking = of("byheart/experiments/checking.py", "tests/byheart/experiments/test_checking.py")
-sweep = of("byheart/experiments/sweep.py", "tests/byheart/experiments/test_sweep.py")
-ladder = of("verify/forward/ladder.py", "tests/verify/forward/test_ladder.py")
+handshake = of(
+    "byheart/hosts/handshake.py",
+    "tests/byheart/hosts/test_handshake.py::test_nobody_agrees_about_contexts_of_which_no_bound_is_known",
+)
+ask = of(
+    "byheart/command/ask.py",
+    "tests/byheart/command/test_ask.py::test_a_fact_that_is_not_proved_to_be_memorized_exits_3_and_says_so",
+)
+checking = of(
+    "byheart/experiments/checking.py",
+    "tests/byheart/experiments/test_checking.py::test_a_model_with_one_weight_at_the_next_number_is_another_one",
+)
+sweep = of("byheart/experiments/sweep.py", "tests/byheart/experiments/test_sweep.py::test_a_tie_is_not_held")
+ladder = of(
+    "verify/forward/ladder.py",
+    "tests/verify/forward/test_ladder.py::test_matrices_at_the_ends_of_float64_are_decided_rightly_or_not_at_all",
+)
 
 MUTANTS = [
     kept("twice = 2 * moved", "twice = moved", "two logits move towards each other"),
@@ -49,5 +61,6 @@ MUTANTS = [
     checking("atol=2.0**-40", "atol=2.0**-20", "a weight that moved is the same"),
     sweep("answers.margin_lower > 0, ", "answers.margin_lower >= 0, ", "a tie is held"),
     sweep("answers.margin_upper <= 0", "answers.margin_upper < 0", "a tie is not wrong"),
+    divergence("lower = divergence.lower()", "lower = divergence.mid()", "the middle of a ball is below it"),
     ladder("if not 0.0 < radius < np.inf:  #", "if not len(known):  #", "no gap underflows or overflows"),
 ]
