@@ -28,6 +28,19 @@ def test_a_loss_that_straddles_the_tolerance_decides_nothing():
     assert [each.held("labels", limit) for each in answers] == [True, True, True]
 
 
+@pytest.mark.parametrize("target", ["labels", "laws"])
+def test_a_tie_is_wrong_and_a_loss_at_the_tolerance_is_held(target):
+    least, none, limit = arb(5e-324), arb(0), arb(0.5)
+    for margin, held in ((least, True), (none, False), (-least, False)):
+        answer = Answer(margin, none)
+        assert (answer.held(target, limit), answer.wrong(target, limit)) == (held, not held)
+    beyond = limit + arb(2) ** -50
+    for loss, held in ((limit, True), (beyond, False)):
+        answer = Answer(least, loss)
+        held = held or target == "labels"
+        assert (answer.held(target, limit), answer.wrong(target, limit)) == (held, not held)
+
+
 def test_the_mean_is_that_of_all():
     assert mean_loss([Answer(None, arb(1)), Answer(None, arb(3))]) == 2
 
