@@ -1,4 +1,4 @@
-"""Attacks on the numbers of a certificate: a billionth better than the truth is not proved, a millionth worse is."""
+"""Attacks on the numbers of a certificate: a float better than the truth is not proved, a millionth worse is."""
 
 import math
 from dataclasses import replace
@@ -77,7 +77,10 @@ def test_no_number_is_proved_that_is_better_than_the_truth(tmp_path: Path, check
         assert name in honest, (id, name)
         side = 1 if name.endswith("upper") or name == "upper" else -1
         better, worse = (float(exact) * (1.0 + side * by) for by in (-BETTER, WORSE))
-        assert verdict(check, tmp_path, id, **{**honest, name: better}) is not Verdict.PROVED, (id, name)
+        nearest = float(exact)  # or the next float, whichever is surely better than the truth
+        nearest = nearest if side * nearest < side * exact else math.nextafter(nearest, -side * math.inf)
+        for number in (better, nearest):
+            assert verdict(check, tmp_path, id, **{**honest, name: number}) is not Verdict.PROVED, (id, name, number)
         if id != FEATURE_RANK:  # its bounds are further from the truth
             assert verdict(check, tmp_path, id, **{**honest, name: worse}) is Verdict.PROVED, (id, name)
         assert verdict(check, tmp_path, id, **{**honest, name: stored[id][name]}) is Verdict.PROVED, (id, name)

@@ -64,3 +64,24 @@ def test_two_logits_may_move_towards_each_other(tmp_path: Path, check: Callable[
         except (FileFormatError, TamperedError):
             believed = False
         assert believed is (model is tame)
+
+
+@pytest.mark.parametrize("check", [first, second])
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_tie_is_no_answer(tmp_path: Path, check: Callable[[Path], Any], place: int) -> None:
+    """Both logits of the edited context are 0, or of the kept one, and the certificate says that one of them leads."""
+    leads = original(1e-3)
+    rows = np.array([[-1e-3, 1.0], [1e-3, 2.0]])
+    rows[place, 0] = 0.0
+    neuron = Appended(np.zeros((2, 1)), -np.ones(1), np.zeros((1, 2)))  # it never fires
+    honest = replace(leads, W_E=np.array([[-1e-3, 1.0], [1e-3, 2.0]]))
+    certificate, _ = certify_edit(with_neurons(honest, neuron), EDIT)
+    tied = with_neurons(replace(leads, W_E=rows), neuron)
+    hashes = {"original": replace(leads, W_E=rows).sha256(), "edited": tied.sha256()}
+    save_edit(tmp_path, tied, EDIT, replace(certificate, **hashes))
+    try:
+        assert check(tmp_path).verdict is not Verdict.PROVED
+    except (FileFormatError, TamperedError):
+        pass
+    save_edit(tmp_path, with_neurons(honest, neuron), EDIT, certificate)
+    assert check(tmp_path).verdict is Verdict.PROVED

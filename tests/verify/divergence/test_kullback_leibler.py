@@ -649,3 +649,34 @@ def test_no_logits_within_a_distance_diverge_by_more_than_the_bound(size, distan
 @pytest.mark.parametrize(("far", "radius"), [(0.0, np.inf), (1e308, 0.0), (1.7e308, 1e-3), (1e308, np.inf)])
 def test_nothing_is_known_within_an_infinite_distance_or_from_an_infinite_divergence(far, radius):
     assert np.isposinf(divergence_within(Enclosure([[far, -far]], radius), np.array([[0.5, 0.5]]))).all()
+
+
+@pytest.mark.parametrize("radius", [1e-6, 0.3, 5.0])
+def test_a_law_far_from_the_prediction_loses_twice_the_radius(radius):
+    """The one logit of the law falls and the other one, which has nearly all of the mass, rises."""
+    law, midpoint = np.array([[1.0, 0.0]]), [-40.0, 0.0]
+    [bound] = divergence_within(Enclosure([midpoint], radius), law)
+    with flint.ctx.workprec(BITS):
+        moved = [ball(midpoint[0]) - ball(radius), ball(midpoint[1]) + ball(radius)]
+        exact = (1 + (moved[1] - moved[0]).exp()).log()
+        assert exact <= bound < 40.0 + 2.001 * radius
+
+
+@pytest.mark.parametrize("wide", [0, 1, 2])
+def test_one_logit_that_is_known_badly_counts_as_if_all_were(wide):
+    law, midpoint, radius = np.array([[0.25, 0.25, 0.5]]), np.log([[0.25, 0.25, 0.5]]), np.full((1, 3), 1e-9)
+    radius[0, wide] = 0.5
+    [bound] = divergence_within(Enclosure(midpoint, radius), law)
+    for turn in (-1.0, 1.0):
+        moved = midpoint.copy()
+        moved[0, wide] += turn * 0.5
+        assert divergence(Enclosure(moved), law).lower()[0] <= bound
+
+
+@pytest.mark.parametrize(("distance", "radius"), [(1e-2, 1e-2), (1e-3, 1e-5), (0.0, 1e-3), (0.05, 0.1)])
+def test_a_fair_coin_nearly_reaches_the_bound_of_logits_nearby(distance, radius):
+    """Logits at plus and minus t diverge by log cosh t, about half of the square of t."""
+    [bound] = divergence_within(Enclosure([[distance, -distance]], radius), np.array([[0.5, 0.5]]))
+    with flint.ctx.workprec(BITS):
+        exact = (ball(distance) + ball(radius)).cosh().log()
+        assert exact <= bound < 1.01 * exact
