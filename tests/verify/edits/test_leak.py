@@ -46,3 +46,14 @@ def test_what_is_not_known_is_bounded_by_nothing() -> None:
     assert leak("gelu", np.array([np.nan])).tolist() == [np.inf] and leak("relu", np.array([np.nan])).tolist() == [
         np.inf
     ]
+
+
+@pytest.mark.parametrize(("activation", "largest"), [("silu", 690.0), ("gelu-tanh", 20.0), ("gelu-bloom", 20.0)])
+def test_far_out_the_bound_is_the_activation_but_for_its_own_rounding(activation: str, largest: float) -> None:
+    """There the denominator 1 + e^-t is 1 to more digits than float64 has."""
+    points = np.random.default_rng(0).uniform(0.3 * largest, largest, 500)
+    bounds = leak(activation, points)  # type: ignore[arg-type]
+    with flint.ctx.workprec(300):
+        for t, bound in zip(points.tolist(), bounds.tolist(), strict=True):
+            exact = abs(ACTIVATIONS[activation](-arb(t)))
+            assert exact <= arb(bound) <= (1 + arb(2) ** -35) * exact

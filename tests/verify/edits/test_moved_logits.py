@@ -83,3 +83,18 @@ def test_the_bound_behind_an_earlier_block_is_nearly_the_move_across_the_row() -
     one, two = (enclose_logits(each, np.array([[0]]), precision=200).midpoint for each in (model, other))
     move, bound = np.abs(one - two).max(), moved_behind(model, 0, np.array([[0]]), np.array([[1e-3]]))[0]
     assert move <= bound <= 2.1 * move
+
+
+@pytest.mark.parametrize("gains", [[1.0, 100.0], [100.0, 1.0]])
+@pytest.mark.parametrize("late", [False, True])
+def test_the_logit_that_moves_most_counts_and_so_does_the_position_that_moves(gains: list[float], late: bool) -> None:
+    """What is added to a row of two entries moves the second one, at the last position or at both."""
+    still = FeedForward(np.eye(2), np.zeros((2, 2)), b_out=np.zeros(2))
+    final = Normalization("rms", w=np.ones(2))
+    model = Model(blocks=(still, still, final), W_U=np.diag(gains), W_E=np.array([[1.0, 0.0]]), W_pos=np.zeros((2, 2)))
+    other = replace(model, blocks=(replace(still, b_out=np.array([0.0, 1e-3])), still, final))
+    contexts = np.array([[0, 0]])
+    one, two = (enclose_logits(each, contexts, precision=200).midpoint for each in (model, other))
+    distance = np.array([[0.0 if late else 1e-3, 1e-3]])
+    [bound] = moved_behind(model, 0, contexts, distance)
+    assert np.abs(one - two).max() <= bound <= 2.1e-3 * max(gains) * np.sqrt(2.0)
