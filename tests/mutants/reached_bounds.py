@@ -4,6 +4,8 @@ from tests.mutants import of
 
 REPLICA = "tests/verify/replica/test_reached_bounds.py"
 RUNS = "tests/verify/runs/test_reached_bounds.py"
+HARDLY = "tests/falsify/test_neurons_that_hardly_fire.py"
+EDGES = "tests/falsify/test_edges_of_bounds.py::test_no_number_is_proved_that_is_better_than_the_truth"
 
 kept = of("verify/independent/edit_check.py", "tests/falsify/test_kept_leads.py")
 judge = of("verify/edits/judge.py", "tests/falsify/test_kept_leads.py")
@@ -26,6 +28,15 @@ checking = of(
     "tests/byheart/experiments/test_checking.py::test_a_model_with_one_weight_at_the_next_number_is_another_one",
 )
 sweep = of("byheart/experiments/sweep.py", "tests/byheart/experiments/test_sweep.py::test_a_tie_is_not_held")
+hardly_fires = of("verify/independent/edit_check.py", HARDLY)
+hardly_fires_by_judge = of("verify/edits/judge.py", HARDLY)
+nearby = of("verify/divergence/kullback_leibler.py", "tests/verify/divergence/test_kullback_leibler.py")
+ties = of("verify/independent/ball_answers.py", "tests/verify/independent/test_ball_answers.py")
+leak = of("verify/edits/leak.py", "tests/verify/edits/test_leak.py")
+moved = of("verify/edits/moved_logits.py", "tests/verify/edits/test_moved_logits.py")
+products = of("verify/arithmetic/enclosure.py", "tests/verify/arithmetic/test_reached_products.py")
+checker = of("verify/independent/checker.py", EDGES)
+memorization = of("verify/certificates/memorization.py", EDGES)
 ladder = of(
     "verify/forward/ladder.py",
     "tests/verify/forward/test_ladder.py::test_matrices_at_the_ends_of_float64_are_decided_rightly_or_not_at_all",
@@ -62,5 +73,35 @@ MUTANTS = [
     sweep("answers.margin_lower > 0, ", "answers.margin_lower >= 0, ", "a tie is held"),
     sweep("answers.margin_upper <= 0", "answers.margin_upper < 0", "a tie is not wrong"),
     divergence("lower = divergence.lower()", "lower = divergence.mid()", "the middle of a ball is below it"),
+    kept("all(row[answer] > x for", "all(row[answer] >= x for", "a tie is the answer"),
+    kept("all(row[best] - x > by for", "all(row[best] - x >= by for", "a tie keeps its answer"),
+    hardly_fires("all(x.upper() <= 0 for x in row)", "all(x.mid() <= 0 for x in row)", "an earlier neuron may fire"),
+    hardly_fires("above = arb(read.upper())", "above = arb(read.mid())", "a neuron of the last layer may fire"),
+    hardly_fires_by_judge("above = inside.upper()", "above = inside.midpoint", "a neuron may fire"),
+    nearby("logits.midpoint.shape).max(axis=1)", "logits.midpoint.shape).min(axis=1)", "one logit is known badly"),
+    nearby("0.5 * off * off, 2.0 * off)", "0.5 * off * off, 1.0 * off)", "a law far from the prediction"),
+    nearby("off * np.sqrt(2.0 * least)", "off * np.sqrt(least)", "a fair coin"),
+    nearby("+ 0.5 * off * off,", "+ 0.25 * off * off,", "a fair coin"),
+    ties("self.margin is None or self.margin > 0", "self.margin is None or self.margin >= 0", "a tie is held"),
+    ties("not None and self.margin <= 0", "not None and self.margin < 0", "a tie is not wrong"),
+    ties("right and self.loss <= tolerance", "right and self.loss < tolerance", "a loss at the tolerance is not held"),
+    ties("wrong or self.loss > tolerance", "wrong or self.loss >= tolerance", "a loss at the tolerance is wrong"),
+    leak("np.maximum(exponent.upper(), _LOWEST)", "np.maximum(exponent.midpoint, _LOWEST)", "exponents are rounded"),
+    leak("(exp(largest) * factor).upper()", "(exp(largest) * factor).midpoint", "powers are rounded"),
+    moved("radii.max(axis=1)", "radii.min(axis=1)", "the logit that moves least counts"),
+    moved("(distance == 0.0).all(axis=1)", "(distance == 0.0).any(axis=1)", "one position that stays is enough"),
+    products("weight *= gamma(n)", "weight *= 0.5 * gamma(n)", "half of the roundings of a product"),
+    products("y.midpoint, gamma(n))", "y.midpoint, 0.5 * gamma(n))", "half of the roundings by norms"),
+    memorization(
+        "<= float(answers.margin_lower[places].min())",
+        "<= float(answers.margin_upper[places].min())",
+        "a margin that may be is one that is",
+    ),
+    memorization('own["max_upper"] <= stored["max_upper"] and ', "", "a loss is bounded by anything"),
+    memorization(' and own["mean_upper"] <= stored["mean_upper"]', "", "a mean is bounded by anything"),
+    checker("if not (mean <= most_mean and all(", "if not (all(", "a mean is bounded by anything"),
+    checker("if not all(least <= gap for gap in gaps):", "if False:", "a margin that may be is one that is"),
+    checker("Fraction(0)) <= smallest", "Fraction(0)) <= 2 * smallest", "half of a singular value"),
+    checker('condition <= stored["condition_upper"]):', 'condition <= 2 * stored["condition_upper"]):', "a condition"),
     ladder("if not 0.0 < radius < np.inf:  #", "if not len(known):  #", "no gap underflows or overflows"),
 ]
