@@ -53,6 +53,11 @@ MUTANTS = [
         "growth(self.numbers.unit, 3) * (sizes + radius)",
         "an average rounds but three times",
     ),
+    rows(
+        "np.all(sizes <= self.numbers.elsewhere.largest)",
+        "np.any(sizes <= self.numbers.elsewhere.largest)",
+        "one context that overflows among others that do not",
+    ),
     rounding(" + radius + around)", " + radius)", "the exact outputs are those of float64"),
     rounding(" + radius + around)", " + around)", "a run is what float64 computes"),
     rounding("np.abs(value - again) + ", "", "two evaluations are the same"),

@@ -5,12 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from constructions.models.blocks import Attention, Normalization
+from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from tests.verify.replica.worst_runs import worst_run
 from verify import enclose_logits
 from verify.arithmetic.enclosure import Enclosure
 from verify.replica import rounding
+from verify.replica.every_run import every_run
 from verify.replica.rounding import rounding_bound
 from verify.runs.formats import EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
 
@@ -72,3 +73,25 @@ def test_what_the_exact_outputs_are_off_by_is_part_of_the_distance(monkeypatch: 
     monkeypatch.setattr(rounding, "logit_balls", given)
     [bound] = rounding_bound(model, np.array([[0]]), number_format=FLOAT32)
     assert exact - run <= bound <= 1.001 * (exact - run)
+
+
+@pytest.mark.parametrize("kept", [1, 7])
+@pytest.mark.parametrize("neurons", [False, True])
+def test_one_context_that_overflows_is_noticed_among_others_that_do_not(kept: int, neurons: bool) -> None:
+    """Of it the run computes infinity, in the readout or in neurons before it, and nothing is claimed."""
+    tokens = np.concatenate([[[1e25, 1.0]], np.ones((kept, 2))])
+    large, weights = np.diag([1e25, 1.0]), np.eye(2)
+    block = FeedForward(large, 1e-30 * weights, skip=False)
+    model = Model(
+        blocks=(block,) if neurons else (),
+        W_U=weights if neurons else large,
+        W_E=tokens,
+        W_pos=np.zeros((1, 2)),
+    )
+    contexts = np.arange(kept + 1)[:, None]
+    with np.errstate(over="ignore"):
+        assert np.isinf(np.float32(1e25) * np.float32(large[0, 0]))
+    assert rounding_bound(model, contexts, number_format=FLOAT32)[0] == np.inf
+    assert every_run(model, contexts, number_format=FLOAT32).place[0] == -1
+    assert np.isfinite(rounding_bound(model, contexts, number_format=FLOAT64)).all()
+    assert np.isfinite(rounding_bound(model, contexts[1:], number_format=FLOAT32)).all()
