@@ -5,6 +5,7 @@ from tests.mutants import of
 REPLICA = "tests/verify/replica/test_reached_bounds.py"
 RUNS = "tests/verify/runs/test_reached_bounds.py"
 HARDLY = "tests/falsify/test_neurons_that_hardly_fire.py"
+SQUARES = "tests/verify/linear_algebra/test_reached_gram.py"
 EDGES = "tests/falsify/test_edges_of_bounds.py::test_no_number_is_proved_that_is_better_than_the_truth"
 
 kept = of("verify/independent/edit_check.py", "tests/falsify/test_kept_leads.py")
@@ -35,6 +36,8 @@ ties = of("verify/independent/ball_answers.py", "tests/verify/independent/test_b
 leak = of("verify/edits/leak.py", "tests/verify/edits/test_leak.py")
 moved = of("verify/edits/moved_logits.py", "tests/verify/edits/test_moved_logits.py")
 products = of("verify/arithmetic/enclosure.py", "tests/verify/arithmetic/test_reached_products.py")
+gram = of("verify/linear_algebra/gram.py", SQUARES)
+norms = of("verify/linear_algebra/norms.py", SQUARES)
 checker = of("verify/independent/checker.py", EDGES)
 memorization = of("verify/certificates/memorization.py", EDGES)
 ladder = of(
@@ -97,6 +100,13 @@ MUTANTS = [
     moved("(distance == 0.0).all(axis=1)", "(distance == 0.0).any(axis=1)", "one position that stays is enough"),
     products("weight *= gamma(n)", "weight *= 0.5 * gamma(n)", "half of the roundings of a product"),
     products("y.midpoint, gamma(n))", "y.midpoint, 0.5 * gamma(n))", "half of the roundings by norms"),
+    gram("k.error + product_error(norms, (size, size), size)", "k.error", "the square of a factor is not rounded"),
+    gram("(size, size), inner), block)", "(size, size), inner) / 2, block)", "half of the roundings of a product"),
+    norms(
+        "return roundings(inner) * norms", "return 0.5 * roundings(inner) * norms", "half of the roundings of a product"
+    ),
+    norms("/ (1 - arb(gamma(flat.size)))", "/ (1 - arb(0.5 * gamma(flat.size)))", "half of the roundings of squares"),
+    norms("/ (1 + arb(gamma(flat.size)))", "/ (1 + arb(0.5 * gamma(flat.size)))", "half of the roundings of squares"),
     memorization(
         "<= float(answers.margin_lower[places].min())",
         "<= float(answers.margin_upper[places].min())",
