@@ -162,3 +162,23 @@ def test_the_distance_of_values_is_bounded_from_both_sides():
     assert found.outputs is not None
     distances = np.abs(found.outputs.midpoint - task.labels).max(axis=1)
     assert (found.loss_lower < distances).all() and (distances < found.loss_upper).all()
+
+
+@pytest.mark.parametrize("target", ["labels", "laws"])
+def test_a_tie_is_wrong_and_a_loss_at_the_tolerance_is_held(target):
+    """One bound from below and one from above that are the same number say that it is this one."""
+    margins = np.array([5e-324, 0.0, -5e-324, 1.0, 1.0])
+    losses = np.array([0.0, 0.0, 0.0, 0.5, np.nextafter(0.5, 1.0)])
+    found = Answers(margins, margins, losses, losses, None, None, np.full(5, "float64"))
+    beyond = target == "labels"
+    assert found.held(target, 0.5).tolist() == [True, False, False, True, beyond]
+    assert found.wrong(target, 0.5).tolist() == [False, True, True, False, not beyond]
+
+
+def test_a_margin_is_at_most_what_both_ends_allow():
+    """The mode may be at the upper end of its set, and the largest of the others at the lower end of its own."""
+    modes = np.array([[True, False, False]])
+    [above] = margin_upper(Enclosure([[1.0, 2.0, -9.0]], [[0.75, 0.5, 0.0]]), modes)
+    assert 0.25 <= above <= 0.25 + 1e-12
+    [below] = margin_upper(Enclosure([[1.0, 2.0, 1.5]], [[0.25, 0.5, 0.0]]), modes)
+    assert -0.25 <= below <= -0.25 + 1e-12
