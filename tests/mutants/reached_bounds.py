@@ -2,10 +2,10 @@
 
 from tests.mutants import of
 
-REPLICA = "tests/verify/replica/test_reached_bounds.py"
-RUNS = "tests/verify/runs/test_reached_bounds.py"
+REPLICA = "tests/falsify/test_runs_near_their_bound.py"
+RUNS = "tests/falsify/test_exact_sums_near_their_bound.py"
 HARDLY = "tests/falsify/test_neurons_that_hardly_fire.py"
-SQUARES = "tests/verify/linear_algebra/test_reached_gram.py"
+SQUARES = "tests/falsify/test_squares_near_their_bound.py"
 EDGES = "tests/falsify/test_edges_of_bounds.py::test_no_number_is_proved_that_is_better_than_the_truth"
 
 kept = of("verify/independent/edit_check.py", "tests/falsify/test_kept_leads.py")
@@ -15,7 +15,7 @@ rows = of("verify/forward/row_balls.py", REPLICA)
 rounding = of("verify/replica/rounding.py", REPLICA)
 sums = of("verify/runs/exact_sums.py", RUNS)
 boxes = of("verify/runs/boxes.py", RUNS)
-reciting = of("byheart/reciting.py", "tests/byheart/test_recited_windows.py")
+reciting = of("byheart/reciting.py", "tests/falsify/test_recited_windows.py")
 handshake = of(
     "byheart/hosts/handshake.py",
     "tests/byheart/hosts/test_handshake.py::test_nobody_agrees_about_contexts_of_which_no_bound_is_known",
@@ -35,7 +35,7 @@ nearby = of("verify/divergence/kullback_leibler.py", "tests/verify/divergence/te
 ties = of("verify/independent/ball_answers.py", "tests/verify/independent/test_ball_answers.py")
 leak = of("verify/edits/leak.py", "tests/verify/edits/test_leak.py")
 moved = of("verify/edits/moved_logits.py", "tests/verify/edits/test_moved_logits.py")
-products = of("verify/arithmetic/enclosure.py", "tests/verify/arithmetic/test_reached_products.py")
+products = of("verify/arithmetic/enclosure.py", "tests/falsify/test_products_near_their_bound.py")
 answers = of("verify/certificates/answers.py", "tests/verify/certificates/test_answers.py")
 gram = of("verify/linear_algebra/gram.py", SQUARES)
 norms = of("verify/linear_algebra/norms.py", SQUARES)

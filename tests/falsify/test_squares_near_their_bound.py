@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from tests.verify.arithmetic.test_reached_products import sequential
+from tests.falsify.test_products_near_their_bound import sequential
 from verify.linear_algebra import gram as module
 from verify.linear_algebra.gram import Gram, distance, gram
 from verify.linear_algebra.norms import frobenius, frobenius_below
