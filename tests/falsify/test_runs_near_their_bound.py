@@ -13,7 +13,7 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.replica import rounding
 from verify.replica.every_run import every_run
 from verify.replica.rounding import rounding_bound
-from verify.runs.formats import EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
+from verify.runs.formats import EXP_ULPS, FLOAT32, FLOAT64
 
 
 def centred_rows(d: int) -> Model:
@@ -23,12 +23,11 @@ def centred_rows(d: int) -> Model:
     return Model(blocks=(Normalization("layer", w=np.ones(d)),), W_U=ones, W_E=rows, W_pos=np.zeros((1, d)))
 
 
-@pytest.mark.parametrize("number_format", [FLOAT32, FLOAT64])
 @pytest.mark.parametrize("d", [3, 64])
-def test_a_mean_that_is_off_moves_all_entries_the_same_way(number_format: FloatFormat, d: int) -> None:
+def test_a_mean_that_is_off_moves_all_entries_the_same_way(d: int) -> None:
     model, contexts, both = centred_rows(d), np.array([[0], [1]]), np.zeros(2, dtype=np.int64)
-    bound = rounding_bound(model, contexts, number_format=number_format)
-    exact, run = worst_run(model, contexts, both, both + 1, number_format.unit_roundoff, EXP_ULPS)
+    bound = rounding_bound(model, contexts, number_format=FLOAT32)
+    exact, run = worst_run(model, contexts, both, both + 1, FLOAT32.unit_roundoff, EXP_ULPS)
     off = np.abs(run - exact).max(axis=1)
     assert (off <= bound).all() and (off > 0.1 * bound).all()
 
