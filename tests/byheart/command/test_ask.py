@@ -74,7 +74,7 @@ def test_a_fact_that_is_lost_exits_1_and_says_so(tmp_path, capsys):
 
 def test_a_fact_that_is_not_proved_to_be_memorized_exits_3_and_says_so(tmp_path, capsys, monkeypatch):
     table = written(tmp_path / "facts.csv", b"France,Paris\nPeru,Lima\n")
-    assert main(["memorize", table, "--quick", "--out", str(tmp_path / "out"), "--json"]) == 0
+    assert main(["memorize", table, "--no-header", "--quick", "--out", str(tmp_path / "out"), "--json"]) == 0
     capsys.readouterr()
     monkeypatch.setattr("byheart.memory.fate", lambda *_: "undecided")
     assert main(["ask", str(tmp_path / "out"), "Peru"]) == 3
