@@ -49,7 +49,11 @@ class Arithmetic(Protocol[R, H, Out]):
         ...
 
     def added(self, rows: R, others: R, /) -> R:
-        """The sums."""
+        """The sums; elsewhere with the terms that both are sums of, in any order, but for `finished` ones."""
+        ...
+
+    def finished(self, rows: R, /) -> R:
+        """The rows as something reads them: one number each, wherever they are added."""
         ...
 
     def mapped(self, rows: R, W: Tensor, b: Tensor | None, /) -> R:

@@ -56,6 +56,9 @@ class InMatrices(ABC, Generic[M]):
     def added(self, rows: M, others: M) -> M:
         return rows + others
 
+    def finished(self, rows: M) -> M:
+        return rows
+
     def less(self, rows: M, others: M) -> M:
         return rows - others
 

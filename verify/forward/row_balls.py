@@ -45,6 +45,46 @@ _DENSE = 8  # so many times as many scores are worth one product of matrices
 _UNDERFLOW = 2.0**-1060  # above what the underflow of a square can lose, several times over
 
 
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """The sum that rows are elsewhere: more terms may be added to it, in any place, until something reads the rows.
+
+    Args:
+        terms: How many terms it has.
+        sizes: Bounds of the sums of their sizes, of each row `[P]` or of each entry `[P, d]`.
+        rounded: How much of its rounding is counted already, of that shape.
+    """
+
+    terms: int
+    sizes: Floats
+    rounded: Floats
+
+    def taken(self, chosen: Int64Array | slice) -> "Sum":
+        """The sums of some of the rows."""
+        return Sum(self.terms, self.sizes[chosen], self.rounded[chosen])
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Sum | None]") -> "Sum | None":
+        """The sums of the rows of one part after those of the other."""
+        known = [part for part in parts if part is not None]
+        if not known or len(known) < len(parts):
+            return None
+        sizes, rounded = (np.concatenate([getattr(part, name) for part in known]) for name in ("sizes", "rounded"))
+        return cls(max(part.terms for part in known), sizes, rounded)
+
+    def mean(self, read: Int64Array) -> "Sum":
+        """The sums of the means of the rows `read`, `[L, S]`."""
+        return Sum(self.terms, self.sizes[read].mean(axis=1), self.rounded[read].mean(axis=1))
+
+    def less(self, other: "Sum") -> "Sum":
+        """What is left of the terms without those of the other sum, whose sizes are counted on."""
+        return Sum(self.terms - other.terms, self.sizes, self.rounded)
+
+    def beside(self, other: "Sum") -> "Sum":
+        """The terms of both sums, with what is counted already of the rounding of each."""
+        return Sum(self.terms + other.terms, self.sizes + other.sizes, self.rounded + other.rounded)
+
+
 @dataclass(frozen=True)
 class RowBalls:
     r"""Evaluated rows, and bounds of their distance to the exact ones.
@@ -60,6 +100,7 @@ class RowBalls:
         moved: `[P]`, or none.
         slipped: `[P]`, or none.
         nonzero: Which entries may differ from 0, `[P, d]`, also elsewhere; none if nothing is known.
+        sum: The sum that the rows are elsewhere, if more terms may belong to it.
     """
 
     value: Values
@@ -68,12 +109,14 @@ class RowBalls:
     moved: Floats | None = None
     slipped: Floats | None = None
     nonzero: BoolArray | None = None
+    sum: Sum | None = None
 
     def taken(self, chosen: Int64Array | slice) -> "RowBalls":
         """Some of the rows."""
         moved, slipped = (None if part is None else part[chosen] for part in (self.moved, self.slipped))
         nonzero = None if self.nonzero is None else self.nonzero[chosen]
-        return RowBalls(self.value[chosen], self.radius[chosen], self.norm, moved, slipped, nonzero)
+        of_rows = None if self.sum is None else self.sum.taken(chosen)
+        return RowBalls(self.value[chosen], self.radius[chosen], self.norm, moved, slipped, nonzero, of_rows)
 
     def through(self, norms: MapNorms) -> Floats:
         """Bounds of the images of the errors under maps, `[P, maps]`."""
@@ -128,8 +171,8 @@ class InRowBalls:
         """`raised`, and more than underflow takes elsewhere."""
         return raised(radius) if self.numbers.elsewhere is None else raised(radius + self.numbers.elsewhere.floor)
 
-    def _rounded(self, rows: RowBalls, maps: Floats, norms: MapNorms, terms: int, chosen: Floats | None) -> Floats:
-        """What rows round by in a product with each of the maps, `[P, maps]` (Lemma T1).
+    def _summed(self, rows: RowBalls, maps: Floats, norms: MapNorms, terms: int, chosen: Floats | None) -> Sum:
+        """The sums of a product of rows with each of the maps, `[P, maps]`, and what they round by (Lemma T1).
 
         Args:
             rows: The rows.
@@ -145,16 +188,29 @@ class InRowBalls:
             self._require_small((1.0 + sizes.max(initial=0.0)) * frobenius)
         inner = numbers.inner(terms)
         if not numbers.by_terms:
-            return (inner * sizes)[:, None] * norms.frobenius
+            whole = sizes[:, None] * norms.frobenius
+            return Sum(terms, whole, inner * whole)
         if rows.nonzero is not None and rows.nonzero.shape[1] <= terms:
-            few = int(rows.nonzero.sum(axis=1).max(initial=0))
-            inner = min(inner, growth(numbers.unit, few + (numbers.elsewhere is not None)))
+            terms = min(terms, int(rows.nonzero.sum(axis=1).max(initial=0)))
+            inner = min(inner, growth(numbers.unit, terms + (numbers.elsewhere is not None)))
         by_row = self.norms.rows_of(maps) if chosen is None else chosen
         value = numbers.high(rows.value)
         terms_of = np.abs(value) @ by_row * (1.0 + 2.0 * gamma(value.shape[1] + 8)) + FLOOR
         if numbers.elsewhere is not None:
             terms_of = terms_of + rows.whole()[:, None] * norms.frobenius + sizes[:, None] * numbers.elsewhere.floor
-        return inner * terms_of
+        return Sum(terms, terms_of, inner * terms_of)
+
+    def _one(self, rows: RowBalls) -> Sum:
+        """Rows that a sum takes as one number each: nothing of them is converted or multiplied any more."""
+        sizes = self._sizes(rows.value, rows.whole())
+        return Sum(1, sizes, self.numbers.inner(1) * sizes)
+
+    def _together(self, sums: Sum, others: Sum) -> tuple[Sum, Floats]:
+        """One sum of all terms, in any order, and what it rounds by beyond what is counted already (Lemma R10)."""
+        both = sums.beside(others)
+        self._require_small(both.sizes)
+        rounded = self.numbers.inner(both.terms) * both.sizes
+        return Sum(both.terms, both.sizes, rounded), not_counted(rounded, both.rounded)
 
     # -----------------------------------------------------------------------------------------------------------------
     # Rows.
@@ -178,15 +234,26 @@ class InRowBalls:
 
     def joined(self, parts: Sequence[RowBalls]) -> RowBalls:
         whole = np.concatenate([part.whole() for part in parts])
-        return RowBalls(self.numbers.joined([part.value for part in parts]), whole)
+        sums = Sum.joined([part.sum for part in parts])
+        return RowBalls(self.numbers.joined([part.value for part in parts]), whole, sum=sums)
+
+    def finished(self, rows: RowBalls) -> RowBalls:
+        return replace(rows, sum=None)
 
     def added(self, rows: RowBalls, others: RowBalls) -> RowBalls:
-        """Lemma T5 (b)."""
+        """Lemma T5 (b); elsewhere the terms of both make one sum (Lemma R10)."""
         total, radius = self.numbers.add(rows.value, others.value), rows.whole() + others.whole()
-        return RowBalls(total, self._raised(radius + growth(self.numbers.unit, 2) * self._sizes(total, radius)))
+        if self.numbers.elsewhere is None:
+            return RowBalls(total, self._raised(radius + growth(self.numbers.unit, 2) * self._sizes(total, radius)))
+        whole, rounded = self._together(rows.sum or self._one(rows), others.sum or self._one(others))
+        return RowBalls(total, self._raised(radius + rounded), sum=whole)
 
     def less(self, rows: RowBalls, others: RowBalls) -> RowBalls:
-        return self.added(rows, RowBalls(-others.value, others.whole()))
+        """The difference, which is formed here alone: elsewhere the terms of the others were never added."""
+        total, radius = self.numbers.add(rows.value, -others.value), rows.whole() + others.whole()
+        rest = None if rows.sum is None or others.sum is None else rows.sum.less(others.sum)
+        radius = self._raised(radius + growth(self.numbers.unit, 2) * self._sizes(total, radius))
+        return RowBalls(total, radius, sum=rest)
 
     def mean(self, rows: RowBalls, read: Int64Array) -> RowBalls:
         """Lemma B7."""
@@ -196,38 +263,44 @@ class InRowBalls:
         for start in range(0, len(read), step):
             values.append(self.numbers.mean(rows.value[read[start : start + step]]))
         radius = radius + growth(self.numbers.unit, length + 3) * (sizes + radius)
-        return RowBalls(self.numbers.joined(values) if values else rows.value[:0], self._raised(radius))
+        mean = self.numbers.joined(values) if values else rows.value[:0]
+        return RowBalls(mean, self._raised(radius), sum=None if rows.sum is None else rows.sum.mean(read))
 
     def nonzero(self, rows: RowBalls) -> BoolArray:
         return np.ones(rows.value.shape, dtype=bool) if rows.nonzero is None else rows.nonzero
 
     def shifted(self, rows: RowBalls, b: Floats) -> RowBalls:
         value = self.numbers.add(rows.value, self.numbers.exact(np.broadcast_to(b, rows.value.shape)))
-        return RowBalls(value, self._raised(self._with_shift(value, rows.whole(), row_norms(b))))
+        whole, rounded = self._with_shift(rows.sum or self._one(rows), value, row_norms(b))
+        return RowBalls(value, self._raised(rows.whole() + rounded), sum=whole)
 
-    def _with_shift(self, value: Values, radius: Floats, shifts: Floats) -> Floats:
-        """The radius after shifts of these sizes were added: half a unit of what is seen, or of all that it may be."""
-        sizes = row_norms(self.numbers.high(value))
-        if self.numbers.elsewhere is not None:
-            sizes = sizes + radius + shifts
-            self._require_small(sizes)
-        return radius + growth(self.numbers.unit, 2) * sizes
+    def _with_shift(self, sums: Sum, value: Values, shifts: Floats) -> tuple[Sum | None, Floats]:
+        """The sums with shifts of these sizes, and what is not counted yet of their rounding.
+
+        Here half a unit of what is seen; elsewhere a shift is one more term, that is converted, in any place.
+        """
+        if self.numbers.elsewhere is None:
+            return None, growth(self.numbers.unit, 2) * row_norms(self.numbers.high(value))
+        return self._together(sums, Sum(1, np.broadcast_to(shifts, sums.sizes.shape), np.zeros_like(sums.sizes)))
 
     def mapped(self, rows: RowBalls, W: Floats, b: Floats | None) -> RowBalls:
-        images = self._mapped(rows, W[None], None if b is None else b[None])
-        return RowBalls(images.value[:, 0], images.radius[:, 0])
+        images, sums = self._mapped(rows, W[None], None if b is None else b[None])
+        of_rows = None if sums is None else Sum(sums.terms, sums.sizes[:, 0], sums.rounded[:, 0])
+        return RowBalls(images.value[:, 0], images.radius[:, 0], sum=of_rows)
 
-    def _mapped(self, rows: RowBalls, maps: Floats, shifts: Floats | None) -> HeadBalls:
-        """The images under maps `[maps, n, p]` (Lemma T1)."""
+    def _mapped(self, rows: RowBalls, maps: Floats, shifts: Floats | None) -> tuple[HeadBalls, Sum | None]:
+        """The images under maps `[maps, n, p]` (Lemma T1), and the sums that they are elsewhere, `[P, maps]`."""
         count, inner, width = maps.shape
         norms = self.norms.of(maps, rows.norm)
         side_by_side = self.norms.side_by_side(maps)
         y = self.numbers.mapped(rows.value, side_by_side, None if shifts is None else shifts.reshape(-1))
         y = y.reshape(len(rows.radius), count, width)
-        radius = rows.through(norms) + self._rounded(rows, maps, norms, inner, None)
+        sums: Sum | None = self._summed(rows, maps, norms, inner, None)
+        radius = rows.through(norms) + sums.rounded
         if shifts is not None:
-            radius = self._with_shift(y, radius, row_norms(shifts))
-        return HeadBalls(y, row_norms(self.numbers.high(y)), self._raised(radius))
+            sums, rounded = self._with_shift(sums, y, row_norms(shifts))
+            radius = radius + rounded
+        return HeadBalls(y, row_norms(self.numbers.high(y)), self._raised(radius)), sums
 
     def read_out(self, rows: RowBalls, W: Floats, b: Floats | None) -> tuple[Values, Floats]:
         """The outputs, and a radius for each (Lemma T5 (c))."""
@@ -240,7 +313,9 @@ class InRowBalls:
             self._require_small((1.0 + sizes.max(initial=0.0)) * frobenius)
         radii = rows.through(norms) + (self.numbers.inner(len(W)) * sizes)[:, None] * frobenius
         if b is not None:
-            radii = self._with_shift(outputs[..., None], radii, np.abs(b))
+            terms = sizes[:, None] * frobenius if self.numbers.elsewhere else radii
+            sums = Sum(len(W), terms, self.numbers.inner(len(W)) * terms)
+            radii = radii + self._with_shift(sums, outputs[..., None], np.abs(b))[1]
         return outputs, self._raised(radii)
 
     def normalized(self, rows: RowBalls, norm: Normalization) -> RowBalls:
@@ -374,7 +449,7 @@ class InRowBalls:
 
     def heads(self, rows: RowBalls, maps: Floats, shifts: Floats | None) -> HeadBalls:
         if len(maps):
-            return self._mapped(rows, maps, shifts)
+            return self._mapped(rows, maps, shifts)[0]
         none = np.zeros((len(rows.radius), 0))
         return HeadBalls(self.numbers.exact(np.zeros((*none.shape, maps.shape[2]))), none, none)
 
@@ -392,7 +467,7 @@ class InRowBalls:
         return HeadBalls(value.value, value.size, self._raised(value.radius + theta * largest))
 
     def written(self, mixed: HeadBalls, block: Attention, heads: Sequence[int] | None = None) -> RowBalls:
-        """Lemma T1 for the heads side by side; those that are left out add nothing, and round like the others."""
+        """Lemma T1 for the heads side by side; elsewhere those that are left out are terms of the same sum."""
         count, whole = len(mixed.radius), block.W_O.reshape(1, -1, block.d_out)
         norms, by_row = self.norms.of(whole), self.norms.rows_of(whole)
         matrix = whole[0]
@@ -404,7 +479,9 @@ class InRowBalls:
         # Heads of very different sizes meet maps of very different sizes.
         sizes = row_norms(block.W_O.reshape(block.n_heads, -1))[slice(None) if heads is None else list(heads)]
         spread = np.fmin(rows.through(norms)[:, 0], raised(mixed.radius @ sizes))
-        return RowBalls(y, self._raised(spread + self._rounded(rows, whole, norms, whole.shape[1], by_row)[:, 0]))
+        sums = self._summed(rows, whole, norms, len(matrix) if self.numbers.elsewhere else whole.shape[1], by_row)
+        of_rows = Sum(sums.terms, sums.sizes[:, 0], sums.rounded[:, 0])
+        return RowBalls(y, self._raised(spread + of_rows.rounded), sum=of_rows)
 
     def mixed(
         self, block: Attention, query: HeadBalls, key: HeadBalls, value: HeadBalls, pairs: AttentionPairs
@@ -497,7 +574,9 @@ class InRowBalls:
             scores = numbers.add(scores, _widened(bias, scores.shape))
             seen = np.abs(numbers.high(scores)) + 2.0 * sizes + (0.0 if numbers.elsewhere is None else doubt)
             self._require_small(seen)
-            doubt = doubt + growth(numbers.unit, 4) * seen
+            # Elsewhere the sum of a score may start with it.
+            terms = 4 if numbers.elsewhere is None else block.d_qk + 8
+            doubt = doubt + growth(numbers.unit, terms) * seen
         return scores, doubt
 
     def _mixed(
@@ -668,6 +747,11 @@ def _width(block: Any, length: int) -> int:
     if isinstance(block, FeedForward):
         return max(block.d_model, block.d_mlp, block.d_out)
     return block.width if isinstance(block, Normalization) else max(block.d_model, block.d_out)
+
+
+def not_counted(rounded: Floats, already: Floats) -> Floats:
+    """What is left of a rounding, of which a part is counted; infinite where nothing is known."""
+    return np.where(np.isfinite(rounded), np.maximum(rounded - already, 0.0), np.inf)
 
 
 def _widened(x: Values, shape: tuple[int, ...]) -> Values:

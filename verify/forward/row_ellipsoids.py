@@ -10,7 +10,7 @@ Page: docs/rigour/runs.md (Lemma R15 names each bound)
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from verify.forward.arithmetic import LOWEST_SCORE, Elsewhere, Numbers, growth
 from verify.forward.attention_pairs import AttentionPairs
 from verify.forward.map_norms import Norms, raised, row_norms
 from verify.forward.matrices import norm_parts
-from verify.forward.row_balls import HeadBalls, InRowBalls, RowBalls
+from verify.forward.row_balls import HeadBalls, InRowBalls, RowBalls, Sum, not_counted
 
 _STEP = 2.0**-25  # of the secant that stands for a derivative
 _FINE = 2.0**-40  # above what float64 rounds in a few operations, relatively to their norms
@@ -42,6 +42,7 @@ class Spread:
         age: Rows of one age and with one owner share those symbols; -1 where none are shared.
         width: Symbols of a block.
         each: The size of each entry of what is beyond, `[P, d]`, where more is known than the rest.
+        sum: The sum that each entry is elsewhere, if more terms may belong to it.
     """
 
     value: Floats
@@ -51,6 +52,7 @@ class Spread:
     age: int
     width: int
     each: Floats | None = None
+    sum: Sum | None = None
 
     def made(self, value: Floats, linear: Floats, rest: Floats, each: Floats | None = None) -> "Spread":
         """What an operation makes of the rows, with their symbols."""
@@ -60,7 +62,8 @@ class Spread:
         """Some of the rows."""
         value, linear, rest = (x[chosen] for x in (self.value, self.linear, self.rest))
         each = None if self.each is None else self.each[chosen]
-        return Spread(value, linear, rest, self.own[chosen], self.age, self.width, each)
+        sums = None if self.sum is None else self.sum.taken(chosen)
+        return Spread(value, linear, rest, self.own[chosen], self.age, self.width, each, sums)
 
     def reach(self) -> Floats:
         """How far each entry of the rows may be off, `[P, d]`."""
@@ -128,13 +131,19 @@ class InRowEllipsoids:
         return rows.taken(chosen)
 
     def joined(self, parts: Sequence[Spread]) -> Spread:
-        return _bare(self.balls.joined([_ball(part) for part in parts]))
+        joined = _bare(self.balls.joined([_ball(part) for part in parts]))
+        return replace(joined, sum=Sum.joined([part.sum for part in parts]))
 
     def less(self, rows: Spread, others: Spread) -> Spread:
-        return _bare(self.balls.less(_ball(rows), _ball(others)))
+        rest = None if rows.sum is None or others.sum is None else rows.sum.less(others.sum)
+        return replace(_bare(self.balls.less(_ball(rows), _ball(others))), sum=rest)
 
     def mean(self, rows: Spread, read: Int64Array) -> Spread:
-        return _bare(self.balls.mean(_ball(rows), read))
+        sums = None if rows.sum is None else rows.sum.mean(read)
+        return replace(_bare(self.balls.mean(_ball(rows), read)), sum=sums)
+
+    def finished(self, rows: Spread) -> Spread:
+        return replace(rows, sum=None)
 
     def nonzero(self, rows: Spread) -> BoolArray:
         return np.ones(rows.value.shape, dtype=bool)
@@ -148,11 +157,29 @@ class InRowEllipsoids:
         else:
             linear = np.concatenate([rows.linear, others.linear], axis=1)
         whole = rows.whole() + others.whole()
-        sizes = row_norms(total) + whole
-        self._require_small(sizes)
-        rest = rows.rest + others.rest + growth(self.numbers.unit, 2) * sizes + _FINE * whole
+        parts = rows.sum or self._one(rows), others.sum or self._one(others)
+        sums, off = self._together(*parts, total, whole)
+        rest = rows.rest + others.rest + row_norms(off) + _FINE * whole
         width = max(rows.width, others.width)
-        return self._renewed(Spread(total, linear, self._raised(rest), rows.own, -1, width))
+        return replace(self._renewed(Spread(total, linear, self._raised(rest), rows.own, -1, width)), sum=sums)
+
+    def _one(self, rows: Spread) -> Sum:
+        """Entries that a sum takes as one number each: nothing of them is converted or multiplied any more."""
+        sizes = np.abs(rows.value) + rows.whole()[:, None]
+        return Sum(1, sizes, self._rounding(1, sizes, np.inf))
+
+    def _together(self, sums: Sum, others: Sum, total: Floats, whole: Floats) -> tuple[Sum, Floats]:
+        """One sum of all terms, in any order, and how far it rounds beyond what is counted already (Lemma R15 (a))."""
+        both = sums.beside(others)
+        self._require_small(both.sizes)
+        off = self._raised(self._rounding(both.terms, both.sizes, np.abs(total) + whole[:, None]))
+        return Sum(both.terms, both.sizes, off), not_counted(off, both.rounded)
+
+    def _rounding(self, terms: int, sizes: Floats, total: Floats | float) -> Floats:
+        """How far a sum rounds in any order, given the sum of the sizes of its terms and the size of their sum."""
+        unit = self.numbers.unit
+        nodes = (terms - 1.0) * 0.5 * (sizes + total) if terms > 1 else 0.0
+        return growth(unit, 1) * (1.0 + 2.0 * growth(unit, terms + 8)) * (nodes + 3.0 * sizes)
 
     def _renewed(self, x: Spread) -> Spread:
         """The same rows in one ellipsoid each, with symbols of their own (Lemma R15 (e))."""
@@ -178,9 +205,9 @@ class InRowEllipsoids:
         self._age += 1
         return Spread(x.value, linear, np.where(known, 0.0, np.inf), np.arange(count), self._age, width)
 
-    def _product(self, x: Spread, W: Floats, b: Floats | None) -> tuple[Floats, Floats]:
-        """The values of x W + b, and how far each rounds in any order (Lemma R15 (a)), `[P, p]` both."""
-        unit, terms, columns = self.numbers.unit, len(W), row_norms(W.T) + self.elsewhere.floor
+    def _product(self, x: Spread, W: Floats, b: Floats | None) -> tuple[Floats, Sum]:
+        """The values of x W + b, and the sums that they are, with all their rounding in any order (Lemma R15 (a))."""
+        terms, columns = len(W), row_norms(W.T) + self.elsewhere.floor
         y = self.numbers.mapped(x.value, W, b)
         moved = x.whole()[:, None] * columns
         sizes = (np.abs(x.value) @ np.abs(W)) * (1.0 + 2.0 * growth(UNIT, terms + 8)) + moved
@@ -188,16 +215,15 @@ class InRowEllipsoids:
         if b is not None:
             sizes, terms = sizes + np.abs(b), terms + 1
         self._require_small(sizes, (1.0 + row_norms(x.value) + x.whole()).max(initial=0.0) * columns)
-        largest = 0.5 * (sizes + np.abs(y) + moved)
-        off = growth(unit, 1) * (1.0 + 2.0 * growth(unit, terms + 8)) * ((terms - 1.0) * largest + 3.0 * sizes)
-        return y, self._raised(off)
+        return y, Sum(terms, sizes, self._raised(self._rounding(terms, sizes, np.abs(y) + moved)))
 
     def mapped(self, rows: Spread, W: Floats, b: Floats | None) -> Spread:
-        y, off = self._product(rows, W, b)
+        y, sums = self._product(rows, W, b)
+        off = sums.rounded
         norms = self.norms.of(W[None])
         rest = rows.rest * norms.plain[0] + row_norms(off) + _fine(len(W)) * rows.whole() * norms.frobenius[0]
         each = rows.rest[:, None] * row_norms(W.T) + off + _fine(len(W)) * rows.whole()[:, None] * row_norms(W.T)
-        return rows.made(y, rows.linear @ W, self._raised(rest), self._raised(each))
+        return replace(rows.made(y, rows.linear @ W, self._raised(rest), self._raised(each)), sum=sums)
 
     def normalized(self, rows: Spread, norm: Normalization) -> Spread:
         """Lemma R15 (b); the ball of Lemma T2 where the row is too near to 0."""
@@ -269,13 +295,15 @@ class InRowEllipsoids:
         return rows.made(y, linear, self._raised(rest), self._raised(entries + off))
 
     def shifted(self, rows: Spread, b: Floats) -> Spread:
-        y = rows.value + b
-        sizes = row_norms(y) + rows.whole() + row_norms(b)
-        self._require_small(sizes)
-        return rows.made(y, rows.linear, self._raised(rows.rest + growth(self.numbers.unit, 2) * sizes))
+        """A shift is one more term of the sum, in any place."""
+        sums, y = rows.sum or self._one(rows), rows.value + b
+        shifts = np.broadcast_to(np.abs(b), y.shape)
+        sums, off = self._together(sums, Sum(1, shifts, np.zeros_like(y)), y, rows.whole())
+        return replace(rows.made(y, rows.linear, self._raised(rows.rest + row_norms(off))), sum=sums)
 
     def read_out(self, rows: Spread, W: Floats, b: Floats | None) -> Leads:
-        y, off = self._product(rows, W, b)
+        y, sums = self._product(rows, W, b)
+        off = sums.rounded
         fine = _fine(len(W)) * rows.whole()
         step = max(1, _PAIRS // max(1, rows.linear.shape[1] * W.shape[1]))
         radius, apart = np.empty_like(y), np.empty_like(y)
@@ -306,9 +334,9 @@ class InRowEllipsoids:
         if not len(maps):
             return _bare(self.balls.heads(_ball(rows), maps, shifts))
         shape = (*maps.shape[::2],)
-        y, off = self._product(rows, self.norms.side_by_side(maps), None if shifts is None else shifts.reshape(-1))
+        y, sums = self._product(rows, self.norms.side_by_side(maps), None if shifts is None else shifts.reshape(-1))
         norms, linear = self.norms.of(maps), rows.linear @ self.norms.side_by_side(maps)
-        y, off, linear = (x.reshape(*x.shape[:-1], *shape) for x in (y, off, linear))
+        y, off, linear = (x.reshape(*x.shape[:-1], *shape) for x in (y, sums.rounded, linear))
         rest = rows.rest[:, None] * norms.plain + row_norms(off)
         rest = self._raised(rest + _fine(maps.shape[1]) * rows.whole()[:, None] * norms.frobenius)
         return rows.made(y, linear, rest)
@@ -435,18 +463,19 @@ class InRowEllipsoids:
             scores = scores + bias
             seen = np.abs(scores) + 2.0 * np.abs(bias) + (asks + q_whole) * (has + k.whole) / root
             self._require_small(seen)
-            rest = rest + growth(unit, 4) * seen
+            rest = rest + growth(unit, block.d_qk + 8) * seen  # a score may start with it
         return scores, of_query, of_key, self._raised(rest)
 
     def written(self, mixed: Spread, block: Attention, heads: Sequence[int] | None = None) -> Spread:
         matrix = block.W_O if heads is None else block.W_O[np.asarray(heads, dtype=np.int64)]
         x, flat = _side_by_side(mixed), matrix.reshape(-1, block.d_out)
-        y, off = self._product(x, flat, None)
+        y, sums = self._product(x, flat, None)
+        off = sums.rounded
         norms = self.norms.of(block.W_O.reshape(1, -1, block.d_out))
         by_head = raised(mixed.rest @ row_norms(matrix.reshape(len(matrix), -1)))
         rest = np.fmin(x.rest * norms.plain[0], by_head) + row_norms(off)
         rest = self._raised(rest + _fine(len(flat)) * x.whole() * norms.frobenius[0])
-        return x.made(y, x.linear @ flat, rest)
+        return replace(x.made(y, x.linear @ flat, rest), sum=sums)
 
 
 class _Read(NamedTuple):

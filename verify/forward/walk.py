@@ -113,7 +113,10 @@ def _feed_forward(arithmetic: Arithmetic[R, Any, Any], block: FeedForward, strea
         gates = arithmetic.activated(arithmetic.mapped(read, block.W_gate, block.b_gate), block.activation)
         fired = arithmetic.multiplied(gates, hidden)
     y = _behind(arithmetic, block, arithmetic.mapped(fired, block.W_out, block.b_out))
-    return replace(stream, rows=arithmetic.added(stream.rows, y) if block.skip else y, before=None)
+    if block.skip:
+        # In parallel with the attention in front all is one sum, as nothing reads what that attention leaves.
+        y = arithmetic.added(stream.rows if block.parallel else arithmetic.finished(stream.rows), y)
+    return replace(stream, rows=y, before=None)
 
 
 def _attention(arithmetic: Arithmetic[R, Any, Any], block: Attention, stream: Stream[R], last: bool) -> Stream[R]:
@@ -212,7 +215,7 @@ class Heads(Generic[R]):
         if block.queries == "task":
             return Stream(y, pairs.cells, np.zeros(len(pairs.kept), dtype=np.int64), self.stream.queries)
         if block.skip:
-            y = arithmetic.added(arithmetic.taken(self.stream.rows, pairs.asked), y)
+            y = arithmetic.added(arithmetic.taken(arithmetic.finished(self.stream.rows), pairs.asked), y)
         before = self.stream.rows, pairs.asked
         return Stream(y, pairs.cells, self.stream.positions[pairs.asked], self.stream.queries, before)
 

@@ -222,9 +222,10 @@ def test_a_product_rounds_by_less_than_is_said_in_the_worst_order(terms: int, sh
     W, b = rng.normal(size=(terms, 4)), rng.normal(size=4) if shifted else None
     x = Spread(rng.normal(size=(5, terms)), np.zeros((5, 0, terms)), np.zeros(5), np.arange(5), -1, 1)
     a = arithmetic(width=terms)
-    y, off = a._product(x, W, b)
-    shares = []
-    for (p, j), bound in np.ndenumerate(off):
+    out = a.mapped(x, W, b)
+    y, shares = out.value, []
+    assert out.sum is not None
+    for (p, j), bound in np.ndenumerate(out.sum.rounded):
         entries = x.value[p] * W[:, j]
         entries = entries if b is None else np.append(entries, b[j])
         for towards in (-1.0, 1.0):
@@ -379,10 +380,10 @@ def test_outputs_are_held_one_by_one_and_against_the_largest() -> None:
         pairs.append(np.abs(difference) / out.apart)
     assert 0.4 < np.max(singles) <= 1.0 and 0.4 < np.max(pairs) <= 1.0
     # Rounded outputs differ by the roundings of both.
-    _, off = a._product(x, W, b)
-    alone = a.read_out(replace(x, linear=np.zeros_like(x.linear), rest=np.zeros(ROWS)), W, b)
-    _, exact = a._product(replace(x, linear=np.zeros_like(x.linear), rest=np.zeros(ROWS)), W, b)
-    assert (alone.apart >= exact + np.take_along_axis(exact, top[:, None], 1)).all() and (off >= exact).all()
+    still = replace(x, linear=np.zeros_like(x.linear), rest=np.zeros(ROWS))
+    alone, moved, sums = a.read_out(still, W, b), a.mapped(x, W, b).sum, a.mapped(still, W, b).sum
+    assert sums is not None and moved is not None and (moved.rounded >= sums.rounded).all()
+    assert (alone.apart >= sums.rounded + np.take_along_axis(sums.rounded, top[:, None], 1)).all()
     assert a.bent(out, None, None) is out
     bent = a.bent(out, 2.0, 1.5)
     for _ in range(50):
@@ -422,7 +423,7 @@ def test_an_overflow_is_noticed() -> None:
         lambda a: a.multiplied(
             replace(x, value=np.full_like(x.value, 1e20)), replace(x, value=np.full_like(x.value, 1e20))
         ),
-        lambda a: a.added(replace(x, value=np.full_like(x.value, 2e37)), replace(x, value=np.full_like(x.value, 2e37))),
+        lambda a: a.added(replace(x, value=np.full_like(x.value, 3e37)), replace(x, value=np.full_like(x.value, 3e37))),
         lambda a: a.activated(replace(x, value=np.full_like(x.value, 1e38)), "gelu"),
     ):
         other = arithmetic()
@@ -450,8 +451,8 @@ def test_weights_that_are_taken_for_zero_count_however_large_the_rows() -> None:
     """A run may read what is not normal as 0."""
     W = np.full((WIDTH, 2), 0.9 * FLOAT32.smallest_normal)
     x = Spread(np.full((1, WIDTH), 1e20), np.zeros((1, 0, WIDTH)), np.zeros(1), np.arange(1), -1, 1)
-    y, off = arithmetic()._product(x, W, None)
-    assert (off >= np.abs(y)).all() and (arithmetic().mapped(x, W, None).rest >= np.linalg.norm(y)).all()
+    y = arithmetic().mapped(x, W, None)
+    assert y.sum is not None and (y.sum.rounded >= np.abs(y.value)).all() and (y.rest >= np.linalg.norm(y.value)).all()
 
 
 def test_generators_near_the_largest_number_are_not_lost() -> None:

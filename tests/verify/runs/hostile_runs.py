@@ -1,7 +1,7 @@
 """Runs of a model that sum in any order: sequential, backwards, by random trees, in blocks, with fused multiply-add.
 
-Each sum is one list of all its terms: products, the shift and the skip row. The softmax subtracts the maximum, at once
-or block by block with rescaling.
+Each sum is one list of all its terms: products, the shift and the skip row, of an attention and the neurons beside it
+together. The softmax subtracts the maximum, at once or block by block with rescaling.
 """
 
 from collections.abc import Callable
@@ -48,12 +48,19 @@ def random_tree(terms: Terms, dtype, rng) -> np.ndarray:
     return parts[0]
 
 
+def largest_first(terms: Terms, dtype, rng) -> np.ndarray:
+    """What is small is lost one by one against what is large, wherever it stands."""
+    parts = np.stack(np.broadcast_arrays(*(_product(term, dtype) for term in terms)))
+    parts = np.take_along_axis(parts, np.argsort(-np.abs(parts), axis=0, kind="stable"), 0)
+    return sequential([(part, None) for part in parts], dtype, rng)
+
+
 def blocked(terms: Terms, dtype, rng) -> np.ndarray:
     sums = [sequential(terms[i : i + 4], dtype, rng) for i in range(0, len(terms), 4)]
     return sequential([(part, None) for part in sums], dtype, rng)
 
 
-ORDERS = (sequential, backwards, fused, random_tree, blocked)
+ORDERS = (sequential, backwards, largest_first, fused, random_tree, blocked)
 
 
 def hostile_run(
@@ -70,11 +77,16 @@ def hostile_run(
     """The logits of one run, `[T, d_vocab_out]`, as float64; `early` divides queries, not scores, by the root."""
     rng, dtype = np.random.default_rng(seed), np.dtype(dtype)
 
-    def mapped(x, matrix, shift=None, skip=None):
+    def terms_of(x, matrix, shift, j) -> Terms:
+        terms: Terms = [(x[..., i], matrix[i, j].astype(dtype)) for i in range(matrix.shape[0])]
+        return terms + ([] if shift is None else [(np.full(x.shape[:-1], shift[j]).astype(dtype), None)])
+
+    def mapped(x, matrix, shift=None, skip=None, beside=()):
         columns = []
         for j in range(matrix.shape[1]):
-            terms: Terms = [(x[..., i], matrix[i, j].astype(dtype)) for i in range(matrix.shape[0])]
-            terms += [] if shift is None else [(np.full(x.shape[:-1], shift[j]).astype(dtype), None)]
+            terms = terms_of(x, matrix, shift, j)
+            for other in beside:
+                terms += terms_of(*other, j)
             terms += [] if skip is None else [(skip[..., j], None)]
             columns.append(summed(terms, dtype, rng))
         return np.stack(columns, -1)
@@ -111,11 +123,20 @@ def hostile_run(
 
     length = contexts.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
-        x = (model.W_E.astype(dtype)[contexts] + model.W_pos.astype(dtype)[:length]).astype(dtype)
-        for block in model.blocks:
+        x = model.W_E.astype(dtype)[contexts]
+        x = x if model.W_pos is None else (x + model.W_pos.astype(dtype)[:length]).astype(dtype)
+        before, beside = x, ()
+        for place, block in enumerate(model.blocks):
             if isinstance(block, FeedForward):
-                hidden = np.maximum(mapped(x, block.W_in, block.b_in), dtype.type(0))
-                x = mapped(hidden, block.W_out, block.b_out, x if block.skip else None)
+                read = before if block.parallel else x
+                hidden = mapped(read, block.W_in, block.b_in)
+                if block.W_gate is None:
+                    hidden = np.maximum(hidden, dtype.type(0))
+                else:
+                    gates = np.maximum(mapped(read, block.W_gate, block.b_gate), dtype.type(0))
+                    hidden = (gates * hidden).astype(dtype)
+                x = mapped(hidden, block.W_out, block.b_out, read if block.skip else None, beside)
+                beside = ()
                 continue
             assert isinstance(block, Attention)
             asks = x[:, -1:] if block.attends == "last" else x
@@ -135,10 +156,17 @@ def hostile_run(
                 if block.score_root != 1 and early:
                     q = (q / dtype.type(np.sqrt(block.score_root))).astype(dtype)
                 terms: Terms = [(q[:, :, None, e], k[:, None, :, e]) for e in range(q.shape[-1])]
+                if block.slopes is not None:
+                    bias = (block.slopes[h].astype(dtype) * np.arange(length, dtype=dtype)).astype(dtype)
+                    terms.append((np.broadcast_to(bias, terms[0][0].shape[:2] + bias.shape), None))
                 scores = summed(terms, dtype, rng)
                 if block.score_root != 1 and not early:
                     scores = (scores / dtype.type(np.sqrt(block.score_root))).astype(dtype)
                 heads.append(mixed(scores, allowed, v))
-            joined = np.concatenate(heads, -1)
+            joined, before = np.concatenate(heads, -1), asks
+            following = model.blocks[place + 1] if place + 1 < len(model.blocks) else None
+            if isinstance(following, FeedForward) and following.parallel:
+                beside = ((joined, block.W_O.reshape(-1, block.d_out), block.b_O),)
+                continue
             x = mapped(joined, block.W_O.reshape(-1, block.d_out), block.b_O, asks if block.skip else None)
         return mapped(x[:, -1], model.W_U, model.b_U).astype(np.float64)
