@@ -11,6 +11,7 @@ from byheart.terminal.made import torch_row
 from byheart.terminal.options import add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.tables import Rows, print_summary
+from verify.runs.formats import every_run_is
 
 HELP = "run the weights in PyTorch, and compare with the certificate"
 
@@ -60,4 +61,5 @@ def _missing_device(device: str) -> str:
 
 
 def _run_tables(summary: dict[str, Any]) -> Rows:
-    return [("Measured", [(f"{summary['dtype']} on {summary['device']}", torch_row(summary))])]
+    every = [("every run", every_run_is(summary["dtype"]))] if summary["held_proved"] else []
+    return [("Measured", [(f"{summary['dtype']} on {summary['device']}", torch_row(summary)), *every])]

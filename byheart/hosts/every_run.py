@@ -13,7 +13,7 @@ from constructions.errors import InputError, require_one_of
 from constructions.models.model import Model
 from verify.progress import Progress
 from verify.replica.every_run import every_run
-from verify.runs.formats import JUDGED
+from verify.runs.formats import JUDGED, every_run_is
 
 OTHER_RUNS = "other_runs"
 """Among the figures, until they are written: all contexts that are left open."""
@@ -79,6 +79,7 @@ def in_every_run(
     return {
         "every_run": {
             "dtype": dtype,
+            "means": every_run_is(dtype),
             "contexts": count,
             "one_answer": int(one.sum()),
             "right": int(right.sum()) if labelled else None,

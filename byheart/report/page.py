@@ -25,6 +25,7 @@ from constructions.tasks.task import Task
 from verify.arithmetic.decimals import number
 from verify.forward.heads import enclose_attention, enclose_features
 from verify.forward.logits import enclose_logits
+from verify.runs.formats import every_run_is
 
 if TYPE_CHECKING:
     from verify.replica.run import RunResult
@@ -432,6 +433,7 @@ def _torch(figures: Figures, task: Task) -> str:
         for dtype, run in runs.items()
     )
     notes = {run.note for run in runs.values() if run.note}
+    every = [dtype for dtype, run in runs.items() if run.held_proved]
     return (
         "<p>A logit is within bound if it is no further from the certified one than the certified radius and the "
         "a-priori rounding bound of the type allow; nothing is tuned.</p>"
@@ -439,6 +441,7 @@ def _torch(figures: Figures, task: Task) -> str:
         "<th>type</th><th>within bound</th><th>accuracy</th><th>right in this run; guaranteed in every run</th>"
         "<th>mean KL, nats</th><th>largest logit error</th>"
         f"<th>allowed</th><th>device</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        + "".join(f"<p class='quiet'>Every run: {escaped(every_run_is(dtype))}.</p>" for dtype in every[:1])
         + "".join(f"<p class='quiet'>{escaped(note)}.</p>" for note in sorted(notes))
     )
 

@@ -3,13 +3,14 @@
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byheart.terminal.next_steps import next_steps
 from byheart.terminal.tables import Rows, above, below, number, print_tables
 from constructions.counted import counted, inflected
+from verify.runs.formats import every_run_is
 
 if TYPE_CHECKING:
     from byheart.figures import Figures, TaskFigures, Tried
@@ -117,11 +118,17 @@ def made_tables(figures: "Figures") -> Rows:
         (
             "Runs in torch",
             [(name, torch_row(run.summary())) for name, run in (figures.torch or {}).items()]
+            + _every_run_rows([name for name, run in (figures.torch or {}).items() if run.held_proved])
             or [("torch", "not run here; where torch is installed, `byheart run` does")],
         ),
         ("Files", list(figures.files.items())),
         ("Seconds", [(stage, f"{seconds:.1f}") for stage, seconds in figures.seconds.items()]),
     ]
+
+
+def _every_run_rows(dtypes: Sequence[str]) -> list[tuple[str, str]]:
+    """What is meant by every run in the first of these types."""
+    return [("every run", every_run_is(dtype)) for dtype in dtypes[:1]]
 
 
 def _has_capacity(figures: "TaskFigures") -> bool:

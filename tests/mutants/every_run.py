@@ -11,12 +11,32 @@ def rows(original: str, mutated: str, why: str) -> Mutant:
     return Mutant(ROWS, original, mutated, f"{OF_ROWS} {OF_RUNS}", why)
 
 
+STARTS = "tests/falsify/test_start_values.py"
+started, balls = of(ROWS, STARTS), of("verify/forward/row_balls.py", STARTS)
 runs = of("verify/replica/every_run.py", OF_RUNS)
 judged = of("verify/replica/run.py", OF_RUNS)
 
 MUTANTS = [
-    rows("((terms - 1.0) * largest + 3.0 * sizes)", "(3.0 * sizes)", "the nodes of a sum are exact"),
-    rows("largest = 0.5 * (sizes + np.abs(y) + moved)", "largest = 0.25 * sizes", "partial sums are half as large"),
+    rows("* (nodes + 3.0 * sizes)", "* (3.0 * sizes)", "the nodes of a sum are exact"),
+    rows("0.5 * (sizes + total) if", "0.25 * sizes if", "partial sums are half as large"),
+    started(
+        "sums, off = self._together(sums, Sum(1, shifts,",
+        "sums, off = self._together(sums, Sum(0, 0.0 * shifts,",
+        "W_O is added up first",
+    ),
+    started(
+        "parts = rows.sum or self._one(rows), others.sum or", "parts = self._one(rows),", "no skip row starts a sum"
+    ),
+    balls(
+        "whole, rounded = self._together(rows.sum or self._one(rows), others.sum or",
+        "whole, rounded = self._together(self._one(rows),",
+        "no skip row starts a sum, in balls",
+    ),
+    balls(
+        "rounded = self.numbers.inner(both.terms) * both.sizes",
+        "rounded = self.numbers.inner(2) * both.sizes",
+        "what is joined is added once",
+    ),
     rows("sizes + np.abs(b), terms + 1", "sizes, terms", "the shift is no term of the sum"),
     rows("rest = rows.rest * norms.plain[0] + row_norms(off)", "rest = row_norms(off)", "a map forgets the rest"),
     rows("rest = rows.rest[:, None] * norms.plain + row_norms(off)", "rest = row_norms(off)", "heads forget the rest"),

@@ -36,7 +36,7 @@ MUTANTS = [
         "what rounding adds to the divergence is forgotten",
     ),
     rows("np.bincount(cells[:, asks].ravel()", "np.bincount(cells[:, asks[:1]].ravel()", "one query stands for all"),
-    sums("_is_power_of_two(score_root, root) and doubt", "doubt", "a division rounds nothing"),
+    sums("_is_fourth_power_of_two(score_root) and doubt", "doubt", "a division rounds nothing"),
     sums("root) and doubt == 0.0 and need", "root) and need", "scores of what is not known are exact"),
     sums("_in_range(least / root", "_in_range(least", "a factor that is divided is never flushed"),
     sums("smallest_normal * (factors + 1.0)", "smallest_normal", "a factor that is flushed is lost sight of"),

@@ -49,7 +49,9 @@ MUTANTS = [
         "the error of a gate is not passed on",
     ),
     row_balls_by_blocks("radii + self.cap_rounding(c)", "radii * 0.0", "logits with a cap are exact"),
-    row_balls("doubt = doubt + growth(numbers.unit, 4) * seen", "doubt = 0.0 * doubt", "scores with slopes are exact"),
+    row_balls(
+        "doubt = doubt + growth(numbers.unit, terms) * seen", "doubt = 0.0 * doubt", "scores with slopes are exact"
+    ),
     in_float64("x[..., second] * cos + x[..., first] * sin", "x[..., second] * cos - x[..., first] * sin", "no turn"),
     in_float64("np.clip(x, -c, c)", "np.clip(x, 0.0, c)", "what is below 0 is cut off"),
     in_dd(

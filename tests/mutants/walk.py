@@ -40,12 +40,12 @@ MUTANTS = [
     pairs("places * length + position", "places * length", "the first position stands for all"),
     pairs("contexts + width * np.arange(length)", "contexts + 0 * np.arange(length)", "all positions are the first"),
     # Blocks.
-    walk("arithmetic.added(stream.rows, y) if block.skip else y", "y", "neurons have no skip connection"),
     walk(
-        "arithmetic.added(stream.rows, y) if block.skip else y",
-        "arithmetic.added(stream.rows, y)",
-        "neurons always skip",
+        "    if block.skip:\n        # In parallel",
+        "    if False:\n        # In parallel",
+        "neurons have no skip connection",
     ),
+    walk("    if block.skip:\n        # In parallel", "    if True:\n        # In parallel", "neurons always skip"),
     walk("arithmetic.activated(hidden, block.activation)", "hidden", "neurons are linear"),
     walk("block.W_in, block.b_in)", "block.W_in, None)", "neurons have no shift"),
     walk("block.W_out, block.b_out)", "block.W_out, None)", "neurons write without a shift"),
@@ -64,7 +64,11 @@ MUTANTS = [
         "        if False:\n            y =",
         "attention has no skip connection",
     ),
-    walk("taken(self.stream.rows, pairs.asked), y)", "taken(self.read, pairs.asked), y)", "the norm is skipped along"),
+    walk(
+        "taken(arithmetic.finished(self.stream.rows), pairs.asked), y)",
+        "taken(arithmetic.finished(self.read), pairs.asked), y)",
+        "the norm is skipped along",
+    ),
     walk("model.W_U, model.b_U)", "model.W_U, None)", "the readout has no shift"),
     walk("embedded(rows, model.W_pos[positions])", "embedded(rows, 0 * model.W_pos[positions])", "no positions"),
     walk(

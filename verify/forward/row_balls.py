@@ -327,7 +327,8 @@ class InRowBalls:
         normal_size = row_norms(numbers.high(y))
         reach = np.sqrt(float(width)) * (1.0 + 2.0**-40)
         square = _UNDERFLOW if numbers.elsewhere is None else numbers.elsewhere.square
-        relative = growth(numbers.unit, width + 6) + width * square / norm.epsilon
+        roundings = width + 6 if numbers.elsewhere is None else width + 10
+        relative = growth(numbers.unit, roundings) + width * square / norm.epsilon
         relative = relative if relative < 0.125 else np.inf
         centring = self._raised(growth(numbers.unit, width + 2) * size)
         centring = centring if norm.kind == "layer" else np.zeros(size.shape)
@@ -343,10 +344,12 @@ class InRowBalls:
         else:
             # Its root is that of a row that may be `radius` away, and nothing is known of what it may overflow to.
             slipped = np.zeros(size.shape)
-            if norm.kind == "layer":
-                slipped = _quotient(centring, least - radius / np.sqrt(float(width)) * (1.0 + 2.0**-40), width)
+            if norm.kind == "layer":  # it centres and divides by a root that each may be so far off (H4)
+                slipped = 2.0 * _quotient(centring, least - radius / np.sqrt(float(width)) * (1.0 + 2.0**-40), width)
             most = np.minimum(reach, normal_size / (1.0 - relative) + moved + 2.0 * slipped)
-            furthest = (3.0 * reach + normal_size) * (1.0 + 2.0 * relative)
+            furthest = 3.0 * reach + normal_size
+            furthest = furthest + (size + centring) / np.sqrt(norm.epsilon) * (norm.kind == "layer")
+            furthest = furthest * (1.0 + 4.0 * relative)
             slipped = self._raised(np.minimum(slipped + relative * most, furthest))
             largest = float(np.abs(norm.w).max())
             gained += largest * (moved + slipped)
@@ -394,7 +397,7 @@ class InRowBalls:
             if divide:
                 y, radii = numbers.over(y, c), radii / c
                 sizes = np.abs(numbers.high(y)) + (0.0 if numbers.elsewhere is None else radii)
-                radii = self._raised(radii + growth(numbers.unit, 4) * sizes)
+                radii = self._raised(radii + growth(numbers.unit, 8) * sizes)
             else:
                 y = numbers.capped(y, c)
                 radii = self._raised(radii + self.cap_rounding(c))
@@ -402,7 +405,7 @@ class InRowBalls:
 
     def cap_rounding(self, c: float) -> float:
         """How far c tanh(x / c) may be evaluated off, absolutely (Lemma T11)."""
-        return growth(self.numbers.unit, 2.0 * self.numbers.exponential + 12.0) * c
+        return growth(self.numbers.unit, 2.0 * self.numbers.exponential + 16.0) * c
 
     # -----------------------------------------------------------------------------------------------------------------
     # Heads.
@@ -461,7 +464,8 @@ class InRowBalls:
         """Elsewhere the weights are not quite equal (Lemma R11)."""
         if self.numbers.elsewhere is None:
             return value
-        theta = growth(self.numbers.unit, 2.0 * self.numbers.exponential + 2.0 * length + 8.0)
+        often = 1.0 + rescalings(length)
+        theta = growth(self.numbers.unit, 2.0 * often * (self.numbers.exponential + 1.0) + 2.0 * length + 12.0)
         largest = value.size + value.radius
         self._require_small(largest)
         return HeadBalls(value.value, value.size, self._raised(value.radius + theta * largest))
@@ -555,7 +559,11 @@ class InRowBalls:
             scores = known[asked_of[part][:, None], read_of[part]].transpose(0, 2, 1)[:, :, None]
         query_size, query_radius = (x[asking].transpose(0, 2, 1)[..., None] for x in (query.size, query.radius))
         key_size, key_radius = (x[read].transpose(0, 2, 1)[:, :, None] for x in (key.size, key.radius))
-        rounding = numbers.inner(block.d_qk) + growth(numbers.unit, 4)
+        rounding = (
+            growth(numbers.unit, score_roundings(block.d_qk))
+            if numbers.elsewhere
+            else (numbers.inner(block.d_qk) + growth(numbers.unit, 4))
+        )
         doubt = query_size * (key_radius + rounding * key_size) + query_radius * (key_radius + key_size)
         if numbers.elsewhere is not None:
             doubt += rounding * (query_radius * (key_radius + key_size) + query_size * key_radius)
@@ -575,7 +583,7 @@ class InRowBalls:
             seen = np.abs(numbers.high(scores)) + 2.0 * sizes + (0.0 if numbers.elsewhere is None else doubt)
             self._require_small(seen)
             # Elsewhere the sum of a score may start with it.
-            terms = 4 if numbers.elsewhere is None else block.d_qk + 8
+            terms = 4 if numbers.elsewhere is None else score_roundings(block.d_qk)
             doubt = doubt + growth(numbers.unit, terms) * seen
         return scores, doubt
 
@@ -598,9 +606,10 @@ class InRowBalls:
         distance = np.where(allowed, np.abs(below), 0.0)
         if numbers.elsewhere is not None:
             distance += doubt + np.where(allowed, doubt, 0.0).max(axis=-1, keepdims=True)
-        doubt += growth(numbers.unit, 2) * distance
+        doubt += growth(numbers.unit, 2 if numbers.elsewhere is None else 4) * distance
         # The error of a score, of its distance to the largest, and of the exponential, logarithmically.
-        doubt = self._raised(doubt + growth(numbers.unit, numbers.exponential + 1.0))
+        rescaled = 0.0 if numbers.elsewhere is None else rescalings(read.shape[1])
+        doubt = self._raised(doubt + growth(numbers.unit, (numbers.exponential + 1.0) * (1.0 + rescaled)))
         powers = numbers.numerators(scores)
         values = value.value[read].transpose(0, 2, 1, 3)
         mixed, mass = numbers.averaged(powers, values)
@@ -630,7 +639,7 @@ class InRowBalls:
         if numbers.elsewhere is not None:
             # The sums, the products and the quotient there, which no error above speaks about.
             largest = np.where(allowed, (value_size + value_radius)[:, :, None], 0.0).max(axis=-1)
-            radius = radius + growth(numbers.unit, 2 * length + 8) * largest
+            radius = radius + growth(numbers.unit, 2 * length + 2 * rescaled + 8) * largest
             self._require_small(largest)
         return mixed, self._raised(radius)
 
@@ -747,6 +756,20 @@ def _width(block: Any, length: int) -> int:
     if isinstance(block, FeedForward):
         return max(block.d_model, block.d_mlp, block.d_out)
     return block.width if isinstance(block, Normalization) else max(block.d_model, block.d_out)
+
+
+def score_roundings(terms: int) -> float:
+    """How many roundings a score of so many products may pass elsewhere (Lemma R10).
+
+    Its terms, one of them a bias of its position, and its scale; or both factors times the fourth root of that; or, of
+    a power of 2, also its product with log2 e, and that of the largest score.
+    """
+    return terms + 12.0
+
+
+def rescalings(length: int) -> float:
+    """How often a softmax over so many positions is rescaled that is computed in blocks of at least 16 (H5 c)."""
+    return np.ceil(length / 16.0)
 
 
 def not_counted(rounded: Floats, already: Floats) -> Floats:

@@ -23,7 +23,7 @@ from verify.forward.arithmetic import LOWEST_SCORE, Elsewhere, Numbers, growth
 from verify.forward.attention_pairs import AttentionPairs
 from verify.forward.map_norms import Norms, raised, row_norms
 from verify.forward.matrices import norm_parts
-from verify.forward.row_balls import HeadBalls, InRowBalls, RowBalls, Sum, not_counted
+from verify.forward.row_balls import HeadBalls, InRowBalls, RowBalls, Sum, not_counted, rescalings, score_roundings
 
 _STEP = 2.0**-25  # of the secant that stands for a derivative
 _FINE = 2.0**-40  # above what float64 rounds in a few operations, relatively to their norms
@@ -237,7 +237,7 @@ class InRowEllipsoids:
             both = np.abs(value).sum(axis=1) + reach * whole, np.abs(value.sum(axis=1)) + reach * whole
             centring = 0.5 * (both[0] + both[1]) * reach + 3.0 * both[1] / reach + row_norms(value) + whole
             centring = self._raised(growth(unit, 1) * (1.0 + 2.0 * growth(unit, width + 8)) * centring)
-        relative = growth(unit, 0.5 * width + 5.0) + width * self.elsewhere.square / norm.epsilon
+        relative = growth(unit, 0.5 * width + 9.0) + width * self.elsewhere.square / norm.epsilon
         fine = _fine(width) + width * 2.0**-1060 / norm.epsilon
         least = root * (1.0 - 4.0 * fine)
         turn = raised((whole + centring) / (reach * least))
@@ -248,6 +248,7 @@ class InRowEllipsoids:
         curved = 1.4143 * reach * turn * turn / ((1.0 - turn) * (1.0 - turn))
         length = np.minimum(reach, row_norms(y) + 2.0 * reach * turn)
         slipped = (rows.rest + centring + 32.0 * fine * whole) / least + curved
+        slipped = slipped + centring / (least * (1.0 - 2.0 * np.minimum(turn, 0.25)))  # its root is so far off too (H4)
         slipped = slipped + relative * (1.0 + 2.0 * relative) * length + 4.0 * fine * reach
         largest = float(np.abs(norm.w).max())
         gained = row_norms(y * norm.w) + largest * (slipped + 2.0 * reach * turn)
@@ -395,7 +396,9 @@ class InRowEllipsoids:
         below = numbers.below_largest(scores[:, :, None], allowed[:, :, None])[:, :, 0]
         powers = np.where(allowed, numbers.numerators(np.where(allowed, below, 0.0)), 0.0)
         distance = np.where(allowed, np.abs(below), 0.0) + doubt + doubt.max(axis=-1, keepdims=True)
-        rounded = raised(rest + growth(unit, 2) * distance + growth(unit, numbers.exponential + 1.0))
+        rescaled = rescalings(length)
+        exponentials = growth(unit, (numbers.exponential + 1.0) * (1.0 + rescaled))
+        rounded = raised(rest + growth(unit, 4) * distance + exponentials)
         doubt = np.where(allowed, raised(known + rounded), 0.0)
 
         shares = powers / powers.sum(axis=-1, keepdims=True)
@@ -415,7 +418,7 @@ class InRowEllipsoids:
         # Numerators may underflow elsewhere; those below the lowest score are e^400 times larger there at most.
         hidden = np.where(below < LOWEST_SCORE, np.where(doubt < 400.0, 2.0**-280, np.inf), 0.0)
         flushed = np.where(allowed, self.elsewhere.floor + hidden, 0.0).sum(axis=-1)
-        rounding = (growth(unit, 2 * length + 8) + _fine(length)) * largest
+        rounding = (growth(unit, 2 * length + 2 * rescaled + 8) + _fine(length)) * largest
         linear_holds = missing < 0.5
         quotient = np.where(linear_holds, missing / np.where(linear_holds, 1.0 - missing, 1.0), np.inf)
         spread = np.where(linear_holds, beyond + change * quotient + 16.0 * flushed * largest, np.inf)
@@ -444,7 +447,7 @@ class InRowEllipsoids:
         sizes = (asks + q_whole) * (has + k.whole)
         self._require_small(sizes)
         rest = asks * k.rest + q_rest * has + q_whole * k.whole
-        rest = (rest + (growth(unit, block.d_qk + 5) + _fine(block.d_qk)) * sizes) / root
+        rest = (rest + (growth(unit, score_roundings(block.d_qk)) + _fine(block.d_qk)) * sizes) / root
         scores = np.einsum("lhe,lhse->lhs", q.value, k.value) / root
         keys = k.value.transpose(0, 1, 3, 2)
         of_query = np.matmul(q.linear.transpose(0, 2, 1, 3), keys).transpose(0, 2, 1, 3) / root
@@ -463,7 +466,7 @@ class InRowEllipsoids:
             scores = scores + bias
             seen = np.abs(scores) + 2.0 * np.abs(bias) + (asks + q_whole) * (has + k.whole) / root
             self._require_small(seen)
-            rest = rest + growth(unit, block.d_qk + 8) * seen  # a score may start with it
+            rest = rest + growth(unit, score_roundings(block.d_qk)) * seen  # a score may start with it
         return scores, of_query, of_key, self._raised(rest)
 
     def written(self, mixed: Spread, block: Attention, heads: Sequence[int] | None = None) -> Spread:

@@ -40,9 +40,9 @@ class InFormat(InFloat64):
         self._units = {
             "relu": 0.0,
             "gelu": 3.0 + 1.2 * ERF_ULPS,
-            "gelu-tanh": 4.0 + 0.6 * exp_ulps,
-            "gelu-bloom": 4.0 + 0.6 * exp_ulps,
-            "silu": 4.0 + 0.6 * exp_ulps,
+            "gelu-tanh": 7.0 + 0.6 * exp_ulps,
+            "gelu-bloom": 7.0 + 0.6 * exp_ulps,
+            "silu": 7.0 + 0.6 * exp_ulps,
         }
 
     def inner(self, terms: int) -> float:

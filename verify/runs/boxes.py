@@ -146,8 +146,8 @@ class _Walk:
             )
             sizes[head] = value.size * _SLACK
             self._note(query.size @ key.size)
-            # The weights are not negative, and their sum is 1 but for rounding.
-            around = self._error(4.0 * sizes[head], np.where(sizes[head] > 0.0, 0.0, np.inf), 2 * length + 8)
+            # The weights are not negative, and their sum is 1 but for rounding, also rescaled position by position.
+            around = self._error(4.0 * sizes[head], np.where(sizes[head] > 0.0, 0.0, np.inf), 4 * length + 12)
             part = _image((value.low - around, value.high + around), block.W_O[head])
             ends = ends[0] + part[0], ends[1] + part[1]
             total = total + (sizes[head] + around) @ np.abs(block.W_O[head])

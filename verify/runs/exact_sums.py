@@ -354,10 +354,13 @@ class EveryRun:
         return Rows(value.T, np.zeros((1, width)))
 
     def score_error(self, query: Rows, key: Rows, score_root: int) -> tuple[float, bool]:
-        """How far a score of these queries and keys may be off, and whether all are exact, divided before or after."""
+        """How far a score of these queries and keys may be off, and whether all are exact.
+
+        They are divided before or after, or both factors by the fourth root.
+        """
         doubt, total, factors, need, least = _score_terms(query, key)
         root = math.sqrt(score_root)
-        exact = _is_power_of_two(score_root, root) and doubt == 0.0 and need <= self.most
+        exact = _is_fourth_power_of_two(score_root) and doubt == 0.0 and need <= self.most
         if exact and self._in_range(least / root, np.array(total)):
             return 0.0, True
         error = doubt + float(self._rounded(np.array(total), np.array(query.value.shape[1])))
@@ -601,9 +604,9 @@ def _score_terms(query: Rows, key: Rows) -> tuple[float, float, float, float, Fl
     return doubt, total, factors, need, least
 
 
-def _is_power_of_two(square: int, root: float) -> bool:
-    """Whether the root of a positive integer is a power of two, given its root in float64."""
-    return root * root == square and math.log2(root).is_integer()
+def _is_fourth_power_of_two(x: int) -> bool:
+    """Whether the fourth root of a positive integer is a power of two."""
+    return x & (x - 1) == 0 and x.bit_length() % 4 == 1
 
 
 def _dusty(x: Rows) -> BoolArray:

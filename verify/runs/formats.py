@@ -41,3 +41,12 @@ ERF_ULPS = 4.0
 
 ROOT_ULPS = 1.0
 """Assumed accuracy of the square root of torch, in units in the last place: on CPU not all are rounded to nearest."""
+
+
+def every_run_is(dtype: str, exp_ulps: float = EXP_ULPS) -> str:
+    """What a machine does whose runs in this type are meant by every run, in the words of all screens and pages."""
+    return (
+        f"each operation in {dtype} or finer and rounded to nearest, also in products (no TF32); sums in any order; "
+        f"exp off by at most {exp_ulps:g} units in the last place; softmax less its largest score "
+        "(H1 to H5 of docs/rigour/runs.md, which names what is no such run)"
+    )

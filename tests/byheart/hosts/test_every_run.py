@@ -15,6 +15,7 @@ from constructions.tasks.prompts import PromptTask
 from tests.layers import memory_layer, random_layer_task
 from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
+from verify.runs.formats import every_run_is
 
 # Token 2 is answered by 0 and 1 alike but for 2^-40, which no float32 run sees.
 NEARLY = Model(
@@ -28,7 +29,8 @@ def test_a_fact_is_proved_and_still_some_runs_may_differ(tmp_path):
     figures = certify(NEARLY, FACTS, every_run="float32", out=out)
     assert figures["held"] == 2 and figures["wrong_facts"] == [["1", "0"]]
     assert figures["every_run"] == {
-        "dtype": "float32", "contexts": 3, "one_answer": 2, "right": 1, "left_open": [["2", "0"]],
+        "dtype": "float32", "means": every_run_is("float32"), "contexts": 3, "one_answer": 2, "right": 1,
+        "left_open": [["2", "0"]],
     }  # fmt: skip
     assert json.loads((out / "summary.json").read_text()) == figures
     assert (out / "other_runs.csv").read_text() == "2,0\n"
@@ -49,7 +51,7 @@ def test_all_inputs_of_a_rule_are_named(tmp_path, capsys):
     main(line)
     shown = " ".join(capsys.readouterr().out.split())
     assert "Every float32 run" in shown and "2 of 3 contexts, proved; the right one in 2" in shown
-    assert "left open 1: 2" in shown
+    assert "left open 1: 2" in shown and "(no TF32)" in shown and "docs/rigour/runs.md" in shown
     main([*line, "--json"])
     assert json.loads(capsys.readouterr().out)["every_run"]["one_answer"] == 2
 

@@ -226,9 +226,12 @@ def test_neurons_in_groups_are_exact_or_nothing_is_said():
 
 def test_scores_are_exact_where_no_sum_and_no_division_rounds():
     every, rows = EveryRun(FLOAT32), Rows(np.array([[3.0, 5.0], [7.0, -1.0]]), np.zeros((1, 2)))
-    assert every.score_error(rows, rows, 1) == every.score_error(rows, rows, 4) == (0.0, True)
+    for root in (1, 16, 256):
+        assert every.score_error(rows, rows, root) == (0.0, True)
     long, moved = Rows(2.0**12 * rows.value + 1.0, rows.off), Rows(rows.value, rows.off + 2.0**-30)
-    for query, key, root in ((rows, rows, 2), (rows, rows, 9), (long, long, 1), (rows, moved, 1), (moved, rows, 1)):
+    # At 4, 8 and 64 the fourth root, by which both factors may be multiplied, is no power of two.
+    rounded = [(rows, rows, root) for root in (2, 4, 8, 9, 64)]
+    for query, key, root in (*rounded, (long, long, 1), (rows, moved, 1), (moved, rows, 1)):
         error, exact = every.score_error(query, key, root)
         assert error > 0.0 and not exact
 
