@@ -110,7 +110,7 @@ MUTANTS = [
     matrices("self.given(a) + self.given(b)", "self.given(a)", "positions are forgotten"),
     # Rows of floats.
     rows("inner * terms_of", "0.0 * terms_of", "products round for nothing"),
-    rows("few = int(rows.nonzero.sum(axis=1).max(initial=0))", "few = 0", "no entry rounds"),
+    rows("terms = min(terms, int(rows.nonzero.sum(axis=1).max(initial=0)))", "terms = 0", "no entry rounds"),
     rows("nonzero=(a != 0.0) | (b != 0.0)", "nonzero=(a + b != 0.0)", "what cancels here is 0 elsewhere"),
     rows(
         "nonzero = None if self.nonzero is None else self.nonzero[chosen]",
@@ -119,7 +119,7 @@ MUTANTS = [
     ),
     rows("np.fmin(rows.through(norms)[:, 0], raised(mixed.radius @ sizes))", "0.0 * rows.radius", "heads are exact"),
     rows("raised(mixed.radius @ sizes))", "0.5 * raised(mixed.radius @ sizes))", "half of what the heads are off"),
-    rows("rows.whole() + others.whole()\n", "rows.whole()\n", "a branch is exact"),
+    rows("rows.whole() + others.whole()\n        if", "rows.whole()\n        if", "a branch is exact"),
     rows(
         "rows.whole()[read].mean(axis=1), row_norms",
         "0.0 * rows.whole()[read].mean(axis=1), row_norms",

@@ -768,8 +768,8 @@ def score_roundings(terms: int) -> float:
 
 
 def rescalings(length: int) -> float:
-    """How often a softmax over so many positions is rescaled that is computed in blocks of at least 16 (H5 c)."""
-    return np.ceil(length / 16.0)
+    """How often a softmax over so many positions is rescaled, in blocks all but one of which have 16 or more (H4)."""
+    return float((length - 1) // 16)
 
 
 def not_counted(rounded: Floats, already: Floats) -> Floats:
