@@ -433,7 +433,7 @@ def _torch(figures: Figures, task: Task) -> str:
         for dtype, run in runs.items()
     )
     notes = {run.note for run in runs.values() if run.note}
-    every = [dtype for dtype, run in runs.items() if run.held_proved]
+    every = [run.dtype for run in runs.values() if run.held_proved]
     return (
         "<p>A logit is within bound if it is no further from the certified one than the certified radius and the "
         "a-priori rounding bound of the type allow; nothing is tuned.</p>"

@@ -118,7 +118,7 @@ def made_tables(figures: "Figures") -> Rows:
         (
             "Runs in torch",
             [(name, torch_row(run.summary())) for name, run in (figures.torch or {}).items()]
-            + _every_run_rows([name for name, run in (figures.torch or {}).items() if run.held_proved])
+            + _every_run_rows([run.dtype for run in (figures.torch or {}).values() if run.held_proved])
             or [("torch", "not run here; where torch is installed, `byheart run` does")],
         ),
         ("Files", list(figures.files.items())),

@@ -19,11 +19,7 @@ judged = of("verify/replica/run.py", OF_RUNS)
 MUTANTS = [
     rows("* (nodes + 3.0 * sizes)", "* (3.0 * sizes)", "the nodes of a sum are exact"),
     rows("0.5 * (sizes + total) if", "0.25 * sizes if", "partial sums are half as large"),
-    started(
-        "sums, off = self._together(sums, Sum(1, shifts,",
-        "sums, off = self._together(sums, Sum(0, 0.0 * shifts,",
-        "W_O is added up first",
-    ),
+    started("self._raised(rows.rest + row_norms(off))), sum", "self._raised(rows.rest)), sum", "W_O is added up first"),
     started(
         "parts = rows.sum or self._one(rows), others.sum or", "parts = self._one(rows),", "no skip row starts a sum"
     ),

@@ -136,7 +136,7 @@ MUTANTS = [
     ),
     rows("only_last=True, first=first)", "only_last=True)", "later examples ask what the first ones ask"),
     elsewhere("value.radius + theta * largest", "value.radius", "weights of idle heads are equal elsewhere"),
-    elsewhere(" + 2.0 * length + 8.0)", ")", "the sums of idle heads do not round elsewhere"),
+    elsewhere(" + 2.0 * length + 12.0)", ")", "the sums of idle heads do not round elsewhere"),
     elsewhere(
         "2.0 * self.numbers.exponential + 2.0 * length",
         "2.0 * length",

@@ -47,7 +47,7 @@ def every_run(
 ) -> ProvedArgmax:
     r"""Prove where every run in a format has its largest output: one place, whatever the order of summation.
 
-    A run evaluates the formulas of `verify.replica.module.Replica` in the format, under H1 to H3 of the page.
+    A run evaluates the formulas of `verify.replica.module.Replica` in the format, under H1 to H4 of the page.
     The walk of `verify/forward/walk.py` follows an ellipsoid about each row, to first order, with all that is beyond.
 
     Args:

@@ -35,9 +35,10 @@ def rounding_bound(
     The walk of `verify/forward/walk.py` in the unit of the format tells how far what is computed is from what float64
     computes, in float64 how far the exact rows are: the sum of both radii, for each output (Lemma R10).
 
-    Rigorous under three hypotheses, each named on the page: elementary operations of the format have the relative error
-    $u$ and may flush subnormal numbers; matrix products are sums of products; the exponential and the error function
-    are as accurate as `exp_ulps` and `ERF_ULPS` say. Where an intermediate result could overflow the format, or the
+    Rigorous under four hypotheses, each named on the page: elementary operations of the format have the relative error
+    $u$ and may flush subnormal numbers; matrix products are sums of products, in any order with what is added to them;
+    the exponential and the error function are as accurate as `exp_ulps` and `ERF_ULPS` say; softmax and normalizations
+    are computed in one of the usual ways. Where an intermediate result could overflow the format, or the
     analysis does not apply, the bound is infinite: nothing is claimed.
 
     Args:

@@ -19,6 +19,7 @@ from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Counts, Task, make_task
 from verify.replica.run import RunResult
+from verify.runs.formats import every_run_is
 
 VOID = {"meta", "path", "circle", "rect", "line", "br"}
 HOSTILE = (
@@ -229,6 +230,14 @@ def test_runs_are_judged_as_the_summary_says() -> None:
     assert "99.99 %" in rows[1]
     assert "2.51 × 10⁻¹⁰" in rows[0]
     assert "reported, not judged" in rows[2]
+
+
+@pytest.mark.parametrize("proved", [None, 0, 2])
+def test_what_every_run_is_stands_below_what_is_guaranteed_in_it(proved: int | None) -> None:
+    task = small_task()
+    runs = {"float32 on cuda": a_run("float32", held_proved=proved)}
+    shown = section(report_html(Figures(torch=runs), random_network(task), task), "In PyTorch")
+    assert (f"Every run: {every_run_is('float32')}" in shown) == bool(proved)
 
 
 def test_runs_on_several_devices_are_all_shown() -> None:

@@ -9,6 +9,7 @@ import pytest
 from byheart.figures import Figures, Tried
 from byheart.terminal.made import print_made
 from tests.byheart.report.test_page import a_run
+from verify.runs.formats import every_run_is
 
 MADE = Figures(
     headline="HELD, PROVED: 3 of 3 contexts",
@@ -38,6 +39,8 @@ def test_every_run_is_said_only_if_it_is_proved(capsys):
     one = replace(MADE, memories=(Tried(memory="knots", every_run=False), Tried(memory="other", every_run=True)))
     assert "3 of 3 right in one float32 run, measured, 2 guaranteed in every run" in shown(one, capsys)
     assert "every" not in shown(replace(one, torch=None), capsys).replace("everything", "")
+    words = " ".join(shown(MADE, capsys, verbose=True).split())
+    assert f"every run {every_run_is('float32')}" in words
 
 
 @pytest.mark.parametrize(("target", "words"), [("labels", "labels"), ("laws", "exact next-token distributions")])

@@ -1,7 +1,9 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from verify.runs.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, FloatFormat
+from verify.runs.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, FloatFormat, every_run_is
 
 
 @pytest.mark.parametrize("number_format", [FLOAT16, FLOAT32, FLOAT64])
@@ -20,3 +22,14 @@ def test_bfloat16_is_that_of_torch() -> None:
         found.tiny,
         found.max,
     )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_every_run_is_names_the_type_what_is_no_such_run_and_its_page(dtype: str) -> None:
+    said = every_run_is(dtype, 2.0)
+    assert said.startswith(f"each operation in {dtype}") and "no TF32" in said and "at most 2 units" in said
+    page = Path(__file__).parents[3] / "docs" / "rigour" / "runs.md"
+    assert str(page).endswith("docs/rigour/runs.md") and "docs/rigour/runs.md" in said
+    text = page.read_text(encoding="utf-8")
+    assert all(f"**{name}.**" in text for name in ("H1", "H2", "H3", "H4")) and "**H5**" in text
+    assert "### What people run" in text
