@@ -138,7 +138,7 @@ MUTANTS = [
     elsewhere("value.radius + theta * largest", "value.radius", "weights of idle heads are equal elsewhere"),
     elsewhere(" + 2.0 * length + 12.0)", ")", "the sums of idle heads do not round elsewhere"),
     elsewhere(
-        "2.0 * self.numbers.exponential + 2.0 * length",
+        "2.0 * often * (self.numbers.exponential + 1.0) + 2.0 * length",
         "2.0 * length",
         "the exponentials of idle heads are exact elsewhere",
     ),
