@@ -113,7 +113,9 @@ def torch_run(model: Model, contexts: np.ndarray, *, attend: Any = None, product
             )
             continue
         q, k, v = (
-            mapped(read, W.transpose(1, 0, 2).reshape(WIDTH, -1), b.reshape(-1)).unflatten(-1, (2, 4)).transpose(1, 2)
+            mapped(read, W.transpose(1, 0, 2).reshape(WIDTH, -1), None if b is None else b.reshape(-1))
+            .unflatten(-1, (2, 4))
+            .transpose(1, 2)
             for W, b in ((block.W_Q, block.b_Q), (block.W_K, block.b_K), (block.W_V, block.b_V))
         )
         mixed = attend(q, k, v).transpose(1, 2).flatten(2)

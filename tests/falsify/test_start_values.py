@@ -165,6 +165,7 @@ def torch_run(model: Model, contexts: np.ndarray) -> np.ndarray:
             hidden = gates.clamp(min=0.0) if block.W_gate is None else gates.clamp(min=0.0) * hidden
             x = mapped(hidden, block.W_out, block.b_out, x if block.skip else None)
             continue
+        assert isinstance(block, Attention)
         heads = []
         for h in range(block.n_heads):
             q, k, v = (

@@ -148,7 +148,9 @@ MUTANTS = [
         "what rows may be off by rounds for nothing elsewhere",
     ),
     elsewhere(
-        "few + (numbers.elsewhere is not None)", "few", "the weights that sparse rows meet are converted for nothing"
+        "terms + (numbers.elsewhere is not None)",
+        "terms",
+        "the weights that sparse rows meet are converted for nothing",
     ),
     # What heads read.
     Mutant(
