@@ -64,6 +64,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="largest KL of a memorized law (default: 0.001)",
     )
     parser.add_argument(
+        "--ignore-field",
+        nargs="+",
+        metavar="NAME",
+        help="fields of the configuration that are not known here, if the model's library agrees without them",
+    )
+    parser.add_argument(
+        "--plain-argmax",
+        action="store_true",
+        help="ask about the largest logits, whatever generation_config.json makes generate say",
+    )
+    parser.add_argument(
         "--no-handshake",
         action="store_true",
         help="do not compare with a run of the model in its own library, where that is installed",
@@ -113,6 +124,8 @@ def run(options: argparse.Namespace) -> int:
             **given,
             criterion=asked,
             config=options.config,
+            ignore_field=options.ignore_field or (),
+            plain_argmax=options.plain_argmax,
             handshake=not options.no_handshake,
             every_run=options.every_run,
             out=options.out,

@@ -14,10 +14,14 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.conversion import require_tokens
+from byheart.hosts.decoding import Asked as Decoded
+from byheart.hosts.decoding import require_greedy
 from byheart.hosts.every_run import OTHER_RUNS, Part, in_every_run, require_every_run
 from byheart.hosts.facts.numbered_facts import Reading, facts_of_rows, read_facts
+from byheart.hosts.families import FAMILIES
 from byheart.hosts.handshake import Asked, ask_host, require_plain_parameters
-from byheart.hosts.reading import model_of, read_model
+from byheart.hosts.host import OF_TRANSFORMER_LENS
+from byheart.hosts.reading import configuration_of, model_of, read_model, require_exact_in, stored_as_linear
 from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
@@ -30,6 +34,7 @@ from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import echoed
 from verify.certificates.certificate import (
+    ANSWERS,
     MODEL_FILE,
     OTHER_RUNS_FILE,
     SUMMARY_FILE,
@@ -64,6 +69,8 @@ def certify(
     tokenizer: Any = None,
     between: str = " ",
     cells: str | None = None,
+    ignore_field: Sequence[str] = (),
+    plain_argmax: bool = False,
     handshake: bool = True,
     every_run: str | None = None,
     out: Path | str | None = None,
@@ -91,6 +98,10 @@ def certify(
         tokenizer: What cuts prompts and answers that are texts; by default the ``tokenizer.json`` beside the model.
         between: What is put between a prompt and its answer where neither brings white space there.
         cells: Whether cells are ``"tokens"`` or ``"texts"``; by default texts where the tokenizer cuts words in pieces.
+        ignore_field: Fields of the configuration that are not known here: they are passed over where the library that
+            runs the model agrees on the contexts, and named in the first line.
+        plain_argmax: Ask about the largest logits also where something beside the model makes `generate` of its library
+            say something else (`byheart/hosts/decoding.py`); the first line names it.
         handshake: Run the module that the weights are those of, if there is one and its library is installed, on the
             contexts, and refuse the weights where it computes something else (`byheart/hosts/handshake.py`).
         every_run: ``"float32"`` or ``"float64"``: also prove in which contexts every run in this type, in any order of
@@ -122,23 +133,29 @@ def certify(
     if out is not None:
         refuse_existing(Path(out), overwrite=overwrite)
     progress("model", None, "")
-    model, given = _model(source, config, names, handshake)
+    model, given, options = _model(source, config, names, ignore_field, handshake)
     folder = Path(source) if isinstance(source, Path | str) else None
-    how, said = Reading(delimiter, header, weights, tokenizer, between, cells), ""
+    prepends = bool(options.get("default_prepend_bos", True)) if OF_TRANSFORMER_LENS in options else None
+    how = Reading(delimiter, header, weights, tokenizer, between, cells, prepends, handshake)
+    said = aside = ""
     if isinstance(task, Path | str):
-        facts, said = read_facts(Path(task), model, folder, how)
+        facts, said, aside = read_facts(Path(task), model, folder, how)
     elif isinstance(task, Task | VectorTask | PromptTask):
         facts = task
     else:
-        facts, said = facts_of_rows(task, model, folder, how)
+        facts, said, aside = facts_of_rows(task, model, folder, how)
     require_fit(model, facts)
     if every_run is not None:
         require_every_run(every_run, model, 0)
     asked = criterion or Criterion()
     inputs = [part.task.inputs for part in facts.parts] if isinstance(facts, PromptTask) else [facts.inputs]
-    host = _asked(given, config, model, inputs, handshake, progress)
+    decoding = _decoding(source, options, facts, plain_argmax)
+    agreeing = _asked(given, config, model, inputs, handshake, ignore_field, progress)
     proved = certify_memorization(model, facts, asked, progress=progress)
-    if host:
+    least = proved.certificate.figure(ANSWERS, "margin_lower")
+    if host := "; ".join(
+        filter(None, [decoding, aside, _ignoring(ignore_field, options), agreeing and agreeing.said(least)])
+    ):
         proved = replace(proved, certificate=proved.certificate.shaken(host))
     answers, target = proved.answers, facts.target
     held, wrong = answers.held(target, asked.tolerance), answers.wrong(target, asked.tolerance)
@@ -188,6 +205,8 @@ def certify_rule(
     workers: Workers | None = None,
     config: Mapping[str, Any] | Path | str | None = None,
     names: Mapping[str, str] | None = None,
+    ignore_field: Sequence[str] = (),
+    plain_argmax: bool = False,
     handshake: bool = True,
     every_run: str | None = None,
     out: Path | str | None = None,
@@ -211,6 +230,8 @@ def certify_rule(
         workers: As for `verify.domains.rule_answers.judge_rule`.
         config: As for `certify`.
         names: As for `certify`.
+        ignore_field: As for `certify`.
+        plain_argmax: As for `certify`.
         handshake: As for `certify`; the module is run on some of the inputs.
         every_run: As for `certify`, of all inputs, at most 2^20.
         out: A folder to write: the weights, the rule, the certificate, and in ``wrong.csv`` the first 65,536 inputs
@@ -239,7 +260,7 @@ def certify_rule(
         refuse_existing(Path(out), overwrite=overwrite)
     require_at_least(1, length=length, tokens=tokens)
     progress("model", None, "")
-    model, given = _model(source, config, names, handshake)
+    model, given, options = _model(source, config, names, ignore_field, handshake)
     require_tokens(model)
     room = model.n_ctx - len(before) - len(after)
     if room < 1:
@@ -259,7 +280,9 @@ def certify_rule(
         require_every_run(every_run, model, task.n_contexts)
     asked = criterion or Criterion()
     numbers = drawn(model.sha256(), task.sha256(), task.n_contexts, min(_INPUTS_ASKED, task.n_contexts), "")
-    host = _asked(given, config, model, [task.contexts_at(np.array(numbers))], handshake, progress)
+    decoding = _decoding(source, options, task, plain_argmax)
+    inputs = [task.contexts_at(np.array(numbers))]
+    agreeing = _asked(given, config, model, inputs, handshake, ignore_field, progress)
     keep = None if out is None else Path(f"{out}{PIECES_SUFFIX}")
     if keep is not None:
         keep.parent.mkdir(parents=True, exist_ok=True)
@@ -275,7 +298,7 @@ def certify_rule(
         progress=progress,
     )
     found = proved.answers
-    if host:
+    if host := "; ".join(filter(None, [decoding, _ignoring(ignore_field, options), agreeing and agreeing.said()])):
         proved = replace(proved, certificate=proved.certificate.shaken(host))
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,
@@ -333,14 +356,23 @@ def _write(
         write_atomically(written / SUMMARY_FILE, (canonical_json(summary) + "\n").encode())
 
 
-def _model(source: Any, config: Any, names: Mapping[str, str] | None, handshake: bool) -> tuple[Model, Any]:
-    """The model, and what can be asked whether it is that: a file, a module, or tensors by the names of its library."""
+def _model(
+    source: Any, config: Any, names: Mapping[str, str] | None, ignored: Sequence[str], handshake: bool
+) -> tuple[Model, Any, Mapping[str, Any]]:
+    """The model, what can be asked whether it is that, and its configuration.
+
+    Asked are a file, a module, or tensors by the names of its library.
+    """
+    if ignored and not handshake:
+        raise InputError("ignore_field", f"= {ignored[0]!r} is given, and without a handshake nobody says what it does")
     if isinstance(source, Model):
-        return source, source
+        return source, source, {}
     if isinstance(source, Path | str):
         if names is not None:
             raise InputError("names", f"are given, but {source} is a file, whose configuration names its tensors")
-        return read_model(source, config=config), source
+        model, options = read_model(source, config=config, ignored=ignored), configuration_of(source, config)
+        _require_loaded_exactly(Path(source), options)
+        return model, source, options
     of_module = hasattr(source, "named_modules")
     if of_module:
         require_plain_parameters(source)
@@ -362,12 +394,49 @@ def _model(source: Any, config: Any, names: Mapping[str, str] | None, handshake:
             raise InputError(
                 "names", f"leaves out the buffer {left[0]}, and without a handshake nobody says what it does"
             )
-        linear = _stored_transposed(source) if of_module else set()
-        tensors = {ours: tensors[theirs].T if theirs in linear else tensors[theirs] for ours, theirs in names.items()}
-    return model_of(tensors, config), source if of_module else tensors
+        linear = _linear_maps(source) if of_module else set()
+        tensors = {
+            ours: tensors[theirs].T if theirs in linear and not stored_as_linear(config, ours) else tensors[theirs]
+            for ours, theirs in names.items()
+        }
+    return model_of(tensors, config, ignored=ignored), source if of_module else tensors, config
 
 
-def _stored_transposed(module: Any) -> set[str]:
+def _require_loaded_exactly(path: Path, options: Mapping[str, Any]) -> None:
+    """Refuse a configuration that names a shorter type than that of the weights beside it."""
+    for name in ("dtype", "torch_dtype"):
+        if options.get(name) is not None:
+            require_exact_in(
+                path, str(options[name]).removeprefix("torch."), f"{name} of the configuration",
+                expected="weights of that type, or the type of the file: the library rounds them when it loads them, "
+                f"so people run other numbers (save them rounded, or set {name}; --config FILE gives another "
+                "configuration)",
+            )  # fmt: skip
+            return
+
+
+def _ignoring(fields: Sequence[str], options: Mapping[str, Any]) -> str:
+    """What the first line says of parts of the configuration that nobody followed."""
+    said = [f"the configuration's {', '.join(fields)} ignored"] if fields else []
+    other = options.get("model_type") in FAMILIES and options.get("auto_map")
+    return "; ".join([*said, *(["the code that auto_map names is not run"] if other else [])])
+
+
+def _decoding(source: Any, options: Mapping[str, Any], task: Any, plain_argmax: bool) -> str:
+    """What the first line says of how answers are decoded, where the facts have answers."""
+    if isinstance(task, VectorTask) or task.target != "labels":
+        return ""
+    if isinstance(task, PromptTask):
+        answers = [(len(prompt), said) for prompt, said in zip(task.prompts, task.completions, strict=True)]
+        read = {token for prompt in task.prompts for token in prompt}
+    elif isinstance(task, RuleTask):
+        answers, read = [(task.n_ctx, (0,))], set(np.unique(np.concatenate(task.tokens)).tolist())
+    else:
+        answers, read = [(task.n_ctx, (0,))], set(np.unique(task.contexts).tolist())
+    return require_greedy(source, options, Decoded(answers, read), plain_argmax=plain_argmax)
+
+
+def _linear_maps(module: Any) -> set[str]:
     """The weights of linear maps, which torch stores as [out, in]."""
     from torch.nn import Linear
 
@@ -380,13 +449,24 @@ def _asked(
     model: Model,
     inputs: Sequence[Int64Array | VectorTask],
     handshake: bool,
+    ignored: Sequence[str],
     progress: Progress,
-) -> str:
-    """Who agrees, or why nobody was asked; empty where no other program runs such weights."""
+) -> Asked | None:
+    """Who agrees, or why nobody was asked; none where no other program runs such weights.
+
+    Raises:
+        InputError: Fields are to be ignored, and nobody agrees.
+    """
     if not handshake:
-        return str(Asked(why="--no-handshake"))
+        return Asked(why="--no-handshake")
     progress("handshake", None, "")
-    return str(ask_host(given, config, model, *inputs) or "")
+    asked = ask_host(given, config, model, *inputs)
+    if ignored and not (asked and asked.agrees):
+        why = f": {asked.why}" if asked else ""
+        raise InputError(
+            "ignore_field", f"= {ignored[0]!r} is given, and no library says that nothing depends on it{why}"
+        )
+    return asked
 
 
 def _parts(facts: Task | PromptTask) -> list[Part]:

@@ -10,7 +10,7 @@ Page: docs/hosts.md
 
 import importlib
 import importlib.util
-import json
+import math
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.families import FAMILIES
-from byheart.hosts.host import CONFIG_FILE, quiet_loading
-from byheart.hosts.reading import tensors_of
+from byheart.hosts.host import CONFIG_FILE, OF_TRANSFORMER_LENS, quiet_loading
+from byheart.hosts.reading import configuration_of, require_exact_in, tensors_of
 from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HandshakeError, InputError
 from constructions.models.blocks import Attention
@@ -58,10 +58,20 @@ class Asked:
     gap: float = 0.0
     allowed: float = 0.0
 
-    def __str__(self) -> str:
+    def said(self, margin: float | None = None) -> str:
+        """What the first line says of it.
+
+        Args:
+            margin: The least margin of what is proved, where one is known. A host that differs by half of it may give
+                other answers, and one that was allowed to differ by half of it might have.
+        """
         if not self.agrees:
             return f"no library was asked: {self.why}"
-        return f"agrees with {self.agrees} (differs by {self.gap:.2g}, at most {self.allowed:.2g} is rounding)"
+        apart = math.inf if margin is None else margin / 2
+        if self.gap >= apart:
+            return f"differs from {self.agrees} by {self.gap:.2g}, beyond half of the least margin: it may be rounding"
+        wide = "" if self.allowed < apart else ", beyond half of the least margin"
+        return f"agrees with {self.agrees} (differs by {self.gap:.2g}, at most {self.allowed:.2g} is rounding{wide})"
 
 
 def ask_host(source: Any, config: Any, model: Model, *inputs: Int64Array | VectorTask) -> Asked | None:
@@ -291,31 +301,43 @@ def _module(source: Any, config: Any) -> tuple[Any, str] | str | None:
     if isinstance(source, Model):
         return None
     path = Path(source) if isinstance(source, Path | str) else None
-    options = _options(path, config)
+    options = configuration_of(path, config) if path is not None else config if isinstance(config, Mapping) else {}
     if options.get("model_type") in FAMILIES and path is not None and path.is_dir() and config is None:
         if missing := _missing("transformers"):
             return missing
         library = importlib.import_module("transformers")
-        with quiet_loading():
-            module = library.AutoModelForCausalLM.from_pretrained(path, local_files_only=True)
+        module = _from_folder(library.AutoModelForCausalLM, path, options)
         return module, f"{type(module).__name__} of transformers {_version('transformers')}"
     if options.get("model_type") in FAMILIES:
         return "tensors and a configuration are no module, and no folder that one is loaded from"
     if options.get("model_type") == "gpt2":
         return _gpt2(source, path if path is not None and path.is_dir() and config is None else None, options)
-    if "d_head" in options:
+    if OF_TRANSFORMER_LENS in options:
         return _hooked_transformer(source, options)
     return None
 
 
-def _options(path: Path | None, config: Any) -> Mapping[str, Any]:
-    if isinstance(config, Mapping):
-        return config
-    if config is None and path is not None:
-        config = (path if path.is_dir() else path.parent) / CONFIG_FILE
-    if config is None or not Path(config).is_file():
-        return {}
-    return json.loads(Path(config).read_text(encoding="utf-8"))
+def _from_folder(loader: Any, folder: Path, options: Mapping[str, Any]) -> Any:
+    """The module as its users load it: in the type that the configuration names, or the first tensor has.
+
+    Raises:
+        InputError: Some numbers of the file are rounded then.
+        HandshakeError: It cannot be loaded.
+    """
+    try:
+        with quiet_loading():
+            module = loader.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # whatever a library raises on files of somebody else
+        raise HandshakeError(
+            f"transformers {_version('transformers')} cannot load {folder}: {type(error).__name__}: {error}"
+        ) from error
+    if not (options.get("dtype") or options.get("torch_dtype")):
+        dtype = str(module.dtype).removeprefix("torch.")
+        require_exact_in(
+            folder, dtype, "the type that transformers loads the weights in, that of the first tensor of the file,",
+            expected=f"weights of one type, or a dtype in {CONFIG_FILE}",
+        )  # fmt: skip
+    return module
 
 
 def _gpt2(source: Any, folder: Path | None, options: Mapping[str, Any]) -> tuple[Any, str] | str:
@@ -324,9 +346,8 @@ def _gpt2(source: Any, folder: Path | None, options: Mapping[str, Any]) -> tuple
     library = importlib.import_module("transformers")
 
     name = f"GPT2LMHeadModel of transformers {_version('transformers')}"
-    if folder is not None:  # as its users load it, in the type that the configuration names
-        with quiet_loading():
-            return library.GPT2LMHeadModel.from_pretrained(folder, local_files_only=True), name
+    if folder is not None:
+        return _from_folder(library.GPT2LMHeadModel, folder, options), name
     module = library.GPT2LMHeadModel(library.GPT2Config.from_dict(dict(options))).double()
     tensors = {key.removeprefix("transformer."): value for key, value in _tensors(source).items()}
     tensors = {key if key == "lm_head.weight" else f"transformer.{key}": value for key, value in tensors.items()}

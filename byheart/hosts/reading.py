@@ -7,7 +7,7 @@ Page: docs/hosts.md
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,19 +17,22 @@ import numpy as np
 from byheart.hosts.exported import huggingface, transformer_lens
 from byheart.hosts.exported.safetensors_file import METADATA
 from byheart.hosts.families import FAMILIES, gpt2
-from byheart.hosts.families.known_options import require_known_options
-from byheart.hosts.host import CONFIG_FILE, INDEX_FILE, WEIGHTS_FILE
-from byheart.hosts.number_types import read_tensors
+from byheart.hosts.families.known_options import UnknownFieldError, require_known_options
+from byheart.hosts.host import CONFIG_FILE, INDEX_FILE, OF_TRANSFORMER_LENS, WEIGHTS_FILE
+from byheart.hosts.number_types import DTYPES, read_tensors, rounded_to
 from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, InputError
 from constructions.files import canonical_json
 from constructions.models.model import FORMAT, VERSION, Model, assembled
 
 _PICKLED = (".pt", ".pth", ".bin")
+_UNREAD = (".onnx", ".gguf", ".ckpt", ".h5", ".msgpack", ".safetensors", ".npz", ".pkl", ".index.json")
 _ADAPTER = "adapter_config.json"
 
 
-def read_model(path: Path | str, *, config: Mapping[str, Any] | Path | str | None = None) -> Model:
+def read_model(
+    path: Path | str, *, config: Mapping[str, Any] | Path | str | None = None, ignored: Collection[str] = ()
+) -> Model:
     """Read a model from a file or a folder of somebody else's, or of ours.
 
     - a folder with ``config.json`` and ``model.safetensors``, or its parts with their index: of Hugging Face's GPT-2 or
@@ -41,6 +44,7 @@ def read_model(path: Path | str, *, config: Mapping[str, Any] | Path | str | Non
     Args:
         path: The file or folder.
         config: The configuration, or its file, if it is not beside the weights.
+        ignored: As for `model_of`.
 
     Returns:
         The model, whose float64 tensors hold the numbers of the file exactly, whatever their type.
@@ -50,12 +54,44 @@ def read_model(path: Path | str, *, config: Mapping[str, Any] | Path | str | Non
         InputError: No configuration, one of another kind of model, or tensors that it does not name.
     """
     weights, tensors, texts = _stored(Path(path))
-    if config is None and METADATA in texts:
+    if config is None and METADATA in texts and not ignored:
         record, beside = _record(weights, texts), weights.with_name(CONFIG_FILE)
         if beside.is_file() and canonical_json(_configuration(weights, None)) != canonical_json(record):
             raise InputError(f"the header of {weights} and {beside}", "differ", "one of them, or config")
         return _of_record(weights, record, tensors)
-    return model_of(tensors, _configuration(weights, config))
+    return model_of(tensors, _configuration(weights, config), ignored=ignored)
+
+
+def configuration_of(path: Path | str, config: Mapping[str, Any] | Path | str | None = None) -> Mapping[str, Any]:
+    """The configuration of a model that was read, from a file or beside its weights; empty where there is none."""
+    if isinstance(config, Mapping):
+        return config
+    beside = Path(path) if Path(path).is_dir() else Path(path).parent
+    found = beside / CONFIG_FILE if config is None else Path(config)
+    return _configuration(beside / WEIGHTS_FILE, found) if found.is_file() else {}
+
+
+def require_exact_in(path: Path, dtype: str, who: str, *, expected: str) -> None:
+    """Refuse weights that are rounded when they are loaded: people run other numbers than those of the file.
+
+    Args:
+        path: The folder or file of a model.
+        dtype: The type that they are loaded in.
+        who: What says so, for the message.
+        expected: What would be right.
+
+    Raises:
+        InputError: A number of the file is none of the type; names the tensor.
+    """
+    if dtype not in DTYPES:
+        return
+    for name, tensor in tensors_of(path).items():
+        try:
+            exact = np.array_equal(rounded_to(name, tensor, dtype), tensor)
+        except InputError:  # beyond the range of the type
+            exact = False
+        if not exact:
+            raise InputError(who, f"is {dtype}, and the file has numbers in {name} that it rounds", expected)
 
 
 def tensors_of(source: Mapping[str, Any] | Path | str) -> dict[str, Float64Array]:
@@ -84,14 +120,22 @@ def _stored(path: Path) -> tuple[Path, dict[str, Any], dict[str, str]]:
             path, f"has an adapter ({_ADAPTER}), which changes its weights", "a folder into which it is merged"
         )
     if path.is_dir() and not weights.is_file():
-        pickled = sorted(each.name for each in path.iterdir() if each.suffix in _PICKLED)
-        hint = f"; it has {pickled[0]}: save_pretrained writes the other, or give that file" if pickled else ""
-        raise FileFormatError(f"{path} has no {WEIGHTS_FILE}, and no {INDEX_FILE}{hint}")
+        raise FileFormatError(f"{path} has no {WEIGHTS_FILE}, and no {INDEX_FILE}{_hint(path)}")
     if weights.name.endswith(INDEX_FILE):
         return weights, _of_shards(weights), {}
     if weights.suffix in _PICKLED:
         return weights, _unpickled(weights), {}
     return weights, *read_tensors(weights, but=_is_buffer)
+
+
+def _hint(folder: Path) -> str:
+    """What there is in a folder instead of weights that are read, and what to do with it."""
+    names = sorted(each.name for each in folder.iterdir())
+    if pickled := [name for name in names if name.endswith(_PICKLED)]:
+        return f"; it has {pickled[0]}: save_pretrained writes the other, or give that file"
+    if other := [name for name in names if name.endswith(_UNREAD)]:
+        return f"; it has {other[0]}, which is not read: load it in the program it is for, and save_pretrained"
+    return ""
 
 
 def _of_shards(index: Path) -> dict[str, Any]:
@@ -114,12 +158,13 @@ def _of_shards(index: Path) -> dict[str, Any]:
     return tensors
 
 
-def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any]) -> Model:
+def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any], *, ignored: Collection[str] = ()) -> Model:
     """A model of tensors by name, and of the configuration that says what they compute.
 
     Args:
         tensors: Arrays or torch tensors of a floating-point type, by the names that the configuration implies.
         config: A configuration of a family of Hugging Face, of TransformerLens, or `Model.options`.
+        ignored: Fields of it that are not known here, and that somebody else has to say nothing depends on.
 
     Returns:
         The model.
@@ -134,13 +179,23 @@ def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any]) -> Model:
         True
     """
     exact = tensors_of(tensors)
+    if ignored:
+        try:
+            model_of(exact, config)
+        except UnknownFieldError as error:
+            unknown = error.fields
+        else:
+            unknown = ()
+        if known := sorted(set(ignored) - set(unknown)):
+            raise InputError("ignore_field", f"= {known[0]!r}", f"a field that is not known here: {list(unknown)}")
+        config = {name: value for name, value in config.items() if name not in ignored}
     try:
         kind = config.get("model_type")
         if kind == "gpt2":
             return gpt2.model_of(exact, config)
         if kind in FAMILIES:
             return import_module(f"byheart.hosts.families.{FAMILIES[kind]}").model_of(exact, config)
-        if "d_head" in config:
+        if OF_TRANSFORMER_LENS in config:
             return transformer_lens.model_of(exact, config)
         if "blocks" in config:
             read = huggingface.model_of if config.get("model_type") == "byheart" else _of_options
@@ -161,6 +216,23 @@ def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any]) -> Model:
         f"has the fields {sorted(config)[:8]}",
         "one of TransformerLens (d_head, ...), of Hugging Face (model_type), or of byheart (blocks)",
     )
+
+
+def stored_as_linear(config: Mapping[str, Any], name: str) -> bool:
+    """Whether a configuration's library stores a map as [out, in], as torch's own linear maps have it.
+
+    Args:
+        config: The configuration.
+        name: Of the tensor.
+
+    Example:
+        >>> [stored_as_linear({"model_type": kind}, "lm_head.weight") for kind in ("gpt2", "llama", "byheart")]
+        [True, True, False]
+        >>> stored_as_linear({"model_type": "gpt2"}, "h.0.mlp.c_fc.weight")
+        False
+    """
+    kind = config.get("model_type")
+    return kind in FAMILIES or (kind == "gpt2" and name.endswith("lm_head.weight"))
 
 
 def as_float64(name: str, tensor: Any) -> Float64Array:
@@ -246,6 +318,29 @@ def _unpickled(path: Path) -> dict[str, Any]:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch has no common class for what it raises on damaged files
         raise FileFormatError(f"{path} is not a readable state dictionary: {type(error).__name__}: {error}") from error
-    if not isinstance(found, dict) or not all(isinstance(tensor, torch.Tensor) for tensor in found.values()):
-        raise FileFormatError(f"{path} holds {type(found).__name__}, expected a dictionary of tensors")
+    if not _is_state(found):
+        raise FileFormatError(
+            f"{path} holds {_contents(found)}, expected a dictionary of tensors, as state_dict() gives"
+        )
     return found
+
+
+def _is_state(found: Any) -> bool:
+    return isinstance(found, dict) and bool(found) and all(hasattr(tensor, "detach") for tensor in found.values())
+
+
+def _contents(found: Any) -> str:
+    """What a file holds instead of tensors by name, and where in it those are."""
+    if not isinstance(found, dict):
+        return type(found).__name__
+    keys = ", ".join(map(repr, list(found)[:6])) + (", ..." if len(found) > 6 else "")
+    boxes = [key for key, value in found.items() if _is_state(value)]
+    if not boxes:
+        strange = next((key for key, value in found.items() if not hasattr(value, "detach")), None)
+        rest = "" if strange is None else f", of which {strange!r} is {type(found[strange]).__name__}"
+        return f"a dictionary with the keys {keys or 'of nothing'}{rest}"
+    hold = "holds" if len(boxes) == 1 else "hold"
+    return (
+        f"a dictionary with the keys {keys}, of which {' and '.join(map(repr, boxes))} {hold} tensors by name "
+        f"(save torch.load(FILE)[{boxes[0]!r}] as a file of its own)"
+    )

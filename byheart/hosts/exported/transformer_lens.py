@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.conversion import direction, in_equal_layers, norms_of, with_residual_stream, with_score_root
+from byheart.hosts.families.checkpoint import missing_tensor
 from byheart.hosts.families.known_options import require_known_options
 from byheart.hosts.host import Host, loaded_module, tokens_of, torch_logits, write_folder
 from byheart.hosts.tokenizer import answer_tokens
@@ -145,8 +146,9 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         The model.
 
     Raises:
-        InputError: An option that no block of ours has or that is not known, or a tensor that belongs to no block.
-        KeyError: A tensor or an option is missing.
+        InputError: An option that no block of ours has or that is not known, or a tensor that is missing or belongs to
+            no block.
+        KeyError: An option is missing.
     """
     require_known_options(config, read=_READ, unread=_UNREAD, only=_ONLY)
     _require_types(config)
@@ -159,6 +161,8 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     used: set[str] = set()
 
     def take(name: str) -> Float64Array:
+        if name not in tensors:
+            raise missing_tensor("HookedTransformer", name, tensors)
         used.add(name)
         return tensors[name]
 

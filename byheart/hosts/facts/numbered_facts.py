@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE
+from byheart.hosts.facts.host_tokenizer import TOKENIZER_CONFIG_FILE, host_tokenizer, token_number
 from byheart.hosts.facts.prompt_texts import cutting_tokenizer, prompts_of_texts
 from byheart.hosts.host import CONFIG_FILE
 from byheart.rows import cell_text, rows_of, say_weights
@@ -39,6 +40,9 @@ class Reading:
             ``tokenizer.json`` or its folder; by default the one beside the model.
         between: What is put between a prompt and its answer where neither brings white space there.
         cells: ``"tokens"`` or ``"texts"``; by default texts where the tokenizer cuts words into pieces.
+        prepends_bos: Whether the token of a beginning stands first in every text, as configurations of TransformerLens
+            say; by default as the tokenizer has it.
+        ask_host: Whether the library that people load the model with is asked how it cuts texts.
     """
 
     delimiter: str | None = None
@@ -47,6 +51,8 @@ class Reading:
     tokenizer: Any = None
     between: str = " "
     cells: str | None = None
+    prepends_bos: bool | None = None
+    ask_host: bool = True
 
     def __post_init__(self) -> None:
         require_one_of((None, "tokens", "texts"), cells=self.cells)
@@ -63,7 +69,7 @@ Rows = list[tuple[tuple[str, ...], tuple[str, ...]]]
 
 def read_facts(
     path: Path, model: Model, folder: Path | None = None, how: Reading | None = None
-) -> tuple[Task | VectorTask | PromptTask, str]:
+) -> tuple[Task | VectorTask | PromptTask, str, str]:
     """The facts of a file, in the numbers of the tokens of a model.
 
     - ``task.safetensors`` of a folder of ours;
@@ -85,7 +91,8 @@ def read_facts(
         how: How the file is read.
 
     Returns:
-        The task, and how the file was read, where something of that was found out.
+        The task; how the file was read, where something of that was found out; and what of it belongs into the first
+        line.
 
     Raises:
         FileFormatError: The file is missing or holds something else.
@@ -96,10 +103,10 @@ def read_facts(
         if said := [name for name, value in how.form.items() if value is not None]:
             raise InputError(said[0], f"= {how.form[said[0]]!r} is given, but {path} holds arrays")
         if suffix == ".safetensors":
-            return load_task(path), ""
+            return load_task(path), "", ""
         arrays = read_arrays(path)
         target = "laws" if "laws" in arrays else "labels"
-        return array_task(**{**_sizes(model), **arrays}, target=target), ""
+        return array_task(**{**_sizes(model), **arrays}, target=target), "", ""
     if suffix in (".json", ".jsonl"):
         return facts_of_rows(_of_json(path, suffix), model, folder, how)
     table, names = read_table(path), _Names.beside(model, folder, how)
@@ -112,9 +119,9 @@ def read_facts(
         cells, form = ragged
         rows = [(row[:-1], row[-1:]) for row in cells]
         outweighed = ""
-    task, cut = _in_numbers(str(path), rows, model, names, how)
+    task, cut, aside = _in_numbers(str(path), rows, model, names, how)
     found_out = form.described() if form.header and how.header is None else ""
-    return task, "; ".join(filter(None, [found_out, outweighed, cut]))
+    return task, "; ".join(filter(None, [found_out, outweighed, cut])), aside
 
 
 def _of_json(path: Path, suffix: str) -> Any:
@@ -137,7 +144,7 @@ def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def facts_of_rows(rows: Any, model: Model, folder: Path | None, how: Reading) -> tuple[Task | PromptTask, str]:
+def facts_of_rows(rows: Any, model: Model, folder: Path | None, how: Reading) -> tuple[Task | PromptTask, str, str]:
     """Rows of cells, the last of which follows the others, or prompts with their answers, as `read_facts` reads them.
 
     Args:
@@ -174,8 +181,8 @@ def facts_of_rows(rows: Any, model: Model, folder: Path | None, how: Reading) ->
         )
     if any(_is_list(cell) for row in found for cell in row):
         names = _Names.beside(model, folder, replace(how, cells="tokens"))
-    task, said = _in_numbers("task", read, model, names, how)
-    return task, "; ".join(filter(None, [outweighed, said]))
+    task, said, aside = _in_numbers("task", read, model, names, how)
+    return task, "; ".join(filter(None, [outweighed, said])), aside
 
 
 def _is_list(cell: Any) -> bool:
@@ -242,10 +249,17 @@ class _Names:
         return cls(beside, vocabulary, answers)
 
 
-def _in_numbers(place: str, rows: Rows, model: Model, names: _Names, how: Reading) -> tuple[Task | PromptTask, str]:
+def _in_numbers(
+    place: str, rows: Rows, model: Model, names: _Names, how: Reading
+) -> tuple[Task | PromptTask, str, str]:
     """The task in the numbers of the tokens of a model: by the names beside it, or as they stand there."""
     if names.cuts:
-        return prompts_of_texts(place, rows, model, names.tokenizer, between=how.between)
+        host, unasked = host_tokenizer(how.tokenizer, names.folder, names.tokenizer, ask=how.ask_host)
+        begins = None if how.prepends_bos is None else _beginning(names, prepends=how.prepends_bos)
+        task, said, aside = prompts_of_texts(
+            place, rows, model, names.tokenizer, between=how.between, host=host, begins=begins
+        )
+        return task, said, "; ".join(filter(None, [aside, unasked]))
     vocabulary, answers, sizes = names.vocabulary, names.answers, _sizes(model)
     read = tuple(dict.fromkeys(cell for cells, _ in rows for cell in cells))
     said = tuple(dict.fromkeys(cell for _, cells in rows for cell in cells))
@@ -268,7 +282,7 @@ def _in_numbers(place: str, rows: Rows, model: Model, names: _Names, how: Readin
             raise InputError(place, f"has {both}, which contradict each other", "one answer to each prompt")
     if len(set(map(len, prompts))) == 1 and set(map(len, answered)) == {1}:
         labels = np.array([one for (one,) in answered], dtype=np.int64)
-        return array_task(np.array(prompts, dtype=np.int64), next_tokens=labels, target="labels", **sizes), ""
+        return array_task(np.array(prompts, dtype=np.int64), next_tokens=labels, target="labels", **sizes), "", ""
     texts = [(" ".join(cells), " ".join(last)) for cells, last in rows]
     different = dict.fromkeys(zip(prompts, answered, texts, strict=True))
     pairs = {(prompt, said): text for prompt, said, text in different}
@@ -277,7 +291,25 @@ def _in_numbers(place: str, rows: Rows, model: Model, names: _Names, how: Readin
         size["vocabulary"], tuple(prompt for prompt, _ in pairs), tuple(said for _, said in pairs),
         tuple(pairs.values()), size.get("answers", ()),
     )  # fmt: skip
-    return task, task.described()
+    return task, task.described(), ""
+
+
+def _beginning(names: _Names, *, prepends: bool) -> tuple[int, ...]:
+    """The token that TransformerLens puts first in every text, or none.
+
+    Raises:
+        InputError: Nothing says which token that is.
+    """
+    if not prepends:
+        return ()
+    found = token_number(names.folder, names.tokenizer, "bos_token", "eos_token")
+    if found is None:
+        raise InputError(
+            "default_prepend_bos", "is true, as where a configuration of TransformerLens does not say otherwise, and "
+            f"no bos_token in {TOKENIZER_CONFIG_FILE} beside the model says which token stands first",
+            "that file, or false in the configuration",
+        )  # fmt: skip
+    return (found,)
 
 
 def _names_of_task(path: Path) -> tuple[dict[str, int], dict[str, int]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from byheart.hosts.export import TOKENIZER_FILE
+from byheart.hosts.facts.host_tokenizer import HostTokenizer
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
 from constructions.models.model import Model
@@ -72,8 +73,17 @@ def _of_text(text: str, place: str) -> Any:
     return tokenizer
 
 
-def prompts_of_texts(place: str, rows: Any, model: Model, tokenizer: Any, *, between: str) -> tuple[PromptTask, str]:
-    """The task of prompts and answers that are texts, and how they were read.
+def prompts_of_texts(
+    place: str,
+    rows: Any,
+    model: Model,
+    tokenizer: Any,
+    *,
+    between: str,
+    host: HostTokenizer | None = None,
+    begins: Tokens | None = None,
+) -> tuple[PromptTask, str, str]:
+    """The task of prompts and answers that are texts, how they were read, and what the first line says of that.
 
     Args:
         place: Of the texts, for messages.
@@ -81,15 +91,18 @@ def prompts_of_texts(place: str, rows: Any, model: Model, tokenizer: Any, *, bet
         model: For the number of its tokens.
         tokenizer: What cuts texts.
         between: What is put between prompt and answer, where neither brings white space, and between several cells.
+        host: What cuts texts in the programs that people run.
+        begins: What stands first in every text; by default what the tokenizer puts there.
 
     Raises:
-        InputError: A text with a part that is no token, or an answer that changes the tokens of its prompt.
+        InputError: A text with a part that is no token, an answer that changes the tokens of its prompt, or a text that
+            the host cuts otherwise.
     """
     kind = json.loads(tokenizer.to_str())["model"]
     unknown = kind.get("unk_id") if kind.get("unk_token") is None else tokenizer.token_to_id(kind["unk_token"])
     found, strict = dict[tuple[Tokens, Tokens], tuple[str, str]](), _strict(tokenizer)
     joined, first = 0, ""
-    began = ""
+    began, aside = "", dict[str, None]()
     for cells, answers in rows:
         written, answer = between.join(cells), between.join(answers)
         prompt = written.rstrip() or written
@@ -98,12 +111,17 @@ def prompts_of_texts(place: str, rows: Any, model: Model, tokenizer: Any, *, bet
         joined += bool(put)
         whole, fact = prompt + space + put + answer, f"{written!r} -> {answer!r}"
         try:
-            (start, before, _), (_, after, names) = (_encoded(tokenizer, text) for text in (prompt, whole))
+            (start, before, _), (_, after, names) = (_encoded(tokenizer, text, begins) for text in (prompt, whole))
         except Exception as error:  # the library raises no class of its own
             raise InputError(place, f"has {fact}, which the tokenizer does not cut: {error}") from error
         lost = strict is not None and strict.encode(whole).ids != tokenizer.encode(whole).ids
         if lost or (unknown is not None and unknown in (*before[len(start) :], *after[len(start) :])):
             raise InputError(place, f"has {fact}, of which a part is no token", "texts that the tokenizer knows")
+        if host is not None:
+            aside |= dict.fromkeys(filter(None, (
+                _otherwise(place, host, text, tokens, len(start), begins)
+                for text, tokens in ((prompt, before), (whole, after))
+            )))  # fmt: skip
         if not 0 < len(before) < len(after) or after[: len(before)] != before:
             raise InputError(
                 place, f"has {fact}, where the answer changes the tokens of the prompt", "a cut between two tokens"
@@ -120,20 +138,47 @@ def prompts_of_texts(place: str, rows: Any, model: Model, tokenizer: Any, *, bet
     said = [
         f"texts cut by the model's tokenizer ({kind.get('type')})",
         task.described(),
-        f"{began} put first, as the tokenizer does" if began else "nothing put first, as the tokenizer does",
+        f"{began or 'nothing'} put first, as {'the tokenizer' if begins is None else 'default_prepend_bos'} "
+        f"{'does' if begins is None else 'says'}",
         *([f"{between!r} put between prompt and answer of {counted(joined, 'row')} (--between)"] if joined else []),
         f"the first is {first}",
     ]
-    return task, "; ".join(said)
+    return task, "; ".join(said), "; ".join(aside)
 
 
-def _encoded(tokenizer: Any, text: str) -> tuple[list[str], Tokens, list[str]]:
+def _encoded(tokenizer: Any, text: str, begins: Tokens | None) -> tuple[list[str], Tokens, list[str]]:
     """The names of what stands first whatever the text; the tokens but for what stands last so; their names."""
     found = tokenizer.encode(text)
     added = list(found.special_tokens_mask)
     stop = max((i + 1 for i, special in enumerate(added) if not special), default=0)
     start = next((i for i, special in enumerate(added) if not special), 0)
-    return found.tokens[:start], tuple(found.ids[:stop]), found.tokens[:stop]
+    if begins is None:
+        return found.tokens[:start], tuple(found.ids[:stop]), found.tokens[:stop]
+    first = [tokenizer.id_to_token(token) for token in begins]
+    return first, (*begins, *found.ids[start:stop]), [*first, *found.tokens[start:stop]]
+
+
+def _otherwise(place: str, host: HostTokenizer, text: str, tokens: Tokens, start: int, begins: Tokens | None) -> str:
+    """What the first line says where the host cuts a text otherwise; refused where it has to be cut as there.
+
+    Raises:
+        InputError: The host cuts the text otherwise.
+    """
+    try:
+        whole, bare = host.encode(text)
+    except Exception as error:  # whatever the tokenizer of somebody else raises
+        raise InputError(place, f"has {text!r}, which {host.name} does not cut: {error}") from error
+    if tuple(whole) == tokens or (begins is not None and tuple(bare) == tokens[start:]):
+        return ""
+    behind = len(whole) - len(tokens)
+    if behind > 0 and tuple(whole[: len(tokens)]) == tokens and bare == list(tokens[start:]):
+        return f"without the {counted(behind, 'token')} that {host.name} puts last"
+    if not host.decides:
+        return f"texts cut by the tokenizer that is given, not as by {host.name}"
+    raise InputError(
+        place, f"has {text!r}, which {host.name} cuts into {whole}, and {TOKENIZER_FILE} into {list(tokens)}",
+        "one cut: what follows is asked of other tokens than people ask (--tokenizer FILE names the cut that is meant)",
+    )  # fmt: skip
 
 
 def _strict(tokenizer: Any) -> Any:

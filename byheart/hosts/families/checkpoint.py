@@ -6,12 +6,12 @@ family and the field. Numbers that a host computes itself, such as frequencies, 
 Page: docs/hosts.md
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from byheart.hosts.families.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS
+from byheart.hosts.families.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS, UnknownFieldError
 from constructions.errors import InputError
 from constructions.models.blocks import Activation, Block, Normalization, NormalizationKind
 from constructions.models.model import Model
@@ -33,13 +33,15 @@ _UNREAD = {
     *("embed_dropout", "dropout", "layerdrop", "classifier_dropout", "residual_dropout", "embedding_dropout"),
     *("initializer_range", "init_std", "init_device", "emb_pdrop", "summary_type", "summary_use_proj"),
     *("summary_activation", "summary_proj_to_labels", "summary_first_dropout", "predict_special_tokens"),
-    *("activation_dropout", "tokenizer_class", "name_or_path", "auto_map", "cache_implementation", "n_inner"),
+    *("activation_dropout", "tokenizer_class", "name_or_path", "cache_implementation", "n_inner"),
+    "auto_map",  # code of its own, which nobody runs who does not ask for it; the first line names it
 }
 _ONLY = {
     **ONLY_IN_TRANSFORMERS,
-    "quantization_config": (None,),
     "pretraining_tp": (1, None),
     "is_decoder": (False, True),
+    "is_llama_config": (True, False),
+    "rope_interleaved": (False,),
 }
 _LEAST = 2.0**-960  # products above are as exact as their rounding says
 
@@ -128,7 +130,7 @@ class Checkpoint:
             InputError: There is none, or it has another shape.
         """
         if name not in self._tensors:
-            raise InputError(self.family, f"has no tensor {name!r}, which its configuration asks for")
+            raise missing_tensor(self.family, name, self._tensors)
         self._taken.add(name)
         found = self._tensors[name]
         if shape and (
@@ -157,10 +159,18 @@ class Checkpoint:
         return W, self.take(f"{name}.bias", W.shape[1]) if shift else None
 
     def readout(self, embeddings: Floats, name: str = "lm_head", *, tied: bool) -> Floats:
-        """W_U: the host's own where there is one, and otherwise the embeddings, if the configuration says so."""
-        if self.flag("tie_word_embeddings", tied) and not self.has(f"{name}.weight"):
+        """W_U: the host's own where there is one, and otherwise the embeddings, if the configuration says so.
+
+        Raises:
+            InputError: There is one that is not the embeddings, and the configuration says that it is.
+        """
+        is_tied, own = self.flag("tie_word_embeddings", tied), f"{name}.weight"
+        if is_tied and not self.has(own):
             return embeddings.T
-        return self.take(f"{name}.weight", None, embeddings.shape[1]).T
+        W_U = self.take(own, None, embeddings.shape[1])
+        if is_tied:
+            require_tied(own, W_U, embeddings)
+        return W_U.T
 
     def scaled(self, what: str, tensor: Floats, factor: float) -> Floats:
         """A tensor times a number, exactly.
@@ -182,15 +192,13 @@ class Checkpoint:
         """
         if self.field("vocab_size", len(W_E)) != len(W_E):
             self.refuse("vocab_size", f"{len(W_E)}, the rows of the embeddings")
-        for name, value in sorted(self._config.items()):
-            if name in self._asked or name in _UNREAD:
-                continue
-            if name not in _ONLY:
-                raise InputError(
-                    f"{self.family} with {name}", f"= {value!r}: not known here, and it may change the logits"
-                )
-            if not any(value == usual and type(value) is type(usual) for usual in _ONLY[name]):
-                self.refuse(name, repr(_ONLY[name][0]))
+        left = {name: x for name, x in sorted(self._config.items()) if name not in self._asked and name not in _UNREAD}
+        for name, value in left.items():
+            usual = _ONLY.get(name, (value,))
+            if not any(value == each and type(value) is type(each) for each in usual):
+                self.refuse(name, repr(usual[0]))
+        if unknown := {name: x for name, x in left.items() if name not in _ONLY}:
+            raise UnknownFieldError(f"{self.family} with", unknown)
         buffers = (
             ".rotary_emb.inv_freq",
             ".attn.masked_bias",
@@ -198,9 +206,52 @@ class Checkpoint:
             ".attention.bias",
             ".attention.masked_bias",
         )
-        left = sorted(each for each in set(self._tensors) - self._taken if not each.endswith(buffers))
-        if left:
+        extra = sorted(each for each in set(self._tensors) - self._taken if not each.endswith(buffers))
+        if extra:
             raise InputError(
-                f"{self.family}: the tensors {', '.join(left[:4])} ({len(left)} in all)", "belong to no block"
+                f"{self.family}: the tensors {', '.join(extra[:4])} ({len(extra)} in all)", "belong to no block"
             )
         return Model(blocks=tuple(blocks), W_U=W_U, W_E=W_E, **ends)
+
+
+def require_tied(name: str, W_U: Floats, embeddings: Floats) -> None:
+    """Refuse a readout beside the embeddings that the configuration says to read with.
+
+    Earlier versions of `transformers` read with the embeddings then, and later ones with what is stored.
+
+    Args:
+        name: Of the readout, for the message.
+        W_U: The readout, `[d_vocab, d]`.
+        embeddings: W_E.
+
+    Raises:
+        InputError: They differ.
+    """
+    if not np.array_equal(W_U, embeddings):
+        raise InputError(
+            "tie_word_embeddings",
+            f"is true, as where nothing says otherwise, but {name} is stored and is not the embeddings: it depends on "
+            "the version of transformers which of them reads out",
+            "false in the configuration, or weights without it",
+        )
+
+
+def missing_tensor(family: str, name: str, tensors: Collection[str]) -> InputError:
+    """The error about a tensor that is not there; names the one that is called the same behind a prefix.
+
+    Args:
+        family: Whose tensor it is.
+        name: Of the tensor.
+        tensors: The names of those that are there.
+
+    Example:
+        >>> print(missing_tensor("llama", "norm.weight", ["_orig_mod.norm.weight"]))
+        llama has no tensor 'norm.weight', which its configuration asks for, but '_orig_mod.norm.weight', with ...
+    """
+    value, expected = f"has no tensor {name!r}, which its configuration asks for", ""
+    if called := min((each for each in tensors if each.endswith(f".{name}")), key=len, default=""):
+        prefix = called.removesuffix(name)
+        wrapped = "what torch.compile puts before names" if prefix == "_orig_mod." else "a prefix"
+        value = f"{value}, but {called!r}, with {prefix!r} before it, {wrapped}"
+        expected = f"names without it (name.removeprefix({prefix!r}) of each)"
+    return InputError(family, value, expected)

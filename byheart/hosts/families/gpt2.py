@@ -6,8 +6,7 @@ Page: docs/hosts.md
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from byheart.hosts.families.checkpoint import missing_tensor, require_tied
 from byheart.hosts.families.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS, require_known_options
 from constructions.arrays import Float64Array
 from constructions.errors import InputError
@@ -63,8 +62,9 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         The model.
 
     Raises:
-        InputError: An activation or an option that no block has or that is not known, or a tensor that belongs to none.
-        KeyError: A tensor or an option is missing.
+        InputError: An activation or an option that no block has or that is not known, or a tensor that is missing or
+            belongs to none.
+        KeyError: An option is missing.
 
     Source: Radford et al. (2019).
     """
@@ -91,6 +91,8 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     used: set[str] = set()
 
     def take(name: str) -> Float64Array:
+        if name not in given:
+            raise missing_tensor("gpt2", name, given)
         used.add(name)
         return given[name]
 
@@ -140,8 +142,8 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     if "lm_head.weight" not in given and not options["tie_word_embeddings"]:
         raise InputError("tie_word_embeddings", "is false, but there is no lm_head.weight")
     W_U = take("lm_head.weight") if "lm_head.weight" in given else W_E
-    if options["tie_word_embeddings"] and not np.array_equal(W_U, W_E):
-        raise InputError("tie_word_embeddings", "is true, which is its default, but lm_head.weight is not wte.weight")
+    if options["tie_word_embeddings"]:
+        require_tied("lm_head.weight", W_U, W_E)
     _require_size(options, "n_embd", W_E.shape[1])
     _require_size(options, "vocab_size", W_E.shape[0])
     for name in ("n_positions", "n_ctx"):

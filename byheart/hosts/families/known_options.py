@@ -17,8 +17,10 @@ UNREAD_IN_TRANSFORMERS = frozenset(
         *("task_specific_params", "gradient_checkpointing", "is_decoder"),
         # Names, and how texts become tokens.
         *("_name_or_path", "transformers_version", "tokenizer_class", "prefix"),
+        # Who has converted or trained the weights.
+        *("transformers.js_config", "unsloth_version", "unsloth_fixed", "_commit_hash"),
         *("bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "decoder_start_token_id"),
-        # What `generate` makes of the logits.
+        # What `generate` makes of the logits (`byheart/hosts/decoding.py`).
         *("max_length", "min_length", "do_sample", "early_stopping", "num_beams", "num_beam_groups"),
         *("diversity_penalty", "temperature", "top_k", "top_p", "typical_p", "repetition_penalty", "length_penalty"),
         *("no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "bad_words_ids", "num_return_sequences"),
@@ -35,11 +37,34 @@ ONLY_IN_TRANSFORMERS: Mapping[str, tuple[Any, ...]] = {
     "cross_attention_hidden_size": (None,),
     "chunk_size_feed_forward": (0,),
     "is_causal": (True,),
+    "quantization_config": (None,),
     "pruned_heads": ({}, None),
     "_attn_implementation_autoset": (False, True),
     "attn_implementation": (None, "eager", "sdpa", "flash_attention_2"),
 }
 """Options of every configuration of `transformers` that may change logits, with the values that do not."""
+
+
+class UnknownFieldError(InputError):
+    """Fields of a configuration that are not known here; `fields` has their names.
+
+    Args:
+        argument: As of `InputError`: whose configuration it is.
+        fields: The fields, with their values.
+    """
+
+    def __init__(self, argument: str, fields: Mapping[str, Any]) -> None:
+        said = ", ".join(f"{name} = {value!r}" for name, value in fields.items())
+        what = "an option that is" if len(fields) == 1 else "options that are"
+        super().__init__(
+            argument,
+            f"{said}: {what} not known here and may change the logits",
+            "none, or --ignore-field NAME where the library that runs the model agrees",
+        )
+        self.fields = tuple(fields)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return InputError, (self.argument, self.value, self.expected)
 
 
 def require_known_options(
@@ -60,14 +85,15 @@ def require_known_options(
         only: Options that are known to change the logits, with the values that change nothing, the default first.
 
     Raises:
-        InputError: Another option, or another value of one in `only`; names it.
+        UnknownFieldError: Other options; names all of them.
+        InputError: Another value of one in `only`; names it.
 
     Example:
         >>> require_known_options({"d": 2, "seed": 5}, read={"d"}, unread={"seed"}, only={"capped": (False,)})
         >>> require_known_options({"d": 2, "turbo": 5}, read={"d"}, unread={"seed"}, only={"capped": (False,)})
         Traceback (most recent call last):
         ...
-        constructions.errors.InputError: turbo is 5, an option that is not known here and may change the logits, ...
+        byheart.hosts.families.known_options.UnknownFieldError: the configuration has turbo = 5: an option that is ...
     """
     for name in sorted(config):
         if name in only:
@@ -75,7 +101,5 @@ def require_known_options(
             flag = isinstance(config[name], bool)
             if not any(flag == isinstance(usual, bool) and config[name] == usual for usual in only[name]):
                 raise InputError(name, f"is {config[name]!r}", f"{only[name][0]!r}: no block computes that")
-        elif name not in read and name not in unread:
-            raise InputError(
-                name, f"is {config[name]!r}, an option that is not known here and may change the logits", "none"
-            )
+    if unknown := sorted(set(config) - set(only) - set(read) - set(unread)):
+        raise UnknownFieldError("the configuration has", {name: config[name] for name in unknown})

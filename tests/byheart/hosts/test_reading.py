@@ -94,14 +94,14 @@ def test_folded_normalizations_have_no_parameters():
         ({"rotary_scaling_factor": 8.0}, r"rotary_scaling_factor is 8\.0, expected 1\.0"),
         ({"use_NTK_by_parts_rope": True}, "use_NTK_by_parts_rope is True, expected False"),
         ({"rotary_adjacent_pairs": 1}, "rotary_adjacent_pairs is 1, expected true or false"),
-        ({"n_key_value_heads": 2}, r"the model has no 'blocks\.0\.attn\._W_K'"),
-        ({"gated_mlp": True}, r"the model has no 'blocks\.0\.mlp\.W_gate'"),
+        ({"n_key_value_heads": 2}, r"HookedTransformer has no tensor 'blocks\.0\.attn\._W_K'"),
+        ({"gated_mlp": True}, r"HookedTransformer has no tensor 'blocks\.0\.mlp\.W_gate'"),
         ({"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx is True"),
         ({"attn_scores_soft_cap": 30.0}, r"attn_scores_soft_cap is 30\.0"),
         ({"act_fn": "solu_ln"}, "act_fn is 'solu_ln', expected one of relu"),
         ({"normalization_type": "BN"}, "normalization_type = 'BN', expected one of None, LN"),
         ({"attn_only": True}, r"the tensors blocks\.0\.ln2\.b, .* belong to no block"),
-        ({"turbo": None}, "turbo is None, an option that is not known here and may change the logits"),
+        ({"turbo": None}, "turbo = None: an option that is not known here and may change the logits"),
         ({"original_architecture": "Olmo2ForCausalLM"}, "original_architecture is 'Olmo2ForCausalLM', expected None"),
         ({"use_attention_sinks": True}, "use_attention_sinks is True, expected False: no block computes that"),
         ({"clip_qkv": 8.0}, r"clip_qkv is 8\.0, expected None"),
@@ -122,7 +122,7 @@ def test_folded_normalizations_have_no_parameters():
         ({"d_vocab_out": 4}, r"d_vocab_out is 4, but unembed\.W_U has 7"),
         ({"n_layers": 2.0}, r"n_layers is 2\.0, expected an integer"),
         ({"eps": "1e-5"}, "epsilon is '1e-5', expected a finite float above 0"),
-        ({"n_layers": 3}, r"the model has no 'blocks\.2\.attn\.W_Q', which its configuration asks for"),
+        ({"n_layers": 3}, r"HookedTransformer has no tensor 'blocks\.2\.attn\.W_Q', which its configuration asks for"),
     ],
 )
 def test_another_configuration_is_refused(changes, message):
@@ -198,7 +198,7 @@ def test_sizes_that_are_said_to_be_unset_are_those_of_the_tensors():
         (lambda c: {"architectures": ["GPT2LMHeadModel"]}, "architectures is "),
         (lambda c: {"auto_map": {}}, "auto_map is {}, expected "),
         (lambda c: {"is_causal": False}, "is_causal is False, expected True"),
-        (lambda c: {"turbo": 1}, "turbo is 1, an option that is not known here"),
+        (lambda c: {"turbo": 1}, "turbo = 1: an option that is not known here"),
         (lambda c: {"shapes": {**c["shapes"], "unembed.b_U": [8]}}, "shapes is "),
         # Without a shape the library takes no tensor, and computes without the shift.
         (lambda c: {"shapes": {n: s for n, s in c["shapes"].items() if n != "blocks.0.attn.b_O"}}, "shapes is "),
@@ -233,7 +233,7 @@ def test_names_of_normalizations_are_compared_too():
     [
         ({"input": "vectors"}, "input is vectors, expected tokens, as the tensors say"),
         ({"version": 1}, "version is 1, expected 2"),
-        ({"turbo": 1}, "turbo is 1, an option that is not known here"),
+        ({"turbo": 1}, "turbo = 1: an option that is not known here"),
     ],
 )
 def test_options_of_ours_have_to_be_those_of_the_tensors(change, message):

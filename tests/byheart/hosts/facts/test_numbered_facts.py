@@ -110,7 +110,7 @@ def test_cells_are_tokens_where_that_is_said_whatever_the_tokenizer_does(tmp_pat
         json.dumps({"model": {"type": "BPE", "vocab": {name: i for i, name in enumerate(NAMES)}}})
     )
     (tmp_path / "facts.csv").write_text("the,cat\n")
-    task, _ = read_facts(tmp_path / "facts.csv", model(), tmp_path, Reading(cells="tokens"))
+    task, _, _ = read_facts(tmp_path / "facts.csv", model(), tmp_path, Reading(cells="tokens"))
     assert isinstance(task, Task) and task.contexts.tolist() == [[0]] and task.labels.tolist() == [1]
     with pytest.raises(InputError, match="cells = 'words'"):
         Reading(cells="words")
@@ -137,7 +137,7 @@ def test_a_table_in_which_answers_contradict_each_other_is_refused_but_for_weigh
     (tmp_path / "facts.csv").write_text("asked,said,weight\n1,2,2\n1,3,1\n")
     with pytest.raises(InputError, match="--weights or --no-weights"):
         read_facts(tmp_path / "facts.csv", model())
-    task, said = read_facts(tmp_path / "facts.csv", model(), None, Reading(weights=True))
+    task, said, _ = read_facts(tmp_path / "facts.csv", model(), None, Reading(weights=True))
     assert isinstance(task, Task) and task.labels.tolist() == [2]
     assert "1 answer left out, outweighed by another to the same prompt" in said
 

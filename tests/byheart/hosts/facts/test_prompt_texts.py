@@ -49,19 +49,19 @@ def echo(size):
 
 def test_answers_are_the_tokens_that_stand_behind_the_prompts():
     cutting = bytes_pairs()
-    task, said = prompts_of_texts("facts", [((p,), (a,)) for p, a in FACTS.items()], echo(300), cutting, between=" ")
+    task, said, _ = prompts_of_texts("facts", [((p,), (a,)) for p, a in FACTS.items()], echo(300), cutting, between=" ")
     for (prompt, answer), tokens, completion in zip(FACTS.items(), task.prompts, task.completions, strict=True):
         space = "" if prompt.endswith(" ") else " "
         assert list(tokens) == cutting.encode(prompt.rstrip()).ids
         assert cutting.decode([*tokens, *completion]) == f"{prompt}{space}{answer}"
     assert "nothing put first" in said and "' ' put between prompt and answer of 4 rows (--between)" in said
-    literal, _ = prompts_of_texts("facts", [(("12+35=",), ("47",))], echo(300), cutting, between="")
+    literal, *_ = prompts_of_texts("facts", [(("12+35=",), ("47",))], echo(300), cutting, between="")
     assert cutting.decode([*literal.prompts[0], *literal.completions[0]]) == "12+35=47"
 
 
 def test_what_a_tokenizer_puts_first_stands_first_and_what_it_puts_last_does_not():
     cutting = bytes_pairs("<begin>")
-    task, said = prompts_of_texts("facts", [(("Seine",), ("Paris",))], echo(300), cutting, between=" ")
+    task, said, _ = prompts_of_texts("facts", [(("Seine",), ("Paris",))], echo(300), cutting, between=" ")
     assert task.vocabulary[task.prompts[0][0]] == "<begin>" and "<begin> put first" in said
     assert 0 not in (*task.prompts[0], *task.completions[0])
 

@@ -18,9 +18,9 @@ def test_options_that_are_known_may_be_given(config):
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"D": 3}, "D is 3, an option that is not known here and may change the logits"),
-        ({"d": 3, "turbo": None}, "turbo is None, an option that is not known here"),
-        ({"turbo": False}, "turbo is False, an option that is not known here"),
+        ({"D": 3}, "D = 3: an option that is not known here and may change the logits"),
+        ({"d": 3, "turbo": None}, "turbo = None: an option that is not known here"),
+        ({"turbo": False}, "turbo = False: an option that is not known here"),
         ({"capped": True}, "capped is True, expected False: no block computes that"),
         ({"capped": None}, "capped is None, expected False"),
         ({"capped": 0}, "capped is 0, expected False"),
