@@ -153,9 +153,8 @@ def certify(
     agreeing = _asked(given, config, model, inputs, handshake, ignore_field, progress)
     proved = certify_memorization(model, facts, asked, progress=progress)
     least = proved.certificate.figure(ANSWERS, "margin_lower")
-    if host := "; ".join(
-        filter(None, [decoding, aside, _ignoring(ignore_field, options), agreeing and agreeing.said(least)])
-    ):
+    asides = [decoding, aside, _ignoring(ignore_field, options), agreeing.said(least) if agreeing else ""]
+    if host := "; ".join(filter(None, asides)):
         proved = replace(proved, certificate=proved.certificate.shaken(host))
     answers, target = proved.answers, facts.target
     held, wrong = answers.held(target, asked.tolerance), answers.wrong(target, asked.tolerance)
@@ -298,7 +297,8 @@ def certify_rule(
         progress=progress,
     )
     found = proved.answers
-    if host := "; ".join(filter(None, [decoding, _ignoring(ignore_field, options), agreeing and agreeing.said()])):
+    asides = [decoding, _ignoring(ignore_field, options), agreeing.said() if agreeing else ""]
+    if host := "; ".join(filter(None, asides)):
         proved = replace(proved, certificate=proved.certificate.shaken(host))
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,

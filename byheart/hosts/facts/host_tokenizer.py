@@ -130,25 +130,18 @@ def _fields(folder: Path) -> Mapping[str, Any]:
 def _not_followed(fields: Mapping[str, Any], tokenizer: Any) -> str:
     """The fields that may change how texts are cut, and that ``tokenizer.json`` does not say too."""
     stored = json.loads(tokenizer.to_str())
-    begins = bool(tokenizer.encode("").ids)
+    cutting = [stored.get("normalizer"), stored.get("pre_tokenizer")]
     said = {
-        "add_prefix_space": _every(stored, "add_prefix_space"),
-        "do_lower_case": _every(stored, "lowercase"),
-        "add_bos_token": [begins],
-        "add_eos_token": [False],
+        "add_prefix_space": _every(cutting, "add_prefix_space"),
+        "do_lower_case": _every(cutting, "lowercase"),
+        "add_bos_token": [bool(tokenizer.encode("").ids)],
     }
     left: list[str] = []
     for name, value in sorted(fields.items()):
-        if value is None or name in _UNREAD or (name in said and all(value is each for each in said[name])):
+        if value is None or name in _UNREAD or (name == "added_tokens_decoder" and _are_known(value, tokenizer)):
             continue
-        if name in said and not said[name] and value is False:
-            continue
-        if name == "added_tokens_decoder":
-            if _are_known(value, tokenizer):
-                continue
-            left.append(name)
-        elif name in said or value is not False:
-            left.append(f"{name} = {value!r}"[:80])
+        if any(value is not each for each in said.get(name) or [False]):
+            left.append(name if name == "added_tokens_decoder" else f"{name} = {value!r}"[:80])
     if not left:
         return ""
     are = "is" if len(left) == 1 else "are"
@@ -159,7 +152,7 @@ def _every(stored: Any, name: str) -> list[Any]:
     """The values under a name, anywhere in a value of JSON."""
     if isinstance(stored, Mapping):
         own = [stored[name]] if name in stored else []
-        return own + [each for key, part in stored.items() if key != "vocab" for each in _every(part, name)]
+        return own + [each for part in stored.values() for each in _every(part, name)]
     return [each for part in stored for each in _every(part, name)] if isinstance(stored, list) else []
 
 
