@@ -255,6 +255,12 @@ def _require_types(config: Mapping[str, Any]) -> None:
     for name in (*sizes, "n_key_value_heads"):
         if config.get(name) is not None and type(config[name]) is not int:
             raise InputError(name, f"is {config[name]!r}", "an integer")
+    for name in ("eps", "attn_scale", "rotary_base"):
+        if name in config and (type(config[name]) not in (int, float)):
+            raise InputError(name, f"is {config[name]!r}", "a number")
+    for name in ("act_fn", "normalization_type", "positional_embedding_type", "attention_dir"):
+        if config.get(name) is not None and not isinstance(config[name], str):
+            raise InputError(name, f"is {config[name]!r}", "a text")
 
 
 def _require_size(config: Mapping[str, Any], name: str, found: int, place: str) -> None:

@@ -58,8 +58,10 @@ class Checkpoint:
         self.family = str(config["model_type"])
         self._tensors, self._config = dict(tensors), dict(config)
         self._asked, self._taken = {"model_type", "architectures", "dtype", "torch_dtype"}, set[str]()
-        if len(config.get("architectures") or ()) > 1:
-            self.refuse("architectures", "one")
+        self._called: dict[str, str] = {}
+        said = config.get("architectures") or []
+        if not isinstance(said, list | tuple) or len(said) > 1 or not all(isinstance(each, str) for each in said):
+            self.refuse("architectures", "one, in a list")
 
     def refuse(self, name: str, expected: str) -> None:
         """Raise the `InputError` about a field.
@@ -67,12 +69,22 @@ class Checkpoint:
         Raises:
             InputError: Always.
         """
-        raise InputError(f"{self.family} with {name}", f"= {self._config.get(name)!r} is not read", expected)
+        called = self._called.get(name, name)
+        raise InputError(f"{self.family} with {called}", f"= {self._config.get(called)!r} is not read", expected)
 
     def field(self, name: str, default: Any = None, *, also: Sequence[str] = ()) -> Any:
-        """What the configuration says under a name, or under other names that older files have for it."""
+        """What the configuration says under a name, or under other names that older files have for it.
+
+        Raises:
+            InputError: It says two things.
+        """
         self._asked |= {name, *also}
-        found = [self._config[each] for each in (name, *also) if self._config.get(each) is not None]
+        said = {each: self._config[each] for each in (name, *also) if self._config.get(each) is not None}
+        found = list(said.values())
+        self._called[name] = next(iter(said), name)
+        if any(each != found[0] for each in found):
+            other = " and ".join(f"{each} = {value!r}" for each, value in said.items())
+            raise InputError(f"{self.family} with {other}", "says two things under two names of one field", "one")
         return found[0] if found else default
 
     def count(self, name: str, default: Any = None, *, also: Sequence[str] = ()) -> int:
@@ -89,12 +101,28 @@ class Checkpoint:
             self.refuse(name, "true or false")
         return bool(found)
 
-    def number(self, name: str, default: Any = None) -> float:
+    def number(self, name: str, default: Any = None, *, also: Sequence[str] = ()) -> float:
         """A field that is a finite number above 0."""
-        found = self.field(name, default)
+        found = self.field(name, default, also=also)
         if type(found) not in (int, float) or not 0 < found < float("inf"):
             self.refuse(name, "a finite number above 0")
         return float(found)
+
+    def each(self, name: str, count: int, *values: Any) -> list[Any] | None:
+        """A field that has one of these values for each of so many layers; none where it is not there."""
+        found = self.field(name)
+        if found is None or found == []:
+            return None
+        if not isinstance(found, list | tuple) or len(found) != count or any(one not in values for one in found):
+            self.refuse(name, f"one of {', '.join(map(repr, values))} for each of {count} layers")
+        return list(found)
+
+    def fields(self, name: str, *, also: Sequence[str] = ()) -> dict[str, Any]:
+        """A field that has fields of its own; empty where it is not there."""
+        found = self.field(name, {}, also=also)
+        if not isinstance(found, Mapping):
+            self.refuse(name, "an object with fields of its own")
+        return dict(found)
 
     def only(self, name: str, *values: Any) -> None:
         """A field that may have no other value, or be missing."""
@@ -105,7 +133,7 @@ class Checkpoint:
     def activation(self, name: str, default: str) -> Activation:
         """A field that names an activation."""
         found = self.field(name, default)
-        if found not in ACTIVATIONS:
+        if not isinstance(found, str) or found not in ACTIVATIONS:
             self.refuse(name, ", ".join(ACTIVATIONS))
         return ACTIVATIONS[found]
 
@@ -190,7 +218,7 @@ class Checkpoint:
         Raises:
             InputError: One has not; names it.
         """
-        if self.field("vocab_size", len(W_E)) != len(W_E):
+        if type(said := self.field("vocab_size", len(W_E))) is not int or said != len(W_E):
             self.refuse("vocab_size", f"{len(W_E)}, the rows of the embeddings")
         left = {name: x for name, x in sorted(self._config.items()) if name not in self._asked and name not in _UNREAD}
         for name, value in left.items():
@@ -251,7 +279,9 @@ def missing_tensor(family: str, name: str, tensors: Collection[str]) -> InputErr
     value, expected = f"has no tensor {name!r}, which its configuration asks for", ""
     if called := min((each for each in tensors if each.endswith(f".{name}")), key=len, default=""):
         prefix = called.removesuffix(name)
-        wrapped = "what torch.compile puts before names" if prefix == "_orig_mod." else "a prefix"
+        wrapped = "a prefix"
+        if prefix.startswith("_orig_mod."):
+            prefix, wrapped = "_orig_mod.", "which torch.compile puts there"
         value = f"{value}, but {called!r}, with {prefix!r} before it, {wrapped}"
         expected = f"names without it (name.removeprefix({prefix!r}) of each)"
     return InputError(family, value, expected)

@@ -94,8 +94,6 @@ def window(c: Checkpoint, layers: int, positions: int, *, used: bool = True, kin
     """How many positions there are at most: a layer with a window masks nothing as long as a context fits into it."""
     size = c.field("sliding_window")
     slides = used and size is not None and (kinds is None or "sliding_attention" in kinds[:layers])
-    if kinds is not None and set(kinds) - {"sliding_attention", "full_attention"}:
-        c.refuse("layer_types", "sliding_attention or full_attention")
     return min(positions, c.count("sliding_window")) if slides else positions
 
 

@@ -64,10 +64,6 @@ def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
 
 def _kinds(c: Checkpoint, layers: int) -> list[str]:
     """What each layer attends to: by default every second one slides, or all but every sixth."""
-    every = c.field("sliding_window_pattern", 6, also=("_sliding_window_pattern",)) if c.family == "gemma3_text" else 2
-    said = c.field("layer_types") or [
-        "sliding_attention" if (i + 1) % every else "full_attention" for i in range(layers)
-    ]
-    if len(said) != layers:
-        c.refuse("layer_types", f"one for each of {layers} layers")
-    return list(said)
+    every = c.count("sliding_window_pattern", 6, also=("_sliding_window_pattern",)) if c.family == "gemma3_text" else 2
+    usual = ["sliding_attention" if (i + 1) % every else "full_attention" for i in range(layers)]
+    return c.each("layer_types", layers, "sliding_attention", "full_attention") or usual

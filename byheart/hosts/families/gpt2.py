@@ -79,10 +79,16 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     for name in ("scale_attn_weights", "scale_attn_by_inverse_layer_idx", "tie_word_embeddings"):
         if type(options[name]) is not bool:
             raise InputError(name, f"is {options[name]!r}", "true or false")
-    if options["activation_function"] not in _ACTIVATIONS:
+    epsilon = options["layer_norm_epsilon"]
+    if type(epsilon) not in (int, float) or not 0 < epsilon < float("inf"):
+        raise InputError("layer_norm_epsilon", f"is {epsilon!r}", "a finite number above 0")
+    architectures = config.get("architectures") or []
+    if not isinstance(architectures, list | tuple) or not all(isinstance(each, str) for each in architectures):
+        raise InputError("architectures", f"is {architectures!r}", "names in a list")
+    if not isinstance(options["activation_function"], str) or options["activation_function"] not in _ACTIVATIONS:
         known = ", ".join(_ACTIVATIONS)
         raise InputError("activation_function", f"is {options['activation_function']!r}", f"one of {known}")
-    if other := sorted(set(config.get("architectures") or ()) - set(_ARCHITECTURES)):
+    if other := sorted(set(architectures) - set(_ARCHITECTURES)):
         raise InputError("architectures", f"has {other[0]!r}", f"one of {', '.join(_ARCHITECTURES)}")
     weights = {name: tensor for name, tensor in tensors.items() if not is_mask(name)}
     given = {name.removeprefix("transformer."): tensor for name, tensor in weights.items()}
@@ -97,7 +103,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         return given[name]
 
     def norm(name: str) -> Normalization:
-        return Normalization("layer", take(f"{name}.weight"), take(f"{name}.bias"), options["layer_norm_epsilon"])
+        return Normalization("layer", take(f"{name}.weight"), take(f"{name}.bias"), float(epsilon))
 
     heads = int(options["n_head"])
     blocks: list[Block] = []
@@ -155,7 +161,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
 
 def _require_size(options: Mapping[str, Any], name: str, found: int) -> None:
     """Refuse a size that the tensors do not have."""
-    if options.get(name) not in (None, found):
+    if options.get(name) is not None and (type(options[name]) is not int or options[name] != found):
         raise InputError(name, f"is {options[name]!r}, but the tensors have {found}")
 
 

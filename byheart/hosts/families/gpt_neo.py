@@ -52,8 +52,12 @@ def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
 
 
 def _kinds(c: Checkpoint, layers: int) -> list[str]:
-    said = c.field("attention_types", [[["global", "local"], 12]])
-    kinds = [kind for group, times in said for _ in range(times) for kind in group]
-    if kinds != c.field("attention_layers", kinds) or len(kinds) != layers or set(kinds) - {"global", "local"}:
-        c.refuse("attention_types", f"global or local for each of {layers} layers, as attention_layers says")
+    said, expected = c.field("attention_types", [[["global", "local"], 12]]), f"global or local for {layers} layers"
+    pairs = said if isinstance(said, list | tuple) else [said]
+    if not all(isinstance(pair, list | tuple) and [type(part) for part in pair] == [list, int] for pair in pairs):
+        c.refuse("attention_types", f"pairs of a list of kinds and how often, {expected}")
+    kinds = [kind for group, times in pairs for _ in range(times) for kind in group]
+    stated = c.each("attention_layers", layers, "global", "local") or kinds
+    if kinds != stated or len(kinds) != layers or any(kind not in ("global", "local") for kind in kinds):
+        c.refuse("attention_types", f"{expected}, as attention_layers says")
     return kinds

@@ -84,7 +84,12 @@ def _positions(c: Checkpoint, layers: int) -> int:
     if c.family not in ("qwen2", "qwen3", "smollm3"):
         return positions
     used = c.flag("use_sliding_window", False)
-    kinds, first = c.field("layer_types"), c.field("max_window_layers", 28)
+    kinds, first = (
+        c.each("layer_types", layers, "sliding_attention", "full_attention"),
+        c.field("max_window_layers", 28),
+    )
+    if type(first) is not int or first < 0:
+        c.refuse("max_window_layers", "an integer of at least 0")
     if kinds is None:
         kinds = [
             "sliding_attention" if c.family == "smollm3" or i >= first else "full_attention" for i in range(layers)
@@ -96,9 +101,7 @@ def _turned_layers(c: Checkpoint, layers: int) -> list[bool]:
     if c.family != "smollm3":
         return [True] * layers
     every = c.count("no_rope_layer_interval", 4)
-    said = c.field("no_rope_layers") or [int((i + 1) % every != 0) for i in range(layers)]
-    if len(said) != layers or set(said) - {0, 1}:
-        c.refuse("no_rope_layers", f"{layers} numbers, each 0 or 1")
+    said = c.each("no_rope_layers", layers, 0, 1) or [int((i + 1) % every != 0) for i in range(layers)]
     return [bool(one) for one in said]
 
 

@@ -37,12 +37,15 @@ def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
     c = Checkpoint(tensors, config)
     d, count = c.count("d_model", also=("hidden_size",)), c.count("n_heads", also=("num_attention_heads",))
     heads, epsilon = Heads(d, count, count, d // count), c.number("layer_norm_epsilon", 1e-5)
-    said = dict(c.field("attn_config") or {})
+    said = c.fields("attn_config")
     for name, usual in _USUAL.items():
         if usual is not None and said.get(name, usual) != usual:
             c.refuse("attn_config", f"{name} = {usual!r}")
     if unknown := sorted(set(said) - {*_USUAL, *UNREAD_IN_TRANSFORMERS, *ONLY_IN_TRANSFORMERS, *_READ}):
         c.refuse("attn_config", f"no {unknown[0]}, which is not known here")
+    for name in ("clip_qkv", "softmax_scale"):
+        if said.get(name) is not None and not (type(said[name]) in (int, float) and 0 < said[name] < float("inf")):
+            c.refuse("attn_config", f"a finite number above 0 for {name}")
     clip = None if said.get("clip_qkv") is None else float(said["clip_qkv"])
     scale = None if said.get("softmax_scale") is None else float(np.float32(said["softmax_scale"]))
     if scale is not None and clip is not None:

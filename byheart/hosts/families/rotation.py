@@ -29,14 +29,15 @@ def rotation(c: Checkpoint, width: int, *, base: float = 10000.0, share: float =
     Raises:
         InputError: Frequencies that depend on the length, or a field that is not known.
     """
-    said = c.field("rope_parameters", also=("rope_scaling",)) or {}
+    said = c.fields("rope_parameters", also=("rope_scaling",))
     if of is not None and of in said:
-        said = said[of]
-    said = dict(said)
-    base = float(said.pop("rope_theta", c.field("rope_theta", base, also=("rotary_emb_base",))))
-    share = float(said.pop("partial_rotary_factor", c.field("partial_rotary_factor", share, also=("rotary_pct",))))
+        if not isinstance(said[of], Mapping):
+            c.refuse("rope_parameters", f"an object with fields of its own for {of}")
+        said = dict(said[of])
+    base = _one_number(c, said, "rope_theta", base, also=("rotary_emb_base",))
+    share = _one_number(c, said, "partial_rotary_factor", share, also=("rotary_pct",))
     kind = said.pop("rope_type", said.pop("type", "default"))
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         why = ": its frequencies depend on the length" if kind in ("dynamic", "longrope") else ""
         raise InputError(f"{c.family} with rope_type", f"{kind}{why}; not read")
     if (turned := int(width * share)) % 2 or not turned:
@@ -47,6 +48,22 @@ def rotation(c: Checkpoint, width: int, *, base: float = 10000.0, share: float =
         name, value = sorted(said.items())[0]
         raise InputError(f"{c.family} with {name}", f"= {value!r} of its rotary positions; not read")
     return np.asarray(found, dtype=np.float64)
+
+
+def _one_number(c: Checkpoint, said: dict[str, Any], name: str, usual: float, *, also: tuple[str, ...]) -> float:
+    """A number that stands among the parameters or beside them, where older files have it.
+
+    Raises:
+        InputError: It is none, or there are two.
+    """
+    beside = c.number(name, usual, also=also)
+    if said.get(name) is None:
+        said.pop(name, None)
+        return beside
+    found = _number(c, said, name)
+    if c.field(name, also=also) is not None and found != beside:
+        raise InputError(f"{c.family} with {name}", f"= {beside!r}, and {found!r} among its rotary positions", "one")
+    return found
 
 
 def powers(base: float, turned: int) -> Any:

@@ -121,7 +121,7 @@ def test_folded_normalizations_have_no_parameters():
         ({"n_ctx": 5}, r"n_ctx is 5, but pos_embed\.W_pos has 4"),
         ({"d_vocab_out": 4}, r"d_vocab_out is 4, but unembed\.W_U has 7"),
         ({"n_layers": 2.0}, r"n_layers is 2\.0, expected an integer"),
-        ({"eps": "1e-5"}, "epsilon is '1e-5', expected a finite float above 0"),
+        ({"eps": "1e-5"}, "eps is '1e-5', expected a number"),
         ({"n_layers": 3}, r"HookedTransformer has no tensor 'blocks\.2\.attn\.W_Q', which its configuration asks for"),
     ],
 )

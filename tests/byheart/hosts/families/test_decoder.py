@@ -22,7 +22,7 @@ def test_a_window_limits_the_positions_where_a_layer_has_it(said, used, kinds, e
 def test_a_kind_of_layer_that_nobody_knows_is_refused():
     c = Checkpoint({}, {"model_type": "qwen2", "sliding_window": 5, "layer_types": ["chunked_attention"]})
     with pytest.raises(InputError, match="qwen2 with layer_types"):
-        window(c, 1, 9, kinds=["chunked_attention"])
+        c.each("layer_types", 1, "sliding_attention", "full_attention")
 
 
 def test_outputs_and_shifts_are_multiplied_together():

@@ -122,8 +122,8 @@ def test_a_prefix_and_masks_change_nothing():
         ({"scale_attn_by_inverse_layer_idx": None}, {}, "scale_attn_by_inverse_layer_idx is None, expected true or"),
         ({"tie_word_embeddings": "no"}, {}, "tie_word_embeddings is 'no', expected true or false"),
         ({"tie_word_embeddings": False}, {}, r"tie_word_embeddings is false, but there is no lm_head\.weight"),
-        ({"layer_norm_epsilon": "1e-5"}, {}, "epsilon is '1e-5', expected a finite float above 0"),
-        ({"layer_norm_epsilon": 0.0}, {}, r"epsilon is 0\.0, expected a finite float above 0"),
+        ({"layer_norm_epsilon": "1e-5"}, {}, "layer_norm_epsilon is '1e-5', expected a finite number above 0"),
+        ({"layer_norm_epsilon": 0.0}, {}, r"layer_norm_epsilon is 0\.0, expected a finite number"),
         (
             {},
             {"transformer.wte.weight": np.zeros((7, 4))},
