@@ -16,6 +16,7 @@ import numpy as np
 
 from byheart.edited_folder import has_one_width, host_config, read_editable, stored_dtype, write_edited
 from byheart.edited_page import write_edit_page
+from byheart.hosts.decoding import Asked, require_greedy
 from byheart.hosts.facts.numbered_facts import Reading, read_facts
 from byheart.hosts.number_types import require_dtype, rounded_to
 from constructions.arrays import Float64Array, Int64Array
@@ -82,6 +83,7 @@ def edit(
     layer: int | None = None,
     dtype: str | None = None,
     config: Mapping[str, Any] | Path | str | None = None,
+    plain_argmax: bool = False,
     out: Path | str | None = None,
     overwrite: bool = False,
     progress: Progress = silent,
@@ -105,6 +107,7 @@ def edit(
         layer: As for `edit_model`.
         dtype: The type in which the weights are stored; by default the one in which the host loads them.
         config: As for `byheart.certify`.
+        plain_argmax: As for `byheart.certify`.
         out: A folder to write: the edited model in the format of its host, and the proof in its folder ``proof``.
         overwrite: Replace a folder that byheart wrote.
         progress: Called with the stage and the finished share of it.
@@ -151,6 +154,11 @@ def edit(
         kept = whole_domain(model.d_vocab, keep_domain, contexts)
     elif same is not None:
         kept = _kept(stored, same, contexts, answers)
+    read = set(range(model.d_vocab)) if keep_domain is not None else {*np.unique(contexts), *np.unique(kept)}
+    decoding = ""
+    if folder is not None and host is not None:
+        asked = Asked([(len(row), (0,)) for row in (contexts[0], *kept[:1])], {int(token) for token in read})
+        decoding = require_greedy(folder, host, asked, plain_argmax=plain_argmax)
     done = edit_model(
         stored,
         contexts,
@@ -162,6 +170,8 @@ def edit(
         everywhere=host is not None and has_one_width(host),
         progress=progress,
     )
+    if decoding:
+        done = replace(done, certificate=done.certificate.decoded(decoding))
     if out is not None and folder is not None:
         progress("writing", None, str(out))
         with new_folder(Path(out), overwrite=overwrite) as written:

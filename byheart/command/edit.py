@@ -45,6 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dtype", metavar="TYPE", help="the type of the stored weights (default: the host's)")
     parser.add_argument(
+        "--plain-argmax",
+        action="store_true",
+        help="ask about the largest logits, whatever generation_config.json makes generate say",
+    )
+    parser.add_argument(
         "--run", action="store_true", help="run the host before and after, in float32 and bfloat16, and count answers"
     )
     add_out_options(parser)
@@ -68,6 +73,7 @@ def run(options: argparse.Namespace) -> int:
             **table_options(options),
             layer=options.layer,
             dtype=options.dtype,
+            plain_argmax=options.plain_argmax,
             out=options.out,
             overwrite=options.overwrite,
             progress=progress,

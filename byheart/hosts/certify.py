@@ -408,9 +408,8 @@ def _require_loaded_exactly(path: Path, options: Mapping[str, Any]) -> None:
         if options.get(name) is not None:
             require_exact_in(
                 path, str(options[name]).removeprefix("torch."), f"{name} of the configuration",
-                expected="weights of that type, or the type of the file: the library rounds them when it loads them, "
-                f"so people run other numbers (save them rounded, or set {name}; --config FILE gives another "
-                "configuration)",
+                expected="weights of that type, or a configuration with the type of the file (--config FILE): the "
+                "library rounds the weights when it loads them",
             )  # fmt: skip
             return
 

@@ -6,7 +6,7 @@ Page: docs/claims/editing.md
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -201,7 +201,11 @@ class EditCertificate:
         if values["flat"]:
             bound = decimal_above(float(values["spread"]) ** 2 / 8.0)
             parts.append(f"{values['flat']} within KL {bound} of the uniform law")
-        return parts
+        return [*parts, *([self.provenance["decoding"]] if "decoding" in self.provenance else [])]
+
+    def decoded(self, how: str) -> "EditCertificate":
+        """The certificate with what is to be said of how its host decodes; information, as all provenance is."""
+        return replace(self, provenance={**self.provenance, "decoding": how})
 
     def to_json(self) -> str:
         """The one text of this certificate: canonical JSON and a final newline."""

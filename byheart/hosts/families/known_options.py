@@ -59,7 +59,7 @@ class UnknownFieldError(InputError):
         super().__init__(
             argument,
             f"{said}: {what} not known here and may change the logits",
-            "none, or --ignore-field NAME where the library that runs the model agrees",
+            "none (`certify --ignore-field NAME` passes over it where the library that runs the model agrees)",
         )
         self.fields = tuple(fields)
 

@@ -60,3 +60,21 @@ def test_a_folder_whose_host_loads_other_weights_than_were_proved_is_refused(
         assert "holds another model than the one that is proved" in capsys.readouterr().err
         for file in ("config.json", "model.safetensors"):  # the model before the edit
             (out / file).write_bytes((source / file).read_bytes())
+
+
+def test_what_generate_says_otherwise_is_refused_and_a_plain_argmax_is_named_in_every_first_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    source, out = gpt2(tmp_path / "m"), tmp_path / "e"
+    (source / "generation_config.json").write_text('{"suppress_tokens": [3], "repetition_penalty": 1.8}')
+    old = answer(read_model(source), [1, 2])
+    (tmp_path / "new.csv").write_text(f"1,2,{(old + 1) % TOKENS}\n")
+    words = ["edit", str(source), "--facts", str(tmp_path / "new.csv"), "--keep-domain", "2", "--out", str(out)]
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert "repetition_penalty = 1.8" in said and "suppress_tokens = [3]" in said and "--plain-argmax" in said
+    assert not out.exists()
+    for line in ([*words, "--plain-argmax"], ["check", str(out)], ["check", str(out), "--independent"]):
+        assert main(line) == 0
+        first = capsys.readouterr().out.split("\n")[0]
+        assert "by plain argmax, without generation_config.json's repetition_penalty = 1.8" in first
