@@ -366,12 +366,21 @@ def _hooked_transformer(source: Any, options: Mapping[str, Any]) -> tuple[Any, s
         hooked, described = library.HookedTransformer, library.HookedTransformerConfig
     except (AttributeError, ImportError):  # gone with version 4
         return f"transformer-lens {_version('transformer-lens')}, which is installed here, has no HookedTransformer"
-    given = {**options, "device": "cpu", "dtype": torch.float64, "tokenizer_name": None, "init_weights": False}
+    tensors = _tensors(source)
+    sizes = {"d_vocab": len(tensors["embed.W_E"]), "d_vocab_out": tensors["unembed.W_U"].shape[1]}
+    unset = {name: size for name, size in sizes.items() if options.get(name) in (None, -1)}  # a tokenizer sets them
+    given = {**options, **unset, "device": "cpu", "dtype": torch.float64, "tokenizer_name": None, "init_weights": False}
+    name = f"HookedTransformer of transformer-lens {_version('transformer-lens')}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of a class that goes with version 4
-        module = hooked(described.from_dict(given), move_to_device=False)
-    _loaded(module, _tensors(source), but=(".attn.mask", ".attn.IGNORE", ".attn.rotary_sin", ".attn.rotary_cos"))
-    return module, f"HookedTransformer of transformer-lens {_version('transformer-lens')}"
+        try:
+            module = hooked(described.from_dict(given), move_to_device=False)
+        except Exception as error:  # whatever a library raises on a configuration of somebody else
+            raise HandshakeError(
+                f"{name} cannot be made of the configuration: {type(error).__name__}: {error}"
+            ) from error
+    _loaded(module, tensors, but=(".attn.mask", ".attn.IGNORE", ".attn.rotary_sin", ".attn.rotary_cos"))
+    return module, name
 
 
 def _tensors(source: Any) -> Mapping[str, Any]:

@@ -248,7 +248,7 @@ def _score_root(config: Mapping[str, Any]) -> int:
 
 def _require_types(config: Mapping[str, Any]) -> None:
     """Refuse sizes that are no integers, and flags that are no truth values."""
-    for name in ("use_attn_scale", "attn_only", "gated_mlp", "rotary_adjacent_pairs"):
+    for name in ("use_attn_scale", "attn_only", "gated_mlp", "rotary_adjacent_pairs", "default_prepend_bos"):
         if type(config.get(name, True)) is not bool:
             raise InputError(name, f"is {config[name]!r}", "true or false")
     sizes = ("n_layers", "d_model", "n_ctx", "d_head", "n_heads", "d_mlp", "d_vocab", "d_vocab_out")

@@ -125,6 +125,17 @@ def test_the_real_hooked_transformer_agrees_and_hooks_are_noticed(seed, tmp_path
     certify_refused(lambda: certify(model, task, config=config))
 
 
+@needs("transformer_lens")
+@pytest.mark.filterwarnings("ignore:HookedTransformer is deprecated:DeprecationWarning")
+def test_sizes_that_a_tokenizer_would_set_are_those_of_the_tensors(tmp_path):
+    (model, config), task = hooked(0), table()
+    torch.save(model.state_dict(), tmp_path / "model.pt")
+    for sizes in ({}, {"d_vocab": -1, "d_vocab_out": -1}):
+        silent = {name: value for name, value in config.items() if name != "d_vocab"} | sizes
+        (tmp_path / "config.json").write_text(json.dumps(silent))
+        assert "agrees with HookedTransformer of transformer-lens" in certify(tmp_path / "model.pt", task)["headline"]
+
+
 class Lying(torch.nn.Module):
     """A module that multiplies what another computes; its tensors are the other's."""
 
