@@ -63,6 +63,8 @@ class Reading:
         return {name: getattr(self, name) for name in ("delimiter", "header", "weights")}
 
 
+_OLD_TOKENIZERS = ("vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model")
+
 Rows = list[tuple[tuple[str, ...], tuple[str, ...]]]
 """The cells of a prompt and those of its answer, of each fact."""
 
@@ -264,7 +266,7 @@ def _in_numbers(
     read = tuple(dict.fromkeys(cell for cells, _ in rows for cell in cells))
     said = tuple(dict.fromkeys(cell for _, cells in rows for cell in cells))
     tokens, following = _numbered(
-        place, (read, vocabulary, TOKENIZER_FILE),
+        place, _hints(rows, names.folder), (read, vocabulary, TOKENIZER_FILE),
         (said, answers or vocabulary, ANSWERS_FILE if answers else TOKENIZER_FILE),
     )  # fmt: skip
     if answers:
@@ -358,7 +360,23 @@ def _stored_names(folder: Path | None, file: str) -> dict[str, int]:
     return names
 
 
-def _numbered(path: str, *columns: tuple[tuple[str, ...], Mapping[str, int], str]) -> list[dict[str, list[int]]]:
+def _hints(rows: Rows, folder: Path | None) -> str:
+    """What may be wrong where a cell is no token."""
+    first, others = ({cell for cells, said in part for cell in (*cells, *said)} for part in (rows[:1], rows[1:]))
+    hints: list[str] = []
+    if others and all(_is_number(cell.removeprefix("#")) for cell in others) and not any(map(_is_number, first)):
+        hints.append("--header where the first row names the columns")
+    if folder is not None and not (folder / TOKENIZER_FILE).is_file():
+        if old := next((name for name in _OLD_TOKENIZERS if (folder / name).is_file()), ""):
+            hints.append(
+                f"to cut texts, a {TOKENIZER_FILE} beside the model instead of {old} (save_pretrained writes it)"
+            )
+    return "".join(f"; {hint}" for hint in hints)
+
+
+def _numbered(
+    path: str, hints: str, *columns: tuple[tuple[str, ...], Mapping[str, int], str]
+) -> list[dict[str, list[int]]]:
     """The numbers of the tokens of each cell, of contexts and of what follows, each with its names and their file.
 
     A cell is a name, or ``#`` and a number, or several of them with spaces between. A number alone is that of a token
@@ -384,7 +402,7 @@ def _numbered(path: str, *columns: tuple[tuple[str, ...], Mapping[str, int], str
             if not pieces or None in pieces:
                 where = f"a token of {file} beside the model" if names else "the number of a token"
                 hint = f"; #{cell} is the token of that number" if _is_number(cell) else ""
-                raise InputError(path, f"has the cell {cell!r}", f"{where}{hint}")
+                raise InputError(path, f"has the cell {cell!r}", f"{where}{hint}{hints}")
             numbers[cell] = [piece for piece in pieces if piece is not None]
         found.append(numbers)
     return found

@@ -166,3 +166,17 @@ def test_rows_and_records_are_read_from_json(tmp_path):
     (tmp_path / "facts.jsonl").write_text("\n5\n")
     with pytest.raises(InputError, match="row 0 is 5"):
         read_facts(tmp_path / "facts.jsonl", model())
+
+
+def test_a_cell_that_is_no_token_says_what_may_be_missing(tmp_path):
+    """Names above columns of numbers, and the files of a tokenizer that is not read."""
+    (tmp_path / "facts.csv").write_text("t0,t1,next\n#1,#2,#3\n#2,#1,#4\n")
+    with pytest.raises(InputError, match=r"has the cell 't0', .*--header where the first row names the columns"):
+        read_facts(tmp_path / "facts.csv", model(), tmp_path)
+    assert read_facts(tmp_path / "facts.csv", model(), tmp_path, Reading(header=True))[0].n_contexts == 2
+    (tmp_path / "texts.csv").write_text("the capital of Peru is,Lima\nthe river,Seine\n")
+    for old in ("vocab.json", "merges.txt", "tokenizer.model"):
+        (tmp_path / old).write_text("")
+        with pytest.raises(InputError, match=r"a tokenizer\.json beside the model instead of"):
+            read_facts(tmp_path / "texts.csv", model(), tmp_path)
+        (tmp_path / old).unlink()
