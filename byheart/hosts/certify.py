@@ -18,9 +18,9 @@ from byheart.hosts.decoding import Asked as Decoded
 from byheart.hosts.decoding import require_greedy
 from byheart.hosts.every_run import OTHER_RUNS, Part, in_every_run, require_every_run
 from byheart.hosts.facts.numbered_facts import Reading, facts_of_rows, read_facts
-from byheart.hosts.families import FAMILIES
+from byheart.hosts.families import FAMILIES, is_of_transformer_lens
 from byheart.hosts.handshake import Asked, ask_host, require_plain_parameters
-from byheart.hosts.host import OF_TRANSFORMER_LENS
+from byheart.hosts.number_types import DTYPES
 from byheart.hosts.reading import configuration_of, model_of, read_model, require_exact_in, stored_as_linear
 from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
@@ -135,7 +135,7 @@ def certify(
     progress("model", None, "")
     model, given, options = _model(source, config, names, ignore_field, handshake)
     folder = Path(source) if isinstance(source, Path | str) else None
-    prepends = bool(options.get("default_prepend_bos", True)) if OF_TRANSFORMER_LENS in options else None
+    prepends = bool(options.get("default_prepend_bos", True)) if is_of_transformer_lens(options) else None
     how = Reading(delimiter, header, weights, tokenizer, between, cells, prepends, handshake)
     said = aside = ""
     if isinstance(task, Path | str):
@@ -406,8 +406,11 @@ def _require_loaded_exactly(path: Path, options: Mapping[str, Any]) -> None:
     """Refuse a configuration that names a shorter type than that of the weights beside it."""
     for name in ("dtype", "torch_dtype"):
         if options.get(name) is not None:
+            dtype = str(options[name]).removeprefix("torch.")
+            if dtype not in DTYPES:
+                raise InputError(f"{name} of the configuration", f"is {options[name]!r}", f"one of {', '.join(DTYPES)}")
             require_exact_in(
-                path, str(options[name]).removeprefix("torch."), f"{name} of the configuration",
+                path, dtype, f"{name} of the configuration",
                 expected="weights of that type, or a configuration with the type of the file (--config FILE): the "
                 "library rounds the weights when it loads them",
             )  # fmt: skip

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from byheart.hosts.host import CONFIG_FILE, OF_TRANSFORMER_LENS
+from byheart.hosts.families import is_of_transformer_lens
+from byheart.hosts.host import CONFIG_FILE
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
 
@@ -143,7 +144,7 @@ def require_greedy(source: Any, config: Mapping[str, Any], asked: Asked, *, plai
         >>> require_greedy(None, {"repetition_penalty": 1.8}, facts, plain_argmax=True)
         "by plain argmax, without config.json's repetition_penalty = 1.8"
     """
-    if OF_TRANSFORMER_LENS in config:
+    if is_of_transformer_lens(config):
         return ""
     changes, aside = list[tuple[str, str]](), list[str]()
     for place, fields, whole in _places(source, config):

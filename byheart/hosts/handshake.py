@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from byheart.hosts.families import FAMILIES
-from byheart.hosts.host import CONFIG_FILE, OF_TRANSFORMER_LENS, quiet_loading
+from byheart.hosts.families import FAMILIES, is_of_transformer_lens
+from byheart.hosts.host import CONFIG_FILE, quiet_loading
 from byheart.hosts.reading import configuration_of, require_exact_in, tensors_of
 from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HandshakeError, InputError
@@ -312,7 +312,7 @@ def _module(source: Any, config: Any) -> tuple[Any, str] | str | None:
         return "tensors and a configuration are no module, and no folder that one is loaded from"
     if options.get("model_type") == "gpt2":
         return _gpt2(source, path if path is not None and path.is_dir() and config is None else None, options)
-    if OF_TRANSFORMER_LENS in options:
+    if is_of_transformer_lens(options):
         return _hooked_transformer(source, options)
     return None
 

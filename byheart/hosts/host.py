@@ -28,8 +28,6 @@ INDEX_FILE = "model.safetensors.index.json"
 """Which part holds each tensor, where the weights are cut into several files."""
 
 CONFIG_FILE = "config.json"
-OF_TRANSFORMER_LENS = "d_head"
-"""The field that only the configurations of TransformerLens have."""
 
 _WRITTEN = Path(__file__).with_name("written")
 _BATCH_ENTRIES = 2**24

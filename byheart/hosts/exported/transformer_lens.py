@@ -256,7 +256,7 @@ def _require_types(config: Mapping[str, Any]) -> None:
         if config.get(name) is not None and type(config[name]) is not int:
             raise InputError(name, f"is {config[name]!r}", "an integer")
     for name in ("eps", "attn_scale", "rotary_base"):
-        if name in config and (type(config[name]) not in (int, float)):
+        if name in config and (isinstance(config[name], bool) or not isinstance(config[name], int | float)):
             raise InputError(name, f"is {config[name]!r}", "a number")
     for name in ("act_fn", "normalization_type", "positional_embedding_type", "attention_dir"):
         if config.get(name) is not None and not isinstance(config[name], str):

@@ -1,5 +1,8 @@
 """Families of decoders of Hugging Face's `transformers`, each read into our blocks: what its configuration may say."""
 
+from collections.abc import Mapping
+from typing import Any
+
 FAMILIES = {
     **dict.fromkeys(("llama", "mistral", "qwen2", "qwen3", "smollm3", "granite"), "llama"),
     **dict.fromkeys(("olmo", "olmo2"), "olmo"),
@@ -12,3 +15,8 @@ FAMILIES = {
     },
 }
 """The module of this room that reads each `model_type`."""
+
+
+def is_of_transformer_lens(config: Mapping[str, Any]) -> bool:
+    """Whether a configuration is one of TransformerLens, whose `generate` reads no file."""
+    return "d_head" in config and config.get("model_type") not in ("gpt2", *FAMILIES)

@@ -258,9 +258,9 @@ def require_tied(name: str, W_U: Floats, embeddings: Floats) -> None:
     if not np.array_equal(W_U, embeddings):
         raise InputError(
             "tie_word_embeddings",
-            f"is true, as where nothing says otherwise, but {name} is stored and is not the embeddings: it depends on "
-            "the version of transformers which of them reads out",
-            "false in the configuration, or weights without it",
+            f"is true, in the configuration or by default, but {name} is stored and is not the embeddings: it depends "
+            "on the version of transformers which of them reads out",
+            f"false in the configuration, or weights without {name}",
         )
 
 

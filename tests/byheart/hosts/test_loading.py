@@ -47,6 +47,12 @@ def test_a_type_that_holds_the_numbers_is_no_reason_to_refuse(dtype, tmp_path):
     assert "facts" in certify(changed(folder, dtype=dtype), FACTS, handshake=False)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "auto", "float8_e4m3fn", ["float16"], 16])
+def test_a_type_that_nobody_knows_is_refused(dtype, tmp_path):
+    with pytest.raises(InputError, match=r"^dtype of the configuration is .*, expected one of float64, float32"):
+        certify(changed(gpt2(tmp_path / "m"), dtype=dtype), FACTS, handshake=False)
+
+
 def test_a_number_beyond_the_range_of_the_type_is_refused_too(tmp_path):
     folder = gpt2(tmp_path / "m")
     tensors, _ = read_tensors(folder / "model.safetensors")
@@ -127,6 +133,12 @@ def test_fields_that_nobody_knows_are_ignored_where_the_library_agrees_and_named
         certify(folder, FACTS, ignore_field=["my_scale"])
     said = certify(folder, FACTS, ignore_field=["my_scale", "my_note"])["headline"]
     assert "the configuration's my_scale, my_note ignored; agrees with LlamaForCausalLM" in said
+    changed(folder, d_head=6)  # a field of another library does not make it one of that
+    (folder / "generation_config.json").write_text('{"num_beams": 3}')
+    with pytest.raises(InputError, match="num_beams = 3"):
+        certify(folder, FACTS, ignore_field=["my_scale", "my_note", "d_head"])
+    (folder / "generation_config.json").unlink()
+    changed(folder, d_head=None)
     with pytest.raises(InputError, match="and without a handshake nobody says what it does"):
         certify(folder, FACTS, ignore_field=["my_scale", "my_note"], handshake=False)
     with pytest.raises(InputError, match="no library says that nothing depends on it: tensors and a configuration"):
