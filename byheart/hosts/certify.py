@@ -462,13 +462,13 @@ def _asked(
     if not handshake:
         return Asked(why="--no-handshake")
     progress("handshake", None, "")
-    asked = ask_host(given, config, model, *inputs)
-    if ignored and not (asked and asked.agrees):
-        why = f": {asked.why}" if asked else ""
+    agreeing = ask_host(given, config, model, *inputs)
+    if ignored and not (agreeing and agreeing.agrees):
+        why = f": {agreeing.why}" if agreeing else ""
         raise InputError(
             "ignore_field", f"= {ignored[0]!r} is given, and no library says that nothing depends on it{why}"
         )
-    return asked
+    return agreeing
 
 
 def _parts(facts: Task | PromptTask) -> list[Part]:

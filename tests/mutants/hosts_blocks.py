@@ -13,6 +13,7 @@ ball_forward = of("verify/independent/ball_forward.py", "tests/contract/test_blo
 module = of("verify/replica/module.py", "tests/contract/test_blocks.py")
 plain_model = of("verify/independent/plain/plain_model.py", "tests/verify/independent/plain/test_plain_model.py")
 checkpoint = of("byheart/hosts/families/checkpoint.py", "tests/byheart/hosts/families/test_checkpoint.py")
+of_any_family = of("byheart/hosts/families/checkpoint.py", "tests/contract/test_configurations.py")
 decoder = of("byheart/hosts/families/decoder.py", "tests/byheart/hosts/families/test_decoder.py")
 gpt_neox = of("byheart/hosts/families/gpt_neox.py", "tests/contract/test_families.py")
 gptj = of("byheart/hosts/families/gptj.py", "tests/contract/test_families.py")
@@ -87,7 +88,11 @@ MUTANTS = [
     plain_model('{**shapes, "W_gate"', '{**shapes, "W_gates"', "a gate may have any shape"),
     checkpoint("if left.any() or small.any()", "if small.any()", "products are rounded"),
     checkpoint("            if left.any():", "            if False:", "gains are rounded"),
-    checkpoint("        if left:", "        if False:", "tensors of no block are passed over"),
+    checkpoint("        if extra:", "        if False:", "tensors of no block are passed over"),
+    of_any_family(
+        "        if is_tied:", "        if False:", "a readout may differ from the embeddings that it is said to be"
+    ),
+    of_any_family("if any(each != found[0] for each in found):", "if False:", "a field may say two things"),
     decoder(
         'return min(positions, c.count("sliding_window")) if slides else positions',
         "return positions",
