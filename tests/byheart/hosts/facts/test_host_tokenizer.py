@@ -7,6 +7,7 @@ import pytest
 
 from byheart.hosts.certify import certify
 from byheart.hosts.facts import host_tokenizer as asked
+from byheart.hosts.facts.prompt_texts import prompts_of_texts
 from byheart.hosts.number_types import write_tensors
 from constructions.errors import FileFormatError, InputError
 from constructions.models.model import Model
@@ -96,6 +97,25 @@ def test_what_the_library_cuts_alike_is_proved_and_an_end_that_it_puts_last_is_n
     given = transformers.AutoTokenizer.from_pretrained(folder)
     model = Model.load(folder / "model.safetensors")
     assert "without the 1 token that " in certify(model, ROWS, tokenizer=given)["headline"]
+
+
+def test_only_what_the_host_puts_last_in_every_text_is_left_out():
+    """One token more that belongs to the text is another cut."""
+    cutting = bytes_pairs()
+
+    def one_more(bare):
+        return lambda text: ([*cutting.encode(text).ids, 5], [*cutting.encode(text).ids, *bare])
+
+    rows = [((prompt,), (answer,)) for prompt, answer in ROWS]
+    model = Model(blocks=(), W_U=np.eye(300), W_E=np.eye(300), W_pos=np.zeros((64, 300)))
+    for bare, decides in (([], True), ([5], False)):
+        host = asked.HostTokenizer("X", one_more(bare), decides)
+        _, _, aside = prompts_of_texts("facts", rows, model, cutting, between=" ", host=host)
+        assert aside == ("without the 1 token that X puts last" if decides else
+                         "texts cut by the tokenizer that is given, not as by X")  # fmt: skip
+    with pytest.raises(InputError, match="which X cuts into"):
+        host = asked.HostTokenizer("X", one_more([5]), True)
+        prompts_of_texts("facts", rows, model, cutting, between=" ", host=host)
 
 
 def test_a_library_that_cannot_load_the_tokenizer_is_named(tmp_path):
