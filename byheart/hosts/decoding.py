@@ -140,7 +140,7 @@ def require_greedy(source: Any, config: Mapping[str, Any], asked: Asked, *, plai
     Example:
         >>> facts = Asked([(2, (5, 7))], {0, 1})
         >>> require_greedy(None, {"max_new_tokens": 2, "do_sample": True}, facts)
-        'by greedy decoding, where config.json samples unless told otherwise (do_sample = True)'
+        'config.json samples unless told otherwise (do_sample = True)'
         >>> require_greedy(None, {"repetition_penalty": 1.8}, facts, plain_argmax=True)
         "by plain argmax, without config.json's repetition_penalty = 1.8"
     """
@@ -155,7 +155,7 @@ def require_greedy(source: Any, config: Mapping[str, Any], asked: Asked, *, plai
             if effect := _effect(name, value, asked):
                 changes.append((f"{place}'s {said}", f"{said} in {place} {effect}"))
         if fields.get(_SAMPLES) is True:
-            aside.append(f"by greedy decoding, where {place} samples unless told otherwise ({_SAMPLES} = True)")
+            aside.append(f"{place} samples unless told otherwise ({_SAMPLES} = True)")
         pad, ends = fields.get(_PADS), _tokens(fields.get(_ENDS))
         if type(pad) is int and pad in asked.read and pad not in ends:
             aside.append(f"the {_PADS} {pad} of {place} stands in prompts, where generate needs an attention_mask")

@@ -117,7 +117,7 @@ def test_where_nothing_is_said_of_ties_it_is_as_the_library_has_it(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("strange", ["x", "1e-5", [1], {"a": 1}, True, -1, 2.5, float("nan"), None])
+@pytest.mark.parametrize("strange", ["x", [1], {"a": 1}, True, float("nan"), None])
 def test_a_value_of_another_kind_is_refused_by_the_name_of_its_field_or_changes_nothing(kind, strange):
     for tensors, config in read(kind):
         unchanged = model_of(tensors, config).sha256()
