@@ -266,7 +266,7 @@ def _in_numbers(
     read = tuple(dict.fromkeys(cell for cells, _ in rows for cell in cells))
     said = tuple(dict.fromkeys(cell for _, cells in rows for cell in cells))
     tokens, following = _numbered(
-        place, _hints(rows, names.folder), (read, vocabulary, TOKENIZER_FILE),
+        place, _hint(names.folder), (read, vocabulary, TOKENIZER_FILE),
         (said, answers or vocabulary, ANSWERS_FILE if answers else TOKENIZER_FILE),
     )  # fmt: skip
     if answers:
@@ -360,22 +360,20 @@ def _stored_names(folder: Path | None, file: str) -> dict[str, int]:
     return names
 
 
-def _hints(rows: Rows, folder: Path | None) -> str:
-    """What may be wrong where a cell is no token."""
-    first, others = ({cell for cells, said in part for cell in (*cells, *said)} for part in (rows[:1], rows[1:]))
-    hints: list[str] = []
-    if others and all(_is_number(cell.removeprefix("#")) for cell in others) and not any(map(_is_number, first)):
-        hints.append("--header where the first row names the columns")
-    if folder is not None and not (folder / TOKENIZER_FILE).is_file():
-        if old := next((name for name in _OLD_TOKENIZERS if (folder / name).is_file()), ""):
-            hints.append(
-                f"to cut texts, a {TOKENIZER_FILE} beside the model instead of {old} (save_pretrained writes it)"
-            )
-    return "".join(f"; {hint}" for hint in hints)
+def _hint(folder: Path | None) -> str:
+    """Which files of a tokenizer stand beside a model that are not read."""
+    if folder is None or (folder / TOKENIZER_FILE).is_file():
+        return ""
+    old = next((name for name in _OLD_TOKENIZERS if (folder / name).is_file()), "")
+    return (
+        f"; to cut texts, a {TOKENIZER_FILE} beside the model instead of {old} (save_pretrained writes it)"
+        if old
+        else ""
+    )
 
 
 def _numbered(
-    path: str, hints: str, *columns: tuple[tuple[str, ...], Mapping[str, int], str]
+    path: str, hint_of_folder: str, *columns: tuple[tuple[str, ...], Mapping[str, int], str]
 ) -> list[dict[str, list[int]]]:
     """The numbers of the tokens of each cell, of contexts and of what follows, each with its names and their file.
 
@@ -402,7 +400,7 @@ def _numbered(
             if not pieces or None in pieces:
                 where = f"a token of {file} beside the model" if names else "the number of a token"
                 hint = f"; #{cell} is the token of that number" if _is_number(cell) else ""
-                raise InputError(path, f"has the cell {cell!r}", f"{where}{hint}{hints}")
+                raise InputError(path, f"has the cell {cell!r}", f"{where}{hint}{hint_of_folder}")
             numbers[cell] = [piece for piece in pieces if piece is not None]
         found.append(numbers)
     return found

@@ -169,11 +169,7 @@ def test_rows_and_records_are_read_from_json(tmp_path):
 
 
 def test_a_cell_that_is_no_token_says_what_may_be_missing(tmp_path):
-    """Names above columns of numbers, and the files of a tokenizer that is not read."""
-    (tmp_path / "facts.csv").write_text("t0,t1,next\n#1,#2,#3\n#2,#1,#4\n")
-    with pytest.raises(InputError, match=r"has the cell 't0', .*--header where the first row names the columns"):
-        read_facts(tmp_path / "facts.csv", model(), tmp_path)
-    assert read_facts(tmp_path / "facts.csv", model(), tmp_path, Reading(header=True))[0].n_contexts == 2
+    """The files of a tokenizer that is not read."""
     (tmp_path / "texts.csv").write_text("the capital of Peru is,Lima\nthe river,Seine\n")
     for old in ("vocab.json", "merges.txt", "tokenizer.model"):
         (tmp_path / old).write_text("")
