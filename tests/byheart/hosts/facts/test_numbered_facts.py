@@ -174,5 +174,5 @@ def test_a_cell_that_is_no_token_says_what_may_be_missing(tmp_path):
     for old in ("vocab.json", "merges.txt", "tokenizer.model"):
         (tmp_path / old).write_text("")
         with pytest.raises(InputError, match=r"a tokenizer\.json beside the model instead of"):
-            read_facts(tmp_path / "texts.csv", model(), tmp_path)
+            read_facts(tmp_path / "texts.csv", model(), tmp_path, Reading(header=False))
         (tmp_path / old).unlink()
