@@ -20,6 +20,12 @@ job = of("byheart/job.py", "tests/falsify/test_words.py")
 
 MUTANTS = [
     headline("and not beats_a_guess(criterion, values, target):", "and False:", "vacuous models are held"),
+    headline(
+        "is not Verdict.REFUTED and loses_to_a_guess(criterion, values, target):",
+        "is Verdict.PROVED:",
+        "not proved to beat a guess is proved not to",
+    ),
+    headline('contexts - values.get("wrong", 0)', 'values["held"]', "what nobody looked at is wrong"),
     headline("verdict, words = Verdict.REFUTED, VACUOUS", "words = VACUOUS", "the exit code of a guess is 0"),
     headline("elif verdict is Verdict.PROVED and origin == OWN:", "elif False:", "a model's own outputs are held"),
     headline('if values["held"] >= asked:', 'if values["held"]:', "one context stands for all that are asked for"),

@@ -68,7 +68,8 @@ def outcome(
 ) -> Outcome:
     """The answer to a question from numbers about the contexts, whoever obtained them.
 
-    A yes is one only if the model does more than a guess that ignores the context (`beats_a_guess`).
+    A yes is one only if the model is proved to do more than a guess that ignores the context (`beats_a_guess`), and a
+    no if it is proved not to (`loses_to_a_guess`); otherwise the question stays open.
 
     Args:
         values: `contexts`, `held` and `wrong`, and the bounds that there are, by the names of an ``answers`` statement,
@@ -93,8 +94,11 @@ def outcome(
     """
     contexts, held, wrong = (values.get(name, 0) for name in ("contexts", "held", "wrong"))
     verdict, whole = answer(criterion, values), criterion.asked == "held"
-    if verdict is Verdict.PROVED and not beats_a_guess(criterion, values, target):
+    guess_is_open = False
+    if verdict is not Verdict.REFUTED and loses_to_a_guess(criterion, values, target):
         verdict, words = Verdict.REFUTED, VACUOUS
+    elif verdict is Verdict.PROVED and not beats_a_guess(criterion, values, target):
+        verdict, words, guess_is_open = Verdict.UNDECIDED, "NOT DECIDED", True
     elif verdict is Verdict.PROVED and origin == OWN:
         words = f"REPRODUCES ITS TARGETS{'' if whole else ' AS ASKED'}, {by}"
     elif verdict is Verdict.PROVED:
@@ -123,6 +127,8 @@ def outcome(
         parts.append(f"at most {most} of all are wrong ({share} %), but for a draw of probability 2^-128")
     if not whole:
         parts.append(f"asked: {criterion.describe(target)}")
+    if guess_is_open:
+        parts.append(f"what is asked is {by.lower()}, but not that a guess does less")
     parts += _bounds(criterion, values, target, measured=by == "MEASURED")
     parts.append(_TARGETS.get(origin) or f"the rule is {origin.removeprefix(OF_A_RULE)}")
     return Outcome(verdict, words, tuple(parts))
@@ -178,10 +184,39 @@ def beats_a_guess(criterion: Criterion, values: Mapping[str, Number], target: st
         >>> beats_a_guess(Criterion(), {"contexts": 9, "mean_upper": 2.0, "guess_lower": 1.5}, "laws")
         False
     """
-    if target != "labels" or criterion.asked == "at-most":
+    if _compares_means(criterion, target):
         return "mean_upper" in values and values["mean_upper"] < values.get("guess_lower", 0)
     guess, held = values.get("guess_held"), values["held"]
     return guess is not None and (held > guess or held == guess == values["contexts"])
+
+
+def loses_to_a_guess(criterion: Criterion, values: Mapping[str, Number], target: str) -> bool:
+    """Whether these numbers prove that the best guess that ignores the context does as well as a model.
+
+    For labels: all contexts that are not proved wrong are no more than the most frequent answer gives. For laws and
+    values, and where a mean is asked for: a mean loss, from below, of at least what some guess has, from above; a guess
+    has no loss where there is one context. Contexts that nobody has looked at count for the model.
+
+    Args:
+        criterion: The question.
+        values: `contexts` and `wrong`, with `guess_held`; or `mean_lower`, with `guess_upper`.
+        target: ``"labels"``, ``"laws"`` or ``"values"``.
+
+    Example:
+        >>> loses_to_a_guess(Criterion.at_least(1), {"contexts": 9, "held": 3, "wrong": 0, "guess_held": 4}, "labels")
+        False
+    """
+    contexts = values.get("contexts", 0)
+    if _compares_means(criterion, target):
+        known = "mean_lower" in values and "guess_upper" in values
+        return contexts == 1 or (known and values["mean_lower"] >= values["guess_upper"])
+    guess, most = values.get("guess_held"), contexts - values.get("wrong", 0)
+    return guess is not None and most <= guess and not most == guess == contexts
+
+
+def _compares_means(criterion: Criterion, target: str) -> bool:
+    """Whether a model and a guess are compared by their mean loss, not by how many of their answers are right."""
+    return target != "labels" or criterion.asked == "at-most"
 
 
 def _bounds(criterion: Criterion, values: Mapping[str, Number], target: str, *, measured: bool) -> list[str]:

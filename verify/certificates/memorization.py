@@ -368,9 +368,12 @@ def _figures(task: Listed, criterion: Criterion, answers: Answers) -> dict[str, 
     values["mean_lower"] = lower
     if upper < _LARGEST and most < _LARGEST:
         values |= {"mean_upper": upper, "max_upper": most}
-    guess = max(0.0, float(guess_loss(task).lower()))
-    if guess < _LARGEST:
-        values["guess_lower"] = guess
+    guess = guess_loss(task)
+    least = max(0.0, float(guess.lower()))
+    if least < _LARGEST:
+        values["guess_lower"] = least
+    if task.target != "values" and float(guess.upper()) < _LARGEST:  # of values the guess may be worse than that
+        values["guess_upper"] = float(guess.upper())
     if task.target == "labels":
         values[GUESS] = guess_held(task)
     return values
@@ -378,7 +381,8 @@ def _figures(task: Listed, criterion: Criterion, answers: Answers) -> dict[str, 
 
 def _state_answers(subject: Subject, criterion: Criterion, answers: Answers, task: Listed) -> Statement:
     values, held = _figures(task, criterion, answers), answers.held(task.target, criterion.tolerance)
-    values.pop("mean_lower")
+    for name in ("mean_lower", "guess_upper"):  # what only refutes is proved again, and not stored
+        values.pop(name, None)
     if "margin_lower" in values:
         values["margin_lower"] = lowered(
             _margin_elsewhere(answers.margin_lower[held], answers.margin_upper[held]), _SLACK

@@ -34,7 +34,6 @@ from verify.certificates.certificate import (
     seed_text,
 )
 from verify.certificates.counts import check_counts, check_sample
-from verify.certificates.headline import VACUOUS
 from verify.independent.ball_answers import Answer, Targets, mean_loss
 from verify.independent.ball_divergence import LogSoftmax, at_least_zero
 from verify.independent.ball_ends import ball, outward
@@ -373,8 +372,7 @@ def _rising(
         with ctx.workprec(bits):
             check = _check_answers(certificate.answers, certificate, asked, known, guess)
             found = certificate.subject.outcome(asked, check.values)
-            decided = found.verdict is not Verdict.UNDECIDED and found.word != VACUOUS
-            if check.verdict is not Verdict.UNDECIDED and decided:
+            if Verdict.UNDECIDED not in (check.verdict, found.verdict):
                 break
             open_ones = _open(certificate, asked, known)
         if not open_ones:
@@ -433,6 +431,8 @@ def _figures(answers: list[Answer], target: str, tolerance: float, guess: tuple[
     loss, count = guess
     if loss.is_finite():
         values["guess_lower"] = outward(at_least_zero(loss), -1)
+        if target != "values":  # of values the guess may be worse than that
+            values["guess_upper"] = outward(loss.upper(), 1)
     if count is not None:
         values[GUESS] = count
     return values

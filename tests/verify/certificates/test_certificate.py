@@ -372,7 +372,7 @@ def test_a_guess_is_stated_of_labels_and_of_nothing_else():
         subject = Subject("a" * 64, "b" * 64, target, "own", COUNTS)
         return certificate(subject=subject, statements=(answers,), witness=None)
 
-    assert made("labels", guess_held=3).verdict is Verdict.PROVED and made("laws").verdict is Verdict.REFUTED
+    assert made("labels", guess_held=3).verdict is Verdict.PROVED and made("laws").verdict is Verdict.UNDECIDED
     for target, guess in (("labels", {}), ("laws", {"guess_held": 3}), ("labels", {"guess_held": 0})):
         with pytest.raises(InputError, match="guess"):
             made(target, **guess)
