@@ -7,10 +7,9 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import BAD_USAGE, PROVED, REFUTED, UNDECIDED, worst
 from byheart.terminal.failures import fail
-from byheart.terminal.options import add_output_options
+from byheart.terminal.options import add_folder, add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.tables import below
 
@@ -22,7 +21,7 @@ HELP = "type a context, read what the model answers"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    parser.add_argument("folder", type=path, help="a byheart folder")
+    add_folder(parser)
     parser.add_argument(
         "contexts", nargs="*", metavar="CONTEXT", help="what to ask (default: the lines of standard input)"
     )

@@ -11,6 +11,7 @@ from byheart.terminal.next_steps import next_steps
 from byheart.terminal.options import add_device_option, add_out_options, add_output_options, add_worker_options, workers
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.rule_file import named_rule
+from byheart.terminal.streams import complain
 from byheart.terminal.tables import Rows, Table, above, below, print_summary
 from constructions.counted import counted
 
@@ -137,7 +138,7 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.write(next_steps(options.out))
     if figures.get("interrupted"):
         kept = f"; the same command with --overwrite goes on from {options.out}{PIECES_SUFFIX}" if options.out else ""
-        sys.stderr.write(f"byheart: interrupted; what had been proved until then is stated{kept}\n")
+        complain(f"interrupted; what had been proved until then is stated{kept}")
         return INTERRUPTED
     return EXIT_CODES[figures["verdict"]]
 

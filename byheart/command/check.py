@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byheart.device import on_device, require_device
-from byheart.terminal.argument_types import bound, count, path
-from byheart.terminal.exit_codes import EXIT_CODES, UNDECIDED, worst
+from byheart.terminal.argument_types import bound, count
+from byheart.terminal.exit_codes import EXIT_CODES, worst
 from byheart.terminal.failures import error_fields, interrupted_after, meant
 from byheart.terminal.options import (
     add_device_option,
+    add_folder,
     add_keep_option,
     add_output_options,
     add_worker_options,
@@ -36,7 +37,7 @@ HELP = "verify a stored certificate again, from weights and task alone"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    parser.add_argument("folder", type=path, nargs="+", help="one or more byheart folders")
+    add_folder(parser, "one or more byheart folders", nargs="+")
     parser.add_argument(
         "--independent",
         action="store_true",
@@ -103,10 +104,7 @@ def _check_each(options: argparse.Namespace) -> int:
                 named=partial(_named, options, Path.cwd()),
             ):
                 if isinstance(result, Exception):
-                    try:
-                        error, code = meant(result)
-                    except Exception as unforeseen:
-                        error, code = unforeseen, UNDECIDED
+                    error, code = meant(options, result)
                     found[folder] = error_fields(options, error)
                 else:
                     found[folder], code = {"earlier": earlier, **result}, EXIT_CODES[result["verdict"]]

@@ -4,9 +4,8 @@ import argparse
 from functools import partial
 from typing import Any
 
-from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import EXIT_CODES, UNDECIDED
-from byheart.terminal.options import add_output_options
+from byheart.terminal.options import add_folder, add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, print_summary
@@ -17,7 +16,7 @@ HELP = "which heads, neurons or entries a fact depends on"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    parser.add_argument("folder", type=path, help="a byheart folder")
+    add_folder(parser)
     parser.add_argument("context", nargs="?", metavar="CONTEXT", help="the context of the fact, as for `ask`")
     parser.add_argument("--fact", help=argparse.SUPPRESS)
     parser.add_argument("--entries", action="store_true", help="ablate single entries instead of heads and neurons")

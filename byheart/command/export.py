@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import EXIT_CODES
-from byheart.terminal.options import add_out_options, add_output_options
+from byheart.terminal.options import add_folder, add_out_options, add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, Table, number, print_summary
@@ -28,7 +27,7 @@ HELP = "convert to another library, load it there, and compare"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    parser.add_argument("folder", type=path, help="a byheart folder")
+    add_folder(parser)
     parser.add_argument("--to", required=True, choices=HOST_CHOICES, help="the library")
     parser.add_argument(
         "--dtype", default="float64", choices=("float64", "float32", "bfloat16", "float16", "narrowest")

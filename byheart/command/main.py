@@ -8,9 +8,11 @@ import importlib
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import NoReturn
 
 from byheart.terminal.exit_codes import BAD_USAGE, INTERRUPTED
 from byheart.terminal.failures import fail, meant
+from byheart.terminal.streams import abandon, complain, standard_streams
 
 COMMANDS = (
     "memorize", "recite", "ask", "explain", "memories", "capacity", "check", "run", "export", "certify", "edit",
@@ -22,8 +24,9 @@ COMMANDS = (
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    0 yes, proved, or done; 1 no, tampered or corrupt; 2 bad usage or bad input; 3 undecided; 130 interrupted. An error
-    is one sentence on standard error, never a traceback.
+    0 yes, proved, or done; 1 no, or other files than were certified; 2 bad usage or bad input; 3 undecided; 70 an error
+    that nobody foresaw; 130 interrupted. An error is one sentence on standard error, never a traceback, unless the
+    environment variable ``BYHEART_TRACEBACK`` is set.
 
     Args:
         arguments: The words after ``byheart``; those of the process by default.
@@ -32,31 +35,79 @@ def main(arguments: list[str] | None = None) -> int:
         >>> main(["check", "no-such-folder"])
         2
     """
-    words = sys.argv[1:] if arguments is None else arguments
+    with standard_streams():
+        code = _answered(sys.argv[1:] if arguments is None else arguments)
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            abandon(sys.stdout)
+            if isinstance(error, BrokenPipeError):
+                return INTERRUPTED
+            complain(f"standard output cannot be written: {error.strerror}")
+            return BAD_USAGE
+        return code
+
+
+def _answered(words: Sequence[str]) -> int:
     if not words:
         _parser(COMMANDS).print_help()
         return BAD_USAGE
     if not words[0].startswith("-") and words[0] not in COMMANDS:
         near = get_close_matches(words[0], COMMANDS, n=1)
         meant_one = f"; did you mean {near[0]}?" if near else f", expected one of {', '.join(COMMANDS)}"
-        sys.stderr.write(f"byheart: {words[0]!r} is no command{meant_one}\n")
+        complain(f"{words[0]!r} is no command{meant_one}")
         return BAD_USAGE
-    # The others need not be loaded to read what is said to one of them.
-    options = _parser([name for name in COMMANDS if name in words[:1]] or COMMANDS).parse_args(words)
+    options = argparse.Namespace()
+    try:
+        options = _read(words)
+    except KeyboardInterrupt:
+        return fail(options, KeyboardInterrupt("interrupted; nothing was written"), INTERRUPTED)
+    except Exception as error:  # of an import, say; what argparse says of the words themselves it ends with 2 itself
+        return fail(options, *meant(options, error))
     try:
         return _judged(options)
     except KeyboardInterrupt:
         return fail(options, KeyboardInterrupt("interrupted; nothing was written"), INTERRUPTED)
 
 
+def _read(words: Sequence[str]) -> argparse.Namespace:
+    """What the words say; options may stand between the words of a command, as in `ask FOLDER --quiet CONTEXT`."""
+    if words[0].startswith("-"):
+        return _parser(COMMANDS).parse_args(words)
+    parser = _Command(prog=f"byheart {words[0]}")
+    _describe(parser, words[0])
+    return parser.parse_intermixed_args(words[1:])
+
+
 def _judged(options: argparse.Namespace) -> int:
     try:
         return options.command(options)
+    except KeyboardInterrupt:
+        raise
     except BrokenPipeError:
-        sys.stderr.close()
+        abandon(sys.stdout)
         return INTERRUPTED
-    except Exception as error:
-        return fail(options, *meant(error))
+    except BaseException as error:  # also a SystemExit, of somebody's own rule, say: its code is no answer
+        return fail(options, *meant(options, error))
+
+
+class _Command(argparse.ArgumentParser):
+    """The parser of one command, which says where words belong that look like options."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with 2 and a sentence."""
+        free = any(not action.option_strings and action.nargs in ("*", "?") for action in self._actions)
+        if free and message.startswith("unrecognized arguments: -"):
+            message += f" (what begins with a dash and is no option goes behind --, as in `{self.prog} ... -- -x`)"
+        super().error(message)
+
+
+def _describe(parser: argparse.ArgumentParser, name: str) -> None:
+    """Give a parser the words and options of a command."""
+    command = importlib.import_module(f"byheart.command.{name}")
+    command.add_arguments(parser)
+    typed = {each.dest: each.option_strings[0] for each in parser._actions if each.option_strings}
+    parser.set_defaults(command=command.run, typed=typed)
 
 
 class _CommandHelp(argparse.HelpFormatter):
@@ -102,9 +153,6 @@ def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--completion", action=_Completion, nargs=0, help="print shell completion for bash and exit")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in names:
-        command = importlib.import_module(f"byheart.command.{name}")
-        words = commands.add_parser(name, help=command.HELP)
-        command.add_arguments(words)
-        typed = {each.dest: each.option_strings[0] for each in words._actions if each.option_strings}
-        words.set_defaults(command=command.run, typed=typed)
+        words = commands.add_parser(name, help=importlib.import_module(f"byheart.command.{name}").HELP)
+        _describe(words, name)
     return parser

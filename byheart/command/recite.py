@@ -4,9 +4,8 @@ import argparse
 import json
 import sys
 
-from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
-from byheart.terminal.options import add_output_options
+from byheart.terminal.options import add_folder, add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 
@@ -15,7 +14,7 @@ HELP = "write a memorized text byte for byte, and prove it"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    parser.add_argument("folder", type=path, help="a folder written by `memorize` of a text, or of several")
+    add_folder(parser, "a folder written by `memorize` of a text, or of several")
     parser.add_argument("title", nargs="?", help="of one of several texts (default: all, one after the other)")
     parser.add_argument("--from", dest="start", metavar="TEXT", help="begin after this text (default: its beginning)")
     parser.add_argument(

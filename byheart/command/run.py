@@ -5,11 +5,12 @@ import json
 import sys
 from typing import Any
 
-from byheart.terminal.argument_types import count, path
+from byheart.terminal.argument_types import count
 from byheart.terminal.exit_codes import EXIT_CODES, UNDECIDED
 from byheart.terminal.made import torch_row
-from byheart.terminal.options import add_output_options
+from byheart.terminal.options import add_folder, add_output_options
 from byheart.terminal.places import require_folder
+from byheart.terminal.streams import complain
 from byheart.terminal.tables import Rows, print_summary
 from verify.runs.formats import every_run_is
 
@@ -18,7 +19,7 @@ HELP = "run the weights in PyTorch, and compare with the certificate"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    parser.add_argument("folder", type=path, help="a byheart folder")
+    add_folder(parser)
     parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     parser.add_argument(
         "--dtype",
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     if options.device != "cpu" and (missing := _missing_device(options.device)):
         if options.json:
             sys.stdout.write(json.dumps({"skipped": missing}) + "\n")
-        sys.stderr.write(f"byheart: skipped: {missing}\n")
+        complain(f"skipped: {missing}")
         return UNDECIDED
     summary = run_summary(options.folder, device=options.device, dtype=options.dtype, threads=options.threads)
     print_summary(options, summary, _run_tables)

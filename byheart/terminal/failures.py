@@ -3,11 +3,17 @@
 import argparse
 import errno
 import json
+import os
 import sys
+import traceback
 from typing import Any
 
-from byheart.terminal.exit_codes import BAD_USAGE, INTERRUPTED, REFUTED
+from byheart.terminal.exit_codes import BAD_USAGE, INTERRUPTED, REFUTED, UNFORESEEN
+from byheart.terminal.streams import complain
 from constructions.counted import counted
+
+SHOW_TRACEBACK = "BYHEART_TRACEBACK"
+"""The environment variable that asks for the place where an error was raised."""
 
 _WRITING = {
     errno.ENOSPC: "the disk is full",
@@ -18,20 +24,29 @@ _WRITING = {
 }
 
 
-def meant(error: Exception) -> tuple[Exception, int]:
-    """What is said of an error and the exit code; raised again if nobody meant it to be raised."""
-    from constructions.errors import ByheartError, FileFormatError, HandshakeError, LossError, TamperedError
+def meant(options: argparse.Namespace, error: BaseException) -> tuple[BaseException, int]:
+    """What is said of an error, and its exit code.
+
+    1 is only for what is proved to be otherwise. A file that cannot be read refutes nothing, unless it is one of a
+    folder with a certificate (`byheart.terminal.options.add_folder`): then it is not the one that was certified.
+    """
+    from constructions.errors import ByheartError, FileFormatError, LossError, TamperedError
 
     if isinstance(error, OSError) and error.errno in _WRITING:
-        where = f" ({error.filename})" if error.filename else ""
-        return type(error)(f"{_WRITING[error.errno]}{where}; nothing was written"), BAD_USAGE
+        # Of standard output Python names no file, and a folder may be finished by then.
+        where = (
+            f" ({error.filename}); nothing was written" if error.filename else ", or standard output cannot be written"
+        )
+        return type(error)(f"{_WRITING[error.errno]}{where}"), BAD_USAGE
     if isinstance(error, MemoryError):
         return MemoryError("out of memory; memorize fewer facts or use fewer heads"), BAD_USAGE
-    if not isinstance(error, (ByheartError, OSError, OverflowError)):
-        raise error
-    return error, REFUTED if isinstance(
-        error, (FileFormatError, HandshakeError, LossError, TamperedError)
-    ) else BAD_USAGE
+    if isinstance(error, FileFormatError):
+        return error, getattr(options, "damaged", BAD_USAGE)
+    if isinstance(error, KeyboardInterrupt):
+        return error, INTERRUPTED
+    if isinstance(error, (LossError, TamperedError)):
+        return error, REFUTED
+    return error, BAD_USAGE if isinstance(error, (ByheartError, OSError, OverflowError)) else UNFORESEEN
 
 
 def fail(options: argparse.Namespace, error: object, code: int, **about: str) -> int:
@@ -39,13 +54,15 @@ def fail(options: argparse.Namespace, error: object, code: int, **about: str) ->
     fields = error_fields(options, error)
     if getattr(options, "json", False):
         sys.stdout.write(json.dumps({**about, **fields}) + "\n")
-    sys.stderr.write(f"byheart: {fields['error']}\n")
+    complain(fields["error"])
+    if isinstance(error, BaseException) and code != INTERRUPTED and os.environ.get(SHOW_TRACEBACK):
+        complain("".join(traceback.format_exception(error)))
     return code
 
 
 def interrupted_after(done: int, asked: int, noun: str) -> int:
     """Say on standard error how much of what was asked was done when somebody interrupted; the exit code."""
-    sys.stderr.write(f"byheart: interrupted after {done} of {counted(asked, noun)}\n")
+    complain(f"interrupted after {done} of {counted(asked, noun)}")
     return INTERRUPTED
 
 
@@ -71,5 +88,9 @@ def _in_options(error: object, options: argparse.Namespace) -> str:
 
 
 def error_fields(options: argparse.Namespace, error: object) -> dict[str, Any]:
-    """An error as fields of JSON."""
-    return {"error": _in_options(error, options), "kind": type(error).__name__}
+    """An error as fields of JSON; one that nobody foresaw is named by its class, with how to see where it came from."""
+    said, kind = _in_options(error, options), type(error).__name__
+    if isinstance(error, BaseException) and meant(options, error)[1] == UNFORESEEN:
+        named = f"{kind}: {said}" if said else kind
+        said = f"unforeseen error, nothing is answered: {named} ({SHOW_TRACEBACK}=1 in the environment shows where)"
+    return {"error": said, "kind": kind}

@@ -2,12 +2,13 @@
 
 import argparse
 import os
-import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from byheart.terminal.argument_types import count, path
+from byheart.terminal.exit_codes import REFUTED
+from byheart.terminal.streams import complain
 from constructions.counted import counted
 
 if TYPE_CHECKING:
@@ -27,6 +28,12 @@ def add_output_options(parser: argparse.ArgumentParser, *, verbose: bool = False
     how.add_argument("--quiet", action="store_true", help="print only the first line, and no progress")
     if verbose:
         how.add_argument("--verbose", action="store_true", help="print all figures")
+
+
+def add_folder(parser: argparse.ArgumentParser, help: str = "a byheart folder", **how: Any) -> None:
+    """A certified folder: a file of it that cannot be read is not the one that was certified, which is a no."""
+    parser.add_argument("folder", type=path, help=help, **how)
+    parser.set_defaults(damaged=REFUTED)
 
 
 def add_out_options(parser: argparse.ArgumentParser, default: str | None = None) -> None:
@@ -91,9 +98,9 @@ def say_what_was_kept(journal: "Journal | None", earlier: int, now: int) -> None
         return
     refused = f"; {counted(journal.refused, 'line')} rejected (signature mismatch)" if journal.refused else ""
     lost = f"; not all could be kept: {journal.lost}" if journal.lost else ""
-    sys.stderr.write(
-        f"byheart: {earlier} taken over from {journal.path}, as earlier runs left it, not proved again; {now} judged "
-        f"by this run{refused}{lost}\n"
+    complain(
+        f"{earlier} taken over from {journal.path}, as earlier runs left it, not proved again; {now} judged "
+        f"by this run{refused}{lost}"
     )
 
 

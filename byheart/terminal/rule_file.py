@@ -5,6 +5,7 @@ Page: docs/commands.md
 
 import runpy
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,12 @@ def named_rule(rule: str, option: str = "--rule") -> str | Callable[..., Any]:
         raise InputError(option, f"is {rule!r}, but {path} is no file")
     try:
         found = runpy.run_path(place)
-    except Exception as error:  # whatever the file may raise
+    except (Exception, SystemExit) as error:  # whatever the file may raise
         raise InputError(path, f"does not run: {type(error).__name__}: {error}") from error
     function = found.get(name)
     if not callable(function):
         known = sorted(each for each, value in found.items() if callable(value) and not each.startswith("_"))
         raise InputError(path, f"has no function {name!r}", f"one of {', '.join(known) or 'some'}")
-    return function
+    found = partial(function)
+    vars(found)["__name__"] = rule  # as it was typed, for what is said of it
+    return found

@@ -290,27 +290,68 @@ def rule_task(
         name = f"sum mod {d_vocab if modulus is None else modulus}" if rule == "sum" else rule
         steps, answers = _named(name, domain, list(read))
         return RuleTask(name, domain, np.array(read, dtype=np.int64), steps, answers)
-    steps, answers = _automaton(_of_rows(rule, n_ctx), d_vocab, n_ctx)
+    steps, answers = _automaton(_answers_of(rule, n_ctx), d_vocab, n_ctx)
     fixed = np.zeros((1, 1), dtype=np.int64)
     last = np.arange(len(answers), dtype=np.int64)[:, None]
     whole = (*(fixed for _ in before), *steps, *(last for _ in after))
     return RuleTask(OWN, domain, np.array(read, dtype=np.int64), whole, answers)
 
 
-def _of_rows(rule: Callable[..., Any], n_ctx: int) -> Callable[[Int64Array], Int64Array]:
-    """The function on rows of inputs, where it may be one of the tokens of an input."""
+def _answers_of(rule: Callable[..., Any], n_ctx: int) -> Callable[[Int64Array], Int64Array]:
+    """What a function says of rows of inputs; whatever it may raise names the function and the input."""
+    name, by_token = getattr(rule, "__name__", type(rule).__name__), _reads_tokens(rule, n_ctx)
+    hint = "" if by_token else "a function of all inputs at once, the rows of an array [T, S], as it has one argument"
+
+    def answers(inputs: Int64Array) -> NDArray[Any]:
+        # Tokens are Python's integers, which do not overflow.
+        return np.array([rule(*row) for row in inputs.tolist()]) if by_token else np.asarray(rule(inputs))
+
+    def checked(inputs: Int64Array) -> Int64Array:
+        try:
+            found = answers(inputs)
+        except (Exception, SystemExit) as error:  # whatever somebody's function may raise
+            place, error = _first_raising(answers, inputs, error)
+            raise InputError("rule", f"{name} raises {type(error).__name__}{place}: {error}", hint) from error
+        if found.shape == (len(inputs),) and found.dtype.kind in "iu":
+            return found
+        for row in inputs if by_token else ():
+            if not isinstance(answer := rule(*row.tolist()), (int, np.integer)) or isinstance(answer, bool):
+                raise InputError("rule", f"{name} returns {answer!r} at the input {_words(row)}", "an integer")
+        shape = f"integers {(len(inputs),)}{f', of {hint}' if hint else ''}"
+        raise InputError("rule", f"{name} returns {found.dtype} of shape {found.shape}", shape)
+
+    return checked
+
+
+def _first_raising(
+    answers: Callable[[Int64Array], Any], inputs: Int64Array, error: BaseException
+) -> tuple[str, BaseException]:
+    """The first of some inputs of which a function raises, in words, and what; nothing where none does alone."""
+    for row in inputs:
+        try:
+            answers(row[None])
+        except (Exception, SystemExit) as alone:
+            return f" at the input {_words(row)}", alone
+    return "", error
+
+
+def _words(row: Int64Array) -> str:
+    return " ".join(map(str, row.tolist()))
+
+
+def _reads_tokens(rule: Callable[..., Any], n_ctx: int) -> bool:
+    """Whether a function is one of the tokens of an input, and not of all inputs."""
     try:
         given = inspect.signature(rule).parameters.values()
     except (TypeError, ValueError):  # a function of numpy's own, say
-        return rule
+        return False
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     needed = sum(each.kind in kinds and each.default is each.empty for each in given)
     if needed <= 1 and not any(each.kind is each.VAR_POSITIONAL for each in given):
-        return rule
+        return False
     if needed > n_ctx:
         raise InputError("rule", f"is a function of {needed} tokens", f"one of {n_ctx}")
-    # As Python's integers, which do not overflow.
-    return lambda inputs: np.array([rule(*row) for row in inputs.tolist()])
+    return True
 
 
 def _named(
@@ -368,10 +409,7 @@ def _automaton(
     labels = np.empty(size, dtype=np.int64)
     for start in range(0, size, _CHUNK):
         numbers = np.arange(start, min(start + _CHUNK, size))
-        found = np.asarray(function(np.stack(np.unravel_index(numbers, [d_vocab] * n_ctx), axis=1)))
-        if found.shape != numbers.shape or found.dtype.kind not in "iu":
-            raise InputError("rule", f"returns {found.dtype} of shape {found.shape}", f"integers {numbers.shape}")
-        labels[numbers] = found
+        labels[numbers] = function(np.stack(np.unravel_index(numbers, [d_vocab] * n_ctx), axis=1))
     answers, states = np.unique(labels, return_inverse=True)
     steps: list[Int64Array] = []
     for _ in range(n_ctx):

@@ -33,7 +33,7 @@ def test_the_command_exits_with_the_verdict(tmp_path, capsys):
     assert main(["certify", str(folder), "--task", str(bad), "--at-least", "18"]) == 1  # a guess holds as many
     named = [" ".join(row) for row in shown["wrong_facts"]]
     assert f"2: {'; '.join(named)}" in " ".join(capsys.readouterr().out.split())
-    assert main(["certify", str(tmp_path), "--task", str(good)]) == 1
+    assert main(["certify", str(tmp_path), "--task", str(good)]) == 2
     assert main(["certify", str(folder), "--task", str(tmp_path / "x.csv")]) == 2
 
 
@@ -191,3 +191,14 @@ def test_a_domain_beyond_counting_is_refused_in_a_sentence(tmp_path, capsys):
     Model(blocks=(), W_U=np.eye(3), W_E=np.eye(3), W_pos=np.zeros((64, 3))).save(tmp_path / "model.safetensors")
     assert main(["certify", str(tmp_path / "model.safetensors"), "--rule", "max"]) == 2
     assert "--rule is asked of 3^64 inputs (d_vocab^n_ctx), expected fewer than 2^63" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("raising", ["7 // (a - a)", "[][a]", "__import__('sys').exit(1)", "f(a, b)", "{}[a]"])
+def test_a_mistake_in_one_s_own_rule_is_bad_input(tmp_path, capsys, raising):
+    folder = written_for("transformer-lens", tmp_path / "in", NAME)
+    (tmp_path / "r.py").write_text(f"def f(a, b):\n    return {raising}\n")
+    rule = f"{tmp_path / 'r.py'}:f"
+    assert main(["certify", str(folder), "--rule", rule, "--length", "2", "--tokens", "3"]) == 2
+    assert f"--rule {rule} raises " in (said := capsys.readouterr().err) and "at the input 0 0" in said
+    (tmp_path / "r.py").write_text("raise SystemExit(1)\n")
+    assert main(["certify", str(folder), "--rule", rule, "--length", "2", "--tokens", "3"]) == 2

@@ -130,12 +130,12 @@ def test_models_whose_weights_are_not_here_are_counted_and_exit_with_3(short, dr
     assert main(["experiment", "--out", str(out), "--check", "--keep", str(drawn[0] / "weights")]) == 0
     capsys.readouterr()
     assert main(["experiment", "other", "--out", str(out), "--check"]) == 2
-    assert main(["experiment", "dana.4", "--out", str(tmp_path), "--check"]) == 1
+    assert main(["experiment", "dana.4", "--out", str(tmp_path), "--check"]) == 2
     assert "holds no table of dana.4" in capsys.readouterr().err
 
 
 def test_a_check_of_nothing_is_refused(tmp_path, capsys) -> None:
-    assert main(["experiment", "--check", "--out", str(tmp_path)]) == 1
+    assert main(["experiment", "--check", "--out", str(tmp_path)]) == 2
     assert "no table of points" in capsys.readouterr().err
 
 

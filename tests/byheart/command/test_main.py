@@ -1,6 +1,7 @@
 """The command line as a person or a program meets it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ def test_what_only_tells_loads_nothing_that_computes(lines):
     heavy = {"numpy", "scipy", "flint", "torch", "sklearn", "safetensors", "matplotlib"}
     program = f"""
 import json
+import os
 import sys
 from byheart.command.main import main
 for words in {lines!r}:
@@ -91,3 +93,62 @@ def test_the_version_is_said_here_as_there(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["-V"])
     assert ended.value.code == 0 and capsys.readouterr().out == f"byheart {byheart.__version__}\n"
+
+
+@pytest.mark.parametrize("error", [RuntimeError("odd"), SystemExit(1), RecursionError(), AssertionError(), KeyError(1)])
+def test_what_nobody_foresaw_has_a_code_of_its_own(monkeypatch, capsys, error):
+    def failing(options):
+        raise error
+
+    monkeypatch.setattr("byheart.command.memories.run", failing)
+    assert main(["memories"]) == main(["memories", "--json"]) == 70
+    out, err = capsys.readouterr()
+    assert json.loads(out)["kind"] == type(error).__name__
+    assert err.count("\n") == 2 and type(error).__name__ in err and "Traceback" not in err
+    monkeypatch.setenv("BYHEART_TRACEBACK", "1")
+    assert main(["memories"]) == 70
+    assert "in failing" in capsys.readouterr().err
+
+
+def test_a_library_that_is_not_there_refutes_nothing(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "byheart.facts", None)
+    assert main(["capacity", str(tmp_path / "facts.csv")]) == 70
+    assert "byheart.facts" in capsys.readouterr().err
+
+
+def test_as_a_module_it_is_the_same(tmp_path):
+    script = "raise RuntimeError('odd')"
+    (tmp_path / "sitecustomize.py").write_text(
+        f"import byheart.command.memories as m\ndef run(o): {script}\nm.run = run\n"
+    )
+    path = f"{tmp_path}:{Path(cli.__file__).parents[2]}"
+    said = subprocess.run(
+        [sys.executable, "-m", "byheart", "memories"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert said.returncode == 70 and "RuntimeError: odd" in said.stderr and "Traceback" not in said.stderr
+
+
+@pytest.mark.parametrize("words", [["ask", "OUT", "--quiet", "Peru"], ["ask", "--quiet", "OUT", "Peru"],
+                                   ["ask", "OUT", "Peru", "--quiet"], ["explain", "OUT", "--quiet", "Peru"],
+                                   ["ask", "OUT", "--quiet", "--", "Peru"]])  # fmt: skip
+def test_options_may_stand_between_the_words(tmp_path, capsys, words):
+    table = tmp_path / "facts.csv"
+    table.write_text("France,Paris\nPeru,Lima\n")
+    assert main(["memorize", str(table), "--quick", "--quiet", "--out", str(tmp_path / "out")]) == 0
+    assert main([str(tmp_path / "out") if word == "OUT" else word for word in words]) == 0
+    assert capsys.readouterr().out.count("\n") == 2  # one line each
+
+
+def test_what_looks_like_an_option_goes_behind_two_dashes(tmp_path, capsys):
+    table = tmp_path / "flags.csv"
+    table.write_text("-v,verbose\n-q,quiet\n")
+    assert main(["memorize", str(table), "--quick", "--quiet", "--out", str(tmp_path / "out")]) == 0
+    with pytest.raises(SystemExit) as ended:
+        main(["ask", str(tmp_path / "out"), "-v"])
+    said = capsys.readouterr().err
+    assert ended.value.code == 2 and "usage: byheart ask" in said and " -- " in said
+    assert main(["ask", str(tmp_path / "out"), "--", "-v"]) == 0
+    assert "'verbose'" in capsys.readouterr().out

@@ -176,3 +176,25 @@ def test_the_most_frequent_answer_is_counted_over_the_whole_domain():
     for task in tasks:
         assert task.guess_held == np.bincount(task.labels_of(all_inputs(task))).max()
     assert tasks[-2].origin == "rule: one's own function of 2 tokens below 5, before them 7, behind them 1 1"
+
+
+def _ends(tokens):
+    raise SystemExit(1)
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (lambda a, b: 7 // (b - 1), "<lambda> raises ZeroDivisionError at the input 0 1: "),
+        (lambda *row: [][row[0]], "raises IndexError at the input 0 0: "),
+        (lambda a, b: a if b < 2 else None, "returns None at the input 0 2, expected an integer"),
+        (lambda a, b: a / 2, r"returns 0\.0 at the input 0 0, expected an integer"),
+        (lambda inputs: 1 // 0, "raises ZeroDivisionError at the input 0 0: .*all inputs at once"),
+        (lambda tokens: {1: tokens[:, 0]}[len(tokens)], "raises KeyError: 9, expected a function of all inputs"),
+        (lambda tokens: tokens[-1], r"returns int64 of shape \(2,\), expected integers \(9,\), of a function of all"),
+        (_ends, "_ends raises SystemExit at the input 0 0: 1"),
+    ],
+)  # fmt: skip
+def test_what_one_s_own_function_raises_is_said_with_the_first_such_input(rule, said):
+    with pytest.raises(InputError, match=said):
+        rule_task(rule, d_vocab=3, n_ctx=2)
