@@ -6,12 +6,15 @@ Page: docs/audit.md
 import importlib.util
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from constructions.counted import counted
+from verify.certificates.headline import Outcome
 from verify.claim import Claim, Judgement
 from verify.claims import REGISTER, claims, module_of
 from verify.evidence import Evidence, Method, Role
@@ -51,8 +54,23 @@ ALLOWED: dict[Judgement, frozenset[Role]] = {
 }
 """The evidence that a judgement may rest on besides; any other contradicts it."""
 
+DECIDING: frozenset[Role] = frozenset(
+    {"claim", "constant", "reached", "without", "with", "counterexample", "repair", "step", "needless", "answer"}
+)
+"""The evidence that decides something of what is printed; all other is about what stands beside it."""
+
 REFUTING: frozenset[Role] = frozenset({"counterexample", "without", "constant", "step"})
 """The evidence that refutes something that is printed."""
+
+
+def is_verdict(judgement: Judgement) -> bool:
+    """Whether a judgement decides what is printed, or says only that nobody has, here or at all.
+
+    Example:
+        >>> is_verdict("false"), is_verdict("not-judged"), is_verdict("open"), is_verdict("measured")
+        (True, False, False, False)
+    """
+    return bool(NEEDED[judgement] & DECIDING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +121,8 @@ class Audit:
             "verdict": self.claim.judgement,
             "kind": self.claim.kind,
             "reconstructed": self.claim.reconstructed or None,
-            "confirmed": self.confirmed,
+            "confirmed": self.confirmed if is_verdict(self.claim.judgement) else None,
+            "proved_again": self.confirmed,
             "missing": list(self.missing),
             "quotation": self.claim.quotation or None,
             "reading": self.claim.reading or None,
@@ -126,6 +145,58 @@ class Audit:
             "evidence": [piece.summary() for piece in self.evidence],
             "seconds": round(self.seconds, 3),
         }
+
+
+def audit_outcome(summaries: Sequence[Mapping[str, Any]], asked: Sequence[Claim]) -> Outcome:
+    """What came of an audit: yes only if there are verdicts, each is confirmed, and all evidence was proved.
+
+    A claim that nobody judges has no verdict that could be confirmed; it is counted by its own word.
+
+    Args:
+        summaries: The objects of ``byheart audit --json``.
+        asked: The claims that were to be audited; more than there are summaries where the audit was interrupted.
+
+    Example:
+        >>> asked = claims(["mahdavi.one-token", "cabannes-2024.scaling"])
+        >>> found = [audit.summary() for audit in audit_claims([claim.id for claim in asked])]
+        >>> str(audit_outcome(found, asked))
+        'CONFIRMED: 1 of 1 verdict; 1 not judged (what is said beside it was proved again)'
+        >>> audit_outcome(found[1:], asked[1:]).word
+        'NO VERDICT'
+    """
+    verdicts = [summary for summary in summaries if is_verdict(summary["verdict"])]
+    others = [summary for summary in summaries if not is_verdict(summary["verdict"])]
+    expected = sum(is_verdict(claim.judgement) for claim in asked)
+    if not summaries or not all(summary["proved_again"] for summary in summaries):
+        refuted = any(piece["verdict"] == "REFUTED" for summary in summaries for piece in summary["evidence"])
+        verdict, word = Verdict.REFUTED if refuted else Verdict.UNDECIDED, "NOT CONFIRMED"
+    elif not verdicts:
+        verdict, word = Verdict.UNDECIDED, "NO VERDICT"
+    elif len(summaries) < len(asked):
+        verdict, word = Verdict.UNDECIDED, "NOT FINISHED, CONFIRMED"
+    else:
+        verdict, word = Verdict.PROVED, "CONFIRMED"
+    parts = []
+    if expected or not others:
+        confirmed = [summary for summary in verdicts if summary["confirmed"]]
+        earlier = sum(summary["earlier"] for summary in confirmed)
+        taken = f", {earlier} of them by an earlier run and not again" if earlier else ""
+        parts.append(f"{len(confirmed)} of {counted(expected, 'verdict')}{taken}")
+    return Outcome(verdict, word, (*parts, *([_beside(others)] if others else [])))
+
+
+def _beside(summaries: Sequence[Mapping[str, Any]]) -> str:
+    """How many claims are not judged, by their words, and what became of the evidence about what stands beside them."""
+    words = Counter(summary["verdict"].replace("-", " ") for summary in summaries)
+    listed = ", ".join(f"{count} {word}" for word, count in words.most_common())
+    lost = sum(not summary["proved_again"] for summary in summaries)
+    earlier = sum(summary["earlier"] for summary in summaries)
+    if lost:
+        said = f"{lost} of them was not proved again" if len(summaries) > 1 else "it was not proved again"
+    else:
+        said = f"{'them' if len(summaries) > 1 else 'it'} was proved"
+        said += f", of {earlier} by an earlier run and not again" if earlier else " again"
+    return f"{listed} (what is said beside {said})"
 
 
 def audit_claims(
@@ -201,7 +272,7 @@ def audit_summaries(
         if isinstance(result, Exception):
             result = Audit(found[id], (_not_computed(result, after=0),), seconds=0.0).summary()
         if earlier or workers is not None:
-            report(id, 1.0, ("" if result["confirmed"] else "not ") + "confirmed" + (", taken over" if earlier else ""))
+            report(id, 1.0, ("" if result["proved_again"] else "not ") + "proved" + (", taken over" if earlier else ""))
         yield {**result, "earlier": earlier}
 
 

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from byheart.terminal.argument_types import path
-from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
+from byheart.terminal.exit_codes import EXIT_CODES
 from byheart.terminal.failures import interrupted_after
 from byheart.terminal.options import (
     add_keep_option,
@@ -19,7 +19,6 @@ from byheart.terminal.options import (
 )
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Table, print_list, print_tables
-from constructions.counted import counted
 
 HELP = "verify the verdict on every claim again"
 
@@ -39,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     # Its matrices are small: threads of the BLAS, which is loaded now, would wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from constructions.errors import InputError
-    from verify.audit import audit_summaries
+    from verify.audit import audit_outcome, audit_summaries
     from verify.claims import claims
 
     page = options.html
@@ -47,7 +46,8 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--html", f"is {str(page)!r}", "a file in a folder that exists")
     if page is not None and options.keep is not None and os.path.realpath(page) == os.path.realpath(options.keep):
         raise InputError("--html and --keep", f"are both {str(page)!r}", "two files")
-    ids = [claim.id for claim in claims(options.claim or None)]  # an unknown id is refused before any work
+    asked = claims(options.claim or None)  # an unknown id is refused before any work
+    ids = [claim.id for claim in asked]
     journal = journal_of(options)
     summaries: list[dict[str, Any]] = []
     interrupted = False
@@ -64,11 +64,13 @@ def run(options: argparse.Namespace) -> int:
     if page is not None:
         from byheart.report.audit_page import write_audit
 
-        write_audit(page, summaries, asked=len(ids))
+        write_audit(page, summaries, asked)
+    outcome = audit_outcome(summaries, asked)
     if options.json:
         sys.stdout.write(json.dumps(summaries) + "\n")
     else:
-        sys.stdout.write(f"{_headline(summaries, len(ids))}\n" + "\n" * (not options.quiet))
+        seconds = sum(summary["seconds"] for summary in summaries if not summary["earlier"])
+        sys.stdout.write(f"{outcome.adding(f'{seconds:.1f} s')}\n" + "\n" * (not options.quiet))
         if options.quiet:
             pass
         elif options.claim or options.verbose:
@@ -79,26 +81,14 @@ def run(options: argparse.Namespace) -> int:
     say_what_was_kept(journal, earlier, len(summaries) - earlier)
     if interrupted:
         return interrupted_after(len(summaries), len(ids), "claim")
-    if all(summary["confirmed"] for summary in summaries):
-        return PROVED
-    refuted = any(piece["verdict"] == "REFUTED" for summary in summaries for piece in summary["evidence"])
-    return REFUTED if refuted else UNDECIDED
-
-
-def _headline(summaries: list[dict[str, Any]], asked: int) -> str:
-    confirmed = sum(summary["confirmed"] for summary in summaries)
-    earlier = sum(summary["confirmed"] and summary["earlier"] for summary in summaries)
-    taken = f", {earlier} of them by an earlier run and not again" if earlier else ""
-    seconds = sum(summary["seconds"] for summary in summaries if not summary["earlier"])
-    word = "CONFIRMED" if summaries and confirmed == len(summaries) else "NOT CONFIRMED"
-    if word == "CONFIRMED" and len(summaries) < asked:
-        word = "NOT FINISHED, CONFIRMED"
-    return f"{word}: {confirmed} of {counted(asked, 'verdict')}{taken}; {seconds:.1f} s"
+    return EXIT_CODES[outcome.verdict.value]
 
 
 def _verdict(summary: dict[str, Any]) -> str:
     of = ", not read in full" if summary["reconstructed"] else ""
     word = "confirmed" if summary["confirmed"] else "NOT CONFIRMED"
+    if summary["confirmed"] is None:
+        word = f"what is said beside it {'was proved' if summary['proved_again'] else 'WAS NOT PROVED AGAIN'}"
     return f"{summary['verdict']}{of}, {word}{' by an earlier run' * summary['earlier']}, {summary['seconds']:.1f} s"
 
 

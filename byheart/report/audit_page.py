@@ -13,52 +13,56 @@ from byheart.report.document import badge, document, escaped, section
 from byheart.report.formulas import with_formulas
 from constructions.counted import counted
 from constructions.files import write_atomically
+from verify.audit import audit_outcome
+from verify.claim import Claim
 
 _LONGEST_DATA = 1000  # characters of an instance; --json has all
 
 
-def write_audit(path: Path, summaries: Sequence[Mapping[str, Any]], *, asked: int) -> None:
+def write_audit(path: Path, summaries: Sequence[Mapping[str, Any]], asked: Sequence[Claim]) -> None:
     """Write `audit_html` to `path`, atomically.
 
     Args:
         path: Where the page shall be.
         summaries: The objects of ``byheart audit --json``.
-        asked: How many claims were to be audited.
+        asked: The claims that were to be audited.
     """
-    write_atomically(Path(path), audit_html(summaries, asked=asked).encode("utf-8"))
+    write_atomically(Path(path), audit_html(summaries, asked).encode("utf-8"))
 
 
-def audit_html(summaries: Sequence[Mapping[str, Any]], *, asked: int) -> str:
+def audit_html(summaries: Sequence[Mapping[str, Any]], asked: Sequence[Claim]) -> str:
     """The page: how many verdicts are confirmed, a table of all claims, and a record with the evidence of each.
 
     Every text is escaped; instances are cut after 1000 characters, and say so.
 
     Args:
         summaries: The objects of ``byheart audit --json``.
-        asked: How many claims were to be audited; more than there are summaries where the audit was interrupted.
+        asked: The claims that were to be audited; more than there are summaries where the audit was interrupted.
 
     Returns:
         A whole HTML document.
 
     Example:
         >>> from verify.audit import audit_summaries
-        >>> page = audit_html(list(audit_summaries(["mahdavi.one-token"])), asked=1)
-        >>> "1 of 1 verdicts confirmed" in page, '<details id="mahdavi.one-token">' in page
+        >>> from verify.claims import claims
+        >>> page = audit_html(list(audit_summaries(["mahdavi.one-token"])), claims(["mahdavi.one-token"]))
+        >>> "1 of 1 verdict" in page, '<details id="mahdavi.one-token">' in page
         (True, True)
     """
-    confirmed = sum(bool(summary["confirmed"]) for summary in summaries)
-    title = f"{confirmed} of {asked} verdicts confirmed"
-    shown = badge(*(("PROVED", "confirmed") if confirmed == asked else ("UNDECIDED", "not all confirmed")))
+    outcome = audit_outcome(summaries, asked)
+    counts, total = escaped("; ".join(outcome.parts)), len(asked)
+    shown = badge(outcome.verdict.value, outcome.word.lower())
     stopped = (
-        "" if len(summaries) == asked else f"<p>Interrupted after {len(summaries)} of {counted(asked, 'claim')}.</p>"
+        "" if len(summaries) == total else f"<p>Interrupted after {len(summaries)} of {counted(total, 'claim')}.</p>"
     )
     head = (
-        f"<header><p class='brand'>byheart audit</p><h1>{title} {shown}</h1><p>A verdict is confirmed if, in the run "
-        "that certified it, there was evidence of each kind that it needs, and all of it was proved.</p>"
+        f"<header><p class='brand'>byheart audit</p><h1>{counts} {shown}</h1><p>A verdict is confirmed if, in the run "
+        "that certified it, there was evidence of each kind that it needs, and all of it was proved. A claim that is "
+        "not judged here, or by nobody, has no verdict; what is said beside it is proved alike.</p>"
         f"{_earlier(summaries)}{stopped}{_cards(summaries)}</header>\n"
     )
     records = section("The claims, and the evidence", "".join(_record(summary) for summary in summaries))
-    return document(f"byheart: {title}", head + section("All claims", _list(summaries)) + records)
+    return document(f"byheart: {outcome}", head + section("All claims", _list(summaries)) + records)
 
 
 def _earlier(summaries: Sequence[Mapping[str, Any]]) -> str:
@@ -132,7 +136,9 @@ def _piece(piece: Mapping[str, Any]) -> str:
 
 def _confirmed(summary: Mapping[str, Any]) -> str:
     by = " by an earlier run" if summary["earlier"] else ""
-    if summary["confirmed"]:
+    if summary["proved_again"]:
+        if summary["confirmed"] is None:
+            return badge("UNDECIDED", f"no verdict{by}")
         return badge("PROVED", f"confirmed{by}")
     refuted = any(piece["verdict"] == "REFUTED" for piece in summary["evidence"])
     return badge("REFUTED" if refuted else "UNDECIDED", f"not confirmed{by}")

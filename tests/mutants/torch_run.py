@@ -15,6 +15,7 @@ decimals = of("verify/arithmetic/decimals.py", "tests/verify/arithmetic/test_dec
 chart = of("byheart/report/chart.py", "tests/byheart/report/test_chart.py")
 document = of("byheart/report/document.py", "tests/byheart/report/test_document.py")
 page = of("byheart/report/page.py", "tests/byheart/report/test_page.py")
+audit = of("verify/audit.py", "tests/verify/test_audit.py")
 audit_page = of("byheart/report/audit_page.py", "tests/byheart/report/test_audit_page.py")
 
 MUTANTS = [
@@ -185,15 +186,16 @@ MUTANTS = [
     ),
     document('get(verdict, "undecided")', 'get(verdict, "proved")', "an unknown verdict looks proved"),
     audit_page(
-        '"confirmed") if confirmed == asked',
-        '"confirmed") if confirmed == len(summaries)',
-        "an interrupted audit looks confirmed",
+        "audit_outcome(summaries, asked)", "audit_outcome(summaries, [])", "an interrupted audit looks confirmed"
     ),
-    audit_page(
-        'if summary["confirmed"]:\n        return badge',
-        "if True:\n        return badge",
-        "every claim looks confirmed",
+    audit_page('if summary["proved_again"]:', "if True:", "every claim looks confirmed"),
+    audit_page('if summary["confirmed"] is None', "if False", "a claim without a verdict looks confirmed"),
+    audit("len(summaries) < len(asked)", "False", "an interrupted audit is confirmed"),
+    audit("elif not verdicts:", "elif False:", "what nobody judged is confirmed"),
+    audit(
+        'not all(summary["proved_again"] for summary in summaries)', "False", "what is said beside a claim is believed"
     ),
+    audit("bool(NEEDED[judgement] & DECIDING)", "bool(NEEDED[judgement])", "an open question is a verdict"),
     audit_page("{badge(piece['verdict'])} ", "{badge('PROVED')} ", "every piece of evidence looks proved"),
     audit_page(
         'data[:_LONGEST_DATA]} … cut; --json has all"', 'data[:_LONGEST_DATA]}"', "an instance is cut without a word"

@@ -12,7 +12,7 @@ import pytest
 
 from constructions.errors import InputError
 from verify import audit as module
-from verify.audit import ALLOWED, NEEDED, Audit, audit_claims
+from verify.audit import ALLOWED, NEEDED, Audit, audit_claims, audit_outcome, is_verdict
 from verify.claim import Claim, Judgement
 from verify.evidence import Comparison, Evidence, Means, Method, stated
 from verify.evidence.theorems import RANK
@@ -195,3 +195,39 @@ def test_an_interrupt_is_no_error_of_an_audit(monkeypatch, register):
 def test_an_unknown_claim_is_refused():
     with pytest.raises(InputError, match=r"no claim 'dana\.lemma-99'; did you mean 'dana\.lemma-"):
         list(audit_claims(["dana.lemma-99"]))
+
+
+@pytest.mark.parametrize("judgement", NEEDED)
+@pytest.mark.parametrize("left_out", [0, 1])
+def test_only_what_decides_something_is_a_verdict_that_can_be_confirmed(judgement, left_out):
+    found = audited(judgement, *complete(judgement)[left_out:])
+    summary, asked = found.summary(), [found.claim]
+    decides = judgement not in ("measured", "not-judged", "not-legible", "open")
+    assert is_verdict(judgement) is decides and summary["proved_again"] is not bool(left_out)
+    assert summary["confirmed"] is (not left_out if decides else None)
+    outcome = audit_outcome([summary], asked)
+    assert (outcome.verdict is Verdict.PROVED) == (outcome.word == "CONFIRMED") == (decides and not left_out)
+    assert (outcome.word == "NOT CONFIRMED") == bool(left_out)
+    assert outcome.word == "NO VERDICT" or decides or left_out
+    assert ("1 of 1 verdict" in str(outcome)) == (decides and not left_out)
+    assert audit_outcome([summary], asked * 2).verdict is not Verdict.PROVED  # interrupted
+
+
+def test_claims_without_a_verdict_are_counted_apart_and_spoil_what_is_false_beside_them():
+    good = audited("false", *complete("false")).summary()
+    aside = [audited(word, *complete(word)).summary() for word in ("open", "not-judged", "not-judged")]
+    asked = [claim(each["verdict"]) for each in (good, *aside)]
+    assert str(audit_outcome([good, *aside], asked)) == (
+        "CONFIRMED: 1 of 1 verdict; 2 not judged, 1 open (what is said beside them was proved again)"
+    )
+    taken = [{**each, "earlier": True} for each in (good, *aside)]
+    assert "1 of them by an earlier run" in str(audit_outcome(taken, asked)) and "proved again" not in str(
+        audit_outcome(taken, asked)
+    )
+    lost = audited("open", piece("known", Verdict.UNDECIDED)).summary()
+    found = audit_outcome([good, lost], [claim("false"), claim("open")])
+    assert str(found) == "NOT CONFIRMED: 1 of 1 verdict; 1 open (what is said beside it was not proved again)"
+    assert found.verdict is Verdict.UNDECIDED
+    wrong = audited("open", piece("known", Verdict.REFUTED)).summary()
+    assert audit_outcome([good, wrong], [claim("false"), claim("open")]).verdict is Verdict.REFUTED
+    assert audit_outcome([], []).verdict is Verdict.UNDECIDED

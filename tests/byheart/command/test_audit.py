@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from byheart.command.main import main
-from verify.audit import Audit
+from verify.audit import Audit, is_verdict
 from verify.claim import Claim
-from verify.claims import REGISTER
+from verify.claims import REGISTER, claims
 from verify.evidence import Evidence, Means, Method
 from verify.verdict import Verdict
 
@@ -67,8 +67,8 @@ def test_an_interrupted_audit_prints_what_it_has_certified(monkeypatch, capsys):
     assert f"interrupted after 1 of {len(REGISTER)} claims" in printed.err
     monkeypatch.setattr("verify.audit.audit_claims", interrupted_after_one())
     assert main(["audit", "--quiet"]) == 130
-    assert f" of {len(REGISTER)} verdicts; " in (first := capsys.readouterr().out)
-    assert not first.startswith("CONFIRMED")
+    verdicts = sum(is_verdict(claim.judgement) for claim in claims())
+    assert capsys.readouterr().out.startswith(f"NOT FINISHED, CONFIRMED: 1 of {verdicts} verdicts; ")
 
 
 def test_an_audit_on_workers_says_what_one_without_them_says(capsys):
@@ -85,7 +85,7 @@ def test_the_page_is_written_beside_the_list_and_after_an_interruption(monkeypat
     page = tmp_path / "audit.html"
     assert main(["audit", "--json", "--html", str(page)]) == 130
     assert len(json.loads(capsys.readouterr().out)) == 1
-    assert f"1 of {len(REGISTER)} verdicts confirmed" in page.read_text(encoding="utf-8")
+    assert "Interrupted after 1 of" in page.read_text(encoding="utf-8")
 
 
 def test_a_page_that_has_no_place_is_refused_before_the_work(monkeypatch, capsys, tmp_path):
@@ -160,3 +160,17 @@ def test_a_file_that_holds_something_else_is_refused_before_the_work(monkeypatch
     assert notes.read_text() == "mine\n"
     assert main(["audit", "--keep", str(tmp_path / "one"), "--html", str(tmp_path / "one")]) == 2
     assert "--html and --keep are both" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("words", "code", "first"), [
+    ([], 3, "NO VERDICT: 1 not judged (what is said beside it was proved again); "),
+    (["mahdavi.one-token"], 0, "CONFIRMED: 1 of 1 verdict; 1 not judged (what is said beside it was proved again); "),
+])  # fmt: skip
+def test_a_claim_that_is_not_judged_is_not_confirmed(capsys, words, code, first):
+    assert main(["audit", "cabannes-2024.scaling", *words, "--quiet"]) == code
+    assert capsys.readouterr().out.startswith(first)
+    assert main(["audit", "cabannes-2024.scaling", *words, "--json"]) == code
+    found = {each["id"]: each for each in json.loads(capsys.readouterr().out)}["cabannes-2024.scaling"]
+    assert found["confirmed"] is None and found["proved_again"] is True
+    assert main(["audit", "cabannes-2024.scaling", *words]) == code
+    assert "confirmed" not in "".join(line for line in capsys.readouterr().out.splitlines() if "cabannes" in line)
