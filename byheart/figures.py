@@ -38,9 +38,10 @@ class TaskFigures:
         rank_lower: Contexts that they are proved to hold, whatever the targets.
         rank_upper: Contexts that they are proved not to exceed.
         paper_heads: Heads that are needed by the paper's count.
-        fewest_heads: Heads that are proved to suffice.
-        necessary_heads: Heads without which it is impossible.
+        fewest_heads: Heads that are proved to suffice, with the last token's vector among the features.
+        necessary_heads: Heads below which the features of no weights are independent, with that vector among them.
         heads_alone: Heads that suffice when the last token's vector is left as it is.
+        necessary_heads_alone: Heads below which the features of no weights are independent without that vector.
         seconds: Of each stage.
     """
 
@@ -63,6 +64,7 @@ class TaskFigures:
     fewest_heads: int | None = None
     necessary_heads: int | None = None
     heads_alone: int | None = None
+    necessary_heads_alone: int | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     def json(self) -> dict[str, Any]:

@@ -772,6 +772,7 @@ def _capacity_figures(needed: Capacity, heads: int, certificate: Certificate | N
         "fewest_heads": fewest,
         "necessary_heads": needed.necessary_heads,
         "heads_alone": alone,
+        "necessary_heads_alone": needed.heads_alone.necessary,
     }
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from byheart.terminal.exit_codes import PROVED
 from byheart.terminal.fact_options import add_size_options, add_task_options, read_the_facts
-from byheart.terminal.made import capacity_rows
+from byheart.terminal.made import ANY_TARGETS, capacity_rows
 from byheart.terminal.options import add_output_options
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import print_summary
@@ -40,15 +40,17 @@ def run(options: argparse.Namespace) -> int:
             seed=options.seed,
             progress=progress,
         )
-    rows = [*capacity_rows(figures), *_any_architecture(figures)]
+    tables = [(ANY_TARGETS, capacity_rows(figures)), ("Bounds of other models", _any_architecture(figures))]
     headline = "; ".join(filter(None, [_headline(figures), given.left_out]))
     summary = {"headline": headline, "reading": given.said, **figures.json()}
-    print_summary(options, summary, lambda _: [("Capacity", rows)])
+    print_summary(options, summary, lambda _: tables)
     return PROVED
 
 
 def _headline(figures: "CapacityFigures") -> str:
     contexts, counts = counted(figures.memorized, "context"), f"the paper counts {figures.paper_heads}"
+    if figures.dim == 1 and (figures.answers or 0) > 2:  # of logits z w_j only the largest and the least w_j ever lead
+        return f"No number of heads holds any labels of these {contexts}: one dimension tells two apart; {counts}"
     if figures.fewest_heads is None:
         return f"No number of heads is proved to hold any labels of these {contexts}; {counts}"
     hold = f"{counted(figures.fewest_heads, 'head')} hold{'s' * (figures.fewest_heads == 1)}"

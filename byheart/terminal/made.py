@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from constructions.tasks.task import Task
 
 
+ANY_TARGETS = "Heads, for any targets of these contexts"
+"""The title of `capacity_rows`: all of them are about independent features, which some labels do without."""
+
+
 def print_made(
     options: argparse.Namespace,
     figures: "Figures",
@@ -113,7 +117,7 @@ def made_tables(figures: "Figures") -> Rows:
     return [
         *([("Built", [(figures.claim, figures.built)])] if figures.claim else []),
         *_memories_tables(figures),
-        *([("Heads, for any labels of these contexts", capacity_rows(figures))] if _has_capacity(figures) else []),
+        *([(ANY_TARGETS, capacity_rows(figures))] if _has_capacity(figures) else []),
         ("Certified, of the weights as written", [(name, text) for name, text in certified if text]),
         (
             "Runs in torch",
@@ -195,7 +199,6 @@ def capacity_rows(figures: "TaskFigures") -> list[tuple[str, str]]:
     lower, upper, count = figures.rank_lower or 0, figures.rank_upper or 0, figures.rank_heads or 0
     truth = f"exactly {lower}" if lower == upper else f"at least {lower}, at most {upper}"
     holding = f"{counted(count, 'head')} hold{'s' * (count == 1)}"
-    necessary = figures.necessary_heads
     return [
         (
             "contexts to memorize",
@@ -206,8 +209,8 @@ def capacity_rows(figures: "TaskFigures") -> list[tuple[str, str]]:
         (f"{holding}, by the paper", f"{counted(figures.paper_rank or 0, 'context')}, min(T, H d_h + d)"),
         (f"{holding}, certified", f"{truth} {inflected('context', upper)}"),
         ("heads needed, by the paper", str(figures.paper_heads)),
-        ("heads needed, certified", _heads_needed(necessary, figures.fewest_heads)),
-        ("heads needed without changing x_S", _heads_needed(necessary, figures.heads_alone)),
+        ("heads needed, certified", _heads_needed(figures.necessary_heads, figures.fewest_heads)),
+        ("heads needed without changing x_S", _heads_needed(figures.necessary_heads_alone, figures.heads_alone)),
     ]
 
 

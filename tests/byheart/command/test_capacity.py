@@ -1,8 +1,13 @@
 """`byheart capacity`: how many heads a text or a table really needs."""
 
 import json
+import re
+
+import numpy as np
+import pytest
 
 from byheart.command.main import main
+from constructions.capacity.head_counts import fewest_heads
 from tests.command_line import words, written
 
 
@@ -28,3 +33,36 @@ def test_capacity_bounds_what_any_architecture_takes(novel, capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "any architecture, all laws at least 360 numbers set by the laws; 413 suffice" in shown
     assert "any architecture, all labels at least 2 numbers in float64" in shown
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_each_number_of_heads_is_about_the_features_that_its_row_names(tmp_path, capsys, seed):
+    rng = np.random.default_rng(seed)
+    contexts = np.unique(rng.integers(0, 4, (14, 3)), axis=0)
+    rows = "".join(f"{','.join(f'w{n}' for n in row)},{'xy'[i % 2]}\n" for i, row in enumerate(contexts))
+    table = written(tmp_path / "facts.csv", rows.encode())
+    d, d_h = [(4, 4), (3, 1), (2, 2), (5, 3)][seed]
+    sizes = words(f"--no-header --dim {d} --head-dim {d_h}")
+    assert main(["capacity", table, *sizes, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert main(["capacity", table, *sizes]) == 0
+    shown = capsys.readouterr().out
+    ordered = np.array([[int(cell[1:]) for cell in line.split(",")[:-1]] for line in rows.split()])
+    for with_skip, names, row in (
+        (True, ("fewest_heads", "necessary_heads"), "heads needed, certified"),
+        (False, ("heads_alone", "necessary_heads_alone"), "heads needed without changing x_S"),
+    ):
+        count = fewest_heads(ordered, d_model=d, d_head=d_h, with_skip=with_skip)
+        assert tuple(said[name] for name in names) == (count.sufficient, count.necessary)
+        [line] = [line for line in shown.splitlines() if row in line]
+        numbers = {int(number) for number in re.findall(r"\d+", line.split(row)[1])}
+        assert numbers == {count.sufficient, count.necessary}
+    assert shown.startswith(f"{said['fewest_heads']} head")
+
+
+def test_one_dimension_is_not_said_to_hold_any_labels(tmp_path, capsys):
+    for answers, first in ((b"xyz", "No number of heads holds any labels"), (b"xyx", "2 heads hold any labels")):
+        rows = b"".join(b"%d,%c\n" % (i, answer) for i, answer in enumerate(answers))
+        table = written(tmp_path / "facts.csv", b"".join(b"q," + row for row in rows.splitlines(keepends=True)))
+        assert main(["capacity", table, "--quiet", *words("--no-header --dim 1 --head-dim 1")]) == 0
+        assert capsys.readouterr().out.startswith(first)
