@@ -208,6 +208,11 @@ class Figures(TaskFigures):
     torch: "Mapping[str, RunResult] | None" = None
     files: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def asks_a_mean(self) -> bool:
+        """Whether the question is about the mean loss, not about how many contexts are held."""
+        return self.asked.startswith("the mean ")
+
     def json(self) -> dict[str, Any]:
         """All fields as plain JSON data."""
         runs = None if self.torch is None else {name: run.summary() for name, run in self.torch.items()}

@@ -92,7 +92,7 @@ class Criterion:
         unit = "" if target == "values" else " nats"
         loss = "distance from the value" if target == "values" else "divergence"
         if self.asked == "at-most":
-            return f"the mean {loss} is at most {self.bound:g}{unit}"
+            return f"the mean {loss} is at most {repr(self.bound).removesuffix('.0')}{unit}"
         near = "" if target == "labels" else f"{loss} is at most {self.within}{unit}"
         if self.asked == "held":
             parts = ["every argmax is right"] * (target != "values") + [f"every {near}"] * (target != "labels")

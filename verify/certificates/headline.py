@@ -100,7 +100,8 @@ def outcome(
     elif verdict is Verdict.PROVED and not beats_a_guess(criterion, values, target):
         verdict, words, guess_is_open = Verdict.UNDECIDED, "NOT DECIDED", True
     elif verdict is Verdict.PROVED and origin == OWN:
-        words = f"REPRODUCES ITS TARGETS{'' if whole else ' AS ASKED'}, {by}"
+        near = "NEAR" if criterion.asked == "at-most" else "REPRODUCES"  # a small mean reproduces nothing
+        words = f"{near} ITS TARGETS{'' if whole else ' AS ASKED'}, {by}"
     elif verdict is Verdict.PROVED:
         words = f"{word if whole else 'AS ASKED'}, {by}"
     else:
@@ -111,6 +112,8 @@ def outcome(
     if sampled:
         words = {Verdict.UNDECIDED: "SAMPLED", Verdict.REFUTED: f"{words}, SAMPLED"}.get(verdict, words)
         count = f"{values['right']} of {values['drawn']} {inflected(noun, 2)} drawn from {contexts} are right"
+    elif criterion.asked == "at-most":  # how many are within a tolerance is not the question
+        count = f"mean over {counted(contexts, noun)}"
     elif held == contexts:
         count = f"{held} of {counted(contexts, noun)}"
     elif verdict is Verdict.REFUTED and whole and words != VACUOUS:
@@ -129,6 +132,8 @@ def outcome(
         parts.append(f"asked: {criterion.describe(target)}")
     if guess_is_open:
         parts.append(f"what is asked is {by.lower()}, but not that a guess does less")
+    if criterion.asked == "at-most" and verdict is Verdict.REFUTED and "mean_lower" in values:
+        parts.append(f"mean >= {decimal_below(values['mean_lower'])}{_unit(target)}")
     parts += _bounds(criterion, values, target, measured=by == "MEASURED")
     parts.append(_TARGETS.get(origin) or f"the rule is {origin.removeprefix(OF_A_RULE)}")
     return Outcome(verdict, words, tuple(parts))
@@ -222,8 +227,10 @@ def _compares_means(criterion: Criterion, target: str) -> bool:
 def _bounds(criterion: Criterion, values: Mapping[str, Number], target: str, *, measured: bool) -> list[str]:
     """The bounds, and of a run that was measured its own numbers, which bound nothing."""
     unit, parts = _unit(target), []
-    if "margin_lower" in values:
-        parts.append(f"least margin >= {decimal_below(values['margin_lower'])}")
+    every = values.get("held") == values.get("contexts")
+    if "margin_lower" in values and (every or criterion.asked != "at-most"):
+        of = "" if every else " of those held"
+        parts.append(f"least margin{of} >= {decimal_below(values['margin_lower'])}")
     if "max_upper" in values and "mean_upper" in values:
         name = "distance" if target == "values" else "KL"
         if measured:

@@ -40,7 +40,9 @@ def test_yes_is_said_only_of_what_is_answered_yes_and_beats_a_guess(
     assert (found.verdict is Verdict.PROVED) == (yes and better)
     assert found.verdict is Verdict.REFUTED or found.word != VACUOUS
     assert found.word.startswith("HELD") == (yes and better and criterion.asked == "held" and origin != "own")
-    assert found.word.startswith("REPRODUCES ITS TARGETS") == (yes and better and origin == "own")
+    own = yes and better and origin == "own"
+    assert found.word.startswith("REPRODUCES ITS TARGETS") == (own and criterion.asked != "at-most")
+    assert found.word.startswith("NEAR ITS TARGETS AS ASKED") == (own and criterion.asked == "at-most")
     assert (found.verdict is Verdict.UNDECIDED) == (found.word == "NOT DECIDED")
 
 
@@ -108,10 +110,10 @@ def test_what_is_not_known_to_beat_a_guess_is_not_held(missing):
             "NO BETTER THAN A GUESS: 9 of 9 contexts,",
         ),
         (line(LAWS, target="laws", origin="own"), "REPRODUCES ITS TARGETS, PROVED: 9 of 9 contexts; KL"),
-        (line(LAWS, Criterion.at_most(1e300), "laws"), "AS ASKED, PROVED: 9 of 9 contexts; asked: the mean"),
+        (line(LAWS, Criterion.at_most(1e300), "laws"), "AS ASKED, PROVED: mean over 9 contexts; asked: the mean"),
         (
             line(LAWS | {"mean_upper": 9.0, "mean_lower": 8.9, "guess_upper": 0.6}, Criterion.at_most(1e300), "laws"),
-            "NO BETTER THAN A GUESS: 9 of 9 contexts;",
+            "NO BETTER THAN A GUESS: mean over 9 contexts; asked: the mean divergence is at most 1e+300 nats; mean >= ",
         ),
         (line(LABELS, where="in every float32 run"), "HELD, PROVED: 9 of 9 contexts, in every float32 run; best guess"),
         (line(LABELS, word="BY HEART", noun="character"), "BY HEART, PROVED: 9 of 9 characters; best guess"),
@@ -132,6 +134,26 @@ def test_the_targets_close_the_line():
         ">= 0.5 nats; targets from smoothed counts"
     )
     assert str(line(LABELS).adding("not run")).endswith("targets from a table; not run")
+
+
+@pytest.mark.parametrize("held", range(10))
+@pytest.mark.parametrize("asked", [Criterion(), Criterion.at_least(3), Criterion.at_most(0.1)])
+def test_a_margin_of_some_contexts_is_not_said_of_all(held, asked):
+    said = str(line(LAWS | {"held": held, "wrong": 9 - held, "margin_lower": 0.5}, asked, "laws"))
+    assert ("least margin >= " in said) == (held == 9)
+    assert ("least margin of those held >= " in said) == (held < 9 and asked.asked != "at-most")
+
+
+@pytest.mark.parametrize("values", [{}, {"held": 0, "wrong": 9}, {"held": 4}])
+@pytest.mark.parametrize(
+    ("bound", "verdict"), [(0.1, Verdict.PROVED), (0.04, Verdict.REFUTED), (0.07, Verdict.UNDECIDED)]
+)
+@pytest.mark.parametrize("origin", ["own", "table"])
+def test_of_a_mean_nothing_is_said_of_contexts_that_nobody_asked_about(values, bound, verdict, origin):
+    found = line(LAWS | {"mean_lower": 0.05} | values, Criterion.at_most(bound), "laws", origin=origin)
+    said = str(found)
+    assert found.verdict is verdict and "held" not in said and "wrong" not in said and "REPRODUCES" not in said
+    assert ("mean >= 0.05000 nats" in said) == (verdict is Verdict.REFUTED) and f"at most {bound} nats" in said
 
 
 def test_what_one_run_measured_is_no_bound():
