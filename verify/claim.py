@@ -88,7 +88,8 @@ class Claim:
         judgement: What it turned out to be, in the reading that `reading` names.
         truth: What is true instead or more sharply, in the same notation.
         page: The page with the proofs.
-        hypotheses: The conditions of `truth`.
+        hypotheses: The conditions of what is built, which may be fewer cases than `truth` speaks of; of `truth` itself
+            where nothing is built.
         parameters: The parameters of `build` with their default values.
         build: Makes the weights that `truth` promises; `None` where the claim is about no weights.
         quotation: The words of the source, verbatim, formulas in TeX between dollars; `LOST` for what the copy at hand
@@ -202,7 +203,8 @@ class Claim:
         for hypothesis in self.hypotheses:
             if not hypothesis.holds(**values):
                 shown = ", ".join(f"{name} = {value}" for name, value in values.items())
-                raise HypothesisError(self.source, hypothesis.statement, shown)
+                of = self.source if self.build is None else f"what is built for {self.source}"
+                raise HypothesisError(of, hypothesis.statement, shown)
 
     def construct(self, **given: int) -> Any:
         """Build the weights that the claim promises.

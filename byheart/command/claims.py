@@ -63,13 +63,18 @@ def _claims_tables(listed: list[dict[str, Any]]) -> Rows:
                 *([("not at hand", claim["reconstructed"])] if claim["reconstructed"] else []),
                 *([("wrong", claim["wrong"])] if claim["wrong"] else []),
                 ("true", claim["truth"]),
-                *(("needs", hypothesis) for hypothesis in claim["hypotheses"]),
                 ("builds", _parameters(claim["parameters"])),
+                *((_of_what(claim), hypothesis) for hypothesis in claim["hypotheses"]),
                 ("page", file_of_page(claim["page"])),
             ],
         )
         for claim in listed
     ]
+
+
+def _of_what(claim: dict[str, Any]) -> str:
+    """What the conditions are those of: the weights that are built, which are fewer than the claim speaks of."""
+    return "true where" if claim["parameters"] is None else "builds where"
 
 
 def _parameters(parameters: dict[str, int] | None) -> str:

@@ -48,3 +48,19 @@ def test_every_listing_says_what_is_no_statement_and_what_was_not_read_in_full(c
             bool(record.quotation),
             bool(record.reconstructed),
         )
+
+
+def test_conditions_are_said_to_be_those_of_what_is_built_or_of_what_is_true(tmp_path, capsys):
+    assert main(["claims", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    for said in listed:
+        if not said["hypotheses"]:
+            continue
+        assert main(["claims", said["id"]]) == 0
+        labels = [line.strip() for line in capsys.readouterr().out.splitlines()]
+        own, other = ("builds where", "true where")[:: 1 if said["parameters"] is not None else -1]
+        assert sum(line.startswith(own) for line in labels) == len(said["hypotheses"])
+        assert not any(line.startswith((other, "needs ")) for line in labels)
+    sizes = ["--param", "d_vocab=5", "n_ctx=3", "d_model=4", "d_head=4", "n_heads=3"]
+    assert main(["build", "dana.lemma-2", *sizes, "--out", str(tmp_path / "out")]) == 2
+    assert "what is built for Dana, Pydi, Chevaleyre (2024), Lemma 2 needs" in capsys.readouterr().err
