@@ -181,7 +181,7 @@ class Recitation:
         if self.exact == len(said):
             runs = f"in every {self.dtype} run {self._size(said[: self.proved]):,}"
             return f"BY HEART, PROVED: {of_all}, in real arithmetic; {runs}"
-        return f"NOT BY HEART: {of_all} are proved; the next one is not"
+        return f"NOT DECIDED: {of_all} are proved; the next one is not"
 
     def _size(self, tokens: tuple[str, ...]) -> int:
         """How many characters tokens have; of bytes how many there are."""

@@ -146,7 +146,8 @@ def _swept(options: argparse.Namespace, figures: "list[Figure]") -> int:
     if beyond:
         first = f"BEYOND A PROVED LIMIT: point {beyond[0].point.key}: {beyond[0].violation}"
     else:
-        first = f"{'ALL' if len(results) == asked else 'NOT ALL'} PROVED: {len(results)} of {asked} trained models"
+        word = "RUNS COUNT OTHERWISE" if few else f"{'ALL' if len(results) == asked else 'NOT ALL'} PROVED"
+        first = f"{word}: {len(results)} of {asked} trained models{' proved' * bool(few)}"
         first += f"; one float32 run counts what is proved in {same} of them{few}"
     said = {"headline": first, "figures": {each.figure.name: _said(each) for each in drawn}, "failed": failed}
     if options.json:

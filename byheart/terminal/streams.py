@@ -14,24 +14,25 @@ _MODES = {"stdin": "r", "stdout": "w", "stderr": "w"}
 def standard_streams() -> Iterator[None]:
     r"""Let every command write whatever it says: what an encoding lacks is escaped, and a closed stream swallows it.
 
-    A character that the encoding of a terminal lacks becomes `\u4e2d`, say. A stream that was closed before the start
-    is None in Python. While the command runs, the null device takes its place, and its descriptor, which the next file
-    that is opened would get otherwise.
+    A character that the encoding of a terminal lacks becomes `\u4e2d`, say. Bytes on standard input that are no text
+    become what no text holds, so that only the line that they are in is refused. A stream that was closed before the
+    start is None in Python. While the command runs, the null device takes its place, and its descriptor, which the next
+    file that is opened would get otherwise.
     """
     closed = [name for name in _MODES if getattr(sys, name) is None]
     if closed:
         _fill_descriptors()
     for name in closed:
         setattr(sys, name, open(os.devnull, _MODES[name], encoding="utf-8"))
-    writers = [stream for stream in (sys.stdout, sys.stderr) if isinstance(stream, TextIOWrapper)]
-    strict = [(stream, stream.errors) for stream in writers]
-    for stream, _ in strict:
-        stream.reconfigure(errors="backslashreplace")
+    streams = [(stream, stream.errors) for stream in map(sys.__dict__.get, _MODES) if isinstance(stream, TextIOWrapper)]
+    for stream, _ in streams:
+        with suppress(OSError):  # of an input that has been read from
+            stream.reconfigure(errors="surrogateescape" if stream is sys.stdin else "backslashreplace")
     try:
         yield
     finally:
-        for stream, errors in strict:
-            with suppress(ValueError, OSError):  # a stream that the command closed, or that is full
+        for stream, errors in streams:
+            with suppress(ValueError, OSError):  # likewise, or of a stream that the command closed, or that is full
                 stream.reconfigure(errors=errors)
         for name in closed:
             getattr(sys, name).close()

@@ -85,7 +85,7 @@ def test_a_table_that_is_wrong_in_one_place_is_said_to_that_place() -> None:
     model = probe_memory(task).model
     spoilt = model.with_each(lambda name, tensor: _one_more(tensor) if name == "unembed.b_U" else tensor)
     found = recitation(spoilt, task)
-    assert found.headline().startswith("NOT BY HEART: ")
+    assert found.headline().startswith("NOT DECIDED: ")
     assert VERSE.startswith(found.text) and len(found.text) < len(VERSE)
 
 
@@ -102,7 +102,7 @@ def test_a_tie_is_not_by_heart() -> None:
     tied = probe_memory(task).model.with_each(
         lambda name, tensor: 0.0 * tensor if name.startswith("unembed") else tensor
     )
-    assert recitation(tied, task).headline() == "NOT BY HEART: 0 of 2 characters are proved; the next one is not"
+    assert recitation(tied, task).headline() == "NOT DECIDED: 0 of 2 characters are proved; the next one is not"
 
 
 def test_what_every_run_says_is_what_a_run_counts() -> None:
