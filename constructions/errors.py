@@ -121,7 +121,16 @@ class HandshakeError(ByheartError):
 
 
 class LossError(ByheartError):
-    """Weights that, as they would be written, do not do any more what was asked; the message begins with the answer."""
+    """Weights that, as they would be written, are not proved to do what was asked; the message begins with the answer.
+
+    Args:
+        message: What is said.
+        proved: Whether they are proved not to; otherwise it is open.
+    """
+
+    def __init__(self, message: str, *, proved: bool = True) -> None:
+        super().__init__(message)
+        self.proved = proved
 
 
 class ResourceError(ByheartError):

@@ -48,13 +48,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _headline(figures: "CapacityFigures") -> str:
-    contexts, counts = counted(figures.memorized, "context"), f"the paper counts {figures.paper_heads}"
+    size, counts = figures.memorized, f"the paper counts {figures.paper_heads}"
+    contexts = "this context" if size == 1 else f"these {size} contexts"
     if figures.dim == 1 and (figures.answers or 0) > 2:  # of logits z w_j only the largest and the least w_j ever lead
-        return f"No number of heads holds any labels of these {contexts}: one dimension tells two apart; {counts}"
+        return f"No number of heads holds any labels of {contexts}: one dimension tells two apart; {counts}"
     if figures.fewest_heads is None:
-        return f"No number of heads is proved to hold any labels of these {contexts}; {counts}"
+        return f"No number of heads is proved to hold any labels of {contexts}; {counts}"
     hold = f"{counted(figures.fewest_heads, 'head')} hold{'s' * (figures.fewest_heads == 1)}"
-    return f"{hold} any labels of these {contexts}, proved; {counts}"
+    return f"{hold} any labels of {contexts}, proved; {counts}"
 
 
 def _any_architecture(figures: "CapacityFigures") -> list[tuple[str, str]]:

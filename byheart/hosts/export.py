@@ -249,7 +249,8 @@ def _outcome(
 
 def _require_no_loss(found: Outcome, *, refuse: bool) -> None:
     if refuse and found.verdict is not Verdict.PROVED:
-        raise LossError(f"{found}; nothing was written, allow_loss=True (--allow-loss) writes it all the same")
+        said = f"{found}; nothing was written, allow_loss=True (--allow-loss) writes it all the same"
+        raise LossError(said, proved=found.verdict is Verdict.REFUTED)
 
 
 def _shown(value: float) -> str:

@@ -8,7 +8,7 @@ import sys
 import traceback
 from typing import Any
 
-from byheart.terminal.exit_codes import BAD_USAGE, INTERRUPTED, REFUTED, UNFORESEEN
+from byheart.terminal.exit_codes import BAD_USAGE, INTERRUPTED, REFUTED, UNDECIDED, UNFORESEEN
 from byheart.terminal.streams import complain
 from constructions.counted import counted
 
@@ -44,7 +44,9 @@ def meant(options: argparse.Namespace, error: BaseException) -> tuple[BaseExcept
         return error, getattr(options, "damaged", BAD_USAGE)
     if isinstance(error, KeyboardInterrupt):
         return error, INTERRUPTED
-    if isinstance(error, (LossError, TamperedError)):
+    if isinstance(error, LossError):
+        return error, REFUTED if error.proved else UNDECIDED
+    if isinstance(error, TamperedError):
         return error, REFUTED
     return error, BAD_USAGE if isinstance(error, (ByheartError, OSError, OverflowError)) else UNFORESEEN
 

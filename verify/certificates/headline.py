@@ -132,7 +132,7 @@ def outcome(
         parts.append(f"asked: {criterion.describe(target)}")
     if guess_is_open:
         parts.append(f"what is asked is {by.lower()}, but not that a guess does less")
-    if criterion.asked == "at-most" and verdict is Verdict.REFUTED and "mean_lower" in values:
+    if by != "MEASURED" and criterion.asked == "at-most" and verdict is Verdict.REFUTED and "mean_lower" in values:
         parts.append(f"mean >= {decimal_below(values['mean_lower'])}{_unit(target)}")
     parts += _bounds(criterion, values, target, measured=by == "MEASURED")
     parts.append(_TARGETS.get(origin) or f"the rule is {origin.removeprefix(OF_A_RULE)}")
