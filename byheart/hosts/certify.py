@@ -46,6 +46,7 @@ from verify.certificates.memorization import MemorizationCertificate, certify_me
 from verify.domains.rule_answers import ONE_BY_ONE
 from verify.domains.sample import drawn
 from verify.progress import Progress, silent
+from verify.replica.every_run import argmax_of_every_run
 from verify.workers import Workers
 
 PIECES_SUFFIX = ".pieces"
@@ -151,7 +152,8 @@ def certify(
     inputs = [part.task.inputs for part in facts.parts] if isinstance(facts, PromptTask) else [facts.inputs]
     decoding = _decoding(source, options, facts, plain_argmax)
     agreeing = _asked(given, config, model, inputs, handshake, ignore_field, progress)
-    proved = certify_memorization(model, facts, asked, progress=progress)
+    beyond = None if every_run is None else argmax_of_every_run
+    proved = certify_memorization(model, facts, asked, beyond=beyond, progress=progress)
     least = proved.certificate.figure(ANSWERS, "margin_lower")
     asides = [decoding, aside, _ignoring(ignore_field, options), agreeing.said(least) if agreeing else ""]
     if host := "; ".join(filter(None, asides)):

@@ -7,7 +7,7 @@ Page: docs/rigour/certificate.md
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import get_args
 
@@ -41,9 +41,13 @@ from verify.runs.integer_rows import known_logits
 
 Bounds = Float64Array | tuple[Float64Array, Float64Array]  # from below and above, each `[T]`
 
+ArgmaxProof = Callable[[Model, Int64Array], tuple[Int64Array, Float64Array]]
+"""Proves where the largest logit of some contexts is, `[T]`, -1 where it does not; and by how much it leads, `[T]`."""
+
 _SMALL_DIVERGENCE = 2.0**-20  # nats; the quadratic bound of less is sharp enough
 _SHORT = ("integers", "float64")  # the arithmetics that enclose outputs as they are
-_PRECISIONS = ("integers", *get_args(Precision))
+_BEYOND = "every float64 run"
+_PRECISIONS = ("integers", *get_args(Precision), _BEYOND)
 _MOST_BITS = 512  # of the balls; two logits that these do not tell apart are taken for a tie that stays open
 
 
@@ -100,6 +104,7 @@ def judge_answers(
     criterion: Criterion,
     *,
     keep_outputs: bool = False,
+    beyond: ArgmaxProof | None = None,
     progress: Progress,
 ) -> Answers:
     """Bound margins and losses of every context.
@@ -113,18 +118,20 @@ def judge_answers(
         task: The contexts and their targets.
         criterion: What is asked; of it the tolerance and whether a mean must be known from below matter.
         keep_outputs: Return the outputs.
+        beyond: What is asked of labels that all these leave open, such as every run in float64: real arithmetic is a
+            run whose roundings are 0, so that what holds in every run holds exactly.
         progress: Called with the stage and the finished share of it.
 
     Returns:
         The bounds.
     """
     if isinstance(task, PromptTask):
-        return _whole_answers(model, task, criterion, progress)
+        return _whole_answers(model, task, criterion, beyond, progress)
     size = task.n_contexts
     margins, losses, empirical = (np.zeros((2, size)) for _ in range(3))
     margins[:] = np.inf
     kept = [np.empty((size if keep_outputs else 0, model.d_vocab_out)) for _ in range(2)]
-    precisions, is_open = np.full(size, "", dtype="U13"), np.ones(size, dtype=bool)
+    precisions, is_open = np.full(size, "", dtype="U17"), np.ones(size, dtype=bool)
     for precision, contexts, like, outputs in _enclosures(model, task, is_open):
         rows = np.zeros(len(outputs), dtype=np.int64)
         rows[like] = contexts  # one context of each kind is judged
@@ -151,6 +158,13 @@ def judge_answers(
         is_open[contexts[decided]] = False
         stage, done = "answers" if precision in _SHORT else f"answers, {precision}", int(contexts.max()) + 1
         progress(stage, done / size, f"{done} of {size} contexts")
+    if beyond is not None and isinstance(task, Task) and task.target == "labels" and is_open.any():
+        rows = np.flatnonzero(is_open)
+        progress(f"answers, {_BEYOND}", None, f"{len(rows)} of {size} contexts")
+        place, lead = beyond(model, task.contexts[rows])
+        right, wrong = rows[place == task.labels[rows]], rows[(place >= 0) & (place != task.labels[rows])]
+        margins[0, right], margins[1, wrong] = lead[place == task.labels[rows]], 0.0
+        precisions[rows[place >= 0]] = _BEYOND
     return Answers(
         margin_lower=margins[0],
         margin_upper=margins[1],
@@ -162,7 +176,9 @@ def judge_answers(
     )
 
 
-def _whole_answers(model: Model, task: PromptTask, criterion: Criterion, progress: Progress) -> Answers:
+def _whole_answers(
+    model: Model, task: PromptTask, criterion: Criterion, beyond: ArgmaxProof | None, progress: Progress
+) -> Answers:
     """The bounds of each fact: the least margin of the tokens of its answer, and the sum of their losses.
 
     The sum is the divergence of the law of whole answers from the answer: minus the logarithm of its probability.
@@ -170,7 +186,7 @@ def _whole_answers(model: Model, task: PromptTask, criterion: Criterion, progres
     size = task.n_contexts
     margins, losses, last = np.full((2, size), np.inf), np.zeros((2, size)), np.zeros(size, dtype=np.int64)
     for part in task.parts:
-        found = judge_answers(model, part.task, criterion, progress=progress)
+        found = judge_answers(model, part.task, criterion, beyond=beyond, progress=progress)
         at, of = part.facts, part.places  # a fact has at most one context of a length
         margins[:, at] = np.minimum(margins[:, at], np.stack([found.margin_lower, found.margin_upper])[:, of])
         losses[0, at] = np.maximum(0.0, down(losses[0, at] + found.loss_lower[of]))

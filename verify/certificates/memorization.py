@@ -26,7 +26,7 @@ from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import Number, lowered, raised
 from verify.arithmetic.sums import total
-from verify.certificates.answers import Answers, guess_held, guess_loss, judge_answers
+from verify.certificates.answers import Answers, ArgmaxProof, guess_held, guess_loss, judge_answers
 from verify.certificates.certificate import (
     ANSWERS,
     FEATURE_RANK,
@@ -146,6 +146,7 @@ def certify_memorization(
     saturation: Fraction | float | None = None,
     witness: bool = True,
     keep_outputs: bool = False,
+    beyond: ArgmaxProof | None = None,
     progress: Progress | None = None,
 ) -> MemorizationCertificate:
     r"""Prove what the model with these very float64 weights does, in real arithmetic, with the contexts of the task.
@@ -170,6 +171,7 @@ def certify_memorization(
         saturation: State how many pairs of a head and a context have an attention weight above 1 minus this.
         witness: Keep what lets the independent reader prove the rank with integers; 4 to 8 T^2 bytes.
         keep_outputs: Return the enclosed outputs; 16 T N bytes.
+        beyond: As for `verify.certificates.answers.judge_answers`.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -203,7 +205,7 @@ def certify_memorization(
     blas.probe()
     show = progress or silent
     seen = _see(model, task, show, ranked=rank)
-    answers = judge_answers(model, task, asked, keep_outputs=keep_outputs, progress=show)
+    answers = judge_answers(model, task, asked, keep_outputs=keep_outputs, beyond=beyond, progress=show)
     subject = subject_of(model, task)
     statements = [_state_answers(subject, asked, answers, task)]
     empirical = None
@@ -233,6 +235,7 @@ def check_memorization(
     criterion: Criterion | None = None,
     *,
     sample_seed: str | None = None,
+    beyond: ArgmaxProof | None = None,
     progress: Progress | None = None,
 ) -> CheckReport:
     """Answer the question of the certificate in `folder` again, or another, from the weights and the task alone.
@@ -245,6 +248,7 @@ def check_memorization(
         folder: A folder with ``certificate.json``, ``model.safetensors`` and ``task.safetensors``.
         criterion: What is asked; by default what the certificate asks.
         sample_seed: As for `verify.certificates.domain.check_domain`.
+        beyond: As for `verify.certificates.answers.judge_answers`.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -271,7 +275,7 @@ def check_memorization(
     seen = _see(model, task, show, ranked=ranked)
     # Bounds from below are wanted for a question about the mean, whichever of the two asks it.
     either = asked if asked.asked == "at-most" else certificate.criterion
-    answers = judge_answers(model, task, either, progress=show)
+    answers = judge_answers(model, task, either, beyond=beyond, progress=show)
     checks = []
     for statement in certificate.statements:
         if statement.id == ANSWERS:
