@@ -112,7 +112,7 @@ def test_the_summary_is_plain_data_and_holds_the_counterexample():
     assert (summary["id"], summary["verdict"], summary["confirmed"]) == ("source.lemma", "false", True)
     assert (summary["reconstructed"], summary["missing"]) == (None, [])
     unread = audited("not-legible", piece("ours"), reconstructed="all formulas").summary()
-    assert (unread["reconstructed"], unread["confirmed"]) == ("all formulas", True)
+    assert (unread["reconstructed"], unread["confirmed"], unread["proved_again"]) == ("all formulas", None, True)
     assert summary["counterexample"] == [
         {
             "statement": "a counterexample",

@@ -72,7 +72,7 @@ def test_an_interrupted_audit_prints_what_it_has_certified(monkeypatch, capsys):
 
 
 def test_an_audit_on_workers_says_what_one_without_them_says(capsys):
-    ids = ["dana.cubic-law", "mahdavi.one-token"]
+    ids = ["dana.value-rank", "mahdavi.one-token"]
     printed = []
     for at_a_time in ([], ["--workers", "2"]):
         assert main(["audit", *ids, "--json", *at_a_time]) == 0
@@ -109,7 +109,7 @@ def test_full_is_passed_on(monkeypatch, capsys):
 
 
 def test_an_audit_that_was_interrupted_goes_on_from_its_file_and_says_so(monkeypatch, capsys, tmp_path):
-    ids, file, page = ["dana.cubic-law", "mahdavi.one-token"], tmp_path / "kept", tmp_path / "audit.html"
+    ids, file, page = ["dana.value-rank", "mahdavi.one-token"], tmp_path / "kept", tmp_path / "audit.html"
     from verify import audit
 
     original, audited = audit.audit_claims, []

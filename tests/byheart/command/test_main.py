@@ -137,7 +137,7 @@ def test_as_a_module_it_is_the_same(tmp_path):
 def test_options_may_stand_between_the_words(tmp_path, capsys, words):
     table = tmp_path / "facts.csv"
     table.write_text("France,Paris\nPeru,Lima\n")
-    assert main(["memorize", str(table), "--quick", "--quiet", "--out", str(tmp_path / "out")]) == 0
+    assert main(["memorize", str(table), "--quick", "--no-header", "--quiet", "--out", str(tmp_path / "out")]) == 0
     assert main([str(tmp_path / "out") if word == "OUT" else word for word in words]) == 0
     assert capsys.readouterr().out.count("\n") == 2  # one line each
 
@@ -145,7 +145,7 @@ def test_options_may_stand_between_the_words(tmp_path, capsys, words):
 def test_what_looks_like_an_option_goes_behind_two_dashes(tmp_path, capsys):
     table = tmp_path / "flags.csv"
     table.write_text("-v,verbose\n-q,quiet\n")
-    assert main(["memorize", str(table), "--quick", "--quiet", "--out", str(tmp_path / "out")]) == 0
+    assert main(["memorize", str(table), "--quick", "--no-header", "--quiet", "--out", str(tmp_path / "out")]) == 0
     with pytest.raises(SystemExit) as ended:
         main(["ask", str(tmp_path / "out"), "-v"])
     said = capsys.readouterr().err
