@@ -14,6 +14,12 @@ from constructions.arrays import Float64Array
 
 _ROWS = 2048  # rows whose partial products are added at a time
 
+LARGEST_SYMMETRIC = 4096
+"""Rows up to which a product with the transpose, or a Cholesky factor, is left to one call of the BLAS.
+
+Its routine for them (``dsyrk``) crashes in OpenBLAS with several threads, for some runs of 16,384 rows and more.
+"""
+
 
 class Multiplier(Protocol):
     """Something else than NumPy that multiplies matrices of floats, such as a GPU.
@@ -78,10 +84,29 @@ def multiply(a: Float64Array, b: Float64Array, terms: int | None = None) -> Floa
     if chosen is not None and a.ndim == b.ndim == 2 and len(a) * inner * b.shape[1] >= chosen.least:
         return chosen(a, b, terms)
     first = inner if terms is None else min(terms, inner)
-    y = np.matmul(a[..., :first], b[..., :first, :])
+    left, right = a[..., :first], b[..., :first, :]
+    y = _by_transpose(left) if len(a) > LARGEST_SYMMETRIC and _are_transposes(left, right) else np.matmul(left, right)
     for start in range(first, inner, first or 1):
         part = slice(start, start + first)
         for row in range(0, a.shape[-2], _ROWS):
             rows = slice(row, row + _ROWS)
             y[..., rows, :] += np.matmul(a[..., rows, part], b[..., part, :])
+    return y
+
+
+def _are_transposes(a: Float64Array, b: Float64Array) -> bool:
+    """Whether `b` is `a.T`, entry for entry in the same memory."""
+    view = a.T
+    return a.ndim == 2 and (view.ctypes.data, view.shape, view.strides) == (b.ctypes.data, b.shape, b.strides)
+
+
+def _by_transpose(a: Float64Array) -> Float64Array:
+    """a @ a.T, each block of it on and below the diagonal once."""
+    size = len(a)
+    y = np.empty((size, size), a.dtype)
+    for top in range(0, size, LARGEST_SYMMETRIC):
+        rows = slice(top, top + LARGEST_SYMMETRIC)
+        np.matmul(a[rows], a[rows].T, out=y[rows, rows])
+        np.matmul(a[rows], a[:top].T, out=y[rows, :top])
+        y[:top, rows] = y[rows, :top].T
     return y

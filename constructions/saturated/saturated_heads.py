@@ -12,8 +12,10 @@ import numpy as np
 import scipy.linalg
 
 from constructions.arrays import Float64Array, Int64Array
+from constructions.cholesky import cholesky
 from constructions.errors import HypothesisError, InputError
 from constructions.models.vector_attention import mixed_inputs
+from constructions.products import multiply
 from constructions.saturated.query_blocks import query_blocks, require_blocks, require_examples
 
 Targets = Literal["printed", "near-one-hot"]
@@ -242,7 +244,7 @@ def grow_heads(
         columns = maps[0].shape[1]
         W_Q[head, :, :columns], W_K[head, :, :columns] = maps
         mixed[:, head] = mixed_inputs(contexts, queries, W_Q[head : head + 1], W_K[head : head + 1])[:, 0]
-        gram += mixed[:, head] @ mixed[:, head].T
+        gram += multiply(mixed[:, head], mixed[:, head].T)
     return SaturatedHeads(W_Q, W_K, blocks, strengths, separations)
 
 
@@ -380,11 +382,11 @@ def combinations(earlier: Float64Array, rows: Float64Array, *, gram: Float64Arra
     """
     found = np.zeros((len(rows), len(earlier)))
     try:
-        factor = scipy.linalg.cho_factor(earlier @ earlier.T if gram is None else gram)
+        factor = cholesky(multiply(earlier, earlier.T) if gram is None else gram.copy())
     except np.linalg.LinAlgError:
         return _by_orthogonal_factors(earlier, rows)
     for _ in range(_REFINEMENTS):
-        correction = scipy.linalg.cho_solve(factor, earlier @ (rows - found @ earlier).T).T
+        correction = scipy.linalg.cho_solve((factor.T, False), earlier @ (rows - found @ earlier).T).T
         found += correction
         if np.linalg.norm(correction) <= _CONVERGED * np.linalg.norm(found):
             return found

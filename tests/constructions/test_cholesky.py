@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 from constructions.cholesky import cholesky
 from constructions.products import multiplied_by
@@ -28,3 +29,14 @@ def test_a_factor_by_products_is_the_factor_and_reads_nothing_above_the_diagonal
         assert np.array_equal(found, np.tril(found)) and np.allclose(found, root, rtol=1e-9, atol=1e-9)
     with pytest.raises(np.linalg.LinAlgError):
         cholesky(-matrix)
+
+
+def test_lapack_is_given_no_large_matrix(monkeypatch) -> None:
+    monkeypatch.setattr("constructions.cholesky.LARGEST_SYMMETRIC", 4)
+    monkeypatch.setattr("constructions.cholesky._BLOCK", 4)
+    given, lapack = [], scipy.linalg.cholesky
+    monkeypatch.setattr(scipy.linalg, "cholesky", lambda a, **options: given.append(len(a)) or lapack(a, **options))
+    for size in (4, 5, 11):
+        root = np.tril(np.random.default_rng(size).integers(1, 5, (size, size))).astype(float)
+        assert np.allclose(cholesky(root @ root.T), root, rtol=1e-9, atol=1e-9)
+    assert max(given) == 4

@@ -32,6 +32,13 @@ MUTANTS = [
     ),
     products_by_products("y[..., rows, :] += np", "y[..., rows, :] -= np", "a block of a product is subtracted"),
     products_by_products("_ROWS)\n            y[", "_ROWS - 1)\n            y[", "a row of a product is lost"),
+    products_by_products(
+        "if len(a) > LARGEST_SYMMETRIC and _are", "if False and _are", "the BLAS is given what it crashes on"
+    ),
+    products_by_products("a[rows], a[:top].T", "a[rows], a[top:].T", "a block below the diagonal is another's"),
+    products_by_products(
+        "y[:top, rows] = y[rows, :top].T", "y[:top, rows] = 0.0", "the part above the diagonal is lost"
+    ),
     device_products('    if asked != "0":\n', '    if asked == "1":\n', "emulation is not refused by all of its names"),
     device_products('    os.environ[_EMULATION] = "0"\n', "", "emulation is not switched off"),
     device_products(
@@ -44,6 +51,7 @@ MUTANTS = [
     device_products("max(1, min(side, entries // (4 * depth)))", "side", "blocks of terms do not fit into the memory"),
     device_products("math.isqrt(entries // 4)", "math.isqrt(entries // 2)", "four blocks do not fit into the memory"),
     device_products("else total.add_(part)", "else part", "only the last block of a sum counts"),
+    cholesky(" and len(lower) <= LARGEST_SYMMETRIC", "", "LAPACK is given what it crashes on"),
     cholesky("    a[:half, half:] = 0.0\n", "", "what lies above the diagonal stays in the factor"),
     cholesky("rest -= multiply(below, below.T)", "pass", "a factor by halves forgets the first half"),
     cholesky("b[:, half:] -= multiply(b[:, :half], factor[half:, :half].T)", "pass", "a division forgets a half"),

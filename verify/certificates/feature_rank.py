@@ -14,6 +14,7 @@ from flint import ctx
 from numpy.typing import NDArray
 
 from constructions.models.model import Model
+from constructions.products import multiply
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure, matmul, sqrt
@@ -155,7 +156,7 @@ def _is_beyond(matrix: Enclosure, stored: Mapping[str, Number]) -> bool:
     \sigma_{\max}$."""
     try:
         with np.errstate(all="ignore"):
-            _, vectors = np.linalg.eigh(matrix.midpoint @ matrix.midpoint.T)
+            _, vectors = np.linalg.eigh(multiply(matrix.midpoint, matrix.midpoint.T))
     except np.linalg.LinAlgError:
         return False
     ends = Enclosure.exact(vectors[:, [0, -1]].T)

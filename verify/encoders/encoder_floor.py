@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
+from constructions.products import multiply
 from verify.arithmetic.elementary import log
 from verify.arithmetic.enclosure import Enclosure, sqrt
 from verify.arithmetic.rounding import down
@@ -321,7 +322,7 @@ class _Part:
             return 0.0
         _, gains, residual = self.steps_and_gains(roots, _COARSE)
         rows = residual * np.sqrt(self.shares * gains)[:, None]
-        square = rows.T @ rows if len(rows) >= rows.shape[1] else rows @ rows.T
+        square = multiply(rows.T, rows) if len(rows) >= rows.shape[1] else multiply(rows, rows.T)
         if not np.isfinite(square).all():
             return 0.0
         return float(np.maximum(np.linalg.eigvalsh(square)[: len(square) - d_model], 0.0).sum())

@@ -364,8 +364,8 @@ def test_what_cannot_be_is_refused() -> None:
         newton_memory(task, at_most=30, seeds=2, iterations=20)
     with pytest.raises(CapacityError, match="none of 1 starts did with"):
         newton_memory(task, seeds=1, iterations=1)
-    many = facts(np.arange(2**14 + 1)[:, None], np.zeros(2**14 + 1, dtype=int), 2**14 + 1)
-    with pytest.raises(ResourceError, match="16385 facts, expected at most 16384"):
+    many = facts(np.arange(2**13 + 1)[:, None], np.zeros(2**13 + 1, dtype=int), 2**13 + 1)
+    with pytest.raises(ResourceError, match="8193 facts, expected at most 8192"):
         newton_memory(many)
 
 
