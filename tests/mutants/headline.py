@@ -75,6 +75,7 @@ MUTANTS = [
     ),
     handshake("each.data = data.double().cpu()", "each.data = each.data", "the module is not run in float64"),
     handshake("part.training = flag", "part.training = True", "flags are overwritten"),
+    handshake('hasattr(part, "parametrizations")', "False", "computed maps are read"),
     certify("if not handshake and (left :=", "if False and (left :=", "a buffer that nobody asks about is left out"),
     reading("if np.ma.isMaskedArray(tensor):", "if False:", "hidden entries count"),
     export("if refuse and found.verdict is not Verdict.PROVED:", "if False:", "what loses is written"),

@@ -205,7 +205,7 @@ def test_a_page_with_nothing_but_weights_and_task_leaves_out_what_it_does_not_kn
     task = small_task()
     page = report_html(Figures(), random_network(task), task)
     Page(page)
-    for title in ("What is proved", "Capacity", "Divergence and margins"):
+    for title in ("What is proved", "Heads for every labelling of these contexts", "Divergence and margins"):
         assert section(page, title) == ""
     for title in ("Where the heads look", "Predicted beside true", "Singular values of the memorized features"):
         assert section(page, title) != ""
