@@ -166,16 +166,20 @@ class Memory:
         *,
         to: str,
         out: Path | str,
-        dtype: str = "float64",
+        dtype: str | None = None,
         allow_loss: bool = False,
         overwrite: bool = False,
     ) -> dict[str, Any]:
-        """Write the weights for another program, load them there, and compare; see `byheart.hosts.export.export`."""
-        from byheart.hosts.export import export  # the hosts are of no use to a memory that stays here
+        """Write the weights for another program, load them there, and compare; see `byheart.hosts.export.export`.
+
+        The type is by default that of the weights and runs that the memory was made for.
+        """
+        from byheart.hosts.export import export, own_dtype  # the hosts are of no use to a memory that stays here
 
         if isinstance(self.task, RuleTask | PromptTask):
             raise InputError("the memory", "is of a rule, or of prompts of several lengths", "one of facts")
         asked = self.certificate.criterion
+        dtype = dtype or (self.figures.dtype if isinstance(self, NewMemory) else None) or own_dtype(self.model)
         return export(
             self.model, task=self.task, criterion=asked, to=to, out=out, dtype=dtype, allow_loss=allow_loss,
             overwrite=overwrite,

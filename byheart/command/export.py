@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     parser.add_argument("--to", required=True, choices=HOST_CHOICES, help="the library")
     parser.add_argument(
-        "--dtype", default="float64", choices=("float64", "float32", "bfloat16", "float16", "narrowest")
+        "--dtype",
+        choices=("float64", "float32", "bfloat16", "float16", "narrowest"),
+        help="type of the numbers (default: that of the weights and runs the folder was made for)",
     )
     add_out_options(parser, "FOLDER-HOST")
     parser.add_argument(

@@ -12,13 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from byheart.hosts.conversion import rounded_model, scales_exactly
 from byheart.hosts.host import Host
-from byheart.hosts.number_types import NARROWEST, require_dtype
+from byheart.hosts.number_types import DTYPES, NARROWEST, require_dtype
 from byheart.hosts.parity import Parity, parity
 from byheart.hosts.tokenizer import tokenizer_config, tokenizer_json
 from byheart.report.model_card import CARD_FILE, model_card
-from constructions.errors import InputError, LossError, require_one_of
+from constructions.errors import FileFormatError, InputError, LossError, require_one_of
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
 from constructions.models.blocks import Attention
 from constructions.models.construction import require_fit
@@ -30,7 +32,7 @@ from constructions.tasks.prompts import PromptTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import typed
-from verify.certificates.certificate import TASK_FILE, Certificate, file_sha256
+from verify.certificates.certificate import SUMMARY_FILE, TASK_FILE, Certificate, file_sha256
 from verify.certificates.headline import OWN, Outcome, outcome
 from verify.certificates.memorization import Judged, judge, load_subject
 from verify.progress import Progress, silent
@@ -69,7 +71,7 @@ def export(
     *,
     to: str,
     out: Path | str,
-    dtype: str = "float64",
+    dtype: str | None = None,
     task: Task | VectorTask | None = None,
     criterion: Criterion | None = None,
     allow_loss: bool = False,
@@ -88,7 +90,8 @@ def export(
         to: The host, one of `HOSTS`.
         out: The folder to write.
         dtype: ``"float64"``, ``"float32"``, ``"bfloat16"`` or ``"float16"``; for ``"safetensors"`` also
-            ``"narrowest"``, each tensor in the type of fewest bits that holds it exactly, integers among them.
+            ``"narrowest"``, each tensor in the type of fewest bits that holds it exactly, integers among them. By
+            default that of a folder's weights and runs (`own_dtype`), and of a model ``"float64"``.
         task: The contexts to compare on, beside a model; a folder has its own.
         criterion: What has to be so of what is written; by default what the certificate of the folder asks, and of a
             model nothing.
@@ -120,6 +123,8 @@ def export(
         'HELD, PROVED: 2 of 2 contexts; '
     """
     host = host_named(to)
+    if dtype is None:
+        dtype = "float64" if isinstance(source, Model) else own_dtype(Path(source))
     if dtype != NARROWEST:
         require_dtype(dtype)
     if dtype not in host.dtypes:
@@ -176,10 +181,42 @@ def export(
             "agrees": None if None in (kinds := [each.agrees for each in found.values()]) else all(kinds),
             "runs": {name: each.summary() for name, each in found.items()},
         }
-        write_atomically(folder / CARD_FILE, model_card(report, task, host.usage).encode())
+        usage = host.usage if isinstance(task, Task) else host.usage_of_vectors
+        write_atomically(folder / CARD_FILE, model_card(report, task, usage).encode())
         report["files"] = {name: file_sha256(folder / name) for name in sorted([*names, CARD_FILE])}
         write_atomically(folder / PARITY_FILE, (canonical_json(report) + "\n").encode())
     return report
+
+
+def own_dtype(source: Path | Model) -> str:
+    """The type that a memory was made for: of its folder's summary; else the coarser one that holds its weights.
+
+    Args:
+        source: A folder that byheart wrote, or a model.
+
+    Returns:
+        One of `number_types.DTYPES`; of a model ``"float32"`` or ``"float64"``.
+
+    Raises:
+        FileFormatError: A file of the folder is missing or is not what it should be.
+
+    Example:
+        >>> one = np.ones((1, 1))
+        >>> [own_dtype(Model(blocks=(), W_U=each, W_E=one, W_pos=one)) for each in (one, one / 3)]
+        ['float32', 'float64']
+    """
+    if not isinstance(source, Model):
+        path = source / SUMMARY_FILE
+        try:
+            said = json.loads(path.read_text(encoding="utf-8")).get("dtype") if path.is_file() else None
+        except (ValueError, AttributeError):
+            raise FileFormatError(f"{path} is not readable JSON of an object") from None
+        if said in DTYPES:
+            return said
+        source, *_ = load_subject(source, Certificate.load(source))
+    exact = rounded(source) if source.is_rational else source
+    single = (bool((tensor == tensor.astype(np.float32)).all()) for tensor in exact.tensors().values())
+    return "float32" if all(single) else "float64"
 
 
 def _subject(

@@ -53,7 +53,9 @@ class Host:
         in_one_vocabulary: The model and the task over the tokens of the tokenizer; none where the host reads one
             vocabulary and writes another.
         other: The host that the model is written for instead, where the library has a model that can hold it.
-        usage: Lines of Python that load the folder ``FOLDER`` and ask the model ``TEXT``, for the model card.
+        usage: Lines of Python that load the folder ``FOLDER`` and ask the model ``TEXT``, for the model card; in the
+            place of ``ANSWERS`` stands the list of the text of each output.
+        usage_of_vectors: Lines that load it and compute the outputs of the first example of ``task.safetensors``.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Host:
     in_one_vocabulary: Callable[[Model, Task | VectorTask], tuple[Model, Task]] | None = None
     other: Callable[[Model, Task | VectorTask, str], "Host | None"] | None = None
     usage: str = ""
+    usage_of_vectors: str = ""
 
     def versions(self) -> dict[str, str]:
         """The version of each of its packages.

@@ -5,16 +5,17 @@ How a text is cut follows from the vocabulary: into bytes, into characters, or a
 Page: docs/hosts.md
 """
 
+import re
 from typing import Any
 
 from constructions.tasks.task import Task
 from constructions.tasks.text import OTHER, WORDS
-from constructions.tasks.vocabulary import cut_of
+from constructions.tasks.vocabulary import PIECES, cut_of
 from constructions.tasks.windows import END
 
 
 def special_tokens(task: Task) -> dict[str, str]:
-    r"""The tokens of padding, of what is unknown, ``<other>`` where the vocabulary has it, and of the end of a text.
+    r"""The tokens of padding, ``<other>`` where the vocabulary has it, and of the end of a text.
 
     Args:
         task: A task of tokens.
@@ -25,13 +26,19 @@ def special_tokens(task: Task) -> dict[str, str]:
     Example:
         >>> from constructions.tasks.table import table_task
         >>> special_tokens(table_task("Peru,Lima\n"))
-        {'unk_token': '[UNK]', 'pad_token': '[PAD]'}
+        {'pad_token': '[PAD]'}
     """
     names = set(task.names())
-    found = {"unk_token": OTHER if OTHER in names else "[UNK]", "pad_token": "[PAD]"}
-    while (taken := names & set(found.values())) - {OTHER}:
-        found = {name: f"[{token}]" if token in taken - {OTHER} else token for name, token in found.items()}
+    found = {"pad_token": _free("[PAD]", names)}
+    found |= {"unk_token": OTHER} if OTHER in names else {}
     return found if task.windows is None else found | {"eos_token": END}
+
+
+def _free(name: str, names: set[str]) -> str:
+    """The name, in as many brackets as none of the names has."""
+    while name in names:
+        name = f"[{name}]"
+    return name
 
 
 def answer_tokens(task: Task) -> list[int]:
@@ -46,11 +53,13 @@ def tokenizer_json(task: Task) -> dict[str, Any]:
     Answers that are never read have the numbers after it, and `special_tokens` those after them.
 
     - Bytes (names such as ``\x0a`` occur): the tokens are those of the library's own byte-level alphabet.
-    - Characters: each character is a token.
+    - Characters: each character is a token; the cells of a table may have blanks or ``, ; |`` between them.
+    - Whole texts: `title: ` in front is the token of that title.
     - Words: as the unit ``word`` cuts a text; a comma between them is left out where it is no token.
     - Cells of a table, which may hold spaces: cut at the first of ``, ; |``, tab and newline that no token holds.
 
-    What is not in the vocabulary becomes ``<other>`` if there is one, and else unknown.
+    What is not in the vocabulary becomes ``<other>`` if there is one; else the library refuses it, as it misses a token
+    for what is unknown.
 
     Args:
         task: A task of tokens.
@@ -62,18 +71,32 @@ def tokenizer_json(task: Task) -> dict[str, Any]:
         >>> from constructions.tasks.table import table_task
         >>> made = tokenizer_json(table_task("New York,is in,USA\n", target="labels"))
         >>> made["model"]["vocab"], made["pre_tokenizer"]["pretokenizers"][0]["pattern"]
-        ({'New York': 0, 'is in': 1, 'USA': 2, '[UNK]': 3, '[PAD]': 4}, {'Regex': '\\s*[,]\\s*'})
+        ({'New York': 0, 'is in': 1, 'USA': 2, '[PAD]': 3}, {'Regex': '\\s*[,]\\s*'})
     """
     cut_by = cut_of(task.vocabulary, cells=task.apart)
     decoder: dict[str, Any] | None = {"type": "Fuse"}
     vocabulary = task.names()
+    titles = task.windows.titles.tolist() if task.windows is not None and task.windows.titled else []
     if cut_by.unit == "byte":
         alphabet = _byte_alphabet()
-        vocabulary = tuple(name if name == OTHER else alphabet[_byte(name)] for name in vocabulary)
-        cut = [{"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}, _each()]
+        read = vocabulary.index(END) if task.windows is not None else len(vocabulary)  # titles stand behind the end
+        vocabulary = tuple(
+            name
+            if name == OTHER
+            else alphabet[_byte(name)]
+            if place < read
+            else "".join(map(alphabet.__getitem__, name.encode()))
+            for place, name in enumerate(vocabulary)
+        )
+        cut = [{"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}]
+        cut.append(_each(*(vocabulary[title] for title in titles)))
         decoder = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
     elif cut_by.unit == "char":
-        cut = [_each()]
+        between = "".join(each for each in " \t,;|" if each not in vocabulary)
+        cut = [_split(f"[{between}]", "Removed")] if between and task.origin == "table" else []
+        cut.append(_each(*(vocabulary[title] for title in titles)))
+    elif task.windows is not None:
+        cut = [_each(*(vocabulary[title] for title in titles), each=PIECES.pattern)]
     else:
         decoder = None
         cut = [_split(rf"\s*[{cut_by.separator}]\s*", "Removed")] if cut_by.separator else []
@@ -86,14 +109,14 @@ def tokenizer_json(task: Task) -> dict[str, Any]:
         "truncation": None,
         "padding": None,
         "added_tokens": [],
-        "normalizer": None,
+        "normalizer": _normalizer([task.vocabulary[title] for title in titles]),
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": cut},
         "post_processor": None,
         "decoder": decoder,
         "model": {
             "type": "WordLevel",
             "vocab": {name: number for number, name in enumerate(vocabulary)},
-            "unk_token": special["unk_token"],
+            "unk_token": special.get("unk_token") or _free("[UNK]", set(vocabulary)),
         },
     }
 
@@ -119,15 +142,13 @@ def tokenizer_config(task: Task) -> dict[str, Any]:
 def generation_of(task: Task) -> dict[str, Any]:
     """The content of ``generation_config.json``: the likeliest token, and as many as were learned.
 
-    Nothing follows an answer that is never read; a text that is learned whole has an end.
+    A context has one answer; a text that is learned whole has an end.
     """
     size = len({*task.names(), *special_tokens(task).values()})
     found: dict[str, Any] = {"do_sample": False, "pad_token_id": size - 1}
-    if task.apart:
-        return found | {"eos_token_id": answer_tokens(task), "max_new_tokens": 1}
-    if task.windows is None:
-        return found
-    return found | {"eos_token_id": task.windows.end, "max_new_tokens": len(task.windows.text)}
+    if task.windows is not None:
+        return found | {"eos_token_id": task.windows.end, "max_new_tokens": len(task.windows.text)}
+    return found | {"max_new_tokens": 1} | ({"eos_token_id": answer_tokens(task)} if task.apart else {})
 
 
 def _byte(name: str) -> int:
@@ -142,8 +163,18 @@ def _byte_alphabet() -> list[str]:
     return [chr(value) if value in seen else chr(256 + hidden.index(value)) for value in range(256)]
 
 
-def _each() -> dict[str, Any]:
-    return _split(r"[\s\S]", "Isolated")
+def _normalizer(titles: list[str]) -> dict[str, Any] | None:
+    """What puts the token of a title in the place of `title: ` in front, of several titles the longest."""
+    replaced = [
+        {"type": "Replace", "pattern": {"Regex": rf"\A{re.escape(name[1:-1])}(?:: |\z)"}, "content": name}
+        for name in sorted(titles, key=len, reverse=True)
+    ]
+    return {"type": "Sequence", "normalizers": replaced} if titles else None
+
+
+def _each(*first: str, each: str = r"[\s\S]") -> dict[str, Any]:
+    """Cut into pieces, one of which may be one of these tokens in front."""
+    return _split("|".join([*(rf"\A{re.escape(name)}" for name in first), each]), "Isolated")
 
 
 def _split(pattern: str, behaviour: str) -> dict[str, Any]:

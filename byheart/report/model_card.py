@@ -22,7 +22,7 @@ def model_card(report: dict[str, Any], task: Task | VectorTask, usage: str) -> s
     Args:
         report: The content of ``parity.json``.
         task: What is memorized.
-        usage: Lines of Python that load ``FOLDER`` and ask ``TEXT``; may be empty.
+        usage: Lines of Python that load ``FOLDER`` and ask ``TEXT``, where the outputs are ``ANSWERS``; may be empty.
 
     Returns:
         Markdown, with the front matter that model hubs read.
@@ -44,8 +44,9 @@ def model_card(report: dict[str, Any], task: Task | VectorTask, usage: str) -> s
         "the vocabulary is read as zeros.",
     ]
     text = _example(task)
-    if usage and text is not None:
-        parts += ["## Ask it", _code("python", usage.replace("FOLDER", '"."').replace("TEXT", repr(text)))]
+    if usage and (text is not None or "TEXT" not in usage):
+        lines = usage.replace("ANSWERS", _answers(task)).replace("FOLDER", '"."').replace("TEXT", repr(text))
+        parts += ["## Ask it", _code("python", lines)]
         if "trust_remote_code" in usage:
             parts.append(
                 "`trust_remote_code=True`: no model of the library has these blocks, so `modeling_byheart.py`, beside "
@@ -59,13 +60,22 @@ def model_card(report: dict[str, Any], task: Task | VectorTask, usage: str) -> s
 
 
 def _example(task: Task | VectorTask) -> str | None:
-    """What a person types: the beginning of a text that is learned whole, else some context."""
+    """What a person types: a whole context at the beginning of a text that is learned whole, else some context."""
     if not isinstance(task, Task):
         return None
-    if task.windows is not None and not task.windows.titled:
-        return typed(task, int(task.windows.place[min(task.windows.n_ctx, len(task.windows.text) - 1)]))
+    if (windows := task.windows) is not None:
+        texts = (windows.of_text(number) for number in range(len(windows.ends)))
+        own = max(texts, key=lambda text: text.stop - text.start)
+        return typed(task, int(windows.place[min(own.start + windows.n_ctx - windows.titled, own.stop - 1)]))
     text, cut = typed_example(task), cut_of(task.vocabulary, cells=task.apart)
     return text if text is None or not task.apart else f"{text}{cut.separator} "  # the answer is put behind it
+
+
+def _answers(task: Task | VectorTask) -> str:
+    """Python for the list of the text of each output, where `tokenizer` is loaded."""
+    if not isinstance(task, Task) or task.apart:
+        return 'json.load(open(FOLDER + "/answers.json"))'
+    return f"[tokenizer.id_to_token(token) for token in range({task.n_answers})]"
 
 
 def _code(language: str, lines: str) -> str:

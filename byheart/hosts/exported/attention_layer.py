@@ -131,4 +131,19 @@ HOST = Host(
     convert=_convert,
     write=_write,
     run=_run,
+    usage="""\
+import json, tokenizers, torch
+from load_attention_layer import load
+
+tokenizer = tokenizers.Tokenizer.from_file(FOLDER + "/tokenizer.json")
+answers = ANSWERS
+logits = load()(torch.tensor([tokenizer.encode(TEXT).ids]))
+print(answers[logits[0, -1].argmax()])""",
+    usage_of_vectors="""\
+from load_attention_layer import load
+from safetensors.torch import load_file
+
+model, task = load(), load_file(FOLDER + "/task.safetensors")
+kind = model.unembed.weight.dtype
+print(model(task["contexts"][:1].to(kind), task["queries"][:1].to(kind))[0], task["labels"][0])""",
 )

@@ -87,7 +87,8 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     model = assembled({"blocks": [_without_names(block) for block in config["blocks"]]}, dict(tensors))
     expected = {**config_of(model, ""), "num_hidden_layers": len(model.blocks)}
     only = {name: value for name, value in expected.items() if name not in UNREAD_IN_TRANSFORMERS}
-    config = {name: value for name, value in config.items() if (name, value) != ("answers", None)}
+    unset = {"answers": None, "fillers": None, "titled": False}
+    config = {name: value for name, value in config.items() if name not in unset or value != unset[name]}
     if "answers" in config:
         answers = config["answers"]
         tokens = config.get("vocab_size")
@@ -99,6 +100,12 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         if not all(0 <= place < tokens for place in answers):
             raise InputError("answers", f"is {answers!r}", f"tokens below vocab_size = {tokens}")
         only |= {"vocab_size": tokens, "answers": answers}
+    if "fillers" in config:
+        fillers, titled = config["fillers"], config.get("titled", False)
+        places = isinstance(fillers, list) and all(type(place) is int for place in fillers)
+        if not places or not fillers or not all(0 <= place < model.d_vocab for place in fillers):
+            raise InputError("fillers", f"is {fillers!r}", f"tokens below {model.d_vocab}")
+        only |= {"fillers": fillers, "titled": titled is True} if "titled" in config else {"fillers": fillers}
     require_known_options(config, read=only, unread=UNREAD_IN_TRANSFORMERS, only=ONLY_IN_TRANSFORMERS)
     given = {"num_hidden_layers": len(model.blocks), **config}
     for name, value in only.items():
@@ -118,17 +125,19 @@ def _write(model: Model, folder: Path, dtype: str) -> None:
 
 
 def _number_tokens(folder: Path, task: Task) -> None:
-    """The library has one vocabulary: what is no answer has the logit -inf."""
+    """The library has one vocabulary: what is no answer has the logit -inf; and of texts what fills up a beginning."""
     path, generation = folder / CONFIG_FILE, generation_of(task)
     sizes = {"vocab_size": generation["pad_token_id"] + 1, "answers": answer_tokens(task)}
+    if task.windows is not None:
+        sizes |= {"fillers": task.windows.titles.tolist(), "titled": bool(task.windows.titled)}
     config = json.loads(path.read_text(encoding="utf-8")) | sizes
     for place, content in ((path, config), (folder / "generation_config.json", generation)):
         write_atomically(place, (canonical_json(content) + "\n").encode())
 
 
 def _other(model: Model, task: Task | VectorTask, dtype: str) -> Host | None:
-    """GPT-2, for whole rows of a table: it reads no text that is longer than a context."""
-    if not isinstance(task, Task) or not task.apart or dtype not in gpt2.HOST.dtypes:
+    """GPT-2, for facts of one context each: it reads no text that is longer than a context."""
+    if not isinstance(task, Task) or dtype not in gpt2.HOST.dtypes:
         return None
     try:
         gpt2.HOST.convert(gpt2.in_one_vocabulary(model, task)[0])
@@ -179,4 +188,12 @@ from transformers import pipeline
 
 say = pipeline("text-generation", model=FOLDER, trust_remote_code=True)
 print(say(TEXT)[0]["generated_text"])""",
+    usage_of_vectors="""\
+from safetensors.torch import load_file
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained(FOLDER, trust_remote_code=True)
+task = load_file(FOLDER + "/task.safetensors")
+given = {name: task[name][:1].to(model.dtype) for name in ("contexts", "queries")}
+print(model(**given).logits[0, -1], task["labels"][0])""",
 )

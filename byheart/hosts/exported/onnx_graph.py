@@ -1,8 +1,9 @@
 """ONNX: the model as a graph, twice; of plain operators, and with the operator `Attention` of opset 23.
 
 The graphs are written node by node, with the weights under the names of byheart's files, and need no torch. They give
-the logits at the last position. Attributes of nodes are float32 whatever the weights are, and onnxruntime makes such an
-attribute of a factor beside a matrix product; so scores are unscaled, and what scales them is in the queries.
+the logits at the last position of whole contexts: onnxruntime refuses any other length. Attributes of nodes are float32
+whatever the weights are, and onnxruntime makes such an attribute of a factor beside a matrix product; so scores are
+unscaled, and what scales them is in the queries.
 
 Page: docs/hosts.md
 """
@@ -102,7 +103,7 @@ def _model(add: _Graph, model: Model) -> Any:
     helper, types = add.onnx.helper, add.onnx.TensorProto
     number = getattr(types, add.kind)
     if model.reads_tokens:
-        inputs = [helper.make_tensor_value_info("tokens", types.INT64, ["batch", "positions"])]
+        inputs = [helper.make_tensor_value_info("tokens", types.INT64, ["batch", model.n_ctx])]
     else:
         inputs = [
             helper.make_tensor_value_info("contexts", number, ["batch", "n", model.d_model]),
@@ -242,4 +243,22 @@ HOST = Host(
     convert=_convert,
     write=_write,
     run=_run,
+    usage="""\
+import json, numpy, onnxruntime, tokenizers
+
+tokenizer = tokenizers.Tokenizer.from_file(FOLDER + "/tokenizer.json")
+session = onnxruntime.InferenceSession(FOLDER + "/model.onnx")
+answers = ANSWERS
+(logits,) = session.run(None, {"tokens": numpy.array([tokenizer.encode(TEXT).ids])})
+print(answers[logits[0].argmax()])""",
+    usage_of_vectors="""\
+import onnxruntime
+from safetensors.numpy import load_file
+
+task = load_file(FOLDER + "/task.safetensors")
+session = onnxruntime.InferenceSession(FOLDER + "/model.onnx")
+kind = {"tensor(double)": "float64", "tensor(float)": "float32", "tensor(float16)": "float16"}
+kind = kind[session.get_inputs()[0].type]
+(outputs,) = session.run(None, {name: task[name].astype(kind)[:1] for name in ("contexts", "queries")})
+print(outputs[0], task["labels"][0])""",
 )

@@ -30,6 +30,12 @@ def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64
     return {"byheart's enclosures": np.concatenate([part.midpoint for _, part in logit_chunks(model, task.inputs)])}
 
 
+_USAGE = """\
+from safetensors.torch import load_file
+
+for name, tensor in load_file(FOLDER + "/model.safetensors").items():
+    print(name, tuple(tensor.shape), tensor.dtype)"""
+
 HOST = Host(
     name="safetensors",
     packages=("safetensors",),
@@ -38,4 +44,6 @@ HOST = Host(
     convert=lambda model: model,
     write=_write,
     run=_run,
+    usage=_USAGE,
+    usage_of_vectors=_USAGE,
 )

@@ -2,7 +2,7 @@
 
     from load_attention_layer import load
     model = load()
-    model(tokens)                       # logits at every position, [batch, positions, vocabulary]
+    model(tokens)                       # logits at every position, [batch, positions, vocabulary]; whole contexts
     model.attention[0]                  # the torch.nn.MultiheadAttention
 
 It needs torch and safetensors, nothing else.
@@ -38,6 +38,9 @@ class AttentionLayers(nn.Module):
         [batch, d], which are padded with zeros to `embed_dim`, the outputs [batch, outputs]."""
         if self.reads == "tokens":
             length = given.shape[1]
+            if length != self.pos_embed.num_embeddings:
+                expected = f"expected {self.pos_embed.num_embeddings}, as a context has"
+                raise ValueError(f"the contexts have {length} tokens, {expected}")
             stream = self.embed(given) + self.pos_embed.weight[:length]
             # In this layer True hides a position.
             hidden = torch.ones(length, length, dtype=torch.bool).triu(1) if self.causal else None

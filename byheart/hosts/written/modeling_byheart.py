@@ -6,7 +6,9 @@
     model.generate(**tokenizer(TEXT, return_tensors="pt"))
 
 The logits after a token are computed from the last `n_ctx` tokens up to it. Padding, on either side, is what
-`attention_mask` hides. This file needs torch and transformers, nothing else.
+`attention_mask` hides. A whole text begins where there is none before: what is missing in front of it is filled up with
+its end, or with its title. Any other input of fewer than `n_ctx` tokens is refused. This file needs torch and
+transformers, nothing else.
 """
 
 import math
@@ -27,17 +29,22 @@ ACTIVATIONS = {
 
 class ByheartConfig(PretrainedConfig):
     """The blocks, as byheart's `Model.options` gives them, and the shape of every tensor by its name; `answers` is the
-    token that each column of the readout is, where they are not all tokens."""
+    token that each column of the readout is, where they are not all tokens; `fillers` are the tokens that fill up a
+    beginning, for whole texts: one end, or the `titled` tokens of which each text begins with one."""
 
     model_type = "byheart"
 
-    def __init__(self, blocks=None, input="tokens", shapes=None, n_ctx=1, vocab_size=1, answers=None, **others):
+    def __init__(
+        self, blocks=None, input="tokens", shapes=None, n_ctx=1, vocab_size=1, answers=None,
+        fillers=None, titled=False, **others):  # fmt: skip
         self.blocks = blocks or []
         self.input = input
         self.shapes = shapes or {}
         self.n_ctx = n_ctx
         self.vocab_size = vocab_size
         self.answers = answers
+        self.fillers = fillers
+        self.titled = titled
         self.num_hidden_layers = len(self.blocks)
         super().__init__(**others)
 
@@ -89,14 +96,24 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
             if mask.shape != input_ids.shape or not input_ids.shape[1]:
                 shapes = f"{tuple(input_ids.shape)} and {tuple(mask.shape)}"
                 raise ValueError(f"input_ids and attention_mask have the shapes {shapes}, expected one, not empty")
-            length = self.config.n_ctx
-            logits, attentions, hidden = self._of_tokens(input_ids[:, :length], mask[:, :length].bool())
-            if input_ids.shape[1] > length:  # one window for each further position
+            length, mask = self.config.n_ctx, mask.bool()
+            if any(shown.values()) and input_ids.shape[1] > length:
+                raise ValueError(f"input_ids has {input_ids.shape[1]} positions, expected at most {length} here")
+            attentions, hidden = [], []
+            if self.config.fillers is None:
+                _require_whole(mask, length)
+                logits, attentions, hidden = self._of_tokens(input_ids[:, :length], mask[:, :length])
+                starts = torch.arange(length, input_ids.shape[1], device=mask.device)
+            else:
+                starts = torch.arange(input_ids.shape[1], device=mask.device)
                 if any(shown.values()):
-                    raise ValueError(f"input_ids has {input_ids.shape[1]} positions, expected at most {length} here")
-                windows, masks = (each.unfold(1, length, 1)[:, 1:].flatten(0, 1) for each in (input_ids, mask.bool()))
-                further = self._of_tokens(windows, masks)[0][:, -1]
-                logits = torch.cat([logits, further.unflatten(0, (len(input_ids), -1))], dim=1)
+                    *_, attentions, hidden = self._of_tokens(*self._window(input_ids, mask))
+                logits = None
+            if len(starts):  # one window for each further position
+                seen = mask[:, None] & (torch.arange(mask.shape[1], device=mask.device) <= starts[:, None])
+                windows = self._window(input_ids[:, None].expand_as(seen).flatten(0, 1), seen.flatten(0, 1))
+                further = self._of_tokens(*windows)[0][:, -1].unflatten(0, (len(input_ids), -1))
+                logits = further if logits is None else torch.cat([logits, further], dim=1)
         answers = torch.arange(logits.shape[-1]) if self.config.answers is None else torch.tensor(self.config.answers)
         answers = answers.to(logits.device)
         loss = None if labels is None else self._loss(logits, labels, answers, num_items_in_batch)
@@ -119,10 +136,29 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
         return total / ((following >= 0).sum().clamp(min=1) if count is None else count)
 
     def prepare_inputs_for_generation(self, input_ids, attention_mask=None, **kwargs):
-        length = self.config.n_ctx
-        mask = None if attention_mask is None else attention_mask[:, -length:]
+        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+        if self.config.fillers is None:
+            _require_whole(mask.bool(), self.config.n_ctx)
+        tokens, mask = self._window(input_ids, mask.bool())
         shown = {name: kwargs[name] for name in ("output_attentions", "output_hidden_states") if name in kwargs}
-        return {"input_ids": input_ids[:, -length:], "attention_mask": mask, **shown}
+        return {"input_ids": tokens, "attention_mask": mask.long(), **shown}
+
+    def _window(self, tokens, mask):
+        """The last `n_ctx` tokens that the mask shows, and which of them it does; those of a text are all filled in."""
+        length, fillers = self.config.n_ctx, self.config.fillers
+        order = mask.long().argsort(dim=1, stable=True)  # what is shown, behind what is hidden
+        tokens, mask = tokens.gather(1, order), mask.gather(1, order)
+        first = tokens.gather(1, (~mask).sum(dim=1, keepdim=True).clamp(max=tokens.shape[1] - 1))
+        if fillers is None:
+            return tokens[:, -length:], mask[:, -length:]
+        titled = self.config.titled
+        if titled and not torch.isin(first[mask.any(dim=1)], torch.tensor(fillers, device=tokens.device)).all():
+            raise ValueError(f"a row begins with none of the tokens {fillers}, expected the title of a text in front")
+        before = first if titled else torch.full_like(first, fillers[0])
+        rows = torch.cat([before.expand(-1, length), tokens.where(mask, before)], dim=1)[:, -length:]
+        if titled:
+            rows = torch.cat([before, rows[:, 1:]], dim=1)
+        return rows, torch.ones_like(rows, dtype=torch.bool)
 
     def _of_tokens(self, tokens, mask):
         """What at most `n_ctx` tokens make; those that the mask hides have no position and are seen by none."""
@@ -154,7 +190,10 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
                     written = _shifted(inner @ self._tensor(f"{name}.W_out"), self._tensor(f"{name}.b_out"))
                 stream = stream[:, -written.shape[1] :] + written if option["skip"] else written
             hidden.append(stream)
-        return _shifted(stream @ self._tensor("unembed.W_U"), self._tensor("unembed.b_U")), attentions, hidden
+        logits = _shifted(stream @ self._tensor("unembed.W_U"), self._tensor("unembed.b_U"))
+        if not logits.isfinite().all():
+            raise ValueError(f"the logits are not finite in {logits.dtype}, expected the weights in a wider type")
+        return logits, attentions, hidden
 
     def _attention(self, option, name, read, asking, mask):
         q, k, v = (
@@ -185,6 +224,13 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
             rows = rows - rows.mean(dim=-1, keepdim=True)
         root = (rows.square().mean(dim=-1, keepdim=True) + float.fromhex(option["epsilon"])).sqrt()
         return _shifted(rows / root * self._tensor(f"{name}.w"), self._tensor(f"{name}.b"))
+
+
+def _require_whole(mask, length):
+    """Refuse a row that shows fewer tokens than a context has: what the weights say there means nothing."""
+    least = int(mask.sum(dim=1).min())
+    if least < length:
+        raise ValueError(f"input_ids has a row of {least} tokens, expected at least {length}, as a context has")
 
 
 def _shifted(rows, shift):
