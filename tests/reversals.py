@@ -21,8 +21,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SAID = re.compile(r"\b(revert\w*|undo\w*|restor\w+|back)\b", re.I)
-    r"\b(revert\w*|undo\w*|restor\w+|back out|(take|took|taken|taking|put|are|is|come|comes) back)\b", re.I
-)
 """A subject that says it: of a commit that takes back, or that puts back what another took."""
 
 LEAST = 5

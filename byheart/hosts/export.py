@@ -124,7 +124,7 @@ def export(
     """
     host = host_named(to)
     if dtype is None:
-        dtype = "float64" if isinstance(source, Model) else own_dtype(Path(source))
+        dtype = "float64" if isinstance(source, Model) or task is not None else own_dtype(Path(source))
     if dtype != NARROWEST:
         require_dtype(dtype)
     if dtype not in host.dtypes:

@@ -142,7 +142,7 @@ def test_answers_that_are_never_read_are_named_beside_the_weights(to, answers, t
     assert ANSWERS_FILE in report["files"] and report["typed"] in (12, None)
     numbers = json.loads((tmp_path / "out" / TOKENIZER_FILE).read_text())["model"]["vocab"]
     names = [name for name, _ in sorted(numbers.items(), key=lambda each: each[1])]
-    assert names == [*task.names(), "[UNK]", "[PAD]"]
+    assert names == [*task.names(), "[PAD]"]
 
 
 @pytest.mark.parametrize("to", HOSTS)

@@ -85,13 +85,13 @@ def test_padding_on_either_side_changes_no_logit(name, side, tmp_path):
     export(MODELS[name], task=task_of(name), to="huggingface", out=tmp_path / "out")
     host, tokenizer = loaded(tmp_path / "out")
     tokenizer.padding_side = side
-    texts = ["abcd", "c", "gab", "fe"]
+    texts = ["abcd", "gabfe", "cabfedg", "dcba"]
     given = tokenizer(texts, return_tensors="pt", padding=True)
     assert tokenizer.pad_token_id in given.input_ids[1]
     logits = host(**given).logits
     for row, text in enumerate(texts):
         alone = host(**tokenizer(text, return_tensors="pt")).logits[0, -1]
-        last = -1 if side == "left" else min(len(text), logits.shape[1]) - 1
+        last = -1 if side == "left" else len(text) - given.input_ids.shape[1] - 1
         assert torch.allclose(logits[row, last], alone, rtol=1e-12, atol=1e-12)
 
 
@@ -105,12 +105,13 @@ def test_a_table_is_a_model_of_the_library_itself(tmp_path):
     assert say("New Zealand, capital, ")[0]["generated_text"] == "New Zealand, capital, Wellington"
     several = say(["Peru, capital", "New Zealand, capital, "], batch_size=2, return_full_text=False)
     assert [each[0]["generated_text"] for each in several] == ["Lima", "Wellington"]
-    assert say("Atlantis, capital")  # unknown: an answer that means nothing
+    with pytest.raises(Exception, match="Missing"):
+        say("Atlantis, capital")
     checked = byheart.certify(tmp_path / "out", tmp_path / "out" / "task.safetensors")
     assert (checked["verdict"], checked["held"]) == ("PROVED", 3)
     card = (tmp_path / "out" / "README.md").read_text()
     assert "3 of 3 are right, 0 wrong" in card and "trust_remote_code" not in card
-    assert "byheart certify . --task task.safetensors" in card and "float64 numbers of the file" in card
+    assert "byheart certify . --task task.safetensors" in card and "float32 numbers of the file" in card
 
 
 def test_a_text_that_is_known_by_heart_is_recited_by_the_library(tmp_path):
@@ -128,9 +129,9 @@ def test_a_text_that_is_known_by_heart_is_recited_by_the_library(tmp_path):
     whole = tokenizer(VERSE, return_tensors="pt")
     found = host(**whole, labels=whole.input_ids)
     n_ctx = host.config.n_ctx
-    assert (found.logits[0, n_ctx - 1 : -1].argmax(-1) == whole.input_ids[0, n_ctx:]).all()
+    assert (found.logits[0, :-1].argmax(-1) == whole.input_ids[0, 1:]).all()  # its beginning, too
     places = whole.input_ids.masked_fill(torch.arange(len(VERSE)) < n_ctx, -100)
-    assert host(**whole, labels=places).loss < found.loss < 1e3
+    assert torch.isfinite(host(**whole, labels=places).loss) and found.loss < 1e3
     half = tokenizer([VERSE[:20], VERSE[:40]], return_tensors="pt", padding=True)
     said = tokenizer.batch_decode(host.generate(**half, max_new_tokens=30), skip_special_tokens=True)
     assert said == [VERSE[:50], VERSE[:70]]
@@ -183,12 +184,12 @@ def test_tokens_that_no_embedding_has_are_read_as_zeros_and_what_does_not_fit_is
 
     export(MODELS["gelu neurons"], task=task_of("gelu neurons"), to="huggingface", out=tmp_path / "out")
     host, tokenizer = loaded(tmp_path / "out")
-    assert json.loads((tmp_path / "out" / "config.json").read_text())["vocab_size"] == len(tokenizer) == 9
-    given = tokenizer("aZ", return_tensors="pt")
-    assert given.input_ids.tolist() == [[0, tokenizer.unk_token_id]]
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["vocab_size"] == len(tokenizer) == 8
+    given = tokenizer("abcd", return_tensors="pt")
+    given.input_ids[0, 1] = tokenizer.pad_token_id
     logits = host(**given).logits
-    assert logits.shape == (1, 2, 9) and torch.isfinite(logits[..., :7]).all() and torch.isinf(logits[..., 7:]).all()
+    assert logits.shape == (1, 4, 8) and torch.isfinite(logits[..., :7]).all() and torch.isinf(logits[..., 7:]).all()
     with pytest.raises(ValueError, match=r"input_ids has 6 positions, expected at most 4 here"):
         host(**tokenizer("abcdef", return_tensors="pt"), output_attentions=True)
-    with pytest.raises(ValueError, match=r"have the shapes \(1, 2\) and \(1, 3\), expected one"):
+    with pytest.raises(ValueError, match=r"have the shapes \(1, 4\) and \(1, 3\), expected one"):
         host(given.input_ids, attention_mask=torch.ones(1, 3))

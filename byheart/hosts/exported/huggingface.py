@@ -136,8 +136,8 @@ def _number_tokens(folder: Path, task: Task) -> None:
 
 
 def _other(model: Model, task: Task | VectorTask, dtype: str) -> Host | None:
-    """GPT-2, for facts of one context each: it reads no text that is longer than a context."""
-    if not isinstance(task, Task) or dtype not in gpt2.HOST.dtypes:
+    """GPT-2, for whole rows of a table: it reads no text that is longer than a context."""
+    if not isinstance(task, Task) or not (task.apart or task.origin == "table") or dtype not in gpt2.HOST.dtypes:
         return None
     try:
         gpt2.HOST.convert(gpt2.in_one_vocabulary(model, task)[0])

@@ -227,10 +227,10 @@ def run_graph(path: Path, task: Task | VectorTask, dtype: str) -> Float64Array:
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     if isinstance(task, VectorTask):
         given = {"contexts": task.contexts_of_each.astype(_NUMPY[dtype]), "queries": task.queries.astype(_NUMPY[dtype])}
-        return session.run(["logits"], given)[0].astype(np.float64)
+        return np.asarray(session.run(["logits"], given)[0], dtype=np.float64)
 
     def forward(tokens: Any) -> Float64Array:
-        return session.run(["logits"], {"tokens": tokens})[0].astype(np.float64)
+        return np.asarray(session.run(["logits"], {"tokens": tokens})[0], dtype=np.float64)
 
     return last_logits(forward, task, entries=2**16)
 

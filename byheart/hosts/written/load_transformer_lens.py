@@ -24,8 +24,8 @@ def load(folder=FOLDER, *, with_tokenizer=True):
     """The model, on the CPU, in the type of the file, its weights untouched by any processing.
 
     With its tokenizer it has a row of zeros for each token that is not read (padding, answers alone), and a column of
-    zeros, below all others by its shift, for each that is not answered. Only inputs as long as a context are taken: what
-    the weights say of others means nothing.
+    zeros, below all others by its shift, for each that is not answered. It takes inputs as long as a context: what the
+    weights say of others means nothing.
     """
     folder = Path(folder)
     options = json.loads((folder / "config.json").read_text())

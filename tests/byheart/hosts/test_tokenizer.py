@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import byheart
 from byheart.hosts.tokenizer import special_tokens, tokenizer_config, tokenizer_json
 from constructions.tasks.table import facts_task, table_task
 from constructions.tasks.text import text_task
@@ -47,19 +48,41 @@ def test_the_ways_to_type_a_context_of_words_are_one():
     assert read.encode("France, capital").ids == read.encode("France capital").ids == read.encode("France ,capital").ids
 
 
-def test_what_is_unknown_is_other_where_there_is_one_and_else_a_token_of_its_own():
+def test_what_is_unknown_is_other_where_there_is_one_and_else_refused():
     task = TASKS["characters and others"]
     assert reader(task).encode("Z").ids == [task.vocabulary.index("<other>")]
     assert special_tokens(task) == {"unk_token": "<other>", "pad_token": "[PAD]"}
-    task = TASKS["characters"]
-    assert reader(task).encode("Z").ids == [task.d_vocab]
-    assert tokenizer_json(task)["model"]["vocab"]["[PAD]"] == task.d_vocab + 1
+    for name in ("characters", "words", "bytes"):
+        task = TASKS[name]
+        with pytest.raises(Exception, match="Missing"):  # the library raises no other
+            reader(task).encode("Z \x01 €")
+        assert tokenizer_json(task)["model"]["vocab"]["[PAD]"] == task.d_vocab
+    task = facts_task([("[UNK]", "a")])
+    with pytest.raises(Exception, match="Missing"):
+        reader(task).encode("b")
+
+
+def test_cells_of_one_letter_may_be_typed_as_they_stand_in_a_table():
+    task = table_task("0,1,1,0\n0,0,1,1\n", target="labels")
+    assert [reader(task).encode(text).ids for text in ("011", "0 1 1", "0, 1,1", "0|1;1")] == [[0, 1, 1]] * 4
+    task = table_task("0,|,1,0\n0,2,1,1\n", target="labels")
+    assert reader(task).encode("0 | 1").ids == task.contexts[0].tolist()  # one that is a token is read
+
+
+def test_a_title_in_front_is_its_token(tmp_path):
+    for title, text in (("red", "so much"), ("red man", "no man")):
+        (tmp_path / f"{title}.txt").write_text(text)
+    task = byheart.read_facts(tmp_path).task
+    assert task.windows is not None and task.windows.titled
+    red, man = (task.vocabulary.index(f"<{title}>") for title in ("red", "red man"))
+    for text, title, rest in (("red: so", red, "so"), ("red man: no", man, "no"), ("red", red, "")):
+        assert reader(task).encode(text).ids == [title, *map(task.vocabulary.index, rest)]
 
 
 def test_special_tokens_are_none_of_the_tokens_of_the_task():
     task = facts_task([("[PAD]", "[UNK]"), ("x", "[[PAD]]")])
-    assert special_tokens(task) == {"unk_token": "[[UNK]]", "pad_token": "[[[PAD]]]"}
-    assert len(tokenizer_json(task)["model"]["vocab"]) == 6
+    assert special_tokens(task) == {"pad_token": "[[[PAD]]]"}
+    assert len(tokenizer_json(task)["model"]["vocab"]) == 5
     assert tokenizer_config(task)["split_special_tokens"] is True
 
 
@@ -84,7 +107,7 @@ def test_the_vocabulary_keeps_its_numbers():
         assert sorted(vocabulary.values()) == list(range(len(task.names()) + len(special)))
         assert {vocabulary[name] for name in special} == set(range(len(task.names()), len(vocabulary)))
     vocabulary = tokenizer_json(TASKS["words"])["model"]["vocab"]
-    assert list(vocabulary) == [*TASKS["words"].vocabulary, "[UNK]", "[PAD]"]
+    assert list(vocabulary) == [*TASKS["words"].vocabulary, "[PAD]"]
 
 
 def test_cells_of_one_character_are_cells():

@@ -47,10 +47,10 @@ def test_answers_and_tokens_are_one_vocabulary_and_what_is_only_read_is_never_an
     task = facts_task([("Peru", "capital", "Lima"), ("Peru", "river", "Amazon"), ("Amazon", "in", "Peru")])
     model = BY_NAME["newton"].build(task, Asked()).model
     whole, facts = in_one_vocabulary(model, task)
-    assert facts.vocabulary == ("Peru", "capital", "river", "Amazon", "in", "Lima", "[UNK]", "[PAD]")
+    assert facts.vocabulary == ("Peru", "capital", "river", "Amazon", "in", "Lima", "[PAD]")
     assert facts.answers == facts.vocabulary and [facts.answers[k] for k in facts.labels] == ["Lima", "Amazon", "Peru"]
-    assert (whole.d_vocab, whole.d_vocab_out) == (8, 8) and not whole.W_E[5:].any()
-    assert whole.b_U is not None and np.flatnonzero(whole.b_U < 0).tolist() == [1, 2, 4, 6, 7]
+    assert (whole.d_vocab, whole.d_vocab_out) == (7, 7) and not whole.W_E[5:].any()
+    assert whole.b_U is not None and np.flatnonzero(whole.b_U < 0).tolist() == [1, 2, 4, 6]
 
 
 def test_laws_are_refused():

@@ -41,12 +41,12 @@ def test_the_library_sees_one_vocabulary_where_answers_are_never_read(tmp_path):
     export(model, task=task, to="huggingface", dtype="float16", out=tmp_path / "out")  # GPT-2 has no float16 here
     config = json.loads((tmp_path / "out" / "config.json").read_text())
     assert task.names() == ("Peru", "capital", "river", "Amazon", "in", "Lima")
-    assert (config["vocab_size"], config["answers"]) == (8, [5, 3, 0])
+    assert (config["vocab_size"], config["answers"]) == (7, [5, 3, 0])
     loaded = AutoModelForCausalLM.from_pretrained(tmp_path / "out", trust_remote_code=True)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out", trust_remote_code=True)
     for text, answer in (("Peru, capital", "Lima"), ("Peru, river", "Amazon"), ("Amazon, in", "Peru")):
         asked = tokenizer(text, return_tensors="pt")
         logits = loaded(**asked).logits[0, -1]
         assert tokenizer.decode(logits.argmax()) == answer
-        assert torch.isfinite(logits).tolist() == [True, False, False, True, False, True, False, False]
+        assert torch.isfinite(logits).tolist() == [True, False, False, True, False, True, False]
         assert tokenizer.decode(loaded.generate(**asked)[0, -1]) == answer

@@ -20,7 +20,8 @@ def test_what_is_read_has_to_be_given(tmp_path):
         + """
 import torch
 tokens = torch.zeros((2, 4), dtype=torch.long)
-for call in (dict(), dict(input_ids=tokens[:, :0]), dict(input_ids=tokens, attention_mask=tokens[:1])):
+short = [dict(input_ids=tokens[:, :size]) for size in (0, 3)]
+for call in (dict(), *short, dict(input_ids=tokens, attention_mask=tokens[:1])):
     try:
         model(**call)
     except ValueError as error:
