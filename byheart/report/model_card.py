@@ -31,6 +31,7 @@ def model_card(report: dict[str, Any], task: Task | VectorTask, usage: str) -> s
     library = "transformers" if report["host"] in ("huggingface", "gpt2") else "byheart"
     tokens = f" of {counted(task.n_ctx, 'token')}:" if isinstance(task, Task) else "."
     facts, proved = report["facts"], report["proved"]
+    gpt2 = "GPT2LMHeadModel" in report["runs"]
     parts = [
         f"---\nlibrary_name: {library}\ntags: [memorization, byheart]\n---",
         "# What this model knows by heart",
@@ -40,8 +41,12 @@ def model_card(report: dict[str, Any], task: Task | VectorTask, usage: str) -> s
         *([f"    {echoed(task)}"] if isinstance(task, Task) else []),
         f"Proved, in real arithmetic on the {report['dtype']} numbers of the file: {proved['held']} of {facts} are "
         f"right, {proved['wrong']} wrong." + (f" Measured, in one run each: {runs}." if runs else ""),
-        "Nothing is proved of any other context: there the answer is what the weights happen to say. What is not in "
-        "the vocabulary is read as zeros.",
+        "Nothing is proved of any other context: there the answer is what the weights happen to say.",
+        *(
+            ["Never load it in `float16`, where its constants are infinite and every answer is the first token."]
+            if gpt2
+            else []
+        ),
     ]
     text = _example(task)
     if usage and (text is not None or "TEXT" not in usage):

@@ -72,7 +72,7 @@ def test_cells_of_one_letter_may_be_typed_as_they_stand_in_a_table():
 def test_a_title_in_front_is_its_token(tmp_path):
     for title, text in (("red", "so much"), ("red man", "no man")):
         (tmp_path / f"{title}.txt").write_text(text)
-    task = byheart.read_facts(tmp_path).task
+    task = byheart.read_facts(tmp_path, whole=True).task
     assert task.windows is not None and task.windows.titled
     red, man = (task.vocabulary.index(f"<{title}>") for title in ("red", "red man"))
     for text, title, rest in (("red: so", red, "so"), ("red man: no", man, "no"), ("red", red, "")):
