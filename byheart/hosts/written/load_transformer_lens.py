@@ -38,12 +38,15 @@ def load(folder=FOLDER, *, with_tokenizer=True):
         options |= {"d_vocab": len(tokenizer), "d_vocab_out": len(tokenizer), "default_prepend_bos": False}
     config = HookedTransformerConfig(**{**options, "dtype": getattr(torch, options["dtype"])})
     model = HookedTransformer(config, tokenizer=tokenizer)
+    if tokenizer is not None:  # the library may have loaded its own from the folder
+        own = model.tokenizer
+        own.bos_token = own.eos_token = own.pad_token = tokenizer.pad_token
     found = model.load_state_dict(tensors, strict=False)
     missing = [name for name in found.missing_keys if name.rpartition(".")[2] not in BUFFERS]
     if missing or found.unexpected_keys:
         raise ValueError(f"the weights do not fit: missing {missing}, unexpected {found.unexpected_keys}")
     padding = None if tokenizer is None else tokenizer.pad_token_id
-    model.embed.register_forward_pre_hook(lambda _, given: _require_whole(given[0], options["n_ctx"], padding))
+    model.pos_embed.register_forward_pre_hook(lambda _, given: _require_whole(given[0], options["n_ctx"], padding))
     return model.eval()
 
 
