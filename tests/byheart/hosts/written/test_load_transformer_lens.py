@@ -41,8 +41,14 @@ logits, cache = model.run_with_cache("Peru, river")
 assert logits.shape[-1] == model.cfg.d_vocab_out == len(model.tokenizer) and "hook_embed" in cache
 zero = model.run_with_hooks("Peru, river", fwd_hooks=[("hook_embed", lambda rows, hook: 0 * rows)])
 assert not (zero == logits).all()
-unknown = model(model.to_tokens("Atlantis, river"))
-assert unknown.isfinite().all()
+for text in ("Atlantis, river", "Peru"):
+    try:
+        model(text)
+    except Exception as error:
+        assert "Missing" in str(error) or "has 1 tokens, expected 2" in str(error)
+    else:
+        raise AssertionError(text)
+assert model.unembed.b_U.min() > -1e9
 plain = load(with_tokenizer=False)
 assert plain.tokenizer is None and plain.cfg.d_vocab_out == 4
 assert (plain(several)[0, -1] - model(several)[0, -1, [5, 6, 7, 8]]).abs().max() < 1e-12
