@@ -39,6 +39,8 @@ def write_edit_page(
     edited: Model,
     edit: Edit,
     certificate: EditCertificate,
+    rounded_to: str | None,
+    changed: Sequence[str],
     spaces: HalfSpaces,
     tokens: Sequence[str],
     answers: Sequence[str],
@@ -51,6 +53,8 @@ def write_edit_page(
         edited: The model after.
         edit: What was asked.
         certificate: What was proved.
+        rounded_to: The type to which the weights of the original were rounded; none where they are as before.
+        changed: The kept contexts that are proved to have another answer, in words.
         spaces: The half-spaces of the new neurons.
         tokens: What the tokens are called.
         answers: What the answers are called.
@@ -62,15 +66,22 @@ def write_edit_page(
         f"<header><p class='brand'>byheart edit</p><h1>{escaped(headline)} {badge(certificate.verdict.value)}</h1>"
         f"<p>{HIDES}</p></header>\n"
     )
-    changed = (
+    others = "the original's" if rounded_to is None else f"the original's, rounded to {rounded_to}"
+    neurons = (
         f"<p>{counted(certificate.edits, 'neuron')} more in {place}, one for each edited context, which fires there: "
-        f"{original.parameters} numbers before, {edited.parameters} after. The others are the original's.</p>"
+        f"{original.parameters} numbers before, {edited.parameters} after. The others are {others}.</p>"
     )
-    same = (
-        f"<p>{values['same']} of {counted(int(values['kept']), 'kept context')} keep their answer, and no logit of "
-        f"theirs moves by more than {decimal_above(float(values['moved']))} nats, in real arithmetic, with the weights "
-        "as they are stored.</p>"
-    )
+    same = "<p>No context was asked to keep its answer.</p>"
+    if values["kept"]:
+        same = (
+            f"<p>{values['same']} of {counted(int(values['kept']), 'kept context')} keep the answer of the original, "
+            f"and no logit of theirs moves by more than {decimal_above(float(values['moved']))} nats, in real "
+            "arithmetic, with the weights as they were given before and as they are stored after.</p>"
+        )
+    if len(changed):
+        some = "; ".join(changed[:_SHOWN])
+        same += f"<p>Another answer have {counted(len(changed), 'kept context')}: {escaped(some)}"
+        same += f" and {len(changed) - _SHOWN} more.</p>" if len(changed) > _SHOWN else ".</p>"
     if "outside" in values:
         same += (
             "<p>Any other context, of any length, that lies outside of all caps moves by at most "
@@ -81,7 +92,7 @@ def write_edit_page(
     if certificate.layer is not None:
         same += "<p>What follows an edited context may change: the neuron fires in it as well.</p>"
     body = head + section("What was asked", _asked(edit, before, tokens, answers))
-    body += section("What changed", changed) + section("What provably did not", same)
+    body += section("What changed", neurons) + section("What provably did not", same)
     body += section("The caps", _map(edited, edit, certificate.layer, spaces, tokens))
     body += section(
         "Prove it again",

@@ -49,13 +49,15 @@ class Edited:
     """A model after an edit, with the proof of what the edit does.
 
     Args:
-        original: The model before, in the type of the edit.
+        original: The model before, as it was given: `dtype` need not hold its weights.
         model: The model after.
         edit: What was asked.
         spaces: The half-spaces of the new neurons.
         certificate: What was proved.
         proof: The bounds of each context.
         dtype: The type that the weights are stored in.
+        is_rounded: Whether weights of the original were rounded to that type.
+        tokens: What the tokens are called.
     """
 
     original: Model
@@ -65,6 +67,13 @@ class Edited:
     certificate: EditCertificate
     proof: EditProof
     dtype: str
+    is_rounded: bool
+    tokens: tuple[str, ...]
+
+    def changed(self) -> list[str]:
+        """The kept contexts that are proved to have another answer than in the original, in words."""
+        rows = self.edit.kept[self.proof.kept.changed].tolist()
+        return [" ".join(self.tokens[token] for token in row) for row in rows]
 
 
 def edit(
@@ -116,7 +125,8 @@ def edit(
         The edited model, with its certificate.
 
     Raises:
-        InputError: Contexts that the model cannot read, that contradict each other, or a model that cannot be edited.
+        InputError: Contexts that the model cannot read, that contradict each other or ask for nothing, or a model that
+            cannot be edited.
         HypothesisError: As `edit_model`.
         FileFormatError: A file is missing or damaged.
     """
@@ -135,7 +145,6 @@ def edit(
     model = source if isinstance(source, Model) else read_editable(Path(source), config)
     chosen = dtype or ("float32" if host is None else stored_dtype(host))
     require_dtype(chosen)
-    stored = model.with_each(lambda name, tensor: rounded_to(name, tensor, chosen))
     if sum(each is not None for each in (keep, keep_domain, keep_rule)) > 1:
         raise InputError("keep, keep_domain and keep_rule", "are given together", "at most one of them")
     if keep_rule is not None:
@@ -146,21 +155,23 @@ def edit(
         None if each is None else _labelled(name, each, model, folder, how)
         for name, each in (("facts", facts), ("delete", delete), ("keep", keep))
     )
-    contexts, answers = _edits(stored, new, old, RUNNER_UP if to is None else to)
+    contexts, answers = _edits(model, new, old, RUNNER_UP if to is None else to)
     named = old if new is None else new
     assert named is not None
     kept = np.zeros((0, contexts.shape[1]), dtype=np.int64)
     if keep_domain is not None:
         kept = whole_domain(model.d_vocab, keep_domain, contexts)
     elif same is not None:
-        kept = _kept(stored, same, contexts, answers)
+        kept = _kept(model, same, contexts, answers, of_rule=keep_rule is not None)
+    if len(kept) == 0 and (keep_domain is not None or same is not None):
+        raise InputError("what is to be kept", "is empty: each of these contexts is edited", "one that is not")
     read = set(range(model.d_vocab)) if keep_domain is not None else {*np.unique(contexts), *np.unique(kept)}
     decoding = ""
     if folder is not None and host is not None:
         asked = Asked([(len(row), (0,)) for row in (contexts[0], *kept[:1])], {int(token) for token in read})
         decoding = require_greedy(folder, host, asked, plain_argmax=plain_argmax)
     done = edit_model(
-        stored,
+        model,
         contexts,
         answers,
         kept,
@@ -170,6 +181,7 @@ def edit(
         everywhere=host is not None and has_one_width(host),
         progress=progress,
     )
+    done = replace(done, tokens=tuple(named.vocabulary))
     if decoding:
         done = replace(done, certificate=done.certificate.decoded(decoding))
     if out is not None and folder is not None:
@@ -177,15 +189,18 @@ def edit(
         with new_folder(Path(out), overwrite=overwrite) as written:
             write_edited(folder, written, done.model, len(answers), chosen, layer=done.certificate.layer)
             (written / PROOF_FOLDER).mkdir()
-            save_edit(written / PROOF_FOLDER, done.model, done.edit, done.certificate)
+            before = done.original if done.is_rounded else None
+            save_edit(written / PROOF_FOLDER, done.model, done.edit, done.certificate, original=before)
             write_edit_page(
                 written / PAGE_FILE,
                 original=done.original,
                 edited=done.model,
                 edit=done.edit,
                 certificate=done.certificate,
+                rounded_to=done.dtype if done.is_rounded else None,
+                changed=done.changed(),
                 spaces=done.spaces,
-                tokens=named.vocabulary,
+                tokens=done.tokens,
                 answers=named.answers,
             )
     return done
@@ -212,57 +227,73 @@ def _labelled(name: str, given: Path | str | Task, model: Model, folder: Path | 
 
 
 def _edits(model: Model, facts: Task | None, delete: Task | None, to: str) -> tuple[Int64Array, Int64Array]:
-    """The contexts that are edited, and what each shall be answered by."""
+    """The contexts that are edited, and what each shall be answered by; refuses one that is in both tables."""
     parts = [] if facts is None else [(facts.contexts, facts.labels)]
     if delete is not None:
         parts.append((delete.contexts, _instead(model, delete, to)))
     if len({contexts.shape[1] for contexts, _ in parts}) > 1:
         raise InputError("facts and delete", "have contexts of different lengths", "one length")
+    if facts is not None and delete is not None:
+        new = {tuple(row) for row in facts.contexts.tolist()}
+        if both := [row for row in delete.contexts.tolist() if tuple(row) in new]:
+            raise InputError(
+                "facts and delete", f"both have the context {_words(delete, both[0])}", "it in one of them"
+            )
     return np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts])
 
 
 def _instead(model: Model, delete: Task, to: str) -> Int64Array:
-    """What the deleted contexts are answered by; refuses one that the model does not answer so."""
+    """What the deleted contexts are answered by; refuses one that the model does not answer so, or would again."""
     first, second = np.empty((2, delete.n_contexts), dtype=np.int64)
     is_open = np.ones(delete.n_contexts, dtype=bool)
     for _, _, rows, logits in rising_precision(model, delete.contexts, is_open):
         order = np.argsort(-logits.midpoint, axis=1, kind="stable")
         first[rows], second[rows] = order[:, 0], order[:, min(1, order.shape[1] - 1)]
         is_open[rows[leads(logits)[1] > 0.0]] = False
-    other = np.flatnonzero(first != delete.labels)
-    if len(other):
-        named = [delete.answers[answer] for answer in (delete.labels[other[0]], first[other[0]])]
-        context = [delete.vocabulary[token] for token in delete.contexts[other[0]]]
-        raise InputError(
-            "delete", f"has {context} with the answer {named[0]!r}, which the model answers by {named[1]!r}"
-        )
-    if to == RUNNER_UP:
-        return second
+    for place in np.flatnonzero((first != delete.labels) | is_open)[:1].tolist():
+        given = "two answers that it ranks alike" if is_open[place] else repr(delete.answers[first[place]])
+        raise InputError("delete", f"has {_fact(delete, place)}, which the model answers by {given}")
     if to == UNIFORM:
         return np.full(delete.n_contexts, FLAT)
-    if to not in delete.answers:
+    if to != RUNNER_UP and to not in delete.answers:
         raise InputError("to", f"is {to!r}", f"{RUNNER_UP!r}, {UNIFORM!r} or an answer of the model")
-    return np.full(delete.n_contexts, delete.answers.index(to))
+    instead = second if to == RUNNER_UP else np.full(delete.n_contexts, delete.answers.index(to))
+    for place in np.flatnonzero(instead == delete.labels)[:1].tolist():
+        raise InputError(
+            "to", f"is {to!r}, but delete has {_fact(delete, place)}", "another answer than those that shall go"
+        )
+    return instead
 
 
-def _kept(model: Model, keep: Task, contexts: Int64Array, answers: Int64Array) -> Int64Array:
-    """The kept contexts that are not edited; refuses one that the model answers otherwise, or that an edit changes."""
+def _kept(model: Model, keep: Task, contexts: Int64Array, answers: Int64Array, *, of_rule: bool) -> Int64Array:
+    """The kept contexts that are not edited; refuses one that is, or that the model answers otherwise.
+
+    A rule may have edited contexts among its inputs, if the edit gives them the answer of the rule.
+    """
     asked = {tuple(row): int(answer) for row, answer in zip(contexts.tolist(), answers.tolist(), strict=True)}
-    rows = [tuple(row) for row in keep.contexts.tolist()]
-    for row, label in zip(rows, keep.labels.tolist(), strict=True):
-        if asked.get(row, label) != label:
-            named = [keep.vocabulary[token] for token in row]
-            raise InputError("keep", f"has {named} with the answer {keep.answers[label]!r}, which an edit is to change")
-    place = decide_argmax(model, keep.contexts).place
-    wrong = np.flatnonzero((place != keep.labels) & np.array([row not in asked for row in rows]))
+    is_edited = np.array([tuple(row) in asked for row in keep.contexts.tolist()])
+    for place in np.flatnonzero(is_edited).tolist():
+        if asked[tuple(keep.contexts[place].tolist())] != keep.labels[place]:
+            raise InputError("keep", f"has {_fact(keep, place)}, which an edit is to change")
+        if not of_rule:
+            raise InputError("keep", f"has {_fact(keep, place)}, which is edited to that answer", "it in one of them")
+    wrong = np.flatnonzero((decide_argmax(model, keep.contexts).place != keep.labels) & ~is_edited)
     if len(wrong):
-        named = [keep.vocabulary[token] for token in keep.contexts[wrong[0]]]
         raise InputError(
             "keep",
-            f"has {named} with the answer {keep.answers[keep.labels[wrong[0]]]!r}, which the model is not proved "
-            f"to give ({counted(len(wrong), 'context')} in all)",
+            f"has {_fact(keep, int(wrong[0]))}, which the model is not proved to give "
+            f"({counted(len(wrong), 'context')} in all)",
         )
-    return keep.contexts[[row not in asked for row in rows]]
+    return keep.contexts[~is_edited]
+
+
+def _fact(task: Task, place: int) -> str:
+    """A context and its answer, in words."""
+    return f"{_words(task, task.contexts[place].tolist())} with the answer {task.answers[task.labels[place]]!r}"
+
+
+def _words(task: Task, context: Sequence[int]) -> list[str]:
+    return [task.vocabulary[token] for token in context]
 
 
 def edit_model(
@@ -287,7 +318,8 @@ def edit_model(
         domain: Their length, where they are all contexts of one length but the edited ones.
         layer: Which feed-forward block gets the neurons, counted from 0; the last one by default. In an earlier one
             they fire at the edited context as a prefix of longer ones too, whose answers may change.
-        dtype: The type in which the weights are stored; the proof is about the rounded weights.
+        dtype: The type to which all weights are rounded and in which they are stored. The edited model is proved of as
+            rounded, and compared with the model as given.
         everywhere: Give the other layers as many neurons of zeros, as hosts with one width for all layers need them.
         progress: Called with the stage and the finished share of it.
 
@@ -295,7 +327,7 @@ def edit_model(
         The edited model and its certificate.
 
     Raises:
-        InputError: A model that cannot be edited, or contexts that are named twice.
+        InputError: A model that cannot be edited, contexts that are named twice, or answers that it gives already.
         HypothesisError: A context that cannot be cut off from the others, an answer that no stream gives, or a type too
             coarse for the gap between two contexts; names them.
     """
@@ -303,6 +335,11 @@ def edit_model(
     require_distinct(edit)
     if len(contexts) == 0:
         raise InputError("contexts", "is empty", "at least one context to edit")
+    if ((decide_argmax(model, contexts).place == answers) & (answers != FLAT)).all():
+        given = (
+            "the answer that is asked for" if len(answers) == 1 else f"all {len(answers)} answers that are asked for"
+        )
+        raise InputError("facts", f"ask for nothing: the model gives {given}", "a fact that it does not have yet")
     stored = model.with_each(lambda name, tensor: rounded_to(name, tensor, dtype))
     site = editable(stored, layer)
     if site.is_last:
@@ -334,8 +371,12 @@ def edit_model(
             break
         strength[wrong] *= _STRENGTH  # what later blocks add to the stream is bounded
         edited = with_writes()
-    certificate, proof = certify_edit(edited, edit, layer=layer, everywhere=everywhere, progress=progress)
-    return Edited(stored, edited, edit, spaces, certificate, proof, dtype)
+    certificate, proof = certify_edit(
+        edited, edit, original=model, layer=layer, everywhere=everywhere, progress=progress
+    )
+    is_rounded = stored.sha256() != model.sha256()
+    tokens = tuple(map(str, range(model.d_vocab)))
+    return Edited(model, edited, edit, spaces, certificate, proof, dtype, is_rounded, tokens)
 
 
 def _named(parts: Sequence[Int64Array], place: int) -> str:

@@ -43,7 +43,8 @@ def small_model(
         more: Any = {"W_gate": drawn(d, 16), "b_gate": drawn(16)} if gated else {}
         more |= {"activation": activation, "norm": norm(), "parallel": parallel}
         blocks.append(FeedForward(W_in, W_out, b_in, b_out, **more))
-    return Model(blocks=(*blocks, norm()), W_U=drawn(d, TOKENS), W_E=3.0 * drawn(TOKENS, d), W_pos=drawn(LENGTH + 1, d))
+    final, W_U, W_E, W_pos = norm(), drawn(d, TOKENS), 3.0 * drawn(TOKENS, d), drawn(LENGTH + 1, d)
+    return Model(blocks=(*blocks, final), W_U=W_U, W_E=W_E.astype(np.float32).astype(np.float64), W_pos=W_pos)
 
 
 def edited(

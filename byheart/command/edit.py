@@ -15,6 +15,7 @@ from byheart.terminal.tables import Rows, above, print_summary
 from constructions.counted import counted
 
 _RUNS = ("runs", "in_every_float32_run")
+_SHOWN = 8  # contexts that changed
 HELP = "edit facts of a trained model, and prove what else changes"
 
 
@@ -83,6 +84,8 @@ def run(options: argparse.Namespace) -> int:
     summary: dict[str, Any] = {"verdict": verdict, "headline": edited.certificate.headline()}
     summary |= {
         "dtype": edited.dtype,
+        "rounded": edited.is_rounded,
+        "changed_contexts": edited.changed(),
         "smallest_gap": float(edited.spaces.gaps.min()),
         "deleted": options.delete is not None,
     }
@@ -93,15 +96,19 @@ def run(options: argparse.Namespace) -> int:
     if not options.json and not options.quiet:
         folder = quote(str(options.out))
         sys.stdout.write(
-            f"Page: {folder}/edit.html\nNext:\n  byheart check {folder}\n  byheart check {folder} --independent\n"
+            f"Page: {folder}/edit.html\nNext:\n  byheart check {folder}\n  byheart check {folder} --independent --full\n"
         )
     return EXIT_CODES[verdict]
 
 
 def _tables(summary: dict[str, Any]) -> Rows:
     before, after = summary["parameters"]
+    proved_of = f"the given weights before, and those stored in {summary['dtype']} after, in real arithmetic"
+    if summary["rounded"]:
+        proved_of += f"; all given weights are rounded to {summary['dtype']}"
     rows = [
         ("edits answered as asked", f"{summary['held']} of {summary['asked']}"),
+        ("answered so before", f"{summary['before']} of {summary['asked']}"),
         ("kept contexts, same answer", f"{summary['same']} of {summary['kept']}"),
         ("their logits move by at most", f"{above(summary['moved'])} nats"),
         ("any other context, outside of the caps", _outside(summary)),
@@ -109,12 +116,15 @@ def _tables(summary: dict[str, Any]) -> Rows:
             "the caps",
             f"rows within {summary['cap_radius']:.2g} of an edited one; smallest gap {summary['smallest_gap']:.2g}",
         ),
-        ("proved of", f"the weights rounded to {summary['dtype']}, before and after, in real arithmetic"),
+        ("proved of", proved_of),
         (
             "parameters",
             f"{before} before, {after} after: {counted(int(summary['asked'] + summary['flat']), 'neuron')} more",
         ),
     ]
+    if changed := summary["changed_contexts"]:
+        more = f"; and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
+        rows.insert(3, ("kept contexts, another answer", f"{len(changed)}: {'; '.join(changed[:_SHOWN])}{more}"))
     if summary["flat"]:
         rows.insert(1, ("uniform law", f"{summary['flat']} with logits within {above(summary['spread'])} nats"))
     if summary["deleted"]:
@@ -149,5 +159,7 @@ def _runs(options: argparse.Namespace, edited: Any, progress: Any) -> dict[str, 
 
 def _outside(summary: dict[str, Any]) -> str:
     if summary["outside"] is None:
+        if summary["rounded"]:
+            return "nothing is claimed: all weights are rounded"
         return "nothing is claimed: the neurons of an earlier layer leak into what comes behind"
     return f"moves by at most {above(summary['outside'])} nats"

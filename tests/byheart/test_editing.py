@@ -1,11 +1,18 @@
+import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from byheart.command.main import main
 from byheart.editing import edit
+from byheart.hosts.number_types import rounded_to
 from byheart.hosts.reading import read_model
 from constructions.errors import HypothesisError, InputError
 from tests.edited_hosts import LENGTH, TOKENS, answer, facts, gpt2
+from verify import decide_argmax, enclose_logits
+from verify.edits.proof import whole_domain
 
 
 def test_a_deleted_context_is_answered_as_asked(tmp_path: Path) -> None:
@@ -62,3 +69,103 @@ def test_contexts_that_the_model_does_not_tell_apart_are_refused(tmp_path: Path)
         HypothesisError, match=r"cuts context \[1, 5\] off from context \[1, 6\]; along the row itself the gap is 0"
     ):
         edit(twin, facts([[1, 5]], [0]), keep_domain=LENGTH)
+
+
+def test_what_is_said_of_an_edit_that_rounds_is_about_the_model_that_was_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Types that keep few bits change answers; no line may speak of the rounded copy."""
+    seen = set()
+    source = gpt2(tmp_path / "m", seed=8)
+    given = read_model(source)
+    contexts = whole_domain(TOKENS, LENGTH, np.array([[1, 2]]))
+    (tmp_path / "facts.csv").write_text(f"1,2,{(answer(given, [1, 2]) + 1) % TOKENS}\n")
+    for dtype in ("float32", "float16", "bfloat16"):
+        out = tmp_path / dtype
+        words = ["edit", str(source), "--facts", str(tmp_path / "facts.csv"), "--keep-domain", "2", "--json"]
+        code = main([*words, "--dtype", dtype, "--out", str(out)])
+        said = json.loads(capsys.readouterr().out)
+        before, after = (decide_argmax(model, contexts).place for model in (given, read_model(out)))
+        changed = int((before != after).sum())
+        one, two = (enclose_logits(model, contexts, precision=200).midpoint for model in (given, read_model(out)))
+        assert (said["same"], said["changed"]) == (48 - changed, changed)
+        assert said["moved"] >= np.abs(one - two).max()
+        assert said["rounded"] == ("float16" in dtype) and len(said["changed_contexts"]) == changed
+        assert code == (1 if changed else 0) and said["verdict"] == ("REFUTED" if changed else "PROVED")
+        assert f"{48 - changed} of 48 kept contexts keep their answer" in said["headline"]
+        assert (said["outside"] is None) == said["rounded"]
+        seen.add(changed > 0)
+        page = (out / "edit.html").read_text()
+        assert said["headline"] in page and all(each in page for each in said["changed_contexts"])
+        for more in ([], ["--independent", "--full"]):
+            assert main(["check", str(out), "--json", *more]) == code
+            assert json.loads(capsys.readouterr().out)["headline"] == said["headline"]
+        if said["rounded"]:
+            (out / "proof" / "original.safetensors").unlink()  # the rounded copy is not taken for the original
+            for more in ([], ["--independent", "--full"]):
+                assert main(["check", str(out), *more]) == 1
+                assert "the original is not the one that its certificate names" in capsys.readouterr().err
+    assert seen == {True, False}
+
+
+def test_a_copy_that_rounds_is_given_by_its_own_configuration_too(tmp_path: Path) -> None:
+    """A configuration names a type that is coarser than that of the file, and nobody said --dtype."""
+    source = gpt2(tmp_path / "m")
+    config = json.loads((source / "config.json").read_text())
+    (source / "config.json").write_text(json.dumps({**config, "dtype": "bfloat16"}))
+    given = read_model(source)
+    done = edit(source, facts([[1, 2]], [(answer(given, [1, 2]) + 1) % TOKENS]), keep_domain=LENGTH)
+    assert done.is_rounded and done.dtype == "bfloat16" and done.original.sha256() == given.sha256()
+    assert done.certificate.original == given.sha256() and done.certificate.values["moved"] > 1e-3
+
+
+def test_answers_that_are_deleted_are_those_of_the_model_that_was_given(tmp_path: Path) -> None:
+    source = gpt2(tmp_path / "m", seed=8)
+    given = read_model(source)
+    contexts = whole_domain(TOKENS, LENGTH, np.zeros((0, LENGTH), dtype=np.int64))
+    rounded = given.with_each(lambda name, tensor: rounded_to(name, tensor, "bfloat16"))
+    labels, others = (decide_argmax(model, contexts).place for model in (given, rounded))
+    [row] = contexts[labels != others][:1].tolist()
+    order = np.argsort(-enclose_logits(given, np.array([row])).midpoint[0])
+    done = edit(source, delete=facts([row], [int(order[0])]), keep_domain=LENGTH, dtype="bfloat16")
+    assert answer(done.model, row) == order[1] == answer(rounded, row)
+    with pytest.raises(InputError, match="which the model answers by"):
+        edit(source, delete=facts([row], [answer(rounded, row)]), keep_domain=LENGTH, dtype="bfloat16")
+
+
+def test_requests_that_contradict_themselves_or_ask_for_nothing_are_refused(tmp_path: Path) -> None:
+    source = gpt2(tmp_path / "m")
+    given = read_model(source)
+    held = {row: answer(given, list(row)) for row in ((1, 2), (3, 4), (0, 5))}
+    one, two, three = ([list(row), label] for row, label in held.items())
+    with pytest.raises(InputError, match=rf"to is '{two[1]}', but delete has \['3', '4'\] with the answer '{two[1]}'"):
+        edit(source, delete=facts([two[0]], [two[1]]), to=str(two[1]))
+    with pytest.raises(InputError, match="facts ask for nothing: the model gives the answer"):
+        edit(source, facts([one[0]], [one[1]]), keep_domain=LENGTH)
+    with pytest.raises(InputError, match="facts ask for nothing: the model gives all 2 answers"):
+        edit(source, facts([one[0], two[0]], [one[1], two[1]]))
+    with pytest.raises(InputError, match=r"facts and delete both have the context \['1', '2'\]"):
+        edit(source, facts([one[0]], [(one[1] + 1) % TOKENS]), delete=facts([three[0], one[0]], [three[1], one[1]]))
+    new = (one[1] + 1) % TOKENS
+    with pytest.raises(InputError, match=r"keep has \['1', '2'\] with the answer '\d', which is edited to that answer"):
+        edit(source, facts([one[0]], [new]), keep=facts([two[0], one[0]], [two[1], new]))
+    everything = whole_domain(TOKENS, 1, np.zeros((0, 1), dtype=np.int64)).tolist()
+    with pytest.raises(InputError, match="what is to be kept is empty"):
+        edit(source, facts(everything, [(answer(given, row) + 1) % TOKENS for row in everything]), keep_domain=1)
+
+
+def test_facts_that_the_model_had_before_are_counted_in_the_first_line(tmp_path: Path) -> None:
+    source = gpt2(tmp_path / "m")
+    given = read_model(source)
+    rows = [[1, 2], [3, 4], [0, 5]]
+    answers = [answer(given, row) for row in rows]
+    answers[1] = (answers[1] + 1) % TOKENS
+    done = edit(source, facts(rows, answers), keep_domain=LENGTH, out=tmp_path / "out")
+    assert "3 of 3 edits answered as asked, 2 of them before the edit too;" in done.certificate.headline()
+    for said in (0, 1, 3):
+        values = {**done.certificate.values, "before": said}
+        replace(done.certificate, values=values).save(tmp_path / "out" / "proof")
+        for more in ([], ["--independent", "--full"]):
+            assert main(["check", str(tmp_path / "out"), *more]) != 0
+    nothing = edit(source, facts([rows[0]], [(answers[0] + 1) % TOKENS]))
+    assert nothing.certificate.headline().endswith("; no context was asked to keep its answer")

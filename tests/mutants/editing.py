@@ -16,6 +16,9 @@ appended_neurons_by_proof = of("constructions/models/appended_neurons.py", "test
 edit_check_by_proof = of("verify/independent/edit_check.py", "tests/verify/edits/test_proof.py")
 edit_check_by_edits = of("verify/independent/edit_check.py", "tests/falsify/test_edits.py")
 certificate = of("verify/edits/certificate.py", "tests/verify/independent/test_edit_check.py")
+proof_by_editing = of("verify/edits/proof.py", "tests/byheart/test_editing.py")
+editing = of("byheart/editing.py", "tests/byheart/test_editing.py")
+edit_check_by_editing = of("verify/independent/edit_check.py", "tests/byheart/test_editing.py")
 edited_folder = of("byheart/edited_folder.py", "tests/byheart/test_edited_folder.py")
 
 MUTANTS = [
@@ -29,22 +32,34 @@ MUTANTS = [
     moved_logits("np.sqrt(final.epsilon) *", "1.0 *", "epsilon stands under the root"),
     moved_logits("moved.max())", "moved.min())", "the steepest logit counts"),
     judge("lead > 2.0 * moved[chosen]", "lead > 0.0 * moved[chosen]", "a lead may be lost"),
-    judge("above = inside.upper()", "above = inside.upper() - 1.0", "neurons read more than that"),
+    judge("inside.upper(), writes", "inside.upper() - 1.0, writes", "neurons read more than that"),
+    judge("before.radius + after.radius", "before.radius", "both models are known within a radius"),
+    judge("(middle + radius) * SLACK", "middle * SLACK", "logits are farther apart than the middles"),
+    judge("known & (before == after), known", "before == after, known", "two that are not decided are the same"),
     judge("off * writes +", "off +", "what a neuron writes has a size"),
     judge("+ np.nextafter(0.0, 1.0) * (off > 0.0)", "", "what underflows is nothing"),
     moved_logits_by_judge("* SLACK + _LEAST)", "* SLACK)", "a quotient underflows to 0"),
     judge("blocks=(*site.reads, site.norm)", "blocks=site.reads", "neurons read behind a norm"),
     judge("2.0 * d + 2.0 * np.sqrt(d)", "2.0 * d + 4.0 * np.sqrt(d)", "a cap reaches farther"),
-    proof(".place == edit.answers[~flat]", ".place >= 0", "any answer will do"),
+    proof(
+        "decide_argmax(edited, edit.contexts[~flat]).place == edit.answers[~flat]",
+        "decide_argmax(edited, edit.contexts[~flat]).place >= 0",
+        "any answer will do",
+    ),
     proof("    require_distinct(edit)\n    proof", "    proof", "a context is both edited and kept"),
     proof("    if len(inside):", "    if False:", "a new neuron fires at a kept context"),
     proof_by_edit_check(
         "if not own.get(name, np.inf) <= stored[name]:", "if False:", "a bound that does not follow is proved"
     ),
     proof_by_edit_check("original.sha256() != certificate.original", "False", "any original is named"),
+    proof_by_editing("if not is_rounded and (layer", "if (layer", "outside of the caps nothing is known"),
+    editing("original=model, layer", "original=stored, layer", "the proof is about a rounded copy"),
+    edit_check_by_editing("if before != stored", "if before < stored", "an edit that asked for nothing is hidden"),
     edit_check("original.sha256 != certificate.original", "False", "any original is named"),
     edit_check('if held < stored["held"]:', "if False:", "edits that are lost are proved"),
-    edit_check("if not _bound(edited, edits, site, row) <= moved:", "if False:", "a bound that does not follow"),
+    edit_check(
+        "if not _bound(self.edited, edits, self.site, row) <= moved:", "if False:", "a bound that does not follow"
+    ),
     edit_check('outside <= ball(stored["outside"])', "outside <= arb(10)", "nothing outside"),
     half_space("scale = 2.0 * trigger / gaps", "scale = trigger / gaps", "half as sharp"),
     half_space("shifts -= norm.b @ weights", "pass", "the shift of the norm is forgotten"),
@@ -64,11 +79,11 @@ MUTANTS = [
     edit_check_by_proof("if any(x != 0.0 for x in zeros) or any", "if any", "the factor of a gate may read"),
     edit_check_by_edits("if not all(x.upper() <= 0 for x in row):", "if False:", "neurons of a prefix fire"),
     edit_check_by_edits("all(abs(x - y) <= most for", "all(True for", "an earlier layer moves more than stated"),
-    edit_check("random.Random(seed)", "random.Random(0)", "everybody draws the same"),
+    edit_check("few, sample_seed], size)", 'few, ""], size)', "everybody draws the same"),
+    edit_check("certificate.digest(), few", '"", few', "a certificate is drawn for beforehand"),
+    edit_check("    if few < size:\n", "    if False:\n", "a sample is said to be all"),
     certificate(
-        "if not left:\n            return whole",
-        "return whole\n        if not left:\n            return whole",
-        "a sample is said to be all",
+        'cls(certificate, Verdict.UNDECIDED, ""', 'cls(certificate, certificate.verdict, ""', "a sample proves"
     ),
     edited_folder("not same or any(tensor.any()", "any(tensor.any()", "another model is taken for the same"),
 ]

@@ -7,6 +7,7 @@ import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,12 @@ from verify.arithmetic.exact_json import (
 )
 from verify.verdict import Verdict
 
-FORMAT, VERSION = "byheart-edit", 2
+FORMAT, VERSION = "byheart-edit", 3
 EDIT_FILE = "edit.json"
 CONTEXTS_FILE = "contexts.json"
 EDITED_FILE = "model.safetensors"
+ORIGINAL_FILE = "original.safetensors"
+"""The original, where the edited model without its new neurons is another one: its weights were rounded."""
 
 FLAT = -1
 """In the place of an answer: the context is to be answered by the uniform law."""
@@ -41,8 +44,13 @@ LONGEST_DOMAIN = 22
 """The longest contexts of which all can be kept: of two tokens there are 2^22."""
 
 _LARGEST_FILE = 2**28
-_NUMBERS = ("asked", "held", "flat", "spread", "kept", "same", "moved", "outside")
-_COUNTS = ("asked", "held", "flat", "kept", "same")
+_WORDS = {
+    Verdict.PROVED: "EDITED, PROVED",
+    Verdict.REFUTED: "EDITED, BUT NOT ALL IS KEPT",
+    Verdict.UNDECIDED: "NOT PROVED",
+}
+_COUNTS = ("asked", "held", "before", "flat", "kept", "same", "changed")
+_NUMBERS = (*_COUNTS, "spread", "moved", "outside")
 
 
 @dataclass(frozen=True)
@@ -138,10 +146,11 @@ class EditCertificate:
         edits: How many neurons were added to a feed-forward block.
         layer: Which one, counted from 0, where it is not the last before the last normalization.
         everywhere: Whether the other layers have as many neurons of zeros.
-        values: ``held`` of ``asked`` contexts are answered as asked, ``flat`` ones with logits within ``spread`` nats;
-            of ``kept`` contexts ``same`` keep their answer and none of their logits moves by more than ``moved``;
-            outside of the caps no logit of any context moves by more than ``outside``, which an earlier layer need not
-            have.
+        values: ``held`` of ``asked`` contexts are answered as asked, and the original answers ``before`` of them so
+            too; ``flat`` ones have logits within ``spread`` nats; of ``kept`` contexts ``same`` keep the answer of the
+            original, ``changed`` have another one, and none of their logits moves by more than ``moved``; outside of
+            the caps no logit of any context moves by more than ``outside``, which an earlier layer or an original whose
+            weights were rounded need not have.
         provenance: Names and versions of the software.
 
     Raises:
@@ -162,14 +171,19 @@ class EditCertificate:
             require_sha256(name, getattr(self, name))
         if self.layer is not None and not (type(self.layer) is int and self.layer >= 0):
             raise InputError("layer", f"is {self.layer!r}", "none or an integer of at least 0")
-        without = {"outside"} if self.layer is not None and "outside" not in self.values else set[str]()
-        if set(self.values) != set(_NUMBERS) - without:
+        if set(self.values) | {"outside"} != set(_NUMBERS):
             raise InputError("values", f"has {sorted(self.values)}", sorted(_NUMBERS))
         for name, value in self.values.items():
             if type(value) is not (int if name in _COUNTS else float) or not 0 <= value < math.inf:
                 raise InputError(name, f"is {value!r}", "a finite number of at least 0")
         if type(self.edits) is not int or not self.values["asked"] + self.values["flat"] == self.edits:
             raise InputError("edits", f"is {self.edits!r}", "as many as are asked for and flat")
+        counts = {name: int(self.values[name]) for name in _COUNTS}
+        if (
+            max(counts["held"], counts["before"]) > counts["asked"]
+            or counts["same"] + counts["changed"] > counts["kept"]
+        ):
+            raise InputError("values", f"has the counts {counts}", "parts that are at most their whole")
         if type(self.everywhere) is not bool:
             raise InputError("everywhere", f"is {self.everywhere!r}", "a truth value")
         for name, text in self.provenance.items():
@@ -178,26 +192,37 @@ class EditCertificate:
 
     @property
     def verdict(self) -> Verdict:
-        """PROVED where every edit answers as asked and every kept context keeps its answer; UNDECIDED otherwise."""
+        """PROVED where every edit answers as asked and every kept context keeps its answer.
+
+        REFUTED where a kept context changes it, UNDECIDED otherwise.
+        """
         values = self.values
+        if values["changed"]:
+            return Verdict.REFUTED
         whole = values["held"] == values["asked"] and values["same"] == values["kept"]
         return Verdict.PROVED if whole else Verdict.UNDECIDED
 
     def headline(self) -> str:
         """The answer in one line, with the figures."""
-        values, proved = self.values, self.verdict is Verdict.PROVED
-        parts = self.edits_said()
-        parts.append(f"{values['same']} of {counted(int(values['kept']), 'kept context')} keep their answer")
+        values, parts = self.values, self.edits_said()
         if values["kept"]:
+            changed = f", {values['changed']} provably change it" if values["changed"] else ""
+            parts.append(
+                f"{values['same']} of {counted(int(values['kept']), 'kept context')} keep their answer{changed}"
+            )
             parts.append(f"no logit of theirs moves by more than {decimal_above(float(values['moved']))} nats")
+        else:
+            parts.append("no context was asked to keep its answer")
         if self.layer is not None:
             parts.append(f"in layer {self.layer}: what follows an edited context may change")
-        return f"{'EDITED, PROVED' if proved else 'NOT PROVED'}: {'; '.join(parts)}"
+        return f"{_WORDS[self.verdict]}: {'; '.join(parts)}"
 
     def edits_said(self) -> list[str]:
         """What was proved of the edited contexts, in words."""
         values = self.values
         parts = [f"{values['held']} of {counted(int(values['asked']), 'edit')} answered as asked"]
+        if values["before"]:
+            parts[0] += f", {values['before']} of them before the edit too"
         if values["flat"]:
             bound = decimal_above(float(values["spread"]) ** 2 / 8.0)
             parts.append(f"{values['flat']} within KL {bound} of the uniform law")
@@ -277,10 +302,12 @@ class EditCheck:
 
     Args:
         certificate: What was stored.
-        verdict: PROVED where every stored number follows, of what was looked at, and the edit is as asked.
-        reason: Why not; empty where every number was proved again.
+        verdict: PROVED where every stored number follows and the edit is as asked; never of a sample.
+        reason: Why not; empty where every number that was looked at was proved again.
         path: How it was proved.
         looked_at: How many of the kept contexts were looked at.
+        wrong_upper: Where that is a sample, how many of all kept contexts at most are not as stated, unless the draw
+            was one of probability at most 2^-128; none where all were looked at.
     """
 
     certificate: EditCertificate
@@ -288,45 +315,59 @@ class EditCheck:
     reason: str
     path: str
     looked_at: int
+    wrong_upper: int | None = None
 
     @classmethod
     def proved_again(cls, certificate: EditCertificate, path: str, looked_at: int) -> "EditCheck":
         """Every stored number follows; the certificate itself may say that the edit is not as asked."""
         return cls(certificate, certificate.verdict, "", path, looked_at)
 
+    @classmethod
+    def sampled(cls, certificate: EditCertificate, path: str, looked_at: int, wrong_upper: int) -> "EditCheck":
+        """Every stored number follows as far as the kept contexts that were drawn tell: that is no proof."""
+        return cls(certificate, Verdict.UNDECIDED, "", path, looked_at, wrong_upper)
+
     def summary(self) -> dict[str, Any]:
         """What a command shows, as plain data for JSON."""
-        values = self.certificate.values
-        kept, left = int(values["kept"]), int(values["kept"]) - self.looked_at
-        asked = f"{self.looked_at} of {counted(kept, 'kept context')}, drawn at random, keep their answer"
-        reason = self.reason or f"{'all that was looked at' if left else 'every number'} was proved again"
-        if left:
-            reason += f"; {counted(left, 'kept context')} of {kept} not looked at (--full looks at all)"
+        kept = int(self.certificate.values["kept"])
+        asked, reason = "every kept context keeps its answer", "every number was proved again"
+        if self.wrong_upper is not None:
+            asked = f"{self.looked_at} of {counted(kept, 'kept context')}, drawn at random, keep their answer"
+            reason = f"all that was drawn was proved again; {self._unseen()} (--full looks at all)"
         return {
             "verdict": self.verdict.value,
-            "headline": self._headline(left),
-            "asked": f"every edit is answered as asked, and {asked if left else 'every kept context keeps its answer'}",
+            "headline": self._headline(),
+            "asked": f"every edit is answered as asked, and {asked}",
             "path": self.path,
             "kept": kept,
             "looked_at": self.looked_at,
-            "statements": [{"id": "edit", "verdict": self.verdict.value, "reason": reason}],
+            "wrong_upper": self.wrong_upper,
+            "statements": [{"id": "edit", "verdict": self.verdict.value, "reason": self.reason or reason}],
         }
 
-    def _headline(self, left: int) -> str:
+    def _headline(self) -> str:
         if self.reason:
             return f"NOT PROVED AGAIN: {self.reason}"
-        whole = self.certificate.headline()
-        if self.verdict is not Verdict.PROVED:
-            again = "all that was looked at" if left else "every number"
-            return f"{whole}; so says the certificate, and {again} was proved again"
-        if not left:
-            return whole
-        values = self.certificate.values
+        whole, values = self.certificate.headline(), self.certificate.values
+        if self.wrong_upper is None:
+            again = "; so says the certificate, and every number was proved again"
+            return whole + again * (self.verdict is Verdict.UNDECIDED)
+        if self.certificate.verdict is not Verdict.PROVED:
+            return f"NOT PROVED AGAIN: {whole}; so says the certificate, and a sample bears it out: {self._unseen()}"
         moved = decimal_above(float(values["moved"]))
         return (
-            f"EDITS PROVED AGAIN, AND A SAMPLE OF WHAT IS KEPT: {'; '.join(self.certificate.edits_said())}; "
-            f"{self.looked_at} of {values['kept']} kept contexts keep their answer, their logits within {moved} nats; "
-            f"{left} not looked at"
+            f"SAMPLED, NOT PROVED: {'; '.join(self.certificate.edits_said())}; {self.looked_at} of {values['kept']} "
+            f"kept contexts, drawn at random, keep their answer, their logits within {moved} nats; {self._unseen()}"
+        )
+
+    def _unseen(self) -> str:
+        """What a sample leaves open, in words."""
+        kept, most = int(self.certificate.values["kept"]), self.wrong_upper
+        assert most is not None
+        share = decimal_above(Fraction(100 * most, kept), 3)
+        return (
+            f"at most {most} of all {kept} are otherwise ({share} %), but for a draw of probability 2^-128; "
+            f"{kept - self.looked_at} not looked at"
         )
 
 

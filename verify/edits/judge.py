@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from constructions.arrays import BoolArray, Int64Array
-from constructions.models.appended_neurons import appended, editable
+from constructions.models.appended_neurons import appended, editable, without_neurons
 from constructions.models.blocks import Activation
 from constructions.models.model import Model
 from verify.arithmetic.enclosure import Enclosure
@@ -17,7 +17,7 @@ from verify.arithmetic.rounding import UNIT, Floats
 from verify.edits.leak import leak
 from verify.edits.moved_logits import moved_behind, moved_logits
 from verify.forward.in_double_double import InDoubleDouble
-from verify.forward.ladder import leads, rising_precision
+from verify.forward.ladder import decide_argmax, leads, rising_precision
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.forward.map_norms import SLACK, Norms, row_norms
 from verify.progress import Progress, silent
@@ -25,6 +25,8 @@ from verify.progress import Progress, silent
 _BITS = 320  # of the balls where float64 knows a preactivation too badly
 _WIDE = 1.0  # such a radius
 _FAR = 8.0  # below the highest preactivation of a context
+_TOGETHER = 4096  # contexts in balls at the same time
+_LEAST = float(np.nextafter(0.0, 1.0))  # covers what underflows
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,14 +36,14 @@ class KeptContexts:
     Args:
         answer: The place of the largest logit of the original model, `[T]`; -1 where it was not decided.
         same: Whether the edited model is proved to have it there too, `[T]`.
-        moved: Upper bounds of the move of any logit, nats, `[T]`; infinite where a new neuron may fire.
-        highest: Upper bounds of the largest preactivation of the new neurons, `[T]`.
+        changed: Whether the edited model is proved to have it elsewhere, `[T]`.
+        moved: Upper bounds of the move of any logit, nats, `[T]`; infinite where none is known.
     """
 
     answer: Int64Array
     same: BoolArray
+    changed: BoolArray
     moved: Floats
-    highest: Floats
 
 
 def judge_kept(
@@ -51,9 +53,86 @@ def judge_kept(
     contexts: Int64Array,
     *,
     layer: int | None = None,
+    everywhere: bool = False,
     progress: Progress = silent,
 ) -> KeptContexts:
-    r"""Prove which contexts keep their answer, and by how much their logits move at most.
+    """Prove which contexts keep the answer of the original, which change it, and by how much their logits move at most.
+
+    Where the edited model without its new neurons is the original, their leak bounds the move (`bounded_by_leak`), and
+    the edited model is evaluated only where the lead is too small for that bound. Where it is another one, because its
+    weights were rounded as well, both models are evaluated at every context.
+
+    Args:
+        original: The model before.
+        edited: A model one of whose feed-forward blocks ends with the new neurons.
+        edits: How many they are.
+        contexts: Tokens, `[T, S]`.
+        layer: Which feed-forward block; the last one by default.
+        everywhere: Whether the other blocks have as many neurons of zeros.
+        progress: Called with the stage and the finished share of it.
+
+    Returns:
+        The bounds.
+
+    Raises:
+        InputError: No such models, or contexts that they cannot read.
+        BlasError: The arithmetic of this machine does not keep what the proofs need.
+    """
+    if without_neurons(edited, edits, layer=layer, everywhere=everywhere).sha256() == original.sha256():
+        answer, same, moved = bounded_by_leak(original, edited, edits, contexts, layer=layer, progress=progress)
+    else:
+        progress("kept contexts", None, "in the original, whose weights were rounded")
+        answer, same = np.full(len(contexts), -1), np.zeros(len(contexts), dtype=bool)
+        moved = _apart(original, edited, contexts)
+    open_ones, changed = np.flatnonzero(~same), np.zeros(len(contexts), dtype=bool)
+    if len(open_ones):
+        progress("kept contexts", None, f"{len(open_ones)} in both models")
+        before, after = (decide_argmax(model, contexts[open_ones]).place for model in (original, edited))
+        known = (before >= 0) & (after >= 0)
+        answer[open_ones] = before
+        same[open_ones], changed[open_ones] = known & (before == after), known & (before != after)
+    return KeptContexts(answer, same, changed, moved)
+
+
+def _apart(original: Model, edited: Model, contexts: Int64Array) -> Floats:
+    """Upper bounds of the largest distance between the logits of two models, `[T]`.
+
+    Why it is rigorous: two numbers in two balls are at most the distance of the middles and both radii apart. Balls of
+    320 bits follow where float64 leaves more than the largest distance that it proves.
+    """
+    below, above = np.zeros(len(contexts)), np.full(len(contexts), np.inf)
+
+    def enclose(places: Int64Array, precision: int | None) -> None:
+        for start in range(0, len(places), _TOGETHER):
+            rows = places[start : start + _TOGETHER]
+            before, after = (enclose_logits(model, contexts[rows], precision=precision) for model in (original, edited))
+            least, most = _between(before, after)
+            below[rows], above[rows] = np.maximum(below[rows], least), np.minimum(above[rows], most)
+
+    enclose(np.arange(len(contexts)), None)
+    enclose(np.flatnonzero(~(above <= (1.0 + 2.0**-10) * below.max(initial=0.0))), _BITS)
+    return above
+
+
+def _between(before: Enclosure, after: Enclosure) -> tuple[Floats, Floats]:
+    """A lower and an upper bound of the largest distance in each row."""
+    with np.errstate(all="ignore"):
+        middle, radius = np.abs(before.midpoint - after.midpoint), before.radius + after.radius
+        below = ((middle - radius * SLACK) * (1.0 - 2.0**-50)).max(axis=1)
+        above = ((middle + radius) * SLACK + _LEAST).max(axis=1)
+    return np.where(below > 0.0, below, 0.0), np.where(np.isnan(above), np.inf, above)
+
+
+def bounded_by_leak(
+    original: Model,
+    edited: Model,
+    edits: int,
+    contexts: Int64Array,
+    *,
+    layer: int | None = None,
+    progress: Progress = silent,
+) -> tuple[Int64Array, BoolArray, Floats]:
+    r"""Prove which contexts keep their answer, and by how much their logits move at most, from the new neurons' leak.
 
     The edited model is the original and `edits` more neurons, so the streams behind their block differ by at most
     $D = \sum_j \sup_{u \le u_j} |\varphi(u)|\,|o_j|$, with $u_j$ an upper bound of what neuron j reads at this
@@ -71,7 +150,8 @@ def judge_kept(
         progress: Called with the stage and the finished share of it.
 
     Returns:
-        The bounds.
+        The answer of the original, -1 where it was not decided; whether it is proved to stay; and the bounds of the
+        move, infinite where a new neuron may fire. `[T]` each.
 
     Raises:
         InputError: No such model, or contexts that it cannot read.
@@ -80,10 +160,10 @@ def judge_kept(
     size, site, norms = len(contexts), editable(edited, layer), Norms(original)
     answer, same, is_open = np.full(size, -1), np.zeros(size, dtype=bool), np.ones(size, dtype=bool)
     if site.is_last:
-        apart, highest = _distances(edited, edits, contexts, layer, progress)
+        apart = _distances(edited, edits, contexts, layer, progress)
         moved = moved_logits(original, apart, norms=norms)
     else:
-        apart, highest = _rows_apart(edited, edits, contexts, layer, progress)
+        apart = _rows_apart(edited, edits, contexts, layer, progress)
         moved = np.full(size, np.inf)
     for numbers in (None,) if site.is_last else (None, InDoubleDouble()):
         if not site.is_last:
@@ -100,36 +180,29 @@ def judge_kept(
             if precision != "float64":  # the lead is as good as exact
                 tried[chosen[known]] = False
             progress(f"kept contexts, {precision}", (chosen[-1] + 1) / size, f"{chosen[-1] + 1} of {size}")
-    return KeptContexts(answer, same, moved, highest)
+    return answer, same, moved
 
 
-def _rows_apart(
-    edited: Model, edits: int, contexts: Int64Array, layer: int | None, progress: Progress
-) -> tuple[Floats, Floats]:
-    """How far the rows behind an earlier block are apart at most, `[T, S]`, and the highest preactivation, `[T]`."""
-    apart, highest = np.empty(contexts.shape), np.full(len(contexts), -np.inf)
+def _rows_apart(edited: Model, edits: int, contexts: Int64Array, layer: int | None, progress: Progress) -> Floats:
+    """How far the rows behind an earlier block are apart at most, `[T, S]`."""
+    apart = np.empty(contexts.shape)
     for length in range(1, contexts.shape[1] + 1):
         prefixes, which = np.unique(contexts[:, :length], axis=0, return_inverse=True)
-        distance, reads = _distances(edited, edits, prefixes, layer, progress)
+        distance = _distances(edited, edits, prefixes, layer, progress)
         apart[:, length - 1] = distance[which.reshape(-1)]
-        highest = np.maximum(highest, reads[which.reshape(-1)])
-    return apart, highest
+    return apart
 
 
-def _distances(
-    edited: Model, edits: int, contexts: Int64Array, layer: int | None, progress: Progress
-) -> tuple[Floats, Floats]:
-    """How far the last rows behind the block are apart at most, and the highest preactivations, `[T]` each."""
+def _distances(edited: Model, edits: int, contexts: Int64Array, layer: int | None, progress: Progress) -> Floats:
+    """How far the last rows behind the block are apart at most, `[T]`."""
     size, block = len(contexts), editable(edited, layer).neurons
     writes = row_norms(appended(edited, edits, layer).writes)
-    distance, highest = np.empty(size), np.empty(size)
+    distance = np.empty(size)
     for start, inside in preactivations(edited, edits, contexts, layer=layer):
         rows = slice(start, start + len(inside))
-        above = inside.upper()
-        highest[rows] = above.max(axis=1)
-        distance[rows] = _leaked(block.activation, above, writes)
+        distance[rows] = _leaked(block.activation, inside.upper(), writes)
         progress("new neurons", rows.stop / size, f"{rows.stop} of {size} contexts")
-    return np.where(np.isnan(distance), np.inf, distance), highest
+    return np.where(np.isnan(distance), np.inf, distance)
 
 
 def _leaked(activation: Activation, above: Floats, writes: Floats) -> Floats:

@@ -23,6 +23,7 @@ from verify.edits.certificate import (
     EDITED_FILE,
     FLAT,
     LONGEST_DOMAIN,
+    ORIGINAL_FILE,
     Asked,
     EditCertificate,
     EditCheck,
@@ -92,6 +93,7 @@ class EditProof:
 
     Args:
         held: Which edited contexts are answered as asked, `[edits]`.
+        before: Which of them the original answers so too, `[edits]`.
         spread: Upper bound of the range of the logits over the contexts that shall be flat, nats; 0 without.
         kept: What is proved of the kept contexts.
         radii: About how large the cap of each neuron is (`verify.edits.judge.Caps`).
@@ -99,6 +101,7 @@ class EditProof:
     """
 
     held: BoolArray
+    before: BoolArray
     spread: float
     kept: KeptContexts
     radii: Float64Array
@@ -106,15 +109,22 @@ class EditProof:
 
 
 def prove_edit(
-    original: Model, edited: Model, edit: Edit, *, layer: int | None = None, progress: Progress = silent
+    original: Model,
+    edited: Model,
+    edit: Edit,
+    *,
+    layer: int | None = None,
+    everywhere: bool = False,
+    progress: Progress = silent,
 ) -> EditProof:
     """Prove what an edited model does with the edited contexts, with the kept ones, and outside of its caps.
 
     Args:
-        original: The model without the new neurons.
-        edited: The model with them.
+        original: The model before, whose weights need not be those of the edited one: they may have been rounded.
+        edited: The model with the new neurons.
         edit: What was asked.
         layer: Which feed-forward block has the new neurons; the last one by default.
+        everywhere: Whether the other layers have as many neurons of zeros.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -126,34 +136,39 @@ def prove_edit(
     """
     progress("edited contexts", None, "")
     flat = edit.answers == FLAT
-    held, spread = np.zeros(len(flat), dtype=bool), 0.0
+    (held, before), spread = np.zeros((2, len(flat)), dtype=bool), 0.0
     if not flat.all():
         held[~flat] = decide_argmax(edited, edit.contexts[~flat]).place == edit.answers[~flat]
+        before[~flat] = decide_argmax(original, edit.contexts[~flat]).place == edit.answers[~flat]
     if flat.any():
         logits = enclose_logits(edited, edit.contexts[flat])
         with np.errstate(all="ignore"):
             ranges = np.nextafter(logits.upper().max(axis=1) - logits.lower().min(axis=1), np.inf)
         spread = float(np.where(np.isnan(ranges), np.inf, ranges).max())
-    kept = judge_kept(original, edited, len(flat), edit.kept, layer=layer, progress=progress)
+    kept = judge_kept(original, edited, len(flat), edit.kept, layer=layer, everywhere=everywhere, progress=progress)
     outside = caps(edited, len(flat), layer=layer, threshold=CAP)
     values: dict[str, Number] = {
         "asked": int((~flat).sum()),
         "held": int(held.sum()),
+        "before": int(before.sum()),
         "flat": int(flat.sum()),
         "spread": spread,
         "kept": len(edit.kept),
         "same": int(kept.same.sum()),
+        "changed": int(kept.changed.sum()),
         "moved": float(kept.moved.max(initial=0.0)),
     }
-    if layer is None or np.isfinite(outside.moved):
-        values["outside"] = outside.moved
-    return EditProof(held, spread, kept, outside.radii, values)
+    is_rounded = without_neurons(edited, len(flat), layer=layer, everywhere=everywhere).sha256() != original.sha256()
+    if not is_rounded and (layer is None or np.isfinite(outside.moved)):
+        values["outside"] = outside.moved  # of rounded weights nothing is known but what was evaluated
+    return EditProof(held, before, spread, kept, outside.radii, values)
 
 
 def certify_edit(
     edited: Model,
     edit: Edit,
     *,
+    original: Model | None = None,
     layer: int | None = None,
     everywhere: bool = False,
     progress: Progress = silent,
@@ -163,6 +178,7 @@ def certify_edit(
     Args:
         edited: The model one of whose feed-forward blocks ends with one neuron for each edited context.
         edit: What was asked.
+        original: The model before; by default the edited one without its new neurons.
         layer: Which block; the last one by default.
         everywhere: Whether the other layers have as many neurons of zeros.
         progress: Called with the stage and the finished share of it.
@@ -172,17 +188,19 @@ def certify_edit(
 
     Raises:
         InputError: A model that has no such neurons, or contexts that do not fit it.
-        HypothesisError: A kept context at which a new neuron may fire.
+        HypothesisError: A kept context whose logits are not known to move by a finite amount, as where a new neuron may
+            fire.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
     """
-    original = without_neurons(edited, len(edit.answers), layer=layer, everywhere=everywhere)
+    if original is None:
+        original = without_neurons(edited, len(edit.answers), layer=layer, everywhere=everywhere)
     require_distinct(edit)
-    proof = prove_edit(original, edited, edit, layer=layer, progress=progress)
+    proof = prove_edit(original, edited, edit, layer=layer, everywhere=everywhere, progress=progress)
     inside = np.flatnonzero(~np.isfinite(proof.kept.moved))
     if len(inside):
         raise HypothesisError(
             "an edit",
-            "every kept context to lie outside of the caps of the new neurons",
+            "every kept context to lie outside of the caps of the new neurons, and its logits to be known",
             f"a new neuron may fire at {edit.kept[inside[0]].tolist()} ({counted(len(inside), 'kept context')} in all)",
         )
     values = dict(proof.values)
@@ -196,8 +214,16 @@ def certify_edit(
     return certificate, proof
 
 
-def save_edit(folder: Path, edited: Model, edit: Edit, certificate: EditCertificate) -> None:
-    """Write the edited model, the contexts and the certificate into a folder, each atomically."""
+def save_edit(
+    folder: Path, edited: Model, edit: Edit, certificate: EditCertificate, *, original: Model | None = None
+) -> None:
+    """Write the edited model, the contexts and the certificate into a folder, each atomically.
+
+    The original has to be written too where it is not the edited model without its new neurons, because weights were
+    rounded.
+    """
+    if original is not None:
+        original.save(folder / ORIGINAL_FILE)
     edited.save(folder / EDITED_FILE)
     write_atomically(folder / CONTEXTS_FILE, edit.asked().to_json().encode("ascii"))
     certificate.save(folder)
@@ -225,18 +251,24 @@ def check_edit(folder: Path, *, progress: Progress = silent) -> EditCheck:
             raise TamperedError(f"{folder} holds another {name} than its certificate names: the hash is {found}")
     try:
         edit = Edit.of(asked, edited.d_vocab)
-        layer, everywhere = certificate.layer, certificate.everywhere
-        original = without_neurons(edited, len(edit.answers), layer=layer, everywhere=everywhere)
+        original = _without_neurons(edited, edit, certificate)
+        if (folder / ORIGINAL_FILE).exists():
+            original = _loaded_original(folder, like=original)
         if certificate.edits != len(edit.answers) or original.sha256() != certificate.original:
-            raise TamperedError(f"{folder}: the edited model without its new neurons is not the original it names")
-        own = prove_edit(original, edited, edit, layer=layer, progress=progress).values
+            raise TamperedError(f"{folder}: the original is not the one that its certificate names")
+        layer, everywhere = certificate.layer, certificate.everywhere
+        own = prove_edit(original, edited, edit, layer=layer, everywhere=everywhere, progress=progress).values
     except InputError as error:
         raise FileFormatError(f"{folder} is not an edit: {error}") from error
     stored, path, size = certificate.values, "proved bounds", len(edit.kept)
     for name in ("asked", "flat", "kept"):
         if own[name] != stored[name]:
             return EditCheck(certificate, Verdict.REFUTED, f"{name} is {own[name]}, not {stored[name]}", path, size)
-    for name in ("held", "same"):
+    for name, most in (("before", stored["before"]), ("changed", stored["kept"] - stored["same"])):
+        if own[name] > most:
+            reason = f"{name}: {own[name]} were proved, more than the {most} that are stated or left"
+            return EditCheck(certificate, Verdict.REFUTED, reason, path, size)
+    for name in ("held", "before", "same", "changed"):
         if not own[name] >= stored[name]:
             reason = f"{name}: only {own[name]} of {stored[name]} were proved"
             return EditCheck(certificate, Verdict.UNDECIDED, reason, path, size)
@@ -245,6 +277,22 @@ def check_edit(folder: Path, *, progress: Progress = silent) -> EditCheck:
             reason = f"{name}: the stored bound does not follow"
             return EditCheck(certificate, Verdict.UNDECIDED, reason, path, size)
     return EditCheck.proved_again(certificate, path, size)
+
+
+def _without_neurons(edited: Model, edit: Edit, certificate: EditCertificate) -> Model:
+    """The edited model without the neurons that its certificate speaks of."""
+    return without_neurons(edited, len(edit.answers), layer=certificate.layer, everywhere=certificate.everywhere)
+
+
+def _loaded_original(folder: Path, *, like: Model) -> Model:
+    """The original of an edit that rounded weights, which differs from `like` in its numbers only."""
+    original = Model.load(folder / ORIGINAL_FILE)
+    shapes, expected = ({name: x.shape for name, x in each.tensors().items()} for each in (original, like))
+    if original.options() != like.options() or shapes != expected:
+        raise FileFormatError(
+            f"{folder / ORIGINAL_FILE} is not the edited model without its new neurons, but for roundings"
+        )
+    return original
 
 
 def require_distinct(edit: Edit) -> None:

@@ -4,9 +4,8 @@ Page: docs/claims/editing.md
 """
 
 import hashlib
-import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 
@@ -14,11 +13,21 @@ from flint import arb, arb_mat, ctx
 
 from constructions.errors import FileFormatError, TamperedError
 from constructions.files import canonical_json
-from verify.edits.certificate import CAP, CONTEXTS_FILE, EDITED_FILE, FLAT, Asked, EditCertificate, EditCheck
+from verify.edits.certificate import (
+    CAP,
+    CONTEXTS_FILE,
+    EDITED_FILE,
+    FLAT,
+    ORIGINAL_FILE,
+    Asked,
+    EditCertificate,
+    EditCheck,
+)
 from verify.independent.ball_ends import ball
 from verify.independent.ball_forward import BallForward, NoInformationError
 from verify.independent.plain.plain_arrays import PlainArray
 from verify.independent.plain.plain_model import PlainBlock, PlainModel
+from verify.independent.plain.plain_rule import drawn_numbers, most_wrong
 from verify.independent.plain.plain_task import PlainTask
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
@@ -38,18 +47,25 @@ def check_edit_independently(
 
     Every edited context is evaluated in balls. The bound of what is kept is derived anew: what each new neuron reads is
     a ball, its activation at the upper end of the ball bounds what it puts out (below -2 every activation shrinks
-    towards 0), and the bound of the logits follows as in Theorem N3 of the page. Of the kept contexts 200 are looked
-    at, drawn by the hash of the certificate and `sample_seed`, or all with `full`; for those the original's answer must
-    lead by more.
+    towards 0), and the bound of the logits follows as in Theorem N3 of the page; an answer stays where the original's
+    leads by more than twice that, or where both models are evaluated. Where the original has other weights than the
+    edited model without its new neurons, both are evaluated at every context.
+
+    With `full` all kept contexts are looked at. Else 200 of them are, which a hash draws, and the verdict is UNDECIDED
+    however they come out: a sample is no proof.
+
+    Why the bound on the others holds whoever wrote the certificate: of more than `wrong_upper` contexts that are not as
+    stated, 200 that are drawn uniformly miss all with probability at most 2^-128 (`leaves_at_most`). Each certificate
+    and each seed has one draw, so who tries n of them finds such a draw with probability at most n / 2^128.
 
     Args:
         folder: What ``byheart edit`` wrote into ``proof``.
         full: Look at all kept contexts.
-        sample_seed: A text of the reader's own, without which whoever wrote the certificate knows what is drawn.
+        sample_seed: A text that another draw follows from.
         progress: Called with the stage and the finished share of it.
 
     Returns:
-        The verdict on the edits and on the kept contexts that were looked at; how many says its `looked_at`.
+        The verdict.
 
     Raises:
         FileFormatError: A file is missing or is not what it should be.
@@ -62,9 +78,11 @@ def check_edit_independently(
         raise TamperedError(f"{folder} holds another model or other contexts than its certificate names")
     edits, stored = len(asked.contexts), certificate.values
     site = _site(folder, edited, edits, certificate.layer)
-    original = _without(folder, edited, edits, site, everywhere=certificate.everywhere)
+    original, is_rounded = _without(folder, edited, edits, site, everywhere=certificate.everywhere), False
+    if (folder / ORIGINAL_FILE).exists():
+        original, is_rounded = _loaded_original(folder, like=original), True
     if edits != certificate.edits or original.sha256 != certificate.original:
-        raise TamperedError(f"{folder}: the edited model without its new neurons is not the original it names")
+        raise TamperedError(f"{folder}: the original is not the one that its certificate names")
     lengths = len(asked.contexts[0]), *map(len, asked.kept[:1]), asked.domain or 0
     if max(lengths) > edited.n_ctx:
         raise FileFormatError(f"{folder}: contexts of {max(lengths)} tokens, expected at most {edited.n_ctx}")
@@ -72,70 +90,157 @@ def check_edit_independently(
     flat = [place for place, answer in enumerate(asked.answers) if answer == FLAT]
     if (edits - len(flat), len(flat), size) != (stored["asked"], stored["flat"], stored["kept"]):
         return EditCheck(certificate, Verdict.REFUTED, "the counts are not those of the contexts", "balls", 0)
-    sample = list(_sampled(certificate.digest() + sample_seed, asked, edited.d_vocab, size, full))
+    few = size if full else min(size, _SAMPLE)
+    numbers = drawn_numbers(["edit", certificate.digest(), few, sample_seed], size) if few else []
+    sample = list(_kept(asked, edited.d_vocab, numbers))
+    look = _Look(certificate, asked, original, edited, site, sample, is_whole=few == size, is_rounded=is_rounded)
     try:
-        reason = _objection(certificate, asked, original, edited, site, sample, progress)
+        reason = look.objection(progress)
     except NoInformationError as error:
         reason = str(error) or "balls say nothing"
     if reason:
-        return EditCheck(certificate, Verdict.UNDECIDED, reason, "balls", len(sample))
-    return EditCheck.proved_again(certificate, "balls", len(sample))
+        return EditCheck(certificate, look.verdict, reason, "balls", few)
+    if few < size:
+        return EditCheck.sampled(certificate, "balls", few, most_wrong(size, few, look.missed))
+    return EditCheck.proved_again(certificate, "balls", few)
 
 
-def _objection(
-    certificate: EditCertificate,
-    asked: Asked,
-    original: PlainModel,
-    edited: PlainModel,
-    site: int,
-    sample: Sequence[Sequence[int]],
-    progress: Progress,
-) -> str:
-    """Why a stored number does not follow, as far as the kept contexts of the sample tell; empty if all do.
+@dataclass
+class _Look:
+    """What is looked at of an edit, and what is found.
 
-    Raises:
-        NoInformationError: A ball is too wide to say anything.
+    Args:
+        certificate: What is stated.
+        asked: What was asked.
+        original: The model before.
+        edited: The model after.
+        site: The place of its block with the new neurons.
+        sample: The kept contexts that are looked at.
+        is_whole: Whether they are all.
+        is_rounded: Whether the original has other weights than the edited model without its new neurons.
+        missed: How many of the sample are not proved to keep their answer.
+        verdict: Of an objection: REFUTED where the opposite of what is stated was proved.
     """
-    stored, edits = certificate.values, len(asked.contexts)
-    spread = ball(stored["spread"])
-    held = 0
-    for place, row in _outputs(edited, asked.contexts, progress, "edited contexts", lambda i, row: (
-        _known(_spread(row), spread) if asked.answers[i] == FLAT else _leads(row, asked.answers[i]) is not None
-    )):  # fmt: skip
-        if asked.answers[place] == FLAT:
-            if not _spread(row) <= spread:
+
+    certificate: EditCertificate
+    asked: Asked
+    original: PlainModel
+    edited: PlainModel
+    site: int
+    sample: Sequence[Sequence[int]]
+    is_whole: bool
+    is_rounded: bool
+    missed: int = 0
+    verdict: Verdict = Verdict.UNDECIDED
+
+    def objection(self, progress: Progress) -> str:
+        """Why a stored number does not follow, as far as the sample tells; empty if all do.
+
+        Raises:
+            NoInformationError: A ball is too wide to say anything.
+        """
+        return self._edited_contexts(progress) or self._moves(progress) or self._answers(progress) or self._outside()
+
+    def _edited_contexts(self, progress: Progress) -> str:
+        stored, answers = self.certificate.values, self.asked.answers
+        spread, held, wrong = ball(stored["spread"]), 0, 0
+
+        def decided(place: int, row: Row) -> bool:
+            flat = answers[place] == FLAT
+            return _known(_spread(row), spread) if flat else _leads(row, answers[place]) is not None
+
+        for place, row in _outputs(self.edited, self.asked.contexts, progress, "edited contexts", decided):
+            if answers[place] != FLAT:
+                held += _leads(row, answers[place]) is True
+                wrong += _leads(row, answers[place]) is False
+            elif not _spread(row) <= spread:
                 return f"the logits of context {place} are farther apart than stated"
-        else:
-            held += _leads(row, asked.answers[place]) is True
-    if held < stored["held"]:
-        return f"only {held} of {stored['held']} edits were proved"
-    moved = ball(stored["moved"])
-    answers: dict[int, int] = {}
-    twice = 2 * moved
-    for place, row in _outputs(original, sample, progress, "kept contexts", lambda _, row: _leader(row, twice) >= 0):
-        answers[place] = _leader(row, twice)
-    undecided = sum(each < 0 for each in answers.values())
-    if undecided > stored["kept"] - stored["same"]:
-        return f"of {undecided} kept contexts the answer was not proved to stay"
-    with ctx.workprec(_PRECISIONS[0]):
-        reader, is_last = _reader(edited, edits, site), site == len(edited.blocks) - 2
-        if is_last:
-            for place, row in _outputs(reader, sample, progress, "new neurons", lambda _, row: True):
-                if not _bound(edited, edits, site, row) <= moved:
-                    return f"the bound of kept context {place} does not follow"
-        elif place := _moved_more(original, edited, reader, site, sample, float(stored["moved"]), progress):
-            return f"the bound of kept context {place - 1} does not follow"
-        if "outside" in stored:
-            outside = _bound(edited, edits, site, [arb(-CAP)] * edits)
-            if not (outside == 0 if not is_last else outside <= ball(stored["outside"])):
-                return "the bound outside of the caps does not follow"
-    return ""
+        if held < stored["held"]:
+            self.verdict = Verdict.REFUTED if wrong > stored["asked"] - stored["held"] else self.verdict
+            return f"only {held} of {stored['held']} edits were proved"
+        facts = [(row, answer) for row, answer in zip(self.asked.contexts, answers, strict=True) if answer != FLAT]
+        given = _outputs(
+            self.original,
+            [row for row, _ in facts],
+            progress,
+            "edited contexts, before",
+            lambda place, row: _leads(row, facts[place][1]) is not None,
+        )
+        before = sum(_leads(row, facts[place][1]) is True for place, row in given)
+        if before != stored["before"]:
+            return f"before the edit {before} were answered as asked, not {stored['before']}"
+        return ""
+
+    def _moves(self, progress: Progress) -> str:
+        """Why the bound of a kept context does not follow."""
+        stored, edits, is_last = self.certificate.values, len(self.asked.contexts), _is_last(self.edited, self.site)
+        moved = ball(stored["moved"])
+        with ctx.workprec(_PRECISIONS[0]):
+            reader = _reader(self.edited, edits, self.site)
+            if is_last and not self.is_rounded:
+                for place, row in _outputs(reader, self.sample, progress, "new neurons", lambda _, row: True):
+                    if not _bound(self.edited, edits, self.site, row) <= moved:
+                        return f"the bound of kept context {place} does not follow"
+                return ""
+            place = _moved_more(
+                self.original,
+                self.edited,
+                None if self.is_rounded else reader,
+                self.site,
+                self.sample,
+                float(stored["moved"]),
+                progress,
+            )
+            return f"the bound of kept context {place - 1} does not follow" if place else ""
+
+    def _answers(self, progress: Progress) -> str:
+        """Why the counts of kept and changed answers do not follow; the moves are at most those that are stated."""
+        stored, twice = self.certificate.values, 2 * ball(self.certificate.values["moved"])
+        before, left = dict[int, int](), list[int]()
+        for place, row in _outputs(
+            self.original, self.sample, progress, "kept contexts", lambda _, row: _leader(row, arb(0)) >= 0
+        ):
+            before[place] = _leader(row, arb(0))
+            if before[place] >= 0 and not (stored["moved"] == 0 or _leader(row, twice) >= 0):
+                left.append(place)
+        some = [self.sample[place] for place in left]
+        after, changed = dict(before), 0
+        for place, row in _outputs(
+            self.edited, some, progress, "kept contexts, after", lambda _, row: _leader(row, arb(0)) >= 0
+        ):
+            after[left[place]] = _leader(row, arb(0))
+        for place, answer in before.items():
+            changed += answer >= 0 and after[place] >= 0 and after[place] != answer
+            self.missed += answer < 0 or after[place] != answer
+        if changed > stored["kept"] - stored["same"]:
+            self.verdict = Verdict.REFUTED
+            return f"{changed} kept contexts were proved to change their answer"
+        if self.missed > stored["kept"] - stored["same"]:
+            return f"of {self.missed} kept contexts the answer was not proved to stay"
+        if self.is_whole and changed < stored["changed"]:
+            return f"only {changed} of {stored['changed']} kept contexts were proved to change their answer"
+        return ""
+
+    def _outside(self) -> str:
+        stored, edits = self.certificate.values, len(self.asked.contexts)
+        if "outside" not in stored:
+            return ""
+        if self.is_rounded:
+            return "outside of the caps nothing follows for an original of other weights"
+        with ctx.workprec(_PRECISIONS[0]):
+            outside = _bound(self.edited, edits, self.site, [arb(-CAP)] * edits)
+            follows = outside <= ball(stored["outside"]) if _is_last(self.edited, self.site) else outside == 0
+        return "" if follows else "the bound outside of the caps does not follow"
+
+
+def _is_last(model: PlainModel, site: int) -> bool:
+    return site == len(model.blocks) - 2
 
 
 def _moved_more(
     original: PlainModel,
     edited: PlainModel,
-    reader: PlainModel,
+    reader: PlainModel | None,
     site: int,
     sample: Sequence[Sequence[int]],
     bound: float,
@@ -144,11 +249,12 @@ def _moved_more(
     """The first context, counted from 1, whose logits are not known to move by at most so much; 0 if there is none.
 
     Neurons of an earlier block may fire at every position, and what comes behind them is evaluated with them and
-    without. Where nothing may move at all, all of them have to be off at every prefix.
+    without. Where nothing may move at all, all of them have to be off at every prefix, which `reader` tells; without
+    one other weights differ too.
     """
     most, small = ball(bound), bound / 8.0
     if bound == 0.0:
-        if edited.blocks[site].options["activation"] != "relu":
+        if reader is None or edited.blocks[site].options["activation"] != "relu":
             return 1 if sample else 0
         fires = set[tuple[int, ...]]()
         for length in range(1, len(sample[0]) + 1 if sample else 1):
@@ -172,24 +278,25 @@ def _same_length(asked: Asked) -> int:
     return len(asked.contexts) if len(asked.contexts[0]) == asked.domain else 0
 
 
-def _sampled(seed: str, asked: Asked, d_vocab: int, size: int, full: bool) -> Iterator[tuple[int, ...]]:
-    """All kept contexts, or some that nobody chose."""
-    few = size if full else min(size, _SAMPLE)
-    drawn = random.Random(seed) if few < size else None
+def _kept(asked: Asked, d_vocab: int, numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The kept contexts of these numbers, which increase: of a list its places, of a domain those left by the edits."""
     if asked.domain is None:
-        places = range(size) if drawn is None else sorted(drawn.sample(range(size), few))
-        yield from (tuple(asked.kept[place]) for place in places)
+        yield from (tuple(asked.kept[place]) for place in numbers)
         return
-    edited, found = {tuple(row) for row in asked.contexts}, 0
-    everything = d_vocab**asked.domain
-    numbers = (
-        range(everything) if drawn is None else drawn.sample(range(everything), min(everything, few + len(edited)))
-    )
+    edited = sorted(_number(row, d_vocab) for row in asked.contexts) if _same_length(asked) else []
+    passed = 0
     for number in numbers:
-        context = tuple(number // d_vocab**i % d_vocab for i in reversed(range(asked.domain)))
-        if context not in edited and found < few:
-            found += 1
-            yield context
+        while passed < len(edited) and edited[passed] <= number + passed:
+            passed += 1
+        yield tuple((number + passed) // d_vocab**i % d_vocab for i in reversed(range(asked.domain)))
+
+
+def _number(context: Sequence[int], d_vocab: int) -> int:
+    """The number of a context among all of its length; the last token counts fastest."""
+    number = 0
+    for token in context:
+        number = number * d_vocab + token
+    return number
 
 
 def _outputs(
@@ -361,6 +468,17 @@ def _without(folder: Path, model: PlainModel, edits: int, site: int, *, everywhe
     for name, tensor in tensors.items():
         digest.update(tensor.hashed(name))
     return replace(model, blocks=tuple(blocks), tensors=tensors, sha256=digest.hexdigest())
+
+
+def _loaded_original(folder: Path, *, like: PlainModel) -> PlainModel:
+    """The original of an edit that rounded weights, which differs from `like` in its numbers only."""
+    original = PlainModel.read(folder / ORIGINAL_FILE)
+    shapes, expected = ({name: x.shape for name, x in each.tensors.items()} for each in (original, like))
+    if _options(original) != _options(like) or shapes != expected:
+        raise FileFormatError(
+            f"{folder / ORIGINAL_FILE} is not the edited model without its new neurons, but for roundings"
+        )
+    return original
 
 
 def _options(model: PlainModel) -> dict[str, object]:

@@ -28,7 +28,7 @@ def test_the_command_edits_checks_and_says_that_deletion_hides(tmp_path: Path, c
     assert (
         said.startswith("EDITED, PROVED: 1 of 1 edit answered as asked; 48 of 48") and "hidden, not unlearned" in said
     )
-    assert "the weights rounded to float32, before and after" in " ".join(said.split())
+    assert "the given weights before, and those stored in float32 after, in real arithmetic" in " ".join(said.split())
     for more in ([], ["--independent"]):
         assert main(["check", str(tmp_path / "e"), *more]) == 0
         assert capsys.readouterr().out.startswith("EDITED, PROVED")

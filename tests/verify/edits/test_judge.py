@@ -11,7 +11,7 @@ from constructions.models.model import Model
 from tests.edited_models import TOKENS, edited
 from verify import enclose_logits
 from verify.edits.certificate import CAP
-from verify.edits.judge import _leaked, caps, judge_kept, reading_model
+from verify.edits.judge import _leaked, bounded_by_leak, caps, judge_kept, reading_model
 from verify.edits.leak import leak
 from verify.edits.proof import whole_domain
 from verify.forward.in_balls import logits_in_balls
@@ -96,14 +96,30 @@ def test_a_bound_knows_what_neurons_read_what_they_write_and_how_much_a_lead_mus
     loud = replace(block, W_in=W_in, b_in=b_in, W_out=W_out)
     model = replace(done.model, blocks=(*done.model.blocks[:-2], loud, done.model.blocks[-1]))
     kept = judge_kept(done.original, model, 5, done.edit.kept)
-    reads = enclose_logits(reading_model(model, 5), done.edit.kept)
-    assert (kept.highest >= reads.lower().max(axis=1)).all()
     one, two = (enclose_logits(each, done.edit.kept) for each in (done.original, model))
     assert (np.abs(one.midpoint - two.midpoint).max(axis=1) <= kept.moved * (1 + 1e-6) + 1e-9).all()
     two_best = np.sort(one.midpoint, axis=1)[:, -2:]
     lead = two_best[:, 1] - two_best[:, 0]
-    assert (lead[kept.same] > 2.0 * kept.moved[kept.same] * (1 - 1e-6)).all()
-    assert not kept.same.all()
+    _, by_leak, moved = bounded_by_leak(done.original, model, 5, done.edit.kept)
+    assert (lead[by_leak] > 2.0 * moved[by_leak] * (1 - 1e-6)).all()
+    assert not by_leak.all() and not (by_leak & ~kept.same).any()
+    finite, answers = np.isfinite(moved), [each.midpoint.argmax(axis=1) for each in (one, two)]
+    assert (kept.same == (answers[0] == answers[1]))[finite].all()
+    assert (kept.changed == (answers[0] != answers[1]))[finite].all() and not (kept.same & kept.changed).any()
+
+
+@pytest.mark.parametrize("bits", [3, 8, 24])
+def test_an_original_whose_weights_were_rounded_is_compared_as_it_was(bits: int) -> None:
+    """Both models are evaluated: what is said is true of the original, not of its rounded copy."""
+    done = edited(activation="silu")
+    given = done.original.with_each(lambda _, x: x * (1.0 + 2.0**-bits * np.cos(np.arange(x.size)).reshape(x.shape)))
+    kept = judge_kept(given, done.model, 5, done.edit.kept)
+    one, two = (enclose_logits(each, done.edit.kept, precision=500).midpoint for each in (given, done.model))
+    moves, answers = np.abs(one - two).max(axis=1), (one.argmax(axis=1), two.argmax(axis=1))
+    assert (moves <= kept.moved).all() and kept.moved.max() <= moves.max() * (1.0 + 2.0**-9)
+    assert (kept.answer == answers[0]).all()
+    assert (kept.same == (answers[0] == answers[1])).all() and (kept.changed == ~kept.same).all()
+    assert kept.changed.any() == (bits < 24)
 
 
 @pytest.mark.parametrize("activation", ["relu", "silu", "gelu"])

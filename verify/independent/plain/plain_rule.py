@@ -6,6 +6,7 @@ Page: docs/rigour/domains.md
 import hashlib
 import json
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -203,3 +204,13 @@ def leaves_at_most(size: int, drawn: int, missed: int, wrong: int) -> bool:
         left = size - next_one - drawn + i + 1
         part = part * (next_one - i) * (drawn - i) // ((i + 1) * left)
     return ways << 128 <= comb(size, drawn)
+
+
+def most_wrong(size: int, drawn: int, missed: int) -> int:
+    """The least number that `leaves_at_most` accepts: so many of all inputs can be wrong at most, but for a rare draw.
+
+    Example:
+        >>> most_wrong(10**6, 10_000, 0), most_wrong(100, 100, 7)
+        (8788, 7)
+    """
+    return bisect_left(range(size + 1), True, lo=missed, key=lambda wrong: leaves_at_most(size, drawn, missed, wrong))

@@ -10,6 +10,7 @@ from constructions.tasks.rule import RuleTask, rule_task
 from tests import task_files
 from verify.domains.sample import drawn, most_wrong
 from verify.independent.plain.plain_rule import PlainRule, drawn_numbers, leaves_at_most
+from verify.independent.plain.plain_rule import most_wrong as most_wrong_in_integers
 
 TASKS = [
     rule_task("max", d_vocab=3, n_ctx=2),
@@ -80,5 +81,5 @@ def test_the_least_bound_is_true_and_no_smaller_one(size, data):
     count = data.draw(st.integers(1, size))
     missed = data.draw(st.one_of(st.just(0), st.integers(0, count)))
     most = most_wrong(size, count, missed)
-    assert leaves_at_most(size, count, missed, most)
+    assert leaves_at_most(size, count, missed, most) and most_wrong_in_integers(size, count, missed) == most
     assert most == missed or not leaves_at_most(size, count, missed, most - 1)
