@@ -114,7 +114,8 @@ def edit(
         header: Whether their first rows hold names, likewise.
         weights: Whether their last columns hold weights, likewise.
         layer: As for `edit_model`.
-        dtype: The type in which the weights are stored; by default the one in which the host loads them.
+        dtype: The type in which the weights are stored; by default the one in which the host loads them, of a `Model`
+            float64, which rounds nothing.
         config: As for `byheart.certify`.
         plain_argmax: As for `byheart.certify`.
         out: A folder to write: the edited model in the format of its host, and the proof in its folder ``proof``.
@@ -143,7 +144,7 @@ def edit(
         raise InputError("keep_length", f"= {keep_length} is given, but no rule is kept")
     host = None if folder is None else host_config(folder)
     model = source if isinstance(source, Model) else read_editable(Path(source), config)
-    chosen = dtype or ("float32" if host is None else stored_dtype(host))
+    chosen = dtype or ("float64" if host is None else stored_dtype(host))
     require_dtype(chosen)
     if sum(each is not None for each in (keep, keep_domain, keep_rule)) > 1:
         raise InputError("keep, keep_domain and keep_rule", "are given together", "at most one of them")
@@ -304,7 +305,7 @@ def edit_model(
     *,
     domain: int | None = None,
     layer: int | None = None,
-    dtype: str = "float32",
+    dtype: str = "float64",
     everywhere: bool = False,
     progress: Progress = silent,
 ) -> Edited:
