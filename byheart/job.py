@@ -19,6 +19,7 @@ from byheart.figures import CapacityFigures, Ends, Figures, Tried
 from byheart.hosts.conversion import entries_of_one_width
 from byheart.memory import NewMemory
 from byheart.reciting import all_proved, recitation
+from constructions.arrays import Int64Array
 from constructions.capacity.forbidden_labelling import most_forbidden_heads
 from constructions.capacity.head_counts import Capacity, capacity
 from constructions.counted import counted, inflected
@@ -59,12 +60,12 @@ from verify.certificates.certificate import (
     Subject,
 )
 from verify.certificates.domain import load_rule
-from verify.certificates.headline import Outcome
+from verify.certificates.headline import Outcome, sampled_bound
 from verify.certificates.memorization import Judged, MemorizationCertificate, certify_memorization, judge, load_subject
 from verify.certificates.memory_budget import require_memory
 from verify.certificates.saturation import DELTA
 from verify.claim import Claim
-from verify.domains.sample import drawn
+from verify.domains.sample import drawn, most_wrong
 from verify.encoders.encoder_ceiling import network_divergence
 from verify.encoders.encoder_floor import encoder_floor
 from verify.progress import Progress, silent
@@ -553,7 +554,8 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
     else:
         model, task = load_subject(folder, certificate)
         if isinstance(task, Task) and _is_long(task):
-            whole, task = task.n_contexts, _some(task, _WINDOWS_RUN)
+            numbers = drawn(certificate.subject.model, certificate.subject.task, task.n_contexts, _WINDOWS_RUN, "")
+            whole, task = task.n_contexts, _some(task, np.array(numbers))
     from verify.replica.device import on_threads
     from verify.replica.run import run
 
@@ -566,7 +568,9 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
             logits=None if outputs is None else [(0, outputs)],
         )  # fmt: skip
     found = _run_outcome(result, judged, asked, certificate.subject, whole)
-    summary: dict[str, Any] = {"dtype": result.dtype, **result.summary(), "all_held": result.held == task.n_contexts}
+    is_whole = whole is None or task.n_contexts == whole
+    all_held = result.held == task.n_contexts if is_whole or result.held < task.n_contexts else None
+    summary: dict[str, Any] = {"dtype": result.dtype, **result.summary(), "all_held": all_held}
     return {"headline": str(found), "verdict": found.verdict.value, **summary}
 
 
@@ -582,8 +586,6 @@ def _run_outcome(result: "RunResult", judged: Judged, asked: Criterion, subject:
     found = subject.outcome(asked, values, by="MEASURED")
     if found.verdict is Verdict.PROVED and judged.outcome.verdict is not Verdict.PROVED:
         found = judged.outcome.adding(f"{result.held} of {contexts} measured")
-    elif whole is not None and contexts < whole and found.verdict is Verdict.PROVED:
-        found = replace(found, word="SAMPLED, MEASURED").adding(f"drawn from {whole}")
     judged_so, every = result.within_bound, result.held_proved == contexts
     if judged_so is None and every:  # no sum is rounded, in types whose rounding bound says nothing
         judged_so = result.held == contexts
@@ -592,6 +594,11 @@ def _run_outcome(result: "RunResult", judged: Judged, asked: Criterion, subject:
         False: ("OUTSIDE THE PROVED BOUNDS", Verdict.REFUTED),
         None: ("NOT JUDGED", Verdict.UNDECIDED),
     }[judged_so]
+    if whole is not None and contexts < whole:
+        most = most_wrong(whole, int(contexts), int(contexts) - result.held)
+        found = found.adding(f"drawn at random; {sampled_bound(most, whole, 'are wrong in this run')}")
+        if verdict is Verdict.PROVED:  # a sample is no proof, and not the whole run
+            word, verdict = "SAMPLED, MEASURED", Verdict.UNDECIDED
     within = ["within the proved bounds"] if result.within_bound else []
     within += ["proved for every such run"] if every and judged_so else []
     return replace(found.adding(f"run in {result.dtype} on {result.device}", *within), word=word, verdict=verdict)
@@ -703,9 +710,8 @@ def _is_much(model: Model, task: Task) -> bool:
     return task.n_contexts * (task.n_ctx * model.parameters // 32 + model.d_vocab_out) > _PRODUCTS_RUN
 
 
-def _some(task: Task, count: int) -> Task:
-    """So many of the windows of whole texts, from everywhere."""
-    rows = np.unique(np.linspace(0, task.n_contexts - 1, count).astype(np.int64))
+def _some(task: Task, rows: Int64Array) -> Task:
+    """These windows of whole texts."""
     counts = task.counts.take(rows)
     totals = counts.totals()
     return replace(

@@ -95,9 +95,8 @@ def run(options: argparse.Namespace) -> int:
     print_summary(options, summary, _tables)
     if not options.json and not options.quiet:
         folder = quote(str(options.out))
-        sys.stdout.write(
-            f"Page: {folder}/edit.html\nNext:\n  byheart check {folder}\n  byheart check {folder} --independent --full\n"
-        )
+        check = f"byheart check {folder}"
+        sys.stdout.write(f"Page: {folder}/edit.html\nNext:\n  {check}\n  {check} --independent --full\n")
     return EXIT_CODES[verdict]
 
 

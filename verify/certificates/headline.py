@@ -55,6 +55,22 @@ class Outcome:
         return replace(self, parts=(*self.parts, *parts))
 
 
+def sampled_bound(most: int, whole: int, said: str) -> str:
+    """What a sample says of all that it was drawn from, in words.
+
+    Args:
+        most: How many of all are otherwise at most (`verify/domains/sample.py:most_wrong`).
+        whole: How many there are.
+        said: What these are or do.
+
+    Example:
+        >>> sampled_bound(80, 342, "are wrong")
+        'at most 80 of all 342 are wrong (23.4 %), but for a draw of probability 2^-128'
+    """
+    share = decimal_above(Fraction(100 * most, whole), 3)
+    return f"at most {most} of all {whole} {said} ({share} %), but for a draw of probability 2^-128"
+
+
 def outcome(
     values: Mapping[str, Number],
     criterion: Criterion,
@@ -124,10 +140,8 @@ def outcome(
         count += f", within {criterion.within}{_unit(target)}"
     parts = [f"{count}, {where}" if where else count]
     if sampled:
-        most, share = values["wrong_upper"], 100 * Fraction(values["wrong_upper"]) / Fraction(contexts)
-        share = decimal_above(share, 3)
         parts.append(f"{wrong} {by.lower()} wrong")
-        parts.append(f"at most {most} of all are wrong ({share} %), but for a draw of probability 2^-128")
+        parts.append(sampled_bound(int(values["wrong_upper"]), int(contexts), "are wrong"))
     if not whole:
         parts.append(f"asked: {criterion.describe(target)}")
     if guess_is_open:

@@ -7,7 +7,6 @@ import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from verify.arithmetic.exact_json import (
     require_sha256,
     require_text,
 )
+from verify.certificates.headline import sampled_bound
 from verify.verdict import Verdict
 
 FORMAT, VERSION = "byheart-edit", 3
@@ -364,11 +364,7 @@ class EditCheck:
         """What a sample leaves open, in words."""
         kept, most = int(self.certificate.values["kept"]), self.wrong_upper
         assert most is not None
-        share = decimal_above(Fraction(100 * most, kept), 3)
-        return (
-            f"at most {most} of all {kept} are otherwise ({share} %), but for a draw of probability 2^-128; "
-            f"{kept - self.looked_at} not looked at"
-        )
+        return f"{sampled_bound(most, kept, 'are otherwise')}; {kept - self.looked_at} not looked at"
 
 
 def _digest(data: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from tests.domains import max_of_four
 from tests.exports import spoiled, task_of, written_for
 from verify.certificates.domain import certify_domain
 from verify.certificates.memorization import check_memorization
+from verify.domains.sample import most_wrong
 
 NAME = "layer normalization as in GPT-2"
 
@@ -89,8 +90,11 @@ def test_a_rule_is_run(tmp_path, capsys, monkeypatch):
     assert main(["run", out]) == 0
     assert "HELD, MEASURED: 512 of 512 inputs" in capsys.readouterr().out
     monkeypatch.setattr("byheart.job._INPUTS_RUN", 100)
-    assert main(["run", out]) == 0
-    assert "SAMPLED, MEASURED: 100 of 100 inputs; " in capsys.readouterr().out
+    assert main(["run", out, "--json"]) == 3  # a sample ends with the code of a sample
+    said = json.loads(capsys.readouterr().out)
+    assert said["headline"].startswith("SAMPLED, MEASURED: 100 of 100 inputs; ") and said["all_held"] is None
+    most = most_wrong(512, 100, 0)
+    assert f"drawn at random; at most {most} of all 512 are wrong in this run (" in said["headline"]
 
 
 def test_an_interrupt_writes_what_was_proved_and_says_so(tmp_path, capsys, monkeypatch):

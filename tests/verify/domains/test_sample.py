@@ -74,7 +74,7 @@ def test_a_sample_is_never_a_proof_and_who_checks_draws_anew(tmp_path):
     most = most_wrong(8**4, 300, 0)
     assert certificate.verdict.value == "UNDECIDED"
     assert certificate.headline().startswith(
-        f"SAMPLED: 300 of 300 inputs drawn from 4096 are right; 0 proved wrong; at most {most} of all are wrong ("
+        f"SAMPLED: 300 of 300 inputs drawn from 4096 are right; 0 proved wrong; at most {most} of all 4096 are wrong ("
     )
     assert "seed 'né'" in certificate.statement(SAMPLE).words("labels")
     for check in (check_memorization, check_independently):
