@@ -600,7 +600,8 @@ def _run_outcome(result: "RunResult", judged: Judged, asked: Criterion, subject:
         if verdict is Verdict.PROVED:  # a sample is no proof, and not the whole run
             word, verdict = "SAMPLED, MEASURED", Verdict.UNDECIDED
     within = ["within the proved bounds"] if result.within_bound else []
-    within += ["proved for every such run"] if every and judged_so else []
+    of_these = " of these" if whole is not None and contexts < whole else ""
+    within += [f"proved for every such run{of_these}"] if every and judged_so else []
     return replace(found.adding(f"run in {result.dtype} on {result.device}", *within), word=word, verdict=verdict)
 
 

@@ -114,7 +114,8 @@ def _subset_test(test: dict[str, Any]) -> str:
     if (sample := test["sample"]) is not None:
         text += (
             f"; {sample['dependent']} of {sample['samples']} random subsets are dependent, so with "
-            f"{100 * sample['confidence']:g} % confidence a share of at most {above(sample['share_upper'])} is"
+            f"{100 * sample['confidence']:g} % confidence a share of at most {above(sample['share_upper'])} is, if the "
+            "vectors were not chosen after the seed"
         )
     return text
 

@@ -60,6 +60,7 @@ def sample_subsets(
     Why the bounds are honest: each subset is judged by exact arithmetic, so the number of dependent ones among N
     independent uniform draws is binomial with the unknown share q. If $x$ were seen, the largest q for which at most
     $x$ has a probability of $\alpha$ or more is the upper bound; it fails for at most a share $\alpha$ of all seeds.
+    Vectors that were chosen after the seed are not covered.
 
     Args:
         vectors: `[T, d]`.
