@@ -6,6 +6,7 @@ Nothing is trained.
 Page: docs/claims/editing.md
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -41,6 +42,7 @@ from verify.progress import Progress, silent
 RUNNER_UP, UNIFORM = "runner-up", "uniform"
 PROOF_FOLDER, PAGE_FILE = "proof", "edit.html"
 _STRENGTH = 4.0  # how much longer than the stream is what an edit leaves in its place
+_ARRAYS = (".npz", ".npy", ".safetensors", ".json")  # files that have no line for each fact
 _TRIES = 8  # of lengths in an earlier layer, each so many times the one before
 
 
@@ -133,7 +135,7 @@ def edit(
     """
     folder = None if isinstance(source, Model) else Path(source)
     if out is not None:
-        refuse_existing(Path(out), overwrite=overwrite)
+        refuse_existing(Path(out), overwrite=overwrite, reads=(source, facts, delete, keep))
         if folder is None:
             raise InputError("out", "is given, but source is no folder of a host", "one to be written back to")
     if facts is None and delete is None:
@@ -217,14 +219,32 @@ def _inputs(rule: str | Callable[..., Any], n_ctx: int | None, model: Model) -> 
 
 
 def _labelled(name: str, given: Path | str | Task, model: Model, folder: Path | None, how: Reading) -> Task:
-    task = given if isinstance(given, Task) else read_facts(Path(given), model, folder, how)[0]
+    task, said = (given, "") if isinstance(given, Task) else _read(name, Path(given), model, folder, how)
+    if "left out" in said:
+        raise InputError(name, f"is read so: {said}", "one answer for each context")
     if not isinstance(task, Task):
         raise InputError(name, "brings vectors, or prompts of several lengths", "contexts of tokens, all of one length")
     try:
         require_fit(model, task)
     except InputError as error:
         raise InputError(name, error.value, error.expected) from None
+    for place in np.flatnonzero(task.counts.totals()[: task.n_contexts] != 1)[:1].tolist():
+        raise InputError(
+            name,
+            f"has the context {_words(task, task.contexts[place].tolist())} more than once",
+            "each once, no weights",
+        )
     return task
+
+
+def _read(name: str, path: Path, model: Model, folder: Path | None, how: Reading) -> tuple[Any, str]:
+    """The facts of a file, and what is said of them; refuses a line that is there twice."""
+    task, said, *_ = read_facts(path, model, folder, how)
+    if path.is_file() and path.suffix.lower() not in _ARRAYS:
+        lines = Counter(line.strip() for line in path.read_text(encoding="utf-8", errors="replace").split("\n"))
+        for line in [line for line, times in lines.items() if line and times > 1][:1]:
+            raise InputError(name, f"has the line {line!r} {lines[line]} times", "each fact once")
+    return task, said
 
 
 def _edits(model: Model, facts: Task | None, delete: Task | None, to: str) -> tuple[Int64Array, Int64Array]:

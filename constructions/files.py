@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -147,17 +147,21 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
             shutil.rmtree(retired, ignore_errors=True)
 
 
-def refuse_existing(path: Path, *, overwrite: bool) -> None:
+def refuse_existing(path: Path, *, overwrite: bool, reads: Iterable[object] = ()) -> None:
     """Raise `InputError` if writing a new folder at `path` would destroy something.
 
     Args:
         path: The folder to be made.
         overwrite: Allow to replace an empty folder or one that byheart wrote.
+        reads: What is read for it; files and folders of these must not lie there.
 
     Raises:
-        InputError: `path` exists and `overwrite` is not given, `path` is not a folder of byheart's, or its place
-            cannot be written to.
+        InputError: `path` exists and `overwrite` is not given, `path` is not a folder of byheart's or holds what is
+            read, or its place cannot be written to.
     """
+    for read in reads:
+        if isinstance(read, Path | str) and Path(os.path.realpath(read)).is_relative_to(os.path.realpath(path)):
+            raise InputError(f"out: {path}", f"holds {read}, which is read and would be lost", "another folder")
     if not path.exists() and not path.is_symlink():
         above = next(folder for folder in path.absolute().parents if folder.exists())
         if not above.is_dir() or not os.access(above, os.W_OK):

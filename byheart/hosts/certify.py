@@ -132,7 +132,7 @@ def certify(
         ('REFUTED', 1, [['b', 'b']])
     """
     if out is not None:
-        refuse_existing(Path(out), overwrite=overwrite)
+        refuse_existing(Path(out), overwrite=overwrite, reads=(source, task))
     progress("model", None, "")
     model, given, options = _model(source, config, names, ignore_field, handshake)
     folder = Path(source) if isinstance(source, Path | str) else None
@@ -258,7 +258,7 @@ def certify_rule(
         (6, [[1, 0], [2, 0], [2, 1]])
     """
     if out is not None:
-        refuse_existing(Path(out), overwrite=overwrite)
+        refuse_existing(Path(out), overwrite=overwrite, reads=(source,))
     require_at_least(1, length=length, tokens=tokens)
     progress("model", None, "")
     model, given, options = _model(source, config, names, ignore_field, handshake)

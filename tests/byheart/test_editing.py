@@ -10,6 +10,7 @@ from byheart.editing import edit
 from byheart.hosts.number_types import rounded_to
 from byheart.hosts.reading import read_model
 from constructions.errors import HypothesisError, InputError
+from constructions.tasks.arrays import array_task
 from tests.edited_hosts import LENGTH, TOKENS, answer, facts, gpt2
 from verify import decide_argmax, enclose_logits
 from verify.edits.proof import whole_domain
@@ -169,3 +170,43 @@ def test_facts_that_the_model_had_before_are_counted_in_the_first_line(tmp_path:
             assert main(["check", str(tmp_path / "out"), *more]) != 0
     nothing = edit(source, facts([rows[0]], [(answers[0] + 1) % TOKENS]))
     assert nothing.certificate.headline().endswith("; no context was asked to keep its answer")
+
+
+def test_a_fact_that_is_given_twice_is_refused_in_each_table(tmp_path: Path) -> None:
+    source = gpt2(tmp_path / "m")
+    first = answer(read_model(source), [1, 2])
+    new, other = (first + 1) % TOKENS, facts([[3, 4]], [(answer(read_model(source), [3, 4]) + 1) % TOKENS])
+    for name, label in (("facts", new), ("delete", first), ("keep", first)):
+        more = {"facts": other} if name == "keep" else {}
+        table, rows = tmp_path / "table.csv", tmp_path / "table.json"
+        table.write_text(f"1,2,{label}\n\n1,2,{label}\n")
+        with pytest.raises(InputError, match=rf"{name} has the line '1,2,{label}' 2 times"):
+            edit(source, **{name: table}, **more)
+        rows.write_text(json.dumps([[1, 2, label], [1, 2, label]]))
+        twice = array_task(np.array([[1, 2], [1, 2]]), next_tokens=np.array([label] * 2), vocabulary=TOKENS)
+        for given in (rows, twice):
+            with pytest.raises(InputError, match=rf"{name} has the context \['1', '2'\] more than once"):
+                edit(source, **{name: given}, **more)
+    weighted = tmp_path / "weighted.csv"
+    weighted.write_text(f"a,b,answer,weight\n1,2,{new},2\n1,2,{first},1\n")
+    with pytest.raises(InputError, match="facts is read so: .*; 1 answer left out"):
+        edit(source, weighted)
+
+
+def test_no_folder_that_is_read_is_replaced(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    source = gpt2(tmp_path / "m")
+    new = facts([[1, 2]], [(answer(read_model(source), [1, 2]) + 1) % TOKENS])
+    out = tmp_path / "out"
+    edit(source, new, keep_domain=LENGTH, out=out)
+    table = out / "facts.csv"
+    table.write_text(f"3,4,{(answer(read_model(source), [3, 4]) + 1) % TOKENS}\n")
+    for words in (
+        ["edit", str(out), "--facts", str(table), "--out", str(out)],
+        ["edit", str(source), "--facts", str(table), "--out", str(out)],
+        ["edit", str(out), "--facts", str(table), "--out", str(tmp_path / "m" / ".." / "out")],
+        ["certify", str(out), "--task", str(table), "--out", str(out)],
+        ["certify", str(out), "--rule", "max", "--length", "2", "--out", str(out)],
+    ):
+        assert main([*words, "--overwrite"]) == 2
+        assert "which is read and would be lost" in capsys.readouterr().err
+        assert table.is_file() and (out / "edit.html").is_file()
