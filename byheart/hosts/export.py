@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import json
 import math
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -129,7 +130,9 @@ def export(
     if dtype not in host.dtypes:
         raise InputError("dtype", f"= {dtype!r}", f"one of {', '.join(host.dtypes)}, in which {to} computes")
     out = Path(out)
-    refuse_existing(out, overwrite=overwrite, reads=(source,))
+    if not isinstance(source, Model) and os.path.realpath(out) == os.path.realpath(source):
+        raise InputError(f"out: {out}", "is the folder that is exported, whose certificate would be lost", "another")
+    refuse_existing(out, overwrite=overwrite)
     versions = host.versions()
     model, task, promised = _subject(source, task, criterion)
     asked = promised or Criterion()
