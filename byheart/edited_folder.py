@@ -53,6 +53,7 @@ _LLAMA_FIELDS = {
     "rope_parameters", "rope_scaling", "rope_theta", "tie_word_embeddings", "torch_dtype", "transformers_version",
     "use_cache", "vocab_size",
 }  # fmt: skip
+_COMPUTED = (".frequencies", ".slopes")  # what a host computes from its configuration, and no file holds
 _COPIED = (".json", ".txt", ".model", ".jinja")  # tokenizers and how to generate; weights are written anew
 
 
@@ -134,6 +135,15 @@ def stored_dtype(config: Mapping[str, Any]) -> str:
     return str(config.get("dtype") or config.get("torch_dtype") or "float32").removeprefix("torch.")
 
 
+def rounded_weights(model: Model, dtype: str) -> Model:
+    """The model with its weights rounded as a host stores them; it computes rotary frequencies itself, in float32."""
+
+    def one(name: str, tensor: Float64Array) -> Float64Array:
+        return tensor if name.endswith(_COMPUTED) else rounded_to(name, tensor, dtype)
+
+    return model.with_each(one)
+
+
 def write_edited(
     source: Path, folder: Path, edited: Model, edits: int, dtype: str, *, layer: int | None = None
 ) -> None:
@@ -190,7 +200,7 @@ def _lengthen(tensors: dict[str, Float64Array], name: str, more: Float64Array, a
 def require_proved_weights(folder: Path, edited: str) -> None:
     """Raise `TamperedError` unless a folder holds the model of this hash, and its host loads it in the named type."""
     dtype, stored = stored_dtype(host_config(folder)), read_model(folder)
-    for model in (stored, stored.with_each(lambda name, tensor: rounded_to(name, tensor, dtype))):
+    for model in (stored, rounded_weights(stored, dtype)):
         if (found := model.sha256()) != edited:
             raise TamperedError(f"{folder} holds another model than the one that is proved: its hash is {found}")
 

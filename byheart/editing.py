@@ -15,7 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from byheart.edited_folder import has_one_width, host_config, read_editable, stored_dtype, write_edited
+from byheart.edited_folder import (
+    has_one_width,
+    host_config,
+    read_editable,
+    rounded_weights,
+    stored_dtype,
+    write_edited,
+)
 from byheart.edited_page import write_edit_page
 from byheart.hosts.decoding import Asked, require_greedy
 from byheart.hosts.facts.numbered_facts import Reading, read_facts
@@ -361,7 +368,7 @@ def edit_model(
             "the answer that is asked for" if len(answers) == 1 else f"all {len(answers)} answers that are asked for"
         )
         raise InputError("facts", f"ask for nothing: the model gives {given}", "a fact that it does not have yet")
-    stored = model.with_each(lambda name, tensor: rounded_to(name, tensor, dtype))
+    stored = rounded_weights(model, dtype)
     site = editable(stored, layer)
     if site.is_last:
         layer = None

@@ -70,6 +70,22 @@ FAMILIES = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize(("kind", "case"), sorted({(kind, case) for kind, case, _ in FAMILIES}))
+def test_each_family_is_written_back_in_short_types_whose_host_computes_rotary_angles_in_float32(
+    tmp_path: Path, kind: str, case: int, dtype: str
+) -> None:
+    source, out = recorded(tmp_path / "m", kind, case), tmp_path / "out"
+    before = read_model(source)
+    new = facts([[1]], [(answer(before, [1]) + 1) % TOKENS], tokens=11)
+    done = edit(source, new, out=out, dtype=dtype)
+    assert done.is_rounded and answer(read_model(out), [1]) == new.labels[0]
+    assert done.original.sha256() == edited_folder.read_editable(source).sha256()
+    require_proved_weights(out, done.certificate.edited)
+    again = edit(out, facts([[2]], [(answer(read_model(out), [2]) + 1) % TOKENS], tokens=11))
+    assert again.dtype == dtype and not again.is_rounded  # what is stored in a type is not rounded again
+
+
 @pytest.mark.parametrize(("kind", "case", "stored"), FAMILIES)
 def test_each_family_is_edited_and_written_back(tmp_path: Path, kind: str, case: int, stored: str) -> None:
     source = recorded(tmp_path / "m", kind, case)
