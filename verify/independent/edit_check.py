@@ -385,7 +385,7 @@ def _small(activation: str, t: arb) -> arb:
 
 
 def _steepest(model: PlainModel) -> arb:
-    """The largest |P diag(w) U_k|."""
+    """The largest norm of a column of the readout behind the last gain and, of layer normalization, centred (N3)."""
     final, readout = model.blocks[-1], model.tensors["unembed.W_U"]
     gain = [arb(x) for x in final.tensors["w"].values]
     width, outputs = readout.shape
