@@ -129,3 +129,30 @@ def test_what_the_stream_moves_by_is_the_sum_over_all_neurons(activation: Any) -
     found = _leaked(activation, above, writes)
     assert (exact <= found).all()
     assert (found == 0.0).all() if activation == "relu" else (found > 0.0).all()
+
+
+def test_two_models_of_which_one_is_hardly_known_are_apart_by_no_more_than_is_said() -> None:
+    done = edited(activation="relu")
+    final = replace(done.model.blocks[-1], b=None)
+    assert isinstance(final, Normalization)
+    many = (
+        1e11 * (1.0 / final.w)[:, None] * np.ones(TOKENS)
+    )  # normalized rows sum to 0, so that exactly nothing is added
+    model = replace(done.model, blocks=(*done.model.blocks[:-1], final), W_U=done.model.W_U + many)
+    original = without_neurons(replace(model, W_U=0.0 * many), 5)
+    contexts = done.edit.kept[::5]
+    kept = judge_kept(original, model, 5, contexts)
+    exact = enclose_logits(model, contexts, precision=800)
+    rough = enclose_logits(model, contexts)
+    truth = np.abs(exact.midpoint).max(axis=1)
+    assert (np.abs(rough.midpoint).max(axis=1) < truth - 1e-6).any()  # the middles of float64 alone are not enough
+    assert (truth <= kept.moved).all()
+
+
+def test_answers_that_neither_model_decides_are_not_the_same() -> None:
+    done = edited(activation="relu")
+    original, model = (replace(each, W_U=0.0 * each.W_U) for each in (done.original, done.model))
+    kept = judge_kept(original, model, 5, done.edit.kept[:2])
+    rounded = judge_kept(replace(original, W_E=2.0 * original.W_E), model, 5, done.edit.kept[:2])
+    for each in (kept, rounded):
+        assert (each.answer < 0).all() and not each.same.any() and not each.changed.any()
