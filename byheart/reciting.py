@@ -168,8 +168,12 @@ class Recitation:
         """The same as bytes, UTF-8 or what they are: those of the file if all of it is said."""
         return self.begins.encode(errors="surrogateescape") + encoded(self.said[: max(self.proved, self.exact)])
 
-    def headline(self) -> str:
-        """The answer in one line."""
+    def headline(self, *, of_runs: bool = False) -> str:
+        """The answer in one line.
+
+        Args:
+            of_runs: Whether every run of the type was asked for, so that real arithmetic alone is no answer.
+        """
         said = self.said
         total, part = self._size(said), self._size(said[: max(self.proved, self.exact)])
         of_all = f"{part:,} of {total:,} {inflected(self.unit, total)}"
@@ -180,7 +184,8 @@ class Recitation:
             return f"BY HEART, PROVED: {of_all}, in every {self.dtype} run"
         if self.exact == len(said):
             runs = f"in every {self.dtype} run {self._size(said[: self.proved]):,}"
-            return f"BY HEART, PROVED: {of_all}, in real arithmetic; {runs}"
+            word = "NOT DECIDED" if of_runs else "BY HEART, PROVED"
+            return f"{word}: {of_all}, in real arithmetic; {runs}"
         return f"NOT DECIDED: {of_all} are proved; the next one is not"
 
     def _size(self, tokens: tuple[str, ...]) -> int:

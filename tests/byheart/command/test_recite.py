@@ -35,7 +35,22 @@ def test_a_run_that_says_something_else_ends_with_1_and_the_output_is_what_is_pr
         monkeypatch.setattr("byheart.reciting.decoded", lambda *_, said=said, **__: iter(said))
         assert main(["recite", out, "--run"]) == code
         printed = capsys.readouterr()
-        assert printed.out == "tiger tiger" and ("something else" in printed.err) == bool(code)
+        assert printed.out == "tiger tiger"
+        line = printed.err.strip().splitlines()[-1]
+        assert line.startswith("ONE RUN SAID SOMETHING ELSE, in float32" if code else "BY HEART, PROVED")
+
+
+def test_a_type_that_is_asked_for_is_the_one_that_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """The integers of these weights fit float32, not a sum of them float16."""
+    (tmp_path / "poem.txt").write_text("so much depends upon a red wheel barrow glazed with rain water")
+    out = str(tmp_path / "out")
+    assert main(["memorize", str(tmp_path / "poem.txt"), "--memory", "probes", "--out", out]) == 0
+    capsys.readouterr()
+    for words, code in (([], 0), (["--dtype", "float32"], 0), (["--dtype", "float64"], 0), (["--dtype", "float16"], 3)):
+        assert main(["recite", out, *words]) == code
+        line = capsys.readouterr().err.strip().splitlines()[-1]
+        assert line.startswith("NOT DECIDED: " if code else "BY HEART, PROVED: ")
+        assert (words or ["", "float32"])[1] in line
 
 
 def test_a_folder_without_a_text_is_refused(folder: Path, capsys: pytest.CaptureFixture) -> None:
