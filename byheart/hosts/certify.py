@@ -299,7 +299,8 @@ def certify_rule(
         progress=progress,
     )
     found = proved.answers
-    asides = [decoding, _ignoring(ignore_field, options), agreeing.said() if agreeing else ""]
+    some = len(numbers) if len(numbers) < task.n_contexts else None
+    asides = [decoding, _ignoring(ignore_field, options), agreeing.said(drawn=some) if agreeing else ""]
     if host := "; ".join(filter(None, asides)):
         proved = replace(proved, certificate=proved.certificate.shaken(host))
     figures: dict[str, Any] = {

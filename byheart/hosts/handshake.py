@@ -58,12 +58,13 @@ class Asked:
     gap: float = 0.0
     allowed: float = 0.0
 
-    def said(self, margin: float | None = None) -> str:
+    def said(self, margin: float | None = None, *, drawn: int | None = None) -> str:
         """What the first line says of it.
 
         Args:
             margin: The least margin of what is proved, where one is known. A host that differs by half of it may give
                 other answers, and one that was allowed to differ by half of it might have.
+            drawn: On how many inputs it was asked, where they are drawn of more.
         """
         if not self.agrees:
             return f"no library was asked: {self.why}"
@@ -71,7 +72,9 @@ class Asked:
         if self.gap >= apart:
             return f"differs from {self.agrees} by {self.gap:.2g}, beyond half of the least margin: it may be rounding"
         wide = "" if self.allowed < apart else ", beyond half of the least margin"
-        return f"agrees with {self.agrees} (differs by {self.gap:.2g}, at most {self.allowed:.2g} is rounding{wide})"
+        where = "" if drawn is None else f" on {drawn} drawn inputs"
+        apart_by = f"differs by {self.gap:.2g}, at most {self.allowed:.2g} is rounding{wide}"
+        return f"agrees with {self.agrees}{where} ({apart_by})"
 
 
 def ask_host(source: Any, config: Any, model: Model, *inputs: Int64Array | VectorTask) -> Asked | None:
