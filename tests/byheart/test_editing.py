@@ -190,7 +190,7 @@ def test_a_fact_that_is_given_twice_is_refused_in_each_table(tmp_path: Path) -> 
     weighted = tmp_path / "weighted.csv"
     weighted.write_text(f"a,b,answer,weight\n1,2,{new},2\n1,2,{first},1\n")
     with pytest.raises(InputError, match=r"facts is read so: .*; 1 answer left out"):
-        edit(source, weighted)
+        edit(source, weighted, weights=True)
 
 
 def test_no_folder_that_is_read_is_replaced(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

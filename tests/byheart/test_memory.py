@@ -112,7 +112,8 @@ def test_a_law_is_held_by_its_divergence_and_what_a_guess_knows_is_not_held() ->
         asked = certify_memorization(scaled, task, Criterion(tolerance=tolerance)).certificate
         contexts = [[task.vocabulary[token] for token in context] for context in task.contexts]
         answers = [ask(scaled, task, asked, context) for context in contexts]
-        assert all(answer.token == task.answers[label] for answer, label in zip(answers, task.labels, strict=True))
+        likeliest = task.modes()  # of two equal ones, rounding puts one in front
+        assert all(likeliest[row, task.answers.index(answer.token)] for row, answer in enumerate(answers))
         found = [answer.held for answer in answers]
         assert all(found) if held else not all(found), (factor, tolerance)
 

@@ -53,7 +53,7 @@ def test_a_window_that_goes_on_in_two_ways_is_right_once_at_most() -> None:
     model = probe_memory(task).model
     assert (decide_argmax(model, task.contexts).place == task.labels).all()
     found = recitation(model, task)
-    assert found.headline().startswith("NOT BY HEART: ") and found.proved < 4
+    assert found.headline().startswith("NOT DECIDED: ") and found.proved < 4
     said = text[:-1][: found.proved]
     before = np.concatenate([[end], text[:-1]])[: found.proved]
     answers = dict(zip(task.contexts[:, 0].tolist(), task.labels.tolist(), strict=True))

@@ -119,7 +119,7 @@ def test_the_library_and_certify_read_a_file_as_the_command_does(tmp_path_factor
         return
     assert facts_of(here) == set(map(tuple, rows))
     try:
-        there, _ = numbered_facts.read_facts(path, model, path.parent, numbered_facts.Reading(header=False))
+        there, *_ = numbered_facts.read_facts(path, model, path.parent, numbered_facts.Reading(header=False))
     except InputError as error:  # two answers to a context, which certify asks about one by one
         assert "contradict each other" in str(error)
         return

@@ -108,7 +108,7 @@ def test_a_divergence_of_intervals_holds_for_their_members(p, z, radius, data):
     member = verify.kl(p, [Fraction(x) + Fraction(radius) * move for x, move in zip(z, moves, strict=True)])
     assert bounds.lower <= member.upper and member.lower <= bounds.upper
     # It moves by at most twice the radius, either way; a ball keeps 30 bits of its radius, and each step rounds it up.
-    assert bounds.upper - bounds.lower <= 4 * radius * (1 + 2.0**-20) + 1e-12
+    assert bounds.upper - bounds.lower <= 4 * radius + 2.0**-20 * (1.0 + radius)
 
 
 def test_floats_that_add_up_to_nearly_one_stand_for_themselves_divided_by_their_sum():

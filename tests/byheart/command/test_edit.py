@@ -38,8 +38,9 @@ def test_the_command_edits_checks_and_says_that_deletion_hides(tmp_path: Path, c
 
 def test_a_table_of_edits_that_may_have_a_header_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     source = gpt2(tmp_path / "m")
-    rows = [f"{a},{b},{answer(read_model(source), [a, b])}\n" for a, b in ((1, 2), (3, 4))]
-    for option in ("--facts", "--delete"):
+    given = [(a, b, answer(read_model(source), [a, b])) for a, b in ((1, 2), (3, 4))]
+    for option, move in (("--facts", 1), ("--delete", 0)):
+        rows = [f"{a},{b},{(to + move) % TOKENS}\n" for a, b, to in given]
         (tmp_path / "e.csv").write_text("from,with,to\n" + "".join(rows))
         words = ["edit", str(source), option, str(tmp_path / "e.csv"), "--quiet"]
         assert main([*words, "--out", str(tmp_path / "asked")]) == 2

@@ -48,7 +48,7 @@ def test_laws_of_low_rank_are_exact_in_few_dimensions():
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(30, 2)) @ rng.normal(size=(2, 9)) + rng.normal(size=(30, 1))
     found = best_encoder(np.exp(logits), 2)
-    assert found.starts == 0 and found.divergence < 1e-20
+    assert found.starts == 0 and found.divergence < 1e-15  # what the sums round
     assert best_encoder(np.exp(logits), 1, starts=2, iterations=50).divergence > 1e-3
 
 

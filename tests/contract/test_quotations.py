@@ -1,7 +1,7 @@
 """Quotations: the words of each record stand in its source, as far as the copy at hand goes.
 
 Where the variable BYHEART_SOURCES names a folder with the texts, `dana.txt`, `slides.txt` and `mahdavi.txt`, they are
-compared with these; in any case with the hashes of their runs of words (tests/verify/quotations.py).
+compared with these; in any case with the hashes of their runs of words (tests/quotations.py).
 """
 
 import os
@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.verify.quotations import RUN, runs, words
+from tests.quotations import RUN, runs, words
 from verify.claim import LEFT_OUT, LOST, Claim
 from verify.claims import REGISTER, claim
 
-ROOT = Path(__file__).parents[3]
-SOURCES = Path(__file__).parent / "sources"
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "tests" / "sources"
 QUOTED = [id for id in REGISTER if claim(id).quotation]
 FOLDER = os.environ.get("BYHEART_SOURCES", "")
 

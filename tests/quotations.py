@@ -1,6 +1,6 @@
 """Which words stand in a source, told by short hashes of its runs of words: the texts are not ours to copy.
 
-    python tests/verify/quotations.py TEXT > tests/verify/claims/sources/NAME.runs
+    python tests/quotations.py TEXT > tests/sources/NAME.runs
 
 writes the hashes of a text. Words are those of `words`; a run is `RUN` of them, one after the other.
 """
