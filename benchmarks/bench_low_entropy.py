@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--contexts", type=int, default=8)
     options = parser.parse_args()
     columns = (
-        "d", "missing", "kappa", "slides", "paper", "(N2)", "(N1)", "encoder of (6)", "encoder of (N1)",
+        "d", "missing", "kappa", "slides", "paper", "(N2)", "(N1)", "encoder of (1)", "encoder of (N1)",
         "relative radius of its cross-entropy", "of its divergence as enclosed elsewhere",
         "proof / float64, time",
     )  # fmt: skip
