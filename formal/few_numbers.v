@@ -1,4 +1,4 @@
-(** What a few numbers refute: a count of contexts, a rank of logarithms, a maximum; and that labels need no
+(** What a few numbers decide: a count of contexts, a rank of logarithms, a maximum; and that labels need a second
     dimension. *)
 
 From Coq Require Import Reals List Lra Lia Arith.
@@ -30,8 +30,8 @@ Proof.
   - split; [simpl; lra |]. intros l Hl. destruct l as [| [| [| [| l]]]]; [simpl; lra .. | lia].
 Qed.
 
-(** So T_epsilon <= ceil((1 - epsilon) N^S) is false. *)
-Theorem number_of_contexts_is_false : ~ printed_number_of_contexts.
+(** So with 'greater than 1 - epsilon' T_epsilon can be above ceil((1 - epsilon) N^S); with 'at least' it cannot. *)
+Theorem more_contexts_can_be_needed : ~ printed_number_of_contexts.
 Proof.
   intro H. destruct four_contexts_are_needed as [Hp Hk].
   specialize (H 2%nat 2%nat (1 / 4) (fun _ => 1 / 4) 4%nat ltac:(lra) Hp Hk). simpl in H. lra.
@@ -46,14 +46,15 @@ Qed.
 
 (** ** The rank of the logarithms *)
 
-(** Dana (2024), slides: with d >= N - 1 the logarithms of any laws have rank d, or less. *)
-Definition printed_rank_of_logarithms : Prop :=
+(** With d >= N - 1 the logarithms of any laws have rank d, or less: a reading of the slides of Dana (2024), and not
+    the one that is judged, which is that divergence 0 can be achieved. *)
+Definition logarithms_have_rank_d : Prop :=
   forall N d T p, (N - 1 <= d)%nat -> (forall t, (t < T)%nat -> law N (p t) /\ forall n, (n < N)%nat -> 0 < p t n) ->
     rank_at_most d T N (fun t n => ln (p t n)).
 
 (** Two tokens, d = 1, the laws (1/4, 3/4) and (3/4, 1/4). That divergence 0 needs no more than d = N - 1 is true:
     [encoder_of_all_laws] of theorem_1.v. *)
-Theorem rank_of_logarithms_is_false : ~ printed_rank_of_logarithms.
+Theorem logarithms_can_have_full_rank : ~ logarithms_have_rank_d.
 Proof.
   intro H. specialize (H 2%nat 1%nat 2%nat (fun t n => if Nat.eq_dec t n then 1 / 4 else 3 / 4) ltac:(lia)).
   destruct H as [B [C HBC]].
