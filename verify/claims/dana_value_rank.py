@@ -34,7 +34,8 @@ CLAIM = Claim(
     ),
     reading=(
         "'Equivalent' for some full-rank value maps, the weaker reading, and d_h <= d, as section 2 has it: refuted "
-        "for all value maps at once. For d_h = d it is true."
+        "for all value maps at once, with x_S for head 0, its limit, and also with what head 0 reads for a finite "
+        "lambda. For d_h = d it is true."
     ),
     judgement="false",
     truth=(
@@ -56,6 +57,7 @@ _SIZES_FULL = ((4, 2, 4, 3), (3, 3, 3, 4))
 def evidence(*, full: bool) -> Iterator[Evidence]:
     for d_model, n_heads in ((2, 1), (3, 1), (4, 1)):
         yield _lost(d_model=d_model, n_heads=n_heads)
+    yield _lost_behind_head_0(count=7)
     for d_vocab, n_ctx, d_model, n_heads in _SIZES + (_SIZES_FULL if full else ()):
         yield _square(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads)
 
@@ -103,6 +105,45 @@ def _lost(*, d_model: int, n_heads: int) -> Evidence:
             Comparison(after, "<", count),
             *met(CLAIM, "room", "narrow", T_0=count, H=n_heads, d_h=1, d=d_model),
             *smallest,
+        ),
+    )
+
+
+def _lost_behind_head_0(*, count: int) -> Evidence:
+    """Contexts of three bits, d = count - 1: A' = (A^0, A^1), head 0 with the scores <x_S, x_s>, has rank count."""
+    d_model = count - 1
+    contexts = np.array([[*bits, 0] for bits in all_contexts(2, 3)][:count])
+    generator = np.random.default_rng(1)
+    identity, one_of = np.eye(d_model, dtype=np.int64), np.eye(d_model, d_model, 1, dtype=np.int64)
+    front_end = ExactFrontEnd(
+        W_E=as_rationals(generator.integers(-1, 2, (2, d_model))),
+        W_pos=as_rationals(generator.integers(-1, 2, (contexts.shape[1], d_model))),
+        W_Q=(as_rationals(identity), as_rationals(one_of)),
+        W_K=(as_rationals(identity),) * 2,
+        W_V=(as_rationals(identity),) * 2,
+    )
+    read = exact_outputs(front_end, contexts)
+    heads = fmpq_mat(
+        len(contexts), 2 * d_model, [read[t, d_model + j] for t in range(len(contexts)) for j in range(2 * d_model)]
+    )
+    before = heads.rank()
+    wide = RANK.at("rank", contexts=contexts, d_model=d_model, d_head=d_model, n_heads=1, with_skip=False)
+    columns = stated(CLAIM, "columns", H=1, d_h=1, d=d_model)
+    return Evidence(
+        "counterexample",
+        f"{len(contexts)} of the 8 contexts of three bits before one last token, d = {d_model}, H = 1, integer weights: "
+        "A' = (A^0, A^1), with W_QK = I for head 0, and, for d_h = 1, W_V A'",
+        f"rank W_V A' = {len(contexts)}, as {len(contexts)} <= {columns} and rank A' = {before}",
+        f"rank A' = {before}, rank A^0 <= {wide.value}, so rank W_V A' <= {wide.value} + 1",
+        Method("exact ranks", Means.EXACT),
+        decided(read.ncols() == 3 * d_model),
+        {"contexts": contexts.tolist()},
+        quantifier=Quantifier.ALL_WEIGHTS,
+        compared=(
+            Comparison(before, "=", len(contexts)),
+            Comparison(len(contexts), "=", columns),
+            Comparison(wide, "<", len(contexts) - 1),
+            *met(CLAIM, "room", "narrow", T_0=len(contexts), H=1, d_h=1, d=d_model),
         ),
     )
 
