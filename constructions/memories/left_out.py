@@ -238,7 +238,7 @@ def loop_instance(ratio: int, *, size: int, occurrences: int) -> LeftOut:
     Raises:
         InputError: k below 2 or w below 1.
 
-    Source: refutes the last line of Dana, Pydi, Chevaleyre (2024), equation (15).
+    Source: exceeds the bound behind Dana, Pydi, Chevaleyre (2024), equation (15), by a factor that is lost there.
 
     Example:
         >>> loop_instance(2, size=50, occurrences=33).contexts.tolist()

@@ -16,7 +16,7 @@ outer_product_memory = of("constructions/memories/outer_product_memory.py", conf
 truncated_laws = of("constructions/encoders/truncated_laws.py", confirmed("slides_least_squares"))
 
 MUTANTS = [
-    slides_theorem('judgement="false"', 'judgement="slip"', "what is refuted is a slip"),
+    slides_theorem('judgement="not-judged"', 'judgement="open"', "what is not judged is called open"),
     slides_least_squares('judgement="holds"', 'judgement="slip"', "what holds is a slip"),
     slides_weighted_least_squares('judgement="open"', 'judgement="false"', "what is open is called false"),
     slides_associative_memory('judgement="hypothesis"', 'judgement="holds"', "a hypothesis is forgotten"),

@@ -49,7 +49,7 @@ def build(*, norm: int, occurrences: int, seed: int) -> Construction[Task]:
     Args:
         norm: $\lVert W \rVert_2$ of the encoder; its E has norm 1.
         occurrences: How often each kept context occurs; the fourth occurs once.
-        seed: 0 for the front end that refutes the printed constant by a factor of 1.4, others for random ones.
+        seed: 0 for the front end that exceeds the printed constant by a factor of 1.4, others for random ones.
 
     Returns:
         The weights, and the encoder's laws on the three contexts as the task.

@@ -95,19 +95,21 @@ CLAIM = Claim(
         "C(d, N, k, N_epsilon), for the optimal linear map f of rank d."
     ),
     reading=(
-        "N_c is N_epsilon, a misprint. The number of attention modules is in the sentence itself, and epsilon = 0 is "
-        "allowed, where the right-hand side vanishes whatever the unspecified C is."
+        "N_c is N_epsilon, a misprint. The transformer, and what a module is, are in a picture that the copy lacks; C "
+        "and k are not defined. So it is not judged. As 'dP' beside N_epsilon counts columns at the end of the slides, "
+        "a module is most likely one head of width d; in that reading it would be false, as Theorem 1 for a given "
+        "number of heads."
     ),
-    judgement="false",
+    judgement="not-judged",
     truth=(
-        "For [[none: epsilon = 0]] it fails on XOR: [[facts: four]] questions, a law of full support after each, "
-        "[[dimensions: d = 4]], so one module; the optimal map loses nothing, one module at least a certified "
-        "positive number. With [[corrected: sqrt(2) P Z n]] on the right, P the probability of what is left out, Z "
+        "Not judged. If a module is one head: for [[none: epsilon = 0]], where the right-hand side vanishes whatever C "
+        "is, XOR has [[facts: four]] questions, a law of full support after each, [[dimensions: d = 4]], so one "
+        "module; the optimal map loses nothing, one head at least a certified positive number. With [[corrected: sqrt(2) P Z n]] on the right, P the probability of what is left out, Z "
         "the largest [[long: sqrt(1 + z^2)]], z the length of z_t, n := norm(WE), it holds, up to any positive "
         "gamma, for every f := WE, if so many modules give the N_epsilon kept contexts rank N_epsilon; then the "
         "constant can be chosen to depend on the sizes only."
     ),
-    wrong="epsilon = 0: XOR with d = 4 takes more than one module",
+    reconstructed="the transformer of the theorem, which is in a picture",
     page="docs/claims/theorem_1_tail.md",
     hypotheses=(
         *conditions("N >= 2, S >= 1"),
@@ -127,7 +129,7 @@ _SIZES_FULL = ((5, 2, 5, 20), (6, 2, 5, 30), (4, 3, 4, 48), (3, 4, 2, 60))
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _too_few_modules()
-    yield reached(CLAIM, "corrected")
+    yield replace(reached(CLAIM, "corrected"), role="sharper")
     yield _modules_never_exceed(
         "rational transformers with H = ceil(T / d) modules of width d <= 3, random and adversarial encoders and laws",
         (random_instance(seed, modules=True) for seed in range(1000 if full else 60)),
@@ -153,7 +155,7 @@ def _modules_never_exceed(kind: str, instances: Iterable[LeftOut]) -> Evidence:
         for one in given
     )
     judged_so = piece.judged if fit else Verdict.UNDECIDED
-    return replace(piece, judged=judged_so, compared=(*piece.compared, *modules))
+    return replace(piece, role="sharper", judged=judged_so, compared=(*piece.compared, *modules))
 
 
 def _has_modules(network: Model, kept: int) -> bool:
@@ -166,7 +168,7 @@ def _too_few_modules() -> Evidence:
     contexts, _ = exclusive_or_laws(p)
     floor = exclusive_or_floor(p)
     return Evidence(
-        "counterexample",
+        "part",
         f"epsilon = 0, N = 2, k = 3, d = {d_model}: the four contexts of the exclusive or have N_epsilon = "
         f"{len(contexts)}, so ceil({len(contexts)} / {d_model}) = 1 module, and an encoder of divergence 0; "
         "the divergence of one module is bounded from below",
@@ -218,7 +220,7 @@ def _constant_of_the_sizes(*, kept: int) -> Evidence:
     together = Enclosure(np.array([row.midpoint for row in rows]), np.array([row.radius for row in rows]))
     constant = sqrt(2.0) * largest(together, 0)
     return Evidence(
-        "repair",
+        "sharper",
         f"N = k = d = 2, N_epsilon = {kept}, {-(-kept // d_model)} modules: one front end has full rank on each of "
         f"the {len(rows)} sets of kept contexts, so that one C serves the laws of the encoders, whose "
         "logits it has on the kept contexts",

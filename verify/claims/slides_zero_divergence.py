@@ -25,16 +25,18 @@ CLAIM = Claim(
         r"\log(\pi)$ has rank d. If $d \ge N - 1$ this is always the case."
     ),
     printed=(
-        "The divergence vanishes if L := log pi has rank d. If d is [[printed: N - 1]] or more this is always the case."
+        "Divergence 0 can be achieved if L := log pi has rank d. If d is [[printed: N - 1]] or more it always can."
     ),
-    reading="'This' is that L has rank d; that the divergence vanishes is right.",
-    judgement="slip",
+    reading=(
+        "'This' is that divergence 0 can be achieved, as Proposition 2 of the paper says it. Were it that L has rank "
+        "d, it would not always be the case."
+    ),
+    judgement="holds",
     truth=(
-        "L can have rank [[largest: N]], so with [[printed: N - 1]] dimensions this is not always the case. But "
-        "constants in a row of L cancel in the softmax: the divergence vanishes if and only if L without the mean of "
-        "each row has rank at most d, and that rank is [[centred: N - 1]] at most. So the conclusion is right."
+        "It holds: constants in a row of L cancel in the softmax, the divergence vanishes if and only if L without the "
+        "mean of each row has rank at most d, and that rank is [[centred: N - 1]] at most. L itself can have rank "
+        "[[largest: N]]."
     ),
-    wrong="L can have rank N; less its row means it has rank N - 1 at most",
     page="docs/claims/distribution_memory.md",
 )
 
@@ -62,10 +64,10 @@ def _rank(logarithms: Int64Array) -> Evidence:
     d_vocab = logarithms.shape[1]
     rank = fmpz_mat(logarithms.tolist()).rank()
     return Evidence(
-        "constant",
+        "boundary",
         f"N = {d_vocab}, the {len(logarithms)} laws that give one token 1/2 and the others equal shares: "
         "L = log pi, in units of log 2",
-        f"rank L <= {stated(CLAIM, 'printed', N=d_vocab)} = d",
+        f"rank L > {stated(CLAIM, 'printed', N=d_vocab)} = d",
         f"rank L = {rank}",
         Method("exact integers", Means.EXACT),
         decided(_is_law(logarithms)),
@@ -98,7 +100,7 @@ def _encoded(logarithms: Int64Array) -> Evidence:
     equal = _softmax_base_two(E @ W) == laws
     centred = _centred_rank(logarithms)
     return Evidence(
-        "reached",
+        "claim",
         f"N = {d_vocab}, the same laws: an integer encoder with d = {E.shape[1]}, logits in units of log 2, and the "
         "rank of L without the mean of each row",
         f"divergence 0, rank {stated(CLAIM, 'centred', N=d_vocab)}",
@@ -107,7 +109,7 @@ def _encoded(logarithms: Int64Array) -> Evidence:
         decided(equal),
         compared=(
             Comparison(centred, "=", stated(CLAIM, "centred", N=d_vocab)),
-            Comparison(E.shape[1], "=", stated(CLAIM, "centred", N=d_vocab)),
+            Comparison(E.shape[1], "=", stated(CLAIM, "printed", N=d_vocab)),
         ),
     )
 
@@ -117,7 +119,7 @@ def _not_with_less(logarithms: Int64Array) -> Evidence:
     rank = _centred_rank(logarithms)
     floor = ENCODER_DIVERGENCE.at("lower", laws=2.0**logarithms, d_model=rank - 1)
     return Evidence(
-        "repair",
+        "sharper",
         f"N = {logarithms.shape[1]}, the same laws, d = {rank - 1}: the divergence is not 0",
         "divergence 0 only if L without the mean of each row has rank at most d",
         f"KL >= {floor.value:.3g} nats",
