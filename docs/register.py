@@ -47,7 +47,7 @@ WORDS = {
     "holds": "true as printed",
     "slip": "true after a correction of constants, signs, dimensions or a word",
     "hypothesis": "true under a hypothesis that the source does not state",
-    "false": "refuted as printed",
+    "false": "a statement, refuted in the reading that its record names",
     "invalid-proof": "neither proved nor refuted; a step of the printed proof is refuted",
     "redundant": "true, and not needed",
     "answered": "a question of the source that has an answer",

@@ -455,6 +455,25 @@ def test_the_theorems_in_coq_that_answer_a_claim_are_named_by_its_record(registe
     assert ids <= set(REGISTER) and ids == {id for id, theorems in named.items() if theorems} and len(ids) >= 16
 
 
+def test_what_coq_calls_false_is_judged_so() -> None:
+    rows = re.findall(r"^\| (`formal/[^|]*)\|([^|]*)\|", prose(DOCS / "formal.md"), re.MULTILINE)
+    judged = {
+        (id, claim(id).judgement)
+        for theorems, answer in rows
+        for id in re.findall(r"`([a-z][\w-]*\.[a-z][\w-]*)`", answer)
+        if re.search(r"_is_false\b", theorems)
+    }
+    assert len(judged) >= 8 and {judgement for _, judgement in judged} == {"false"}
+
+
+def test_what_is_no_statement_is_called_false_nowhere_in_its_record() -> None:
+    for id in REGISTER:
+        found = claim(id)
+        if found.kind in ("remark", "summary", "fit"):
+            said = " ".join([found.printed, found.reading, found.truth, found.wrong])
+            assert not re.search(r"\b(false|refut\w*|disprove\w*)\b", said, re.IGNORECASE), id
+
+
 FIGURES = sorted(path for path in (DOCS / "figures").glob("*.py") if path.stem != "figure_program")
 
 

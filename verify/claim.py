@@ -32,7 +32,7 @@ Judgement = Literal[
 """What a claim turned out to be, in the reading that its record names.
 
 ``holds``: true as printed. ``slip``: true after a correction of constants, signs, dimensions or a word. ``hypothesis``:
-true under a hypothesis that the source does not state. ``false``: a statement that is refuted as printed.
+true under a hypothesis that the source does not state. ``false``: a statement that is refuted, so read.
 ``invalid-proof``: a step of the printed proof is refuted, the statement itself neither proved nor refuted.
 ``redundant``: true, and not needed. ``answered``: an open question of the source that has an answer. ``measured``: a
 measurement of the source, which nothing here proves or refutes. ``not-judged``: what was not read, says too little to

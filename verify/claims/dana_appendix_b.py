@@ -29,7 +29,10 @@ CLAIM = Claim(
         "Corollary 2, with [[printed: H d_h + d]] associations for the [[contexts: N^S]] contexts, says that the "
         "accuracy is exactly [[all: 1]]."
     ),
-    reading="Section 2 has d_h <= d for its heads, which this leaves.",
+    reading=(
+        "Section 2 has d_h <= d for its heads, which this leaves. What figure 4 of a later version says, of which its "
+        "caption alone was at hand, has d_h = 2."
+    ),
     judgement="slip",
     truth=(
         "Heads wider than the stream count as heads of width d: the rank of the features is "

@@ -31,7 +31,7 @@ CLAIM = Claim(
     ),
     reading=(
         "Of contexts for which H d_h + d is reached, as all N^S of them. Of any contexts it repeats Theorem 1 and is "
-        "refuted with it (`dana.theorem-1`)."
+        "limited by it (`dana.theorem-1`)."
     ),
     judgement="hypothesis",
     truth=(

@@ -84,8 +84,8 @@ CLAIM = Claim(
     truth=(
         "For [[long: S >= 2]] some weights with [[plane: d = 2]] memorize [[memorized: max(j, min(T, H + min(2, j)))]] "
         "of any T contexts, j the number of distinct last tokens; all [[every: N^S]] contexts up to "
-        "[[all_contexts: H d_h + 2]], for [[narrow: d_h <= 2]]. [[heads: one]] head of any width does not hold XOR. "
-        "Rank is no upper limit: as many with [[shape: d = N >= 2]], [[thin: d_h = 1]] hold any labels of all "
+        "[[all_contexts: H d_h + 2]], for [[narrow: d_h <= 2]]. XOR is not held by [[heads: one]] head of any width. "
+        "Rank is no upper limit: a single head with [[shape: d = N >= 2]], [[thin: d_h = 1]] holds any labels of all "
         "[[bigrams: N^2]] bigrams."
     ),
     wrong="one head holds three of the four contexts of XOR at most",

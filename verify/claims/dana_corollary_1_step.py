@@ -29,7 +29,7 @@ CLAIM = Claim(
     reading="As a step from Theorem 1 to Corollary 1, whatever Theorem 1 is.",
     judgement="holds",
     truth=(
-        "It follows from the conclusion of Theorem 1 (which is false for some contexts), for [[plane: d >= 2]]. With a "
+        "It follows from the conclusion of Theorem 1, for contexts of which that holds, if [[plane: d >= 2]]. With a "
         "for [[label: (1 + delta) / (1 + N delta)]], the probability of a label under pi_delta, every encoder whose "
         "mean divergence from pi_delta is below p_min ([[gap: log 2 + a log a + (1 - a) log(1 - a)]]), p_min the least "
         "probability of a context, gives every label more than [[most: half]] of the probability; and the least "

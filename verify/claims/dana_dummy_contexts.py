@@ -29,8 +29,8 @@ CLAIM = Claim(
         "have [[added: T_0 = H d]]."
     ),
     reading=(
-        "Dummy examples may have tokens of their own, in a dictionary that is enlarged for them and cut back afterwards: "
-        "'dummy' says no more. As a step, whatever Lemma 2 is."
+        "Dummy examples may have tokens of their own, in a dictionary that is enlarged for them and cut back "
+        "afterwards: 'dummy' says no more. As a step, whatever Lemma 2 is."
     ),
     judgement="holds",
     truth=(

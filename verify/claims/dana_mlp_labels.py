@@ -27,7 +27,7 @@ CLAIM = Claim(
     ),
     reading=(
         "'exactly' is exact memorization, as 'can' and the \"n discrete labels with only $\\tilde{O}(\\sqrt{n})$ "
-        "neurons\" that follow say: a lower bound. Read as 'so many and no more' it is false, as more are memorized. "
+        "neurons\" that follow say: a lower bound. It is not read as 'so many and no more', as more are memorized. "
         r"What the cited paper shows is not judged."
     ),
     judgement="holds",

@@ -47,7 +47,7 @@ CLAIM = Claim(
         "definition it can fail: with an output bias, where only L(N, S, [[more: d + 1]]) bounds the divergence, and "
         "with a soft-cap of the logits. For the laws ([[first: 6]], [[second: 3]], [[third: 1]]) / [[all: 10]] and "
         "the same with the last exchanged, equally likely, the divergence is [[biased: 0]] with a bias, and at least "
-        "[[least: 0.02988]] for every encoder of that rank."
+        "[[least: 0.02988]] for every encoder without, in one dimension."
     ),
     page="docs/claims/sequence_encoder.md",
 )

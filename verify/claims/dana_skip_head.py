@@ -95,7 +95,8 @@ CLAIM = Claim(
     reading=(
         'x(t, i) is x(t, S), as section 4.1 says it: "the attention head with matrices W_{QK}^0, W_V^0, W_O^0 '
         'becomes arbitrarily close to $e(t_S) + pos_S$". It is said of any embeddings and any W_OV. For some choices '
-        "it is true, as for a long last position."
+        "it is true, as for a long last position; but whatever the embeddings are, some W_OV break it, as soon as a "
+        "context has a vector that is no multiple of its last one."
     ),
     judgement="false",
     truth=(

@@ -114,10 +114,11 @@ CLAIM = Claim(
         "[[near: d_KL(pi, transformer) <= d_KL(pi, L(N, S, d)) + gamma]]."
     ),
     reading=(
-        'For given d, d_h and H: Remarks 1 say "with $Hd_h + d = T_0$ attention heads", the proof takes just so '
-        "many, and the experiments compare by this number. The sentence of the theorem alone can also be read with H "
-        "free, 'satisfying' as a condition on it: then it is true for epsilon = 0, since enough heads hold any "
-        "contexts (Theorem U of the generic rank)."
+        'For given d, d_h and H: the introduction says "proving that a one layer AoT with H heads each of dimension '
+        'd_h , and an embedding dimension d can memorize Hd_h+d associations", Remarks 1 say "with $Hd_h + d = T_0$ '
+        'attention heads", the proof takes just so many, and the experiments compare by this number. The sentence of '
+        "the theorem alone can also be read with H free, 'satisfying' as a condition on it: then it is true for "
+        "epsilon = 0, since enough heads hold any contexts (Theorem U of the generic rank)."
     ),
     judgement="false",
     truth=(

@@ -48,12 +48,12 @@ CLAIM = Claim(
         "x the mean of what g misses and H that of the entropies, from the bound of Theorem 2 by simplifying the "
         "expectation."
     ),
-    reading="As a bound of the infimum, which is what is printed; of the encoder of Theorem 2 it is not true.",
+    reading="As a bound of the infimum, which is what is printed; it is none of the encoder of Theorem 2.",
     judgement="hypothesis",
     truth=(
         "True of the infimum for [[small: C < 1/2]], with [[smaller: (1 + 2C)/(1 - 2C)]], by an encoder with the same "
-        "strength for all contexts. False of the encoder of Theorem 2, whose strengths solve equation (6), so that it "
-        "does not follow from that theorem."
+        "strength for all contexts. It is no bound of the encoder of Theorem 2, whose strengths solve equation (6), so "
+        "that it does not follow from that theorem."
     ),
     wrong="needs C < 1/2; true of the infimum, not of the encoder of Theorem 2",
     page="docs/claims/theorem_2.md",

@@ -131,8 +131,8 @@ def _lost_behind_head_0(*, count: int) -> Evidence:
     columns = stated(CLAIM, "columns", H=1, d_h=1, d=d_model)
     return Evidence(
         "counterexample",
-        f"{len(contexts)} of the 8 contexts of three bits before one last token, d = {d_model}, H = 1, integer weights: "
-        "A' = (A^0, A^1), with W_QK = I for head 0, and, for d_h = 1, W_V A'",
+        f"{len(contexts)} of the 8 contexts of three bits before one last token, d = {d_model}, H = 1, integer "
+        "weights: A' = (A^0, A^1), with W_QK = I for head 0, and, for d_h = 1, W_V A'",
         f"rank W_V A' = {len(contexts)}, as {len(contexts)} <= {columns} and rank A' = {before}",
         f"rank A' = {before}, rank A^0 <= {wide.value}, so rank W_V A' <= {wide.value} + 1",
         Method("exact ranks", Means.EXACT),

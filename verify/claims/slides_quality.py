@@ -25,7 +25,7 @@ CLAIM = Claim(
     printed="No memorization limit in terms of quantity, but in terms of quality.",
     reading=(
         "A line below a plot, without an object or a quantifier: it says too little to be judged. Of attention with "
-        "a given number of heads it would be false, of sequence encoders true."
+        "a given number of heads it would not hold, of sequence encoders it would."
     ),
     judgement="not-judged",
     truth=(

@@ -104,10 +104,11 @@ CLAIM = Claim(
     truth=(
         "Not judged. If a module is one head: for [[none: epsilon = 0]], where the right-hand side vanishes whatever C "
         "is, XOR has [[facts: four]] questions, a law of full support after each, [[dimensions: d = 4]], so one "
-        "module; the optimal map loses nothing, one head at least a certified positive number. With [[corrected: sqrt(2) P Z n]] on the right, P the probability of what is left out, Z "
-        "the largest [[long: sqrt(1 + z^2)]], z the length of z_t, n := norm(WE), it holds, up to any positive "
-        "gamma, for every f := WE, if so many modules give the N_epsilon kept contexts rank N_epsilon; then the "
-        "constant can be chosen to depend on the sizes only."
+        "module; the optimal map loses nothing, one head at least a certified positive number. With "
+        "[[corrected: sqrt(2) P Z n]] on the right, P the probability of what is left out, Z the largest "
+        "[[long: sqrt(1 + z^2)]], z the length of z_t, n := norm(WE), it holds, up to any positive gamma, for every "
+        "f := WE, if so many modules give the N_epsilon kept contexts rank N_epsilon; then the constant can be chosen "
+        "to depend on the sizes only."
     ),
     reconstructed="the transformer of the theorem, which is in a picture",
     page="docs/claims/theorem_1_tail.md",
