@@ -82,11 +82,11 @@ CLAIM = Claim(
     ),
     judgement="false",
     truth=(
-        "For [[long: S >= 2]] some weights with [[plane: d = 2]] memorize [[memorized: max(j, min(T, H + min(2, j)))]] "
-        "of any T contexts, j the number of distinct last tokens; all [[every: N^S]] contexts up to "
-        "[[all_contexts: H d_h + 2]], for [[narrow: d_h <= 2]]. XOR is not held by [[heads: one]] head of any width. "
-        "Rank is no upper limit: a single head with [[shape: d = N >= 2]], [[thin: d_h = 1]] holds any labels of all "
-        "[[bigrams: N^2]] bigrams."
+        "For [[long: S >= 2]] some weights with [[plane: d = 2]] memorize "
+        "[[memorized: max(j, min(T, H + min(2, j)))]] of any T contexts, j the number of distinct last tokens; all "
+        "[[every: N^S]] contexts up to [[all_contexts: H d_h + 2]], for [[narrow: d_h <= 2]]. XOR is not held by "
+        "[[heads: one]] head of any width. Rank is no upper limit: [[heads: one]] head with [[shape: d = N >= 2]], "
+        "[[thin: d_h = 1]] holds any labels of all [[bigrams: N^2]] bigrams."
     ),
     wrong="one head holds three of the four contexts of XOR at most",
     page="docs/claims/corollary_1.md",

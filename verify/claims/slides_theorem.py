@@ -102,12 +102,12 @@ CLAIM = Claim(
     ),
     judgement="not-judged",
     truth=(
-        "Not judged. If a module is one head: for [[none: epsilon = 0]], where the right-hand side vanishes whatever C "
-        "is, XOR has [[facts: four]] questions, a law of full support after each, [[dimensions: d = 4]], so one "
-        "module; the optimal map loses nothing, one head at least a certified positive number. With "
-        "[[corrected: sqrt(2) P Z n]] on the right, P the probability of what is left out, Z the largest "
-        "[[long: sqrt(1 + z^2)]], z the length of z_t, n := norm(WE), it holds, up to any positive gamma, for every "
-        "f := WE, if so many modules give the N_epsilon kept contexts rank N_epsilon; then the constant can be chosen "
+        "Not judged. If a module is [[heads: one]] head: for [[none: epsilon = 0]], where the right-hand side "
+        "vanishes whatever C is, XOR has [[facts: four]] questions, a law of full support after each, "
+        "[[dimensions: d = 4]], so one module; the optimal map loses nothing, that head at least a certified positive "
+        "number. With [[corrected: sqrt(2) P Z n]] on the right, P the probability of what is left out, Z the largest "
+        "[[long: sqrt(1 + z^2)]], z the length of z_t, n := norm(WE), it holds, up to any positive gamma, for every f "
+        ":= WE, if so many modules give the N_epsilon kept contexts rank N_epsilon; then the constant can be chosen "
         "to depend on the sizes only."
     ),
     reconstructed="the transformer of the theorem, which is in a picture",
@@ -187,6 +187,7 @@ def _too_few_modules() -> Evidence:
         compared=(
             Comparison(floor, ">", 0),
             Comparison(len(contexts), "=", stated(CLAIM, "facts")),
+            Comparison(1, "=", stated(CLAIM, "heads")),
             Comparison(1, "=", stated(CLAIM, "modules", N_epsilon=len(contexts), d=d_model)),
             *met(CLAIM, "dimensions", d=d_model),
             *met(CLAIM, "none", epsilon=0),

@@ -24,9 +24,7 @@ CLAIM = Claim(
         r"We can acheive 0 divergence if $$w_U(t_{S+1})^T w_E(t_{1:S}) = \log(\pi(t_{S+1}|t_{1:S}))$$ so if $L = "
         r"\log(\pi)$ has rank d. If $d \ge N - 1$ this is always the case."
     ),
-    printed=(
-        "Divergence 0 can be achieved if L := log pi has rank d. If d is [[printed: N - 1]] or more it always can."
-    ),
+    printed=("The divergence can vanish if L := log pi has rank d. If d is [[printed: N - 1]] or more it always can."),
     reading=(
         "'This' is that divergence 0 can be achieved, as Proposition 2 of the paper says it. Were it that L has rank "
         "d, it would not always be the case."
