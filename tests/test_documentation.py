@@ -474,6 +474,20 @@ def test_what_is_no_statement_is_called_false_nowhere_in_its_record() -> None:
             assert not re.search(r"\b(false|refut\w*|disprove\w*)\b", said, re.IGNORECASE), id
 
 
+def test_nothing_refutes_or_repairs_a_source_that_was_not_read() -> None:
+    """What stands beside a claim that is not legible, or not judged, is beside it, in docstrings and proofs too."""
+    names = {claim(id).source.split(",")[0].split(" (")[0] for id in REGISTER} - {"Dana", "This project"}
+    judging = re.compile(
+        r"\b(refutes|repaired|repairs|corrects|sharpens|exceeds|counterexample to)\b"
+        rf"[^.]{{0,40}}\b({'|'.join(names)})\b"
+        rf"|\b({'|'.join(names)})\b[^.]{{0,60}}\b(repaired|refuted|corrected)\b"
+    )
+    folders = ("byheart", "constructions", "verify", "formal")
+    files = [path for folder in folders for end in ("py", "v") for path in (ROOT / folder).rglob(f"*.{end}")]
+    assert len(files) > 300 and "Mahdavi" in names
+    assert [(path.name, found) for path in files for found in judging.findall(path.read_text(encoding="utf-8"))] == []
+
+
 FIGURES = sorted(path for path in (DOCS / "figures").glob("*.py") if path.stem != "figure_program")
 
 

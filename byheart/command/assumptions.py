@@ -98,7 +98,7 @@ def _assumptions_tables(summary: dict[str, Any]) -> Rows:
         (
             f"Examples held by {counted(summary['heads'], 'head')}",
             [
-                ("printed, H (min(n, d_h) - 1) + 1", f"{promised['printed']}, under 1 and 2"),
+                ("Mahdavi et al., H (min(n, d_h) - 1) + 1", f"{promised['mahdavi']}, under 1 and 2, as reconstructed"),
                 ("any d_h, H (n - 1) + 1", f"{promised['sharp']}, under 2 and the block condition"),
                 ("almost all contexts, H d", str(promised["generic"])),
                 ("Dana et al., H d_h + d", f"{promised['dana']}, where contexts are tokens"),

@@ -13,7 +13,7 @@ class PromisedRanks:
     r"""How many examples H heads can hold, by four theorems with four hypotheses.
 
     Args:
-        printed: $\min(T, H (\min(n, d_h) - 1) + 1)$, of Mahdavi et al., under Assumptions 1 and 2.
+        mahdavi: $\min(T, H (\min(n, d_h) - 1) + 1)$, of Mahdavi et al. as reconstructed, under Assumptions 1 and 2.
         sharp: $\min(T, H (n - 1) + 1)$, for every $d_h \ge 1$, under the block condition and Assumption 2 (Theorem Z1).
         shared_limit: What no weights exceed if all examples share their context, $\min(T, H (n - 1) + 1)$.
         generic: $\min(T, H d)$, for almost all contexts (docs/claims/context_rank.md, Theorem Q5); $\min(T, d)$ for
@@ -22,7 +22,7 @@ class PromisedRanks:
             applies to contexts of tokens, and is false of some sets of contexts.
     """
 
-    printed: int
+    mahdavi: int
     sharp: int
     shared_limit: int
     generic: int
@@ -49,12 +49,12 @@ def promised_ranks(*, n_examples: int, n_ctx: int, d_model: int, n_heads: int, d
 
     Example:
         >>> promised_ranks(n_examples=1000, n_ctx=32, d_model=64, n_heads=20, d_head=8)
-        PromisedRanks(printed=141, sharp=621, shared_limit=621, generic=1000, dana=224)
+        PromisedRanks(mahdavi=141, sharp=621, shared_limit=621, generic=1000, dana=224)
     """
     require_at_least(1, n_examples=n_examples, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
     blocks = min(n_examples, n_heads * (n_ctx - 1) + 1)
     return PromisedRanks(
-        printed=min(n_examples, n_heads * (min(n_ctx, d_head) - 1) + 1),
+        mahdavi=min(n_examples, n_heads * (min(n_ctx, d_head) - 1) + 1),
         sharp=blocks,
         shared_limit=blocks,
         generic=min(n_examples, n_heads * d_model if n_ctx > 1 else d_model),

@@ -133,7 +133,7 @@ def layer_with_read_out(
     columns = code.targets.shape[1]
     if columns > min(d_value, d_inner):
         raise HypothesisError(
-            "Mahdavi, Liao, Thrampoulidis (2024), Theorem 1",
+            "Theorem Z3",
             "d_out <= min(d_v, d_o), or 2 <= min(d_v, d_o) for classes",
             f"labels of {columns} columns, d_v = {d_value}, d_o = {d_inner}",
         )

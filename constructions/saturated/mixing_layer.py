@@ -40,7 +40,7 @@ def mixing_layer(*, d_model: int, n_heads: int, d_value: int) -> MixingLayer:
         InputError: A number below 1.
         HypothesisError: H d_v < d: the sum has rank H d_v at most.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 4, repaired.
+    Source: beside Mahdavi, Liao, Thrampoulidis (2024), Proposition 4, as reconstructed.
 
     Example:
         >>> layer = mixing_layer(d_model=3, n_heads=2, d_value=2)

@@ -70,7 +70,7 @@ def block_violation(queries: Float64Array, blocks: Sequence[range]) -> str | Non
     Raises:
         InputError: Queries that are no finite `[T, d]` numbers.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Assumption 1.
+    Source: beside Mahdavi, Liao, Thrampoulidis (2024), Assumption 1, as reconstructed.
 
     Example:
         >>> line = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 2.0]])

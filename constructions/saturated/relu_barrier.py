@@ -24,7 +24,7 @@ def fewest_examples(*, d_model: int, neurons: int, outputs: int = 1) -> int:
     Raises:
         InputError: A number out of range.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 3.
+    Source: beside Mahdavi, Liao, Thrampoulidis (2024), Proposition 3, as reconstructed.
 
     Example:
         >>> fewest_examples(d_model=3, neurons=1), fewest_examples(d_model=3, neurons=1, outputs=2)

@@ -67,7 +67,7 @@ def one_direction_layer(context: Int64Array, queries: Int64Array, *, n_heads: in
         InputError: No integers of such shapes, or no head.
         HypothesisError: No direction in which all queries are positive and distinct.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Remark 1.
+    Source: beside Mahdavi, Liao, Thrampoulidis (2024), Remark 1, as reconstructed.
 
     Example:
         >>> layer = one_direction_layer(np.eye(3, dtype=np.int64), np.array([[1, 0, 0], [2, 0, 0]]), n_heads=4)

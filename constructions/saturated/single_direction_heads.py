@@ -56,7 +56,7 @@ def single_direction_heads(
         CapacityError: T > H (n - 1) + 1.
         HypothesisError: Contexts of rank below n, or queries that violate the block condition.
 
-    Source: Theorem Z1; sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 1.
+    Source: Theorem Z1, beside Mahdavi, Liao, Thrampoulidis (2024), Proposition 1, as reconstructed.
 
     Example:
         >>> from constructions.models.vector_attention import mixed_inputs

@@ -51,7 +51,7 @@ def two_token_rank(context: NDArray, queries: NDArray) -> TwoTokenRank:
         InputError: No finite numbers, or queries of another dimension than the tokens.
         HypothesisError: Not two independent tokens.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 2, for n = 2.
+    Source: beside Mahdavi, Liao, Thrampoulidis (2024), Proposition 2, for n = 2, as reconstructed.
 
     Example:
         >>> found = two_token_rank(np.eye(2), np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]))

@@ -71,7 +71,7 @@ def build(
         InputError: An argument out of range.
         HypothesisError: Mixed inputs that are dependent in floating point.
 
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Theorem 1, repaired.
+    Source: Theorem Z1, beside Mahdavi, Liao, Thrampoulidis (2024), Theorem 1, as reconstructed.
 
     Example:
         >>> build(n_heads=4, n_ctx=4, d_model=8, d_head=4, examples=0, shared=1).summary
@@ -123,7 +123,7 @@ def narrow_values() -> VectorTask:
 
     n = 2, d = 3, the context and the queries are unit vectors. With H = 1 and $d_h = 2$, T = 2 = H (r - 1) + 1.
 
-    Source: counterexample to Mahdavi, Liao, Thrampoulidis (2024), Theorem 1.
+    Source: Theorem Z3, beside Mahdavi, Liao, Thrampoulidis (2024), Theorem 1, as reconstructed.
 
     Example:
         >>> narrow_values().labels.tolist()

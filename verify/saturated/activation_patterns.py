@@ -99,7 +99,7 @@ def relu_barrier(points: Int64Array, labels: Int64Array, *, neurons: int) -> Rel
         HypothesisError: Points that are not in general position.
         ResourceError: More than 2^20 subspaces.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Proposition 3.
+    Source: beside Mahdavi, Liao, Thrampoulidis (2024), Proposition 3, as reconstructed.
 
     Example:
         >>> line = np.arange(1, 6)[:, None]

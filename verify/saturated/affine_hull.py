@@ -50,7 +50,7 @@ class TokenHull:
         Raises:
             InputError: A negative number.
 
-        Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Propositions 2 and 5.
+        Source: beside Mahdavi, Liao, Thrampoulidis (2024), Propositions 2 and 5, as reconstructed.
 
         Example:
             >>> TokenHull(n_ctx=3, dimension=2, span=3).ceiling(4, 100)
@@ -78,7 +78,7 @@ def token_hull(contexts: NDArray) -> TokenHull:
     Raises:
         InputError: Another number of dimensions, an empty or a masked array, or an entry that is no finite number.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Propositions 2 and 5.
+    Source: beside Mahdavi, Liao, Thrampoulidis (2024), Propositions 2 and 5, as reconstructed.
 
     Example:
         >>> hull = token_hull(np.array([[[1, 0, 0], [0, 1, 0]], [[0, 0, 1], [1, 0, 0]]]))  # tokens sum to 1
@@ -114,7 +114,7 @@ def mixed_rank_ceiling(contexts: NDArray, *, n_heads: int, n_examples: int) -> i
     Raises:
         InputError: As for `token_hull`, or a negative number.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Propositions 2 and 5.
+    Source: beside Mahdavi, Liao, Thrampoulidis (2024), Propositions 2 and 5, as reconstructed.
 
     Example:
         >>> mixed_rank_ceiling(np.eye(3)[None], n_heads=4, n_examples=100)

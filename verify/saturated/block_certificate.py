@@ -62,7 +62,7 @@ def certify_blocks(
     Raises:
         InputError: Not a matrix of finite numbers, or blocks that are no partition.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Assumption 1.
+    Source: beside Mahdavi, Liao, Thrampoulidis (2024), Assumption 1, as reconstructed.
 
     Example:
         >>> queries = [[1, 0], [0, 1], [0, 2]]
@@ -120,7 +120,7 @@ def find_blocks(queries: fmpz_mat | ArrayLike, *, n_heads: int, size: int, seed:
         InputError: Not a matrix of finite numbers, or a number below 1.
         CapacityError: T > H (r - 1) + 1.
 
-    Source: sharpens Mahdavi, Liao, Thrampoulidis (2024), Assumption 1.
+    Source: beside Mahdavi, Liao, Thrampoulidis (2024), Assumption 1, as reconstructed.
 
     Example:
         >>> queries = [[0, 0, 1], [1, 0, 0], [0, 1, 0], [1, 1, 0], [1, 2, 3]]

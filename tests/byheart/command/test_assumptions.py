@@ -29,7 +29,7 @@ def test_the_command_prints_one_json_object(data, capsys):
     assert summary["headline"].startswith("ASSUMPTIONS 1, 2, 3: PROVED, PROVED, PROVED; ")
     assert summary["headline"].endswith("can hold any labels of the first 12 examples, PROVED")
     assert summary["block_condition"]["verdict"] == "PROVED" and summary["shared"] is False
-    assert summary["promised"] == {"printed": 12, "sharp": 12, "shared_limit": 12, "generic": 12, "dana": 12}
+    assert summary["promised"] == {"mahdavi": 12, "sharp": 12, "shared_limit": 12, "generic": 12, "dana": 12}
 
 
 def test_the_command_prints_tables_for_a_shared_context(data, capsys):

@@ -15,9 +15,9 @@ sizes = st.fixed_dictionaries(
 @given(sizes)
 def test_the_counts_are_ordered_as_the_theorems_are(given_sizes):
     found = promised_ranks(**given_sizes)
-    assert 1 <= found.printed <= found.sharp == found.shared_limit <= given_sizes["n_examples"]
+    assert 1 <= found.mahdavi <= found.sharp == found.shared_limit <= given_sizes["n_examples"]
     if given_sizes["d_head"] >= given_sizes["n_ctx"]:
-        assert found.printed == found.sharp
+        assert found.mahdavi == found.sharp
     if given_sizes["n_ctx"] <= given_sizes["d_model"]:
         assert found.sharp <= found.generic
 
@@ -31,7 +31,7 @@ def test_one_head_fewer_is_not_enough(examples, size):
 
 def test_the_example_of_the_paper():
     found = promised_ranks(n_examples=10**4, n_ctx=32, d_model=64, n_heads=20, d_head=64)
-    assert (found.printed, found.sharp, found.generic, found.dana) == (621, 621, 1280, 1344)
+    assert (found.mahdavi, found.sharp, found.generic, found.dana) == (621, 621, 1280, 1344)
 
 
 def test_numbers_below_one_are_refused():
