@@ -19,9 +19,8 @@ CLAIM = Claim(
     source="Dana (slides of June 2024), Bound on the divergence",
     kind="statement",
     quotation=(
-        r"For this choice of f and $C = \sqrt{\frac{32 \log(N+1)}{d}}$, we have the bound $$d_{\mathit{KL}}(\p"
-        r"i, f) "
-        r"\leq \mathbb{E}_{t_{1:S}}\left[\left(1 - "
+        r"For this choice of f and $C = \sqrt{\frac{32 \log(N+1)}{d}}$, we have the bound $$d_{\mathit{KL}}(\pi, "
+        r"f) \leq \mathbb{E}_{t_{1:S}}\left[\left(1 - "
         r"\pi(g(t_{1:S})|t_{1:S})\right)\log\left(\frac{\mathit{N}-1}{e^{-\mathit{H}(\pi_{t_{1:S}})}-1}\right)"
         r"\right]\left(\frac{1+4\mathit{C}}{1-2\mathit{C}}\right)$$"
     ),
