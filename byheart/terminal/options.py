@@ -21,13 +21,14 @@ def add_json_option(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
-def add_output_options(parser: argparse.ArgumentParser, *, verbose: bool = False) -> None:
-    """How much is said: JSON, the answer alone, or where there is more, all of it."""
+def add_output_options(parser: argparse.ArgumentParser, *, verbose: bool = False) -> argparse._MutuallyExclusiveGroup:
+    """How much is said: JSON, the answer alone, or where there is more, all of it. Returns the group of the options."""
     how = parser.add_mutually_exclusive_group()
     add_json_option(how)
     how.add_argument("--quiet", action="store_true", help="print only the first line, and no progress")
     if verbose:
         how.add_argument("--verbose", action="store_true", help="print all figures")
+    return how
 
 
 def add_folder(parser: argparse.ArgumentParser, help: str = "a byheart folder", **how: Any) -> None:

@@ -136,11 +136,20 @@ def module_of(id: str) -> str:
     brought = _brought()
     if id in brought:
         return brought[id].value
+    raise no_claim(id)
+
+
+def no_claim(word: str) -> InputError:
+    """The error that no claim is called so, with the ids and sources that are nearest."""
     import difflib
 
-    near = difflib.get_close_matches(id, (*REGISTER, *brought), n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "`byheart claims` lists them"
-    raise InputError("no claim", f"{id!r}; {hint}")
+    everything = register()
+    places = {id.partition(".")[2]: id for id in reversed(everything)}
+    candidates = (*everything, *dict.fromkeys(id.partition(".")[0] for id in everything), *places)
+    near = difflib.get_close_matches(word.lower().replace(" ", "-"), candidates, n=3)
+    named = dict.fromkeys(places.get(each, each) for each in near)
+    hint = f"did you mean {' or '.join(map(repr, named))}?" if named else "`byheart claims` lists them"
+    return InputError("no claim", f"{word!r}; {hint}")
 
 
 def _may_bring() -> bool:
