@@ -211,7 +211,9 @@ def test_a_claim_is_complete(id: str) -> None:
 def test_what_is_wrong_is_said_of_what_does_not_hold_and_of_nothing_else(id: str) -> None:
     found = claim(id)
     assert bool(found.wrong) == (found.judgement in ("false", "invalid-proof", "hypothesis", "slip"))
-    assert len(found.wrong) <= 110 and not found.wrong.endswith(".")
+    wrong, _, truth = found.wrong.partition("; true ")
+    assert len(wrong) <= 110 and len(truth) <= 140 and not found.wrong.endswith(".")
+    assert truth or found.judgement != "false"
 
 
 NAMES = (

@@ -67,7 +67,7 @@ MUTANTS = [
     dana_theorem_1_parameters("4 (T_0 - d)", "3 (T_0 - d)", "another printed count"),
     dana_theorem_1_parameters("4 d_h ceil(", "4 d_h floor(", "heads that are not whole"),
     dana_corollary_1("4 (T - 2)", "2 (T - 2)", "half of the printed parameters"),
-    dana_corollary_1("H + min(2, j)", "H + 2", "the number of last tokens is forgotten"),
+    dana_corollary_1("H + min(2, j)))]]", "H + 2))]]", "the number of last tokens is forgotten"),
     dana_corollary_2("[[best: 3/4]]", "[[best: 1/2]]", "the best accuracy on XOR is another one"),
     dana_theorem_2("sqrt(32 log", "sqrt(8 log", "another printed constant"),
     dana_theorem_2("(1 + 2C + C t)", "(1 + C + C t)", "another printed factor"),

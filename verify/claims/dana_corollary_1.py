@@ -88,7 +88,11 @@ CLAIM = Claim(
         "[[heads: one]] head of any width. Rank is no upper limit: [[heads: one]] head with [[shape: d = N >= 2]], "
         "[[thin: d_h = 1]] holds any labels of all [[bigrams: N^2]] bigrams."
     ),
-    wrong="one head holds three of the four contexts of XOR at most",
+    wrong=(
+        "one head holds three of the four contexts of XOR at most, where four are promised; true of max(j, "
+        "min(T, H + min(2, j))) contexts of any T with j last tokens, S >= 2, and of all N^S contexts up to H "
+        "d_h + 2 if d_h <= 2"
+    ),
     page="docs/claims/corollary_1.md",
     hypotheses=conditions("N >= 1 and N != 2", "gap >= 1"),
     parameters={"d_vocab": 8, "gap": 8, "seed": 0},

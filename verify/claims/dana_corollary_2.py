@@ -116,7 +116,10 @@ CLAIM = Claim(
         "instead of [[promised: 7/8]] for XOR; for every H the parity of n bits has a best accuracy that falls to "
         "[[guess: half]]."
     ),
-    wrong="one head has an accuracy of 3/4 at most on XOR, where 7/8 is promised",
+    wrong=(
+        "one head has an accuracy of 3/4 at most on XOR, where 7/8 is promised; true on average over "
+        "independent uniform labels, with a number of contexts that can be held in place of H d_h + d"
+    ),
     page="docs/claims/corollary_2.md",
     hypotheses=conditions("N >= 1 and S >= 1", "d >= 2", "1 <= d_h <= d", "H >= 1"),
     parameters={"d_vocab": 4, "n_ctx": 2, "d_model": 4, "d_head": 2, "n_heads": 4, "seed": 0},

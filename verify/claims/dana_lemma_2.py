@@ -250,7 +250,10 @@ CLAIM = Claim(
         "[[alone: S = 1]] it is [[tokens: min(d, T)]]. On all contexts of n bits with the same last token it is at "
         "most [[bits: 1 + H n]], whatever d is."
     ),
-    wrong="four contexts (XOR) have rank 3 at most for one head of any width, where 4 is promised",
+    wrong=(
+        "four contexts (XOR) have rank 3 at most for one head of any width, where 4 is promised; true of all "
+        "N^S contexts, S >= 2 and d_h <= d <= N, with the skip connection: rank min(N^S, d + H d_h)"
+    ),
     page="docs/claims/closed_forms.md",
     hypotheses=(
         *conditions("N >= 1", "S >= 2", "1 <= d_h <= min(d, N)", "d >= 2 or N <= 2"),

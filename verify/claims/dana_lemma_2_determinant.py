@@ -42,7 +42,10 @@ CLAIM = Claim(
         "definition of N leaves out, what follows for [[short: S <= d]] is only that v_t is orthogonal to the x(t, i) "
         "- x(t, m)."
     ),
-    wrong="the determinant is 0 for all embeddings if S <= d",
+    wrong=(
+        "for S = d = 2, and whenever S <= d, the determinant is 0 for all embeddings; true for S > d and "
+        "algebraically independent embeddings"
+    ),
     page="docs/claims/closed_forms.md",
 )
 

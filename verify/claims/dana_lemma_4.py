@@ -52,7 +52,11 @@ CLAIM = Claim(
         "(also those of impossible tokens) are at least c delta^alpha, the range is at most "
         "[[repaired: alpha log(1 / delta) + log(1 / c)]]; with full support it is bounded."
     ),
-    wrong="the range can be exp(1 / delta), as impossible tokens are not bounded",
+    wrong=(
+        "for the law (1/2, 1/2, 0) the logits (delta/2, -delta/2, -exp(1/delta)) fit it, of a range over "
+        "exp(1/delta); true if all probabilities are at least c delta^alpha: range alpha log(1/delta) + "
+        "log(1/c) at most"
+    ),
     page="docs/claims/logit_range.md",
 )
 

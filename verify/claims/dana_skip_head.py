@@ -110,7 +110,10 @@ CLAIM = Claim(
         "[[bigrams: S = 2]], with [[widths: d_h <= d <= N]] and [[columns: N^2 <= d + H d_h]], the laws of every E are "
         "reached without any slack."
     ),
-    wrong="the head tends to the vectors with the largest product, which need not be the last one",
+    wrong=(
+        "d = 1, x_1 = 2.7 and x_S = 1.3: the head tends to x_1, which has the larger product with x_S; true "
+        "where x_S itself has the largest one, as a long last position forces"
+    ),
     page="docs/claims/skip_connection.md",
     hypotheses=(
         Hypothesis(

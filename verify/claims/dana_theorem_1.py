@@ -128,7 +128,11 @@ CLAIM = Claim(
         "contexts cost at least [[exclusive_or: (log 2 - h) / 2]], h := h(p), whatever d and d_h are; and for every H "
         "the parity of n bits costs, as n grows, what a network costs that ignores the context."
     ),
-    wrong="for given H: XOR costs one head 0.3185 nats or more, where the infimum is 0 (with H free it is true)",
+    wrong=(
+        "for given H: XOR costs one head 0.3185 nats or more, where the infimum is 0; true with H free, and "
+        "for given H where some weights give the features of the contexts rank T, as on all N^S of them for S "
+        ">= 2, d_h <= d <= N"
+    ),
     page="docs/claims/theorem_1.md",
     hypotheses=(
         *conditions("N >= 1, S >= 1", "1 <= d_h <= d"),

@@ -90,7 +90,11 @@ CLAIM = Claim(
         "is left out, C_1 the largest [[size: 1 + z]], z := |z_t|_1. Whether transformers do better on those laws is "
         "open."
     ),
-    wrong="for given H: XOR, as Theorem 1 (with H free it is true); the proof uses Lemma 4",
+    wrong=(
+        "for given H: XOR costs one head 0.3185 nats or more for every epsilon < 1/4, where the infimum is 0; "
+        "true with H free, or with P C_1 R + gamma for the O() and encoders of range up to R, if the kept "
+        "features are independent"
+    ),
     page="docs/claims/logit_range.md",
     hypotheses=conditions(
         "2 <= R <= 500: full support in float64 too",

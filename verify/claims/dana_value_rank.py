@@ -44,7 +44,10 @@ CLAIM = Claim(
         "contexts with the same last token, [[plane: d = 2]] and [[heads: one]] head, A' has rank "
         "[[columns: H d_h + d]] and W_V A' rank [[lost: two]] at most."
     ),
-    wrong="if d_h < d the values can lose rank: three contexts, d = 2, for all value maps",
+    wrong=(
+        "three contexts with one last token, d = 2, d_h = H = 1: A' has rank 3, W_V A' 2 at most for all "
+        "value maps; true if every W_V is invertible, so d_h = d"
+    ),
     page="docs/claims/closed_forms.md",
 )
 
