@@ -83,7 +83,7 @@ def test_the_floor_of_xor_is_where_both_laws_become_uniform() -> None:
 
 @pytest.mark.parametrize("tokens", [2, 3])
 def test_the_determinant_of_the_look_up_table_has_no_factors_but_those_of_the_theorem(tokens: int) -> None:
-    """Theorem K4: b, sigma and Delta, and m, which is positive for 0 < a < 1. Page: docs/claims/corollary_1.md"""
+    """Theorem K3: b, sigma and Delta, and m, which is positive for 0 < a < 1. Page: docs/claims/corollary_1.md"""
     a, sigma = sympy.symbols("a sigma")
     unit = sympy.eye(tokens)
     position = sympy.ones(1, tokens) * sigma / tokens
@@ -103,7 +103,7 @@ def test_the_determinant_of_the_look_up_table_has_no_factors_but_those_of_the_th
 
 
 def test_one_head_reads_its_point_off_the_attention() -> None:
-    """Theorem K5: what W_O and W_U make of the attention is the point of the label. Page: docs/claims/corollary_1.md"""
+    """Theorem K4: what W_O and W_U make of the attention is the point of the label. Page: docs/claims/corollary_1.md"""
     i, N, first = sympy.symbols("i N first")
     a = sympy.Rational(1, 2) + (i - first / 4) / (N + 1)
     stream = (1, first + 4 * (N + 1) * (a - 1))  # what x_S and the head write

@@ -179,7 +179,7 @@ class Point(Settings):
         return self.length * inner + 2 * self.tokens * self.d_model + shared + self.layers * (heads + neurons)
 
     def rank(self) -> int:
-        r"""The certified rank of frozen features, $\min(T, n + H \min(d_h, n))$ with $n = \min(d, N)$ (Theorem F).
+        r"""The certified rank of frozen features, $\min(T, n + H \min(d_h, n))$ with $n = \min(d, N)$ (Theorem S5).
 
         A head that is wider than d reads no more than the d dimensions of its input.
         """

@@ -1,7 +1,7 @@
 r"""Attention of full rank for given contexts: the family of Lemma 2 of Dana et al., as far as it goes.
 
 Outside a null set of weights the features of contexts have the largest rank that any weights give them, the generic
-rank (Theorem G). Lemma 2 promises $\min(T, H d_h)$ for every set of T contexts; what limits the rank is told by a set
+rank (Theorem G1). Lemma 2 promises $\min(T, H d_h)$ for every set of T contexts; what limits the rank is told by a set
 of contexts, which the judge takes up.
 
 Page: docs/claims/full_rank_attention.md
@@ -68,7 +68,7 @@ def full_rank_attention(
     r"""Draw heads whose features of the given contexts have the largest rank that any weights give them.
 
     One-hot embeddings and tables of signs where $d \ge N + S$, else uniform embeddings and Gaussian queries and keys.
-    With probability 1 the rank is the generic one (Theorem G); the judge certifies the rank of the weights drawn.
+    With probability 1 the rank is the generic one (Theorem G1); the judge certifies the rank of the weights drawn.
 
     Args:
         contexts: Pairwise distinct contexts, `[T, S]`.
@@ -84,7 +84,7 @@ def full_rank_attention(
     Raises:
         InputError: Contexts that are equal or no tokens, or sizes out of range; names them.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, repaired: Theorem G.
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, repaired: Theorem G1.
 
     Example:
         >>> xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])

@@ -52,9 +52,10 @@ def closed_forms(
     search: bool = True,
     seed: int = 0,
 ) -> tuple[ClosedForm, ...]:
-    r"""Apply every theorem whose hypotheses hold: S1 or U, D, F, S2 and P.
+    r"""Apply every theorem whose hypotheses hold: S1 or G2, S4, S5, S2 and S3.
 
-    Theorems U, D and P bound the rank from below; their upper bounds are those of U1 and U2 for all contexts together.
+    Theorems G2, S4 and S3 bound the rank from below; their upper bounds are those of U1 and U2 for all contexts
+    together.
 
     Args:
         contexts: Pairwise distinct contexts, `[T, S]`.
@@ -62,7 +63,7 @@ def closed_forms(
         d_head: Width of a head, $d_h \le d$.
         n_heads: Number of heads, $H$.
         with_skip: Whether the skip connection's $x_S$ belongs to the features; P and D need it.
-        search: Whether to apply the theorems that need an elimination (S2) or, up to 256 contexts, a search (P).
+        search: Whether to apply the theorems that need an elimination (S2) or, up to 256 contexts, a search (S3).
         seed: Seed of the random points of both.
 
     Returns:
@@ -76,10 +77,10 @@ def closed_forms(
         >>> bigrams = np.array([[n, c] for n in range(3) for c in range(3)])
         >>> for found in closed_forms(bigrams, d_model=2, d_head=2, n_heads=3):
         ...     print(found.theorem, found.lower, found.upper)
-        Theorem U 5 8
-        Theorem F 8 8
+        Theorem G2 5 8
+        Theorem S5 8 8
         Theorem S2 8 8
-        Theorem P 8 8
+        Theorem S3 8 8
     """
     contexts = checked_contexts(contexts, distinct=True)
     sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
@@ -94,17 +95,17 @@ def closed_forms(
     def bracket(theorem: str, hypothesis: str, lower: int) -> ClosedForm:
         return ClosedForm(theorem, hypothesis, lower, upper)
 
-    found = [bracket("Theorem U", "S >= 2", universal_rank(contexts, **sizes, with_skip=with_skip))]
+    found = [bracket("Theorem G2", "S >= 2", universal_rank(contexts, **sizes, with_skip=with_skip))]
     if with_skip and n_ctx > d_head:
-        found.append(bracket("Theorem D", "S - 1 >= d_h", long_contexts_rank(contexts, **sizes)))
+        found.append(bracket("Theorem S4", "S - 1 >= d_h", long_contexts_rank(contexts, **sizes)))
     if n_contexts == d_vocab**n_ctx and (n_ctx == 2 or (with_skip and d_head <= d_vocab)):
         rank = all_contexts_rank(d_vocab, n_ctx, **sizes, with_skip=with_skip)
-        found.append(ClosedForm("Theorem F", "all N^S contexts, d_h <= N or S = 2", rank, rank))
+        found.append(ClosedForm("Theorem S5", "all N^S contexts, d_h <= N or S = 2", rank, rank))
     if search and n_ctx == 2:
         rank = bigram_rank(contexts, **sizes, with_skip=with_skip, seed=seed).rank
         found.append(ClosedForm("Theorem S2", "S = 2", rank, rank))
     if search and with_skip and n_contexts <= _LARGEST_SEARCH:
-        found.append(bracket("Theorem P", "S >= 2", partition(contexts, **sizes, seed=seed).size))
+        found.append(bracket("Theorem S3", "S >= 2", partition(contexts, **sizes, seed=seed).size))
     return tuple(found)
 
 
@@ -137,7 +138,7 @@ def universal_rank(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: 
     contexts = checked_contexts(contexts, distinct=True)
     check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
     if contexts.shape[1] < 2:
-        raise HypothesisError("Theorem U", "contexts of S >= 2 tokens", "S = 1")
+        raise HypothesisError("Theorem G2", "contexts of S >= 2 tokens", "S = 1")
     of_skip = min(d_model, len(np.unique(contexts[:, -1]))) if with_skip else 0
     return min(len(contexts), of_skip + n_heads)
 
@@ -176,7 +177,7 @@ def long_contexts_rank(contexts: Int64Array, *, d_model: int, d_head: int, n_hea
     contexts = checked_contexts(contexts, distinct=True)
     check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
     if contexts.shape[1] <= d_head:
-        raise HypothesisError("Theorem D", "S - 1 >= d_h", f"S = {contexts.shape[1]}, d_h = {d_head}")
+        raise HypothesisError("Theorem S4", "S - 1 >= d_h", f"S = {contexts.shape[1]}, d_h = {d_head}")
     multiplicities = np.sort(np.unique(contexts[:, -1], return_counts=True)[1])[::-1]
     n_heads = min(n_heads, len(contexts))  # more change nothing, and the product could wrap around
     j = np.arange(len(multiplicities) + 1)

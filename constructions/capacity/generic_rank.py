@@ -36,7 +36,7 @@ def generic_ranks(
        x_s = W_E[t_s] + W_{pos}[s], $$
 
     where $E^h_{c,n} = \exp(x_S W_Q^h W_K^{h\top} W_E[n]^\top)$ and likewise $Q$. Read as rational functions of free
-    variables, they have a rank $R^*$, which is the largest rank that any weights reach (Theorem G). Here the variables
+    variables, they have a rank $R^*$, which is the largest rank that any weights reach (Theorem G1). Here the variables
     are replaced by random residues modulo `PRIME` at which no denominator vanishes. A minor that is nonzero there is
     not the zero function, so every number returned is a lower bound of $R^*$, whatever was drawn; that it falls short
     is unlikely, not impossible. One elimination serves all numbers of heads: the rank of the first columns is the

@@ -309,7 +309,7 @@ def _head_count(
         [ranks] = _up_to_full(ranks_with, len(contexts), d_head, n_heads)
     else:
         without_heads = _without_elimination(contexts, d_model, d_head, 0) if with_skip else 0
-        ranks = np.minimum(len(contexts), without_heads + np.arange(n_heads + 1))  # Theorem U
+        ranks = np.minimum(len(contexts), without_heads + np.arange(n_heads + 1))  # Theorem G2
     full = np.flatnonzero(ranks == len(contexts))
     sufficient = int(full[0]) if len(full) else None
 
@@ -386,7 +386,7 @@ def _by_name(peeling: Peeling, rows: Int64Array, *, d_model: int, d_head: int, n
 
 
 def _bounds_are_met(contexts: Int64Array, d_head: int) -> bool:
-    """Whether the bounds of all contexts together are the generic rank: by Theorem S1, U, or S2 for one last token."""
+    """Whether the bounds of all contexts together are the generic rank: by Theorem S1, G2, or S2 for one last token."""
     n_ctx = contexts.shape[1]
     return n_ctx == 1 or d_head == 1 or (n_ctx == 2 and len(np.unique(contexts[:, -1])) == 1)
 

@@ -92,7 +92,7 @@ def partition(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, 
     tried once: it enters a set, or takes the place of a context that looks for another place itself, along a shortest
     chain. For $S - 1 \ge d_h$ Rado's condition always holds, and the number is the largest possible unless the random
     combinations are unlucky; for shorter contexts it need not be. What is returned satisfies the conditions of
-    Theorem P, whatever was drawn.
+    Theorem S3, whatever was drawn.
 
     Args:
         contexts: Pairwise distinct contexts, `[T, S]`, $S \ge 2$.
@@ -119,7 +119,7 @@ def partition(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, 
     contexts = checked_contexts(contexts, distinct=True)
     check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
     if contexts.shape[1] < 2:
-        raise HypothesisError("Theorem P", "contexts of S >= 2 tokens", "S = 1")
+        raise HypothesisError("Theorem S3", "contexts of S >= 2 tokens", "S = 1")
     capacities = [min(d_model, len(np.unique(contexts[:, -1])))]
     capacities += min(n_heads, len(contexts)) * [d_head]  # more heads hold nothing
     distributed = distribute(contexts[:, -1].tolist(), capacities)

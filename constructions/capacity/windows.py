@@ -23,7 +23,7 @@ def all_contexts_rank(
 
     if $d_h \le N$ or $S = 2$; for heads alone and $S = 2$,
     $\min(N^2, H d_h, (H - 1) \min(d_h, N) + \min(d, N + 1))$. (For $S \ge 3$ and $d_h > N$ the rank is at most
-    $\min(N^S, \min(d, N) + H \min(d_h, N + S - 2))$, and is this for one head and for $N^S \le 1024$: Theorem W.)
+    $\min(N^S, \min(d, N) + H \min(d_h, N + S - 2))$, and is this for one head and for $N^S \le 1024$: Theorem S6.)
 
     Args:
         d_vocab: Number of tokens, $N$.
@@ -50,11 +50,11 @@ def all_contexts_rank(
     _require_contexts(d_vocab, n_ctx)
     if not with_skip:
         if n_ctx != 2:
-            raise HypothesisError("Theorem F for heads alone", "S = 2", f"S = {n_ctx}")
+            raise HypothesisError("Theorem S5 for heads alone", "S = 2", f"S = {n_ctx}")
         inside = (n_heads - 1) * min(d_head, d_vocab) + min(d_model, d_vocab + 1)
         return min(d_vocab**2, n_heads * d_head, inside)
     if n_ctx > 2 and d_head > d_vocab:
-        raise HypothesisError("Theorem F", "d_h <= N or S = 2", f"d_h = {d_head}, N = {d_vocab}, S = {n_ctx}")
+        raise HypothesisError("Theorem S5", "d_h <= N or S = 2", f"d_h = {d_head}, N = {d_vocab}, S = {n_ctx}")
     return min(d_vocab**n_ctx, min(d_model, d_vocab) + n_heads * min(d_head, d_vocab))
 
 
@@ -94,7 +94,7 @@ def all_contexts_windows(
     check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
     _require_contexts(d_vocab, n_ctx)
     if d_head > d_vocab:
-        raise HypothesisError("Theorem F with windows", "d_h <= N", f"d_h = {d_head}, N = {d_vocab}")
+        raise HypothesisError("Theorem S5 with windows", "d_h <= N", f"d_h = {d_head}, N = {d_vocab}")
     of_skip = min(d_model, d_vocab)
     most = min(d_vocab**n_ctx, of_skip + n_heads * d_head)
     contexts, positions = [], []
@@ -129,4 +129,4 @@ def _listed(d_vocab: int, n_ctx: int, of_skip: int) -> Iterator[tuple[tuple[int,
 def _require_contexts(d_vocab: int, n_ctx: int) -> None:
     require_at_least(1, d_vocab=d_vocab)
     if n_ctx < 2:
-        raise HypothesisError("Theorem F", "S >= 2", f"S = {n_ctx}")
+        raise HypothesisError("Theorem S5", "S >= 2", f"S = {n_ctx}")

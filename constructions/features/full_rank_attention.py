@@ -43,7 +43,7 @@ def front_end(
     r"""Draw embeddings and heads whose features have the generic rank, by one of five recipes.
 
     Outside a null set of weights the features $[X_S, Y]$ of a set of contexts have the largest rank that any weights
-    can give them (Theorem G), so a random draw is enough in theory; the recipes differ in how well conditioned the
+    can give them (Theorem G1), so a random draw is enough in theory; the recipes differ in how well conditioned the
     features are and in how few bits they need. All but ``base2`` are exactly representable in bfloat16.
 
     - ``table``: one-hot embeddings ($d \ge N + S$; half a one for positions), $W_K = I$ and $W_Q$ a table of random
@@ -75,7 +75,7 @@ def front_end(
         InputError: An unknown kind, a dimension below 1, `d_head > d_model`, or a scale that is not positive.
         HypothesisError: ``table`` with `d_model < d_vocab + n_ctx`.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, as repaired by Theorem G.
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, as repaired by Theorem G1.
 
     Example:
         >>> weights = front_end("table", d_vocab=2, n_ctx=1, d_model=3, n_heads=1, d_head=1, seed=0)

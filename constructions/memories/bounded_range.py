@@ -1,4 +1,4 @@
-r"""A transformer that holds an encoder whose logits have a bounded range, and leaves some contexts out: Theorem E.
+r"""A transformer that holds an encoder whose logits have a bounded range, and leaves some contexts out: Theorem LR1.
 
 Page: docs/claims/logit_range.md
 """

@@ -1,4 +1,4 @@
-"""The windows of Theorem F: all bigrams of four tokens in the order in which heads take them.
+"""The windows of Theorem S5: all bigrams of four tokens in the order in which heads take them.
 
     python docs/figures/windows.py
 
@@ -23,7 +23,7 @@ def drawing() -> str:
     contexts, found = all_contexts_windows(TOKENS, 2, **sizes, n_heads=HEADS)
     windows = [(window.rows, window.positions) for window in found.windows]
     if not partition_holds(contexts, skip=found.skip, windows=windows, **sizes):
-        raise ArithmeticError("the windows are no partition of Theorem P")
+        raise ArithmeticError("the windows are no partition of Theorem S3")
     rank = all_contexts_rank(TOKENS, 2, **sizes, n_heads=HEADS)
     parts = []
     groups = [("x_S", found.skip), *((f"head {head + 1}", rows) for head, (rows, _) in enumerate(windows))]

@@ -227,7 +227,7 @@ NO_QUANTITY = re.compile(
             r"\b(?:19|20)\d\d\b",  # years
             r"`[\w.-]+`|\bkim-2023\.labels\b",  # claims
             r"(?<=[\w|)\]}'])_(?:\{[^{}]*\}|\([\w+-]+\)|\w+(?:,\w+)*)",  # x_1, |x|_1, sigma_(d+1)
-            r"\b[A-Z]\d\d?\b",  # V11, S2: names of matrices and theorems
+            r"\b[A-Z]{1,2}\d\d?\b",  # V11, SE1: names of matrices and theorems
             r"\^\(?-1\)?",  # the inverse
             r"\bb?float\d+\b|\bln 2\b",  # formats, and the unit of base-2 scores
             r"<[^<>=]*, [^<>=]*>",  # inner products

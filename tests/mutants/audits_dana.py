@@ -59,7 +59,7 @@ MUTANTS = [
     dana_proposition_1("0.02988", "0.02987", "the gap of a bias is another number"),
     dana_lemma_2("[[printed: min(T_0, H d)]]", "[[printed: T_0]]", "the printed rank is T_0"),
     dana_lemma_2("[[printed: min(T_0, H d)]]", "[[printed: min(T_0, H d + 1)]]", "one more is printed"),
-    dana_lemma_2("min(T, min(d, j) + H)", "min(T, d + H)", "Theorem U forgets the last tokens"),
+    dana_lemma_2("min(T, min(d, j) + H)", "min(T, d + H)", "Theorem G2 forgets the last tokens"),
     dana_theorem_1("[[printed: H d_h + d]]", "[[printed: H d_h]]", "the skip connection is not counted"),
     dana_theorem_1("(log 2 - h) / 2", "(log 2 - h) / 4", "half of the cost of XOR"),
     dana_theorem_1_tail("sqrt(2) P Z n", "2 P Z n", "sqrt 2 becomes 2"),

@@ -214,7 +214,7 @@ MUTANTS = [
         "return columns",
         "features of any columns",
     ),
-    checker(" else columns  # Lemma Y6", " else 10**9", "a layer has features of any rank"),
+    checker(" else columns  # Lemma Y1", " else 10**9", "a layer has features of any rank"),
     checker("*((bits, 2 * SMALL) for", "*((bits, SMALL) for", "features never get more digits"),
     checker(
         'if not self.evaluation.is_layer or stored["pairs"] != ', 'if stored["pairs"] != ', "any model is saturated"

@@ -51,7 +51,7 @@ def attention_rank(
 
     From below for the float64 weights as they are: the features are enclosed, and the set that holds them is proved to
     have full row rank, or squeezed to a neighbourhood of the identity for as many singular vectors as possible. From
-    above for all weights: ranks of integer matrices that are written down from the contexts (Theorem C).
+    above for all weights: ranks of integer matrices that are written down from the contexts (Theorem G3).
 
     Args:
         model: One attention layer that reads tokens.
@@ -95,5 +95,5 @@ def attention_rank(
         lower = rows
     else:
         lower = min(rank_bracket(matrix).lower, upper)
-    reason = f"bound {ceiling.name} of Theorem C" if upper < min(rows, columns) else "the shape"
+    reason = f"bound {ceiling.name} of Theorem G3" if upper < min(rows, columns) else "the shape"
     return AttentionRank(rows, columns, with_skip, lower, upper, reason)

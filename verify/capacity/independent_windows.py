@@ -20,7 +20,7 @@ def partition_holds(
     d_model: int,
     d_head: int,
 ) -> bool:
-    r"""Check the conditions of Theorem P.
+    r"""Check the conditions of Theorem S3.
 
     The sets are disjoint; the last tokens within each are different; $|U_0| \le d$ and $|U_h| \le \min(d_h, d)$; and
     in every window the vectors $e_{t_s} - e_{t_S} + f_s - f_S$ at the given positions are linearly independent over

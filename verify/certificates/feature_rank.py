@@ -37,7 +37,7 @@ _MOST_BITS = 2048  # of these balls
 
 
 def largest_rank(model: Model, task: Task | VectorTask, columns: int) -> int:
-    r"""What the rank of the features cannot exceed: the columns; with vectors and one shared context also Lemma Y6."""
+    r"""What the rank of the features cannot exceed: the columns; with vectors and one shared context also Lemma Y1."""
     if isinstance(task, VectorTask) and task.shared:
         return min(columns, model.n_heads * (task.n_ctx - 1) + 1)
     return columns

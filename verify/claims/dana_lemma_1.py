@@ -121,7 +121,7 @@ CLAIM = Claim(
         "the largest entropy, rho and p the least probabilities of a context and of a token, and the matrices of rank "
         "at most d are closed. The centring has to be the uniform one. Without full support it fails for "
         "[[tokens: N = 2]], [[line: d = 1]] and a law that is sure of a token: the infimum is not attained. The best "
-        "encoder that is found is bracketed: no encoder is better than the sharpened Theorem L allows."
+        "encoder that is found is bracketed: no encoder is better than the sharpened Theorem SE1 allows."
     ),
     page="docs/claims/sequence_encoder.md",
     hypotheses=(
@@ -220,7 +220,7 @@ def _bracketed(sizes: tuple[tuple[int, int, int], ...], spread: float) -> Eviden
     return Evidence(
         "claim",
         f"laws with normal logarithms of deviation {spread}, (N, T, d) = {_listed(sizes)}: the best encoder that was "
-        "found is an upper bound of the minimum, the sharpened Theorem L a lower bound",
+        "found is an upper bound of the minimum, the sharpened Theorem SE1 a lower bound",
         "0 < lower <= minimum <= upper",
         f"minimum in {', '.join(shown)} nats; the lower bounds are >= {min(shares):.2f} of the upper ones",
         Method(f"{_FLOATS}: singular values, divergences", Means.ENCLOSURES),

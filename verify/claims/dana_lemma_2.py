@@ -114,7 +114,7 @@ def false_step(*, n_ctx: int = 6, d_model: int = 4, seed: int = 0) -> tuple[Int6
 def shared_directions(
     *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, largest: int, seed: int
 ) -> ExactFrontEnd:
-    r"""Integer weights of the kind that Theorem G says is enough: $W^h = \lambda_h u^\top v$ in units of $\ln 2$.
+    r"""Integer weights of the kind that Theorem G1 says is enough: $W^h = \lambda_h u^\top v$ in units of $\ln 2$.
 
     The directions $u, v$ have entries -1, 0, 1 and are not 0, the $\lambda_h$ are 1, 2, 3, ..., so that the powers of 2
     in the attention stay small while the embeddings are as large as they have to be. (Not both 1 and -1: for two tokens
@@ -163,7 +163,7 @@ def shared_directions(
 def fewest_heads(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int) -> int:
     r"""The fewest heads with which all $N^S$ contexts have full rank, and at least 1.
 
-    By Theorem F it is $\lceil (N^S - \min(d, N)) / d_h \rceil$; no weights do with fewer.
+    By Theorem S5 it is $\lceil (N^S - \min(d, N)) / d_h \rceil$; no weights do with fewer.
 
     Args:
         d_vocab: N.
@@ -184,7 +184,7 @@ def fewest_heads(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int) -> int:
 def build(
     *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int = 0, seed: int = 0
 ) -> Construction[Task]:
-    r"""Weights that hold a random label of each of all $N^S$ contexts, with as few heads as Theorem F allows.
+    r"""Weights that hold a random label of each of all $N^S$ contexts, with as few heads as Theorem S5 allows.
 
     Args:
         d_vocab: N.
@@ -236,17 +236,17 @@ CLAIM = Claim(
     reading=(
         "'Greater than' is read as 'at least', as no matrix of H d rows has more, and the T_0 sequences are any, as "
         "the proof takes them and Theorem 1 needs them: the support of any distribution. For all N^S sequences, S >= "
-        "2 and d_h <= d <= N, the count with the skip connection, which Theorem 1 rests on, is right (Theorem F)."
+        "2 and d_h <= d <= N, the count with the skip connection, which Theorem 1 rests on, is right (Theorem S5)."
     ),
     judgement="false",
     truth=(
         "The largest rank is the generic rank R* over free attention weights, reached by rank-one W_QK with shared "
-        "directions (Theorem G). For [[bigrams: S = 2]] it is a minimum over sets of contexts with the "
+        "directions (Theorem G1). For [[bigrams: S = 2]] it is a minimum over sets of contexts with the "
         "rank of a lift matroid (S2); for all [[every: N^S]] contexts, [[long: S >= 2]] and "
         "[[widths: d_h <= min(d, N)]], it is [[all_contexts: min(N^S, min(d, N) + H d_h)]] "
-        "with the skip connection (F); a partition of the contexts over the heads proves it in general (P), "
-        "multiplicities of the last tokens are enough for [[longer: S > d_h]] (D), and for [[long: S >= 2]] "
-        "[[universal: min(T, min(d, j) + H)]] is reached for every set with j last tokens (U). For "
+        "with the skip connection (S5); a partition of the contexts over the heads proves it in general (S3), "
+        "multiplicities of the last tokens are enough for [[longer: S > d_h]] (S4), and for [[long: S >= 2]] "
+        "[[universal: min(T, min(d, j) + H)]] is reached for every set with j last tokens (G2). For "
         "[[alone: S = 1]] it is [[tokens: min(d, T)]]. On all contexts of n bits with the same last token it is at "
         "most [[bits: 1 + H n]], whatever d is."
     ),
@@ -302,12 +302,12 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _false_step()
     rng = np.random.default_rng(0)
     many = 25 if full else 4
-    yield _theorem("Theorem G", "random contexts whose bound explicit weights reach", list(_generic(rng, 12 * many)))
+    yield _theorem("Theorem G1", "random contexts whose bound explicit weights reach", list(_generic(rng, 12 * many)))
     yield _theorem("Theorem S2", "bigrams", [*_adversarial_bigrams(full), *_bigrams(rng, 12 * many)])
-    yield _theorem("Theorem P", "contexts with a partition", list(_partitioned(rng, 12 * many)))
-    yield _theorem("Theorem D", "contexts longer than d_h", list(_long(rng, 12 * many)))
-    yield _theorem("Theorem F", "all contexts", list(_all(full)))
-    yield _theorem("Theorem U", "any contexts with d_h = 1", list(_universal(rng, 12 * many)))
+    yield _theorem("Theorem S3", "contexts with a partition", list(_partitioned(rng, 12 * many)))
+    yield _theorem("Theorem S4", "contexts longer than d_h", list(_long(rng, 12 * many)))
+    yield _theorem("Theorem S5", "all contexts", list(_all(full)))
+    yield _theorem("Theorem G2", "any contexts with d_h = 1", list(_universal(rng, 12 * many)))
     yield _windows(full)
     yield _built({})
     if full:
@@ -472,7 +472,7 @@ def _windows(full: bool) -> Evidence:
                 good += found.size == d_vocab**n_ctx and _holds(contexts, found, d_model, d_head)
     return Evidence(
         "repair",
-        f"The windows of Theorem F partition all contexts for {checked} choices of N, S, d, d_h.",
+        f"The windows of Theorem S5 partition all contexts for {checked} choices of N, S, d, d_h.",
         "every window linearly independent",
         f"disjoint, exhaustive and independent for {good} of {checked}",
         Method("integer ranks of the chosen differences of every window", Means.EXACT),

@@ -89,7 +89,7 @@ CLAIM = Claim(
         "d, L the logarithms and J the uniform centring; it vanishes for all pi if and only if "
         "[[needed: d >= min(N - 1, k)]], k the number of contexts of positive probability. With s the sum of the "
         "squares of the singular values beyond the first d it is between c s and [[upper: s / 4]], where a positive c "
-        "is explicit (Theorem L), and sharper bounds weight the tokens."
+        "is explicit (Theorem SE1), and sharper bounds weight the tokens."
     ),
     page="docs/claims/sequence_encoder.md",
     hypotheses=(
@@ -285,8 +285,9 @@ def _sandwich(count: int) -> Evidence:
     return Evidence(
         "claim",
         f"{count} random instances, N <= 7, T <= 12, d < min(N - 1, T), logarithms of deviation 0.001 to 3, random "
-        "priors: Theorem L <= the encoder found, and Theorem L <= (1/4) sum of the squares of the last singular values",
-        "Theorem L <= inf <= (1/4) sum_{i>d} s_i^2",
+        "priors: Theorem SE1 <= the encoder found, and Theorem SE1 <= (1/4) sum of the squares of the last singular "
+        "values",
+        "Theorem SE1 <= inf <= (1/4) sum_{i>d} s_i^2",
         f"both in all; lower / upper between {min(ratios):.3f} and {max(ratios):.3f}",
         Method(f"{_FLOATS}: singular values, divergences", Means.ENCLOSURES),
         Verdict.all_of(verdicts),

@@ -81,7 +81,7 @@ def _task(d_vocab: int, n_ctx: int, facts: int, seed: int) -> Task:
 def _enough(
     *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, facts: int, seed: int, **_: object
 ) -> bool:
-    """Whether almost all weights give the contexts rank T; Theorem F says so for all contexts at once."""
+    """Whether almost all weights give the contexts rank T; Theorem S5 says so for all contexts at once."""
     contexts = drawn_contexts(d_vocab, n_ctx, facts, seed)
     count = n_heads or paper_heads(len(contexts), d_model, d_head)
     if len(contexts) > d_model + count * d_head:
@@ -118,7 +118,7 @@ CLAIM = Claim(
         'd_h , and an embedding dimension d can memorize Hd_h+d associations", Remarks 1 say "with $Hd_h + d = T_0$ '
         'attention heads", the proof takes just so many, and the experiments compare by this number. The sentence of '
         "the theorem alone can also be read with H free, 'satisfying' as a condition on it: then it is true for "
-        "epsilon = 0, since enough heads hold any contexts (Theorem U of the generic rank)."
+        "epsilon = 0, since enough heads hold any contexts (Theorem G2 of the generic rank)."
     ),
     judgement="false",
     truth=(

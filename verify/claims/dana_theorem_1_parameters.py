@@ -67,7 +67,7 @@ def build(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, seed: int) -> 
 
 
 def _reachable(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, **_: object) -> bool:
-    """Theorem F: all contexts have generic rank min(N^S, d + H d_h)."""
+    """Theorem S5: all contexts have generic rank min(N^S, d + H d_h)."""
     facts = d_vocab**n_ctx
     return facts <= d_model + paper_heads(facts, d_model, d_head) * d_head
 

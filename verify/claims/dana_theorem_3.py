@@ -28,7 +28,7 @@ from verify.verdict import Verdict, decided, proved
 
 
 def build(*, largest_range: int, occurrences: int) -> Construction[Task]:
-    r"""The transformer of Theorem E: the laws of an encoder of range R, held on six of nine contexts.
+    r"""The transformer of Theorem LR1: the laws of an encoder of range R, held on six of nine contexts.
 
     Args:
         largest_range: R.
@@ -84,7 +84,7 @@ CLAIM = Claim(
         "For given d, d_h and H it is false as Theorem 1 is: on XOR too few heads stay a positive number above the "
         "infimum for every epsilon. The proof has gaps of its own: it uses Lemma 4, and equation (19) treats a bound "
         "[[box: 1]] of |x|_inf as if it were one of |x|_1; for the laws of Lemma 4 its argument gives no less than "
-        "[[rate: 2 epsilon^(2/3) / 5]], epsilon times a constant for epsilon. True (Theorem E): if the features of "
+        "[[rate: 2 epsilon^(2/3) / 5]], epsilon times a constant for epsilon. True (Theorem LR1): if the features of "
         "the kept contexts are independent, then for every R and positive gamma some transformer has d_KL(pi, T) of "
         "at most inf {d_KL(pi, f): f in L of range up to R} + [[tail: P C_1 R]] + gamma, P the probability of what "
         "is left out, C_1 the largest [[size: 1 + z]], z := |z_t|_1. Whether transformers do better on those laws is "
@@ -265,7 +265,7 @@ def theorem_e_on_random_transformers(seeds: range) -> Evidence:
 
 
 def theorem_e_on_the_laws_of_lemma_4(occurrences: list[int]) -> Evidence:
-    """Certify Theorem E, against the best encoder of each range, for transformers that hold six of nine contexts."""
+    """Certify Theorem LR1, against the best encoder of each range, for transformers that hold six of nine contexts."""
     verdicts, lines = [], []
     laws = laws_of_contexts()
     for count in occurrences:

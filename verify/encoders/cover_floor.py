@@ -190,7 +190,7 @@ def _full(laws: ArrayLike, prior: ArrayLike | None) -> tuple[Float64Array, Float
         raise InputError("laws", f"has {weights.shape[1]} tokens", "at least 3")
     weights, shares = weights[shares > 0.0], shares[shares > 0.0]
     if not (weights > 0.0).all():
-        raise HypothesisError("Theorem Q of encoders", "laws of full support", f"one has the entry {weights.min()}")
+        raise HypothesisError("Theorem SE2 of encoders", "laws of full support", f"one has the entry {weights.min()}")
     return weights, shares
 
 

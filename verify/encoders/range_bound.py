@@ -107,7 +107,7 @@ def range_bound(
     first, others = fmpq_mat(outputs[:kept]), fmpq_mat(outputs[kept:])
     gram = first * first.transpose()
     if gram.det() == 0:
-        raise HypothesisError("Theorem E", "independent features of the kept contexts", "they are dependent")
+        raise HypothesisError("Theorem LR1", "independent features of the kept contexts", "they are dependent")
     z = others * first.transpose() * gram.inv()
     wanted = reached[:kept] + (stream * as_rationals(network.W_U)).tolist()
     weights = [int(count) for count in occurrences]

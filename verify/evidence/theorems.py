@@ -43,7 +43,7 @@ _verdict_of_weights = partial(Theorem, over=_WEIGHTS, gives="a verdict")
 _of_these = partial(Theorem, over=Quantifier.THESE)
 
 RANK = _ceiling_of_weights(
-    "Theorem C of the ranks (U1, U1', U2)", "docs/claims/capacity.md", "Theorem C", rank_upper_bound_for_all_weights
+    "Theorem G3 of the ranks (U1, U1', U2)", "docs/claims/capacity.md", "Theorem G3", rank_upper_bound_for_all_weights
 )
 """The rank of the features on given contexts."""
 
@@ -63,7 +63,7 @@ MAJORITY_HEADS = _floor_of_weights(
 """How many heads hold the majority of exclusive ors."""
 
 HEADS_FOR_EVERY_LABELLING = _floor_of_weights(
-    "Warren's count", "docs/claims/corollary_1.md", "Theorem K2", heads_for_every_labelling
+    "Warren's count", "docs/claims/corollary_1.md", "Theorem K1", heads_for_every_labelling
 )
 """How many heads memorize every labelling."""
 
@@ -88,7 +88,7 @@ COLLINEAR_DIVERGENCE = _floor_of_weights(
 """The divergence of one head of width 1 from three laws."""
 
 ENCODER_DIVERGENCE = _floor_of_encoders(
-    "Theorem L of encoders", "docs/claims/sequence_encoder.md", "Derivation", encoder_floor
+    "Theorem SE1 of encoders", "docs/claims/sequence_encoder.md", "Derivation", encoder_floor
 )
 """The mean divergence of encoders of a rank from given laws."""
 

@@ -328,7 +328,7 @@ class _Checker:
         assert isinstance(task, PlainVectorTask)
         n_contexts, n_ctx, _ = task.contexts.shape
         n_heads = self.evaluation.model.blocks[0].shape("W_Q")[0]
-        return min(columns, n_heads * (n_ctx - 1) + 1) if n_contexts == 1 else columns  # Lemma Y6
+        return min(columns, n_heads * (n_ctx - 1) + 1) if n_contexts == 1 else columns  # Lemma Y1
 
     def _saturation(self, statement: Statement) -> StatementCheck:
         stored, check = statement.values, None

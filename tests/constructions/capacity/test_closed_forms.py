@@ -13,7 +13,7 @@ from tests.constructions.exact_features import XOR, context_sets
 
 sizes = st.tuples(st.integers(1, 5), st.integers(1, 5)).map(lambda pair: (max(pair), min(pair)))
 
-EXACT = {"Theorem S1", "Theorem S2", "Theorem F"}
+EXACT = {"Theorem S1", "Theorem S2", "Theorem S5"}
 
 
 @given(context_sets(lengths=(1, 4), largest=12), sizes, st.integers(0, 4), st.booleans())
@@ -60,14 +60,14 @@ def test_the_theorems_that_apply_are_named():
 
     options = {"d_model": 3, "d_head": 2, "n_heads": 2}
     assert names(np.array([[0], [3]]), **options) == ["S1"]
-    assert names(XOR, **options) == ["U", "D", "P"]
-    assert names(XOR, **options, search=False) == ["U", "D"]
-    assert names(all_contexts(3, 2), **options) == ["U", "F", "S2", "P"]
-    assert names(all_contexts(3, 3), **options) == ["U", "D", "F", "P"]
-    assert names(all_contexts(3, 3), **options, with_skip=False) == ["U"]
-    assert names(all_contexts(3, 2), **options, with_skip=False) == ["U", "F", "S2"]
+    assert names(XOR, **options) == ["G2", "S4", "S3"]
+    assert names(XOR, **options, search=False) == ["G2", "S4"]
+    assert names(all_contexts(3, 2), **options) == ["G2", "S5", "S2", "S3"]
+    assert names(all_contexts(3, 3), **options) == ["G2", "S4", "S5", "S3"]
+    assert names(all_contexts(3, 3), **options, with_skip=False) == ["G2"]
+    assert names(all_contexts(3, 2), **options, with_skip=False) == ["G2", "S5", "S2"]
     # All contexts over the tokens 0 and 2: renamed, they are all contexts over two tokens.
-    assert names(2 * all_contexts(2, 2), **options) == ["U", "F", "S2", "P"]
+    assert names(2 * all_contexts(2, 2), **options) == ["G2", "S5", "S2", "S3"]
 
 
 def test_contexts_of_one_token_have_the_rank_of_the_skip_connection():
@@ -79,7 +79,7 @@ def test_contexts_of_one_token_have_the_rank_of_the_skip_connection():
 
 
 def test_hypotheses_that_fail_are_named():
-    with pytest.raises(HypothesisError, match="Theorem U needs contexts of S >= 2 tokens"):
+    with pytest.raises(HypothesisError, match="Theorem G2 needs contexts of S >= 2 tokens"):
         universal_rank(np.array([[0]]), d_model=1, d_head=1, n_heads=1)
     with pytest.raises(HypothesisError, match="S - 1 >= d_h, but S = 3, d_h = 3"):
         long_contexts_rank(XOR, d_model=3, d_head=3, n_heads=1)

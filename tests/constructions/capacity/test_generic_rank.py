@@ -279,7 +279,7 @@ def test_relations_come_with_the_rank_at_their_point(contexts, widths, n_heads, 
 
 @pytest.mark.parametrize("largest", [128, pytest.param(1024, marks=pytest.mark.slow)])
 def test_heads_wider_than_the_vocabulary_have_the_rank_of_theorem_w(largest):
-    """All shapes with so many contexts: smaller widths are in Theorem F, larger ones add nothing."""
+    """All shapes with so many contexts: smaller widths are in Theorem S5, larger ones add nothing."""
     for tokens, n_ctx in ((n, s) for n in range(2, 11) for s in range(3, 11) if n**s <= largest):
         count = tokens**n_ctx
         for width in range(tokens + 1, tokens + n_ctx - 1):

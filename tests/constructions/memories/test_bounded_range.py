@@ -1,4 +1,4 @@
-"""The transformer of Theorem E has the encoder's logits, exactly, on the contexts that it holds."""
+"""The transformer of Theorem LR1 has the encoder's logits, exactly, on the contexts that it holds."""
 
 from fractions import Fraction
 

@@ -61,7 +61,7 @@ def test_a_wrong_formula_is_not_confirmed(changed, error):
     rng = np.random.default_rng(1)
     assert audit._theorem("S2", "", list(audit._bigrams(rng, 3))).verdict is not Verdict.PROVED
     changed(audit, "all_contexts_rank", lambda found: found + error)
-    piece = audit._theorem("F", "", list(audit._all(False))[:4])
+    piece = audit._theorem("S5", "", list(audit._all(False))[:4])
     assert piece.verdict is not Verdict.PROVED and piece.data["failed"]
 
 

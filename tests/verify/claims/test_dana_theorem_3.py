@@ -1,4 +1,4 @@
-"""The audit of Theorem 3 refutes it and its argument and confirms Theorem E, and not with other constants."""
+"""The audit of Theorem 3 refutes it and its argument and confirms Theorem LR1, and not with other constants."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Theorem E holds on every rational transformer, and a smaller constant or other logits are not confirmed."""
+"""Theorem LR1 holds on every rational transformer, and a smaller constant or other logits are not confirmed."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -101,7 +101,7 @@ def test_evidence_names_its_means_its_judge_and_its_quantifier():
         {
             "name": RANK.name,
             "page": "docs/claims/capacity.md",
-            "heading": "Theorem C",
+            "heading": "Theorem G3",
             "judge": "verify.capacity.linear_relations.rank_upper_bound_for_all_weights",
         }
     ]
