@@ -190,6 +190,47 @@ def test_every_label_that_is_cited_is_defined() -> None:
         assert set(cited_labels(path.read_text(encoding="utf-8"))) - defined == set(), name_of(path)
 
 
+STATED = re.compile(r"(?:## |\*\*)(Theorem|Lemma|Proposition|Corollary) ")
+
+
+def stated(page: Path) -> list[str]:
+    """The statements of a page by kind and label, as `Theorem G1`, in their order."""
+    found = [(STATED.search(each[0]), each[1] or each[2]) for each in DEFINED.finditer(prose(page))]
+    return [f"{kind[1]} {label}" for kind, label in found if kind and label]
+
+
+def checked_by_coq() -> dict[str, list[str]]:
+    """The theorems of Coq that docs/formal.md gives for each label."""
+    found: dict[str, list[str]] = {}
+    for names, answers in re.findall(r"^\| (`formal/[^|]*)\|(.*)$", prose(DOCS / "formal.md"), re.MULTILINE):
+        for label in cited_labels(answers):
+            found.setdefault(label, []).extend(re.findall(r"`formal/[\w.]+:(\w+)`", names))
+    return found
+
+
+def test_the_list_of_theorems_has_each_label_under_its_page_in_order() -> None:
+    sections = re.split(r"^## ", prose(DOCS / "theorems.md"), flags=re.MULTILINE)[1:]
+    listed = {}
+    for section in sections:
+        heading = re.match(r"\[.+\]\(([\w/.]+?)(?:#statement)?\)", section)
+        assert heading
+        listed[name_of(DOCS / heading[1])] = re.findall(
+            r"^\| (\w+ [\w']+) \| (.+?) \| ?(.*?) ?\|$", section, re.MULTILINE
+        )
+    contents = prose(DOCS / "index.md").partition("## Contents")[2]
+    places = [contents.index(f"]({name.removeprefix('docs/')})") for name in listed]
+    assert places == sorted(places)
+    own = {name_of(page): stated(page) for page in PAGES}
+    assert {name: [row[0] for row in rows] for name, rows in listed.items()} == {
+        name: labels for name, labels in own.items() if labels
+    }
+    coq = checked_by_coq()
+    for label, says, checked in (row for rows in listed.values() for row in rows):
+        assert len(says) > 10 and not says.endswith(".")
+        assert re.findall(r"`(\w+)`", checked) == coq.get(label.split()[1], []), label
+    assert set(coq) <= {label.split()[1] for labels in own.values() for label in labels}
+
+
 def test_definitions_of_labels_are_noticed() -> None:
     text = "**Theorem A.** x\n> **Lemma B1 (y).** z\n## Lemma C10 (one)\n1. **Theorem 1' (u).** v\n**Lemma 2.** w\n"
     assert defined_labels(text) == ["A", "B1", "C10", "1'", "2"]
