@@ -60,10 +60,10 @@ def test_conditions_are_said_to_be_those_of_what_is_built_or_of_what_is_true(tmp
         if not said["hypotheses"]:
             continue
         assert main(["claims", said["id"]]) == 0
-        labels = [line.strip() for line in capsys.readouterr().out.splitlines()]
+        labels = [line[2:].split("  ")[0] for line in capsys.readouterr().out.splitlines()]
         own, other = ("builds where", "true where")[:: 1 if said["parameters"] is not None else -1]
-        assert sum(line.startswith(own) for line in labels) == len(said["hypotheses"])
-        assert not any(line.startswith((other, "needs  ")) for line in labels)  # as the name of a row
+        assert labels.count(own) == len(said["hypotheses"])
+        assert other not in labels and "needs" not in labels
     sizes = ["--param", "d_vocab=5", "n_ctx=3", "d_model=4", "d_head=4", "n_heads=3"]
     assert main(["build", "dana.lemma-2", *sizes, "--out", str(tmp_path / "out")]) == 2
     assert "what is built for Dana, Pydi, Chevaleyre (2024), Lemma 2 needs" in capsys.readouterr().err
