@@ -105,7 +105,7 @@ CLAIM = Claim(
     reading=(
         'To is T_0, and H, d_h and d are given, as "Corollary 2 states that with H = 20, the model should be able to '
         'obtain exactly 1 accuracy" (appendix B) reads it. With H free, and the bound cut at 1, it is true for S >= 2 '
-        "and d >= 2, as enough heads hold all contexts. On average over independent uniform labels it is true where "
+        "and d >= 2, as enough heads hold all contexts. On average over independent uniform labels it holds where "
         "the contexts that are to be held can be."
     ),
     judgement="false",
