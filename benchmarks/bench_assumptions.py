@@ -98,7 +98,7 @@ def _three(ranks: NumericalRanks) -> str:
 
 
 def _ranks() -> None:
-    print("\n| data | T, n, d, H, d_h | Mahdavi et al. | any d_h | H d | Dana et al. | certified rank of random heads |")
+    print("\n| data | T, n, d, H, d_h | Mahdavi et al. | any d_h | H d | Dana et al. | certified rank, random heads |")
     print("|---|---|---|---|---|---|---|")
     sources = (("digits", digit_examples(200)), ("patches of 3 x 3", patch_examples(image_crops(200, 9), 3)))
     for name, (contexts, queries) in sources:
