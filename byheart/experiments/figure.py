@@ -16,7 +16,7 @@ from byheart.experiments.layers import AnyPoint
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import Result
 
-Verdict = Literal["confirmed", "refuted", "not reproduced"]
+Verdict = Literal["confirmed", "not so here", "not reproduced"]
 Kind = Literal["trained", "count", "bound", "built", "printed"]
 Places = Sequence[tuple[float, float]]
 
@@ -44,7 +44,7 @@ class Finding:
 
     Args:
         sentence: What is said, in its own terms.
-        verdict: ``"confirmed"``, ``"refuted"`` or ``"not reproduced"``, for these runs alone.
+        verdict: ``"confirmed"``, ``"not so here"`` or ``"not reproduced"``, for these runs alone.
         found: The numbers that say so.
         curve: How the names of the trained curves end that decide it; empty for all.
     """
@@ -227,7 +227,7 @@ def monotone(
     steady = [all((y >= z) if falls else (y <= z) for (_, y), (_, z) in pairwise(at)) for at in (mean, *alone)]
     letter, so = figure.abscissa[0].split()[-1], f"so in {sum(steady[1:])} of {len(seeds)} seeds"
     said = f"{', '.join(f'{letter} = {x:g}: {y:{form}}' for x, y in mean)}; {so}"
-    verdict: Verdict = "confirmed" if all(steady) else "not reproduced" if steady[0] else "refuted"
+    verdict: Verdict = "confirmed" if all(steady) else "not reproduced" if steady[0] else "not so here"
     return Finding(f"{sentence} ({name})", verdict, said, name)
 
 
@@ -243,5 +243,5 @@ def seeded(points: Iterable[Mapping], seeds: int, kind: type = Point, **common) 
 
 
 def chosen(holds: bool, sentence: str, found: str, curve: str = "") -> Finding:
-    """A finding that is confirmed if a condition holds, and refuted, for these runs, if not."""
-    return Finding(sentence, "confirmed" if holds else "refuted", found, curve)
+    """A finding that is confirmed if a condition holds, and not so in these runs if not."""
+    return Finding(sentence, "confirmed" if holds else "not so here", found, curve)

@@ -77,7 +77,7 @@ class Drawn:
         )
 
 
-_ELSEWHERE: dict[str, Verdict] = {"refuted": "not reproduced"}
+_ELSEWHERE: dict[str, Verdict] = {"not so here": "not reproduced"}
 _DASHES: dict[Kind, str] = {"trained": "", "bound": "", "count": "7 5", "built": "12 3 2 3", "printed": "1 6"}
 _SIZES = {"N": "tokens", "n": "n_ctx", "d": "d_model", "d_h": "d_head", "T": "examples", "H": "heads"}
 _SEEN = {
@@ -201,5 +201,5 @@ def _figure(drawn: Drawn) -> str:
 
 
 def _badge(finding: Finding) -> str:
-    kind = {"confirmed": "PROVED", "refuted": "REFUTED"}.get(finding.verdict, "UNDECIDED")
+    kind = {"confirmed": "PROVED", "not so here": "REFUTED"}.get(finding.verdict, "UNDECIDED")
     return badge(kind, finding.verdict)

@@ -38,7 +38,7 @@ def _judge(results: Sequence[Result]) -> list[Finding]:
         best.append(max(fits, key=lambda power: fits[power]))
         squares = ", ".join(f"d^{power} {r:.3f}" for power, r in fits.items())
         said.append(f"d = {part[0][0]} to {part[-1][0]}: R^2 of {squares}, exponent {exponent:.2f}")
-    verdict: Verdict = "confirmed" if set(best) == {3} else "not reproduced" if 3 in best else "refuted"
+    verdict: Verdict = "confirmed" if set(best) == {3} else "not reproduced" if 3 in best else "not so here"
     return [Finding(sentence, verdict, "; ".join(said))]
 
 

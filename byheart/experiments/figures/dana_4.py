@@ -76,7 +76,7 @@ def _slope(results: Sequence[Result], name: str) -> list[Finding]:
     for sentence, (factor, digit) in _FACTORS.items():
         met = [abs(a - factor) <= b + digit for a, b in times]
         linear = straight(low, name).verdict == "confirmed"
-        verdict: Verdict = "refuted" if not any(met) else "confirmed" if all(met) and linear else "not reproduced"
+        verdict: Verdict = "not so here" if not any(met) else "confirmed" if all(met) and linear else "not reproduced"
         findings.append(Finding(f"{sentence} ({name})", verdict, said, name))
     return findings[:1] if wide > 1 else findings
 

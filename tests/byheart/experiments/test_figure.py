@@ -83,7 +83,7 @@ def test_points_of_a_grid_have_seeds_of_their_own() -> None:
 
 def test_a_condition_decides() -> None:
     assert chosen(True, "a", "b").verdict == "confirmed"
-    assert chosen(False, "a", "b").verdict == "refuted"
+    assert chosen(False, "a", "b").verdict == "not so here"
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_condition_decides() -> None:
         (lambda H: H / 10, "confirmed"),
         (lambda H: (H / 10) ** 2, "not reproduced"),
         (lambda H: (H / 10) ** 0.5, "not reproduced"),
-        (lambda H: (H / 10) ** 5, "refuted"),
+        (lambda H: (H / 10) ** 5, "not so here"),
     ],
 )
 def test_growth_is_linear_where_no_root_or_square_fits_better(share, verdict) -> None:
@@ -107,7 +107,7 @@ def test_growth_is_linear_where_no_root_or_square_fits_better(share, verdict) ->
     ("shares", "verdict", "seeds"),
     [
         ([(1, 2, 4), (2, 2, 8)], "confirmed", 3),
-        ([(1, 2, 4), (0, 1, 3)], "refuted", 0),
+        ([(1, 2, 4), (0, 1, 3)], "not so here", 0),
         ([(1, 4, 4), (2, 1, 8)], "not reproduced", 2),
     ],
 )
@@ -171,7 +171,7 @@ def test_figure_5_is_judged_by_contexts_and_by_draws() -> None:
     results = [Result(p, p.contexts, 9, p.heads, 0, 0.5, 0.5, 9, None, None, None, 2**p.heads) for p in points]
     verdicts = {each.sentence.split(" (")[1][:-1]: each.verdict for each in figure.judge(results)}
     assert verdicts == {f"d = {d}": "confirmed" for d in (40, 50, 60)} | {
-        f"d = {d}, of the draws": "refuted" for d in (40, 50, 60)
+        f"d = {d}, of the draws": "not so here" for d in (40, 50, 60)
     }
 
 
@@ -197,4 +197,4 @@ def test_three_layers_are_judged_for_each_dimension() -> None:
     held = {p: 100 * p.heads if p.layers == 1 or p.d_model != 10 else 4900 - 100 * p.heads for p in full}
     results = [Result(p, p.contexts, n, n, 0, 0.5, 0.5, p.parameters(), None, None) for p, n in held.items()]
     verdicts = {each.sentence.split("d = ")[-1]: each.verdict for each in FIGURES["dana.depth"].judge(results)}
-    assert verdicts == {"7)": "confirmed", "10)": "refuted", "13)": "confirmed"}
+    assert verdicts == {"7)": "confirmed", "10)": "not so here", "13)": "confirmed"}
