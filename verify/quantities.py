@@ -8,6 +8,7 @@ Page: docs/quantities.md
 """
 
 import math
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,7 +26,7 @@ from verify.linear_algebra.norms import float_above, float_below, radius_norm
 from verify.linear_algebra.rank import rank_bracket
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.linear_algebra.singular_values import enclose_spectral_norm
-from verify.verdict import Verdict
+from verify.verdict import Verdict, as_condition, either
 
 __all__ = ["Bounds", "Margin", "Proof", "argmax_margin", "full_row_rank", "kl", "nonsingular", "rank", "spectral_norm"]
 
@@ -62,27 +63,43 @@ class Bounds:
         """Whether the ends are one number."""
         return self.lower == self.upper
 
-    def __lt__(self, other: Number) -> bool:
-        return self.upper < other
+    def __lt__(self, other: "Number | Bounds") -> bool:
+        lower, upper = _ends(other)
+        return self._condition(self.upper < lower, self.lower >= upper, "<", other)
 
-    def __le__(self, other: Number) -> bool:
-        return self.upper <= other
+    def __le__(self, other: "Number | Bounds") -> bool:
+        lower, upper = _ends(other)
+        return self._condition(self.upper <= lower, self.lower > upper, "<=", other)
 
-    def __gt__(self, other: Number) -> bool:
-        return self.lower > other
+    def __gt__(self, other: "Number | Bounds") -> bool:
+        lower, upper = _ends(other)
+        return self._condition(self.lower > upper, self.upper <= lower, ">", other)
 
-    def __ge__(self, other: Number) -> bool:
-        return self.lower >= other
+    def __ge__(self, other: "Number | Bounds") -> bool:
+        lower, upper = _ends(other)
+        return self._condition(self.lower >= upper, self.upper < lower, ">=", other)
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Bounds):
-            return self.exact and other.exact and self.lower == other.lower
-        return self.exact and self.lower == other
+        if not isinstance(other, Bounds | numbers.Real | fmpq):
+            return NotImplemented
+        return self._condition(self._is(other), self._differs_from(other), "==", other)
 
     def __ne__(self, other: object) -> bool:
-        if isinstance(other, Bounds):
-            return self.upper < other.lower or other.upper < self.lower
-        return isinstance(other, int | float | Fraction) and (self.upper < other or self.lower > other)
+        if not isinstance(other, Bounds | numbers.Real | fmpq):
+            return NotImplemented
+        return self._condition(self._differs_from(other), self._is(other), "!=", other)
+
+    def _is(self, other: "Number | Bounds") -> bool:
+        lower, upper = _ends(other)
+        return self.exact and self.lower == lower == upper
+
+    def _differs_from(self, other: "Number | Bounds") -> bool:
+        lower, upper = _ends(other)
+        return self.upper < lower or self.lower > upper
+
+    def _condition(self, holds: bool, fails: bool, sign: str, other: "Number | Bounds") -> bool:
+        shown = f"{other.lower} .. {other.upper}" if isinstance(other, Bounds) else other
+        return as_condition(either(holds, fails), f"{self.lower} .. {self.upper} {sign} {shown}")
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
@@ -103,7 +120,7 @@ class Proof:
     smallest_singular_value: float = 0.0
 
     def __bool__(self) -> bool:
-        return self.verdict is Verdict.PROVED
+        return as_condition(self.verdict, self.reason)
 
 
 @dataclass(frozen=True)
@@ -117,6 +134,14 @@ class Margin:
 
     label: int
     lead: Bounds
+
+
+def _ends(value: Any) -> tuple[Any, Any]:
+    """The ends between which a number is proved to lie; those of a number known exactly are equal."""
+    if isinstance(value, Bounds):
+        return value.lower, value.upper
+    exact = Fraction(int(value.p), int(value.q)) if isinstance(value, fmpq) else value
+    return exact, exact
 
 
 def rank(matrix: Enclosure | ArrayLike, *, radius: ArrayLike = 0.0) -> Bounds:

@@ -4,6 +4,9 @@ Page: docs/rigour/certificate.md
 """
 
 import enum
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 
 class Verdict(enum.Enum):
@@ -52,3 +55,57 @@ def decided(condition: bool) -> Verdict:
         <Verdict.REFUTED: 'REFUTED'>
     """
     return Verdict.PROVED if condition else Verdict.REFUTED
+
+
+_UNDECIDED: ContextVar[list[str] | None] = ContextVar("undecided", default=None)
+
+
+@contextmanager
+def undecided_conditions() -> Iterator[list[str]]:
+    """Collect the conditions in the block that are false only because nothing could be decided.
+
+    A comparison with `Bounds`, or a `Proof` in a condition, is false both where the opposite is proved and where
+    nothing is. Who draws a conclusion from a false one asks here which it was.
+
+    Returns:
+        A context manager for the list, which grows while the block runs.
+
+    Example:
+        >>> from verify.quantities import Bounds
+        >>> with undecided_conditions() as open_questions:
+        ...     print(Bounds(0, 2, "") > 3, Bounds(0, 2, "") > 1)
+        False False
+        >>> open_questions
+        ['0 .. 2 > 1']
+    """
+    collected: list[str] = []
+    token = _UNDECIDED.set(collected)
+    try:
+        yield collected
+    finally:
+        _UNDECIDED.reset(token)
+
+
+def as_condition(verdict: Verdict, question: str) -> bool:
+    """Return whether the verdict is PROVED; note an UNDECIDED one for `undecided_conditions`.
+
+    Example:
+        >>> as_condition(Verdict.PROVED, "1 < 2"), as_condition(Verdict.UNDECIDED, "0 .. 2 < 1")
+        (True, False)
+    """
+    collected = _UNDECIDED.get()
+    if verdict is Verdict.UNDECIDED and collected is not None:
+        collected.append(question)
+    return verdict is Verdict.PROVED
+
+
+def either(holds: bool, fails: bool) -> Verdict:
+    """PROVED if a statement is known to hold, REFUTED if it is known to fail, UNDECIDED if neither is known.
+
+    Example:
+        >>> either(False, False)
+        <Verdict.UNDECIDED: 'UNDECIDED'>
+    """
+    if holds:
+        return Verdict.PROVED
+    return Verdict.REFUTED if fails else Verdict.UNDECIDED
