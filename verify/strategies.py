@@ -1,14 +1,14 @@
-r"""Hypothesis strategies for what theorems about attention speak of: sizes, contexts, laws, models, tasks.
+r"""Hypothesis strategies for what theorems about attention speak of: contexts, sizes, distributions, matrices, models.
 
 Page: docs/own_theorem.md
 """
 
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
+from itertools import combinations, product
 from typing import Any, get_args
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq, fmpq_mat, fmpz_mat
 from hypothesis import strategies as st
 
 from constructions.arrays import Float64Array, Int64Array
@@ -30,10 +30,32 @@ from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Target, Task
 from constructions.tasks.vectors import VectorTask
 
+__all__ = [
+    "DanaInstance",
+    "KnownRank",
+    "MahdaviInstance",
+    "Sizes",
+    "contexts",
+    "dana_instances",
+    "distributions",
+    "embeddings",
+    "front_ends",
+    "hostile_matrices",
+    "inputs",
+    "mahdavi_instances",
+    "models",
+    "near_singular",
+    "sizes",
+    "tasks",
+    "transformers",
+]
+
 _TAME = (0.0, 1.0, -1.0, 0.5, 2.0, -1.5, 0.1, -1 / 3)
 _HOSTILE = (1e12, -1e30, 1e60, 1e-30, -(2.0**-52), 5e-324, -700.25, 1.0 + 2.0**-52)
 _WHOLE = (0, 1, -1, 2)
 _FRACTIONS = (*_WHOLE, fmpq(1, 2), fmpq(-1, 3), fmpq(5, 7))
+_LARGEST = np.finfo(np.float64).max.item()
+_EXTREME = (*_TAME, *_HOSTILE, 0.3, 2.0**53, 2.0**-1022, -5e-324, _LARGEST, -_LARGEST, -0.0)
 
 
 @dataclass(frozen=True)
@@ -140,15 +162,15 @@ def contexts(draw: st.DrawFn, *, d_vocab: int, n_ctx: int, min_size: int = 1, ma
     if max_size < min_size or d_vocab**n_ctx < min_size:
         raise InputError("min_size", f"= {min_size}", f"at most max_size = {max_size} and {d_vocab}**{n_ctx} contexts")
     most = min(max_size, d_vocab**n_ctx)
-    kinds = ["any"]
-    if d_vocab**n_ctx <= max_size:
-        kinds.append("all")
+    kinds = ["any"]  # those that most limits allow come first, so that a kind keeps its place as the limits shrink
+    if d_vocab >= 2 and n_ctx >= 3 and most >= 4:
+        kinds += ["square"] * 2  # few sets have one, and most theorems that fail do so there
     if d_vocab ** (n_ctx - 1) >= min_size:
         kinds.append("one last token")
     if d_vocab >= min_size:
         kinds.append("constant")
-    if d_vocab >= 2 and n_ctx >= 3 and most >= 4:
-        kinds.append("square")
+    if d_vocab**n_ctx <= max_size:
+        kinds.append("all")
     kind = draw(st.sampled_from(kinds))
     token = st.integers(0, d_vocab - 1)
     if kind == "all":
@@ -169,12 +191,16 @@ def contexts(draw: st.DrawFn, *, d_vocab: int, n_ctx: int, min_size: int = 1, ma
 
 
 @st.composite
-def laws(draw: st.DrawFn, *, d_vocab: int, rows: int, smallest: float = 1e-30) -> Float64Array:
-    """Laws of full support: uniform, tied, dyadic and generic ones, and nearly certain ones with tiny masses.
+def distributions(draw: st.DrawFn, *, d_vocab: int, rows: int, smallest: float = 1e-30) -> Float64Array:
+    """Distributions of full support: uniform, tied, dyadic and generic ones, and nearly certain ones with tiny masses.
+
+    Each row is drawn by itself, or all rows are labels: one outcome has nearly all the mass, the same mass in each row.
+    Labels are arbitrary, or one of them belongs to the first half of the rows and one to the other half, which is what
+    the squares of `contexts` cannot hold (XOR).
 
     Args:
         d_vocab: Number of outcomes, N.
-        rows: Number of laws, T.
+        rows: Number of distributions, T.
         smallest: No mass is below this; positive and at most 1 / (2 N).
 
     Returns:
@@ -185,14 +211,26 @@ def laws(draw: st.DrawFn, *, d_vocab: int, rows: int, smallest: float = 1e-30) -
 
     Example:
         >>> from hypothesis import find
-        >>> find(laws(d_vocab=2, rows=1), lambda law: law.max() > 0.9999).min() < 1e-4
+        >>> find(distributions(d_vocab=2, rows=1), lambda row: row.max() > 0.9999).min() < 1e-4
         np.True_
     """
     for name, value in (("d_vocab", d_vocab), ("rows", rows)):
         _require_at_least(name, value, 1)
     if not 0 < smallest <= 0.5 / d_vocab:
         raise InputError("smallest", f"= {smallest}", f"a mass in (0, {0.5 / d_vocab}]")
-    return np.array([draw(_law(d_vocab, smallest)) for _ in range(rows)])
+    kind = draw(st.sampled_from(("any", "halves", "labels")))
+    if kind != "any":
+        rest = draw(st.sampled_from((0.01, 1e-6, 1e-40)))
+        label = st.integers(0, d_vocab - 1)
+        if kind == "halves":
+            labels = np.repeat([draw(label), draw(label)], [(rows + 1) // 2, rows // 2])
+        else:
+            labels = [draw(label) for _ in range(rows)]
+        masses = np.full((rows, d_vocab), rest)
+        masses[np.arange(rows), labels] = max(0.5, 1 - (d_vocab - 1) * rest)
+    else:
+        masses = np.array([draw(_masses(d_vocab)) for _ in range(rows)])
+    return smallest + (1 - d_vocab * smallest) * (masses / masses.sum(axis=1, keepdims=True))
 
 
 @st.composite
@@ -226,7 +264,7 @@ def embeddings(
 
 
 @st.composite
-def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, d_qk: int = 1) -> ExactFrontEnd:
+def front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, d_qk: int = 1) -> ExactFrontEnd:
     r"""Front ends with small integer entries and scores in units of ln 2: their attention is rational.
 
     Args:
@@ -242,7 +280,7 @@ def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, d_qk: in
 
     Example:
         >>> from hypothesis import find
-        >>> front_end = find(exact_front_ends(size=Sizes(1, 1, 1, 1, 1)), lambda found: found.W_V[0][0, 0] != 0)
+        >>> front_end = find(front_ends(size=Sizes(1, 1, 1, 1, 1)), lambda found: found.W_V[0][0, 0] != 0)
         >>> front_end.W_E, front_end.W_V[0]
         ([0], [1])
     """
@@ -262,29 +300,40 @@ def exact_front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, d_qk: in
 
 
 @st.composite
-def networks(draw: st.DrawFn, *, size: Sizes, n_outputs: int | None = None, largest: float = 8.0) -> Model:
-    """Networks of float64 weights: small integers, halves, arbitrary floats and zeros.
+def transformers(
+    draw: st.DrawFn,
+    *,
+    size: Sizes,
+    n_outputs: int | None = None,
+    largest: float | None = None,
+    hostile: bool = False,
+) -> Model:
+    """Attention-only transformers of one layer, of float64 weights: small integers, halves, arbitrary floats and zeros.
 
     Args:
         size: The sizes, with at least one head; queries and keys are as wide as the heads.
         n_outputs: Number of logits; as many as tokens by default.
-        largest: Largest absolute value of a weight.
+        largest: Largest absolute value of a weight, 8 by default; not for hostile ones.
+        hostile: Whether the weights are those of `hostile_matrices`, and logits may be tied for all contexts.
 
     Returns:
         A strategy for a `Model` of the shape of `dana_network`.
 
     Raises:
-        InputError: No heads, or sizes below 1.
+        InputError: No heads, sizes below 1, or `largest` for hostile weights.
 
     Example:
         >>> from hypothesis import find
-        >>> find(networks(size=Sizes(1, 1, 1, 1, 1), largest=0.0), lambda network: True).parameters
+        >>> find(transformers(size=Sizes(1, 1, 1, 1, 1), largest=0.0), lambda model: True).parameters
         7
     """
     _require_at_least("n_heads", size.n_heads, 1)
     outputs = size.d_vocab if n_outputs is None else n_outputs
     _require_at_least("n_outputs", outputs, 1)
-    if not 0 <= largest < float("inf"):
+    if hostile and largest is not None:
+        raise InputError("largest", f"= {largest} beside hostile weights", "one or the other")
+    bound = 8.0 if largest is None else largest
+    if not 0 <= bound < float("inf"):
         raise InputError("largest", f"= {largest}", "a finite number, at least 0")
     per_head = (size.n_heads, size.d_model, size.d_head)
     shapes = {
@@ -296,7 +345,10 @@ def networks(draw: st.DrawFn, *, size: Sizes, n_outputs: int | None = None, larg
         "W_O": (size.n_heads, size.d_head, size.d_model),
         "W_U": (size.d_model, outputs),
     }
-    return dana_network(**{name: draw(_floats(shape, largest)) for name, shape in shapes.items()})
+    weights = {name: draw(_extreme(shape) if hostile else _floats(shape, bound)) for name, shape in shapes.items()}
+    if hostile:
+        weights["W_U"] = draw(_with_equal_rows(weights["W_U"].T)).T
+    return dana_network(**weights)
 
 
 @st.composite
@@ -310,7 +362,7 @@ def tasks(
     max_contexts: int = 12,
     smallest: float = 1e-30,
 ) -> Task:
-    """Tasks: contexts of `contexts`, with arbitrary labels or with laws of `laws`, and a tail that may be empty.
+    """Tasks: contexts of `contexts` with arbitrary labels or laws, and a tail that may be empty.
 
     Args:
         d_vocab: Size of the vocabulary, N.
@@ -338,11 +390,251 @@ def tasks(
         label = st.integers(0, (answers or d_vocab) - 1)
         given = {"next_tokens": np.array([draw(label) for _ in rows], dtype=np.int64)}
     else:
-        given = {"laws": draw(laws(d_vocab=answers or d_vocab, rows=len(rows), smallest=smallest))}
+        given = {"laws": draw(distributions(d_vocab=answers or d_vocab, rows=len(rows), smallest=smallest))}
     facts = draw(st.integers(1, len(rows)))
     if answers is not None:
         given["answers"] = tuple(f"answer {i}" for i in range(answers))
     return array_task(rows, weights=weights, vocabulary=d_vocab, target=target, facts=facts, **given)
+
+
+@dataclass(frozen=True, eq=False)
+class DanaInstance:
+    r"""What Theorem 1 of Dana et al. speaks of: contexts, what follows them, and sizes that it says are enough.
+
+    Args:
+        contexts: Pairwise distinct contexts, `[T, S]`, with $T \le H d_h + d$.
+        distributions: The next token after each, `[T, N]`, positive.
+        size: The sizes, with $d_h \le d$.
+    """
+
+    contexts: Int64Array
+    distributions: Float64Array
+    size: Sizes
+
+
+@dataclass(frozen=True, eq=False)
+class MahdaviInstance:
+    r"""What Theorem 1 of Mahdavi et al. speaks of: examples under its assumptions, and sizes that it says are enough.
+
+    Args:
+        task: $T \le H (r - 1) + 1$ examples with $r = \min(n, d_h)$: the tokens of each context are linearly
+            independent, and so are every n queries.
+        n_heads: H.
+        d_head: $d_h$.
+    """
+
+    task: VectorTask
+    n_heads: int
+    d_head: int
+
+
+@st.composite
+def dana_instances(
+    draw: st.DrawFn,
+    *,
+    max_d_vocab: int = 4,
+    max_n_ctx: int = 3,
+    max_d_model: int = 4,
+    max_n_heads: int = 3,
+    min_n_heads: int = 1,
+    max_contexts: int = 12,
+    perfect: bool = False,
+) -> DanaInstance:
+    r"""Contexts, distributions and sizes under the hypotheses of Theorem 1 of Dana et al.: $T \le H d_h + d$.
+
+    As many contexts as the theorem allows, $T = H d_h + d$, are common.
+
+    Args:
+        max_d_vocab: Largest N, at least 1.
+        max_n_ctx: Largest S, at least 1.
+        max_d_model: Largest d, at least 1.
+        max_n_heads: Largest H, at least `min_n_heads`.
+        min_n_heads: Smallest H, at least 0.
+        max_contexts: Largest T, at least 1.
+        perfect: Whether $d \ge N - 1$, where the theorem promises a divergence as near to 0 as one likes.
+
+    Returns:
+        A strategy for `DanaInstance`.
+
+    Raises:
+        InputError: Limits between which there is nothing.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1.
+
+    Example:
+        >>> from hypothesis import find
+        >>> find(dana_instances(), lambda instance: len(instance.contexts) == 2).contexts.tolist()
+        [[0], [1]]
+    """
+    _require_at_least("max_contexts", max_contexts, 1)
+    size = draw(
+        sizes(
+            max_d_vocab=max_d_vocab,
+            max_n_ctx=max_n_ctx,
+            max_d_model=max_d_model,
+            max_n_heads=max_n_heads,
+            min_n_heads=min_n_heads,
+        )
+    )
+    if perfect:
+        size = replace(size, d_vocab=min(size.d_vocab, size.d_model + 1))
+    most = min(max_contexts, size.n_heads * size.d_head + size.d_model, size.d_vocab**size.n_ctx)
+    least = draw(st.sampled_from((1, most)))
+    rows = draw(contexts(d_vocab=size.d_vocab, n_ctx=size.n_ctx, min_size=least, max_size=most))
+    laws = draw(distributions(d_vocab=size.d_vocab, rows=len(rows)))
+    # A context goes together with its distribution, which lets a counterexample shrink to fewer of both.
+    kept = [t for t in range(len(rows)) if draw(st.integers(0, 99))] or [0]
+    return DanaInstance(rows[kept], laws[kept], size)
+
+
+@st.composite
+def mahdavi_instances(
+    draw: st.DrawFn,
+    *,
+    max_n_ctx: int = 3,
+    max_d_model: int = 4,
+    max_n_heads: int = 3,
+    max_outputs: int = 2,
+    largest: int = 3,
+) -> MahdaviInstance:
+    r"""Examples and sizes under the hypotheses of Theorem 1 of Mahdavi et al.: $T \le H (\min(n, d_h) - 1) + 1$.
+
+    Assumptions 1 and 2 hold exactly: every n queries are linearly independent (all of them, where there are fewer),
+    and the n tokens of each context, $n < d$. Entries are small integers; labels are arbitrary, equal ones included.
+    The strategy only bounds the widths that the theorem counts: $d_v$ and $d_o$ are left to the statement.
+
+    Args:
+        max_n_ctx: Largest n, at least 1.
+        max_d_model: Largest d, at least 2.
+        max_n_heads: Largest H, at least 1.
+        max_outputs: Largest number of outputs, at least 1.
+        largest: Largest absolute value of a drawn entry, at least 0. A row that would break an assumption is replaced
+            by $(1, x, x^2, \dots)$ for the smallest integer x that keeps it.
+
+    Returns:
+        A strategy for `MahdaviInstance`.
+
+    Raises:
+        InputError: Limits between which there is nothing.
+
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Theorem 1.
+
+    Example:
+        >>> from hypothesis import find
+        >>> instance = find(mahdavi_instances(), lambda instance: instance.task.n_examples == 2)
+        >>> instance.task.queries.tolist(), instance.n_heads, instance.d_head
+        ([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]], 1, 2)
+    """
+    for name, value, least in (
+        ("max_n_ctx", max_n_ctx, 1),
+        ("max_d_model", max_d_model, 2),
+        ("max_n_heads", max_n_heads, 1),
+        ("max_outputs", max_outputs, 1),
+        ("largest", largest, 0),
+    ):
+        _require_at_least(name, value, least)
+    d_model = draw(st.integers(2, max_d_model))
+    n_ctx = draw(st.integers(1, min(max_n_ctx, d_model - 1)))
+    n_heads, d_head = draw(st.integers(1, max_n_heads)), draw(st.integers(1, d_model))
+    most = n_heads * (min(n_ctx, d_head) - 1) + 1
+    examples = draw(st.one_of(st.integers(1, most), st.just(most)))
+    shared = draw(st.booleans())
+    keys = [draw(_independent_rows(n_ctx, d_model, n_ctx, largest)) for _ in range(1 if shared else examples)]
+    task = VectorTask(
+        contexts=np.array(keys, dtype=np.float64),
+        queries=draw(_independent_rows(examples, d_model, n_ctx, largest)).astype(np.float64),
+        labels=draw(_integers(examples, draw(st.integers(1, max_outputs)), largest)).astype(np.float64),
+    )
+    return MahdaviInstance(task, n_heads, d_head)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownRank:
+    """A matrix of floats, and the rank that the numbers they are have exactly.
+
+    Args:
+        matrix: `[rows, columns]`, float64.
+        rank: Its rank over the rationals.
+    """
+
+    matrix: Float64Array
+    rank: int
+
+
+@st.composite
+def near_singular(draw: st.DrawFn, *, rows: int, columns: int | None = None) -> KnownRank:
+    r"""Matrices whose smallest singular value is 0 or nearly so, with their exact rank.
+
+    Each is a matrix of small integers without full rank, in which one entry may be off by $2^{-40}$ or less, times a
+    power of two; or times 0.1, each entry rounded. The smallest singular value is at most $2^{-39}$ times that factor.
+
+    Args:
+        rows: Number of rows, at least 1.
+        columns: Number of columns, at least 1; as many as rows by default.
+
+    Returns:
+        A strategy for `KnownRank`; the rank is computed over the rationals.
+
+    Raises:
+        InputError: Numbers below 1.
+
+    Example:
+        >>> from hypothesis import find
+        >>> wrong = find(near_singular(rows=2), lambda found: found.rank != np.linalg.matrix_rank(found.matrix))
+        >>> wrong.rank, np.linalg.matrix_rank(wrong.matrix).item()
+        (2, 1)
+    """
+    columns = rows if columns is None else columns
+    for name, value in (("rows", rows), ("columns", columns)):
+        _require_at_least(name, value, 1)
+    thin = min(rows, columns)
+    long = max(rows, columns)
+    others = draw(_integers(thin - 1, long, 3))
+    combination = draw(_integers(1, thin - 1, 2)) @ others
+    place = draw(st.integers(0, thin - 1))
+    matrix = np.insert(others, place, combination, axis=0).astype(np.float64)
+    off = draw(st.sampled_from((0.0, 2.0**-40, -(2.0**-45), 2.0**-200, 2.0**-1000)))
+    entry = draw(st.integers(0, long - 1))
+    # Beside a larger entry a change below its last bit would be lost, so that bit is the least change.
+    changed = matrix[place, entry] + off
+    if off and changed == matrix[place, entry]:
+        changed = np.nextafter(matrix[place, entry], np.inf)
+    matrix[place, entry] = changed
+    matrix *= draw(st.sampled_from((1.0, 0.1, 2.0**-20, 2.0**-74, 2.0**900)))
+    rank = fmpq_mat(thin, long, [fmpq(*value.as_integer_ratio()) for value in matrix.ravel().tolist()]).rank()
+    return KnownRank(matrix if rows <= columns else np.ascontiguousarray(matrix.T), rank)
+
+
+@st.composite
+def hostile_matrices(draw: st.DrawFn, *, rows: int, columns: int) -> Float64Array:
+    """Matrices of finite floats on which floating point goes wrong.
+
+    Entries are huge, tiny, subnormal, nearly equal or arbitrary; rows may be equal, and the largest entry of a row may
+    occur twice, or nearly so (a tie, where the rows are logits).
+
+    Args:
+        rows: Number of rows, at least 1.
+        columns: Number of columns, at least 1.
+
+    Returns:
+        A strategy for arrays `[rows, columns]`, float64.
+
+    Raises:
+        InputError: Numbers below 1.
+
+    Example:
+        >>> from hypothesis import find
+        >>> find(hostile_matrices(rows=1, columns=2), lambda logits: logits[0, 0] == logits[0, 1] != 0).tolist()
+        [[1.0, 1.0]]
+    """
+    for name, value in (("rows", rows), ("columns", columns)):
+        _require_at_least(name, value, 1)
+    matrix = draw(_with_equal_rows(draw(_extreme((rows, columns)))))
+    if columns > 1 and draw(st.booleans()):
+        row, place = draw(st.integers(0, rows - 1)), draw(st.integers(0, columns - 1))
+        largest = matrix[row].max()
+        matrix[row, place] = largest if draw(st.booleans()) else np.nextafter(largest, -np.inf)
+    return matrix
 
 
 @st.composite
@@ -553,7 +845,7 @@ def _squares(draw: st.DrawFn, d_vocab: int, n_ctx: int) -> list[tuple[int, ...]]
 
 
 @st.composite
-def _law(draw: st.DrawFn, d_vocab: int, smallest: float) -> Float64Array:
+def _masses(draw: st.DrawFn, d_vocab: int) -> Float64Array:
     kind = draw(st.sampled_from(("uniform", "tied", "generic", "nearly certain", "dyadic")))
     if kind == "uniform":
         masses = np.ones(d_vocab)
@@ -566,7 +858,7 @@ def _law(draw: st.DrawFn, d_vocab: int, smallest: float) -> Float64Array:
     else:
         masses = np.array([10.0 ** -draw(st.integers(3, 40)) for _ in range(d_vocab)])
         masses[draw(st.integers(0, d_vocab - 1))] = 1.0
-    return smallest + (1 - d_vocab * smallest) * (masses / masses.sum())
+    return masses
 
 
 def _integers(rows: int, columns: int, largest: int) -> st.SearchStrategy[Int64Array]:
@@ -585,6 +877,45 @@ def _floats(shape: tuple[int, ...], largest: float) -> st.SearchStrategy[Float64
         st.floats(-largest, largest),
     )
     return st.lists(entry, min_size=count, max_size=count).map(lambda entries: np.array(entries).reshape(shape))
+
+
+def _extreme(shape: tuple[int, ...]) -> st.SearchStrategy[Float64Array]:
+    count = int(np.prod(shape))
+    entry = st.one_of(st.sampled_from(_EXTREME), st.floats(allow_nan=False, allow_infinity=False))
+    return st.lists(entry, min_size=count, max_size=count).map(lambda entries: np.array(entries).reshape(shape))
+
+
+@st.composite
+def _with_equal_rows(draw: st.DrawFn, matrix: Float64Array) -> Float64Array:
+    """The matrix, in which one row may be a copy of another."""
+    copied = matrix.copy()
+    if len(matrix) > 1 and draw(st.booleans()):
+        source, copy = draw(_distinct(st.integers(0, len(matrix) - 1), 2, 2))
+        copied[copy] = copied[source]
+    return copied
+
+
+@st.composite
+def _independent_rows(draw: st.DrawFn, count: int, width: int, together: int, largest: int) -> Int64Array:
+    r"""Integer rows of which every `together` at most are linearly independent, `together` at most `width`.
+
+    A row that lies in the span of fewer than `together` earlier ones is replaced by a point of the moment curve, which
+    meets each of the finitely many spans, none of them the whole space, in fewer than `width` points.
+    """
+    rows: list[list[int]] = []
+    for _ in range(count):
+        row = draw(st.lists(st.integers(-largest, largest), min_size=width, max_size=width))
+        x = 0
+        while not _is_outside_spans(row, rows, min(together - 1, len(rows))):
+            row = [x**power for power in range(width)]
+            x += 1
+        rows.append(row)
+    return np.array(rows, dtype=np.int64).reshape(count, width)
+
+
+def _is_outside_spans(row: list[int], rows: list[list[int]], size: int) -> bool:
+    """Whether no `size` of the rows, which are independent, span a space that holds the row."""
+    return all(fmpz_mat([*chosen, row]).rank() == size + 1 for chosen in combinations(rows, size))
 
 
 def _exact(integers: Int64Array) -> fmpq_mat:

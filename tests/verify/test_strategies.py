@@ -93,7 +93,7 @@ def test_all_contexts_are_found():
     data=st.data(), d_vocab=st.integers(1, 6), rows=st.integers(1, 3), smallest=st.sampled_from([1e-300, 1e-30, 0.08])
 )
 def test_laws_have_full_support_and_sum_to_one(data, d_vocab, rows, smallest):
-    laws = data.draw(strategies.laws(d_vocab=d_vocab, rows=rows, smallest=smallest))
+    laws = data.draw(strategies.distributions(d_vocab=d_vocab, rows=rows, smallest=smallest))
     assert laws.shape == (rows, d_vocab) and laws.dtype == np.float64
     assert (laws >= smallest).all()
     assert (np.abs(laws.sum(axis=1) - 1) <= 1e-14).all()
@@ -109,12 +109,12 @@ def test_laws_have_full_support_and_sum_to_one(data, d_vocab, rows, smallest):
     ],
 )
 def test_adversarial_laws_are_found(wanted):
-    found(strategies.laws(d_vocab=3, rows=1), wanted)
+    found(strategies.distributions(d_vocab=3, rows=1), wanted)
 
 
 @given(data=st.data(), size=strategies.sizes())
 def test_exact_front_ends_have_their_sizes_and_rational_attention(data, size):
-    front_end = data.draw(strategies.exact_front_ends(size=size))
+    front_end = data.draw(strategies.front_ends(size=size))
     assert (front_end.d_vocab, front_end.n_ctx, front_end.d_model) == (size.d_vocab, size.n_ctx, size.d_model)
     assert front_end.n_heads == size.n_heads and front_end.d_head == (size.d_head if size.n_heads else 0)
     rows = data.draw(strategies.contexts(d_vocab=size.d_vocab, n_ctx=size.n_ctx, max_size=3))
@@ -135,7 +135,7 @@ def test_degenerate_embeddings_are_found():
 
 @given(data=st.data(), size=strategies.sizes(min_n_heads=1))
 def test_networks_have_their_sizes_and_stay_within_their_bound(data, size):
-    network = data.draw(strategies.networks(size=size, n_outputs=2, largest=5.0))
+    network = data.draw(strategies.transformers(size=size, n_outputs=2, largest=5.0))
     assert (network.d_vocab, network.n_ctx, network.d_model) == (size.d_vocab, size.n_ctx, size.d_model)
     assert (network.n_heads, network.d_head, network.d_vocab_out) == (size.n_heads, size.d_head, 2)
     assert all(abs(tensor).max() <= 5 for tensor in dana_tensors(network).values())
@@ -168,12 +168,12 @@ def test_a_task_with_a_tail_is_found():
         (lambda: strategies.contexts(d_vocab=2, n_ctx=0), "n_ctx = 0, expected"),
         (lambda: strategies.contexts(d_vocab=2, n_ctx=2, min_size=5), r"min_size = 5, expected at most .* 2\*\*2"),
         (lambda: strategies.contexts(d_vocab=9, n_ctx=2, min_size=5, max_size=4), "min_size = 5"),
-        (lambda: strategies.laws(d_vocab=2, rows=0), "rows = 0, expected"),
-        (lambda: strategies.laws(d_vocab=2, rows=1, smallest=0.3), r"smallest = 0\.3, expected a mass in"),
+        (lambda: strategies.distributions(d_vocab=2, rows=0), "rows = 0, expected"),
+        (lambda: strategies.distributions(d_vocab=2, rows=1, smallest=0.3), r"smallest = 0\.3, expected a mass in"),
         (lambda: strategies.embeddings(d_vocab=True, n_ctx=1, d_model=1), "d_vocab = True, expected"),
-        (lambda: strategies.networks(size=Sizes(2, 2, 2, 1, 0)), "heads = 0, expected an integer of at least 1"),
-        (lambda: strategies.networks(size=Sizes(2, 2, 2, 1, 1), largest=float("nan")), "largest = nan"),
-        (lambda: strategies.exact_front_ends(size=Sizes(2, 2, 2, 1, 1), d_qk=0), "d_qk = 0"),
+        (lambda: strategies.transformers(size=Sizes(2, 2, 2, 1, 0)), "heads = 0, expected an integer of at least 1"),
+        (lambda: strategies.transformers(size=Sizes(2, 2, 2, 1, 1), largest=float("nan")), "largest = nan"),
+        (lambda: strategies.front_ends(size=Sizes(2, 2, 2, 1, 1), d_qk=0), "d_qk = 0"),
         (lambda: strategies.models(max_blocks=0), "max_blocks = 0, expected"),
         (lambda: strategies.models(max_d_model=0), "max_d_model = 0, expected"),
     ],

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from constructions.encoders.sequence_encoder import best_encoder
 from constructions.errors import InputError
-from verify.strategies import laws
+from verify.strategies import distributions
 
 MINIMAL = np.array([[0.6, 0.3, 0.1], [0.6, 0.1, 0.3]])
 
@@ -26,7 +26,7 @@ def divergence(encoder, laws, prior=None):
 def test_the_divergence_is_that_of_the_factors_and_no_worse_than_uniform_logits(data):
     tokens, rows = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 5))
     rank = data.draw(st.integers(0, tokens))
-    given_laws = data.draw(laws(d_vocab=tokens, rows=rows))
+    given_laws = data.draw(distributions(d_vocab=tokens, rows=rows))
     prior = np.array(data.draw(st.lists(st.integers(0, 3), min_size=rows, max_size=rows)), dtype=float)
     prior[0] += 1.0
     found = best_encoder(given_laws, rank, prior=prior, starts=2, iterations=60)
@@ -39,7 +39,7 @@ def test_the_divergence_is_that_of_the_factors_and_no_worse_than_uniform_logits(
 
 @given(st.integers(2, 6), st.integers(1, 6), st.data())
 def test_it_is_exact_where_the_rank_allows_it(tokens, rows, data):
-    given_laws = data.draw(laws(d_vocab=tokens, rows=rows))
+    given_laws = data.draw(distributions(d_vocab=tokens, rows=rows))
     found = best_encoder(given_laws, min(tokens - 1, rows))
     assert found.starts == 0 and found.divergence < 1e-12
 

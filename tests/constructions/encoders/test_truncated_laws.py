@@ -15,7 +15,7 @@ from constructions.encoders.truncated_laws import (
     truncated_laws,
 )
 from constructions.errors import HypothesisError, InputError
-from verify.strategies import laws
+from verify.strategies import distributions
 
 
 def centred_logarithms(weights):
@@ -26,7 +26,7 @@ def centred_logarithms(weights):
 @given(st.data())
 def test_no_other_logits_of_the_rank_are_nearer(data):
     tokens, rows = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 5))
-    weights = data.draw(laws(d_vocab=tokens, rows=rows))
+    weights = data.draw(distributions(d_vocab=tokens, rows=rows))
     rank = data.draw(st.integers(0, min(tokens, rows)))
     found = truncated_laws(weights, rank)
     target = centred_logarithms(weights)

@@ -20,7 +20,7 @@ from constructions.features.exact_skip_connection import (
 from constructions.features.integer_front_end import integer_front_end
 from constructions.models.exact_network import ExactFrontEnd, exact_front_end
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
-from verify.strategies import Sizes, contexts, exact_front_ends, sizes
+from verify.strategies import Sizes, contexts, front_ends, sizes
 
 ONE = fmpq_mat(1, 1, [1])
 
@@ -68,7 +68,7 @@ def integers(draw: Callable[..., Any], rows: int, width: int, largest: int = 2) 
 def problems(draw: st.DrawFn) -> Problem:
     size = draw(sizes(max_d_vocab=3, max_d_model=3, max_n_heads=2))
     rows = draw(contexts(d_vocab=size.d_vocab, n_ctx=size.n_ctx, max_size=6))
-    front_end = draw(exact_front_ends(size=size, largest=2))
+    front_end = draw(front_ends(size=size, largest=2))
     coordinates, outputs = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     if draw(st.booleans()):
         targets = integers(draw, len(rows), coordinates)
@@ -147,7 +147,7 @@ def test_at_exact_capacity_the_determinant_is_a_quotient(data: st.DataObject) ->
     size = Sizes(d_vocab=2, n_ctx=2, d_model=width, d_head=1, n_heads=n_heads)
     facts = width + n_heads
     rows = data.draw(contexts(d_vocab=2, n_ctx=2, min_size=facts, max_size=facts))
-    front_end = data.draw(exact_front_ends(size=size))
+    front_end = data.draw(front_ends(size=size))
     outputs = exact_outputs(front_end, rows)
     assume(outputs.det() != 0)
     targets = integers(data.draw, facts, width)

@@ -10,13 +10,13 @@ from constructions.models.blocks import FeedForward
 from constructions.models.model import Model
 from verify.capacity.attention_rank import attention_rank
 from verify.forward.heads import enclose_features, enclose_last
-from verify.strategies import Sizes, contexts, networks
+from verify.strategies import Sizes, contexts, transformers
 
 
 @given(data=st.data(), with_skip=st.booleans())
 def test_the_lower_bound_is_of_these_weights(data, with_skip):
     """Weights of zeros and ones, whose features are often dependent: no more is claimed than 400 bits show."""
-    network = data.draw(networks(size=Sizes(2, 3, 3, 2, 2), largest=1.0))
+    network = data.draw(transformers(size=Sizes(2, 3, 3, 2, 2), largest=1.0))
     chosen = data.draw(contexts(d_vocab=2, n_ctx=3))
     found = attention_rank(network, chosen, with_skip=with_skip)
     sharp = enclose_features(network, chosen, precision=400).midpoint

@@ -12,7 +12,7 @@ from verify.claims import slides_least_squares as audit
 from verify.claims.slides_least_squares import CLAIM
 from verify.encoders.encoder_floor import EncoderFloor
 from verify.encoders.truncation_bound import least_squares_bound, log_law_singular_values
-from verify.strategies import laws
+from verify.strategies import distributions
 from verify.verdict import Verdict
 
 
@@ -93,7 +93,7 @@ def test_bounds_by_moments_with_a_wrong_variance_are_not_confirmed(changed):
 @given(st.data())
 def test_the_printed_bound_with_conditional_probabilities_is_never_violated(data):
     tokens, rows = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 5))
-    weights = data.draw(laws(d_vocab=tokens, rows=rows))
+    weights = data.draw(distributions(d_vocab=tokens, rows=rows))
     rank = data.draw(st.integers(0, min(tokens, rows)))
     instance = audit.judged(weights, rank)
     # The factors are rounded: what that adds to the residual is far below 1e-10 of the largest logit.

@@ -19,7 +19,7 @@ from verify.encoders.encoder_ceiling import (
     truncation_ceiling,
 )
 from verify.forward.logits import enclose_logits
-from verify.strategies import laws
+from verify.strategies import distributions
 
 
 def in_balls(logits, given_laws, prior):
@@ -38,7 +38,7 @@ def in_balls(logits, given_laws, prior):
 @given(st.data())
 def test_the_mean_divergence_is_enclosed(data):
     tokens, rows = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 4))
-    given_laws = data.draw(laws(d_vocab=tokens, rows=rows)).copy()
+    given_laws = data.draw(distributions(d_vocab=tokens, rows=rows)).copy()
     if tokens > 1 and data.draw(st.booleans()):
         given_laws[0, 0] = 0.0
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))

@@ -14,7 +14,7 @@ from constructions.errors import InputError
 from verify.arithmetic.enclosure import Enclosure
 from verify.encoders.encoder_ceiling import encoder_divergence, mean_divergence, truncation_ceiling
 from verify.encoders.encoder_floor import Block, encoder_floor, psi_above, reach_above
-from verify.strategies import laws
+from verify.strategies import distributions
 from verify.verdict import Verdict
 
 MINIMAL = [[6, 3, 1], [6, 1, 3]]
@@ -29,7 +29,7 @@ def priors(rows):
 def test_no_encoder_is_below_the_bound(data):
     tokens, rows = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 6))
     rank = data.draw(st.integers(0, tokens))
-    given_laws, prior = data.draw(laws(d_vocab=tokens, rows=rows)), data.draw(priors(rows))
+    given_laws, prior = data.draw(distributions(d_vocab=tokens, rows=rows)), data.draw(priors(rows))
     floor = encoder_floor(given_laws, rank, prior=prior)
     assert floor.lower >= 0.0
     found = best_encoder(given_laws, rank, prior=prior, starts=3, iterations=200)
@@ -44,7 +44,7 @@ def test_no_encoder_is_below_the_bound(data):
 def test_any_weights_and_steps_give_a_bound(data):
     tokens, rows = data.draw(st.integers(2, 5)), data.draw(st.integers(1, 5))
     rank = data.draw(st.integers(0, tokens - 2))
-    given_laws = data.draw(laws(d_vocab=tokens, rows=rows))
+    given_laws = data.draw(distributions(d_vocab=tokens, rows=rows))
     positive = st.floats(1e-8, 10.0)
     weights = np.array(data.draw(st.lists(positive, min_size=tokens, max_size=tokens)))
     steps = np.array(data.draw(st.lists(positive, min_size=rows, max_size=rows)))
@@ -58,7 +58,7 @@ def test_any_weights_and_steps_give_a_bound(data):
 
 @given(st.integers(2, 6), st.data())
 def test_of_rank_zero_it_is_below_the_only_encoder(tokens, data):
-    given_laws = data.draw(laws(d_vocab=tokens, rows=3))
+    given_laws = data.draw(distributions(d_vocab=tokens, rows=3))
     _, exact = mean_divergence(Enclosure(np.zeros((3, tokens))), given_laws)
     assert encoder_floor(given_laws, 0).lower <= exact
 

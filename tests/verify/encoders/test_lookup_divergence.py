@@ -10,8 +10,8 @@ from constructions.encoders.low_entropy_encoder import lookup_encoder
 from constructions.errors import HypothesisError, InputError
 from constructions.unembeddings.axes import simplex
 from constructions.unembeddings.johnson_lindenstrauss import gaussian_unembedding, johnson_lindenstrauss_unembedding
+from verify import strategies
 from verify.encoders.lookup_divergence import lookup_divergence
-from verify.strategies import laws
 
 UNEMBEDDINGS = (
     johnson_lindenstrauss_unembedding(6, 40, seed=1),
@@ -29,7 +29,7 @@ def judged(unembedding, distributions, **changes):
 @pytest.mark.parametrize("unembedding", UNEMBEDDINGS, ids=lambda u: u.family)
 @given(data=st.data())
 def test_the_divergence_is_enclosed_and_keeps_the_bound(unembedding, data):
-    distributions = data.draw(laws(d_vocab=6, rows=3))
+    distributions = data.draw(strategies.distributions(d_vocab=6, rows=3))
     found, made = judged(unembedding, distributions), lookup_encoder(unembedding, distributions)
     with mpmath.workdps(80):
         for row, (weights, token, strength) in enumerate(

@@ -33,7 +33,7 @@ from verify.encoders.low_entropy_bound import (
     slides_factor,
     within,
 )
-from verify.strategies import laws as law_arrays
+from verify.strategies import distributions as law_arrays
 
 BITS = 400
 

@@ -12,7 +12,7 @@ from constructions.encoders.sequence_encoder import best_encoder
 from constructions.errors import InputError
 from verify.encoders.encoder_ceiling import encoder_divergence
 from verify.encoders.ordering_floor import ordering_floor
-from verify.strategies import laws
+from verify.strategies import distributions
 
 
 def isotonic_cost(law):
@@ -32,7 +32,7 @@ def isotonic_cost(law):
 @given(st.data())
 def test_no_encoder_of_rank_one_is_below_the_bound(data):
     tokens, rows = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
-    given_laws = data.draw(laws(d_vocab=tokens, rows=rows))
+    given_laws = data.draw(distributions(d_vocab=tokens, rows=rows))
     prior = data.draw(st.lists(st.integers(0, 3), min_size=rows, max_size=rows).filter(any))
     floor = ordering_floor(given_laws.tolist(), prior=prior)
     found = best_encoder(given_laws, 1, prior=np.array(prior), starts=4, iterations=200)

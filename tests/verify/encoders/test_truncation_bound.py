@@ -27,7 +27,7 @@ from verify.encoders.truncation_bound import (
     tail_value,
 )
 from verify.linear_algebra.singular_values import enclose_spectral_norm
-from verify.strategies import laws
+from verify.strategies import distributions
 
 BITS = 400
 
@@ -73,7 +73,7 @@ def holds(enclosure, t, value):
 @st.composite
 def cases(draw):
     tokens, rows = draw(st.integers(1, 5)), draw(st.integers(1, 3))
-    weights = draw(laws(d_vocab=tokens, rows=rows))
+    weights = draw(distributions(d_vocab=tokens, rows=rows))
     scale = draw(st.sampled_from((0.0, 1e-9, 1e-4, 0.1, 3.0, 40.0)))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     return np.log(weights) + scale * rng.standard_normal(weights.shape) + 7.0, weights
@@ -152,7 +152,7 @@ def test_phi_is_sharp_where_its_two_forms_meet():
 @given(st.data())
 def test_the_sharp_bounds_are_never_violated_by_truncations(data):
     tokens, rows = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 5))
-    weights = data.draw(laws(d_vocab=tokens, rows=rows))
+    weights = data.draw(distributions(d_vocab=tokens, rows=rows))
     rank = data.draw(st.integers(0, min(tokens, rows)))
     prior = np.array([data.draw(st.sampled_from((0.0, 1e-6, 0.3, 1.0))) for _ in range(rows)])
     prior[0] += 1e-3

@@ -14,10 +14,10 @@ from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import all_contexts
 from verify.forward.in_balls import logits_in_balls
 from verify.memories.skip_connection_error import enclose_skip_error, largest_skip_error
-from verify.strategies import networks, sizes
+from verify.strategies import sizes, transformers
 
 SIZES = sizes(max_d_vocab=3, max_n_ctx=3, max_d_model=3, max_n_heads=2, min_n_heads=1)
-CASES = SIZES.flatmap(lambda size: networks(size=size))
+CASES = SIZES.flatmap(lambda size: transformers(size=size))
 
 
 def difference(found, contexts, bits):

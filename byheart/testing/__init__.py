@@ -1,0 +1,65 @@
+"""Property tests of statements about attention: strategies that draw what tends to break them, and one assertion.
+
+    from byheart.testing import assert_holds, dana_instances
+
+    def test_my_theorem():
+        assert_holds(my_theorem, dana_instances())
+
+It needs the extra `strategies`: pip install "byheart[strategies]".
+
+Page: docs/own_theorem.md
+"""
+
+from constructions.errors import InputError
+
+try:
+    import hypothesis as _hypothesis  # noqa: F401
+except ModuleNotFoundError:
+    raise InputError("byheart.testing", "needs Hypothesis: `pip install 'byheart[strategies]'`") from None
+
+from byheart.testing.assertion import CounterexampleError, Tally, UndecidedWarning, assert_holds
+from byheart.testing.code import as_code
+from verify.strategies import (
+    DanaInstance,
+    KnownRank,
+    MahdaviInstance,
+    Sizes,
+    contexts,
+    dana_instances,
+    distributions,
+    embeddings,
+    front_ends,
+    hostile_matrices,
+    inputs,
+    mahdavi_instances,
+    models,
+    near_singular,
+    sizes,
+    tasks,
+    transformers,
+)
+
+__all__ = [
+    "CounterexampleError",
+    "DanaInstance",
+    "KnownRank",
+    "MahdaviInstance",
+    "Sizes",
+    "Tally",
+    "UndecidedWarning",
+    "as_code",
+    "assert_holds",
+    "contexts",
+    "dana_instances",
+    "distributions",
+    "embeddings",
+    "front_ends",
+    "hostile_matrices",
+    "inputs",
+    "mahdavi_instances",
+    "models",
+    "near_singular",
+    "sizes",
+    "tasks",
+    "transformers",
+]
