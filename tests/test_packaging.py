@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -89,6 +90,20 @@ def test_the_page_of_a_claim_is_a_file_in_the_wheel(wheel: zipfile.ZipFile, tmp_
     (page,) = re.findall(r"page +(\S+)", shown)
     assert page == "installed/byheart/docs/claims/closed_forms.md"
     assert (tmp_path / page).read_bytes() == (ROOT / "docs/claims/closed_forms.md").read_bytes()
+
+
+def test_the_template_of_a_theorist_runs_from_the_wheel_alone(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    installed, own = tmp_path / "installed", tmp_path / "own"
+    wheel.extractall(installed)
+    shutil.copytree(ROOT / "docs/template", own)
+    (own / "test_origin.py").write_text(
+        "import byheart.testing, constructions, verify.strategies as s\n\n\ndef test_origin():\n"
+        f"    assert all({str(installed)!r} in module.__file__ for module in (byheart.testing, constructions, s))\n"
+    )
+    command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-markers", "."]
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    ran = subprocess.run(command, cwd=own, env=environment, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout.splitlines()[-1][:8]) == (0, "3 passed"), ran.stdout
 
 
 def test_the_page_of_a_claim_is_a_file_of_the_clone(tmp_path: Path) -> None:

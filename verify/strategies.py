@@ -164,7 +164,7 @@ def contexts(draw: st.DrawFn, *, d_vocab: int, n_ctx: int, min_size: int = 1, ma
     most = min(max_size, d_vocab**n_ctx)
     kinds = ["any"]  # those that most limits allow come first, so that a kind keeps its place as the limits shrink
     if d_vocab >= 2 and n_ctx >= 3 and most >= 4:
-        kinds += ["square"] * 2  # few sets have one, and most theorems that fail do so there
+        kinds.append("square")
     if d_vocab ** (n_ctx - 1) >= min_size:
         kinds.append("one last token")
     if d_vocab >= min_size:
@@ -442,7 +442,8 @@ def dana_instances(
 ) -> DanaInstance:
     r"""Contexts, distributions and sizes under the hypotheses of Theorem 1 of Dana et al.: $T \le H d_h + d$.
 
-    As many contexts as the theorem allows, $T = H d_h + d$, are common.
+    A third of the instances are squares (XOR), where the limits allow them: four contexts with one last token that differ
+    in two positions only. Among the others, as many contexts as the theorem allows, $T = H d_h + d$, are common.
 
     Args:
         max_d_vocab: Largest N, at least 1.
@@ -467,24 +468,41 @@ def dana_instances(
         [[0], [1]]
     """
     _require_at_least("max_contexts", max_contexts, 1)
-    size = draw(
-        sizes(
-            max_d_vocab=max_d_vocab,
-            max_n_ctx=max_n_ctx,
-            max_d_model=max_d_model,
-            max_n_heads=max_n_heads,
-            min_n_heads=min_n_heads,
-        )
-    )
+    limits = {"max_d_vocab": max_d_vocab, "max_n_ctx": max_n_ctx, "max_d_model": max_d_model}
+    any_size = sizes(**limits, max_n_heads=max_n_heads, min_n_heads=min_n_heads)
+    has_squares = min(max_d_vocab, max_d_model) >= 2 and max_n_ctx >= 3 and max_n_heads >= 1 and max_contexts >= 4
+    if has_squares and draw(st.integers(0, 2)) == 2:
+        size = draw(_sizes_for_squares(**limits, max_n_heads=max_n_heads, min_n_heads=max(1, min_n_heads)))
+    else:
+        size, has_squares = draw(any_size), False
     if perfect:
         size = replace(size, d_vocab=min(size.d_vocab, size.d_model + 1))
+    if has_squares:
+        rows = np.array(draw(_squares(size.d_vocab, size.n_ctx)), dtype=np.int64)
+        return DanaInstance(rows, draw(distributions(d_vocab=size.d_vocab, rows=len(rows))), size)
     most = min(max_contexts, size.n_heads * size.d_head + size.d_model, size.d_vocab**size.n_ctx)
     least = draw(st.sampled_from((1, most)))
     rows = draw(contexts(d_vocab=size.d_vocab, n_ctx=size.n_ctx, min_size=least, max_size=most))
-    laws = draw(distributions(d_vocab=size.d_vocab, rows=len(rows)))
+    masses = draw(distributions(d_vocab=size.d_vocab, rows=len(rows)))
     # A context goes together with its distribution, which lets a counterexample shrink to fewer of both.
     kept = [t for t in range(len(rows)) if draw(st.integers(0, 99))] or [0]
-    return DanaInstance(rows[kept], laws[kept], size)
+    return DanaInstance(rows[kept], masses[kept], size)
+
+
+@st.composite
+def _sizes_for_squares(
+    draw: st.DrawFn, *, max_d_vocab: int, max_n_ctx: int, max_d_model: int, max_n_heads: int, min_n_heads: int
+) -> Sizes:
+    r"""Sizes with two tokens and three positions at least, and $H d_h + d \ge 4$, room for the contexts of a square."""
+    d_model, n_heads = draw(st.integers(2, max_d_model)), draw(st.integers(min_n_heads, max_n_heads))
+    least = max(1, -((d_model - 4) // n_heads))
+    return Sizes(
+        d_vocab=draw(st.integers(2, max_d_vocab)),
+        n_ctx=draw(st.integers(3, max_n_ctx)),
+        d_model=d_model,
+        d_head=draw(st.integers(least, d_model)),
+        n_heads=n_heads,
+    )
 
 
 @st.composite

@@ -10,12 +10,12 @@ It needs the extra `strategies`: pip install "byheart[strategies]".
 Page: docs/own_theorem.md
 """
 
-from constructions.errors import InputError
-
 try:
     import hypothesis as _hypothesis  # noqa: F401
 except ModuleNotFoundError:
-    raise InputError("byheart.testing", "needs Hypothesis: `pip install 'byheart[strategies]'`") from None
+    raise ModuleNotFoundError(
+        "byheart.testing needs Hypothesis: `pip install 'byheart[strategies]'`", name="hypothesis"
+    ) from None
 
 from byheart.testing.assertion import CounterexampleError, Tally, UndecidedWarning, assert_holds
 from byheart.testing.code import as_code

@@ -24,6 +24,7 @@ from verify.verdict import Verdict, undecided_conditions
 Statement = Callable[..., Any]
 
 _PHASES = (Phase.generate, Phase.target, Phase.shrink)
+_SEARCHES = 3  # each ends where no simple change makes its case smaller; the shortest of the three is shown
 _SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -120,18 +121,18 @@ def assert_holds(
     require_at_least(1, max_examples=max_examples)
     require_at_least(0, max_undecided=max_undecided)
     trial = _Trial(statement, _bound(statement, strategies, named))
-    try:
-        find(
-            st.fixed_dictionaries(trial.strategies),
-            trial.refutes,
-            settings=settings(
-                max_examples=max_examples, database=None, deadline=None, print_blob=False, phases=_PHASES
-            ),
-            random=Random(seed),
-        )
-    except (NoSuchExample, Unsatisfiable):
-        return _accepted(trial, max_undecided)
-    raise _counterexample(trial)
+    effort = settings(max_examples=max_examples, database=None, deadline=None, print_blob=False, phases=_PHASES)
+    seeds = Random(seed)
+    refuted: list[str] = []
+    for _ in range(_SEARCHES):
+        try:
+            find(st.fixed_dictionaries(trial.strategies), trial.refutes, settings=effort, random=seeds)
+        except (NoSuchExample, Unsatisfiable):
+            if not refuted:
+                return _accepted(trial, max_undecided)
+        else:
+            refuted.append(trial.refuted_code)
+    raise _counterexample(trial, min(refuted, key=len))
 
 
 @dataclass(frozen=True)
@@ -195,7 +196,7 @@ class _Trial:
         return f"{self.name}({', '.join([*names.args, *(f'{name}={name}' for name in names.kwargs)])})"
 
     def namespace(self) -> dict[str, Any]:
-        """What pasted code finds: the classes of the script or session that the statement is from."""
+        """Return what pasted code finds: the classes of the script or session that the statement is from."""
         known = getattr(self._statement, "__globals__", {})
         return {name: value for name, value in known.items() if isinstance(value, type)}
 
@@ -215,11 +216,12 @@ def _accepted(trial: _Trial, max_undecided: int | None) -> Tally:
     return tally
 
 
-def _counterexample(trial: _Trial) -> CounterexampleError:
+def _counterexample(trial: _Trial, code: str) -> CounterexampleError:
     """The smallest case with its code, which is run: what it makes has to violate the statement as well."""
-    code, made, failure = trial.refuted_code, trial.namespace(), None
+    made, arguments, failure = trial.namespace(), trial.namespace(), None
     try:
         exec(code, made)
+        exec(code, arguments)  # again, since the statement may change what it is given
         answer = trial.judge({name: made[name] for name in trial.strategies})
         failure = answer.failure
         doubt = "" if answer.verdict is Verdict.REFUTED else f"then the statement is {answer.verdict.value}"
@@ -229,7 +231,7 @@ def _counterexample(trial: _Trial) -> CounterexampleError:
     message = f"{trial.name} is false; the smallest case found:\n\n{code}\n{call}".rstrip()
     if doubt:
         message += f"\n\nThis code does not show it by itself: {doubt}"
-    found = CounterexampleError(message, code, {name: made[name] for name in trial.strategies if name in made})
+    found = CounterexampleError(message, code, {name: arguments.get(name) for name in trial.strategies})
     found.__cause__ = failure
     return found
 
