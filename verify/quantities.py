@@ -89,15 +89,15 @@ class Bounds:
             return NotImplemented
         return self._condition(self._differs_from(other), self._is(other), "!=", other)
 
-    def _is(self, other: "Number | Bounds") -> bool:
+    def _is(self, other: object) -> bool:
         lower, upper = _ends(other)
         return self.exact and self.lower == lower == upper
 
-    def _differs_from(self, other: "Number | Bounds") -> bool:
+    def _differs_from(self, other: object) -> bool:
         lower, upper = _ends(other)
         return self.upper < lower or self.lower > upper
 
-    def _condition(self, holds: bool, fails: bool, sign: str, other: "Number | Bounds") -> bool:
+    def _condition(self, holds: bool, fails: bool, sign: str, other: object) -> bool:
         shown = f"{other.lower} .. {other.upper}" if isinstance(other, Bounds) else other
         return as_condition(either(holds, fails), f"{self.lower} .. {self.upper} {sign} {shown}")
 
@@ -136,11 +136,11 @@ class Margin:
     lead: Bounds
 
 
-def _ends(value: Any) -> tuple[Any, Any]:
+def _ends(value: object) -> tuple[Any, Any]:
     """The ends between which a number is proved to lie; those of a number known exactly are equal."""
     if isinstance(value, Bounds):
         return value.lower, value.upper
-    exact = Fraction(int(value.p), int(value.q)) if isinstance(value, fmpq) else value
+    exact: Any = Fraction(int(value.p), int(value.q)) if isinstance(value, fmpq) else value
     return exact, exact
 
 

@@ -442,8 +442,8 @@ def dana_instances(
 ) -> DanaInstance:
     r"""Contexts, distributions and sizes under the hypotheses of Theorem 1 of Dana et al.: $T \le H d_h + d$.
 
-    A third of the instances are squares (XOR), where the limits allow them: four contexts with one last token that differ
-    in two positions only. Among the others, as many contexts as the theorem allows, $T = H d_h + d$, are common.
+    A third of the instances are squares (XOR), where the limits allow them: four contexts with one last token that
+    differ in two positions only. Among the others, as many contexts as allowed, $T = H d_h + d$, are common.
 
     Args:
         max_d_vocab: Largest N, at least 1.
@@ -468,7 +468,7 @@ def dana_instances(
         [[0], [1]]
     """
     _require_at_least("max_contexts", max_contexts, 1)
-    limits = {"max_d_vocab": max_d_vocab, "max_n_ctx": max_n_ctx, "max_d_model": max_d_model}
+    limits: dict[str, Any] = {"max_d_vocab": max_d_vocab, "max_n_ctx": max_n_ctx, "max_d_model": max_d_model}
     any_size = sizes(**limits, max_n_heads=max_n_heads, min_n_heads=min_n_heads)
     has_squares = min(max_d_vocab, max_d_model) >= 2 and max_n_ctx >= 3 and max_n_heads >= 1 and max_contexts >= 4
     if has_squares and draw(st.integers(0, 2)) == 2:
@@ -558,9 +558,12 @@ def mahdavi_instances(
     examples = draw(st.one_of(st.integers(1, most), st.just(most)))
     shared = draw(st.booleans())
     keys = [draw(_independent_rows(n_ctx, d_model, n_ctx, largest)) for _ in range(1 if shared else examples)]
+    # Queries in general position, or all in one space of n dimensions, the fewest that the assumption allows.
+    width = draw(st.sampled_from((d_model, n_ctx)))
+    queries = np.pad(draw(_independent_rows(examples, width, n_ctx, largest)), ((0, 0), (0, d_model - width)))
     task = VectorTask(
         contexts=np.array(keys, dtype=np.float64),
-        queries=draw(_independent_rows(examples, d_model, n_ctx, largest)).astype(np.float64),
+        queries=queries.astype(np.float64),
         labels=draw(_integers(examples, draw(st.integers(1, max_outputs)), largest)).astype(np.float64),
     )
     return MahdaviInstance(task, n_heads, d_head)

@@ -1,6 +1,7 @@
 """Proved bounds of one's own matrices: exact ones against rationals, sets against their members."""
 
 import math
+import operator
 from fractions import Fraction
 
 import mpmath
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import verify
 from constructions.errors import HypothesisError, InputError
 from verify.arithmetic.enclosure import Enclosure
+from verify.verdict import Verdict, undecided_conditions
 
 FRACTIONS = st.fractions(min_value=-3, max_value=3, max_denominator=7)
 FLOATS = st.floats(-4, 4, allow_nan=False).map(lambda x: 0.0 if abs(x) < 2.0**-40 else x)
@@ -162,6 +164,44 @@ def test_comparisons_are_true_where_they_are_proved():
     assert not math.nan == wide and not wide == "one"
     with pytest.raises(TypeError):
         hash(wide)
+
+
+@given(
+    ends=st.tuples(*[st.integers(-2, 2)] * 4), kind=st.sampled_from([int, float, Fraction, np.int64, np.float64, fmpq])
+)
+def test_a_comparison_that_is_not_decided_is_noted_and_no_other(ends, kind):
+    lower, upper, *others = [*sorted(ends[:2]), *sorted(ends[2:])]
+    left, right = verify.Bounds(lower, upper, "by hand"), verify.Bounds(*others, "by hand")
+    for other, known in ((right, range(others[0], others[1] + 1)), (kind(others[0]), [others[0]])):
+        for compare in (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne):
+            answers = {compare(x, y) for x in range(lower, upper + 1) for y in known}
+            with undecided_conditions() as open_questions:
+                assert compare(left, other) == (answers == {True})
+            assert bool(open_questions) == (len(answers) == 2)
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_a_proof_that_is_undecided_is_noted_where_it_is_a_condition(verdict):
+    with undecided_conditions() as open_questions:
+        assert bool(verify.Proof(verdict, "by hand")) == (verdict is Verdict.PROVED)
+    assert open_questions == ["by hand"] * (verdict is Verdict.UNDECIDED)
+
+
+def test_conditions_are_noted_for_the_innermost_block_only():
+    unknown = verify.Bounds(0, 2, "by hand")
+    with undecided_conditions() as outer:
+        with undecided_conditions() as inner:
+            assert not unknown > 1
+        assert not unknown < 1
+    assert not unknown < 2
+    assert (inner, outer) == (["0 .. 2 > 1"], ["0 .. 2 < 1"])
+
+
+def test_bounds_differ_from_what_is_no_number():
+    point = verify.Bounds(3, 3, "by hand")
+    with undecided_conditions() as open_questions:
+        assert point != "3" and point is not None and not point == "3"
+    assert not open_questions
 
 
 @pytest.mark.parametrize(

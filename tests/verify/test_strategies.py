@@ -1,11 +1,14 @@
 """The public strategies give what they promise, and they reach the instances on which theorems fail."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
-from flint import fmpz_mat
+from flint import fmpq, fmpq_mat, fmpz_mat
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
+from byheart import testing
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.exact_attention import exact_features
@@ -160,6 +163,151 @@ def test_a_task_with_a_tail_is_found():
     found(strategies.tasks(d_vocab=2, n_ctx=2), lambda task: len(task.tail_contexts) > 1)
 
 
+def smallest_rank_of_subsets(rows, size):
+    """The smallest rank of `size` of the rows, or of all where there are fewer."""
+    return min(fmpz_mat(list(map(list, chosen))).rank() for chosen in combinations(rows, min(size, len(rows))))
+
+
+@given(instance=strategies.dana_instances(), perfect=strategies.dana_instances(perfect=True, min_n_heads=0))
+def test_dana_instances_satisfy_the_hypotheses_of_theorem_1(instance, perfect):
+    for each in (instance, perfect):
+        size, rows = each.size, each.contexts
+        assert 1 <= len(rows) <= size.n_heads * size.d_head + size.d_model and size.d_head <= size.d_model
+        assert len(np.unique(rows, axis=0)) == len(rows) and rows.shape[1] == size.n_ctx
+        assert 0 <= rows.min() and rows.max() < size.d_vocab
+        assert each.distributions.shape == (len(rows), size.d_vocab) and (each.distributions > 0).all()
+    assert instance.size.n_heads >= 1 and perfect.size.d_model >= perfect.size.d_vocab - 1
+
+
+@given(
+    data=st.data(),
+    limits=st.fixed_dictionaries(
+        {"max_d_vocab": st.integers(1, 5), "max_n_ctx": st.integers(1, 4), "max_d_model": st.integers(1, 5)}
+    ),
+    heads=st.tuples(st.integers(0, 3), st.integers(0, 3)).map(sorted),
+    max_contexts=st.integers(1, 6),
+)
+def test_dana_instances_stay_within_their_limits(data, limits, heads, max_contexts):
+    options = {**limits, "min_n_heads": heads[0], "max_n_heads": heads[1], "max_contexts": max_contexts}
+    instance = data.draw(strategies.dana_instances(**options))
+    size = instance.size
+    assert len(instance.contexts) <= max_contexts and heads[0] <= size.n_heads <= heads[1]
+    assert all(getattr(size, name.removeprefix("max_")) <= most for name, most in limits.items())
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        lambda i: len(i.contexts) == i.size.n_heads * i.size.d_head + i.size.d_model > 4,
+        lambda i: is_a_square(i.contexts) and i.size.n_heads == 1,
+        lambda i: is_a_square(i.contexts) and i.distributions.argmax(axis=1).tolist() == [0, 0, 1, 1],
+        lambda i: i.size.n_ctx == 1 and len(i.contexts) > i.size.d_model,
+        lambda i: len(i.contexts) == 3 and i.size.d_head == 1 and i.size.n_ctx == 2 and len(set(i.contexts[:, 1])) == 1,
+    ],
+    ids=["critical", "a square", "XOR", "one position", "collinear"],
+)
+def test_the_instances_on_which_theorem_1_fails_are_found(wanted):
+    found(strategies.dana_instances(), wanted)
+
+
+@given(instance=strategies.mahdavi_instances())
+def test_mahdavi_instances_satisfy_the_hypotheses_of_theorem_1(instance):
+    task = instance.task
+    assert 1 <= task.n_examples <= instance.n_heads * (min(task.n_ctx, instance.d_head) - 1) + 1
+    assert task.n_ctx < task.d_model
+    queries = task.queries.astype(int).tolist()
+    assert smallest_rank_of_subsets(queries, task.n_ctx) == min(task.n_ctx, len(queries))
+    assert all(fmpz_mat(keys.astype(int).tolist()).rank() == task.n_ctx for keys in task.contexts)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        lambda i: i.task.n_examples == i.n_heads * (min(i.task.n_ctx, i.d_head) - 1) + 1 > 4,
+        lambda i: not i.task.shared,
+        lambda i: i.task.d_out == 2 and (i.task.labels[0] != i.task.labels[-1]).all(),
+        lambda i: i.task.n_examples > i.task.d_model,
+        lambda i: i.task.n_examples > 3 and fmpz_mat(i.task.queries.astype(int).tolist()).rank() == 2,
+    ],
+    ids=["critical", "contexts that differ", "labels that differ", "dependent queries", "queries of low rank"],
+)
+def test_mahdavi_instances_of_every_kind_are_found(wanted):
+    found(strategies.mahdavi_instances(), wanted)
+
+
+@given(data=st.data(), rows=st.integers(1, 5), columns=st.integers(1, 5))
+def test_near_singular_matrices_are_near_singular_and_their_rank_is_exact(data, rows, columns):
+    known = data.draw(strategies.near_singular(rows=rows, columns=columns))
+    exact = fmpq_mat(rows, columns, [fmpq(*x.as_integer_ratio()) for x in known.matrix.ravel().tolist()])
+    assert known.matrix.shape == (rows, columns) and known.rank == exact.rank()
+    scale = abs(known.matrix).max() or 1.0
+    singular = np.linalg.svd(known.matrix / scale, compute_uv=False)
+    assert min(rows, columns) == 1 or singular[-1] <= 1e-11 * max(1, singular[0])
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        lambda known: known.rank == 2,
+        lambda known: known.rank == 1 and abs(known.matrix).max() > 1,
+        lambda known: known.rank == 2 and np.linalg.matrix_rank(known.matrix) == 1,
+        lambda known: known.rank == 2 and abs(known.matrix).max() > 1e200,
+        lambda known: known.rank == 2 and 0 < abs(known.matrix).min(where=known.matrix != 0, initial=1.0) < 1e-310,
+    ],
+    ids=["full", "singular", "numpy is wrong", "huge", "subnormal"],
+)
+def test_near_singular_matrices_of_every_kind_are_found(wanted):
+    found(strategies.near_singular(rows=2), wanted)
+
+
+@given(matrix=strategies.hostile_matrices(rows=2, columns=3))
+def test_hostile_matrices_are_finite(matrix):
+    assert matrix.shape == (2, 3) and matrix.dtype == np.float64 and np.isfinite(matrix).all()
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        lambda a: (a[0] == a[1]).all() and (a[0] != 0).all(),
+        lambda a: abs(a).max() > 1e300,
+        lambda a: ((a != 0) & (abs(a) < 1e-310)).any(),
+        lambda a: (a[0] == a[0].max()).sum() == 2 and a[0].max() > 1,
+        lambda a: 0 < np.sort(a[0])[2] - np.sort(a[0])[1] <= 1e-15 and a[0].max() >= 1,
+    ],
+    ids=["equal rows", "huge", "subnormal", "a tie", "nearly a tie"],
+)
+def test_hostile_matrices_of_every_kind_are_found(wanted):
+    found(strategies.hostile_matrices(rows=2, columns=3), wanted)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        lambda model: (model.W_E[0] == model.W_E[1]).all() and model.W_E.all(),
+        lambda model: (model.W_U[:, 0] == model.W_U[:, 1]).all() and model.W_U.all(),
+        lambda model: max(abs(x).max() for x in model.tensors().values()) > 1e300,
+    ],
+    ids=["equal embeddings", "tied logits", "huge"],
+)
+def test_hostile_transformers_of_every_kind_are_found(wanted):
+    found(strategies.transformers(size=Sizes(2, 1, 1, 1, 1), hostile=True), wanted)
+
+
+def test_importing_all_brings_the_strategies_only():
+    namespace = {}
+    exec("from verify.strategies import *", namespace)
+    names = set(namespace) - {"__builtins__"}
+    assert names == set(strategies.__all__) <= set(testing.__all__)
+    assert all(getattr(testing, name) is namespace[name] for name in names)
+    assert all(value.__module__ == "verify.strategies" for name, value in namespace.items() if name in names)
+    public = {
+        name
+        for name, value in vars(strategies).items()
+        if not name.startswith("_") and getattr(value, "__module__", "") == "verify.strategies"
+    }
+    assert public == names
+
+
 @pytest.mark.parametrize(
     ("strategy", "message"),
     [
@@ -173,6 +321,15 @@ def test_a_task_with_a_tail_is_found():
         (lambda: strategies.embeddings(d_vocab=True, n_ctx=1, d_model=1), "d_vocab = True, expected"),
         (lambda: strategies.transformers(size=Sizes(2, 2, 2, 1, 0)), "heads = 0, expected an integer of at least 1"),
         (lambda: strategies.transformers(size=Sizes(2, 2, 2, 1, 1), largest=float("nan")), "largest = nan"),
+        (lambda: strategies.transformers(size=Sizes(2, 2, 2, 1, 1), largest=1.0, hostile=True), "largest = 1.0 beside"),
+        (lambda: strategies.dana_instances(max_contexts=0), "max_contexts = 0, expected an integer of at least 1"),
+        (lambda: strategies.dana_instances(max_n_ctx=0), "max_n_ctx = 0, expected"),
+        (lambda: strategies.dana_instances(max_n_heads=0), "max_n_heads = 0, expected an integer of at least 1"),
+        (lambda: strategies.mahdavi_instances(max_d_model=1), "max_d_model = 1, expected an integer of at least 2"),
+        (lambda: strategies.mahdavi_instances(largest=-1), "largest = -1, expected"),
+        (lambda: strategies.near_singular(rows=0), "rows = 0, expected"),
+        (lambda: strategies.near_singular(rows=2, columns=2.0), r"columns = 2\.0, expected"),
+        (lambda: strategies.hostile_matrices(rows=1, columns=0), "columns = 0, expected"),
         (lambda: strategies.front_ends(size=Sizes(2, 2, 2, 1, 1), d_qk=0), "d_qk = 0"),
         (lambda: strategies.models(max_blocks=0), "max_blocks = 0, expected"),
         (lambda: strategies.models(max_d_model=0), "max_d_model = 0, expected"),
