@@ -70,7 +70,7 @@ class _Writer:
                 entries = self.expression(value.entries())
                 return f"{self._flint(type(value).__name__)}({value.nrows()}, {value.ncols()}, {entries})"
             case tuple() if hasattr(value, "_fields"):
-                return self._call(type(value), value._asdict())
+                return self._call(type(value), _arguments(value))
             case tuple() if len(value) == 1:
                 return f"({self.expression(value[0])},)"
             case tuple():
@@ -115,7 +115,9 @@ class _Writer:
 
 
 def _arguments(value: Any) -> dict[str, Any]:
-    """The arguments that a dataclass was made with, without those that have their default."""
+    """The arguments that a named tuple or a dataclass was made with, without defaults of the latter."""
+    if hasattr(value, "_asdict"):
+        return value._asdict()
     given = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
     return {field.name: given[field.name] for field in fields(value) if field.init and not _is_default(field, given)}
 
