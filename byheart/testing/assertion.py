@@ -81,7 +81,8 @@ def assert_holds(
     The statement says True, False, a `Verdict` or a `Proof`; or it asserts, and returns nothing. UNDECIDED is neither
     success nor counterexample. Nor is a case in which a comparison with `Bounds`, or a `Proof` in a condition, was
     false only because nothing was proved: such a case counts as undecided, whatever the statement made of it. Where
-    it knows better, it returns a `Verdict`.
+    it knows better, it returns a `Verdict`. Numbers compare as numbers: one that is only a bound, such as
+    `AttentionRank.lower`, belongs into `Bounds` together with the other end.
 
     That no counterexample was found proves nothing about the cases that were not tried.
 

@@ -256,3 +256,35 @@ def test_a_statement_without_a_warning_gives_none():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert_holds(lambda n: n >= 0, st.integers(0, 9))
+
+
+def test_what_is_missing_without_hypothesis_is_named():
+    script = "import sys; sys.modules['hypothesis'] = None; import byheart.testing"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    expected = "ModuleNotFoundError: byheart.testing needs Hypothesis: `pip install 'byheart[strategies]'`"
+    assert ran.stderr.splitlines()[-1] == expected
+
+
+def test_pytest_shows_the_counterexample_and_how_many_cases_were_undecided(tmp_path):
+    (tmp_path / "test_own.py").write_text(
+        "from hypothesis import strategies as st\nfrom byheart.testing import assert_holds\n"
+        "from verify import Bounds\n\n\n"
+        "def test_false():\n    assert_holds(lambda n: n < 3, st.integers(0))\n\n\n"
+        "def test_partly():\n    assert_holds(lambda n: Bounds(n, 5, 'by hand') > 2, st.integers(0, 5))\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".", "."]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert "1 failed, 1 passed, 1 warning" in ran.stdout
+    assert "E       \nE       n = 3" in ran.stdout.replace("E\n", "E       \n")
+    assert (
+        "test_own.py:11: UndecidedWarning: The statement holds in 3 of 6 cases; 3 undecided; the first:" in ran.stdout
+    )
+    assert (
+        "assertion.py"
+        not in ran.stdout.split("warnings summary")[0]
+        .split("short test summary")[0]
+        .split("test_false")[1]
+        .split("Error")[0]
+    )
