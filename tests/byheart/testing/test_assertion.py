@@ -277,14 +277,6 @@ def test_pytest_shows_the_counterexample_and_how_many_cases_were_undecided(tmp_p
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert "1 failed, 1 passed, 1 warning" in ran.stdout
-    assert "E       \nE       n = 3" in ran.stdout.replace("E\n", "E       \n")
-    assert (
-        "test_own.py:11: UndecidedWarning: The statement holds in 3 of 6 cases; 3 undecided; the first:" in ran.stdout
-    )
-    assert (
-        "assertion.py"
-        not in ran.stdout.split("warnings summary")[0]
-        .split("short test summary")[0]
-        .split("test_false")[1]
-        .split("Error")[0]
-    )
+    assert "E       n = 3" in ran.stdout and "def assert_holds" not in ran.stdout
+    said = "test_own.py:11: UndecidedWarning: The statement holds in 3 of 6 cases; 3 undecided; the first:"
+    assert said in ran.stdout
