@@ -3,7 +3,7 @@ r"""Hypothesis strategies for what theorems about attention speak of: contexts, 
 Page: docs/own_theorem.md
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import combinations, product
 from typing import Any, get_args
 
@@ -12,7 +12,7 @@ from flint import fmpq, fmpq_mat, fmpz_mat
 from hypothesis import strategies as st
 
 from constructions.arrays import Float64Array, Int64Array
-from constructions.errors import InputError
+from constructions.errors import InputError, require_one_of
 from constructions.models.blocks import (
     Activation,
     Attends,
@@ -157,8 +157,8 @@ def contexts(draw: st.DrawFn, *, d_vocab: int, n_ctx: int, min_size: int = 1, ma
         >>> find(contexts(d_vocab=2, n_ctx=2, min_size=2), lambda rows: len(set(rows[:, -1])) == 1).tolist()
         [[0, 0], [1, 0]]
     """
-    for name, value, least in (("d_vocab", d_vocab, 1), ("n_ctx", n_ctx, 1), ("min_size", min_size, 1)):
-        _require_at_least(name, value, least)
+    for name, value in (("d_vocab", d_vocab), ("n_ctx", n_ctx), ("min_size", min_size), ("max_size", max_size)):
+        _require_at_least(name, value, 1)
     if max_size < min_size or d_vocab**n_ctx < min_size:
         raise InputError("min_size", f"= {min_size}", f"at most max_size = {max_size} and {d_vocab}**{n_ctx} contexts")
     most = min(max_size, d_vocab**n_ctx)
@@ -216,8 +216,8 @@ def distributions(draw: st.DrawFn, *, d_vocab: int, rows: int, smallest: float =
     """
     for name, value in (("d_vocab", d_vocab), ("rows", rows)):
         _require_at_least(name, value, 1)
-    if not 0 < smallest <= 0.5 / d_vocab:
-        raise InputError("smallest", f"= {smallest}", f"a mass in (0, {0.5 / d_vocab}]")
+    if not (isinstance(smallest, int | float) and 0 < smallest <= 0.5 / d_vocab):
+        raise InputError("smallest", f"= {smallest!r}", f"a mass in (0, {0.5 / d_vocab}]")
     kind = draw(st.sampled_from(("any", "halves", "labels")))
     if kind != "any":
         rest = draw(st.sampled_from((0.01, 1e-6, 1e-40)))
@@ -284,6 +284,7 @@ def front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, d_qk: int = 1)
         >>> front_end.W_E, front_end.W_V[0]
         ([0], [1])
     """
+    _require_sizes(size)
     _require_at_least("d_qk", d_qk, 1)
     W_E, W_pos = draw(embeddings(d_vocab=size.d_vocab, n_ctx=size.n_ctx, d_model=size.d_model, largest=largest))
 
@@ -327,14 +328,15 @@ def transformers(
         >>> find(transformers(size=Sizes(1, 1, 1, 1, 1), largest=0.0), lambda model: True).parameters
         7
     """
+    _require_sizes(size)
     _require_at_least("n_heads", size.n_heads, 1)
     outputs = size.d_vocab if n_outputs is None else n_outputs
     _require_at_least("n_outputs", outputs, 1)
     if hostile and largest is not None:
         raise InputError("largest", f"= {largest} beside hostile weights", "one or the other")
     bound = 8.0 if largest is None else largest
-    if not 0 <= bound < float("inf"):
-        raise InputError("largest", f"= {largest}", "a finite number, at least 0")
+    if not (isinstance(bound, int | float) and 0 <= bound < float("inf")):
+        raise InputError("largest", f"= {largest!r}", "a finite number, at least 0")
     per_head = (size.n_heads, size.d_model, size.d_head)
     shapes = {
         "W_E": (size.d_vocab, size.d_model),
@@ -383,6 +385,10 @@ def tasks(
         >>> find(tasks(d_vocab=2, n_ctx=1), lambda task: task.n_contexts == 2).contexts.tolist()
         [[0], [1]]
     """
+    require_one_of(get_args(Target), target=target)
+    _require_at_least("max_contexts", max_contexts, 1)
+    if answers is not None:
+        _require_at_least("answers", answers, 1)
     rows = draw(contexts(d_vocab=d_vocab, n_ctx=n_ctx, max_size=max_contexts))
     weights = np.array([draw(st.integers(1, 9)) for _ in rows], dtype=np.int64)
     given: dict[str, Any]
@@ -729,6 +735,8 @@ def inputs(draw: st.DrawFn, *, model: Model, hostile: bool = False) -> Int64Arra
         >>> find(inputs(model=Model(blocks=(), W_U=one, W_E=one, W_pos=one)), lambda contexts: True)
         array([[0]])
     """
+    if not isinstance(model, Model):
+        raise InputError("model", f"is {model!r}", "a Model")
     if model.reads_tokens:
         return draw(contexts(d_vocab=model.d_vocab, n_ctx=draw(st.integers(1, model.n_ctx)), max_size=4))
     pen = _Pen(draw, rational=model.is_rational, hostile=hostile, max_d_model=1)
@@ -941,6 +949,13 @@ def _is_outside_spans(row: list[int], rows: list[list[int]], size: int) -> bool:
 
 def _exact(integers: Int64Array) -> fmpq_mat:
     return fmpq_mat(integers.shape[0], integers.shape[1], integers.ravel().tolist())
+
+
+def _require_sizes(size: Sizes) -> None:
+    if not isinstance(size, Sizes):
+        raise InputError("size", f"is {size!r}", "Sizes(d_vocab=, n_ctx=, d_model=, d_head=, n_heads=)")
+    for field in fields(size):
+        _require_at_least(field.name, getattr(size, field.name), 0 if field.name == "n_heads" else 1)
 
 
 def _require_at_least(name: str, value: int, least: int) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample, Unsatisfiable
 
 from byheart.testing.code import as_code
-from constructions.errors import InputError, require_at_least
+from constructions.errors import InputError
 from verify.quantities import Proof
 from verify.verdict import Verdict, undecided_conditions
 
@@ -121,8 +121,10 @@ def assert_holds(
         ...
     """
     __tracebackhide__ = True
-    require_at_least(1, max_examples=max_examples)
-    require_at_least(0, max_undecided=max_undecided)
+    _require_integer("max_examples", max_examples, least=1)
+    if max_undecided is not None:
+        _require_integer("max_undecided", max_undecided, least=0)
+    _require_integer("seed", seed, least=0)
     trial = _Trial(statement, _bound(statement, strategies, named))
     effort = settings(max_examples=max_examples, database=None, deadline=None, print_blob=False, phases=_PHASES)
     seeds = Random(seed)
@@ -256,6 +258,11 @@ def _bound(statement: Statement, strategies: tuple[Any, ...], named: Mapping[str
         if not isinstance(strategy, st.SearchStrategy):
             raise InputError(name, f"is {strategy!r}", "a Hypothesis strategy, such as contexts(d_vocab=2, n_ctx=3)")
     return bound
+
+
+def _require_integer(name: str, value: object, *, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InputError(name, f"= {value!r}", f"an integer of at least {least}")
 
 
 def _name(statement: Statement) -> str:

@@ -20,11 +20,15 @@ from byheart.testing import (
     contexts,
     dana_instances,
     distributions,
+    mahdavi_instances,
     near_singular,
     transformers,
 )
 from constructions.capacity.generic_rank import generic_rank
 from constructions.errors import InputError
+from constructions.models.vector_attention import outputs
+from constructions.saturated.layer_readout import layer_with_read_out
+from constructions.saturated.saturated_heads import saturated_heads
 from verify import Bounds, Proof, Verdict
 
 ROOT = Path(__file__).parents[3]
@@ -153,6 +157,16 @@ def test_true_statements_pass_and_are_counted():
     assert assert_holds(sums, p=distributions(d_vocab=3, rows=1), max_examples=50).undecided == 0
 
 
+def test_theorem_1_of_mahdavi_holds_under_its_hypotheses():
+    def labels_are_memorized(instance):
+        task = instance.task
+        heads = saturated_heads(task.contexts, task.queries, n_heads=instance.n_heads, d_head=instance.d_head)
+        layer = layer_with_read_out(task, heads.W_Q, heads.W_K, d_value=task.d_out, d_inner=task.d_out)
+        return bool(np.abs(outputs(layer, task) - task.labels).max() < 1e-6)
+
+    assert assert_holds(labels_are_memorized, mahdavi_instances(), max_examples=50).holds == 50
+
+
 def unknown(n):
     """Nothing is known about 1."""
     return Bounds(0, 2, "by hand") if n == 1 else Bounds(3, 3, "by hand")
@@ -242,8 +256,10 @@ def test_an_error_of_the_statement_is_no_counterexample_and_shows_its_case():
         (lambda: assert_holds(lambda n: True, 5), "n is 5, expected a Hypothesis strategy"),
         (lambda: assert_holds(lambda n: n, st.just(3.5)), r"returned 3\.5, expected True, False, a Verdict"),
         (lambda: assert_holds(lambda n: Bounds(0, 1, ""), st.just(1)), "returned Bounds"),
-        (lambda: assert_holds(lambda n: True, st.integers(), max_examples=0), "max_examples = 0, expected at least 1"),
+        (lambda: assert_holds(lambda n: True, st.integers(), max_examples=0), "max_examples = 0, expected an integer"),
         (lambda: assert_holds(lambda n: True, st.integers(), max_undecided=-1), "max_undecided = -1, expected"),
+        (lambda: assert_holds(lambda n: True, st.integers(), max_examples=2.5), "max_examples = 2.5, expected an int"),
+        (lambda: assert_holds(lambda n: True, st.integers(), seed="a"), "seed = 'a', expected an integer"),
         (lambda: assert_holds(lambda rows: True, contexts(d_vocab=0, n_ctx=1)), "d_vocab = 0, expected"),
     ],
 )
