@@ -236,9 +236,10 @@ def test_a_column_too_many_and_a_picture_without_a_table_are_noticed(copied) -> 
 def test_findings_are_judged_line_by_line(copied) -> None:
     figures, findings = _drawn(copied, POINTS), copied / FINDINGS
     kept = findings.read_text()
+    twice = kept.replace("verdict", "verdict,verdict", 1).replace("a,", "a,not so here,", 1)
     for text, said in (
         (f"{kept}figure,a,b,c,d,e\n", "line 3 has 6 cells, expected 5"),
-        (kept.replace("verdict", "verdict,verdict", 1).replace("a,", "a,not so here,", 1), "column verdict stands there"),
+        (twice, "column verdict stands there"),
         (kept.partition("\n")[0] + "\n", "it holds no line"),
     ):
         findings.write_text(text)
