@@ -330,7 +330,8 @@ class InRowBalls:
         roundings = width + 6 if numbers.elsewhere is None else width + 10
         relative = growth(numbers.unit, roundings) + width * square / norm.epsilon
         relative = relative if relative < 0.125 else np.inf
-        centring = self._raised(growth(numbers.unit, width + 2) * size)
+        centred = width + 2 if numbers.elsewhere is None else width + 6
+        centring = self._raised(growth(numbers.unit, centred) * size)
         centring = centring if norm.kind == "layer" else np.zeros(size.shape)
         least = root * (1.0 - 2.0 * relative - 2.0**-40) - centring / np.sqrt(float(width))
         known = np.isfinite(root) & (relative < np.inf)  # squares may have overflown
@@ -467,7 +468,7 @@ class InRowBalls:
         often = 1.0 + rescalings(length)
         theta = growth(self.numbers.unit, 2.0 * often * (self.numbers.exponential + 1.0) + 2.0 * length + 12.0)
         largest = value.size + value.radius
-        self._require_small(largest)
+        self._require_small(2.0 * length * largest)  # a sum that is divided at the end
         return HeadBalls(value.value, value.size, self._raised(value.radius + theta * largest))
 
     def written(self, mixed: HeadBalls, block: Attention, heads: Sequence[int] | None = None) -> RowBalls:
@@ -640,7 +641,7 @@ class InRowBalls:
             # The sums, the products and the quotient there, which no error above speaks about.
             largest = np.where(allowed, (value_size + value_radius)[:, :, None], 0.0).max(axis=-1)
             radius = radius + growth(numbers.unit, 2 * length + 2 * rescaled + 8) * largest
-            self._require_small(largest)
+            self._require_small(2.0 * length * largest)  # a sum that is divided at the end
         return mixed, self._raised(radius)
 
 

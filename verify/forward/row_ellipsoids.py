@@ -235,9 +235,9 @@ class InRowEllipsoids:
         if layer:
             # Sums of the sizes of the entries, and of the entries.
             both = np.abs(value).sum(axis=1) + reach * whole, np.abs(value.sum(axis=1)) + reach * whole
-            centring = 0.5 * (both[0] + both[1]) * reach + 3.0 * both[1] / reach + row_norms(value) + whole
+            centring = 0.5 * (both[0] + both[1]) * reach + 4.0 * both[1] / reach + row_norms(value) + whole
             centring = self._raised(growth(unit, 1) * (1.0 + 2.0 * growth(unit, width + 8)) * centring)
-        relative = growth(unit, 0.5 * width + 9.0) + width * self.elsewhere.square / norm.epsilon
+        relative = growth(unit, 0.5 * width + 10.0) + width * self.elsewhere.square / norm.epsilon
         fine = _fine(width) + width * 2.0**-1060 / norm.epsilon
         least = root * (1.0 - 4.0 * fine)
         turn = raised((whole + centring) / (reach * least))
@@ -405,7 +405,7 @@ class InRowEllipsoids:
         mean = np.einsum("lhs,lhsn->lhn", shares, v.value)
         sizes, whole = row_norms(v.value), v.whole
         largest = np.where(allowed, sizes + whole, 0.0).max(axis=-1)
-        self._require_small(largest)
+        self._require_small(2.0 * length * largest)  # a sum that is divided at the end
         gaps = v.value - mean[:, :, None]
         apart = row_norms(gaps) + _FINE * largest[..., None]
         # e^D - 1, and e^D - 1 - D.

@@ -146,6 +146,7 @@ class _Walk:
             )
             sizes[head] = value.size * _SLACK
             self._note(query.size @ key.size)
+            self._note(2.0 * length * sizes[head])  # a sum that is divided at the end
             # The weights are not negative, and their sum is 1 but for rounding, also rescaled position by position.
             around = self._error(4.0 * sizes[head], np.where(sizes[head] > 0.0, 0.0, np.inf), 4 * length + 12)
             part = _image((value.low - around, value.high + around), block.W_O[head])
