@@ -1,4 +1,7 @@
-"""Runs whose every rounding is turned against one output: as large as H1 to H3 allow, in the worst order of a sum.
+"""Runs whose every rounding is turned against one output: as large as H1 to H4 allow, in the worst order of a sum.
+
+Quotients are off by 4 units, shifts and skip rows are terms, and a normalization multiplies by a reciprocal.
+
 
 A first pass in float64 finds by its gradient which way each rounding would have to go; a second one lets it go there.
 """
@@ -32,9 +35,13 @@ class _Roundings:
         self.place, self.known = 0, True
 
 
-def _nodes(terms: torch.Tensor) -> torch.Tensor:
-    """What the partial sums of a bad order add up to, of `[..., n, p]` over n, and two roundings of each term."""
-    ascending = terms.sort(dim=-2).values
+def _nodes(terms: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
+    """What the partial sums of a bad order add up to, of `[..., n, p]` over n, and two roundings of each term.
+
+    The others, `[..., p]`, are terms that are finished.
+    """
+    all_terms = torch.cat([terms, *(other[..., None, :] for other in others)], dim=-2)
+    ascending = all_terms.sort(dim=-2).values
     sums = [order.cumsum(dim=-2)[..., 1:, :].abs().sum(dim=-2) for order in (ascending, ascending.flip(-2))]
     return torch.maximum(*sums) + 2.0 * terms.abs().sum(dim=-2)
 
@@ -55,26 +62,26 @@ def worst_run(
 def _forward(model: Model, contexts: np.ndarray, roundings: _Roundings) -> torch.Tensor:
     off = roundings.off
 
-    def mapped(x: torch.Tensor, W: np.ndarray, b: np.ndarray | None) -> torch.Tensor:
+    def mapped(x: torch.Tensor, W: np.ndarray, b: np.ndarray | None, skip: torch.Tensor | None = None) -> torch.Tensor:
         matrix = torch.tensor(W)
-        y = off(x @ matrix, _nodes(x[..., None] * matrix))
-        if b is None:
-            return y
-        shift = torch.tensor(b)
-        return off(y + shift, (y + shift).abs() + shift.abs())
+        y, terms = x @ matrix, x[..., None] * matrix
+        shift = torch.zeros_like(y) if b is None else torch.tensor(b).expand(y.shape)
+        others = ([] if b is None else [shift]) + ([] if skip is None else [skip])
+        return off(y + sum(others), _nodes(terms, *others) + shift.abs())
 
     def normalized(x: torch.Tensor, norm: Normalization) -> torch.Tensor:
-        width = x.shape[-1]
+        width, products, away = x.shape[-1], torch.zeros_like(x), torch.zeros(())
         if norm.kind == "layer":
             mean = x.mean(dim=-1, keepdim=True)
             nodes = _nodes(x[..., None])[..., 0:1] - 2.0 * x.abs().sum(dim=-1, keepdim=True)
-            x = x - off(mean, nodes / width + mean.abs())
-            x = off(x, x.abs())
+            away, products = nodes / width + 4.0 * mean.abs(), x.abs() + mean.abs()
+            x = x - off(mean, away)
         squares = (x * x)[..., None]
-        root = torch.sqrt(squares[..., 0].mean(dim=-1, keepdim=True) + norm.epsilon)
-        share = (_nodes(squares) / width) / (root * root)
-        y = x / off(root, root * (0.5 * share + 2.0))
-        y = off(y, y.abs()) * torch.tensor(norm.w)
+        square = squares[..., 0].mean(dim=-1, keepdim=True)
+        root = torch.sqrt(square + norm.epsilon)
+        share = (_nodes(squares) / width + 3.0 * square) / (root * root) + 1.0
+        y = x / off(root, root * (0.5 * share + 2.0) + away)
+        y = off(y, products / root + 5.0 * y.abs()) * torch.tensor(norm.w)
         y = off(y, 2.0 * y.abs())
         return y if norm.b is None else off(y + torch.tensor(norm.b), (y + torch.tensor(norm.b)).abs())
 
@@ -87,7 +94,7 @@ def _forward(model: Model, contexts: np.ndarray, roundings: _Roundings) -> torch
         inner = x if activation == "silu" else 2.0 * math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)
         share = torch.sigmoid(inner)
         y = x * share
-        return off(y, 2.0 * roundings.exp_ulps * (y * (1.0 - share)).abs() + 2.0 * y.abs())
+        return off(y, 2.0 * roundings.exp_ulps * (y * (1.0 - share)).abs() + 5.0 * y.abs())
 
     positions = contexts.shape[1]
     x = torch.tensor(model.W_E)[torch.tensor(contexts)]
@@ -106,7 +113,7 @@ def _forward(model: Model, contexts: np.ndarray, roundings: _Roundings) -> torch
             else:
                 gates = activated(mapped(read, block.W_gate, block.b_gate), block.activation)
                 hidden = off(gates * hidden, (gates * hidden).abs())
-            y = mapped(hidden, block.W_out, block.b_out)
+            x = mapped(hidden, block.W_out, block.b_out, x if block.skip else None)
         else:
             assert isinstance(block, Attention)
             heads = []
@@ -116,16 +123,18 @@ def _forward(model: Model, contexts: np.ndarray, roundings: _Roundings) -> torch
                     for W, b in ((block.W_Q, block.b_Q), (block.W_K, block.b_K), (block.W_V, block.b_V))
                 )
                 terms = (q[:, :, None] * k[:, None])[..., None]
-                scores = off(terms.sum(dim=(-2, -1)), _nodes(terms)[..., 0]) / math.sqrt(block.score_root)
+                scores = terms.sum(dim=(-2, -1))
+                # Five for the scale, two for powers of 2.
+                scores = off(scores, _nodes(terms)[..., 0] + 7.0 * scores.abs()) / math.sqrt(block.score_root)
                 later = torch.ones(positions, positions, dtype=torch.bool).triu(1)
                 scores = scores.masked_fill(later, -math.inf) if block.attends == "causal" else scores
                 below = scores - scores.amax(dim=-1, keepdim=True).detach()
                 powers = torch.exp(below)
                 powers = off(powers, powers * (2.0 * roundings.exp_ulps + below.abs().nan_to_num(posinf=0.0)))
                 shares = powers / powers.sum(dim=-1, keepdim=True)
-                shares = off(shares, positions * shares)
+                shares = off(shares, (positions + 4.0) * shares)
                 terms = shares[..., None] * v[:, None]
                 heads.append(off(terms.sum(dim=-2), _nodes(terms)))
-            y = mapped(torch.cat(heads, dim=-1), block.W_O.reshape(-1, block.d_out), block.b_O)
-        x = off(x + y, (x + y).abs()) if block.skip else y
+            skip = x if block.skip else None
+            x = mapped(torch.cat(heads, dim=-1), block.W_O.reshape(-1, block.d_out), block.b_O, skip)
     return mapped(x[:, -1], model.W_U, model.b_U)
