@@ -28,6 +28,7 @@ from constructions.models.blocks import (
 )
 from constructions.models.model import Model
 
+FEW_ENTRIES = 2**20  # of the maps of all heads, 8 MiB in float64; so many are written for a proof of every run
 _INPUT_AXES = {"W_Q": 1, "W_K": 1, "W_V": 1, "W_in": 0}
 _OUTPUTS = ("W_O", "b_O", "W_out", "b_out")  # of which the last axis is that of the stream
 
@@ -292,27 +293,40 @@ def scales_exactly(model: Model, root: int) -> bool:
     )
 
 
-def exact_head_width(model: Model, least: int) -> int:
-    """The least width of a head for which scores divided by its root are undone without rounding.
+def exact_head_width(model: Model, least: int, *, most: int = 0) -> int:
+    """A width of a head for which scores divided by its root are undone without rounding.
+
+    A run may divide scores by the root of the width, or both factors by its fourth root. Of equal scores that are not 0
+    it is proved that every run has them equal where both roots are powers of two (Theorem R12 of docs/rigour/runs.md).
 
     Args:
         model: The model.
         least: What the width has to be at least, above 0.
+        most: Up to which width it may be wider than needed for such a proof.
 
     Returns:
-        The least m 4^k of at least `least`, with the `score_root` m of the first attention.
+        The least 16^k of at least `least` where that is at most `most` and the `score_root` m of the first attention is
+        a power of four; otherwise the least m 4^k of at least `least`.
 
     Example:
         >>> one = np.ones((1, 1, 1))
         >>> model = Model(blocks=(Attention(one, one, one, one),), W_U=one[0], W_E=one[0], W_pos=one[0])
-        >>> exact_head_width(model, 17)
-        64
+        >>> exact_head_width(model, 17), exact_head_width(model, 17, most=1000)
+        (64, 256)
     """
-    width = next((block.score_root for block in model.blocks if isinstance(block, Attention)), 1)
-    while width % 4 == 0 and width // 4 >= least:
-        width //= 4
+    root = next((block.score_root for block in model.blocks if isinstance(block, Attention)), 1)
+    wide = _least_width(1, 16, least)
+    if wide <= most and _exact_factor(root, wide) is not None:
+        return wide
+    return _least_width(root, 4, least)
+
+
+def _least_width(width: int, factor: int, least: int) -> int:
+    """The least product of a width and a power of the factor, or quotient, that is an integer of at least `least`."""
+    while width % factor == 0 and width // factor >= least:
+        width //= factor
     while width < least:
-        width *= 4
+        width *= factor
     return width
 
 

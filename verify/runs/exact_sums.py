@@ -356,8 +356,10 @@ class EveryRun:
     def score_error(self, query: Rows, key: Rows, score_root: int) -> tuple[float, bool]:
         """How far a score of these queries and keys may be off, and whether all are exact.
 
-        They are divided before or after, or both factors by the fourth root.
+        They are divided before or after, or both factors by the fourth root. Scores that are 0 stay 0.
         """
+        if not ((query.size() > 0.0) & (key.size() > 0.0)).any():
+            return 0.0, True
         doubt, total, factors, need, least = _score_terms(query, key)
         root = math.sqrt(score_root)
         exact = _is_fourth_power_of_two(score_root) and doubt == 0.0 and need <= self.most

@@ -6,11 +6,13 @@ padded with zeros; and the factor of the scores goes into the queries, exactly w
 Page: docs/hosts.md
 """
 
+import math
 from pathlib import Path
 
 import numpy as np
 
 from byheart.hosts.conversion import (
+    FEW_ENTRIES,
     exact_head_width,
     in_equal_layers,
     with_residual_stream,
@@ -52,7 +54,7 @@ def _convert(model: Model) -> Model:
 def _head_width(model: Model, heads: int, least: int, d_model: int) -> int:
     """The width of a head: one that scales exactly, or else the least."""
     least = max(least, -(-d_model // heads))
-    exact = exact_head_width(model, least)
+    exact = exact_head_width(model, least, most=math.isqrt(FEW_ENTRIES // 4) // heads)
     for width, most in ((exact, _AFFORDABLE), (least, _LARGEST)):
         if 4 * (heads * width) ** 2 <= most:
             return width

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from byheart.hosts.conversion import (
+    FEW_ENTRIES,
     exact_head_width,
     in_equal_layers,
     norms_of,
@@ -35,8 +36,10 @@ def _convert(model: Model) -> Model:
             "the model", "has normalizations of the kind 'rms', which transformer-bridge computes in float32"
         )
     model = without_output_shift(with_residual_stream(model))
-    widths = (max(block.d_qk, block.d_head) for block in model.blocks if isinstance(block, Attention))
-    width = exact_head_width(model, max([1, *widths]))
+    attentions = [block for block in model.blocks if isinstance(block, Attention)]
+    least = max([1, *(max(block.d_qk, block.d_head) for block in attentions)])
+    entries = 4 * len(attentions) * max([1, *(block.n_heads for block in attentions)]) * model.d_model
+    width = exact_head_width(model, least, most=FEW_ENTRIES // max(1, entries))
     return with_score_root(in_equal_layers(model, d_head=width), width)
 
 

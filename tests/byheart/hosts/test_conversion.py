@@ -20,12 +20,14 @@ from byheart.hosts.conversion import (
     with_score_root,
     without_output_shift,
 )
+from byheart.hosts.exported import transformer_bridge, transformer_lens
 from constructions.errors import InputError
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
 from tests.exports import MODELS, attention, neurons, norm, of_tokens
 from verify.forward.in_rationals import exact_network_logits
 from verify.forward.logits import enclose_logits
+from verify.runs.exact_runs import exact_runs
 from verify.strategies import inputs, models
 
 EQUAL = [name for name, model in MODELS.items() if model.reads_tokens]
@@ -131,6 +133,29 @@ def test_the_exact_width_is_the_least_one(root, least, width):
     model = of_tokens(attention(score_root=root))
     assert exact_head_width(model, least) == width
     assert scales_exactly(model, width)
+
+
+@pytest.mark.parametrize(
+    ("root", "least", "most", "width"),
+    [(1, 1, 99, 1), (1, 2, 99, 16), (1, 2, 15, 4), (1, 17, 256, 256), (4, 5, 99, 16), (64, 3, 99, 16), (48, 5, 99, 12)],
+)
+def test_a_wider_head_is_one_of_which_the_fourth_root_is_exact_too(root, least, most, width):
+    model = of_tokens(attention(score_root=root))
+    assert exact_head_width(model, least, most=most) == width
+    assert scales_exactly(model, width)
+
+
+@pytest.mark.parametrize("host", [transformer_bridge.HOST, transformer_lens.HOST], ids=lambda host: host.name)
+def test_what_a_host_gets_keeps_the_proof_of_every_run_of_equal_scores(host):
+    """A head of width 2 whose two top scores are equal, and not 0, among four."""
+    rows, maps = np.array([[4.0, 1.0], [4.0, 3.0], [-4.0, 5.0]]), np.array([[[4.0, 0.0], [0.0, 0.0]]])
+    values, neurons = np.array([[[0.0, 0.0], [0.0, 1.0]]]), FeedForward(np.eye(2), np.eye(2), activation="relu")
+    block = Attention(maps, maps, values, np.eye(2)[None], attends="last")
+    model = Model((block, neurons), np.array([[0.0, 0.0], [1.0, -1.0]]), W_E=rows, W_pos=np.zeros((4, 2)))
+    contexts, labels = np.array([[2, 2, 0, 1], [2, 1, 2, 0]]), np.array([0, 0])
+    for each in (model, host.convert(model)):
+        runs = exact_runs(each, contexts, labels)
+        assert runs.held.all() and runs.reason == ""
 
 
 def test_rounding_changes_every_tensor_and_its_place():

@@ -224,6 +224,29 @@ def test_neurons_in_groups_are_exact_or_nothing_is_said():
     assert EveryRun(FLOAT32).grouped([group(1.0), group(1.0, 2.0**-20)], None, "") is None
 
 
+@pytest.mark.parametrize("root", [2, 3, 4, 48])
+def test_scores_that_are_0_stay_equal_whatever_they_are_divided_by(root: int):
+    arithmetic, none = EveryRun(FLOAT32), np.zeros((1, 3))
+    zeros, ones, last = np.zeros((2, 3)), np.ones((2, 3)), np.diag([0.0, 0.0, 1.0])
+    for query, key in ((zeros, ones), (ones, zeros), (zeros, zeros), (last, 1.0 - last[2:])):
+        assert arithmetic.score_error(Rows(query, none), Rows(key, none), root) == (0.0, True)
+    near = Rows(zeros, 2.0**-60 * last[2:])  # in some run it may be another number
+    for query, key in ((near, Rows(ones, none)), (Rows(ones, none), near)):
+        error, exact = arithmetic.score_error(query, key, root)
+        assert error > 0.0 and not exact
+    block = Attention(
+        np.zeros((1, 1, 2)), np.ones((1, 1, 2)), np.ones((1, 1, 1)), np.ones((1, 1, 1)), skip=False, score_root=root
+    )
+    model = Model((block,), np.array([[1.0, -1.0]]), W_E=np.array([[1.0], [3.0]]), W_pos=np.zeros((4, 1)))
+    contexts = np.array([[0, 1, 1, 1], [0, 0, 1, 0]])
+    logits = judged(model, contexts, EveryRun(FLOAT32))
+    assert not logits.radius.any()
+    for early in (False, True):
+        for online in (False, True):
+            run = hostile_run(model, contexts, np.float32, sequential, early=early, online=online)
+            assert (run == logits.midpoint).all()
+
+
 def test_scores_are_exact_where_no_sum_and_no_division_rounds():
     every, rows = EveryRun(FLOAT32), Rows(np.array([[3.0, 5.0], [7.0, -1.0]]), np.zeros((1, 2)))
     for root in (1, 16, 256):
