@@ -296,8 +296,8 @@ def scales_exactly(model: Model, root: int) -> bool:
 def exact_head_width(model: Model, least: int, *, most: int = 0) -> int:
     """A width of a head for which scores divided by its root are undone without rounding.
 
-    A run may divide scores by the root of the width, or both factors by its fourth root. Of equal scores that are not 0
-    it is proved that every run has them equal where both roots are powers of two (Theorem R12 of docs/rigour/runs.md).
+    A run may divide scores by the root of the width, or both factors by its fourth root. Of equal scores of integers it
+    is proved that every run has them equal where both roots are powers of two (Theorem R12 of docs/rigour/runs.md).
 
     Args:
         model: The model.
@@ -305,8 +305,8 @@ def exact_head_width(model: Model, least: int, *, most: int = 0) -> int:
         most: Up to which width it may be wider than needed for such a proof.
 
     Returns:
-        The least 16^k of at least `least` where that is at most `most` and the `score_root` m of the first attention is
-        a power of four; otherwise the least m 4^k of at least `least`.
+        The least 16^k of at least `least` where that is at most `most`, the `score_root` m of the first attention is a
+        power of four, and all maps to queries and keys are integers; otherwise the least m 4^k of at least `least`.
 
     Example:
         >>> one = np.ones((1, 1, 1))
@@ -316,9 +316,20 @@ def exact_head_width(model: Model, least: int, *, most: int = 0) -> int:
     """
     root = next((block.score_root for block in model.blocks if isinstance(block, Attention)), 1)
     wide = _least_width(1, 16, least)
-    if wide <= most and _exact_factor(root, wide) is not None:
+    if wide <= most and _exact_factor(root, wide) is not None and _asks_integers(model):
         return wide
     return _least_width(root, 4, least)
+
+
+def _asks_integers(model: Model) -> bool:
+    """Whether all maps to queries and keys, and their shifts, are integers."""
+    attentions = (block for block in model.blocks if isinstance(block, Attention))
+    return all(
+        bool((np.round(tensor) == tensor).all())
+        for block in attentions
+        for name, tensor in tensor_fields(block)
+        if name in ("W_Q", "W_K", "b_Q", "b_K")
+    )
 
 
 def _least_width(width: int, factor: int, least: int) -> int:

@@ -231,17 +231,18 @@ def test_a_variance_by_means_of_squares_leaves_what_is_proved(monkeypatch: pytes
 @pytest.mark.parametrize(("asks", "attends"), [(0.0, "last"), (0.0, "causal"), (1.0, "last"), (1.0, "causal")])
 def test_nothing_is_proved_where_an_average_that_is_divided_at_its_end_overflows(asks: float, attends: Any) -> None:
     """A kernel in blocks adds up all values before it divides by the sum of the weights."""
-    length, one = 64, np.ones((1, 1, 1))
-    contexts, proved = np.zeros((1, length), dtype=int), []
+    length, one, proved = 64, np.ones((1, 1, 1)), []
+    # Two tokens that are alike, in more contexts than there are rows, so that idle heads are worth a mean of rows.
+    contexts = np.random.default_rng(0).integers(0, 2, (2 * length + 1, length))
     for power in range(96, 128, 2):
         block = Attention(asks * one, asks * one, 2.0**power * one, one, skip=False, attends=attends)
-        model = Model((block,), np.array([[1.0, 0.5]]), W_E=one[0], W_pos=np.zeros((length, 1)))
+        model = Model((block,), np.array([[1.0, 0.5]]), W_E=np.ones((2, 1)), W_pos=np.zeros((length, 1)))
         q = torch.full((1, 1, length, 1), asks)
         mixed = by(SDPBackend.FLASH_ATTENTION)(q, q, torch.full_like(q, 2.0**power))[0, 0, -1].double().numpy()
-        held = exact_runs(model, contexts, np.zeros(1, dtype=int)).held[0]
-        place = every_run(model, contexts, number_format=FLOAT32).place[0]
-        bounded = np.isfinite(rounding_bound(model, contexts, number_format=FLOAT32)[0])
-        proved.append([held, place == 0, bounded])
+        held = exact_runs(model, contexts, np.zeros(len(contexts), dtype=int)).held
+        place = every_run(model, contexts, number_format=FLOAT32).place
+        bounded = np.isfinite(rounding_bound(model, contexts, number_format=FLOAT32))
+        proved.append([held.all(), (place == 0).all(), bounded.all()])
         if not np.isfinite(mixed).all():
-            assert not held and place == -1 and not bounded
+            assert not held.any() and (place == -1).all() and not bounded.any()
     assert np.array(proved)[0].all() and not np.isfinite(mixed).all(), "the test has no teeth"

@@ -13,6 +13,9 @@ def rows(original: str, mutated: str, why: str) -> Mutant:
 
 STARTS = "tests/falsify/test_start_values.py"
 started, balls = of(ROWS, STARTS), of("verify/forward/row_balls.py", STARTS)
+KERNELS = "tests/falsify/test_real_kernels.py"
+divided, divided_balls = of(ROWS, KERNELS), of("verify/forward/row_balls.py", KERNELS)
+divided_boxes = of("verify/runs/boxes.py", KERNELS)
 runs = of("verify/replica/every_run.py", OF_RUNS)
 judged = of("verify/replica/run.py", OF_RUNS)
 
@@ -33,6 +36,20 @@ MUTANTS = [
         "rounded = self.numbers.inner(2) * both.sizes",
         "what is joined is added once",
     ),
+    divided("0.25 * length * largest", "largest", "an average is never a sum that is divided at its end"),
+    divided_balls(
+        "radius + growth(numbers.unit, 2 * length + 2 * rescaled + 8) * largest\n"
+        "            self._require_small(0.25 * length * largest)",
+        "radius + growth(numbers.unit, 2 * length + 2 * rescaled + 8) * largest\n"
+        "            self._require_small(largest)",
+        "an average is never a sum that is divided at its end, in balls",
+    ),
+    divided_balls(
+        "value.size + value.radius\n        self._require_small(0.25 * length * largest)",
+        "value.size + value.radius\n        self._require_small(largest)",
+        "nor is that of heads that ask nothing",
+    ),
+    divided_boxes("0.25 * length * sizes[head]", "sizes[head]", "nor is one in a box"),
     rows("sizes + np.abs(b), terms + 1", "sizes, terms", "the shift is no term of the sum"),
     rows("rest = rows.rest * norms.plain[0] + row_norms(off)", "rest = row_norms(off)", "a map forgets the rest"),
     rows("rest = rows.rest[:, None] * norms.plain + row_norms(off)", "rest = row_norms(off)", "heads forget the rest"),

@@ -36,6 +36,11 @@ MUTANTS = [
         "what rounding adds to the divergence is forgotten",
     ),
     rows("np.bincount(cells[:, asks].ravel()", "np.bincount(cells[:, asks[:1]].ravel()", "one query stands for all"),
+    sums(
+        "if not ((query.size() > 0.0) & (key.size() > 0.0)).any():",
+        "if not ((query.value != 0.0).any(axis=0) & (key.size() > 0.0)).any():",
+        "scores that may not be 0 in some run are 0",
+    ),
     sums("_is_fourth_power_of_two(score_root) and doubt", "doubt", "a division rounds nothing"),
     sums("root) and doubt == 0.0 and need", "root) and need", "scores of what is not known are exact"),
     sums("_in_range(least / root", "_in_range(least", "a factor that is divided is never flushed"),
@@ -106,7 +111,7 @@ MUTANTS = [
     sums("drift = drift + 2.0 * self.format", "drift = drift + 0.0 * self.format", "weights are never flushed"),
     sums("& (terms.unit >= _FLOOR)\n", "\n", "no product underflows"),
     boxes("np.where(np.isnan(sizes), np.inf, sizes)", "sizes", "what is no number is small"),
-    boxes("np.expm1((count + 4) * self.unit / (1.0 - self.unit))", "0.0", "sums are not rounded"),
+    boxes("np.expm1(count * self.unit / (1.0 - self.unit))", "0.0", "sums are not rounded"),
     boxes("return 2.0 * self.least * (size", "return 0.0 * self.least * (size", "no weight is flushed in a box"),
     boxes("return np.where(exact, 0.0, rounded)", "return np.where(exact | (total == 0), 0.0, rounded)", "none vanish"),
     rows(

@@ -468,7 +468,7 @@ class InRowBalls:
         often = 1.0 + rescalings(length)
         theta = growth(self.numbers.unit, 2.0 * often * (self.numbers.exponential + 1.0) + 2.0 * length + 12.0)
         largest = value.size + value.radius
-        self._require_small(2.0 * length * largest)  # a sum that is divided at the end
+        self._require_small(0.25 * length * largest)  # a sum of them, divided at the end
         return HeadBalls(value.value, value.size, self._raised(value.radius + theta * largest))
 
     def written(self, mixed: HeadBalls, block: Attention, heads: Sequence[int] | None = None) -> RowBalls:
@@ -641,7 +641,7 @@ class InRowBalls:
             # The sums, the products and the quotient there, which no error above speaks about.
             largest = np.where(allowed, (value_size + value_radius)[:, :, None], 0.0).max(axis=-1)
             radius = radius + growth(numbers.unit, 2 * length + 2 * rescaled + 8) * largest
-            self._require_small(2.0 * length * largest)  # a sum that is divided at the end
+            self._require_small(0.25 * length * largest)  # a sum of them, divided at the end
         return mixed, self._raised(radius)
 
 

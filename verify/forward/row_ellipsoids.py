@@ -405,7 +405,7 @@ class InRowEllipsoids:
         mean = np.einsum("lhs,lhsn->lhn", shares, v.value)
         sizes, whole = row_norms(v.value), v.whole
         largest = np.where(allowed, sizes + whole, 0.0).max(axis=-1)
-        self._require_small(2.0 * length * largest)  # a sum that is divided at the end
+        self._require_small(0.25 * length * largest)  # a sum of them, divided at the end
         gaps = v.value - mean[:, :, None]
         apart = row_norms(gaps) + _FINE * largest[..., None]
         # e^D - 1, and e^D - 1 - D.

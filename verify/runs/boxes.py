@@ -146,7 +146,8 @@ class _Walk:
             )
             sizes[head] = value.size * _SLACK
             self._note(query.size @ key.size)
-            self._note(2.0 * length * sizes[head])  # a sum that is divided at the end
+            # A sum that is divided at the end may be 8 times as large as what is allowed, and rounds with each term.
+            self._note(0.25 * length * sizes[head] * (1.0 + self._share(2 * length)))
             # The weights are not negative, and their sum is 1 but for rounding, also rescaled position by position.
             around = self._error(4.0 * sizes[head], np.where(sizes[head] > 0.0, 0.0, np.inf), 4 * length + 12)
             part = _image((value.low - around, value.high + around), block.W_O[head])
@@ -162,11 +163,14 @@ class _Walk:
     def _error(self, total: Floats, unit: Floats, count: int) -> Floats:
         """What rounding adds to sums whose terms are multiples of a unit: nothing where the format holds them all."""
         self._note(total)
-        # n factors (1 + d)^{+-1} with |d| <= u differ from 1 by at most (1 - u)^-n - 1, whatever n u is.
-        share = np.expm1((count + 4) * self.unit / (1.0 - self.unit))
+        share = self._share(count + 4)
         rounded = total * share + 16.0 * (count + 1) * self.least * (1.0 + share)
         exact = (total <= self.most * unit) & (unit >= self.least)
         return np.where(exact, 0.0, rounded) * _SLACK
+
+    def _share(self, count: int) -> float:
+        """How far so many factors (1 + d)^{+-1} with |d| <= u may be from 1: (1 - u)^-n - 1, whatever n u is."""
+        return float(np.expm1(count * self.unit / (1.0 - self.unit)))
 
     def _note(self, sizes: Floats) -> None:
         """Keep the largest size; what is no number may be any."""

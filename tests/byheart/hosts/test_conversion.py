@@ -140,9 +140,11 @@ def test_the_exact_width_is_the_least_one(root, least, width):
     [(1, 1, 99, 1), (1, 2, 99, 16), (1, 2, 15, 4), (1, 17, 256, 256), (4, 5, 99, 16), (64, 3, 99, 16), (48, 5, 99, 12)],
 )
 def test_a_wider_head_is_one_of_which_the_fourth_root_is_exact_too(root, least, most, width):
-    model = of_tokens(attention(score_root=root))
+    block = attention(score_root=root)
+    model = of_tokens(replace(block, **{name: np.round(9.0 * getattr(block, name)) for name in ("W_Q", "W_K")}))
     assert exact_head_width(model, least, most=most) == width
     assert scales_exactly(model, width)
+    assert exact_head_width(of_tokens(block), least, most=most) == exact_head_width(model, least)
 
 
 @pytest.mark.parametrize("host", [transformer_bridge.HOST, transformer_lens.HOST], ids=lambda host: host.name)
