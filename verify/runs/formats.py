@@ -48,6 +48,6 @@ def every_run_is(dtype: str, exp_ulps: float = EXP_ULPS) -> str:
     return (
         f"each operation in {dtype} or finer and rounded to nearest, also in products (no TF32); sums in any order; "
         f"exp off by at most {exp_ulps:g} units in the last place; softmax less its largest score; "
-        "normalizations as accurate as in two passes, as is assumed of torch's layer_norm "
+        "normalizations as accurate as in two passes, as is assumed of layer_norm in torch "
         "(H1 to H5 of docs/rigour/runs.md, which names what is no such run)"
     )
