@@ -47,7 +47,7 @@ def every_run_is(dtype: str, exp_ulps: float = EXP_ULPS) -> str:
     """What a machine does whose runs in this type are meant by every run, in the words of all screens and pages."""
     return (
         f"each operation in {dtype} or finer and rounded to nearest, also in products (no TF32); sums in any order; "
-        f"exp off by at most {exp_ulps:g} units in the last place; softmax less its largest score; "
-        "normalizations as accurate as in two passes, as is assumed of layer_norm in torch "
+        f"exp off by at most {exp_ulps:g} units in the last place; softmax less its largest score, at once or by "
+        "blocks of 16 or more; normalizations as accurate as in two passes, as is assumed of layer_norm in torch "
         "(H1 to H5 of docs/rigour/runs.md, which names what is no such run)"
     )
