@@ -37,8 +37,8 @@ MUTANTS = [
     ),
     rows("np.bincount(cells[:, asks].ravel()", "np.bincount(cells[:, asks[:1]].ravel()", "one query stands for all"),
     sums(
-        "if not ((query.size() > 0.0) & (key.size() > 0.0)).any():",
-        "if not ((query.value != 0.0).any(axis=0) & (key.size() > 0.0)).any():",
+        "if ((query.size() == 0.0) | (key.size() == 0.0)).all():",
+        "if ((query.value == 0.0).all(axis=0) | (key.size() == 0.0)).all():",
         "scores that may not be 0 in some run are 0",
     ),
     sums("_is_fourth_power_of_two(score_root) and doubt", "doubt", "a division rounds nothing"),

@@ -358,7 +358,7 @@ class EveryRun:
 
         They are divided before or after, or both factors by the fourth root. Scores that are 0 stay 0.
         """
-        if not ((query.size() > 0.0) & (key.size() > 0.0)).any():
+        if ((query.size() == 0.0) | (key.size() == 0.0)).all():  # what is not known has no size and is not 0
             return 0.0, True
         doubt, total, factors, need, least = _score_terms(query, key)
         root = math.sqrt(score_root)
