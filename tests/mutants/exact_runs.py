@@ -41,6 +41,11 @@ MUTANTS = [
         "if ((query.value == 0.0).all(axis=0) | (key.size() == 0.0)).all():",
         "scores that may not be 0 in some run are 0",
     ),
+    sums(
+        "if ((query.size() == 0.0) | (key.size() == 0.0)).all():",
+        "if not ((query.size() > 0.0) & (key.size() > 0.0)).any():",
+        "scores of which nothing is known are 0",
+    ),
     sums("_is_fourth_power_of_two(score_root) and doubt", "doubt", "a division rounds nothing"),
     sums("root) and doubt == 0.0 and need", "root) and need", "scores of what is not known are exact"),
     sums("_in_range(least / root", "_in_range(least", "a factor that is divided is never flushed"),
