@@ -5,7 +5,7 @@ Page: docs/recitation.md
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -140,6 +140,7 @@ class Recitation:
         proved: How many of them, from the first on, are proved right in every run of the type.
         exact: How many of them, from the first on, are proved right in real arithmetic; this is not asked where
             every run says all, and is then `proved`.
+        by: Where it is proved that all is said and then the end, ``"runs"`` or ``"reals"``; nothing where it is not.
         dtype: The type.
         unit: What is counted: ``"character"`` or ``"byte"``.
         parts: Whether the texts are the parts of one.
@@ -149,6 +150,7 @@ class Recitation:
     pieces: tuple[tuple[str, ...], ...]
     proved: int
     exact: int
+    by: str
     dtype: str
     unit: str
     parts: bool = False
@@ -168,11 +170,16 @@ class Recitation:
         """The same as bytes, UTF-8 or what they are: those of the file if all of it is said."""
         return self.begins.encode(errors="surrogateescape") + encoded(self.said[: max(self.proved, self.exact)])
 
-    def headline(self, *, of_runs: bool = False) -> str:
+    def answers(self, *, of_runs: bool = False) -> bool:
+        """Whether all is proved, the end too: of every run where that was asked for, else of these or in reals."""
+        return self.by == "runs" or (self.by == "reals" and not of_runs)
+
+    def headline(self, *, of_runs: bool = False, run: Sequence[str] | None = None) -> str:
         """The answer in one line.
 
         Args:
             of_runs: Whether every run of the type was asked for, so that real arithmetic alone is no answer.
+            run: The tokens that one run said, if there was one.
         """
         said = self.said
         total, part = self._size(said), self._size(said[: max(self.proved, self.exact)])
@@ -180,13 +187,16 @@ class Recitation:
         if len(self.pieces) > 1:
             of_all += f" {'in' if self.parts else 'of'} {len(self.pieces)} {'parts' if self.parts else 'texts'}"
         of_all += f" after {self.begins[-40:]!r}" if self.begins else ""
-        if self.proved == len(said):
-            return f"BY HEART, PROVED: {of_all}, in every {self.dtype} run"
-        if self.exact == len(said):
-            runs = f"in every {self.dtype} run {self._size(said[: self.proved]):,}"
-            word = "NOT DECIDED" if of_runs else "BY HEART, PROVED"
-            return f"{word}: {of_all}, in real arithmetic; {runs}"
-        return f"NOT DECIDED: {of_all} are proved; the next one is not"
+        runs = f"in every {self.dtype} run"
+        if self.by:
+            found = f"{of_all}, "
+            found += runs if self.by == "runs" else f"in real arithmetic; {runs} {self._size(said[: self.proved]):,}"
+        else:
+            found = f"{of_all} are proved; {'the next one' if part < total else 'the end after them'} is not"
+        if run is not None and tuple(run) != said:
+            return f"ONE RUN SAID SOMETHING ELSE, in {self.dtype}; proved: {found}"
+        word = "BY HEART, PROVED" if self.answers(of_runs=of_runs) else "NOT DECIDED"
+        return f"{word}: {found}" + ("" if run is None else f"; one run in {self.dtype} said the same")
 
     def _size(self, tokens: tuple[str, ...]) -> int:
         """How many characters tokens have; of bytes how many there are."""
@@ -275,10 +285,13 @@ def recitation(
     right = held if held.all() else _in_real_arithmetic(model, contexts, progress) == labels
     spoken = windows.text[places] != windows.end
 
+    in_runs, in_reals = held[at] & same, right[at] & same
+
     def said(good: BoolArray) -> int:
         return int(spoken.sum()) if good.all() else int(spoken[: int((~good).argmax())].sum())
 
-    return _recitation(task, parts, begins, said(held[at] & same), said(right[at] & same), dtype)
+    by = "runs" if in_runs.all() else "reals" if in_reals.all() else ""
+    return _recitation(task, parts, begins, said(in_runs), said(in_reals), by, dtype)
 
 
 def _in_every_run(model: Model, contexts: Int64Array, labels: Int64Array, dtype: str) -> BoolArray:
@@ -319,15 +332,17 @@ def all_proved(task: Task, dtype: str) -> Recitation:
     """The recitation of a model of which it is proved that every run holds every fact of a task of whole texts."""
     assert task.windows is not None and not task.contradicted
     parts, total = _places(task, None, None)[0], int((task.windows.text != task.windows.end).sum())
-    return _recitation(task, parts, "", total, total, dtype)
+    return _recitation(task, parts, "", total, total, "runs", dtype)
 
 
-def _recitation(task: Task, parts: list[slice], begins: str, proved: int, exact: int, dtype: str) -> Recitation:
+def _recitation(
+    task: Task, parts: list[slice], begins: str, proved: int, exact: int, by: str, dtype: str
+) -> Recitation:
     windows, names = task.windows, task.vocabulary
     assert windows is not None
     pieces = tuple(tuple(names[t] for t in windows.text[part.start : part.stop - 1].tolist()) for part in parts)
     unit = "byte" if unit_of(task) == "byte" else "character"
-    return Recitation(begins, pieces, proved, exact, dtype, unit, in_parts(task))
+    return Recitation(begins, pieces, proved, exact, by, dtype, unit, in_parts(task))
 
 
 def _loaded(folder: Path | str) -> tuple[Model, Task]:

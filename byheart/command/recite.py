@@ -34,16 +34,12 @@ def run(options: argparse.Namespace) -> int:
     dtype, of_runs = options.dtype or "float32", options.dtype is not None
     with progress_lines(options) as progress:
         found = recite(options.folder, options.title, start=options.start, dtype=dtype, progress=progress)
-    proved = found.proved if of_runs else max(found.proved, found.exact)
-    code = PROVED if proved == len(found.said) else UNDECIDED
-    headline, run_text = found.headline(of_runs=of_runs), None
+    code, tokens, run_text = PROVED if found.answers(of_runs=of_runs) else UNDECIDED, None, None
     if options.run:
         tokens = tuple(decoded(options.folder, options.title, start=options.start, dtype=dtype))
         run_text = encoded(tokens).decode(errors="replace")
-        if tokens == found.said:
-            headline += f"; one run in {dtype} said the same"
-        else:
-            code, headline = REFUTED, f"ONE RUN SAID SOMETHING ELSE, in {dtype}; {headline}"
+        code = code if tokens == found.said else REFUTED
+    headline = found.headline(of_runs=of_runs, run=tokens)
     if options.json:
         fields = {"headline": headline, "text": found.text, "proved": found.proved, "exact": found.exact}
         sys.stdout.write(json.dumps({**fields, "tokens": len(found.said), "run": run_text}) + "\n")

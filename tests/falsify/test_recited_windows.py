@@ -58,3 +58,20 @@ def test_a_window_that_goes_on_in_two_ways_is_right_once_at_most() -> None:
     before = np.concatenate([[end], text[:-1]])[: found.proved]
     answers = dict(zip(task.contexts[:, 0].tolist(), task.labels.tolist(), strict=True))
     assert [answers[each] for each in before.tolist()] == said.tolist()
+
+
+@pytest.mark.parametrize("texts", ["abcab", {"first": "abc", "second": "abd"}])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_text_that_is_said_and_goes_on_is_not_by_heart(texts: str | dict[str, str], dtype: str) -> None:
+    """Its last window is the one after which it ends: where that is lost the model says more than the text."""
+    task = whole_text(texts)
+    assert task.windows is not None
+    right, end = probe_memory(task).model, task.windows.end
+    spoilt = right.with_each(
+        lambda name, tensor: tensor - 1e3 * (np.arange(len(tensor)) == end) if name == "unembed.b_U" else tensor
+    )
+    lost = decide_argmax(spoilt, task.contexts).place != task.labels
+    assert (lost == (task.labels == end)).all()
+    assert recitation(right, task, dtype="float64").by == "runs"
+    found = recitation(spoilt, task, dtype=dtype)
+    assert not found.by and found.headline().startswith("NOT DECIDED: ")

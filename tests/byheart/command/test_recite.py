@@ -38,6 +38,7 @@ def test_a_run_that_says_something_else_ends_with_1_and_the_output_is_what_is_pr
         assert printed.out == "tiger tiger"
         line = printed.err.strip().splitlines()[-1]
         assert line.startswith("ONE RUN SAID SOMETHING ELSE, in float32" if code else "BY HEART, PROVED")
+        assert ("PROVED" in line) == (not code)
 
 
 def test_a_type_that_is_asked_for_is_the_one_that_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
