@@ -374,7 +374,7 @@ def _path(facts: Any) -> Path | None:
 
 def _table(path: Path, form: dict[str, Any], target: Target, amount: dict[str, Any]) -> Given:
     """The facts of a table, and how it was read."""
-    told = form | {"delimiter": form["delimiter"] or named_delimiter(path)}
+    told = {**form, "delimiter": named_delimiter(path)} if form["delimiter"] is None else form
     task, found = table_facts(read_table(path), **told, target=target, strip=True, **amount)
     first, cells = found.described(), DELIMITERS.get(found.delimiter, repr(found.delimiter))
     said = [

@@ -20,6 +20,7 @@ from constructions.tasks.text import BYTE_ORDER_MARK, decode, read_bytes
 _LARGEST_WEIGHT = 2**53
 _SHOWN_PROBLEMS = 20
 _WEIGHT = "weight"
+_INTEGER = re.compile(r"[+-]?\d+")
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 """What may separate the cells of a table where nobody says what does, by name."""
 _ROLES = frozenset(
@@ -120,8 +121,8 @@ def table_form(
     that is not the same, if no cell has a letter and they are not consecutive numbers, or if it is the only row. All
     other first rows may be either.
 
-    **Weights.** A last column called ``weight`` above positive integers may say how often a fact occurs, or be the
-    answer. Other columns are never weights unless that is said.
+    **Weights.** A last column called ``weight`` above integers, be they too small or too large for a weight, may say how
+    often a fact occurs, or be the answer. Other columns are never weights unless that is said.
 
     Args:
         table: The rows.
@@ -155,7 +156,7 @@ def table_form(
     (line, first), others = rows[0], [row for _, row in rows[1:]]
     place, shown = f"line {line} of the table", _shown(first)
     last = [row[-1] for row in others if "" not in row]
-    counts = first[-1].lower() == _WEIGHT and bool(last) and all(map(_is_weight, last))
+    counts = first[-1].lower() == _WEIGHT and bool(last) and all(map(_INTEGER.fullmatch, last))
     if header is None:
         header = True if counts else _holds_names(first, others, bool(weights))
     if header is None:

@@ -112,7 +112,8 @@ def read_facts(
     if suffix in (".json", ".jsonl"):
         return facts_of_rows(_of_json(path, suffix), model, folder, how)
     table, names = read_table(path), _Names.beside(model, folder, how)
-    told: dict[str, Any] = how.form | {"delimiter": how.delimiter or named_delimiter(path)}
+    delimiter = named_delimiter(path) if how.delimiter is None else how.delimiter
+    told: dict[str, Any] = how.form | {"delimiter": delimiter}
     ragged = None if how.weights or names.cuts else ragged_rows(table, **told)
     if ragged is None:
         found, form = table_facts(table, **told)

@@ -215,6 +215,23 @@ def test_a_column_of_weights_is_asked_for_however_many_there_are(name, columns, 
         assert form.weights and form.header and task.counts.totals().sum() == 31
 
 
+@pytest.mark.parametrize("odd", ["0", "00", "-1", "+3", "9007199254740993", "9" * 5000, "٣", ""])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_one_cell_that_no_weight_can_be_makes_no_answers_of_the_others(odd: str, place: int) -> None:
+    """Facts that nobody meant would be proved: that the answer is how often a fact occurs."""
+    cells = ["12", "15", "4"]
+    cells[place] = odd
+    facts = ["bolt,steel", "bolt,brass", "nut,steel"]
+    table = "part,answer,weight\n" + "".join(f"{fact},{cell}\n" for fact, cell in zip(facts, cells, strict=True))
+    for header in (None, True):
+        with pytest.raises(InputError, match="--weights or --no-weights"):
+            table_facts(table, header=header, skip_empty=True)
+    if odd:
+        with pytest.raises(InputError, match=r"has the weight .*--no-weights if the column is the answer"):
+            table_facts(table, header=True, weights=True)
+        assert named(table_facts(table, header=True, weights=False)[0])["bolt", "steel"] == cells[0]
+
+
 def test_a_fact_whose_weight_is_misspelt_is_no_header():
     with pytest.raises(InputError, match=r"may name the columns or be a fact: 'x' 'y' '1O'"):
         table_facts("x,y,1O\na,b,3\n", weights=True)
