@@ -20,7 +20,7 @@ from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import numbers_of, tokens_of, typed, visible
 from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.answers import Answers, guess_loss, judge_answers
-from verify.certificates.headline import outcome_of_fact
+from verify.certificates.headline import Outcome, outcome_of_fact
 from verify.forward.ladder import decide_argmax, leads
 from verify.progress import Progress, silent
 
@@ -50,7 +50,7 @@ class Explanation:
 
     Args:
         context: The tokens of the context.
-        token: What follows it.
+        token: What follows it; of a law with several modes all of these.
         fate: Of the fact in the model as it is.
         ablations: What becomes of it without each part.
         typed: The context as it stands in a text that was learned whole.
@@ -72,21 +72,26 @@ class Explanation:
         """The parts of which nothing is proved."""
         return [each.part for each in self.ablations if each.fate == "undecided"]
 
+    @property
+    def outcome(self) -> Outcome:
+        """What came of it: of a fact that is held the question is open as long as one part is."""
+        return outcome_of_fact("undecided" if self.fate == "held" and self.undecided else self.fate)
+
     def headline(self) -> str:
         """The answer in a line."""
-        words = outcome_of_fact(self.fate).word
         of_entries = any(each.kind == "entry" for each in self.ablations)
         what = "nonzero entries" if of_entries else "heads and neurons"
         found = f"lost if any of {len(self.holding)} of {len(self.ablations)} {what} is set to 0"
         left = f", {len(self.undecided)} undecided" if self.undecided else ""
         context = ", ".join(map(visible, self.context)) if self.typed is None else visible(self.typed)
-        return f"{words}: {context} -> {visible(self.token)}; {found}{left}"
+        held = " is proved" if self.fate == "held" and self.undecided else ""
+        return f"{self.outcome.word}: {context} -> {visible(self.token)}{held}; {found}{left}"
 
     def summary(self) -> dict[str, Any]:
         """The figures, as plain JSON data."""
         return {
             "headline": self.headline(),
-            "verdict": outcome_of_fact(self.fate).verdict.value,
+            "verdict": self.outcome.verdict.value,
             "context": list(self.context),
             "token": self.token,
             "fact": self.fate,
@@ -165,7 +170,9 @@ def _fact(
     fact = one_fact(task, int(known[0]))
     words = tuple(task.vocabulary[token] for token in fact.contexts[0].tolist())
     in_text = typed(task, int(known[0])) if task.windows is not None else None
-    return fact, words, task.answers[fact.labels[0]], in_text, criterion_of_fact(task, criterion)
+    modes = [task.answers[token] for token in np.flatnonzero(fact.modes())]
+    said = modes[0] if len(modes) == 1 else " or ".join(map(visible, modes))
+    return fact, words, said, in_text, criterion_of_fact(task, criterion)
 
 
 def _said_instead(model: Model, fact: Task | PromptTask, outputs: Enclosure | None) -> str | None:

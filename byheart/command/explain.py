@@ -4,7 +4,7 @@ import argparse
 from functools import partial
 from typing import Any
 
-from byheart.terminal.exit_codes import EXIT_CODES, UNDECIDED
+from byheart.terminal.exit_codes import EXIT_CODES
 from byheart.terminal.options import add_folder, add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     with progress_lines(options) as progress:
         found = load(options.folder).explain(context, entries=options.entries, progress=progress)
     print_summary(options, found.summary(), partial(_explain_tables, most=None if options.verbose else _SHOWN))
-    return UNDECIDED if found.fate == "held" and found.undecided else EXIT_CODES[found.summary()["verdict"]]
+    return EXIT_CODES[found.outcome.verdict.value]
 
 
 def _explain_tables(summary: dict[str, Any], most: int | None) -> Rows:

@@ -1,9 +1,12 @@
 """Which parts hold a fact: as the certificate of the model without them says."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from byheart import memorize
+from byheart.command.main import main
 from byheart.explanation import Ablation, Explanation, explain
 from byheart.facts import read_facts
 from byheart.job import hold
@@ -85,6 +88,30 @@ def test_what_is_undecided_is_neither_held_nor_lost():
     assert found.headline() == (
         "NOT DECIDED: u, v -> w; lost if any of 1 of 3 heads and neurons is set to 0, 1 undecided"
     )
+
+
+def test_a_part_of_which_nothing_is_proved_leaves_the_question_open_with_its_exit_code(monkeypatch, capsys):
+    """A line that says PROVED ends with 0, and no other code has such a line."""
+    for fate in ("held", "lost", "undecided"):
+        for part in ("held", "lost", "undecided"):
+            found = Explanation(("u",), "w", fate, (Ablation("a", "head", part),))
+            monkeypatch.setattr(
+                "byheart.memory.load", lambda _, found=found: SimpleNamespace(explain=lambda *_, **__: found)
+            )
+            monkeypatch.setattr("byheart.command.explain.require_folder", lambda _: None)
+            code = main(["explain", "folder", "u", "--quiet"])
+            line = capsys.readouterr().out
+            word = {0: "FACT PROVED: ", 1: "NOT HELD: ", 3: "NOT DECIDED: "}[code]
+            assert line.startswith(word) and (code == 1) == (fate == "lost")
+            assert (code == 0) == (fate == "held" and part != "undecided")
+
+
+def test_a_law_with_several_modes_is_said_to_have_all_of_them():
+    rows = [("a", "b", "c"), ("a", "b", "d"), ("a", "e", "f"), ("b", "a", " ")]
+    memory = memorize(rows, target="laws", memory="one-hot-laws")
+    assert memory.ask(("a", "b")).token is None  # neither of the two is above the other
+    assert memory.explain(("a", "b")).headline().startswith("FACT PROVED: a, b -> c or d; ")
+    assert memory.explain(("a", "e")).token == "f" and memory.explain(("b", "a")).token == " "
 
 
 def test_what_is_no_fact_is_refused():
