@@ -444,7 +444,9 @@ def build_claim(
             device=device,
             clock=clock,
         )
-    return made.save(out, overwrite=overwrite)
+    of_what = f"weights for {claim.id}, a claim whose verdict is {claim.judgement!r}"
+    figures = replace(made.figures, headline=f"{made.figures.headline}; {of_what}")
+    return replace(made, figures=figures).save(out, overwrite=overwrite)
 
 
 def capacity_summary(

@@ -36,6 +36,15 @@ def test_build_refuses_what_the_claim_does_not_know(arguments, message, tmp_path
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("of_a_claim", ["dana.lemma-2", "dana.skip-head", "dana.lemma-3", "slides.least-squares"])
+def test_the_first_line_is_about_weights_and_says_the_verdict_on_the_claim(of_a_claim, tmp_path, capsys):
+    """PROVED is said of the weights: those of a false claim hold their task too."""
+    assert main(["build", of_a_claim, "--quiet", "--out", str(tmp_path / "built")]) == 0
+    verdict = claim(of_a_claim).judgement
+    end = f"; weights for {of_a_claim}, a claim whose verdict is {verdict!r}\n"
+    assert capsys.readouterr().out.endswith(end)
+
+
 def layer_claim(kind="regression"):
     def build():
         task = random_layer_task(examples=5, tokens=4, d_model=4, kind=kind)
