@@ -361,8 +361,8 @@ def _path(facts: Any) -> Path | None:
     """The file that is meant, if one is."""
     if isinstance(facts, Path):
         return facts
-    if not isinstance(facts, str) or "\n" in facts or len(facts) > 4096:
-        return None
+    if not isinstance(facts, str) or "\n" in facts or not 0 < len(facts) <= 4096:
+        return None  # the empty path would be the folder that one is in
     path = Path(facts)
     # Unlike Path.is_file, os.path.isfile takes a text that is too long for a name.
     if path.suffix.lower() in _FILES or os.path.isfile(path) or os.path.isdir(path):

@@ -167,9 +167,17 @@ def array_task(
         raise InputError("laws", f"has shape {laws.shape}", f"one column for each of the {len(following)} {kind}")
     if next_tokens is not None and target == "labels":
         _refuse_ties(contexts, counts, names, following)
-    laws = laws if target == "laws" else None
+    own_labels = laws is not None and target == "labels"  # of laws that nobody has counted
     return make_task(
-        contexts, counts, vocabulary=names, answers=following, target=target, facts=facts, mass=mass, laws=laws
+        contexts,
+        counts,
+        vocabulary=names,
+        answers=following,
+        target=target,
+        facts=facts,
+        mass=mass,
+        laws=None if own_labels else laws,
+        origin="own" if own_labels else None,
     )
 
 

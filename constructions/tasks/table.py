@@ -121,8 +121,8 @@ def table_form(
     that is not the same, if no cell has a letter and they are not consecutive numbers, or if it is the only row. All
     other first rows may be either.
 
-    **Weights.** A last column called ``weight`` above integers, be they too small or too large for a weight, may say how
-    often a fact occurs, or be the answer. Other columns are never weights unless that is said.
+    **Weights.** A last column called ``weight`` above integers, which may be too small or too large for a weight, may
+    say how often a fact occurs, or be the answer. Other columns are never weights unless that is said.
 
     Args:
         table: The rows.

@@ -192,3 +192,12 @@ def test_frames_and_series_of_pandas_are_read_as_theirs() -> None:
     expected = read_facts(PERU).task.sha256()
     for given in (frame, frame[frame.country == "Peru"], indexed, indexed["answer"]):
         assert read_facts(given).task.sha256() == expected
+
+
+def test_an_empty_text_is_no_folder(tmp_path, monkeypatch):
+    """The path of nothing is the folder that one is in, whose texts nobody has named."""
+    (tmp_path / "notes.txt").write_text("what lies here")
+    monkeypatch.chdir(tmp_path)
+    for whole in (True, False):
+        with pytest.raises(InputError, match=r"empty|has 0 characters"):
+            read_facts("", whole=whole)

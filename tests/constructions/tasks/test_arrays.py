@@ -56,6 +56,16 @@ def test_a_law_without_full_support_breaks_the_assumption_of_the_theorem():
         array_task(CONTEXTS, laws=laws)
 
 
+def test_the_labels_of_laws_that_nobody_counted_are_custom_targets():
+    """A model holds whatever it puts out itself, and its outputs may be given as laws."""
+    contexts, laws = np.array([[0], [1]]), np.array([[0.2, 0.8], [0.9, 0.1]])
+    counts = Counts.from_rows([{0: 3, 1: 1}, {1: 2}])
+    for given in ({}, {"counts": counts}, {"weights": np.array([2, 3])}):
+        assert array_task(contexts, laws=laws, target="labels", **given).origin == "own"
+    assert array_task(contexts, counts=counts, target="labels").origin == "most frequent"
+    assert array_task(contexts, next_tokens=np.array([1, 0]), target="labels").origin == "most frequent"
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [
