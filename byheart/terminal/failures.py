@@ -9,7 +9,7 @@ import traceback
 from typing import Any
 
 from byheart.terminal.exit_codes import BAD_USAGE, INTERRUPTED, REFUTED, UNDECIDED, UNFORESEEN
-from byheart.terminal.streams import complain
+from byheart.terminal.streams import abandon, complain
 from constructions.counted import counted
 
 SHOW_TRACEBACK = "BYHEART_TRACEBACK"
@@ -55,7 +55,10 @@ def fail(options: argparse.Namespace, error: object, code: int, **about: str) ->
     """Say what went wrong on standard error, as JSON too where it was asked for; the exit code."""
     fields = error_fields(options, error)
     if getattr(options, "json", False):
-        sys.stdout.write(json.dumps({**about, **fields}) + "\n")
+        try:
+            sys.stdout.write(json.dumps({**about, **fields}) + "\n")
+        except OSError:  # it may be the very stream that could not be written
+            abandon(sys.stdout)
     complain(fields["error"])
     if isinstance(error, BaseException) and code != INTERRUPTED and os.environ.get(SHOW_TRACEBACK):
         complain("".join(traceback.format_exception(error)))

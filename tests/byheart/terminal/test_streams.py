@@ -59,7 +59,17 @@ def test_a_closed_output_gives_its_descriptor_to_no_file(capitals, tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no device that is full")
-@pytest.mark.parametrize(("line", "more"), [("memories", ""), ("--version", ""), ("ask {} Peru", "2>/dev/full")])
+@pytest.mark.parametrize(
+    ("line", "more"),
+    [
+        ("memories", ""),
+        ("--version", ""),
+        ("ask {} Peru", "2>/dev/full"),
+        ("memories --json", ""),  # more than is kept before it is written
+        ("check {} --json", ""),
+        ("claims --json", "2>/dev/full"),
+    ],
+)
 def test_a_full_standard_output_is_no_answer(capitals, line, more):
     said = typed(f"{line.format(capitals)} >/dev/full {more}")
     assert said.returncode == 2 and b"Traceback" not in said.stderr
