@@ -287,7 +287,7 @@ def _whole(facts: Any, path: Path | None, unit: Unit | None) -> Given:
         texts = _bytes(texts) if not isinstance(texts, Mapping) else {t: _bytes(text) for t, text in texts.items()}
     task = whole_text(texts, unit)
     size = sum(map(len, texts.values())) if isinstance(texts, Mapping) else len(texts)
-    what = f"{len(texts)} texts of {size:,}" if isinstance(texts, Mapping) else f"a text of {size:,}"
+    what = f"{counted(len(texts), 'text')} of {size:,}" if isinstance(texts, Mapping) else f"a text of {size:,}"
     kind = inflected("byte" if unit == "byte" else "character", size)
     named = ", their title the first," if isinstance(texts, Mapping) else ""
     if not isinstance(texts, Mapping) and in_parts(task):

@@ -94,7 +94,10 @@ def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "cha
         numbers = [np.append(each, end) for each in np.split(numbers[0][:-1], stops[:-1])]
         lengths = [least_context(each) for each in numbers]
         named = {f"{i + 1}/{len(stops)}": "" for i in range(len(stops))}
-    names = (*tokens, END, *(f"<{title}>" for title in named if titled))
+    of_titles = [f"<{title}>" for title in named] if titled else []
+    if END in of_titles:
+        raise InputError("the title", f"{END[1:-1]!r} is how the end of a text is called", "another title")
+    names = (*tokens, END, *of_titles)
     n_ctx, text = max(lengths) + titled, np.concatenate(numbers)
     if _is_long(n_ctx, len(text)):
         longest = lengths.index(max(lengths))

@@ -74,6 +74,12 @@ def test_texts_are_said_by_their_titles(poems: Path) -> None:
         recitation(probe_memory(whole_text("ab")).model, whole_text("ab"), "a")
 
 
+def test_a_title_that_is_the_name_of_the_end_is_refused() -> None:
+    assert titles(whole_text({"end": "a", "|end": "b", "": "c"})) == ("end", "|end", "")
+    with pytest.raises(InputError, match=r"title '\|end\|' is how the end of a text is called"):
+        whole_text({"|end|": "a", "b": "c"})
+
+
 def test_a_title_keeps_repeats_apart() -> None:
     texts = {"a": "x y z 1", "b": "x y z 2"}
     assert whole_text(texts).n_ctx == 2 + 1 and whole_text("".join(texts.values())).n_ctx == 7

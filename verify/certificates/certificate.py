@@ -323,7 +323,9 @@ class Certificate:
         except InputError as error:
             raise FileFormatError(f"{CERTIFICATE_FILE} is not a certificate: {error}") from error
         if certificate.to_json() != text:
-            raise FileFormatError(f"{CERTIFICATE_FILE} is not canonical (sorted keys, no spaces, reduced numbers)")
+            raise FileFormatError(
+                f"{CERTIFICATE_FILE} is not canonical (sorted keys, no spaces, reduced numbers, words by the numbers)"
+            )
         return certificate
 
     def save(self, folder: Path) -> None:
