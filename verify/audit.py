@@ -160,7 +160,7 @@ def audit_outcome(summaries: Sequence[Mapping[str, Any]], asked: Sequence[Claim]
         >>> asked = claims(["mahdavi.one-token", "cabannes-2024.scaling"])
         >>> found = [audit.summary() for audit in audit_claims([claim.id for claim in asked])]
         >>> str(audit_outcome(found, asked))
-        'CONFIRMED: 1 of 1 verdict; 1 not judged (what is said beside it was proved again)'
+        'CONFIRMED: 1 of 1 verdict (1 holds); 1 not judged (what is said beside it was proved again)'
         >>> audit_outcome(found[1:], asked[1:]).word
         'NO VERDICT'
     """
@@ -181,14 +181,15 @@ def audit_outcome(summaries: Sequence[Mapping[str, Any]], asked: Sequence[Claim]
         confirmed = [summary for summary in verdicts if summary["confirmed"]]
         earlier = sum(summary["earlier"] for summary in confirmed)
         taken = f", {earlier} of them by an earlier run and not again" if earlier else ""
-        parts.append(f"{len(confirmed)} of {counted(expected, 'verdict')}{taken}")
+        of_each = (
+            f" ({_by_word(confirmed)})" if confirmed else ""
+        )  # what is confirmed of a claim may be that it is false
+        parts.append(f"{len(confirmed)} of {counted(expected, 'verdict')}{taken}{of_each}")
     return Outcome(verdict, word, (*parts, *([_beside(others)] if others else [])))
 
 
 def _beside(summaries: Sequence[Mapping[str, Any]]) -> str:
     """How many claims are not judged, by their words, and what became of the evidence about what stands beside them."""
-    words = Counter(summary["verdict"].replace("-", " ") for summary in summaries)
-    listed = ", ".join(f"{count} {word}" for word, count in words.most_common())
     lost = sum(not summary["proved_again"] for summary in summaries)
     earlier = sum(summary["earlier"] for summary in summaries)
     if lost:
@@ -196,7 +197,13 @@ def _beside(summaries: Sequence[Mapping[str, Any]]) -> str:
     else:
         said = f"{'them' if len(summaries) > 1 else 'it'} was proved"
         said += f", of {earlier} by an earlier run and not again" if earlier else " again"
-    return f"{listed} (what is said beside {said})"
+    return f"{_by_word(summaries)} (what is said beside {said})"
+
+
+def _by_word(summaries: Sequence[Mapping[str, Any]]) -> str:
+    """How many there are of each word that is said of a claim."""
+    words = Counter(summary["verdict"].replace("-", " ") for summary in summaries)
+    return ", ".join(f"{count} {word}" for word, count in words.most_common())
 
 
 def audit_claims(

@@ -228,7 +228,8 @@ def numbers_of(words: list[str] | tuple[str, ...], task: Task) -> list[int]:
     if len(words) != task.n_ctx:
         between = cut_of(task.vocabulary, cells=task.apart).separator if task.n_ctx > 1 else ""
         expected = counted(task.n_ctx, "token") + (f" with {between!r} between them" if between else "")
-        raise InputError(f"the context {_shown(words)}", f"has {len(words)}", expected)
+        given = _shown(words) if words else repr("")
+        raise InputError(f"the context {given}", f"has {len(words)}", expected)
     number = {name: i for i, name in enumerate(task.vocabulary)}
     if OTHER in number and not task.apart:  # in a table it is a cell like any other
         return [number.get(word, number[OTHER]) for word in words]

@@ -209,7 +209,8 @@ def test_only_what_decides_something_is_a_verdict_that_can_be_confirmed(judgemen
     assert (outcome.verdict is Verdict.PROVED) == (outcome.word == "CONFIRMED") == (decides and not left_out)
     assert (outcome.word == "NOT CONFIRMED") == bool(left_out)
     assert outcome.word == "NO VERDICT" or decides or left_out
-    assert ("1 of 1 verdict" in str(outcome)) == (decides and not left_out)
+    of_it = f"1 of 1 verdict (1 {judgement.replace('-', ' ')})"  # of a claim that is false CONFIRMED alone says too much
+    assert (of_it in str(outcome)) == ("1 of 1 verdict" in str(outcome)) == (decides and not left_out)
     assert audit_outcome([summary], asked * 2).verdict is not Verdict.PROVED  # interrupted
 
 
@@ -218,7 +219,7 @@ def test_claims_without_a_verdict_are_counted_apart_and_spoil_what_is_false_besi
     aside = [audited(word, *complete(word)).summary() for word in ("open", "not-judged", "not-judged")]
     asked = [claim(each["verdict"]) for each in (good, *aside)]
     assert str(audit_outcome([good, *aside], asked)) == (
-        "CONFIRMED: 1 of 1 verdict; 2 not judged, 1 open (what is said beside them was proved again)"
+        "CONFIRMED: 1 of 1 verdict (1 false); 2 not judged, 1 open (what is said beside them was proved again)"
     )
     taken = [{**each, "earlier": True} for each in (good, *aside)]
     assert "1 of them by an earlier run" in str(audit_outcome(taken, asked)) and "proved again" not in str(
@@ -226,7 +227,7 @@ def test_claims_without_a_verdict_are_counted_apart_and_spoil_what_is_false_besi
     )
     lost = audited("open", piece("known", Verdict.UNDECIDED)).summary()
     found = audit_outcome([good, lost], [claim("false"), claim("open")])
-    assert str(found) == "NOT CONFIRMED: 1 of 1 verdict; 1 open (what is said beside it was not proved again)"
+    assert str(found) == "NOT CONFIRMED: 1 of 1 verdict (1 false); 1 open (what is said beside it was not proved again)"
     assert found.verdict is Verdict.UNDECIDED
     wrong = audited("open", piece("known", Verdict.REFUTED)).summary()
     assert audit_outcome([good, wrong], [claim("false"), claim("open")]).verdict is Verdict.REFUTED

@@ -20,6 +20,8 @@ def test_a_context_that_is_typed_is_answered(tmp_path, capsys, monkeypatch):
     assert main(["ask", str(tmp_path / "out"), "Frence, river", "France, river"]) == 2
     printed = capsys.readouterr()
     assert "did you mean 'France'" in printed.err and "'Seine'" in printed.out
+    assert main(["ask", str(tmp_path / "out"), ""]) == 2
+    assert "the context '' has 0, expected 2 tokens" in capsys.readouterr().err
     assert main(["ask", str(tmp_path / "out"), "Frence, river", "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["kind"] == "InputError"
     monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
