@@ -209,7 +209,7 @@ def test_only_what_decides_something_is_a_verdict_that_can_be_confirmed(judgemen
     assert (outcome.verdict is Verdict.PROVED) == (outcome.word == "CONFIRMED") == (decides and not left_out)
     assert (outcome.word == "NOT CONFIRMED") == bool(left_out)
     assert outcome.word == "NO VERDICT" or decides or left_out
-    of_it = f"1 of 1 verdict (1 {judgement.replace('-', ' ')})"  # of a claim that is false CONFIRMED alone says too much
+    of_it = f"1 of 1 verdict (1 {judgement.replace('-', ' ')})"  # CONFIRMED alone says too much of what is false
     assert (of_it in str(outcome)) == ("1 of 1 verdict" in str(outcome)) == (decides and not left_out)
     assert audit_outcome([summary], asked * 2).verdict is not Verdict.PROVED  # interrupted
 
