@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from constructions.tasks.task import Task
 
+_LONGEST_TYPED = 200  # characters of a context that a person would type
+
 
 def next_steps(out: Path, *, task: "Task | None" = None) -> str:
     """Commands on a folder that was written, as a shell takes them.
@@ -25,7 +27,7 @@ def next_steps(out: Path, *, task: "Task | None" = None) -> str:
         title = [] if title in ("", f"1/{len(task.windows.titles)}") else [quote(title)]
         steps.insert(0, " ".join(["recite", folder, *title]))
     elif task is not None and (example := typed_example(task, in_csv=True)) is not None:
-        steps.append(f"ask {folder} {quote(example)}")
+        steps += [f"ask {folder} {quote(example)}"] if len(example) <= _LONGEST_TYPED else []
     if find_spec("torch") is not None:
         steps.append(f"run {folder}")
     return "".join(f"{'     ' if place else 'Next:'} byheart {step}\n" for place, step in enumerate(steps))

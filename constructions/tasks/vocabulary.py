@@ -17,6 +17,7 @@ from constructions.tasks.text import OTHER, WORDS, byte_name
 from constructions.tasks.windows import END
 
 _ECHOED = 3  # facts
+_LONGEST_SHOWN = 120  # characters of a name
 _BYTE = re.compile(r"\\x[0-9a-f]{2}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SEPARATORS = (",", ";", "|", "\t", "\n")
@@ -346,10 +347,12 @@ def _points(name: str) -> str:
 
 
 def visible(name: str) -> str:
-    """A name, in quotes where it would not be seen as it is.
+    """A name, in quotes where it would not be seen as it is, and the beginning of one that fills more than a line.
 
     Example:
         >>> print(visible("Lima"), visible(" "))
         Lima ' '
     """
+    if len(name) > _LONGEST_SHOWN:
+        return f"{visible(name[: _LONGEST_SHOWN // 2])}... ({len(name):,} characters)"
     return name if name.strip() == name and name.isprintable() and name else repr(name)

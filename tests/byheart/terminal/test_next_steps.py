@@ -23,6 +23,7 @@ def test_every_step_is_a_command_whatever_the_folder_and_the_context_are_called(
 
 def test_where_no_context_can_be_typed_none_is_asked():
     assert len(parsed(next_steps(Path("out"), task=facts_task([("--", "x", "y")])))) == 2
+    assert len(parsed(next_steps(Path("out"), task=facts_task([("x" * 1_000_000, "y")])))) == 2  # no line of a shell
     assert len(parsed(next_steps(Path("out")))) == 2
 
 

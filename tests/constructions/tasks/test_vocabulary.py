@@ -122,3 +122,10 @@ def test_a_title_may_hold_what_stands_behind_titles():
     assert unread("a: b: yx", task) == 1
     with pytest.raises(InputError, match="begins with 'b'"):
         tokens_of("b: x", task)
+
+
+@pytest.mark.parametrize("letter", ["x", "\x00", "é"])
+def test_facts_of_any_length_are_echoed_in_a_line_that_can_be_read(letter):
+    long = letter * 1_000_000
+    said = echoed(table_task(f"{long},a\nb,{long}\n"))
+    assert len(said) < 1000 and said.count("(1,000,000 characters)") == 2
