@@ -261,7 +261,8 @@ def read_facts(
             text, unit=chosen, vocabulary=vocabulary, context=DEFAULT_CONTEXT if context is None else context,
             target=target or "laws", at_most=DEFAULT_FACTS, **amount,
         )  # fmt: skip
-        return Given(task, name, _cut(text, chosen, task) + _table_instead(path, text))
+        reading, alike = _cut(text, chosen, task)
+        return Given(task, name, reading + _table_instead(path, text), alike)
     _refuse_options({**of_text, **of_table, "weights": None}, "only a file has such")
     rows = _rows(facts)
     task = facts_task(rows, weights=say_weights(facts, weights), target=target or "labels", **amount)
@@ -387,18 +388,19 @@ def _table(path: Path, form: dict[str, Any], target: Target, amount: dict[str, A
     return Given(task, path.stem, "; ".join(said), found.left_out)
 
 
-def _cut(text: str | bytes, unit: Unit, task: Task) -> str:
-    """How a text was cut, and what of it is left out."""
+def _cut(text: str | bytes, unit: Unit, task: Task) -> tuple[str, str]:
+    """How a text was cut; and for the first line how much of it is one token with others."""
     occurrences = Counter(units(text, unit))
     total, plural = sum(occurrences.values()), {"char": "characters", "byte": "bytes", "word": "words"}[unit]
     kept = set(task.vocabulary)
     if OTHER not in kept:
-        return f"a text of {total} {plural}, all {len(occurrences)} distinct ones kept"
-    left_out = sum(count for name, count in occurrences.items() if name not in kept)
-    return (
-        f"a text of {total} {plural}, of which {left_out} ({left_out / total:.2%}) are not told apart: they became "
+        return f"a text of {total} {plural}, all {len(occurrences)} distinct ones kept", ""
+    alike = sum(count for name, count in occurrences.items() if name not in kept)
+    reading = (
+        f"a text of {total} {plural}, of which {alike} ({alike / total:.2%}) are not told apart: they became "
         f"{OTHER}; a vocabulary of {len(occurrences)} keeps all"
     )
+    return reading, f"{alike} of {total} {plural} read as {OTHER}"
 
 
 def _rows(facts: Any) -> list[tuple[str, ...]]:

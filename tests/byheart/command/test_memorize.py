@@ -145,8 +145,12 @@ def test_a_file_that_is_a_table_is_read_as_one_and_what_was_found_is_said(tmp_pa
 def test_what_of_a_text_is_not_told_apart_is_said(tmp_path, capsys):
     text = written(tmp_path / "a.txt", b"abcabdabcabdaaa")
     assert main(["memorize", text, "--vocabulary", "3", "--context", "1", "--out", str(tmp_path / "out")]) in (0, 1)
-    shown = " ".join(capsys.readouterr().out.split())
+    printed = capsys.readouterr().out
+    shown = " ".join(printed.split())
     assert "of which 4 (26.67%) are not told apart" in shown and "a vocabulary of 4 keeps all" in shown
+    assert printed.splitlines()[0].endswith("; 4 of 15 characters read as <other>")
+    assert main(["memorize", text, "--vocabulary", "4", "--context", "1", "--out", str(tmp_path / "all")]) in (0, 1)
+    assert "<other>" not in capsys.readouterr().out
 
 
 def test_the_smallest_memory_without_neurons_is_printed_beside_the_others(facts_table, tmp_path, capsys):
