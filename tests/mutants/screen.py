@@ -44,7 +44,7 @@ MUTANTS = [
     ),
     vocabulary("if len(words) == task.n_ctx and names.issuperset(words)", "if words", "unknown cells are a reading"),
     recite("binary.write(found.data)", 'binary.write(found.data + b"\\n")', "what is recited has one line end more"),
-    recite("code, headline = REFUTED, f", "headline = f", "a run that says something else ends with 0"),
+    recite("code if tokens == found.said else REFUTED", "code", "a run that says something else ends with 0"),
     table("row.append(bare if strip else plain)", "row.append(bare)", "spaces are removed unasked"),
     table("weight_of.get(following, 0) + weight", "weight", "equal rows are counted once"),
     table("plain.strip(blanks) or plain", "plain.strip(blanks)", "a cell of spaces is empty"),
