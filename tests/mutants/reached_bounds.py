@@ -47,7 +47,7 @@ ladder = of(
 )
 
 MUTANTS = [
-    kept("twice = 2 * moved", "twice = moved", "two logits move towards each other"),
+    kept("2 * ball(self.certificate", "ball(self.certificate", "two logits move towards each other"),
     judge("lead > 2.0 * moved[chosen]", "lead > moved[chosen]", "two logits move towards each other"),
     divergence("value + arb(0, 2 * self.error)", "value + arb(0, self.error)", "softmax and law are apart by 2"),
     divergence("arb(0, 2 * self.error).exp()", "arb(0, self.error).exp()", "both logits of a quotient are off"),
@@ -86,7 +86,7 @@ MUTANTS = [
     kept("all(row[best] - x > by for", "all(row[best] - x >= by for", "a tie keeps its answer"),
     hardly_fires("all(x.upper() <= 0 for x in row)", "all(x.mid() <= 0 for x in row)", "an earlier neuron may fire"),
     hardly_fires("above = arb(read.upper())", "above = arb(read.mid())", "a neuron of the last layer may fire"),
-    hardly_fires_by_judge("above = inside.upper()", "above = inside.midpoint", "a neuron may fire"),
+    hardly_fires_by_judge("inside.upper(), writes)", "inside.midpoint, writes)", "a neuron may fire"),
     nearby("logits.midpoint.shape).max(axis=1)", "logits.midpoint.shape).min(axis=1)", "one logit is known badly"),
     nearby("0.5 * off * off, 2.0 * off)", "0.5 * off * off, 1.0 * off)", "a law far from the prediction"),
     nearby("off * np.sqrt(2.0 * least)", "off * np.sqrt(least)", "a fair coin"),
