@@ -63,7 +63,8 @@ def test_every_memory_answers_generates_and_trains_in_the_library(name, dtype, t
     assert given.input_ids.tolist() == task.contexts.tolist()
     found = host(**given, output_attentions=True, output_hidden_states=True, labels=given.input_ids)
     answered = [host.generate(**tokenizer(text, return_tensors="pt"), max_new_tokens=1)[0] for text in texts]
-    assert [tokenizer.decode(each[2:]) for each in answered] == [task.answers[label] for label in task.labels]
+    said = [task.answers.index(tokenizer.decode(each[2:])) for each in answered]
+    assert task.modes()[range(len(said)), said].all()  # a uniform law has six largest
     assert [row.tolist() for row in answered] == host.generate(**given, max_new_tokens=1).tolist()
     assert len(found.attentions) >= 1 and len(found.hidden_states) > len(found.attentions)
     for looked in found.attentions:
