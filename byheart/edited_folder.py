@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from byheart.hosts.decoding import Asked as Decoded
+from byheart.hosts.decoding import code_not_run, require_greedy
 from byheart.hosts.host import CONFIG_FILE, WEIGHTS_FILE
 from byheart.hosts.number_types import read_tensors, rounded_to, write_tensors
 from byheart.hosts.reading import model_of, read_model
@@ -19,6 +21,7 @@ from constructions.errors import InputError, TamperedError
 from constructions.files import canonical_json, write_atomically
 from constructions.models.appended_neurons import Appended, appended, editable
 from constructions.models.model import Model
+from verify.edits.certificate import CONTEXTS_FILE, Asked
 
 
 class _Neurons(NamedTuple):
@@ -203,6 +206,27 @@ def require_proved_weights(folder: Path, edited: str) -> None:
     for model in (stored, rounded_weights(stored, dtype)):
         if (found := model.sha256()) != edited:
             raise TamperedError(f"{folder} holds another model than the one that is proved: its hash is {found}")
+
+
+def decoded_by_host(folder: Path, proof: Path) -> str:
+    """What the first line has to say of how a host decodes what was edited and kept; empty where it takes the argmax.
+
+    What the certificate says of that is no proof, and the files beside the weights may have changed since.
+
+    Args:
+        folder: The folder of the host.
+        proof: What `byheart edit` wrote into ``proof``.
+
+    Raises:
+        FileFormatError: The generation configuration is not readable.
+    """
+    config, model = host_config(folder), read_model(folder)
+    asked = Asked.read(proof / CONTEXTS_FILE, d_vocab=model.d_vocab, d_vocab_out=model.d_vocab_out)
+    lengths = {len(row) for row in (*asked.contexts[:1], *asked.kept[:1])} | {asked.domain or 1}
+    read = {token for row in (*asked.contexts, *asked.kept) for token in row}
+    decoded = Decoded([(length, (0,)) for length in lengths], read if asked.domain is None else range(model.d_vocab))
+    said = require_greedy(folder, config, decoded, plain_argmax=True), code_not_run(folder, config)
+    return "; ".join(filter(None, said))
 
 
 def _layers(tensors: Mapping[str, Float64Array], family: _Neurons) -> list[int]:

@@ -24,7 +24,7 @@ from byheart.edited_folder import (
     write_edited,
 )
 from byheart.edited_page import write_edit_page
-from byheart.hosts.decoding import Asked, require_greedy
+from byheart.hosts.decoding import Asked, code_not_run, require_greedy
 from byheart.hosts.facts.numbered_facts import Reading, read_facts
 from byheart.hosts.number_types import require_dtype, rounded_to
 from constructions.arrays import Float64Array, Int64Array
@@ -179,7 +179,8 @@ def edit(
     decoding = ""
     if folder is not None and host is not None:
         asked = Asked([(len(row), (0,)) for row in (contexts[0], *kept[:1])], {int(token) for token in read})
-        decoding = require_greedy(folder, host, asked, plain_argmax=plain_argmax)
+        said = [require_greedy(folder, host, asked, plain_argmax=plain_argmax), code_not_run(folder, host)]
+        decoding = "; ".join(filter(None, said))
     done = edit_model(
         model,
         contexts,

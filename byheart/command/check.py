@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -149,9 +150,10 @@ def _report(options: argparse.Namespace, folder: Path, **progress: Any) -> "Chec
 
         report = check_edit(edit, **progress)
     if edit != folder:
-        from byheart.edited_folder import require_proved_weights
+        from byheart.edited_folder import decoded_by_host, require_proved_weights
 
         require_proved_weights(folder, report.certificate.edited)
+        report = replace(report, decoding=decoded_by_host(folder, edit))
     return report
 
 

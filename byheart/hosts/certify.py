@@ -15,10 +15,10 @@ import numpy as np
 
 from byheart.hosts.conversion import require_tokens
 from byheart.hosts.decoding import Asked as Decoded
-from byheart.hosts.decoding import require_greedy
+from byheart.hosts.decoding import code_not_run, require_greedy
 from byheart.hosts.every_run import OTHER_RUNS, Part, in_every_run, require_every_run
 from byheart.hosts.facts.numbered_facts import Reading, facts_of_rows, read_facts
-from byheart.hosts.families import FAMILIES, is_of_transformer_lens
+from byheart.hosts.families import is_of_transformer_lens
 from byheart.hosts.handshake import Asked, ask_host, require_plain_parameters
 from byheart.hosts.number_types import DTYPES
 from byheart.hosts.reading import configuration_of, model_of, read_model, require_exact_in, stored_as_linear
@@ -155,7 +155,13 @@ def certify(
     beyond = None if every_run is None else argmax_of_every_run
     proved = certify_memorization(model, facts, asked, beyond=beyond, progress=progress)
     least = proved.certificate.figure(ANSWERS, "margin_lower")
-    asides = [decoding, aside, _ignoring(ignore_field, options), agreeing.said(least) if agreeing else ""]
+    asides = [
+        decoding,
+        aside,
+        _ignoring(ignore_field),
+        code_not_run(source, options),
+        agreeing.said(least) if agreeing else "",
+    ]
     if host := "; ".join(filter(None, asides)):
         proved = replace(proved, certificate=proved.certificate.shaken(host))
     answers, target = proved.answers, facts.target
@@ -300,7 +306,8 @@ def certify_rule(
     )
     found = proved.answers
     some = len(numbers) if len(numbers) < task.n_contexts else None
-    asides = [decoding, _ignoring(ignore_field, options), agreeing.said(drawn=some) if agreeing else ""]
+    agreed = agreeing.said(drawn=some) if agreeing else ""
+    asides = [decoding, _ignoring(ignore_field), code_not_run(source, options), agreed]
     if host := "; ".join(filter(None, asides)):
         proved = replace(proved, certificate=proved.certificate.shaken(host))
     figures: dict[str, Any] = {
@@ -420,11 +427,9 @@ def _require_loaded_exactly(path: Path, options: Mapping[str, Any]) -> None:
             return
 
 
-def _ignoring(fields: Sequence[str], options: Mapping[str, Any]) -> str:
-    """What the first line says of parts of the configuration that nobody followed."""
-    said = [f"the configuration's {', '.join(fields)} ignored"] if fields else []
-    other = options.get("model_type") in FAMILIES and options.get("auto_map")
-    return "; ".join([*said, *(["the code that auto_map names is not run"] if other else [])])
+def _ignoring(fields: Sequence[str]) -> str:
+    """What the first line says of fields of the configuration that nobody followed."""
+    return f"the configuration's {', '.join(fields)} ignored" if fields else ""
 
 
 def _decoding(source: Any, options: Mapping[str, Any], task: Any, plain_argmax: bool) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from byheart.hosts.families import is_of_transformer_lens
+from byheart.hosts.families import FAMILIES, is_of_transformer_lens
 from byheart.hosts.host import CONFIG_FILE
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
@@ -22,6 +22,9 @@ from constructions.errors import FileFormatError, InputError
 GENERATION_FILE = "generation_config.json"
 
 PLAIN_ARGMAX = "--plain-argmax"
+
+CUSTOM_GENERATE = Path("custom_generate", "generate.py")
+"""Code that `generate` runs instead of its own, if whoever loads the model trusts it."""
 
 _PIPELINE_FIELDS = "task_specific_params"
 _PIPELINE = "text-generation"
@@ -167,6 +170,23 @@ def require_greedy(source: Any, config: Mapping[str, Any], asked: Asked, *, plai
         )  # fmt: skip
     plain = [f"by plain argmax, without {', '.join(said for said, _ in changes)}"] if changes else []
     return "; ".join(dict.fromkeys([*plain, *aside]))
+
+
+def code_not_run(source: Any, config: Mapping[str, Any]) -> str:
+    """What the first line says of code beside a model of Hugging Face, which runs where it is trusted, and never here.
+
+    Args:
+        source: A folder or file of a model, or anything else.
+        config: Its configuration.
+
+    Example:
+        >>> code_not_run(None, {"model_type": "llama", "auto_map": {"AutoModelForCausalLM": "own.Llama"}})
+        'the code that auto_map names is not run'
+    """
+    found = ["that auto_map names"] if config.get("model_type") in FAMILIES and config.get("auto_map") else []
+    if isinstance(source, Path | str) and (Path(source) / CUSTOM_GENERATE).is_file():
+        found.append(f"in {CUSTOM_GENERATE.parent}")
+    return f"the code {' and '.join(found)} is not run" if found else ""
 
 
 def _places(source: Any, config: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], bool]]:

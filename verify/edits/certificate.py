@@ -222,7 +222,7 @@ class EditCertificate:
         if values["flat"]:
             bound = decimal_above(float(values["spread"]) ** 2 / 8.0)
             parts.append(f"{values['flat']} within KL {bound} of the uniform law")
-        return [*parts, *([self.provenance["decoding"]] if "decoding" in self.provenance else [])]
+        return [*parts, *filter(None, [self.provenance.get("decoding")])]
 
     def decoded(self, how: str) -> "EditCertificate":
         """The certificate with what is to be said of how its host decodes; information, as all provenance is."""
@@ -304,6 +304,8 @@ class EditCheck:
         looked_at: How many of the kept contexts were looked at.
         wrong_upper: Where that is a sample, how many of all kept contexts at most are not as stated, unless the draw
             was one of probability at most 2^-128; none where all were looked at.
+        decoding: What the first line says of how the host decodes, by whoever has looked at its files: what the
+            certificate says of that is no proof.
     """
 
     certificate: EditCertificate
@@ -312,6 +314,7 @@ class EditCheck:
     path: str
     looked_at: int
     wrong_upper: int | None = None
+    decoding: str = ""
 
     @classmethod
     def proved_again(cls, certificate: EditCertificate, path: str, looked_at: int) -> "EditCheck":
@@ -344,15 +347,16 @@ class EditCheck:
     def _headline(self) -> str:
         if self.reason:
             return f"NOT PROVED AGAIN: {self.reason}"
-        whole, values = self.certificate.headline(), self.certificate.values
+        certificate, values = self.certificate.decoded(self.decoding), self.certificate.values
+        whole = certificate.headline()
         if self.wrong_upper is None:
             again = "; so says the certificate, and every number was proved again"
             return whole + again * (self.verdict is Verdict.UNDECIDED)
-        if self.certificate.verdict is not Verdict.PROVED:
+        if certificate.verdict is not Verdict.PROVED:
             return f"NOT PROVED AGAIN: {whole}; so says the certificate, and a sample bears it out: {self._unseen()}"
         moved = decimal_above(float(values["moved"]))
         return (
-            f"SAMPLED, NOT PROVED: {'; '.join(self.certificate.edits_said())}; {self.looked_at} of {values['kept']} "
+            f"SAMPLED, NOT PROVED: {'; '.join(certificate.edits_said())}; {self.looked_at} of {values['kept']} "
             f"kept contexts, drawn at random, keep their answer, their logits within {moved} nats; {self._unseen()}"
         )
 

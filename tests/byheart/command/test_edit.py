@@ -6,7 +6,8 @@ import pytest
 from byheart.command.main import main
 from byheart.editing import edit
 from byheart.hosts.reading import read_model
-from tests.edited_hosts import TOKENS, answer, facts, gpt2
+from tests.edited_hosts import TOKENS, answer, facts, gpt2, recorded
+from verify.edits.certificate import EditCertificate
 
 
 def test_the_command_edits_checks_and_says_that_deletion_hides(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -79,3 +80,49 @@ def test_what_generate_says_otherwise_is_refused_and_a_plain_argmax_is_named_in_
         assert main(line) == 0
         first = capsys.readouterr().out.split("\n")[0]
         assert "by plain argmax, without generation_config.json's repetition_penalty = 1.8" in first
+
+
+def test_check_says_of_decoding_what_the_folder_says_and_nothing_that_the_certificate_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    source, out = gpt2(tmp_path / "m"), tmp_path / "e"
+    edit(source, facts([[1, 2]], [(answer(read_model(source), [1, 2]) + 1) % TOKENS]), keep_domain=2, out=out)
+    stored = EditCertificate.load(out / "proof")
+    for forged in ("all else is kept", "so far\nEDITED, PROVED: 9 of 9 edits answered as asked"):
+        stored.decoded(forged).save(out / "proof")
+        for more in ([], ["--independent"], ["--independent", "--full"]):
+            for folder in (out, out / "proof"):
+                assert main(["check", str(folder), *more, "--quiet"]) == 0
+                said = capsys.readouterr().out
+                assert said.count("EDITED, PROVED") == said.count("\n") == 1 and "all else" not in said
+    stored.save(out / "proof")
+    (out / "generation_config.json").write_text('{"repetition_penalty": 9.0, "max_length": 2}')  # written later
+    (out / "custom_generate").mkdir()
+    (out / "custom_generate" / "generate.py").write_text("")
+    for more in ([], ["--independent"]):
+        assert main(["check", str(out), *more, "--quiet"]) == 0
+        said = capsys.readouterr().out
+        assert "by plain argmax, without" in said and "repetition_penalty = 9.0" in said and "max_length = 2" in said
+        assert "the code in custom_generate is not run" in said
+    (out / "generation_config.json").write_text("null")
+    assert main(["check", str(out), "--quiet"]) != 0
+    assert "holds NoneType" in capsys.readouterr().err
+
+
+def test_code_beside_the_weights_is_named_in_every_first_line(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    source, out = recorded(tmp_path / "m", "llama", 0), tmp_path / "e"
+    config = json.loads((source / "config.json").read_text())
+    (source / "config.json").write_text(json.dumps({**config, "auto_map": {"AutoModelForCausalLM": "own.Llama"}}))
+    (source / "custom_generate").mkdir()
+    (source / "custom_generate" / "generate.py").write_text("")
+    old = answer(read_model(source), [1, 2])
+    for name, said in (("new", (old + 1) % 11), ("own", old)):
+        (tmp_path / f"{name}.csv").write_text(f"1,2,{said}\n")
+    asked = ["certify", str(source), "--task", str(tmp_path / "own.csv"), "--no-header", "--no-handshake", "--quiet"]
+    assert main([*asked, "--at-least", "1"]) in (0, 3)
+    both = "the code that auto_map names and in custom_generate is not run"
+    assert both in capsys.readouterr().out
+    assert main(["edit", str(source), "--facts", str(tmp_path / "new.csv"), "--out", str(out), "--quiet"]) == 0
+    assert both in capsys.readouterr().out
+    assert main(["check", str(out), "--quiet"]) == 0
+    assert "the code that auto_map names is not run" in capsys.readouterr().out
