@@ -8,6 +8,7 @@ unscaled, and what scales them is in the queries.
 Page: docs/hosts.md
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -195,9 +196,16 @@ def _normalized(add: _Graph, name: str, norm: Normalization, rows: str) -> str:
 
 
 def _convert(model: Model) -> Model:
-    if any(isinstance(block, Attention) and block.n_heads == 0 for block in model.blocks):
-        raise InputError("onnx", "holds attention of at least one head, the model has one of none")
-    return with_score_root(model, 1)
+    blocks = [_with_a_head(block) if isinstance(block, Attention) else block for block in model.blocks]
+    return with_score_root(replace(model, blocks=tuple(blocks)), 1)
+
+
+def _with_a_head(block: Attention) -> Attention:
+    """The same attention with a head of zeros where it has none: the operator `Attention` needs one."""
+    if block.n_heads:
+        return block
+    into, out = np.zeros((1, block.d_model, 1)), np.zeros((1, 1, block.d_out))
+    return replace(block, W_Q=into, W_K=into, W_V=into, W_O=out, b_Q=None, b_K=None, b_V=None)
 
 
 def _write(model: Model, folder: Path, dtype: str) -> None:

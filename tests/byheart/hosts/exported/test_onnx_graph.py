@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from byheart.hosts.exported.onnx_graph import HOST, NATIVE_FILE, PLAIN_FILE
-from constructions.errors import InputError
+from constructions.tasks.arrays import enumerated_task
 from tests.exports import MODELS, attention, of_tokens, task_of
+from verify import enclose_logits
 
 onnx = pytest.importorskip("onnx", reason="needs `pip install 'byheart[onnx]'`")
 
@@ -41,6 +42,13 @@ def test_no_attribute_rounds_the_scale_of_the_scores(tmp_path):
     assert {each.name: each.f for each in node.attribute if each.name == "scale"} == {"scale": 1.0}
 
 
-def test_attention_without_heads_is_refused():
-    with pytest.raises(InputError, match="at least one head"):
-        HOST.convert(of_tokens(attention(n_heads=0)))
+@pytest.mark.parametrize("attends", ["last", "all", "causal"])
+def test_attention_without_heads_is_one_of_a_head_that_writes_nothing(attends, tmp_path):
+    pytest.importorskip("onnxruntime", reason="needs `pip install 'byheart[onnx]'`")
+    model = of_tokens(attention(n_heads=0, attends=attends))
+    HOST.write(HOST.convert(model), tmp_path, "float64")
+    task = enumerated_task(model.d_vocab, model.n_ctx)
+    found = HOST.run(tmp_path, task, "float64")
+    assert {PLAIN_FILE, NATIVE_FILE} == set(found)
+    for logits in found.values():
+        assert np.allclose(logits, enclose_logits(model, task.contexts).midpoint, rtol=1e-12, atol=1e-12)
