@@ -304,7 +304,10 @@ def _answers_of(rule: Callable[..., Any], n_ctx: int) -> Callable[[Int64Array], 
 
     def answers(inputs: Int64Array) -> NDArray[Any]:
         # Tokens are Python's integers, which do not overflow.
-        return np.array([rule(*row) for row in inputs.tolist()]) if by_token else np.asarray(rule(inputs))
+        found = [rule(*row) for row in inputs.tolist()] if by_token else rule(inputs)
+        if np.ma.isMaskedArray(found):
+            raise TypeError("a masked array: which of its answers count?")
+        return np.asarray(found)
 
     def checked(inputs: Int64Array) -> Int64Array:
         try:
@@ -313,6 +316,9 @@ def _answers_of(rule: Callable[..., Any], n_ctx: int) -> Callable[[Int64Array], 
             place, error = _first_raising(answers, inputs, error)
             raise InputError("rule", f"{name} raises {type(error).__name__}{place}: {error}", hint) from error
         if found.shape == (len(inputs),) and found.dtype.kind in "iu":
+            for place in np.flatnonzero((found < 0) | (found >= _LARGEST_TOKEN))[:1]:
+                said = f"{name} returns {found[place]} at the input {_words(inputs[place])}"
+                raise InputError("rule", said, "the number of a token, from 0 on")
             return found
         for row in inputs if by_token else ():
             if not isinstance(answer := rule(*row.tolist()), (int, np.integer)) or isinstance(answer, bool):

@@ -57,6 +57,21 @@ def test_a_function_of_the_tokens_is_called_with_integers_that_do_not_overflow()
 
 
 @pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (lambda x: x[:, 0] - 1, "returns -1 at the input 0 0, expected the number of a token, from 0 on"),
+        (lambda a, b: b - 2, "returns -2 at the input 0 0, expected the number of a token"),
+        (lambda x: x[:, 1] + 2**62, f"returns {2**62} at the input 0 0"),
+        (lambda x: np.full(len(x), 2**64 - 1, dtype=np.uint64), f"returns {2**64 - 1} at the input 0 0"),
+        (lambda x: np.ma.array(x[:, 0], mask=x[:, 1] > 0), "a masked array: which of its answers count"),
+    ],
+)
+def test_an_answer_that_is_no_token_is_named_with_its_input(rule, words):
+    with pytest.raises(InputError, match=words):
+        rule_task(rule, d_vocab=3, n_ctx=2)
+
+
+@pytest.mark.parametrize(
     ("given", "origin"),
     [
         ({"rule": "sum", "modulus": 5, "after": [4]}, "sum mod 5 of 2 tokens below 4, behind them 4"),
