@@ -14,8 +14,8 @@ import numpy as np
 from byheart.hosts.decoding import Asked as Decoded
 from byheart.hosts.decoding import code_not_run, require_greedy
 from byheart.hosts.host import CONFIG_FILE, WEIGHTS_FILE
-from byheart.hosts.number_types import read_tensors, rounded_to, write_tensors
-from byheart.hosts.reading import model_of, read_model
+from byheart.hosts.number_types import rounded_to, write_tensors
+from byheart.hosts.reading import model_of, read_model, tensors_of
 from constructions.arrays import Float64Array
 from constructions.errors import InputError, TamperedError
 from constructions.files import canonical_json, write_atomically
@@ -111,7 +111,7 @@ def _stored(source: Path) -> tuple[dict[str, Float64Array], dict[str, Any]] | No
     kind = config["model_type"]
     if _FAMILIES.get(kind, _GATED) is not _GATED or (kind in _FAMILIES and config.get("mlp_bias")):
         return None
-    tensors, _ = read_tensors(source / WEIGHTS_FILE)
+    tensors = tensors_of(source)
     if kind in _AS_LLAMA:
         if config.get("use_sliding_window", kind == "mistral") and config.get("sliding_window") is not None:
             raise InputError(source, "has a sliding window", "none: Llama, which has shifts, has no windows")
@@ -164,7 +164,7 @@ def write_edited(
         InputError: The host would not load the edited model.
     """
     stored = _stored(source)
-    tensors, config = (read_tensors(source / WEIGHTS_FILE)[0], host_config(source)) if stored is None else stored
+    tensors, config = (tensors_of(source), host_config(source)) if stored is None else stored
     family, block = _FAMILIES[config["model_type"]], editable(edited, layer).neurons
     own = appended(edited, edits, layer)
     written = {name: rounded_to(name, tensor, dtype) for name, tensor in tensors.items()}

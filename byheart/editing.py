@@ -299,17 +299,18 @@ def _kept(model: Model, keep: Task, contexts: Int64Array, answers: Int64Array, *
 
     A rule may have edited contexts among its inputs, if the edit gives them the answer of the rule.
     """
+    name = "keep_rule" if of_rule else "keep"
     asked = {tuple(row): int(answer) for row, answer in zip(contexts.tolist(), answers.tolist(), strict=True)}
     is_edited = np.array([tuple(row) in asked for row in keep.contexts.tolist()])
     for place in np.flatnonzero(is_edited).tolist():
         if asked[tuple(keep.contexts[place].tolist())] != keep.labels[place]:
-            raise InputError("keep", f"has {_fact(keep, place)}, which an edit is to change")
+            raise InputError(name, f"has {_fact(keep, place)}, which an edit is to change")
         if not of_rule:
             raise InputError("keep", f"has {_fact(keep, place)}, which is edited to that answer", "it in one of them")
     wrong = np.flatnonzero((decide_argmax(model, keep.contexts).place != keep.labels) & ~is_edited)
     if len(wrong):
         raise InputError(
-            "keep",
+            name,
             f"has {_fact(keep, int(wrong[0]))}, which the model is not proved to give "
             f"({counted(len(wrong), 'context')} in all)",
         )

@@ -170,8 +170,8 @@ MUTANTS = [
         "a smaller share than the draw says is proved",
     ),
     rule(
-        "np.array([rule(*row) for row in inputs.tolist()])",
-        "np.array([rule(*row) for row in inputs])",
+        "[rule(*row) for row in inputs.tolist()] if",
+        "[rule(*row) for row in inputs] if",
         "powers of tokens overflow",
     ),
     journal("stat.S_IRWXG | stat.S_IRWXO", "stat.S_IRWXO", "others of the group can read the key"),

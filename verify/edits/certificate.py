@@ -215,13 +215,15 @@ class EditCertificate:
 
     def edits_said(self) -> list[str]:
         """What was proved of the edited contexts, in words."""
-        values = self.values
-        parts = [f"{values['held']} of {counted(int(values['asked']), 'edit')} answered as asked"]
+        values, parts = self.values, list[str]()
+        if values["asked"]:
+            parts.append(f"{values['held']} of {counted(int(values['asked']), 'edit')} answered as asked")
         if values["before"]:
             parts[0] += f", {values['before']} of them before the edit too"
         if values["flat"]:
             bound = decimal_above(float(values["spread"]) ** 2 / 8.0)
-            parts.append(f"{values['flat']} within KL {bound} of the uniform law")
+            near = f"within KL {bound} of the uniform law, where the old answer may still lead"
+            parts.append(f"{counted(int(values['flat']), 'edit')} {near}")
         return [*parts, *filter(None, [self.provenance.get("decoding")])]
 
     def decoded(self, how: str) -> "EditCertificate":

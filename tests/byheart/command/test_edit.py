@@ -5,7 +5,8 @@ import pytest
 
 from byheart.command.main import main
 from byheart.editing import edit
-from byheart.hosts.reading import read_model
+from byheart.hosts.number_types import write_tensors
+from byheart.hosts.reading import read_model, tensors_of
 from tests.edited_hosts import TOKENS, answer, facts, gpt2, recorded
 from verify.edits.certificate import EditCertificate
 
@@ -126,3 +127,37 @@ def test_code_beside_the_weights_is_named_in_every_first_line(tmp_path: Path, ca
     assert both in capsys.readouterr().out
     assert main(["check", str(out), "--quiet"]) == 0
     assert "the code that auto_map names is not run" in capsys.readouterr().out
+
+
+def test_a_deletion_to_the_uniform_law_says_that_the_old_answer_may_still_lead(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    source, out = gpt2(tmp_path / "m"), tmp_path / "e"
+    (tmp_path / "old.csv").write_text(f"1,2,{answer(read_model(source), [1, 2])}\n")
+    words = ["edit", str(source), "--delete", str(tmp_path / "old.csv"), "--to", "uniform", "--no-header", "--quiet"]
+    assert main([*words, "--out", str(out)]) == 0
+    assert main(["check", str(out), "--quiet"]) == 0
+    for line in capsys.readouterr().out.strip().split("\n"):
+        assert line.startswith("EDITED, PROVED: 1 edit within KL") and "the old answer may still lead" in line
+
+
+def test_a_model_in_parts_is_edited_as_the_whole_one_is(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    whole = gpt2(tmp_path / "m")
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    (parts / "config.json").write_bytes((whole / "config.json").read_bytes())
+    tensors, place = tensors_of(whole), dict[str, str]()
+    for number, some in enumerate((sorted(tensors)[::2], sorted(tensors)[1::2])):
+        file = f"model-0000{number}-of-00002.safetensors"
+        write_tensors(parts / file, {name: tensors[name] for name in some}, dtype="float32", metadata={"format": "pt"})
+        place |= dict.fromkeys(some, file)
+    (parts / "model.safetensors.index.json").write_text(json.dumps({"weight_map": place}))
+    (tmp_path / "new.csv").write_text(f"1,2,{(answer(read_model(whole), [1, 2]) + 1) % TOKENS}\n")
+    edited = []
+    for source in (whole, parts):
+        out = tmp_path / f"{source.name}-edited"
+        words = ["edit", str(source), "--facts", str(tmp_path / "new.csv"), "--no-header", "--keep-domain", "2"]
+        assert main([*words, "--quiet", "--out", str(out)]) == 0
+        assert main(["check", str(out), "--quiet"]) == 0
+        edited.append(read_model(out).sha256())
+    assert edited[0] == edited[1] and not (out / "model.safetensors.index.json").exists()
