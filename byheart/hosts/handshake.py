@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.families import FAMILIES, is_of_transformer_lens
-from byheart.hosts.host import CONFIG_FILE, quiet_loading
+from byheart.hosts.host import CONFIG_FILE, quiet_loading, said_by
 from byheart.hosts.reading import configuration_of, require_exact_in, tensors_of
 from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HandshakeError, InputError
@@ -118,9 +118,7 @@ def _compared(module: Any, name: str, model: Model, inputs: Int64Array | VectorT
     except HandshakeError:
         raise
     except Exception as error:  # whatever the module of somebody else raises
-        raise HandshakeError(
-            f"{name} cannot be run in float64 on the contexts: {type(error).__name__}: {error}"
-        ) from error
+        raise HandshakeError(f"{name} cannot be run in float64 on the contexts: {said_by(error)}") from error
     if computed.shape != (len(bounds), model.d_vocab_out):
         raise HandshakeError(
             f"{name} gives outputs of shape {computed.shape}, the tensors as read {(len(bounds), model.d_vocab_out)}"
@@ -332,7 +330,7 @@ def _from_folder(loader: Any, folder: Path, options: Mapping[str, Any]) -> Any:
             module = loader.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # whatever a library raises on files of somebody else
         raise HandshakeError(
-            f"transformers {_version('transformers')} cannot load {folder}: {type(error).__name__}: {error}"
+            f"transformers {_version('transformers')} cannot load {folder}: {said_by(error)}"
         ) from error
     if not (options.get("dtype") or options.get("torch_dtype")):
         dtype = str(module.dtype).removeprefix("torch.")
@@ -379,9 +377,7 @@ def _hooked_transformer(source: Any, options: Mapping[str, Any]) -> tuple[Any, s
         try:
             module = hooked(described.from_dict(given), move_to_device=False)
         except Exception as error:  # whatever a library raises on a configuration of somebody else
-            raise HandshakeError(
-                f"{name} cannot be made of the configuration: {type(error).__name__}: {error}"
-            ) from error
+            raise HandshakeError(f"{name} cannot be made of the configuration: {said_by(error)}") from error
     _loaded(module, tensors, but=(".attn.mask", ".attn.IGNORE", ".attn.rotary_sin", ".attn.rotary_cos"))
     return module, name
 

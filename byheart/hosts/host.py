@@ -4,6 +4,7 @@ Page: docs/hosts.md
 """
 
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -129,6 +130,19 @@ def quiet_loading() -> Iterator[None]:
     finally:
         if bars:
             logging.enable_progress_bar()
+
+
+def said_by(error: BaseException) -> str:
+    """What an error of another library says, on one line and without an escape of a terminal, at most 200 characters.
+
+    Example:
+        >>> said_by(ValueError("no field\\n  'size': \\x1b[1mexpected\\x1b[0m int"))
+        "ValueError: no field 'size': expected int"
+    """
+    plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", str(error))
+    kind = "" if type(error) is Exception else f"{type(error).__name__}: "
+    text = (kind + " ".join(plain.split())).rstrip(": ")
+    return text if len(text) <= 200 else f"{text[:196]} ..."
 
 
 def loaded_module(path: Path) -> ModuleType:

@@ -18,7 +18,7 @@ from byheart.hosts.exported import huggingface, transformer_lens
 from byheart.hosts.exported.safetensors_file import METADATA
 from byheart.hosts.families import FAMILIES, gpt2, is_of_transformer_lens
 from byheart.hosts.families.known_options import UnknownFieldError, require_known_options
-from byheart.hosts.host import CONFIG_FILE, INDEX_FILE, WEIGHTS_FILE
+from byheart.hosts.host import CONFIG_FILE, INDEX_FILE, WEIGHTS_FILE, said_by
 from byheart.hosts.number_types import read_tensors, rounded_to
 from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, InputError
@@ -255,6 +255,12 @@ def as_float64(name: str, tensor: Any) -> Float64Array:
     if hasattr(tensor, "detach"):
         if not tensor.dtype.is_floating_point:
             raise InputError(name, f"has the type {tensor.dtype}", "a floating-point type")
+        if tensor.is_meta or str(tensor.layout) != "torch.strided":
+            raise InputError(
+                name,
+                "has no numbers" if tensor.is_meta else f"is stored as {tensor.layout}",
+                "plain numbers (to_dense())",
+            )
         return tensor.detach().double().cpu().numpy()
     if np.ma.isMaskedArray(tensor):
         raise InputError(name, "is a masked array", "numbers without a mask: which of them count?")
@@ -317,7 +323,7 @@ def _unpickled(path: Path) -> dict[str, Any]:
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch has no common class for what it raises on damaged files
-        raise FileFormatError(f"{path} is not a readable state dictionary: {type(error).__name__}: {error}") from error
+        raise FileFormatError(f"{path} is not a readable state dictionary: {said_by(error)}") from error
     if not _is_state(found):
         raise FileFormatError(
             f"{path} holds {_contents(found)}, expected a dictionary of tensors, as state_dict() gives"

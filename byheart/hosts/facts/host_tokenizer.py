@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from byheart.hosts.export import TOKENIZER_FILE
-from byheart.hosts.host import quiet_loading
+from byheart.hosts.host import quiet_loading, said_by
 from constructions.errors import FileFormatError
 
 TOKENIZER_CONFIG_FILE = "tokenizer_config.json"
@@ -73,8 +73,7 @@ def host_tokenizer(given: Any, folder: Path | None, tokenizer: Any, *, ask: bool
         with quiet_loading():
             loaded = library.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # whatever a library raises on files of somebody else
-        first = str(error).strip().split("\n")[0]
-        why = f"{name} cannot be asked how it cuts texts ({type(error).__name__}: {first[:120]})"
+        why = f"{name} cannot be asked how it cuts texts ({said_by(error)})"
         return None, "; ".join(filter(None, [why, _not_followed(fields, tokenizer)]))
     return HostTokenizer(name, _encoding(loaded), given is None), ""
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from byheart.hosts.export import TOKENIZER_FILE
 from byheart.hosts.facts.host_tokenizer import HostTokenizer
+from byheart.hosts.host import said_by
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
 from constructions.models.model import Model
@@ -67,7 +68,7 @@ def _of_text(text: str, place: str) -> Any:
     try:
         tokenizer = Tokenizer.from_str(text)
     except Exception as error:  # the library raises no class of its own
-        raise FileFormatError(f"{place} is no tokenizer: {error}") from error
+        raise FileFormatError(f"{place} is no tokenizer: {said_by(error)}") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
@@ -113,7 +114,7 @@ def prompts_of_texts(
         try:
             (start, before, _), (_, after, names) = (_encoded(tokenizer, text, begins) for text in (prompt, whole))
         except Exception as error:  # the library raises no class of its own
-            raise InputError(place, f"has {fact}, which the tokenizer does not cut: {error}") from error
+            raise InputError(place, f"has {fact}, which the tokenizer does not cut: {said_by(error)}") from error
         lost = strict is not None and strict.encode(whole).ids != tokenizer.encode(whole).ids
         if lost or (unknown is not None and unknown in (*before[len(start) :], *after[len(start) :])):
             raise InputError(place, f"has {fact}, of which a part is no token", "texts that the tokenizer knows")
@@ -167,7 +168,7 @@ def _otherwise(place: str, host: HostTokenizer, text: str, tokens: Tokens, start
     try:
         whole, bare = host.encode(text)
     except Exception as error:  # whatever the tokenizer of somebody else raises
-        raise InputError(place, f"has {text!r}, which {host.name} does not cut: {error}") from error
+        raise InputError(place, f"has {text!r}, which {host.name} does not cut: {said_by(error)}") from error
     if tuple(whole) == tokens or (begins is not None and tuple(bare) == tokens[start:]):
         return ""
     behind = len(whole) - len(tokens)

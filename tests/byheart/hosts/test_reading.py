@@ -322,8 +322,14 @@ def test_a_state_dictionary_is_read_without_running_it(tmp_path):
     import pathlib
 
     torch.save({"a": pathlib.Path("x")}, tmp_path / "p.pt")
-    with pytest.raises(FileFormatError, match="is not a readable state dictionary"):
+    with pytest.raises(FileFormatError, match="is not a readable state dictionary") as raised:
         read_model(tmp_path / "p.pt", config=config)
+    assert str(raised.value).isprintable()  # one line, whatever torch says in how many
+    for name, strange in (("stored as torch.sparse_coo", half["unembed.W_U"].to_sparse()),
+                          ("no numbers", torch.ones(2, 2, device="meta"))):  # fmt: skip
+        torch.save({**state, "unembed.W_U": strange}, tmp_path / "s.pt")
+        with pytest.raises(InputError, match=name):
+            read_model(tmp_path / "s.pt", config=config)
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.complex128, np.longdouble])
