@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -67,15 +67,24 @@ def host_tokenizer(given: Any, folder: Path | None, tokenizer: Any, *, ask: bool
     fields = _fields(folder)
     if not ask or importlib.util.find_spec("transformers") is None:
         return None, _not_followed(fields, tokenizer)
+    loaded = asked_tokenizer(folder)
+    if isinstance(loaded, str):
+        return None, "; ".join(filter(None, [loaded, _not_followed(fields, tokenizer)]))
+    return replace(loaded, decides=given is None), ""
+
+
+def asked_tokenizer(folder: Path) -> HostTokenizer | str:
+    """What `AutoTokenizer` loads from a folder, or why it cannot be asked; empty where it is not installed."""
+    if importlib.util.find_spec("transformers") is None:
+        return ""
     name = f"AutoTokenizer of transformers {version('transformers')}"
     try:
         library = importlib.import_module("transformers")
         with quiet_loading():
             loaded = library.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # whatever a library raises on files of somebody else
-        why = f"{name} cannot be asked how it cuts texts ({said_by(error)})"
-        return None, "; ".join(filter(None, [why, _not_followed(fields, tokenizer)]))
-    return HostTokenizer(name, _encoding(loaded), given is None), ""
+        return f"{name} cannot be asked how it cuts texts ({said_by(error)})"
+    return HostTokenizer(name, _encoding(loaded), True)
 
 
 def token_number(folder: Path | None, tokenizer: Any, *names: str) -> int | None:

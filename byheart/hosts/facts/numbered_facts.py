@@ -3,9 +3,10 @@
 Page: docs/hosts.md
 """
 
+import itertools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,13 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE
-from byheart.hosts.facts.host_tokenizer import TOKENIZER_CONFIG_FILE, host_tokenizer, token_number
+from byheart.hosts.facts.host_tokenizer import (
+    TOKENIZER_CONFIG_FILE,
+    HostTokenizer,
+    asked_tokenizer,
+    host_tokenizer,
+    token_number,
+)
 from byheart.hosts.facts.prompt_texts import cutting_tokenizer, prompts_of_texts
 from byheart.hosts.host import CONFIG_FILE
 from byheart.rows import cell_text, rows_of, say_weights
@@ -62,6 +69,9 @@ class Reading:
         """What is said of the form of a table."""
         return {name: getattr(self, name) for name in ("delimiter", "header", "weights")}
 
+
+_BETWEEN = (" ", ", ", "; ", "|", "\t", "\n", "")  # what stands between cells that are typed
+_PROMPTS_CUT = 64  # whose texts are cut, where cells are names of tokens
 
 _OLD_TOKENIZERS = ("vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model")
 
@@ -278,6 +288,7 @@ def _in_numbers(
         sizes["vocabulary"] = tuple(name for _, name in known)
     prompts = [tuple(token for cell in cells for token in tokens[cell]) for cells, _ in rows]
     answered = [tuple(token for cell in cells for token in following[cell]) for _, cells in rows]
+    aside = _cut_otherwise(names.folder, how, zip((cells for cells, _ in rows), prompts, strict=True))
     first: dict[tuple[int, ...], int] = {}
     for i, (prompt, one) in enumerate(zip(prompts, answered, strict=True)):
         if answered[other := first.setdefault(prompt, i)] != one:
@@ -285,7 +296,7 @@ def _in_numbers(
             raise InputError(place, f"has {both}, which contradict each other", "one answer to each prompt")
     if len(set(map(len, prompts))) == 1 and set(map(len, answered)) == {1}:
         labels = np.array([one for (one,) in answered], dtype=np.int64)
-        return array_task(np.array(prompts, dtype=np.int64), next_tokens=labels, target="labels", **sizes), "", ""
+        return array_task(np.array(prompts, dtype=np.int64), next_tokens=labels, target="labels", **sizes), "", aside
     texts = [(" ".join(cells), " ".join(last)) for cells, last in rows]
     different = dict.fromkeys(zip(prompts, answered, texts, strict=True))
     pairs = {(prompt, said): text for prompt, said, text in different}
@@ -294,7 +305,34 @@ def _in_numbers(
         size["vocabulary"], tuple(prompt for prompt, _ in pairs), tuple(said for _, said in pairs),
         tuple(pairs.values()), size.get("answers", ()),
     )  # fmt: skip
-    return task, task.described(), ""
+    return task, task.described(), aside
+
+
+def _cut_otherwise(folder: Path | None, how: Reading, prompts: Iterable[tuple[Sequence[str], tuple[int, ...]]]) -> str:
+    """What the first line says where the library that people ask cuts the text of a prompt into other tokens.
+
+    A prompt of several tokens is typed with spaces between them, or as a row of a table; numbers
+    of tokens are no text.
+    """
+    if folder is None or how.tokenizer is not None or not how.ask_host or not (folder / TOKENIZER_FILE).is_file():
+        return ""
+    host = asked_tokenizer(folder)
+    if isinstance(host, str):
+        return ""
+    for cells, tokens in itertools.islice(prompts, _PROMPTS_CUT):
+        if any(cell.startswith("#") or _is_number(cell) for cell in cells):
+            continue
+        if not any(_cuts(host, between.join(cells), tokens) for between in _BETWEEN):
+            return f"tokens by their names in {TOKENIZER_FILE}: {host.name} cuts {' '.join(cells)!r} otherwise"
+    return ""
+
+
+def _cuts(host: HostTokenizer, text: str, tokens: tuple[int, ...]) -> bool:
+    """Whether a tokenizer cuts a text into these tokens, with what it puts first and last or without."""
+    try:
+        return list(tokens) in host.encode(text)
+    except Exception:  # whatever the tokenizer of somebody else raises
+        return False
 
 
 def _beginning(names: _Names, *, prepends: bool) -> tuple[int, ...]:

@@ -9,10 +9,12 @@ from byheart.hosts.certify import certify
 from byheart.hosts.facts import host_tokenizer as asked
 from byheart.hosts.facts.prompt_texts import prompts_of_texts
 from byheart.hosts.number_types import write_tensors
+from byheart.hosts.reading import read_model
 from constructions.errors import FileFormatError, InputError
 from constructions.models.model import Model
 from constructions.tasks.vectors import load_task
 from tests.byheart.hosts.facts.test_prompt_texts import FACTS, bytes_pairs
+from tests.edited_hosts import answer, gpt2
 
 pytest.importorskip("tokenizers", reason="needs `pip install 'byheart[huggingface]'`")
 
@@ -156,3 +158,21 @@ def test_tokens_that_are_numbers_have_no_beginning_put_before_them(tmp_path):
     folder = folder_of(tmp_path, bytes_pairs())
     figures = certify(folder, [([5, 6], [6])], handshake=False)
     assert figures["held"] == 1 and "put first" not in figures.get("reading", "")
+
+
+def test_names_of_tokens_that_the_library_does_not_cut_so_are_said_to_be_names(tmp_path):
+    pytest.importorskip("transformers", reason="needs `pip install 'byheart[huggingface]'`")
+    import tokenizers
+
+    words, folder = "the sea is blue and cold .".split(), gpt2(tmp_path / "m")
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({word: i for i, word in enumerate(words)}))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    rows = [(words[a], words[b], words[answer(read_model(folder), [a, b])]) for a, b in ((0, 1), (2, 3), (1, 5))]
+    numbers = [[f"#{words.index(cell)}" for cell in row] for row in rows]
+    said = "tokens by their names in tokenizer.json: AutoTokenizer of transformers"
+    assert said in certify(folder, rows)["headline"]  # without a class, that of GPT-2 is taken, which cuts pieces
+    assert said not in certify(folder, numbers)["headline"]
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
+    for table in (rows, [(" ".join(row[:2]), row[2]) for row in rows]):
+        assert said not in certify(folder, table)["headline"]
