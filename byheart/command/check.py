@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     if options.independent and options.device != "cpu":
         raise InputError(f"--device {options.device}", "is given, but --independent multiplies integers, on the CPU")
     for folder in options.folder:
-        require_folder(folder)
+        require_folder(folder, edits=True)
         if options.keep is not None and Path(os.path.realpath(options.keep)).is_relative_to(os.path.realpath(folder)):
             raise InputError(f"--keep {options.keep}", f"lies in {folder}, which it would change; choose another place")
     require_device(options.device)

@@ -4,12 +4,20 @@ from pathlib import Path
 from shlex import quote
 
 
-def require_folder(folder: Path) -> None:
-    """Refuse what is no folder of ours, and say of a model, which has no certificate yet, how it gets one."""
+def require_folder(folder: Path, *, edits: bool = False) -> None:
+    """Refuse what is no folder of ours, and say of a model, which has no certificate yet, how it gets one.
+
+    Args:
+        folder: What was named.
+        edits: Whether that may be a model that was edited, which has another certificate.
+    """
     from constructions.errors import InputError
 
-    certified = ("certificate.json", "edit.json", "proof/edit.json")
-    if (folder / "config.json").is_file() and not any((folder / name).is_file() for name in certified):
+    is_edit = any((folder / name).is_file() for name in ("edit.json", "proof/edit.json"))
+    if is_edit and not edits:
+        proves = f"`byheart check {quote(str(folder))}` proves what was changed"
+        raise InputError(repr(str(folder)), f"is a model that was edited, which its own library runs; {proves}")
+    if (folder / "config.json").is_file() and not is_edit and not (folder / "certificate.json").is_file():
         task = folder / "task.safetensors"
         command = f"byheart certify {quote(str(folder))} --task {quote(str(task)) if task.is_file() else 'FILE'}"
         raise InputError(repr(str(folder)), f"is a model without a certificate; `{command} --out FOLDER` makes one")

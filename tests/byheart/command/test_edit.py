@@ -161,3 +161,15 @@ def test_a_model_in_parts_is_edited_as_the_whole_one_is(tmp_path: Path, capsys: 
         assert main(["check", str(out), "--quiet"]) == 0
         edited.append(read_model(out).sha256())
     assert edited[0] == edited[1] and not (out / "model.safetensors.index.json").exists()
+
+
+@pytest.mark.parametrize("command", ["run", "ask", "explain", "export", "recite"])
+def test_an_edit_is_no_folder_of_facts_and_nothing_is_refuted(
+    tmp_path: Path, capsys: pytest.CaptureFixture, command: str
+) -> None:
+    source, out = gpt2(tmp_path / "m"), tmp_path / "e"
+    edit(source, facts([[1, 2]], [(answer(read_model(source), [1, 2]) + 1) % TOKENS]), out=out)
+    more = {"ask": ["1,2"], "explain": ["1,2"], "export": ["--to", "safetensors"]}.get(command, [])
+    for folder in (out, out / "proof"):
+        assert main([command, str(folder), *more]) == 2
+        assert "is a model that was edited" in capsys.readouterr().err
