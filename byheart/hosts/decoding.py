@@ -86,7 +86,8 @@ _FIELDS = {
 _ENDS, _LENGTHS = "eos_token_id", ("max_length", "max_new_tokens")
 _SAMPLES, _PADS = "do_sample", "pad_token_id"
 _USUAL_LENGTH = 20  # `max_length` of the library where nothing says another; who wants more tokens says so
-_JUDGED = {_ENDS, *_LENGTHS, _SAMPLES, _PADS}
+_FLAGS = (_SAMPLES, "use_cache")  # a cache that is 0, and not false, is neither kept nor made anew
+_JUDGED = {_ENDS, *_LENGTHS, *_FLAGS, _PADS}
 """Fields of which the facts decide whether they change anything."""
 
 _NO_EFFECT = {
@@ -100,7 +101,7 @@ _NO_EFFECT = {
     *("prompt_lookup_num_tokens", "max_matching_ngram_size", "assistant_early_exit", "assistant_lookbehind"),
     *("target_lookbehind", "speculation_type"),
     # What is kept, compiled and returned, and in how many pieces a prompt is read.
-    *("use_cache", "cache_config", "max_cache_len", "compile_config", "disable_compile", "prefill_chunk_size"),
+    *("cache_config", "max_cache_len", "compile_config", "disable_compile", "prefill_chunk_size"),
     *("continuous_batching_config", "output_attentions", "output_hidden_states", "output_scores", "output_logits"),
     *("return_dict_in_generate", "return_dict", "return_legacy_cache"),
     # Tokens of other kinds of model, and where the file comes from.
@@ -219,9 +220,11 @@ def _read(folder: Path) -> Mapping[str, Any] | None:
 
 def _effect(name: str, value: Any, asked: Asked) -> str:
     """What a field does to the answers; empty where it does nothing."""
-    if name in _NO_EFFECT or name == _PADS:
+    if name in _NO_EFFECT:
         return ""
-    if name == _SAMPLES:
+    if name == _PADS:
+        return "" if type(value) is int else "is no token"
+    if name in _FLAGS:
         return "" if type(value) is bool else "is not true or false"
     if name == _ENDS:
         return _ends(value, asked)

@@ -273,3 +273,16 @@ def test_the_command_says_what_to_do(llama, tmp_path, capsys):
     assert "by plain argmax, without generation_config.json's repetition_penalty = 1.8" in capsys.readouterr().out
     stored = json.loads((tmp_path / "out" / "certificate.json").read_text())["provenance"]
     assert "by plain argmax, without generation_config.json's repetition_penalty = 1.8" in stored["handshake"]
+
+
+@pytest.mark.parametrize("value", [0, 1, 0.0, "", [], {}, "no"])
+@pytest.mark.parametrize("place", ["generation_config.json", "config.json"])
+def test_a_cache_that_is_neither_true_nor_false_and_padding_that_is_no_token_are_refused(value, place, tmp_path):
+    facts = Asked([(2, (5, 7))], {0, 1})
+    fields = {"use_cache": value, "pad_token_id": [True, 0.0, "0"]}
+    for name, values in fields.items():
+        for each in values if name == "pad_token_id" else [value]:
+            (tmp_path / "generation_config.json").write_text(json.dumps({name: each} if place[0] == "g" else {}))
+            with pytest.raises(InputError, match=f"{name} = .* in {place} is "):
+                require_greedy(tmp_path, {} if place[0] == "g" else {name: each}, facts)
+    assert require_greedy(None, {"use_cache": False, "pad_token_id": 9}, facts) == ""
