@@ -39,7 +39,7 @@ CLAIM = Claim(
         "[[columns: H min(d_h, d) + d]] at most, [[rank: 42]] here, and this is reached. Read with this number "
         "Corollary 2 says [[accuracy: 1/N + (1 - 1/N) (H min(d_h, d) + d) / T_0]]."
     ),
-    wrong="heads wider than d count as d: 42 associations, not 102",
+    wrong="a head wider than d counts as one of width d: 42 associations, not 102",
     page="docs/claims/corollary_2.md",
 )
 

@@ -89,9 +89,9 @@ CLAIM = Claim(
         "[[thin: d_h = 1]] holds any labels of all [[bigrams: N^2]] bigrams."
     ),
     wrong=(
-        "one head holds three of the four contexts of XOR at most, where four are promised; true of max(j, "
-        "min(T, H + min(2, j))) contexts of any T with j last tokens, S >= 2, and of all N^S contexts up to H "
-        "d_h + 2 if d_h <= 2"
+        "one head memorizes at most three of the four contexts of XOR, where four are promised; true of max(j, "
+        "min(T, H + min(2, j))) of any T contexts with j last tokens, S >= 2, and of all N^S contexts up to H d_h "
+        "+ 2 if d_h <= 2"
     ),
     page="docs/claims/corollary_1.md",
     hypotheses=conditions("N >= 1 and N != 2", "gap >= 1"),

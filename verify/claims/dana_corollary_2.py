@@ -117,8 +117,8 @@ CLAIM = Claim(
         "[[guess: half]]."
     ),
     wrong=(
-        "one head has an accuracy of 3/4 at most on XOR, where 7/8 is promised; true on average over "
-        "independent uniform labels, with a number of contexts that can be held in place of H d_h + d"
+        "on XOR one head has an accuracy of at most 3/4, where 7/8 is promised; true on average over independent "
+        "uniform labels, if H d_h + d is replaced by a number of contexts that the heads can memorize"
     ),
     page="docs/claims/corollary_2.md",
     hypotheses=conditions("N >= 1 and S >= 1", "d >= 2", "1 <= d_h <= d", "H >= 1"),

@@ -39,7 +39,7 @@ CLAIM = Claim(
         "them held. It is no upper bound: with [[shape: d = N]] and [[head: d_h = 1]] [[heads: one]] head is right "
         "on all [[contexts: N^2]] bigrams, whatever their labels, where the number is below [[all: one]]."
     ),
-    wrong="'upper' for 'lower'",
+    wrong="'upper' should read 'lower'",
     page="docs/claims/corollary_2.md",
 )
 

@@ -37,7 +37,7 @@ CLAIM = Claim(
         "logits of T contexts are then the matrices of rank at most d: the largest rank is [[rank: min(N, T, d)]], and "
         "every matrix of so small a rank is W E for some W and E."
     ),
-    wrong="the shape of W is that of its transpose",
+    wrong="the shape given for W is that of its transpose",
     page="docs/claims/sequence_encoder.md",
 )
 

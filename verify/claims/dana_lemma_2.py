@@ -251,8 +251,8 @@ CLAIM = Claim(
         "most [[bits: 1 + H n]], whatever d is."
     ),
     wrong=(
-        "four contexts (XOR) have rank 3 at most for one head of any width, where 4 is promised; true of all "
-        "N^S contexts, S >= 2 and d_h <= d <= N, with the skip connection: rank min(N^S, d + H d_h)"
+        "for the four contexts of XOR the rank is at most 3 with one head of any width, where 4 is promised; true "
+        "of all N^S contexts, S >= 2 and d_h <= d <= N, with the skip connection: rank min(N^S, d + H d_h)"
     ),
     page="docs/claims/closed_forms.md",
     hypotheses=(

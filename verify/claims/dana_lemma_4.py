@@ -53,9 +53,9 @@ CLAIM = Claim(
         "[[repaired: alpha log(1 / delta) + log(1 / c)]]; with full support it is bounded."
     ),
     wrong=(
-        "for the law (1/2, 1/2, 0) the logits (delta/2, -delta/2, -exp(1/delta)) fit it, of a range over "
-        "exp(1/delta); true if all probabilities are at least c delta^alpha: range alpha log(1/delta) + "
-        "log(1/c) at most"
+        "the logits (delta/2, -delta/2, -exp(1/delta)) fit the law (1/2, 1/2, 0), but their range exceeds "
+        "exp(1/delta); true if all probabilities are at least c delta^alpha: the range is then at most alpha "
+        "log(1/delta) + log(1/c)"
     ),
     page="docs/claims/logit_range.md",
 )

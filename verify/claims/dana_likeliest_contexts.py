@@ -38,7 +38,7 @@ CLAIM = Claim(
         "for the uniform distribution again, is [[strict: floor((1 - epsilon) N^S) + 1]], which is more where "
         "[[mean: (1 - epsilon) N^S]] is an integer."
     ),
-    wrong="'greater' for 'at least'",
+    wrong="'greater' should read 'at least'",
     page="docs/claims/theorem_1_tail.md",
 )
 

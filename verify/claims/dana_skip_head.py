@@ -111,8 +111,8 @@ CLAIM = Claim(
         "reached without any slack."
     ),
     wrong=(
-        "d = 1, x_1 = 2.7 and x_S = 1.3: the head tends to x_1, which has the larger product with x_S; true "
-        "where x_S itself has the largest one, as a long last position forces"
+        "for d = 1, x_1 = 2.7, x_S = 1.3 the head tends to x_1, which has a larger product with x_S than x_S itself; "
+        "true if x_S has the largest product with itself, which a long last position forces"
     ),
     page="docs/claims/skip_connection.md",
     hypotheses=(

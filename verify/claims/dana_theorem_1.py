@@ -129,9 +129,9 @@ CLAIM = Claim(
         "the parity of n bits costs, as n grows, what a network costs that ignores the context."
     ),
     wrong=(
-        "for given H: XOR costs one head 0.3185 nats or more, where the infimum is 0; true with H free, and "
-        "for given H where some weights give the features of the contexts rank T, as on all N^S of them for S "
-        ">= 2, d_h <= d <= N"
+        "for given H: XOR costs one head at least 0.3185 nats, where the infimum over all encoders is 0; true if H is "
+        "free, and for given H if some weights give the features of the contexts rank T, as on all N^S for S >= 2, "
+        "d_h <= d <= N"
     ),
     page="docs/claims/theorem_1.md",
     hypotheses=(

@@ -113,7 +113,7 @@ CLAIM = Claim(
         "[[excess: 1.39]] times. Without the rank, as on XOR, there is no such transformer: the matrix that C "
         "inverts is singular for all weights."
     ),
-    wrong="needs independent features of the kept contexts; and a factor sqrt 2 is lost",
+    wrong="needs independent features of the kept contexts, and a factor sqrt 2 is missing",
     page="docs/claims/theorem_1_tail.md",
     hypotheses=(
         *conditions("1 <= norm(W) <= 500: full support in float64 too"),

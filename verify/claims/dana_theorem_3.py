@@ -91,8 +91,8 @@ CLAIM = Claim(
         "open."
     ),
     wrong=(
-        "for given H: XOR costs one head 0.3185 nats or more for every epsilon < 1/4, where the infimum is 0; "
-        "true with H free, or with P C_1 R + gamma for the O() and encoders of range up to R, if the kept "
+        "for given H: XOR costs one head at least 0.3185 nats for every epsilon < 1/4; the infimum over encoders is "
+        "0; true if H is free, or with P C_1 R + gamma for the O() and encoders of range up to R, if the kept "
         "features are independent"
     ),
     page="docs/claims/logit_range.md",

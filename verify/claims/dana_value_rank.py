@@ -45,8 +45,8 @@ CLAIM = Claim(
         "[[columns: H d_h + d]] and W_V A' rank [[lost: two]] at most."
     ),
     wrong=(
-        "three contexts with one last token, d = 2, d_h = H = 1: A' has rank 3, W_V A' 2 at most for all "
-        "value maps; true if every W_V is invertible, so d_h = d"
+        "three contexts with one last token, d = 2, d_h = H = 1: A' has rank 3, W_V A' at most 2 for all value "
+        "maps; true if every W_V is invertible, so d_h = d"
     ),
     page="docs/claims/closed_forms.md",
 )

@@ -101,7 +101,7 @@ CLAIM = Claim(
         "[[first: 256]] with [[narrow: d = 128]], [[second: 1000]] with [[wide: d = 256]]. With embeddings of one's "
         "own choice [[rank: two]] dimensions store any number of a given mapping."
     ),
-    wrong="needs every mapping to be stored; of a given one more than d are",
+    wrong="needs the condition that every mapping is to be stored; of one given mapping more than d pairs can be",
     page="docs/claims/outer_product_memory.md",
     hypotheses=(
         *conditions("d >= 1, N >= 1", "d <= 1024, N <= 4096", "seed >= 0"),
