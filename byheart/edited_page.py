@@ -80,7 +80,7 @@ def write_edit_page(
         )
     if len(changed):
         some = "; ".join(changed[:_SHOWN])
-        same += f"<p>Another answer have {counted(len(changed), 'kept context')}: {escaped(some)}"
+        same += f"<p>Kept contexts with another answer, {len(changed)} in all: {escaped(some)}"
         same += f" and {len(changed) - _SHOWN} more.</p>" if len(changed) > _SHOWN else ".</p>"
     if "outside" in values:
         same += (

@@ -174,7 +174,9 @@ def edit(
     elif same is not None:
         kept = _kept(model, same, contexts, answers, of_rule=keep_rule is not None)
     if len(kept) == 0 and (keep_domain is not None or same is not None):
-        raise InputError("what is to be kept", "is empty: each of these contexts is edited", "one that is not")
+        raise InputError(
+            "what is to be kept", "is empty: each of these contexts is edited", "a context that is not edited"
+        )
     read = set(range(model.d_vocab)) if keep_domain is not None else {*np.unique(contexts), *np.unique(kept)}
     decoding = ""
     if folder is not None and host is not None:
@@ -289,7 +291,7 @@ def _instead(model: Model, delete: Task, to: str) -> Int64Array:
     instead = second if to == RUNNER_UP else np.full(delete.n_contexts, delete.answers.index(to))
     for place in np.flatnonzero(instead == delete.labels)[:1].tolist():
         raise InputError(
-            "to", f"is {to!r}, but delete has {_fact(delete, place)}", "another answer than those that shall go"
+            "to", f"is {to!r}, but delete has {_fact(delete, place)}", "an answer that is not among those to delete"
         )
     return instead
 

@@ -314,7 +314,7 @@ def _texts_of_folder(folder: Path, unit: Unit | None) -> tuple[dict[str, str | b
         title = path.with_suffix("").as_posix()
         if title in texts:
             named = [each.as_posix() for each in read if each.with_suffix("").as_posix() == title]
-            raise InputError(folder, f"holds {' and '.join(named)}, texts of the same name", "one of each name")
+            raise InputError(folder, f"holds {' and '.join(named)}, texts of the same name", "one file for each name")
         texts[title] = read_text(file, unit or "char")
     if not texts:
         raise InputError(repr(str(folder)), "is a folder without texts", f"a file, or a folder of {', '.join(_TEXTS)}")

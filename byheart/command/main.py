@@ -98,7 +98,7 @@ class _Command(argparse.ArgumentParser):
         """End with 2 and a sentence."""
         free = any(not action.option_strings and action.nargs in ("*", "?") for action in self._actions)
         if free and message.startswith("unrecognized arguments: -"):
-            message += f" (what begins with a dash and is no option goes behind --, as in `{self.prog} ... -- -x`)"
+            message += f" (put -- before an argument that begins with a dash, as in `{self.prog} ... -- -x`)"
         super().error(message)
 
 

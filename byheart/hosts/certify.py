@@ -374,7 +374,9 @@ def _model(
     Asked are a file, a module, or tensors by the names of its library.
     """
     if ignored and not handshake:
-        raise InputError("ignore_field", f"= {ignored[0]!r} is given, and without a handshake nobody says what it does")
+        raise InputError(
+            "ignore_field", f"= {ignored[0]!r} is given, but without a handshake its effect is not checked"
+        )
     if isinstance(source, Model):
         return source, source, {}
     if isinstance(source, Path | str):
@@ -402,7 +404,7 @@ def _model(
         buffers = [name for name, each in source.named_buffers() if each.is_floating_point()] if of_module else []
         if not handshake and (left := sorted(set(buffers) - set(names.values()))):
             raise InputError(
-                "names", f"leaves out the buffer {left[0]}, and without a handshake nobody says what it does"
+                "names", f"leaves out the buffer {left[0]}, and without a handshake its effect is not checked"
             )
         linear = _linear_maps(source) if of_module else set()
         tensors = {
@@ -474,7 +476,7 @@ def _asked(
     if ignored and not (agreeing and agreeing.agrees):
         why = f": {agreeing.why}" if agreeing else ""
         raise InputError(
-            "ignore_field", f"= {ignored[0]!r} is given, and no library says that nothing depends on it{why}"
+            "ignore_field", f"= {ignored[0]!r} is given, but no library shows that the logits do not depend on it{why}"
         )
     return agreeing
 

@@ -162,12 +162,12 @@ def require_greedy(source: Any, config: Mapping[str, Any], asked: Asked, *, plai
             aside.append(f"{place} samples unless told otherwise ({_SAMPLES} = True)")
         pad, ends = fields.get(_PADS), _tokens(fields.get(_ENDS))
         if type(pad) is int and pad in asked.read and pad not in ends:
-            aside.append(f"the {_PADS} {pad} of {place} stands in prompts, where generate needs an attention_mask")
+            aside.append(f"the {_PADS} {pad} of {place} is in prompts, so generate needs an attention_mask")
     if changes and not plain_argmax:
         raise InputError(
             "what generate says", f"is not what the largest logits say: {'; '.join(said for _, said in changes)}",
-            f"a folder without {'it' if len(changes) == 1 else 'them'}, or {PLAIN_ARGMAX} to ask about the largest "
-            "logits all the same",
+            f"a folder without {'it' if len(changes) == 1 else 'them'}, or {PLAIN_ARGMAX} to judge the largest "
+            "logits nevertheless",
         )  # fmt: skip
     plain = [f"by plain argmax, without {', '.join(said for said, _ in changes)}"] if changes else []
     return "; ".join(dict.fromkeys([*plain, *aside]))

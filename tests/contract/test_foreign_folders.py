@@ -139,9 +139,11 @@ def test_fields_that_nobody_knows_are_ignored_where_the_library_agrees_and_named
         certify(folder, FACTS, ignore_field=["my_scale", "my_note", "d_head"])
     (folder / "generation_config.json").unlink()
     changed(folder, d_head=None)
-    with pytest.raises(InputError, match="and without a handshake nobody says what it does"):
+    with pytest.raises(InputError, match="but without a handshake its effect is not checked"):
         certify(folder, FACTS, ignore_field=["my_scale", "my_note"], handshake=False)
-    with pytest.raises(InputError, match="no library says that nothing depends on it: tensors and a configuration"):
+    with pytest.raises(
+        InputError, match="no library shows that the logits do not depend on it: tensors and a configuration"
+    ):
         certify(folder / "model.safetensors", FACTS, ignore_field=["my_scale", "my_note"])
     with pytest.raises(InputError, match="ignore_field = 'rms_norm_eps', expected a field that is not known here"):
         certify(folder, FACTS, ignore_field=["my_scale", "my_note", "rms_norm_eps"])

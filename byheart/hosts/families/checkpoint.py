@@ -84,7 +84,7 @@ class Checkpoint:
         self._called[name] = next(iter(said), name)
         if any(each != found[0] for each in found):
             other = " and ".join(f"{each} = {value!r}" for each, value in said.items())
-            raise InputError(f"{self.family} with {other}", "says two things under two names of one field", "one")
+            raise InputError(f"{self.family} with {other}", "gives two values for one field that has two names", "one")
         return found[0] if found else default
 
     def count(self, name: str, default: Any = None, *, also: Sequence[str] = ()) -> int:
@@ -259,7 +259,7 @@ def require_tied(name: str, W_U: Floats, embeddings: Floats) -> None:
         raise InputError(
             "tie_word_embeddings",
             f"is true, in the configuration or by default, but {name} is stored and is not the embeddings: it depends "
-            "on the version of transformers which of them reads out",
+            "on the version of transformers which of them computes the logits",
             f"false in the configuration, or weights without {name}",
         )
 

@@ -39,7 +39,7 @@ class AttentionLayers(nn.Module):
         if self.reads == "tokens":
             length = given.shape[1]
             if length != self.pos_embed.num_embeddings:
-                expected = f"expected {self.pos_embed.num_embeddings}, as a context has"
+                expected = f"expected {self.pos_embed.num_embeddings}, the length of a context"
                 raise ValueError(f"the contexts have {length} tokens, {expected}")
             stream = self.embed(given) + self.pos_embed.weight[:length]
             # In this layer True hides a position.

@@ -230,7 +230,7 @@ def _require_whole(mask, length):
     """Refuse a row that shows fewer tokens than a context has: what the weights say there means nothing."""
     least = int(mask.sum(dim=1).min())
     if least < length:
-        raise ValueError(f"input_ids has a row of {least} tokens, expected at least {length}, as a context has")
+        raise ValueError(f"input_ids has a row of {least} tokens, expected at least {length}, the length of a context")
 
 
 def _shifted(rows, shift):

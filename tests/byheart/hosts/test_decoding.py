@@ -149,7 +149,7 @@ def test_a_limit_that_cuts_an_answer_is_refused():
 
 def test_sampling_and_a_pad_in_prompts_are_named():
     assert judged("do_sample", True).startswith("generation_config.json samples unless told otherwise")
-    assert "the pad_token_id 1 of generation_config.json stands in prompts" in judged("pad_token_id", 1)
+    assert "the pad_token_id 1 of generation_config.json is in prompts" in judged("pad_token_id", 1)
     assert judged("pad_token_id", 9) == ""
     assert require_greedy(None, {"pad_token_id": 1, "eos_token_id": [1]}, answers(said=(2,))) == ""
 
