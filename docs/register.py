@@ -201,7 +201,11 @@ def not_legible() -> list[str]:
     text = []
     for name, ids in in_sources(unread()):
         text += [f"## Not legible: {name}", ""]
-        text += ["These claims are not judged, because our copy lacks their formulas. The links lead to what is proved here on the same subjects:", ""]
+        text += [
+            "These claims are not judged, because our copy lacks their formulas. "
+            "The links lead to what is proved here on the same subjects:",
+            "",
+        ]
         text += ["; ".join(f"[{plain(place(claim(id)))}]({claim(id).page[5:]}#statement)" for id in ids) + ".", ""]
     return text
 
