@@ -546,8 +546,8 @@ def mahdavi_instances(
     Example:
         >>> from hypothesis import find
         >>> instance = find(mahdavi_instances(), lambda instance: instance.task.n_examples == 2)
-        >>> instance.task.queries.tolist(), instance.n_heads, instance.d_head
-        ([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]], 1, 2)
+        >>> instance.task.queries.shape, instance.n_heads, instance.d_head
+        ((2, 3), 1, 2)
     """
     for name, value, least in (
         ("max_n_ctx", max_n_ctx, 1),
