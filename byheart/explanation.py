@@ -81,7 +81,10 @@ class Explanation:
         """The answer in a line."""
         of_entries = any(each.kind == "entry" for each in self.ablations)
         what = "nonzero entries" if of_entries else "heads and neurons"
-        found = f"lost if any of {len(self.holding)} of {len(self.ablations)} {what} is set to 0"
+        parts, needed = f"{len(self.ablations)} {what}", len(self.holding)
+        found = f"none of {parts} is needed alone"
+        if needed:
+            found = f"{needed} of {parts} {'is' if needed == 1 else 'are'} needed: the fact is lost if one is set to 0"
         left = f", {len(self.undecided)} undecided" if self.undecided else ""
         context = ", ".join(map(visible, self.context)) if self.typed is None else visible(self.typed)
         held = " is proved" if self.fate == "held" and self.undecided else ""

@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _headline(figures: "CapacityFigures") -> str:
-    size, counts = figures.memorized, f"the paper counts {figures.paper_heads}"
+    size, counts = figures.memorized, f"the paper's formula gives {figures.paper_heads}"
     contexts = "this context" if size == 1 else f"these {size} contexts"
     if figures.dim == 1 and (figures.answers or 0) > 2:  # of logits z w_j only the largest and the least w_j ever lead
         return f"No number of heads holds any labels of {contexts}: one dimension tells two apart; {counts}"

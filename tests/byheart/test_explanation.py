@@ -86,7 +86,7 @@ def test_what_is_undecided_is_neither_held_nor_lost():
     found = Explanation(("u", "v"), "w", "undecided", ablations)
     assert (found.holding, found.undecided) == (["b"], ["a"])
     assert found.headline() == (
-        "NOT DECIDED: u, v -> w; lost if any of 1 of 3 heads and neurons is set to 0, 1 undecided"
+        "NOT DECIDED: u, v -> w; 1 of 3 heads and neurons is needed: the fact is lost if one is set to 0, 1 undecided"
     )
 
 

@@ -29,6 +29,9 @@ def test_of_many_parts_the_first_are_named(capsys, monkeypatch):
     for words, shown in ([], 20), (["--verbose"], 22):
         assert main(["explain", "folder", "ba", *words]) == 0
         first, *lines = capsys.readouterr().out.splitlines()
-        assert first == "FACT PROVED: ba -> ' '; lost if any of 22 of 22 heads and neurons is set to 0"
+        assert (
+            first
+            == "FACT PROVED: ba -> ' '; 22 of 22 heads and neurons are needed: the fact is lost if one is set to 0"
+        )
         assert sum("lost: the answer is then 'x'" in line for line in lines) == shown
         assert any(line.startswith("  and 2 more ") for line in lines) == (shown == 20)
