@@ -42,7 +42,7 @@ class LookupEncoder:
 
 
 def lookup_encoder(unembedding: Unembedding, distributions: ArrayLike) -> LookupEncoder:
-    r"""Encode each distribution by the row of its likeliest token, with the strength of Theorem N for its leads.
+    r"""Encode each distribution by the row of its likeliest token, with the strength of Theorem LE1 for its leads.
 
     Args:
         unembedding: Vectors and encoders of N tokens.
@@ -97,7 +97,7 @@ def missing_mass(laws: Float64Array, tokens: Int64Array) -> Float64Array:
 
 
 def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, d_vocab: int) -> Float64Array:
-    r"""The strength of Theorem N, in nats per unit of the leads.
+    r"""The strength of Theorem LE1, in nats per unit of the leads.
 
     With $\varepsilon$ what the law leaves to the other tokens and all leads between $a$ and $\kappa a$,
 

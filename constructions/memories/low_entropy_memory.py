@@ -16,7 +16,7 @@ from constructions.models.model import Model
 from constructions.tasks.task import Task
 from constructions.unembeddings.coherence import Unembedding
 
-_CLAIM = "Theorem N"
+_CLAIM = "Theorem LE1"
 _DRAWS = 8
 
 

@@ -178,7 +178,7 @@ class Judged:
         return np.array_equal(self.instance.encoders, self.instance.vectors[self.instance.tokens])
 
     def strengths(self, *, common: bool = False) -> np.ndarray:
-        """The strengths of Theorem N, one for each context or one for all, in floating point."""
+        """The strengths of Theorem LE1, one for each context or one for all, in floating point."""
         leads, others = self.leads.midpoint, self.laws.others
         least, most = np.where(others, leads, np.inf).min(axis=1), np.where(others, leads, -np.inf).max(axis=1)
         missing = missing_mass(self.instance.laws, self.instance.tokens)

@@ -34,7 +34,7 @@ class LookupDivergence:
         entropy: $\eta_t$.
         kappa: $\kappa_t$, the largest lead over the least; no information where a lead may not be positive.
         divergence: $\mathrm{KL}(p_t \parallel \mathrm{softmax}(\lambda_t \langle w_j, e_t \rangle))$, from both sides.
-        bound: (N1), $\Phi(\kappa_t \varepsilon_t) - \eta_t$, which the strengths of Theorem N keep.
+        bound: (N1), $\Phi(\kappa_t \varepsilon_t) - \eta_t$, which the strengths of Theorem LE1 keep.
         printed: The bound of Theorem 2, $\frac{1 + 2C}{1 - 2C} \varepsilon_t \varphi(\eta_t)$ with
             $C = \sqrt{32 \log(N + 1) / d}$; `None` for $C \ge \frac12$, where it says nothing.
     """
@@ -67,7 +67,7 @@ def lookup_divergence(
         HypothesisError: A strength that is negative or not finite.
         BlasError: The BLAS fails its probe.
 
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 2, repaired: Theorem N.
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 2, repaired: Theorem LE1.
 
     Example:
         >>> from constructions.encoders.low_entropy_encoder import lookup_encoder

@@ -45,7 +45,7 @@ def test_the_divergence_is_enclosed_and_keeps_the_bound(unembedding, data):
             tiny = mpmath.mpf(10) ** -60
             assert found.divergence.lower()[row] <= exact + tiny
             assert exact <= found.divergence.upper()[row] + tiny
-            # Theorem N; its strength is rounded to float64.
+            # Theorem LE1; its strength is rounded to float64.
             assert exact <= mpmath.mpf(float(found.bound.upper()[row])) * (1 + mpmath.mpf(2) ** -30) + 1e-13
 
 
