@@ -41,6 +41,25 @@ def canonical_json(value: Any) -> str:
         raise InputError("value", f"cannot be written as canonical JSON: {error}") from error
 
 
+def json_object(path: Path, holds: str) -> dict[str, Any]:
+    """Read a JSON file that holds one object.
+
+    Args:
+        path: The file.
+        holds: What the object is, for the message.
+
+    Raises:
+        FileFormatError: The file cannot be read, is no JSON, or holds something else.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path} is not readable JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise FileFormatError(f"{path} holds {type(found).__name__}, expected {holds}")
+    return found
+
+
 def read_regular_file(path: Path) -> bytes:
     """The bytes of a file on a disk; a device, a pipe or a folder is refused, as reading it might never end.
 

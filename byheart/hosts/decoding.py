@@ -8,7 +8,6 @@ not known, are refused, or named in the first line where the plain argmax is ask
 Page: docs/hosts.md
 """
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,8 @@ from typing import Any, NamedTuple
 from byheart.hosts.families import FAMILIES, is_of_transformer_lens
 from byheart.hosts.host import CONFIG_FILE
 from constructions.counted import counted
-from constructions.errors import FileFormatError, InputError
+from constructions.errors import InputError
+from constructions.files import json_object
 
 GENERATION_FILE = "generation_config.json"
 
@@ -209,13 +209,7 @@ def _read(folder: Path) -> Mapping[str, Any] | None:
     path = folder / GENERATION_FILE
     if not path.is_file():
         return None
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise FileFormatError(f"{path} is not readable JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise FileFormatError(f"{path} holds {type(found).__name__}, expected an object with the options of generate")
-    return found
+    return json_object(path, "an object with the options of generate")
 
 
 def _effect(name: str, value: Any, asked: Asked) -> str:

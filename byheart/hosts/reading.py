@@ -22,7 +22,7 @@ from byheart.hosts.host import CONFIG_FILE, INDEX_FILE, WEIGHTS_FILE, said_by
 from byheart.hosts.number_types import read_tensors, rounded_to
 from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, InputError
-from constructions.files import canonical_json
+from constructions.files import canonical_json, json_object
 from constructions.models.model import FORMAT, VERSION, Model, assembled
 
 _PICKLED = (".pt", ".pth", ".bin")
@@ -305,13 +305,7 @@ def _configuration(weights: Path, config: Mapping[str, Any] | Path | str | None)
     path = weights.with_name(CONFIG_FILE) if config is None else Path(config)
     if not path.is_file():
         raise InputError(path, "is no file", f"the configuration that says what the tensors of {weights} compute")
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise FileFormatError(f"{path} is not readable JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise FileFormatError(f"{path} holds {type(found).__name__}, expected an object with the options of a model")
-    return found
+    return json_object(path, "an object with the options of a model")
 
 
 def _unpickled(path: Path) -> dict[str, Any]:

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from constructions.errors import InputError
-from constructions.files import canonical_json, new_folder, write_atomically
+from constructions.errors import FileFormatError, InputError
+from constructions.files import canonical_json, json_object, new_folder, write_atomically
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
@@ -69,3 +69,15 @@ def test_canonical_json_has_one_text_per_value():
     assert canonical_json({"b": 1, "a": [True, None]}) == canonical_json({"a": [True, None], "b": 1})
     with pytest.raises(InputError, match="canonical JSON"):
         canonical_json({"x": float("nan")})
+
+
+def test_a_file_that_holds_no_object_of_json_is_named(tmp_path):
+    path = tmp_path / "options.json"
+    path.write_text('{"a": 1}')
+    assert json_object(path, "options") == {"a": 1}
+    for data, said in ((b"[1]", "holds list, expected options"), (b"{", "readable JSON"), (b"\xff", "readable JSON")):
+        path.write_bytes(data)
+        with pytest.raises(FileFormatError, match=f"options.json .*{said}"):
+            json_object(path, "options")
+    with pytest.raises(FileFormatError, match="readable JSON"):
+        json_object(tmp_path / "none.json", "options")

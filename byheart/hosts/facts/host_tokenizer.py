@@ -17,7 +17,7 @@ from typing import Any
 
 from byheart.hosts.export import TOKENIZER_FILE
 from byheart.hosts.host import quiet_loading, said_by
-from constructions.errors import FileFormatError
+from constructions.files import json_object
 
 TOKENIZER_CONFIG_FILE = "tokenizer_config.json"
 
@@ -126,13 +126,7 @@ def _fields(folder: Path) -> Mapping[str, Any]:
     path = folder / TOKENIZER_CONFIG_FILE
     if not path.is_file():
         return {}
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise FileFormatError(f"{path} is not readable JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise FileFormatError(f"{path} holds {type(found).__name__}, expected a tokenizer's options")
-    return found
+    return json_object(path, "a tokenizer's options")
 
 
 def _not_followed(fields: Mapping[str, Any], tokenizer: Any) -> str:
