@@ -19,47 +19,8 @@ except ModuleNotFoundError:
 
 from byheart.testing.assertion import CounterexampleError, Tally, UndecidedWarning, assert_holds
 from byheart.testing.code import as_code
-from verify.strategies import (
-    DanaInstance,
-    KnownRank,
-    MahdaviInstance,
-    Sizes,
-    contexts,
-    dana_instances,
-    distributions,
-    embeddings,
-    front_ends,
-    hostile_matrices,
-    inputs,
-    mahdavi_instances,
-    models,
-    near_singular,
-    sizes,
-    tasks,
-    transformers,
-)
+from verify import strategies
+from verify.strategies import *  # noqa: F403
 
-__all__ = [
-    "CounterexampleError",
-    "DanaInstance",
-    "KnownRank",
-    "MahdaviInstance",
-    "Sizes",
-    "Tally",
-    "UndecidedWarning",
-    "as_code",
-    "assert_holds",
-    "contexts",
-    "dana_instances",
-    "distributions",
-    "embeddings",
-    "front_ends",
-    "hostile_matrices",
-    "inputs",
-    "mahdavi_instances",
-    "models",
-    "near_singular",
-    "sizes",
-    "tasks",
-    "transformers",
-]
+__all__ = ["CounterexampleError", "Tally", "UndecidedWarning", "as_code", "assert_holds"]
+__all__ += strategies.__all__
