@@ -6,13 +6,10 @@ Page: docs/claims/full_rank_attention.md
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from constructions.arrays import Int64Array
 from constructions.models.model import Model
-from verify.arithmetic.enclosure import Enclosure
 from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
-from verify.forward.heads import enclose_features, enclose_last
+from verify.forward.heads import beside_last, enclose_features
 from verify.linear_algebra.rank import rank_bracket
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.verdict import Verdict
@@ -71,6 +68,7 @@ def attention_rank(
 
     Example:
         >>> from constructions.attention.full_rank import full_rank_attention
+        >>> import numpy as np
         >>> xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
         >>> heads = full_rank_attention(xor, d_model=4, d_head=4, n_heads=1)
         >>> found = attention_rank(heads.model, xor, with_skip=False)
@@ -78,11 +76,7 @@ def attention_rank(
         (3, 3, 4)
     """
     features = enclose_features(model, contexts)
-    matrix = features
-    if with_skip:
-        last = enclose_last(model, contexts)
-        radii = [np.broadcast_to(part.radius, part.shape) for part in (last, features)]
-        matrix = Enclosure(np.hstack([last.midpoint, features.midpoint]), np.hstack(radii))
+    matrix = beside_last(model, contexts, features) if with_skip else features
     rows, columns = matrix.shape
     block = model.attention
     sizes = {"d_model": block.d_model, "d_head": block.d_head, "n_heads": block.n_heads, "with_skip": with_skip}

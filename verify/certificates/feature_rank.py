@@ -22,7 +22,7 @@ from verify.arithmetic.exact_json import Number, lowered, raised
 from verify.arithmetic.rounding import down
 from verify.arithmetic.sums import total
 from verify.certificates.certificate import FEATURE_RANK, Statement, StatementCheck
-from verify.forward.heads import enclose_last, mixed_inputs_in_balls
+from verify.forward.heads import beside_last, mixed_inputs_in_balls
 from verify.linear_algebra.ball_rank import ball_rank
 from verify.linear_algebra.gram import GramWitness
 from verify.linear_algebra.norms import float_above, frobenius, radius_norm
@@ -119,9 +119,7 @@ def _matrix(model: Model, task: Task | VectorTask, features: Enclosure, columns:
     """The features, or the embedded last token beside them, as `columns` says."""
     if columns == features.shape[1] or isinstance(task, VectorTask):
         return features
-    last = enclose_last(model, task.contexts)
-    radii = [np.broadcast_to(part.radius, part.shape) for part in (last, features)]
-    return Enclosure(np.hstack([last.midpoint, features.midpoint]), np.hstack(radii))
+    return beside_last(model, task.contexts, features)
 
 
 def _bounds(matrix: Enclosure, found: RankCertificate) -> tuple[float, float]:

@@ -127,6 +127,13 @@ def enclose_attention(
     return Enclosure(midpoint, radius)
 
 
+def beside_last(model: Model, contexts: Int64Array, features: Enclosure) -> Enclosure:
+    """The embedded last tokens and the features of the same contexts, $[x_S \\mid Y]$, `[T, d_model + columns]`."""
+    parts = enclose_last(model, contexts), features
+    radii = [np.broadcast_to(part.radius, part.shape) for part in parts]
+    return Enclosure(np.hstack([part.midpoint for part in parts]), np.hstack(radii))
+
+
 def enclose_features(model: Model, inputs: Int64Array | VectorTask, *, precision: int | None = None) -> Enclosure:
     r"""Enclose what the heads have read at the last position, before $W_O$.
 
