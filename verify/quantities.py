@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from constructions.errors import HypothesisError, InputError
 from verify.arithmetic.enclosure import Enclosure
+from verify.linear_algebra.balls import matrix_of_balls
 from verify.linear_algebra.given_matrix import GivenMatrix, given_matrix
 from verify.linear_algebra.nonsingularity import certify_nonsingular
 from verify.linear_algebra.norms import float_above, float_below, radius_norm
@@ -172,7 +173,7 @@ def rank(matrix: Enclosure | ArrayLike, *, radius: ArrayLike = 0.0) -> Bounds:
         True
     """
     given = given_matrix(matrix, radius)
-    bracket = rank_bracket(given.enclosure if not given.exact else _exact_entries(given))
+    bracket = rank_bracket(_judged(given))
     if given.exact:
         return Bounds(bracket.lower, bracket.upper, "a minor modulo a prime, and an identity over the integers")
     return Bounds(bracket.lower, bracket.upper, "the set, squeezed to a neighbourhood of the identity")
@@ -196,7 +197,7 @@ def full_row_rank(matrix: Enclosure | ArrayLike, *, radius: ArrayLike = 0.0) -> 
         (<Verdict.PROVED: 'PROVED'>, <Verdict.REFUTED: 'REFUTED'>)
     """
     given = given_matrix(matrix, radius)
-    found = certify_full_row_rank(_unchanged(matrix, given))
+    found = certify_full_row_rank(_judged(given))
     return Proof(found.verdict, _reason(found.method, found.verdict, given), found.smallest_singular_value)
 
 
@@ -222,7 +223,7 @@ def nonsingular(matrix: Enclosure | ArrayLike, *, radius: ArrayLike = 0.0) -> Pr
         <Verdict.UNDECIDED: 'UNDECIDED'>
     """
     given = given_matrix(matrix, radius)
-    found = certify_nonsingular(_unchanged(matrix, given))
+    found = certify_nonsingular(_judged(given))
     reason = _reason(found.method, found.verdict, given)
     if found.kernel is not None:
         reason = f"the matrix times {_shown(found.kernel)} is 0"
@@ -292,10 +293,9 @@ def kl(p: ArrayLike, logits: Enclosure | ArrayLike, *, radius: ArrayLike = 0.0) 
     for bits in _PRECISIONS:
         with ctx.workprec(bits):
             exact = [arb(fmpq(weight.numerator, weight.denominator)) for weight in weights]
-            z = _balls(scores)
             # The largest midpoint is subtracted: both sums change by it, and the powers are at most about 1.
             top = max(scores.enclosure.midpoint[0].tolist())
-            z = [score - arb(top) for score in z]
+            z = [score - arb(top) for score in matrix_of_balls(scores).entries()]
             crossed = sum((w * (w.log() - x) for w, x in zip(exact, z, strict=True) if w != 0), arb(0))
             value = crossed + sum((x.exp() for x in z), arb(0)).log()
             narrower = float_below(value), float_above(value)
@@ -351,14 +351,11 @@ def argmax_margin(logits: Enclosure | ArrayLike, label: int | None = None, *, ra
     return Margin(chosen, Bounds(lower, upper, "rational arithmetic on the ends of the intervals"))
 
 
-def _exact_entries(given: GivenMatrix) -> Any:
-    """The entries of the one matrix of the set, as an exact array."""
+def _judged(given: GivenMatrix) -> Any:
+    """What the judges take: the entries of the one matrix of a set, exactly, or the set."""
+    if not given.exact:
+        return given.enclosure
     return given.enclosure.midpoint if given.entries is None else given.entries
-
-
-def _unchanged(matrix: Enclosure | ArrayLike, given: GivenMatrix) -> Any:
-    """What the judges take: the exact entries, or the set."""
-    return _exact_entries(given) if given.exact else given.enclosure
 
 
 def _reason(method: str, verdict: Verdict, given: GivenMatrix) -> str:
@@ -420,14 +417,6 @@ def _as_row(values: ArrayLike, name: str) -> Sequence[Any]:
     if row.ndim != 1 or not len(row):
         raise InputError(name, f"has the shape {row.shape}", "[N] with N at least 1")
     return [list(row)]
-
-
-def _balls(scores: GivenMatrix) -> list[arb]:
-    """The logits as balls of the working precision."""
-    if scores.exact:
-        return [arb(fmpq(value.numerator, value.denominator)) for value in scores.fractions[0]]
-    radii = np.broadcast_to(scores.enclosure.radius, scores.shape)[0].tolist()
-    return [arb(middle, wide) for middle, wide in zip(scores.enclosure.midpoint[0].tolist(), radii, strict=True)]
 
 
 def _shown(vector: Sequence[int]) -> str:

@@ -109,5 +109,5 @@ def _limiting(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, 
     candidates = [np.arange(len(contexts)), peel(contexts).upper_bound(**sizes).rows]
     if len(contexts) <= _SEARCHED:
         candidates.append(relations(contexts, **sizes).rows)
-    best = min(candidates, key=lambda rows: upper_bound(contexts, rows, **sizes).rank)
-    return best if upper_bound(contexts, best, **sizes).rank < len(contexts) else np.zeros(0, dtype=np.int64)
+    best = min((upper_bound(contexts, rows, **sizes) for rows in candidates), key=lambda bound: bound.rank)
+    return best.rows if best.rank < len(contexts) else np.zeros(0, dtype=np.int64)
