@@ -104,6 +104,7 @@ def judge_answers(
     criterion: Criterion,
     *,
     keep_outputs: bool = False,
+    two_sided: bool = False,
     beyond: ArgmaxProof | None = None,
     progress: Progress,
 ) -> Answers:
@@ -118,6 +119,7 @@ def judge_answers(
         task: The contexts and their targets.
         criterion: What is asked; of it the tolerance and whether a mean must be known from below matter.
         keep_outputs: Return the outputs.
+        two_sided: Enclose the divergences of laws themselves, also where a bound from above would do.
         beyond: What is asked of labels that all these leave open, such as every run in float64: real arithmetic is a
             run whose roundings are 0, so that what holds in every run holds exactly.
         progress: Called with the stage and the finished share of it.
@@ -143,7 +145,7 @@ def judge_answers(
         else:
             modes = task.modes(rows)
             margins[0, rows], margins[1, rows] = argmax_margin(outputs, modes), margin_upper(outputs, modes)
-            losses[:, rows] = _divergences(outputs, task, rows, criterion)
+            losses[:, rows] = _divergences(outputs, task, rows, criterion, two_sided=two_sided)
         if isinstance(task, Task):
             found = empirical_divergence(outputs, task.counts.take(rows))
             empirical[0, rows], empirical[1, rows] = found.midpoint, found.radius
@@ -221,7 +223,9 @@ def _wrong(margins: Bounds, losses: Bounds, target: str, tolerance: float) -> Bo
     return wrong if target == "labels" else wrong | (losses[0] > tolerance)
 
 
-def _divergences(outputs: Enclosure, task: Task | VectorTask, rows: Int64Array, criterion: Criterion) -> Float64Array:
+def _divergences(
+    outputs: Enclosure, task: Task | VectorTask, rows: Int64Array, criterion: Criterion, *, two_sided: bool
+) -> Float64Array:
     """Lower and upper bounds of the divergence of a few contexts, `[2, rows]`."""
     laws = task.laws if isinstance(task, Task) else None
     if laws is None:
@@ -231,7 +235,8 @@ def _divergences(outputs: Enclosure, task: Task | VectorTask, rows: Int64Array, 
     above = quadratic_divergence_bound(outputs, laws[rows])
     below = np.zeros_like(above)
     # The quadratic bound is sharp where it is small; elsewhere the divergence itself is enclosed.
-    if criterion.asked == "at-most" or not bool((above < min(_SMALL_DIVERGENCE, criterion.tolerance)).all()):
+    wanted = two_sided or criterion.asked == "at-most"
+    if wanted or not bool((above < min(_SMALL_DIVERGENCE, criterion.tolerance)).all()):
         exact = divergence(outputs, laws[rows])
         above, below = np.minimum(above, exact.upper()), np.maximum(0.0, exact.lower())
     return np.stack([below, above])

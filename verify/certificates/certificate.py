@@ -48,7 +48,18 @@ ANSWERS = "answers"
 TEXT_DIVERGENCE = "text-divergence"
 FEATURE_RANK = "feature-rank"
 SATURATION = "saturation"
-STATEMENTS = (ANSWERS, TEXT_DIVERGENCE, FEATURE_RANK, SATURATION)
+RANK_HEADS = "rank-heads"
+RANK_WITH_SKIP = "rank-with-skip"
+DIVERGENCE = "divergence"
+STATEMENTS = (
+    ANSWERS,
+    TEXT_DIVERGENCE,
+    FEATURE_RANK,
+    SATURATION,
+    RANK_HEADS,
+    RANK_WITH_SKIP,
+    DIVERGENCE,
+)
 """The kinds of statement, in the order in which a certificate holds them; the first is in every one."""
 
 DOMAIN, SAMPLE = "domain", "sample"
@@ -127,6 +138,12 @@ class Statement:
       [`smallest_singular_value_lower`, `condition_upper`].
     - ``saturation``: of the `pairs` of a head and a context at least `saturated_lower` have an attention weight above
       $1 - \delta$, with `delta`.
+    - ``rank-heads``, ``rank-with-skip``: with these weights the features of the contexts, a matrix of `rows` rows and
+      `columns` columns, have a rank from `lower` to `upper`: what the heads alone read, or the embedded last token
+      beside it; no weights of a model of these sizes have a rank above `all_weights_upper`.
+    - ``divergence``: the largest over the `contexts` of the divergence of the prediction from the law,
+      $d_{KL}(\pi_t \Vert \mathrm{softmax}(z_t))$ in nats, lies from `max_lower` to `max_upper`, and its mean, each
+      context weighted by how many of their `occurrences` are its own, from `mean_lower` to `mean_upper`.
     - ``domain``: of the `contexts` of a rule's whole domain the logit of the label is proved to be the strictly largest
       in at least `held`, and not to be in at least `wrong`; in `guess_held` it is the most frequent one.
     - ``sample``: of `drawn` of them, which the hashes of model and rule draw with the `seed` (a text, its bytes read as
@@ -572,6 +589,7 @@ class _Kind:
     bounds: tuple[tuple[str, ...], ...]  # each of these groups is there as a whole, or not at all
 
 
+_RANK = _Kind(("rows", "columns", "lower", "upper", "all_weights_upper"), (), ())
 _KINDS = {
     ANSWERS: _Kind(
         ("contexts", "held", "wrong"),
@@ -581,6 +599,9 @@ _KINDS = {
     TEXT_DIVERGENCE: _Kind(("contexts", "occurrences"), ("lower", "upper"), ()),
     FEATURE_RANK: _Kind(("rows", "columns"), (), (("smallest_singular_value_lower", "condition_upper"),)),
     SATURATION: _Kind(("pairs", "saturated_lower"), ("delta",), ()),
+    RANK_HEADS: _RANK,
+    RANK_WITH_SKIP: _RANK,
+    DIVERGENCE: _Kind(("contexts", "occurrences"), ("max_lower", "max_upper", "mean_lower", "mean_upper"), ()),
     DOMAIN: _Kind(("contexts", "held", "wrong", GUESS), (), ()),
     SAMPLE: _Kind(("contexts", "drawn", "right", "wrong_upper"), ("seed",), ()),
 }
@@ -623,6 +644,16 @@ def _check_values(id: str, values: Mapping[str, Number]) -> None:
         raise InputError(f"statement {id!r}: {dict(values)}", "cannot be")
     if id == TEXT_DIVERGENCE and not values["lower"] <= values["upper"]:
         raise InputError(f"statement {id!r}: lower", "is above upper")
+    if id in (RANK_HEADS, RANK_WITH_SKIP):
+        smaller = min(values["rows"], values["columns"])
+        if not values["lower"] <= values["upper"] <= values["all_weights_upper"] <= smaller:
+            raise InputError(f"statement {id!r}: {dict(values)}", "has ranks that no such matrix has")
+    if id == DIVERGENCE and not (
+        values["mean_lower"] <= values["mean_upper"]
+        and values["mean_lower"] <= values["max_upper"]
+        and values["max_lower"] <= values["max_upper"]
+    ):
+        raise InputError(f"statement {id!r}: {dict(values)}", "cannot be")
     if id == SATURATION and not (values["delta"] < 1 and values["saturated_lower"] <= values["pairs"]):
         raise InputError(f"statement {id!r}: {dict(values)}", "cannot be")
 
@@ -634,6 +665,9 @@ def _check_fits(statement: Statement, subject: Subject) -> None:
         TEXT_DIVERGENCE: {"contexts": sizes["all_contexts"]},
         FEATURE_RANK: {"rows": sizes["contexts"]},
         SATURATION: {},
+        RANK_HEADS: {"rows": sizes["contexts"]},
+        RANK_WITH_SKIP: {"rows": sizes["contexts"]},
+        DIVERGENCE: {"contexts": sizes["contexts"]},
         DOMAIN: {"contexts": sizes["contexts"]},
         SAMPLE: {"contexts": sizes["contexts"]},
     }[statement.id]
@@ -641,6 +675,8 @@ def _check_fits(statement: Statement, subject: Subject) -> None:
         raise InputError(f"statement {statement.id!r}", f"has {dict(values)}, which do not fit the sizes {dict(sizes)}")
     if subject.target == "values" and (statement.id == TEXT_DIVERGENCE or "margin_lower" in values):
         raise InputError(f"statement {statement.id!r}", f"has {sorted(values)}, which values have not")
+    if statement.id == DIVERGENCE and subject.target != "laws":
+        raise InputError(f"statement {statement.id!r}", f"is about {subject.target}", "laws")
     if statement.id in (ANSWERS, DOMAIN) and (GUESS in values) != (subject.target == "labels"):
         raise InputError(f"statement {statement.id!r}", f"has {sorted(values)}", f"{GUESS!r} for labels, and only then")
 
@@ -690,6 +726,34 @@ def _rank_words(values: Mapping[str, Number], target: str) -> str:
     )
 
 
+def _ranks_words(what: str, values: Mapping[str, Number]) -> str:
+    lower, upper = values["lower"], values["upper"]
+    rank = f"exactly {lower}" if lower == upper else f"at least {lower} and at most {upper}"
+    return (
+        f"With these weights the {values['rows']} x {values['columns']} matrix of {what} has a rank of {rank}; no "
+        f"weights of a model of these sizes give it a rank above {values['all_weights_upper']}."
+    )
+
+
+def _rank_heads_words(values: Mapping[str, Number], target: str) -> str:
+    return _ranks_words("what the heads alone read from the contexts, without the skip connection,", values)
+
+
+def _rank_with_skip_words(values: Mapping[str, Number], target: str) -> str:
+    return _ranks_words("what the heads read from the contexts with the embedded last token beside it", values)
+
+
+def _divergence_words(values: Mapping[str, Number], target: str) -> str:
+    worst, mean = (
+        f"from {decimal_below(values[f'{name}_lower'], 8)} to {decimal_above(values[f'{name}_upper'], 8)} nats"
+        for name in ("max", "mean")
+    )
+    return (
+        f"Of {counted(values['contexts'], 'context')} the largest divergence KL(law || softmax(logits)) is {worst}; "
+        f"the mean, weighted by their {counted(values['occurrences'], 'occurrence')}, is {mean}."
+    )
+
+
 def _saturation_words(values: Mapping[str, Number], target: str) -> str:
     # A smaller delta would be a stronger statement, so delta is printed rounded up.
     return (
@@ -729,6 +793,9 @@ _WORDS = {
     TEXT_DIVERGENCE: _text_words,
     FEATURE_RANK: _rank_words,
     SATURATION: _saturation_words,
+    RANK_HEADS: _rank_heads_words,
+    RANK_WITH_SKIP: _rank_with_skip_words,
+    DIVERGENCE: _divergence_words,
     DOMAIN: _domain_words,
     SAMPLE: _sample_words,
 }

@@ -29,8 +29,11 @@ from verify.arithmetic.sums import total
 from verify.certificates.answers import Answers, ArgmaxProof, guess_held, guess_loss, judge_answers
 from verify.certificates.certificate import (
     ANSWERS,
+    DIVERGENCE,
     FEATURE_RANK,
     GUESS,
+    RANK_HEADS,
+    RANK_WITH_SKIP,
     SATURATION,
     TEXT_DIVERGENCE,
     VERSION,
@@ -48,9 +51,11 @@ from verify.certificates.certificate import (
 from verify.certificates.domain import check_domain, sampled_seed
 from verify.certificates.feature_rank import check_feature_rank, prove_feature_rank
 from verify.certificates.headline import OWN, Outcome, outcome
+from verify.certificates.law_divergence import check_divergence, prove_divergence, widened
 from verify.certificates.loading import load_certified
 from verify.certificates.memory_budget import require_memory
 from verify.certificates.provenance import provenance
+from verify.certificates.rank import check_rank, prove_rank
 from verify.certificates.saturation import check_saturation, prove_saturation
 from verify.divergence.kullback_leibler import empirical_divergence
 from verify.forward.heads import AttendedVectors, enclose_features, enclose_layer
@@ -143,6 +148,9 @@ def certify_memorization(
     criterion: Criterion | None = None,
     *,
     rank: bool = False,
+    rank_of_heads: bool = False,
+    rank_with_skip: bool = False,
+    divergence: bool = False,
     saturation: Fraction | float | None = None,
     witness: bool = True,
     keep_outputs: bool = False,
@@ -153,8 +161,8 @@ def certify_memorization(
 
     The certificate answers the question of the criterion: how many contexts are held and how many are not, with bounds
     of the margins and losses. For a text with contexts beside the memorized ones it also bounds the mean divergence
-    over all of them. Only what is asked for is stated beside that: the rank of the features, the saturation of the
-    heads; and only what is proved is stated.
+    over all of them. Only what is asked for is stated beside that: the rank of the features, the divergence from both
+    sides, the saturation of the heads; and only what is proved is stated.
 
     Every number comes from an enclosure. For laws the divergence is bounded by $\frac18 \mathrm{range}(z_t - \log
     \pi_t)^2$ where that is small, and enclosed elsewhere; for labels it is $\log(1 + \sum_{j \ne l} e^{z_j - z_l})$. A
@@ -168,6 +176,11 @@ def certify_memorization(
         criterion: What is asked; by default that every context is held.
         rank: State that the features of the contexts are linearly independent, if they are proved to be; for a model of
             one attention.
+        rank_of_heads: State between which bounds the rank of what the heads alone read from the contexts lies, for
+            these weights and for all of these sizes; for a model of one attention.
+        rank_with_skip: The same of the matrix that has the embedded last token beside it; for contexts of tokens.
+        divergence: State between which ends the largest and the mean divergence of the prediction from the law lie; for
+            laws.
         saturation: State how many pairs of a head and a context have an attention weight above 1 minus this.
         witness: Keep what lets the independent reader prove the rank with integers; 4 to 8 T^2 bytes.
         keep_outputs: Return the enclosed outputs; 16 T N bytes.
@@ -197,15 +210,26 @@ def certify_memorization(
     limit = None if saturation is None else Fraction(saturation)
     if limit is not None and not (isinstance(task, VectorTask) and 0 < limit < 1):
         raise InputError("saturation", f"= {saturation}", "a number in (0, 1), for a task of vectors")
-    if rank and isinstance(task, PromptTask):
+    ranked = rank or rank_of_heads or rank_with_skip
+    if ranked and isinstance(task, PromptTask):
         raise InputError("rank", "is that of contexts of one length")
-    if (rank or limit is not None) and not _is_one_attention(model):
+    if rank_with_skip and isinstance(task, VectorTask):
+        raise InputError(
+            "rank_with_skip", "is asked of a task of vectors, whose model has no skip connection", "tokens"
+        )
+    if divergence and task.target != "laws":
+        raise InputError("divergence", f"is asked of a task of {task.target}", "a task of laws")
+    if (ranked or limit is not None) and not _is_one_attention(model):
         raise InputError("rank and saturation", "are those of a model of one attention, this one has other blocks")
-    require_memory(_estimated_bytes(model, task, ranked=rank), purpose=f"a certificate for {task.n_contexts} contexts")
+    require_memory(
+        _estimated_bytes(model, task, ranked=ranked), purpose=f"a certificate for {task.n_contexts} contexts"
+    )
     blas.probe()
     show = progress or silent
-    seen = _see(model, task, show, ranked=rank)
-    answers = judge_answers(model, task, asked, keep_outputs=keep_outputs, beyond=beyond, progress=show)
+    seen = _see(model, task, show, ranked=ranked)
+    answers = judge_answers(
+        model, task, asked, keep_outputs=keep_outputs, two_sided=divergence, beyond=beyond, progress=show
+    )
     subject = subject_of(model, task)
     statements = [_state_answers(subject, asked, answers, task)]
     empirical = None
@@ -219,6 +243,13 @@ def certify_memorization(
         statements += [] if ranked is None else [ranked]
     if limit is not None and seen.heads is not None:
         statements.append(prove_saturation(seen.heads, limit))
+    if seen.features is not None and not isinstance(task, PromptTask):
+        for with_skip, wanted in ((False, rank_of_heads), (True, rank_with_skip)):
+            if wanted:
+                statements.append(prove_rank(model, task, seen.features, with_skip=with_skip, progress=show))
+    if divergence and isinstance(task, Task):
+        diverging = prove_divergence(task, answers)
+        statements += [] if diverging is None else [diverging]
     data = None if arrays is None else tensor_bytes(arrays, metadata={"format": WITNESS_FORMAT, "version": VERSION})
     certificate = Certificate(
         subject=subject,
@@ -267,7 +298,8 @@ def check_memorization(
         return check_domain(folder, certificate, criterion, sample_seed=sample_seed, progress=progress or silent)
     sampled_seed(certificate, sample_seed)
     model, task = load_subject(folder, certificate)
-    ranked = certificate.statement(FEATURE_RANK) is not None
+    ranked = any(certificate.statement(id) for id in (FEATURE_RANK, RANK_HEADS, RANK_WITH_SKIP))
+    diverging = certificate.statement(DIVERGENCE) is not None
     require_memory(_estimated_bytes(model, task, ranked=ranked), purpose=f"checking {task.n_contexts} contexts")
     blas.probe()
     show = progress or silent
@@ -275,7 +307,7 @@ def check_memorization(
     seen = _see(model, task, show, ranked=ranked)
     # Bounds from below are wanted for a question about the mean, whichever of the two asks it.
     either = asked if asked.asked == "at-most" else certificate.criterion
-    answers = judge_answers(model, task, either, beyond=beyond, progress=show)
+    answers = judge_answers(model, task, either, two_sided=diverging, beyond=beyond, progress=show)
     checks = []
     for statement in certificate.statements:
         if statement.id == ANSWERS:
@@ -289,6 +321,13 @@ def check_memorization(
                 checks.append(check_feature_rank(statement, model, task, seen.features, progress=show))
         elif statement.id == SATURATION:
             checks.append(check_saturation(statement, seen.heads))
+        elif statement.id in (RANK_HEADS, RANK_WITH_SKIP):
+            if seen.features is None or isinstance(task, PromptTask):
+                checks.append(StatementCheck(statement.id, Verdict.REFUTED, "the model has no such features", {}))
+            else:
+                checks.append(check_rank(statement, model, task, seen.features, progress=show))
+        elif statement.id == DIVERGENCE and isinstance(task, Task):
+            checks.append(check_divergence(statement, task, answers))
     return CheckReport(certificate, asked, tuple(checks), f"proved bounds: {answers.decided_by()}")
 
 
@@ -499,7 +538,7 @@ def _mean_over_occurrences(task: Task, empirical: Enclosure) -> tuple[float, flo
 
 
 def _state_text(task: Task, empirical: Enclosure) -> list[Statement]:
-    lower, upper = _widened(*_mean_over_occurrences(task, empirical))
+    lower, upper = widened(*_mean_over_occurrences(task, empirical))
     if not 0.0 <= lower <= upper < _LARGEST:
         return []
     values: dict[str, Number] = {
@@ -509,15 +548,6 @@ def _state_text(task: Task, empirical: Enclosure) -> list[Statement]:
         "upper": upper,
     }
     return [Statement(TEXT_DIVERGENCE, "enclosure of the divergence", values)]
-
-
-def _widened(lower: float, upper: float) -> tuple[float, float]:
-    """The interval with its own width added on either side and its ends on a coarse grid, cut off at 0."""
-    width = upper - lower
-    if not 0.0 < width < math.inf:
-        return lower, upper
-    grid = max(math.ldexp(1.0, math.frexp(width)[1] - 3), math.ulp(0.0))  # of a subnormal width it would be 0
-    return max(0.0, math.floor((lower - width) / grid) * grid), math.ceil((upper + width) / grid) * grid
 
 
 def _check_text(

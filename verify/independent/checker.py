@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
+from operator import mul
 from pathlib import Path
 
 from flint import arb, ctx
@@ -16,11 +17,15 @@ from constructions.errors import FileFormatError, InputError, TamperedError, Wor
 from constructions.tasks.criterion import Criterion
 from verify.arithmetic.exact_json import Number
 from verify.arithmetic.integers import SMALL
+from verify.certificates.brackets import compare_divergences, compare_ranks
 from verify.certificates.certificate import (
     ANSWERS,
+    DIVERGENCE,
     FEATURE_RANK,
     GUESS,
     MODEL_FILE,
+    RANK_HEADS,
+    RANK_WITH_SKIP,
     SAMPLE,
     SATURATION,
     TASK_FILE,
@@ -38,6 +43,7 @@ from verify.independent.ball_answers import Answer, Targets, mean_loss
 from verify.independent.ball_divergence import LogSoftmax, at_least_zero
 from verify.independent.ball_ends import ball, outward
 from verify.independent.ball_forward import BITS, PRECISIONS, NoInformationError
+from verify.independent.ball_rank_bounds import has_rank, upper_for_all_weights, upper_for_these_weights
 from verify.independent.evaluation import Evaluation
 from verify.independent.integer_forward import FEW_BITS
 from verify.independent.integer_rank import FeatureMatrix, NonsingularCheck, rank_bounds, recheck_nonsingular
@@ -57,6 +63,7 @@ _PATH = "integers and balls (python-flint and the standard library)"
 _AFFORDABLE = 3.0e8  # estimated microseconds spent on all contexts unless asked for more
 _MICROSECONDS_OF_A_PRODUCT = 0.1  # of two balls of 128 bits
 _FEATURE_PRECISIONS = ((BITS, SMALL), *((bits, 2 * SMALL) for bits in PRECISIONS))
+_MOST_RANK_BITS = 1024  # of the balls in which a rank is proved
 _PIECE = 2**13  # contexts that a worker judges at a time
 _NO_MORE = 2**16  # units: features that are known so well are no better known with more bits
 
@@ -208,11 +215,18 @@ class _Checker:
             statement = self.certificate.statement(id)
             if statement is not None:
                 done[id] = check(statement)
+        for id in (RANK_HEADS, RANK_WITH_SKIP):
+            statement = self.certificate.statement(id)
+            if statement is not None:
+                done[id] = self._rank_bounds(statement, independent=done.get(FEATURE_RANK))
         self.evaluation.forget_features()
         answers, done[ANSWERS] = self._answers()
         text = self.certificate.statement(TEXT_DIVERGENCE)
         if text is not None:
             done[TEXT_DIVERGENCE] = self._text_divergence(text, answers)
+        divergence = self.certificate.statement(DIVERGENCE)
+        if divergence is not None:
+            done[DIVERGENCE] = self._divergence(divergence, answers)
         return [done[statement.id] for statement in self.certificate.statements]
 
     def _answers(self) -> tuple[list[Answer] | None, StatementCheck]:
@@ -310,6 +324,67 @@ class _Checker:
             check = _check_rank(statement, features, witness, with_skip=with_skip)
             known = feature_bits > SMALL and features.features_error < _NO_MORE
             if known or check.verdict is not Verdict.UNDECIDED:
+                break
+        return check
+
+    def _rank_bounds(self, statement: Statement, independent: StatementCheck | None) -> StatementCheck:
+        """A rank from both sides; `independent` may have proved already that the rows are linearly independent."""
+        stored, id, with_skip = statement.values, statement.id, statement.id == RANK_WITH_SKIP
+        model, task = self.evaluation.model, self.evaluation.task
+        if not (self.evaluation.is_network or (self.evaluation.is_layer and not with_skip)):
+            return StatementCheck(id, Verdict.REFUTED, "the model has no such features", {})
+        rows, columns = int(stored["rows"]), self._feature_columns() + (model.d_model if with_skip else 0)
+        if stored["columns"] != columns:
+            return StatementCheck(id, Verdict.REFUTED, f"the matrix has {columns} columns", {})
+        full = self.certificate.statement(FEATURE_RANK)
+        if full is not None and independent is not None and independent.verdict is Verdict.PROVED:
+            if full.values["columns"] == columns:
+                return compare_ranks(statement, rows, rows, rows, "the witness of linearly independent rows")
+        smaller = min(rows, columns)
+        if stored["lower"] == smaller and (bits := self._bits_of_rank(smaller, with_skip)):
+            return compare_ranks(statement, smaller, smaller, smaller, f"determinants in balls of {bits} bits")
+        self.evaluation.progress("rank", None, "integer matrices")
+        all_weights = min(smaller, upper_for_all_weights(model, task, with_skip=with_skip))
+        upper = min(all_weights, upper_for_these_weights(model, task, with_skip=with_skip))
+        least = min(int(stored["upper"]), int(stored["all_weights_upper"]))
+        # The first refutes a bound from above that is too small, the second proves the one from below.
+        for target in (*([least + 1] if least < upper else []), int(stored["lower"])):
+            if target <= upper and (bits := self._bits_of_rank(target, with_skip)) is not None:
+                return compare_ranks(statement, target, upper, all_weights, f"determinants in balls of {bits} bits")
+        return compare_ranks(statement, 0, upper, all_weights, "integer matrices")
+
+    def _bits_of_rank(self, rank: int, with_skip: bool) -> int | None:
+        """The precision at which the features are proved to have a rank, if one is enough."""
+        for bits in PRECISIONS:
+            if bits > _MOST_RANK_BITS:
+                break
+            self.evaluation.progress("rank", None, f"at least {rank}, balls of {bits} bits")
+            try:
+                matrix = self.evaluation.feature_balls(bits=bits, with_skip=with_skip)
+            except NoInformationError:
+                continue
+            with ctx.workprec(bits):
+                if has_rank(matrix, rank):
+                    return bits
+        return None
+
+    def _divergence(self, statement: Statement, answers: list[Answer] | None) -> StatementCheck:
+        task, check = self.evaluation.task, StatementCheck(DIVERGENCE, Verdict.UNDECIDED, "nothing was computed", {})
+        if not isinstance(task, PlainTask) or task.laws is None:
+            return StatementCheck(DIVERGENCE, Verdict.REFUTED, "the task has no laws", {})
+        occurrences = [sum(counts.values()) for counts in task.counts]
+        if statement.values["occurrences"] != sum(occurrences):
+            reason = f"the contexts have {sum(occurrences)} occurrences, not {statement.values['occurrences']}"
+            return StatementCheck(DIVERGENCE, Verdict.REFUTED, reason, {})
+        for bits in PRECISIONS:
+            try:
+                known = answers if bits == BITS and answers else self._judged(range(len(task.contexts)), bits)
+            except NoInformationError as error:
+                check = replace(check, reason=str(error))
+                continue
+            with ctx.workprec(bits):
+                check = compare_divergences(statement, _loss_bounds([each.loss for each in known], occurrences))
+            if check.verdict is not Verdict.UNDECIDED:
                 break
         return check
 
@@ -544,6 +619,18 @@ def _piece_of_the_tail(model: PlainModel, task: PlainTask, bits: int, piece: ran
 def _weighed(found: Answer, counts: dict[int, int]) -> arb:
     assert found.empirical is not None
     return sum(counts.values()) * found.empirical
+
+
+def _loss_bounds(losses: list[arb], weights: list[int]) -> dict[str, Number]:
+    """Bounds of the largest loss and of the weighted mean, by the names of a statement on divergences."""
+    mean = sum(map(mul, losses, weights), arb(0)) / sum(weights)
+    values: dict[str, Number] = {"max_lower": 0.0, "mean_lower": 0.0}
+    if mean.is_finite():
+        values["max_lower"] = max(outward(at_least_zero(loss), -1) for loss in losses)
+        values["max_upper"] = max(outward(loss.upper(), 1) for loss in losses)
+        values["mean_lower"] = outward(at_least_zero(mean), -1)
+        values["mean_upper"] = outward(mean.upper(), 1)
+    return values
 
 
 def _compare_mean(statement: Statement, mean: arb, bits: int) -> StatementCheck:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from flint import arb, arb_mat, ctx
 
+from verify.arithmetic.integers import SMALL
 from verify.independent.ball_forward import BITS, BallForward, Features, NoInformationError, Passed
 from verify.independent.exact_forward import ExactForward, ExactLogits
 from verify.independent.integer_forward import IntegerForward, Outputs
@@ -117,6 +118,25 @@ class Evaluation:
         passed = self._pass(bits)
         with ctx.workprec(bits):
             return FeatureRows.of(passed.features, passed.last, feature_bits)
+
+    def feature_balls(self, *, bits: int, with_skip: bool) -> arb_mat:
+        """The features of the memorized contexts in balls, up to a common factor, for proofs of ranks.
+
+        Args:
+            bits: Precision.
+            with_skip: Whether the rows of the stream at the last position stand before them.
+
+        Raises:
+            NoInformationError: A ball became too wide to say anything.
+        """
+        with ctx.workprec(bits):
+            if bits <= BITS and self.is_network:
+                found = self.features(bits=bits, feature_bits=2 * SMALL)
+                error = found.features_error
+                return arb_mat([[arb(n, error) for n in row] for row in found.feature_rows(with_skip)])
+            passed = self._pass(bits)
+            lasts = passed.last if with_skip else [[] for _ in passed.features]
+            return arb_mat([[*last, *row] for last, row in zip(lasts, passed.features, strict=True)])
 
     def forget_features(self) -> None:
         """Let go of the features, which take more memory than anything else."""

@@ -15,7 +15,10 @@ from constructions.tasks.criterion import Criterion
 from verify.arithmetic.exact_json import decode_number
 from verify.certificates.certificate import (
     ANSWERS,
+    DIVERGENCE,
     FEATURE_RANK,
+    RANK_HEADS,
+    RANK_WITH_SKIP,
     SATURATION,
     SIZES,
     STATEMENTS,
@@ -47,6 +50,16 @@ VALUES = {
     TEXT_DIVERGENCE: {"contexts": 9, "occurrences": 100, "lower": 0.5, "upper": 0.75},
     FEATURE_RANK: {"rows": 4, "columns": 6, "smallest_singular_value_lower": 0.25, "condition_upper": 10.0},
     SATURATION: {"pairs": 12, "saturated_lower": 9, "delta": Fraction(1, 100)},
+    RANK_HEADS: {"rows": 4, "columns": 6, "lower": 2, "upper": 3, "all_weights_upper": 4},
+    RANK_WITH_SKIP: {"rows": 4, "columns": 9, "lower": 4, "upper": 4, "all_weights_upper": 4},
+    DIVERGENCE: {
+        "contexts": 4,
+        "occurrences": 90,
+        "max_lower": 0.5,
+        "max_upper": 0.75,
+        "mean_lower": 0.25,
+        "mean_upper": Fraction(1, 3),
+    },
 }
 
 
@@ -218,6 +231,21 @@ def of(i, **values):
         lambda d: d["statements"][2]["values"].pop("condition_upper"),
         of(3, saturated_lower=13),
         of(3, delta="0x1.0000000000000p+0"),
+        of(4, rows=5),
+        of(4, lower=4),
+        of(4, lower="1/2"),
+        of(4, upper=1),
+        of(4, upper=5),
+        of(4, all_weights_upper=2),
+        of(4, all_weights_upper=5),
+        lambda d: d["statements"][4]["values"].pop("all_weights_upper"),
+        of(5, lower=-1),
+        of(6, contexts=5),
+        of(6, occurrences=-1),
+        of(6, max_lower="0x1.9000000000000p-1"),
+        of(6, mean_lower="0x1.9000000000000p-1", mean_upper="0x1.9000000000000p-1"),
+        of(6, mean_lower="1/2"),
+        lambda d: d["statements"][6]["values"].pop("mean_lower"),
         lambda d: d.update(statements=d["statements"][::-1]),
         lambda d: d.update(statements=d["statements"] + d["statements"][:1]),
         lambda d: d.update(statements=d["statements"][1:]),
@@ -299,11 +327,10 @@ def test_no_flipped_bit_of_the_text_goes_unnoticed(position, bit):
 
 @given(st.sampled_from(list(VALUES)), finite.filter(bool) | rationals.filter(bool))
 def test_the_decimals_of_a_statement_are_on_the_safe_side(id, value):
-    ends = {"lower": "upper", "upper": "lower"}
-    for name in [n for n in VALUES[id] if n.endswith(("lower", "upper")) and n != "saturated_lower"]:
-        values = {**VALUES[id], name: value}
-        if name in ends:
-            values[ends[name]] = value
+    names = [n for n in VALUES[id] if n.endswith(("lower", "upper")) and type(VALUES[id][n]) is not int]
+    for name in names:
+        enclosed = id in (TEXT_DIVERGENCE, DIVERGENCE)  # between two ends
+        values = {**VALUES[id], **dict.fromkeys(names if enclosed else [name], value)}
         words = Statement(id, "", values).words("laws").replace(";", "").split()
         decimals = [
             Fraction(word.rstrip("."))
@@ -436,6 +463,24 @@ def test_a_certificate_file_that_is_missing_or_no_text_is_refused(tmp_path, cont
         (tmp_path / "certificate.json").write_bytes(content)
     with pytest.raises(FileFormatError):
         Certificate.load(tmp_path)
+
+
+def test_the_words_of_a_rank_say_of_which_matrix_and_of_which_weights_it_is():
+    heads, with_skip = (Statement(id, "", VALUES[id]).words("laws") for id in (RANK_HEADS, RANK_WITH_SKIP))
+    assert heads == (
+        "With these weights the 4 x 6 matrix of what the heads alone read from the contexts, without the skip "
+        "connection, has a rank of at least 2 and at most 3; no weights of a model of these sizes give it a rank "
+        "above 4."
+    )
+    assert "with the embedded last token beside it has a rank of exactly 4; no weights" in with_skip
+
+
+def test_divergences_are_those_of_laws():
+    labels = Subject("a" * 64, "b" * 64, "labels", "table", COUNTS)
+    answers = Statement(ANSWERS, "", {**VALUES[ANSWERS], "guess_held": 1})
+    certificate(subject=labels, statements=(answers,), witness=None)
+    with pytest.raises(InputError, match="laws"):
+        certificate(subject=labels, statements=(answers, statements()[6]), witness=None)
 
 
 @pytest.mark.parametrize("held", [4, 3])

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, InputError, ResourceError, TamperedError
@@ -506,21 +506,6 @@ def test_another_origin_than_that_of_the_task_is_tampering(tmp_path):
     dataclasses.replace(certificate, subject=subject).save(tmp_path)
     with pytest.raises(TamperedError, match="own"):
         check_memorization(tmp_path)
-
-
-@example(0.0, 5e-324)
-@example(2.0**-1022, 2.0**-1022 + 5e-324)
-@given(st.floats(0.0, 1e10), st.floats(0.0, 1e10))
-def test_a_stored_interval_leaves_its_own_width_on_both_sides(a, b):
-    lower, upper = min(a, b), max(a, b)
-    outer = memorization._widened(lower, upper)
-    width = upper - lower
-    assert outer[0] <= lower <= upper <= outer[1]
-    assert 0 <= outer[0]
-    if width > 1e-300:
-        assert outer[0] == 0.0 or lower - outer[0] >= 0.99 * width
-        assert outer[1] - upper >= 0.99 * width
-        assert outer[1] - outer[0] <= 4 * width
 
 
 # Models that read vectors.

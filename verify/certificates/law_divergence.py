@@ -1,0 +1,74 @@
+r"""How far the predictions are from the laws of the contexts: the largest divergence and the mean, from both sides.
+
+Page: docs/rigour/certificate.md
+"""
+
+import math
+
+import numpy as np
+
+from constructions.tasks.task import Task
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.exact_json import Number
+from verify.arithmetic.sums import total
+from verify.certificates.answers import Answers
+from verify.certificates.brackets import compare_divergences
+from verify.certificates.certificate import DIVERGENCE, Statement, StatementCheck
+from verify.verdict import Verdict
+
+_LARGEST = 2.0**1000  # what is larger is no bound worth storing
+
+
+def prove_divergence(task: Task, answers: Answers) -> Statement | None:
+    r"""The statement between which ends $d_{KL}(\pi_t \Vert \mathrm{softmax}(z_t))$ lies, if they are finite.
+
+    Args:
+        task: The contexts, with laws.
+        answers: Of them the losses, enclosed from both sides, nats.
+    """
+    (least, most), (mean_least, mean_most) = (widened(*ends) for ends in _ends(task, answers))
+    if not max(most, mean_most) < _LARGEST:
+        return None
+    values: dict[str, Number] = {
+        "contexts": task.n_contexts,
+        "occurrences": int(task.counts.totals().sum()),
+        "max_lower": least,
+        "max_upper": most,
+        "mean_lower": mean_least,
+        "mean_upper": mean_most,
+    }
+    return Statement(DIVERGENCE, "enclosure of the divergence", values)
+
+
+def check_divergence(statement: Statement, task: Task, answers: Answers) -> StatementCheck:
+    """Prove the statement again."""
+    occurrences = int(task.counts.totals().sum())
+    if statement.values["occurrences"] != occurrences:
+        reason = f"the contexts have {occurrences} occurrences, not {statement.values['occurrences']}"
+        return StatementCheck(DIVERGENCE, Verdict.REFUTED, reason, {})
+    (least, most), (mean_least, mean_most) = _ends(task, answers)
+    values: dict[str, Number] = {"max_lower": least, "mean_lower": mean_least}
+    if max(most, mean_most) < math.inf:
+        values |= {"max_upper": most, "mean_upper": mean_most}
+    return compare_divergences(statement, values)
+
+
+def widened(lower: float, upper: float) -> tuple[float, float]:
+    """The interval with its own width added on either side and its ends on a coarse grid, cut off at 0."""
+    width = upper - lower
+    if not 0.0 < width < math.inf:
+        return lower, upper
+    grid = max(math.ldexp(1.0, math.frexp(width)[1] - 3), math.ulp(0.0))  # of a subnormal width it would be 0
+    return max(0.0, math.floor((lower - width) / grid) * grid), math.ceil((upper + width) / grid) * grid
+
+
+def _ends(task: Task, answers: Answers) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Bounds of the largest divergence and of the mean over occurrences, which are integers up to 2^53 in sum."""
+    lower, upper = answers.loss_lower, answers.loss_upper
+    largest = float(lower.max()), float(upper.max())
+    if not largest[1] < math.inf:
+        return largest, (0.0, math.inf)
+    counts = task.counts.totals().astype(np.float64)
+    mean = total(Enclosure.between(lower, upper) * counts, 0) / float(counts.sum())
+    # A mean is no larger than the largest, whatever its rounding.
+    return largest, (max(0.0, float(mean.lower())), min(float(mean.upper()), largest[1]))

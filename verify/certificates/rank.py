@@ -1,0 +1,64 @@
+r"""The rank of the features of the contexts for the weights as they are, from both sides, proved and proved again.
+
+For tokens the features $Y$ of the heads alone, or $[X_S, Y]$ with the embedded last token beside them; for vectors the
+mixed inputs $Z$ of the heads.
+
+Page: docs/rigour/certificate.md
+"""
+
+from constructions.models.model import Model
+from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.exact_json import Number
+from verify.capacity.rank_of_weights import rank_of_weights
+from verify.certificates.brackets import compare_ranks
+from verify.certificates.certificate import RANK_HEADS, RANK_WITH_SKIP, Statement, StatementCheck
+from verify.progress import Progress
+from verify.verdict import Verdict
+
+_WIDENED = 4.0  # radii, so that an arithmetic whose roundings differ proves what is stated
+
+
+def prove_rank(
+    model: Model, task: Task | VectorTask, features: Enclosure, *, with_skip: bool, progress: Progress
+) -> Statement:
+    """The bounds of the rank of the features that are proved.
+
+    Args:
+        model: The weights.
+        task: The contexts.
+        features: What the heads alone read, `[T, columns]`.
+        with_skip: Whether the embedded last token stands beside it; for tokens.
+        progress: Called with the stage.
+    """
+    progress("rank", None, _stage(features, with_skip))
+    found = rank_of_weights(model, task, features, with_skip=with_skip, widened=_WIDENED)
+    values: dict[str, Number] = {
+        "rows": found.rows,
+        "columns": found.columns,
+        "lower": found.lower,
+        "upper": found.upper,
+        "all_weights_upper": found.all_weights_upper,
+    }
+    return Statement(RANK_WITH_SKIP if with_skip else RANK_HEADS, found.method, values)
+
+
+def check_rank(
+    statement: Statement, model: Model, task: Task | VectorTask, features: Enclosure, *, progress: Progress
+) -> StatementCheck:
+    """Prove the statement again."""
+    id, with_skip = statement.id, statement.id == RANK_WITH_SKIP
+    if with_skip and isinstance(task, VectorTask):
+        return StatementCheck(id, Verdict.REFUTED, "a model of vectors has no skip connection", {})
+    columns = features.shape[1] + (model.d_model if with_skip else 0)
+    if statement.values["columns"] != columns:
+        return StatementCheck(id, Verdict.REFUTED, f"the matrix has {columns} columns", {})
+    progress("rank", None, _stage(features, with_skip))
+    found = rank_of_weights(model, task, features, with_skip=with_skip)
+    return compare_ranks(statement, found.lower, found.upper, found.all_weights_upper, found.method)
+
+
+def _stage(features: Enclosure, with_skip: bool) -> str:
+    rows, columns = features.shape
+    return f"{rows} x {columns}{' with the skip connection' if with_skip else ''}"
