@@ -32,8 +32,61 @@ ball_divergence = of("verify/independent/ball_divergence.py", "tests/verify/inde
 evaluation = of("verify/independent/evaluation.py", "tests/verify/independent/test_evaluation.py")
 integer_rank = of("verify/independent/integer_rank.py", "tests/verify/independent/test_integer_rank.py")
 integer_rank_by_checker = of("verify/independent/integer_rank.py", "tests/verify/independent/test_checker.py")
+law_divergence = of("verify/certificates/law_divergence.py", "tests/verify/certificates/test_law_divergence.py")
+brackets = of("verify/certificates/brackets.py", "tests/verify/certificates/test_brackets.py")
+rank = of("verify/certificates/rank.py", "tests/verify/certificates/test_rank.py")
+rank_of_weights = of("verify/capacity/rank_of_weights.py", "tests/verify/capacity/test_rank_of_weights.py")
+rank_of_weights_by_another = of(
+    "verify/capacity/rank_of_weights.py", "tests/verify/independent/test_ball_rank_bounds.py"
+)
+ball_rank_bounds = of("verify/independent/ball_rank_bounds.py", "tests/verify/independent/test_ball_rank_bounds.py")
+checker_by_rank = of("verify/independent/checker.py", "tests/verify/certificates/test_rank.py")
+checker_by_divergence = of("verify/independent/checker.py", "tests/verify/certificates/test_law_divergence.py")
 
 MUTANTS = [
+    # Ranks and divergences from both sides.
+    law_divergence(
+        "float(lower.max()), float(upper.max())", "float(lower.max()), float(lower.max())", "largest too small"
+    ),
+    law_divergence("counts = task.counts.totals()", "counts = 1 + task.counts.totals()", "contexts have other weights"),
+    law_divergence(
+        'if statement.values["occurrences"] != occurrences:', "if False:", "the occurrences are not compared"
+    ),
+    brackets('if stored["lower"] > upper:', "if False:", "a rank that is too large is only undecided"),
+    brackets(
+        'min(stored["upper"], stored["all_weights_upper"]) < lower',
+        "False",
+        "a rank that is exceeded is only undecided",
+    ),
+    brackets(' and all_weights <= stored["all_weights_upper"]', "", "the bound for all weights is not compared"),
+    brackets('if stored["lower"] <= lower and upper', "if upper", "the rank is not compared from below"),
+    brackets(" and upper <= stored[f", " and 0 <= stored[f", "a divergence is not compared from above"),
+    rank('if statement.values["columns"] != columns:', "if False:", "the rank may be that of another matrix"),
+    rank_of_weights("- max(differences)", "- 2 * max(differences)", "the bound from above leaves out a head"),
+    rank_of_weights(
+        "if with_skip:\n        bounds.append(skipped + sum(differences))",
+        "if with_skip:\n        bounds.append(sum(differences))",
+        "the last tokens are left out",
+    ),
+    rank_of_weights_by_another(
+        "return (rows * through).rank()",
+        "return rows.rank()",
+        "the values are taken for the rows that they are made of",
+    ),
+    ball_rank_bounds("determinant != 0", "True", "a determinant may be 0"),
+    ball_rank_bounds("if rank > min(rows, columns, _LARGEST", "if rank > min(_LARGEST", "more than the smaller side"),
+    ball_rank_bounds("- max(apart_of)", "- 2 * max(apart_of)", "the second bound from above leaves out a head"),
+    ball_rank_bounds("_formal_rank(vectors) - 1", "_formal_rank(vectors) - 2", "the relations are counted twice"),
+    checker_by_rank(
+        'if stored["columns"] != columns:\n            return StatementCheck(id',
+        "if False:\n            return StatementCheck(id",
+        "the rank may be that of another matrix",
+    ),
+    checker_by_rank("*([least + 1] if least < upper else [])", "*[]", "a rank that is exceeded is only undecided"),
+    checker_by_divergence("sum(map(mul, losses, weights), arb(0))", "sum(losses, arb(0))", "contexts have no weights"),
+    checker_by_divergence(
+        'if statement.values["occurrences"] != sum(occurrences):', "if False:", "the occurrences are not compared"
+    ),
     # The record and its file.
     certificate('if data["digest"] != digest:', "if False:", "the digest is not compared"),
     certificate("if certificate.to_json() != text:", "if False:", "another text of the same data is accepted"),
@@ -127,8 +180,8 @@ MUTANTS = [
     exact_json(
         "_few_bits(bound * (1.0 - slack), math.floor)", "_few_bits(bound, math.ceil)", "lower bounds are rounded up"
     ),
-    memorization("math.floor((lower - width) / grid)", "math.ceil(lower / grid)", "the interval is cut off below"),
-    memorization("math.ceil((upper + width) / grid)", "math.ceil(upper / grid)", "the interval has no slack above"),
+    law_divergence("math.floor((lower - width) / grid)", "math.ceil(lower / grid)", "the interval is cut off below"),
+    law_divergence("math.ceil((upper + width) / grid)", "math.ceil(upper / grid)", "the interval has no slack above"),
     answers_by_memorization(
         "wrong = margins[1] <= 0.0", "wrong = margins[1] < -np.inf", "a wrong argmax is only undecided"
     ),

@@ -57,6 +57,13 @@ def test_values_that_lose_a_direction_bound_the_rank_of_these_weights_alone():
     assert rank_upper_bound_of_weights(network, task, with_skip=False) == 6
 
 
+def test_contexts_of_one_token_read_nothing_but_their_last_token():
+    task = random_task(target="labels", facts=3, tail=0, n_ctx=1, vocabulary=4)
+    network = memory(task, n_heads=2, d_head=2)
+    assert rank_upper_bound_of_weights(network, task, with_skip=True) == 3
+    assert rank_upper_bound_of_weights(network, task, with_skip=False) == 3
+
+
 def test_widened_radii_prove_no_more():
     task = random_task(target="labels", facts=6)
     network = memory(task, n_heads=4)

@@ -149,7 +149,7 @@ def test_what_is_decided_climbs_no_further_and_outputs_are_those_of_float64(dist
 def test_the_divergence_of_wide_logits_is_bounded_from_both_sides(target):
     task = make_task(np.array([[0]]), Counts.from_rows([{0: 5, 1: 3, 2: 2}]), vocabulary=("a", "b", "c"), target=target)
     law = np.eye(3)[task.labels[0]] if task.laws is None else task.laws[0]
-    bounds = module._divergences(Enclosure(np.zeros((1, 3)), 1.0), task, np.array([0]), Criterion())
+    bounds = module._divergences(Enclosure(np.zeros((1, 3)), 1.0), task, np.array([0]), Criterion(), two_sided=False)
     for corner in ([1.0, -1.0, -1.0], [-1.0, 1.0, 1.0], [0.46, -0.05, -0.46]):
         logs = np.array(corner) - np.log(np.exp(corner).sum())
         loss = float(sum(p * (math.log(p) - z) for p, z in zip(law, logs, strict=True) if p > 0))
