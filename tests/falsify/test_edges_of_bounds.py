@@ -12,7 +12,15 @@ import pytest
 from constructions.models.model import Model
 from constructions.tasks.task import Task
 from tests.memories import changed, memory, random_task, truth, write_memory
-from verify.certificates.certificate import ANSWERS, FEATURE_RANK, TEXT_DIVERGENCE, Certificate
+from verify.certificates.certificate import (
+    ANSWERS,
+    DIVERGENCE,
+    FEATURE_RANK,
+    RANK_HEADS,
+    RANK_WITH_SKIP,
+    TEXT_DIVERGENCE,
+    Certificate,
+)
 from verify.certificates.memorization import certify_memorization, check_memorization
 from verify.independent.checker import check_independently
 from verify.verdict import Verdict
@@ -49,6 +57,11 @@ def exact_numbers(network: Model, task: Task) -> dict[tuple[str, str], mpmath.mp
             laws = [[mpmath.mpf(x) / sum(map(mpmath.mpf, law)) for x in law] for law in task.laws.tolist()]
             mean = [sum(column) / len(laws) for column in zip(*laws, strict=True)]
             numbers[ANSWERS, "guess_lower"] = entropy(mean) - sum(map(entropy, laws)) / len(laws)
+            weights = task.counts.totals().tolist()
+            weighted = mpmath.fsum(n * each for n, each in zip(weights, found.divergences, strict=True)) / sum(weights)
+            for end in ("lower", "upper"):
+                numbers[DIVERGENCE, f"max_{end}"] = max(found.divergences)
+                numbers[DIVERGENCE, f"mean_{end}"] = weighted
         values = mpmath.svd_r(mpmath.matrix(found.features), compute_uv=False)
         numbers[FEATURE_RANK, "smallest_singular_value_lower"] = min(values)
         numbers[FEATURE_RANK, "condition_upper"] = max(values) / min(values)
@@ -69,11 +82,12 @@ def verdict(check: Any, folder: Path, id: str, **values: float) -> Verdict:
 @pytest.mark.parametrize("target", ["labels", "laws"])
 def test_no_number_is_proved_that_is_better_than_the_truth(tmp_path: Path, check: Any, target: str) -> None:
     network, task = weak_memory(target)
-    write_memory(tmp_path, network, task)
+    write_memory(tmp_path, network, task, divergence=target == "laws")
     stored = {each.id: dict(each.values) for each in Certificate.load(tmp_path).statements}
     numbers = exact_numbers(network, task)
     for (id, name), exact in numbers.items():
         honest = stored[id] | ({"lower": 0.0, "upper": 2.0 * float(exact)} if id == TEXT_DIVERGENCE else {})
+        honest |= {"mean_lower": 0.0, "mean_upper": 9.0, "max_lower": 0.0, "max_upper": 9.0} if id == DIVERGENCE else {}
         assert name in honest, (id, name)
         side = 1 if name.endswith("upper") or name == "upper" else -1
         better, worse = (float(exact) * (1.0 + side * by) for by in (-BETTER, WORSE))
@@ -89,9 +103,36 @@ def test_no_number_is_proved_that_is_better_than_the_truth(tmp_path: Path, check
 @pytest.mark.parametrize("target", ["labels", "laws"])
 def test_what_is_certified_is_on_the_right_side_of_the_truth_and_near_it(target: str) -> None:
     network, task = weak_memory(target)
-    certified = certify_memorization(network, task, rank=True).certificate
+    certified = certify_memorization(network, task, rank=True, divergence=target == "laws").certificate
     for (id, name), exact in exact_numbers(network, task).items():
         value = certified.statement(id).values[name]  # type: ignore[union-attr]
         is_upper = name.endswith("upper") or name == "upper"
         assert value >= exact if is_upper else value <= exact
         assert id == FEATURE_RANK or math.isclose(value, float(exact), rel_tol=1e-3), (id, name)
+
+
+@pytest.mark.parametrize("check", [check_memorization, check_independently])
+@pytest.mark.parametrize("n_heads", [1, 2, 3])
+def test_no_rank_is_proved_that_is_one_unit_better_than_the_truth(tmp_path: Path, check: Any, n_heads: int) -> None:
+    task = random_task(target="labels")
+    network = memory(task, n_heads=n_heads)
+    write_memory(tmp_path, network, task, rank=False, rank_of_heads=True, rank_with_skip=True)
+    found = truth(network, task)
+    matrices = {RANK_HEADS: found.features}
+    matrices[RANK_WITH_SKIP] = [[*last, *row] for last, row in zip(found.last, found.features, strict=True)]
+    for id, rows in matrices.items():
+        with mpmath.workprec(300):
+            values = mpmath.svd_r(mpmath.matrix(rows), compute_uv=False)
+            rank = sum(1 for value in values if value > mpmath.mpf(2) ** -150 * max(values))
+        stored = dict(Certificate.load(tmp_path).statement(id).values)  # type: ignore[union-attr]
+        most = min(stored["rows"], stored["columns"])
+        assert (stored["lower"], stored["upper"]) == (rank, rank)
+        assert verdict(check, tmp_path, id, **stored) is Verdict.PROVED
+        for name in ("upper", "all_weights_upper"):
+            too_small = {**stored, "lower": 0, "upper": rank - 1, name: rank - 1}
+            assert verdict(check, tmp_path, id, **too_small) is Verdict.REFUTED, (id, name)
+        if rank < most:
+            too_large = {**stored, "lower": rank + 1, "upper": most, "all_weights_upper": most}
+            assert verdict(check, tmp_path, id, **too_large) is Verdict.REFUTED, id
+        for weaker in ({"lower": rank - 1}, {"upper": most, "all_weights_upper": most}, {"lower": 0}):
+            assert verdict(check, tmp_path, id, **{**stored, **weaker}) is Verdict.PROVED, (id, weaker)
