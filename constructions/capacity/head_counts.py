@@ -180,7 +180,7 @@ def capacity(
 
     report(f"peeling sub-alphabets of {len(contexts)} contexts")
     peeling = peel(contexts)
-    known = _bounds_are_met(contexts, d_head)
+    known = bounds_are_met(contexts, d_head)
     eliminated: dict[bool, Int64Array] = {}
     if eliminate and not known:
         eliminated = _ranks_of_both_up_to_full(peeling, d_model, d_head, seed=seed, report=report)
@@ -206,7 +206,7 @@ def capacity(
     peeled = peeling.upper_bound(**sizes)
     witness = peeled
     if eliminate and rank_lower < witness.rank:
-        witness = _sharpened(contexts, witness, seed=seed, report=report)
+        witness = sharpened(contexts, witness, seed=seed, report=report)
     search = eliminate and len(contexts) <= _MOST_CLOSED
     if search:
         report(f"closed forms of {len(contexts)} contexts with {n_heads} heads")
@@ -295,7 +295,7 @@ def _head_count(
     necessary = peeling.fewest_heads(d_model=d_model, d_head=d_head, with_skip=with_skip)
     # Without a number of heads that suffices, as many as there are contexts reach what can be reached.
     n_heads = len(contexts) if necessary is None else necessary
-    if _bounds_are_met(contexts, d_head):
+    if bounds_are_met(contexts, d_head):
         ranks = peeling.rank_bounds(d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=with_skip)
     elif eliminated is not None:
         ranks = eliminated
@@ -320,7 +320,7 @@ def _head_count(
     if necessary is None:
         witness = bound(len(contexts))
     elif sufficient is not None and sufficient > necessary:
-        sharper = _sharpened(contexts, bound(sufficient - 1), seed=seed, report=report)
+        sharper = sharpened(contexts, bound(sufficient - 1), seed=seed, report=report)
         if sharper.rank < len(contexts):
             necessary, witness = sufficient, sharper
     if witness is None and necessary:
@@ -360,7 +360,7 @@ def _up_to_full(
         n_heads = min(full, n_heads - (-missing // growth))
 
 
-def _sharpened(contexts: Int64Array, bound: UpperBound, *, seed: int, report: Progress) -> UpperBound:
+def sharpened(contexts: Int64Array, bound: UpperBound, *, seed: int, report: Progress) -> UpperBound:
     """The bound, or a smaller one from the contexts that take part in linear relations."""
     report(f"linear relations between {len(contexts)} contexts with {bound.n_heads} heads")
     sizes = {
@@ -385,7 +385,7 @@ def _by_name(peeling: Peeling, rows: Int64Array, *, d_model: int, d_head: int, n
     return found
 
 
-def _bounds_are_met(contexts: Int64Array, d_head: int) -> bool:
+def bounds_are_met(contexts: Int64Array, d_head: int) -> bool:
     """Whether the bounds of all contexts together are the generic rank: by Theorem S1, G2, or S2 for one last token."""
     n_ctx = contexts.shape[1]
     return n_ctx == 1 or d_head == 1 or (n_ctx == 2 and len(np.unique(contexts[:, -1])) == 1)

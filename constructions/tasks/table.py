@@ -338,6 +338,46 @@ def ragged_rows(
     return [tuple(row) for _, row in facts], replace(form, names=names, rows=len(facts))
 
 
+def rows_of_contexts(
+    table: str, *, delimiter: str | None = None, header: bool | None = None
+) -> tuple[list[tuple[int, list[str]]], TableForm]:
+    r"""The rows of a table in which every cell is a token of a context, and nothing is an answer.
+
+    Args:
+        table: The rows; where no separator of tables stands in them, the tokens of a line are separated by spaces.
+        delimiter: As for `table_form`.
+        header: Likewise.
+
+    Returns:
+        The rows, each with the number of its line, and the form.
+
+    Raises:
+        InputError: As `table_form`; no rows; a row of another length or with an empty cell; names the line.
+
+    Example:
+        >>> rows_of_contexts("0 1 1\n1 0 1\n", header=False)[0]
+        [(1, ['0', '1', '1']), (2, ['1', '0', '1'])]
+    """
+    if delimiter is None and not any(each in table for each in DELIMITERS):
+        table, delimiter = "\n".join(" ".join(line.split()) for line in table.splitlines()), " "
+    form = table_form(table, delimiter=delimiter, header=header)
+    reading = _parsed(table, form.delimiter, strip=True)
+    rows = reading.rows_or_refuse()
+    names, found = (tuple(rows[0][1]), rows[1:]) if form.header and rows else ((), rows)
+    if not found:
+        raise InputError("the table", "has no rows of contexts")
+    first, width = found[0][0], len(found[0][1])
+    problems = []
+    for line, row in found:
+        if len(row) != width:
+            words = f"has {counted(len(row), 'cell')}, but line {first} has {width}: {_shown(row)}"
+            problems.append(InputError(f"line {line} of the table", words))
+        elif "" in row:
+            problems.append(InputError(f"line {line} of the table", f"has an empty cell: {_shown(row)}"))
+    _refuse(problems)
+    return found, replace(form, names=names, rows=len(found), stripped=reading.stripped)
+
+
 def table_task(
     table: str,
     *,
