@@ -78,6 +78,9 @@ class CapacityFigures(TaskFigures):
 
     Args:
         explanation: The heads in a sentence.
+        rank_lower_by: What proves `rank_lower`, in words.
+        rank_upper_by: What proves `rank_upper`, in words.
+        profile: Where it is asked for: the rank for each width and number of heads, with the skip connection and alone.
         any_width_heads: Of labels: heads of whatever widths without which no weights hold them.
         any_width_contexts: The contexts that prove it.
         any_labels: Float64 entries of any architecture for all labellings.
@@ -85,6 +88,9 @@ class CapacityFigures(TaskFigures):
     """
 
     explanation: str = ""
+    rank_lower_by: str = ""
+    rank_upper_by: str = ""
+    profile: list[dict[str, Any]] | None = None
     any_width_heads: int | None = None
     any_width_contexts: list[list[str]] | None = None
     any_labels: list[int] = field(default_factory=list)

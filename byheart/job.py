@@ -19,9 +19,11 @@ from byheart.figures import CapacityFigures, Ends, Figures, Tried
 from byheart.hosts.conversion import entries_of_one_width
 from byheart.memory import NewMemory
 from byheart.reciting import all_proved, recitation
+from byheart.report.rank_profile import profile_records
 from constructions.arrays import Int64Array
 from constructions.capacity.forbidden_labelling import most_forbidden_heads
 from constructions.capacity.head_counts import Capacity, capacity
+from constructions.capacity.rank_profile import RankProfile, rank_profile
 from constructions.counted import counted, inflected
 from constructions.errors import InputError, require_at_least
 from constructions.files import refuse_existing
@@ -47,6 +49,7 @@ from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import STORED, Precision, stored_bits
 from constructions.models.shapes import is_dana_network
+from constructions.tasks.context_list import ContextList
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
@@ -85,6 +88,8 @@ _INPUTS_RUN = 2**14  # of the domain of a rule, of which so many are drawn
 _COVERED, _COVERED_ENTRIES = 4000, 1024  # cones of directions, of laws with so many entries: some seconds
 _COVERED_WORK = 2**25  # entries of laws times squared moves of a context, for all cones: some seconds too
 _LARGEST_WITNESS = 4096  # contexts; the witness of the rank takes 4 T^2 bytes
+_PROFILED_HEADS = 6
+_FEW_DIMENSIONS, _NARROW = 128, 64  # as in `constructions.memories.memory.dimensions`
 _SEARCHED = 512  # windows of a whole text up to which all memories are tried
 _SCORES_RUN, _WINDOWS_RUN = 2**17, 64  # scores of a head of all windows, beyond which so many windows are drawn
 _PRODUCTS_RUN = 2**24  # thirty-twos of products of all facts; beyond, a run that shows what is proved takes over 5 s
@@ -450,22 +455,25 @@ def build_claim(
 
 
 def capacity_summary(
-    task: Task,
+    task: Task | ContextList,
     *,
     d_model: int | None = None,
     d_head: int | None = None,
     n_heads: int | None = None,
     seed: int = 0,
+    profile: RankProfile | None = None,
     progress: Progress = silent,
 ) -> CapacityFigures:
     """How many heads the contexts of a task need, beside what the paper counts; everything in it is proved.
 
     Args:
-        task: What is to be memorized; only its contexts matter, and labels for what heads of any width take.
+        task: What is to be memorized, or contexts alone; only the contexts matter, and labels for what heads of any
+            width take, and their number for what other models take.
         d_model: $d$, as in `memorize`.
         d_head: $d_h$, as in `memorize`.
         n_heads: $H$ for the ranks; the paper's own number by default.
         seed: Seed of the random points.
+        profile: What `capacity_profile` found of these contexts, to stand beside it.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
@@ -482,22 +490,27 @@ def capacity_summary(
         (13, True)
     """
     require_at_least(0, seed=seed)
-    d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
-    clock = _Clock(progress)
+    d_model, d_head = _sizes(task, d_model, d_head)
+    clock, of_task = _Clock(progress), dict[str, Any]()
     with clock.stage("capacity"):
         needed = capacity(
             task.contexts,
             d_model=d_model,
             d_head=d_head,
             n_heads=n_heads,
-            eliminate=task.n_contexts <= LARGEST_ELIMINATION,
+            eliminate=len(task.contexts) <= LARGEST_ELIMINATION,
             seed=seed,
             progress=lambda detail: progress("capacity", None, detail),
         )
-        most = most_parameters(task, seed=seed)
-        progress("capacity", None, "heads of any width")
-        any_width = _heads_of_any_width(task)
-    answers, kept = task.n_answers, task.n_contexts
+        if isinstance(task, Task):
+            most = most_parameters(task, seed=seed)
+            progress("capacity", None, "heads of any width")
+            answers, kept = task.n_answers, task.n_contexts
+            of_task = {
+                **_heads_of_any_width(task),
+                "any_labels": [information_limit(task, STORED["float64"]), most],
+                "any_laws": [kept * (answers - 1), kept * answers - 1 + task.d_vocab + task.n_ctx],
+            }
     return CapacityFigures(
         **_task_figures(task),
         dim=d_model,
@@ -506,11 +519,58 @@ def capacity_summary(
         seed=seed,
         **_capacity_figures(needed, needed.n_heads, None),
         explanation=needed.explanation,
-        **any_width,
-        any_labels=[information_limit(task, STORED["float64"]), most],
-        any_laws=[kept * (answers - 1), kept * answers - 1 + task.d_vocab + task.n_ctx],
+        rank_lower_by=needed.lower_method,
+        rank_upper_by=needed.upper_method,
+        profile=None if profile is None else profile_records(profile),
+        **of_task,
         seconds=clock.seconds,
     )
+
+
+def capacity_profile(
+    task: Task | ContextList,
+    *,
+    d_model: int | None = None,
+    d_head: int | None = None,
+    n_heads: int | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> RankProfile:
+    """The largest rank of the contexts for each width and number of heads; everything in it is proved.
+
+    Args:
+        task: What is to be memorized, or contexts alone; only the contexts matter.
+        d_model: $d$, as in `memorize`.
+        d_head: The only width; by default the powers of two below d, and d.
+        n_heads: The largest number of heads; 6 by default.
+        seed: Seed of the random points.
+        progress: Called with the stage, its finished share, and a detail.
+
+    Raises:
+        InputError: A size that makes no model.
+        ResourceError: The elimination would not fit into memory.
+    """
+    require_at_least(0, seed=seed)
+    return rank_profile(
+        task.contexts,
+        d_model=_sizes(task, d_model, d_head)[0],
+        d_heads=None if d_head is None else [d_head],
+        n_heads=_PROFILED_HEADS if n_heads is None else n_heads,
+        eliminate=len(task.contexts) <= LARGEST_ELIMINATION,
+        seed=seed,
+        progress=lambda detail: progress("profile", None, detail),
+    )
+
+
+def _sizes(task: Task | ContextList, d_model: int | None, d_head: int | None) -> tuple[int, int]:
+    """The dimensions that are given, or that suit the task; of contexts alone as for labels that are tokens."""
+    if isinstance(task, Task):
+        return dimensions(task, d_model=d_model, d_head=d_head)
+    natural = len(task.vocabulary) + task.contexts.shape[1]
+    default = natural if natural <= _FEW_DIMENSIONS else _NARROW
+    width = default if d_model is None else d_model
+    require_at_least(1, d_model=width)
+    return width, max(1, width // 4) if d_head is None else d_head
 
 
 def _heads_of_any_width(task: Task) -> dict[str, Any]:
@@ -723,7 +783,10 @@ def _some(task: Task, rows: Int64Array) -> Task:
     )  # fmt: skip
 
 
-def _task_figures(task: Task | VectorTask) -> dict[str, Any]:
+def _task_figures(task: Task | VectorTask | ContextList) -> dict[str, Any]:
+    if isinstance(task, ContextList):
+        size, n_ctx = task.contexts.shape
+        return {"contexts": size, "memorized": size, "n_ctx": n_ctx, "vocabulary": len(task.vocabulary)}
     if isinstance(task, VectorTask):
         return {
             "target": task.target,

@@ -213,7 +213,7 @@ def capacity_rows(figures: "TaskFigures") -> list[tuple[str, str]]:
         (f"{holding}, certified", f"{truth} {inflected('context', upper)}"),
         ("heads needed, by the paper", str(figures.paper_heads)),
         ("heads needed, certified", _heads_needed(figures.necessary_heads, figures.fewest_heads)),
-        ("heads needed without changing x_S", _heads_needed(figures.necessary_heads_alone, figures.heads_alone)),
+        ("heads needed without the skip connection", _heads_needed(figures.necessary_heads_alone, figures.heads_alone)),
     ]
 
 

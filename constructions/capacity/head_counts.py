@@ -13,6 +13,7 @@ import numpy as np
 from constructions.arrays import Int64Array
 from constructions.capacity.closed_forms import ClosedForm, closed_forms, universal_rank
 from constructions.capacity.generic_rank import (
+    PRIME,
     check_sizes,
     dependent_contexts,
     generic_ranks,
@@ -61,6 +62,7 @@ class Capacity:
         paper_rank: The paper's count $\min(T, H d_h + d)$.
         rank_lower: Certified: almost all weights reach this rank.
         rank_upper: Certified: no weights exceed this rank.
+        lower_method: What proves `rank_lower`, in words.
         upper_witness: The proof of `rank_upper`.
         paper_heads: The paper's number of heads for rank $T$, $\lceil (T - d) / d_h \rceil$ or 0.
         heads: The number of heads for rank $T$.
@@ -82,6 +84,7 @@ class Capacity:
     paper_rank: int
     rank_lower: int
     rank_upper: int
+    lower_method: str
     upper_witness: UpperBound
     paper_heads: int
     heads: HeadCount
@@ -105,6 +108,15 @@ class Capacity:
     def fewest_heads_alone(self) -> int | None:
         """Heads that certainly suffice for rank T without the skip connection, as few as found."""
         return self.heads_alone.sufficient
+
+    @property
+    def upper_method(self) -> str:
+        """What proves `rank_upper`, in words."""
+        if self.rank_upper == min(self.n_contexts, self.n_heads * self.d_head + self.d_model):
+            return "the number of contexts or of columns"
+        named = [name for name in ("U1", "U2") if self.upper_bounds[name].rank == self.rank_upper]
+        bound = f"bound {named[0]} of Theorem G3" if named else "Theorem G3"
+        return f"{bound} on {len(self.upper_witness.rows)} of the contexts, for all weights"
 
     @property
     def explanation(self) -> str:
@@ -220,6 +232,7 @@ def capacity(
         paper_rank=min(len(contexts), n_heads * d_head + d_model),
         rank_lower=rank_lower,
         rank_upper=witness.rank,
+        lower_method=_lower_method(contexts, d_head, eliminate=eliminate),
         upper_witness=witness,
         paper_heads=paper_heads,
         heads=count[True],
@@ -389,6 +402,19 @@ def bounds_are_met(contexts: Int64Array, d_head: int) -> bool:
     """Whether the bounds of all contexts together are the generic rank: by Theorem S1, G2, or S2 for one last token."""
     n_ctx = contexts.shape[1]
     return n_ctx == 1 or d_head == 1 or (n_ctx == 2 and len(np.unique(contexts[:, -1])) == 1)
+
+
+def _lower_method(contexts: Int64Array, d_head: int, *, eliminate: bool) -> str:
+    """What proves the lower bound of the rank, in words."""
+    if bounds_are_met(contexts, d_head):
+        theorem = "G2" if contexts.shape[1] == 1 else "S1" if d_head == 1 else "S2"
+        return f"Theorem {theorem}, by which such contexts reach the upper bound"
+    if not eliminate:
+        return "Theorem G2, for any contexts: so many contexts are not eliminated"
+    return (
+        f"the rank at a random point modulo the prime {PRIME}, which is a lower bound whatever point was drawn, and "
+        "almost all weights reach it"
+    )
 
 
 def _without_elimination(contexts: Int64Array, d_model: int, d_head: int, n_heads: int) -> int:

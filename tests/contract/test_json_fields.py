@@ -125,7 +125,7 @@ def of_experiment(printed):
 
 CASES = {
     "memorize": of_memorize,
-    "capacity": lambda printed: printed("capacity", "facts.csv"),
+    "capacity": lambda printed: [*printed("capacity", "facts.csv"), *printed("capacity", "facts.csv", "--profile")],
     "check": of_check,
     "run": of_folder("run"),
     "export": of_folder("export", "--to", "safetensors"),
