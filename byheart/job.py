@@ -21,6 +21,7 @@ from byheart.memory import NewMemory
 from byheart.reciting import all_proved, recitation
 from byheart.report.rank_profile import profile_records
 from constructions.arrays import Int64Array
+from constructions.capacity.context_list import ContextList
 from constructions.capacity.forbidden_labelling import most_forbidden_heads
 from constructions.capacity.head_counts import Capacity, capacity
 from constructions.capacity.rank_profile import RankProfile, rank_profile
@@ -49,7 +50,6 @@ from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import STORED, Precision, stored_bits
 from constructions.models.shapes import is_dana_network
-from constructions.tasks.context_list import ContextList
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask

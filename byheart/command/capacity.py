@@ -15,8 +15,8 @@ from constructions.counted import counted
 
 if TYPE_CHECKING:
     from byheart.figures import CapacityFigures
+    from constructions.capacity.context_list import ContextList
     from constructions.capacity.rank_profile import RankCell, RankProfile
-    from constructions.tasks.context_list import ContextList
     from constructions.tasks.task import Task
     from verify.progress import Progress
 
@@ -80,8 +80,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _read(options: argparse.Namespace, progress: "Progress") -> "tuple[Task | ContextList, str, str]":
     """The task or the contexts, how they were read, and what was left out."""
+    from constructions.capacity.context_list import read_context_list
     from constructions.errors import InputError
-    from constructions.tasks.context_list import read_context_list
 
     if not options.contexts:
         try:

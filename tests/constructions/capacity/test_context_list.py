@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constructions.capacity.context_list import read_context_list
 from constructions.errors import FileFormatError, InputError
-from constructions.tasks.context_list import read_context_list
 from tests.command_line import written
 
 
