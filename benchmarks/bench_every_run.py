@@ -19,9 +19,9 @@ from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
 from verify.forward.ladder import leads
 from verify.forward.logits import logit_chunks
-from verify.replica.every_run import every_run
-from verify.replica.rounding import rounding_bound
+from verify.runs.every_run import every_run
 from verify.runs.formats import FLOAT32
+from verify.runs.rounding import rounding_bound
 
 TOKENS, LENGTH, TRAINED, ASKED, MODULUS = 40, 3, 300, 4000, 113
 

@@ -15,7 +15,7 @@ from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError
 from verify.edits.certificate import FLAT
 from verify.progress import Progress, silent
-from verify.replica.every_run import every_run
+from verify.runs.every_run import every_run
 from verify.runs.formats import FLOAT32
 
 HOW = (("float32", "eager"), ("float32", "sdpa"), ("bfloat16", "eager"), ("bfloat16", "sdpa"))

@@ -29,12 +29,12 @@ from verify.divergence.kullback_leibler import argmax_margin
 from verify.forward.ladder import decide_argmax, leads
 from verify.forward.logits import logit_chunks
 from verify.progress import Progress, silent
-from verify.replica.every_run import answered_in_every_run
-from verify.replica.rounding import rounding_bound
+from verify.runs.every_run import answered_in_every_run
 from verify.runs.exact_runs import exact_runs
 from verify.runs.exact_sums import InReals
 from verify.runs.formats import FORMATS, JUDGED, FloatFormat
 from verify.runs.integer_rows import known_logits
+from verify.runs.rounding import rounding_bound
 
 _BYTE = re.compile(r"\\x([0-9a-f]{2})")
 _PART = (

@@ -124,7 +124,7 @@ def test_a_kind_of_block_touches_the_files_that_contributing_names() -> None:
         "verify/memories/knots.py",
         "verify/runs/boxes.py",
         "verify/runs/integer_rows.py",
-        "verify/replica/every_run.py",
+        "verify/runs/every_run.py",
         "verify/replica/run.py",
     }
     found = {

@@ -58,7 +58,7 @@ _HOME = {
     "certificates.memorization": ("certify_memorization", "check_memorization"),
     "independent.checker": ("check_independently",),
     "replica.module": ("Replica",),
-    "replica.rounding": ("rounding_bound",),
+    "runs.rounding": ("rounding_bound",),
     "replica.run": ("run_all", "RunResult"),
     "claim": ("Claim", "Hypothesis"),
     "claims": ("REGISTER",),

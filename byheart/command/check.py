@@ -204,7 +204,7 @@ def _checker(options: argparse.Namespace) -> "Callable[..., CheckReport]":
             workers=workers(options) if len(options.folder) == 1 else None,
         )
     from verify.certificates.memorization import check_memorization
-    from verify.replica.every_run import argmax_of_every_run
+    from verify.runs.every_run import argmax_of_every_run
 
     return partial(check_memorization, sample_seed=options.sample_seed, beyond=argmax_of_every_run)
 

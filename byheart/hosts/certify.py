@@ -46,7 +46,7 @@ from verify.certificates.memorization import MemorizationCertificate, certify_me
 from verify.domains.rule_answers import ONE_BY_ONE
 from verify.domains.sample import drawn
 from verify.progress import Progress, silent
-from verify.replica.every_run import argmax_of_every_run
+from verify.runs.every_run import argmax_of_every_run
 from verify.workers import Workers
 
 PIECES_SUFFIX = ".pieces"
@@ -106,7 +106,7 @@ def certify(
         handshake: Run the module that the weights are those of, if there is one and its library is installed, on the
             contexts, and refuse the weights where it computes something else (`byheart/hosts/handshake.py`).
         every_run: ``"float32"`` or ``"float64"``: also prove in which contexts every run in this type, in any order of
-            summation, has one and the same answer (`verify.replica.every_run.every_run`), beside the certificate.
+            summation, has one and the same answer (`verify.runs.every_run.every_run`), beside the certificate.
         out: A folder to write: the weights, the facts, the certificate, and in ``wrong.csv`` all facts that are proved
             not to be held; nothing is written by default.
         overwrite: Replace a folder that byheart wrote.

@@ -12,7 +12,7 @@ from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_one_of
 from constructions.models.model import Model
 from verify.progress import Progress
-from verify.replica.every_run import every_run
+from verify.runs.every_run import every_run
 from verify.runs.formats import JUDGED, every_run_is
 
 OTHER_RUNS = "other_runs"

@@ -32,8 +32,8 @@ from constructions.models.model import Model
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.rounding import down, up
 from verify.forward.logits import logit_chunks
-from verify.replica.rounding import rounding_bound
 from verify.runs.formats import FLOAT64
+from verify.runs.rounding import rounding_bound
 
 EXP_ULPS = 20.0
 """Assumed accuracy of the exponential in the softmax of a host, in units in the last place (`docs/rigour/runs.md`)."""

@@ -19,10 +19,10 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import down, up
 from verify.divergence.computed import computed_held, computed_losses
 from verify.forward.logits import enclose_logits, logit_chunks
-from verify.replica.rounding import rounding_bound
 from verify.runs.exact_sums import InReals
 from verify.runs.formats import FLOAT32, FLOAT64
 from verify.runs.integer_rows import known_logits
+from verify.runs.rounding import rounding_bound
 
 EXP_ULPS = 20.0
 """Assumed accuracy of the exponential in the softmax of a host, in units in the last place (`docs/rigour/runs.md`)."""

@@ -16,11 +16,11 @@ from constructions.errors import InputError
 from constructions.probes.probe_memory import probe_memory
 from constructions.tasks.text import Unit
 from constructions.tasks.windows import END
-from tests.verify.replica.test_every_run import transformer
+from tests.verify.runs.test_every_run import transformer
 from verify.replica.module import Replica
-from verify.replica.rounding import rounding_bound
 from verify.replica.run import run
 from verify.runs.formats import FLOAT32
+from verify.runs.rounding import rounding_bound
 
 VERSE = "so much depends upon a red wheel barrow glazed with rain water beside the white chickens"
 POEMS = {"tiger": "tiger tiger burning bright", "rose": "rose is a rose is a rose is a rose", "ü": "x"}

@@ -42,8 +42,8 @@ from verify.independent.plain.plain_model import PlainModel
 from verify.independent.plain.plain_task import PlainTask, PlainVectorTask
 from verify.replica.device_products import products_on
 from verify.replica.module import Replica
-from verify.replica.rounding import rounding_bound
 from verify.runs.formats import FLOAT32, FLOAT64
+from verify.runs.rounding import rounding_bound
 from verify.strategies import inputs, models
 
 BITS = 3000  # of the truth: scores of 10^100 leave 2600 of them

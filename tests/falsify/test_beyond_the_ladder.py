@@ -10,7 +10,7 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
 from verify.certificates.memorization import judge
 from verify.forward.ladder import decide_argmax
-from verify.replica.every_run import argmax_of_every_run
+from verify.runs.every_run import argmax_of_every_run
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,10 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from constructions.models.blocks import Attention, Block, FeedForward, Normalization
 from constructions.models.model import Model
 from verify.forward.logits import logit_chunks
-from verify.replica.every_run import ProvedArgmax, every_run
-from verify.replica.rounding import rounding_bound
+from verify.runs.every_run import ProvedArgmax, every_run
 from verify.runs.exact_runs import exact_runs
 from verify.runs.formats import FLOAT32
+from verify.runs.rounding import rounding_bound
 
 WIDTH, TOKENS, ANSWERS, LENGTH = 16, 7, 9, 3
 CONTEXTS = np.stack(np.unravel_index(np.arange(TOKENS**LENGTH), [TOKENS] * LENGTH), 1)[::2]

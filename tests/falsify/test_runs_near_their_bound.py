@@ -7,13 +7,13 @@ import pytest
 
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
-from tests.verify.replica.worst_runs import worst_run
+from tests.verify.runs.worst_runs import worst_run
 from verify import enclose_logits
 from verify.arithmetic.enclosure import Enclosure
 from verify.replica import rounding
-from verify.replica.every_run import every_run
-from verify.replica.rounding import rounding_bound
+from verify.runs.every_run import every_run
 from verify.runs.formats import EXP_ULPS, FLOAT32, FLOAT64
+from verify.runs.rounding import rounding_bound
 
 
 def centred_rows(d: int) -> Model:

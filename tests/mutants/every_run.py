@@ -4,7 +4,7 @@ from tests.mutants import Mutant, of
 
 ROWS = "verify/forward/row_ellipsoids.py"
 OF_ROWS = "tests/verify/forward/test_row_ellipsoids.py"
-OF_RUNS = "tests/verify/replica/test_every_run.py"
+OF_RUNS = "tests/verify/runs/test_every_run.py"
 
 
 def rows(original: str, mutated: str, why: str) -> Mutant:
@@ -16,7 +16,7 @@ started, balls = of(ROWS, STARTS), of("verify/forward/row_balls.py", STARTS)
 KERNELS = "tests/falsify/test_real_kernels.py"
 divided, divided_balls = of(ROWS, KERNELS), of("verify/forward/row_balls.py", KERNELS)
 divided_boxes = of("verify/runs/boxes.py", KERNELS)
-runs = of("verify/replica/every_run.py", OF_RUNS)
+runs = of("verify/runs/every_run.py", OF_RUNS)
 judged = of("verify/replica/run.py", OF_RUNS)
 
 MUTANTS = [

@@ -4,9 +4,9 @@ from tests.mutants import of
 
 module = of("verify/replica/module.py", "tests/verify/replica/test_module.py")
 format_rows = of(
-    "verify/replica/format_rows.py", "tests/verify/replica/test_format_rows.py tests/verify/replica/test_rounding.py"
+    "verify/runs/format_rows.py", "tests/verify/runs/test_format_rows.py tests/verify/runs/test_rounding.py"
 )
-row_balls = of("verify/forward/row_balls.py", "tests/verify/replica/test_rounding.py")
+row_balls = of("verify/forward/row_balls.py", "tests/verify/runs/test_rounding.py")
 computed = of("verify/divergence/computed.py", "tests/verify/divergence/test_computed.py")
 run = of("verify/replica/run.py", "tests/verify/replica/test_run.py")
 computed_by_run = of("verify/divergence/computed.py", "tests/verify/replica/test_run.py")

@@ -20,7 +20,7 @@ def rows(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("verify/forward/row_balls.py", original, mutated, tests, why)
 
 
-elsewhere = of("verify/forward/row_balls.py", "tests/verify/replica/test_rounding.py")
+elsewhere = of("verify/forward/row_balls.py", "tests/verify/runs/test_rounding.py")
 
 MUTANTS = [
     # Which rows are read.

@@ -30,8 +30,8 @@ from verify.evidence.theorems import HEADS_FOR_EVERY_LABELLING, ONE_HEAD_LABELS
 from verify.forward.heads import enclose_features
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.linear_algebra.singular_values import enclose_condition
-from verify.replica.rounding import rounding_bound
 from verify.runs.formats import FLOAT32
+from verify.runs.rounding import rounding_bound
 from verify.verdict import Verdict, decided, proved
 
 

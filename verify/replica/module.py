@@ -29,7 +29,7 @@ class Replica(nn.Module):
 
     Every block is written out in sums, products, quotients, roots, exponentials and error functions; the softmax too,
     because the one of torch may use a faster and coarser exponential. In float32 and float64 the outputs obey
-    `verify.replica.rounding.rounding_bound`: the forward pass takes no part in autocasting and no reduced-precision
+    `verify.runs.rounding.rounding_bound`: the forward pass takes no part in autocasting and no reduced-precision
     matrix product (TF32, bfloat16), whatever the settings around it.
 
     What rows have in common is computed once: before the first attention the stream holds one row for each token and

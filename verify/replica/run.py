@@ -25,11 +25,11 @@ from verify.arithmetic.rounding import down, up
 from verify.divergence.computed import argmax_hits, computed_held, computed_losses, computed_margins
 from verify.forward.logits import logit_chunks
 from verify.replica.device import device_name, require_arithmetic, require_exact_sums, select_device
-from verify.replica.every_run import answered_in_every_run
 from verify.replica.module import Replica
-from verify.replica.rounding import rounding_bound
+from verify.runs.every_run import answered_in_every_run
 from verify.runs.exact_runs import held_without_rounding, surely_held
 from verify.runs.formats import EXP_ULPS, FORMATS, JUDGED
+from verify.runs.rounding import rounding_bound
 
 Chunks = Iterable[tuple[int, Enclosure]]
 
@@ -122,7 +122,7 @@ def run(
         tolerance: What the divergence of a held law, or a held value, may be off by.
         logits: Enclosures of the outputs for the task, as from `verify.forward.logits.logit_chunks`, which is called if
             they are not given.
-        exp_ulps: Assumed accuracy of the exponential, as in `verify.replica.rounding.rounding_bound`.
+        exp_ulps: Assumed accuracy of the exponential, as in `verify.runs.rounding.rounding_bound`.
 
     Returns:
         The figures and the judgement.

@@ -19,8 +19,8 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
 from tests.exports import MODELS, task_of, written_for
 from tests.families import Host, contexts
-from verify.replica.rounding import rounding_bound
 from verify.runs.formats import FLOAT64
+from verify.runs.rounding import rounding_bound
 
 torch = pytest.importorskip("torch")
 prune = pytest.importorskip("torch.nn.utils.prune")

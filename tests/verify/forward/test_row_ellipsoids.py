@@ -13,7 +13,7 @@ from verify.forward.attention_pairs import pairs_of
 from verify.forward.in_float64 import InFloat64
 from verify.forward.map_norms import Norms
 from verify.forward.row_ellipsoids import InRowEllipsoids, Spread, _curvature
-from verify.replica.format_rows import InFormat
+from verify.runs.format_rows import InFormat
 from verify.runs.formats import EXP_ULPS, FLOAT32
 
 EXACT = InFloat64()  # the tests look at differences that are far above what float64 rounds

@@ -68,8 +68,8 @@ def random_network(rng):
 def test_a_run_in_torch_is_within_the_error_and_its_rounding(dtype):
     torch = pytest.importorskip("torch")
     from verify.replica.module import Replica
-    from verify.replica.rounding import rounding_bound
     from verify.runs.formats import FORMATS
+    from verify.runs.rounding import rounding_bound
 
     network = random_network(np.random.default_rng(2))
     contexts = all_contexts(4, 6)[::37]

@@ -28,10 +28,10 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.forward.logits import logit_chunks
 from verify.replica.device import DeviceError
 from verify.replica.module import Replica
-from verify.replica.rounding import rounding_bound
 from verify.replica.run import DTYPES, RunResult, run, run_all
 from verify.runs.exact_runs import surely_held
 from verify.runs.formats import FLOAT32
+from verify.runs.rounding import rounding_bound
 
 N, S, T = 7, 3, 40
 
@@ -563,7 +563,7 @@ def test_another_network_leaves_the_bound_on_cuda(
 
 def test_what_every_run_holds_is_proved_only_beyond_twice_radius_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "held_without_rounding", lambda model, task, *_: np.zeros(task.n_contexts, bool))
-    monkeypatch.setattr("verify.replica.every_run._MOST_ENTRIES", 0)
+    monkeypatch.setattr("verify.runs.every_run._MOST_ENTRIES", 0)
     task = make_task(np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("a", "b"), target="labels")
     one = np.ones((1, 2, 1))
     network = dana_network(

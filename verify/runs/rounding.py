@@ -16,7 +16,7 @@ from verify.arithmetic import blas
 from verify.forward.map_norms import Norms
 from verify.forward.row_balls import logit_balls
 from verify.forward.walk import contexts_of
-from verify.replica.format_rows import InFormat
+from verify.runs.format_rows import InFormat
 from verify.runs.formats import EXP_ULPS, FLOAT64, FloatFormat
 
 _COARSEST = 2.0**-11

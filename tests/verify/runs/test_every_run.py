@@ -10,13 +10,13 @@ from constructions.errors import InputError
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
-from tests.verify.replica.worst_runs import worst_run
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run
-from verify.replica.every_run import every_run
+from tests.verify.runs.worst_runs import worst_run
 from verify.replica.module import Replica
-from verify.replica.rounding import rounding_bound
 from verify.replica.run import run
+from verify.runs.every_run import every_run
 from verify.runs.formats import BFLOAT16, EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
+from verify.runs.rounding import rounding_bound
 
 COARSE = FloatFormat("coarse", 2.0**-20, 2.0**-126, 2.0**127)
 
@@ -154,7 +154,7 @@ def test_what_may_overflow_or_has_no_bound_is_left_open() -> None:
 def test_contexts_keep_their_order_whatever_is_worked_on_together(monkeypatch: pytest.MonkeyPatch) -> None:
     model = transformer(6, kind="rms", activation="silu")
     whole = every_run(model, CONTEXTS, number_format=FLOAT32)
-    monkeypatch.setattr("verify.replica.every_run._ENTRIES", 1)
+    monkeypatch.setattr("verify.runs.every_run._ENTRIES", 1)
     again = every_run(model, CONTEXTS[::-1], number_format=FLOAT32)
     assert (again.place[::-1] == whole.place).all()
     assert np.allclose(again.lead[::-1], whole.lead, rtol=1e-6)
@@ -169,7 +169,7 @@ def test_a_run_counts_what_is_proved_to_first_order(monkeypatch: pytest.MonkeyPa
     labels[0] = (labels[0] + 1) % 9
     task = array_task(contexts, next_tokens=labels, vocabulary=11, answers=9, target="labels")
     together = run(model, task)
-    monkeypatch.setattr("verify.replica.every_run._MOST_ENTRIES", 0)
+    monkeypatch.setattr("verify.runs.every_run._MOST_ENTRIES", 0)
     balls = run(model, task)
     assert together.proved is not None and balls.proved is not None
     assert (together.proved == (found.place == labels) | balls.proved).all() and not together.proved[0]

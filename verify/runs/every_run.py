@@ -16,9 +16,9 @@ from verify.forward.map_norms import Norms
 from verify.forward.row_ellipsoids import InRowEllipsoids
 from verify.forward.walk import contexts_of, passed, read_out, stream_of
 from verify.progress import Progress, silent
-from verify.replica.format_rows import InFormat
-from verify.replica.rounding import has_bound
+from verify.runs.format_rows import InFormat
 from verify.runs.formats import EXP_ULPS, FLOAT64, FloatFormat
+from verify.runs.rounding import has_bound
 
 _ENTRIES = 2**23  # of the generators that are worked on together
 _MOST_ENTRIES = 2**27  # of all of them, for what takes some seconds

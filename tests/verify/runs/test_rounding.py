@@ -19,10 +19,10 @@ from tests.verify.forward.plain_model import plain_logits, random_model
 from tests.verify.forward.test_row_balls import layers
 from verify.forward.map_norms import Norms
 from verify.forward.row_balls import HeadBalls, InRowBalls
-from verify.replica.format_rows import InFormat
 from verify.replica.module import Replica
-from verify.replica.rounding import rounding_bound
+from verify.runs.format_rows import InFormat
 from verify.runs.formats import EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
+from verify.runs.rounding import rounding_bound
 
 
 def random_network(
