@@ -17,12 +17,13 @@ from typing import Any, TypedDict, Unpack
 from byheart.bars import shown
 from byheart.job import hold
 from byheart.memory import NewMemory
-from byheart.reciting import in_parts, whole_text
+from byheart.reciting import whole_text
 from byheart.rows import Frame, Series, cell_text, rows_of, say_weights
 from constructions.counted import counted, inflected
 from constructions.errors import InputError
 from constructions.models.precision import Precision
 from constructions.tasks.arrays import array_task, read_arrays
+from constructions.tasks.recitation import in_parts
 from constructions.tasks.table import (
     DELIMITERS,
     facts_task,

@@ -3,9 +3,8 @@
 Page: docs/recitation.md
 """
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,27 +15,30 @@ from constructions.counted import counted, inflected
 from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.probes.probe_memory import LONGEST
-from constructions.tasks.recitation import forking_places, least_context, parts_within
+from constructions.tasks.criterion import TOLERANCE
+from constructions.tasks.recitation import (
+    encoded,
+    forking_places,
+    in_parts,
+    is_byte,
+    least_context,
+    parts_within,
+    titles,
+    unit_of,
+)
 from constructions.tasks.task import LARGEST_WINDOWS, Task, windows_task
 from constructions.tasks.text import UNIT_NAMES, Unit, units
 from constructions.tasks.vocabulary import PIECES, pieces_of
 from constructions.tasks.windows import END, Windows
-from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.rounding import up
 from verify.certificates.certificate import Certificate
 from verify.certificates.memorization import load_subject
-from verify.divergence.kullback_leibler import argmax_margin
 from verify.forward.ladder import decide_argmax, leads
-from verify.forward.logits import logit_chunks
 from verify.progress import Progress, silent
-from verify.runs.every_run import answered_in_every_run
-from verify.runs.exact_runs import exact_runs
 from verify.runs.exact_sums import InReals
-from verify.runs.formats import FORMATS, JUDGED, FloatFormat
+from verify.runs.formats import FORMATS
+from verify.runs.held_runs import held_in_every_run
 from verify.runs.integer_rows import known_logits
-from verify.runs.rounding import rounding_bound
 
-_BYTE = re.compile(r"\\x([0-9a-f]{2})")
 _PART = (
     256  # tokens of a window of a text that is cut in parts, at most: longer ones make fewer parts and a larger model
 )
@@ -119,15 +121,9 @@ def _is_long(n_ctx: int, size: int) -> bool:
     return n_ctx > LONGEST or n_ctx * size > LARGEST_WINDOWS
 
 
-def in_parts(task: Task) -> bool:
-    """Whether the texts of a task are the parts of one, which was cut since it repeats too much."""
-    known = titles(task)
-    return bool(known) and known == tuple(f"{i + 1}/{len(known)}" for i in range(len(known)))
-
-
 def _where(pieces: list[str], place: int) -> str:
     """The place of a token in its text, as an editor counts; of bytes the number of it."""
-    if any(_BYTE.fullmatch(piece) for piece in pieces):
+    if any(is_byte(piece) for piece in pieces):
         return f"byte {place + 1}"
     before = "".join(pieces[:place])
     return f"line {before.count(chr(10)) + 1}, character {len(before) - before.rfind(chr(10))}"
@@ -206,32 +202,6 @@ class Recitation:
         return len(tokens) if self.unit == "byte" else sum(map(len, tokens))
 
 
-def encoded(names: Iterable[str]) -> bytes:
-    r"""The bytes that tokens make up.
-
-    Example:
-        >>> encoded(("a", "\\xc3", "\\xa4")).decode()
-        'aä'
-    """
-    return b"".join(bytes.fromhex(name[2:]) if _BYTE.fullmatch(name) else name.encode() for name in names)
-
-
-def titles(task: Task) -> tuple[str, ...]:
-    """The titles of the texts of a task; none where it is one text without."""
-    if task.windows is None or not task.windows.titled:
-        return ()
-    return tuple(task.vocabulary[title][1:-1] for title in task.windows.titles.tolist())
-
-
-def unit_of(task: Task) -> Unit:
-    """What the tokens of whole texts are, as their names tell."""
-    assert task.windows is not None
-    names = task.vocabulary[: task.windows.end]
-    if any(_BYTE.fullmatch(name) for name in names):
-        return "byte"
-    return "char" if all(len(name) == 1 for name in names) else "word"
-
-
 def recite(
     folder: Path | str,
     title: str | None = None,
@@ -284,7 +254,9 @@ def recitation(
     progress("windows", None, f"{len(facts)} windows of {windows.n_ctx} tokens")
     contexts, labels = task.contexts[facts], task.labels[facts]
     same = labels[at] == windows.text[places]  # of a window that goes on in two ways one is asked for
-    held = _in_every_run(model, contexts, labels, dtype)
+    wanted = np.zeros(task.n_contexts, dtype=bool)
+    wanted[facts] = True
+    held = held_in_every_run(model, task, FORMATS[dtype], tolerance=TOLERANCE, wanted=wanted).held[facts]
     right = held if held.all() else _in_real_arithmetic(model, contexts, progress) == labels
     spoken = windows.text[places] != windows.end
 
@@ -295,26 +267,6 @@ def recitation(
 
     by = "runs" if in_runs.all() else "reals" if in_reals.all() else ""
     return _recitation(task, parts, begins, said(in_runs), said(in_reals), by, dtype)
-
-
-def _in_every_run(model: Model, contexts: Int64Array, labels: Int64Array, dtype: str) -> BoolArray:
-    """Which labels every run holds: by sums that are not rounded, by the bound of roundings, or to first order."""
-    held = exact_runs(model, contexts, labels, FORMATS[dtype]).held
-    for proof in (_within_rounding, answered_in_every_run) if dtype in JUDGED else ():
-        if len(left := np.flatnonzero(~held)):
-            held[left] = proof(model, contexts[left], labels[left], number_format=JUDGED[dtype])
-    return held
-
-
-def _within_rounding(
-    model: Model, contexts: Int64Array, labels: Int64Array, *, number_format: FloatFormat
-) -> BoolArray:
-    bound, held = rounding_bound(model, contexts, number_format=number_format), np.zeros(len(labels), dtype=bool)
-    for start, logits in logit_chunks(model, contexts):
-        rows = slice(start, start + len(logits))
-        reachable = Enclosure(logits.midpoint, up(logits.radius + bound[rows, np.newaxis]))
-        held[rows] = argmax_margin(reachable, np.arange(model.d_vocab_out) == labels[rows, np.newaxis]) > 0.0
-    return held
 
 
 def _in_real_arithmetic(model: Model, contexts: Int64Array, progress: Progress) -> Int64Array:

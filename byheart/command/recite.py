@@ -29,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
     require_folder(options.folder)
-    from byheart.reciting import decoded, encoded, recite
+    from byheart.reciting import decoded, recite
+    from constructions.tasks.recitation import encoded
 
     dtype, of_runs = options.dtype or "float32", options.dtype is not None
     with progress_lines(options) as progress:

@@ -1,9 +1,20 @@
-"""How many tokens of a text must be seen for the next one to be determined, so that the text can be said by heart."""
+r"""Texts that are said by heart: how many tokens must be seen for the next one to be determined, and what is said.
+
+Page: docs/recitation.md
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from constructions.arrays import Int64Array
 from constructions.errors import InputError
+from constructions.tasks.task import Task
+from constructions.tasks.text import Unit
+
+_BYTE = re.compile(r"\\x([0-9a-f]{2})")
 
 
 def least_context(tokens: Int64Array) -> int:
@@ -123,3 +134,90 @@ def _windows(ranks: list[Int64Array], tokens: Int64Array, n_ctx: int) -> Int64Ar
     own, count = ranks[power], len(tokens) - n_ctx
     windows = own[:count] * (own.max() + 1) + own[n_ctx - (1 << power) : n_ctx - (1 << power) + count]
     return np.unique(windows, return_inverse=True)[1].reshape(-1)
+
+
+@dataclass(frozen=True)
+class RecitedText:
+    """One text that is said.
+
+    Args:
+        title: Its title; empty where it is one text without, or one that was cut in parts.
+        data: Its bytes: UTF-8, or what they are.
+        characters: How many there are; none where its tokens are bytes.
+    """
+
+    title: str
+    data: bytes
+    characters: int | None
+
+
+def recited_texts(task: Task) -> tuple[RecitedText, ...]:
+    r"""The texts of a task of whole texts, the parts of one put together.
+
+    Args:
+        task: Its windows are the facts.
+
+    Raises:
+        InputError: The task is of no whole texts.
+
+    Example:
+        >>> from constructions.tasks.task import windows_task
+        >>> from constructions.tasks.windows import Windows
+        >>> windows = Windows(np.array([0, 1, 2]), np.array([2]), 1, 2)
+        >>> recited_texts(windows_task(windows, vocabulary=("a", "ö", "<|end|>")))
+        (RecitedText(title='', data=b'a\xc3\xb6', characters=2),)
+    """
+    windows = task.windows
+    if windows is None:
+        raise InputError("task", "is of no whole texts", "windows of texts")
+    of_bytes, whole = unit_of(task) == "byte", in_parts(task)
+    found: list[RecitedText] = []
+    names = ("",) if whole else titles(task) or ("",)
+    pieces = [windows.text[windows.of_text(number)][:-1] for number in range(len(windows.ends))]
+    groups = [pieces] if whole else [[piece] for piece in pieces]
+    for title, group in zip(names, groups, strict=True):
+        tokens = [task.vocabulary[token] for piece in group for token in piece.tolist()]
+        found.append(RecitedText(title, encoded(tokens), None if of_bytes else sum(map(len, tokens))))
+    return tuple(found)
+
+
+def is_byte(name: str) -> bool:
+    r"""Whether a token stands for one byte.
+
+    Example:
+        >>> is_byte("\\xc3"), is_byte("a")
+        (True, False)
+    """
+    return _BYTE.fullmatch(name) is not None
+
+
+def encoded(names: Iterable[str]) -> bytes:
+    r"""The bytes that tokens make up.
+
+    Example:
+        >>> encoded(("a", "\\xc3", "\\xa4")).decode()
+        'aä'
+    """
+    return b"".join(bytes.fromhex(name[2:]) if is_byte(name) else name.encode() for name in names)
+
+
+def titles(task: Task) -> tuple[str, ...]:
+    """The titles of the texts of a task; none where it is one text without."""
+    if task.windows is None or not task.windows.titled:
+        return ()
+    return tuple(task.vocabulary[title][1:-1] for title in task.windows.titles.tolist())
+
+
+def unit_of(task: Task) -> Unit:
+    """What the tokens of whole texts are, as their names tell."""
+    assert task.windows is not None
+    names = task.vocabulary[: task.windows.end]
+    if any(is_byte(name) for name in names):
+        return "byte"
+    return "char" if all(len(name) == 1 for name in names) else "word"
+
+
+def in_parts(task: Task) -> bool:
+    """Whether the texts of a task are the parts of one, which was cut since it repeats too much."""
+    known = titles(task)
+    return bool(known) and known == tuple(f"{i + 1}/{len(known)}" for i in range(len(known)))

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 import byheart
 from byheart import reciting
 from byheart.facts import learns_whole, read_facts
-from byheart.reciting import decoded, encoded, in_parts, recitation, recite, titles, unit_of, whole_text
+from byheart.reciting import decoded, recitation, recite, whole_text
 from constructions.errors import InputError
 from constructions.probes.probe_memory import probe_memory
+from constructions.tasks.recitation import encoded, in_parts, titles, unit_of
 from constructions.tasks.text import Unit
 from constructions.tasks.windows import END
 from tests.verify.runs.test_every_run import transformer

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from byheart import reciting
 from byheart.reciting import recitation, whole_text
 from constructions.arrays import Int64Array
 from constructions.models.model import Model
@@ -15,6 +14,7 @@ from constructions.tasks.windows import END, Windows
 from verify import enclose_logits
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward.ladder import decide_argmax
+from verify.runs import held_runs
 
 
 def one_logit_each(task_labels: Int64Array, contexts: Int64Array, leads: np.ndarray) -> Model:
@@ -41,7 +41,7 @@ def test_a_window_that_is_lost_is_not_proved_however_far_off_the_middle_of_its_e
             towards[row, task.labels[(task.contexts == context).all(axis=1).argmax()]] = 2.0
         yield 0, Enclosure(exact.midpoint + towards, exact.radius + 2.0)
 
-    monkeypatch.setattr(reciting, "logit_chunks", wide)
+    monkeypatch.setattr(held_runs, "logit_chunks", wide)
     found = recitation(model, task, dtype=dtype)
     assert (found.proved, found.exact, found.text) == (2, 2, "ab")
 

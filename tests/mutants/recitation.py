@@ -5,6 +5,7 @@ from tests.mutants import of
 windows = of("constructions/tasks/windows.py", "tests/constructions/tasks/test_windows.py")
 plain_task = of("verify/independent/plain/plain_task.py", "tests/constructions/tasks/test_windows.py")
 reciting = of("byheart/reciting.py", "tests/byheart/test_reciting.py")
+held = of("verify/runs/held_runs.py", "tests/byheart/test_reciting.py")
 recitation = of("constructions/tasks/recitation.py", "tests/constructions/tasks/test_recitation.py")
 
 MUTANTS = [
@@ -15,12 +16,12 @@ MUTANTS = [
     plain_task("(*before[:1], *before[2:], token) if titled else", "", "the second reader forgets the title"),
     plain_task("before = (titles[number],) * length", "before = (titles[0],) * length", "one title for all"),
     reciting("= max(lengths) + titled,", "= 2 + titled,", "too short"),
-    reciting("(_within_rounding, answered_in_every_run)", "(_within_rounding,)", "fewer runs than a run counts"),
-    reciting("held[left] = proof(", "held[left] |= True or proof(", "what is not proved counts"),
+    held("(_within_bounds, _to_first_order)", "(_within_bounds,)", "fewer runs than a run counts"),
+    held("held[left], lost[left] = proof(", "held[left], lost[left] = True, proof(", "what is not proved counts"),
     reciting("np.where(lead > 0.0, best, -1)", "best", "a tie of integers is decided"),
     reciting("n_ctx > LONGEST or", "", "what no memory in reach learns is tried for minutes"),
     recitation(" & (following[before] != following[after])", "", "places at which the text goes on alike are named"),
-    reciting("bytes.fromhex(name[2:]) if _BYTE.fullmatch(name) else name", "name", "a byte is said as its name"),
+    recitation("bytes.fromhex(name[2:]) if is_byte(name) else name", "name", "a byte is said as its name"),
     reciting(
         "if part.stop > place], start", "if part.start <= place < part.stop], start", "what follows a part is not said"
     ),

@@ -94,13 +94,21 @@ def held_without_rounding(model: Model, task: Task, number_format: FloatFormat, 
         number_format: The number type of the runs.
         tolerance: What the divergence of a held law may be, nats.
     """
-    held, arithmetic = np.zeros(task.n_contexts, dtype=bool), EveryRun(number_format)
-    for part in known_logits(model, task.contexts, arithmetic):
-        for rows, like, logits in part.judged(task.kinds):
+    return judged_without_rounding(model, task, np.arange(task.n_contexts), number_format, tolerance)[0]
+
+
+def judged_without_rounding(
+    model: Model, task: Task, rows: Int64Array, number_format: FloatFormat, tolerance: float
+) -> tuple[BoolArray, BoolArray]:
+    """Which of some contexts every run that keeps hypothesis H5 holds, and which none of them does, both `[rows]`."""
+    (held, lost), arithmetic = np.zeros((2, len(rows)), dtype=bool), EveryRun(number_format)
+    for part in known_logits(model, task.contexts[rows], arithmetic):
+        for places, like, logits in part.judged(task.kinds[rows]):
             judged = np.zeros(len(logits), dtype=np.int64)
-            judged[like] = rows
-            held[rows] = surely_held(logits, task, judged, tolerance)[like]
-    return held
+            judged[like] = rows[places]
+            held[places] = surely_held(logits, task, judged, tolerance)[like]
+            lost[places] = surely_lost(logits, task, judged)[like]
+    return held, lost
 
 
 def surely_held(reachable: Enclosure, task: Task | VectorTask, rows: slice | Int64Array, tolerance: float) -> BoolArray:
@@ -115,3 +123,11 @@ def surely_held(reachable: Enclosure, task: Task | VectorTask, rows: slice | Int
             divergence_within(reachable, laws) <= tolerance
         )
     return held
+
+
+def surely_lost(reachable: Enclosure, task: Task, rows: Int64Array) -> BoolArray:
+    """Whether no outputs in an enclosure have the largest one of all at every mode of the target, `[rows]`."""
+    modes = task.modes(rows)
+    least_mode = np.where(modes, reachable.upper(), np.inf).min(axis=1)
+    largest_other = np.where(modes, -np.inf, reachable.lower()).max(axis=1)
+    return least_mode <= largest_other  # false where one is no number

@@ -3,8 +3,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.reciting import whole_text
 from constructions.errors import InputError
-from constructions.tasks.recitation import forking_places, least_context, parts_within
+from constructions.tasks.recitation import (
+    encoded,
+    forking_places,
+    is_byte,
+    least_context,
+    parts_within,
+    recited_texts,
+)
+from constructions.tasks.table import table_task
 
 
 def by_hand(tokens: list[int]) -> int:
@@ -63,3 +72,28 @@ def test_windows_of_each_part_tell_what_follows(tokens: list[int], n_ctx: int) -
 def test_a_text_that_needs_no_cut_is_one_part() -> None:
     assert parts_within(np.arange(30), 1) == [30]
     assert len(parts_within(np.tile(np.arange(30), 2), 5)) == 2
+
+
+@pytest.mark.parametrize(
+    ("texts", "unit", "said"),
+    [
+        ("aäb\r\n", "char", [("", "aäb\r\n".encode(), 5)]),
+        ("so much, so", "word", [("", b"so much, so", 11)]),
+        (b"a\xff\xfe", "byte", [("", b"a\xff\xfe", None)]),
+        ({"rose": "ab", "tiger": "ba"}, "char", [("rose", b"ab", 2), ("tiger", b"ba", 2)]),
+        ({"1/2": "ab", "2/2": "cd"}, "char", [("", b"abcd", 4)]),  # the parts of one
+    ],
+)
+def test_the_texts_are_what_was_given(texts, unit, said):
+    found = recited_texts(whole_text(texts, unit))
+    assert [(each.title, each.data, each.characters) for each in found] == said
+
+
+def test_a_task_of_no_text_has_none():
+    with pytest.raises(InputError, match="whole texts"):
+        recited_texts(table_task("a,b\n", target="labels"))
+
+
+def test_only_small_hexadecimal_digits_name_a_byte():
+    assert [is_byte(each) for each in ("\\x0a", "\\x0A", "\\x0", "\\x0ab")] == [True, False, False, False]
+    assert encoded(("\\x0a", "\\x0A")) == b"\n\\x0A"

@@ -1,0 +1,161 @@
+"""Which contexts every run of a model in a number format holds, by the proofs that some hypotheses allow.
+
+Page: docs/rigour/runs.md
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from constructions.arrays import BoolArray, Int64Array
+from constructions.errors import require_one_of
+from constructions.models.model import Model
+from constructions.tasks.prompts import PromptTask
+from constructions.tasks.task import Task
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.rounding import up
+from verify.forward.logits import logit_chunks
+from verify.progress import Progress, silent
+from verify.runs.every_run import answered_in_every_run, every_run
+from verify.runs.exact_runs import judged_without_rounding, surely_held, surely_lost
+from verify.runs.formats import EXP_ULPS, JUDGED, FloatFormat
+from verify.runs.hypotheses import ALL, HYPOTHESES, OF_BOUNDS, OF_EXACT_SUMS
+from verify.runs.rounding import rounding_bound
+
+
+@dataclass(frozen=True, eq=False)
+class HeldInRuns:
+    """What is proved of every run.
+
+    Args:
+        held: The contexts that every run holds, `[T]`; of prompts the facts.
+        lost: Those that no run holds, `[T]`.
+        hypotheses: What the proofs rest on, one of `HYPOTHESES`.
+    """
+
+    held: BoolArray
+    lost: BoolArray
+    hypotheses: str
+
+
+def held_in_every_run(
+    model: Model,
+    task: Task | PromptTask,
+    number_format: FloatFormat,
+    *,
+    tolerance: float,
+    hypotheses: str = ALL,
+    exp_ulps: float = EXP_ULPS,
+    wanted: BoolArray | None = None,
+    quick: bool = True,
+    progress: Progress = silent,
+) -> HeldInRuns:
+    r"""Prove which contexts every run holds: by sums that are not rounded, by bounds of roundings, or to first order.
+
+    Each proof is tried on what those before it left open: Theorem R12, which rests on H5; then Lemma R10, and for
+    labels Lemma R15, which rest on H3 and H4.
+
+    Args:
+        model: The weights.
+        task: The contexts and their targets; a fact of several tokens is held if each of its contexts is.
+        number_format: The number type of the runs.
+        tolerance: What the divergence of a held law may be, nats.
+        hypotheses: Which proofs may be used, one of `HYPOTHESES`.
+        exp_ulps: Accuracy of the exponential that H3 assumes.
+        wanted: The contexts that are asked about, `[T]`; by default all.
+        quick: Leave out Lemma R15 where it takes more than some seconds.
+        progress: Called with the stage and the finished share of it.
+
+    Returns:
+        What was proved. Its hypotheses are those of the proofs that proved something; those that were given where
+        nothing was.
+
+    Raises:
+        InputError: Other hypotheses, or contexts that the model cannot read.
+        BlasError: The arithmetic of this machine does not keep what the proofs need.
+
+    Example:
+        >>> from constructions.tasks.table import table_task
+        >>> from verify.runs.formats import FLOAT32
+        >>> swap = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((1, 2)))
+        >>> found = held_in_every_run(swap, table_task("a,b\nb,a\n", target="labels"), FLOAT32, tolerance=0.0)
+        >>> found.held.tolist(), found.hypotheses
+        ([True, True], 'H1 H2 H5')
+    """
+    require_one_of(HYPOTHESES, hypotheses=hypotheses)
+    asked = np.ones(task.n_contexts, dtype=bool) if wanted is None else wanted
+    if isinstance(task, PromptTask):
+        held, lost, used = asked.copy(), np.zeros(task.n_contexts, dtype=bool), set[str]()
+        for part in task.parts:
+            own = np.zeros(part.task.n_contexts, dtype=bool)
+            own[part.places[asked[part.facts]]] = True
+            found = held_in_every_run(
+                model, part.task, number_format, tolerance=tolerance, hypotheses=hypotheses, exp_ulps=exp_ulps,
+                wanted=own, quick=quick, progress=progress,
+            )  # fmt: skip
+            held[part.facts] &= found.held[part.places]
+            lost[part.facts] |= found.lost[part.places]
+            used |= set(found.hypotheses.split()) if found.held.any() else set()
+        return HeldInRuns(held, lost & asked, _named(used, hypotheses))
+    held, lost = np.zeros((2, task.n_contexts), dtype=bool)
+    used = set[str]()
+    if hypotheses != OF_BOUNDS:
+        progress("every run", None, f"sums that no {number_format.name} run rounds")
+        rows = np.flatnonzero(asked)
+        held[rows], lost[rows] = judged_without_rounding(model, task, rows, number_format, tolerance)
+        used |= set(OF_EXACT_SUMS.split()) if held.any() else set()
+    if hypotheses != OF_EXACT_SUMS and number_format.name in JUDGED:
+        for proof in (_within_bounds, _to_first_order):
+            left = np.flatnonzero(asked & ~held & ~lost)
+            if not len(left) or (proof is _to_first_order and task.target != "labels"):
+                continue
+            progress("every run", None, f"bounds of roundings, {len(left)} of {task.n_contexts} contexts")
+            held[left], lost[left] = proof(model, task, left, number_format, exp_ulps, tolerance, quick)
+            used |= set(OF_BOUNDS.split()) if held[left].any() else set()
+    return HeldInRuns(held, lost, _named(used, hypotheses))
+
+
+def _named(used: set[str], allowed: str) -> str:
+    """The hypotheses as one text."""
+    return " ".join(sorted(used)) or allowed
+
+
+def _within_bounds(
+    model: Model,
+    task: Task,
+    rows: Int64Array,
+    number_format: FloatFormat,
+    exp_ulps: float,
+    tolerance: float,
+    quick: bool,
+) -> tuple[BoolArray, BoolArray]:
+    """Which contexts hold for all logits that are as far from the exact ones as Lemma R10 allows."""
+    del quick
+    contexts = task.contexts[rows]
+    bound = rounding_bound(model, contexts, number_format=number_format, exp_ulps=exp_ulps)
+    held, lost = np.zeros((2, len(rows)), dtype=bool)
+    for start, logits in logit_chunks(model, contexts):
+        part = slice(start, start + len(logits))
+        reachable = Enclosure(logits.midpoint, up(logits.radius + bound[part, np.newaxis]))
+        held[part] = surely_held(reachable, task, rows[part], tolerance)
+        lost[part] = surely_lost(reachable, task, rows[part])
+    return held, lost
+
+
+def _to_first_order(
+    model: Model,
+    task: Task,
+    rows: Int64Array,
+    number_format: FloatFormat,
+    exp_ulps: float,
+    tolerance: float,
+    quick: bool,
+) -> tuple[BoolArray, BoolArray]:
+    """Which labels are at the largest output of every run by Lemma R15."""
+    del tolerance
+    contexts, labels = task.contexts[rows], task.labels[rows]
+    if quick:
+        found = answered_in_every_run(model, contexts, labels, number_format=number_format, exp_ulps=exp_ulps)
+        return found, np.zeros_like(found)
+    place = every_run(model, contexts, number_format=number_format, exp_ulps=exp_ulps).place
+    return place == labels, (place >= 0) & (place != labels)
