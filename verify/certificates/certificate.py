@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from constructions.counted import counted
-from constructions.errors import FileFormatError, InputError, TamperedError
+from constructions.errors import FileFormatError, InputError, TamperedError, require_one_of
 from constructions.files import canonical_json, require_regular_file, write_atomically
 from constructions.tasks.criterion import Criterion
 from verify.arithmetic.decimals import decimal_above, decimal_below
@@ -27,6 +27,8 @@ from verify.arithmetic.exact_json import (
     require_text,
 )
 from verify.certificates.headline import OF_A_RULE, PROMPTS, Outcome, outcome
+from verify.runs.formats import EXP_ULPS, FORMATS, every_run_is
+from verify.runs.hypotheses import HYPOTHESES, OF_EXACT_SUMS
 from verify.verdict import Verdict
 
 FORMAT = "byheart-certificate"
@@ -45,6 +47,8 @@ OTHER_RUNS_FILE = "other_runs.csv"
 """Those that some run may answer otherwise; likewise."""
 
 ANSWERS = "answers"
+RUNS = "runs"
+TEXT = "text"
 TEXT_DIVERGENCE = "text-divergence"
 FEATURE_RANK = "feature-rank"
 SATURATION = "saturation"
@@ -53,6 +57,8 @@ RANK_WITH_SKIP = "rank-with-skip"
 DIVERGENCE = "divergence"
 STATEMENTS = (
     ANSWERS,
+    RUNS,
+    TEXT,
     TEXT_DIVERGENCE,
     FEATURE_RANK,
     SATURATION,
@@ -61,6 +67,9 @@ STATEMENTS = (
     DIVERGENCE,
 )
 """The kinds of statement, in the order in which a certificate holds them; the first is in every one."""
+
+REALS = "real arithmetic"
+"""In the place of a number format: a text is decoded without any rounding."""
 
 DOMAIN, SAMPLE = "domain", "sample"
 """The kinds of statement of a certificate about a rule on a whole domain; the second where inputs were drawn."""
@@ -132,6 +141,10 @@ class Statement:
       (for values: of the largest distance of an output from its value); [`guess_lower`] is a lower bound of that mean
       for the best guess that does not look at the context; for labels `guess_held` is the number of contexts that the
       most frequent one alone holds.
+    - ``runs``: in every run in a number format at least `held` of the `contexts` are held, if the run keeps the
+      hypotheses that are named, with an exponential that is off by at most [`exp_ulps`] units in the last place.
+    - ``text``: greedy decoding, in every run in a number format or in real arithmetic, says `texts` texts of `bytes`
+      bytes together, [`characters`], in `parts` parts, and behind each part that it ends.
     - ``text-divergence``: `lower` and `upper` of the mean of $d_{KL}(c_t / n_t \Vert \mathrm{softmax}(z_t))$ in nats
       over all `contexts` of the text, each weighted by the number $n_t$ of its `occurrences`.
     - ``feature-rank``: the features of the contexts, a matrix of `rows` rows and `columns` columns, have full row rank;
@@ -154,8 +167,10 @@ class Statement:
         id: The kind.
         method: How, in a few words; information only, since nothing is ever concluded from it.
         values: The numbers: `int`, finite `float` or `Fraction`.
-        held: For ``answers`` where some but not all contexts are held: which, in hexadecimal, the first context being
-            the most significant bit of the first digit; otherwise empty.
+        held: For ``answers`` and ``runs`` where some but not all contexts are held: which, in hexadecimal, the first
+            context being the most significant bit of the first digit; otherwise empty.
+        named: For ``runs`` the `format` and the `hypotheses`, for ``text`` the `format` and the `texts`: of each its
+            `title`, `bytes` and `sha256`; otherwise empty.
 
     Raises:
         InputError: An unknown kind, or a missing, unknown or impossible number.
@@ -169,12 +184,14 @@ class Statement:
     method: str
     values: Mapping[str, Number]
     held: str = ""
+    named: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         require_text(f"statement {self.id!r}: method", self.method)
         _check_values(self.id, self.values)
+        _check_named(self.id, self.named, self.values)
         contexts, held = int(self.values.get("contexts", 0)), self.values.get("held", 0)
-        partial = self.id == ANSWERS and 0 < held < contexts
+        partial = self.id in (ANSWERS, RUNS) and 0 < held < contexts
         if not partial and self.held != "":
             raise InputError(f"statement {self.id!r}: held", "is given", "it where some but not all contexts are")
         if partial and len(held_mask(self.held, contexts)) != held:
@@ -182,7 +199,14 @@ class Statement:
 
     def words(self, target: str) -> str:
         """The statement in words, a function of its numbers; decimals are rounded in the direction that is true."""
+        if self.id in _NAMED_WORDS:
+            return _NAMED_WORDS[self.id](self.values, self.named)
         return _WORDS[self.id](self.values, target)
+
+    @property
+    def label(self) -> str:
+        """The kind, with the number format where there may be one statement for each."""
+        return f"{self.id} ({self.named['format']})" if self.named else self.id
 
 
 @dataclass(frozen=True)
@@ -219,8 +243,8 @@ class Certificate:
     Args:
         subject: What it is about.
         criterion: What was asked.
-        statements: What was proved, in the order of `STATEMENTS`, each kind at most once, ``answers`` always; of a rule
-            on a domain one ``domain`` alone.
+        statements: What was proved, in the order of `STATEMENTS`, each kind at most once, ``answers`` always; ``runs``
+            and ``text`` at most once for each number format. Of a rule on a domain ``domain`` stands for ``answers``.
         provenance: Names and versions of the software and the machine that made it.
         witness: The witness file of the rank, if there is one.
 
@@ -237,12 +261,16 @@ class Certificate:
 
     def __post_init__(self) -> None:
         ids = [statement.id for statement in self.statements]
-        kinds = (DOMAIN, SAMPLE) if self.subject.is_of_a_rule else STATEMENTS
-        kinds = (ANSWERS,) if self.subject.origin == PROMPTS else kinds
-        if ids != [name for name in kinds if name in ids] or kinds[0] not in ids:
-            raise InputError("statements", f"are {ids}", f"{kinds[0]!r} and each at most once, in the order {kinds}")
+        kinds = (DOMAIN, RUNS, SAMPLE) if self.subject.is_of_a_rule else STATEMENTS
+        kinds = (ANSWERS, RUNS) if self.subject.origin == PROMPTS else kinds
+        places = [_place(statement) for statement in self.statements]
+        if not set(ids) <= set(kinds) or places != sorted(set(places)) or kinds[0] not in ids:
+            found = [statement.label for statement in self.statements]
+            raise InputError("statements", f"are {found}", f"{kinds[0]!r} and each at most once, in the order {kinds}")
         for statement in self.statements:
             _check_fits(statement, self.subject)
+            if statement.id == TEXT:
+                self._check_decoded(statement)
         if self.witness is not None and FEATURE_RANK not in ids:
             raise InputError("a witness", f"is named, but no statement {FEATURE_RANK!r}")
         for name, text in self.provenance.items():
@@ -270,6 +298,22 @@ class Certificate:
     def statement(self, id: str) -> Statement | None:
         """The statement of the kind `id`, if it was proved."""
         return next((statement for statement in self.statements if statement.id == id), None)
+
+    def in_every_run(self, dtype: str) -> Statement | None:
+        """The statement about every run in a number format, if there is one."""
+        found = (each for each in self.statements if each.id == RUNS and each.named["format"] == dtype)
+        return next(found, None)
+
+    def _check_decoded(self, text: Statement) -> None:
+        """A text is decoded only where every window of it is held."""
+        dtype = text.named["format"]
+        rests_on = self.answers if dtype == REALS else self.in_every_run(dtype)
+        if rests_on is None or rests_on.values["held"] != self.subject.sizes["contexts"]:
+            raise InputError(f"statement {text.label!r}", "stands there", f"all contexts held in {dtype} beside it")
+
+    def stating(self, *more: Statement) -> "Certificate":
+        """The certificate with more statements."""
+        return replace(self, statements=tuple(sorted([*self.statements, *more], key=_place)))
 
     def figure(self, id: str, name: str) -> int | float | None:
         """A number of the statement of the kind `id`, for JSON; none where it is not stated."""
@@ -394,6 +438,7 @@ class Certificate:
                     "method": each.method,
                     "values": {name: encode_number(value) for name, value in each.values.items()},
                     "held": each.held,
+                    **({"named": dict(each.named)} if each.named else {}),
                 }
                 for each in self.statements
             ],
@@ -407,7 +452,7 @@ class StatementCheck:
     """What a checker established about one statement, without trusting the certificate.
 
     Args:
-        id: The statement.
+        id: The statement (`Statement.label`).
         verdict: PROVED: the statement, with the bounds as stored, holds. REFUTED: it is false. UNDECIDED: neither.
         reason: One sentence for a person.
         values: Numbers of the same names that the checker itself obtained, where it did.
@@ -456,7 +501,7 @@ class CheckReport:
 
     @property
     def _outcome(self) -> Outcome:
-        sample = self.checks[-1].values if self.checks[-1].id == SAMPLE else {}
+        sample = next((check.values for check in self.checks if check.id == SAMPLE), {})
         return self.certificate.subject.outcome(self.criterion, {**sample, **self.checks[0].values})
 
     def summary(self) -> dict[str, Any]:
@@ -596,6 +641,8 @@ _KINDS = {
         (),
         (("margin_lower",), ("mean_upper", "max_upper"), ("guess_lower",), (GUESS,)),
     ),
+    RUNS: _Kind(("contexts", "held"), (), (("exp_ulps",),)),
+    TEXT: _Kind(("texts", "parts", "bytes"), (), (("characters",),)),
     TEXT_DIVERGENCE: _Kind(("contexts", "occurrences"), ("lower", "upper"), ()),
     FEATURE_RANK: _Kind(("rows", "columns"), (), (("smallest_singular_value_lower", "condition_upper"),)),
     SATURATION: _Kind(("pairs", "saturated_lower"), ("delta",), ()),
@@ -605,7 +652,8 @@ _KINDS = {
     DOMAIN: _Kind(("contexts", "held", "wrong", GUESS), (), ()),
     SAMPLE: _Kind(("contexts", "drawn", "right", "wrong_upper"), ("seed",), ()),
 }
-_POSITIVE = ("smallest_singular_value_lower", "margin_lower", "delta")
+_POSITIVE = ("smallest_singular_value_lower", "margin_lower", "delta", "exp_ulps")
+_OTHER_COUNTS = (GUESS, "characters")  # where they are given
 
 
 def _check_values(id: str, values: Mapping[str, Number]) -> None:
@@ -618,7 +666,7 @@ def _check_values(id: str, values: Mapping[str, Number]) -> None:
     if not needed <= set(values) <= needed | optional or not whole:
         raise InputError(f"statement {id!r}", f"has the numbers {sorted(values)}", sorted(needed))
     for name, value in values.items():
-        if name in kind.counts or name == GUESS:
+        if name in kind.counts or name in _OTHER_COUNTS:
             if type(value) is not int or not 0 <= value < _LARGEST_COUNT:
                 raise InputError(f"statement {id!r}: {name}", f"is {value!r}", "a non-negative integer")
             continue
@@ -642,6 +690,10 @@ def _check_values(id: str, values: Mapping[str, Number]) -> None:
         and values["drawn"] - values["right"] <= values["wrong_upper"] <= values["contexts"] - values["right"]
     ):
         raise InputError(f"statement {id!r}: {dict(values)}", "cannot be")
+    if id == RUNS and not 1 <= values["held"] <= values["contexts"]:
+        raise InputError(f"statement {id!r}: {dict(values)}", "holds no context, or more than there are")
+    if id == TEXT and not (1 <= values["texts"] <= values["parts"] and values.get("characters", 0) <= values["bytes"]):
+        raise InputError(f"statement {id!r}: {dict(values)}", "cannot be")
     if id == TEXT_DIVERGENCE and not values["lower"] <= values["upper"]:
         raise InputError(f"statement {id!r}: lower", "is above upper")
     if id in (RANK_HEADS, RANK_WITH_SKIP):
@@ -658,10 +710,51 @@ def _check_values(id: str, values: Mapping[str, Number]) -> None:
         raise InputError(f"statement {id!r}: {dict(values)}", "cannot be")
 
 
+def _check_named(id: str, named: Mapping[str, Any], values: Mapping[str, Number]) -> None:
+    """The names of a statement are those of its kind, and fit its numbers."""
+    of_kind = {RUNS: {"format", "hypotheses"}, TEXT: {"format", "texts"}}.get(id, set[str]())
+    if set(named) != of_kind:
+        raise InputError(f"statement {id!r}", f"names {sorted(named)}", sorted(of_kind))
+    if id == RUNS:
+        require_one_of(tuple(FORMATS), format=named["format"])
+        require_one_of(HYPOTHESES, hypotheses=named["hypotheses"])
+        if ("exp_ulps" in values) != (named["hypotheses"] != OF_EXACT_SUMS):
+            raise InputError(f"statement {id!r}", f"has {sorted(values)}", "'exp_ulps' if H3 is named, and only then")
+    if id == TEXT:
+        require_one_of((REALS, *FORMATS), format=named["format"])
+        _check_texts(expect(f"statement {id!r}: texts", named["texts"], list), values)
+
+
+def _check_texts(texts: list[Any], values: Mapping[str, Number]) -> None:
+    for text in texts:
+        expect_fields("a text", text, {"title", "bytes", "sha256"})
+        expect("a text: title", text["title"], str)
+        require_sha256("a text: sha256", text["sha256"])
+        if type(text["bytes"]) is not int or not 0 <= text["bytes"] < _LARGEST_COUNT:
+            raise InputError("a text: bytes", f"is {text['bytes']!r}", "a non-negative integer")
+    titles = {text["title"] for text in texts}
+    if len(texts) != values["texts"] or len(titles) < len(texts):
+        raise InputError("texts", f"are {len(texts)} with {len(titles)} titles", f"{values['texts']}")
+    if sum(text["bytes"] for text in texts) != values["bytes"]:
+        raise InputError("texts", "have another number of bytes together", f"{values['bytes']}")
+    if values["parts"] != values["texts"] and titles != {""}:
+        raise InputError("parts", f"are {values['parts']}", f"{values['texts']}, or one text without a title")
+
+
+def _place(statement: Statement) -> tuple[int, int]:
+    """Where a statement stands among others."""
+    kinds, formats = (*STATEMENTS, DOMAIN, SAMPLE), (REALS, *FORMATS)
+    if statement.id == DOMAIN:
+        return -1, 0
+    return kinds.index(statement.id), formats.index(statement.named["format"]) if statement.named else 0
+
+
 def _check_fits(statement: Statement, subject: Subject) -> None:
     sizes, values = subject.sizes, statement.values
     expected = {
         ANSWERS: {"contexts": sizes["contexts"]},
+        RUNS: {"contexts": sizes["contexts"]},
+        TEXT: {},
         TEXT_DIVERGENCE: {"contexts": sizes["all_contexts"]},
         FEATURE_RANK: {"rows": sizes["contexts"]},
         SATURATION: {},
@@ -673,7 +766,7 @@ def _check_fits(statement: Statement, subject: Subject) -> None:
     }[statement.id]
     if any(values[name] != size for name, size in expected.items()):
         raise InputError(f"statement {statement.id!r}", f"has {dict(values)}, which do not fit the sizes {dict(sizes)}")
-    if subject.target == "values" and (statement.id == TEXT_DIVERGENCE or "margin_lower" in values):
+    if subject.target == "values" and (statement.id in (RUNS, TEXT, TEXT_DIVERGENCE) or "margin_lower" in values):
         raise InputError(f"statement {statement.id!r}", f"has {sorted(values)}, which values have not")
     if statement.id == DIVERGENCE and subject.target != "laws":
         raise InputError(f"statement {statement.id!r}", f"is about {subject.target}", "laws")
@@ -706,6 +799,26 @@ def _answers_words(values: Mapping[str, Number], target: str) -> str:
     if GUESS in values:
         parts.append(f"the most frequent label alone holds {values[GUESS]}")
     return "; ".join(parts) + "."
+
+
+def _runs_words(values: Mapping[str, Number], named: Mapping[str, Any]) -> str:
+    *most, last = named["hypotheses"].split()
+    is_run = every_run_is(named["format"], float(values.get("exp_ulps", EXP_ULPS)))
+    return (
+        f"In every {named['format']} run ({is_run}) {values['held']} of {counted(values['contexts'], 'context')} are "
+        f"held; this rests on {', '.join(most)} and {last}."
+    )
+
+
+def _recited_words(values: Mapping[str, Number], named: Mapping[str, Any]) -> str:
+    where = f"in {named['format']}" if named["format"] == REALS else f"in every {named['format']} run"
+    size = counted(values["bytes"], "byte")
+    size += f" ({counted(values['characters'], 'character')})" if "characters" in values else ""
+    parts, ends = "", "it ends" if values["texts"] == 1 else "each ends"
+    if values["parts"] != values["texts"]:
+        parts, ends = f", in {counted(values['parts'], 'part')}", "each part ends"
+    texts = counted(values["texts"], "text")
+    return f"Greedy decoding, {where}, says {texts} of {size}{parts}, byte for byte, and then that {ends}."
 
 
 def _text_words(values: Mapping[str, Number], target: str) -> str:
@@ -801,6 +914,9 @@ _WORDS = {
 }
 
 
+_NAMED_WORDS = {RUNS: _runs_words, TEXT: _recited_words}
+
+
 def _digest(data: dict[str, Any]) -> str:
     return hashlib.sha256(canonical_json(data).encode("ascii")).hexdigest()
 
@@ -813,13 +929,16 @@ def _parse_subject(data: Any) -> Subject:
 
 
 def _parse_statement(data: Any) -> Statement:
-    expect_fields("a statement", data, {"id", "statement", "method", "values", "held"})
+    fields = {"id", "statement", "method", "values", "held"}
+    has_names = isinstance(data, dict) and data.get("id") in (RUNS, TEXT)
+    expect_fields("a statement", data, fields | {"named"} if has_names else fields)
     values = expect("values", data["values"], dict)
     return Statement(
         id=expect("id", data["id"], str),
         method=expect("method", data["method"], str),
         values={name: decode_number(f"{CERTIFICATE_FILE}: {name}", value) for name, value in values.items()},
         held=expect("held", data["held"], str),
+        named=expect("named", data["named"], dict) if has_names else {},
     )
 
 

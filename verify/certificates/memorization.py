@@ -34,7 +34,9 @@ from verify.certificates.certificate import (
     GUESS,
     RANK_HEADS,
     RANK_WITH_SKIP,
+    RUNS,
     SATURATION,
+    TEXT,
     TEXT_DIVERGENCE,
     VERSION,
     WITNESS_FILE,
@@ -56,6 +58,7 @@ from verify.certificates.loading import load_certified
 from verify.certificates.memory_budget import require_memory
 from verify.certificates.provenance import provenance
 from verify.certificates.rank import check_rank, prove_rank
+from verify.certificates.runs import check_runs, check_text
 from verify.certificates.saturation import check_saturation, prove_saturation
 from verify.divergence.kullback_leibler import empirical_divergence
 from verify.forward.heads import AttendedVectors, enclose_features, enclose_layer
@@ -308,10 +311,16 @@ def check_memorization(
     # Bounds from below are wanted for a question about the mean, whichever of the two asks it.
     either = asked if asked.asked == "at-most" else certificate.criterion
     answers = judge_answers(model, task, either, two_sided=diverging, beyond=beyond, progress=show)
-    checks = []
+    checks: list[StatementCheck] = []
     for statement in certificate.statements:
         if statement.id == ANSWERS:
             checks.append(_check_answers(statement, certificate, asked, answers, task))
+        elif statement.id == RUNS:
+            tolerance = certificate.criterion.tolerance
+            checks.append(check_runs(statement, model, task, tolerance=tolerance, progress=show))
+        elif statement.id == TEXT:
+            known = {check.id: check for check in checks}
+            checks.append(check_text(statement, certificate, task, known))
         elif statement.id == TEXT_DIVERGENCE:
             checks.append(_check_text(statement, model, task, answers, show))
         elif statement.id == FEATURE_RANK:

@@ -26,9 +26,11 @@ from verify.certificates.certificate import (
     MODEL_FILE,
     RANK_HEADS,
     RANK_WITH_SKIP,
+    RUNS,
     SAMPLE,
     SATURATION,
     TASK_FILE,
+    TEXT,
     TEXT_DIVERGENCE,
     Certificate,
     CheckReport,
@@ -124,6 +126,7 @@ def check_independently(
     with ctx.workprec(BITS):
         if isinstance(task, PlainPromptTask):
             checks = [_check_prompts(model, task, certificate, asked, progress or silent)]
+            checks += [_not_checked(statement) for statement in certificate.statements[1:]]
             return CheckReport(certificate, asked, tuple(checks), _PATH)
         checker = _Checker(folder, certificate, asked, Evaluation(model, task, progress or silent), full, workers)
         return CheckReport(certificate, asked, tuple(checker.checks()), _PATH)
@@ -155,6 +158,7 @@ def _check_rule(
         numbers = drawn_numbers([model.sha256, rule.sha256, int(sample.values["drawn"]), seed], rule.size)
     found = count_rule(model, rule, numbers=numbers, progress=progress)
     checks = [check_counts(certificate.answers, found.right, found.wrong, rule.most_frequent(), found.method)]
+    checks += [_not_checked(statement) for statement in certificate.statements if statement.id == RUNS]
     if sample is not None and numbers is not None:
         bound = int(sample.values["wrong_upper"])
         missed = len(numbers) - found.right
@@ -162,6 +166,10 @@ def _check_rule(
         bound = bound if leaves_at_most(rule.size, len(numbers), missed, bound) else rule.size - found.right
         checks.append(check_sample(sample, found.right, bound, seed or "", found.method))
     return CheckReport(certificate, asked, tuple(checks), f"{_PATH}: {found.method}")
+
+
+def _not_checked(statement: Statement) -> StatementCheck:
+    return StatementCheck(statement.label, Verdict.UNDECIDED, "not attempted: this checker has no proof of it", {})
 
 
 def _require_hashes(
@@ -227,7 +235,10 @@ class _Checker:
         divergence = self.certificate.statement(DIVERGENCE)
         if divergence is not None:
             done[DIVERGENCE] = self._divergence(divergence, answers)
-        return [done[statement.id] for statement in self.certificate.statements]
+        for statement in self.certificate.statements:
+            if statement.id in (RUNS, TEXT):
+                done[statement.label] = _not_checked(statement)
+        return [done[statement.label] for statement in self.certificate.statements]
 
     def _answers(self) -> tuple[list[Answer] | None, StatementCheck]:
         """The answers by 128 bits, if there are any, and the check."""

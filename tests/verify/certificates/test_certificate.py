@@ -19,9 +19,11 @@ from verify.certificates.certificate import (
     FEATURE_RANK,
     RANK_HEADS,
     RANK_WITH_SKIP,
+    REALS,
+    RUNS,
     SATURATION,
     SIZES,
-    STATEMENTS,
+    TEXT,
     TEXT_DIVERGENCE,
     Certificate,
     CheckReport,
@@ -47,6 +49,8 @@ VALUES = {
         "max_upper": 2e-15,
         "guess_lower": 0.5,
     },
+    RUNS: {"contexts": 4, "held": 4, "exp_ulps": 4.0},
+    TEXT: {"texts": 2, "parts": 2, "bytes": 9, "characters": 8},
     TEXT_DIVERGENCE: {"contexts": 9, "occurrences": 100, "lower": 0.5, "upper": 0.75},
     FEATURE_RANK: {"rows": 4, "columns": 6, "smallest_singular_value_lower": 0.25, "condition_upper": 10.0},
     SATURATION: {"pairs": 12, "saturated_lower": 9, "delta": Fraction(1, 100)},
@@ -63,8 +67,24 @@ VALUES = {
 }
 
 
+NAMED = {
+    RUNS: {"format": "float32", "hypotheses": "H1 H2 H3 H4"},
+    TEXT: {
+        "format": "float32",
+        "texts": [
+            {"title": "rose", "bytes": 4, "sha256": "c" * 64},
+            {"title": "tiger", "bytes": 5, "sha256": "d" * 64},
+        ],
+    },
+}
+
+
+def statement(id, values=None, *, held="", **named):
+    return Statement(id, "a test", VALUES[id] if values is None else values, held, {**NAMED.get(id, {}), **named})
+
+
 def statements():
-    return tuple(Statement(id, "a test", values) for id, values in VALUES.items())
+    return tuple(map(statement, VALUES))
 
 
 def certificate(**changes):
@@ -96,7 +116,9 @@ def restate(data, words):
         try:
             numbers = {name: decode_number(name, value) for name, value in each["values"].items()}
             if each["statement"] in words:
-                each["statement"] = Statement(each["id"], "", numbers, each["held"]).words(data["subject"]["target"])
+                each["statement"] = Statement(each["id"], "", numbers, each["held"], each.get("named", {})).words(
+                    data["subject"]["target"]
+                )
         except (FileFormatError, InputError, KeyError, TypeError, AttributeError, ZeroDivisionError):
             continue
 
@@ -158,8 +180,30 @@ def test_numbers_keep_their_kind_and_their_last_bit():
     assert '"0x1.203af9ee75616p-50"' in certificate().to_json()
 
 
-def of(i, **values):
-    return lambda d: d["statements"][i]["values"].update(values)
+PLACES = {id: place for place, id in enumerate(VALUES)}
+
+
+def of(id, **values):
+    return lambda d: d["statements"][PLACES[id]]["values"].update(values)
+
+
+def named(id, **names):
+    return lambda d: d["statements"][PLACES[id]]["named"].update(names)
+
+
+def texts(**fields):
+    return lambda d: d["statements"][PLACES[TEXT]]["named"]["texts"][0].update(fields)
+
+
+def twice(id, **names):
+    """A second statement of a kind, behind the first."""
+
+    def change(d):
+        again = json.loads(json.dumps(d["statements"][PLACES[id]]))
+        again.get("named", {}).update(names)
+        d["statements"].insert(PLACES[id] + 1, again)
+
+    return change
 
 
 @pytest.mark.parametrize(
@@ -204,48 +248,85 @@ def of(i, **values):
         lambda d: d["statements"][0].update(method="x" * 5000),
         lambda d: d["statements"][0].update(held="f"),
         lambda d: d["statements"][0].update(held=None),
-        of(0, contexts=3),
-        of(0, contexts=3, held=3),
-        of(0, held=3),
-        of(0, held=5),
-        of(0, wrong=1),
-        of(0, held=0),
-        of(0, margin_lower="0x0.0p+0"),
-        of(0, margin_lower="-0x1.0000000000000p+0"),
-        of(0, margin_lower="nan"),
-        of(0, margin_lower="inf"),
-        of(0, margin_lower="0.1"),
-        of(0, margin_lower=True),
-        of(0, margin_lower=None),
-        of(0, margin_lower=[1]),
-        of(0, margin_lower="2/6"),
-        of(0, margin_lower="1/0"),
-        of(0, margin_lower="0x1p-2"),
-        of(0, margin_lower="0x1.0000000000000p+99999"),
-        of(0, more=1),
+        of(ANSWERS, contexts=3),
+        of(ANSWERS, contexts=3, held=3),
+        of(ANSWERS, held=3),
+        of(ANSWERS, held=5),
+        of(ANSWERS, wrong=1),
+        of(ANSWERS, held=0),
+        of(ANSWERS, margin_lower="0x0.0p+0"),
+        of(ANSWERS, margin_lower="-0x1.0000000000000p+0"),
+        of(ANSWERS, margin_lower="nan"),
+        of(ANSWERS, margin_lower="inf"),
+        of(ANSWERS, margin_lower="0.1"),
+        of(ANSWERS, margin_lower=True),
+        of(ANSWERS, margin_lower=None),
+        of(ANSWERS, margin_lower=[1]),
+        of(ANSWERS, margin_lower="2/6"),
+        of(ANSWERS, margin_lower="1/0"),
+        of(ANSWERS, margin_lower="0x1p-2"),
+        of(ANSWERS, margin_lower="0x1.0000000000000p+99999"),
+        of(ANSWERS, more=1),
         lambda d: d["statements"][0]["values"].pop("mean_upper"),
-        of(1, occurrences="100"),
-        of(1, contexts=4),
-        of(1, lower="0x1.0000000000000p+4"),
-        of(2, rows=5),
-        lambda d: d["statements"][2]["values"].pop("condition_upper"),
-        of(3, saturated_lower=13),
-        of(3, delta="0x1.0000000000000p+0"),
-        of(4, rows=5),
-        of(4, lower=4),
-        of(4, lower="1/2"),
-        of(4, upper=1),
-        of(4, upper=5),
-        of(4, all_weights_upper=2),
-        of(4, all_weights_upper=5),
-        lambda d: d["statements"][4]["values"].pop("all_weights_upper"),
-        of(5, lower=-1),
-        of(6, contexts=5),
-        of(6, occurrences=-1),
-        of(6, max_lower="0x1.9000000000000p-1"),
-        of(6, mean_lower="0x1.9000000000000p-1", mean_upper="0x1.9000000000000p-1"),
-        of(6, mean_lower="1/2"),
-        lambda d: d["statements"][6]["values"].pop("mean_lower"),
+        of(TEXT_DIVERGENCE, occurrences="100"),
+        of(TEXT_DIVERGENCE, contexts=4),
+        of(TEXT_DIVERGENCE, lower="0x1.0000000000000p+4"),
+        of(FEATURE_RANK, rows=5),
+        lambda d: d["statements"][PLACES[FEATURE_RANK]]["values"].pop("condition_upper"),
+        of(SATURATION, saturated_lower=13),
+        of(SATURATION, delta="0x1.0000000000000p+0"),
+        of(RUNS, contexts=5),
+        of(RUNS, held=5),
+        of(RUNS, held=3),
+        of(RUNS, held=0),
+        of(RUNS, wrong=0),
+        of(RUNS, exp_ulps="0x0.0p+0"),
+        lambda d: d["statements"][PLACES[RUNS]]["values"].pop("exp_ulps"),
+        named(RUNS, format="float8"),
+        named(RUNS, format=["float32"]),
+        named(RUNS, format="float16"),  # of which the text says more
+        named(RUNS, hypotheses="H1 H2 H5"),  # an exponential of no hypothesis
+        named(RUNS, hypotheses="H1 H2 H3"),
+        named(RUNS, hypotheses="H2 H1 H3 H4"),
+        named(RUNS, more="1"),
+        lambda d: d["statements"][PLACES[RUNS]].update(named={}),
+        lambda d: d["statements"][PLACES[RUNS]].pop("named"),
+        lambda d: d["statements"].pop(PLACES[RUNS]),
+        lambda d: d["statements"][PLACES[ANSWERS]].update(named={}),
+        twice(RUNS),
+        twice(RUNS, format="float64"),  # the finest comes first
+        twice(TEXT),
+        of(TEXT, texts=3),
+        of(TEXT, parts=1),
+        of(TEXT, parts=3),
+        of(TEXT, bytes=10),
+        of(TEXT, characters=10),
+        of(TEXT, characters="0x1.0000000000000p+3"),
+        named(TEXT, format="float16"),
+        named(TEXT, format="arithmetic"),
+        named(TEXT, texts={}),
+        named(TEXT, texts=[]),
+        texts(title="tiger"),
+        texts(title=1),
+        texts(bytes=5),
+        texts(bytes="4"),
+        texts(sha256="c" * 63),
+        texts(more=1),
+        of(RANK_HEADS, rows=5),
+        of(RANK_HEADS, lower=4),
+        of(RANK_HEADS, lower="1/2"),
+        of(RANK_HEADS, upper=1),
+        of(RANK_HEADS, upper=5),
+        of(RANK_HEADS, all_weights_upper=2),
+        of(RANK_HEADS, all_weights_upper=5),
+        lambda d: d["statements"][PLACES[RANK_HEADS]]["values"].pop("all_weights_upper"),
+        of(RANK_WITH_SKIP, lower=-1),
+        of(DIVERGENCE, contexts=5),
+        of(DIVERGENCE, occurrences=-1),
+        of(DIVERGENCE, max_lower="0x1.9000000000000p-1"),
+        of(DIVERGENCE, mean_lower="0x1.9000000000000p-1", mean_upper="0x1.9000000000000p-1"),
+        of(DIVERGENCE, mean_lower="1/2"),
+        lambda d: d["statements"][PLACES[DIVERGENCE]]["values"].pop("mean_lower"),
         lambda d: d.update(statements=d["statements"][::-1]),
         lambda d: d.update(statements=d["statements"] + d["statements"][:1]),
         lambda d: d.update(statements=d["statements"][1:]),
@@ -273,7 +354,7 @@ def test_words_that_the_numbers_do_not_make_are_refused(words):
 
 def test_any_change_without_the_digest_is_tampering():
     with pytest.raises(TamperedError, match="digest"):
-        Certificate.from_json(rewritten(of(0, max_upper="0x1.0000000000000p+10"), digest=False))
+        Certificate.from_json(rewritten(of(ANSWERS, max_upper="0x1.0000000000000p+10"), digest=False))
 
 
 def test_a_certificate_of_an_older_version_says_what_to_do():
@@ -480,15 +561,15 @@ def test_divergences_are_those_of_laws():
     answers = Statement(ANSWERS, "", {**VALUES[ANSWERS], "guess_held": 1})
     certificate(subject=labels, statements=(answers,), witness=None)
     with pytest.raises(InputError, match="laws"):
-        certificate(subject=labels, statements=(answers, statements()[6]), witness=None)
+        certificate(subject=labels, statements=(answers, statement(DIVERGENCE)), witness=None)
 
 
 @pytest.mark.parametrize("held", [4, 3])
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_a_report_says_yes_only_if_the_answer_is_yes_and_every_statement_is_proved_again(verdict, held):
     values = counted(held, 4 - held, mean_upper=0.1, guess_lower=0.2)
-    checks = [StatementCheck(id, Verdict.PROVED, "", values) for id in STATEMENTS]
-    checks[1] = StatementCheck(TEXT_DIVERGENCE, verdict, "because", {"upper": Fraction(1, 3)})
+    checks = [StatementCheck(id, Verdict.PROVED, "", values) for id in VALUES]
+    checks[3] = StatementCheck(TEXT_DIVERGENCE, verdict, "because", {"upper": Fraction(1, 3)})
     report = CheckReport(certificate(), Criterion(), tuple(checks), "a path")
     assert report.verdict is Verdict.all_of([verdict, answer(Criterion(), counted(held, 4 - held))])
     assert (report.verdict is Verdict.PROVED) == (verdict is Verdict.PROVED and held == 4)
@@ -496,6 +577,54 @@ def test_a_report_says_yes_only_if_the_answer_is_yes_and_every_statement_is_prov
     assert summary["verdict"] == report.verdict.value
     assert summary["headline"].startswith("THE CERTIFICATE IS FALSE") == (verdict is Verdict.REFUTED)
     assert summary["headline"].startswith("HELD") == (verdict is Verdict.PROVED and held == 4)
-    assert summary["statements"][1]["reason"] == "because"
-    assert summary["statements"][1]["values"] == {"upper": 1 / 3}
+    assert summary["statements"][3]["reason"] == "because"
+    assert summary["statements"][3]["values"] == {"upper": 1 / 3}
     assert json.loads(json.dumps(summary)) == summary
+
+
+def test_a_text_is_decoded_where_all_of_its_windows_are_held():
+    """In real arithmetic by the answers, in a number format by the statement about every run of it."""
+    answers = {**VALUES[ANSWERS], "held": 3}
+    some = statement(RUNS, {**VALUES[RUNS], "held": 3}, held="e", format="float16")
+    every, text = statement(RUNS), statement(TEXT)
+    for dtype, beside, good in [
+        (REALS, (statement(ANSWERS),), True),
+        (REALS, (statement(ANSWERS, answers, held="e"), every), False),
+        ("float32", (statement(ANSWERS, answers, held="e"), every, some), True),
+        ("float16", (statement(ANSWERS), every, some), False),
+        ("float64", (statement(ANSWERS), every), False),
+    ]:
+        given = {"statements": (*beside, statement(TEXT, format=dtype)), "witness": None}
+        if good:
+            assert certificate(**given).statement(TEXT).named["format"] == dtype
+        else:
+            with pytest.raises(InputError, match="all contexts held"):
+                certificate(**given)
+    assert text.label == "text (float32)"
+
+
+def test_statements_about_several_formats_stand_side_by_side_and_are_put_in_order():
+    made = certificate(statements=(statement(ANSWERS),), witness=None)
+    both = made.stating(statement(TEXT), statement(RUNS)).stating(statement(RUNS, format="float64"))
+    assert [each.label for each in both.statements] == ["answers", "runs (float64)", "runs (float32)", "text (float32)"]
+    assert Certificate.from_json(both.to_json()) == both
+    assert both.in_every_run("float64").named["format"] == "float64" and both.in_every_run("float16") is None
+
+
+@pytest.mark.parametrize(
+    ("id", "named", "said"),
+    [
+        (RUNS, {}, " 4 of 4 contexts are held; this rests on H1, H2, H3 and H4."),
+        (
+            TEXT,
+            {},
+            "in every float32 run, says 2 texts of 9 bytes (8 characters), byte for byte, and then that each ends.",
+        ),
+        (TEXT, {"format": REALS}, "Greedy decoding, in real arithmetic, says 2 texts of 9 bytes"),
+    ],
+)
+def test_a_statement_says_its_format_and_what_it_rests_on(id, named, said):
+    words = statement(id, **named).words("labels")
+    assert said in words
+    if id == RUNS:
+        assert words.startswith("In every float32 run (each operation in float32") and "at most 4 units" in words
