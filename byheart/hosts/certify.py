@@ -16,7 +16,7 @@ import numpy as np
 from byheart.hosts.conversion import require_tokens
 from byheart.hosts.decoding import Asked as Decoded
 from byheart.hosts.decoding import code_not_run, require_greedy
-from byheart.hosts.every_run import OTHER_RUNS, Part, in_every_run, require_every_run
+from byheart.hosts.every_run import EveryRun, Part, in_every_run, require_every_run
 from byheart.hosts.facts.numbered_facts import Reading, facts_of_rows, read_facts
 from byheart.hosts.families import is_of_transformer_lens
 from byheart.hosts.handshake import Asked, ask_host, require_plain_parameters
@@ -186,14 +186,17 @@ def certify(
         "undecided_facts": _rows(facts, undecided[:_MOST_NAMED]),
         "decided_by": answers.decided_by(),
     }
+    runs = None
     if every_run is not None and not isinstance(facts, VectorTask):
-        figures |= in_every_run(
+        runs = in_every_run(
             model, _parts(facts), len(held), partial(_rows, facts),
             dtype=every_run, labelled=target == "labels", progress=progress,
         )  # fmt: skip
+        proved = replace(proved, certificate=proved.certificate.stating(runs.statement))
+        figures |= runs.figures
     if out is not None:
-        _write(Path(out), model, facts, proved, figures, _rows(facts, wrong), overwrite=overwrite)
-    return {name: value for name, value in figures.items() if name != OTHER_RUNS}
+        _write(Path(out), model, facts, proved, figures, _rows(facts, wrong), runs, overwrite=overwrite)
+    return figures
 
 
 def certify_rule(
@@ -328,17 +331,20 @@ def certify_rule(
         "earlier": found.earlier,
         "method": found.method,
     }
+    runs = None
     if every_run is not None:
         inputs, every = task.contexts_at(np.arange(task.n_contexts)), np.arange(task.n_contexts)
-        figures |= in_every_run(
+        runs = in_every_run(
             model, [Part(inputs, task.labels_of(inputs), every, every)], len(inputs),
             lambda places: inputs[places].tolist(), dtype=every_run, progress=progress,
         )  # fmt: skip
+        proved = replace(proved, certificate=proved.certificate.stating(runs.statement))
+        figures |= runs.figures
     if out is not None:
         listed = np.array(found.wrong_examples, dtype=np.int64).reshape(-1, task.n_ctx)
         rows = np.column_stack([listed, task.labels_of(listed)])
-        _write(Path(out), model, task, proved, figures, rows.tolist(), overwrite=overwrite)
-    return {name: value for name, value in figures.items() if name != OTHER_RUNS}
+        _write(Path(out), model, task, proved, figures, rows.tolist(), runs, overwrite=overwrite)
+    return figures
 
 
 def _write(
@@ -348,6 +354,7 @@ def _write(
     proved: MemorizationCertificate | DomainCertificate,
     figures: dict[str, Any],
     wrong: Sequence[Sequence[Any]],
+    runs: EveryRun | None,
     *,
     overwrite: bool,
 ) -> None:
@@ -356,14 +363,13 @@ def _write(
         model.save(written / MODEL_FILE)
         task.save(written / TASK_FILE)
         proved.save(written)
-        for name, rows in ((WRONG_FILE, wrong), (OTHER_RUNS_FILE, figures.get(OTHER_RUNS))):
+        for name, rows in ((WRONG_FILE, wrong), (OTHER_RUNS_FILE, runs and runs.left)):
             if rows:
                 table = io.StringIO()
                 csv.writer(table, lineterminator="\n").writerows(rows)
                 write_atomically(written / name, table.getvalue().encode())
         figures["files"] = {path.name: str(out / path.name) for path in sorted(written.iterdir())}
-        summary = {name: value for name, value in figures.items() if name != OTHER_RUNS}
-        write_atomically(written / SUMMARY_FILE, (canonical_json(summary) + "\n").encode())
+        write_atomically(written / SUMMARY_FILE, (canonical_json(figures) + "\n").encode())
 
 
 def _model(

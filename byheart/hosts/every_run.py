@@ -11,14 +11,14 @@ import numpy as np
 from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_one_of
 from constructions.models.model import Model
+from verify.certificates.certificate import Statement
+from verify.certificates.runs import MOST_INPUTS, state_runs
 from verify.progress import Progress
 from verify.runs.every_run import every_run
 from verify.runs.formats import JUDGED, every_run_is
+from verify.runs.held_runs import HeldInRuns
+from verify.runs.hypotheses import OF_BOUNDS
 
-OTHER_RUNS = "other_runs"
-"""Among the figures, until they are written: all contexts that are left open."""
-
-_MOST_INPUTS = 2**20
 _MOST_NAMED = 100
 
 
@@ -29,6 +29,20 @@ class Part(NamedTuple):
     labels: Int64Array
     facts: Int64Array
     places: Int64Array
+
+
+class EveryRun(NamedTuple):
+    """What was proved of every run.
+
+    Args:
+        figures: The figures.
+        left: The rows of all contexts that are left open.
+        statement: What the certificate states of it; none where no label is proved.
+    """
+
+    figures: dict[str, Any]
+    left: list[list[Any]]
+    statement: Statement | None
 
 
 def require_every_run(dtype: str, model: Model, count: int) -> None:
@@ -43,8 +57,8 @@ def require_every_run(dtype: str, model: Model, count: int) -> None:
     require_one_of(tuple(JUDGED), every_run=dtype)
     if not model.reads_tokens:
         raise InputError("every_run", "is asked of a model that reads vectors", "a model of tokens")
-    if count > _MOST_INPUTS:
-        raise InputError("every_run", f"is asked of {count} inputs", f"at most {_MOST_INPUTS}")
+    if count > MOST_INPUTS:
+        raise InputError("every_run", f"is asked of {count} inputs", f"at most {MOST_INPUTS}")
 
 
 def in_every_run(
@@ -56,7 +70,7 @@ def in_every_run(
     dtype: str,
     labelled: bool = True,
     progress: Progress,
-) -> dict[str, Any]:
+) -> EveryRun:
     """How many facts have one answer in every run, in how many it is the right one, and which facts are left open.
 
     A fact whose answer has several tokens has one answer if each of its contexts has.
@@ -76,14 +90,13 @@ def in_every_run(
         one[part.facts[place < 0]] = False
         right[part.facts[place != part.labels[part.places]]] = False
     left = [list(row) for row in rows(np.flatnonzero(~one))]
-    return {
-        "every_run": {
-            "dtype": dtype,
-            "means": every_run_is(dtype),
-            "contexts": count,
-            "one_answer": int(one.sum()),
-            "right": int(right.sum()) if labelled else None,
-            "left_open": left[:_MOST_NAMED],
-        },
-        OTHER_RUNS: left,
+    figures = {
+        "dtype": dtype,
+        "means": every_run_is(dtype),
+        "contexts": count,
+        "one_answer": int(one.sum()),
+        "right": int(right.sum()) if labelled else None,
+        "left_open": left[:_MOST_NAMED],
     }
+    statement = state_runs(dtype, HeldInRuns(right, one & ~right, OF_BOUNDS)) if labelled else None
+    return EveryRun({"every_run": figures}, left, statement)

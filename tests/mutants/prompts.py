@@ -70,7 +70,7 @@ MUTANTS = [
     ),
     Mutant(
         "verify/certificates/certificate.py",
-        "kinds = (ANSWERS,) if self.subject.origin == PROMPTS else kinds",
+        "kinds = (ANSWERS, RUNS) if self.subject.origin == PROMPTS else kinds",
         "kinds = kinds",
         FACTS,
         "a rank may be stated of prompts",

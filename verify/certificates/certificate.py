@@ -311,9 +311,10 @@ class Certificate:
         if rests_on is None or rests_on.values["held"] != self.subject.sizes["contexts"]:
             raise InputError(f"statement {text.label!r}", "stands there", f"all contexts held in {dtype} beside it")
 
-    def stating(self, *more: Statement) -> "Certificate":
-        """The certificate with more statements."""
-        return replace(self, statements=tuple(sorted([*self.statements, *more], key=_place)))
+    def stating(self, *more: Statement | None) -> "Certificate":
+        """The certificate with more statements, each at its place; none stands for what was not proved."""
+        statements = [*self.statements, *(each for each in more if each is not None)]
+        return replace(self, statements=tuple(sorted(statements, key=_place)))
 
     def figure(self, id: str, name: str) -> int | float | None:
         """A number of the statement of the kind `id`, for JSON; none where it is not stated."""

@@ -15,6 +15,7 @@ from verify.arithmetic import blas
 from verify.certificates.certificate import (
     DOMAIN,
     GUESS,
+    RUNS,
     SAMPLE,
     Certificate,
     CheckReport,
@@ -26,6 +27,7 @@ from verify.certificates.certificate import (
 from verify.certificates.counts import check_counts, check_sample
 from verify.certificates.loading import load_certified
 from verify.certificates.provenance import all_that_judges, provenance
+from verify.certificates.runs import check_runs_of_rule
 from verify.domains.rule_answers import ONE_BY_ONE, VISITS, RuleAnswers, judge_rule
 from verify.domains.sample import drawn, most_wrong
 from verify.journal import Journal
@@ -197,6 +199,9 @@ def check_domain(
     if found.interrupted:
         raise KeyboardInterrupt  # the rest was not looked at, so this is no answer
     checks = [check_counts(certificate.answers, found.right, found.wrong, task.guess_held, found.method)]
+    for statement in certificate.statements:
+        if statement.id == RUNS:
+            checks.append(check_runs_of_rule(statement, model, task, tolerance=asked.tolerance, progress=progress))
     if sample is not None and numbers is not None:
         bound = most_wrong(found.inputs, len(numbers), len(numbers) - found.right)
         checks.append(check_sample(sample, found.right, bound, seed, found.method))

@@ -14,6 +14,7 @@ from constructions.counted import counted
 from constructions.models.model import Model
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.recitation import recited_texts
+from constructions.tasks.rule import RuleTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.exact_json import Number
@@ -34,6 +35,10 @@ from verify.runs.held_runs import HeldInRuns, held_in_every_run
 from verify.runs.hypotheses import ALL, OF_BOUNDS, OF_EXACT_SUMS
 from verify.verdict import Verdict
 
+MOST_INPUTS = 2**20
+"""Inputs of a domain of which it is proved, and proved again, what every run answers."""
+
+_TOGETHER = 2**14  # inputs of a domain
 _METHODS = {
     OF_EXACT_SUMS: "sums that no run rounds",
     OF_BOUNDS: "bounds of what runs round",
@@ -112,6 +117,36 @@ def check_runs(
             statement.label, Verdict.REFUTED, "the model reads vectors, of which no runs are judged", {}
         )
     named = _named_contexts(statement)
+    found = _proved_again(statement, model, task, named, tolerance, progress)
+    return _judged(statement, found.held, found.lost)
+
+
+def check_runs_of_rule(
+    statement: Statement, model: Model, rule: RuleTask, *, tolerance: float, progress: Progress = silent
+) -> StatementCheck:
+    """The same of the inputs of a domain, some at a time."""
+    if rule.n_contexts > MOST_INPUTS:
+        reason = f"not attempted: runs of more than {MOST_INPUTS} inputs take long"
+        return StatementCheck(statement.label, Verdict.UNDECIDED, reason, {})
+    named = _named_contexts(statement)
+    held, lost = np.zeros((2, rule.n_contexts), dtype=bool)
+    for start in range(0, rule.n_contexts, _TOGETHER):
+        some = np.arange(start, min(start + _TOGETHER, rule.n_contexts))
+        facts = rule.facts(rule.contexts_at(some), vocabulary=model.d_vocab, answers=model.d_vocab_out)
+        found = _proved_again(statement, model, facts, named[some], tolerance, progress)
+        held[some], lost[some] = found.held, found.lost
+    return _judged(statement, held, lost)
+
+
+def _proved_again(
+    statement: Statement,
+    model: Model,
+    task: Task | PromptTask,
+    wanted: BoolArray,
+    tolerance: float,
+    progress: Progress,
+) -> HeldInRuns:
+    """What every run holds of the wanted contexts, by the proofs that the statement allows."""
     given = {
         "tolerance": tolerance,
         "hypotheses": statement.named["hypotheses"],
@@ -119,15 +154,15 @@ def check_runs(
         "progress": progress,
     }
     number_format = FORMATS[statement.named["format"]]
-    found = held_in_every_run(model, task, number_format, wanted=named, **given)
-    left = named & ~found.held & ~found.lost
-    if left.any() and not (found.lost & named).any():  # what takes long is tried only where it is needed
+    found = held_in_every_run(model, task, number_format, wanted=wanted, **given)
+    left = wanted & ~found.held & ~found.lost
+    if left.any() and not found.lost.any():  # what takes long is tried only where it is needed
         more = held_in_every_run(model, task, number_format, wanted=left, quick=False, **given)
         found = HeldInRuns(found.held | more.held, found.lost | more.lost, found.hypotheses)
-    return judged_runs(statement, found.held, found.lost)
+    return found
 
 
-def judged_runs(statement: Statement, held: BoolArray, lost: BoolArray) -> StatementCheck:
+def _judged(statement: Statement, held: BoolArray, lost: BoolArray) -> StatementCheck:
     """The verdict on the statement, from the contexts that every run is proved to hold, and those that none holds."""
     named = _named_contexts(statement)
     values: dict[str, Number] = {"contexts": len(held), "held": int((held & named).sum())}

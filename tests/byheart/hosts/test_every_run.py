@@ -1,6 +1,8 @@
 """`certify --every-run`: which contexts have one answer in all runs, and which are left open, as a user sees them."""
 
 import json
+import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,9 +15,11 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.prompts import PromptTask
 from tests.layers import memory_layer, random_layer_task
+from verify.certificates.certificate import Certificate
 from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
 from verify.runs.formats import every_run_is
+from verify.verdict import Verdict
 
 # Token 2 is answered by 0 and 1 alike but for 2^-40, which no float32 run sees.
 NEARLY = Model(
@@ -35,8 +39,11 @@ def test_a_fact_is_proved_and_still_some_runs_may_differ(tmp_path):
     assert json.loads((out / "summary.json").read_text()) == figures
     assert (out / "other_runs.csv").read_text() == "2,0\n"
     assert "other_runs.csv" in figures["files"]
+    runs = Certificate.load(out).in_every_run("float32")
+    assert (runs.values["held"], runs.held, runs.named["hypotheses"]) == (1, "8", "H1 H2 H3 H4")
     for check in (check_memorization, check_independently):
-        check(out)
+        assert [each.id for each in check(out).checks] == ["answers", "runs (float32)"]
+    assert check_memorization(out).checks[1].verdict is Verdict.PROVED
     finer = certify(NEARLY, FACTS, every_run="float64")
     assert finer["every_run"]["one_answer"] == 3 and finer["every_run"]["left_open"] == []
     assert "every_run" not in certify(NEARLY, FACTS)
@@ -46,6 +53,16 @@ def test_all_inputs_of_a_rule_are_named(tmp_path, capsys):
     figures = certify_rule(NEARLY, "max", every_run="float32", out=tmp_path / "out")
     assert figures["every_run"]["left_open"] == [[2]] and figures["every_run"]["right"] == 2
     assert (tmp_path / "out" / "other_runs.csv").read_text() == "2\n"
+    certificate = Certificate.load(tmp_path / "out")
+    assert [each.label for each in certificate.statements] == ["domain", "runs (float32)"]
+    assert (certificate.statements[1].values["held"], certificate.statements[1].held) == (2, "c")
+    assert [each.verdict for each in check_memorization(tmp_path / "out").checks] == [Verdict.PROVED] * 2
+    more = replace(certificate.statements[1], held="", values={**certificate.statements[1].values, "held": 3})
+    (tmp_path / "false").mkdir()
+    for name in ("model.safetensors", "task.safetensors"):
+        shutil.copy(tmp_path / "out" / name, tmp_path / "false")
+    replace(certificate, statements=(certificate.statements[0], more)).save(tmp_path / "false")
+    assert check_memorization(tmp_path / "false").checks[1].verdict is not Verdict.PROVED
     NEARLY.save(tmp_path / "model.safetensors")
     line = ["certify", str(tmp_path / "out"), "--rule", "max", "--every-run", "float32", "--no-handshake"]
     main(line)
