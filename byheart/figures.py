@@ -134,6 +134,25 @@ class Tried:
         return {name: value for name, value in vars(self).items() if name != "refused"}
 
 
+@dataclass(frozen=True)
+class Finding:
+    """A line of what is proved, for a person, with its numbers.
+
+    Args:
+        what: What is bounded.
+        text: The bounds, and what is promised beside them.
+        values: The numbers, by name.
+    """
+
+    what: str
+    text: str
+    values: Mapping[str, float | int | str | None] = field(default_factory=dict)
+
+    def json(self) -> dict[str, Any]:
+        """The fields as plain JSON data."""
+        return {"what": self.what, "text": self.text, "values": dict(self.values)}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Figures(TaskFigures):
     """What `memorize` or `build` made, what is proved of it, and what a run of it showed.
@@ -144,6 +163,7 @@ class Figures(TaskFigures):
         asked: The question.
         reading: How the file was read, with the first facts.
         claim: The claim that was built.
+        named: The construction that was built.
         construction: The parameters of its construction.
         memory: The memory that was taken.
         dtype: What its weights are rounded to.
@@ -173,6 +193,7 @@ class Figures(TaskFigures):
         pairs: Of vectors: pairs of a head and an example.
         saturated_pairs: Those with an attention weight above 1 - `saturation_delta`, at least.
         saturation_delta: See above.
+        findings: What is proved of a construction beside its answers.
         torch: Runs by type, `None` where torch is not installed.
         files: Where each file was written.
     """
@@ -182,7 +203,8 @@ class Figures(TaskFigures):
     asked: str = ""
     reading: str | None = None
     claim: str = ""
-    construction: Mapping[str, int] | None = None
+    named: str = ""
+    construction: Mapping[str, int | float] | None = None
     memory: str = ""
     dtype: str = ""
     built: str = ""
@@ -211,6 +233,7 @@ class Figures(TaskFigures):
     pairs: int | None = None
     saturated_pairs: int | None = None
     saturation_delta: float | None = None
+    findings: tuple[Finding, ...] | None = None
     torch: "Mapping[str, RunResult] | None" = None
     files: Mapping[str, str] = field(default_factory=dict)
 

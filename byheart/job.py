@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from byheart.device import on_device, require_device
 from byheart.figures import CapacityFigures, Ends, Figures, Tried
+from byheart.findings import findings
 from byheart.hosts.conversion import entries_of_one_width
 from byheart.memory import NewMemory
 from byheart.reciting import all_proved, recitation
@@ -50,6 +52,7 @@ from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import STORED, Precision, stored_bits
 from constructions.models.shapes import is_dana_network
+from constructions.named.registry import NamedConstruction
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
@@ -417,41 +420,131 @@ def build_claim(
         >>> figures.claim, figures.verdict
         ('dana.lemma-3', 'PROVED')
     """
-    out = Path(out)
-    refuse_existing(out, overwrite=overwrite)
-    require_device(device)
     given = dict(parameters or {})
+
+    def construct() -> _Constructed:
+        figures = {
+            "claim": claim.id,
+            "construction": {**claim.parameters, **given},
+            "front_end": claim.id,
+            "route": claim.id,
+            "seed": given.get("seed", claim.parameters.get("seed", 0)),
+        }
+        return _Constructed(claim.construct(**given), figures, f"{claim.source} ({claim.id})")
+
+    made = _constructed(construct, out=out, overwrite=overwrite, device=device, progress=progress)
+    figures = replace(made.figures, headline=f"{made.figures.headline}{_of_claim(claim)}")
+    return replace(made, figures=figures).save(out, overwrite=overwrite)
+
+
+def _of_claim(claim: Claim) -> str:
+    return f"; weights for {claim.id}, a claim whose verdict is {claim.judgement!r}"
+
+
+def build_named(
+    construction: NamedConstruction,
+    *,
+    out: Path,
+    file: Path | None = None,
+    statement: Claim | None = None,
+    parameters: Mapping[str, int | Fraction] | None = None,
+    overwrite: bool = False,
+    device: str = "cpu",
+    progress: Progress = silent,
+) -> Figures:
+    r"""Build a construction of `constructions.named.registry` for one's own data, certify it, and write a folder.
+
+    Args:
+        construction: Which one.
+        out: The folder to write.
+        file: One's own data; by default they are drawn.
+        statement: The claim that led to it, whose verdict the first line says.
+        parameters: Parameters of the construction by name; the others keep their default values.
+        overwrite: Replace a folder that byheart wrote.
+        device: Where to compute large float64 products, and to run the replica beside the CPU.
+        progress: Called with the stage, its finished share, and a detail.
+
+    Returns:
+        The figures; `findings` among them are what is proved of the construction beside its answers.
+
+    Raises:
+        InputError: A parameter that there is not, a file that cannot be read, or an existing folder.
+        HypothesisError: Data or sizes about which the theorem says nothing.
+        ResourceError: The work would not fit into memory.
+
+    Example:
+        >>> import tempfile
+        >>> from constructions.named.registry import named
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     figures = build_named(named("full-rank-attention"), out=Path(folder) / "heads")
+        >>> figures.named, figures.verdict, figures.findings[0].what
+        ('full-rank-attention', 'PROVED', 'rank of Y, heads alone')
+    """
+    built: list[Construction[Any]] = []
+
+    def construct() -> _Constructed:
+        made = construction.construct(file, **(parameters or {}))
+        built.append(made.built)
+        figures = {
+            "named": construction.name,
+            "claim": "" if statement is None else statement.id,
+            "reading": None if file is None else made.reading,
+            "construction": {name: _number(value) for name, value in made.parameters.items()},
+            "front_end": construction.name,
+            "route": construction.name,
+            "seed": made.parameters["seed"],
+        }
+        return _Constructed(made.built, figures, f"{construction.name}: {made.reading}")
+
+    made = _constructed(construct, out=out, overwrite=overwrite, device=device, progress=progress)
+    with on_device(device):
+        found = findings(built[0], made.proved, device=device)
+    headline = f"{made.figures.headline}; {construction.name}"
+    if statement is not None:
+        headline += _of_claim(statement)
+    figures = replace(made.figures, headline=headline, findings=found)
+    return replace(made, figures=figures).save(out, overwrite=overwrite)
+
+
+def _number(value: int | Fraction) -> int | float:
+    return value if isinstance(value, int) else float(value)
+
+
+@dataclass(frozen=True)
+class _Constructed:
+    """Weights that were built, and what is said of where they come from."""
+
+    built: Construction[Any]
+    figures: dict[str, Any]
+    source: str
+
+
+def _constructed(
+    construct: Callable[[], _Constructed], *, out: Path, overwrite: bool, device: str, progress: Progress
+) -> NewMemory:
+    """Build weights and certify them, unless the folder cannot be written."""
+    refuse_existing(Path(out), overwrite=overwrite)
+    require_device(device)
     clock = _Clock(progress)
     with on_device(device), clock.stage("weights"):
-        built = claim.construct(**given)
-        progress("weights", None, built.summary)
-    model, task = built.model, built.task
+        made = construct()
+        progress("weights", None, made.built.summary)
+    model, task = made.built.model, made.built.task
     needed = None
     if isinstance(task, Task) and is_dana_network(model):
         with clock.stage("capacity"):
             needed = _capacity(task, model, progress=progress)
     with on_device(device):
-        made = _certified(
+        return _certified(
             task,
             model,
             needed,
-            criterion=built.criterion,
-            figures={
-                "claim": claim.id,
-                "built": built.summary,
-                "construction": {**claim.parameters, **given},
-                "front_end": claim.id,
-                "route": claim.id,
-                "tail": "none",
-                "seed": given.get("seed", claim.parameters.get("seed", 0)),
-            },
-            source=f"{claim.source} ({claim.id})",
+            criterion=made.built.criterion,
+            figures={**made.figures, "built": made.built.summary, "tail": "none"},
+            source=made.source,
             device=device,
             clock=clock,
         )
-    of_what = f"weights for {claim.id}, a claim whose verdict is {claim.judgement!r}"
-    figures = replace(made.figures, headline=f"{made.figures.headline}; {of_what}")
-    return replace(made, figures=figures).save(out, overwrite=overwrite)
 
 
 def capacity_summary(

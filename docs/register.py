@@ -151,7 +151,9 @@ def entry(id: str) -> str:
     if (ROOT / (own := f"tests/verify/claims/test_{record.module}.py")).exists():
         code[-1] = f"[its test](../{own})"
     lines += [f"- **Code**: {', '.join(code)}", f"- **Again**: `byheart audit {record.id}`"]
-    if built:
+    if (named := names().get(record.id)) is not None:
+        lines[-1] += f", and `byheart build {named.name} --out out/claim`"
+    elif built:
         given = " ".join(f"{name}={value}" for name, value in record.parameters.items())
         lines[-1] += f", and `byheart build {record.id} --param {given} --out out/claim`"
     return "\n".join(lines) + "\n"

@@ -1,19 +1,40 @@
-"""`byheart build`: the weights that a claim promises, with their certificate."""
+"""`byheart build`: a construction of a theorem for one's own data, or the weights that a claim promises, certified."""
 
 import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from byheart.terminal.argument_types import parameter
-from byheart.terminal.exit_codes import EXIT_CODES
+from byheart.terminal.argument_types import parameter, path
+from byheart.terminal.exit_codes import BAD_USAGE, EXIT_CODES
 from byheart.terminal.made import print_made
 from byheart.terminal.options import add_device_option, add_out_options, add_output_options
 from byheart.terminal.progress import progress_lines
+from byheart.terminal.tables import print_list
+from constructions.errors import InputError
 
-HELP = "build the weights that a claim promises, and certify them"
+if TYPE_CHECKING:
+    from byheart.figures import Figures
+    from constructions.named.registry import NamedConstruction
+
+HELP = "build the construction of a theorem for your own data, and certify it"
+
+_DATA = {
+    "contexts": "contexts, one a line, such as '0 1 1' (also .json, .jsonl, .npy)",
+    "vectors": "contexts and queries of vectors, .npz or .json",
+    "distributions": "distributions, one a line, of decimals or fractions (also .json, .npy)",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    parser.add_argument("claim", metavar="ID", help="a claim with a construction, see `byheart claims`")
+    parser.add_argument(
+        "name",
+        nargs="?",
+        metavar="NAME",
+        help="a construction, or the id of a claim that builds weights; without it all names are listed",
+    )
+    for name, what in _DATA.items():
+        parser.add_argument(f"--{name}", type=path, metavar="FILE", help=f"build for these {what}")
     parser.add_argument(
         "--param",
         nargs="+",
@@ -23,28 +44,79 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="parameters of the construction",
     )
-    add_out_options(parser)
+    add_out_options(parser, "NAME")
     add_device_option(parser, "also run the model here; ")
     add_output_options(parser, verbose=True)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    from byheart.job import build_claim
-    from constructions.errors import InputError
-    from verify.claims import claim
+    from constructions.named.registry import NAMED, names
 
+    if options.name is None:
+        print_list("Constructions", [(each.name, _line(each)) for each in NAMED])
+        return BAD_USAGE
     parameters = dict(options.param)
     if len(parameters) < len(options.param):
         raise InputError(f"--param {' '.join((name for name, _ in options.param))}: a name", "is given twice")
+    given = {name: getattr(options, name) for name in _DATA if getattr(options, name) is not None}
+    out = options.out or Path(options.name)
+    if options.name in names():
+        figures = _built_by_name(options, names()[options.name], given, out)
+    else:
+        figures = _built_for_claim(options, given, out)
+    print_made(options, figures, out)
+    return EXIT_CODES[figures.verdict]
+
+
+def _line(construction: "NamedConstruction") -> str:
+    """What a construction builds, from which file, with which parameters."""
+    parameters = " ".join(f"{name}={value}" for name, value in construction.all_parameters.items())
+    return f"{construction.line} (--{construction.data.name} FILE); {parameters}"
+
+
+def _built_by_name(
+    options: argparse.Namespace, construction: "NamedConstruction", given: dict[str, Path], out: Path
+) -> "Figures":
+    from byheart.job import build_named
+    from verify.claims import claim
+
+    file = given.pop(construction.data.name, None)
+    for name, other in given.items():
+        raise InputError(f"--{name}", f"is {str(other)!r}", f"--{construction.data.name}, which {options.name} takes")
     with progress_lines(options) as progress:
-        figures = build_claim(
-            claim(options.claim),
-            out=options.out,
-            parameters=parameters,
+        return build_named(
+            construction,
+            out=out,
+            file=file,
+            statement=claim(options.name) if options.name in construction.statements else None,
+            parameters=dict(options.param),
             overwrite=options.overwrite,
             device=options.device,
             progress=progress,
         )
-    print_made(options, figures, options.out)
-    return EXIT_CODES[figures.verdict]
+
+
+def _built_for_claim(options: argparse.Namespace, given: dict[str, Path], out: Path) -> "Figures":
+    from byheart.job import build_claim
+    from constructions.named.registry import NAMED, named
+    from verify.claims import claim
+
+    if "." not in options.name:
+        named(options.name)  # names the nearest construction, or all of them
+    beside = next((each for each in NAMED if each.beside == options.name), None)
+    for name, file in given.items():
+        takes = f"; `byheart build {beside.name}` takes --{beside.data.name} FILE" if beside else ""
+        raise InputError(f"--{name}", f"is {str(file)!r}, but {options.name} draws its own data{takes}")
+    wrong = next((f"{name}={value}" for name, value in options.param if not isinstance(value, int)), None)
+    if wrong is not None:
+        raise InputError(f"--param {wrong}", "is no integer", "NAME=INTEGER for a claim")
+    with progress_lines(options) as progress:
+        return build_claim(
+            claim(options.name),
+            out=out,
+            parameters=dict(options.param),
+            overwrite=options.overwrite,
+            device=options.device,
+            progress=progress,
+        )

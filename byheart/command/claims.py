@@ -142,8 +142,7 @@ def _claims_tables(listed: list[dict[str, Any]]) -> Rows:
                 ("printed", claim["printed"]),
                 *([("read so", claim["reading"])] if claim["reading"] else []),
                 *([("not at hand", claim["reconstructed"])] if claim["reconstructed"] else []),
-                ("builds", _built(claim["parameters"])),
-                *((_of_what(claim), hypothesis) for hypothesis in claim["hypotheses"]),
+                *_built(claim),
                 ("page", file_of_page(claim["page"])),
             ],
         )
@@ -151,10 +150,13 @@ def _claims_tables(listed: list[dict[str, Any]]) -> Rows:
     ]
 
 
-def _of_what(claim: dict[str, Any]) -> str:
-    """What the conditions are those of: the weights that are built, which are fewer than the claim speaks of."""
-    return "true where" if claim["parameters"] is None else "builds where"
+def _built(claim: dict[str, Any]) -> list[tuple[str, str]]:
+    """What `byheart build` makes of a claim, and for what; or where the truth holds, if it makes nothing."""
+    from constructions.named.registry import names
 
-
-def _built(values: dict[str, int] | None) -> str:
-    return "no weights" if values is None else f"weights, --param {parameters(values)}"
+    if (named := names().get(claim["id"])) is not None:
+        return [("builds", f"{named.name}: {named.line}; `byheart build {named.name} --{named.data.name} FILE`")]
+    if claim["parameters"] is None:
+        return [("builds", "no weights"), *(("true where", hypothesis) for hypothesis in claim["hypotheses"])]
+    built = f"weights, --param {parameters(claim['parameters'])}"
+    return [("builds", built), *(("builds where", hypothesis) for hypothesis in claim["hypotheses"])]

@@ -36,15 +36,20 @@ def path(text: str) -> Path:
     return Path(text)
 
 
-def parameter(text: str) -> tuple[str, int]:
-    """NAME=INTEGER."""
+def parameter(text: str) -> tuple[str, int | Fraction]:
+    """NAME=VALUE, an integer, or the exact fraction of a decimal or a quotient."""
     name, separator, value = text.partition("=")
     try:
         if not name or not separator:
             raise ValueError
-        return name, count(value)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no parameter, expected NAME=INTEGER") from error
+        try:
+            return name, count(value)
+        except argparse.ArgumentTypeError:
+            if set(value) - set("0123456789./-+") or len(value) > 40 or value.lstrip("+-").isdigit():
+                raise ValueError from None
+            return name, Fraction(value)
+    except (ValueError, ZeroDivisionError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no parameter, expected NAME=NUMBER") from error
 
 
 def share(text: str) -> Fraction:

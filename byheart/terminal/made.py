@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byheart.terminal.next_steps import next_steps
-from byheart.terminal.tables import Rows, above, below, number, print_tables
+from byheart.terminal.tables import Rows, above, below, number, print_list, print_tables
 from constructions.counted import counted, inflected
 from verify.runs.formats import every_run_is
 
@@ -51,8 +51,11 @@ def print_made(
     sys.stdout.write("\n".join(lines) + "\n")
     if options.quiet:
         return
-    if options.verbose:
+    if figures.findings:
         sys.stdout.write("\n")
+        print_list("Proved of it", [(each.what, each.text) for each in figures.findings])
+    if options.verbose:
+        sys.stdout.write("" if figures.findings else "\n")
         print_tables(made_tables(figures))
     sys.stdout.write(next_steps(out, task=task))
 
@@ -60,8 +63,8 @@ def print_made(
 def _built(figures: "Figures") -> str:
     """The model in a line: its size, and what runs of it do."""
     size = f"{figures.parameters:,} {inflected('parameter', figures.parameters)}"
-    if figures.claim:
-        return f"Built: {figures.claim}, {size}; {_runs(figures)}."
+    if figures.named or figures.claim:
+        return f"Built: {figures.named or figures.claim}, {size}; {_runs(figures)}."
     limit = f" (lower bound for arbitrary {_targets(figures)}: {figures.information_limit:,})"
     return f"Built: {figures.memory}, {size}{limit}; {_runs(figures)}."
 
@@ -118,7 +121,7 @@ def made_tables(figures: "Figures") -> Rows:
         ("model", f"{_shape(figures)}, {counted(figures.parameters, 'parameter')}, {figures.front_end}"),
     ]
     return [
-        *([("Built", [(figures.claim, figures.built)])] if figures.claim else []),
+        *([("Built", [(built, figures.built)])] if (built := figures.named or figures.claim) else []),
         *_memories_tables(figures),
         *([(ANY_TARGETS, capacity_rows(figures))] if _has_capacity(figures) else []),
         ("Certified, of the weights as written", [(name, text) for name, text in certified if text]),

@@ -1,8 +1,9 @@
-"""A user's own contexts and queries, read strictly from an ``.npz`` file.
+"""A user's own contexts and queries, read strictly from a file.
 
 Page: docs/claims/assumptions.md
 """
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, InputError
 from constructions.tasks.arrays import named_arrays
+from constructions.tasks.text import decode, read_bytes
 
 
 def read_contexts(path: str | Path) -> tuple[Float64Array, Float64Array]:
@@ -18,7 +20,8 @@ def read_contexts(path: str | Path) -> tuple[Float64Array, Float64Array]:
 
     Args:
         path: An ``.npz`` file with the arrays `contexts`, `[T, n, d]`, or `[n, d]` if all examples share one, and
-            `queries`, `[T, d]`: float64, float32, float16 or integers up to 2^53.
+            `queries`, `[T, d]`: float64, float32, float16 or integers up to 2^53. Or a ``.json`` file of an object
+            with lists of these names, whose decimals are read as the nearest float64.
 
     Returns:
         Contexts, `[T, n, d]` or `[1, n, d]`, and queries, `[T, d]`, as float64 of the same values.
@@ -36,7 +39,7 @@ def read_contexts(path: str | Path) -> tuple[Float64Array, Float64Array]:
         >>> contexts.shape, queries.shape
         ((1, 2, 3), (5, 3))
     """
-    arrays = named_arrays(path)
+    arrays = _json_arrays(Path(path)) if Path(path).suffix.lower() == ".json" else named_arrays(path)
     if set(arrays) != {"contexts", "queries"}:
         raise FileFormatError(f"{path} holds the arrays {sorted(arrays)}, expected contexts and queries")
     contexts, queries = (_numbers(name, arrays[name]) for name in ("contexts", "queries"))
@@ -52,6 +55,19 @@ def read_contexts(path: str | Path) -> tuple[Float64Array, Float64Array]:
             f"[{size}, n, {width}] beside queries {queries.shape}, or [n, {width}] if all examples share one",
         )
     return contexts, queries
+
+
+def _json_arrays(path: Path) -> dict[str, Any]:
+    """The lists of a JSON object as arrays."""
+    try:
+        found = json.loads(decode(read_bytes(path), str(path)))
+        if not isinstance(found, dict):
+            raise FileFormatError(f"{path} is no JSON object, expected one with contexts and queries")
+        return {name: np.array(value) for name, value in found.items()}
+    except (ValueError, RecursionError, OverflowError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise FileFormatError(f"{path} is not readable JSON of arrays: {error}") from None
 
 
 def _numbers(name: str, array: Any) -> Float64Array:

@@ -69,7 +69,7 @@ def printed(place, capsys, monkeypatch):
 def of_memorize(printed):
     blocks = printed("memorize", "facts.csv", "--memory", "knots", "--out", "out/a")
     heads = printed("memorize", "facts.csv", "--dim", "4", "--out", "out/b")
-    made = printed("build", "dana.lemma-3", "--out", "out/c")
+    made = printed("build", "dana.lemma-3", "--out", "out/c") + printed("build", "theorem-1", "--out", "out/e")
     from verify.claims import claim
 
     few = [f"{name}={min(value, 3)}" for name, value in claim("mahdavi.theorem-1").parameters.items()]

@@ -1,0 +1,61 @@
+r"""The skip connection as a head, on a network that holds labels of contexts.
+
+Page: docs/constructions.md
+"""
+
+from dataclasses import dataclass
+
+from constructions.attention.skip_connection_head import SkipConnectionHeads, skip_connection_head
+from constructions.counted import counted
+from constructions.memories.memory import theorem_1_memory
+from constructions.models.construction import Construction
+from constructions.named.context_rows import ContextRows
+from constructions.named.labelled_contexts import labelled
+from constructions.tasks.task import Task
+
+SECTION = "Dana et al. (2024), Section 4.1"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SkipConnectionMemory(Construction[Task]):
+    """A model without a skip connection that holds what a network with one holds.
+
+    Args:
+        heads: Both, and what the copying heads write.
+    """
+
+    heads: SkipConnectionHeads
+
+
+def skip_connection_memory(
+    contexts: ContextRows, *, d_model: int, d_head: int, n_heads: int = 0, sharpness: float = 40, seed: int = 0
+) -> SkipConnectionMemory:
+    r"""Let heads of Theorem 1' hold labels at random, then replace the skip connection by a head.
+
+    Args:
+        contexts: Pairwise distinct contexts.
+        d_model: Width of the stream, d, of the network with the skip connection.
+        d_head: Width of a head, $d_h \le d$.
+        n_heads: Heads of that network, H; 0 for as many as suffice.
+        sharpness: $\lambda$, in nats, above 0 and at most 700.
+        seed: Of all draws.
+
+    Returns:
+        The model without a skip connection, whose labels are those of the network with one.
+
+    Raises:
+        HypothesisError: Equal contexts.
+        CapacityError: Too few heads for these contexts.
+        InputError: A size out of range.
+
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Section 4.1: Proposition E7.
+    """
+    task = labelled(contexts, theorem=SECTION, seed=seed, kinds=2 if d_model == 1 else None)
+    network = theorem_1_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads or None, seed=seed).model
+    heads = skip_connection_head(network, sharpness=float(sharpness))
+    copying = f"{counted(heads.n_copying_heads, 'head')} of width {d_head}"
+    summary = (
+        f"labels at random on {counted(task.n_contexts, 'context')}, without a skip connection: {copying} copy x_S "
+        f"with lambda = {float(sharpness):g}, beside {counted(network.n_heads, 'head')} of a network with one"
+    )
+    return SkipConnectionMemory(task=task, model=heads.model, summary=summary, heads=heads)

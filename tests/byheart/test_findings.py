@@ -1,0 +1,69 @@
+"""What is proved of a construction beside its answers."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from byheart.findings import findings, rounded_up
+from constructions.named.registry import NAMED, named
+from verify.certificates.memorization import certify_memorization
+
+
+def found(name, **parameters):
+    built = named(name).construct(**parameters).built
+    proved = certify_memorization(built.model, built.task, built.criterion, rank=name == "saturated-heads")
+    return {each.what: each for each in findings(built, proved)}
+
+
+def test_the_rank_of_the_heads_stands_beside_that_with_the_skip_connection():
+    both = found("full-rank-attention", d_vocab=5, n_ctx=3, d_model=4, d_head=4, n_heads=3)
+    alone, beside = both["rank of Y, heads alone"], both["rank of [x_S | Y], heads with skip connection"]
+    assert dict(alone.values) == {"rows": 125, "columns": 12, "lower": 12, "upper": 12, "promised": 12}
+    assert dict(beside.values) == {"rows": 125, "columns": 16, "lower": 16, "upper": 16, "promised": 16}
+    assert "exactly 12" in alone.text and "Lemma 2: min(T, H d_h) = 12" in alone.text
+
+
+def test_a_rank_that_is_promised_and_not_reached_says_so(tmp_path):
+    (tmp_path / "xor.csv").write_text("0 0 0\n1 1 0\n0 1 0\n1 0 0\n")
+    built = named("full-rank-attention").construct(tmp_path / "xor.csv", d_head=4, n_heads=1).built
+    rank, _ = findings(built, certify_memorization(built.model, built.task, built.criterion))
+    assert "exactly 3" in rank.text and "= 4, which no weights reach" in rank.text
+
+
+def test_the_error_of_the_copy_falls_with_the_sharpness():
+    table = found("skip-connection-head")
+    errors = [each.values["error_upper"] for what, each in table.items() if what.startswith("error at")]
+    assert len(errors) == 5 and all(after < before / 50 for before, after in pairwise(errors))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_run_of_the_copy_stays_below_the_bound(dtype):
+    pytest.importorskip("torch")
+    ran = found("skip-connection-head", sharpness=Fraction(12))[f"run in {dtype} on cpu"]
+    assert ran.values["below"] == 1 and ran.values["largest_difference"] <= ran.values["largest_bound"]
+
+
+def test_the_divergence_stands_beside_its_bound_and_the_printed_one():
+    table = found("johnson-lindenstrauss-unembedding", d_vocab=5, d_model=1200, noise=100)
+    row = table["KL of row 1"].values
+    assert 0 < row["lower"] <= row["upper"] <= row["bound"] < row["printed"]
+    assert table["coherence"].values["printed"] < 0.5
+    small = found("johnson-lindenstrauss-unembedding", d_vocab=50, d_model=64)
+    assert small["KL of row 1"].values["printed"] is None and "says nothing" in small["coherence"].text
+
+
+def test_the_rank_of_what_saturated_heads_mix_is_that_of_all_examples():
+    (rank,) = found("saturated-heads").values()
+    assert (rank.values["lower"], rank.values["promised"]) == (29, 29)
+
+
+def test_every_construction_has_findings():
+    assert all(found(each.name) for each in NAMED)
+
+
+@pytest.mark.parametrize("value", [Fraction(1, 3), Fraction(2, 3), Fraction(1, 2), Fraction(10**20 + 1, 10**20)])
+def test_a_number_is_rounded_up(value):
+    above = rounded_up(value)
+    assert Fraction(above) >= value and Fraction(float(np.nextafter(above, -np.inf))) < value
