@@ -141,8 +141,8 @@ def entry(id: str) -> str:
         f"- **Proof**: [{plain(title(record.page))}]({record.page[5:]})",
     ]
     if found := checked_by_a_machine(record.id):
-        names = ", ".join(f"`{theorem.partition(':')[2]}`" for theorem in found)
-        lines[-1] += f"; [in Coq](formal.md): {names}"
+        theorems = ", ".join(f"`{theorem.partition(':')[2]}`" for theorem in found)
+        lines[-1] += f"; [in Coq](formal.md): {theorems}"
     built = record.build is not None
     code = [
         f"[record{', weights' * built} and evidence](../verify/claims/{record.module}.py)",
