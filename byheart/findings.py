@@ -5,6 +5,7 @@ Page: docs/constructions.md
 
 import importlib.util
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any
@@ -18,13 +19,14 @@ from constructions.named.full_rank_attention import FullRankMemory
 from constructions.named.low_coherence_unembedding import LowCoherenceMemory
 from constructions.named.saturated_heads import SaturatedMemory
 from constructions.named.skip_connection_head import SkipConnectionMemory
+from constructions.tasks.task import Task
 from constructions.unembeddings.coherence import Unembedding
 from constructions.unembeddings.johnson_lindenstrauss import paper_constant
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.sums import total
-from verify.capacity.attention_rank import attention_rank
-from verify.certificates.certificate import FEATURE_RANK
+from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
+from verify.certificates.certificate import RANK_HEADS, RANK_WITH_SKIP, Certificate
 from verify.certificates.memorization import MemorizationCertificate
 from verify.encoders.lookup_divergence import lookup_divergence
 from verify.forward.logits import enclose_logits
@@ -53,41 +55,50 @@ def findings(built: Construction[Any], proved: MemorizationCertificate, *, devic
 
 @findings.register
 def _(built: FullRankMemory, proved: MemorizationCertificate, *, device: str = "cpu") -> tuple[Finding, ...]:
-    return _ranks(built, built.heads, alone_first=not built.with_skip)
+    both = _ranks(proved.certificate, built.task, built.heads)
+    return tuple(reversed(both) if built.with_skip else both)
 
 
 @findings.register
 def _(built: HeadsOfTheorem1, proved: MemorizationCertificate, *, device: str = "cpu") -> tuple[Finding, ...]:
     block = built.model.attention
-    sizes = {"d_model": block.d_model, "d_head": block.d_head, "n_heads": block.n_heads}
+    sizes: dict[str, int] = {"d_model": block.d_model, "d_head": block.d_head, "n_heads": block.n_heads}
     heads = full_rank_attention(built.task.contexts, d_vocab=built.task.d_vocab, **sizes)
-    return _ranks(built, heads, alone_first=False)
+    return tuple(reversed(_ranks(proved.certificate, built.task, heads)))
 
 
-def _ranks(built: Construction[Any], heads: FullRankAttention, *, alone_first: bool) -> tuple[Finding, ...]:
-    """The rank of the features, of these weights and of all, without and with the skip connection."""
-    both = [_rank(built, heads, with_skip=False), _rank(built, heads, with_skip=True)]
-    return tuple(both if alone_first else reversed(both))
+def _ranks(certificate: Certificate, task: Task, heads: FullRankAttention) -> list[Finding]:
+    """The certified ranks without and with the skip connection, beside what is printed."""
+    printed = ("Lemma 2: min(T, H d_h)", "Theorem 1: min(T, H d_h + d)")
+    of_what = ("Y, heads alone", "[x_S | Y], heads with skip connection")
+    found = []
+    for with_skip, id in enumerate((RANK_HEADS, RANK_WITH_SKIP)):
+        statement = certificate.statement(id)
+        if statement is None:
+            continue
+        values = {name: int(value) for name, value in statement.values.items()}
+        values["all_weights_upper"] = _of_all_weights(task, heads, values, with_skip=bool(with_skip))
+        values["upper"] = min(values["upper"], values["all_weights_upper"])
+        values["promised"] = heads.promised(with_skip=bool(with_skip))
+        lower, upper, every = values["lower"], values["upper"], values["all_weights_upper"]
+        these = f"exactly {lower}" if lower == upper else f"{lower} to {upper}"
+        text = f"{these} ({values['rows']} x {values['columns']}); of any weights at most {every}; "
+        text += f"{printed[with_skip]} = {values['promised']}"
+        if every < values["promised"]:
+            text += ", which no weights reach"
+        found.append(Finding(f"rank of {of_what[with_skip]}", text, values))
+    return found
 
 
-def _rank(built: Construction[Any], heads: FullRankAttention, *, with_skip: bool) -> Finding:
-    limiting = heads.limiting_with_skip if with_skip else heads.limiting
-    found = attention_rank(built.model, built.task.contexts, with_skip=with_skip, limiting=limiting)
-    promised = heads.promised(with_skip=with_skip)
-    of_what = "[x_S | Y], heads with skip connection" if with_skip else "Y, heads alone"
-    printed = "Theorem 1: min(T, H d_h + d)" if with_skip else "Lemma 2: min(T, H d_h)"
-    these = f"exactly {found.lower}" if found.exact else f"at least {found.lower}"
-    text = f"{these} ({found.rows} x {found.columns}); of any weights at most {found.upper}; {printed} = {promised}"
-    if found.upper < promised:
-        text += ", which no weights reach"
-    values = {
-        "rows": found.rows,
-        "columns": found.columns,
-        "lower": found.lower,
-        "upper": found.upper,
-        "promised": promised,
-    }
-    return Finding(f"rank of {of_what}", text, values)
+def _of_all_weights(task: Task, heads: FullRankAttention, values: Mapping[str, int], *, with_skip: bool) -> int:
+    """What no weights exceed: of the certificate, or by the set of contexts that the construction names."""
+    limiting = (heads.limiting_with_skip if with_skip else heads.limiting).tolist()
+    if not 0 < len(limiting) < values["rows"]:
+        return values["all_weights_upper"]
+    n_heads, d_model, d_head = heads.front_end.W_V.shape
+    sizes: dict[str, int] = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
+    ceiling = rank_upper_bound_for_all_weights(task.contexts, subset=limiting, with_skip=with_skip, **sizes)
+    return min(values["all_weights_upper"], ceiling.rank)
 
 
 @findings.register
@@ -197,16 +208,14 @@ def _divergence(what: str, lower: float, upper: float, bound: Enclosure, printed
 @findings.register
 def _(built: SaturatedMemory, proved: MemorizationCertificate, *, device: str = "cpu") -> tuple[Finding, ...]:
     task, n_heads = built.task, built.model.n_heads
-    rank = proved.certificate.statement(FEATURE_RANK)
     most = n_heads * (min(task.n_ctx, built.model.d_qk) - 1) + 1
-    shape = f"({task.n_examples} x {n_heads * task.d_model})"
-    these = (
-        f"exactly {task.n_examples} {shape}, that of all examples"
-        if rank is not None
-        else "not proved to be that of the examples"
-    )
-    text = f"{these}; promised: any T <= H (min(n, d_h) - 1) + 1 = {most}"
-    values = {"rows": task.n_examples, "lower": None if rank is None else task.n_examples, "promised": most}
+    statement = proved.certificate.statement(RANK_HEADS)
+    if statement is None:
+        return ()
+    values = {name: int(value) for name, value in statement.values.items()} | {"promised": most}
+    lower, upper = values["lower"], values["upper"]
+    these = f"exactly {lower}" if lower == upper else f"{lower} to {upper}"
+    text = f"{these} ({values['rows']} x {values['columns']}); promised: any T <= H (min(n, d_h) - 1) + 1 = {most}"
     return (Finding("rank of Z, what the heads mix", text, values),)
 
 

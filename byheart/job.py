@@ -496,7 +496,7 @@ def build_named(
         }
         return _Constructed(made.built, figures, f"{construction.name}: {made.reading}")
 
-    made = _constructed(construct, out=out, overwrite=overwrite, device=device, progress=progress)
+    made = _constructed(construct, out=out, overwrite=overwrite, device=device, progress=progress, two_sided=True)
     with on_device(device):
         found = findings(built[0], made.proved, device=device)
     headline = f"{made.figures.headline}; {construction.name}"
@@ -520,9 +520,19 @@ class _Constructed:
 
 
 def _constructed(
-    construct: Callable[[], _Constructed], *, out: Path, overwrite: bool, device: str, progress: Progress
+    construct: Callable[[], _Constructed],
+    *,
+    out: Path,
+    overwrite: bool,
+    device: str,
+    progress: Progress,
+    two_sided: bool = False,
 ) -> NewMemory:
-    """Build weights and certify them, unless the folder cannot be written."""
+    """Build weights and certify them, with ranks and divergences from both sides if asked for.
+
+    Raises:
+        InputError: The folder may not be written.
+    """
     refuse_existing(Path(out), overwrite=overwrite)
     require_device(device)
     clock = _Clock(progress)
@@ -544,6 +554,7 @@ def _constructed(
             source=made.source,
             device=device,
             clock=clock,
+            two_sided=two_sided,
         )
 
 
@@ -801,6 +812,7 @@ def _certified(
     device: str,
     clock: _Clock,
     rests_on_rank: bool = True,
+    two_sided: bool = False,
     runs: "Mapping[str, RunResult] | None" = None,
 ) -> NewMemory:
     """Certify the model and run it; the figures of all of it."""
@@ -813,6 +825,9 @@ def _certified(
             criterion,
             # All features at once are T x H d_h numbers; a memory that does not rest on their rank can do without.
             rank=classic and (rests_on_rank or size <= _LARGEST_WITNESS),
+            rank_of_heads=two_sided and classic and size <= _LARGEST_WITNESS,
+            rank_with_skip=two_sided and is_dana_network(model) and size <= _LARGEST_WITNESS,
+            divergence=two_sided and task.target == "laws",
             saturation=DELTA if isinstance(task, VectorTask) else None,
             witness=size <= _LARGEST_WITNESS,
             keep_outputs=size * model.d_vocab_out <= _KEPT_LOGITS,
