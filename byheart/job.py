@@ -539,7 +539,7 @@ def _constructed(
     with on_device(device), clock.stage("weights"):
         made = construct()
         progress("weights", None, made.built.summary)
-    model, task = made.built.model, made.built.task
+    model, task = made.built.model, _as_rows(made.built.task)
     needed = None
     if isinstance(task, Task) and is_dana_network(model):
         with clock.stage("capacity"):
@@ -556,6 +556,14 @@ def _constructed(
             clock=clock,
             two_sided=two_sided,
         )
+
+
+def _as_rows(task: Task | VectorTask) -> Task | VectorTask:
+    """A task whose contexts are rows, as those of a table, where each has one label: other programs read them so."""
+    if not isinstance(task, Task) or task.windows is not None or task.origin != "most frequent":
+        return task
+    one_each = len(task.counts.indices) == len(task.counts)
+    return replace(task, origin="table") if one_each and not len(task.tail_contexts) else task
 
 
 def capacity_summary(

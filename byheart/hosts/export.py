@@ -31,7 +31,7 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
-from constructions.tasks.vocabulary import typed
+from constructions.tasks.vocabulary import names_answers, typed
 from verify.certificates.certificate import SUMMARY_FILE, TASK_FILE, Certificate, file_sha256
 from verify.certificates.headline import OWN, Outcome, outcome
 from verify.certificates.memorization import Judged, judge, load_subject
@@ -41,7 +41,7 @@ from verify.verdict import Verdict
 PARITY_FILE = "parity.json"
 TOKENIZER_FILE, TOKENIZER_CONFIG_FILE = "tokenizer.json", "tokenizer_config.json"
 ANSWERS_FILE = "answers.json"
-"""The text of each column of the readout, where answers are no tokens that are read."""
+"""The text of each column of the readout, of the facts of a table."""
 
 _ROOM = {
     "transformer-lens": "transformer_lens",
@@ -247,7 +247,7 @@ def _write_tokenizer(folder: Path, task: Task, host: Host) -> int | None:
     """Write the tokenizer; how many memorized contexts can be typed and are read back, if `tokenizers` is installed."""
     for name, content in ((TOKENIZER_FILE, tokenizer_json(task)), (TOKENIZER_CONFIG_FILE, tokenizer_config(task))):
         write_atomically(folder / name, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
-    if task.apart:
+    if names_answers(task):
         write_atomically(folder / ANSWERS_FILE, (json.dumps(task.answers, ensure_ascii=False) + "\n").encode())
     if host.number_tokens is not None:
         host.number_tokens(folder, task)

@@ -10,7 +10,7 @@ from typing import Any
 
 from constructions.tasks.task import Task
 from constructions.tasks.text import OTHER, WORDS
-from constructions.tasks.vocabulary import PIECES, cut_of
+from constructions.tasks.vocabulary import PIECES, cut_of, is_of_rows
 from constructions.tasks.windows import END
 
 
@@ -148,7 +148,7 @@ def generation_of(task: Task) -> dict[str, Any]:
     found: dict[str, Any] = {"do_sample": False, "pad_token_id": size - 1}
     if task.windows is not None:
         return found | {"eos_token_id": task.windows.end, "max_new_tokens": len(task.windows.text)}
-    return found | {"max_new_tokens": 1} | ({"eos_token_id": answer_tokens(task)} if task.apart else {})
+    return found | {"max_new_tokens": 1} | ({"eos_token_id": answer_tokens(task)} if is_of_rows(task) else {})
 
 
 def _byte(name: str) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from constructions.counted import counted
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
-from constructions.tasks.vocabulary import cut_of, echoed, typed, typed_example
+from constructions.tasks.vocabulary import cut_of, echoed, names_answers, typed, typed_example
 from verify.certificates.certificate import TASK_FILE
 
 CARD_FILE = "README.md"
@@ -78,7 +78,7 @@ def _example(task: Task | VectorTask) -> str | None:
 
 def _answers(task: Task | VectorTask) -> str:
     """Python for the list of the text of each output, where `tokenizer` is loaded."""
-    if not isinstance(task, Task) or task.apart:
+    if not isinstance(task, Task) or names_answers(task):
         return 'json.load(open(FOLDER + "/answers.json"))'
     return f"[tokenizer.id_to_token(token) for token in range({task.n_answers})]"
 

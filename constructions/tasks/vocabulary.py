@@ -63,6 +63,16 @@ def cut_of(vocabulary: tuple[str, ...], *, cells: bool = False) -> Cut:
     return Cut("word" if all(WORDS.fullmatch(name) for name in names) else "cell", free)
 
 
+def is_of_rows(task: Task) -> bool:
+    """Whether a context is a whole row, of a table or of a construction, which one answer follows and nothing else."""
+    return task.windows is None and (task.apart or task.origin == "table")
+
+
+def names_answers(task: Task) -> bool:
+    """Whether the texts of the answers are written beside the weights: of rows, but for single bytes."""
+    return is_of_rows(task) and (task.apart or cut_of(task.vocabulary).unit != "byte")
+
+
 def tokens_of(text: str, task: Task) -> list[int]:
     """The numbers of the tokens of a context that a person typed, `[S]`.
 
@@ -122,9 +132,11 @@ def _separators(task: Task) -> list[str]:
 
 
 def _between_separators(text: str, task: Task) -> list[str]:
-    """What stands between the separators in a text; empty where there is none."""
+    """What stands between the separators in a text, or else between blanks; empty where there is none."""
     separator = next((each for each in _separators(task) if each in text), None)
-    return [] if separator is None else [cell.strip() for cell in text.split(separator)]
+    if separator is not None:
+        return [cell.strip() for cell in text.split(separator)]
+    return text.split() if " " in text.strip() and " " not in task.vocabulary else []
 
 
 def words_of(text: str, task: Task) -> list[str]:

@@ -25,6 +25,7 @@ from constructions.models.blocks import Attention
 from constructions.models.model import Model, assembled, block_names
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vocabulary import is_of_rows
 
 _MODULE = "modeling_byheart.py"
 
@@ -137,7 +138,7 @@ def _number_tokens(folder: Path, task: Task) -> None:
 
 def _other(model: Model, task: Task | VectorTask, dtype: str) -> Host | None:
     """GPT-2, for whole rows of a table: it reads no text that is longer than a context."""
-    if not isinstance(task, Task) or not (task.apart or task.origin == "table") or dtype not in gpt2.HOST.dtypes:
+    if not isinstance(task, Task) or not is_of_rows(task) or dtype not in gpt2.HOST.dtypes:
         return None
     try:
         gpt2.HOST.convert(gpt2.in_one_vocabulary(model, task)[0])
