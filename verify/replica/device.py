@@ -4,6 +4,7 @@ Pages: docs/run.md, docs/rigour/runs.md
 """
 
 import functools
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -18,6 +19,7 @@ from verify.runs.formats import ERF_ULPS, EXP_ULPS, ROOT_ULPS, FloatFormat
 _OUTER, _INNER = 128, 192
 _POINTS = 1024
 _SEED = 20241115
+_TF32_OVERRIDE = "NVIDIA_TF32_OVERRIDE"  # read by cuBLAS; stronger than every setting of torch
 
 
 class DeviceError(ByheartError):
@@ -107,32 +109,67 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
         >>> from verify.runs.formats import FLOAT32
         >>> require_arithmetic(torch.device("cpu"), FLOAT32)
     """
-    from verify.replica.module import bag_sums, full_precision
+    from verify.replica.module import full_precision
 
-    left, right = probe_matrices(number_format)
+    override = os.environ.get(_TF32_OVERRIDE, "0")
+    if device.type == "cuda" and number_format.name == "float32" and override != "0":
+        raise DeviceError(
+            f"{_TF32_OVERRIDE} is {override!r}, expected 0: no rounding bound of float32 holds for products in TF32"
+        )
     dtype = getattr(torch, number_format.name)
     with full_precision(), torch.autocast(device.type, enabled=False):
-        rows, columns = (torch.tensor(matrix).to(device, dtype) for matrix in (left, right))
-        everywhere = torch.arange(_INNER, device=device).expand(_OUTER, _INNER)
-        in_batch = torch.bmm(rows[None], columns[None])[0]
-        products = (rows @ columns, in_batch, bag_sums(rows[None], everywhere, columns[None]))
+        _require_products(device, number_format)
         points = torch.linspace(-20.0, 20.0, _POINTS, dtype=torch.float64).to(dtype)
         # The error function is steep in the middle alone, and roots are of numbers that are not negative.
         given = {"exponential": points, "error function": points / 4.0, "root": points.abs()}
         functions = {"exponential": torch.exp, "error function": torch.erf, "root": torch.sqrt}
         values = {name: functions[name](x.to(device)).double().cpu().numpy() for name, x in given.items()}
-    computed = [product.double().cpu().numpy() for product in products]
-    if not all(product_is_within_bound(left, right, product, number_format) for product in computed):
-        raise DeviceError(
-            f"{device_name(device)}: {number_format.name} matrix products are not sums of {number_format.name} "
-            "products, so that no rounding bound holds there; is a reduced or emulated precision switched on?"
-        )
     for name, ulps in (("exponential", EXP_ULPS), ("error function", ERF_ULPS), ("root", ROOT_ULPS)):
         if not values_are_within_bound(name, given[name].double().numpy(), values[name], number_format, ulps=ulps):
             raise DeviceError(
                 f"{device_name(device)}: the {number_format.name} {name} is off by more than {ulps} units in the last "
                 "place"
             )
+
+
+def tf32_refusal(device: torch.device) -> str:
+    """Switch TF32 on, and return why float32 products are then refused; empty where the setting changes none of them.
+
+    A replica and its probes switch TF32 off for themselves, so that no setting of a library reaches them
+    (`verify.replica.module.full_precision`). Here it is on: GPUs from Ampere on have it, CPUs and older ones do not.
+
+    Example:
+        >>> tf32_refusal(torch.device("cpu")) in ("", "cpu: TF32 is on, and its products are not those of float32")
+        True
+    """
+    from verify.replica.module import full_precision
+    from verify.runs.formats import FLOAT32
+
+    with full_precision(), torch.autocast(device.type, enabled=False):
+        torch.backends.cuda.matmul.fp32_precision = "tf32"  # `full_precision` puts it back
+        try:
+            _require_products(device, FLOAT32)
+        except DeviceError:
+            return f"{device_name(device)}: TF32 is on, and its products are not those of float32"
+    return ""
+
+
+def _require_products(device: torch.device, number_format: FloatFormat) -> None:
+    """Refuse products of the probe matrices that are further from the exact ones than sums of products may be."""
+    from verify.replica.module import bag_sums
+
+    left, right = probe_matrices(number_format)
+    rows, columns = (torch.tensor(matrix).to(device, getattr(torch, number_format.name)) for matrix in (left, right))
+    everywhere = torch.arange(_INNER, device=device).expand(_OUTER, _INNER)
+    in_batch = torch.bmm(rows[None], columns[None])[0]
+    products = (rows @ columns, in_batch, bag_sums(rows[None], everywhere, columns[None]))
+    computed = [product.double().cpu().numpy() for product in products]
+    if not all(product_is_within_bound(left, right, product, number_format) for product in computed):
+        raise DeviceError(
+            f"{device_name(device)}: {number_format.name} matrix products are not sums of {number_format.name} "
+            "products, so that no rounding bound holds there; is TF32, or another reduced or emulated precision, "
+            "switched on?"
+        )
 
 
 @functools.cache

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
+from torch import nn
 
 from constructions.arrays import BoolArray, Float64Array
-from constructions.errors import InputError, require_one_of
+from constructions.errors import InputError, require_at_least, require_one_of
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
@@ -103,6 +104,8 @@ def run(
     tolerance: float = TOLERANCE,
     logits: Chunks | None = None,
     exp_ulps: float = EXP_ULPS,
+    replica: nn.Module | None = None,
+    batch: int | None = None,
 ) -> RunResult:
     r"""Run a replica on the memorized contexts, or on the examples of a task that brings vectors; judge every output.
 
@@ -123,6 +126,9 @@ def run(
         logits: Enclosures of the outputs for the task, as from `verify.forward.logits.logit_chunks`, which is called if
             they are not given.
         exp_ulps: Assumed accuracy of the exponential, as in `verify.runs.rounding.rounding_bound`.
+        replica: The module that is run, on the device and in the type, in place of `Replica.from_model`: such as this
+            one compiled.
+        batch: Contexts in each forward pass; by default as many as fit.
 
     Returns:
         The figures and the judgement.
@@ -143,7 +149,9 @@ def run(
         >>> result.accuracy, result.within_bound, result.max_output_error, result.held_proved
         (1.0, True, 0.0, 2)
     """
-    return _run(model, task, device=device, dtypes=(dtype,), tolerance=tolerance, logits=logits, exp_ulps=exp_ulps)[0]
+    require_at_least(1, batch=batch)
+    given = {"tolerance": tolerance, "logits": logits, "exp_ulps": exp_ulps, "replica": replica, "batch": batch}
+    return _run(model, task, device=device, dtypes=(dtype,), **given)[0]
 
 
 def run_all(
@@ -182,6 +190,8 @@ class _Judge:
         dtype: str,
         tolerance: float,
         exp_ulps: float,
+        replica: nn.Module | None,
+        batch: int | None,
     ):
         require_one_of(FORMATS, dtype=dtype)
         self.task, self.device, self.dtype, self.tolerance = task, device, dtype, tolerance
@@ -197,8 +207,8 @@ class _Judge:
             require_arithmetic(device, JUDGED[dtype])
             inputs = task if isinstance(task, VectorTask) else task.contexts
             self.rounding = rounding_bound(model, inputs, number_format=JUDGED[dtype], exp_ulps=exp_ulps)
-        self.replica = Replica.from_model(model, dtype=getattr(torch, dtype), device=device)
-        self.rows = _batch_rows(model, task.n_ctx, device)
+        self.replica = replica or Replica.from_model(model, dtype=getattr(torch, dtype), device=device)
+        self.rows = batch or _batch_rows(model, task.n_ctx, device)
         self.of_values = isinstance(task, VectorTask) and task.kind == "regression"
         self.hits = self.count = 0
         self.right: list[BoolArray] = []
@@ -312,14 +322,17 @@ def _run(
     tolerance: float,
     logits: Chunks | None,
     exp_ulps: float,
+    replica: nn.Module | None = None,
+    batch: int | None = None,
 ) -> list[RunResult]:
     require_fit(model, task)
     if isinstance(task, PromptTask):
         given = {"device": device, "dtypes": dtypes, "tolerance": tolerance, "logits": None, "exp_ulps": exp_ulps}
+        given |= {"replica": replica, "batch": batch}
         parts = [_run(model, part.task, **given) for part in task.parts]
         return [_of_whole_answers(task, list(of_type)) for of_type in zip(*parts, strict=True)]
     where = select_device(device)
-    judges = [_Judge(model, task, where, dtype, tolerance, exp_ulps) for dtype in dtypes]
+    judges = [_Judge(model, task, where, dtype, tolerance, exp_ulps, replica, batch) for dtype in dtypes]
     inputs, count = (task, task.n_examples) if isinstance(task, VectorTask) else (task.contexts, task.n_contexts)
     chunks = logit_chunks(model, inputs) if logits is None else logits
     for start, enclosure in _covering(chunks, count, model.d_vocab_out):

@@ -17,6 +17,7 @@ from verify.replica.device import (
     require_arithmetic,
     require_exact_sums,
     select_device,
+    tf32_refusal,
     values_are_within_bound,
 )
 from verify.runs.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, FloatFormat
@@ -233,6 +234,30 @@ def test_a_device_with_a_coarse_function_is_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(f"verify.replica.device.{constant}", 1e-3)
     with pytest.raises(DeviceError, match=f"cpu: the float64 {name} is off"):
         require_arithmetic.__wrapped__(torch.device("cpu"), FLOAT64)
+
+
+@pytest.mark.parametrize("within", [True, False])
+def test_tf32_is_refused_by_name_where_it_changes_a_product(monkeypatch: pytest.MonkeyPatch, within: bool) -> None:
+    settings: list[str] = []
+
+    def judged(*_: object) -> bool:
+        settings.append(torch.backends.cuda.matmul.fp32_precision)
+        return within
+
+    monkeypatch.setattr("verify.replica.device.product_is_within_bound", judged)
+    before = torch.backends.cuda.matmul.fp32_precision
+    expected = "" if within else "cpu: TF32 is on, and its products are not those of float32"
+    assert tf32_refusal(torch.device("cpu")) == expected
+    assert set(settings) == {"tf32"} and torch.backends.cuda.matmul.fp32_precision == before
+
+
+def test_tf32_by_the_environment_is_refused_by_name_before_anything_is_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "1")
+    with pytest.raises(DeviceError, match="NVIDIA_TF32_OVERRIDE is '1', expected 0: no rounding bound of float32"):
+        require_arithmetic.__wrapped__(torch.device("cuda"), FLOAT32)
+    require_arithmetic.__wrapped__(torch.device("cpu"), FLOAT32)  # it speaks of GPUs only
 
 
 @pytest.mark.gpu

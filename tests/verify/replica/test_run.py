@@ -318,6 +318,29 @@ def test_enclosures_that_do_not_cover_the_contexts_are_refused(rows: list[tuple[
         run(network, task, dtype="bfloat16", logits=chunks)
 
 
+@pytest.mark.parametrize("batch", [1, 7, 1000])
+def test_another_module_is_judged_in_batches_of_a_size_of_ones_own(memorized: tuple[Model, Task], batch: int) -> None:
+    model, task = memorized
+    sizes: list[int] = []
+
+    class Listening(torch.nn.Module):
+        def __init__(self, inner: Replica) -> None:
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+            sizes.append(len(tokens))
+            return self.inner(tokens)
+
+    result = run(model, task, replica=Listening(Replica.from_model(model)), batch=batch)
+    assert result.within_bound and result.held == task.n_contexts
+    assert sum(sizes) == task.n_contexts and max(sizes) == min(batch, task.n_contexts)
+    other = dana_network(**{**dana_tensors(model), "W_U": -model.W_U})
+    assert run(model, task, replica=Listening(Replica.from_model(other)), batch=batch).within_bound is False
+    with pytest.raises(InputError, match="batch = 0"):
+        run(model, task, batch=0)
+
+
 def test_enclosures_over_another_vocabulary_are_refused() -> None:
     network, task = bigram(np.array([[0.75, 0.25], [0.5, 0.5]]))
     with pytest.raises(InputError, match="expected row 0 and 2 columns"):
