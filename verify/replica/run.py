@@ -207,7 +207,9 @@ class _Judge:
             require_arithmetic(device, JUDGED[dtype])
             inputs = task if isinstance(task, VectorTask) else task.contexts
             self.rounding = rounding_bound(model, inputs, number_format=JUDGED[dtype], exp_ulps=exp_ulps)
-        self.replica = replica or Replica.from_model(model, dtype=getattr(torch, dtype), device=device)
+        if replica is None:
+            replica = Replica.from_model(model, dtype=getattr(torch, dtype), device=device)
+        self.replica = replica
         self.rows = batch or _batch_rows(model, task.n_ctx, device)
         self.of_values = isinstance(task, VectorTask) and task.kind == "regression"
         self.hits = self.count = 0
