@@ -58,8 +58,9 @@ slow: $(VENV)/installed-dev
 	@$(BIN)/pytest -m "slow and not gpu" --numprocesses auto --maxprocesses 4 --dist loadfile $(PYTEST)
 	@HYPOTHESIS_PROFILE=many $(BIN)/pytest -m "hypothesis and not slow and not gpu" --numprocesses auto --maxprocesses 4 --dist loadfile $(PYTEST)
 
-gpu: $(VENV)/installed-dev
-	@$(BIN)/pytest -m gpu $(PYTEST)
+# Every memory and construction on the GPU, at most ten minutes, one record; the tests of a GPU are `pytest -m gpu`.
+gpu: $(VENV)/installed
+	@$(BIN)/byheart run --device cuda
 
 mutants: $(VENV)/installed-dev
 	@$(BIN)/python -m tests.mutants.run

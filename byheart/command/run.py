@@ -1,31 +1,47 @@
-"""`byheart run`: the weights in torch, judged against the certificate."""
+"""`byheart run`: the weights in torch, judged against the certificate; without a folder, a record of the device."""
 
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
-from byheart.terminal.argument_types import count
-from byheart.terminal.exit_codes import EXIT_CODES, UNDECIDED
+from byheart.terminal.argument_types import bound, count, path
+from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED, UNDECIDED
 from byheart.terminal.made import torch_row
 from byheart.terminal.options import add_folder, add_output_options
 from byheart.terminal.places import require_folder
+from byheart.terminal.progress import progress_lines
 from byheart.terminal.streams import complain
 from byheart.terminal.tables import Rows, print_summary
 from verify.runs.formats import every_run_is
 
 HELP = "run the weights in PyTorch, and compare with the certificate"
 
+_RECORD, _MINUTES = Path("out/device.json"), 10.0
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
-    add_folder(parser)
+    add_folder(
+        parser,
+        "a byheart folder; without one, every memory and construction runs in small, and a record is written",
+        nargs="?",
+    )
     parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     parser.add_argument(
         "--dtype",
-        default="float32",
         choices=("float64", "float32", "bfloat16", "float16"),
-        help="number type (default: float32)",
+        help="number type (default: float32; without a folder all four)",
+    )
+    parser.add_argument(
+        "--record", type=path, metavar="FILE", help=f"without a folder: the file to write (default: {_RECORD})"
+    )
+    parser.add_argument(
+        "--minutes",
+        type=bound,
+        metavar="M",
+        help=f"without a folder: begin nothing after so many (default: {_MINUTES:g})",
     )
     parser.add_argument("--threads", type=count, metavar="K", help="threads on the CPU (default: PyTorch's own)")
     add_output_options(parser)
@@ -33,17 +49,63 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    require_folder(options.folder)
-    from byheart.job import run_summary
-
+    _require_one_use(options)
     if options.device != "cpu" and (missing := _missing_device(options.device)):
         if options.json:
             sys.stdout.write(json.dumps({"skipped": missing}) + "\n")
         complain(f"skipped: {missing}")
         return UNDECIDED
-    summary = run_summary(options.folder, device=options.device, dtype=options.dtype, threads=options.threads)
+    if options.folder is None:
+        return _record(options)
+    from byheart.job import run_summary
+
+    dtype = options.dtype or "float32"
+    summary = run_summary(options.folder, device=options.device, dtype=dtype, threads=options.threads)
     print_summary(options, summary, _run_tables)
     return EXIT_CODES[summary["verdict"]]
+
+
+def _require_one_use(options: argparse.Namespace) -> None:
+    """Refuse what is no folder of ours, and options of the record beside a folder."""
+    from constructions.errors import InputError
+
+    if options.folder is not None:
+        require_folder(options.folder)
+        for name in ("record", "minutes"):
+            value = getattr(options, name)
+            if value is not None:
+                raise InputError(f"--{name}", f"= {value} is given, but applies only without a folder")
+
+
+def _record(options: argparse.Namespace) -> int:
+    """Run every memory and construction on the device, and write the record."""
+    from importlib.util import find_spec
+
+    from constructions.errors import InputError
+
+    if find_spec("torch") is None:
+        raise InputError("torch", "is not installed; `pip install 'byheart[torch]'` to run the weights")
+    from byheart.device_record import DTYPES, reasons, record_device, table
+    from verify.replica.device import on_threads
+
+    where = options.record or _RECORD
+    with progress_lines(options) as progress, on_threads(options.threads):
+        record = record_device(
+            where,
+            device=options.device,
+            dtypes=DTYPES if options.dtype is None else (options.dtype,),
+            minutes=options.minutes or _MINUTES,
+            progress=progress,
+        )
+    of_device = [("driver", record.driver), ("torch", record.torch), ("CUDA", record.cuda), ("TF32", record.tf32)]
+    tables = [
+        ("Largest error in each case, over the batch sizes", table(record)),
+        ("Left out", reasons(record)),
+        ("Device", [(name, value or "unknown") for name, value in of_device]),
+        ("Files", [("record", str(where))]),
+    ]
+    print_summary(options, record.json(), lambda _: [each for each in tables if each[1]])
+    return INTERRUPTED if record.interrupted else EXIT_CODES[record.verdict.value]
 
 
 def _missing_device(device: str) -> str:

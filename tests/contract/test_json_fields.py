@@ -80,6 +80,10 @@ def of_folder(command, *words):
     return lambda printed: printed(command, "out/facts", *words)
 
 
+def of_run(printed):
+    return of_folder("run")(printed) + printed("run", "--minutes", "0.001", "--record", "device.json")
+
+
 def of_check(printed):
     return of_folder("check")(printed) + printed("check", "out/facts", "out/facts")
 
@@ -127,7 +131,7 @@ CASES = {
     "memorize": of_memorize,
     "capacity": lambda printed: [*printed("capacity", "facts.csv"), *printed("capacity", "facts.csv", "--profile")],
     "check": of_check,
-    "run": of_folder("run"),
+    "run": of_run,
     "export": of_folder("export", "--to", "safetensors"),
     "certify": of_certify,
     "edit": of_edit,

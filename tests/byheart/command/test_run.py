@@ -55,3 +55,36 @@ def test_run_on_a_missing_device_is_skipped_with_the_reason(folder, capsys):
     assert main(["run", str(folder), "--device", "cuda", "--json"]) == 3
     printed = capsys.readouterr()
     assert "CUDA" in json.loads(printed.out)["skipped"] and "skipped" in printed.err
+
+
+def test_without_a_folder_a_record_of_the_device_is_written(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("torch")
+    from byheart import device_record
+
+    whole = [case for case in device_record.cases() if case.name in ("affine", "steps")]
+    monkeypatch.setattr(device_record, "cases", lambda: iter(whole))
+    monkeypatch.setattr(device_record, "MODES", ("eager",))
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--dtype", "float64"]) == 0
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first.startswith("AGREES, MEASURED: 8 of 8 judged runs on cpu are within what is proved")
+    assert any(line.split()[:3] == ["steps", "float64", "eager"] for line in rest)
+    written = json.loads((tmp_path / "out" / "device.json").read_text())
+    assert written["headline"] == first
+    assert main(["run", "--minutes", "1e-9", "--record", "again.json", "--json"]) == 3
+    assert json.loads(capsys.readouterr().out) == json.loads((tmp_path / "again.json").read_text())
+
+
+def test_without_a_folder_a_missing_device_is_one_sentence(tmp_path, monkeypatch, capsys):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--device", "cuda"]) == 3
+    printed = capsys.readouterr()
+    assert printed.out == "" and "skipped: no CUDA device" in printed.err and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("option", "value"), [("--record", "r.json"), ("--minutes", "3")])
+def test_options_of_the_record_are_refused_beside_a_folder(folder, capsys, option, value):
+    assert main(["run", str(folder), option, value]) == 2
+    assert f"{option} = " in capsys.readouterr().err

@@ -1,0 +1,291 @@
+"""One record of a device: every memory and every construction run on it, and compared with what is proved.
+
+Page: docs/run.md
+"""
+
+import json
+import math
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from byheart.device_cases import Built, Case, cases
+from constructions.counted import counted
+from constructions.errors import ByheartError, require_at_least
+from constructions.files import write_atomically
+from constructions.models.precision import Precision
+from constructions.tasks.vectors import VectorTask
+from verify.certificates.provenance import provenance
+from verify.progress import Progress, silent
+from verify.verdict import Verdict
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from verify.replica.run import RunResult
+
+DTYPES: tuple[Precision, ...] = ("float32", "float64", "bfloat16", "float16")
+"""The types in which the cases run, in this order."""
+
+BATCHES = (1, 7, 64, None)
+"""Contexts in each forward pass; none for all of them at once."""
+
+MODES = ("eager", "compiled")
+"""As PyTorch runs a module, and as `torch.compile` does; the second starts when the first is done."""
+
+MINUTES = 10.0
+"""When the record ends, by default."""
+
+_NO_TIME = "no time was left"
+
+
+@dataclass
+class Record:
+    """What was run on a device, and what was not.
+
+    Args:
+        device: As its maker calls it.
+        driver: Version of its driver; none on a CPU, or where `nvidia-smi` does not say it.
+        cuda: Version of CUDA that torch was built with.
+        command: What was typed.
+        tf32: What happens with TF32 switched on.
+        rows: A run each: the case, how it ran, and what came out.
+        left_out: What did not run, and why.
+        interrupted: Whether somebody interrupted it.
+        seconds: Wall-clock time.
+    """
+
+    device: str
+    driver: str | None
+    torch: str
+    cuda: str | None
+    command: str
+    tf32: str = ""
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    left_out: list[dict[str, Any]] = field(default_factory=list)
+    interrupted: bool = False
+    seconds: float = 0.0
+
+    @property
+    def judged(self) -> list[dict[str, Any]]:
+        """The runs of which something is proved that they may contradict."""
+        return [row for row in self.rows if row["agrees"] is not None]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Refuted by one run outside of what is proved; proved if no run is missing and all that are judged agree."""
+        if not all(row["agrees"] for row in self.judged):
+            return Verdict.REFUTED
+        return Verdict.PROVED if self.judged and not (self.left_out or self.interrupted) else Verdict.UNDECIDED
+
+    @property
+    def headline(self) -> str:
+        """The answer in a line."""
+        agree = sum(row["agrees"] for row in self.judged)
+        words = {Verdict.PROVED: "AGREES", Verdict.REFUTED: "DISAGREES", Verdict.UNDECIDED: "NOT FINISHED"}
+        reported = len(self.rows) - len(self.judged)
+        return (
+            f"{words[self.verdict]}, MEASURED: {agree} of {counted(len(self.judged), 'judged run')} "
+            f"on {self.device} {'is' if len(self.judged) == 1 else 'are'} within what is proved; "
+            f"{reported} more are reported, not judged; {len(self.left_out)} left out"
+            + ("; interrupted" if self.interrupted else "")
+        )
+
+    def json(self) -> dict[str, Any]:
+        """All fields, as the file has them."""
+        return {"headline": self.headline, "verdict": self.verdict.value, **vars(self), "versions": provenance()}
+
+    def save(self, path: Path) -> None:
+        """Write the file whole, over what an earlier moment of this record left there."""
+        write_atomically(path, (json.dumps(self.json(), indent=1) + "\n").encode())
+
+
+def record_device(
+    path: Path,
+    *,
+    device: str = "cpu",
+    dtypes: Sequence[Precision] = DTYPES,
+    minutes: float = MINUTES,
+    chosen: Iterable[Case] | None = None,
+    backend: str = "inductor",
+    command: str | None = None,
+    progress: Progress = silent,
+) -> Record:
+    """Run every case on a device, in every type, eager and compiled, in every batch size; write one JSON file.
+
+    The file is written again after each case, so that an interrupt leaves what was run until then.
+
+    Args:
+        path: The file; its folder is made.
+        device: ``"cpu"``, ``"cuda"`` or ``"cuda:i"``.
+        dtypes: The types, in the order in which they run.
+        minutes: After so many no further case begins; what has not run is recorded as left out.
+        chosen: The cases; by default `byheart.device_cases.cases`.
+        backend: Of `torch.compile`.
+        command: What the record calls the command; by default the words of the process.
+        progress: Called with the stage, its finished share, and a detail.
+
+    Returns:
+        The record that the file holds.
+
+    Raises:
+        InputError: No such kind of device, or a time that is not positive.
+        DeviceError: No such device.
+    """
+    import torch
+
+    from verify.replica.device import device_name, select_device, tf32_refusal
+
+    require_at_least(0, minutes=minutes)
+    where, start = select_device(device), time.perf_counter()
+    typed = shlex.join(["byheart", *sys.argv[1:]]) if command is None else command
+    record = Record(device_name(where), _driver(where), torch.__version__, torch.version.cuda, typed)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        record.tf32 = tf32_refusal(where) or "switched on it changes no product of this device"
+        work = list(product(MODES, dtypes, list(cases() if chosen is None else chosen)))
+        for done, (mode, dtype, case) in enumerate(work):
+            progress("runs", done / len(work), f"{mode}, {dtype}: {case.name}")
+            if time.perf_counter() - start > 60.0 * minutes:
+                record.left_out += _left_out(case, dtype, mode, BATCHES, _NO_TIME)
+                continue
+            _run_case(record, case, dtype, mode, where, backend)
+            record.seconds = round(time.perf_counter() - start, 1)
+            record.save(path)
+    except KeyboardInterrupt:
+        record.interrupted = True
+    record.seconds = round(time.perf_counter() - start, 1)
+    record.save(path)
+    return record
+
+
+def _run_case(record: Record, case: Case, dtype: Precision, mode: str, device: "torch.device", backend: str) -> None:
+    """Add a row for each batch size; what raises an error is left out, with its sentence."""
+    from verify.forward.logits import logit_chunks
+
+    left = list(BATCHES)
+    try:
+        built = case.build(dtype)
+        inputs = built.task if isinstance(built.task, VectorTask) else built.task.contexts
+        enclosed = list(logit_chunks(built.model, inputs))
+        with _module(built, dtype, mode, device, backend) as module:
+            while left:
+                result = _run(built, dtype, device, module, left[0], enclosed)
+                record.rows.append(_row(case, mode, left.pop(0), result))
+    except (ByheartError, RuntimeError) as error:  # torch's own are RuntimeErrors
+        first_line = str(error).strip().partition("\n")[0]
+        record.left_out += _left_out(case, dtype, mode, left, f"{type(error).__name__}: {first_line}")
+
+
+@contextmanager
+def _module(built: Built, dtype: Precision, mode: str, device: "torch.device", backend: str) -> "Iterator[nn.Module]":
+    import torch
+
+    from verify.replica.compiled import compiled
+    from verify.replica.module import Replica
+
+    replica = Replica.from_model(built.model, dtype=getattr(torch, dtype), device=device)
+    with compiled(replica, backend=backend) if mode == "compiled" else nullcontext(replica) as module:
+        yield module
+
+
+def _run(
+    built: Built, dtype: Precision, device: "torch.device", module: "nn.Module", batch: int | None, enclosed: Any
+) -> "RunResult":
+    from verify.replica.run import run
+
+    task = built.task
+    whole = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+    return run(
+        built.model,
+        task,
+        device=str(device),
+        dtype=dtype,
+        tolerance=built.criterion.tolerance,
+        logits=enclosed,
+        replica=module,
+        batch=whole if batch is None else batch,
+    )
+
+
+def _row(case: Case, mode: str, batch: int | None, result: "RunResult") -> dict[str, Any]:
+    """The figures of a run; whether it agrees with what is proved is none where nothing is.
+
+    Where no rounding bound is finite, it may be proved that every run holds some contexts: this one has to hold them.
+    """
+    agrees = result.within_bound
+    if agrees is None and result.proved is not None and result.proved.any():
+        agrees = bool(result.right[result.proved].all())
+    return {
+        "kind": case.kind,
+        "name": case.name,
+        "dtype": result.dtype,
+        "mode": mode,
+        "batch": _batch(batch),
+        "contexts": len(result.right),
+        "held": result.held,
+        "held_proved": result.held_proved,
+        "largest_error": _finite(result.max_output_error),
+        "largest_bound": _finite(result.largest_bound),
+        "agrees": agrees,
+        "seconds": result.seconds,
+    }
+
+
+def _left_out(case: Case, dtype: str, mode: str, batches: Sequence[int | None], reason: str) -> list[dict[str, Any]]:
+    run = {"kind": case.kind, "name": case.name, "dtype": dtype, "mode": mode}
+    return [{**run, "batch": _batch(batch), "reason": reason} for batch in batches]
+
+
+def _batch(batch: int | None) -> int | str:
+    return "all" if batch is None else batch
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
+
+
+def _driver(device: "torch.device") -> str | None:
+    """The version of the driver, as `nvidia-smi` says it."""
+    program = shutil.which("nvidia-smi")
+    if device.type != "cuda" or program is None:
+        return None
+    words = [program, f"--id={device.index}", "--query-gpu=driver_version", "--format=csv,noheader"]
+    said = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
+    return said.stdout.strip() or None
+
+
+def table(record: Record) -> list[tuple[str, ...]]:
+    """A row for each case, type and mode, the largest figures of all batch sizes."""
+    by_case: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in record.rows:
+        by_case.setdefault((row["name"], row["dtype"], row["mode"]), []).append(row)
+    lines = [("case", "type", "mode", "largest error", "proved bound", "held", "agrees")]
+    for (name, dtype, mode), rows in by_case.items():
+        verdicts = [row["agrees"] for row in rows]
+        agrees = "NO" if False in verdicts else "not judged" if None in verdicts else "yes"
+        errors, bounds = ([row[of] for row in rows] for of in ("largest_error", "largest_bound"))
+        fewest = min(row["held"] for row in rows)
+        lines.append((name, dtype, mode, _largest(errors), _largest(bounds), f"{fewest}/{rows[0]['contexts']}", agrees))
+    return lines
+
+
+def reasons(record: Record) -> list[tuple[str, str]]:
+    """How many runs were left out, for each reason."""
+    found = Counter(each["reason"] for each in record.left_out)
+    return [(reason, counted(number, "run")) for reason, number in found.most_common()]
+
+
+def _largest(values: Sequence[float | None]) -> str:
+    """Three digits of the largest; nothing where one is not finite or not there."""
+    return "-" if None in values else f"{max(value for value in values if value is not None):.3g}"
