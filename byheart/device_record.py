@@ -61,7 +61,7 @@ class Record:
         tf32: What happens with TF32 switched on.
         rows: A run each: the case, how it ran, and what came out.
         left_out: What did not run, and why.
-        interrupted: Whether somebody interrupted it.
+        finished: Whether all was tried; not while it goes on, nor after an interrupt.
         seconds: Wall-clock time.
     """
 
@@ -73,7 +73,7 @@ class Record:
     tf32: str = ""
     rows: list[dict[str, Any]] = field(default_factory=list)
     left_out: list[dict[str, Any]] = field(default_factory=list)
-    interrupted: bool = False
+    finished: bool = False
     seconds: float = 0.0
 
     @property
@@ -86,7 +86,7 @@ class Record:
         """Refuted by one run outside of what is proved; proved if no run is missing and all that are judged agree."""
         if not all(row["agrees"] for row in self.judged):
             return Verdict.REFUTED
-        return Verdict.PROVED if self.judged and not (self.left_out or self.interrupted) else Verdict.UNDECIDED
+        return Verdict.PROVED if self.judged and self.finished and not self.left_out else Verdict.UNDECIDED
 
     @property
     def headline(self) -> str:
@@ -98,7 +98,7 @@ class Record:
             f"{words[self.verdict]}, MEASURED: {agree} of {counted(len(self.judged), 'judged run')} "
             f"on {self.device} {'is' if len(self.judged) == 1 else 'are'} within what is proved; "
             f"{reported} more are reported, not judged; {len(self.left_out)} left out"
-            + ("; interrupted" if self.interrupted else "")
+            + ("" if self.finished else "; interrupted")
         )
 
     def json(self) -> dict[str, Any]:
@@ -162,8 +162,9 @@ def record_device(
             _run_case(record, case, dtype, mode, where, backend)
             record.seconds = round(time.perf_counter() - start, 1)
             record.save(path)
+        record.finished = True
     except KeyboardInterrupt:
-        record.interrupted = True
+        pass  # the record says that it is not finished
     record.seconds = round(time.perf_counter() - start, 1)
     record.save(path)
     return record

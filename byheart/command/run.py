@@ -105,7 +105,7 @@ def _record(options: argparse.Namespace) -> int:
         ("Files", [("record", str(where))]),
     ]
     print_summary(options, record.json(), lambda _: [each for each in tables if each[1]])
-    return INTERRUPTED if record.interrupted else EXIT_CODES[record.verdict.value]
+    return EXIT_CODES[record.verdict.value] if record.finished else INTERRUPTED
 
 
 def _missing_device(device: str) -> str:

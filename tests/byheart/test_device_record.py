@@ -73,9 +73,21 @@ def test_an_interrupt_leaves_what_was_run_until_then(tmp_path: Path) -> None:
 
     found = recorded(tmp_path / "r.json", KNOTS, replace(AFFINE, build=interrupted))
     written = json.loads((tmp_path / "r.json").read_text())
-    assert written["interrupted"] and len(written["rows"]) == len(BATCHES) == len(found.rows)
+    assert not written["finished"] and len(written["rows"]) == len(BATCHES) == len(found.rows)
     assert written["verdict"] == "UNDECIDED" and written["headline"].endswith("; interrupted")
     assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
+
+
+def test_before_its_end_the_file_says_that_it_is_not_finished(tmp_path: Path) -> None:
+    path, seen = tmp_path / "r.json", []
+
+    def looking(_: object) -> Any:
+        seen.append(json.loads(path.read_text()))
+        return KNOTS.build("float32")
+
+    assert recorded(path, KNOTS, replace(AFFINE, build=looking), dtypes=("float32",)).finished
+    assert [each["verdict"] for each in seen] == ["UNDECIDED"] * 2 and len(seen[1]["rows"]) == 3 * len(BATCHES)
+    assert all(each["headline"].startswith("NOT FINISHED") for each in seen)
 
 
 def test_what_raises_an_error_is_left_out_with_its_sentence_and_the_rest_runs(tmp_path: Path) -> None:
