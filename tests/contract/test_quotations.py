@@ -102,3 +102,18 @@ def test_what_an_erratum_quotes_is_a_part_of_a_text(page: str) -> None:
 def test_words_are_compared_through_layout() -> None:
     assert words("the embed-\nding  of\n$W_{QK}^h$, **bold**") == words(r"the embedding of W_QK^h, bold")
     assert words("a \\leq b") != words("a \\geq b") and words("N") != words("n") and words("ﬁt") == words("fit")
+
+
+def boxes(page: Path) -> list[str]:
+    """What a page of a construction quotes, in the pieces between what it leaves out and what the copy has lost."""
+    quoted = re.findall(r"(?:^>(?: .*)?\n)+", page.read_text(encoding="utf-8"), re.MULTILINE)
+    plain = [re.sub(r"\\[lr]brace(?![a-z])", "", re.sub(r"^> ?", "", box, flags=re.MULTILINE)) for box in quoted]
+    return [piece.replace(LOST, " ") for box in plain for piece in box.split(LEFT_OUT)]
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "constructions").glob("*.md")), ids=lambda page: page.stem)
+def test_a_page_of_a_construction_quotes_its_source(page: Path) -> None:
+    source = "mahdavi" if "2306.02010" in page.read_text(encoding="utf-8") else "dana"
+    found = boxes(page)
+    assert found and [piece for piece in found if not stands_in(source, piece)] == []
+    assert not stands_in(source, found[0].replace(" ", " other ", 9))
