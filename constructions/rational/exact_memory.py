@@ -3,19 +3,18 @@ r"""A rational network with exactly the logits of a random integer encoder.
 Page: docs/claims/theorem_1.md
 """
 
-import random
 from dataclasses import dataclass
 
 import numpy as np
 from flint import fmpq_mat
 
 from constructions.arrays import Int64Array
-from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.errors import CapacityError, HypothesisError
 from constructions.features.exact_skip_connection import exact_change_of_basis
 from constructions.memories.parameters import paper_heads
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.models.model import Model
-from constructions.tasks.arrays import all_contexts
+from constructions.tasks.random_facts import drawn_contexts
 
 _DRAWS = 40  # random integer front ends have full rank in the first few draws, if their shape allows it
 
@@ -100,24 +99,3 @@ def exact_memory(
         f"features [x_S, Y] of rank T = {len(contexts)}",
         f"{_DRAWS} front ends with n_heads = {count}, d_head = {d_head} and d_model = {d_model} did not reach it",
     )
-
-
-def drawn_contexts(d_vocab: int, n_ctx: int, facts: int, seed: int) -> Int64Array:
-    """All $N^S$ contexts, or some of them that are drawn, in order, `[T, S]`.
-
-    Raises:
-        InputError: An argument out of range.
-
-    Example:
-        >>> drawn_contexts(2, 1, 0, 0).tolist()
-        [[0], [1]]
-    """
-    if d_vocab < 1 or n_ctx < 1:
-        raise InputError("d_vocab", f"= {d_vocab} and n_ctx = {n_ctx}", "at least 1")
-    number = d_vocab**n_ctx
-    if not 0 <= facts <= number or (facts and number >= 2**62):
-        raise InputError("facts", f"= {facts}", f"0 .. {number}, as there are {d_vocab}^{n_ctx} contexts")
-    if not facts:
-        return all_contexts(d_vocab, n_ctx)
-    chosen = np.array(sorted(random.Random(seed).sample(range(number), facts)))
-    return chosen[:, None] // d_vocab ** np.arange(n_ctx - 1, -1, -1) % d_vocab

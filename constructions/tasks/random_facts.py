@@ -3,6 +3,8 @@ r"""Random contexts, and random labels of them.
 Page: docs/claims/knots.md
 """
 
+import random
+
 import numpy as np
 
 from constructions.arrays import Int64Array
@@ -56,3 +58,24 @@ def random_contexts(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Int64
         raise InputError("facts", f"= {facts}, of {count} contexts", "1 <= T <= N^S <= 2^20")
     chosen = np.random.default_rng([seed, facts]).choice(count, facts, replace=False)
     return all_contexts(d_vocab, n_ctx)[np.sort(chosen)]
+
+
+def drawn_contexts(d_vocab: int, n_ctx: int, facts: int, seed: int) -> Int64Array:
+    """All $N^S$ contexts, or some of them that are drawn, in order, `[T, S]`.
+
+    Raises:
+        InputError: An argument out of range.
+
+    Example:
+        >>> drawn_contexts(2, 1, 0, 0).tolist()
+        [[0], [1]]
+    """
+    if d_vocab < 1 or n_ctx < 1:
+        raise InputError("d_vocab", f"= {d_vocab} and n_ctx = {n_ctx}", "at least 1")
+    number = d_vocab**n_ctx
+    if not 0 <= facts <= number or (facts and number >= 2**62):
+        raise InputError("facts", f"= {facts}", f"0 .. {number}, as there are {d_vocab}^{n_ctx} contexts")
+    if not facts:
+        return all_contexts(d_vocab, n_ctx)
+    chosen = np.array(sorted(random.Random(seed).sample(range(number), facts)))
+    return chosen[:, None] // d_vocab ** np.arange(n_ctx - 1, -1, -1) % d_vocab

@@ -17,8 +17,9 @@ from constructions.memories.one_head_optimum import exclusive_or_contexts, line_
 from constructions.memories.parameters import paper_heads
 from constructions.models.construction import Construction
 from constructions.models.model import Model
-from constructions.rational.exact_memory import drawn_contexts, exact_memory
+from constructions.rational.exact_memory import exact_memory
 from constructions.tasks.arrays import all_contexts, array_task
+from constructions.tasks.random_facts import drawn_contexts
 from constructions.tasks.task import Task
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.certificates.certificate import FEATURE_RANK
