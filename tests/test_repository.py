@@ -116,6 +116,7 @@ def test_a_kind_of_block_touches_the_files_that_contributing_names() -> None:
     # Judges and limits that look at what was built, whatever else there is.
     built_with = {
         "constructions/models/appended_neurons.py",
+        "constructions/rational/two_layers.py",
         "verify/edits/moved_logits.py",
         "verify/independent/edit_check.py",
         "verify/independent/exact_forward.py",

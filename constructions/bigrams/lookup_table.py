@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from constructions.encoders.association_memory import targets
 from constructions.errors import HypothesisError, InputError, require_at_least
+from constructions.models.construction import Construction
 from constructions.models.exact_network import ExactFrontEnd, as_floats, as_rationals, exact_network
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
+from constructions.tasks.arrays import enumerated_task
 from constructions.tasks.task import Task
 
 Array = NDArray[Any]
@@ -227,6 +229,32 @@ def lookup_table(task: Task, *, gap: float = 8.0, total: float = -2.0) -> Model:
         W_O=lookup_output(wanted - np.eye(d_vocab), attention, p),
         W_U=W_U,
     )
+
+
+def random_lookup_table(*, d_vocab: int, gap: int, seed: int) -> Construction[Task]:
+    """The look-up table of all bigrams, with random labels.
+
+    Args:
+        d_vocab: Size of the vocabulary N, not 2.
+        gap: Difference of the scores in nats, at least 1.
+        seed: Seed of the labels.
+
+    Returns:
+        The network of N heads of dimension N.
+
+    Source: sharpens Dana, Pydi, Chevaleyre (2024), Corollary 1.
+
+    Example:
+        >>> random_lookup_table(d_vocab=3, gap=8, seed=0).summary
+        'all 9 bigrams over 3 tokens, in 3 heads of dimension 3 = d'
+    """
+    task = enumerated_task(d_vocab, 2, seed=seed)
+    network = lookup_table(task, gap=float(gap))
+    summary = (
+        f"all {task.n_contexts} bigrams over {d_vocab} tokens, in {network.n_heads} heads of dimension "
+        f"{network.d_head} = d"
+    )
+    return Construction(task, network, summary)
 
 
 def _position(d_vocab: int, position: Sequence[fmpq | float] | None) -> list[fmpq]:

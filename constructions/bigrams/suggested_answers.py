@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from constructions.arrays import Int64Array
+from constructions.models.construction import Construction
 from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
@@ -69,3 +70,33 @@ def additive_recall(table: Int64Array, answers: int) -> tuple[Task, Any]:
         W_U=np.vstack([np.zeros((sources, size)), np.eye(answers, size, k=sources)]),
     )
     return task, model
+
+
+def random_recall(*, subjects: int, relations: int, answers: int, seed: int) -> Construction[Task]:
+    r"""Hold a random answer for each subject and relation, the answers of two relations being different.
+
+    Args:
+        subjects: Their number.
+        relations: R.
+        answers: How many answers each relation has.
+        seed: Of the answers.
+
+    Returns:
+        The weights and the facts; contexts are a subject and a relation.
+
+    Raises:
+        InputError: Sizes below 1.
+
+    Source: Nichani, Lee, Bietti (2025), recalled.
+
+    Example:
+        >>> random_recall(subjects=3, relations=2, answers=2, seed=0).task.n_contexts
+        6
+    """
+    table = random_answers(subjects=subjects, relations=relations, answers=answers, seed=seed)
+    task, model = additive_recall(table, relations * answers)
+    summary = (
+        f"{task.n_contexts} facts of {subjects} subjects and {relations} relations in one head with equal weights, "
+        f"{model.parameters} parameters"
+    )
+    return Construction(task, model, summary)

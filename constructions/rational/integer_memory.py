@@ -9,8 +9,9 @@ from flint import fmpq_mat
 from constructions.arrays import Int64Array
 from constructions.errors import require_at_least
 from constructions.features.embeddings import drawn_until, integer_front_end
+from constructions.models.construction import Construction
 from constructions.models.exact_attention import exact_features, exact_last
-from constructions.models.exact_network import ExactFrontEnd, as_floats, as_rationals, exact_network
+from constructions.models.exact_network import ExactFrontEnd, as_floats, as_rationals, exact_network, rounded
 from constructions.models.model import Model
 from constructions.tasks.arrays import enumerated_task
 from constructions.tasks.task import Task
@@ -72,6 +73,42 @@ def integer_memory(
     output = (transposed * (features * transposed).solve(change)).tolist()
     W_O = [as_rationals(output[h * d_head : (h + 1) * d_head]) for h in range(n_heads)]
     return task, exact_network(front_end, W_O, unembedding)
+
+
+def rounded_integer_memory(
+    *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, seed: int
+) -> Construction[Task]:
+    r"""Round `integer_memory` to float64: random labels of all $N^S$ contexts, held by integer heads.
+
+    Args:
+        d_vocab: N.
+        n_ctx: S.
+        d_model: d.
+        d_head: $d_h$.
+        n_heads: H, so many that the features of the heads alone have rank $N^S$.
+        seed: Of labels and weights.
+
+    Returns:
+        The weights, of which $W_O$ alone is rounded, and the labels that they hold.
+
+    Raises:
+        InputError: A size out of range, or a negative seed.
+        HypothesisError: Heads that do not reach rank $N^S$ without the skip connection with the weights tried.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3 and Theorem 1, made exact.
+
+    Example:
+        >>> rounded_integer_memory(d_vocab=2, n_ctx=2, d_model=2, d_head=2, n_heads=2, seed=0).task.n_contexts
+        4
+    """
+    task, network = integer_memory(
+        d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed
+    )
+    summary = (
+        f"{task.n_contexts} contexts of {n_ctx} tokens held by {n_heads} heads of width {d_head} with integer "
+        f"embeddings, queries, keys and values, and a rational W_O"
+    )
+    return Construction(task, rounded(network), summary)
 
 
 def _parabola(labels: Int64Array, d_vocab: int, d_model: int) -> tuple[fmpq_mat, fmpq_mat]:

@@ -11,8 +11,13 @@ from flint import fmpq
 from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError
 from constructions.models.blocks import Attention
+from constructions.models.construction import Construction
+from constructions.models.exact_network import rounded
 from constructions.models.model import Model
 from constructions.rational.interpolating_network import exact, exact_knots
+from constructions.tasks.arrays import array_task
+from constructions.tasks.random_facts import random_facts
+from constructions.tasks.task import Task
 
 _DRAWS = 1000
 
@@ -88,6 +93,37 @@ def two_layers(contexts: Int64Array, labels: Int64Array, *, d_vocab: int, seed: 
     at_flag = [*(2 * j * first - j * j for j in numbers), fmpq(-1)]
     W_U = exact([[0] * (d_vocab + 1), at_flag, [*(2 * j for j in numbers), 0]])
     return Model(blocks=(code, gates), W_U=W_U, W_E=W_E, W_pos=W_pos)
+
+
+def random_two_layers(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
+    r"""Hold random labels of random contexts, behind a null token, by two layers of attention.
+
+    Args:
+        d_vocab: N.
+        n_ctx: S, without the null token.
+        facts: T, of the $N^S$ contexts.
+        seed: Of contexts, labels and codes.
+
+    Returns:
+        The weights, rounded to float64, and the labels as the task; the null token is the token N.
+
+    Raises:
+        HypothesisError: No codes are found.
+
+    Source: Huben, Morris (2023), abstract.
+
+    Example:
+        >>> random_two_layers(d_vocab=4, n_ctx=3, facts=12, seed=0).model.d_model
+        3
+    """
+    task = random_facts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=seed)
+    model = rounded(two_layers(task.contexts, task.labels, d_vocab=d_vocab, seed=seed))
+    behind = array_task(
+        behind_null(task.contexts, d_vocab), next_tokens=task.labels, vocabulary=d_vocab + 1, target="labels"
+    )
+    n_heads = sum(block.n_heads for block in model.blocks if isinstance(block, Attention)) - 1
+    summary = f"{facts} contexts of {n_ctx} tokens in two layers of attention, 1 and {n_heads} heads, d = 3"
+    return Construction(behind, model, summary)
 
 
 def _codes(contexts: Int64Array, d_vocab: int, seed: int) -> tuple[list[int], list[int]]:

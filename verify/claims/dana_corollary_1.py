@@ -10,13 +10,12 @@ from itertools import product
 import numpy as np
 from flint import fmpq
 
-from constructions.bigrams.lookup_table import exact_lookup_table, lookup_front_end, lookup_table
+from constructions.bigrams.lookup_table import exact_lookup_table, lookup_front_end, lookup_table, random_lookup_table
 from constructions.bigrams.one_head import one_head_memory
 from constructions.capacity.expected_accuracy import guaranteed_number
 from constructions.capacity.forbidden_labelling import forbidding_multipliers
 from constructions.features.embeddings import integer_front_end
 from constructions.memories.memory import build_memory
-from constructions.models.construction import Construction
 from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
@@ -33,33 +32,6 @@ from verify.linear_algebra.singular_values import enclose_condition
 from verify.runs.formats import FLOAT32
 from verify.runs.rounding import rounding_bound
 from verify.verdict import Verdict, decided, proved
-
-
-def build(*, d_vocab: int, gap: int, seed: int) -> Construction[Task]:
-    """The look-up table of all bigrams, with random labels.
-
-    Args:
-        d_vocab: Size of the vocabulary N, not 2.
-        gap: Difference of the scores in nats, at least 1.
-        seed: Seed of the labels.
-
-    Returns:
-        The network of N heads of dimension N.
-
-    Source: sharpens Dana, Pydi, Chevaleyre (2024), Corollary 1.
-
-    Example:
-        >>> build(d_vocab=3, gap=8, seed=0).summary
-        'all 9 bigrams over 3 tokens, in 3 heads of dimension 3 = d'
-    """
-    task = enumerated_task(d_vocab, 2, seed=seed)
-    network = lookup_table(task, gap=float(gap))
-    summary = (
-        f"all {task.n_contexts} bigrams over {d_vocab} tokens, in {network.n_heads} heads of dimension "
-        f"{network.d_head} = d"
-    )
-    return Construction(task, network, summary)
-
 
 CLAIM = Claim(
     id="dana.corollary-1",
@@ -96,7 +68,7 @@ CLAIM = Claim(
     page="docs/claims/corollary_1.md",
     hypotheses=conditions("N >= 1 and N != 2", "gap >= 1"),
     parameters={"d_vocab": 8, "gap": 8, "seed": 0},
-    build=build,
+    build=random_lookup_table,
 )
 
 _XOR = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])

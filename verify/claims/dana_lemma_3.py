@@ -22,11 +22,9 @@ from constructions.features.embeddings import (
     prime_root_front_end,
 )
 from constructions.features.full_rank_attention import front_end as random_front_end
-from constructions.models.construction import Construction
-from constructions.models.exact_network import ExactFrontEnd, rounded
-from constructions.rational.integer_memory import integer_memory
+from constructions.models.exact_network import ExactFrontEnd
+from constructions.rational.integer_memory import integer_memory, rounded_integer_memory
 from constructions.tasks.arrays import all_contexts
-from constructions.tasks.task import Task
 from verify.capacity.exact_rank import PRIME, exact_rank, order_of_two
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Applied, Comparison, Evidence, Means, Method, Quantifier, met
@@ -37,17 +35,6 @@ from verify.forward.in_rationals import exact_network_logits
 from verify.linear_algebra.ball_rank import ball_outputs, ball_rank
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.verdict import Verdict, decided, proved
-
-
-def _build(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, seed: int) -> Construction[Task]:
-    task, network = integer_memory(
-        d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed
-    )
-    summary = (
-        f"{task.n_contexts} contexts of {n_ctx} tokens held by {n_heads} heads of width {d_head} with integer "
-        f"embeddings, queries, keys and values, and a rational W_O"
-    )
-    return Construction(task, rounded(network), summary)
 
 
 def _full_rank(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, **_: object) -> bool:
@@ -84,7 +71,7 @@ CLAIM = Claim(
         Hypothesis("features of all contexts of generic rank N^S without the skip connection", _full_rank),
     ),
     parameters={"d_vocab": 4, "n_ctx": 2, "d_model": 4, "d_head": 2, "n_heads": 10, "seed": 0},
-    build=_build,
+    build=rounded_integer_memory,
 )
 
 _MERSENNE = 2**61 - 1

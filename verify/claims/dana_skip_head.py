@@ -9,14 +9,13 @@ import numpy as np
 from flint import arb, fmpq, fmpq_mat
 
 from constructions.arrays import Int64Array
-from constructions.errors import CapacityError, HypothesisError
-from constructions.features.exact_skip_connection import ExactSkipConnection, exact_change_of_basis, without_shifts
-from constructions.features.integer_front_end import integer_front_end, label_targets
+from constructions.errors import HypothesisError
+from constructions.features.exact_skip_connection import exact_change_of_basis, without_shifts
+from constructions.features.integer_front_end import integer_front_end
 from constructions.features.skip_head import SkipHead, identity_skip_head, long_last_position, rank_one_skip_head
-from constructions.models.construction import Construction
-from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_front_end, exact_network, rounded
-from constructions.tasks.arrays import all_contexts, array_task
-from constructions.tasks.task import Task
+from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_front_end, exact_network
+from constructions.rational.full_capacity import full_capacity_memory
+from constructions.tasks.arrays import all_contexts
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.capacity.exact_rank import exact_rank
 from verify.certificates.certificate import FEATURE_RANK
@@ -28,52 +27,6 @@ from verify.evidence.theorems import RANK
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.memories.sharp_attention import SharpAttention, enclose_sharp_attention
 from verify.verdict import Verdict, decided, proved
-
-_ATTEMPTS = 64  # random front ends of too small a rank, or contexts, before giving up
-
-
-_CANDIDATES = 4  # of those that work, the one with the smallest output is taken
-
-
-def _build(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, seed: int) -> Construction[Task]:
-    facts = d_model + n_heads * d_head
-    everything = all_contexts(d_vocab, n_ctx)
-    best: tuple[fmpq, ExactSkipConnection, Int64Array, Int64Array] | None = None
-    found = 0
-    for attempt in range(_ATTEMPTS):
-        rng = np.random.default_rng((seed, attempt))
-        contexts = everything[np.sort(rng.permutation(len(everything))[:facts])]
-        labels = rng.integers(0, d_vocab, facts)
-        front_end = integer_front_end(
-            d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=(seed, attempt, 1)
-        )
-        try:
-            made = exact_change_of_basis(front_end, contexts, *label_targets(labels, d_vocab))
-        except HypothesisError:
-            continue
-        if made.condition.with_skip < facts:
-            continue
-        size = np.abs(made.model.W_O).max()
-        if best is None or size < best[0]:
-            best = size, made, contexts, labels
-        found += 1
-        if found == _CANDIDATES:
-            break
-    if best is None:
-        raise CapacityError(
-            "The skip connection at full capacity",
-            f"contexts and integer weights with features [X, Y] of rank d + H d_h = {facts}",
-            f"{_ATTEMPTS} random choices have a smaller rank; try another seed",
-        )
-    _, made, contexts, labels = best
-    task = array_task(contexts, next_tokens=labels, vocabulary=d_vocab, target="labels")
-    return Construction(
-        task,
-        rounded(made.model),
-        f"{facts} contexts with {n_heads} heads of width {d_head}, which alone reach rank {n_heads * d_head}: the "
-        f"skip connection carries {d_model}",
-    )
-
 
 CLAIM = Claim(
     id="dana.skip-head",
@@ -125,7 +78,7 @@ CLAIM = Claim(
         *conditions("d_h <= d <= N", "S >= 2 or H = 0", "d + H d_h <= N^S", "d >= 2 or N <= 2"),
     ),
     parameters={"d_vocab": 5, "n_ctx": 2, "d_model": 4, "d_head": 2, "n_heads": 5, "seed": 0},
-    build=_build,
+    build=full_capacity_memory,
 )
 
 _SEEDS = 200  # random front ends to look through for one of full rank

@@ -8,51 +8,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from constructions.models.blocks import Attention, tensor_fields
-from constructions.models.construction import Construction
-from constructions.models.exact_network import rounded
 from constructions.models.model import Model
-from constructions.rational.two_layers import behind_null, two_layers
-from constructions.tasks.arrays import all_contexts, array_task
-from constructions.tasks.random_facts import random_facts
-from constructions.tasks.task import Task
+from constructions.rational.two_layers import behind_null, random_two_layers, two_layers
+from constructions.tasks.arrays import all_contexts
 from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
 from verify.evidence.conditions import conditions
 from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import Verdict, decided
-
-
-def build(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
-    r"""Hold random labels of random contexts, behind a null token, by two layers of attention.
-
-    Args:
-        d_vocab: N.
-        n_ctx: S, without the null token.
-        facts: T, of the $N^S$ contexts.
-        seed: Of contexts, labels and codes.
-
-    Returns:
-        The weights, rounded to float64, and the labels as the task; the null token is the token N.
-
-    Raises:
-        HypothesisError: No codes are found.
-
-    Source: Huben, Morris (2023), abstract.
-
-    Example:
-        >>> build(d_vocab=4, n_ctx=3, facts=12, seed=0).model.d_model
-        3
-    """
-    task = random_facts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=seed)
-    model = rounded(two_layers(task.contexts, task.labels, d_vocab=d_vocab, seed=seed))
-    behind = array_task(
-        behind_null(task.contexts, d_vocab), next_tokens=task.labels, vocabulary=d_vocab + 1, target="labels"
-    )
-    n_heads = sum(block.n_heads for block in model.blocks if isinstance(block, Attention)) - 1
-    summary = f"{facts} contexts of {n_ctx} tokens in two layers of attention, 1 and {n_heads} heads, d = 3"
-    return Construction(behind, model, summary)
-
 
 CLAIM = Claim(
     id="huben-2023.two-layers",
@@ -73,7 +37,7 @@ CLAIM = Claim(
     page="docs/claims/gated_heads.md",
     hypotheses=conditions("N >= 2, S >= 1", "1 <= T <= N^S <= 2^20", "seed >= 0"),
     parameters={"d_vocab": 8, "n_ctx": 4, "facts": 32, "seed": 0},
-    build=build,
+    build=random_two_layers,
 )
 
 _TASKS = {

@@ -9,46 +9,13 @@ from itertools import product
 import numpy as np
 from flint import fmpz_mat
 
-from constructions.bigrams.suggested_answers import additive_recall, random_answers
-from constructions.models.construction import Construction
-from constructions.tasks.task import Task
+from constructions.bigrams.suggested_answers import additive_recall, random_answers, random_recall
 from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
 from verify.evidence.conditions import conditions
 from verify.evidence.theorems import LABELS_OF_A_MATRIX
 from verify.verdict import Verdict, decided, proved
-
-
-def build(*, subjects: int, relations: int, answers: int, seed: int) -> Construction[Task]:
-    r"""Hold a random answer for each subject and relation, the answers of two relations being different.
-
-    Args:
-        subjects: Their number.
-        relations: R.
-        answers: How many answers each relation has.
-        seed: Of the answers.
-
-    Returns:
-        The weights and the facts; contexts are a subject and a relation.
-
-    Raises:
-        InputError: Sizes below 1.
-
-    Source: Nichani, Lee, Bietti (2025), recalled.
-
-    Example:
-        >>> build(subjects=3, relations=2, answers=2, seed=0).task.n_contexts
-        6
-    """
-    table = random_answers(subjects=subjects, relations=relations, answers=answers, seed=seed)
-    task, model = additive_recall(table, relations * answers)
-    summary = (
-        f"{task.n_contexts} facts of {subjects} subjects and {relations} relations in one head with equal weights, "
-        f"{model.parameters} parameters"
-    )
-    return Construction(task, model, summary)
-
 
 CLAIM = Claim(
     id="nichani-2024.additive",
@@ -69,7 +36,7 @@ CLAIM = Claim(
     page="docs/claims/factual_recall.md",
     hypotheses=conditions("S, R, answers >= 1", "seed >= 0"),
     parameters={"subjects": 8, "relations": 6, "answers": 4, "seed": 0},
-    build=build,
+    build=random_recall,
 )
 
 _SIZES = ((1, 1, 1), (4, 1, 3), (1, 4, 2), (8, 6, 4))  # subjects, relations, answers

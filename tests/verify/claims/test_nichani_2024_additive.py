@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.bigrams.suggested_answers import additive_recall, random_answers
+from constructions.bigrams.suggested_answers import additive_recall, random_answers, random_recall
 from constructions.errors import HypothesisError
 from verify.claims import nichani_2024_additive as audit
-from verify.claims import nichani_2024_additive as builder
 from verify.claims.nichani_2024_additive import CLAIM
 from verify.verdict import Verdict
 
@@ -52,4 +51,4 @@ def test_tables_that_share_answers_do_not_lead(monkeypatch):
 def test_sizes_below_one_are_refused():
     with pytest.raises(HypothesisError, match="S, R, answers >= 1"):
         CLAIM.construct(subjects=0)
-    assert builder.build(subjects=1, relations=1, answers=1, seed=0).task.n_contexts == 1
+    assert random_recall(subjects=1, relations=1, answers=1, seed=0).task.n_contexts == 1
