@@ -58,6 +58,37 @@ def all_contexts_rank(
     return min(d_vocab**n_ctx, min(d_model, d_vocab) + n_heads * min(d_head, d_vocab))
 
 
+def all_contexts_heads(d_vocab: int, n_ctx: int, *, d_model: int, d_head: int) -> int:
+    r"""The fewest heads with which all $N^S$ contexts have full rank, and at least 1.
+
+    By Theorem S5 it is $\lceil (N^S - \min(d, N)) / d_h \rceil$; no weights do with fewer.
+
+    Args:
+        d_vocab: Number of tokens, $N$.
+        n_ctx: Tokens in a context, $S \ge 2$.
+        d_model: Width of the residual stream, $d$.
+        d_head: Width of a head, $d_h \le \min(d, N)$.
+
+    Returns:
+        H.
+
+    Raises:
+        HypothesisError: Contexts of one token, or a head wider than the vocabulary.
+        InputError: Sizes that fit no model.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, where it holds.
+
+    Example:
+        >>> all_contexts_heads(4, 3, d_model=4, d_head=4)
+        15
+    """
+    check_sizes(d_model=d_model, d_head=d_head, n_heads=1)
+    require_at_least(1, d_vocab=d_vocab)
+    if n_ctx < 2 or d_head > d_vocab:
+        raise HypothesisError("Theorem S5", "S >= 2 and d_h <= N", f"S = {n_ctx}, d_h = {d_head}, N = {d_vocab}")
+    return max(1, -(-(d_vocab**n_ctx - min(d_model, d_vocab)) // d_head))
+
+
 def all_contexts_windows(
     d_vocab: int, n_ctx: int, *, d_model: int, d_head: int, n_heads: int
 ) -> tuple[Int64Array, Partition]:

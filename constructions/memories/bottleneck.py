@@ -6,9 +6,15 @@ Page: docs/claims/outer_product_memory.md
 import numpy as np
 
 from constructions.arrays import Float64Array
+from constructions.encoders.truncated_laws import nearly_planar_laws, truncated_laws
 from constructions.errors import InputError
+from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
+from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.task import Task
+
+_NOISE = 0.01
 
 
 def bottleneck(values: Float64Array, output: Float64Array, unembedding: Float64Array) -> Model:
@@ -50,4 +56,30 @@ def bottleneck(values: Float64Array, output: Float64Array, unembedding: Float64A
         W_V=np.vstack([values, np.zeros((width, d_head))])[None],
         W_O=np.hstack([np.zeros((d_head, d_vocab)), output])[None],
         W_U=np.vstack([np.zeros((d_vocab, len(unembedding))), unembedding.T]),
+    )
+
+
+def truncated_laws_memory(*, d_vocab: int, d_model: int, seed: int) -> Construction[Task]:
+    """One head of width d that holds one law for each token, truncated to rank d.
+
+    Args:
+        d_vocab: N, from 3 to 32.
+        d_model: d, from 2 to N.
+        seed: Of the noise in the laws, which are of rank 2 without it.
+
+    Returns:
+        The network, and the laws after single tokens as the task.
+
+    Source: slides of Dana (2024), "Almost rank d".
+
+    Example:
+        >>> truncated_laws_memory(d_vocab=8, d_model=2, seed=0).summary
+        '8 laws over 8 tokens through one head of width 2'
+    """
+    laws = nearly_planar_laws(d_vocab, noise=_NOISE, seed=seed)
+    found = truncated_laws(laws, d_model)
+    return Construction(
+        enumerated_task(d_vocab, 1, target="laws", laws=laws),
+        bottleneck(found.E, np.eye(d_model), found.W),
+        f"{d_vocab} laws over {d_vocab} tokens through one head of width {d_model}",
     )

@@ -10,8 +10,10 @@ import numpy as np
 from constructions.encoders.approximating_sequences import FIRST, SECOND, Law, within_range
 from constructions.errors import require_at_least
 from constructions.memories.left_out import LeftOut, hold_exactly
-from constructions.models.exact_network import ExactFrontEnd, as_rationals
+from constructions.models.construction import Construction
+from constructions.models.exact_network import ExactFrontEnd, as_rationals, rounded
 from constructions.tasks.arrays import all_contexts
+from constructions.tasks.task import Counts, Task, make_task
 
 KEPT = 6
 """How many of the nine contexts are held: those of two different tokens."""
@@ -81,3 +83,35 @@ def ordered_contexts() -> np.ndarray:
     """
     contexts = all_contexts(3, 2)
     return contexts[np.argsort(contexts[:, 0] == contexts[:, 1], kind="stable")]
+
+
+def bounded_range_memory(*, largest_range: int, occurrences: int) -> Construction[Task]:
+    r"""The transformer of Theorem LR1: the laws of an encoder of range R, held on six of nine contexts.
+
+    Args:
+        largest_range: R.
+        occurrences: How often each of the six contexts occurs; the other three occur once each.
+
+    Returns:
+        The weights, and the encoder's laws on the six contexts as the task.
+
+    Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 3.
+
+    Example:
+        >>> bounded_range_memory(largest_range=20, occurrences=50).summary
+        '6 of 9 contexts held, those of probability 1/101 left out: N = 3, S = 2, d = d_h = 1, H = 5, range 20'
+    """
+    held = bounded_transformer(Fraction(largest_range), occurrences=occurrences)
+    weights, embeddings = (np.array(part, dtype=float) for part in within_range(Fraction(largest_range)))
+    logits = np.outer(embeddings[held.contexts.sum(axis=1) % 2], weights)
+    powers = np.exp(logits)
+    laws = powers / powers.sum(axis=1, keepdims=True)
+    rows = [{int(law.argmax()): int(count)} for law, count in zip(laws, held.occurrences, strict=True)]
+    task = make_task(
+        held.contexts, Counts.from_rows(rows), vocabulary=("0", "1", "2"), facts=held.kept, laws=laws, target="laws"
+    )
+    summary = (
+        f"{held.kept} of {len(held.contexts)} contexts held, those of probability {Fraction(1, 2 * occurrences + 1)} "
+        f"left out: N = 3, S = 2, d = d_h = 1, H = 5, range {largest_range}"
+    )
+    return Construction(task, rounded(held.model), summary)

@@ -20,6 +20,8 @@ from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import SIGNIFICAND, Precision, require_precision, rounded_model
+from constructions.tasks.arrays import array_task
+from constructions.tasks.random_facts import random_contexts, random_facts
 from constructions.tasks.task import Task
 
 _CLAIM = "The memory of knots"
@@ -150,6 +152,59 @@ def most_parameters(task: Task, *, dtype: Precision = "float64", seed: int = 0) 
                 neurons=max(1, task.n_contexts - 1),
             )
     raise _too_long(code, dtype)
+
+
+def random_law_knots(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
+    r"""Hold random laws of random contexts by attention that numbers them and one layer of ReLU neurons.
+
+    Args:
+        d_vocab: N.
+        n_ctx: S.
+        facts: T, of the $N^S$ contexts.
+        seed: Of contexts, laws and codes.
+
+    Returns:
+        The weights, rounded to float64, and the laws as the task.
+
+    Raises:
+        CapacityError: Laws that are too steep, or codes that are too long.
+        InputError: More facts than contexts.
+
+    Source: Madden, Fox, Thrampoulidis (2024), with other neurons.
+
+    Example:
+        >>> random_law_knots(d_vocab=4, n_ctx=3, facts=32, seed=0).task.target
+        'laws'
+    """
+    contexts = random_contexts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=seed)
+    laws = np.random.default_rng([seed, 1]).standard_exponential((facts, d_vocab)) + 2.0**-8
+    laws /= laws.sum(axis=1, keepdims=True)
+    return knots_memory(array_task(contexts, laws=laws, vocabulary=d_vocab), seed=seed)
+
+
+def random_label_knots(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
+    r"""Hold random labels of random contexts by attention that numbers them and ReLU neurons through the labels.
+
+    Args:
+        d_vocab: N.
+        n_ctx: S.
+        facts: T, of the $N^S$ contexts.
+        seed: Of contexts, labels and codes.
+
+    Returns:
+        The weights, rounded to float64, and the labels as the task.
+
+    Raises:
+        InputError: More facts than contexts.
+        CapacityError: Codes that are too long.
+
+    Source: Zhang, Bengio, Hardt, Recht, Vinyals (2017), Theorem 1.
+
+    Example:
+        >>> random_label_knots(d_vocab=4, n_ctx=3, facts=32, seed=0).task.n_contexts
+        32
+    """
+    return knots_memory(random_facts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=seed), seed=seed)
 
 
 def _digits(kinds: int) -> range:

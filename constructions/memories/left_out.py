@@ -485,6 +485,69 @@ def as_construction(instance: LeftOut, summary: str) -> Construction[Task]:
     return Construction(task=task, model=network, summary=summary)
 
 
+def sharp_memory(*, norm: int, occurrences: int, seed: int) -> Construction[Task]:
+    r"""Hold three of the four contexts of two tokens, for the encoder that makes the fourth as costly as possible.
+
+    Args:
+        norm: $\lVert W \rVert_2$ of the encoder; its E has norm 1.
+        occurrences: How often each kept context occurs; the fourth occurs once.
+        seed: 0 for the front end that exceeds the printed constant by a factor of 1.4, others for random ones.
+
+    Returns:
+        The weights, and the encoder's laws on the three contexts as the task.
+
+    Raises:
+        HypothesisError: Another hypothesis of the theorem fails.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1.
+
+    Example:
+        >>> sharp_memory(norm=200, occurrences=33, seed=0).summary
+        '3 of 4 contexts held, one of probability 1/100 left out: N = S = 2, d = d_h = 1, H = 2, norm(EW) = 200'
+    """
+    instance = sharp_instance(seeded_front_end(seed), norm=float(norm), occurrences=occurrences)
+    summary = (
+        f"3 of 4 contexts held, one of probability 1/{3 * occurrences + 1} left out: "
+        f"N = S = 2, d = d_h = 1, H = 2, norm(EW) = {norm}"
+    )
+    return as_construction(instance, summary)
+
+
+def seeded_front_end(seed: int) -> FrontEnd:
+    return random_front_end(np.random.default_rng((12, seed))) if seed else violating_front_end()
+
+
+def modules_memory(*, d_vocab: int, n_ctx: int, kept: int, seed: int) -> Construction[Task]:
+    r"""Hold random laws on T contexts with $\lceil T / d \rceil$ attention modules of width $d = N$.
+
+    Args:
+        d_vocab: N, and d.
+        n_ctx: S.
+        kept: T, of the $N^S$ contexts; each is three times as frequent as one that is left out.
+        seed: Of the laws and the weights.
+
+    Returns:
+        The weights, and the laws of the kept contexts as the task.
+
+    Raises:
+        HypothesisError: The contexts do not have rank T, or another hypothesis fails.
+        InputError: Sizes out of range.
+
+    Source: slides of Dana (2024), the theorem on Attention-only Transformers.
+
+    Example:
+        >>> modules_memory(d_vocab=4, n_ctx=2, kept=12, seed=0).summary
+        '12 of 16 contexts held by 3 modules of width d = N = 4, the others, of probability 4/40, left out'
+    """
+    instance = modules_instance(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_vocab, kept=kept, seed=seed)
+    others = d_vocab**n_ctx - kept
+    summary = (
+        f"{kept} of {d_vocab**n_ctx} contexts held by {-(-kept // d_vocab)} modules of width d = N = {d_vocab}, "
+        f"the others, of probability {others}/{3 * kept + others}, left out"
+    )
+    return as_construction(instance, summary)
+
+
 def _drawn(generator: np.random.Generator, *, modules: bool) -> LeftOut:
     d_vocab, n_ctx, d_model = (int(generator.integers(low, high)) for low, high in ((2, 4), (2, 4), (1, 4)))
     contexts = generator.permutation(all_contexts(d_vocab, n_ctx))[:10]

@@ -15,6 +15,10 @@ from flint import fmpq_mat, fmpz_mat
 
 from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError
+from constructions.memories.bottleneck import bottleneck
+from constructions.models.construction import Construction
+from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.task import Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,3 +198,32 @@ def parabola(labels: Int64Array) -> Associations:
         labels=i,
         memory=np.eye(2, dtype=np.int64),
     )
+
+
+def random_outer_product_memory(*, d_model: int, count: int, seed: int) -> Construction[Task]:
+    r"""One head of width d with the output matrix $\sum_i e_i u_{g(i)}^\top$, for the associations of a permutation.
+
+    Args:
+        d_model: d.
+        count: N.
+        seed: Of the sign vectors and of the permutation.
+
+    Returns:
+        The network, and the labels g(i) of the single tokens i as the task.
+
+    Raises:
+        InputError: Sizes below 1.
+
+    Source: slides of Dana (2024), "Associative memory"; Bietti et al. (2023).
+
+    Example:
+        >>> random_outer_product_memory(d_model=64, count=72, seed=0).summary
+        '72 associations in one 64 x 64 matrix, a sum of outer products of sign vectors'
+    """
+    made = random_associations(d_model, count, seed=seed)
+    task = enumerated_task(count, 1, labels=made.labels)
+    network = bottleneck(
+        made.inputs.astype(np.float64), made.memory.T.astype(np.float64), made.outputs.astype(np.float64)
+    )
+    summary = f"{count} associations in one {d_model} x {d_model} matrix, a sum of outer products of sign vectors"
+    return Construction(task, network, summary)

@@ -11,6 +11,7 @@ from constructions.errors import CapacityError, InputError, require_at_least
 from constructions.features.full_rank_attention import front_end
 from constructions.memories.left_out import FLOAT_DRAWS, nearest_held
 from constructions.models.attention import logits
+from constructions.models.construction import Construction
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.models.model import Model
 from constructions.tasks.arrays import enumerated_task
@@ -214,6 +215,38 @@ def matched_memories(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, see
         for kind in ("random", "shared-rank-one")
     )
     return task, generic, shared
+
+
+def shared_directions_memory(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, seed: int) -> Construction[Task]:
+    r"""Hold laws on all $N^S$ contexts with attention of rank one that all heads share up to a factor.
+
+    Args:
+        d_vocab: N.
+        n_ctx: S.
+        d_model: d, N - 1 or N.
+        d_head: $d_h \le d$.
+        seed: Of the laws and the weights.
+
+    Returns:
+        The weights, with $W_Q^h = \lambda_h u^\top$ and $W_K^h = v^\top$, and the laws as the task.
+
+    Raises:
+        CapacityError: The features are too badly conditioned for float64, in every draw.
+        HypothesisError: A hypothesis fails.
+
+    Source: improves Dana, Pydi, Chevaleyre (2024), Theorem 1.
+
+    Example:
+        >>> shared_directions_memory(d_vocab=4, n_ctx=2, d_model=4, d_head=2, seed=0).summary
+        '16 contexts of 2 tokens held by 6 heads of the same u, v: 184 numbers stored, 150 chosen; the paper has 232'
+    """
+    task, _, shared = matched_memories(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, seed=seed)
+    sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": d_model, "d_head": d_head, "n_heads": shared.n_heads}
+    summary = (
+        f"{task.n_contexts} contexts of {n_ctx} tokens held by {shared.n_heads} heads of the same u, v: "
+        f"{shared.parameters} numbers stored, {shared_count(**sizes)} chosen; the paper has {parameter_count(**sizes)}"
+    )
+    return Construction(task=task, model=shared, summary=summary)
 
 
 def _held(

@@ -10,10 +10,11 @@ from itertools import product
 import numpy as np
 
 from constructions.arrays import Int64Array
-from constructions.capacity.expected_accuracy import expected_accuracy, partial_task, solvable_contexts
+from constructions.capacity.expected_accuracy import partial_task, solvable_contexts
 from constructions.capacity.forbidden_labelling import forbidding_multipliers
 from constructions.memories.memory import build_memory
 from constructions.memories.one_head_optimum import exclusive_or_contexts
+from constructions.memories.random.labels import partial_memory
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
@@ -26,39 +27,6 @@ from verify.evidence.conditions import conditions
 from verify.evidence.theorems import ONE_HEAD_LABELS, PARITY_ERRORS
 from verify.forward.logits import enclose_logits
 from verify.verdict import Verdict, decided
-
-
-def build(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, seed: int) -> Construction[Task]:
-    """As many of all contexts as the heads are proved to hold, with random labels; the others are not looked at.
-
-    Args:
-        d_vocab: Size of the vocabulary N.
-        n_ctx: Length of the contexts S.
-        d_model: Width d, at least 2.
-        d_head: Width of a head.
-        n_heads: Number of heads H, at least 1.
-        seed: Seed of the labels and of the weights.
-
-    Returns:
-        The network; its task memorizes K contexts and has the others for its tail.
-
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Corollary 2.
-
-    Example:
-        >>> build(d_vocab=2, n_ctx=2, d_model=2, d_head=1, n_heads=1, seed=0).summary
-        '3 of 4 contexts in 1 heads of dimension 1, d = 2: accuracy 7/8 on average over the labels of the others'
-    """
-    contexts = all_contexts(d_vocab, n_ctx)
-    labels = np.random.default_rng(seed).integers(0, d_vocab, len(contexts))
-    solved = solvable_contexts(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads)
-    task = partial_task(contexts, labels, solved, d_vocab=d_vocab)
-    network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed).model
-    accuracy = expected_accuracy(d_vocab, Fraction(len(solved), len(contexts)))
-    summary = (
-        f"{len(solved)} of {len(contexts)} contexts in {n_heads} heads of dimension {d_head}, d = {d_model}: "
-        f"accuracy {accuracy} on average over the labels of the others"
-    )
-    return Construction(task, network, summary)
 
 
 def best_on_xor() -> Construction[Task]:
@@ -123,7 +91,7 @@ CLAIM = Claim(
     page="docs/claims/corollary_2.md",
     hypotheses=conditions("N >= 1 and S >= 1", "d >= 2", "1 <= d_h <= d", "H >= 1"),
     parameters={"d_vocab": 4, "n_ctx": 2, "d_model": 4, "d_head": 2, "n_heads": 4, "seed": 0},
-    build=build,
+    build=partial_memory,
 )
 
 

@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 
 from constructions.bigrams.one_head import one_head_memory
+from constructions.memories.random.labels import partial_memory
 from constructions.tasks.arrays import enumerated_task
 from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim
 from verify.claims.dana_corollary_2 import CLAIM as COROLLARY
-from verify.claims.dana_corollary_2 import build
 from verify.evidence import Comparison, Evidence, Means, Method, failed, met, stated
 
 CLAIM = Claim(
@@ -80,7 +80,7 @@ def _above(d_vocab: int) -> Evidence:
 
 def _reached(n_heads: int) -> Evidence:
     """As many contexts as columns, all of them held: the bound from below is 1, and so is the accuracy."""
-    made = build(d_vocab=2, n_ctx=2, d_model=2, d_head=1, n_heads=n_heads, seed=0)
+    made = partial_memory(d_vocab=2, n_ctx=2, d_model=2, d_head=1, n_heads=n_heads, seed=0)
     found = certify_memorization(made.model, made.task).certificate
     accuracy = Fraction(int(found.answers.values["held"]), made.task.n_contexts)
     sizes = {"N": 2, "H": made.model.n_heads, "d_h": made.model.d_head, "d": made.model.d_model}

@@ -10,15 +10,8 @@ import numpy as np
 from flint import arb
 
 from constructions.arrays import Float64Array
-from constructions.capacity.head_counts import fewest_heads
 from constructions.encoders.sequence_encoder import best_encoder
-from constructions.memories.memory import build_memory, default_heads
-from constructions.models.attention import logits
-from constructions.models.construction import Construction
-from constructions.models.model import Model
-from constructions.tasks.arrays import enumerated_task
-from constructions.tasks.criterion import Criterion
-from constructions.tasks.task import Task
+from constructions.memories.random.laws import laws_with_a_mode, low_rank_laws_memory
 from verify.arithmetic.decimals import number
 from verify.arithmetic.elementary import exp, log1p
 from verify.arithmetic.enclosure import Enclosure
@@ -32,78 +25,6 @@ from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met
 from verify.evidence.encoder_bracket import bracketed
 from verify.evidence.theorems import ENCODER_DIVERGENCE
 from verify.verdict import Verdict, proved
-
-_OWN_SHARE = 0.6  # of each law at its mode
-
-
-def laws_with_a_mode(rows: int, d_vocab: int, *, seed: int = 0) -> Float64Array:
-    """Random laws with more than half of their mass at a random token, so that an encoder that misses it pays for it.
-
-    Args:
-        rows: Number of laws, T.
-        d_vocab: Number of tokens, N.
-        seed: Seed of what is drawn.
-
-    Returns:
-        Positive laws, `[T, N]`.
-
-    Example:
-        >>> laws = laws_with_a_mode(3, 4)
-        >>> laws.shape, bool((laws.max(axis=1) > 0.6).all())
-        ((3, 4), True)
-    """
-    rng = np.random.default_rng(seed)
-    masses = rng.standard_exponential((rows, d_vocab)) + 0.25
-    laws = (1.0 - _OWN_SHARE) * masses / masses.sum(axis=1, keepdims=True)
-    laws[np.arange(rows), rng.integers(0, d_vocab, rows)] += _OWN_SHARE
-    return laws / laws.sum(axis=1, keepdims=True)
-
-
-def build(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, seed: int) -> Construction[Task]:
-    r"""Weights that hold the best encoder of rank d that is found, for random laws after all $N^S$ contexts.
-
-    Args:
-        d_vocab: N.
-        n_ctx: S.
-        d_model: d.
-        d_head: $d_h \le d$.
-        seed: Of the laws, the search and the weights.
-
-    Returns:
-        The weights, and the laws that they hold as well as was found.
-
-    Raises:
-        InputError: An argument out of range.
-
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 1.
-
-    Example:
-        >>> build(d_vocab=4, n_ctx=2, d_model=2, d_head=2, seed=0).summary[:60]
-        'laws over N = 4 tokens after 16 contexts, by an encoder of r'
-    """
-    task = enumerated_task(
-        d_vocab, n_ctx, target="laws", laws=laws_with_a_mode(d_vocab**n_ctx, d_vocab, seed=seed), seed=seed
-    )
-    alone = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
-    n_heads = default_heads(alone, task.n_contexts, d_head, "none")
-    built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed)
-    return Construction(
-        task,
-        built.model,
-        f"laws over N = {d_vocab} tokens after {task.n_contexts} contexts, by an encoder of rank d = {d_model} "
-        f"in {n_heads} heads of width {d_head}",
-        Criterion.at_most(_reached(built.model, task)),
-    )
-
-
-def _reached(network: Model, task: Task) -> float:
-    """The mean divergence of what was built, a little more than it is in float64: what is asked of the weights."""
-    assert task.laws is not None
-    stream = logits(network, task.contexts)
-    stream -= stream.max(axis=1, keepdims=True)
-    predicted = stream - np.log(np.exp(stream).sum(axis=1, keepdims=True))
-    return float((task.laws * (np.log(task.laws) - predicted)).sum(axis=1).mean() * (1.0 + 2.0**-20) + 2.0**-40)
-
 
 CLAIM = Claim(
     id="dana.lemma-1",
@@ -136,7 +57,7 @@ CLAIM = Claim(
         Hypothesis("d_h <= d", lambda d_model, d_head, **_: d_head <= d_model),
     ),
     parameters={"d_vocab": 4, "n_ctx": 2, "d_model": 2, "d_head": 2, "seed": 0},
-    build=build,
+    build=low_rank_laws_memory,
 )
 
 _FLOATS = "float64 with proved error bounds"

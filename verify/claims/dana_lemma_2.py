@@ -20,12 +20,10 @@ from constructions.counted import counted
 from constructions.errors import HypothesisError
 from constructions.features.embeddings import integer_front_end
 from constructions.heads.counting_heads import bit_contexts
-from constructions.memories.memory import build_memory
 from constructions.memories.one_head_optimum import exclusive_or_contexts
-from constructions.models.construction import Construction
+from constructions.memories.random.labels import fewest_heads_memory
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
-from constructions.tasks.arrays import all_contexts, enumerated_task
-from constructions.tasks.task import Task
+from constructions.tasks.arrays import all_contexts
 from verify.capacity.exact_rank import exact_rank
 from verify.capacity.independent_windows import partition_holds
 from verify.capacity.linear_relations import indicator_relation, rank_upper_bound_for_all_weights
@@ -160,65 +158,6 @@ def shared_directions(
     )
 
 
-def fewest_heads(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int) -> int:
-    r"""The fewest heads with which all $N^S$ contexts have full rank, and at least 1.
-
-    By Theorem S5 it is $\lceil (N^S - \min(d, N)) / d_h \rceil$; no weights do with fewer.
-
-    Args:
-        d_vocab: N.
-        n_ctx: S, at least 2.
-        d_model: d.
-        d_head: $d_h \le \min(d, N)$.
-
-    Returns:
-        H.
-
-    Example:
-        >>> fewest_heads(d_vocab=4, n_ctx=3, d_model=4, d_head=4)
-        15
-    """
-    return max(1, -(-(d_vocab**n_ctx - min(d_model, d_vocab)) // d_head))
-
-
-def build(
-    *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int = 0, seed: int = 0
-) -> Construction[Task]:
-    r"""Weights that hold a random label of each of all $N^S$ contexts, with as few heads as Theorem S5 allows.
-
-    Args:
-        d_vocab: N.
-        n_ctx: S, at least 2.
-        d_model: d.
-        d_head: $d_h \le \min(d, N)$.
-        n_heads: H; 0 for the fewest.
-        seed: Seed of the labels and the weights.
-
-    Returns:
-        The weights, and the labels that they hold.
-
-    Raises:
-        HypothesisError: Fewer heads than needed, or another hypothesis fails.
-        InputError: An argument out of range.
-
-    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, where it holds.
-
-    Example:
-        >>> build(d_vocab=3, n_ctx=2, d_model=3, d_head=2).summary
-        'labels of all 9 contexts of 2 tokens, N = 3, with d = 3, d_h = 2 and H = 3, the fewest heads'
-    """
-    CLAIM.require(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed)
-    fewest = fewest_heads(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head)
-    count = n_heads or fewest
-    task = enumerated_task(d_vocab, n_ctx, seed=seed)
-    built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=count, seed=seed, fewest_heads=fewest)
-    summary = (
-        f"labels of all {task.n_contexts} contexts of {n_ctx} tokens, N = {d_vocab}, with d = {d_model}, "
-        f"d_h = {d_head} and H = {count}{', the fewest heads' if count == fewest else ''}"
-    )
-    return Construction(task=task, model=built.model, summary=summary)
-
-
 CLAIM = Claim(
     id="dana.lemma-2",
     title="The rank of the outputs of H heads",
@@ -266,7 +205,7 @@ CLAIM = Claim(
         ),
     ),
     parameters={"d_vocab": 4, "n_ctx": 3, "d_model": 4, "d_head": 4, "n_heads": 0, "seed": 0},
-    build=build,
+    build=fewest_heads_memory,
 )
 
 _LOWER = "rank over GF(2^62 - 57) of explicit integer weights with base-2 attention"

@@ -9,12 +9,12 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 
 from constructions.encoders.other_readouts import BiasedEncoder, CappedEncoder, biased_encoder, capped_encoder
+from constructions.memories.random.laws import low_rank_laws_memory
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 from verify.arithmetic.decimals import number
 from verify.arithmetic.enclosure import Enclosure, matmul
 from verify.claim import Claim
-from verify.claims.dana_lemma_1 import build
 from verify.encoders.encoder_ceiling import mean_divergence, network_divergence
 from verify.encoders.encoder_floor import encoder_floor
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
@@ -139,7 +139,7 @@ def _networks_stay_above(count: int) -> Evidence:
         rng = np.random.default_rng((seed, 1))
         d_vocab = int(rng.integers(4, 8))
         d_model = int(rng.integers(2, d_vocab - 1))
-        made = build(d_vocab=d_vocab, n_ctx=2, d_model=d_model, d_head=2, seed=seed)
+        made = low_rank_laws_memory(d_vocab=d_vocab, n_ctx=2, d_model=d_model, d_head=2, seed=seed)
         task = made.task
         laws = np.zeros((0, 0)) if task.laws is None else task.laws
         applied = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=d_model, prior=task.prior)

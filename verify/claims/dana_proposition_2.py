@@ -11,13 +11,9 @@ import numpy as np
 from flint import fmpz_mat
 
 from constructions.arrays import Float64Array
-from constructions.capacity.head_counts import fewest_heads
 from constructions.encoders.exact_factors import exact_factors, gap_laws
 from constructions.encoders.sequence_encoder import best_encoder
-from constructions.memories.memory import build_memory, default_heads
-from constructions.models.construction import Construction
-from constructions.tasks.arrays import enumerated_task
-from constructions.tasks.task import Task
+from constructions.memories.random.laws import full_rank_laws_memory
 from verify.arithmetic.decimals import number
 from verify.arithmetic.elementary import log
 from verify.arithmetic.enclosure import Enclosure
@@ -33,42 +29,6 @@ from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, fai
 from verify.evidence.encoder_bracket import bracketed
 from verify.evidence.theorems import ENCODER_DIVERGENCE
 from verify.verdict import Verdict, decided, proved
-
-
-def build(*, d_vocab: int, n_ctx: int, d_head: int, seed: int) -> Construction[Task]:
-    r"""Weights of $d = N - 1$ dimensions that hold random laws after all $N^S$ contexts, exactly but for rounding.
-
-    Args:
-        d_vocab: N, at least 2.
-        n_ctx: S.
-        d_head: $d_h \le N - 1$.
-        seed: Of the laws and the weights.
-
-    Returns:
-        The weights, and the laws that they hold.
-
-    Raises:
-        InputError: An argument out of range.
-
-    Source: Dana, Pydi, Chevaleyre (2024), Proposition 2.
-
-    Example:
-        >>> build(d_vocab=3, n_ctx=2, d_head=1, seed=0).model.d_model
-        2
-    """
-    task = enumerated_task(d_vocab, n_ctx, target="laws", seed=seed)
-    d_model = d_vocab - 1
-    alone = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
-    n_heads = default_heads(alone, task.n_contexts, d_head, "none")
-    built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed)
-    return Construction(
-        task,
-        built.model,
-        f"laws over N = {d_vocab} tokens after {task.n_contexts} contexts, exact in d = N - 1 = {d_model} "
-        "dimensions, in "
-        f"{n_heads} heads of width {d_head}",
-    )
-
 
 CLAIM = Claim(
     id="dana.proposition-2",
@@ -102,7 +62,7 @@ CLAIM = Claim(
         Hypothesis("d_h <= d = N - 1", lambda d_vocab, d_head, **_: d_head <= d_vocab - 1),
     ),
     parameters={"d_vocab": 5, "n_ctx": 2, "d_head": 2, "seed": 0},
-    build=build,
+    build=full_rank_laws_memory,
 )
 
 _FLOATS = "float64 with proved error bounds"

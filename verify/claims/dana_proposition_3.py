@@ -13,11 +13,8 @@ from constructions.arrays import Float64Array
 from constructions.encoders.circle import arc, circle, strength
 from constructions.encoders.one_dimension import multi_scale_line
 from constructions.encoders.parabola import MOST, parabola, power_for, stream
-from constructions.memories.memory import build_memory
-from constructions.models.construction import Construction
+from constructions.memories.random.labels import planar_memory
 from constructions.models.precision import SIGNIFICAND, rounded
-from constructions.tasks.arrays import enumerated_task
-from constructions.tasks.task import Task
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim
@@ -28,35 +25,6 @@ from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, fai
 from verify.evidence.conditions import conditions
 from verify.evidence.theorems import LINE
 from verify.verdict import Verdict, decided, proved
-
-
-def build(*, d_vocab: int, n_ctx: int, n_heads: int, d_head: int, seed: int) -> Construction[Task]:
-    """A memory of one random label per context in two dimensions, on the circle if there are more than four labels.
-
-    Args:
-        d_vocab: Size of the vocabulary N.
-        n_ctx: Length of the contexts S; all $N^S$ are memorized.
-        n_heads: Number of heads H.
-        d_head: Width of a head, 1 or 2.
-        seed: Seed of the labels and of the weights.
-
-    Returns:
-        The network, d = 2, and its task.
-
-    Raises:
-        CapacityError: Too few heads.
-
-    Source: Dana, Pydi, Chevaleyre (2024), Proposition 3.
-
-    Example:
-        >>> build(d_vocab=3, n_ctx=2, n_heads=5, d_head=2, seed=0).summary
-        '9 labels in d = 2: N = 3, S = 2, H = 5, d_h = 2'
-    """
-    task = enumerated_task(d_vocab, n_ctx, seed=seed)
-    network = build_memory(task, d_model=2, d_head=d_head, n_heads=n_heads, seed=seed).model
-    summary = f"{task.n_contexts} labels in d = 2: N = {d_vocab}, S = {n_ctx}, H = {n_heads}, d_h = {d_head}"
-    return Construction(task, network, summary)
-
 
 CLAIM = Claim(
     id="dana.proposition-3",
@@ -81,7 +49,7 @@ CLAIM = Claim(
         *conditions("H >= 1", "1 <= d_h <= 2", "seed >= 0"),
     ),
     parameters={"d_vocab": 6, "n_ctx": 2, "n_heads": 18, "d_head": 2, "seed": 0},
-    build=build,
+    build=planar_memory,
 )
 
 _SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 16, 25, 59, 100, 200)

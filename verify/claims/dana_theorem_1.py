@@ -15,7 +15,7 @@ from constructions.errors import HypothesisError
 from constructions.memories.memory import build_memory
 from constructions.memories.one_head_optimum import exclusive_or_contexts, line_contexts, line_optimum
 from constructions.memories.parameters import paper_heads
-from constructions.models.construction import Construction
+from constructions.memories.random.laws import random_laws_memory
 from constructions.models.model import Model
 from constructions.rational.exact_memory import exact_memory
 from constructions.tasks.arrays import all_contexts, array_task
@@ -31,52 +31,6 @@ from verify.evidence.exclusive_or import CLOSE, exclusive_or_floor, exclusive_or
 from verify.evidence.theorems import COLLINEAR_DIVERGENCE, PARITY_DIVERGENCE, RANK
 from verify.forward.in_rationals import exact_network_logits
 from verify.verdict import Verdict, decided, proved
-
-
-def build(
-    *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int = 0, facts: int = 0, seed: int = 0
-) -> Construction[Task]:
-    r"""Weights with the logits $\log \pi_t$, up to rounding, on $T \le d + H d_h$ contexts: Theorem 1'.
-
-    Args:
-        d_vocab: Size of the vocabulary, $N \le d + 1$.
-        n_ctx: Tokens in a context, $S$.
-        d_model: $d$.
-        d_head: $d_h \le d$.
-        n_heads: $H$; 0 for the paper's number, $\lceil (T - d) / d_h \rceil$ and at least 1.
-        facts: How many contexts, drawn from all; 0 for all $N^S$.
-        seed: Of the contexts, the laws and the weights.
-
-    Returns:
-        The weights, and the laws that they hold.
-
-    Raises:
-        HypothesisError: The contexts do not have rank T with this many heads, or another hypothesis fails.
-        CapacityError: No draw of the weights did.
-        InputError: An argument out of range.
-
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired.
-
-    Example:
-        >>> made = build(d_vocab=4, n_ctx=2, d_model=4, d_head=4)
-        >>> made.summary
-        'laws on 16 of 16 contexts of 2 tokens with 16 = d + H d_h dimensions: N = 4, d = 4, d_h = 4, H = 3'
-    """
-    task = _task(d_vocab, n_ctx, facts, seed)
-    count = n_heads or paper_heads(task.n_contexts, d_model, d_head)
-    built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=count, front_end="random", seed=seed)
-    summary = (
-        f"laws on {task.n_contexts} of {d_vocab**n_ctx} contexts of {n_ctx} tokens with "
-        f"{d_model + count * d_head} = d + H d_h dimensions: N = {d_vocab}, d = {d_model}, d_h = {d_head}, "
-        f"H = {count}"
-    )
-    return Construction(task=task, model=built.model, summary=summary)
-
-
-def _task(d_vocab: int, n_ctx: int, facts: int, seed: int) -> Task:
-    contexts = drawn_contexts(d_vocab, n_ctx, facts, seed)
-    positive = np.random.default_rng([seed, 1]).standard_exponential((len(contexts), d_vocab)) + 2.0**-20
-    return array_task(contexts, laws=positive / positive.sum(axis=1, keepdims=True), vocabulary=d_vocab)
 
 
 def _enough(
@@ -142,7 +96,7 @@ CLAIM = Claim(
         Hypothesis("S >= 2, or T < d, or T < N: the laws do not lower the rank of one position", _laws_fit),
     ),
     parameters={"d_vocab": 16, "n_ctx": 2, "d_model": 16, "d_head": 16, "n_heads": 0, "facts": 0, "seed": 0},
-    build=build,
+    build=random_laws_memory,
 )
 
 

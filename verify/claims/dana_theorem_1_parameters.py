@@ -16,8 +16,8 @@ from constructions.memories.parameters import (
     paper_heads,
     parameter_count,
     shared_count,
+    shared_directions_memory,
 )
-from constructions.models.construction import Construction
 from constructions.models.exact_network import ExactFrontEnd
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
@@ -32,38 +32,6 @@ from verify.evidence.conditions import conditions
 from verify.evidence.theorems import RANK
 from verify.forward.in_rationals import exact_outputs
 from verify.verdict import Verdict, decided, proved
-
-
-def build(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, seed: int) -> Construction[Task]:
-    r"""Hold laws on all $N^S$ contexts with attention of rank one that all heads share up to a factor.
-
-    Args:
-        d_vocab: N.
-        n_ctx: S.
-        d_model: d, N - 1 or N.
-        d_head: $d_h \le d$.
-        seed: Of the laws and the weights.
-
-    Returns:
-        The weights, with $W_Q^h = \lambda_h u^\top$ and $W_K^h = v^\top$, and the laws as the task.
-
-    Raises:
-        CapacityError: The features are too badly conditioned for float64, in every draw.
-        HypothesisError: A hypothesis fails.
-
-    Source: improves Dana, Pydi, Chevaleyre (2024), Theorem 1.
-
-    Example:
-        >>> build(d_vocab=4, n_ctx=2, d_model=4, d_head=2, seed=0).summary
-        '16 contexts of 2 tokens held by 6 heads of the same u, v: 184 numbers stored, 150 chosen; the paper has 232'
-    """
-    task, _, shared = matched_memories(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, seed=seed)
-    sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": d_model, "d_head": d_head, "n_heads": shared.n_heads}
-    summary = (
-        f"{task.n_contexts} contexts of {n_ctx} tokens held by {shared.n_heads} heads of the same u, v: "
-        f"{shared.parameters} numbers stored, {shared_count(**sizes)} chosen; the paper has {parameter_count(**sizes)}"
-    )
-    return Construction(task=task, model=shared, summary=summary)
 
 
 def _reachable(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, **_: object) -> bool:
@@ -103,7 +71,7 @@ CLAIM = Claim(
         Hypothesis("N^S <= d + H d_h", _reachable),
     ),
     parameters={"d_vocab": 4, "n_ctx": 2, "d_model": 4, "d_head": 2, "seed": 0},
-    build=build,
+    build=shared_directions_memory,
 )
 
 _SIZES = ((4, 2, 4, 2), (3, 3, 3, 2), (5, 2, 5, 3))

@@ -16,22 +16,21 @@ from flint import fmpq_mat
 from constructions.errors import HypothesisError
 from constructions.memories.left_out import (
     LeftOut,
-    as_construction,
     loop_instance,
     nearly_dependent_front_end,
     random_front_end,
     random_instance,
+    seeded_front_end,
     sharp_instance,
+    sharp_memory,
     text_instance,
     violating_front_end,
 )
 from constructions.memories.one_head_optimum import exclusive_or_contexts
 from constructions.models.attention import features, last
-from constructions.models.construction import Construction
 from constructions.models.exact_network import as_rationals, rounded
 from constructions.models.front_end import FrontEnd
 from constructions.models.shapes import dana_tensors
-from constructions.tasks.task import Task
 from constructions.tasks.text import default_text, text_task
 from verify.arithmetic.enclosure import Enclosure
 from verify.claim import Claim, Hypothesis
@@ -43,41 +42,9 @@ from verify.memories.left_out_bound import LeftOutBound, left_out_bound
 from verify.verdict import decided, proved
 
 
-def build(*, norm: int, occurrences: int, seed: int) -> Construction[Task]:
-    r"""Hold three of the four contexts of two tokens, for the encoder that makes the fourth as costly as possible.
-
-    Args:
-        norm: $\lVert W \rVert_2$ of the encoder; its E has norm 1.
-        occurrences: How often each kept context occurs; the fourth occurs once.
-        seed: 0 for the front end that exceeds the printed constant by a factor of 1.4, others for random ones.
-
-    Returns:
-        The weights, and the encoder's laws on the three contexts as the task.
-
-    Raises:
-        HypothesisError: Another hypothesis of the theorem fails.
-
-    Source: Dana, Pydi, Chevaleyre (2024), Theorem 1.
-
-    Example:
-        >>> build(norm=200, occurrences=33, seed=0).summary
-        '3 of 4 contexts held, one of probability 1/100 left out: N = S = 2, d = d_h = 1, H = 2, norm(EW) = 200'
-    """
-    instance = sharp_instance(_front_end(seed), norm=float(norm), occurrences=occurrences)
-    summary = (
-        f"3 of 4 contexts held, one of probability 1/{3 * occurrences + 1} left out: "
-        f"N = S = 2, d = d_h = 1, H = 2, norm(EW) = {norm}"
-    )
-    return as_construction(instance, summary)
-
-
-def _front_end(seed: int) -> FrontEnd:
-    return random_front_end(np.random.default_rng((12, seed))) if seed else violating_front_end()
-
-
 def _independent(*, seed: int, **_: object) -> bool:
     """Whether the features of the kept contexts are independent, in floating point."""
-    front_end = _front_end(seed)
+    front_end = seeded_front_end(seed)
     kept = np.array([[0, 1], [1, 0], [1, 1]])
     return int(np.linalg.matrix_rank(np.hstack([last(front_end, kept), features(front_end, kept)]))) == len(kept)
 
@@ -121,7 +88,7 @@ CLAIM = Claim(
         Hypothesis("features [x_S, Y] of rank T on the kept contexts", _independent),
     ),
     parameters={"norm": 200, "occurrences": 33, "seed": 0},
-    build=build,
+    build=sharp_memory,
 )
 
 EPSILON = Fraction(101, 10000)

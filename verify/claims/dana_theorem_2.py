@@ -18,10 +18,8 @@ from constructions.encoders.low_entropy_instances import (
     uniform_noise,
 )
 from constructions.errors import InputError
-from constructions.memories.low_entropy_memory import low_entropy_memory
+from constructions.memories.low_entropy_memory import noisy_lookup_memory
 from constructions.models.construction import Construction
-from constructions.tasks.arrays import all_contexts, array_task
-from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.unembeddings.coherence import kappa_bound
 from constructions.unembeddings.johnson_lindenstrauss import random_signs
@@ -56,52 +54,6 @@ from verify.evidence.theorems import REPAIRED_THEOREM_2
 from verify.forward.logits import enclose_logits
 from verify.unembeddings.coherence import certify_margins
 from verify.verdict import Verdict, decided, proved
-
-_ROUNDING = 1e-9  # nats; more than the rounding of the weights to float64, and of the promise, costs
-
-
-def build(
-    *, d_vocab: int, n_ctx: int, contexts: int, noise: int, d_model: int, d_head: int, seed: int
-) -> Construction[Task]:
-    r"""A transformer that holds noisy look-ups, with fewer dimensions than the laws have.
-
-    Args:
-        d_vocab: Size of the vocabulary N.
-        n_ctx: Length of the contexts S.
-        contexts: How many contexts are held, T, drawn at random.
-        noise: The laws leave $\varepsilon = 1 / \mathrm{noise}$ to the tokens that are not looked up, at random.
-        d_model: d; the unembedding is the best of the families with proved margins.
-        d_head: Width of a head.
-        seed: Seed of the contexts, the laws and the weights.
-
-    Returns:
-        The network, its laws as the task, and the bound (N1) of the mean divergence as what is asked.
-
-    Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 2.
-
-    Example:
-        >>> build(d_vocab=9, n_ctx=2, contexts=10, noise=50, d_model=8, d_head=2, seed=0).summary
-        '10 laws over 9 tokens in d = 8 dimensions, 1/50 of each beside its token: simplex, kappa = 1'
-    """
-    generator = np.random.default_rng((23, seed))
-    everything = all_contexts(d_vocab, n_ctx)
-    chosen = everything[np.sort(generator.permutation(len(everything))[:contexts])]
-    labels = generator.integers(0, d_vocab, contexts)
-    others = generator.exponential(size=(contexts, d_vocab)) + 0.1
-    others[np.arange(contexts), labels] = 0.0
-    laws = others / others.sum(axis=1, keepdims=True) / noise
-    laws[np.arange(contexts), labels] = 1.0 - 1.0 / noise
-    task = array_task(chosen, laws=laws, vocabulary=d_vocab)
-    unembedding = best(d_vocab, d_model)
-    network = low_entropy_memory(task, unembedding, d_head=d_head, seed=seed)
-    summary = (
-        f"{contexts} laws over {d_vocab} tokens in d = {d_model} dimensions, 1/{noise} of each beside its token: "
-        f"{unembedding.family}, kappa = {unembedding.kappa}"
-    )
-    missing, kappa = missing_mass(laws, labels), float(unembedding.kappa)
-    lead = strength(missing, least=1.0, kappa=kappa, d_vocab=d_vocab)
-    promised = np.log1p((d_vocab - 1) * np.exp(-lead)) + kappa * missing * lead + (laws * np.log(laws)).sum(axis=1)
-    return Construction(task, network, summary, Criterion.at_most(float(promised.mean()) + _ROUNDING))
 
 
 def _held(d_vocab: int, noise: int, d_model: int, **_: object) -> bool:
@@ -145,7 +97,7 @@ CLAIM = Claim(
         *conditions("noise >= 3: each token is the mode of its law", "seed >= 0"),
     ),
     parameters={"d_vocab": 24, "n_ctx": 2, "contexts": 64, "noise": 100, "d_model": 16, "d_head": 4, "seed": 0},
-    build=build,
+    build=noisy_lookup_memory,
 )
 
 METHOD = "enclosures of leads, strengths, entropies and cross-entropies"

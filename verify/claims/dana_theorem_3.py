@@ -11,11 +11,8 @@ import numpy as np
 from flint import arb, ctx, fmpq, fmpq_mat
 
 from constructions.encoders.approximating_sequences import FIRST, SECOND, within_range
-from constructions.memories.bounded_range import bounded_transformer, laws_of_contexts
+from constructions.memories.bounded_range import bounded_range_memory, bounded_transformer, laws_of_contexts
 from constructions.memories.left_out import LeftOut, loop_instance, random_instance
-from constructions.models.construction import Construction
-from constructions.models.exact_network import rounded
-from constructions.tasks.task import Counts, Task, make_task
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.claim import Claim
 from verify.encoders.logit_range import BITS, ball, divergence_floor_at_range, logit_range, mean_divergence
@@ -25,39 +22,6 @@ from verify.evidence.conditions import conditions
 from verify.evidence.exclusive_or import exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
 from verify.evidence.theorems import DIVERGENCE_AT_RANGE, TRADE_OFF
 from verify.verdict import Verdict, decided, proved
-
-
-def build(*, largest_range: int, occurrences: int) -> Construction[Task]:
-    r"""The transformer of Theorem LR1: the laws of an encoder of range R, held on six of nine contexts.
-
-    Args:
-        largest_range: R.
-        occurrences: How often each of the six contexts occurs; the other three occur once each.
-
-    Returns:
-        The weights, and the encoder's laws on the six contexts as the task.
-
-    Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 3.
-
-    Example:
-        >>> build(largest_range=20, occurrences=50).summary
-        '6 of 9 contexts held, those of probability 1/101 left out: N = 3, S = 2, d = d_h = 1, H = 5, range 20'
-    """
-    held = bounded_transformer(Fraction(largest_range), occurrences=occurrences)
-    weights, embeddings = (np.array(part, dtype=float) for part in within_range(Fraction(largest_range)))
-    logits = np.outer(embeddings[held.contexts.sum(axis=1) % 2], weights)
-    powers = np.exp(logits)
-    laws = powers / powers.sum(axis=1, keepdims=True)
-    rows = [{int(law.argmax()): int(count)} for law, count in zip(laws, held.occurrences, strict=True)]
-    task = make_task(
-        held.contexts, Counts.from_rows(rows), vocabulary=("0", "1", "2"), facts=held.kept, laws=laws, target="laws"
-    )
-    summary = (
-        f"{held.kept} of {len(held.contexts)} contexts held, those of probability {Fraction(1, 2 * occurrences + 1)} "
-        f"left out: N = 3, S = 2, d = d_h = 1, H = 5, range {largest_range}"
-    )
-    return Construction(task, rounded(held.model), summary)
-
 
 CLAIM = Claim(
     id="dana.theorem-3",
@@ -101,7 +65,7 @@ CLAIM = Claim(
         "2 <= occurrences <= 10^9: the kept contexts are the most likely ones",
     ),
     parameters={"largest_range": 20, "occurrences": 50},
-    build=build,
+    build=bounded_range_memory,
 )
 
 _HALVES = (Fraction(1, 2), Fraction(1, 2))

@@ -10,15 +10,12 @@ import numpy as np
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from constructions.counted import counted
-from constructions.memories.knots import knots_memory
+from constructions.memories.knots import random_law_knots
 from constructions.models.blocks import Attention, FeedForward
-from constructions.models.construction import Construction
 from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
 from constructions.rational.positional_attention import exact_laws_model
-from constructions.tasks.arrays import array_task
 from constructions.tasks.random_facts import random_contexts
-from constructions.tasks.task import Task
 from verify.claim import Claim
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
 from verify.evidence.conditions import conditions
@@ -27,35 +24,6 @@ from verify.forward.in_rationals import exact_network_logits
 from verify.linear_algebra.ball_rank import ball_rank
 from verify.memories.knots import prove_knots
 from verify.verdict import decided, proved
-
-
-def build(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
-    r"""Hold random laws of random contexts by attention that numbers them and one layer of ReLU neurons.
-
-    Args:
-        d_vocab: N.
-        n_ctx: S.
-        facts: T, of the $N^S$ contexts.
-        seed: Of contexts, laws and codes.
-
-    Returns:
-        The weights, rounded to float64, and the laws as the task.
-
-    Raises:
-        CapacityError: Laws that are too steep, or codes that are too long.
-        InputError: More facts than contexts.
-
-    Source: Madden, Fox, Thrampoulidis (2024), with other neurons.
-
-    Example:
-        >>> build(d_vocab=4, n_ctx=3, facts=32, seed=0).task.target
-        'laws'
-    """
-    contexts = random_contexts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=seed)
-    laws = np.random.default_rng([seed, 1]).standard_exponential((facts, d_vocab)) + 2.0**-8
-    laws /= laws.sum(axis=1, keepdims=True)
-    return knots_memory(array_task(contexts, laws=laws, vocabulary=d_vocab), seed=seed)
-
 
 CLAIM = Claim(
     id="madden-2024.lower",
@@ -79,7 +47,7 @@ CLAIM = Claim(
     page="docs/claims/knots.md",
     hypotheses=conditions("N >= 2, S >= 1", "1 <= T <= N^S <= 2^20", "seed >= 0"),
     parameters={"d_vocab": 8, "n_ctx": 4, "facts": 64, "seed": 0},
-    build=build,
+    build=random_law_knots,
 )
 
 _SIZES = ((2, 1, 1), (2, 1, 2), (2, 4, 9), (4, 3, 20), (8, 4, 40))  # N, S, T

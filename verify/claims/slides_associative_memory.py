@@ -9,17 +9,14 @@ from itertools import product
 
 import numpy as np
 
-from constructions.memories.bottleneck import bottleneck
 from constructions.memories.outer_product_memory import (
     Associations,
     parabola,
     random_associations,
+    random_outer_product_memory,
     solved_associations,
     tight_associations,
 )
-from constructions.models.construction import Construction
-from constructions.tasks.arrays import enumerated_task
-from constructions.tasks.task import Task
 from verify.arithmetic.decimals import decimal_above
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, evaluated, met, stated
@@ -33,35 +30,6 @@ from verify.memories.outer_product_capacity import (
     unstorable_labels,
 )
 from verify.verdict import Verdict, decided, proved
-
-
-def build(*, d_model: int, count: int, seed: int) -> Construction[Task]:
-    r"""One head of width d with the output matrix $\sum_i e_i u_{g(i)}^\top$, for the associations of a permutation.
-
-    Args:
-        d_model: d.
-        count: N.
-        seed: Of the sign vectors and of the permutation.
-
-    Returns:
-        The network, and the labels g(i) of the single tokens i as the task.
-
-    Raises:
-        InputError: Sizes below 1.
-
-    Source: slides of Dana (2024), "Associative memory"; Bietti et al. (2023).
-
-    Example:
-        >>> build(d_model=64, count=72, seed=0).summary
-        '72 associations in one 64 x 64 matrix, a sum of outer products of sign vectors'
-    """
-    made = random_associations(d_model, count, seed=seed)
-    task = enumerated_task(count, 1, labels=made.labels)
-    network = bottleneck(
-        made.inputs.astype(np.float64), made.memory.T.astype(np.float64), made.outputs.astype(np.float64)
-    )
-    summary = f"{count} associations in one {d_model} x {d_model} matrix, a sum of outer products of sign vectors"
-    return Construction(task, network, summary)
 
 
 def _all_stored(*, d_model: int, count: int, seed: int, **_: object) -> bool:
@@ -108,7 +76,7 @@ CLAIM = Claim(
         Hypothesis("a draw that stores all of its associations", _all_stored),
     ),
     parameters={"d_model": 128, "count": 256, "seed": 0},
-    build=build,
+    build=random_outer_product_memory,
 )
 
 _DRAWS = ((128, 256, 5), (256, 1000, 2))  # d, N, seeds

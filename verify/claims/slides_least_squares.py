@@ -13,17 +13,13 @@ from flint import fmpz_mat
 from constructions.arrays import Float64Array
 from constructions.encoders.truncated_laws import (
     hadamard_laws,
-    nearly_planar_laws,
     random_laws,
     rank_one_laws,
     sharp_laws,
     token_pair_laws,
     truncated_laws,
 )
-from constructions.memories.bottleneck import bottleneck
-from constructions.models.construction import Construction
-from constructions.tasks.arrays import enumerated_task
-from constructions.tasks.task import Task
+from constructions.memories.bottleneck import truncated_laws_memory
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.arithmetic.enclosure import Enclosure, largest, matmul, sqrt
 from verify.arithmetic.sums import total
@@ -45,35 +41,6 @@ from verify.evidence.encoder_bracket import bracketed
 from verify.evidence.theorems import ENCODER_DIVERGENCE, LEAST_SQUARES
 from verify.linear_algebra.singular_values import enclose_singular_values
 from verify.verdict import proved
-
-_NOISE = 0.01
-
-
-def build(*, d_vocab: int, d_model: int, seed: int) -> Construction[Task]:
-    """One head of width d that holds one law for each token, truncated to rank d.
-
-    Args:
-        d_vocab: N, from 3 to 32.
-        d_model: d, from 2 to N.
-        seed: Of the noise in the laws, which are of rank 2 without it.
-
-    Returns:
-        The network, and the laws after single tokens as the task.
-
-    Source: slides of Dana (2024), "Almost rank d".
-
-    Example:
-        >>> build(d_vocab=8, d_model=2, seed=0).summary
-        '8 laws over 8 tokens through one head of width 2'
-    """
-    laws = nearly_planar_laws(d_vocab, noise=_NOISE, seed=seed)
-    found = truncated_laws(laws, d_model)
-    return Construction(
-        enumerated_task(d_vocab, 1, target="laws", laws=laws),
-        bottleneck(found.E, np.eye(d_model), found.W),
-        f"{d_vocab} laws over {d_vocab} tokens through one head of width {d_model}",
-    )
-
 
 CLAIM = Claim(
     id="slides.least-squares",
@@ -103,7 +70,7 @@ CLAIM = Claim(
     page="docs/claims/least_squares.md",
     hypotheses=conditions("3 <= N <= 32", "2 <= d <= N", "seed >= 0"),
     parameters={"d_vocab": 8, "d_model": 2, "seed": 0},
-    build=build,
+    build=truncated_laws_memory,
 )
 
 _SHAPES = ((4, 3, 1), (6, 5, 2), (12, 10, 3), (30, 20, 4))  # T, N, d

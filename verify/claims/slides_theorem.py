@@ -13,17 +13,15 @@ import numpy as np
 from constructions.capacity.generic_rank import generic_rank
 from constructions.memories.left_out import (
     LeftOut,
-    as_construction,
     hold_exactly,
     modules_instance,
+    modules_memory,
     random_instance,
 )
 from constructions.memories.parameters import matched_front_ends
-from constructions.models.construction import Construction
 from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts
-from constructions.tasks.task import Task
 from verify.arithmetic.enclosure import Enclosure, largest, sqrt
 from verify.claim import Claim, Hypothesis
 from verify.claims.dana_theorem_1_tail import (
@@ -38,37 +36,6 @@ from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met
 from verify.evidence.conditions import conditions
 from verify.evidence.exclusive_or import exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
 from verify.verdict import Verdict, proved
-
-
-def build(*, d_vocab: int, n_ctx: int, kept: int, seed: int) -> Construction[Task]:
-    r"""Hold random laws on T contexts with $\lceil T / d \rceil$ attention modules of width $d = N$.
-
-    Args:
-        d_vocab: N, and d.
-        n_ctx: S.
-        kept: T, of the $N^S$ contexts; each is three times as frequent as one that is left out.
-        seed: Of the laws and the weights.
-
-    Returns:
-        The weights, and the laws of the kept contexts as the task.
-
-    Raises:
-        HypothesisError: The contexts do not have rank T, or another hypothesis fails.
-        InputError: Sizes out of range.
-
-    Source: slides of Dana (2024), the theorem on Attention-only Transformers.
-
-    Example:
-        >>> build(d_vocab=4, n_ctx=2, kept=12, seed=0).summary
-        '12 of 16 contexts held by 3 modules of width d = N = 4, the others, of probability 4/40, left out'
-    """
-    instance = modules_instance(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_vocab, kept=kept, seed=seed)
-    others = d_vocab**n_ctx - kept
-    summary = (
-        f"{kept} of {d_vocab**n_ctx} contexts held by {-(-kept // d_vocab)} modules of width d = N = {d_vocab}, "
-        f"the others, of probability {others}/{3 * kept + others}, left out"
-    )
-    return as_construction(instance, summary)
 
 
 def _full_rank(*, d_vocab: int, n_ctx: int, kept: int, **_: object) -> bool:
@@ -119,7 +86,7 @@ CLAIM = Claim(
         Hypothesis("kept contexts of generic rank T", _full_rank),
     ),
     parameters={"d_vocab": 4, "n_ctx": 2, "kept": 12, "seed": 0},
-    build=build,
+    build=modules_memory,
 )
 
 _SIZES = ((3, 2, 3, 6), (4, 2, 4, 12), (4, 2, 3, 9), (3, 3, 3, 15))

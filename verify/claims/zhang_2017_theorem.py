@@ -8,45 +8,16 @@ from collections.abc import Iterator
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from constructions.memories.knots import knots_memory
+from constructions.memories.knots import random_label_knots
 from constructions.models.blocks import Attention, Block, FeedForward, tensor_fields
-from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.rational.interpolating_network import interpolating_network
-from constructions.tasks.random_facts import random_facts
-from constructions.tasks.task import Task
 from verify.claim import Claim
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.conditions import conditions
 from verify.forward.in_rationals import exact_network_logits
 from verify.memories.knots import prove_knots
 from verify.verdict import decided, proved
-
-
-def build(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
-    r"""Hold random labels of random contexts by attention that numbers them and ReLU neurons through the labels.
-
-    Args:
-        d_vocab: N.
-        n_ctx: S.
-        facts: T, of the $N^S$ contexts.
-        seed: Of contexts, labels and codes.
-
-    Returns:
-        The weights, rounded to float64, and the labels as the task.
-
-    Raises:
-        InputError: More facts than contexts.
-        CapacityError: Codes that are too long.
-
-    Source: Zhang, Bengio, Hardt, Recht, Vinyals (2017), Theorem 1.
-
-    Example:
-        >>> build(d_vocab=4, n_ctx=3, facts=32, seed=0).task.n_contexts
-        32
-    """
-    return knots_memory(random_facts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=seed), seed=seed)
-
 
 CLAIM = Claim(
     id="zhang-2017.theorem",
@@ -68,7 +39,7 @@ CLAIM = Claim(
     page="docs/claims/knots.md",
     hypotheses=conditions("N >= 2, S >= 1", "1 <= T <= N^S <= 2^20", "seed >= 0"),
     parameters={"d_vocab": 16, "n_ctx": 3, "facts": 96, "seed": 0},
-    build=build,
+    build=random_label_knots,
 )
 
 _SIZES = ((1, 1, 1), (2, 1, 1), (9, 1, 1), (16, 3, 1), (40, 5, 2))  # n, d, D

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from constructions.capacity.generic_rank import generic_rank
-from constructions.capacity.windows import all_contexts_rank, all_contexts_windows
+from constructions.capacity.windows import all_contexts_heads, all_contexts_rank, all_contexts_windows
 from constructions.errors import HypothesisError, InputError
 from constructions.tasks.arrays import all_contexts
 from tests.constructions.capacity.test_partition import holds
@@ -27,6 +27,20 @@ def test_the_windows_hold_every_context_once(d_vocab, n_ctx):
         assert sorted(map(tuple, contexts)) == sorted(map(tuple, all_contexts(d_vocab, n_ctx)))
         assert found.size == len(contexts) and len(found.windows) == n_heads
         assert holds(contexts, found, d_model, d_head)
+
+
+@pytest.mark.parametrize(("d_vocab", "n_ctx", "d_model", "d_head"), SIZES)
+def test_the_number_of_heads_is_the_fewest(d_vocab, n_ctx, d_model, d_head):
+    sizes = {"d_model": d_model, "d_head": d_head}
+    n_heads = all_contexts_heads(d_vocab, n_ctx, **sizes)
+    assert all_contexts_rank(d_vocab, n_ctx, **sizes, n_heads=n_heads) == d_vocab**n_ctx
+    assert n_heads == 1 or all_contexts_rank(d_vocab, n_ctx, **sizes, n_heads=n_heads - 1) < d_vocab**n_ctx
+
+
+@pytest.mark.parametrize(("d_vocab", "n_ctx", "d_model", "d_head"), [(3, 1, 2, 2), (2, 3, 3, 3)])
+def test_the_fewest_heads_are_known_for_long_contexts_and_narrow_heads_alone(d_vocab, n_ctx, d_model, d_head):
+    with pytest.raises(HypothesisError, match="S >= 2 and d_h <= N"):
+        all_contexts_heads(d_vocab, n_ctx, d_model=d_model, d_head=d_head)
 
 
 def test_with_fewer_heads_the_list_stops():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from constructions.capacity.generic_rank import generic_rank
 from constructions.capacity.partition import Partition
-from constructions.capacity.windows import all_contexts_rank, all_contexts_windows
+from constructions.capacity.windows import all_contexts_windows
 from constructions.errors import HypothesisError
 from constructions.memories.one_head_optimum import exclusive_or_contexts
 from constructions.models.attention import logits
@@ -23,7 +23,6 @@ from verify.claims.dana_lemma_2 import (
     Counterexample,
     counterexamples,
     false_step,
-    fewest_heads,
     loops,
     shared_directions,
 )
@@ -131,15 +130,6 @@ def test_the_weights_hold_every_label(tokens, n_ctx, width, d_head, seed):
     made = CLAIM.construct(d_vocab=tokens, n_ctx=n_ctx, d_model=width, d_head=d_head, seed=seed)
     assert made.task.n_contexts == tokens**n_ctx
     assert (logits(made.model, made.task.contexts).argmax(axis=1) == made.task.labels).all()
-
-
-@given(st.integers(1, 4), st.integers(2, 3), st.integers(1, 5), st.integers(1, 4))
-def test_the_number_of_heads_is_the_fewest(tokens, n_ctx, width, d_head):
-    d_head = min(d_head, width, tokens)
-    n_heads = fewest_heads(d_vocab=tokens, n_ctx=n_ctx, d_model=width, d_head=d_head)
-    sizes = {"d_model": width, "d_head": d_head}
-    assert all_contexts_rank(tokens, n_ctx, **sizes, n_heads=n_heads) == tokens**n_ctx
-    assert n_heads == 1 or all_contexts_rank(tokens, n_ctx, **sizes, n_heads=n_heads - 1) < tokens**n_ctx
 
 
 def test_more_heads_than_needed_are_allowed():

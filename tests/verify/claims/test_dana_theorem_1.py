@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.memories.parameters import paper_heads
+from constructions.memories.random import laws
+from constructions.memories.random.laws import random_laws_memory
 from constructions.models.attention import logits
 from constructions.models.construction import Construction
 from constructions.models.shapes import dana_network, dana_tensors
@@ -21,7 +23,7 @@ from constructions.tasks.task import Task
 from tests.verify.conftest import Change, Spoil
 from verify.capacity.divergence_floor import DivergenceFloor
 from verify.claims import dana_theorem_1 as audit
-from verify.claims.dana_theorem_1 import CLAIM, build
+from verify.claims.dana_theorem_1 import CLAIM
 from verify.evidence import Theorem, exclusive_or
 from verify.evidence.theorems import COLLINEAR_DIVERGENCE, ONE_HEAD_DIVERGENCE
 from verify.verdict import Verdict
@@ -88,7 +90,7 @@ def test_one_changed_weight_is_noticed(monkeypatch: pytest.MonkeyPatch, small: N
 
 def test_more_heads_than_the_paper_counts_confirm_nothing(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
     count = audit.paper_heads
-    for module in (audit, rational):  # the audit counts itself
+    for module in (audit, laws, rational):  # the audit counts itself
         monkeypatch.setattr(module, "paper_heads", lambda *sizes: count(*sizes) + 1)
     found = dict(verdicts())
     larger = [verdict for statement, verdict in found.items() if "rational network" in statement or "laws" in statement]
@@ -99,11 +101,11 @@ def test_more_heads_than_the_paper_counts_confirm_nothing(monkeypatch: pytest.Mo
 
 
 def test_fewer_contexts_than_there_should_be_confirm_nothing(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
-    contexts, task = audit.drawn_contexts, audit._task
+    contexts, task = audit.drawn_contexts, laws.random_laws
     monkeypatch.setattr(rational, "drawn_contexts", lambda *_: contexts(2, 2, 3, 0))
-    monkeypatch.setattr(audit, "_task", lambda *_: task(4, 2, 13, 0))
+    monkeypatch.setattr(laws, "random_laws", lambda *_: task(4, 2, 13, 0))
     assert audit._exact(*audit._EXACT[0]).verdict is Verdict.REFUTED
-    monkeypatch.setattr(audit, "paper_heads", lambda *_: 3)  # as many as for all contexts
+    monkeypatch.setattr(laws, "paper_heads", lambda *_: 3)  # as many as for all contexts
     assert audit._rounded(*audit._ROUNDED[0]).verdict is Verdict.REFUTED
 
 
@@ -141,17 +143,11 @@ def test_some_contexts_are_held_if_their_rank_allows_it() -> None:
     assert worst_error(made) < 1e-6
 
 
-def test_one_seed_is_one_memory_and_another_is_another() -> None:
-    sizes = {"d_vocab": 3, "n_ctx": 4, "d_model": 3, "d_head": 2, "facts": 20}
-    assert build(**sizes).model.sha256() == build(**sizes).model.sha256()
-    assert build(**sizes).model.sha256() != build(**sizes, seed=1).model.sha256()
-
-
 def test_too_few_heads_are_refused() -> None:
     with pytest.raises(HypothesisError, match="generic rank T"):
         CLAIM.construct(d_vocab=4, n_ctx=2, d_model=4, d_head=4, n_heads=2)
     with pytest.raises(CapacityError, match="rank T"):
-        build(d_vocab=4, n_ctx=2, d_model=4, d_head=4, n_heads=2)
+        random_laws_memory(d_vocab=4, n_ctx=2, d_model=4, d_head=4, n_heads=2)
     with pytest.raises(CapacityError, match="rank T"):
         exact_memory(d_vocab=2, n_ctx=2, d_model=2, d_head=1, n_heads=1)
 
