@@ -7,6 +7,9 @@ import numpy as np
 
 from constructions.arrays import Int64Array
 from constructions.errors import InputError
+from constructions.models.construction import Construction
+from constructions.saturated.layer_readout import layer_with_read_out
+from constructions.saturated.single_direction_heads import single_direction_heads
 from constructions.tasks.vectors import VectorTask
 
 
@@ -90,3 +93,36 @@ def barrier_task(*, d_model: int, neurons: int, n_ctx: int = 2, seed: int = 0) -
         raise InputError(f"{count} examples with d", f"= {d_model} have queries that float64 does not hold")
     labels = np.random.default_rng([seed, 12]).integers(0, 100, (count, 1))
     return VectorTask(np.eye(n_ctx, d_model)[None], queries.astype(np.float64), labels.astype(np.float64))
+
+
+def barrier_memory(*, d_model: int, neurons: int, n_ctx: int, seed: int = 0) -> Construction[VectorTask]:
+    r"""Attention with heads of width one that holds labels which m ReLU neurons cannot hold.
+
+    Args:
+        d_model: d.
+        neurons: m, of the network that fails.
+        n_ctx: n.
+        seed: Of labels and heads.
+
+    Returns:
+        The weights, and the examples: $T = m (d + 1) + 2$, with as few heads as $T \le H (n - 1) + 1$ allows.
+
+    Raises:
+        InputError: An argument out of range.
+        HypothesisError: Mixed inputs that are dependent in floating point.
+
+    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4.3.
+
+    Example:
+        >>> barrier_memory(d_model=3, neurons=1, n_ctx=2).summary
+        '6 labels that 1 ReLU neuron cannot hold, in attention with H = 5, d_h = 1, n = 2, d = 3'
+    """
+    task = barrier_task(d_model=d_model, neurons=neurons, n_ctx=n_ctx, seed=seed)
+    n_heads = -(-(task.n_examples - 1) // (n_ctx - 1))
+    maps = single_direction_heads(task.contexts, task.queries, n_heads=n_heads, seed=seed)
+    layer = layer_with_read_out(task, maps.W_Q, maps.W_K, d_value=1, d_inner=1)
+    what = f"{neurons} ReLU neuron{'s' * (neurons != 1)} cannot hold"
+    summary = (
+        f"{task.n_examples} labels that {what}, in attention with H = {n_heads}, d_h = 1, n = {n_ctx}, d = {d_model}"
+    )
+    return Construction(task=task, model=layer, summary=summary)

@@ -6,10 +6,8 @@ Page: docs/claims/context_rank.md
 from collections.abc import Iterator
 
 from constructions.models.construction import Construction
-from constructions.saturated.layer_readout import layer_with_read_out
-from constructions.saturated.random_heads import random_heads
-from constructions.saturated.saturated_heads import saturated_heads
 from constructions.saturated.uniform_examples import labelled, uniform_examples
+from constructions.saturated.uniform_memory import skip_connection_memory
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import matmul
 from verify.claim import Claim, Hypothesis
@@ -17,60 +15,6 @@ from verify.evidence import Evidence, Means, Method, met
 from verify.evidence.conditions import conditions
 from verify.evidence.held_labels import held_labels
 from verify.verdict import proved
-
-
-def build(
-    *, n_heads: int, n_ctx: int, d_model: int, d_head: int, outputs: int, shared: int, seed: int = 0
-) -> Construction[VectorTask]:
-    r"""A layer whose outputs, plus $e\, W_D$ from the skip connection, are the labels of random examples.
-
-    The layer holds the labels less the first $d_{out}$ entries of the query, $d_o = d$, and $W_D$ is the identity above
-    zeros. The task of the construction has these shifted labels; those of the examples are
-    `task.labels + task.queries @ layer.W_U`.
-
-    Args:
-        n_heads: H.
-        n_ctx: n.
-        d_model: $d = d_o$.
-        d_head: $d_h$.
-        outputs: $d_{out} = d_v$.
-        shared: 1 if all examples have one context, else 0.
-        seed: Of examples, labels and heads.
-
-    Returns:
-        The weights, and the examples with shifted labels: $T = H (\min(n, d_h) - 1) + 1$.
-
-    Raises:
-        InputError: An argument out of range.
-        HypothesisError: Mixed inputs that are dependent in floating point.
-
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Appendix C.
-
-    Example:
-        >>> made = build(n_heads=4, n_ctx=4, d_model=8, d_head=4, outputs=2, shared=1)
-        >>> made.model.attention.d_out, made.model.W_U[:3].tolist()
-        (8, [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
-    """
-    count = n_heads * (min(n_ctx, d_head) - 1) + 1
-    contexts, queries = uniform_examples(examples=count, n_ctx=n_ctx, d_model=d_model, shared=bool(shared), seed=seed)
-    labels = labelled(contexts, queries, outputs=outputs, seed=seed).labels
-    shifted = VectorTask(contexts, queries, labels - queries[:, :outputs])
-    if shared:
-        found = saturated_heads(contexts, queries, n_heads=n_heads, d_head=d_head, seed=seed)
-        maps = found.W_Q, found.W_K
-    else:
-        maps = random_heads(contexts, queries, n_heads=n_heads, d_head=d_head, seed=seed)
-    layer = layer_with_read_out(shifted, *maps, d_value=outputs, d_inner=d_model)
-    where = "a shared context" if shared else "contexts that differ"
-    return Construction(
-        task=shifted,
-        model=layer,
-        summary=(
-            f"{count} labels of {outputs} number{'s' * (outputs > 1)}, less what the skip connection adds, on {where}: "
-            f"H = {n_heads}, n = {n_ctx}, d = d_o = {d_model}, d_h = {d_head}"
-        ),
-    )
-
 
 CLAIM = Claim(
     id="mahdavi.appendix-c",
@@ -97,7 +41,7 @@ CLAIM = Claim(
         *conditions("seed >= 0"),
     ),
     parameters={"n_heads": 8, "n_ctx": 8, "d_model": 16, "d_head": 8, "outputs": 4, "shared": 1, "seed": 0},
-    build=build,
+    build=skip_connection_memory,
 )
 
 _SMALL = (

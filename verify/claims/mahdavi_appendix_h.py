@@ -6,8 +6,8 @@ Page: docs/claims/saturated_heads.md
 from collections.abc import Iterator
 from fractions import Fraction
 
+from constructions.saturated.uniform_memory import uniform_memory
 from verify.claim import Claim
-from verify.claims.mahdavi_theorem_1 import build
 from verify.evidence import Comparison, Evidence, Means, Method, stated
 from verify.forward.heads import enclose_layer
 from verify.saturated.saturation import certify_saturation
@@ -52,7 +52,7 @@ _SIZES_FULL = ((40, 16, 64), (60, 32, 64))
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     for n_heads, n_ctx, d_model in _SIZES + (_SIZES_FULL if full else ()):
-        built = build(n_heads=n_heads, n_ctx=n_ctx, d_model=d_model, d_head=n_ctx, examples=0, shared=1)
+        built = uniform_memory(n_heads=n_heads, n_ctx=n_ctx, d_model=d_model, d_head=n_ctx, examples=0, shared=1)
         layer, task = built.model, built.task
         found = certify_saturation(enclose_layer(layer, task).top, threshold=THRESHOLD)
         pairs = found.saturated.size

@@ -6,8 +6,8 @@ Page: docs/claims/saturated_heads.md
 from collections.abc import Iterator
 from fractions import Fraction
 
+from constructions.saturated.uniform_memory import uniform_memory
 from verify.claim import Claim
-from verify.claims.mahdavi_theorem_1 import build
 from verify.evidence import Comparison, Evidence, Means, Method, met, stated
 from verify.evidence.held_labels import held_labels
 from verify.verdict import proved
@@ -48,7 +48,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _memorized(n_heads: int, d_model: int) -> Evidence:
     sizes = {"n_ctx": d_model, "d_model": d_model, "outputs": d_model}
-    made = build(n_heads=n_heads, d_head=1, examples=0, shared=0, **sizes)
+    made = uniform_memory(n_heads=n_heads, d_head=1, examples=0, shared=0, **sizes)
     layer, task = made.model, made.task
     found = held_labels(layer, task)
     block = layer.attention

@@ -14,10 +14,10 @@ from constructions.models.construction import Construction
 from constructions.models.exact_network import as_rationals
 from constructions.saturated.generic_contexts import IntegerLayer
 from constructions.saturated.shared_context import line_queries, one_direction_layer
+from constructions.saturated.uniform_memory import shared_context_memory
 from constructions.tasks.vectors import VectorTask
 from verify.capacity.exact_rank import exact_mixed_inputs
 from verify.claim import Claim
-from verify.claims.mahdavi_theorem_1 import build as memorize
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.conditions import conditions
 from verify.evidence.largest_rank import largest_rank
@@ -26,35 +26,6 @@ from verify.forward.heads import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
-
-
-def build(*, n_heads: int, n_ctx: int, d_model: int, d_head: int, seed: int = 0) -> Construction[VectorTask]:
-    r"""A layer that reaches the bound: $H (n - 1) + 1$ examples with one context, independent after mixing.
-
-    Args:
-        n_heads: H.
-        n_ctx: n.
-        d_model: d.
-        d_head: $d_h$.
-        seed: Of examples, labels and heads.
-
-    Returns:
-        The weights, and the examples with random labels that they hold.
-
-    Raises:
-        InputError: An argument out of range.
-        HypothesisError: Mixed inputs that are dependent in floating point.
-
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Proposition 2.
-
-    Example:
-        >>> build(n_heads=4, n_ctx=4, d_model=8, d_head=4).task.n_examples
-        13
-    """
-    return memorize(
-        n_heads=n_heads, n_ctx=n_ctx, d_model=d_model, d_head=d_head, examples=0, shared=1, outputs=1, seed=seed
-    )
-
 
 CLAIM = Claim(
     id="mahdavi.proposition-2",
@@ -82,7 +53,7 @@ CLAIM = Claim(
     page="docs/claims/context_rank.md",
     hypotheses=conditions("H, n, d_h >= 1", "n <= d", "seed >= 0"),
     parameters={"n_heads": 8, "n_ctx": 8, "d_model": 16, "d_head": 8, "seed": 0},
-    build=build,
+    build=shared_context_memory,
 )
 
 _EXACT = ((1, 3, 4), (2, 2, 1), (2, 3, 5), (4, 4, 3), (5, 8, 4), (8, 10, 8), (16, 20, 6))  # n, d, H

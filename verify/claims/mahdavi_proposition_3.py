@@ -11,9 +11,7 @@ from flint import fmpq_mat
 from constructions.models.blocks import FeedForward
 from constructions.models.construction import Construction
 from constructions.models.exact_network import as_rationals
-from constructions.saturated.layer_readout import layer_with_read_out
-from constructions.saturated.relu_barrier import barrier_task, fewest_examples, moment_curve
-from constructions.saturated.single_direction_heads import single_direction_heads
+from constructions.saturated.relu_barrier import barrier_memory, barrier_task, fewest_examples, moment_curve
 from constructions.saturated.slabs import slab_network
 from constructions.tasks.vectors import VectorTask
 from verify.claim import Claim
@@ -24,40 +22,6 @@ from verify.evidence.held_labels import held_labels
 from verify.saturated.activation_patterns import relu_barrier
 from verify.saturated.kruskal_rank import kruskal_rank
 from verify.verdict import decided, proved
-
-
-def build(*, d_model: int, neurons: int, n_ctx: int, seed: int = 0) -> Construction[VectorTask]:
-    r"""Attention with heads of width one that holds labels which m ReLU neurons cannot hold.
-
-    Args:
-        d_model: d.
-        neurons: m, of the network that fails.
-        n_ctx: n.
-        seed: Of labels and heads.
-
-    Returns:
-        The weights, and the examples: $T = m (d + 1) + 2$, with as few heads as $T \le H (n - 1) + 1$ allows.
-
-    Raises:
-        InputError: An argument out of range.
-        HypothesisError: Mixed inputs that are dependent in floating point.
-
-    Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4.3.
-
-    Example:
-        >>> build(d_model=3, neurons=1, n_ctx=2).summary
-        '6 labels that 1 ReLU neuron cannot hold, in attention with H = 5, d_h = 1, n = 2, d = 3'
-    """
-    task = barrier_task(d_model=d_model, neurons=neurons, n_ctx=n_ctx, seed=seed)
-    n_heads = -(-(task.n_examples - 1) // (n_ctx - 1))
-    maps = single_direction_heads(task.contexts, task.queries, n_heads=n_heads, seed=seed)
-    layer = layer_with_read_out(task, maps.W_Q, maps.W_K, d_value=1, d_inner=1)
-    what = f"{neurons} ReLU neuron{'s' * (neurons != 1)} cannot hold"
-    summary = (
-        f"{task.n_examples} labels that {what}, in attention with H = {n_heads}, d_h = 1, n = {n_ctx}, d = {d_model}"
-    )
-    return Construction(task=task, model=layer, summary=summary)
-
 
 CLAIM = Claim(
     id="mahdavi.proposition-3",
@@ -85,7 +49,7 @@ CLAIM = Claim(
     page="docs/claims/relu_barrier.md",
     hypotheses=conditions("m >= 1", "2 <= n < d", "seed >= 0"),
     parameters={"d_model": 3, "neurons": 1, "n_ctx": 2, "seed": 0},
-    build=build,
+    build=barrier_memory,
 )
 
 _SIZES = ((3, 1, 2), (3, 1, 3), (2, 1, 2), (2, 2, 2))  # d, m, n

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from constructions.saturated.slabs import slab_network
+from constructions.saturated.uniform_memory import uniform_memory
 from verify.claim import Claim
 from verify.claims.bubeck_2020_four import neurons_give
-from verify.claims.mahdavi_theorem_1 import build
 from verify.evidence import Comparison, Evidence, Means, Method, stated
 from verify.evidence.held_labels import held_labels
 from verify.verdict import proved
@@ -56,7 +56,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _fewer(n_heads: int, d_model: int) -> Evidence:
     """What Theorem 1 promises a layer, beside what neurons with no more parameters give."""
-    made = build(n_heads=n_heads, n_ctx=d_model, d_model=d_model, d_head=d_model, examples=0, shared=1)
+    made = uniform_memory(n_heads=n_heads, n_ctx=d_model, d_model=d_model, d_head=d_model, examples=0, shared=1)
     layer, task = made.model, made.task
     entries = layer.parameters
     neurons = (entries - 1) // (d_model + 2)
@@ -86,7 +86,9 @@ def _fewer(n_heads: int, d_model: int) -> Evidence:
 
 
 def _same_order(n_heads: int, d_model: int) -> Evidence:
-    made = build(n_heads=n_heads, n_ctx=d_model, d_model=d_model, d_head=1, examples=0, shared=0, outputs=d_model)
+    made = uniform_memory(
+        n_heads=n_heads, n_ctx=d_model, d_model=d_model, d_head=1, examples=0, shared=0, outputs=d_model
+    )
     layer, task = made.model, made.task
     found = held_labels(layer, task)
     return Evidence(

@@ -21,7 +21,7 @@ def test_the_observation_is_certified_on_larger_layers():
 
 @pytest.mark.parametrize("factor", [0.0, 1e6])
 def test_heads_that_look_everywhere_or_at_one_token_always_confirm_nothing(monkeypatch, factor):
-    honest = audit.build
+    honest = audit.uniform_memory
 
     def spoilt(**parameters):
         built = honest(**parameters)
@@ -30,7 +30,7 @@ def test_heads_that_look_everywhere_or_at_one_token_always_confirm_nothing(monke
         return Construction(task=built.task, model=layer, summary=built.summary)
 
     monkeypatch.setattr(audit, "_SIZES", ((4, 8, 16),))
-    monkeypatch.setattr(audit, "build", spoilt)
+    monkeypatch.setattr(audit, "uniform_memory", spoilt)
     assert verdicts(full=False) == {Verdict.UNDECIDED}
 
 

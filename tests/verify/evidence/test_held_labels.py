@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from constructions.saturated.uniform_memory import uniform_memory
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
-from verify.claims.mahdavi_theorem_1 import CLAIM, build
+from verify.claims.mahdavi_theorem_1 import CLAIM
 from verify.evidence.held_labels import held_labels
 
 SIZES = {**CLAIM.parameters, "n_heads": 3, "n_ctx": 3, "d_model": 4, "d_head": 3, "shared": 1, "outputs": 2}
@@ -13,7 +14,7 @@ SIZES = {**CLAIM.parameters, "n_heads": 3, "n_ctx": 3, "d_model": 4, "d_head": 3
 
 @pytest.mark.parametrize("classes", [0, 3])
 def test_labels_are_held_and_others_are_not(classes):
-    made = build(**{**SIZES, "classes": classes})
+    made = uniform_memory(**{**SIZES, "classes": classes})
     found = held_labels(made.model, made.task)
     assert found.held and found.method.startswith("enclosed outputs, and rank by ")
     assert found.certified.startswith("every class in front" if classes else "every label within")
@@ -23,7 +24,7 @@ def test_labels_are_held_and_others_are_not(classes):
 
 
 def test_what_is_added_counts_and_labels_of_ones_own_are_asked_for():
-    made = build(**SIZES)
+    made = uniform_memory(**SIZES)
     one = Enclosure(np.ones_like(made.task.labels), np.zeros_like(made.task.labels))
     assert held_labels(made.model, made.task, added=one, labels=made.task.labels + 1.0).held
     assert not held_labels(made.model, made.task, added=one).held
@@ -31,7 +32,7 @@ def test_what_is_added_counts_and_labels_of_ones_own_are_asked_for():
 
 
 def test_equal_examples_have_no_rank():
-    made = build(**SIZES)
+    made = uniform_memory(**SIZES)
     queries, labels = made.task.queries.copy(), made.task.labels.copy()
     layer = made.model
     queries[1], labels[1] = queries[0], labels[0]
