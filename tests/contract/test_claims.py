@@ -291,6 +291,11 @@ def test_a_claim_about_no_weights_builds_none(id: str) -> None:
         claim(id).construct()
 
 
+@pytest.mark.parametrize("id", [id for id in REGISTER if claim(id).build is not None])
+def test_weights_are_built_where_nothing_is_judged(id: str) -> None:
+    assert inspect.unwrap(claim(id).build).__module__.startswith("constructions.")
+
+
 @pytest.mark.parametrize("id", DEFAULTS)
 def test_each_hypothesis_is_refused_by_name(id: str) -> None:
     found, named = claim(id), set()
