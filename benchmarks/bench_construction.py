@@ -18,7 +18,7 @@ from measure import print_head, timed
 from constructions.arrays import Float64Array, Int64Array
 from constructions.capacity.head_counts import fewest_heads
 from constructions.encoders.distribution_memory import targets
-from constructions.features.full_rank_attention import front_end
+from constructions.features.full_rank_attention import FRONT_ENDS, random_attention, table_attention
 from constructions.features.minimum_norm import right_inverse
 from constructions.features.skip_connection import memorize_with_skip_connection
 from constructions.memories.memory import build_memory, default_heads
@@ -49,7 +49,7 @@ def stages(sizes: list[int], repetitions: int) -> None:
     for facts in sizes:
         task = characters(facts)
         heads = -(-5 * facts // (4 * 17))
-        weights = front_end("table", d_vocab=64, n_ctx=4, d_model=68, n_heads=heads, d_head=17, seed=0)
+        weights = table_attention(d_vocab=64, n_ctx=4, d_model=68, n_heads=heads, d_head=17, seed=0)
         W_U, stream = targets(task, 68)
         right = stream - last(weights, task.contexts)[:, : stream.shape[1]]
         dense = np.random.default_rng(0).standard_normal((facts, facts))
@@ -98,7 +98,7 @@ def recipes() -> None:
     ]:
         heads = -(-5 * facts // (4 * d_head)) + 1
         drawn = [
-            front_end(kind, d_vocab=64, n_ctx=4, d_model=d_model, n_heads=heads, d_head=d_head, seed=seed)
+            FRONT_ENDS[kind](d_vocab=64, n_ctx=4, d_model=d_model, n_heads=heads, d_head=d_head, seed=seed)
             for seed in range(3)
         ]
         name = kind if facts == 1024 else f"{kind}, {facts} contexts"
@@ -134,7 +134,7 @@ def extra_heads() -> None:
         needed = fewest_heads(task.contexts, d_model=68, d_head=d_head, with_skip=False).sufficient
         assert needed is not None
         for heads in sorted({needed, needed + 1, *(int(np.ceil(needed * factor)) for factor in (1.1, 1.25, 1.5, 2))}):
-            built = build_memory(task, d_model=68, d_head=d_head, n_heads=heads, front_end="table")
+            built = build_memory(task, d_model=68, d_head=d_head, n_heads=heads, front_end=table_attention)
             norm = np.linalg.norm(built.model.W_O.reshape(-1, 68), 2)
             error = deviation(logits(built.model, task.contexts), task)
             print(
@@ -163,9 +163,7 @@ def skip_connection() -> None:
 
         def draw(seed: int, sizes=(size, length, d_model, heads, d_head)) -> FrontEnd:
             d_vocab, n_ctx, d, n_heads, width = sizes
-            return front_end(
-                "random", d_vocab=d_vocab, n_ctx=n_ctx, d_model=d, n_heads=n_heads, d_head=width, seed=seed
-            )
+            return random_attention(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d, n_heads=n_heads, d_head=width, seed=seed)
 
         identity = np.eye(d_model)
         found = memorize_with_skip_connection(draw, contexts, targets=stream, W_U=identity, attempts=4)

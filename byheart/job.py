@@ -29,6 +29,7 @@ from constructions.capacity.head_counts import Capacity, capacity
 from constructions.capacity.rank_profile import RankProfile, rank_profile
 from constructions.counted import counted, inflected
 from constructions.errors import InputError, require_at_least
+from constructions.features.full_rank_attention import named_recipe
 from constructions.files import refuse_existing
 from constructions.memories.choice import (
     MEMORIES,
@@ -272,7 +273,7 @@ class _Work:
             d_model=request.d_model,
             d_head=request.d_head,
             n_heads=request.n_heads,
-            front_end=request.front_end,
+            front_end=named_recipe(request.front_end),
             tail=request.tail,
             dtype=asked.dtype,
             seed=asked.seed,

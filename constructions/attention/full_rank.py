@@ -15,7 +15,7 @@ from constructions.arrays import Int64Array
 from constructions.capacity.generic_rank import relations
 from constructions.capacity.sub_alphabet import peel, upper_bound
 from constructions.errors import InputError, require_at_least
-from constructions.features.full_rank_attention import front_end
+from constructions.features.full_rank_attention import fitting_attention
 from constructions.models.blocks import Attention
 from constructions.models.front_end import FrontEnd
 from constructions.models.model import Model
@@ -98,7 +98,7 @@ def full_rank_attention(
         raise InputError("d_head", f"= {d_head}", f"at most d_model = {d_model}")
     count = int(tokens.max()) + 1 if d_vocab is None else d_vocab
     sizes = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
-    drawn = front_end("auto", d_vocab=count, n_ctx=tokens.shape[1], seed=seed, **sizes)
+    drawn = fitting_attention(d_vocab=count, n_ctx=tokens.shape[1], seed=seed, **sizes)
     limits = (_limiting(tokens, with_skip=with_skip, **sizes) for with_skip in (False, True))
     return FullRankAttention(drawn, tokens, *limits)
 

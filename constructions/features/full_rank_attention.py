@@ -1,11 +1,15 @@
-"""Attention whose features have the largest possible rank: the heads of the repaired Lemma 2, well conditioned.
+r"""Attention whose features have the largest possible rank: the heads of the repaired Lemma 2, well conditioned.
+
+Outside a null set of weights the features $[X_S, Y]$ of a set of contexts have the largest rank that any weights can
+give them (Theorem G1), so a random draw is enough in theory. The recipes differ in how well conditioned the features
+are and in how few bits they need.
 
 Page: docs/claims/full_rank_attention.md
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from typing import Protocol
 
 import numpy as np
 
@@ -14,10 +18,16 @@ from constructions.errors import HypothesisError, InputError, require_at_least, 
 from constructions.models.front_end import FrontEnd
 from constructions.models.precision import rounded
 
-FRONT_ENDS = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
-
 _DRAWS = 100
-_TABLE_ENTRIES = 2**24  # "auto" takes no table whose W_Q would be larger than this
+_TABLE_ENTRIES = 2**24  # no table is the default whose W_Q would be larger than this
+
+
+class Recipe(Protocol):
+    """Embeddings and heads of given sizes, drawn: one of the functions of this module."""
+
+    def __call__(
+        self, *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, seed: int | Sequence[int]
+    ) -> FrontEnd: ...
 
 
 @dataclass(frozen=True)
@@ -28,9 +38,70 @@ class _Shape:
     n_heads: int
     d_head: int
 
+    def __post_init__(self) -> None:
+        require_at_least(1, **asdict(self))
+        if self.d_head > self.d_model:
+            raise InputError("d_head", f"= {self.d_head}", f"at most d_model = {self.d_model}")
 
-def front_end(
-    kind: str,
+
+def table_attention(
+    *,
+    d_vocab: int,
+    n_ctx: int,
+    d_model: int,
+    n_heads: int,
+    d_head: int,
+    seed: int | Sequence[int],
+    scale: float = 4.0,
+) -> FrontEnd:
+    r"""Draw heads that read the score of a token off a table: one-hot embeddings, and random signs times `scale`.
+
+    $W_E$ and $W_{pos}$ are one-hot (half a one for positions), $W_K = I$, $W_Q$ is a table of random signs times
+    `scale`, and $W_V$ holds random signs; all is exact in bfloat16. Of all recipes it has the best condition.
+
+    Args:
+        d_vocab: Number of tokens N.
+        n_ctx: Context length S.
+        d_model: Embedding dimension d, at least $N + S$.
+        n_heads: Number of heads H.
+        d_head: Dimension of the values, at most `d_model`.
+        seed: Seed of the draw; equal arguments give equal bits.
+        scale: Of the scores, in nats.
+
+    Returns:
+        The front end.
+
+    Raises:
+        InputError: A dimension below 1, `d_head > d_model`, or a scale that is not positive.
+        HypothesisError: $d < N + S$.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, as repaired by Theorem G1.
+
+    Example:
+        >>> weights = table_attention(d_vocab=2, n_ctx=1, d_model=3, n_heads=1, d_head=1, seed=0)
+        >>> weights.W_E.tolist(), weights.W_pos.tolist(), sorted(set(np.abs(weights.W_Q).flat))
+        ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.0, 0.0, 0.5]], [np.float64(4.0)])
+    """
+    _Shape(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
+    _require_positive(scale)
+    if d_model < d_vocab + n_ctx:
+        raise HypothesisError(
+            "The table front end",
+            f"d_model >= N + S = {d_vocab + n_ctx} for one-hot tokens and positions",
+            f"d_model = {d_model}",
+        )
+    generator = np.random.default_rng(seed)
+    return FrontEnd(
+        "table",
+        W_E=np.eye(d_vocab, d_model),
+        W_pos=np.eye(n_ctx, d_model, d_vocab) / 2,
+        W_Q=scale * _signs(generator, (n_heads, d_model, d_model)),
+        W_K=np.tile(np.eye(d_model), (n_heads, 1, 1)),
+        W_V=_signs(generator, (n_heads, d_model, d_head)),
+    )
+
+
+def random_attention(
     *,
     d_vocab: int,
     n_ctx: int,
@@ -40,106 +111,261 @@ def front_end(
     seed: int | Sequence[int],
     scale: float | None = None,
 ) -> FrontEnd:
-    r"""Draw embeddings and heads whose features have the generic rank, by one of five recipes.
+    r"""Draw uniform embeddings, Gaussian queries and keys of `d_qk = d_head` columns, and orthonormal values.
 
-    Outside a null set of weights the features $[X_S, Y]$ of a set of contexts have the largest rank that any weights
-    can give them (Theorem G1), so a random draw is enough in theory; the recipes differ in how well conditioned the
-    features are and in how few bits they need. All but ``base2`` are exactly representable in bfloat16.
-
-    - ``table``: one-hot embeddings ($d \ge N + S$; half a one for positions), $W_K = I$ and $W_Q$ a table of random
-      signs times `scale`, 4 by default: the score of a token is read off the table. $W_V$ holds random signs.
-    - ``random``: uniform embeddings, Gaussian $W_Q, W_K$ with `d_qk = d_head`, orthonormal $W_V$; scores of standard
-      deviation near `scale`, $\max(5, 80/d)$ by default: in few dimensions attention must be harder to tell contexts
-      apart.
-    - ``base2``: integer embeddings and integer score matrices times $\ln 2$, so that the attention weights of the
-      unrounded construction are the rationals $2^k / \sum 2^{k'}$; `scale` as above, in nats.
-    - ``rank-one``: $W_{QK}^h = u_h v_h^T$, `d_qk = 1`.
-    - ``shared-rank-one``: $W_{QK}^h = \lambda_h u v^T$ with the same $u, v$ for all heads, the smallest family that
-      still has the generic rank. Its features are badly conditioned: for some hundred contexts at most.
-    - ``auto``: ``table`` where it fits, otherwise ``random``.
+    All is rounded to bfloat16, so that it is exact there.
 
     Args:
-        kind: The recipe, one of `FRONT_ENDS`.
         d_vocab: Number of tokens N.
         n_ctx: Context length S.
         d_model: Embedding dimension d.
         n_heads: Number of heads H.
         d_head: Dimension of the values, at most `d_model`.
         seed: Seed of the draw; equal arguments give equal bits.
-        scale: Size of the scores in nats, see above.
+        scale: Standard deviation of the scores, in nats; $\max(5, 80/d)$ by default, as few dimensions need harder
+            attention to tell contexts apart.
 
     Returns:
         The front end.
 
     Raises:
-        InputError: An unknown kind, a dimension below 1, `d_head > d_model`, or a scale that is not positive.
-        HypothesisError: ``table`` with `d_model < d_vocab + n_ctx`.
+        InputError: A dimension below 1, `d_head > d_model`, or a scale that is not positive.
 
     Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, as repaired by Theorem G1.
 
     Example:
-        >>> weights = front_end("table", d_vocab=2, n_ctx=1, d_model=3, n_heads=1, d_head=1, seed=0)
-        >>> weights.kind, weights.W_E.tolist(), weights.W_pos.tolist(), sorted(set(np.abs(weights.W_Q).flat))
-        ('table', [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.0, 0.0, 0.5]], [np.float64(4.0)])
+        >>> weights = random_attention(d_vocab=4, n_ctx=2, d_model=5, n_heads=3, d_head=2, seed=0)
+        >>> weights.W_Q.shape, bool(np.abs(weights.W_V[0].T @ weights.W_V[0] - np.eye(2)).max() < 0.02)
+        ((3, 5, 2), True)
     """
-    require_one_of(FRONT_ENDS, front_end=kind)
     shape = _Shape(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
-    require_at_least(1, **asdict(shape))
-    if d_head > d_model:
-        raise InputError("d_head", f"= {d_head}", f"at most d_model = {d_model}")
-    if scale is not None and not 0 < scale < np.inf:
-        raise InputError("scale", f"= {scale}", "a positive number")
-    kind = resolved(kind, d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads)
-    draw = _RECIPES[kind]
-    return FrontEnd(kind, *draw(shape, np.random.default_rng(seed), scale))
+    return FrontEnd("random", *_generic(shape, np.random.default_rng(seed), scale, d_qk=d_head))
 
 
-def resolved(kind: str, *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int) -> str:
-    """The recipe that `kind` stands for: itself, or for ``"auto"`` the table where it fits and is not too large.
+def rank_one_attention(
+    *,
+    d_vocab: int,
+    n_ctx: int,
+    d_model: int,
+    n_heads: int,
+    d_head: int,
+    seed: int | Sequence[int],
+    scale: float | None = None,
+) -> FrontEnd:
+    r"""Draw `random_attention` with queries and keys of one column: $W_{QK}^h = u_h v_h^\top$, `d_qk = 1`.
+
+    The generic rank is the same (Theorem G1), with the fewest numbers for each head; all is exact in bfloat16.
+
+    Args:
+        d_vocab: Number of tokens N.
+        n_ctx: Context length S.
+        d_model: Embedding dimension d.
+        n_heads: Number of heads H.
+        d_head: Dimension of the values, at most `d_model`.
+        seed: Seed of the draw; equal arguments give equal bits.
+        scale: Standard deviation of the scores, in nats; $\max(5, 80/d)$ by default, as few dimensions need harder
+            attention to tell contexts apart.
+
+    Returns:
+        The front end.
+
+    Raises:
+        InputError: A dimension below 1, `d_head > d_model`, or a scale that is not positive.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, as repaired by Theorem G1.
 
     Example:
-        >>> resolved("auto", d_vocab=64, n_ctx=4, d_model=68, n_heads=80)
-        'table'
-        >>> resolved("auto", d_vocab=64, n_ctx=4, d_model=64, n_heads=80)
+        >>> rank_one_attention(d_vocab=4, n_ctx=2, d_model=5, n_heads=3, d_head=2, seed=0).W_Q.shape
+        (3, 5, 1)
+    """
+    shape = _Shape(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
+    return FrontEnd("rank-one", *_generic(shape, np.random.default_rng(seed), scale, d_qk=1))
+
+
+def base_two_attention(
+    *,
+    d_vocab: int,
+    n_ctx: int,
+    d_model: int,
+    n_heads: int,
+    d_head: int,
+    seed: int | Sequence[int],
+    scale: float | None = None,
+) -> FrontEnd:
+    r"""Draw integer embeddings and integer score matrices times $\ln 2$: attention without irrational numbers.
+
+    The attention weights of the unrounded construction are the rationals $2^k / \sum 2^{k'}$. The scores times
+    $\ln 2$ are rounded to float64; this recipe alone is not exact in bfloat16.
+
+    Args:
+        d_vocab: Number of tokens N.
+        n_ctx: Context length S.
+        d_model: Embedding dimension d.
+        n_heads: Number of heads H.
+        d_head: Dimension of the values, at most `d_model`.
+        seed: Seed of the draw; equal arguments give equal bits.
+        scale: Standard deviation of the scores, in nats; $\max(5, 80/d)$ by default, as few dimensions need harder
+            attention to tell contexts apart.
+
+    Returns:
+        The front end.
+
+    Raises:
+        InputError: A dimension below 1, `d_head > d_model`, or a scale that is not positive.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, as repaired by Theorem G1.
+
+    Example:
+        >>> weights = base_two_attention(d_vocab=4, n_ctx=2, d_model=3, n_heads=2, d_head=1, seed=0)
+        >>> scores = weights.W_Q / np.log(2)
+        >>> bool(np.abs(scores - np.rint(scores)).max() < 1e-12)
+        True
+    """
+    shape = _Shape(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
+    return FrontEnd("base2", *_base2(shape, np.random.default_rng(seed), scale))
+
+
+def shared_rank_one_attention(
+    *,
+    d_vocab: int,
+    n_ctx: int,
+    d_model: int,
+    n_heads: int,
+    d_head: int,
+    seed: int | Sequence[int],
+    scale: float | None = None,
+) -> FrontEnd:
+    r"""Draw two directions that all heads share: $W_{QK}^h = \lambda_h u v^\top$, `d_qk = 1`.
+
+    It is the smallest family that still has the generic rank (Theorem G1). Its features are badly conditioned: for some
+    hundred contexts at most. All is exact in bfloat16.
+
+    Args:
+        d_vocab: Number of tokens N.
+        n_ctx: Context length S.
+        d_model: Embedding dimension d.
+        n_heads: Number of heads H.
+        d_head: Dimension of the values, at most `d_model`.
+        seed: Seed of the draw; equal arguments give equal bits.
+        scale: Of the scores, in nats, around which the $\lambda_h$ are spaced; $\max(5, 80/d)$ by default.
+
+    Returns:
+        The front end.
+
+    Raises:
+        InputError: A dimension below 1, `d_head > d_model`, or a scale that is not positive.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, as repaired by Theorem G1.
+
+    Example:
+        >>> weights = shared_rank_one_attention(d_vocab=4, n_ctx=2, d_model=3, n_heads=2, d_head=1, seed=0)
+        >>> weights.W_Q[:, 1:].any(), bool((weights.W_K[0] == weights.W_K[1]).all())
+        (np.False_, True)
+    """
+    shape = _Shape(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
+    return FrontEnd("shared-rank-one", *_shared_rank_one(shape, np.random.default_rng(seed), scale))
+
+
+def fitting_attention(
+    *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, seed: int | Sequence[int]
+) -> FrontEnd:
+    r"""Draw `table_attention` where it fits and is not too large, else `random_attention`, at their default scales.
+
+    Args:
+        d_vocab: Number of tokens N.
+        n_ctx: Context length S.
+        d_model: Embedding dimension d.
+        n_heads: Number of heads H.
+        d_head: Dimension of the values, at most `d_model`.
+        seed: Seed of the draw; equal arguments give equal bits.
+
+    Returns:
+        The front end.
+
+    Raises:
+        InputError: A dimension below 1, or `d_head > d_model`.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 2, as repaired by Theorem G1.
+
+    Example:
+        >>> fitting_attention(d_vocab=64, n_ctx=4, d_model=64, n_heads=8, d_head=4, seed=0).kind
         'random'
     """
-    if kind != "auto":
-        return kind
-    fits = d_model >= d_vocab + n_ctx and n_heads * d_model**2 <= _TABLE_ENTRIES
-    return "table" if fits else "random"
+    recipe = fitting_recipe(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads)
+    return recipe(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head, seed=seed)
 
 
-def query_dimension(kind: str, *, d_model: int, d_head: int) -> int:
-    """`d_qk` of a recipe (not of ``"auto"``).
+def fitting_recipe(*, d_vocab: int, n_ctx: int, d_model: int, n_heads: int) -> Recipe:
+    """The recipe of `fitting_attention`: the table where it fits and is not too large, else random attention.
 
     Example:
-        >>> query_dimension("random", d_model=64, d_head=16), query_dimension("rank-one", d_model=64, d_head=16)
+        >>> fitting_recipe(d_vocab=64, n_ctx=4, d_model=68, n_heads=80).__name__
+        'table_attention'
+        >>> fitting_recipe(d_vocab=64, n_ctx=4, d_model=64, n_heads=80).__name__
+        'random_attention'
+    """
+    fits = d_model >= d_vocab + n_ctx and n_heads * d_model**2 <= _TABLE_ENTRIES
+    return table_attention if fits else random_attention
+
+
+FRONT_ENDS: dict[str, Recipe] = {
+    "auto": fitting_attention,
+    "table": table_attention,
+    "random": random_attention,
+    "base2": base_two_attention,
+    "rank-one": rank_one_attention,
+    "shared-rank-one": shared_rank_one_attention,
+}
+"""The recipes by the names that the command line and the records of what was built have for them."""
+
+
+def named_recipe(name: str) -> Recipe:
+    """The recipe of a name, one of `FRONT_ENDS`.
+
+    Raises:
+        InputError: A name that is none.
+
+    Example:
+        >>> named_recipe("base2").__name__
+        'base_two_attention'
+    """
+    require_one_of(FRONT_ENDS, front_end=name)
+    return FRONT_ENDS[name]
+
+
+def require_recipe(front_end: object) -> None:
+    """Refuse what is no recipe, as the name of one.
+
+    Raises:
+        InputError: Nothing that can be called.
+
+    Example:
+        >>> require_recipe("table")
+        Traceback (most recent call last):
+        ...
+        constructions.errors.InputError: front_end = 'table', expected a function such as constructions.table_attention
+    """
+    if not callable(front_end):
+        raise InputError("front_end", f"= {front_end!r}", "a function such as constructions.table_attention")
+
+
+def query_dimension(recipe: Recipe, *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int) -> int:
+    """`d_qk` of a recipe at these sizes.
+
+    Example:
+        >>> sizes = dict(d_vocab=64, n_ctx=4, d_model=64, n_heads=8, d_head=16)
+        >>> query_dimension(random_attention, **sizes), query_dimension(rank_one_attention, **sizes)
         (16, 1)
     """
-    return {"table": d_model, "base2": d_model, "random": d_head, "rank-one": 1, "shared-rank-one": 1}[kind]
-
-
-def _table(shape: _Shape, generator: np.random.Generator, scale: float | None) -> tuple[Float64Array, ...]:
-    d_model, n_heads = shape.d_model, shape.n_heads
-    if d_model < shape.d_vocab + shape.n_ctx:
-        raise HypothesisError(
-            "The table front end",
-            f"d_model >= N + S = {shape.d_vocab + shape.n_ctx} for one-hot tokens and positions",
-            f"d_model = {d_model}",
-        )
-    return (
-        np.eye(shape.d_vocab, d_model),
-        np.eye(shape.n_ctx, d_model, shape.d_vocab) / 2,
-        (4.0 if scale is None else scale) * _signs(generator, (n_heads, d_model, d_model)),
-        np.tile(np.eye(d_model), (n_heads, 1, 1)),
-        _signs(generator, (n_heads, d_model, shape.d_head)),
-    )
+    if recipe is fitting_attention:
+        recipe = fitting_recipe(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads)
+    columns: dict[Recipe, int] = {random_attention: d_head, rank_one_attention: 1, shared_rank_one_attention: 1}
+    return columns.get(recipe, d_model)
 
 
 def _generic(
-    shape: _Shape, generator: np.random.Generator, scale: float | None, *, d_qk: int | None = None
+    shape: _Shape, generator: np.random.Generator, scale: float | None, *, d_qk: int
 ) -> tuple[Float64Array, ...]:
-    d_qk = d_qk or shape.d_head
     # x has variance 1 + 1/4 per coordinate, so a score <x_S W_Q, x_s W_K> has variance (5/4)^2 d^2 d_qk size^4
     size = np.sqrt(_hardness(shape, scale) / (1.25 * shape.d_model * np.sqrt(d_qk)))
     maps = (shape.n_heads, shape.d_model, d_qk)
@@ -212,7 +438,15 @@ def _shared_rank_one(shape: _Shape, generator: np.random.Generator, scale: float
 
 
 def _hardness(shape: _Shape, scale: float | None) -> float:
-    return max(5.0, 80.0 / shape.d_model) if scale is None else scale
+    if scale is None:
+        return max(5.0, 80.0 / shape.d_model)
+    _require_positive(scale)
+    return scale
+
+
+def _require_positive(scale: float) -> None:
+    if not 0 < scale < np.inf:
+        raise InputError("scale", f"= {scale}", "a positive number")
 
 
 def _signs(generator: np.random.Generator, shape: tuple[int, ...]) -> Float64Array:
@@ -232,12 +466,3 @@ def bfloat16_rounded(values: Float64Array) -> Float64Array:
         [0.10009765625, 3.0]
     """
     return rounded(values, "bfloat16")
-
-
-_RECIPES: dict[str, Callable[[_Shape, np.random.Generator, float | None], tuple[Float64Array, ...]]] = {
-    "table": _table,
-    "random": _generic,
-    "base2": _base2,
-    "rank-one": partial(_generic, d_qk=1),
-    "shared-rank-one": _shared_rank_one,
-}

@@ -25,9 +25,9 @@ class GroupedFeatures:
         InputError: As `attention`.
 
     Example:
-        >>> from constructions.features.full_rank_attention import front_end
+        >>> from constructions.features.full_rank_attention import random_attention
         >>> from constructions.models.attention import features
-        >>> weights = front_end("random", d_vocab=3, n_ctx=2, d_model=4, n_heads=2, d_head=3, seed=0)
+        >>> weights = random_attention(d_vocab=3, n_ctx=2, d_model=4, n_heads=2, d_head=3, seed=0)
         >>> contexts = np.array([[0, 1], [2, 1], [0, 0]])
         >>> grouped, output = GroupedFeatures(weights, contexts), np.ones((6, 2), dtype=np.float32)
         >>> bool(np.allclose(grouped.times(output), features(weights, contexts) @ output, rtol=1e-5, atol=1e-5))

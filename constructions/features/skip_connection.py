@@ -75,11 +75,11 @@ def memorize_with_skip_connection(
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1 (proof), repaired: Theorem 1'.
 
     Example:
-        >>> from constructions.features.full_rank_attention import front_end
+        >>> from constructions.features.full_rank_attention import random_attention
         >>> contexts = np.array([[i, j] for i in range(3) for j in range(3)])
         >>> E = np.random.default_rng(0).standard_normal((9, 3))
         >>> found = memorize_with_skip_connection(
-        ...     lambda seed: front_end("random", d_vocab=3, n_ctx=2, d_model=3, n_heads=2, d_head=3, seed=seed),
+        ...     lambda seed: random_attention(d_vocab=3, n_ctx=2, d_model=3, n_heads=2, d_head=3, seed=seed),
         ...     contexts, targets=E, W_U=np.eye(3), attempts=4)
         >>> found.output.shape, found.residual < 1e-10  # nine contexts with six features
         ((6, 3), True)

@@ -12,7 +12,7 @@ from flint import fmpq, fmpq_mat
 
 from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HypothesisError, InputError
-from constructions.features.full_rank_attention import front_end as draw_front_end
+from constructions.features.full_rank_attention import random_attention
 from constructions.memories.memory import build_memory
 from constructions.models.attention import features, last, logits, softmax
 from constructions.models.construction import Construction
@@ -335,7 +335,7 @@ def modules_instance(*, d_vocab: int, n_ctx: int, d_model: int, kept: int, seed:
     sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": d_model, "n_heads": -(-kept // d_model), "d_head": d_model}
     occurrences = np.where(np.arange(len(contexts)) < kept, 3, 1)
     best = nearest_held(
-        lambda draw: draw_front_end("random", **sizes, seed=(seed, draw)),
+        lambda draw: random_attention(**sizes, seed=(seed, draw)),
         lambda model: float(np.abs(logits(model, contexts[:kept]) - stream[:kept] @ unembedding).max()),
         contexts,
         kept=kept,
@@ -431,7 +431,7 @@ def text_instance(task: Task, *, d_model: int, d_head: int) -> LeftOut:
             f"has {task.n_contexts} contexts and a tail of {len(task.tail_contexts)}",
             f"a tail and d_model = {d_model} more contexts than a multiple of d_head = {d_head}",
         )
-    network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end="random").model
+    network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=random_attention).model
     laws = smoothed_laws(task.tail_counts, task.n_answers)
     logarithms = np.log(laws)
     centred = logarithms - logarithms.mean(axis=1, keepdims=True)

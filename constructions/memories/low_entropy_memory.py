@@ -9,7 +9,7 @@ import numpy as np
 
 from constructions.encoders.low_entropy_encoder import missing_mass, strength
 from constructions.errors import HypothesisError, InputError
-from constructions.features.full_rank_attention import front_end
+from constructions.features.full_rank_attention import fitting_attention
 from constructions.features.minimum_norm import right_inverse
 from constructions.models.attention import features, last
 from constructions.models.construction import Construction
@@ -74,8 +74,7 @@ def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, see
     d_model = unembedding.vectors.shape[1]
     n_heads = 1 + math.ceil(1.25 * task.n_contexts / d_head)
     for draw in range(_DRAWS):
-        drawn = front_end(
-            "auto",
+        drawn = fitting_attention(
             d_vocab=task.d_vocab,
             n_ctx=task.n_ctx,
             d_model=d_model,

@@ -17,8 +17,13 @@ from constructions.capacity.head_counts import Capacity, capacity
 from constructions.counted import counted
 from constructions.encoders import association_memory, distribution_memory
 from constructions.errors import CapacityError, HypothesisError, InputError, require_at_least, require_one_of
-from constructions.features.full_rank_attention import FRONT_ENDS, query_dimension, resolved
-from constructions.features.full_rank_attention import front_end as draw_front_end
+from constructions.features.full_rank_attention import (
+    Recipe,
+    fitting_attention,
+    query_dimension,
+    rank_one_attention,
+    require_recipe,
+)
 from constructions.features.minimum_norm import RightInverse, right_inverse
 from constructions.features.skip_connection import SkipConnection, memorize_with_skip_connection
 from constructions.memories.tail import TailFit, fit_tail, tail_bytes
@@ -54,7 +59,7 @@ class BuiltMemory:
         route: ``"heads"`` (the heads write all that the skip connection does not carry), ``"skip connection"`` (it
             carries a part, for fewer heads) or ``"embedding"`` (the last tokens are pairwise distinct, and their
             embeddings are the memory).
-        front_end: The recipe of the attention weights.
+        front_end: The name of the recipe of the attention weights, as in `FrontEnd.kind`.
         attempt: Which draw of it was taken, from 0.
         solver: How the output was found: ``"cholesky"``, ``"qr"``, ``"svd"``, or ``"none"`` where nothing was solved.
         condition: Estimated condition number of the matrix that was solved with: the features, or with the skip
@@ -81,7 +86,7 @@ def build_memory(
     d_model: int,
     d_head: int,
     n_heads: int,
-    front_end: str = "auto",
+    front_end: Recipe = fitting_attention,
     tail: str = "none",
     seed: int = 0,
     fewest_heads: int | None = None,
@@ -108,7 +113,7 @@ def build_memory(
         d_model: Embedding dimension d.
         d_head: Dimension of the values, at most `d_model`.
         n_heads: Number of heads, at least 1.
-        front_end: The recipe, see `constructions.features.full_rank_attention.front_end`.
+        front_end: The recipe of the attention, one of `constructions.features.full_rank_attention`.
         tail: ``"none"`` or ``"fit"``.
         seed: Seed of every random choice; on one machine equal arguments give equal bits.
         fewest_heads: The number of heads that is known to suffice; only named in errors.
@@ -138,7 +143,8 @@ def build_memory(
         >>> bool(np.ptp(found - wanted, axis=1).max() < 1e-12)
         True
     """
-    _check(d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=front_end, tail=tail)
+    _check(d_model=d_model, d_head=d_head, n_heads=n_heads, tail=tail)
+    require_recipe(front_end)
     clock = _Clock(progress or silent)
     with clock.stage("targets", f"{task.target} of {counted(task.n_contexts, 'context')}"):
         W_U, targets = _targets(task, d_model, seed, clock.progress)
@@ -191,7 +197,7 @@ def theorem_1_memory(
     d_model: int | None = None,
     d_head: int | None = None,
     n_heads: int | None = None,
-    front_end: str = "auto",
+    front_end: Recipe = fitting_attention,
     tail: str | None = None,
     dtype: Precision = "float64",
     seed: int = 0,
@@ -200,8 +206,8 @@ def theorem_1_memory(
 ) -> HeadsOfTheorem1:
     r"""Hold laws or labels by one layer of attention, with as few heads as a good condition allows.
 
-    The query and key maps have one column each where the features are then well conditioned; where not, ``"auto"``
-    takes those of `constructions.features.full_rank_attention.front_end`.
+    The query and key maps have one column each where the features are then well conditioned
+    (`rank_one_attention`), and are those of `fitting_attention` where they are not.
 
     Args:
         task: What is to be memorized.
@@ -209,7 +215,7 @@ def theorem_1_memory(
         d_head: $d_h$, see `dimensions`.
         n_heads: $H$; by default those that are certified to suffice (of more than 512 contexts those that are
             necessary) and a quarter more (`default_heads`).
-        front_end: The family of attention patterns.
+        front_end: Another recipe of `constructions.features.full_rank_attention` for the attention.
         tail: ``"fit"`` or ``"none"``, the default.
         dtype: The precision that every weight is rounded to.
         seed: Seed of every random choice.
@@ -232,7 +238,7 @@ def theorem_1_memory(
         >>> found.model.parameters, found.summary[:68]
         (564, '16 contexts by 21 heads of dimension 1, d = 6, d_qk = 1, 564 paramet')
     """
-    require_one_of(FRONT_ENDS, front_end=front_end)
+    require_recipe(front_end)
     require_one_of((*TAILS, None), tail=tail)
     require_at_least(1, n_heads=n_heads)
     d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
@@ -258,9 +264,9 @@ def theorem_1_memory(
             need = estimate_bytes(task, front_end=front_end, **sizes)
             require(need, f"{counted(task.n_contexts, 'fact')} with {counted(heads, 'head')} of dimension {d_head}")
         built = None
-        if front_end == "auto":
+        if front_end is fitting_attention:
             with suppress(CapacityError):
-                built = build_memory(task, front_end="rank-one", seed=seed, progress=progress, **sizes)
+                built = build_memory(task, front_end=rank_one_attention, seed=seed, progress=progress, **sizes)
         if built is None or not built.condition <= _GOOD_CONDITION:
             built = build_memory(
                 task, front_end=front_end, seed=seed, fewest_heads=needed.fewest_heads, progress=progress, **sizes
@@ -390,7 +396,7 @@ def default_heads(heads_alone: int | None, n_contexts: int, d_head: int, tail: s
 
 
 def estimate_bytes(
-    task: Task, *, d_model: int, d_head: int, n_heads: int, front_end: str = "auto", tail: str = "none"
+    task: Task, *, d_model: int, d_head: int, n_heads: int, front_end: Recipe = fitting_attention, tail: str = "none"
 ) -> int:
     """Estimate the memory that `build_memory` needs at its peak, beside the task itself.
 
@@ -399,7 +405,7 @@ def estimate_bytes(
         d_model: Embedding dimension d.
         d_head: Dimension of the values.
         n_heads: Number of heads.
-        front_end: The recipe.
+        front_end: The recipe of the attention.
         tail: ``"none"`` or ``"fit"``.
 
     Returns:
@@ -413,8 +419,8 @@ def estimate_bytes(
         309
     """
     answers, width, n_contexts, d_vocab = task.n_answers, n_heads * d_head, task.n_contexts, task.d_vocab
-    kind = resolved(front_end, d_vocab=d_vocab, n_ctx=task.n_ctx, d_model=d_model, n_heads=n_heads)
-    per_head = 2 * d_model * (query_dimension(kind, d_model=d_model, d_head=d_head) + d_head)
+    sizes = {"d_vocab": d_vocab, "n_ctx": task.n_ctx, "d_model": d_model, "n_heads": n_heads, "d_head": d_head}
+    per_head = 2 * d_model * (query_dimension(front_end, **sizes) + d_head)
     weights = n_heads * per_head + (d_vocab + answers + task.n_ctx) * d_model
     coordinates = min(d_model, answers)
     columns = width if width >= n_contexts else 2 * (width + d_model)  # with the skip connection they are joined
@@ -458,13 +464,12 @@ class _Builder:
     targets: Float64Array
     d_head: int
     n_heads: int
-    kind: str
+    recipe: Recipe
     seed: int
     clock: _Clock
 
     def draw(self, attempt: int) -> FrontEnd:
-        return draw_front_end(
-            self.kind,
+        return self.recipe(
             d_vocab=self.task.d_vocab,
             n_ctx=self.task.n_ctx,
             d_model=len(self.W_U),
@@ -557,9 +562,8 @@ def _targets(task: Task, d_model: int, seed: int, progress: Progress) -> tuple[F
     return association_memory.targets(task, d_model, seed=seed)
 
 
-def _check(*, d_model: int, d_head: int, n_heads: int, front_end: str, tail: str) -> None:
+def _check(*, d_model: int, d_head: int, n_heads: int, tail: str) -> None:
     require_at_least(1, d_model=d_model, d_head=d_head, n_heads=n_heads)
     if d_head > d_model:
         raise InputError("d_head", f"= {d_head}", f"at most d_model = {d_model}")
-    require_one_of(FRONT_ENDS, front_end=front_end)
     require_one_of(TAILS, tail=tail)

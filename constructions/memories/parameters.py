@@ -8,7 +8,7 @@ from flint import fmpq_mat
 
 from constructions.arrays import Float64Array, ObjectArray
 from constructions.errors import CapacityError, InputError, require_at_least
-from constructions.features.full_rank_attention import front_end
+from constructions.features.full_rank_attention import Recipe, random_attention, shared_rank_one_attention
 from constructions.memories.left_out import FLOAT_DRAWS, nearest_held
 from constructions.models.attention import logits
 from constructions.models.construction import Construction
@@ -211,8 +211,8 @@ def matched_memories(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, see
     logarithms = np.log(positive)
     n_heads = paper_heads(task.n_contexts, d_model, d_head)
     generic, shared = (
-        _held(task, logarithms, kind, d_model=d_model, n_heads=n_heads, d_head=d_head, seed=seed)
-        for kind in ("random", "shared-rank-one")
+        _held(task, logarithms, recipe, d_model=d_model, n_heads=n_heads, d_head=d_head, seed=seed)
+        for recipe in (random_attention, shared_rank_one_attention)
     )
     return task, generic, shared
 
@@ -250,13 +250,13 @@ def shared_directions_memory(*, d_vocab: int, n_ctx: int, d_model: int, d_head: 
 
 
 def _held(
-    task: Task, logarithms: Float64Array, kind: str, *, d_model: int, n_heads: int, d_head: int, seed: int
+    task: Task, logarithms: Float64Array, recipe: Recipe, *, d_model: int, n_heads: int, d_head: int, seed: int
 ) -> Model:
     # For d = N the logarithms are not centred: the stream has to span all of its d dimensions.
     stream = logarithms if d_model == logarithms.shape[1] else logarithms[:, :-1] - logarithms[:, -1:]
     sizes = {"d_vocab": task.d_vocab, "n_ctx": task.n_ctx, "d_model": d_model}
     best = nearest_held(
-        lambda draw: front_end(kind, **sizes, n_heads=n_heads, d_head=d_head, seed=(seed, draw)),
+        lambda draw: recipe(**sizes, n_heads=n_heads, d_head=d_head, seed=(seed, draw)),
         lambda model: float(np.ptp(logits(model, task.contexts) - logarithms, axis=1).max()),
         task.contexts,
         kept=task.n_contexts,
@@ -268,6 +268,6 @@ def _held(
         raise CapacityError(
             "Theorem 1'",
             f"features of rank N^S = {task.n_contexts}, well conditioned enough for float64",
-            f"none in {FLOAT_DRAWS} draws of {kind!r} with d = {d_model}, d_h = {d_head}, H = {n_heads} had them",
+            f"none in {FLOAT_DRAWS} draws with d = {d_model}, d_h = {d_head}, H = {n_heads} had them",
         )
     return best.model

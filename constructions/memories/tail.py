@@ -98,13 +98,13 @@ def fit_tail(
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1 (epsilon > 0), made constructive.
 
     Example:
-        >>> from constructions.features.full_rank_attention import front_end
+        >>> from constructions.features.full_rank_attention import random_attention
         >>> from constructions.features.minimum_norm import right_inverse
         >>> from constructions.tasks.task import Counts, make_task
         >>> contexts = np.array([[i, j] for i in range(3) for j in range(3)])
         >>> rows = [{(i + j) % 3: 9, 0: 1} if (i + j) % 3 else {0: 9} for i, j in contexts]
         >>> task = make_task(contexts, Counts.from_rows(rows), vocabulary=tuple("abc"), facts=4)
-        >>> weights = front_end("random", d_vocab=3, n_ctx=2, d_model=3, n_heads=8, d_head=2, seed=0)
+        >>> weights = random_attention(d_vocab=3, n_ctx=2, d_model=3, n_heads=8, d_head=2, seed=0)
         >>> inverse = right_inverse(features(weights, task.contexts))
         >>> start = np.zeros((16, 3))
         >>> fit = fit_tail(weights, task, W_U=np.eye(3), output=start, inverse=inverse)

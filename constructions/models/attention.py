@@ -37,8 +37,8 @@ def last(weights: AttentionWeights, contexts: Int64Array) -> Float64Array:
     Source: Dana, Pydi, Chevaleyre (2024), equation (1).
 
     Example:
-        >>> from constructions.features.full_rank_attention import front_end
-        >>> weights = front_end("table", d_vocab=2, n_ctx=2, d_model=4, n_heads=1, d_head=1, seed=0)
+        >>> from constructions.features.full_rank_attention import table_attention
+        >>> weights = table_attention(d_vocab=2, n_ctx=2, d_model=4, n_heads=1, d_head=1, seed=0)
         >>> last(weights, np.array([[0, 1]])).tolist()
         [[0.0, 1.0, 0.0, 0.5]]
     """
@@ -63,8 +63,8 @@ def attention(weights: AttentionWeights, contexts: Int64Array, head: int) -> Flo
     Source: Dana, Pydi, Chevaleyre (2024), equation (1).
 
     Example:
-        >>> from constructions.features.full_rank_attention import front_end
-        >>> weights = front_end("random", d_vocab=3, n_ctx=2, d_model=4, n_heads=1, d_head=2, seed=0)
+        >>> from constructions.features.full_rank_attention import random_attention
+        >>> weights = random_attention(d_vocab=3, n_ctx=2, d_model=4, n_heads=1, d_head=2, seed=0)
         >>> pattern = attention(weights, np.array([[0, 1], [2, 2]]), 0)
         >>> pattern.shape, bool(np.allclose(pattern.sum(axis=1), 1))
         ((2, 2), True)
@@ -98,8 +98,8 @@ def features(
     Source: Dana, Pydi, Chevaleyre (2024), Section 3 (the matrix A of Lemma 2).
 
     Example:
-        >>> from constructions.features.full_rank_attention import front_end
-        >>> weights = front_end("table", d_vocab=2, n_ctx=2, d_model=4, n_heads=3, d_head=2, seed=0)
+        >>> from constructions.features.full_rank_attention import table_attention
+        >>> weights = table_attention(d_vocab=2, n_ctx=2, d_model=4, n_heads=3, d_head=2, seed=0)
         >>> features(weights, np.array([[0, 0], [0, 1], [1, 0], [1, 1]])).shape
         (4, 6)
     """

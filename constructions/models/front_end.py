@@ -12,7 +12,7 @@ class FrontEnd:
     """Embeddings and heads without W_O and W_U: everything that the features of a context depend on.
 
     Args:
-        kind: Which family, one of `full_rank_attention.FRONT_ENDS` but never ``"auto"``.
+        kind: The name of its recipe, one of `full_rank_attention.FRONT_ENDS` but never ``"auto"``.
         W_E: Embeddings, `[d_vocab, d_model]`.
         W_pos: Positional embeddings, `[n_ctx, d_model]`.
         W_Q: Query maps, `[n_heads, d_model, d_qk]`.

@@ -21,7 +21,7 @@ from constructions.features.embeddings import (
     kronecker_front_end,
     prime_root_front_end,
 )
-from constructions.features.full_rank_attention import front_end as random_front_end
+from constructions.features.full_rank_attention import random_attention
 from constructions.models.exact_network import ExactFrontEnd
 from constructions.rational.integer_memory import integer_memory, rounded_integer_memory
 from constructions.tasks.arrays import all_contexts
@@ -366,7 +366,7 @@ def _mersenne_prime() -> Evidence:
 
 def _random(case: _Case) -> Evidence:
     """Random float64 weights: a null set excepted, all are in general position."""
-    drawn = random_front_end("random", seed=0, **case.shape)
+    drawn = random_attention(seed=0, **case.shape)
     network = drawn.network(np.zeros((case.n_heads * case.d_head, case.d_model)), np.zeros((case.d_model, 1)))
     rank = certify_full_row_rank(enclose_features(network, case.contexts))
     return Evidence(

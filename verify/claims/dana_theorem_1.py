@@ -12,6 +12,7 @@ from flint import arb, ctx, fmpq
 
 from constructions.capacity.generic_rank import generic_rank
 from constructions.errors import HypothesisError
+from constructions.features.full_rank_attention import random_attention
 from constructions.memories.memory import build_memory
 from constructions.memories.one_head_optimum import exclusive_or_contexts, line_contexts, line_optimum
 from constructions.memories.parameters import paper_heads
@@ -253,7 +254,7 @@ def _one_head_more() -> Evidence:
     contexts, p = exclusive_or_contexts(), Fraction(99, 100)
     laws = [[p, 1 - p]] * 2 + [[1 - p, p]] * 2
     task = array_task(contexts, laws=np.array([[float(entry) for entry in law] for law in laws]), vocabulary=2)
-    built = build_memory(task, d_model=2, d_head=2, n_heads=2, front_end="random")
+    built = build_memory(task, d_model=2, d_head=2, n_heads=2, front_end=random_attention)
     worst, verdict = _certified(built.model, task, d_model=2, d_head=2)
     return Evidence(
         "repair",

@@ -7,6 +7,7 @@ import numpy as np
 
 from constructions.arrays import Float64Array
 from constructions.capacity.head_counts import fewest_heads
+from constructions.features.full_rank_attention import random_attention
 from constructions.memories.memory import build_memory, default_heads
 from constructions.memories.parameters import paper_heads
 from constructions.models.attention import logits
@@ -146,7 +147,7 @@ def random_laws_memory(
     """
     task = random_laws(d_vocab, n_ctx, facts, seed)
     count = n_heads or paper_heads(task.n_contexts, d_model, d_head)
-    built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=count, front_end="random", seed=seed)
+    built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=count, front_end=random_attention, seed=seed)
     summary = (
         f"laws on {task.n_contexts} of {d_vocab**n_ctx} contexts of {n_ctx} tokens with "
         f"{d_model + count * d_head} = d + H d_h dimensions: N = {d_vocab}, d = {d_model}, d_h = {d_head}, "

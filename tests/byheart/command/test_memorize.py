@@ -126,7 +126,7 @@ def test_an_existing_folder_is_refused_and_kept(novel, tmp_path, capsys):
 
 
 def test_the_choices_of_the_command_line_are_those_of_the_library():
-    assert FRONT_END_CHOICES == FRONT_ENDS and set(TAILS) == {"fit", "none"}
+    assert FRONT_END_CHOICES == tuple(FRONT_ENDS) and set(TAILS) == {"fit", "none"}
 
 
 def test_a_file_that_is_a_table_is_read_as_one_and_what_was_found_is_said(tmp_path, capsys):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.features.full_rank_attention import front_end
+from constructions.features.full_rank_attention import random_attention
 from constructions.features.grouped_features import GroupedFeatures
 from constructions.models.attention import features
 
@@ -16,8 +16,8 @@ from constructions.models.attention import features
 )
 def test_both_products_are_those_with_the_features(tokens, n_ctx, n_heads, width, rows, seed):
     rng = np.random.default_rng(seed)
-    weights = front_end(
-        "random", d_vocab=tokens, n_ctx=n_ctx, d_model=tokens + n_ctx + width, n_heads=n_heads, d_head=width, seed=seed
+    weights = random_attention(
+        d_vocab=tokens, n_ctx=n_ctx, d_model=tokens + n_ctx + width, n_heads=n_heads, d_head=width, seed=seed
     )
     contexts = rng.integers(0, tokens, (rows, n_ctx))
     exact = features(weights, contexts)
@@ -32,6 +32,6 @@ def test_both_products_are_those_with_the_features(tokens, n_ctx, n_heads, width
 
 
 def test_contexts_that_do_not_fit_are_refused():
-    weights = front_end("random", d_vocab=2, n_ctx=2, d_model=4, n_heads=1, d_head=1, seed=0)
+    weights = random_attention(d_vocab=2, n_ctx=2, d_model=4, n_heads=1, d_head=1, seed=0)
     with pytest.raises(InputError, match="contexts"):
         GroupedFeatures(weights, np.array([[0, 2]]))

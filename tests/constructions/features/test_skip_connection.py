@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.features import skip_connection
-from constructions.features.full_rank_attention import front_end
+from constructions.features.full_rank_attention import FRONT_ENDS, random_attention
 from constructions.features.skip_connection import memorize_with_skip_connection
 from constructions.models.attention import features, last, logits
 from constructions.models.shapes import dana_network
 
 
 def drawing(kind, **shape):
-    return lambda attempt: front_end(kind, **shape, seed=(3, attempt))
+    return lambda attempt: FRONT_ENDS[kind](**shape, seed=(3, attempt))
 
 
 def network_of(found, shape):
@@ -134,7 +134,7 @@ def test_the_features_of_a_single_head_are_no_target_beside_a_skip_connection_of
     # still no network has the logits Y: X u + Y v = Y only for u = 0, and then no unembedding reads the stream.
     zero, tokens = np.zeros((1, 1, 1)), np.array([[1.0], [2.0]])
     narrow = replace(
-        front_end("random", d_vocab=2, n_ctx=2, d_model=1, n_heads=1, d_head=1, seed=0),
+        random_attention(d_vocab=2, n_ctx=2, d_model=1, n_heads=1, d_head=1, seed=0),
         W_E=tokens,
         W_pos=np.zeros((2, 1)),
         W_Q=zero,
@@ -187,7 +187,7 @@ def test_equal_embeddings_do_not_break_the_decomposition(monkeypatch):
 
 def test_any_basis_of_the_residual_stream_gives_the_same_logits():
     rng = np.random.default_rng(0)
-    front = front_end("random", d_vocab=5, n_ctx=3, d_model=4, n_heads=3, d_head=2, seed=0)
+    front = random_attention(d_vocab=5, n_ctx=3, d_model=4, n_heads=3, d_head=2, seed=0)
     output, W_U = rng.standard_normal((3, 2, 4)), rng.standard_normal((4, 6))
     basis = rng.standard_normal((4, 4))
     other = np.linalg.inv(basis)

@@ -7,7 +7,7 @@ from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
-from constructions.features.full_rank_attention import front_end
+from constructions.features.full_rank_attention import random_attention
 from constructions.memories.left_out import (
     as_construction,
     hold,
@@ -49,7 +49,7 @@ def test_the_transformer_has_the_logits_of_the_encoder_on_the_kept_contexts(seed
     rng = np.random.default_rng(seed)
     contexts = rng.permutation(all_contexts(4, 2))
     assume(len(np.unique(contexts[:kept, -1])) >= 3)  # M has no more rank than the last embeddings
-    weights = front_end("random", d_vocab=4, n_ctx=2, d_model=3, n_heads=4, d_head=3, seed=seed)
+    weights = random_attention(d_vocab=4, n_ctx=2, d_model=3, n_heads=4, d_head=3, seed=seed)
     stream, unembedding = rng.standard_normal((16, 3)), rng.standard_normal((3, 4))
     occurrences = np.ones(16, dtype=np.int64)
     try:
@@ -98,7 +98,7 @@ def test_an_instance_by_hand_without_a_point_is_refused(ratio: int, size: int) -
 
 def test_dependent_features_are_refused_in_floats_and_in_rationals() -> None:
     contexts = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]])  # XOR, one head, and one more
-    weights = front_end("random", d_vocab=2, n_ctx=3, d_model=2, n_heads=1, d_head=2, seed=0)
+    weights = random_attention(d_vocab=2, n_ctx=3, d_model=2, n_heads=1, d_head=2, seed=0)
     common = {"kept": 4, "occurrences": np.ones(5, dtype=np.int64)}
     with pytest.raises(HypothesisError, match="features of rank T = 4 on the kept contexts"):
         hold(weights, contexts, stream=np.ones((5, 2)), unembedding=np.eye(2), **common)
@@ -110,7 +110,7 @@ def test_dependent_features_are_refused_in_floats_and_in_rationals() -> None:
 
 def test_a_singular_change_of_basis_is_refused() -> None:
     contexts = all_contexts(3, 2)
-    weights = front_end("random", d_vocab=3, n_ctx=2, d_model=2, n_heads=2, d_head=2, seed=0)
+    weights = random_attention(d_vocab=3, n_ctx=2, d_model=2, n_heads=2, d_head=2, seed=0)
     exact, _ = matched_front_ends(d_vocab=3, n_ctx=2, d_model=2, n_heads=2, d_head=2, seed=1)
     ones = np.ones((9, 2))  # two equal columns
     common = {"kept": 4, "occurrences": np.ones(9, dtype=np.int64)}
@@ -123,7 +123,7 @@ def test_a_singular_change_of_basis_is_refused() -> None:
 
 
 def test_a_sharp_instance_needs_one_dimension_and_one_context_more_than_columns() -> None:
-    weights = front_end("random", d_vocab=2, n_ctx=2, d_model=2, n_heads=2, d_head=1, seed=0)
+    weights = random_attention(d_vocab=2, n_ctx=2, d_model=2, n_heads=2, d_head=1, seed=0)
     with pytest.raises(InputError, match="d = 2 and 4 columns, expected d = 1 and 3 columns"):
         sharp_instance(weights, norm=1.0, occurrences=2)
 

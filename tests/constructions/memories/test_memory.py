@@ -13,7 +13,7 @@ from constructions.capacity.head_counts import fewest_heads
 from constructions.encoders import association_memory
 from constructions.encoders.sequence_encoder import best_encoder
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
-from constructions.features.full_rank_attention import FRONT_ENDS, front_end
+from constructions.features.full_rank_attention import FRONT_ENDS, random_attention, rank_one_attention, table_attention
 from constructions.memories import memory
 from constructions.memories.memory import (
     build_memory,
@@ -77,7 +77,7 @@ def test_every_front_end_holds_every_context(kind, target, facts, n_ctx, d_head,
         d_model=d_model,
         d_head=d_head,
         n_heads=default_heads(needed, facts, d_head, "none") + 2,
-        front_end=kind,
+        front_end=FRONT_ENDS[kind],
         seed=seed,
     )
     assert built.route == "heads" and built.front_end == kind
@@ -89,7 +89,7 @@ def test_every_front_end_holds_every_context(kind, target, facts, n_ctx, d_head,
 def test_the_fewest_heads_suffice_with_the_help_of_the_skip_connection(target, facts, d_model, d_head, seed):
     task = random_task(target=target, facts=facts, seed=seed)
     needed = max(1, fewest_heads(task.contexts, d_model=d_model, d_head=d_head).sufficient)
-    built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=needed, front_end="random", seed=seed)
+    built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=needed, front_end=random_attention, seed=seed)
     assert deviation(built.model, task) < 1e-4
 
 
@@ -197,7 +197,7 @@ def test_the_tail_is_fitted_and_the_memorized_contexts_stay_exact(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_after_the_fit_the_memorized_contexts_are_refined_to_rounding_level(seed):
     task = random_task(facts=40, tail=20, seed=seed)
-    built = build_memory(task, d_model=4, d_head=2, n_heads=21, front_end="rank-one", tail="fit", seed=seed)
+    built = build_memory(task, d_model=4, d_head=2, n_heads=21, front_end=rank_one_attention, tail="fit", seed=seed)
     assert built.tail is not None and built.residual < 3e-13
 
 
@@ -223,7 +223,7 @@ def test_a_tail_without_room_is_refused():
 @pytest.mark.parametrize("tail", ["none", "fit"])
 def test_equal_seeds_give_equal_bits(kind, tail):
     task = random_task(facts=12, tail=6)
-    arguments = dict(d_model=7, d_head=3, n_heads=10, front_end=kind, tail=tail)
+    arguments = dict(d_model=7, d_head=3, n_heads=10, front_end=FRONT_ENDS[kind], tail=tail)
     one, same, other = (build_memory(task, **arguments, seed=seed).model.sha256() for seed in (5, 5, 6))
     assert one == same != other
 
@@ -231,18 +231,18 @@ def test_equal_seeds_give_equal_bits(kind, tail):
 def test_of_several_draws_the_best_conditioned_is_taken(monkeypatch):
     monkeypatch.setattr(memory, "_GOOD_CONDITION", 0.0)
     task = random_task(facts=12)
-    built = build_memory(task, d_model=7, d_head=2, n_heads=6, front_end="random", seed=4)
+    built = build_memory(task, d_model=7, d_head=2, n_heads=6, front_end=random_attention, seed=4)
     conditions = []
     for attempt in range(8):
         shape = dict(d_vocab=4, n_ctx=3, d_model=7, n_heads=6, d_head=2)
-        weights = front_end("random", **shape, seed=4 if attempt == 0 else (4, attempt))
+        weights = random_attention(**shape, seed=4 if attempt == 0 else (4, attempt))
         conditions.append(np.linalg.cond(features(weights, task.contexts)))
     assert built.condition == pytest.approx(min(conditions), rel=1e-6)
     assert built.attempt == np.argmin(conditions) != 0
 
 
 def test_a_good_draw_is_taken_at_once():
-    assert build_memory(random_task(facts=12), d_model=7, d_head=2, n_heads=12, front_end="random").attempt == 0
+    assert build_memory(random_task(facts=12), d_model=7, d_head=2, n_heads=12, front_end=random_attention).attempt == 0
 
 
 @pytest.mark.parametrize("route", ["heads", "skip connection"])
@@ -318,9 +318,13 @@ def test_an_interrupt_is_not_swallowed():
         (dict(d_head=0), InputError, "d_head = 0"),
         (dict(n_heads=0), InputError, "n_heads = 0"),
         (dict(d_head=8), InputError, "d_head = 8, expected at most d_model = 7"),
-        (dict(front_end="tables"), InputError, "front_end = 'tables', expected one of auto, table"),
+        (
+            dict(front_end="tables"),
+            InputError,
+            "front_end = 'tables', expected a function such as constructions.table_attention",
+        ),
         (dict(tail="fitted"), InputError, "tail = 'fitted', expected one of none, fit"),
-        (dict(d_model=6, front_end="table"), HypothesisError, "N \\+ S = 7"),
+        (dict(d_model=6, front_end=table_attention), HypothesisError, "N \\+ S = 7"),
         (dict(n_heads=1), CapacityError, "T = 12, but n_heads = 1 with d_head = 2 and d_model = 7"),
     ],
 )
@@ -392,7 +396,11 @@ def test_a_thousand_contexts_are_held_to_thirteen_digits(kind, target, d_model, 
     task = random_task(target=target, facts=1024, n_ctx=4, vocabulary=16)
     needed = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
     built = build_memory(
-        task, d_model=d_model, d_head=d_head, n_heads=default_heads(needed, 1024, d_head, "none"), front_end=kind
+        task,
+        d_model=d_model,
+        d_head=d_head,
+        n_heads=default_heads(needed, 1024, d_head, "none"),
+        front_end=FRONT_ENDS[kind],
     )
     assert built.condition < 2000 and deviation(built.model, task) < 3e-13
 
@@ -464,7 +472,7 @@ def test_a_family_that_is_badly_conditioned_is_not_taken_by_itself(monkeypatch):
     task = text_task(default_text()[:6000], vocabulary=12, context=3, facts=60)
     monkeypatch.setattr(memory, "_GOOD_CONDITION", 1.0)
     assert theorem_1_memory(task).built.front_end == "table"
-    assert theorem_1_memory(task, front_end="rank-one").built.front_end == "rank-one"
+    assert theorem_1_memory(task, front_end=rank_one_attention).built.front_end == "rank-one"
 
 
 def test_weights_of_theorem_1_are_rounded_to_the_type_that_is_asked_for():

@@ -111,5 +111,5 @@ def test_memories_of_other_sizes_are_refused(sizes: dict[str, int]) -> None:
 
 def test_memories_that_miss_their_laws_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("constructions.memories.left_out._LOOSE", 0.0)
-    with pytest.raises(CapacityError, match="none in 24 draws of 'random' with d = 3, d_h = 1, H = 6"):
+    with pytest.raises(CapacityError, match="none in 24 draws with d = 3, d_h = 1, H = 6"):
         matched_memories(d_vocab=3, n_ctx=2, d_model=3, d_head=1, seed=0)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.features.full_rank_attention import front_end
+from constructions.features.full_rank_attention import random_attention
 from constructions.features.minimum_norm import right_inverse
 from constructions.memories import tail
 from constructions.memories.tail import fit_tail, tail_bytes
@@ -27,8 +27,7 @@ def setting(*, facts=10, vocabulary=4, n_heads=12, d_head=2, seed=0, d_model=Non
     ]
     names = tuple(f"t{i}" for i in range(vocabulary))
     task = make_task(contexts, Counts.from_rows(rows), vocabulary=names, facts=facts)
-    weights = front_end(
-        "random",
+    weights = random_attention(
         d_vocab=vocabulary,
         n_ctx=n_ctx,
         d_model=d_model or vocabulary,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.features.full_rank_attention import front_end
+from constructions.features.full_rank_attention import random_attention
 from constructions.models import attention as forward
 from constructions.models.attention import attention, features, last, logits
 from constructions.models.shapes import dana_network, dana_tensors
@@ -139,13 +139,13 @@ def test_the_last_vector_is_the_embedding_of_the_last_token_at_the_last_position
     ],
 )
 def test_contexts_that_do_not_fit_are_refused(function, contexts, message):
-    weights = front_end("random", d_vocab=4, n_ctx=3, d_model=2, n_heads=1, d_head=1, seed=0)
+    weights = random_attention(d_vocab=4, n_ctx=3, d_model=2, n_heads=1, d_head=1, seed=0)
     with pytest.raises(InputError, match=message):
         function(weights, contexts)
 
 
 @pytest.mark.parametrize("head", [-1, 2])
 def test_a_head_that_does_not_exist_is_refused(head):
-    weights = front_end("random", d_vocab=4, n_ctx=3, d_model=2, n_heads=2, d_head=1, seed=0)
+    weights = random_attention(d_vocab=4, n_ctx=3, d_model=2, n_heads=2, d_head=1, seed=0)
     with pytest.raises(InputError, match=f"head = {head}, expected 0 .. 1"):
         attention(weights, np.array([[0, 1, 2]]), head)

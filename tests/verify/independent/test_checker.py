@@ -26,6 +26,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, InputError
+from constructions.features.full_rank_attention import table_attention
 from constructions.memories.memory import build_memory
 from constructions.models.blocks import FeedForward
 from constructions.models.model import Model
@@ -1223,7 +1224,7 @@ def test_ten_thousand_singular_sets_are_never_proved():
 def test_one_hot_embeddings_lose_no_digits_on_the_independent_path(tmp_path: Path) -> None:
     """Short values are brought to full length: the logits are known to far below the square root of a stored bound."""
     task = random_task(facts=20, tail=5, vocabulary=6)
-    network = build_memory(task, d_model=9, d_head=3, n_heads=12, front_end="table").model
+    network = build_memory(task, d_model=9, d_head=3, n_heads=12, front_end=table_attention).model
     write_memory(tmp_path / "out", network, task)
     assert check_memorization(tmp_path / "out").verdict is Verdict.PROVED
     assert check_independently(tmp_path / "out").verdict is Verdict.PROVED
