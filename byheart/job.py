@@ -47,7 +47,7 @@ from constructions.memories.memory import (
     QUICK_ELIMINATION,
     HeadsOfTheorem1,
     dimensions,
-    theorem_1_memory,
+    theorem_1,
 )
 from constructions.models.construction import Construction
 from constructions.models.model import Model
@@ -112,7 +112,7 @@ class Request:
         layers: Refuse models with more layers of attention or neurons.
         d_model: $d$ of the heads of Theorem 1'; the stream of other memories is at most so wide.
         d_head: $d_h$ of them; the heads of other memories are at most so wide.
-        n_heads: $H$ of them, see `constructions.memories.memory.theorem_1_memory`.
+        n_heads: $H$ of them, see `constructions.memories.memory.theorem_1`.
         front_end: Their family of attention patterns.
         tail: ``"fit"`` or ``"none"``, the default, for the contexts that they do not memorize.
         tolerance: What the divergence of a held law may be, nats.
@@ -268,7 +268,7 @@ class _Work:
     def _heads(self, task: Task, asked: Asked) -> Construction[Task]:
         """The heads of Theorem 1' of the sizes that are asked; the limits of the others they need not keep."""
         request = self.request
-        return theorem_1_memory(
+        return theorem_1(
             task,
             d_model=request.d_model,
             d_head=request.d_head,

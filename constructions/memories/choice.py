@@ -31,7 +31,7 @@ from constructions.memories.affine.affine_memory import affine_memory
 from constructions.memories.affine.group_memory import group_memory
 from constructions.memories.knots import knots_memory
 from constructions.memories.low_rank_laws import low_rank_laws_memory
-from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1_memory
+from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1
 from constructions.memories.newton.newton_memory import newton_memory
 from constructions.memories.one_hot_laws import one_hot_laws_memory, one_hot_laws_parameters
 from constructions.models.blocks import Attention, FeedForward
@@ -420,7 +420,7 @@ MEMORIES: tuple[Kind, ...] = (
     ),
     Kind(
         *_DESCRIBED["theorem-1"],
-        lambda task, asked: theorem_1_memory(task, dtype=asked.dtype, seed=asked.seed, progress=asked.progress),
+        lambda task, asked: theorem_1(task, dtype=asked.dtype, seed=asked.seed, progress=asked.progress),
         lambda task, dtype: fewest_parameters(task),
     ),
     Kind(

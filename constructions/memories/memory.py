@@ -191,7 +191,7 @@ class HeadsOfTheorem1(Construction[Task]):
     tail: str
 
 
-def theorem_1_memory(
+def theorem_1(
     task: Task,
     *,
     d_model: int | None = None,
@@ -234,7 +234,7 @@ def theorem_1_memory(
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
-        >>> found = theorem_1_memory(enumerated_task(4, 2))
+        >>> found = theorem_1(enumerated_task(4, 2))
         >>> found.model.parameters, found.summary[:68]
         (564, '16 contexts by 21 heads of dimension 1, d = 6, d_qk = 1, 564 paramet')
     """

@@ -21,7 +21,7 @@ from constructions.memories.memory import (
     dimensions,
     estimate_bytes,
     fewest_parameters,
-    theorem_1_memory,
+    theorem_1,
 )
 from constructions.models.attention import features, logits
 from constructions.models.shapes import dana_tensors
@@ -295,8 +295,8 @@ def test_an_interrupt_of_the_tail_keeps_what_there_is_and_says_so():
             raise KeyboardInterrupt
 
     task = text_task(default_text()[:3000], context=2, vocabulary=6, facts=12, target="laws")
-    part = theorem_1_memory(task, tail="fit", progress=interrupted)
-    whole = theorem_1_memory(task, tail="fit")
+    part = theorem_1(task, tail="fit", progress=interrupted)
+    whole = theorem_1(task, tail="fit")
     assert part.built.tail.iterations == 2 and not part.built.tail.complete
     assert part.summary.endswith("; interrupted at step 2 of the tail") and "interrupted" not in whole.summary
     assert part.built.residual < 1e-9
@@ -441,43 +441,43 @@ def test_default_dimensions_suit_the_target():
 @pytest.mark.parametrize("target", ["laws", "labels"])
 def test_the_heads_of_theorem_1_ask_with_one_column_and_say_what_more_heads_are_for(target):
     task = text_task(default_text()[:6000], vocabulary=12, context=3, facts=60, target=target)
-    found = theorem_1_memory(task)
+    found = theorem_1(task)
     assert found.model.d_qk == 1 and found.built.front_end == "rank-one" and found.tail == "none"
     enough = found.needed.fewest_heads_alone
     assert enough < found.model.n_heads <= enough + enough // 4 + 2
     assert f"; {enough} heads are certified to suffice, the others keep the features well conditioned" in found.summary
-    exact = theorem_1_memory(task, n_heads=enough)
+    exact = theorem_1(task, n_heads=enough)
     assert "the others" not in exact.summary
     assert fewest_parameters(task) <= exact.model.parameters < found.model.parameters
 
 
 def test_heads_are_built_alike_without_an_elimination_and_too_few_are_still_told_how_many_suffice(monkeypatch):
     task = text_task(default_text()[:6000], vocabulary=12, context=3, facts=60)
-    exact = theorem_1_memory(task)
+    exact = theorem_1(task)
     monkeypatch.setattr(memory, "QUICK_ELIMINATION", 0)
-    quick = theorem_1_memory(task)
+    quick = theorem_1(task)
     assert quick.needed.fewest_heads is None and quick.needed.necessary_heads == exact.needed.fewest_heads
     assert quick.model.sha256() == exact.model.sha256()
     enough = exact.needed.fewest_heads
     for n_heads in (enough - 1, 1):
         with pytest.raises(CapacityError, match=f"{enough} heads suffice") as error:
-            theorem_1_memory(task, n_heads=n_heads)
+            theorem_1(task, n_heads=n_heads)
         assert error.value.fewest_heads == enough
     monkeypatch.setattr(memory, "LARGEST_ELIMINATION", 0)
     with pytest.raises(CapacityError, match=f"at least {enough} heads are needed"):
-        theorem_1_memory(task, n_heads=enough - 1)
+        theorem_1(task, n_heads=enough - 1)
 
 
 def test_a_family_that_is_badly_conditioned_is_not_taken_by_itself(monkeypatch):
     task = text_task(default_text()[:6000], vocabulary=12, context=3, facts=60)
     monkeypatch.setattr(memory, "_GOOD_CONDITION", 1.0)
-    assert theorem_1_memory(task).built.front_end == "table"
-    assert theorem_1_memory(task, front_end=rank_one_attention).built.front_end == "rank-one"
+    assert theorem_1(task).built.front_end == "table"
+    assert theorem_1(task, front_end=rank_one_attention).built.front_end == "rank-one"
 
 
 def test_weights_of_theorem_1_are_rounded_to_the_type_that_is_asked_for():
     task = enumerated_task(5, 2)
-    for x in theorem_1_memory(task, dtype="float32").model.tensors().values():
+    for x in theorem_1(task, dtype="float32").model.tensors().values():
         assert (x.astype(np.float32) == x).all()
 
 
@@ -486,7 +486,7 @@ def test_what_the_work_needs_is_told_before_it_starts():
         raise ResourceError(f"{purpose}: {needed}")
 
     with pytest.raises(ResourceError, match=r"25 facts with \d+ heads of dimension \d+: \d{4}"):
-        theorem_1_memory(enumerated_task(5, 2), require=stop)
+        theorem_1(enumerated_task(5, 2), require=stop)
 
 
 @pytest.mark.parametrize(
@@ -500,4 +500,4 @@ def test_what_the_work_needs_is_told_before_it_starts():
 )
 def test_sizes_of_theorem_1_that_make_no_model_are_refused(options, message):
     with pytest.raises(InputError, match=message):
-        theorem_1_memory(enumerated_task(3, 2), **options)
+        theorem_1(enumerated_task(3, 2), **options)
