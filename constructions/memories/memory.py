@@ -190,6 +190,35 @@ class HeadsOfTheorem1(Construction[Task]):
     needed: Capacity
     tail: str
 
+    @property
+    def promised(self) -> int:
+        r"""How many contexts heads of these sizes hold by the printed theorem, whichever they are: $d + H d_h$."""
+        return self.model.d_model + self.model.n_heads * self.model.d_head
+
+    @property
+    def hypotheses(self) -> dict[str, bool | None]:
+        r"""The conditions of Theorem 1' at these sizes, each with whether it holds; `None` where it was not decided.
+
+        The count $T \le d + H d_h$ is what is printed; that some features $[x_S, Y]$ of these sizes have rank T is what
+        the repaired theorem asks, decided in modular arithmetic for almost all weights. Laws are met exactly, but for
+        rounding, where d is at least the number of answers less 1; below that the best encoder found is. Contexts
+        of different last tokens need no such features: their embeddings can be the memory, the route ``"embedding"`` of
+        `BuiltMemory`. What the weights do is proved by their certificate, not here.
+        """
+        facts, heads, enough = self.task.n_contexts, self.model.n_heads, self.needed.fewest_heads
+        least = self.needed.necessary_heads
+        reached = True if enough is not None and heads >= enough else None
+        if least is None or heads < least:
+            reached = False
+        checked: dict[str, bool | None] = {
+            "T <= d + H d_h": facts <= self.promised,
+            "features [x_S, Y] of rank T": reached,
+        }
+        if self.task.target == "laws":
+            answers = "K" if self.task.apart else "N"
+            checked[f"d >= {answers} - 1"] = self.model.d_model >= self.task.n_answers - 1
+        return checked
+
 
 def theorem_1(
     task: Task,
@@ -204,13 +233,17 @@ def theorem_1(
     require: Callable[[int, str], None] | None = None,
     progress: Progress | None = None,
 ) -> HeadsOfTheorem1:
-    r"""Hold laws or labels by one layer of attention, with as few heads as a good condition allows.
+    r"""Hold laws or labels by one layer of attention: Theorem 1 of Dana et al., where it holds.
+
+    As printed, $T \le d + H d_h$ contexts are held, whichever they are. That is true where some features $[x_S, Y]$ of
+    these sizes have rank T (Theorem 1'), and false for XOR. By default there are some more heads than needed, for a
+    good condition.
 
     The query and key maps have one column each where the features are then well conditioned
     (`rank_one_attention`), and are those of `fitting_attention` where they are not.
 
     Args:
-        task: What is to be memorized.
+        task: What is to be memorized: contexts with a label each, or with laws.
         d_model: $d$, see `dimensions`.
         d_head: $d_h$, see `dimensions`.
         n_heads: $H$; by default those that are certified to suffice (of more than 512 contexts those that are
@@ -223,11 +256,13 @@ def theorem_1(
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
-        The weights; the summary says what the heads beyond the necessary ones are for.
+        The weights, with what is printed of these sizes (`promised`) and the conditions that were checked
+        (`hypotheses`); the summary says what the heads beyond the necessary ones are for.
 
     Raises:
         InputError: A size that makes no model.
-        CapacityError: Too few heads; says how many suffice.
+        CapacityError: Too few heads: names the rank that no weights exceed, and how many heads suffice.
+        HypothesisError: d = 1 with three or more labels, or a front end that does not fit the dimensions.
         ResourceError: The work would not fit into memory.
 
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired.
@@ -237,6 +272,8 @@ def theorem_1(
         >>> found = theorem_1(enumerated_task(4, 2))
         >>> found.model.parameters, found.summary[:68]
         (564, '16 contexts by 21 heads of dimension 1, d = 6, d_qk = 1, 564 paramet')
+        >>> found.promised, found.hypotheses
+        (27, {'T <= d + H d_h': True, 'features [x_S, Y] of rank T': True})
     """
     require_recipe(front_end)
     require_one_of((*TAILS, None), tail=tail)

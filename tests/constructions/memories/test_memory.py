@@ -23,6 +23,7 @@ from constructions.memories.memory import (
     fewest_parameters,
     theorem_1,
 )
+from constructions.memories.one_head_optimum import exclusive_or_contexts
 from constructions.models.attention import features, logits
 from constructions.models.shapes import dana_tensors
 from constructions.tasks.arrays import array_task, enumerated_task
@@ -473,6 +474,29 @@ def test_a_family_that_is_badly_conditioned_is_not_taken_by_itself(monkeypatch):
     monkeypatch.setattr(memory, "_GOOD_CONDITION", 1.0)
     assert theorem_1(task).built.front_end == "table"
     assert theorem_1(task, front_end=rank_one_attention).built.front_end == "rank-one"
+
+
+@pytest.mark.parametrize(("n_heads", "promised"), [(2, 8), (5, 14)])
+def test_theorem_1_says_what_is_printed_and_what_was_checked(n_heads, promised):
+    task = array_task(exclusive_or_contexts(), next_tokens=[0, 0, 1, 1], vocabulary=2, target="labels")
+    found = theorem_1(task, d_model=4, d_head=2, n_heads=n_heads)
+    assert found.promised == promised
+    assert found.hypotheses == {"T <= d + H d_h": True, "features [x_S, Y] of rank T": True}
+
+
+def test_theorem_1_names_the_conditions_that_do_not_hold():
+    laws = np.random.default_rng(0).dirichlet(np.ones(3), 3)
+    task = array_task([[0, 0], [0, 1], [0, 2]], laws=laws, vocabulary=3)  # the last tokens differ: no head is needed
+    found = theorem_1(task, d_model=1, d_head=1, n_heads=1)
+    assert found.built.route == "embedding" and found.promised == 2
+    checked = {"T <= d + H d_h": False, "features [x_S, Y] of rank T": False, "d >= N - 1": False}
+    assert found.hypotheses == checked
+
+
+def test_theorem_1_says_that_a_rank_was_not_decided(monkeypatch):
+    monkeypatch.setattr(memory, "QUICK_ELIMINATION", 0)
+    task = text_task(default_text()[:6000], vocabulary=12, context=3, facts=60)
+    assert theorem_1(task).hypotheses["features [x_S, Y] of rank T"] is None
 
 
 def test_weights_of_theorem_1_are_rounded_to_the_type_that_is_asked_for():
