@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from constructions.attention.skip_connection_head import SkipConnectionHeads, skip_connection_head
 from constructions.counted import counted
-from constructions.memories.memory import theorem_1_memory
+from constructions.memories.memory import theorem_1
 from constructions.models.construction import Construction
 from constructions.named.context_rows import ContextRows
 from constructions.named.labelled_contexts import labelled
@@ -51,7 +51,7 @@ def skip_connection_memory(
     Source: repairs Dana, Pydi, Chevaleyre (2024), Section 4.1: Proposition E7.
     """
     task = labelled(contexts, theorem=SECTION, seed=seed, kinds=2 if d_model == 1 else None)
-    network = theorem_1_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads or None, seed=seed).model
+    network = theorem_1(task, d_model=d_model, d_head=d_head, n_heads=n_heads or None, seed=seed).model
     heads = skip_connection_head(network, sharpness=float(sharpness))
     copying = f"{counted(heads.n_copying_heads, 'head')} of width {d_head}"
     summary = (

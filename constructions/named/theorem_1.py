@@ -3,14 +3,14 @@ r"""The memory of Theorem 1 for contexts of one's own: labels at random.
 Page: docs/constructions.md
 """
 
-from constructions.memories.memory import HeadsOfTheorem1, theorem_1_memory
+from constructions.memories.memory import HeadsOfTheorem1, theorem_1
 from constructions.named.context_rows import ContextRows
 from constructions.named.labelled_contexts import labelled
 
 THEOREM = "Dana et al. (2024), Theorem 1"
 
 
-def theorem_1(contexts: ContextRows, *, d_model: int, d_head: int, n_heads: int = 0, seed: int = 0) -> HeadsOfTheorem1:
+def theorem_1_memory(contexts: ContextRows, *, d_model: int, d_head: int, n_heads: int = 0, seed: int = 0) -> HeadsOfTheorem1:
     r"""Hold a label at random for each context, by one layer of attention with a skip connection.
 
     Args:
@@ -33,8 +33,8 @@ def theorem_1(contexts: ContextRows, *, d_model: int, d_head: int, n_heads: int 
     Example:
         >>> from constructions.named.labelled_contexts import random_contexts
         >>> contexts = random_contexts(d_vocab=3, n_ctx=2, n_contexts=0, seed=0)
-        >>> theorem_1(contexts, d_model=4, d_head=2).model.n_heads
+        >>> theorem_1_memory(contexts, d_model=4, d_head=2).model.n_heads
         8
     """
     task = labelled(contexts, theorem=THEOREM, seed=seed, kinds=2 if d_model == 1 else None)
-    return theorem_1_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads or None, seed=seed)
+    return theorem_1(task, d_model=d_model, d_head=d_head, n_heads=n_heads or None, seed=seed)
