@@ -7,18 +7,16 @@ Page: docs/claims/generic_embeddings.md
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from flint import fmpq_mat
 
 from constructions.arrays import Float64Array, Int64Array
-from constructions.errors import HypothesisError, InputError, require_at_least, require_one_of
+from constructions.errors import HypothesisError, InputError, require_at_least
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.models.front_end import FrontEnd
-
-INTEGER_KINDS = ("full", "rank-one", "shared-rank-one")
 
 _MULTIPLES_A_HEAD = 3  # "shared-rank-one" draws the H multiples of u v^T from 1 .. 3 H
 
@@ -129,65 +127,145 @@ def first_primes(count: int) -> Int64Array:
     return np.flatnonzero(prime)[:count].astype(np.int64)
 
 
-def integer_front_end(
-    kind: str, *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, seed: int, largest: int = 5
+def integer_attention(
+    *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, seed: int, largest: int = 5
 ) -> ExactFrontEnd:
-    r"""Draw a front end of small integers, its scores integer multiples of $\ln 2$: all attention is rational.
+    r"""Draw a front end of small integers: $W_Q$ is drawn and $W_K = I$, `d_qk = d_model`.
 
-    - ``full``: $W_Q$ is drawn and $W_K = I$, `d_qk = d_model`.
-    - ``rank-one``: $W_Q, W_K$ are drawn with `d_qk = 1`.
-    - ``shared-rank-one``: $W^h = \lambda_h u v^\top$ with the same $u, v$ for all heads and distinct integers
-      $\lambda_h$, `d_qk = 1`.
-
-    Small integers are not in general position by themselves, but almost always far enough from special position; the
-    exact rank tells, see `drawn_until`.
+    Scores are meant as integer multiples of $\ln 2$, so that all attention is rational. Small integers are not in
+    general position by themselves, but almost always far enough from special position; the exact rank tells, see
+    `drawn_until`.
 
     Args:
-        kind: One of `INTEGER_KINDS`.
         d_vocab: Number of tokens, N.
         n_ctx: Context length, S.
         d_model: Width of the residual stream, d.
         n_heads: Number of heads, H; may be 0.
         d_head: Width of a head, at most `d_model`.
         seed: Seed of the draw.
-        largest: Largest absolute value of an entry; of the entries of W_Q for ``shared-rank-one``, before they are
+        largest: Largest absolute value of an entry.
+
+    Returns:
+        The front end; exact.
+
+    Raises:
+        InputError: A size or a seed out of range; names it.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3, made rational.
+
+    Example:
+        >>> integer_attention(d_vocab=2, n_ctx=1, d_model=2, n_heads=1, d_head=2, seed=0).W_K[0]
+        [1, 0]
+        [0, 1]
+    """
+    drawn = _Integers(d_vocab, n_ctx, d_model, n_heads, d_head, seed, largest)
+    W_Q = [drawn.matrix(d_model) for _ in range(n_heads)]
+    return drawn.front_end(W_Q, [as_rationals(np.eye(d_model, dtype=np.int64))] * n_heads)
+
+
+def rank_one_integer_attention(
+    *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, seed: int, largest: int = 5
+) -> ExactFrontEnd:
+    r"""Draw a front end of small integers, like `integer_attention`, with $W_Q, W_K$ of one column: `d_qk = 1`.
+
+    Args:
+        d_vocab: Number of tokens, N.
+        n_ctx: Context length, S.
+        d_model: Width of the residual stream, d.
+        n_heads: Number of heads, H; may be 0.
+        d_head: Width of a head, at most `d_model`.
+        seed: Seed of the draw.
+        largest: Largest absolute value of an entry.
+
+    Returns:
+        The front end; exact.
+
+    Raises:
+        InputError: A size or a seed out of range; names it.
+
+    Source: Dana, Pydi, Chevaleyre (2024), Lemma 3, made rational.
+
+    Example:
+        >>> front_end = rank_one_integer_attention(d_vocab=2, n_ctx=1, d_model=2, n_heads=1, d_head=2, seed=0)
+        >>> front_end.W_E, front_end.W_Q[0].ncols()
+        ([4,  2]
+        [0, -3], 1)
+    """
+    drawn = _Integers(d_vocab, n_ctx, d_model, n_heads, d_head, seed, largest)
+    W_Q, W_K = ([drawn.matrix(1) for _ in range(n_heads)] for _ in range(2))
+    return drawn.front_end(W_Q, W_K)
+
+
+def shared_rank_one_integer_attention(
+    *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, seed: int, largest: int = 5
+) -> ExactFrontEnd:
+    r"""Draw a front end of small integers, like `integer_attention`, with $W^h = \lambda_h u v^\top$, `d_qk = 1`.
+
+    All heads have the same $u, v$, and distinct integers $\lambda_h$.
+
+    Args:
+        d_vocab: Number of tokens, N.
+        n_ctx: Context length, S.
+        d_model: Width of the residual stream, d.
+        n_heads: Number of heads, H; may be 0.
+        d_head: Width of a head, at most `d_model`.
+        seed: Seed of the draw.
+        largest: Largest absolute value of an entry; of W_Q, before it is
             multiplied by $\lambda_h \le 3 H$.
 
     Returns:
         The front end; exact.
 
     Raises:
-        InputError: An unknown kind, or a size or a seed out of range; names it.
+        InputError: A size or a seed out of range; names it.
 
     Source: Dana, Pydi, Chevaleyre (2024), Lemma 3, made rational.
 
     Example:
-        >>> front_end = integer_front_end("rank-one", d_vocab=2, n_ctx=1, d_model=2, n_heads=1, d_head=2, seed=0)
-        >>> front_end.W_E, front_end.W_Q[0].ncols()
-        ([4,  2]
-        [0, -3], 1)
+        >>> sizes = dict(d_vocab=2, n_ctx=1, d_model=2, n_heads=2, d_head=2)
+        >>> front_end = shared_rank_one_integer_attention(**sizes, seed=0)
+        >>> front_end.W_K[0] == front_end.W_K[1], front_end.W_Q[0] == front_end.W_Q[1]
+        (True, False)
     """
-    _check_sizes(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
-    require_one_of(INTEGER_KINDS, kind=kind)
-    if largest < 1 or seed < 0:
-        raise InputError("largest", f"= {largest} and seed = {seed}", "largest >= 1 and seed >= 0")
-    rng = np.random.default_rng(seed)
+    drawn = _Integers(d_vocab, n_ctx, d_model, n_heads, d_head, seed, largest)
+    u, v = (drawn.matrix(1) for _ in range(2))
+    multiples = np.arange(0)
+    if n_heads:
+        multiples = 1 + drawn.generator.choice(_MULTIPLES_A_HEAD * n_heads, n_heads, replace=False)
+    return drawn.front_end([u * multiple for multiple in multiples.tolist()], [v] * n_heads)
 
-    def draw(rows: int, columns: int) -> fmpq_mat:
-        return as_rationals(rng.integers(-largest, largest + 1, (rows, columns)))
 
-    W_E, W_pos = draw(d_vocab, d_model), draw(n_ctx, d_model)
-    W_V = [_of_full_rank(lambda: draw(d_model, d_head)) for _ in range(n_heads)]
-    if kind == "shared-rank-one":
-        u, v = (_of_full_rank(lambda: draw(d_model, 1)) for _ in range(2))
-        multiples = 1 + rng.choice(_MULTIPLES_A_HEAD * n_heads, n_heads, replace=False) if n_heads else np.arange(0)
-        W_Q, W_K = [u * multiple for multiple in multiples.tolist()], [v] * n_heads
-    elif kind == "rank-one":
-        W_Q, W_K = ([_of_full_rank(lambda: draw(d_model, 1)) for _ in range(n_heads)] for _ in range(2))
-    else:
-        W_Q = [_of_full_rank(lambda: draw(d_model, d_model)) for _ in range(n_heads)]
-        W_K = [as_rationals(np.eye(d_model, dtype=np.int64))] * n_heads
-    return ExactFrontEnd(W_E, W_pos, tuple(W_Q), tuple(W_K), tuple(W_V))
+INTEGER_ATTENTION = {
+    "full": integer_attention,
+    "rank-one": rank_one_integer_attention,
+    "shared-rank-one": shared_rank_one_integer_attention,
+}
+"""The families of integer weights, by the names that evidence has for them."""
+
+
+class _Integers:
+    """Embeddings and values of small integers, and a generator for the queries and keys."""
+
+    def __init__(
+        self, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, seed: int, largest: int
+    ) -> None:
+        _check_sizes(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=n_heads, d_head=d_head)
+        if largest < 1 or seed < 0:
+            raise InputError("largest", f"= {largest} and seed = {seed}", "largest >= 1 and seed >= 0")
+        self.generator = np.random.default_rng(seed)
+        self._largest, self._d_model = largest, d_model
+        self._W_E, self._W_pos = self._draw(d_vocab, d_model), self._draw(n_ctx, d_model)
+        self._W_V = tuple(self.matrix(d_head) for _ in range(n_heads))
+
+    def matrix(self, columns: int) -> fmpq_mat:
+        """Integers of full rank, `[d_model, columns]`."""
+        return _of_full_rank(lambda: self._draw(self._d_model, columns))
+
+    def front_end(self, W_Q: Sequence[fmpq_mat], W_K: Sequence[fmpq_mat]) -> ExactFrontEnd:
+        return ExactFrontEnd(self._W_E, self._W_pos, tuple(W_Q), tuple(W_K), self._W_V)
+
+    def _draw(self, rows: int, columns: int) -> fmpq_mat:
+        return as_rationals(self.generator.integers(-self._largest, self._largest + 1, (rows, columns)))
 
 
 def drawn_until(
@@ -209,7 +287,7 @@ def drawn_until(
 
     Example:
         >>> sizes = dict(d_vocab=2, n_ctx=2, d_model=2, n_heads=1, d_head=2)
-        >>> draw = lambda seed: integer_front_end("full", seed=seed, **sizes)
+        >>> draw = lambda seed: integer_attention(seed=seed, **sizes)
         >>> drawn_until(draw, rank=lambda front_end: front_end.W_E.rank(), target=2).W_E.rank()
         2
     """

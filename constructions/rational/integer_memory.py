@@ -8,7 +8,7 @@ from flint import fmpq_mat
 
 from constructions.arrays import Int64Array
 from constructions.errors import require_at_least
-from constructions.features.embeddings import drawn_until, integer_front_end
+from constructions.features.embeddings import drawn_until, integer_attention
 from constructions.models.construction import Construction
 from constructions.models.exact_attention import exact_features, exact_last
 from constructions.models.exact_network import ExactFrontEnd, as_floats, as_rationals, exact_network, rounded
@@ -61,7 +61,7 @@ def integer_memory(
     def draw(attempt: int) -> ExactFrontEnd:
         sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": d_model, "n_heads": n_heads, "d_head": d_head}
         # The smaller the entries the softer the attention; few tokens and positions need no more than -1, 0 and 1.
-        return integer_front_end("full", seed=1000 * seed + attempt, largest=1 + attempt // 10, **sizes)
+        return integer_attention(seed=1000 * seed + attempt, largest=1 + attempt // 10, **sizes)
 
     front_end = drawn_until(
         draw, rank=lambda drawn: _float_rank(drawn, task.contexts), target=task.n_contexts, attempts=30

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from constructions.arrays import Int64Array
-from constructions.features.embeddings import integer_front_end
+from constructions.features.embeddings import rank_one_integer_attention
 from constructions.tasks.arrays import all_contexts
 from verify.capacity.exact_rank import exact_rank
 from verify.claim import Claim
@@ -98,8 +98,8 @@ def _reached(*, d_vocab: int, d_model: int, d_head: int, n_heads: int) -> Eviden
     contexts = all_contexts(d_vocab, 2)
     given = {"H": n_heads, "d_h": d_head, "d": d_model}
     # A head that is wider than the stream is one of its width: what is reached there is reached by both.
-    front_end = integer_front_end(
-        "rank-one", d_vocab=d_vocab, n_ctx=2, d_model=d_model, n_heads=n_heads, d_head=d_model, seed=1, largest=9
+    front_end = rank_one_integer_attention(
+        d_vocab=d_vocab, n_ctx=2, d_model=d_model, n_heads=n_heads, d_head=d_model, seed=1, largest=9
     )
     rank = exact_rank(front_end, contexts)
     facts = len(contexts)

@@ -14,7 +14,7 @@ from constructions.bigrams.lookup_table import exact_lookup_table, lookup_front_
 from constructions.bigrams.one_head import one_head_memory
 from constructions.capacity.expected_accuracy import guaranteed_number
 from constructions.capacity.forbidden_labelling import forbidding_multipliers
-from constructions.features.embeddings import integer_front_end
+from constructions.features.embeddings import rank_one_integer_attention
 from constructions.memories.memory import build_memory
 from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
@@ -176,9 +176,7 @@ def _no_more_than_suffice() -> Evidence:
     for n_ctx in (2, 3, 4):
         contexts = np.array([[*rest, 0] for rest in product(range(2), repeat=n_ctx - 1)])
         n_heads = len(contexts) - 1
-        front_end = integer_front_end(
-            "rank-one", d_vocab=2, n_ctx=n_ctx, d_model=2, d_head=1, n_heads=n_heads, seed=n_ctx
-        )
+        front_end = rank_one_integer_attention(d_vocab=2, n_ctx=n_ctx, d_model=2, d_head=1, n_heads=n_heads, seed=n_ctx)
         compared += [
             Comparison(exact_rank(front_end, contexts).lower, "=", len(contexts)),
             Comparison(HEADS_FOR_EVERY_LABELLING.at(d_vocab=2, n_ctx=n_ctx), "<=", n_heads),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from constructions.features.embeddings import integer_front_end
+from constructions.features.embeddings import rank_one_integer_attention
 from constructions.tasks.arrays import all_contexts
 from verify.capacity.exact_rank import exact_rank
 from verify.claim import Claim
@@ -82,7 +82,7 @@ def _room(d_vocab: int, n_ctx: int, d_model: int, n_heads: int) -> Evidence:
     every, wanted = all_contexts(d_vocab, n_ctx), n_heads * d_model
     sizes = {"d_model": d_model, "d_head": d_model, "n_heads": n_heads}
     given = every[: wanted // 2]
-    front_end = integer_front_end("rank-one", d_vocab=d_vocab, n_ctx=n_ctx, seed=0, largest=9, **sizes)
+    front_end = rank_one_integer_attention(d_vocab=d_vocab, n_ctx=n_ctx, seed=0, largest=9, **sizes)
     whole = exact_rank(front_end, every[:wanted], with_skip=False).lower
     part = exact_rank(front_end, given, with_skip=False).lower
     ceiling = RANK.at("rank", contexts=every[:wanted], **sizes, with_skip=False)
@@ -113,7 +113,7 @@ def _new_tokens(d_vocab: int, enlarged: int, n_ctx: int, d_model: int, n_heads: 
     given = everything[old]
     whole = np.concatenate([given, np.random.default_rng(0).permutation(everything[~old])])[:wanted]
     sizes = {"d_model": d_model, "d_head": d_model, "n_heads": n_heads}
-    front_end = integer_front_end("rank-one", d_vocab=enlarged, n_ctx=n_ctx, seed=0, largest=9, **sizes)
+    front_end = rank_one_integer_attention(d_vocab=enlarged, n_ctx=n_ctx, seed=0, largest=9, **sizes)
     rank = exact_rank(front_end, whole, with_skip=False).lower
     part = exact_rank(front_end, given, with_skip=False).lower
     facts = {"T_0": wanted, "H": n_heads, "d": d_model}

@@ -18,7 +18,7 @@ from constructions.capacity.partition import Partition, partition
 from constructions.capacity.windows import all_contexts_rank, all_contexts_windows
 from constructions.counted import counted
 from constructions.errors import HypothesisError
-from constructions.features.embeddings import integer_front_end
+from constructions.features.embeddings import integer_attention
 from constructions.heads.counting_heads import bit_contexts
 from constructions.memories.one_head_optimum import exclusive_or_contexts
 from constructions.memories.random.labels import fewest_heads_memory
@@ -104,7 +104,7 @@ def false_step(*, n_ctx: int = 6, d_model: int = 4, seed: int = 0) -> tuple[Int6
         raise HypothesisError("the false step of Lemma 2", "4 <= d <= S - 1", f"d = {d_model}, S = {n_ctx}")
     contexts = exclusive_or_contexts(n_ctx)
     sizes = {"d_vocab": 2, "n_ctx": n_ctx, "d_model": d_model, "n_heads": len(contexts) * d_model}
-    drawn = integer_front_end("full", **sizes, d_head=1, seed=seed, largest=2)
+    drawn = integer_attention(**sizes, d_head=1, seed=seed, largest=2)
     identity = drawn.W_K[0]
     return contexts, ExactFrontEnd(drawn.W_E, drawn.W_pos, drawn.W_Q, drawn.W_K, (identity,) * drawn.n_heads)
 

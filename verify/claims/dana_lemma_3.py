@@ -15,9 +15,9 @@ from constructions.arrays import Int64Array
 from constructions.capacity.generic_rank import generic_rank
 from constructions.capacity.head_counts import capacity
 from constructions.features.embeddings import (
-    INTEGER_KINDS,
+    INTEGER_ATTENTION,
     PrimeRoots,
-    integer_front_end,
+    integer_attention,
     kronecker_front_end,
     prime_root_front_end,
 )
@@ -127,7 +127,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         for order in (2, len(case.contexts) + 1) if 1 < len(case.contexts) <= _MOST_ROOTS else (2,):
             yield _roots(case, order, largest)
         yield _kronecker(case, largest)
-        for kind in INTEGER_KINDS:
+        for kind in INTEGER_ATTENTION:
             yield _integers(kind, case, largest)
     yield _large_prime()
     yield _mersenne_prime()
@@ -308,7 +308,7 @@ def _integers(kind: str, case: _Case, largest: Applied, *, with_skip: bool = Tru
     target = largest.value
     ranks: list[int] = []
     while len(ranks) < _DRAWS and max(ranks, default=-1) < target:
-        front_end = integer_front_end(kind, seed=len(ranks), **case.shape)
+        front_end = INTEGER_ATTENTION[kind](seed=len(ranks), **case.shape)
         rank = exact_rank(front_end, case.contexts, with_skip=with_skip).lower
         ranks.append(rank if _is_of_kind(kind, front_end) else 0)
     features = "last embeddings and features" if with_skip else "features alone"
@@ -349,7 +349,7 @@ def _large_prime() -> Evidence:
 def _mersenne_prime() -> Evidence:
     """Why the prime matters: with scores that are multiples of 61 every attention weight is 1/S modulo 2^61 - 1."""
     case = _Case(all_contexts(4, 2), 4, 4, 4)
-    drawn = integer_front_end("full", seed=0, **case.shape)
+    drawn = integer_attention(seed=0, **case.shape)
     front_end = ExactFrontEnd(drawn.W_E, drawn.W_pos, tuple(61 * query for query in drawn.W_Q), drawn.W_K, drawn.W_V)
     poor = exact_rank(front_end, case.contexts, prime=_MERSENNE).lower
     good = exact_rank(front_end, case.contexts).lower

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from flint import fmpq_mat
 
-from constructions.features.embeddings import integer_front_end
+from constructions.features.embeddings import rank_one_integer_attention
 from constructions.models.exact_network import ExactFrontEnd, as_rationals
 from constructions.tasks.arrays import all_contexts
 from verify.claim import Claim
@@ -154,7 +154,7 @@ def _lost_behind_head_0(*, count: int) -> Evidence:
 def _square(*, d_vocab: int, n_ctx: int, d_model: int, n_heads: int) -> Evidence:
     """Invertible value maps keep the rank, and no others raise it."""
     sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": d_model, "n_heads": n_heads}
-    front_end = integer_front_end("rank-one", d_head=d_model, seed=3, **sizes)
+    front_end = rank_one_integer_attention(d_head=d_model, seed=3, **sizes)
     contexts = all_contexts(d_vocab, n_ctx)
     plain = exact_outputs(replace(front_end, W_V=(as_rationals(np.eye(d_model)),) * n_heads), contexts).rank()
     square = exact_outputs(front_end, contexts).rank()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from constructions.attention.skip_connection_head import skip_connection_head, two_head_skip_connection
 from constructions.errors import InputError
-from constructions.features.embeddings import integer_front_end
+from constructions.features.embeddings import rank_one_integer_attention
 from constructions.models.blocks import Attention
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
@@ -20,8 +20,8 @@ from verify.memories.skip_connection_error import enclose_skip_error, largest_sk
 @given(st.integers(0, 5), st.integers(1, 3), st.integers(1, 3), st.integers(1, 3), st.integers(1, 4), st.integers(1, 9))
 def test_two_heads_of_a_rational_network_are_its_skip_connection(seed, n_ctx, d_model, d_head, d_vocab, power):
     d_head = min(d_head, d_model)
-    drawn = integer_front_end(
-        "rank-one", d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=2, d_head=d_head, seed=seed, largest=2
+    drawn = rank_one_integer_attention(
+        d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, n_heads=2, d_head=d_head, seed=seed, largest=2
     )
     rng = np.random.default_rng(seed)
     W_O = [[[fmpq(int(x)) for x in row] for row in head] for head in rng.integers(-2, 3, (2, d_head, d_model))]

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from constructions.capacity.generic_rank import generic_rank
 from constructions.errors import HypothesisError, InputError
 from constructions.features.embeddings import (
-    INTEGER_KINDS,
+    INTEGER_ATTENTION,
     drawn_until,
     first_primes,
-    integer_front_end,
+    integer_attention,
     kronecker_front_end,
     prime_root_front_end,
 )
@@ -70,12 +70,12 @@ def test_all_entries_are_roots_of_distinct_primes(shape: dict[str, int], order: 
     assert np.allclose(product_of_head, expected)
 
 
-@given(st.sampled_from(INTEGER_KINDS), sizes(), st.integers(0, 5), st.integers(1, 4))
+@given(st.sampled_from(sorted(INTEGER_ATTENTION)), sizes(), st.integers(0, 5), st.integers(1, 4))
 def test_small_integers_have_the_promised_size_and_form(
     kind: str, shape: dict[str, int], seed: int, largest: int
 ) -> None:
-    front_end = integer_front_end(kind, seed=seed, largest=largest, **shape)
-    again = integer_front_end(kind, seed=seed, largest=largest, **shape)
+    front_end = INTEGER_ATTENTION[kind](seed=seed, largest=largest, **shape)
+    again = INTEGER_ATTENTION[kind](seed=seed, largest=largest, **shape)
     assert (front_end.W_E, front_end.W_V, front_end.W_Q) == (again.W_E, again.W_V, again.W_Q)
     assert front_end.n_heads == shape["n_heads"]
     for value in front_end.W_V:
@@ -91,7 +91,7 @@ def test_small_integers_have_the_promised_size_and_form(
         assert len({str(matrix) for matrix in bilinear}) == len(bilinear)
 
 
-@pytest.mark.parametrize("kind", INTEGER_KINDS)
+@pytest.mark.parametrize("kind", INTEGER_ATTENTION)
 @pytest.mark.parametrize(("tokens", "n_ctx", "d_model", "d_head", "n_heads"), [(3, 2, 3, 2, 3), (2, 3, 2, 2, 3)])
 def test_small_integers_reach_the_generic_rank(
     kind: str, tokens: int, n_ctx: int, d_model: int, d_head: int, n_heads: int
@@ -101,7 +101,7 @@ def test_small_integers_reach_the_generic_rank(
     shape = {"d_vocab": tokens, "n_ctx": n_ctx, "d_model": d_model, "n_heads": n_heads, "d_head": d_head}
     # Entries of 2 keep the rationals short.
     front_end = drawn_until(
-        lambda seed: integer_front_end(kind, seed=seed, largest=2, **shape),
+        lambda seed: INTEGER_ATTENTION[kind](seed=seed, largest=2, **shape),
         rank=lambda drawn: exact_rank(drawn, contexts),
         target=target,
     )
@@ -113,7 +113,7 @@ def test_drawing_stops_at_the_first_success_and_gives_up_at_the_end() -> None:
 
     def draw(seed: int) -> ExactFrontEnd:
         seeds.append(seed)
-        return integer_front_end("full", d_vocab=1, n_ctx=1, d_model=1, n_heads=0, d_head=1, seed=seed)
+        return integer_attention(d_vocab=1, n_ctx=1, d_model=1, n_heads=0, d_head=1, seed=seed)
 
     drawn_until(draw, rank=lambda _: len(seeds), target=3)
     assert seeds == [0, 1, 2]
@@ -189,7 +189,7 @@ def test_sizes_that_fit_no_model_are_refused(change: dict[str, int], named: str)
     shape = {"d_vocab": 2, "n_ctx": 2, "d_model": 3, "n_heads": 1, "d_head": 2, **change}
     for build in (
         lambda: prime_root_front_end(**shape),
-        lambda: integer_front_end("full", seed=0, **shape),
+        lambda: integer_attention(seed=0, **shape),
         lambda: kronecker_front_end(n_contexts=2, **shape),
     ):
         with pytest.raises(InputError, match=named):
@@ -200,12 +200,10 @@ def test_options_out_of_range_are_refused() -> None:
     shape = {"d_vocab": 2, "n_ctx": 2, "d_model": 2, "n_heads": 1, "d_head": 2}
     with pytest.raises(InputError, match="order = 1"):
         prime_root_front_end(order=1, **shape)
-    with pytest.raises(InputError, match="kind = 'half'"):
-        integer_front_end("half", seed=0, **shape)
     with pytest.raises(InputError, match="largest = 0"):
-        integer_front_end("full", seed=0, largest=0, **shape)
+        integer_attention(seed=0, largest=0, **shape)
     with pytest.raises(InputError, match="seed = -1"):
-        integer_front_end("full", seed=-1, **shape)
+        integer_attention(seed=-1, **shape)
     with pytest.raises(InputError, match="n_contexts = 0"):
         kronecker_front_end(n_contexts=0, **shape)
 

@@ -12,12 +12,12 @@ def test_enough_heads_are_no_counterexample():
 
 def test_heads_that_are_equal_reach_nothing(monkeypatch):
     assert audit._reached(d_vocab=6, d_model=2, d_head=3, n_heads=8).verdict is Verdict.PROVED
-    honest = audit.integer_front_end
+    honest = audit.rank_one_integer_attention
 
-    def one_head_for_all(kind, **given):
-        found = honest(kind, **given)
+    def one_head_for_all(**given):
+        found = honest(**given)
         count = found.n_heads
         return type(found)(found.W_E, found.W_pos, *((part[0],) * count for part in (found.W_Q, found.W_K, found.W_V)))
 
-    monkeypatch.setattr(audit, "integer_front_end", one_head_for_all)
+    monkeypatch.setattr(audit, "rank_one_integer_attention", one_head_for_all)
     assert audit._reached(d_vocab=6, d_model=2, d_head=3, n_heads=8).verdict is Verdict.REFUTED

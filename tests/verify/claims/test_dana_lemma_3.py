@@ -36,7 +36,7 @@ def all_pieces(case: dana_lemma_3._Case) -> list[Evidence]:
     return [
         dana_lemma_3._roots(case, 2, largest),
         dana_lemma_3._kronecker(case, largest),
-        *(dana_lemma_3._integers(kind, case, largest) for kind in embeddings.INTEGER_KINDS),
+        *(dana_lemma_3._integers(kind, case, largest) for kind in embeddings.INTEGER_ATTENTION),
     ]
 
 
@@ -101,11 +101,11 @@ def test_equal_primes_leave_the_evidence_undecided(monkeypatch: pytest.MonkeyPat
 
 
 def test_integers_that_are_too_small_leave_the_evidence_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    def silent(kind: str, *, seed: int, **shape: int):
-        drawn = embeddings.integer_front_end(kind, seed=seed, **shape)
+    def silent(**shape: int):
+        drawn = embeddings.integer_attention(**shape)
         return replace(drawn, W_Q=tuple(0 * query for query in drawn.W_Q))
 
-    monkeypatch.setattr(dana_lemma_3, "integer_front_end", silent)
+    monkeypatch.setitem(embeddings.INTEGER_ATTENTION, "full", silent)
     monkeypatch.setattr(dana_lemma_3, "_DRAWS", 2)
     piece = dana_lemma_3._integers("full", BIGRAMS, BIGRAMS.ceiling())
     assert piece.verdict is not Verdict.PROVED
@@ -177,7 +177,7 @@ def test_other_integers_of_full_rank_are_not_those_of_kronecker(monkeypatch: pyt
         return replace(drawn, W_Q=tuple(query * (1 - 1 / spacing) for query in drawn.W_Q))
 
     def drawn_at_random(*, n_contexts: int, **shape: int):
-        return embeddings.integer_front_end("full", seed=1, **shape)
+        return embeddings.integer_attention(seed=1, **shape)
 
     for spoilt in (one_bit_less, drawn_at_random):
         monkeypatch.setattr(dana_lemma_3, "kronecker_front_end", spoilt)
@@ -187,9 +187,7 @@ def test_other_integers_of_full_rank_are_not_those_of_kronecker(monkeypatch: pyt
 
 @pytest.mark.parametrize(("asked", "given"), [("full", "rank-one"), ("rank-one", "full"), ("shared-rank-one", "full")])
 def test_integers_of_another_kind_prove_nothing(monkeypatch: pytest.MonkeyPatch, asked: str, given: str) -> None:
-    monkeypatch.setattr(
-        dana_lemma_3, "integer_front_end", lambda kind, **options: embeddings.integer_front_end(given, **options)
-    )
+    monkeypatch.setitem(embeddings.INTEGER_ATTENTION, asked, embeddings.INTEGER_ATTENTION[given])
     monkeypatch.setattr(dana_lemma_3, "_DRAWS", 2)
     assert dana_lemma_3._integers(asked, BIGRAMS, BIGRAMS.ceiling()).verdict is not Verdict.PROVED
 

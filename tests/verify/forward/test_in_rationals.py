@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError, ResourceError
-from constructions.features.embeddings import integer_front_end
+from constructions.features.embeddings import integer_attention
 from constructions.models.blocks import Attention
 from constructions.models.exact_attention import exact_features, exact_last, exact_logits
 from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network, rounded
@@ -129,7 +129,7 @@ def test_scores_larger_than_the_prime_are_powers_of_two_all_the_same(prime: int)
     """No weights give these contexts rank 4; residues of the exponents modulo the prime itself would."""
     contexts = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
     for seed in range(5):
-        drawn = integer_front_end("full", d_vocab=2, n_ctx=3, d_model=4, n_heads=1, d_head=4, seed=seed)
+        drawn = integer_attention(d_vocab=2, n_ctx=3, d_model=4, n_heads=1, d_head=4, seed=seed)
         front_end = replace(drawn, W_Q=(drawn.W_Q[0] * (2**70 + 1),))
         assert exact_rank(front_end, contexts, prime=prime).lower <= 3
 
