@@ -74,7 +74,7 @@ MUTANTS = [
         "the values are taken for the rows that they are made of",
     ),
     ball_rank_bounds("determinant != 0", "True", "a determinant may be 0"),
-    ball_rank_bounds("if rank > min(rows, columns, _LARGEST", "if rank > min(_LARGEST", "more than the smaller side"),
+    ball_rank_bounds("if rank > min(rows, columns, LARGEST", "if rank > min(LARGEST", "more than the smaller side"),
     ball_rank_bounds("- max(apart_of)", "- 2 * max(apart_of)", "the second bound from above leaves out a head"),
     ball_rank_bounds("_formal_rank(vectors) - 1", "_formal_rank(vectors) - 2", "the relations are counted twice"),
     checker_by_rank(
@@ -83,6 +83,11 @@ MUTANTS = [
         "the rank may be that of another matrix",
     ),
     checker_by_rank("*([least + 1] if least < upper else [])", "*[]", "a rank that is exceeded is only undecided"),
+    checker_by_rank(
+        'if full.values["columns"] <= columns:',
+        "if True:",
+        "the heads alone are said to have the rank with skip connection",
+    ),
     checker_by_divergence("sum(map(mul, losses, weights), arb(0))", "sum(losses, arb(0))", "contexts have no weights"),
     checker_by_divergence(
         'if statement.values["occurrences"] != sum(occurrences):', "if False:", "the occurrences are not compared"

@@ -14,7 +14,7 @@ from verify.independent.plain.plain_model import PlainModel
 from verify.independent.plain.plain_task import PlainTask, PlainVectorTask
 
 _LARGEST_EXACT = 2**24  # rows * columns * rank of an integer matrix that is eliminated
-_LARGEST_DETERMINANT = 2**11  # rows
+LARGEST_DETERMINANT = 2**10  # rows: a minute
 _TRIES = 2
 
 Rows = set[tuple[int, ...]]
@@ -38,7 +38,7 @@ def has_rank(matrix: arb_mat, rank: int) -> bool:
     rows, columns = matrix.nrows(), matrix.ncols()
     if rank == 0:
         return True
-    if rank > min(rows, columns, _LARGEST_DETERMINANT):
+    if rank > min(rows, columns, LARGEST_DETERMINANT):
         return False
     for attempt in range(_TRIES):
         squeezed = matrix if rank == columns else matrix * _drawn(columns, rank, f"right {attempt}")

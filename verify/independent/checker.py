@@ -45,7 +45,12 @@ from verify.independent.ball_answers import Answer, Targets, mean_loss
 from verify.independent.ball_divergence import LogSoftmax, at_least_zero
 from verify.independent.ball_ends import ball, outward
 from verify.independent.ball_forward import BITS, PRECISIONS, NoInformationError
-from verify.independent.ball_rank_bounds import has_rank, upper_for_all_weights, upper_for_these_weights
+from verify.independent.ball_rank_bounds import (
+    LARGEST_DETERMINANT,
+    has_rank,
+    upper_for_all_weights,
+    upper_for_these_weights,
+)
 from verify.independent.evaluation import Evaluation
 from verify.independent.integer_forward import FEW_BITS
 from verify.independent.integer_rank import FeatureMatrix, NonsingularCheck, rank_bounds, recheck_nonsingular
@@ -349,7 +354,7 @@ class _Checker:
             return StatementCheck(id, Verdict.REFUTED, f"the matrix has {columns} columns", {})
         full = self.certificate.statement(FEATURE_RANK)
         if full is not None and independent is not None and independent.verdict is Verdict.PROVED:
-            if full.values["columns"] == columns:
+            if full.values["columns"] <= columns:  # more columns leave the rows independent
                 return compare_ranks(statement, rows, rows, rows, "the witness of linearly independent rows")
         smaller = min(rows, columns)
         if stored["lower"] == smaller and (bits := self._bits_of_rank(smaller, with_skip)):
@@ -366,7 +371,7 @@ class _Checker:
 
     def _bits_of_rank(self, rank: int, with_skip: bool) -> int | None:
         """The precision at which the features are proved to have a rank, if one is enough."""
-        for bits in PRECISIONS:
+        for bits in PRECISIONS if rank <= LARGEST_DETERMINANT else ():
             if bits > _MOST_RANK_BITS:
                 break
             self.evaluation.progress("rank", None, f"at least {rank}, balls of {bits} bits")
