@@ -5,8 +5,27 @@ from tests.mutants import of
 counted = of("constructions/capacity/sub_alphabet.py", "tests/constructions/capacity/test_sub_alphabet.py")
 joined = of("constructions/capacity/gain_forest.py", "tests/constructions/capacity/test_gain_forest.py")
 eliminated = of("constructions/capacity/generic_rank.py", "tests/constructions/capacity/test_generic_rank.py")
+profiled = of("constructions/capacity/rank_profile.py", "tests/constructions/capacity/test_rank_profile.py")
+listed = of("constructions/capacity/context_list.py", "tests/constructions/capacity/test_context_list.py")
+shown = of("byheart/report/rank_profile.py", "tests/byheart/report/test_rank_profile.py")
 
 MUTANTS = [
+    profiled("self.upper < self.printed", "self.lower < self.printed", "a count that may hold is said to fail"),
+    profiled(
+        "zip((True, False), found", "zip((False, True), found", "the skip connection is counted with the heads alone"
+    ),
+    profiled(
+        "heads * d_head + (d_model if with_skip else 0)",
+        "heads * d_head + d_model",
+        "the heads alone have more columns",
+    ),
+    profiled(
+        "each_adds_one = np.minimum(np.arange(n_heads + 1)",
+        "each_adds_one = np.minimum(d_head * np.arange(n_heads + 1)",
+        "a head adds its width to any contexts",
+    ),
+    listed("if context in line_of:", "if False:", "equal contexts are one"),
+    shown("if each.printed_fails:", "if each.lower < 1:", "other cells have a frame"),
     eliminated(
         "ranks - of_first + np.searchsorted(also, ends)", "ranks - of_first", "columns add nothing in the first rows"
     ),
