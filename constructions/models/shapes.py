@@ -79,6 +79,19 @@ def is_dana_network(model: Model) -> bool:
     return model.reads_tokens and model.b_U is None and shape and _plain(model)
 
 
+def is_heads_alone(model: Model) -> bool:
+    """Whether it reads tokens and is one attention from the last position, without skip connection and shifts.
+
+    Example:
+        >>> from constructions.attention.full_rank import full_rank_attention
+        >>> heads = full_rank_attention(np.array([[0, 1], [1, 1]]), d_model=2, d_head=2, n_heads=1).model
+        >>> is_heads_alone(heads), is_dana_network(heads)
+        (True, False)
+    """
+    shape = [b.options() for b in model.blocks] == [_ALONE] and model.plain
+    return model.reads_tokens and model.b_U is None and shape and _plain(model)
+
+
 def mahdavi_layer(W_Q: Tensor, W_K: Tensor, W_V: Tensor, W_O: Tensor, W_D: Tensor) -> Model:
     r"""The attention layer of Mahdavi, Liao and Thrampoulidis, with the linear map that reads it.
 
@@ -156,4 +169,5 @@ def _options(*, skip: bool, queries: str) -> dict[str, object]:
 
 
 _DANA = _options(skip=True, queries="stream")
+_ALONE = _options(skip=False, queries="stream")
 _MAHDAVI = _options(skip=False, queries="task")

@@ -16,7 +16,7 @@ from constructions.errors import InputError
 from constructions.files import write_atomically
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
-from constructions.models.shapes import is_dana_network, is_mahdavi_layer
+from constructions.models.shapes import is_dana_network, is_heads_alone, is_mahdavi_layer
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.task import Task
@@ -222,8 +222,10 @@ def certify_memorization(
         )
     if divergence and task.target != "laws":
         raise InputError("divergence", f"is asked of a task of {task.target}", "a task of laws")
-    if (ranked or limit is not None) and not _is_one_attention(model):
+    if (rank or limit is not None) and not _is_one_attention(model):
         raise InputError("rank and saturation", "are those of a model of one attention, this one has other blocks")
+    if ranked and not _has_features(model):
+        raise InputError("rank", "is that of a model of one attention, this one has other blocks")
     require_memory(
         _estimated_bytes(model, task, ranked=ranked), purpose=f"a certificate for {task.n_contexts} contexts"
     )
@@ -324,7 +326,7 @@ def check_memorization(
         elif statement.id == TEXT_DIVERGENCE:
             checks.append(_check_text(statement, model, task, answers, show))
         elif statement.id == FEATURE_RANK:
-            if seen.features is None or isinstance(task, PromptTask):
+            if seen.features is None or isinstance(task, PromptTask) or not _is_one_attention(model):
                 checks.append(StatementCheck(FEATURE_RANK, Verdict.REFUTED, "the model has no such features", {}))
             else:
                 checks.append(check_feature_rank(statement, model, task, seen.features, progress=show))
@@ -377,7 +379,7 @@ class _Seen:
 
 
 def _see(model: Model, task: Listed, progress: Progress, *, ranked: bool) -> _Seen:
-    if not _is_one_attention(model):
+    if not _has_features(model):
         return _Seen(None, None)
     if isinstance(task, VectorTask):
         heads = enclose_layer(model, task, progress=progress)
@@ -392,10 +394,15 @@ def _is_one_attention(model: Model) -> bool:
     return is_dana_network(model) or is_mahdavi_layer(model)
 
 
+def _has_features(model: Model) -> bool:
+    """Whether what its heads read has a rank of which a certificate may speak."""
+    return _is_one_attention(model) or is_heads_alone(model)
+
+
 def _estimated_bytes(model: Model, task: Listed, *, ranked: bool) -> int:
     """Estimated peak: copies of the features, five square matrices, and what is done in chunks."""
     size = task.n_contexts
-    if not _is_one_attention(model) or (not isinstance(task, VectorTask) and not ranked):
+    if not _has_features(model) or (not isinstance(task, VectorTask) and not ranked):
         return 8 * (6 * model.parameters + 2**25) + 2**28
     if isinstance(task, VectorTask):
         columns = model.n_heads * model.d_model

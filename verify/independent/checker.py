@@ -347,7 +347,8 @@ class _Checker:
         """A rank from both sides; `independent` may have proved already that the rows are linearly independent."""
         stored, id, with_skip = statement.values, statement.id, statement.id == RANK_WITH_SKIP
         model, task = self.evaluation.model, self.evaluation.task
-        if not (self.evaluation.is_network or (self.evaluation.is_layer and not with_skip)):
+        reads_tokens = self.evaluation.is_network or self.evaluation.is_heads_alone
+        if not (reads_tokens or (self.evaluation.is_layer and not with_skip)):
             return StatementCheck(id, Verdict.REFUTED, "the model has no such features", {})
         rows, columns = int(stored["rows"]), self._feature_columns() + (model.d_model if with_skip else 0)
         if stored["columns"] != columns:

@@ -42,6 +42,11 @@ class Evaluation:
         return self.model.is_one_attention(skip=True, queries="stream")
 
     @property
+    def is_heads_alone(self) -> bool:
+        """Whether the model is that network without its skip connection."""
+        return self.model.is_one_attention(skip=False, queries="stream")
+
+    @property
     def is_layer(self) -> bool:
         """Whether the model is the attention layer that reads vectors."""
         return self.model.is_one_attention(skip=False, queries="task")

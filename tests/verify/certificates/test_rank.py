@@ -83,6 +83,25 @@ def test_one_unit_too_strong_is_refuted_or_not_proved(tmp_path: Path, check: Any
 
 
 @both
+@pytest.mark.parametrize("n_heads", [1, 2])
+def test_heads_without_a_skip_connection_have_the_same_ranks(tmp_path: Path, check: Any, n_heads: int) -> None:
+    """The model that Lemma 2 promises, as it is built: its outputs are the features."""
+    _, task = exclusive_or()
+    heads = full_rank_attention(task.contexts, d_model=4, d_head=4, n_heads=n_heads).model
+    outputs = np.random.default_rng(0).standard_normal((heads.attention.d_out, task.n_answers))
+    network = replace(heads, W_U=outputs)
+    write(tmp_path, network, task)
+    assert Certificate.load(tmp_path).statement("feature-rank") is None
+    for id in (RANK_HEADS, RANK_WITH_SKIP):
+        most = 3 if n_heads == 1 else 4
+        assert ranks(tmp_path, id) == (most, most, most)
+        assert verdict_if(check, tmp_path, id) is PROVED
+        assert verdict_if(check, tmp_path, id, lower=2, upper=2) is REFUTED
+    if n_heads == 1:
+        assert verdict_if(check, tmp_path, RANK_HEADS, lower=4, upper=4, all_weights_upper=4) is REFUTED
+
+
+@both
 def test_a_bound_over_all_weights_that_these_weights_do_not_reach_is_not_proved_if_it_is_too_small(
     tmp_path: Path, check: Any
 ) -> None:
