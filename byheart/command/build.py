@@ -1,6 +1,7 @@
 """`byheart build`: a construction of a theorem for one's own data, or the weights that a claim promises, certified."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,6 +67,8 @@ def run(options: argparse.Namespace) -> int:
     else:
         figures = _built_for_claim(options, given, out)
     print_made(options, figures, out)
+    if (beside := _beside(options.name)) is not None and not (options.json or options.quiet):
+        sys.stdout.write(f"For {beside.data.name} of your own: byheart build {beside.name} --{beside.data.name} FILE\n")
     return EXIT_CODES[figures.verdict]
 
 
@@ -73,6 +76,13 @@ def _line(construction: "NamedConstruction") -> str:
     """What a construction builds, from which file, with which parameters."""
     parameters = " ".join(f"{name}={value}" for name, value in construction.all_parameters.items())
     return f"{construction.line} (--{construction.data.name} FILE); {parameters}"
+
+
+def _beside(name: str) -> "NamedConstruction | None":
+    """The construction that takes data of one's own where a claim builds weights without."""
+    from constructions.named.registry import NAMED
+
+    return next((each for each in NAMED if each.beside == name), None)
 
 
 def _built_by_name(
@@ -99,12 +109,12 @@ def _built_by_name(
 
 def _built_for_claim(options: argparse.Namespace, given: dict[str, Path], out: Path) -> "Figures":
     from byheart.job import build_claim
-    from constructions.named.registry import NAMED, named
+    from constructions.named.registry import named
     from verify.claims import claim
 
     if "." not in options.name:
         named(options.name)  # names the nearest construction, or all of them
-    beside = next((each for each in NAMED if each.beside == options.name), None)
+    beside = _beside(options.name)
     for name, file in given.items():
         takes = f"; `byheart build {beside.name}` takes --{beside.data.name} FILE" if beside else ""
         raise InputError(f"--{name}", f"is {str(file)!r}, but {options.name} draws its own data{takes}")

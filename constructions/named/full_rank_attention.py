@@ -17,7 +17,7 @@ from constructions.memories.memory import build_memory
 from constructions.models.attention import features, last
 from constructions.models.construction import Construction
 from constructions.named.context_rows import ContextRows
-from constructions.named.labelled_contexts import labelled, part_of, require_distinct
+from constructions.named.labelled_contexts import as_rows, labelled, part_of, require_distinct
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 
@@ -40,7 +40,7 @@ class FullRankMemory(Construction[Task]):
 
 
 def full_rank_memory(
-    contexts: ContextRows, *, d_model: int, d_head: int, n_heads: int, with_skip: int = 0, seed: int = 0
+    contexts: ContextRows | Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: int = 0, seed: int = 0
 ) -> FullRankMemory:
     r"""Draw heads of the generic rank for contexts, and read labels of one's choice off as many of them.
 
@@ -49,7 +49,7 @@ def full_rank_memory(
     with r = T, all.
 
     Args:
-        contexts: Pairwise distinct contexts.
+        contexts: Pairwise distinct contexts, of a file or `[T, S]`.
         d_model: Width of the stream, d.
         d_head: Width of a head, $d_h \le d$.
         n_heads: Number of heads, H.
@@ -72,6 +72,7 @@ def full_rank_memory(
         'at least 3 argmaxes are right'
     """
     require_one_of((0, 1), with_skip=with_skip)
+    contexts = as_rows(contexts)
     require_distinct(contexts, theorem=LEMMA)
     sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
     heads = full_rank_attention(

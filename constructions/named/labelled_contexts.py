@@ -9,6 +9,7 @@ from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError, require_at_least
 from constructions.named.context_rows import ContextRows
 from constructions.tasks.arrays import all_contexts, array_task
+from constructions.tasks.contexts import checked_contexts
 from constructions.tasks.task import Task
 
 _LISTED = 2**22  # contexts; of more, some are drawn one by one
@@ -48,6 +49,22 @@ def random_contexts(*, d_vocab: int, n_ctx: int, n_contexts: int, seed: int) -> 
         more = rng.integers(0, d_vocab, (n_contexts, n_ctx))
         drawn = np.unique(np.concatenate([drawn, more]), axis=0)
     return ContextRows(drawn[np.sort(rng.permutation(len(drawn))[:n_contexts])], names)
+
+
+def as_rows(contexts: ContextRows | Int64Array) -> ContextRows:
+    """Contexts of numbered tokens, `[T, S]`, with the numbers as texts; others as they are.
+
+    Raises:
+        InputError: No integers of at least 0.
+
+    Example:
+        >>> as_rows(np.array([[0, 2]])).vocabulary
+        ('0', '1', '2')
+    """
+    if isinstance(contexts, ContextRows):
+        return contexts
+    tokens = checked_contexts(contexts)
+    return ContextRows(tokens, tuple(map(str, range(int(tokens.max()) + 1))))
 
 
 def require_distinct(contexts: ContextRows, *, theorem: str) -> None:

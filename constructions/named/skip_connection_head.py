@@ -5,12 +5,13 @@ Page: docs/constructions.md
 
 from dataclasses import dataclass
 
+from constructions.arrays import Int64Array
 from constructions.attention.skip_connection_head import SkipConnectionHeads, skip_connection_head
 from constructions.counted import counted
 from constructions.memories.memory import theorem_1
 from constructions.models.construction import Construction
 from constructions.named.context_rows import ContextRows
-from constructions.named.labelled_contexts import labelled
+from constructions.named.labelled_contexts import as_rows, labelled
 from constructions.tasks.task import Task
 
 SECTION = "Dana et al. (2024), Section 4.1"
@@ -28,12 +29,18 @@ class SkipConnectionMemory(Construction[Task]):
 
 
 def skip_connection_memory(
-    contexts: ContextRows, *, d_model: int, d_head: int, n_heads: int = 0, sharpness: float = 40, seed: int = 0
+    contexts: ContextRows | Int64Array,
+    *,
+    d_model: int,
+    d_head: int,
+    n_heads: int = 0,
+    sharpness: float = 40,
+    seed: int = 0,
 ) -> SkipConnectionMemory:
     r"""Let heads of Theorem 1' hold labels at random, then replace the skip connection by a head.
 
     Args:
-        contexts: Pairwise distinct contexts.
+        contexts: Pairwise distinct contexts, of a file or `[T, S]`.
         d_model: Width of the stream, d, of the network with the skip connection.
         d_head: Width of a head, $d_h \le d$.
         n_heads: Heads of that network, H; 0 for as many as suffice.
@@ -50,7 +57,7 @@ def skip_connection_memory(
 
     Source: repairs Dana, Pydi, Chevaleyre (2024), Section 4.1: Proposition E7.
     """
-    task = labelled(contexts, theorem=SECTION, seed=seed, kinds=2 if d_model == 1 else None)
+    task = labelled(as_rows(contexts), theorem=SECTION, seed=seed, kinds=2 if d_model == 1 else None)
     network = theorem_1(task, d_model=d_model, d_head=d_head, n_heads=n_heads or None, seed=seed).model
     heads = skip_connection_head(network, sharpness=float(sharpness))
     copying = f"{counted(heads.n_copying_heads, 'head')} of width {d_head}"

@@ -5,7 +5,7 @@ Page: docs/constructions.md
 
 from constructions.memories.memory import HeadsOfTheorem1, theorem_1
 from constructions.named.context_rows import ContextRows
-from constructions.named.labelled_contexts import labelled
+from constructions.named.labelled_contexts import as_rows, labelled
 
 THEOREM = "Dana et al. (2024), Theorem 1"
 
@@ -14,7 +14,7 @@ def theorem_1_memory(contexts: ContextRows, *, d_model: int, d_head: int, n_head
     r"""Hold a label at random for each context, by one layer of attention with a skip connection.
 
     Args:
-        contexts: Pairwise distinct contexts.
+        contexts: Pairwise distinct contexts, of a file or `[T, S]`.
         d_model: Width of the stream, d.
         d_head: Width of a head, $d_h \le d$.
         n_heads: Number of heads, H; 0 for those that are certified to suffice, and a quarter more.
@@ -31,10 +31,9 @@ def theorem_1_memory(contexts: ContextRows, *, d_model: int, d_head: int, n_head
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired as Theorem 1'.
 
     Example:
-        >>> from constructions.named.labelled_contexts import random_contexts
-        >>> contexts = random_contexts(d_vocab=3, n_ctx=2, n_contexts=0, seed=0)
-        >>> theorem_1_memory(contexts, d_model=4, d_head=2).model.n_heads
+        >>> from constructions.tasks.arrays import all_contexts
+        >>> theorem_1_memory(all_contexts(3, 2), d_model=4, d_head=2).model.n_heads
         8
     """
-    task = labelled(contexts, theorem=THEOREM, seed=seed, kinds=2 if d_model == 1 else None)
+    task = labelled(as_rows(contexts), theorem=THEOREM, seed=seed, kinds=2 if d_model == 1 else None)
     return theorem_1(task, d_model=d_model, d_head=d_head, n_heads=n_heads or None, seed=seed)

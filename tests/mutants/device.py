@@ -65,8 +65,8 @@ MUTANTS = [
         "the weights of a memory are solved for on the CPU",
     ),
     job(
-        '    with on_device(device), clock.stage("weights"):\n        built = claim',
-        '    with clock.stage("weights"):\n        built = claim',
+        '    with on_device(device), clock.stage("weights"):\n        made = construct()',
+        '    with clock.stage("weights"):\n        made = construct()',
         "the weights of a claim are solved for on the CPU",
     ),
 ]

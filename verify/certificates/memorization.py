@@ -520,7 +520,8 @@ def _check_answers(
         return checked(Verdict.UNDECIDED, "the stored loss of a guess does not follow")
     if stored.get(GUESS) != own.get(GUESS):
         return checked(Verdict.REFUTED, f"the most frequent label holds {own.get(GUESS, 0)}, not so many")
-    return checked(Verdict.PROVED, f"{figures['held']} of {counted(figures['contexts'], 'context')}")
+    size = counted(figures["contexts"], "context")
+    return checked(Verdict.PROVED, f"mean over {size}" if asked.asked == "at-most" else f"{figures['held']} of {size}")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -576,9 +576,9 @@ def _check_answers(
             return checked(Verdict.UNDECIDED, "the stored loss of a guess does not follow")
     if stored.get(GUESS) != guess[1]:
         return checked(Verdict.REFUTED, f"the most frequent label holds {guess[1]}, not so many")
-    return checked(
-        Verdict.PROVED, f"{figures['held']} of {counted(figures['contexts'], 'context')}, balls of {ctx.prec} bits"
-    )
+    size = counted(figures["contexts"], "context")
+    count = f"mean over {size}" if asked.asked == "at-most" else f"{figures['held']} of {size}"
+    return checked(Verdict.PROVED, f"{count}, balls of {ctx.prec} bits")
 
 
 def _open(certificate: Certificate, asked: Criterion, answers: list[Answer]) -> Sequence[int]:
