@@ -13,6 +13,7 @@ from typing import Any
 from byheart.figures import Finding
 from constructions.attention.full_rank import FullRankAttention, full_rank_attention
 from constructions.attention.skip_connection_head import skip_connection_head
+from constructions.counted import counted
 from constructions.memories.memory import HeadsOfTheorem1
 from constructions.models.construction import Construction
 from constructions.named.full_rank_attention import FullRankMemory
@@ -175,7 +176,7 @@ def _coherence(unembedding: Unembedding) -> tuple[Finding, ...]:
     squared, claimed, constant = margins.coherence_squared, unembedding.coherence, paper_constant(count, d_model)
     is_proved = squared is not None and squared <= claimed**2
     text = f"at most {decimal_above(claimed)}" if is_proved else "not proved"
-    text += f" ({count} vectors, {d_model} dimensions); Theorem 2: C = sqrt(32 log(N + 1) / d) = "
+    text += f" ({counted(count, 'vector')}, {counted(d_model, 'dimension')}); Theorem 2: C = sqrt(32 log(N + 1) / d) = "
     text += decimal_above(constant) + (", with which it says nothing" if constant >= Fraction(1, 2) else "")
     kappa = margins.kappa
     return (

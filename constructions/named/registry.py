@@ -24,7 +24,7 @@ from constructions.named.low_coherence_unembedding import (
 )
 from constructions.named.saturated_heads import Vectors, random_vectors, saturated_memory
 from constructions.named.skip_connection_head import skip_connection_memory
-from constructions.named.theorem_1 import theorem_1_memory
+from constructions.named.theorem_1 import theorem_1_on_contexts
 from constructions.tasks.context_arrays import read_contexts
 
 Parameter = int | Fraction
@@ -217,7 +217,7 @@ NAMED = (
         name="theorem-1",
         line="one layer of attention that holds a label for each of your contexts",
         data=_CONTEXTS,
-        build=theorem_1_memory,
+        build=theorem_1_on_contexts,
         parameters={"d_model": 4, "d_head": 3, "n_heads": 0},
         beside="dana.theorem-1",
     ),

@@ -65,6 +65,7 @@ def saturated_memory(
         >>> saturated_memory(vectors, n_heads=3, d_head=3).heads.blocks
         (range(0, 3), range(3, 5), range(5, 7))
     """
+    require_at_least(1, n_heads=n_heads, d_head=d_head)
     contexts, queries = vectors
     task = labelled(contexts, queries, outputs=outputs, classes=classes, seed=seed)
     heads = saturated_heads(contexts, queries, n_heads=n_heads, d_head=d_head, seed=seed)

@@ -10,7 +10,9 @@ from constructions.named.labelled_contexts import as_rows, labelled
 THEOREM = "Dana et al. (2024), Theorem 1"
 
 
-def theorem_1_memory(contexts: ContextRows, *, d_model: int, d_head: int, n_heads: int = 0, seed: int = 0) -> HeadsOfTheorem1:
+def theorem_1_on_contexts(
+    contexts: ContextRows, *, d_model: int, d_head: int, n_heads: int = 0, seed: int = 0
+) -> HeadsOfTheorem1:
     r"""Hold a label at random for each context, by one layer of attention with a skip connection.
 
     Args:
@@ -32,7 +34,7 @@ def theorem_1_memory(contexts: ContextRows, *, d_model: int, d_head: int, n_head
 
     Example:
         >>> from constructions.tasks.arrays import all_contexts
-        >>> theorem_1_memory(all_contexts(3, 2), d_model=4, d_head=2).model.n_heads
+        >>> theorem_1_on_contexts(all_contexts(3, 2), d_model=4, d_head=2).model.n_heads
         8
     """
     task = labelled(as_rows(contexts), theorem=THEOREM, seed=seed, kinds=2 if d_model == 1 else None)

@@ -25,6 +25,8 @@ def test_what_the_theorem_does_not_speak_of_is_refused_by_its_hypothesis():
         saturated_memory((vectors[0], np.ones((10, 6))), n_heads=3, d_head=4)
     with pytest.raises(HypothesisError):  # a context of rank 1
         saturated_memory((np.ones((1, 4, 6)), vectors[1][:10]), n_heads=3, d_head=4)
+    with pytest.raises(InputError, match="d_head = 0, expected at least 1"):
+        saturated_memory(vectors, n_heads=3, d_head=0)
     for wrong in (dict(shared=2), dict(n_examples=0), dict(seed=-1)):
         with pytest.raises(InputError):
             random_vectors(**{"n_examples": 3, "n_ctx": 2, "d_model": 4, "shared": 1, "seed": 0, **wrong})
