@@ -101,3 +101,21 @@ def test_check_exits_1_on_a_damaged_layer(layer_folder, capsys, name, damage):
         assert main(["check", str(layer_folder), *options]) == 1
     error = capsys.readouterr().err
     assert error.count("byheart: ") == 2 and "Traceback" not in error
+
+
+def test_a_construction_prints_what_is_proved_beside_what_is_printed(tmp_path, capsys):
+    (tmp_path / "contexts.txt").write_text("0 0 0\n1 1 0\n0 1 0\n1 0 0\n")
+    words = ["build", "full-rank-attention", "--contexts", str(tmp_path / "contexts.txt")]
+    assert main([*words, "--param", "n_heads=1", "d_head=4", "--out", str(tmp_path / "out")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Read as 4 contexts of 3 tokens: 0 0 0; 1 1 0; 0 1 0 and 1 more." in shown
+    assert "rank of Y, heads alone exactly 3 (4 x 4); of any weights at most 3; Lemma 2: min(T, H d_h) = 4" in shown
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["findings"][0]["values"]["all_weights_upper"] == 3
+
+
+def test_weights_of_a_claim_name_the_construction_for_ones_own_data(tmp_path, capsys):
+    assert main(["build", "dana.theorem-1", "--out", str(tmp_path / "out")]) == 0
+    assert "For contexts of your own: byheart build theorem-1 --contexts FILE" in capsys.readouterr().out
+    assert main(["build", "dana.theorem-1", "--param", "seed=1/2", "--out", str(tmp_path / "other")]) == 2
+    assert "--param seed=1/2 is no integer" in capsys.readouterr().err

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import byheart
-from byheart.hosts.tokenizer import special_tokens, tokenizer_config, tokenizer_json
+from byheart.hosts.tokenizer import generation_of, special_tokens, tokenizer_config, tokenizer_json
 from constructions.tasks.table import facts_task, table_task
 from constructions.tasks.text import text_task
 from constructions.tasks.vocabulary import typed
@@ -122,3 +122,8 @@ def test_an_answer_may_hold_the_separator_of_the_cells():
     read = reader(task)
     assert read.encode("Peru, river").ids == task.contexts[1].tolist()
     assert read.decode([task.names().index("Lima, the city")]) == "Lima, the city"
+
+
+def test_decoding_ends_after_the_answer_of_a_row_and_goes_on_in_a_text():
+    assert generation_of(table_task("0,1\n1,0\n"))["eos_token_id"] == [0, 1]
+    assert "eos_token_id" not in generation_of(text_task("to be or not to be"))

@@ -1,5 +1,7 @@
 """Contexts and queries from a file, read strictly."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -37,3 +39,29 @@ def test_empty_queries_are_refused(tmp_path):
     np.savez(tmp_path / "a.npz", contexts=np.ones((1, 2)), queries=np.ones((0, 2)))
     with pytest.raises(InputError, match="queries has shape"):
         read_contexts(tmp_path / "a.npz")
+
+
+def test_lists_of_json_are_the_same_arrays(tmp_path):
+    contexts, queries = [[0.1, 2, -3e-5]], [[1, 0, 0.25], [2, 1, 0]]
+    (tmp_path / "a.json").write_text(json.dumps({"contexts": contexts, "queries": queries}))
+    found = read_contexts(tmp_path / "a.json")
+    assert [each.tolist() for each in found] == [[contexts], queries]
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        ("[", FileFormatError, "not readable JSON"),
+        ("[1]", FileFormatError, "no JSON object"),
+        ('{"contexts": [[1]]}', FileFormatError, "expected contexts and queries"),
+        ('{"contexts": [[1], [1, 2]], "queries": [[1]]}', FileFormatError, "not readable JSON of arrays"),
+        ('{"contexts": [["a"]], "queries": [[1]]}', InputError, "contexts has dtype"),
+        ('{"contexts": [[true]], "queries": [[1]]}', InputError, "contexts has dtype"),
+        ('{"contexts": [[NaN]], "queries": [[1]]}', InputError, "contexts has the entry nan"),
+        ('{"contexts": [[1, 2]], "queries": [[1]]}', InputError, "contexts has shape"),
+    ],
+)
+def test_json_of_anything_else_is_refused(content, error, message, tmp_path):
+    (tmp_path / "a.json").write_text(content)
+    with pytest.raises(error, match=message):
+        read_contexts(tmp_path / "a.json")

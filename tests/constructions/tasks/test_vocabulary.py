@@ -9,7 +9,17 @@ from constructions.errors import InputError
 from constructions.tasks.table import facts_task, table_task
 from constructions.tasks.task import windows_task
 from constructions.tasks.text import text_task
-from constructions.tasks.vocabulary import cut_of, echoed, numbers_of, tokens_of, typed, typed_example, unread
+from constructions.tasks.vocabulary import (
+    cut_of,
+    echoed,
+    is_of_rows,
+    names_answers,
+    numbers_of,
+    tokens_of,
+    typed,
+    typed_example,
+    unread,
+)
 from constructions.tasks.windows import END, Windows
 
 
@@ -129,3 +139,20 @@ def test_facts_of_any_length_are_echoed_in_a_line_that_can_be_read(letter):
     long = letter * 1_000_000
     said = echoed(table_task(f"{long},a\nb,{long}\n"))
     assert len(said) < 1000 and said.count("(1,000,000 characters)") == 2
+
+
+@pytest.mark.parametrize("text", ["0 1 1", "0, 1, 1", "0,1,1", "0;1;1", "011", " 0  1 1 "])
+def test_a_context_of_digits_is_typed_with_blanks_or_commas(text):
+    assert tokens_of(text, table_task("0,1,1,0\n1,1,1,1\n")) == [0, 1, 1]
+
+
+@pytest.mark.parametrize(("text", "message"), [("0 1 2", "no token '2'"), ("0 1", "has 2, expected 3")])
+def test_a_wrong_context_with_blanks_is_refused_by_its_token_or_length(text, message):
+    with pytest.raises(InputError, match=message):
+        tokens_of(text, table_task("0,1,1,0\n1,1,1,1\n"))
+
+
+def test_rows_are_told_from_texts_and_single_bytes():
+    assert is_of_rows(table_task("0,1\n1,0\n")) and not is_of_rows(text_task("to be or not to be"))
+    assert names_answers(table_task("a b,c d\n", target="labels"))
+    assert not names_answers(table_task("\\x0a,a\na,\\x0a\n"))
