@@ -76,6 +76,10 @@ def _ranks(certificate: Certificate, task: Task, heads: FullRankAttention) -> li
     for with_skip, id in enumerate((RANK_HEADS, RANK_WITH_SKIP)):
         statement = certificate.statement(id)
         if statement is None:
+            text = (
+                f"not certified of so many contexts; {printed[with_skip]} = {heads.promised(with_skip=bool(with_skip))}"
+            )
+            found.append(Finding(f"rank of {of_what[with_skip]}", text))
             continue
         values = {name: int(value) for name, value in statement.values.items()}
         values["all_weights_upper"] = _of_all_weights(task, heads, values, with_skip=bool(with_skip))

@@ -46,6 +46,12 @@ def test_a_rank_that_is_promised_and_not_reached_says_so(tmp_path):
     assert "exactly 3" in rank.text and "= 4, which no weights reach" in rank.text
 
 
+def test_a_rank_that_is_in_no_certificate_is_said_not_to_be():
+    built = named("full-rank-attention").construct().built
+    ranks = findings(built, certify_memorization(built.model, built.task, built.criterion))
+    assert len(ranks) == 2 and all(each.text.startswith("not certified of so many contexts") for each in ranks)
+
+
 def test_the_error_of_the_copy_falls_with_the_sharpness():
     table = found("skip-connection-head")
     errors = [each.values["error_upper"] for what, each in table.items() if what.startswith("error at")]
