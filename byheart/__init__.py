@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from byheart.hosts.certify import certify as certify
     from byheart.hosts.export import export as export
     from byheart.job import build_claim as build_claim
+    from byheart.job import build_named as build_named
     from byheart.job import capacity_summary as capacity_summary
     from byheart.job import hold as hold
     from byheart.memory import Answer as Answer
@@ -53,7 +54,7 @@ else:
         "byheart.figures": ("Figures",),
         "byheart.hosts.certify": ("certify",),
         "byheart.hosts.export": ("export",),
-        "byheart.job": ("build_claim", "capacity_summary", "hold"),
+        "byheart.job": ("build_claim", "build_named", "capacity_summary", "hold"),
         "byheart.memory": ("Answer", "Memory", "NewMemory", "load"),
         "byheart.reciting": ("recite",),
         "byheart.report.page": ("report_html", "write_report"),
