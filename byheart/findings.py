@@ -117,7 +117,18 @@ def _(built: SkipConnectionMemory, proved: MemorizationCertificate, *, device: s
         what = f"error at lambda = {sharpness:g}" + " (built)" * (sharpness == own)
         text = f"<= {decimal_above(error)}, of a logit, over {contexts}"
         table.append(Finding(what, text, {"sharpness": sharpness, "error_upper": error}))
-    return (*table, *_runs_beside(built, device))
+    return (*table, *_rank_of_all_heads(proved.certificate), *_runs_beside(built, device))
+
+
+def _rank_of_all_heads(certificate: Certificate) -> list[Finding]:
+    """The rank of what all heads read, those among them that copy."""
+    statement = certificate.statement(RANK_HEADS)
+    if statement is None:
+        return []
+    values = {name: int(value) for name, value in statement.values.items()}
+    lower, upper = values["lower"], values["upper"]
+    these = f"exactly {lower}" if lower == upper else f"{lower} to {upper}"
+    return [Finding("rank of Y, copies among the heads", f"{these} ({values['rows']} x {values['columns']})", values)]
 
 
 def _runs_beside(built: SkipConnectionMemory, device: str) -> list[Finding]:

@@ -52,7 +52,7 @@ from constructions.memories.memory import (
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import STORED, Precision, stored_bits
-from constructions.models.shapes import is_dana_network
+from constructions.models.shapes import is_dana_network, is_heads_alone
 from constructions.named.registry import NamedConstruction
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
@@ -834,7 +834,7 @@ def _certified(
             criterion,
             # All features at once are T x H d_h numbers; a memory that does not rest on their rank can do without.
             rank=classic and (rests_on_rank or size <= _LARGEST_WITNESS),
-            rank_of_heads=two_sided and classic and size <= _LARGEST_WITNESS,
+            rank_of_heads=two_sided and (classic or is_heads_alone(model)) and size <= _LARGEST_WITNESS,
             rank_with_skip=two_sided and is_dana_network(model) and size <= _LARGEST_WITNESS,
             divergence=two_sided and task.target == "laws",
             saturation=DELTA if isinstance(task, VectorTask) else None,
