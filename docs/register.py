@@ -24,7 +24,7 @@ from sphinx.application import Sphinx  # noqa: E402
 
 from byheart.experiments.figures import FIGURES  # noqa: E402
 from byheart.report.formulas import with_formulas  # noqa: E402
-from constructions.named import registry  # noqa: E402
+from constructions.named.names import leading_from  # noqa: E402
 from verify.claim import Claim  # noqa: E402
 from verify.claims import REGISTER, claim, module_of  # noqa: E402
 from verify.evidence import Evidence  # noqa: E402
@@ -152,7 +152,7 @@ def entry(id: str) -> str:
     if (ROOT / (own := f"tests/verify/claims/test_{record.module}.py")).exists():
         code[-1] = f"[its test](../{own})"
     lines += [f"- **Code**: {', '.join(code)}", f"- **Again**: `byheart audit {record.id}`"]
-    if (named := registry.names().get(record.id)) is not None:
+    if (named := leading_from(record.id)) is not None:
         lines[-1] += f", and `byheart build {named.name} --out out/claim`"
     elif built:
         given = " ".join(f"{name}={value}" for name, value in record.parameters.items())

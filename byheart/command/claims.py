@@ -15,6 +15,7 @@ from byheart.terminal.places import file_of_page
 from byheart.terminal.tables import Rows, print_list, print_tables
 from constructions.counted import counted
 from constructions.errors import InputError
+from constructions.named.names import leading_from
 
 HELP = "list the claims of the literature, with verdicts"
 
@@ -152,10 +153,8 @@ def _claims_tables(listed: list[dict[str, Any]]) -> Rows:
 
 def _built(claim: dict[str, Any]) -> list[tuple[str, str]]:
     """What `byheart build` makes of a claim, and for what; or where the truth holds, if it makes nothing."""
-    from constructions.named.registry import names
-
-    if (named := names().get(claim["id"])) is not None:
-        return [("builds", f"{named.name}: {named.line}; `byheart build {named.name} --{named.data.name} FILE`")]
+    if (named := leading_from(claim["id"])) is not None:
+        return [("builds", f"{named.name}: {named.line}; `byheart build {named.name} --{named.data} FILE`")]
     if claim["parameters"] is None:
         return [("builds", "no weights"), *(("true where", hypothesis) for hypothesis in claim["hypotheses"])]
     built = f"weights, --param {parameters(claim['parameters'])}"

@@ -4,7 +4,7 @@ Page: docs/constructions.md
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.models.construction import Construction
+from constructions.named import names as of
 from constructions.named.context_rows import ContextRows, read_context_rows
 from constructions.named.distributions import Distributions, read_distributions
 from constructions.named.full_rank_attention import full_rank_memory
@@ -22,6 +23,7 @@ from constructions.named.low_coherence_unembedding import (
     johnson_lindenstrauss_memory,
     random_distributions,
 )
+from constructions.named.names import Name
 from constructions.named.saturated_heads import Vectors, random_vectors, saturated_memory
 from constructions.named.skip_connection_head import skip_connection_memory
 from constructions.named.theorem_1 import theorem_1_on_contexts
@@ -70,22 +72,36 @@ class NamedConstruction:
     """A construction of a theorem, under the name by which it is built.
 
     Args:
-        name: For the command line.
-        line: What it builds, in a line.
+        about: Its name, and what is said of it.
         data: What it is made for.
         build: Called with the data and the parameters by name.
         parameters: Of `build`, with their default values; `seed` besides.
-        statements: The claims whose statement it is, which lead to it.
-        beside: A claim that builds weights of its own, without data of one's own.
     """
 
-    name: str
-    line: str
+    about: Name
     data: Data
     build: Callable[..., Construction[Any]]
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    statements: tuple[str, ...] = ()
-    beside: str = ""
+    parameters: Mapping[str, Parameter]
+
+    @property
+    def name(self) -> str:
+        """For the command line."""
+        return self.about.name
+
+    @property
+    def line(self) -> str:
+        """What it builds, in a line."""
+        return self.about.line
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """The claims whose statement it is, which lead to it."""
+        return self.about.statements
+
+    @property
+    def beside(self) -> str:
+        """A claim that builds weights of its own, without data of one's own."""
+        return self.about.beside
 
     @property
     def all_parameters(self) -> dict[str, Parameter]:
@@ -174,52 +190,40 @@ _VECTORS = Data(
 
 NAMED = (
     NamedConstruction(
-        name="full-rank-attention",
-        line="heads whose outputs have the largest rank that any weights give your contexts",
+        about=of.FULL_RANK_ATTENTION,
         data=_CONTEXTS,
         build=full_rank_memory,
         parameters={"d_model": 4, "d_head": 3, "n_heads": 3, "with_skip": 0},
-        statements=("dana.lemma-2",),
     ),
     NamedConstruction(
-        name="skip-connection-head",
-        line="a model without a skip connection, whose extra head does what the skip connection does",
+        about=of.SKIP_CONNECTION_HEAD,
         data=_CONTEXTS,
         build=skip_connection_memory,
         parameters={"d_model": 4, "d_head": 3, "n_heads": 0, "sharpness": Fraction(40)},
-        statements=("dana.skip-head",),
     ),
     NamedConstruction(
-        name="johnson-lindenstrauss-unembedding",
-        line="random signs as an unembedding, with certified coherence, for your distributions",
+        about=of.JOHNSON_LINDENSTRAUSS_UNEMBEDDING,
         data=_DISTRIBUTIONS,
         build=johnson_lindenstrauss_memory,
         parameters={"d_model": 128, "coherence": Fraction(0)},
-        statements=("dana.theorem-2",),
     ),
     NamedConstruction(
-        name="gaussian-unembedding",
-        line="Gaussian vectors as an unembedding, with certified coherence, for your distributions",
+        about=of.GAUSSIAN_UNEMBEDDING,
         data=_DISTRIBUTIONS,
         build=gaussian_memory,
         parameters={"d_model": 128, "coherence": Fraction(0)},
     ),
     NamedConstruction(
-        name="saturated-heads",
-        line="heads that are saturated on all but a few examples each, for your vectors",
+        about=of.SATURATED_HEADS,
         data=_VECTORS,
         build=saturated_memory,
         parameters={"n_heads": 4, "d_head": 8, "outputs": 1, "classes": 0},
-        statements=("mahdavi.proposition-1",),
-        beside="mahdavi.theorem-1",
     ),
     NamedConstruction(
-        name="theorem-1",
-        line="one layer of attention that holds a label for each of your contexts",
+        about=of.THEOREM_1,
         data=_CONTEXTS,
         build=theorem_1_on_contexts,
         parameters={"d_model": 4, "d_head": 3, "n_heads": 0},
-        beside="dana.theorem-1",
     ),
 )
 """All of them, in the order of the papers' statements."""
