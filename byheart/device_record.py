@@ -115,6 +115,7 @@ def record_device(
     *,
     device: str = "cpu",
     dtypes: Sequence[Precision] = DTYPES,
+    modes: Sequence[str] = MODES,
     minutes: float = MINUTES,
     chosen: Iterable[Case] | None = None,
     backend: str = "inductor",
@@ -129,6 +130,7 @@ def record_device(
         path: The file; its folder is made.
         device: ``"cpu"``, ``"cuda"`` or ``"cuda:i"``.
         dtypes: The types, in the order in which they run.
+        modes: Whether eager, compiled, or both.
         minutes: After so many no further case begins; what has not run is recorded as left out.
         chosen: The cases; by default `byheart.device_cases.cases`.
         backend: Of `torch.compile`.
@@ -153,7 +155,7 @@ def record_device(
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         record.tf32 = tf32_refusal(where) or "switched on it changes no product of this device"
-        work = list(product(MODES, dtypes, list(cases() if chosen is None else chosen)))
+        work = list(product(modes, dtypes, list(cases() if chosen is None else chosen)))
         for done, (mode, dtype, case) in enumerate(work):
             progress("runs", done / len(work), f"{mode}, {dtype}: {case.name}")
             if time.perf_counter() - start > 60.0 * minutes:

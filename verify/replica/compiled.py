@@ -4,6 +4,7 @@ Page: docs/run.md
 """
 
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -49,13 +50,15 @@ def compiled(replica: Replica, *, backend: str = "inductor") -> Iterator[nn.Modu
 
 @contextmanager
 def _errors_only() -> Iterator[None]:
-    """Let the compiler report errors only; that a part runs uncompiled it says in many lines each time."""
+    """Let the compiler report errors only: where a part runs uncompiled it writes many lines, each time."""
     loggers = [logging.getLogger(f"torch._{part}") for part in ("dynamo", "inductor", "functorch")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of what the compiler itself uses of torch
+            yield
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
