@@ -11,8 +11,10 @@ import torch
 from byheart.device_cases import Case, cases
 from byheart.device_record import BATCHES, DTYPES, MODES, Record, reasons, record_device, table
 from constructions.errors import InputError
+from constructions.memories.choice import offers
 from constructions.models.construction import Construction
 from constructions.models.shapes import dana_network, dana_tensors
+from constructions.tasks.arrays import enumerated_task
 from verify.replica.device import DeviceError
 
 AFFINE, KNOTS = (next(case for case in cases() if case.name == name) for name in ("affine", "knots"))
@@ -57,15 +59,23 @@ def test_what_disagrees_is_the_answer(tmp_path: Path, monkeypatch: pytest.Monkey
     assert table(found)[1][-1] == "NO"
 
 
-def test_a_lost_label_that_every_run_holds_disagrees_in_a_type_without_a_rounding_bound(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def bit_table_of_laws(_: object) -> Construction[Any]:
+    task = enumerated_task(3, 2, target="laws")
+    built = offers(task, names=("bit-table",), dtype="float16")[0].built
+    assert built is not None
+    return built
+
+
+@pytest.mark.parametrize("case", [AFFINE, replace(AFFINE, build=bit_table_of_laws)], ids=["labels", "laws"])
+def test_a_lost_fact_that_every_run_holds_disagrees_in_a_type_without_a_rounding_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: Case
 ) -> None:
     from verify.replica.module import Replica
 
+    assert recorded(tmp_path / "r.json", case, dtypes=("float16",)).verdict.value == "PROVED"
     original = Replica.forward
     monkeypatch.setattr(Replica, "forward", lambda self, *given: -original(self, *given))
-    found = recorded(tmp_path / "r.json", AFFINE, dtypes=("bfloat16",))
-    assert found.verdict.value == "REFUTED"
+    assert recorded(tmp_path / "r.json", case, dtypes=("float16",)).verdict.value == "REFUTED"
 
 
 def test_without_time_everything_is_left_out_and_the_answer_is_not_yes(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ device = of("verify/replica/device.py", "tests/verify/replica/test_device.py")
 decimals = of("verify/arithmetic/decimals.py", "tests/verify/arithmetic/test_decimals.py")
 chart = of("byheart/report/chart.py", "tests/byheart/report/test_chart.py")
 document = of("byheart/report/document.py", "tests/byheart/report/test_document.py")
+compiled = of("verify/replica/compiled.py", "tests/verify/replica/test_compiled.py")
+record = of("byheart/device_record.py", "tests/byheart/test_device_record.py")
 page = of("byheart/report/page.py", "tests/byheart/report/test_page.py")
 audit = of("verify/audit.py", "tests/verify/test_audit.py")
 audit_page = of("byheart/report/audit_page.py", "tests/byheart/report/test_audit_page.py")
@@ -161,6 +163,25 @@ MUTANTS = [
         "gap -= gap.mean(axis=1, keepdims=True)",
         "the mean is not the one under the law",
     ),
+    device('and override != "0"', 'and override == "on"', "products in TF32 are taken for those of float32"),
+    device(
+        'torch.backends.cuda.matmul.fp32_precision = "tf32"',
+        'torch.backends.cuda.matmul.fp32_precision = "ieee"',
+        "TF32 is never switched on where it is to be refused",
+    ),
+    run(
+        "        self.replica = replica\n",
+        "        self.replica = Replica.from_model(model)\n",
+        "the wrong module is run",
+    ),
+    compiled(
+        '"fail_on_recompile_limit_hit": True',
+        '"fail_on_recompile_limit_hit": False',
+        "what is not compiled is said to be",
+    ),
+    record("if not all(row[", "if any(row[", "runs outside of what is proved are no answer"),
+    record("result.right[result.proved].all()", "result.proved.any()", "a lost fact that every run holds is not seen"),
+    record("and self.finished and", "and", "a record that was interrupted is a yes"),
     device("(rows @ columns, in_batch, bag_sums", "(rows @ columns, bag_sums", "products in batches are not probed"),
     device(
         "right[np.ix_(large, np.arange(_OUTER) % 2 == 0)] = 0.0", "pass", "emulation in fixed point passes the probe"
