@@ -85,7 +85,7 @@ def _record(options: argparse.Namespace) -> int:
 
     if find_spec("torch") is None:
         raise InputError("torch", "is not installed; `pip install 'byheart[torch]'` to run the weights")
-    from byheart.device_record import DTYPES, reasons, record_device, table
+    from byheart.device_runs.record import DTYPES, reasons, record_device, table
     from verify.replica.device import on_threads
 
     where = options.record or _RECORD

@@ -60,7 +60,7 @@ def test_run_on_a_missing_device_is_skipped_with_the_reason(folder, capsys):
 
 def test_without_a_folder_a_record_of_the_device_is_written(tmp_path, monkeypatch, capsys):
     pytest.importorskip("torch")
-    from byheart import device_record
+    from byheart.device_runs import record as device_record
 
     whole = [case for case in device_record.cases() if case.name in ("affine", "steps")]
     monkeypatch.setattr(device_record, "cases", lambda: iter(whole))

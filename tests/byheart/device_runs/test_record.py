@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from byheart.device_cases import Case, cases
-from byheart.device_record import BATCHES, DTYPES, MODES, Record, reasons, record_device, table
+from byheart.device_runs.cases import Case, cases
+from byheart.device_runs.record import BATCHES, DTYPES, MODES, Record, reasons, record_device, table
 from constructions.errors import InputError
 from constructions.memories.choice import offers
 from constructions.models.construction import Construction

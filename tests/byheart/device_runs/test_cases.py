@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import constructions
-from byheart.device_cases import Case, cases
+from byheart.device_runs.cases import Case, cases
 from constructions.memories.choice import BY_NAME
 from constructions.models.precision import SHORT
 from constructions.tasks.task import Task
@@ -18,7 +18,7 @@ CASES = list(cases())
 
 def test_they_are_all_memories_and_all_constructions_of_the_page() -> None:
     assert [case.name for case in CASES if case.kind == "memory"] == list(BY_NAME)
-    page = (Path(__file__).parents[2] / "docs" / "constructions.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "constructions.md").read_text()
     named = set(re.findall(r"[a-z_]+", page)) & set(constructions.__all__)
     built = {case.name for case in CASES if case.kind == "construction"}
     assert built <= named and named - built <= {"lookup_encoder", "mahdavi_layer", "dana_network"}

@@ -18,7 +18,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from byheart.device_cases import Built, Case, cases
+from byheart.device_runs.cases import Built, Case, cases
 from constructions.counted import counted
 from constructions.errors import ByheartError, require_at_least
 from constructions.files import write_atomically
@@ -132,7 +132,7 @@ def record_device(
         dtypes: The types, in the order in which they run.
         modes: Whether eager, compiled, or both.
         minutes: After so many no further case begins; what has not run is recorded as left out.
-        chosen: The cases; by default `byheart.device_cases.cases`.
+        chosen: The cases; by default `byheart.device_runs.cases.cases`.
         backend: Of `torch.compile`.
         command: What the record calls the command; by default the words of the process.
         progress: Called with the stage, its finished share, and a detail.
