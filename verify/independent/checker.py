@@ -60,6 +60,7 @@ from verify.independent.plain.plain_rule import PlainRule, drawn_numbers, leaves
 from verify.independent.plain.plain_task import PlainTask, PlainVectorTask
 from verify.independent.plain_prompts import PlainPromptTask, read_task, whole
 from verify.independent.rule_counts import count_rule
+from verify.independent.run_check import check_runs, check_text
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
 from verify.workers import Workers, completed
@@ -101,8 +102,8 @@ def check_independently(
     Args:
         folder: A folder with ``certificate.json``, the files of the model and the task, and perhaps a witness.
         criterion: What is asked; by default what the certificate asks.
-        full: Also re-prove the divergence over all contexts of the text when that takes longer than about five
-            minutes; without it that statement is then UNDECIDED.
+        full: Also re-prove the divergence over all contexts of the text, and what every run holds, when that takes
+            longer than about five minutes; without it such a statement is then UNDECIDED.
         sample_seed: Of a sample, a text of whoever checks, with which as many inputs are drawn anew.
         workers: Makes an executor for the contexts of a text that are not memorized, which are then judged in pieces
             that do not depend on it; by default they are judged here. A piece whose worker dies twice is judged here.
@@ -122,7 +123,7 @@ def check_independently(
     certificate = Certificate.load(folder)
     if certificate.subject.is_of_a_rule:
         asked = criterion or certificate.criterion
-        return _check_rule(folder, certificate, asked, sample_seed, progress or silent)
+        return _check_rule(folder, certificate, asked, sample_seed, full, progress or silent)
     if sample_seed is not None:
         raise InputError("sample_seed", f"is {sample_seed!r}, but the certificate is about no sample")
     model, task = PlainModel.read(folder / MODEL_FILE), read_task(folder / TASK_FILE)
@@ -130,15 +131,18 @@ def check_independently(
     asked = criterion or certificate.criterion
     with ctx.workprec(BITS):
         if isinstance(task, PlainPromptTask):
-            checks = [_check_prompts(model, task, certificate, asked, progress or silent)]
-            checks += [_not_checked(statement) for statement in certificate.statements[1:]]
+            show = progress or silent
+            checks = [_check_prompts(model, task, certificate, asked, show)]
+            for statement in certificate.statements[1:]:
+                tolerance = certificate.criterion.tolerance
+                checks.append(check_runs(statement, model, task, tolerance=tolerance, full=full, progress=show))
             return CheckReport(certificate, asked, tuple(checks), _PATH)
         checker = _Checker(folder, certificate, asked, Evaluation(model, task, progress or silent), full, workers)
         return CheckReport(certificate, asked, tuple(checker.checks()), _PATH)
 
 
 def _check_rule(
-    folder: Path, certificate: Certificate, asked: Criterion, sample_seed: str | None, progress: Progress
+    folder: Path, certificate: Certificate, asked: Criterion, sample_seed: str | None, full: bool, progress: Progress
 ) -> CheckReport:
     """The inputs of a rule's domain, all of them or as many as can be judged; the path says which."""
     model, rule = PlainModel.read(folder / MODEL_FILE), PlainRule.read(folder / TASK_FILE)
@@ -163,7 +167,10 @@ def _check_rule(
         numbers = drawn_numbers([model.sha256, rule.sha256, int(sample.values["drawn"]), seed], rule.size)
     found = count_rule(model, rule, numbers=numbers, progress=progress)
     checks = [check_counts(certificate.answers, found.right, found.wrong, rule.most_frequent(), found.method)]
-    checks += [_not_checked(statement) for statement in certificate.statements if statement.id == RUNS]
+    for statement in certificate.statements:
+        if statement.id == RUNS:
+            tolerance = certificate.criterion.tolerance
+            checks.append(check_runs(statement, model, rule, tolerance=tolerance, full=full, progress=progress))
     if sample is not None and numbers is not None:
         bound = int(sample.values["wrong_upper"])
         missed = len(numbers) - found.right
@@ -171,10 +178,6 @@ def _check_rule(
         bound = bound if leaves_at_most(rule.size, len(numbers), missed, bound) else rule.size - found.right
         checks.append(check_sample(sample, found.right, bound, seed or "", found.method))
     return CheckReport(certificate, asked, tuple(checks), f"{_PATH}: {found.method}")
-
-
-def _not_checked(statement: Statement) -> StatementCheck:
-    return StatementCheck(statement.label, Verdict.UNDECIDED, "not attempted: this checker has no proof of it", {})
 
 
 def _require_hashes(
@@ -241,14 +244,21 @@ class _Checker:
         if divergence is not None:
             done[DIVERGENCE] = self._divergence(divergence, answers)
         for statement in self.certificate.statements:
-            if statement.id in (RUNS, TEXT):
-                done[statement.label] = _not_checked(statement)
+            if statement.id == RUNS:
+                done[statement.label] = self._runs(statement)
+            elif statement.id == TEXT:
+                done[statement.label] = check_text(statement, self.certificate, self.evaluation.task, done)
         return [done[statement.label] for statement in self.certificate.statements]
 
     def _answers(self) -> tuple[list[Answer] | None, StatementCheck]:
         """The answers by 128 bits, if there are any, and the check."""
         guess = self.targets.guess(), self.targets.most_frequent()
         return _rising(self.certificate, self.asked, self.evaluation.task.sizes()["contexts"], guess, self._judged)
+
+    def _runs(self, statement: Statement) -> StatementCheck:
+        tolerance, progress = self.certificate.criterion.tolerance, self.evaluation.progress
+        model, task = self.evaluation.model, self.evaluation.task
+        return check_runs(statement, model, task, tolerance=tolerance, full=self.full, progress=progress)
 
     def _judged(self, examples: Sequence[int], bits: int) -> list[Answer]:
         return _judged(self.evaluation, self.targets, examples, bits)

@@ -39,6 +39,45 @@ _VECTOR_ARRAYS = {"contexts": ("d", 3), "queries": ("d", 2), "labels": ("d", 2)}
 
 
 @dataclass(frozen=True)
+class PlainTexts:
+    """The whole texts whose windows the contexts are.
+
+    Args:
+        titles: One of each, or one that is empty: of a text without, and of one that was cut in parts.
+        data: The bytes of each.
+        parts: How many decodings are begun.
+        characters: How many there are together; none where some token is a byte.
+    """
+
+    titles: list[str]
+    data: list[bytes]
+    parts: int
+    characters: int | None
+
+    @classmethod
+    def of(cls, text: Sequence[int], titles: Sequence[int], names: list[str]) -> "PlainTexts":
+        """The texts of tokens with the end behind each, by the names of the vocabulary."""
+        end = names.index(_END)
+        pieces: list[list[str]] = [[]]
+        for token in text[:-1]:
+            if token == end:
+                pieces.append([])
+            else:
+                pieces[-1].append(names[token])
+        titled = len(titles) > 1 or titles[0] != end
+        known = [names[title][1:-1] for title in titles] if titled else [""]
+        if titled and known == [f"{i}/{len(known)}" for i in range(1, len(known) + 1)]:
+            known, pieces = [""], [[name for piece in pieces for name in piece]]
+        of_bytes = any(map(_is_byte, names[:end]))
+        characters = None if of_bytes else sum(len(name) for piece in pieces for name in piece)
+        data = [
+            b"".join(bytes([int(name[2:], 16)]) if _is_byte(name) else name.encode() for name in piece)
+            for piece in pieces
+        ]
+        return cls(known, data, len(titles), characters)
+
+
+@dataclass(frozen=True)
 class PlainTask:
     """Contexts of tokens, the counts of their answers, the target and where it comes from, and the hash."""
 
@@ -52,6 +91,7 @@ class PlainTask:
     labels: Sequence[int]
     laws: PlainArray | None
     sha256: str
+    texts: "PlainTexts | None" = None
 
     @classmethod
     def read(cls, path: Path) -> "PlainTask":
@@ -107,7 +147,8 @@ class PlainTask:
         following = _windows(path, arrays["text"].values, arrays["titles"].values, length, names)
         contexts, counts = list(following), list(following.values())
         labels, digest = [*map(_first_maximum, counts)], task_sha256("tokens", words, arrays, _TEXT_ARRAYS)
-        return cls("labels", origin, len(names), contexts, [], counts, [], labels, None, digest)
+        texts = PlainTexts.of(arrays["text"].values, arrays["titles"].values, names)
+        return cls("labels", origin, len(names), contexts, [], counts, [], labels, None, digest, texts)
 
     def sizes(self) -> dict[str, int]:
         """The sizes of the task by the names of a certificate."""
@@ -353,6 +394,10 @@ def _smoothed(path: Path, counts: list[dict[int, int]], width: int) -> PlainArra
 def _first_maximum(row: dict[int, int]) -> int:
     most = max(row.values())
     return min(token for token, count in row.items() if count == most)
+
+
+def _is_byte(name: str) -> bool:
+    return len(name) == 4 and name.startswith("\\x") and not set(name[2:]) - set("0123456789abcdef")
 
 
 def _has_one_class(labels: Sequence[float]) -> bool:
