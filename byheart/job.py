@@ -20,14 +20,13 @@ from byheart.figures import CapacityFigures, Ends, Figures, Tried
 from byheart.findings import findings
 from byheart.hosts.conversion import entries_of_one_width
 from byheart.memory import NewMemory
-from byheart.reciting import all_proved, recitation
 from byheart.report.rank_profile import profile_records
 from constructions.arrays import Int64Array
 from constructions.capacity.context_list import ContextList
 from constructions.capacity.forbidden_labelling import most_forbidden_heads
 from constructions.capacity.head_counts import Capacity, capacity
 from constructions.capacity.rank_profile import RankProfile, rank_profile
-from constructions.counted import counted, inflected
+from constructions.counted import counted
 from constructions.errors import InputError, require_at_least
 from constructions.features.full_rank_attention import named_recipe
 from constructions.files import refuse_existing
@@ -70,6 +69,7 @@ from verify.certificates.domain import load_rule
 from verify.certificates.headline import Outcome, sampled_bound
 from verify.certificates.memorization import Judged, MemorizationCertificate, certify_memorization, judge, load_subject
 from verify.certificates.memory_budget import require_memory
+from verify.certificates.runs import prove_runs, state_text
 from verify.certificates.saturation import DELTA
 from verify.claim import Claim
 from verify.domains.sample import drawn, most_wrong
@@ -315,22 +315,15 @@ class _Work:
                 device=request.device,
                 clock=self.clock,
                 rests_on_rank=of_theorem_1,
+                left_out=request.left_out,
                 runs={} if chosen.every_run and _is_much(model, task) else chosen.run,
             )
 
     def listed(self, made: NewMemory, chosen: Offer, tried: tuple[Offer, ...]) -> NewMemory:
-        """The same with what all memories make of the task, and with the text that a whole text is told as."""
+        """The same with what all memories make of the task."""
         task, dtype = self.task, self.request.precision
         ran = (offer._replace(run=made.figures.torch) if offer is chosen else offer for offer in tried)
         figures = replace(made.figures, memories=tuple(_tried(each, task, dtype) for each in ran))
-        if task.windows is not None:
-            with self.clock.stage("recitation"):
-                known = chosen.every_run and figures.held == task.n_contexts and not task.contradicted
-                said = all_proved(task, dtype) if known else recitation(made.model, task, dtype=dtype)
-            size = f"{figures.parameters:,} {inflected('parameter', figures.parameters)}"
-            figures = replace(figures, headline=f"{said.headline()}; {size}")
-        if self.request.left_out:
-            figures = replace(figures, headline=f"{figures.headline}; {self.request.left_out}")
         return replace(made, figures=replace(figures, seconds={**self.clock.seconds}))
 
 
@@ -822,6 +815,7 @@ def _certified(
     clock: _Clock,
     rests_on_rank: bool = True,
     two_sided: bool = False,
+    left_out: str = "",
     runs: "Mapping[str, RunResult] | None" = None,
 ) -> NewMemory:
     """Certify the model and run it; the figures of all of it."""
@@ -842,6 +836,12 @@ def _certified(
             keep_outputs=size * model.d_vocab_out <= _KEPT_LOGITS,
             progress=_within(clock.progress, "certificate"),
         )
+    dtype = figures.get("dtype", "float64")
+    if isinstance(task, Task):
+        with clock.stage("every run"):
+            proved = _with_runs(proved, model, task, dtype, criterion, clock.progress)
+    if left_out:
+        proved = replace(proved, certificate=proved.certificate.beside("left out", left_out))
     found = {**_task_figures(task), **_model_figures(model), **figures}
     if isinstance(task, Task) and classic:  # the stream of others is no encoder of a rank
         with clock.stage("encoder"):
@@ -851,7 +851,7 @@ def _certified(
     with clock.stage("torch"):
         if isinstance(task, Task) and _is_long(task):
             runs, device = {}, "cpu"  # every run is judged without one
-        outputs, tolerance, dtype = proved.answers.outputs, criterion.tolerance, figures.get("dtype", "float64")
+        outputs, tolerance = proved.answers.outputs, criterion.tolerance
         ran = _runs(model, task, dtype, tolerance=tolerance, outputs=outputs) if runs is None else runs
         torch = dict(ran or {})
         if device != "cpu":
@@ -859,6 +859,15 @@ def _certified(
             torch |= {f"{name} on {device}": run for name, run in (elsewhere or {}).items()}
     found |= {**_certified_figures(proved, criterion), "torch": torch or None, "seconds": clock.seconds}
     return NewMemory(task, model, proved.certificate, proved, needed, Figures(**found), source)
+
+
+def _with_runs(
+    proved: MemorizationCertificate, model: Model, task: Task, dtype: str, criterion: Criterion, progress: Progress
+) -> MemorizationCertificate:
+    """The certificate that also states what every run in this type holds, and the texts that it says."""
+    runs = prove_runs(model, task, dtype, tolerance=criterion.tolerance, progress=progress)
+    certificate = proved.certificate.stating(runs)
+    return replace(proved, certificate=certificate.stating(state_text(task, certificate.statements)))
 
 
 def _runs(

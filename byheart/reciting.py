@@ -283,13 +283,6 @@ def _in_real_arithmetic(model: Model, contexts: Int64Array, progress: Progress) 
     return places
 
 
-def all_proved(task: Task, dtype: str) -> Recitation:
-    """The recitation of a model of which it is proved that every run holds every fact of a task of whole texts."""
-    assert task.windows is not None and not task.contradicted
-    parts, total = _places(task, None, None)[0], int((task.windows.text != task.windows.end).sum())
-    return _recitation(task, parts, "", total, total, "runs", dtype)
-
-
 def _recitation(
     task: Task, parts: list[slice], begins: str, proved: int, exact: int, by: str, dtype: str
 ) -> Recitation:

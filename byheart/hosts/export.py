@@ -16,11 +16,11 @@ import numpy as np
 
 from byheart.hosts.conversion import rounded_model, scales_exactly
 from byheart.hosts.host import Host
-from byheart.hosts.number_types import DTYPES, NARROWEST, require_dtype
+from byheart.hosts.number_types import NARROWEST, require_dtype
 from byheart.hosts.parity import Parity, parity
 from byheart.hosts.tokenizer import tokenizer_config, tokenizer_json
 from byheart.report.model_card import CARD_FILE, model_card
-from constructions.errors import FileFormatError, InputError, LossError, require_one_of
+from constructions.errors import InputError, LossError, require_one_of
 from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
 from constructions.models.blocks import Attention
 from constructions.models.construction import require_fit
@@ -32,7 +32,7 @@ from constructions.tasks.prompts import PromptTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import names_answers, typed
-from verify.certificates.certificate import SUMMARY_FILE, TASK_FILE, Certificate, file_sha256
+from verify.certificates.certificate import RUNS, TASK_FILE, Certificate, file_sha256
 from verify.certificates.headline import OWN, Outcome, outcome
 from verify.certificates.memorization import Judged, judge, load_subject
 from verify.progress import Progress, silent
@@ -189,7 +189,7 @@ def export(
 
 
 def own_dtype(source: Path | Model) -> str:
-    """The type that a memory was made for: of its folder's summary; else the coarser one that holds its weights.
+    """The type that a memory was made for: that of the runs its folder states; else the coarser that holds its weights.
 
     Args:
         source: A folder that byheart wrote, or a model.
@@ -206,14 +206,11 @@ def own_dtype(source: Path | Model) -> str:
         ['float32', 'float64']
     """
     if not isinstance(source, Model):
-        path = source / SUMMARY_FILE
-        try:
-            said = json.loads(path.read_text(encoding="utf-8")).get("dtype") if path.is_file() else None
-        except (ValueError, AttributeError):
-            raise FileFormatError(f"{path} is not readable JSON of an object") from None
-        if said in DTYPES:
-            return said
-        source, *_ = load_subject(source, Certificate.load(source))
+        certificate = Certificate.load(source)
+        stated = [each.named["format"] for each in certificate.statements if each.id == RUNS]
+        if stated:
+            return stated[-1]
+        source, *_ = load_subject(source, certificate)
     exact = rounded(source) if source.is_rational else source
     single = (bool((tensor == tensor.astype(np.float32)).all()) for tensor in exact.tensors().values())
     return "float32" if all(single) else "float64"

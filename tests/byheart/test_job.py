@@ -215,7 +215,7 @@ def test_a_stored_folder_runs_within_its_bound(tmp_path):
 def test_progress_tells_every_stage_in_order(tmp_path):
     seen = []
     memorize_into(tmp_path / "out", small_text(), tail="none", progress=lambda stage, *_: seen.append(stage))
-    assert list(dict.fromkeys(seen)) == ["weights", "certificate", "encoder", "torch"]
+    assert list(dict.fromkeys(seen)) == ["weights", "certificate", "every run", "encoder", "torch"]
 
 
 def test_what_laws_leave_unavoidable_depends_on_the_number_of_answers():

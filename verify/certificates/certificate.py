@@ -5,13 +5,13 @@ Page: docs/rigour/certificate.md
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from constructions.counted import counted
+from constructions.counted import counted, inflected
 from constructions.errors import FileFormatError, InputError, TamperedError, require_one_of
 from constructions.files import canonical_json, require_regular_file, write_atomically
 from constructions.tasks.criterion import Criterion
@@ -76,6 +76,9 @@ DOMAIN, SAMPLE = "domain", "sample"
 
 TARGETS = ("labels", "laws", "values")
 SIZES = ("contexts", "context_length", "outputs", "all_contexts", "parameters")
+
+ASIDES = ("handshake", "left out")
+"""What of the provenance stands behind the first line: who else runs the model, and what of the facts was not read."""
 
 GUESS = "guess_held"
 """The name of the number of contexts that the most frequent label holds."""
@@ -288,7 +291,8 @@ class Certificate:
         """The answer to the question, by the numbers that stand here."""
         sample = self.statement(SAMPLE)
         found = self.subject.outcome(self.criterion, {**(sample.values if sample else {}), **self.answers.values})
-        return found.adding(self.provenance["handshake"]) if "handshake" in self.provenance else found
+        found = said_by_heart(found, self.criterion, self.subject, self.statements)
+        return found.adding(*(self.provenance[name] for name in ASIDES if name in self.provenance))
 
     @property
     def verdict(self) -> Verdict:
@@ -330,7 +334,11 @@ class Certificate:
 
     def shaken(self, host: str) -> "Certificate":
         """The certificate with what came of asking the program that runs the model; information, as all of that is."""
-        return replace(self, provenance={**self.provenance, "handshake": host})
+        return self.beside("handshake", host)
+
+    def beside(self, name: str, said: str) -> "Certificate":
+        """The certificate with a text of the provenance that stands behind its first line, one of `ASIDES`."""
+        return replace(self, provenance={**self.provenance, name: said})
 
     def asking(self, criterion: Criterion) -> "Certificate":
         """The certificate of the same statements for another question of the same tolerance."""
@@ -464,6 +472,11 @@ class StatementCheck:
     reason: str
     values: Mapping[str, Number]
 
+    @property
+    def is_proved(self) -> bool:
+        """Whether the statement was proved again."""
+        return self.verdict is Verdict.PROVED
+
 
 @dataclass(frozen=True)
 class CheckReport:
@@ -503,7 +516,10 @@ class CheckReport:
     @property
     def _outcome(self) -> Outcome:
         sample = next((check.values for check in self.checks if check.id == SAMPLE), {})
-        return self.certificate.subject.outcome(self.criterion, {**sample, **self.checks[0].values})
+        subject, proved = self.certificate.subject, {check.id for check in self.checks if check.is_proved}
+        found = subject.outcome(self.criterion, {**sample, **self.checks[0].values})
+        again = [each for each in self.certificate.statements if each.label in proved]
+        return said_by_heart(found, self.criterion, subject, again)
 
     def summary(self) -> dict[str, Any]:
         """What a person or a program wants to know, as data for JSON; the numbers are rounded to float64."""
@@ -526,6 +542,35 @@ class CheckReport:
                 for stored, check in zip(self.certificate.statements, self.checks, strict=True)
             ],
         }
+
+
+def said_by_heart(found: Outcome, criterion: Criterion, subject: Subject, statements: Sequence[Statement]) -> Outcome:
+    """What came of a question, as a person asks it of a text: how much of it is said, and by what runs.
+
+    Args:
+        found: The answer about the windows.
+        criterion: The question: of all contexts, or else the answer stays as it is.
+        subject: What it is about.
+        statements: What is proved, the ``text`` among them; without one the answer stays as it is.
+    """
+    texts = [each for each in statements if each.id == TEXT]
+    if not texts or criterion.asked != "held" or found.verdict is not Verdict.PROVED:
+        return found
+    text, values = texts[-1], texts[-1].values
+    name = "character" if "characters" in values else "byte"
+    size = int(values.get("characters", values["bytes"]))
+    said = f"{size:,} of {size:,} {inflected(name, size)}"
+    if values["parts"] > 1:
+        said += f" in {values['parts']} parts" if values["texts"] == 1 else f" of {values['texts']} texts"
+    dtype = text.named["format"]
+    said += f", in {dtype}" if dtype == REALS else f", in every {dtype} run"
+    parts = []
+    for each in statements:
+        if each.id == RUNS and dtype == REALS:
+            windows = f"{each.values['held']:,} of {counted(each.values['contexts'], 'window')}"
+            parts.append(f"{windows} held in every {each.named['format']} run")
+    size = subject.sizes["parameters"]
+    return replace(found, word="BY HEART, PROVED", parts=(said, *parts, f"{size:,} {inflected('parameter', size)}"))
 
 
 def held_mask(text: str, contexts: int) -> set[int]:

@@ -200,3 +200,31 @@ def test_a_text_that_the_task_does_not_have_is_refuted(tmp_path):
     written(facts, of_table(), FACTS, "float32").stating(text).save(facts)
     found = {check.id: check.verdict for check in check_memorization(facts).checks}
     assert found["text (float32)"] is Verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("texts", "dtypes", "said"),
+    [
+        ("abcab", ["float32"], "5 of 5 characters, in every float32 run; "),
+        ({"rose": "ab", "tiger": "ba"}, ["float64", "float32"], "4 of 4 characters of 2 texts, in every float32 run; "),
+        ({"1/2": "ab", "2/2": "cd"}, [], "4 of 4 characters in 2 parts, in real arithmetic; "),
+        (b"a\xff", ["float16"], "2 of 2 bytes, in every float16 run; "),
+    ],
+)
+def test_the_first_line_of_a_text_follows_from_its_certificate_and_from_a_check(tmp_path, texts, dtypes, said):
+    task = whole_text(texts, "byte" if isinstance(texts, bytes) else "char")
+    model = probe_memory(task).model
+    made = written(tmp_path, model, task, *dtypes)
+    line = f"BY HEART, PROVED: {said}{model.parameters:,} parameters"
+    assert made.headline() == check_memorization(tmp_path).headline() == line
+    assert made.beside("left out", "one file left out").headline() == f"{line}; one file left out"
+    some = check_memorization(tmp_path, Criterion.at_least(1))
+    assert some.headline().startswith("AS ASKED, PROVED: ")
+    without = replace(made, statements=made.statements[:1])
+    assert without.headline().startswith("HELD, PROVED: ")
+
+
+def test_a_text_that_is_not_proved_again_is_not_in_the_first_line(tmp_path):
+    written(tmp_path, probe_memory(TEXTS).model, TEXTS, "float32")
+    changed(tmp_path, TEXT, values=lambda values: {**values, "characters": values["characters"] - 1})
+    assert check_memorization(tmp_path).headline() == "THE CERTIFICATE IS FALSE: text (float32)"
