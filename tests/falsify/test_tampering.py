@@ -24,6 +24,7 @@ from constructions.models.model import Model
 from constructions.models.shapes import dana_tensors
 from constructions.tasks.task import Task
 from tests import task_files
+from tests.corpus.forging import certificate, rehash, restated, rewrite, spoil_task, task_of
 from tests.memories import changed, hidden, memory, random_task, write_memory
 from verify.certificates.answers import guess_held
 from verify.certificates.certificate import (
@@ -82,38 +83,6 @@ def folder(originals, tmp_path):
 @pytest.fixture
 def labels(originals, tmp_path):
     return Path(shutil.copytree(originals / "labels", tmp_path / "labels"))
-
-
-def certificate(folder):
-    return json.loads((folder / "certificate.json").read_text())
-
-
-def rewrite(folder, data):
-    """Write a certificate whose digest is right."""
-    data.pop("digest", None)
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
-    data["digest"] = hashlib.sha256(text.encode()).hexdigest()
-    (folder / "certificate.json").write_text(json.dumps(data, sort_keys=True, separators=(",", ":")) + "\n")
-
-
-def rehash(folder, *, network=None, task=None):
-    """Put another network or task into the folder, and everything that names its hash or its sizes right."""
-    if network is not None:
-        network.save(folder / "model.safetensors")
-    if task is not None:
-        task.save(folder / "task.safetensors")
-    subject = subject_of(network or Model.load(folder / FILES[0]), task or Task.load(folder / FILES[1]))
-    data = certificate(folder)
-    data["subject"] |= {"model": subject.model, "task": subject.task, "origin": subject.origin}
-    data["subject"]["sizes"] = dict(subject.sizes)
-    rewrite(folder, data)
-
-
-def task_of(arrays):
-    """The task made of these words and arrays."""
-    with TemporaryDirectory() as name:
-        task_files.write(Path(name) / "task.safetensors", arrays)
-        return Task.load(Path(name) / "task.safetensors")
 
 
 def verdicts(report):
@@ -293,17 +262,6 @@ def test_a_stronger_sentence_over_true_numbers_is_refused(folder, check):
         check(folder)
 
 
-def restated(folder, id, held=None, **values):
-    """Put other numbers into the certificate, with the sentence and the digest that go with them."""
-    found = Certificate.load(folder)
-    changed_ones = tuple(
-        replace(each, values={**each.values, **values}, held=each.held if held is None else held)
-        if each.id == id else each
-        for each in found.statements
-    )  # fmt: skip
-    replace(found, statements=changed_ones).save(folder)
-
-
 @both
 def test_a_certificate_that_was_weakened_stays_true_and_one_that_was_strengthened_is_not_proved(folder, check):
     stored = Certificate.load(folder).statement(TEXT_DIVERGENCE).values["upper"]
@@ -442,14 +400,6 @@ def test_a_context_that_occurs_twice_is_refused(folder, check, part):
     spoil_task(folder, arrays)
     with pytest.raises(FileFormatError, match="more than once"):
         check(folder)
-
-
-def spoil_task(folder, arrays):
-    """Words and arrays that no Task accepts, under the hash that they would have."""
-    task_files.write(folder / "task.safetensors", arrays)
-    data = certificate(folder)
-    data["subject"] |= {"task": task_files.sha256(arrays), "origin": arrays["origin"]}
-    rewrite(folder, data)
 
 
 @both
