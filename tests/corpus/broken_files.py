@@ -1,0 +1,333 @@
+"""Folders whose files are not in order: damaged, ambiguous, foreign, of other hashes, or of numbers in another form."""
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from constructions.files import canonical_json
+from constructions.tasks.vectors import load_task
+from tests import task_files
+from tests.corpus.false_claims import Bad, Forge
+from tests.corpus.forging import edited, spoil_task
+
+MODEL, TASK, CERTIFICATE = "model.safetensors", "task.safetensors", "certificate.json"
+
+
+def content(name: str, change: Callable[[bytes], bytes]) -> Forge:
+    """Other bytes of a file."""
+
+    def forge(folder: Path) -> None:
+        path = folder / name
+        path.write_bytes(change(path.read_bytes()))
+
+    return forge
+
+
+def parts(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """Header and tensors of a file."""
+    size = int.from_bytes(data[:8], "little")
+    return json.loads(data[8 : 8 + size]), data[8 + size :]
+
+
+def joined(header: str, body: bytes) -> bytes:
+    """A file with this header."""
+    return struct.pack("<Q", len(header)) + header.encode() + body
+
+
+def header(name: str, change: Callable[[dict[str, Any]], Any]) -> Forge:
+    """Another header of a file; the certificate is left as it was."""
+
+    def changed(data: bytes) -> bytes:
+        fields, body = parts(data)
+        change(fields)
+        return joined(json.dumps(fields), body)
+
+    return content(name, changed)
+
+
+def said(change: Callable[[dict[str, Any]], Any]) -> Forge:
+    """Other words in the metadata of the model."""
+
+    def changed(fields: dict[str, Any]) -> None:
+        words = json.loads(fields["__metadata__"]["byheart"])
+        change(words)
+        fields["__metadata__"]["byheart"] = canonical_json(words)
+
+    return header(MODEL, changed)
+
+
+def header_text(name: str, old: str, new: str) -> Forge:
+    """A header in which a text is replaced once, whatever comes of it."""
+
+    def changed(data: bytes) -> bytes:
+        size = int.from_bytes(data[:8], "little")
+        text = data[8 : 8 + size].decode()
+        assert old in text
+        return joined(text.replace(old, new, 1), data[8 + size :])
+
+    return content(name, changed)
+
+
+def number(tensor: str, value: float) -> Forge:
+    """The first number of a tensor of the model."""
+
+    def changed(data: bytes) -> bytes:
+        fields, _ = parts(data)
+        start = 8 + int.from_bytes(data[:8], "little") + fields[tensor]["data_offsets"][0]
+        return data[:start] + struct.pack("<d", value) + data[start + 8 :]
+
+    return content(MODEL, changed)
+
+
+def text(old: str, new: str, name: str = CERTIFICATE) -> Forge:
+    """A text in the certificate replaced, without a new digest."""
+
+    def changed(data: bytes) -> bytes:
+        assert old.encode() in data, old
+        return data.replace(old.encode(), new.encode(), 1)
+
+    return content(name, changed)
+
+
+def fields(change: Callable[[dict[str, Any]], Any]) -> Forge:
+    """Other fields of the certificate, with a right digest."""
+    return lambda folder: edited(folder, change)
+
+
+def first(change: Callable[[dict[str, Any]], Any]) -> Forge:
+    """Other fields of the first statement, with a right digest."""
+    return fields(lambda data: change(data["statements"][0]))
+
+
+def spaced(data: bytes) -> bytes:
+    """The same certificate with spaces."""
+    return json.dumps(json.loads(data), sort_keys=True).encode() + b"\n"
+
+
+def task_arrays(change: Callable[[dict[str, Any]], Any]) -> Forge:
+    """A task that no reader may take for one, under the hash that it would have."""
+
+    def forge(folder: Path) -> None:
+        arrays = task_files.parts(load_task(folder / TASK))
+        change(arrays)
+        spoil_task(folder, arrays)
+
+    return forge
+
+
+def repeated_tensor(data: bytes) -> bytes:
+    """The readout twice by one name: the honest one last, another one first."""
+    fields, body = parts(data)
+    entry = json.dumps({"unembed.W_U": {**fields["unembed.W_U"], "data_offsets": [len(body), len(body) + 128]}})
+    text = json.dumps(fields)
+    return joined(entry[:-1] + ", " + text[1:], body + bytes(128))
+
+
+def in_the_place_of(name: str) -> Forge:
+    """A folder where a file should be."""
+
+    def forge(folder: Path) -> None:
+        (folder / name).unlink()
+        (folder / name).mkdir()
+
+    return forge
+
+
+def removed(name: str) -> Forge:
+    """A file that is missing."""
+    return lambda folder: (folder / name).unlink()
+
+
+def written(name: str, data: bytes = b"x") -> Forge:
+    """A file that nobody names."""
+    return lambda folder: (folder / name).write_bytes(data)
+
+
+def damaged() -> list[tuple[str, str, str, Forge]]:
+    """Bytes."""
+    huge = struct.pack("<Q", 2**40)
+    return [
+        ("labels-lookup", "model-truncated", "the model ends eight bytes early", content(MODEL, lambda d: d[:-8])),
+        ("labels-lookup", "model-longer", "eight bytes stand behind the tensors",
+         content(MODEL, lambda d: d + bytes(8))),
+        ("labels-lookup", "model-empty", "the model is empty", content(MODEL, lambda d: b"")),
+        ("labels-lookup", "model-huge-header", "a header of 2^40 bytes is announced",
+         content(MODEL, lambda d: huge + d[8:])),
+        ("labels-lookup", "model-bit", "one bit of one weight is another",
+         content(MODEL, lambda d: d[:-2] + bytes([d[-2] ^ 1]) + d[-1:])),
+        ("labels-lookup", "model-nan", "a weight is no number", number("unembed.W_U", float("nan"))),
+        ("labels-lookup", "model-infinite", "a weight is infinite", number("unembed.W_U", float("inf"))),
+        ("labels-lookup", "model-negative-zero", "a weight of 0 is -0, which has another hash", number("unembed.W_U",
+         -0.0)),
+        ("labels-lookup", "model-archive", "the model is an archive", content(MODEL, lambda d: b"PK\x03\x04" + d)),
+        ("labels-lookup", "model-float32", "the readout is said to be of float32",
+         header(MODEL, lambda h: h["unembed.W_U"].update(dtype="F32"))),
+        ("labels-lookup", "model-overlap", "two tensors share their bytes",
+         header(MODEL, lambda h: h["embed.W_E"].update(data_offsets=h["unembed.W_U"]["data_offsets"]))),
+        ("labels-lookup", "model-shape", "a tensor of more entries than it has bytes",
+         header(MODEL, lambda h: h["unembed.W_U"].update(shape=[2**20, 2**20]))),
+        ("labels-lookup", "model-no-rows", "a tensor of no rows",
+         header(MODEL, lambda h: h["unembed.W_U"].update(shape=[0, 4]))),
+        ("labels-lookup", "model-name", "a tensor of an unknown name",
+         header(MODEL, lambda h: h.update({"unembed.W_X": h.pop("unembed.W_U")}))),
+        ("labels-lookup", "model-missing-tensor", "the readout is missing",
+         header(MODEL, lambda h: h.pop("unembed.W_U"))),
+        ("labels-lookup", "model-twice", "the readout stands twice in the header, zeros first",
+         content(MODEL, repeated_tensor)),
+        ("labels-lookup", "model-more-metadata", "the metadata hold another key",
+         header(MODEL, lambda h: h["__metadata__"].update(format="pt"))),
+        ("labels-lookup", "model-version", "the model is of version 3", said(lambda w: w.update(version=3))),
+        ("labels-lookup", "model-unknown-option", "the model has an option that there is not",
+         said(lambda w: w.update(more=1))),
+        ("blocks-shifts", "model-unknown-block", "a block is of an unknown kind",
+         said(lambda w: w["blocks"][0].update(kind="convolution"))),
+        ("blocks-shifts", "model-unknown-activation", "an activation that there is not",
+         said(lambda w: w["blocks"][1].update(activation="swish"))),
+        ("blocks-shifts", "model-shapes", "queries and keys of other widths",
+         header(MODEL, lambda h: h["blocks.0.attn.W_K"].update(shape=[2, 2, 4]))),
+        ("blocks-layer-norms", "model-epsilon", "an epsilon of 0",
+         said(lambda w: w["blocks"][2].update(epsilon="0x0.0p+0"))),
+        ("labels-lookup", "task-truncated", "the task ends eight bytes early", content(TASK, lambda d: d[:-8])),
+        ("labels-lookup", "task-of-another", "the task is that of another folder, under the old hash",
+         header_text(TASK, '\\"a\\",\\"b\\"', '\\"b\\",\\"a\\"')),
+        ("labels-lookup", "task-int32", "contexts of another type",
+         header(TASK, lambda h: h["contexts"].update(dtype="I32"))),
+        ("labels-lookup", "no-model", "the model is missing", removed(MODEL)),
+        ("labels-lookup", "no-task", "the task is missing", removed(TASK)),
+        ("labels-lookup", "no-certificate", "the certificate is missing", removed(CERTIFICATE)),
+        ("labels-lookup", "folder-for-model", "a folder stands in the place of the model", in_the_place_of(MODEL)),
+        ("labels-lookup", "foreign-file", "a file that the certificate does not name",
+         written("model.safetensors.bak")),
+        ("labels-lookup", "foreign-witness", "a witness that the certificate does not name",
+         written("witness.safetensors")),
+        ("rank-of-one-attention", "witness-bit", "one bit of the witness is another",
+         content("witness.safetensors", lambda d: d[:-1] + bytes([d[-1] ^ 1]))),
+        ("rank-of-one-attention", "no-witness", "the witness is missing", removed("witness.safetensors")),
+        ("edit", "contexts-spaced", "the contexts of an edit in another form of JSON",
+         content("contexts.json", lambda d: json.dumps(json.loads(d)).encode() + b"\n")),
+        ("edit", "model-bit", "one bit of one edited weight is another",
+         content(MODEL, lambda d: d[:-2] + bytes([d[-2] ^ 1]) + d[-1:])),
+        ("edit", "no-contexts", "the contexts of an edit are missing", removed("contexts.json")),
+    ]  # fmt: skip
+
+
+def forms() -> list[tuple[str, str, str, Forge]]:
+    """The certificate in other forms and with other fields."""
+    return [
+        ("labels-lookup", "spaces", "the certificate has spaces", content(CERTIFICATE, spaced)),
+        ("labels-lookup", "no-newline", "the certificate ends without a newline", content(CERTIFICATE, bytes.strip)),
+        ("labels-lookup", "two-objects", "something stands behind the certificate",
+         content(CERTIFICATE, lambda d: d + b"{}\n")),
+        ("labels-lookup", "byte-order-mark", "a byte order mark stands before it",
+         content(CERTIFICATE, lambda d: b"\xef\xbb\xbf" + d)),
+        ("labels-lookup", "nested", "100,000 brackets", content(CERTIFICATE, lambda d: b"[" * 100_000)),
+        ("labels-lookup", "digest", "a margin is another, without a new digest", text('"held":4', '"held":3')),
+        ("labels-lookup", "key-twice", "a key stands twice, the honest one last",
+         text('"wrong":0', '"wrong":4,"wrong":0')),
+        ("labels-lookup", "sentence", "the sentence says more than the numbers",
+         first(lambda s: s.update(statement=s["statement"].replace("at least 2.999", "at least 9.999")))),
+        ("labels-lookup", "decimal", "a margin as a decimal", text('"margin_lower":"', '"margin_lower":3.5,"more":"')),
+        ("labels-lookup", "infinite", "a margin that is infinite",
+         first(lambda s: s["values"].update(margin_lower="inf"))),
+        ("labels-lookup", "negative-zero", "a margin of -0",
+         first(lambda s: s["values"].update(margin_lower="-0x0.0p+0"))),
+        ("labels-lookup", "unreduced", "a margin that is a fraction not in lowest terms",
+         first(lambda s: s["values"].update(margin_lower="4/2"))),
+        ("labels-lookup", "other-hexadecimal", "a margin in another form of hexadecimal",
+         first(lambda s: s["values"].update(margin_lower="0x1.8p+1"))),
+        ("labels-lookup", "huge-number", "a margin of 5,000 bits",
+         first(lambda s: s["values"].update(margin_lower=f"1/{10**1290}".replace("1/", f"{10**1299 + 1}/")))),
+        ("labels-lookup", "count-as-text", "a count as a text", first(lambda s: s["values"].update(held="4"))),
+        ("labels-lookup", "count-as-truth", "a count that is true", first(lambda s: s["values"].update(wrong=False))),
+        ("labels-lookup", "negative-count", "a count below 0", first(lambda s: s["values"].update(wrong=-1))),
+        ("labels-lookup", "more-held", "more contexts are held than there are",
+         first(lambda s: s["values"].update(held=5))),
+        ("labels-lookup", "unknown-number", "a number that there is not", first(lambda s: s["values"].update(more=1))),
+        ("labels-lookup", "unknown-statement", "a statement of an unknown kind", first(lambda s: s.update(id="truth"))),
+        ("labels-lookup", "unknown-field", "a field that there is not", fields(lambda d: d.update(more=1))),
+        ("labels-lookup", "missing-field", "a field is missing", fields(lambda d: d.pop("provenance"))),
+        ("labels-lookup", "no-statements", "nothing is stated", fields(lambda d: d.update(statements=[]))),
+        ("labels-lookup", "version", "a certificate of version 4", fields(lambda d: d.update(version=4))),
+        ("labels-lookup", "version-as-truth", "a certificate of a version that is true",
+         fields(lambda d: d.update(version=True))),
+        ("labels-lookup", "null-criterion", "nothing is asked", fields(lambda d: d.update(criterion=None))),
+        ("labels-lookup", "asks-for-none", "at least 0 contexts are asked for",
+         fields(lambda d: d["criterion"].update(asked="at-least", contexts=0))),
+        ("labels-lookup", "tolerance-infinite", "a tolerance that is infinite",
+         fields(lambda d: d["criterion"].update(tolerance="inf"))),
+        ("labels-at-most", "bound-negative", "a mean of at most less than 0",
+         fields(lambda d: d["criterion"].update(bound="-0x1.0000000000000p+0"))),
+        ("labels-at-least", "mask-beyond", "the mask names a context that there is not",
+         first(lambda s: s.update(held=s["held"] + "8"))),
+        ("labels-at-least", "mask-of-more", "the mask names more contexts than are held",
+         first(lambda s: s.update(held="ff"))),
+        ("labels-at-least", "mask-of-capitals", "the mask is in capitals",
+         first(lambda s: s.update(held=s["held"].upper()))),
+        ("labels-lookup", "parameters", "another number of parameters",
+         fields(lambda d: d["subject"]["sizes"].update(parameters=1))),
+        ("labels-lookup", "fewer-contexts", "the sizes name fewer contexts",
+         fields(lambda d: d["subject"]["sizes"].update(contexts=3))),
+        ("labels-lookup", "other-model", "the hash of the model is another",
+         fields(lambda d: d["subject"].update(model="0" * 64))),
+        ("labels-lookup", "other-task", "the hash of the task is another",
+         fields(lambda d: d["subject"].update(task="0" * 64))),
+        ("labels-own", "origin", "labels of one's own are said to be the cells of a table",
+         fields(lambda d: d["subject"].update(origin="table"))),
+        ("labels-lookup", "target", "labels are said to be laws", fields(lambda d: d["subject"].update(target="laws"))),
+        ("rule-partly", "criterion-mean", "a mean is asked of a domain",
+         fields(lambda d: d["criterion"].update(asked="at-most", contexts=None, bound="0x1.0000000000000p+0"))),
+        ("rank-of-one-attention", "witness-elsewhere", "the witness is a file outside of the folder",
+         fields(lambda d: d["witness"].update(file="../witness.safetensors"))),
+        ("rank-of-one-attention", "witness-of-nothing", "a witness, but no rank is stated",
+         fields(lambda d: d["statements"].pop())),
+    ]  # fmt: skip
+
+
+def ambiguous() -> list[tuple[str, str, str, Forge]]:
+    """Tasks that are none, under the hash that they would have."""
+
+    def put(name: str, change: Callable[[np.ndarray], np.ndarray]) -> Forge:
+        return task_arrays(lambda a: a.update({name: change(a[name])}))
+
+    def row(array: np.ndarray, place: int, value: Any) -> np.ndarray:
+        array = array.copy()
+        array[place] = value
+        return array
+
+    return [
+        ("labels-own", "context-twice", "a context occurs twice, with two labels",
+         put("contexts", lambda a: row(a, 1, a[0]))),
+        ("labels-most-frequent", "context-in-the-tail", "a memorized context is in the tail too",
+         task_arrays(lambda a: a.update(tail_contexts=row(a["tail_contexts"], 0, a["contexts"][0])))),
+        ("labels-own", "token-beyond", "a token that the vocabulary has not", put("contexts", lambda a: row(a, 0, 7))),
+        ("labels-own", "token-negative", "a token below 0", put("contexts", lambda a: row(a, 0, -1))),
+        ("labels-own", "label-beyond", "a label that is none of the answers", put("labels", lambda a: row(a, 0, 4))),
+        ("labels-lookup", "counts-of-zero", "a count of 0", put("counts_data", lambda a: a * 0)),
+        ("labels-lookup", "counts-negative", "counts below 0", put("counts_data", lambda a: -a)),
+        ("labels-most-frequent", "counts-overflow", "counts whose sum is beyond 2^53",
+         put("counts_data", lambda a: np.full_like(a, 2**62))),
+        ("labels-lookup", "counts-beyond", "rows of counts that go on behind their end",
+         put("counts_indptr", lambda a: a * 2)),
+        ("laws-own", "laws-of-zero", "a law with a 0 in it", put("laws", lambda a: np.where(a == a.min(), 0.0, a))),
+        ("laws-own", "laws-nan", "a law with a number that is none", put("laws",
+         lambda a: np.where(a == a.max(), np.nan, a))),
+        ("laws-own", "laws-sum", "laws that sum to 2", put("laws", lambda a: 2.0 * a)),
+        ("laws-own", "laws-claim-counts", "laws of one's own that are said to be smoothed counts",
+         task_arrays(lambda a: a.update(origin="smoothed counts"))),
+        ("labels-lookup", "vocabulary-twice", "two tokens of one name",
+         task_arrays(lambda a: a.update(vocabulary=["a", "a", "c", "d"]))),
+        ("labels-answers-apart", "answers-are-tokens", "the answers are the tokens again",
+         task_arrays(lambda a: a.update(answers=a["vocabulary"]))),
+    ]  # fmt: skip
+
+
+def broken_files() -> list[Bad]:
+    """All of them."""
+    rows = []
+    for of, slug, changed, forge in (*damaged(), *forms(), *ambiguous()):
+        rows.append(Bad(of, slug, "files", changed, forge, "refused", honest=False))
+    return rows
