@@ -1,14 +1,15 @@
 """Runs of a model that sum in any order: sequential, backwards, by random trees, in blocks, with fused multiply-add.
 
 Each sum is one list of all its terms: products, the shift and the skip row, of an attention and the neurons beside it
-together. The softmax subtracts the maximum, at once or block by block with rescaling.
+together. Normalizations stand between blocks, not in them, and neurons are ReLU.
+The softmax subtracts the maximum, at once or block by block with rescaling.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from constructions.models.blocks import Attention, FeedForward
+from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 
 Terms = list[tuple[np.ndarray, np.ndarray | None]]
@@ -122,11 +123,27 @@ def hostile_run(
         return rounded(total / mass[..., None])
 
     length = contexts.shape[1]
+
+    def mean(x):
+        total = summed([(x[..., i], None) for i in range(x.shape[-1])], dtype, rng)
+        return rounded(total / dtype.type(x.shape[-1]))[..., None]
+
+    def normalized(norm, x):
+        if norm is None:
+            return x
+        centred = rounded(x - mean(x)) if norm.kind == "layer" else x
+        root = rounded(np.sqrt(rounded(mean(rounded(centred * centred)) + dtype.type(norm.epsilon))))
+        row = rounded(rounded(centred / root) * norm.w.astype(dtype))
+        return row if norm.b is None else rounded(row + norm.b.astype(dtype))
+
     with np.errstate(over="ignore", invalid="ignore"):
         x = model.W_E.astype(dtype)[contexts]
         x = x if model.W_pos is None else (x + model.W_pos.astype(dtype)[:length]).astype(dtype)
         before, beside = x, ()
         for place, block in enumerate(model.blocks):
+            if isinstance(block, Normalization):
+                x = normalized(block, x)
+                continue
             if isinstance(block, FeedForward):
                 read = before if block.parallel else x
                 hidden = mapped(read, block.W_in, block.b_in)
