@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.corpus.broken_files import broken_files
 from tests.corpus.false_claims import Bad, false_claims
+from tests.corpus.false_runs import false_runs
 from tests.corpus.good_folders import GOOD
 
 HERE = Path(__file__).parent
@@ -42,7 +43,7 @@ class Case:
 
 def bad_folders() -> list[Bad]:
     """All bad folders."""
-    return [*false_claims(), *broken_files()]
+    return [*false_claims(), *false_runs(), *broken_files()]
 
 
 def write_good(name: str, folder: Path) -> None:

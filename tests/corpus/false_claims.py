@@ -480,7 +480,7 @@ def models() -> list[Bad]:
         ("blocks-norms-of-all-heads", "logit-divisor", "what divides the logits",
          lambda m: replace(m, logit_divisor=3.5)),
         ("blocks-hard-head", "last-token", "the order of the positions", turned_positions),
-        ("text-whole", "readout", "the sign of the shift of the logits", lambda m: replace(m, b_U=-m.b_U)),
+        ("text-in-reals", "readout", "the sign of the shift of the logits", lambda m: replace(m, b_U=-m.b_U)),
         ("vectors-classification", "queries", "the queries of its two heads, exchanged",
          with_block(0, W_Q=lambda W: W[::-1].copy())),
         ("values-regression", "head-gone", "the third head", with_block(0, W_O=without_last_head)),
@@ -567,8 +567,6 @@ def tasks() -> list[Bad]:
             with_task(lambda t: replace(t, labels=np.roll(t.labels, 1, axis=1)))),
         Bad("prompts-held", "last-token-changed", "answers", "the last token of the longest answer is another",
             with_task(last_answer_changed)),
-        Bad("text-whole", "text-changed", "answers", "the last character of the text is another",
-            with_task(other_text)),
         Bad("rule-max", "min", "domain", "the rule is the minimum", with_rule(
             lambda t: rule_task("min", d_vocab=TOKENS, n_ctx=LENGTH))),
         Bad("rule-own", "answer-changed", "domain", "one answer of the rule is another", with_rule(one_answer_changed)),

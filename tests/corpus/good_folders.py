@@ -3,9 +3,10 @@
 Weights are small fractions over powers of two, so that every machine makes the same ones.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,14 @@ from constructions.tasks.arrays import all_contexts
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.rule import RuleTask, rule_task
-from constructions.tasks.task import Counts, Origin, Task, make_task
+from constructions.tasks.task import Counts, Origin, Task, make_task, windows_task
 from constructions.tasks.vectors import VectorTask
-from verify.certificates.certificate import ANSWERS, Certificate, Statement
+from constructions.tasks.windows import END, Windows
+from tests.corpus import detectors
+from verify.certificates.certificate import ANSWERS, REALS, Certificate, Statement
 from verify.certificates.domain import certify_domain
 from verify.certificates.memorization import certify_memorization
+from verify.certificates.runs import prove_runs, state_text
 from verify.edits.proof import save_edit, whole_domain
 from verify.forward.ladder import decide_argmax
 
@@ -67,8 +71,27 @@ def good(name: str, kind: str, about: str, expected: str = "proved") -> Callable
     return enter
 
 
-def write_memory(folder: Path, model: Model, task: Any, criterion: Criterion | None = None, **options: Any) -> None:
-    """Write model, task and what is proved of them, as `byheart memorize` and `byheart certify` do."""
+def write_memory(
+    folder: Path,
+    model: Model,
+    task: Any,
+    criterion: Criterion | None = None,
+    *,
+    runs: Sequence[str] = (),
+    said: Sequence[str] = (),
+    **options: Any,
+) -> None:
+    """Write model, task and what is proved of them, as `byheart memorize` and `byheart certify` do.
+
+    Args:
+        folder: Where to.
+        model: The weights.
+        task: The task or the rule.
+        criterion: The question.
+        runs: The number formats of every run of which something is stated, the finest first.
+        said: Those in which it is stated that the texts are said, or `REALS`.
+        options: What else is to be proved.
+    """
     if isinstance(task, RuleTask):
         certified: Any = certify_domain(model, task, criterion, **options)
     else:
@@ -76,7 +99,25 @@ def write_memory(folder: Path, model: Model, task: Any, criterion: Criterion | N
     model.save(folder / "model.safetensors")
     task.save(folder / "task.safetensors")
     certified.save(folder)
-    replace(Certificate.load(folder), provenance=PROVENANCE).save(folder)
+    found = Certificate.load(folder)
+    answers, *others = found.statements
+    of_runs = [proved_runs(model, task, dtype, found.criterion.tolerance) for dtype in runs]
+    by_format = {REALS: answers, **{each.named["format"]: each for each in of_runs}}
+    of_texts = [state_text(task, [by_format[each]]) for each in said]
+    statements = (answers, *of_runs, *filter(None, of_texts), *others)
+    assert len(statements) == 1 + len(runs) + len(said) + len(others)
+    replace(found, statements=statements, provenance=PROVENANCE).save(folder)
+
+
+def proved_runs(model: Model, task: Any, dtype: str, tolerance: float) -> Statement:
+    """What is proved of every run in a format, which has to be something."""
+    listed = task
+    if isinstance(task, RuleTask):
+        inputs = task.contexts_at(np.arange(task.n_contexts))
+        listed = task.facts(inputs, vocabulary=model.d_vocab, answers=model.d_vocab_out)
+    found = prove_runs(model, listed, dtype, tolerance=tolerance)
+    assert found is not None, dtype
+    return found
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -248,14 +289,13 @@ def write_subnormal_lead(folder: Path) -> None:
 GOOD["labels-subnormal-lead"] = Good("answers", "each label leads by 2^-1074", write_subnormal_lead)
 
 
-@good("labels-huge", "answers", "weights of 2^1000 that cancel and leave 3")
+@good("labels-huge", "answers", "numbers of 2^100, whose products cancel in the readout and leave 3")
 def _labels_huge() -> dict[str, Any]:
-    model = Model(
-        blocks=(),
-        W_U=np.vstack([np.eye(TOKENS)[PERMUTATION] * 3.0, np.full((1, TOKENS), 2.0**500)]),
-        W_E=np.hstack([np.eye(TOKENS), np.full((TOKENS, 1), 2.0**500)]),
-        W_pos=np.array([[0.0] * TOKENS + [-(2.0**500)]]),
-    )
+    large = np.full((2, TOKENS), 2.0**100)
+    large[1] *= -1.0
+    readout = np.vstack([np.eye(TOKENS)[PERMUTATION] * 3.0, large])
+    rows = np.hstack([np.eye(TOKENS), np.full((TOKENS, 2), 2.0**100)])
+    model = Model(blocks=(), W_U=readout, W_E=rows, W_pos=np.zeros((1, TOKENS + 2)))
     return {"model": model, "task": table_task(SINGLE, PERMUTATION)}
 
 
@@ -583,16 +623,30 @@ def _rule_sampled() -> dict[str, Any]:
     return {"model": attending_to_the_largest(3.0), "task": task, "sample": 30, "seed": "corpus"}
 
 
-@good("text-whole", "answers", "all windows of a text of eleven characters")
+def recited(texts: Any, unit: Any = "char", **stated: Any) -> dict[str, Any]:
+    """The memory of whole texts."""
+    task = whole_text(texts, unit)
+    return {"model": probe_memory(task).model, "task": task, **stated}
+
+
+@good("text-in-reals", "text", "a text of eleven characters is said in real arithmetic")
+def _text_in_reals() -> dict[str, Any]:
+    return recited("abracadabra", said=[REALS])
+
+
+@good("text-whole", "text", "a text of five characters is said in every float32 run")
 def _text_whole() -> dict[str, Any]:
-    task = whole_text("abracadabra")
-    return {"model": probe_memory(task).model, "task": task}
+    return recited("abbac", runs=["float32"], said=["float32"])
 
 
-@good("text-titles", "answers", "all windows of two texts with titles")
+@good("text-titles", "text", "two texts with titles are said in every float32 run")
 def _text_titles() -> dict[str, Any]:
-    task = whole_text({"one": "abba", "two": "abab"})
-    return {"model": probe_memory(task).model, "task": task}
+    return recited({"one": "abba", "two": "abab"}, runs=["float32"], said=["float32"])
+
+
+@good("text-bytes", "text", "four bytes that are no characters are said in every float32 run")
+def _text_bytes() -> dict[str, Any]:
+    return recited(bytes([0, 255, 10, 255]), "byte", runs=["float32"], said=["float32"])
 
 
 def write_edit(folder: Path) -> None:
@@ -607,3 +661,100 @@ def write_edit(folder: Path) -> None:
 
 
 GOOD["edit"] = Good("edit", "one context of nine is answered anew, the other eight keep their answers", write_edit)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Runs.
+
+
+@good("runs-of-all-formats", "runs", "four labels are held in every run of all four formats")
+def _runs_of_all_formats() -> dict[str, Any]:
+    model, task = lookup(np.eye(TOKENS)[PERMUTATION] * 3.0), table_task(SINGLE, PERMUTATION)
+    return {"model": model, "task": task, "runs": ["float64", "float32", "bfloat16", "float16"]}
+
+
+@good("runs-near-tie", "runs", "a lead of 2^-40 is held in every float64 run")
+def _runs_near_tie() -> dict[str, Any]:
+    logits = np.eye(TOKENS)[PERMUTATION] * 3.0
+    logits[0, 0] = 3.0 - 2.0**-40
+    return {"model": lookup(logits), "task": table_task(SINGLE, PERMUTATION), "runs": ["float64"]}
+
+
+@good("runs-of-laws", "runs", "laws are held in every float32 run, within 1/64 nats")
+def _runs_of_laws() -> dict[str, Any]:
+    return {**_laws_own(), "runs": ["float32"]}
+
+
+@good("runs-in-part", "runs", "six of eight contexts are held in every float32 run, the others in none")
+def _runs_in_part() -> dict[str, Any]:
+    return {**partly_right(), "criterion": Criterion.at_least(6), "runs": ["float32"]}
+
+
+@good("runs-of-soft-heads", "runs", "two causal attentions and neurons, by bounds of what float32 and float64 round")
+def _runs_of_soft_heads() -> dict[str, Any]:
+    return {**_two_layers(), "runs": ["float64", "float32"]}
+
+
+@good("runs-of-norms", "runs", "layer normalizations and GELU, by bounds of what float32 rounds")
+def _runs_of_norms() -> dict[str, Any]:
+    return {**_layer_norms(), "runs": ["float32"]}
+
+
+@good("runs-of-prompts", "runs", "four prompts are answered so in every float32 run")
+def _runs_of_prompts() -> dict[str, Any]:
+    return {**prompted(0), "runs": ["float32"]}
+
+
+@good("runs-of-a-rule", "runs", "the maximum of three tokens, right on all 64 inputs in every float32 run")
+def _runs_of_a_rule() -> dict[str, Any]:
+    return {**_rule_max(), "runs": ["float32"]}
+
+
+@good("runs-at-the-limit", "runs", "a sum (2^23 + 1) - 2^23, of which no float32 run rounds anything")
+def _runs_at_the_limit() -> dict[str, Any]:
+    return {**detected("readout", 2.0**23), "runs": ["float32"]}
+
+
+@good("rule-detector", "domain", "a rule on two inputs by a sum (2^24 + 1) - 2^24 in real arithmetic")
+def _rule_detector() -> dict[str, Any]:
+    return {"model": detectors.DETECTORS["readout"](detectors.LARGE), "task": rule_task("first", d_vocab=2, n_ctx=1)}
+
+
+@good("text-detector", "text", "a text of one character, said in real arithmetic by a sum (2^24 + 1) - 2^24")
+def _text_detector() -> dict[str, Any]:
+    model = detectors.DETECTORS["readout"](detectors.LARGE)
+    task = windows_task(Windows(np.array([0, 1]), np.array([1]), 1, 1), vocabulary=("a", END))
+    return {"model": replace(model, W_E=model.W_E[::-1].copy()), "task": task, "said": [REALS]}
+
+
+@good("text-forking", "answers", "a text of which one window goes on in two ways, held by its most frequent next token")
+def _text_forking() -> dict[str, Any]:
+    task = windows_task(Windows(np.array([0, 0, 1, 2]), np.array([2]), 1, 2), vocabulary=("a", "b", END))
+    return {"model": lookup(3.0 * np.eye(3)[task.labels[np.argsort(task.contexts[:, 0])]]), "task": task}
+
+
+@good("prompts-detector", "answers", "two prompts answered by a sum (2^24 + 1) - 2^24 in real arithmetic")
+def _prompts_detector() -> dict[str, Any]:
+    task = PromptTask(names(2), ((0,), (1,)), ((0,), (1,)), (("0", "0"), ("1", "1")))
+    return {"model": detectors.DETECTORS["heads"](detectors.LARGE), "task": task}
+
+
+def detected(place: str, large: float) -> dict[str, Any]:
+    """A model that detects the order of summation, and its two contexts."""
+    task = table_task(detectors.contexts_of(place), np.array([0, 1]), tokens=2)
+    return {"model": detectors.DETECTORS[place](large), "task": task}
+
+
+def enter_detectors() -> None:
+    """Two folders for each place of a sum: one that float32 rounds, one that it does not."""
+    for place in detectors.DETECTORS:
+        what = f"(2^24 + 1) - 2^24 in the {place.replace('-', ' ')}, held in real arithmetic"
+        good(f"detector-{place}", "answers", what)(partial(detected, place, detectors.LARGE))
+        if place not in detectors.ROUNDED:
+            what = f"(2^20 + 1) - 2^20 in the {place.replace('-', ' ')}, which no float32 run rounds"
+            good(f"sums-{place}", "runs", what)(
+                lambda place=place: {**detected(place, detectors.EXACT), "runs": ["float32"]}
+            )
+
+
+enter_detectors()

@@ -1,5 +1,10 @@
-"""Whether what a folder says is true, by the definitions alone: answers, the divergence over a text, and domains."""
+"""Whether what a folder says is true: by the definitions, or by a run that answers otherwise than every run is said to.
 
+Of what every run does this finds what is false, and proves nothing.
+"""
+
+import hashlib
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -7,11 +12,16 @@ from typing import Any
 import mpmath
 import numpy as np
 
+from constructions.models.blocks import FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
+from constructions.tasks.prompts import PromptTask
+from constructions.tasks.recitation import encoded, is_byte
 from constructions.tasks.rule import RuleTask
+from constructions.tasks.task import Task
 from constructions.tasks.vectors import load_task
 from tests.corpus.definitions import DIGITS, Figures, figures, logits_of, margin_of, point
+from tests.verify.runs.hostile_runs import ORDERS, hostile_run
 from verify.certificates.certificate import Certificate, Statement, held_mask
 
 
@@ -21,9 +31,17 @@ def falsehoods(folder: Path) -> list[str]:
     model, path = Model.load(folder / "model.safetensors"), folder / "task.safetensors"
     with mpmath.workdps(DIGITS):
         if certificate.subject.is_of_a_rule:
-            return of_domain(certificate, model, RuleTask.load(path))
-        true = figures(model, load_task(path), certificate.criterion.tolerance)
-        found = of_answers(certificate.answers, true)
+            rule = RuleTask.load(path)
+            inputs = rule.contexts_at(np.arange(rule.n_contexts))
+            facts = rule.facts(inputs, vocabulary=model.d_vocab, answers=model.d_vocab_out)
+            return of_domain(certificate, model, rule) + of_runs(certificate, model, facts)
+        task = load_task(path)
+        true = figures(model, task, certificate.criterion.tolerance)
+        found = (
+            of_answers(certificate.answers, true)
+            + of_runs(certificate, model, task)
+            + of_text(certificate, model, task)
+        )
         text = certificate.statement("text-divergence")
         if text is not None and not text.values["lower"] <= exactly(true.over_text) <= text.values["upper"]:
             found.append("the mean divergence over the text is outside of the interval")
@@ -91,3 +109,103 @@ def of_domain(certificate: Certificate, model: Model, task: RuleTask) -> list[st
         "a sample leaves inputs open": certificate.statement("sample") is not None,
     }
     return [what for what, is_false in checks.items() if is_false]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Runs and texts.
+
+NUMPY = {"float64": np.float64, "float32": np.float32, "float16": np.float16}
+SEEDS = 4
+
+
+def is_run_here(model: Model) -> bool:
+    """Whether runs of the model are simulated: `hostile_run` knows no norms inside of blocks and no smooth neurons."""
+    blocks = [block for block in model.blocks if not isinstance(block, Normalization)]
+    plain = all(block.norm is None and block.post_norm is None for block in blocks)
+    relu = all(block.activation == "relu" for block in blocks if isinstance(block, FeedForward))
+    return plain and relu and model.reads_tokens and model.logit_cap is None and model.logit_divisor is None
+
+
+def flushed(model: Model) -> Model:
+    """The model as a run takes it that replaces subnormal numbers by 0."""
+    return model.with_each(lambda name, tensor: np.where(np.abs(tensor) < 2.0**-1022, 0.0, tensor))
+
+
+def of_runs(certificate: Certificate, model: Model, task: Any) -> list[str]:
+    """Which statements about runs some run contradicts."""
+    found = []
+    for statement in certificate.statements:
+        if statement.id != "runs" or not is_run_here(model) or statement.named["format"] not in NUMPY:
+            continue
+        contexts = int(statement.values["contexts"])
+        named = held_mask(statement.held, contexts) if statement.held else set(range(contexts))
+        for part, rows, modes in examples(task):
+            lost = lost_in_some_run(model, rows, modes, NUMPY[statement.named["format"]])
+            if lost & {place for place, fact in enumerate(part) if fact in named}:
+                found.append(f"a run in {statement.named['format']} loses a context that is named")
+                break
+    return found
+
+
+def examples(task: Any) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
+    """Contexts of one length, which fact each is of, and the modes of each."""
+    if isinstance(task, PromptTask):
+        yield from ((part.facts.tolist(), *only(examples(part.task))) for part in task.parts)
+        return
+    yield list(range(task.n_contexts)), task.contexts, task.modes()
+
+
+def only(parts: Iterator[tuple[list[int], np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Contexts and modes of the one part that there is."""
+    [(_, contexts, modes)] = parts
+    return contexts, modes
+
+
+def lost_in_some_run(model: Model, contexts: np.ndarray, modes: np.ndarray, dtype: Any) -> set[int]:
+    """Contexts in which a mode is not above all others, which no logit is that is no number."""
+    lost = set[int]()
+    for order in ORDERS:
+        runs = [hostile_run(model, contexts, dtype, order, seed=seed) for seed in range(SEEDS)]
+        for logits in (*runs, hostile_run(flushed(model), contexts, dtype, order)):
+            least = np.where(modes, logits, np.inf).min(axis=1)
+            largest = np.where(modes, -np.inf, logits).max(axis=1)
+            with np.errstate(invalid="ignore"):
+                lost |= set(np.flatnonzero(~(least > largest)).tolist())
+    return lost
+
+
+def of_text(certificate: Certificate, model: Model, task: Any) -> list[str]:
+    """Which statements about texts are false: the texts are decoded, greedily, by the definition."""
+    stated = [each for each in certificate.statements if each.id == "text"]
+    if not stated:
+        return []
+    if not isinstance(task, Task) or task.windows is None:
+        return ["the task is of no texts"]
+    said = [decoded(model, task, number) for number in range(len(task.windows.titles))]
+    names = [task.vocabulary[token][1:-1] if task.windows.titled else "" for token in task.windows.titles.tolist()]
+    texts = [
+        {"title": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        for name, data in zip(names, map(encoded, said), strict=True)
+    ]
+    of_bytes = any(is_byte(token) for tokens in said for token in tokens)
+    characters = None if of_bytes else sum(len(token) for tokens in said for token in tokens)
+    true = (texts, characters, len(said))
+    found = [(each.named["texts"], each.values.get("characters"), each.values["parts"]) for each in stated]
+    return ["another text is said"] if any(each != true for each in found) else []
+
+
+def decoded(model: Model, task: Task, number: int) -> list[str]:
+    """The tokens that greedy decoding says behind a title, to its end, or to one more than the text has."""
+    windows = task.windows
+    assert windows is not None
+    title, said = int(windows.titles[number]), list[int]()
+    place = windows.of_text(number)
+    while len(said) <= place.stop - place.start:
+        window = ([title] * windows.n_ctx + said)[-windows.n_ctx :]
+        window = [title, *window[1:]] if windows.titled else window
+        logits = logits_of(model, window)
+        following = max(range(len(logits)), key=logits.__getitem__)
+        if following == windows.end:
+            break
+        said.append(following)
+    return [task.vocabulary[token] for token in said]

@@ -7,16 +7,19 @@ from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from byheart.command.main import main
 from constructions.models.model import Model
 from tests.corpus.__main__ import main as judge_a_command
 from tests.corpus.cases import GOOD_FOLDERS, Case, bad_folders, read_index, write_all, write_good
+from tests.corpus.detectors import DETECTORS, EXACT, ROUNDED, contexts_of
 from tests.corpus.good_folders import GOOD
 from tests.corpus.judge import command, exit_code, headline, judged, judgement, table
-from tests.corpus.truth import falsehoods
+from tests.corpus.truth import falsehoods, lost_in_some_run
 from verify.certificates.certificate import Certificate
+from verify.runs.formats import FORMATS
 
 CONTROLS = ("accept_everything", "reject_everything", "accept_what_parses", "believe_numbers")
 
@@ -79,6 +82,7 @@ def test_the_good_folders_are_what_the_script_makes(tmp_path) -> None:
         assert [(each.id, each.held) for each in one.statements] == [(each.id, each.held) for each in two.statements]
         for stated, made in zip(one.statements, two.statements, strict=True):
             assert stated.values == pytest.approx(made.values, rel=0.01, abs=2.0**-30)
+            assert stated.named == made.named
 
 
 def test_every_kind_of_block_and_target_and_statement_is_among_the_good(cases) -> None:
@@ -94,12 +98,21 @@ def test_every_kind_of_block_and_target_and_statement_is_among_the_good(cases) -
     assert {each.subject.target for each in certificates} == {"labels", "laws", "values"}
     assert {each.criterion.asked for each in certificates} == {"held", "at-least", "at-most"}
     stated = {statement.id for each in certificates for statement in each.statements}
-    assert stated >= {"answers", "text-divergence", "feature-rank", "saturation", "domain", "sample"}
+    assert stated >= {"answers", "runs", "text", "text-divergence", "feature-rank", "saturation", "domain", "sample"}
+    formats = {each.named["format"] for own in certificates for each in own.statements if each.id == "runs"}
+    assert formats == set(FORMATS)
 
 
 # What it says of its folders, by the definitions alone.
 
-BY_DEFINITION = ("answers", "text-divergence", "domain")
+BY_DEFINITION = ("answers", "text-divergence", "domain", "runs", "text")
+
+NOT_SIMULATED = {
+    "runs-at-the-limit.without-h5": "H1 lets a run round what it need not",
+    "runs-of-soft-heads.any-exponential": "the exponentials of numpy are better than that",
+    "runs-near-tie.bfloat16": "numpy has no bfloat16; float32, which holds all its numbers, loses the lead too",
+}
+"""What is false by what the hypotheses allow, of which there is no run here."""
 
 
 def readable(case: Case) -> bool:
@@ -110,6 +123,8 @@ def readable(case: Case) -> bool:
 def test_what_is_called_false_is_false_and_what_is_called_good_is_true(cases, folders) -> None:
     looked_at = 0
     for case in filter(readable, cases):
+        if case.name in NOT_SIMULATED or case.name.endswith(".bfloat16"):
+            continue
         found = falsehoods(folders / case.name)
         expected = case.sort == "bad" or case.expected != "proved"
         assert bool(found) == expected, (case.name, found)
@@ -117,6 +132,14 @@ def test_what_is_called_false_is_false_and_what_is_called_good_is_true(cases, fo
             assert set(found) <= {"the answer is not yes", "a sample leaves inputs open"}, (case.name, found)
         looked_at += 1
     assert looked_at >= 120
+
+
+@pytest.mark.parametrize("place", [place for place in DETECTORS if place not in ROUNDED])
+def test_a_format_of_eight_bits_loses_what_float32_keeps(place: str) -> None:
+    """numpy has no bfloat16: 2^36 is to float32 what 2^20 is to it, 2^12 times what its digits reach."""
+    contexts, modes = contexts_of(place), np.eye(2, dtype=bool)
+    assert lost_in_some_run(DETECTORS[place](2.0**36), contexts, modes, np.float32)
+    assert not lost_in_some_run(DETECTORS[place](EXACT), contexts, modes, np.float32)
 
 
 def test_a_bad_folder_is_another_than_the_good_one_that_it_was_made_from(cases) -> None:
@@ -135,9 +158,11 @@ def test_the_prover_passes_but_for_a_lead_that_it_has_no_number_for(cases, folde
     assert [each.case.name for each in found if each.fate == "undecided"] == ["labels-subnormal-lead"]
 
 
-def test_the_independent_reader_passes(cases, folders) -> None:
+def test_the_independent_reader_passes_but_for_runs_and_texts_which_it_does_not_judge(cases, folders) -> None:
     found = judged(cases, folders, check("--independent"))
-    assert exit_code(found) == 0, headline(found)
+    assert not any(each.is_fault for each in found), headline(found)
+    undecided = {each.case.name for each in found if each.fate == "undecided"}
+    assert undecided == {each.name for each in cases if each.sort == "good" and each.kind in ("runs", "text")}
 
 
 @pytest.mark.parametrize("name", CONTROLS)
