@@ -647,8 +647,19 @@ def kinds() -> list[Bad]:
         Bad("rule-sampled", "of-another-seed", "sample", "the seed is another, and the bound is smaller than it allows",
             claim("sample", seed=65, wrong_upper=3)),
         Bad("rule-sampled", "unprintable-seed", "sample", "the seed is no text that can be printed",
-            claim("sample", seed=1, wrong_upper=3), "refused"),
+            unprintable_seed, "refused"),
     ]  # fmt: skip
+
+
+def unprintable_seed(folder: Path) -> None:
+    """A seed of one byte that is no character to print."""
+
+    def changed(data: dict[str, Any]) -> None:
+        stated = data["statements"][-1]
+        stated["values"]["seed"] = 1
+        stated["statement"] = stated["statement"].replace("'corpus'", repr("\x01"))
+
+    edited(folder, changed)
 
 
 def one_more_saturated(folder: Path) -> None:

@@ -86,6 +86,7 @@ GUESS = "guess_held"
 _LARGEST_FILE = 2**24  # bytes
 _LARGEST_COUNT = 2**63
 _LARGEST_BITS = 4096  # of an integer, a numerator or a denominator
+_LARGEST_SAMPLE, _LONGEST_SEED = 2**20, 256  # inputs and bytes, as `verify.domains.sample.drawn` takes them
 
 
 @dataclass(frozen=True)
@@ -731,8 +732,9 @@ def _check_values(id: str, values: Mapping[str, Number]) -> None:
     if id == ANSWERS and "margin_lower" in values and not values["held"]:
         raise InputError(f"statement {id!r}: a margin", "is given, but no context is held")
     if id == SAMPLE and not (
-        type(values["seed"]) is int
+        _is_seed(values["seed"])
         and values["right"] <= values["drawn"] < values["contexts"]
+        and 1 <= values["drawn"] <= _LARGEST_SAMPLE
         and values["drawn"] - values["right"] <= values["wrong_upper"] <= values["contexts"] - values["right"]
     ):
         raise InputError(f"statement {id!r}: {dict(values)}", "cannot be")
@@ -940,6 +942,13 @@ def seed_text(seed: Number) -> str:
     """The text whose bytes are this number."""
     number = int(seed)
     return number.to_bytes(-(-number.bit_length() // 8), "big").decode(errors="replace")
+
+
+def _is_seed(seed: Number) -> bool:
+    """Whether a number is that of a text that may be a seed: printable, of at most 256 bytes, written in one way."""
+    if type(seed) is not int or seed.bit_length() > 8 * _LONGEST_SEED:
+        return False
+    return seed_text(seed).isprintable() and seed_number(seed_text(seed)) == seed
 
 
 def seed_number(text: str) -> int:

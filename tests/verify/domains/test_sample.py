@@ -6,13 +6,13 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
 from constructions.tasks.rule import rule_task
 from tests.domains import max_of_four
-from verify.certificates.certificate import SAMPLE, Certificate
+from verify.certificates.certificate import SAMPLE, Certificate, Statement
 from verify.certificates.domain import certify_domain
 from verify.certificates.memorization import check_memorization
 from verify.domains.sample import drawn, most_wrong, rejected
@@ -122,3 +122,25 @@ def test_an_interrupted_draw_says_less(tmp_path):
     values = proved.certificate.statement(SAMPLE).values
     assert proved.answers.interrupted and values["wrong_upper"] == most_wrong(8**4, 10, 10 - values["right"])
     assert Certificate.from_json(proved.certificate.to_json()) == proved.certificate
+
+
+@given(st.binary(max_size=300), st.integers(0, 2**21))
+@example(b"a", 2**20)
+@example(b"\0a", 1)
+@example("é".encode(), 0)
+@example(b"\xff", 5)
+@example(b"a" * 256, 5)
+def test_a_certificate_names_no_seed_and_no_number_that_cannot_be_drawn_with(seed: bytes, count: int) -> None:
+    """So that whoever reads it refuses it there, before anything is drawn."""
+    values = {"contexts": 2**40, "drawn": count, "right": count, "wrong_upper": 0, "seed": int.from_bytes(seed, "big")}
+    try:
+        drawn("a" * 64, "b" * 64, 1, count, seed.lstrip(b"\0").decode())  # of a domain of one input all are drawn
+        can_be = True
+    except (InputError, UnicodeDecodeError):
+        can_be = False
+    try:
+        Statement(SAMPLE, "", values)
+        is_read = True
+    except InputError:
+        is_read = False
+    assert is_read == can_be
