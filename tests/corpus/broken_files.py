@@ -1,5 +1,6 @@
 """Folders whose files are not in order: damaged, ambiguous, foreign, of other hashes, or of numbers in another form."""
 
+import hashlib
 import json
 import struct
 from collections.abc import Callable
@@ -9,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from constructions.files import canonical_json
+from constructions.tasks.stored import read_stored
 from constructions.tasks.vectors import load_task
+from constructions.tensor_file import arrays_sha256
 from tests import task_files
 from tests.corpus.false_claims import Bad, Forge
-from tests.corpus.forging import edited, spoil_task
+from tests.corpus.forging import edited, rewrite, spoil_task
+from tests.corpus.good_folders import LENGTH
 
 MODEL, TASK, CERTIFICATE = "model.safetensors", "task.safetensors", "certificate.json"
 
@@ -117,6 +121,121 @@ def task_arrays(change: Callable[[dict[str, Any]], Any]) -> Forge:
         spoil_task(folder, arrays)
 
     return forge
+
+
+ORDERS = {
+    "tokens": ("text", "titles"),
+    "vectors": ("contexts", "queries", "labels"),
+    "prompts": ("prompts_indptr", "prompts", "completions_indptr", "completions"),
+    "rule": ("reads", *(f"{name}_{s}" for name in ("tokens", "steps") for s in range(LENGTH)), "answers"),
+}
+"""In which the arrays of a task are hashed; of tokens those of whole texts."""
+
+
+def stored(change: Callable[[dict[str, Any], dict[str, np.ndarray]], Any]) -> Forge:
+    """Other words and arrays of a task of whatever kind, under the hash that they would have."""
+
+    def forge(folder: Path) -> None:
+        kind, words, arrays = read_stored(folder / TASK)
+        change(words, arrays)
+        task_files.write(folder / TASK, {**words, **arrays}, task=kind)
+        ordered = {name: np.asarray(arrays[name]) for name in ORDERS[kind] if name in arrays}
+        sha256 = arrays_sha256({"task": kind, **words}, ordered)
+        edited(folder, lambda data: data["subject"].update(task=sha256))
+
+    return forge
+
+
+def put(name: str, *places: Any) -> Forge:
+    """Other entries of an array of a task: a place and what stands there, one after the other."""
+
+    def change(words: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        array = arrays[name].copy()
+        for place, value in zip(places[::2], places[1::2], strict=True):
+            array[place] = value
+        arrays[name] = array
+
+    return stored(change)
+
+
+def array(name: str, change: Callable[[np.ndarray], np.ndarray]) -> Forge:
+    """Another array of a task."""
+    return stored(lambda words, arrays: arrays.update({name: change(arrays[name])}))
+
+
+def word(**words: Any) -> Forge:
+    """Other words of a task."""
+    return stored(lambda found, arrays: found.update(words))
+
+
+def contexts_of_edit(**changes: Any) -> Forge:
+    """Other contexts of an edit, in canonical form and with their hash."""
+
+    def forge(folder: Path) -> None:
+        path = folder / "contexts.json"
+        asked = canonical_json({**json.loads(path.read_text()), **changes}) + "\n"
+        path.write_text(asked)
+        data = json.loads((folder / "edit.json").read_text())
+        rewrite(folder, {**data, "edit": hashlib.sha256(asked.encode()).hexdigest()}, "edit.json")
+
+    return forge
+
+
+def other_tasks() -> list[tuple[str, str, str, Forge]]:
+    """Rules, prompts, texts, vectors and edits that are none, under the hash that they would have."""
+    return [
+        ("rule-max", "token-twice", "a token stands twice at one place, so that inputs are counted twice",
+         stored(lambda w, a: a.update(
+             tokens_0=np.array([0, 0, 1, 2, 3]), steps_0=np.array([[0, 0, 1, 2, 3]])))),
+        ("rule-max", "tokens-of-another-order", "the tokens at one place do not increase", put("tokens_1", 0, 1, 1, 0)),
+        ("rule-max", "no-tokens", "no token at one place", array("tokens_1", lambda a: a[:0])),
+        ("rule-max", "token-negative", "a token below 0", put("tokens_2", 0, -1)),
+        ("rule-max", "step-beyond", "a step to a state that there is not", put("steps_0", (0, 0), 9)),
+        ("rule-max", "step-negative", "a step to a state below 0", put("steps_1", (0, 0), -1)),
+        ("rule-max", "fewer-steps", "a state without steps", array("steps_2", lambda a: a[:-1])),
+        ("rule-max", "fewer-answers", "a last state without an answer", array("answers", lambda a: a[:-1])),
+        ("rule-max", "answer-negative", "an answer below 0", put("answers", 0, -1)),
+        ("rule-max", "reads-beyond", "a place is read that there is not", put("reads", 2, 3)),
+        ("rule-max", "reads-less", "a place is said not to be read, which is", array("reads", lambda a: a[:-1])),
+        ("rule-max", "of-another-name", "the automaton of the maximum under the name of the minimum", word(rule="min")),
+        ("rule-max", "sum-modulo-nothing", "a sum modulo 0", word(rule="sum mod 0")),
+        ("rule-max", "unknown-name", "a rule of an unknown name", word(rule="median")),
+        ("rule-own", "unread-place", "an automaton of one's own that is said to read less than it does",
+         array("reads", lambda a: a[1:])),
+        ("prompts-held", "prompt-twice", "a prompt stands twice, with two answers",
+         stored(lambda w, a: a.update(
+             prompts=np.array([0, 1, 2, 3, 1, 0, 0, 1]), completions=np.array([1, 1, 1, 2, 2, 2, 1, 0])))),
+        ("prompts-held", "prompt-empty", "a prompt of no tokens", put("prompts_indptr", 1, 0)),
+        ("prompts-held", "answer-empty", "an answer of no tokens", put("completions_indptr", 1, 0)),
+        ("prompts-held", "token-beyond", "a token that the vocabulary has not", put("prompts", 0, 4)),
+        ("prompts-held", "rows-decreasing", "rows that end before they begin", put("prompts_indptr", 1, 3, 2, 2)),
+        ("prompts-held", "rows-beyond", "rows that go on behind their end", put("completions_indptr", -1, 9)),
+        ("prompts-held", "fewer-texts", "a fact without its text",
+         stored(lambda w, a: w.update(texts=w["texts"][:-1]))),
+        ("text-whole", "no-end", "a text that does not end", put("text", -1, 0)),
+        ("text-whole", "title-in-the-text", "the title stands in the text",
+         stored(lambda w, a: a.update(titles=np.array([0])))),
+        ("text-whole", "title-beyond", "a title that is no token", put("titles", 0, 9)),
+        ("text-whole", "context-length", "windows of no tokens", word(context_length=0)),
+        ("text-whole", "context-length-as-text", "the length of windows as a text", word(context_length="2")),
+        ("text-whole", "context-length-huge", "windows of 2^62 tokens", word(context_length=2**62)),
+        ("text-titles", "title-twice", "two texts of one title", array("titles", lambda a: a[[0, 0]])),
+        ("text-titles", "fewer-titles", "a text without a title", array("titles", lambda a: a[:1])),
+        ("vectors-classification", "tie", "two classes are equally large", put("labels", (0, slice(None)), 1.0)),
+        ("vectors-classification", "query-nan", "a query with a number that is none", put("queries", (0, 0), np.nan)),
+        ("vectors-classification", "fewer-labels", "an example without a label", array("labels", lambda a: a[:-1])),
+        ("vectors-classification", "contexts-of-others", "contexts of as many examples as there are not",
+         array("contexts", lambda a: np.repeat(a, 2, axis=0))),
+        ("vectors-classification", "no-keys", "contexts without keys", array("contexts", lambda a: a[:, :0])),
+        ("edit", "context-twice", "a context is edited twice",
+         contexts_of_edit(contexts=[[1, 2], [1, 2]], answers=[0, 1])),
+        ("edit", "edited-and-kept", "a context is edited and kept", contexts_of_edit(domain=None, kept=[[1, 2]])),
+        ("edit", "answer-beyond", "an answer that the model has not", contexts_of_edit(answers=[3])),
+        ("edit", "token-beyond", "a token that the model has not", contexts_of_edit(contexts=[[1, 3]])),
+        ("edit", "domain-and-kept", "a domain beside kept contexts", contexts_of_edit(kept=[[0, 0]])),
+        ("edit", "domain-huge", "a domain of 3^1000 contexts", contexts_of_edit(domain=1000)),
+        ("edit", "domain-of-nothing", "a domain of contexts without tokens", contexts_of_edit(domain=0)),
+    ]  # fmt: skip
 
 
 def repeated_tensor(data: bytes) -> bytes:
@@ -290,7 +409,7 @@ def forms() -> list[tuple[str, str, str, Forge]]:
 def ambiguous() -> list[tuple[str, str, str, Forge]]:
     """Tasks that are none, under the hash that they would have."""
 
-    def put(name: str, change: Callable[[np.ndarray], np.ndarray]) -> Forge:
+    def changed(name: str, change: Callable[[np.ndarray], np.ndarray]) -> Forge:
         return task_arrays(lambda a: a.update({name: change(a[name])}))
 
     def row(array: np.ndarray, place: int, value: Any) -> np.ndarray:
@@ -300,22 +419,24 @@ def ambiguous() -> list[tuple[str, str, str, Forge]]:
 
     return [
         ("labels-own", "context-twice", "a context occurs twice, with two labels",
-         put("contexts", lambda a: row(a, 1, a[0]))),
+         changed("contexts", lambda a: row(a, 1, a[0]))),
         ("labels-most-frequent", "context-in-the-tail", "a memorized context is in the tail too",
          task_arrays(lambda a: a.update(tail_contexts=row(a["tail_contexts"], 0, a["contexts"][0])))),
-        ("labels-own", "token-beyond", "a token that the vocabulary has not", put("contexts", lambda a: row(a, 0, 7))),
-        ("labels-own", "token-negative", "a token below 0", put("contexts", lambda a: row(a, 0, -1))),
-        ("labels-own", "label-beyond", "a label that is none of the answers", put("labels", lambda a: row(a, 0, 4))),
-        ("labels-lookup", "counts-of-zero", "a count of 0", put("counts_data", lambda a: a * 0)),
-        ("labels-lookup", "counts-negative", "counts below 0", put("counts_data", lambda a: -a)),
+        ("labels-own", "token-beyond", "a token that the vocabulary has not", changed("contexts",
+         lambda a: row(a, 0, 7))),
+        ("labels-own", "token-negative", "a token below 0", changed("contexts", lambda a: row(a, 0, -1))),
+        ("labels-own", "label-beyond", "a label that is none of the answers", changed("labels",
+         lambda a: row(a, 0, 4))),
+        ("labels-lookup", "counts-of-zero", "a count of 0", changed("counts_data", lambda a: a * 0)),
+        ("labels-lookup", "counts-negative", "counts below 0", changed("counts_data", lambda a: -a)),
         ("labels-most-frequent", "counts-overflow", "counts whose sum is beyond 2^53",
-         put("counts_data", lambda a: np.full_like(a, 2**62))),
+         changed("counts_data", lambda a: np.full_like(a, 2**62))),
         ("labels-lookup", "counts-beyond", "rows of counts that go on behind their end",
-         put("counts_indptr", lambda a: a * 2)),
-        ("laws-own", "laws-of-zero", "a law with a 0 in it", put("laws", lambda a: np.where(a == a.min(), 0.0, a))),
-        ("laws-own", "laws-nan", "a law with a number that is none", put("laws",
+         changed("counts_indptr", lambda a: a * 2)),
+        ("laws-own", "laws-of-zero", "a law with a 0 in it", changed("laws", lambda a: np.where(a == a.min(), 0.0, a))),
+        ("laws-own", "laws-nan", "a law with a number that is none", changed("laws",
          lambda a: np.where(a == a.max(), np.nan, a))),
-        ("laws-own", "laws-sum", "laws that sum to 2", put("laws", lambda a: 2.0 * a)),
+        ("laws-own", "laws-sum", "laws that sum to 2", changed("laws", lambda a: 2.0 * a)),
         ("laws-own", "laws-claim-counts", "laws of one's own that are said to be smoothed counts",
          task_arrays(lambda a: a.update(origin="smoothed counts"))),
         ("labels-lookup", "vocabulary-twice", "two tokens of one name",
@@ -328,6 +449,6 @@ def ambiguous() -> list[tuple[str, str, str, Forge]]:
 def broken_files() -> list[Bad]:
     """All of them."""
     rows = []
-    for of, slug, changed, forge in (*damaged(), *forms(), *ambiguous()):
+    for of, slug, changed, forge in (*damaged(), *forms(), *ambiguous(), *other_tasks()):
         rows.append(Bad(of, slug, "files", changed, forge, "refused", honest=False))
     return rows

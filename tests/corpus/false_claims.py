@@ -725,6 +725,8 @@ def edits() -> list[Bad]:
             lambda folder: asked_otherwise(answers=[
                 (Asked.read(folder / "contexts.json", d_vocab=3, d_vocab_out=3).answers[0] + 1) % 3])(folder)),
         Bad("edit", "context", "edit", "the edited context is another", asked_otherwise(contexts=[[2, 2]])),
+        Bad("edit", "context-longer", "edit", "the edited context is longer than the model reads",
+            asked_otherwise(contexts=[[1, 2, 0, 1, 2]]), "refused"),
         Bad("edit", "before", "edit", "the original is said to have answered so before", edit_claim(before=1)),
         Bad("edit", "one-changed", "edit", "a kept context is said to have changed its answer",
             edit_claim(same=7, changed=1)),

@@ -17,6 +17,7 @@ audit_by_claims_from_outside = of("verify/audit.py", "tests/falsify/test_claims_
 audit = of("verify/audit.py", "tests/byheart/command/test_audit.py")
 check = of("byheart/command/check.py", "tests/byheart/command/test_check.py")
 sample = of("verify/domains/sample.py", "tests/verify/domains/test_sample.py")
+certificate_by_sample = of("verify/certificates/certificate.py", "tests/verify/domains/test_sample.py")
 plain_rule = of("verify/independent/plain/plain_rule.py", "tests/verify/independent/plain/test_plain_rule.py")
 counts_by_sample = of("verify/certificates/counts.py", "tests/verify/domains/test_sample.py")
 rule = of("constructions/tasks/rule.py", "tests/constructions/tasks/test_rule.py")
@@ -152,6 +153,10 @@ MUTANTS = [
         "_report(options, here / folder)",
         "_report(options, folder)",
         "a worker that is elsewhere checks the folder that is there",
+    ),
+    certificate_by_sample('        _is_seed(values["seed"])', "        True", "a certificate names any seed"),
+    certificate_by_sample(
+        '1 <= values["drawn"] <= _LARGEST_SAMPLE', "True", "more are drawn than a reader draws again"
     ),
     sample("        if number < size:", "        if True:", "numbers beyond the domain are drawn"),
     sample(
