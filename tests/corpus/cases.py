@@ -1,4 +1,4 @@
-"""The folders of the corpus: the good ones lie beside this file, each bad one is an edit of one of them."""
+"""List and write the folders of the corpus: good folders are stored, bad folders are edits of them."""
 
 import csv
 import hashlib
@@ -18,17 +18,17 @@ GOOD_FOLDERS, INDEX = HERE / "good", HERE / "index.csv"
 
 @dataclass(frozen=True)
 class Case:
-    """A line of the index.
+    """One line of the index.
 
     Args:
-        name: Of the folder.
-        sort: ``"good"``, where every statement is true; or ``"bad"``.
-        kind: The kind of statement that it is there for, or ``"files"``.
-        of: The good folder that it was made from; of a good one its own name.
-        expected: What a complete checker answers: ``"proved"``, ``"refuted"``, ``"refused"`` or ``"undecided"``.
-        honest: Whether every hash is right and every file canonical: ``"yes"`` or ``"no"``.
-        about: What it holds, or what was changed.
-        sha256: Hash of its files.
+        name: The name of the folder.
+        sort: ``"good"`` if every statement is true, otherwise ``"bad"``.
+        kind: The kind of statement that the folder tests, or ``"files"``.
+        of: The good folder that it was made from; for a good folder its own name.
+        expected: The answer of a complete checker: ``"proved"``, ``"refuted"``, ``"refused"`` or ``"undecided"``.
+        honest: ``"yes"`` if every hash is right and every file is canonical, otherwise ``"no"``.
+        about: What the folder contains, or what was changed.
+        sha256: The hash of its files.
     """
 
     name: str
@@ -42,12 +42,12 @@ class Case:
 
 
 def bad_folders() -> list[Bad]:
-    """All bad folders."""
+    """Return all bad folders."""
     return [*false_claims(), *false_runs(), *broken_files()]
 
 
 def write_good(name: str, folder: Path) -> None:
-    """Make a good folder anew."""
+    """Make a good folder again."""
     folder.mkdir(parents=True)
     GOOD[name].write(folder)
 
@@ -59,7 +59,7 @@ def write_bad(bad: Bad, folder: Path, good: Path = GOOD_FOLDERS) -> None:
 
 
 def folder_sha256(folder: Path) -> str:
-    """Hash of the names and bytes of what lies in a folder."""
+    """Return the SHA-256 of the names and contents of all files in a folder, in hexadecimal."""
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         data = path.read_bytes() if path.is_file() else b""
@@ -69,21 +69,21 @@ def folder_sha256(folder: Path) -> str:
 
 def write_all(out: Path, good: Path = GOOD_FOLDERS) -> list[Case]:
     """Write every folder under its name, and return the lines of the index."""
-    found = []
+    cases = []
     for name, each in GOOD.items():
         shutil.copytree(good / name, out / name)
         what = (name, "good", each.kind, name, each.expected, "yes", each.about)
-        found.append(Case(*what, folder_sha256(out / name)))
+        cases.append(Case(*what, folder_sha256(out / name)))
     for bad in bad_folders():
         write_bad(bad, out / bad.name, good)
         honest = "yes" if bad.honest else "no"
         what = (bad.name, "bad", bad.kind, bad.of, bad.expected, honest, bad.changed)
-        found.append(Case(*what, folder_sha256(out / bad.name)))
-    return found
+        cases.append(Case(*what, folder_sha256(out / bad.name)))
+    return cases
 
 
 def read_index(path: Path = INDEX) -> list[Case]:
-    """The lines of an index."""
+    """Read the lines of an index."""
     with path.open(newline="", encoding="utf-8") as file:
         return [Case(**row) for row in csv.DictReader(file)]
 

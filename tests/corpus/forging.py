@@ -1,4 +1,4 @@
-"""Files that say something else than they did, with every hash right: for whoever attacks a checker."""
+"""Change what files say and keep every hash right, to attack a checker."""
 
 import hashlib
 import json
@@ -17,26 +17,26 @@ from verify.certificates.memorization import subject_of
 
 
 def certificate(folder: Path) -> dict[str, Any]:
-    """The fields of ``certificate.json``."""
+    """Read the fields of ``certificate.json``."""
     return json.loads((folder / "certificate.json").read_text())
 
 
 def rewrite(folder: Path, data: dict[str, Any], name: str = "certificate.json") -> None:
-    """Write a certificate whose digest is right, in the one form that is read."""
+    """Write a certificate in canonical form with the right digest."""
     data.pop("digest", None)
     data["digest"] = hashlib.sha256(canonical_json(data).encode()).hexdigest()
     (folder / name).write_text(canonical_json(data) + "\n")
 
 
 def edited(folder: Path, edit: Callable[[dict[str, Any]], Any]) -> None:
-    """Write the certificate with an edit, and the digest that goes with it."""
+    """Edit the fields of the certificate, and write it with the right digest."""
     data = certificate(folder)
     edit(data)
     rewrite(folder, data)
 
 
 def restated(folder: Path, id: str, mask: str | None = None, **values: Any) -> None:
-    """Put other numbers into a statement, with the sentence and the digest that go with them; none takes one out."""
+    """Replace numbers of a statement, or remove those that are None, and write the sentence and digest that follow."""
     found = Certificate.load(folder)
     assert found.statement(id) is not None, f"{folder} states no {id}"
     statements: list[Statement] = []
@@ -49,7 +49,7 @@ def restated(folder: Path, id: str, mask: str | None = None, **values: Any) -> N
 
 
 def rehash(folder: Path, *, network: Model | None = None, task: Any = None) -> None:
-    """Put another model or task into the folder, and everything that names its hash or its sizes right."""
+    """Replace the model or the task, and write the hashes and sizes that follow into the certificate."""
     if network is not None:
         network.save(folder / "model.safetensors")
     if task is not None:
@@ -66,14 +66,14 @@ def rehash(folder: Path, *, network: Model | None = None, task: Any = None) -> N
 
 
 def task_of(arrays: dict[str, Any]) -> Task:
-    """The task made of these words and arrays."""
+    """Return the task made of these words and arrays."""
     with TemporaryDirectory() as name:
         task_files.write(Path(name) / "task.safetensors", arrays)
         return Task.load(Path(name) / "task.safetensors")
 
 
 def spoil_task(folder: Path, arrays: dict[str, Any]) -> None:
-    """Words and arrays that no Task accepts, under the hash that they would have."""
+    """Write words and arrays that no `Task` accepts, with the hash that they would have."""
     task_files.write(folder / "task.safetensors", arrays)
 
     def named(data: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What a checker makes of the folders, and whether it may be trusted with others."""
+"""Run a checker on the folders of the corpus and score its answers."""
 
 import json
 import subprocess
@@ -8,24 +8,25 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from tests.corpus.cases import Case
 
-Check = Callable[[Path], int]
+Checker = Callable[[Path], int]
+"""A function from a folder to an exit code."""
+
 CODES = {"proved": 0, "refuted": 1, "refused": 2, "undecided": 3}
 """The exit code of each answer."""
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """What came of one folder.
+class Score:
+    """The score of a checker's answer to one folder.
 
     Args:
         case: The folder.
-        code: The exit code of the checker; another one than those of `CODES` is no answer.
-        fate: ``"right"``; ``"undecided"``, of a good folder; or a fault: ``"accepted"`` for what is not proved,
-            ``"refused"`` for what is true, ``"no answer"``.
+        code: The exit code; a code outside of `CODES` is no answer.
+        fate: ``"right"``; ``"undecided"`` for a good folder that was not decided; or a fault: ``"accepted"`` if the
+            answer was proved and should not be, ``"refused"`` if a right folder was rejected, ``"no answer"``.
     """
 
     case: Case
@@ -34,15 +35,14 @@ class Judgement:
 
     @property
     def is_fault(self) -> bool:
-        """Whether no checker may do that."""
+        """Return whether a correct checker never does this."""
         return self.fate in ("accepted", "refused", "no answer")
 
 
-def judgement(case: Case, code: int) -> Judgement:
-    """What an exit code says of a folder.
+def score(case: Case, code: int) -> Score:
+    """Score the exit code of a checker on one folder.
 
-    A bad folder may be answered by anything but yes. A good one has one right answer, beside which undecided is no
-    fault, but is counted.
+    Every answer except proved is right for a bad folder. A good folder has one right answer; undecided is a miss.
     """
     if code not in CODES.values():
         fate = "no answer"
@@ -52,21 +52,23 @@ def judgement(case: Case, code: int) -> Judgement:
         fate = "right"
     else:
         fate = {CODES["proved"]: "accepted", CODES["undecided"]: "undecided"}.get(code, "refused")
-    return Judgement(case, code, fate)
+    return Score(case, code, fate)
 
 
-def judged(cases: Iterable[Case], folders: Path, check: Check, jobs: int = 1) -> list[Judgement]:
-    """The folders of the cases, one after the other or so many at a time."""
+def run_checker(checker: Checker, cases: Iterable[Case], folders: Path, jobs: int = 1) -> list[Score]:
+    """Run a checker on the folders of these cases, `jobs` at a time."""
     cases = list(cases)
-    places = [folders / case.name for case in cases]
+    paths = [folders / case.name for case in cases]
     if jobs == 1:
-        return [judgement(case, check(place)) for case, place in zip(cases, places, strict=True)]
-    with ThreadPoolExecutor(jobs) as pool:
-        return [judgement(case, code) for case, code in zip(cases, pool.map(check, places), strict=True)]
+        codes = [checker(path) for path in paths]
+    else:
+        with ThreadPoolExecutor(jobs) as pool:
+            codes = list(pool.map(checker, paths))
+    return [score(case, code) for case, code in zip(cases, codes, strict=True)]
 
 
-def command(words: Sequence[str], seconds: float) -> Check:
-    """The checker that a command line is, the folder behind it; one that takes longer gives no answer."""
+def command_checker(words: Sequence[str], seconds: float) -> Checker:
+    """Return the checker that runs a command line with the folder as its last argument, with a timeout."""
     return partial(_exit_code, words, seconds)
 
 
@@ -77,52 +79,53 @@ def _exit_code(words: Sequence[str], seconds: float, folder: Path) -> int:
         return -1
 
 
-def exit_code(found: Sequence[Judgement]) -> int:
-    """Of the whole: 0 if all is right, 1 if there is a fault, 3 if good folders were left undecided."""
-    if any(each.is_fault for each in found):
+def exit_code(scores: Sequence[Score]) -> int:
+    """Return 0 if every answer is right, 1 if there is a fault, and 3 if there are only misses."""
+    if any(result.is_fault for result in scores):
         return 1
-    return 3 if any(each.fate == "undecided" for each in found) else 0
+    return 3 if any(result.fate == "undecided" for result in scores) else 0
 
 
-def headline(found: Sequence[Judgement]) -> str:
-    """The answer in one line."""
-    good, bad = ([each for each in found if each.case.sort == sort] for sort in ("good", "bad"))
-    fates = Counter((each.case.sort, each.fate) for each in found)
-    right = f"{fates['good', 'right']} of {len(good)} good folders answered rightly"
-    rejected = f"{fates['bad', 'right']} of {len(bad)} bad ones not accepted"
-    word = {0: "PASSED", 1: "FAILED", 3: "INCOMPLETE"}[exit_code(found)]
-    faults = [
-        f"{count} {sort} {fate}" for (sort, fate), count in sorted(fates.items()) if fate not in ("right", "undecided")
+def headline(scores: Sequence[Score]) -> str:
+    """Return the result in one line."""
+    total = Counter(result.case.sort for result in scores)
+    fates = Counter((result.case.sort, result.fate) for result in scores)
+    parts = [
+        f"{fates['good', 'right']} of {total['good']} good folders answered rightly",
+        f"{total['bad'] - fates['bad', 'accepted']} of {total['bad']} bad folders not accepted",
     ]
-    undecided = [f"{fates['good', 'undecided']} good undecided"] if fates["good", "undecided"] else []
-    return f"{word}: {'; '.join([right, rejected, *faults, *undecided])}"
+    parts += [f"{count} {sort} {fate}" for (sort, fate), count in sorted(fates.items()) if fate != "right"]
+    word = {0: "PASSED", 1: "FAILED", 3: "INCOMPLETE"}[exit_code(scores)]
+    return f"{word}: {'; '.join(parts)}"
 
 
-def table(found: Sequence[Judgement]) -> list[str]:
-    """What came of each kind of statement, line by line."""
-    kinds = sorted({each.case.kind for each in found})
+def table(scores: Sequence[Score]) -> list[str]:
+    """Return a table with one line per kind of statement."""
     lines = [f"{'kind':16} {'good right':>10} {'undecided':>9} {'faults':>6}   {'bad rejected':>12} {'faults':>6}"]
-    for kind in kinds:
-        own = [each for each in found if each.case.kind == kind]
-        counts = Counter((each.case.sort, "fault" if each.is_fault else each.fate) for each in own)
-        numbers = [counts["good", "right"], counts["good", "undecided"], counts["good", "fault"]]
-        others = [counts["bad", "right"], counts["bad", "fault"]]
-        lines.append(f"{kind:16} {numbers[0]:10} {numbers[1]:9} {numbers[2]:6}   {others[0]:12} {others[1]:6}")
+    for kind in sorted({result.case.kind for result in scores}):
+        counts = Counter(
+            (result.case.sort, "fault" if result.is_fault else result.fate)
+            for result in scores
+            if result.case.kind == kind
+        )
+        good = f"{counts['good', 'right']:10} {counts['good', 'undecided']:9} {counts['good', 'fault']:6}"
+        lines.append(f"{kind:16} {good}   {counts['bad', 'right']:12} {counts['bad', 'fault']:6}")
     return lines
 
 
-def faults(found: Sequence[Judgement]) -> list[str]:
-    """Each folder that was not answered rightly, with what is in it."""
+def mistakes(scores: Sequence[Score]) -> list[str]:
+    """Return one line per folder that was not answered rightly."""
     return [
-        f"{each.fate} (exit code {each.code}): {each.case.name}: {each.case.about}"
-        for each in found
-        if each.fate != "right"
+        f"{result.fate} (exit code {result.code}): {result.case.name}: {result.case.about}"
+        for result in scores
+        if result.fate != "right"
     ]
 
 
-def as_json(found: Sequence[Judgement]) -> str:
-    """All answers."""
-    rows: list[dict[str, Any]] = [
-        {"name": each.case.name, "expected": each.case.expected, "code": each.code, "fate": each.fate} for each in found
+def as_json(scores: Sequence[Score]) -> str:
+    """Return all scores as JSON."""
+    folders = [
+        {"name": result.case.name, "expected": result.case.expected, "code": result.code, "fate": result.fate}
+        for result in scores
     ]
-    return json.dumps({"headline": headline(found), "folders": rows})
+    return json.dumps({"headline": headline(scores), "folders": folders})

@@ -1,4 +1,4 @@
-"""Makes the good folders and the index anew: `python -m tests.corpus.make`, or `... NAME` for some of the good ones."""
+"""Make the good folders and the index again: `python -m tests.corpus.make`, or `... NAME` for some good folders."""
 
 import shutil
 import sys
@@ -10,7 +10,7 @@ from tests.corpus.good_folders import GOOD
 
 
 def main(names: list[str]) -> None:
-    """Make these good folders, or all of them, and the index of all."""
+    """Make these good folders, or all of them, and the whole index."""
     for name in names or GOOD:
         shutil.rmtree(GOOD_FOLDERS / name, ignore_errors=True)
         write_good(name, GOOD_FOLDERS / name)

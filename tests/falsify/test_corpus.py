@@ -16,7 +16,7 @@ from tests.corpus.__main__ import main as judge_a_command
 from tests.corpus.cases import GOOD_FOLDERS, Case, bad_folders, read_index, write_all, write_good
 from tests.corpus.detectors import DETECTORS, EXACT, ROUNDED, contexts_of
 from tests.corpus.good_folders import GOOD
-from tests.corpus.judge import command, exit_code, headline, judged, judgement, table
+from tests.corpus.judge import command_checker, exit_code, headline, run_checker, score, table
 from tests.corpus.truth import falsehoods, lost_in_some_run
 from verify.certificates.certificate import Certificate
 from verify.runs.formats import FORMATS
@@ -153,13 +153,13 @@ def test_a_bad_folder_is_another_than_the_good_one_that_it_was_made_from(cases) 
 
 def test_the_prover_passes_but_for_a_lead_that_it_has_no_number_for(cases, folders) -> None:
     """It keeps logits as numbers of float64 with radii, and a lead of the least of these is none."""
-    found = judged(cases, folders, check())
+    found = run_checker(check(), cases, folders)
     assert not any(each.is_fault for each in found), headline(found)
     assert [each.case.name for each in found if each.fate == "undecided"] == ["labels-subnormal-lead"]
 
 
 def test_the_independent_reader_passes_but_for_runs_and_texts_which_it_does_not_judge(cases, folders) -> None:
-    found = judged(cases, folders, check("--independent"))
+    found = run_checker(check("--independent"), cases, folders)
     assert not any(each.is_fault for each in found), headline(found)
     undecided = {each.case.name for each in found if each.fate == "undecided"}
     assert undecided == {each.name for each in cases if each.sort == "good" and each.kind in ("runs", "text")}
@@ -167,13 +167,13 @@ def test_the_independent_reader_passes_but_for_runs_and_texts_which_it_does_not_
 
 @pytest.mark.parametrize("name", CONTROLS)
 def test_a_control_fails(cases, folders, name: str) -> None:
-    found = judged(cases, folders, control(name))
+    found = run_checker(control(name), cases, folders)
     assert exit_code(found) == 1 and headline(found).startswith("FAILED: ")
 
 
 def test_whoever_believes_every_number_accepts_what_is_false_only_in_its_claim(cases, folders) -> None:
     """So the files of these are in order, and none that is not in order is among them."""
-    found = judged(cases, folders, control("believe_numbers"))
+    found = run_checker(control("believe_numbers"), cases, folders)
     accepted = [each.case for each in found if each.fate == "accepted"]
     assert len(accepted) >= 60 and {each.honest for each in accepted} == {"yes"}
     assert {each.kind for each in accepted} >= {each.kind for each in cases} - {"files", "sample"}
@@ -204,13 +204,13 @@ def test_whoever_believes_every_number_accepts_what_is_false_only_in_its_claim(c
 )
 def test_a_fate_follows_from_what_is_expected_and_the_exit_code(sort, expected, code, fate) -> None:
     case = Case("name", sort, "answers", "name", expected, "yes", "", "")
-    found = judgement(case, code)
+    found = score(case, code)
     assert found.fate == fate
     assert exit_code([found]) == {"right": 0, "undecided": 3}.get(fate, 1)
 
 
 def test_a_reader_that_never_decides_is_no_reader_that_passes(cases, folders) -> None:
-    found = judged(cases, folders, lambda folder: 3)
+    found = run_checker(lambda folder: 3, cases, folders)
     assert exit_code(found) == 3 and headline(found).startswith("INCOMPLETE: ")
     assert any(line.split()[0] == "answers" for line in table(found))
 
@@ -221,7 +221,7 @@ def test_a_command_is_judged(tmp_path, capsys) -> None:
     found = json.loads(capsys.readouterr().out)
     assert found["headline"].startswith("FAILED: 1 of 1 good folders")
     assert {each["code"] for each in found["folders"]} == {0}
-    slow = command([sys.executable, "-c", "import time; time.sleep(60)"], seconds=0.2)
+    slow = command_checker([sys.executable, "-c", "import time; time.sleep(60)"], seconds=0.2)
     assert slow(tmp_path) == -1
 
 
