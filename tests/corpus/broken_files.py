@@ -22,7 +22,7 @@ MODEL, TASK, CERTIFICATE = "model.safetensors", "task.safetensors", "certificate
 
 
 def content(name: str, change: Callable[[bytes], bytes]) -> Forge:
-    """Other bytes of a file."""
+    """Write other bytes of a file."""
 
     def forge(folder: Path) -> None:
         path = folder / name
@@ -32,18 +32,18 @@ def content(name: str, change: Callable[[bytes], bytes]) -> Forge:
 
 
 def parts(data: bytes) -> tuple[dict[str, Any], bytes]:
-    """Header and tensors of a file."""
+    """Split a file into its header and its tensors."""
     size = int.from_bytes(data[:8], "little")
     return json.loads(data[8 : 8 + size]), data[8 + size :]
 
 
 def joined(header: str, body: bytes) -> bytes:
-    """A file with this header."""
+    """Write a file with this header."""
     return struct.pack("<Q", len(header)) + header.encode() + body
 
 
 def header(name: str, change: Callable[[dict[str, Any]], Any]) -> Forge:
-    """Another header of a file; the certificate is left as it was."""
+    """Write another header of a file; the certificate is left as it was."""
 
     def changed(data: bytes) -> bytes:
         fields, body = parts(data)
@@ -54,7 +54,7 @@ def header(name: str, change: Callable[[dict[str, Any]], Any]) -> Forge:
 
 
 def said(change: Callable[[dict[str, Any]], Any]) -> Forge:
-    """Other words in the metadata of the model."""
+    """Write other words in the metadata of the model."""
 
     def changed(fields: dict[str, Any]) -> None:
         words = json.loads(fields["__metadata__"]["byheart"])
@@ -65,7 +65,7 @@ def said(change: Callable[[dict[str, Any]], Any]) -> Forge:
 
 
 def header_text(name: str, old: str, new: str) -> Forge:
-    """A header in which a text is replaced once, whatever comes of it."""
+    """Write a header in which a text is replaced once, whatever comes of it."""
 
     def changed(data: bytes) -> bytes:
         size = int.from_bytes(data[:8], "little")
@@ -77,7 +77,7 @@ def header_text(name: str, old: str, new: str) -> Forge:
 
 
 def number(tensor: str, value: float) -> Forge:
-    """The first number of a tensor of the model."""
+    """Replace the first number of a tensor of the model."""
 
     def changed(data: bytes) -> bytes:
         fields, _ = parts(data)
@@ -88,7 +88,7 @@ def number(tensor: str, value: float) -> Forge:
 
 
 def text(old: str, new: str, name: str = CERTIFICATE) -> Forge:
-    """A text in the certificate replaced, without a new digest."""
+    """Replace a text in the certificate, without a new digest."""
 
     def changed(data: bytes) -> bytes:
         assert old.encode() in data, old
@@ -98,22 +98,22 @@ def text(old: str, new: str, name: str = CERTIFICATE) -> Forge:
 
 
 def fields(change: Callable[[dict[str, Any]], Any]) -> Forge:
-    """Other fields of the certificate, with a right digest."""
+    """Write other fields of the certificate, with a right digest."""
     return lambda folder: edited(folder, change)
 
 
 def first(change: Callable[[dict[str, Any]], Any]) -> Forge:
-    """Other fields of the first statement, with a right digest."""
+    """Write other fields of the first statement, with a right digest."""
     return fields(lambda data: change(data["statements"][0]))
 
 
 def spaced(data: bytes) -> bytes:
-    """The same certificate with spaces."""
+    """Return the same certificate with spaces."""
     return json.dumps(json.loads(data), sort_keys=True).encode() + b"\n"
 
 
 def task_arrays(change: Callable[[dict[str, Any]], Any]) -> Forge:
-    """A task that no reader may take for one, under the hash that it would have."""
+    """Write a task that no checker may accept, with the hash that it would have."""
 
     def forge(folder: Path) -> None:
         arrays = task_files.parts(load_task(folder / TASK))
@@ -133,7 +133,7 @@ ORDERS = {
 
 
 def stored(change: Callable[[dict[str, Any], dict[str, np.ndarray]], Any]) -> Forge:
-    """Other words and arrays of a task of whatever kind, under the hash that they would have."""
+    """Write other words and arrays of a task of any kind, with the hash that they would have."""
 
     def forge(folder: Path) -> None:
         kind, words, arrays = read_stored(folder / TASK)
@@ -147,7 +147,7 @@ def stored(change: Callable[[dict[str, Any], dict[str, np.ndarray]], Any]) -> Fo
 
 
 def put(name: str, *places: Any) -> Forge:
-    """Other entries of an array of a task: a place and what stands there, one after the other."""
+    """Write other entries of an array of a task: a place and what stands there, one after the other."""
 
     def change(words: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         array = arrays[name].copy()
@@ -159,17 +159,17 @@ def put(name: str, *places: Any) -> Forge:
 
 
 def array(name: str, change: Callable[[np.ndarray], np.ndarray]) -> Forge:
-    """Another array of a task."""
+    """Write another array of a task."""
     return stored(lambda words, arrays: arrays.update({name: change(arrays[name])}))
 
 
 def word(**words: Any) -> Forge:
-    """Other words of a task."""
+    """Write other words of a task."""
     return stored(lambda found, arrays: found.update(words))
 
 
 def contexts_of_edit(**changes: Any) -> Forge:
-    """Other contexts of an edit, in canonical form and with their hash."""
+    """Write other contexts of an edit, in canonical form and with their hash."""
 
     def forge(folder: Path) -> None:
         path = folder / "contexts.json"
@@ -182,7 +182,7 @@ def contexts_of_edit(**changes: Any) -> Forge:
 
 
 def other_tasks() -> list[tuple[str, str, str, Forge]]:
-    """Rules, prompts, texts, vectors and edits that are none, under the hash that they would have."""
+    """Return folders with malformed rules, prompts, texts, vectors and edits, with the hash that they would have."""
     return [
         ("rule-max", "token-twice", "a token stands twice at one place, so that inputs are counted twice",
          stored(lambda w, a: a.update(
@@ -239,7 +239,7 @@ def other_tasks() -> list[tuple[str, str, str, Forge]]:
 
 
 def repeated_tensor(data: bytes) -> bytes:
-    """The readout twice by one name: the honest one last, another one first."""
+    """Write the readout twice under one name: another one first, then the honest one."""
     fields, body = parts(data)
     entry = json.dumps({"unembed.W_U": {**fields["unembed.W_U"], "data_offsets": [len(body), len(body) + 128]}})
     text = json.dumps(fields)
@@ -247,7 +247,7 @@ def repeated_tensor(data: bytes) -> bytes:
 
 
 def in_the_place_of(name: str) -> Forge:
-    """A folder where a file should be."""
+    """Put a folder where a file should be."""
 
     def forge(folder: Path) -> None:
         (folder / name).unlink()
@@ -257,17 +257,17 @@ def in_the_place_of(name: str) -> Forge:
 
 
 def removed(name: str) -> Forge:
-    """A file that is missing."""
+    """Remove a file."""
     return lambda folder: (folder / name).unlink()
 
 
 def written(name: str, data: bytes = b"x") -> Forge:
-    """A file that nobody names."""
+    """Add a file that the certificate does not name."""
     return lambda folder: (folder / name).write_bytes(data)
 
 
 def damaged() -> list[tuple[str, str, str, Forge]]:
-    """Bytes."""
+    """Return folders with damaged, missing or foreign files."""
     huge = struct.pack("<Q", 2**40)
     return [
         ("labels-lookup", "model-truncated", "the model ends eight bytes early", content(MODEL, lambda d: d[:-8])),
@@ -335,7 +335,7 @@ def damaged() -> list[tuple[str, str, str, Forge]]:
 
 
 def forms() -> list[tuple[str, str, str, Forge]]:
-    """The certificate in other forms and with other fields."""
+    """Return certificates in other forms and with other fields."""
     return [
         ("labels-lookup", "spaces", "the certificate has spaces", content(CERTIFICATE, spaced)),
         ("labels-lookup", "no-newline", "the certificate ends without a newline", content(CERTIFICATE, bytes.strip)),
@@ -407,7 +407,7 @@ def forms() -> list[tuple[str, str, str, Forge]]:
 
 
 def ambiguous() -> list[tuple[str, str, str, Forge]]:
-    """Tasks that are none, under the hash that they would have."""
+    """Return folders with malformed tasks of tokens, with the hash that they would have."""
 
     def changed(name: str, change: Callable[[np.ndarray], np.ndarray]) -> Forge:
         return task_arrays(lambda a: a.update({name: change(a[name])}))
@@ -447,7 +447,7 @@ def ambiguous() -> list[tuple[str, str, str, Forge]]:
 
 
 def broken_files() -> list[Bad]:
-    """All of them."""
+    """Return all of them."""
     rows = []
     for of, slug, changed, forge in (*damaged(), *forms(), *ambiguous(), *other_tasks()):
         rows.append(Bad(of, slug, "files", changed, forge, "refused", honest=False))

@@ -21,27 +21,27 @@ Row = list[Any]  # of mpf
 
 
 def exact(values: Any) -> Row:
-    """Numbers of float64, exactly."""
+    """Return numbers of float64 exactly."""
     return [mpmath.mpf(float(x)) for x in values]
 
 
 def times(row: Row, matrix: np.ndarray) -> Row:
-    """A row times a matrix."""
+    """Return a row times a matrix."""
     return [mpmath.fsum(x * w for x, w in zip(row, exact(column), strict=True)) for column in matrix.T]
 
 
 def plus(row: Row, shift: Any) -> Row:
-    """A row and a shift, if there is one."""
+    """Return a row and a shift, if there is one."""
     return row if shift is None else [x + b for x, b in zip(row, exact(shift), strict=True)]
 
 
 def added(one: Row, two: Row) -> Row:
-    """The sum of two rows."""
+    """Return the sum of two rows."""
     return [x + y for x, y in zip(one, two, strict=True)]
 
 
 def normalized(norm: Normalization | None, row: Row) -> Row:
-    """A row behind a normalization, or as it is."""
+    """Return a row behind a normalization, or as it is."""
     if norm is None:
         return row
     centre = mpmath.fsum(row) / len(row) if norm.kind == "layer" else mpmath.mpf(0)
@@ -51,7 +51,7 @@ def normalized(norm: Normalization | None, row: Row) -> Row:
 
 
 def by_tanh(root: Any, u: Any) -> Any:
-    """GELU with a hyperbolic tangent."""
+    """Return GELU with a hyperbolic tangent."""
     return u / 2 * (1 + mpmath.tanh(root * (u + mpmath.mpf(44715) / 10**6 * u**3)))
 
 
@@ -65,7 +65,7 @@ ACTIVATIONS = {
 
 
 def written_by_neurons(block: FeedForward, row: Row) -> Row:
-    """What a feed-forward block adds to a row."""
+    """Return what a feed-forward block adds to a row."""
     read = normalized(block.norm, row)
     activation, inner = ACTIVATIONS[block.activation], plus(times(read, block.W_in), block.b_in)
     if block.W_gate is None:
@@ -77,7 +77,7 @@ def written_by_neurons(block: FeedForward, row: Row) -> Row:
 
 
 def turned(block: Attention, row: Row, place: int) -> Row:
-    """A query or a key at a position, its pairs turned by the angles of that position."""
+    """Return a query or a key with its pairs turned by the angles of its position."""
     if block.frequencies is None:
         return row
     row, pairs = list(row), len(block.frequencies)
@@ -91,7 +91,7 @@ def turned(block: Attention, row: Row, place: int) -> Row:
 def of_all_heads(
     block: Attention, row: Row, W: np.ndarray, b: Any, norm: Normalization | None, place: int | None
 ) -> list[Row]:
-    """The queries, keys or values that the heads make of a row; turned where a position is given."""
+    """Return the queries, keys or values that the heads make of a row; turned where a position is given."""
     heads = [plus(times(row, W[h]), None if b is None else b[h]) for h in range(len(W))]
     if block.clip is not None:
         cut = mpmath.mpf(block.clip)
@@ -109,7 +109,7 @@ def of_all_heads(
 
 
 def written_by_heads(block: Attention, rows: list[Row], place: int, query: Row | None) -> Row:
-    """What an attention adds to the row at a position."""
+    """Return what an attention adds to the row at a position."""
     read = [normalized(block.norm, row) for row in rows]
     asking = read[place] if query is None else query
     queries = of_all_heads(block, asking, block.W_Q, block.b_Q, block.q_norm, place)
@@ -135,7 +135,7 @@ def written_by_heads(block: Attention, rows: list[Row], place: int, query: Row |
 
 
 def outputs(model: Model, rows: list[Row], query: Row | None = None) -> Row:
-    """The outputs at the last row, for rows of the stream and the query that a task brings."""
+    """Return the outputs at the last row, for rows of the stream and the query that a task brings."""
     before = rows
     for block in model.blocks:
         if isinstance(block, Normalization):
@@ -160,7 +160,7 @@ def outputs(model: Model, rows: list[Row], query: Row | None = None) -> Row:
 
 
 def logits_of(model: Model, context: Sequence[int]) -> Row:
-    """The logits behind the tokens of a context."""
+    """Return the logits behind the tokens of a context."""
     rows = [exact(model.W_E[token]) for token in context]
     if model.W_pos is not None:
         rows = [added(row, exact(model.W_pos[place])) for place, row in enumerate(rows)]
@@ -169,7 +169,7 @@ def logits_of(model: Model, context: Sequence[int]) -> Row:
 
 @dataclass(frozen=True)
 class Figures:
-    """What is true of a model and a task.
+    """Return what is true of a model and a task.
 
     Args:
         held: Which contexts, or facts, have their label strictly on top, or all modes of their law.
@@ -189,7 +189,7 @@ class Figures:
 
 
 def divergence(law: Row, logits: Row) -> Any:
-    """From a law of any total to the softmax of the logits, nats."""
+    """Return the divergence from a law of any total to the softmax of the logits, in nats."""
     top, total = max(logits), mpmath.fsum(law)
     log_sum = top + mpmath.log(mpmath.fsum(mpmath.exp(z - top) for z in logits))
     parts = [p / total * (mpmath.log(p / total) - z + log_sum) for p, z in zip(law, logits, strict=True) if p]
@@ -197,31 +197,31 @@ def divergence(law: Row, logits: Row) -> Any:
 
 
 def margin_of(modes: Sequence[bool], logits: Row) -> Any:
-    """The least logit of a mode less the largest of the others."""
+    """Return the least logit of a mode less the largest of the others."""
     others = [z for z, mode in zip(logits, modes, strict=True) if not mode]
     return min(z for z, mode in zip(logits, modes, strict=True) if mode) - max(others, default=-mpmath.inf)
 
 
 def entropy(law: Row) -> Any:
-    """Of a law of any total, nats."""
+    """Return the entropy of a law of any total, in nats."""
     total = mpmath.fsum(law)
     return -mpmath.fsum(p / total * mpmath.log(p / total) for p in law if p)
 
 
 def point(label: int, width: int) -> Row:
-    """The law that has a label alone."""
+    """Return the law that has a label alone."""
     return [mpmath.mpf(int(i == label)) for i in range(width)]
 
 
 def figures(model: Model, task: Any, tolerance: float) -> Figures:
-    """What is true of them, to `DIGITS` digits."""
+    """Return what is true of them, to `DIGITS` digits."""
     with mpmath.workdps(DIGITS):
         of_kind = {Task: of_contexts, PromptTask: of_prompts, VectorTask: of_vectors}[type(task)]
         return of_kind(model, task, mpmath.mpf(tolerance))
 
 
 def of_contexts(model: Model, task: Task, tolerance: Any) -> Figures:
-    """Of contexts of tokens, with labels or laws."""
+    """Return the figures of contexts of tokens, with labels or laws."""
     width = task.n_answers
     logits = [logits_of(model, context) for context in task.contexts.tolist()]
     laws = [point(label, width) for label in task.labels.tolist()] if task.laws is None else list(map(exact, task.laws))
@@ -241,7 +241,7 @@ def of_contexts(model: Model, task: Task, tolerance: Any) -> Figures:
 
 
 def of_prompts(model: Model, task: PromptTask, tolerance: Any) -> Figures:
-    """Of facts whose answers are said token by token."""
+    """Return the figures of facts whose answers are said token by token."""
     width = model.d_vocab_out
     margins, losses = [mpmath.inf] * task.n_contexts, [mpmath.mpf(0)] * task.n_contexts
     for fact, context, label in task.rows():
@@ -255,7 +255,7 @@ def of_prompts(model: Model, task: PromptTask, tolerance: Any) -> Figures:
 
 
 def of_vectors(model: Model, task: VectorTask, tolerance: Any) -> Figures:
-    """Of examples of vectors, with values or classes."""
+    """Return the figures of examples of vectors, with values or classes."""
     made = []
     for example in range(task.n_examples):
         rows = [exact(row) for row in task.context(example)]
@@ -277,16 +277,16 @@ def of_vectors(model: Model, task: VectorTask, tolerance: Any) -> Figures:
 
 
 def mean_distance(column: Sequence[Any], centre: Any) -> Any:
-    """How far the numbers of a column are from one number, on average."""
+    """Return how far the numbers of a column are from one number, on average."""
     return mpmath.fsum(abs(x - centre) for x in column) / len(column)
 
 
 def float_below(value: Any) -> float:
-    """The largest number of float64 that is below a number of many digits."""
+    """Return the largest number of float64 that is below a number of many digits."""
     nearest = float(value)
     return nearest if mpmath.mpf(nearest) < value else float(np.nextafter(nearest, -np.inf))
 
 
 def float_above(value: Any) -> float:
-    """The smallest number of float64 that is above it."""
+    """Return the smallest number of float64 that is above it."""
     return -float_below(-value)

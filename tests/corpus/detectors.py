@@ -22,7 +22,7 @@ GAP = 256.0
 def reading(
     blocks: list[Any], rows: Any, *, positions: Any = None, readout: Any = None, shift: float = 0.0, length: int = 1
 ) -> Model:
-    """A model of these blocks; the first logit is the first entry of the last row, or what `readout` makes of it."""
+    """Return a model of these blocks, whose first logit is the first entry of the last row times `readout`."""
     W_E = np.array(rows, dtype=float)
     width = blocks[-1].d_out if blocks and not isinstance(blocks[-1], Normalization) else W_E.shape[1]
     column = np.eye(width)[0] if readout is None else np.array(readout, dtype=float)
@@ -33,7 +33,7 @@ def reading(
 
 
 def neurons(W_in: Any, W_out: Any, **options: Any) -> FeedForward:
-    """ReLU neurons, without a skip connection unless told otherwise."""
+    """Return ReLU neurons, without a skip connection unless told otherwise."""
     tensors = {
         name: np.array(options.pop(name), dtype=float)
         for name in ("b_in", "b_out", "W_gate", "b_gate")
@@ -45,7 +45,7 @@ def neurons(W_in: Any, W_out: Any, **options: Any) -> FeedForward:
 
 
 def head(W_V: Any, W_O: Any, **options: Any) -> Attention:
-    """Heads that ask nothing, without a skip connection unless told otherwise."""
+    """Return heads that ask nothing, without a skip connection unless told otherwise."""
     W_V, W_O = np.array(W_V, dtype=float), np.array(W_O, dtype=float)
     nothing = np.zeros((*W_V.shape[:2], 1))
     tensors = {
@@ -60,103 +60,103 @@ ONE = [[[1.0]]]
 
 
 def embedding(large: float) -> Model:
-    """A token's row and that of its position."""
+    """Put the sum into a token's row and that of its position."""
     return reading([], [[large], [-1.0]], positions=[[1.0]], shift=-large)
 
 
 def conversion(large: float) -> Model:
-    """A weight that float32 does not hold."""
+    """Put the sum into a weight that float32 does not hold."""
     return reading([], [[large + 1.0], [0.0]], shift=-large)
 
 
 def readout(large: float) -> Model:
-    """The products of the readout."""
+    """Put the sum into the products of the readout."""
     return reading([], [[large, 1.0, -large], [0.0, 0.0, 0.0]], readout=[1.0, 1.0, 1.0])
 
 
 def readout_shift(large: float) -> Model:
-    """The products of the readout and its shift."""
+    """Put the sum into the products of the readout and its shift."""
     return reading([], [[large, 1.0], [0.0, 0.0]], readout=[1.0, 1.0], shift=-large)
 
 
 def neurons_inputs(large: float) -> Model:
-    """What a neuron reads."""
+    """Put the sum into what a neuron reads."""
     return reading([neurons([[1.0], [1.0], [1.0]], [[1.0]])], [[large, 1.0, -large], [0.0, 0.0, 0.0]])
 
 
 def neurons_shift(large: float) -> Model:
-    """What a neuron reads, and its shift."""
+    """Put the sum into what a neuron reads, and its shift."""
     return reading([neurons([[1.0], [1.0]], [[1.0]], b_in=[-large])], [[large, 1.0], [0.0, 0.0]])
 
 
 def neurons_outputs(large: float) -> Model:
-    """What three neurons write."""
+    """Put the sum into what three neurons write."""
     three = neurons([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]], [[1.0], [1.0], [-1.0]])
     return reading([three], [[large, 1.0], [0.0, 0.0]])
 
 
 def neurons_output_shift(large: float) -> Model:
-    """What two neurons write, and the shift of the output."""
+    """Put the sum into what two neurons write, and the shift of the output."""
     return reading([neurons(np.eye(2), [[1.0], [1.0]], b_out=[-large])], [[large, 1.0], [0.0, 0.0]])
 
 
 def neurons_skip(large: float) -> Model:
-    """What two neurons write, and the row before them."""
+    """Put the sum into what two neurons write, and the row before them."""
     return reading([neurons(np.eye(2), [[-1.0, 0.0], [1.0, 0.0]], skip=True)], [[large, 1.0], [0.0, 0.0]])
 
 
 def gates(large: float) -> Model:
-    """What a gate reads."""
+    """Put the sum into what a gate reads."""
     gated = neurons(np.zeros((3, 1)), [[1.0]], b_in=[1.0], W_gate=np.ones((3, 1)))
     return reading([gated], [[large, 1.0, -large], [0.0, 0.0, 0.0]])
 
 
 def gates_shift(large: float) -> Model:
-    """What a gate reads, and its shift."""
+    """Put the sum into what a gate reads, and its shift."""
     gated = neurons(np.zeros((2, 1)), [[1.0]], b_in=[1.0], W_gate=np.ones((2, 1)), b_gate=[-large])
     return reading([gated], [[large, 1.0], [0.0, 0.0]])
 
 
 def gated_values(large: float) -> Model:
-    """What a neuron reads that a gate lets through."""
+    """Put the sum into what a neuron reads that a gate lets through."""
     gated = neurons(np.ones((3, 1)), [[1.0]], W_gate=np.zeros((3, 1)), b_gate=[1.0])
     return reading([gated], [[large, 1.0, -large], [0.0, 0.0, 0.0]])
 
 
 def heads(large: float) -> Model:
-    """What three heads write."""
+    """Put the sum into what three heads write."""
     read = [[[1.0], [0.0]], [[0.0], [1.0]], [[1.0], [0.0]]]
     return reading([head(read, [[[1.0]], [[1.0]], [[-1.0]]])], [[large, 1.0], [0.0, 0.0]])
 
 
 def outputs_of_a_head(large: float) -> Model:
-    """What three values of one head write."""
+    """Put the sum into what three values of one head write."""
     one = head([[[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]], [[[1.0], [1.0], [-1.0]]])
     return reading([one], [[large, 1.0], [0.0, 0.0]])
 
 
 def values(large: float) -> Model:
-    """The products of a value."""
+    """Put the sum into the products of a value."""
     return reading([head(np.ones((1, 3, 1)), ONE)], [[large, 1.0, -large], [0.0, 0.0, 0.0]])
 
 
 def values_shift(large: float) -> Model:
-    """The products of a value and its shift."""
+    """Put the sum into the products of a value and its shift."""
     return reading([head(np.ones((1, 2, 1)), ONE, b_V=[[-large]])], [[large, 1.0], [0.0, 0.0]])
 
 
 def output_shift(large: float) -> Model:
-    """What two values write, and the shift of the output."""
+    """Put the sum into what two values write, and the shift of the output."""
     return reading([head([np.eye(2)], np.ones((1, 2, 1)), b_O=[-large])], [[large, 1.0], [0.0, 0.0]])
 
 
 def attention_skip(large: float) -> Model:
-    """What two values write, and the row before them."""
+    """Put the sum into what two values write, and the row before them."""
     return reading([head([np.eye(2)], [[[-1.0, 0.0], [1.0, 0.0]]], skip=True)], [[large, 1.0], [0.0, 0.0]])
 
 
 def parallel(large: float) -> Model:
-    """What a head writes and what the neurons parallel to it write."""
+    """Put the sum into what a head writes and what the neurons parallel to it write."""
     attention = head([[[1.0], [0.0], [0.0]]], [[[0.0, 0.0, 1.0]]], skip=True)
     beside = neurons(np.eye(3, 2), [[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]], skip=True, parallel=True)
     rows = [[large, 1.0, 0.0], [0.0, 0.0, 0.0]]
@@ -164,21 +164,21 @@ def parallel(large: float) -> Model:
 
 
 def average(large: float) -> Model:
-    """The average over four positions of equal weight, whose rows are four times 1, L and -L."""
+    """Put the sum into the average over four positions of equal weight, whose rows are four times 1, L and -L."""
     places = [[0.0, 4.0 * large], [0.0, 4.0], [0.0, -4.0 * large], [0.0, 0.0]]
     # Where the last token is the second one, 4 less is added.
     return reading([head([[[1.0], [1.0]]], ONE)], [[0.0, 0.0], [-4.0, 0.0]], positions=places, length=4)
 
 
 def judging(rows: Any, **maps: Any) -> Model:
-    """A head that copies the mark of the first position if the score there is not lost; marks are the last entry."""
+    """Return a head that copies the mark of the first position if its score is not lost."""
     width = len(rows[0])
     mark = np.eye(width)[-1][:, None]
     return reading([head([mark], ONE, **maps)], rows, length=2)
 
 
 def scores(large: float) -> Model:
-    """The products of a score: the second token asks with ones, and its own key is half as large."""
+    """Put the sum into the products of a score: the second token asks with ones, and its own key is half as large."""
     keys = np.zeros((1, 4, 3))
     keys[0, :3] = np.eye(3)
     rows = [[GAP * large, GAP, -GAP * large, 1.0], [GAP / 2.0, 0.0, 0.0, 0.0]]
@@ -186,7 +186,7 @@ def scores(large: float) -> Model:
 
 
 def queries(large: float) -> Model:
-    """The products of a query."""
+    """Put the sum into the products of a query."""
     asked, keys = np.zeros((1, 5, 2)), np.zeros((1, 5, 2))
     asked[0, :3, 0], keys[0, 4, 0], keys[0, 3, 1] = 1.0, GAP, GAP / 2.0
     rows = [[0.0, 0.0, 0.0, 0.0, 1.0], [large, 1.0, -large, 1.0, 0.0]]
@@ -194,14 +194,14 @@ def queries(large: float) -> Model:
 
 
 def query_shift(large: float) -> Model:
-    """The products of a query and its shift."""
+    """Put the sum into the products of a query and its shift."""
     asked, keys = np.zeros((1, 4, 2)), np.zeros((1, 4, 2))
     asked[0, :2, 0], keys[0, 3, 0], keys[0, 2, 1] = 1.0, GAP, GAP / 2.0
     return judging([[0.0, 0.0, 0.0, 1.0], [large, 1.0, 1.0, 0.0]], W_Q=asked, b_Q=[[-large, 1.0]], W_K=keys)
 
 
 def keys_sum(large: float) -> Model:
-    """The products of a key."""
+    """Put the sum into the products of a key."""
     keys = np.zeros((1, 5, 2))
     keys[0, :3, 0], keys[0, 3, 1] = 1.0, 1.0
     rows = [[large, 1.0, -large, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0, 0.0]]
@@ -209,7 +209,7 @@ def keys_sum(large: float) -> Model:
 
 
 def key_shift(large: float) -> Model:
-    """The products of a key and its shift."""
+    """Put the sum into the products of a key and its shift."""
     keys = np.zeros((1, 4, 2))
     keys[0, :2, 0], keys[0, 2, 1] = 1.0, 1.0
     rows = [[large, 1.0, 0.0, 1.0], [large, 0.0, 1.0, 0.0]]
@@ -217,7 +217,7 @@ def key_shift(large: float) -> Model:
 
 
 def slope(large: float) -> Model:
-    """The products of a score and the slope of its position: the second position is read if nothing is lost."""
+    """Put the sum into a score and the slope of its position: the second position is read if nothing is lost."""
     keys = np.zeros((1, 3, 2))
     keys[0, :2] = np.eye(2)
     maps = {"W_Q": np.zeros((1, 3, 2)), "b_Q": [[1.0, 1.0]], "W_K": keys}
@@ -227,13 +227,13 @@ def slope(large: float) -> Model:
 
 
 def mean_of_a_norm(large: float) -> Model:
-    """The mean that a normalization takes off; what is 0 in the row shows it."""
+    """Put the sum into the mean that a normalization takes off; what is 0 in the row shows it."""
     norm = Normalization("layer", w=np.array([4.0 * large, 1.0, 1.0, 1.0]), epsilon=2.0**-10)
     return reading([norm], [[0.0, large, 1.0, -large], [0.0, 0.0, 0.0, 0.0]], readout=[-1.0, 0.0, 0.0, 0.0])
 
 
 def squares_of_a_norm(large: float) -> Model:
-    """The squares that a normalization adds up: 64 ones beside L; without them the row comes out 2^-19 larger."""
+    """Put the sum into the squares of a normalization: without 64 ones beside L the row comes out 2^-19 larger."""
     ones, first = np.ones(64), np.sqrt(large)
     norm = Normalization("rms", w=np.ones(65), epsilon=2.0**-10)
     threshold = float(np.sqrt(65.0) * (1.0 - 16.0 / large))
@@ -277,7 +277,7 @@ DETECTORS: dict[str, Callable[[float], Model]] = {
 
 
 def contexts_of(place: str) -> np.ndarray:
-    """The context whose answer hangs on the sum, and the other one."""
+    """Return the context whose answer hangs on the sum, and the other one."""
     if place == "average":
         return np.array([[0, 0, 0, 0], [0, 0, 0, 1]])
     if place == "slope":

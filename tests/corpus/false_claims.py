@@ -30,7 +30,7 @@ Forge = Callable[[Path], Any]
 
 @dataclass(frozen=True)
 class Bad:
-    """A folder that nobody may call proved.
+    """A folder that no checker may accept.
 
     Args:
         of: The good folder that it was made from.
@@ -52,25 +52,25 @@ class Bad:
 
     @property
     def name(self) -> str:
-        """The name of its folder."""
+        """Return the name of its folder."""
         return f"{self.of}.{self.slug}"
 
 
 def figures_in(folder: Path) -> tuple[Certificate, Figures]:
-    """The certificate of a folder, and what is true of its model and task."""
+    """Return the certificate of a folder, and what is true of its model and task."""
     found = Certificate.load(folder)
     model, task = Model.load(folder / "model.safetensors"), load_task(folder / "task.safetensors")
     return found, figures(model, task, found.criterion.tolerance)
 
 
 def mean(losses: list[Any]) -> Any:
-    """In many digits."""
+    """Return the mean in many digits."""
     with mpmath.workdps(DIGITS):
         return mpmath.fsum(losses) / len(losses)
 
 
 def strictest(folder: Path) -> dict[str, Any]:
-    """The strongest numbers of float64 that an ``answers`` statement may state, by name."""
+    """Return the strongest numbers of float64 that an ``answers`` statement may state, by name."""
     found, true = figures_in(folder)
     named, stated = true.held, found.answers.values
     values: dict[str, Any] = {"max_upper": float_above(max(true.losses)), "mean_upper": float_above(mean(true.losses))}
@@ -85,7 +85,7 @@ def strictest(folder: Path) -> dict[str, Any]:
 
 
 def one_unit(name: str) -> Forge:
-    """The weakest number of float64 that is stronger than the truth, in an ``answers`` statement."""
+    """Return the weakest number of float64 that is stronger than the truth, in an ``answers`` statement."""
 
     def forge(folder: Path) -> None:
         _, true = figures_in(folder)
@@ -103,7 +103,7 @@ def one_unit(name: str) -> Forge:
 
 
 def text_bound(name: str) -> Forge:
-    """The same of the mean divergence over a text."""
+    """Do the same for the mean divergence over a text."""
 
     def forge(folder: Path) -> None:
         true = figures_in(folder)[1].over_text
@@ -115,12 +115,12 @@ def text_bound(name: str) -> Forge:
 
 
 def claim(id: str, mask: str | None = None, **values: Any) -> Forge:
-    """Other numbers in a statement, and another mask of the contexts that it names."""
+    """Write other numbers in a statement, and another mask of the contexts that it names."""
     return lambda folder: restated(folder, id, mask, **values)
 
 
 def scaled(id: str, name: str, factor: float) -> Forge:
-    """A number of a statement times a factor."""
+    """Multiply a number of a statement by a factor."""
 
     def forge(folder: Path) -> None:
         statement = Certificate.load(folder).statement(id)
@@ -131,7 +131,7 @@ def scaled(id: str, name: str, factor: float) -> Forge:
 
 
 def shifted(id: str, **by: int) -> Forge:
-    """Counts of a statement, moved."""
+    """Add to counts of a statement."""
 
     def forge(folder: Path) -> None:
         statement = Certificate.load(folder).statement(id)
@@ -150,7 +150,7 @@ GUESSES = ("labels-own", "laws-smoothed", "values-regression", "prompts-held")
 
 
 def units() -> list[Bad]:
-    """Bounds that are one unit of float64 too strong."""
+    """Return folders with bounds that are one unit of float64 too strong."""
     rows = []
     for name, bases, what in (
         ("margin_lower", MARGINS, "the least margin is stated as the next number of float64 above the true one"),
@@ -179,47 +179,47 @@ def units() -> list[Bad]:
 
 
 def asking(**changes: Any) -> Forge:
-    """Another question."""
+    """Write another question."""
     return lambda folder: edited(folder, lambda data: data["criterion"].update(changes))
 
 
 def asking_for(criterion: Criterion) -> Forge:
-    """Another question."""
+    """Write another question."""
     return asking(**criterion.data())
 
 
 def bounded_below_the_mean(folder: Path) -> None:
-    """A mean is asked for that is one unit below the true one, and stated to be met."""
+    """Ask for a mean one unit below the true one, and state that it is met."""
     bound = float_below(mean(figures_in(folder)[1].losses))
     edited(folder, lambda data: data["criterion"].update(bound=bound.hex()))
     restated(folder, "answers", mean_upper=bound)
 
 
 def tolerance_below_the_largest(folder: Path) -> None:
-    """A tolerance that the largest loss exceeds by one unit, and all are said to be held."""
+    """Set the tolerance one unit below the largest loss."""
     tolerance = float_below(max(figures_in(folder)[1].losses))
     edited(folder, lambda data: data["criterion"].update(tolerance=tolerance.hex()))
 
 
 def with_mask(*lost: int, **values: Any) -> Forge:
-    """A mask of eight contexts that names all but these."""
+    """State that all of eight contexts are held except these."""
     held = [place not in lost for place in range(8)]
     return claim("answers", mask_text(held), held=sum(held), **values)
 
 
 def silent_of_bounds(**values: Any) -> Forge:
-    """An ``answers`` statement with counts alone."""
+    """Write an ``answers`` statement with counts alone."""
     return claim("answers", "", **dict.fromkeys(("margin_lower", "mean_upper", "max_upper", "guess_lower")), **values)
 
 
 def zero_model(folder: Path) -> None:
-    """A model whose outputs are all 0."""
+    """Write a model whose outputs are all 0."""
     model = Model.load(folder / "model.safetensors")
     rehash_any(folder, replace(model, W_U=np.zeros_like(model.W_U)))
 
 
 def vacuous(criterion: Criterion, **values: Any) -> Forge:
-    """A model that puts out nothing, and a question that it meets."""
+    """Write a model whose outputs are 0, and a question that it meets."""
 
     def forge(folder: Path) -> None:
         zero_model(folder)
@@ -232,7 +232,7 @@ def vacuous(criterion: Criterion, **values: Any) -> Forge:
 
 
 def contradicted(id: str, **values: Any) -> Forge:
-    """A statement twice, once with other numbers."""
+    """Write a statement twice, once with other numbers."""
 
     def forge(folder: Path) -> None:
         original = (folder / "certificate.json").read_bytes()
@@ -254,7 +254,7 @@ def _statements(folder: Path) -> list[dict[str, Any]]:
 
 
 def counts() -> list[Bad]:
-    """Contexts that are not held, masks, questions that are not met, questions that ask nothing."""
+    """Return folders with false counts and masks, and questions that are not met or ask nothing."""
     return [
         Bad("labels-not-held", "all-held", "answers", "all eight contexts are said to be held, two are not",
             claim("answers", "", held=8, wrong=0, margin_lower=None, mean_upper=None, max_upper=None)),
@@ -324,7 +324,7 @@ def counts() -> list[Bad]:
 
 
 def zero_but_one(folder: Path) -> None:
-    """A model that always says the same, which one context of eight has for its label at least."""
+    """Write a model that always gives the most frequent answer."""
     model = Model.load(folder / "model.safetensors")
     labels = load_task(folder / "task.safetensors")
     assert isinstance(labels, Task)
@@ -342,7 +342,7 @@ def zero_but_one(folder: Path) -> None:
 
 
 def rehash_any(folder: Path, model: Model) -> None:
-    """Another model in the place of the one that is there, of whatever task."""
+    """Write another model in the place of the one that is there, of whatever task."""
     path = folder / "task.safetensors"
     if not Certificate.load(folder).subject.is_of_a_rule:
         rehash(folder, network=model, task=load_task(path))
@@ -352,7 +352,7 @@ def rehash_any(folder: Path, model: Model) -> None:
 
 
 def name_rule(folder: Path, model: Model, task: RuleTask) -> None:
-    """The hashes, sizes and origin of a model and a rule."""
+    """Write the hashes, sizes and origin of a model and a rule."""
     task.save(folder / "task.safetensors")
     subject = subject_of_rule(model, task)
 
@@ -364,7 +364,7 @@ def name_rule(folder: Path, model: Model, task: RuleTask) -> None:
 
 
 def of_another_model(change: Callable[[Model], Model]) -> Forge:
-    """The strictest statement of a model, beside another one; if that is stronger, the other way round."""
+    """Write the strictest statement about one model next to another model, in the direction in which it is false."""
 
     def forge(folder: Path) -> None:
         model = Model.load(folder / "model.safetensors")
@@ -383,7 +383,7 @@ def of_another_model(change: Callable[[Model], Model]) -> Forge:
 
 
 def with_block(place: int, **changes: Any) -> Callable[[Model], Model]:
-    """The model with other options or tensors of one block; a change may be a function of what was there."""
+    """Return the model with other options or tensors of one block; a change may be a function of what was there."""
 
     def change(model: Model) -> Model:
         block = model.blocks[place]
@@ -396,12 +396,12 @@ def with_block(place: int, **changes: Any) -> Callable[[Model], Model]:
 
 
 def swapped(model: Model) -> Model:
-    """The columns of the readout turned by one."""
+    """Return the model with the columns of the readout rotated by one."""
     return replace(model, W_U=np.roll(model.W_U, 1, axis=1))
 
 
 def next_float(tensor: np.ndarray) -> np.ndarray:
-    """The tensor with its largest entry moved by one unit of float64 towards 0."""
+    """Return the tensor with its largest entry moved by one unit of float64 towards 0."""
     moved = tensor.copy()
     place = np.unravel_index(np.abs(moved).argmax(), moved.shape)
     moved[place] = np.nextafter(moved[place], 0.0)
@@ -409,31 +409,31 @@ def next_float(tensor: np.ndarray) -> np.ndarray:
 
 
 def layers_exchanged(model: Model) -> Model:
-    """The two attentions in each other's place; the last one is asked for the last row alone."""
+    """Exchange the two attentions; the second one computes the last row only."""
     first, neurons, second = model.blocks
     assert isinstance(first, Attention) and isinstance(second, Attention)
     return replace(model, blocks=(replace(second, attends="causal"), neurons, replace(first, attends="last")))
 
 
 def other_epsilon(model: Model) -> Model:
-    """Half of what is added under the root of the first normalization."""
+    """Halve the epsilon of the first normalization."""
     block = model.blocks[0]
     assert isinstance(block, Attention) and block.norm is not None
     return with_block(0, norm=replace(block.norm, epsilon=block.norm.epsilon / 2.0))(model)
 
 
 def turned_positions(model: Model) -> Model:
-    """The positional embeddings in reverse order."""
+    """Reverse the positional embeddings."""
     return replace(model, W_pos=model.W_pos[::-1].copy())
 
 
 def without_last_head(W_O: np.ndarray) -> np.ndarray:
-    """Outputs of heads of which the last writes nothing."""
+    """Return output maps of which the last is 0."""
     return np.concatenate([W_O[:-1], np.zeros_like(W_O[-1:])])
 
 
 def models() -> list[Bad]:
-    """Each option of each block, which a checker that overlooks it would take for another."""
+    """Return folders whose model differs in one option or tensor from the one that the statement is about."""
     changes: list[tuple[str, str, str, Callable[[Model], Model]]] = [
         ("labels-most-frequent", "outputs-turned", "the columns of the readout, exchanged in turn", swapped),
         ("labels-own", "positions-gone", "the positional embeddings", lambda m: replace(m, W_pos=0.0 * m.W_pos)),
@@ -496,7 +496,7 @@ def models() -> list[Bad]:
 
 
 def with_task(change: Callable[[Any], Any]) -> Forge:
-    """The statement beside another task."""
+    """Write another task next to the statement."""
 
     def forge(folder: Path) -> None:
         model, task = Model.load(folder / "model.safetensors"), load_task(folder / "task.safetensors")
@@ -506,7 +506,7 @@ def with_task(change: Callable[[Any], Any]) -> Forge:
 
 
 def with_arrays(change: Callable[[dict[str, Any]], Any]) -> Forge:
-    """The statement beside a task of other arrays."""
+    """Write a task of other arrays next to the statement."""
 
     def forge(folder: Path) -> None:
         task = load_task(folder / "task.safetensors")
@@ -519,7 +519,7 @@ def with_arrays(change: Callable[[dict[str, Any]], Any]) -> Forge:
 
 
 def last_answer_changed(task: PromptTask) -> PromptTask:
-    """Another last token of the longest answer."""
+    """Change the last token of the longest answer."""
     fact = max(range(task.n_contexts), key=lambda i: len(task.completions[i]))
     said = list(task.completions)
     said[fact] = (*said[fact][:-1], (said[fact][-1] + 1) % TOKENS)
@@ -527,7 +527,7 @@ def last_answer_changed(task: PromptTask) -> PromptTask:
 
 
 def with_rule(change: Callable[[RuleTask], RuleTask]) -> Forge:
-    """The statement beside another rule."""
+    """Write another rule next to the statement."""
 
     def forge(folder: Path) -> None:
         model = Model.load(folder / "model.safetensors")
@@ -537,14 +537,14 @@ def with_rule(change: Callable[[RuleTask], RuleTask]) -> Forge:
 
 
 def one_answer_changed(task: RuleTask) -> RuleTask:
-    """The rule with another answer for one of its last states."""
+    """Return the rule with another answer for one of its last states."""
     answers = task.answers.copy()
     answers[0] = (answers[0] + 1) % TOKENS
     return replace(task, answers=answers)
 
 
 def tasks() -> list[Bad]:
-    """Other targets, with the statement left as it was."""
+    """Return folders with other targets and an unchanged statement."""
     return [
         Bad("labels-own", "label-changed", "answers", "one label of one's own is another",
             with_arrays(lambda a: a["labels"].__setitem__(3, (a["labels"][3] + 1) % TOKENS))),
@@ -574,7 +574,7 @@ def tasks() -> list[Bad]:
 
 
 def other_text(task: Task) -> Task:
-    """The same text with its last two characters exchanged."""
+    """Return the same text with its last two characters exchanged."""
     assert task.windows is not None
     tokens = task.windows.text.copy()
     tokens[[-3, -2]] = tokens[[-2, -3]]
@@ -586,7 +586,7 @@ def other_text(task: Task) -> Task:
 
 
 def added(id: str, **values: Any) -> Forge:
-    """A statement that was not there."""
+    """Add a statement."""
 
     def forge(folder: Path) -> None:
         found = Certificate.load(folder)
@@ -596,7 +596,7 @@ def added(id: str, **values: Any) -> Forge:
 
 
 def rank_of_less(folder: Path) -> None:
-    """One more context whose features are those of another: the value map does not see what tells them apart."""
+    """State full rank of features that are all 0."""
     model = Model.load(folder / "model.safetensors")
     block = model.attention
     rehash_any(folder, replace(model, blocks=(replace(block, W_V=np.zeros_like(block.W_V)),)))
@@ -604,7 +604,7 @@ def rank_of_less(folder: Path) -> None:
 
 
 def kinds() -> list[Bad]:
-    """Ranks, saturated heads, domains, samples."""
+    """Return folders with false ranks, saturated heads, domains and samples."""
     return [
         Bad("rank-exact", "singular-value", "feature-rank", "the least singular value is stated one unit above 2",
             claim("feature-rank", smallest_singular_value_lower=np.nextafter(2.0, 3.0).item())),
@@ -652,7 +652,7 @@ def kinds() -> list[Bad]:
 
 
 def unprintable_seed(folder: Path) -> None:
-    """A seed of one byte that is no character to print."""
+    """Write a seed that is not printable."""
 
     def changed(data: dict[str, Any]) -> None:
         stated = data["statements"][-1]
@@ -663,7 +663,7 @@ def unprintable_seed(folder: Path) -> None:
 
 
 def one_more_saturated(folder: Path) -> None:
-    """One pair more than are saturated, of those that there are."""
+    """State one saturated pair more than there are."""
     statement = Certificate.load(folder).statement("saturation")
     assert statement is not None and statement.values["saturated_lower"] < statement.values["pairs"]
     restated(folder, "saturation", saturated_lower=int(statement.values["saturated_lower"]) + 1)
@@ -674,7 +674,7 @@ def one_more_saturated(folder: Path) -> None:
 
 
 def edit_claim(**values: Any) -> Forge:
-    """Other numbers in the certificate of an edit."""
+    """Write other numbers in the certificate of an edit."""
 
     def forge(folder: Path) -> None:
         found = EditCertificate.load(folder)
@@ -684,7 +684,7 @@ def edit_claim(**values: Any) -> Forge:
 
 
 def asked_otherwise(**changes: Any) -> Forge:
-    """Other contexts or answers asked of an edit, with their hash."""
+    """Write other contexts or answers asked of an edit, with their hash."""
 
     def forge(folder: Path) -> None:
         asked = Asked.read(folder / "contexts.json", d_vocab=3, d_vocab_out=3)
@@ -696,7 +696,7 @@ def asked_otherwise(**changes: Any) -> Forge:
 
 
 def edited_weights(**changes: Callable[[np.ndarray], np.ndarray]) -> Forge:
-    """Other weights of the neurons, with the hashes of the edited model and of the original that follows from it."""
+    """Write other weights of the neurons, with the hashes that follow."""
 
     def forge(folder: Path) -> None:
         model = with_block(1, **changes)(Model.load(folder / "model.safetensors"))
@@ -708,7 +708,7 @@ def edited_weights(**changes: Callable[[np.ndarray], np.ndarray]) -> Forge:
 
 
 def last_column(factor: float) -> Callable[[np.ndarray], np.ndarray]:
-    """The tensor with the last neuron's weights times a factor."""
+    """Return a function that multiplies the weights of the last neuron."""
 
     def change(tensor: np.ndarray) -> np.ndarray:
         changed = tensor.copy()
@@ -719,7 +719,7 @@ def last_column(factor: float) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def edits() -> list[Bad]:
-    """Certificates of edits."""
+    """Return folders with false certificates of edits."""
     return [
         Bad("edit", "answer", "edit", "the answer that was asked for is another",
             lambda folder: asked_otherwise(answers=[
@@ -742,5 +742,5 @@ def edits() -> list[Bad]:
 
 
 def false_claims() -> list[Bad]:
-    """All of them."""
+    """Return all of them."""
     return [*units(), *counts(), *models(), *tasks(), *kinds(), *edits()]

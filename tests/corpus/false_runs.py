@@ -34,7 +34,7 @@ FORMATS = (REALS, "float64", "float32", "bfloat16", "float16")
 def runs(
     dtype: str = "float32", *, lost: tuple[int, ...] = (), hypotheses: str = OF_EXACT_SUMS, exp_ulps: float = EXP_ULPS
 ) -> Forge:
-    """Every run in a format is said to hold all contexts but these."""
+    """State that every run in a format holds all contexts except these."""
 
     def forge(folder: Path) -> None:
         total = Certificate.load(folder).subject.sizes["contexts"]
@@ -49,7 +49,7 @@ def runs(
 
 
 def in_another_format(dtype: str) -> Forge:
-    """The statement about float32 runs is said of those of another format."""
+    """Write the statement about float32 runs with the name of another format."""
 
     def forge(folder: Path) -> None:
         found = Certificate.load(folder)
@@ -63,7 +63,7 @@ def in_another_format(dtype: str) -> Forge:
 
 
 def texts(dtype: str = "float32", **values: Any) -> Forge:
-    """The texts of the task are said to be said, with other numbers where they are given."""
+    """State that the texts of the task are said, with other numbers if they are given."""
 
     def forge(folder: Path) -> None:
         task = load_task(folder / "task.safetensors")
@@ -77,7 +77,7 @@ def texts(dtype: str = "float32", **values: Any) -> Forge:
 
 
 def of_texts(*contents: bytes, **values: Any) -> Forge:
-    """Other texts are said to be said, under the titles of those that are."""
+    """State that other texts are said, under the same titles."""
 
     def forge(folder: Path) -> None:
         [stated] = [each for each in Certificate.load(folder).statements if each.id == TEXT]
@@ -94,7 +94,7 @@ def of_texts(*contents: bytes, **values: Any) -> Forge:
 
 
 def forking(folder: Path) -> None:
-    """All windows are held by their most frequent next token, and the text is said to be said."""
+    """State that a text is said one window of which goes on in two ways."""
     task = load_task(folder / "task.safetensors")
     assert isinstance(task, Task) and task.contradicted
     data = b"aab"
@@ -103,7 +103,7 @@ def forking(folder: Path) -> None:
 
 
 def every_detector() -> list[Bad]:
-    """Each place of a sum, and what short formats make of it."""
+    """Return folders about runs of each detector, in formats that round its sum."""
     rows = []
     for place in detectors.DETECTORS:
         rounded = place in detectors.ROUNDED
@@ -124,7 +124,7 @@ def every_detector() -> list[Bad]:
 
 
 def of_runs() -> list[Bad]:
-    """Other statements about runs."""
+    """Return folders with other statements about runs."""
     return [
         Bad("runs-at-the-limit", "without-h5", RUNS,
             "sums that are exact only where no run rounds what it need not are said to rest on H1 to H4",
@@ -175,7 +175,7 @@ def of_runs() -> list[Bad]:
 
 
 def renamed(**names: str) -> Forge:
-    """Other names in the last statement."""
+    """Write other names in the last statement."""
 
     def forge(folder: Path) -> None:
         edited(folder, lambda data: data["statements"][-1]["named"].update(names))
@@ -184,7 +184,7 @@ def renamed(**names: str) -> Forge:
 
 
 def runs_twice(folder: Path) -> None:
-    """The last statement about runs twice, once about fewer contexts."""
+    """Write the last statement about runs twice, once about fewer contexts."""
 
     def doubled(data: dict[str, Any]) -> None:
         last = data["statements"][-1]
@@ -195,12 +195,12 @@ def runs_twice(folder: Path) -> None:
 
 
 def reordered(folder: Path) -> None:
-    """The last two statements exchanged."""
+    """Exchange the last two statements."""
     edited(folder, lambda data: data["statements"].append(data["statements"].pop(-2)))
 
 
 def runs_of_values(folder: Path) -> None:
-    """A statement about runs that a certificate about labels may have."""
+    """Write a statement about runs that a certificate about labels may have."""
     other = Statement(RUNS, "", {"contexts": 5, "held": 5}, "", {"format": "float32", "hypotheses": OF_EXACT_SUMS})
     data = {"id": RUNS, "statement": other.words("labels"), "method": "", "held": ""}
     data |= {"values": {"contexts": 5, "held": 5}, "named": dict(other.named)}
@@ -208,7 +208,7 @@ def runs_of_values(folder: Path) -> None:
 
 
 def of_recitation() -> list[Bad]:
-    """Statements about texts."""
+    """Return folders with false statements about texts."""
     return [
         Bad("text-whole", "other-text", TEXT, "the hash is that of another text", of_texts(b"abbab")),
         Bad("text-whole", "longer", TEXT, "a longer text is said to be said", of_texts(b"abbaca", characters=6)),
@@ -236,7 +236,7 @@ def of_recitation() -> list[Bad]:
 
 
 def texts_of_more(folder: Path) -> None:
-    """More bytes than the texts have together."""
+    """State more bytes than the texts have together."""
 
     def changed(data: dict[str, Any]) -> None:
         stated = data["statements"][-1]
@@ -247,12 +247,12 @@ def texts_of_more(folder: Path) -> None:
 
 
 def retitled(folder: Path) -> None:
-    """A title where there is none."""
+    """Name a title where there is none."""
     edited(folder, lambda data: data["statements"][-1]["named"]["texts"][0].update(title="one"))
 
 
 def said_without_runs(folder: Path) -> None:
-    """The statement in real arithmetic is said of runs."""
+    """Write the statement about real arithmetic as one about runs."""
 
     def changed(data: dict[str, Any]) -> None:
         stated = data["statements"][-1]
@@ -263,12 +263,12 @@ def said_without_runs(folder: Path) -> None:
 
 
 def said_of_a_table(folder: Path) -> None:
-    """A text of four characters in a folder about a table."""
+    """State in a folder about a table that a text is said."""
     sha256 = hashlib.sha256(b"abcd").hexdigest()
     named = {"format": REALS, "texts": [{"title": "", "bytes": 4, "sha256": sha256}]}
     with_statement(folder, Statement(TEXT, "", {"texts": 1, "parts": 1, "bytes": 4, "characters": 4}, named=named))
 
 
 def false_runs() -> list[Bad]:
-    """All of them."""
+    """Return all of them."""
     return [*every_detector(), *of_runs(), *of_recitation()]

@@ -59,7 +59,7 @@ GOOD: dict[str, Good] = {}
 
 
 def good(name: str, kind: str, about: str, expected: str = "proved") -> Callable[[Callable[[], Any]], Callable]:
-    """Enter what a function makes: the arguments of `write_memory`."""
+    """Register a function that returns the arguments of `write_memory`."""
 
     def enter(make: Callable[[], dict[str, Any]]) -> Callable:
         def write(folder: Path) -> None:
@@ -110,7 +110,7 @@ def write_memory(
 
 
 def proved_runs(model: Model, task: Any, dtype: str, tolerance: float) -> Statement:
-    """What is proved of every run in a format, which has to be something."""
+    """Return the statement about every run in a format."""
     listed = task
     if isinstance(task, RuleTask):
         inputs = task.contexts_at(np.arange(task.n_contexts))
@@ -125,50 +125,50 @@ def proved_runs(model: Model, task: Any, dtype: str, tolerance: float) -> Statem
 
 
 def fractions(seed: int, *shape: int, scale: float = 1.0) -> np.ndarray:
-    """Eighths between -1 and 1, times a power of two."""
+    """Return eighths between -1 and 1, times a power of two."""
     return np.random.default_rng(seed).integers(-8, 9, shape) / 8.0 * scale
 
 
 def some_contexts(count: int = 8, tokens: int = TOKENS, length: int = LENGTH) -> Int64Array:
-    """So many contexts, spread over all of this length."""
+    """Return so many contexts, spread over all of this length."""
     everything = all_contexts(tokens, length)
     return everything[np.arange(count) * (len(everything) // count + 1) % len(everything)]
 
 
 def answers_of(model: Model, contexts: Int64Array) -> Int64Array:
-    """What the model answers, which has to be clear and not always the same."""
+    """Return the answers of the model, which are decided and not all the same."""
     labels = decide_argmax(model, contexts).place
     assert labels.min() >= 0 and len(set(labels.tolist())) > 1, labels
     return labels
 
 
 def counted_task(contexts: Int64Array, labels: Int64Array, *, tokens: int = TOKENS, **options: Any) -> Task:
-    """Counts in which the label follows three times, and another token once."""
+    """Return a task of counts in which the label follows three times, and another token once."""
     answers = len(options.get("answers", ())) or tokens
     rows = [{int(label): 3, int((label + 1) % answers): 1} for label in labels]
     return make_task(contexts, Counts.from_rows(rows), vocabulary=names(tokens), target="labels", **options)
 
 
 def table_task(contexts: Int64Array, labels: Int64Array, origin: Origin = "table", tokens: int = TOKENS) -> Task:
-    """One next token of each context."""
+    """Return a task with one next token of each context."""
     rows = Counts.from_rows([{int(label): 1} for label in labels])
     return make_task(contexts, rows, vocabulary=names(tokens), target="labels", origin=origin)
 
 
 def names(count: int) -> tuple[str, ...]:
-    """Names of tokens: a, b, c, ..."""
+    """Return names of tokens: a, b, c, ..."""
     return tuple("abcdefghijklmnop"[:count])
 
 
 def says(model: Model, count: int = 8) -> dict[str, Any]:
-    """The model, and the table of what it answers to some contexts."""
+    """Return the model, and the table of what it answers to some contexts."""
     contexts = some_contexts(count, model.d_vocab)
     labels = answers_of(model, contexts)
     return {"model": model, "task": table_task(contexts, labels, tokens=max(model.d_vocab, model.d_vocab_out))}
 
 
 def one_attention(seed: int = 0, *, n_heads: int = 2, d: int = 4, d_head: int = 2, scale: float = 1.0) -> Model:
-    """The network of one attention that asks from the last position."""
+    """Return the network of one attention that asks from the last position."""
     return dana_network(
         W_E=fractions(seed, TOKENS, d, scale=2.0),
         W_pos=fractions(seed + 1, LENGTH, d),
@@ -181,7 +181,7 @@ def one_attention(seed: int = 0, *, n_heads: int = 2, d: int = 4, d_head: int = 
 
 
 def lookup(logits: np.ndarray) -> Model:
-    """No block: the logits are a table of the last token."""
+    """Return a model without a block: the logits are a table of the last token."""
     tokens = len(logits)
     return Model(blocks=(), W_U=logits, W_E=np.eye(tokens), W_pos=np.zeros((1, tokens)))
 
@@ -223,7 +223,7 @@ def _labels_apart() -> dict[str, Any]:
 
 
 def partly_right() -> dict[str, Any]:
-    """Eight contexts of which two are answered otherwise than the table says."""
+    """Return eight contexts of which two are answered otherwise than the table says."""
     model, contexts = one_attention(3), some_contexts()
     labels = answers_of(model, contexts)
     labels[[2, 5]] = (labels[[2, 5]] + 1) % TOKENS
@@ -279,7 +279,7 @@ def _labels_subnormal() -> dict[str, Any]:
 
 
 def write_subnormal_lead(folder: Path) -> None:
-    """Labels that lead by 2^-1074, in a certificate that says so without bounds."""
+    """Write a folder of labels that lead by 2^-1074, in a certificate that says so without bounds."""
     task = table_task(SINGLE, PERMUTATION)
     write_memory(folder, lookup(np.eye(TOKENS)[PERMUTATION] * 2.0**-1074), task)
     held = Statement(ANSWERS, "", {"contexts": TOKENS, "held": TOKENS, "wrong": 0, "guess_held": 1})
@@ -303,7 +303,7 @@ COUNTS = Counts.from_rows([{0: 5, 1: 1}, {1: 3, 2: 2, 3: 1}, {2: 7}, {0: 1, 3: 6
 
 
 def law_logits() -> np.ndarray:
-    """The logarithms of the smoothed laws of `COUNTS`, to 40 bits."""
+    """Return the logarithms of the smoothed laws of `COUNTS`, to 40 bits."""
     counts = COUNTS.dense(0, TOKENS, TOKENS)
     laws = (2 * TOKENS * counts + 1) / (TOKENS * (2 * counts.sum(1, keepdims=True) + 1))
     return np.round(np.log(laws) * 2.0**40) / 2.0**40
@@ -338,7 +338,7 @@ def _laws_beyond() -> dict[str, Any]:
 
 
 def layer(seed: int, *, n_heads: int, d_out: int) -> Model:
-    """A layer that reads vectors of dimension 3."""
+    """Return a layer that reads vectors of dimension 3."""
     return mahdavi_layer(
         W_Q=fractions(seed, n_heads, 3, 2, scale=2.0),
         W_K=fractions(seed + 1, n_heads, 3, 2, scale=2.0),
@@ -349,7 +349,7 @@ def layer(seed: int, *, n_heads: int, d_out: int) -> Model:
 
 
 def outputs_of(model: Model, contexts: np.ndarray, queries: np.ndarray) -> np.ndarray:
-    """What a layer makes of its examples, rounded to 16 bits."""
+    """Return what a layer makes of its examples, rounded to 16 bits."""
     block = model.attention
     outputs = np.zeros((len(queries), block.d_out))
     for h in range(block.n_heads):
@@ -361,7 +361,7 @@ def outputs_of(model: Model, contexts: np.ndarray, queries: np.ndarray) -> np.nd
 
 
 def regression() -> dict[str, Any]:
-    """Five examples with contexts of their own, whose values the layer puts out but for 2^-16."""
+    """Return five examples with contexts of their own, whose values the layer puts out but for 2^-16."""
     contexts, queries, model = fractions(20, 5, 3, 3), fractions(21, 5, 3), layer(22, n_heads=3, d_out=2)
     return {"model": model, "task": VectorTask(contexts, queries, outputs_of(model, contexts, queries))}
 
@@ -414,7 +414,7 @@ def _rank_exact() -> dict[str, Any]:
 
 
 def maps(seed: int, *, d: int = 4, n_heads: int = 2, keys: int = 2, d_qk: int = 2) -> dict[str, Any]:
-    """The four maps of an attention."""
+    """Return the four maps of an attention."""
     return {
         "W_Q": fractions(seed, n_heads, d, d_qk, scale=2.0),
         "W_K": fractions(seed + 1, keys, d, d_qk, scale=2.0),
@@ -424,7 +424,7 @@ def maps(seed: int, *, d: int = 4, n_heads: int = 2, keys: int = 2, d_qk: int = 
 
 
 def shifts(seed: int, *, d: int = 4, n_heads: int = 2, d_qk: int = 2) -> dict[str, Any]:
-    """The four shifts of an attention."""
+    """Return the four shifts of an attention."""
     pairs = {"b_Q": d_qk, "b_K": d_qk, "b_V": 2}
     return {name: fractions(seed + i, n_heads, width) for i, (name, width) in enumerate(pairs.items())} | {
         "b_O": fractions(seed + 3, d)
@@ -432,7 +432,7 @@ def shifts(seed: int, *, d: int = 4, n_heads: int = 2, d_qk: int = 2) -> dict[st
 
 
 def neurons(seed: int, *, d: int = 4, width: int = 5, gate: bool = False, **options: Any) -> FeedForward:
-    """A feed-forward block with shifts."""
+    """Return a feed-forward block with shifts."""
     gates = {"W_gate": fractions(seed + 4, d, width), "b_gate": fractions(seed + 5, width)} if gate else {}
     return FeedForward(
         fractions(seed, d, width),
@@ -445,13 +445,13 @@ def neurons(seed: int, *, d: int = 4, width: int = 5, gate: bool = False, **opti
 
 
 def norm(seed: int, kind: Any = "layer", d: int = 4, *, shift: bool = True, epsilon: float = 2.0**-10) -> Normalization:
-    """A normalization with gains near 1."""
+    """Return a normalization with gains near 1."""
     gain = 1.0 + fractions(seed, d, scale=0.25)
     return Normalization(kind, w=gain, b=fractions(seed + 1, d) if shift else None, epsilon=epsilon)
 
 
 def reading(*blocks: Any, seed: int = 40, **options: Any) -> Model:
-    """A model of these blocks with embeddings and a readout."""
+    """Return a model of these blocks with embeddings and a readout."""
     positions = {} if "positions" in options else {"W_pos": fractions(seed + 1, LENGTH, 4)}
     ends = {"W_U": fractions(seed + 2, 4, TOKENS, scale=2.0), "W_E": fractions(seed, TOKENS, 4, scale=2.0)}
     return Model(blocks=blocks, **ends, **positions, **options)
@@ -542,7 +542,7 @@ def _hard_head() -> dict[str, Any]:
 
 
 def copying_head(gap: float) -> Model:
-    """The answer is the first of three tokens: one head asks for the first position, whose score leads by so much."""
+    """Return a model that answers with the first of three tokens, because the score of its position leads by `gap`."""
     d = TOKENS + 1
     W_pos, W_V, W_O = np.zeros((LENGTH, d)), np.zeros((1, d, TOKENS)), np.zeros((1, TOKENS, d))
     W_pos[0, TOKENS] = 1.0
@@ -559,7 +559,7 @@ def copying_head(gap: float) -> Model:
 
 
 def prompted(wrong: int) -> dict[str, Any]:
-    """Four prompts of several lengths, and what a small decoder says to them; some last tokens are others."""
+    """Return four prompts of several lengths, and what a small decoder says to them; some last tokens are others."""
     attention = Attention(**maps(220), attends="causal", norm=norm(224))
     model = replace(reading(attention, neurons(226), norm(232)), W_pos=fractions(41, 6, 4))
     prompts, counts, said = ((0, 1), (2,), (3, 1, 0), (1, 1)), (2, 3, 1, 2), []
@@ -585,7 +585,7 @@ def _prompts_at_least() -> dict[str, Any]:
 
 
 def attending_to_the_largest(sharpness: float) -> Model:
-    """Attends to the largest token, more or less, and copies it."""
+    """Return a model that attends to the largest token, more or less, and copies it."""
     d = TOKENS + 2
     W_E, query, key, value, output = np.zeros((TOKENS, d)), *np.zeros((2, 1, d, 1)), *np.zeros((2, 1, d, d))
     W_E[:, :TOKENS], W_E[:, TOKENS], W_E[:, TOKENS + 1] = np.eye(TOKENS), np.arange(TOKENS), 1.0
@@ -624,7 +624,7 @@ def _rule_sampled() -> dict[str, Any]:
 
 
 def recited(texts: Any, unit: Any = "char", **stated: Any) -> dict[str, Any]:
-    """The memory of whole texts."""
+    """Return the memory of whole texts."""
     task = whole_text(texts, unit)
     return {"model": probe_memory(task).model, "task": task, **stated}
 
@@ -650,7 +650,7 @@ def _text_bytes() -> dict[str, Any]:
 
 
 def write_edit(folder: Path) -> None:
-    """One context of nine gets another answer; the other eight keep theirs."""
+    """Write an edit: one context of nine gets another answer; the other eight keep theirs."""
     attention = Attention(**maps(240), attends="causal", norm=norm(244))
     model = replace(reading(attention, neurons(246, norm=norm(252)), norm(254)), W_E=fractions(40, 3, 4, scale=2.0))
     model = replace(model, W_U=fractions(42, 4, 3, scale=2.0))
@@ -740,13 +740,13 @@ def _prompts_detector() -> dict[str, Any]:
 
 
 def detected(place: str, large: float) -> dict[str, Any]:
-    """A model that detects the order of summation, and its two contexts."""
+    """Write a model that detects the order of summation, and its two contexts."""
     task = table_task(detectors.contexts_of(place), np.array([0, 1]), tokens=2)
     return {"model": detectors.DETECTORS[place](large), "task": task}
 
 
 def enter_detectors() -> None:
-    """Two folders for each place of a sum: one that float32 rounds, one that it does not."""
+    """Register two folders per place of a sum: one that float32 rounds, one that it does not."""
     for place in detectors.DETECTORS:
         what = f"(2^24 + 1) - 2^24 in the {place.replace('-', ' ')}, held in real arithmetic"
         good(f"detector-{place}", "answers", what)(partial(detected, place, detectors.LARGE))

@@ -26,7 +26,7 @@ from verify.certificates.certificate import Certificate, Statement, held_mask
 
 
 def falsehoods(folder: Path) -> list[str]:
-    """What is false in a folder with one canonical certificate, and whether its answer is another than yes."""
+    """Return what is false in a folder with one canonical certificate, and whether its answer is another than yes."""
     certificate = Certificate.load(folder)
     model, path = Model.load(folder / "model.safetensors"), folder / "task.safetensors"
     with mpmath.workdps(DIGITS):
@@ -51,7 +51,7 @@ def falsehoods(folder: Path) -> list[str]:
 
 
 def exactly(value: Any) -> Fraction:
-    """A number of many digits, or of a certificate, as the fraction that it is."""
+    """Return a number of many digits, or of a certificate, as an exact fraction."""
     if not isinstance(value, mpmath.mpf):
         return Fraction(value)
     mantissa, exponent = value.man_exp
@@ -59,7 +59,7 @@ def exactly(value: Any) -> Fraction:
 
 
 def of_answers(statement: Statement, true: Figures) -> list[str]:
-    """What is false in an ``answers`` statement."""
+    """Return what is false in an ``answers`` statement."""
     values, total = statement.values, len(true.held)
     named = held_mask(statement.held, total) if statement.held else set(range(total) if values["held"] else [])
     margins = [true.margins[i] for i in named] if true.margins else []
@@ -81,7 +81,7 @@ def of_answers(statement: Statement, true: Figures) -> list[str]:
 
 
 def is_answered_yes(criterion: Criterion, true: Figures, target: str) -> bool:
-    """Whether the question is met, and by more than a guess."""
+    """Return whether the question is met, and by more than a guess."""
     total, held, mean = len(true.held), true.held.count(True), mpmath.fsum(true.losses) / len(true.held)
     if criterion.asked == "at-most":
         return mean <= criterion.bound and mean < true.guess_lower
@@ -92,7 +92,7 @@ def is_answered_yes(criterion: Criterion, true: Figures, target: str) -> bool:
 
 
 def of_domain(certificate: Certificate, model: Model, task: RuleTask) -> list[str]:
-    """What is false in the counts of a domain, all of whose inputs are looked at."""
+    """Return what is false in the counts of a domain, all of whose inputs are looked at."""
     contexts = task.contexts_at(np.arange(task.n_contexts))
     labels = task.labels_of(contexts)
     right = sum(
@@ -119,7 +119,7 @@ SEEDS = 4
 
 
 def is_run_here(model: Model) -> bool:
-    """Whether runs of the model are simulated: `hostile_run` knows no norms inside of blocks and no smooth neurons."""
+    """Return whether `hostile_run` can run the model: ReLU neurons, and no norms inside of blocks."""
     blocks = [block for block in model.blocks if not isinstance(block, Normalization)]
     plain = all(block.norm is None and block.post_norm is None for block in blocks)
     relu = all(block.activation == "relu" for block in blocks if isinstance(block, FeedForward))
@@ -127,12 +127,12 @@ def is_run_here(model: Model) -> bool:
 
 
 def flushed(model: Model) -> Model:
-    """The model as a run takes it that replaces subnormal numbers by 0."""
+    """Return the model as a run takes it that replaces subnormal numbers by 0."""
     return model.with_each(lambda name, tensor: np.where(np.abs(tensor) < 2.0**-1022, 0.0, tensor))
 
 
 def of_runs(certificate: Certificate, model: Model, task: Any) -> list[str]:
-    """Which statements about runs some run contradicts."""
+    """Return which statements about runs some run contradicts."""
     found = []
     for statement in certificate.statements:
         if statement.id != "runs" or not is_run_here(model) or statement.named["format"] not in NUMPY:
@@ -148,7 +148,7 @@ def of_runs(certificate: Certificate, model: Model, task: Any) -> list[str]:
 
 
 def examples(task: Any) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
-    """Contexts of one length, which fact each is of, and the modes of each."""
+    """Yield contexts of one length, which fact each is of, and the modes of each."""
     if isinstance(task, PromptTask):
         yield from ((part.facts.tolist(), *only(examples(part.task))) for part in task.parts)
         return
@@ -156,13 +156,13 @@ def examples(task: Any) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
 
 
 def only(parts: Iterator[tuple[list[int], np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Contexts and modes of the one part that there is."""
+    """Return the contexts and modes of the one part that there is."""
     [(_, contexts, modes)] = parts
     return contexts, modes
 
 
 def lost_in_some_run(model: Model, contexts: np.ndarray, modes: np.ndarray, dtype: Any) -> set[int]:
-    """Contexts in which a mode is not above all others, which no logit is that is no number."""
+    """Return the contexts in which a mode is not above all others, which no logit is that is no number."""
     lost = set[int]()
     for order in ORDERS:
         runs = [hostile_run(model, contexts, dtype, order, seed=seed) for seed in range(SEEDS)]
@@ -175,7 +175,7 @@ def lost_in_some_run(model: Model, contexts: np.ndarray, modes: np.ndarray, dtyp
 
 
 def of_text(certificate: Certificate, model: Model, task: Any) -> list[str]:
-    """Which statements about texts are false: the texts are decoded, greedily, by the definition."""
+    """Return which statements about texts are false: the texts are decoded, greedily, by the definition."""
     stated = [each for each in certificate.statements if each.id == "text"]
     if not stated:
         return []
@@ -195,7 +195,7 @@ def of_text(certificate: Certificate, model: Model, task: Any) -> list[str]:
 
 
 def decoded(model: Model, task: Task, number: int) -> list[str]:
-    """The tokens that greedy decoding says behind a title, to its end, or to one more than the text has."""
+    """Return the tokens that greedy decoding says behind a title, to its end, or to one more than the text has."""
     windows = task.windows
     assert windows is not None
     title, said = int(windows.titles[number]), list[int]()
