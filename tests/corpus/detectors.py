@@ -288,3 +288,35 @@ def contexts_of(place: str) -> np.ndarray:
 
 ROUNDED = ("gates", "gates-shift", "gated-values", "parallel", "slope", "mean-of-a-norm", "squares-of-a-norm")
 """Places of which no proof knows that runs without roundings are among them, or where all runs round."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Models that detect the range of float32; both answers hold in real arithmetic.
+
+
+def underflow() -> Model:
+    """Return a model whose products of 2^-160 are 0 in float32."""
+    return Model((), W_U=np.eye(2) * 2.0**-60, W_E=np.eye(2) * 2.0**-100, W_pos=np.zeros((1, 2)))
+
+
+def overflow() -> Model:
+    """Return a model whose sum of 2^127 twice and -2^127 twice is 0 or infinite in float32, depending on the order."""
+    large = 2.0**127
+    return reading([], [[1.0, 0.0, 0.0, 0.0], [large, large, -large, -large]], readout=np.ones(4))
+
+
+def overflow_of_scores() -> Model:
+    """Return a model whose scores of 2^140 and 2^141 are both infinite in float32."""
+    large = 2.0**70
+    keys = np.array([[[2.0 * large], [large], [0.0]]])
+    rows = [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    return judging(rows, W_Q=np.zeros((1, 3, 1)), b_Q=[[large]], W_K=keys)
+
+
+RANGES = {"underflow": underflow, "overflow": overflow, "overflow-of-scores": overflow_of_scores}
+"""What leaves the range of float32, and the model."""
+
+
+def contexts_of_range(name: str) -> np.ndarray:
+    """Return the two contexts of such a model, whose answers are 0 and 1."""
+    return np.array([[0, 1], [1, 1]] if name == "overflow-of-scores" else [[0], [1]])

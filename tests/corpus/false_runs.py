@@ -116,6 +116,9 @@ def every_detector() -> list[Bad]:
     for place in ("readout", "neurons-shift", "heads", "scores"):
         what = "what is held in every float32 run is said to be held in every float16 run, where 2^20 is infinite"
         rows.append(Bad(f"sums-{place}", "float16", RUNS, what, in_another_format("float16")))
+    for name in detectors.RANGES:
+        what = f"both contexts are said to be held in every float32 run, one hangs on an {name.replace('-', ' ')}"
+        rows.append(Bad(f"detector-{name}", "every-run", RUNS, what, runs()))
     for hypotheses in (OF_BOUNDS, ALL):
         what = f"both contexts are said to be held in every float32 run, which is said to rest on {hypotheses}"
         slug = f"every-run-by-{hypotheses.replace(' ', '').lower()}"

@@ -755,6 +755,10 @@ def enter_detectors() -> None:
             good(f"sums-{place}", "runs", what)(
                 lambda place=place: {**detected(place, detectors.EXACT), "runs": ["float32"]}
             )
+    for name, make in detectors.RANGES.items():
+        task = table_task(detectors.contexts_of_range(name), np.array([0, 1]), tokens=2)
+        what = f"an {name.replace('-', ' ')} in float32; the answers hold in real arithmetic"
+        good(f"detector-{name}", "answers", what)(partial(dict, model=make(), task=task))
 
 
 enter_detectors()
