@@ -134,6 +134,37 @@ def written_by_heads(block: Attention, rows: list[Row], place: int, query: Row |
     return normalized(block.post_norm, plus(result, block.b_O))
 
 
+def attended(block: Attention, rows: list[Row], asking: Row) -> list[list[Any]]:
+    """The attention weights of each head of a plain attention that asks with one row and reads all."""
+    weights = []
+    for h in range(block.n_heads):
+        query = times(asking, block.W_Q[h])
+        scores = [mpmath.fdot(query, times(row, block.W_K[h])) for row in rows]
+        powers = [mpmath.exp(score - max(scores)) for score in scores]
+        weights.append([power / mpmath.fsum(powers) for power in powers])
+    return weights
+
+
+def features(model: Model, task: Any, *, with_skip: bool) -> list[Row]:
+    """What the heads of a plain attention read from each context: values of tokens, or mixed inputs of vectors."""
+    result, block = [], model.attention
+    for example in range(task.n_contexts):
+        if isinstance(task, VectorTask):
+            rows, asking = [exact(row) for row in task.context(example)], exact(task.queries[example])
+        else:
+            rows = [
+                added(exact(model.W_E[token]), exact(model.W_pos[s])) for s, token in enumerate(task.contexts[example])
+            ]
+            asking = rows[-1]
+        mixed = [
+            [mpmath.fdot(weights, column) for column in zip(*rows, strict=True)]
+            for weights in attended(block, rows, asking)
+        ]
+        read = mixed if isinstance(task, VectorTask) else [times(x, W) for x, W in zip(mixed, block.W_V, strict=True)]
+        result.append([*(asking if with_skip else []), *(x for row in read for x in row)])
+    return result
+
+
 def outputs(model: Model, rows: list[Row], query: Row | None = None) -> Row:
     """Return the outputs at the last row, for rows of the stream and the query that a task brings."""
     before = rows
@@ -178,6 +209,7 @@ class Figures:
         guess_lower: The least mean loss of a guess that does not look at the context.
         guess_held: How many contexts the most frequent label has; 0 where there are no labels.
         over_text: The mean divergence over all occurrences of a text; none without counts.
+        occurrences: How often each context occurs; empty without counts.
     """
 
     held: list[bool]
@@ -186,6 +218,13 @@ class Figures:
     guess_lower: Any
     guess_held: int
     over_text: Any
+    occurrences: Sequence[int] = ()
+
+
+def mean_over_occurrences(true: Figures) -> Any:
+    """The mean loss of the contexts, each as often as it occurs."""
+    total = mpmath.fsum(times * loss for times, loss in zip(true.occurrences, true.losses, strict=True))
+    return total / sum(true.occurrences)
 
 
 def divergence(law: Row, logits: Row) -> Any:
@@ -237,7 +276,7 @@ def of_contexts(model: Model, task: Task, tolerance: Any) -> Figures:
     counts = [*task.counts.dense(0, len(task.counts), width), *task.tail_counts.dense(0, len(tail), width)]
     weighed = [int(row.sum()) * divergence(exact(row), z) for row, z in zip(counts, [*logits, *tail], strict=True)]
     text = mpmath.fsum(weighed) / int(sum(row.sum() for row in counts))
-    return Figures(held, margins, losses, guess, most, text)
+    return Figures(held, margins, losses, guess, most, text, task.counts.totals().tolist())
 
 
 def of_prompts(model: Model, task: PromptTask, tolerance: Any) -> Figures:

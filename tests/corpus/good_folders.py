@@ -409,6 +409,44 @@ def _rank_exact() -> dict[str, Any]:
     return {"model": model, "task": table_task(SINGLE, np.argsort(PERMUTATION).argsort()), "rank": True}
 
 
+@good(
+    "ranks-of-one-attention",
+    "rank-heads",
+    "the ranks of what the heads read from six contexts, and with the last token",
+)
+def _ranks() -> dict[str, Any]:
+    return {**_rank(), "rank": False, "rank_of_heads": True, "rank_with_skip": True}
+
+
+@good("ranks-deficient", "rank-with-skip", "a rank of 2 without the skip connection, of 4 with it")
+def _ranks_deficient() -> dict[str, Any]:
+    made = _rank_exact()
+    block = made["model"].attention
+    model = replace(made["model"], blocks=(replace(block, W_V=block.W_V * np.array([1.0, 1.0, 0.0, 0.0])),))
+    return {**made, "model": model, "rank": False, "rank_of_heads": True, "rank_with_skip": True}
+
+
+@good("ranks-of-vectors", "rank-heads", "the rank of the mixed inputs of five vectors")
+def _ranks_of_vectors() -> dict[str, Any]:
+    return {**regression(), "rank_of_heads": True}
+
+
+@good("divergence-of-laws", "divergence", "the largest and the mean divergence of laws, from both sides")
+def _divergence_of_laws() -> dict[str, Any]:
+    return {**_laws_at_most(), "divergence": True}
+
+
+@good("divergence-smoothed", "divergence", "the same from smoothed counts")
+def _divergence_smoothed() -> dict[str, Any]:
+    made = _laws_smoothed()
+    return {
+        **made,
+        "model": lookup(np.round(law_logits() * 16.0) / 16.0),
+        "criterion": Criterion(tolerance=0.0625),
+        "divergence": True,
+    }
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Blocks.
 

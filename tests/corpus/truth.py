@@ -20,7 +20,16 @@ from constructions.tasks.recitation import encoded, is_byte
 from constructions.tasks.rule import RuleTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import load_task
-from tests.corpus.definitions import DIGITS, Figures, figures, logits_of, margin_of, point
+from tests.corpus.definitions import (
+    DIGITS,
+    Figures,
+    features,
+    figures,
+    logits_of,
+    margin_of,
+    mean_over_occurrences,
+    point,
+)
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run
 from verify.certificates.certificate import Certificate, Statement, held_mask
 
@@ -43,6 +52,7 @@ def falsehoods(folder: Path) -> list[str]:
             + of_text(certificate, model, task)
         )
         text = certificate.statement("text-divergence")
+        found += of_divergence(certificate.statement("divergence"), true) + of_ranks(certificate, model, task)
         if text is not None and not text.values["lower"] <= exactly(true.over_text) <= text.values["upper"]:
             found.append("the mean divergence over the text is outside of the interval")
         if not is_answered_yes(certificate.criterion, true, certificate.subject.target):
@@ -78,6 +88,37 @@ def of_answers(statement: Statement, true: Figures) -> list[str]:
         if name in values and truth is not None and mpmath.isfinite(truth):
             checks[what] = sign * (exactly(values[name]) - exactly(truth)) > 0
     return [what for what, is_false in checks.items() if is_false]
+
+
+def of_divergence(statement: Statement | None, true: Figures) -> list[str]:
+    """What is false in a ``divergence`` statement."""
+    if statement is None:
+        return []
+    values, largest, mean = statement.values, exactly(max(true.losses)), exactly(mean_over_occurrences(true))
+    checks = {
+        "the largest divergence is outside": not values["max_lower"] <= largest <= values["max_upper"],
+        "the mean divergence is outside": not values["mean_lower"] <= mean <= values["mean_upper"],
+        "there are other occurrences": values["occurrences"] != sum(true.occurrences),
+    }
+    return [what for what, is_false in checks.items() if is_false]
+
+
+def of_ranks(certificate: Certificate, model: Model, task: Any) -> list[str]:
+    """Which bounds of a rank are false: singular values of 150 digits that are 0 are smaller than the others by far."""
+    found = []
+    for statement in certificate.statements:
+        if statement.id not in ("rank-heads", "rank-with-skip"):
+            continue
+        with_skip, values = statement.id == "rank-with-skip", statement.values
+        if len(model.blocks) != 1 or (with_skip and not model.reads_tokens):
+            found.append("the model has no such features")
+            continue
+        rows = features(model, task, with_skip=with_skip)
+        singular = mpmath.svd_r(mpmath.matrix(rows), compute_uv=False)
+        rank = sum(value > mpmath.mpf(10) ** -40 for value in singular)
+        if values["columns"] != len(rows[0]) or not values["lower"] <= rank <= values["upper"]:
+            found.append(f"the rank of the {len(rows)} x {len(rows[0])} matrix is {rank}")
+    return found
 
 
 def is_answered_yes(criterion: Criterion, true: Figures, target: str) -> bool:
