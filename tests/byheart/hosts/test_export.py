@@ -9,6 +9,8 @@ from byheart import export
 from byheart.hosts.certify import certify
 from byheart.hosts.export import host_named
 from constructions.errors import InputError, LossError, TamperedError
+from constructions.named.registry import named
+from constructions.tasks.criterion import Criterion
 from tests.exports import MODELS, TASKS, attention, of_tokens, task_of
 from tests.memories import memory, random_task, write_memory
 
@@ -24,6 +26,18 @@ def test_a_folder_is_exported_with_its_task(tmp_path):
     assert "as written for safetensors in float64" in report["headline"]
     (run,) = report["runs"].values()
     assert run["held"] == task.n_contexts and run["mean_loss"] < 1e-20
+
+
+@pytest.mark.parametrize("target", ["laws", "values"])
+def test_where_a_mean_is_asked_the_first_line_says_the_mean_of_the_host(target, tmp_path):
+    name = {"laws": "johnson-lindenstrauss-unembedding", "values": "saturated-heads"}[target]
+    built = named(name).construct().built
+    report = export(
+        built.model, to="safetensors", task=built.task, criterion=Criterion.at_most(1.0), out=tmp_path / "out"
+    )
+    (run,) = report["runs"].values()
+    mean = {"laws": "mean KL {:.3g} nats", "values": "mean distance {:.3g}"}[target].format(run["mean_loss"])
+    assert f": {mean} measured, largest difference" in report["headline"] and " of " not in report["headline"]
 
 
 def test_smaller_types_lose_facts_and_the_report_says_which_number_is_left(tmp_path):
