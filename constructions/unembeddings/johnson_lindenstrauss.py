@@ -10,7 +10,8 @@ import numpy as np
 from flint import arb, ctx
 
 from constructions.arrays import Int8Array
-from constructions.errors import HypothesisError, InputError
+from constructions.counted import counted
+from constructions.errors import HypothesisError, InputError, require_at_least
 from constructions.unembeddings.coherence import Unembedding, kappa_of_coherence
 
 _BITS = 128
@@ -172,8 +173,9 @@ def _drawn(
     seed: int,
 ) -> Unembedding:
     """The first of some draws in which every token leads, with no more coherence than is asked for."""
-    if count < 2 or d_model < 1:
-        raise InputError("N", f"= {count}, d = {d_model}", "N >= 2 tokens and d >= 1")
+    require_at_least(2, count=count)
+    require_at_least(1, d_model=d_model)
+    require_at_least(0, seed=seed)
     if asked is not None and not 0 < asked < 1:
         raise InputError("coherence", f"= {asked}", "a number between 0 and 1")
     coherences = []
@@ -184,8 +186,8 @@ def _drawn(
             return Unembedding(f"{name}, seed {seed + attempt}", vectors, vectors, least, largest, found)
         coherences.append(found)
     wanted = "that every token leads" if asked is None else f"a coherence of at most {float(asked):.4g}"
-    lowest = f"of {_DRAWS} draws the least coherence is {float(min(coherences)):.4g}"
-    raise HypothesisError(f"{count} {name} in {d_model} dimensions", wanted, lowest)
+    lowest = f"of {_DRAWS} draws the least coherence is {float(min(coherences)):.4g}; a larger d_model lowers it"
+    raise HypothesisError(f"A drawing of {count} {name} in {counted(d_model, 'dimension')}", wanted, lowest)
 
 
 def _leads(vectors: Int8Array) -> tuple[int, int, Fraction]:
@@ -215,13 +217,13 @@ def _leads(vectors: Int8Array) -> tuple[int, int, Fraction]:
             products[itself] = 0.0
             cosine = (np.abs(products) / np.multiply.outer(lengths[own], lengths)).max()
             coherence = max(coherence, Fraction(float(cosine)) * (1 + _ROUNDED))
-    return int(least), int(largest), coherence
+    return int(least), int(largest), min(coherence, Fraction(1))  # the inequality of Cauchy and Schwarz
 
 
 def _root_of_logarithm(factor: int, argument: int, count: int, d_model: int) -> Fraction:
     """sqrt(factor log(argument) / d), rounded up."""
-    if count < 2 or d_model < 1:
-        raise InputError("N", f"= {count}, d = {d_model}", "N >= 2 tokens and d >= 1")
+    require_at_least(2, count=count)
+    require_at_least(1, d_model=d_model)
     with ctx.workprec(_BITS):
         upper = (factor * arb(argument).log() / d_model).sqrt().upper().fmpq()
     return Fraction(int(upper.p), int(upper.q))

@@ -76,16 +76,26 @@ def test_a_coherence_that_is_asked_for_is_kept_or_refused(build):
     asked = float(loose.coherence) * 0.95
     closer = build(60, 64, coherence=asked)
     assert closer.coherence <= asked and not np.array_equal(closer.vectors, loose.vectors)
-    with pytest.raises(HypothesisError, match=r"coherence of at most 0\.05, but of 16 draws the least"):
+    with pytest.raises(
+        HypothesisError,
+        match=r"coherence of at most 0\.05, but of 16 draws the least coherence is [.0-9]+; a larger d_model",
+    ):
         build(60, 64, coherence=0.05)
     with pytest.raises(HypothesisError, match="every token leads"):
         build(5, 1)
     for coherence in (0, 1, -0.5, float("nan")):
         with pytest.raises(InputError, match="coherence"):
             build(5, 8, coherence=coherence)
-    for sizes in ((1, 5), (5, 0)):
-        with pytest.raises(InputError, match="expected N >= 2"):
+    for sizes, message in (((1, 5), "count = 1, expected at least 2"), ((5, 0), "d_model = 0, expected at least 1")):
+        with pytest.raises(InputError, match=message):
             build(*sizes)
+    with pytest.raises(InputError, match="seed = -1, expected at least 0"):
+        build(5, 8, seed=-1)
+
+
+@pytest.mark.parametrize("build", BUILDERS)
+def test_no_coherence_is_above_one(build):
+    assert build(2, 1).coherence == 1  # opposite vectors
 
 
 @pytest.mark.parametrize("build", BUILDERS)
@@ -104,5 +114,5 @@ def test_seeds_decide_the_vectors():
 @pytest.mark.parametrize("constant", [paper_constant, sign_constant])
 @pytest.mark.parametrize(("count", "d_model"), [(1, 5), (5, 0)])
 def test_sizes_without_a_constant_are_refused(constant, count, d_model):
-    with pytest.raises(InputError, match="expected N >= 2"):
+    with pytest.raises(InputError, match="expected at least"):
         constant(count, d_model)
