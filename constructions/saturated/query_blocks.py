@@ -9,10 +9,13 @@ import numpy as np
 from flint import nmod_mat
 
 from constructions.arrays import Float64Array
+from constructions.counted import counted
 from constructions.errors import CapacityError, HypothesisError, InputError, require_at_least
 from constructions.models.exact_network import as_rationals
 
 _PRIME = 2**62 - 57
+
+_SIZES = 2.0**-256, 2.0**256  # products of three entries, and their inverses, are far within float64
 
 
 def query_blocks(n_examples: int, n_heads: int, size: int) -> tuple[range, ...]:
@@ -40,11 +43,13 @@ def query_blocks(n_examples: int, n_heads: int, size: int) -> tuple[range, ...]:
     """
     require_at_least(1, n_examples=n_examples, n_heads=n_heads, size=size)
     if n_examples > n_heads * (size - 1) + 1:
+        fewest = -(-(n_examples - 1) // (size - 1)) if size > 1 else None
+        enough = "" if fewest is None else f"; {counted(fewest, 'head')} suffice"
         raise CapacityError(
             "The block construction",
             f"T <= H (b - 1) + 1 = {n_heads * (size - 1) + 1} with at most b = {size} examples a head",
-            f"T = {n_examples}, H = {n_heads}",
-            fewest_heads=-(-(n_examples - 1) // (size - 1)) if size > 1 else None,
+            f"T = {n_examples}, H = {n_heads}{enough}",
+            fewest_heads=fewest,
         )
     ends = [min(n_examples, (head + 1) * (size - 1) + 1) for head in range(n_heads)]
     return tuple(range(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True))
@@ -98,7 +103,7 @@ def block_violation(queries: Float64Array, blocks: Sequence[range]) -> str | Non
 
 
 def require_examples(contexts: Float64Array, queries: Float64Array) -> None:
-    """Refuse contexts and queries that do not fit each other, or with a number that is not finite.
+    """Refuse contexts and queries that do not fit each other, or with a number that is not finite, or too far from 1.
 
     Args:
         contexts: `[T, n, d]` or `[1, n, d]`.
@@ -126,6 +131,9 @@ def require_examples(contexts: Float64Array, queries: Float64Array) -> None:
     for name, values in (("contexts", contexts), ("queries", queries)):
         if not np.isfinite(values).all():
             raise InputError(name, "has an entry that is not finite")
+        largest, (low, high) = float(np.abs(values).max()), _SIZES
+        if largest > 0 and not low <= largest <= high:
+            raise InputError(name, f"has the largest entry {largest:.3g}", f"{low:.3g} to {high:.3g}: scale all alike")
 
 
 def require_blocks(claim: str, queries: Float64Array, blocks: Sequence[range]) -> None:

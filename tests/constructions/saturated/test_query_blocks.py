@@ -28,11 +28,11 @@ def test_blocks_cover_every_example_once(heads: int, size: int, data: st.DataObj
 
 
 def test_one_example_too_many_is_refused_with_the_heads_that_suffice() -> None:
-    message = r"T <= H \(b - 1\) \+ 1 = 7 with at most b = 4 examples a head, but T = 8, H = 2"
+    message = r"T <= H \(b - 1\) \+ 1 = 7 with at most b = 4 examples a head, but T = 8, H = 2; 3 heads suffice"
     with pytest.raises(CapacityError, match=message) as caught:
         query_blocks(8, 2, 4)
     assert caught.value.fewest_heads == 3
-    with pytest.raises(CapacityError) as caught:
+    with pytest.raises(CapacityError, match=r"T = 2, H = 9$") as caught:  # no number of heads suffices
         query_blocks(2, 9, 1)
     assert caught.value.fewest_heads is None
 
@@ -95,6 +95,9 @@ def test_violations_are_named() -> None:
         (np.ones((1, 0, 4)), np.ones((4, 4)), "contexts has shape"),
         (np.full((1, 3, 4), np.nan), np.ones((4, 4)), "contexts has an entry"),
         (np.ones((1, 3, 4)), np.full((4, 4), np.inf), "queries has an entry"),
+        (np.full((1, 3, 4), 1e300), np.ones((4, 4)), "contexts has the largest entry 1e\\+300, expected .* scale"),
+        (np.full((1, 3, 4), 1e-300), np.ones((4, 4)), "contexts has the largest entry 1e-300, expected .* scale"),
+        (np.ones((1, 3, 4)), np.full((4, 4), -1e300), "queries has the largest entry 1e\\+300, expected .* scale"),
     ],
 )
 def test_examples_that_fit_no_layer_are_refused(heads, contexts, queries, message: str) -> None:
