@@ -94,6 +94,7 @@ def full_rank_attention(
     """
     tokens = checked_contexts(contexts, d_vocab=d_vocab, distinct=True)
     require_at_least(1, d_model=d_model, d_head=d_head, n_heads=n_heads)
+    require_at_least(0, seed=seed)
     if d_head > d_model:
         raise InputError("d_head", f"= {d_head}", f"at most d_model = {d_model}")
     count = int(tokens.max()) + 1 if d_vocab is None else d_vocab

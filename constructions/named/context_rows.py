@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from constructions.arrays import Int64Array
+from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
 from constructions.tasks.arrays import named_arrays
 from constructions.tasks.text import BYTE_ORDER_MARK, decode, read_bytes
@@ -92,7 +93,7 @@ def context_rows(rows: Sequence[Sequence[Any]], *, where: str = "contexts") -> C
         words.append([_text(token, f"{where}: row {place}") for token in row])
         if len(words[-1]) != len(words[0]):
             raise FileFormatError(
-                f"{where}: row {place} has {len(words[-1])} tokens, expected {len(words[0])} as row 1 has: "
+                f"{where}: row {place} has {counted(len(words[-1]), 'token')}, expected {len(words[0])} as row 1 has: "
                 "the theorems speak of contexts of one length"
             )
     names = sorted({word for row in words for word in row})

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from constructions.arrays import Float64Array
+from constructions.counted import counted
 from constructions.errors import FileFormatError, HypothesisError
 from constructions.named.context_rows import read_array
 from constructions.tasks.text import BYTE_ORDER_MARK, decode, read_bytes
@@ -86,7 +87,7 @@ def distributions(rows: Sequence[Sequence[Any]], *, where: str = "distributions"
         found.append([_number(entry, f"{where}: row {place}") for entry in row])
         if len(found[-1]) != len(found[0]):
             raise FileFormatError(
-                f"{where}: row {place} has {len(found[-1])} numbers, expected {len(found[0])} as row 1 has: "
+                f"{where}: row {place} has {counted(len(found[-1]), 'number')}, expected {len(found[0])} as row 1 has: "
                 "all distributions are over the same tokens"
             )
         if min(found[-1]) < 0:

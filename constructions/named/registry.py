@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from constructions.counted import counted
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 from constructions.models.construction import Construction
 from constructions.named import names as of
 from constructions.named.context_rows import ContextRows, read_context_rows
@@ -137,6 +137,7 @@ class NamedConstruction:
             elif isinstance(value, Fraction) and not isinstance(known[name], Fraction):
                 raise InputError(name, f"= {value}", "an integer")
         chosen = {**known, **given}
+        require_at_least(0, seed=chosen["seed"])
         drawn = {name: chosen.pop(name) for name in self.data.parameters}
         if file is not None:
             data = self.data.read(file)

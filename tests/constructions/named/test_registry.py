@@ -41,6 +41,12 @@ def test_what_is_no_name_or_parameter_is_refused(tmp_path):
         heads.construct(n_heads=Fraction(1, 2))
 
 
+@pytest.mark.parametrize("construction", NAMED, ids=lambda each: each.name)
+def test_a_negative_seed_is_refused_by_name(construction):
+    with pytest.raises(InputError, match="seed = -1, expected at least 0"):
+        construction.construct(seed=-1)
+
+
 def test_an_equal_seed_builds_equal_weights():
     first, second, other = (named("theorem-1").construct(seed=seed).built.model.sha256() for seed in (1, 1, 2))
     assert first == second != other
