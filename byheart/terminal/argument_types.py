@@ -49,7 +49,8 @@ def parameter(text: str) -> tuple[str, int | Fraction]:
                 raise ValueError from None
             return name, Fraction(value)
     except (ValueError, ZeroDivisionError) as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no parameter, expected NAME=NUMBER") from error
+        expected = f"NAME=NUMBER: an integer of at most {LARGEST_COUNT}, a decimal or a quotient, without an exponent"
+        raise argparse.ArgumentTypeError(f"{text!r} is no parameter, expected {expected}") from error
 
 
 def share(text: str) -> Fraction:

@@ -195,7 +195,7 @@ def all_contexts(d_vocab: int, n_ctx: int) -> Int64Array:
     if d_vocab < 1 or n_ctx < 1:
         raise InputError("d_vocab", f"= {d_vocab} and n_ctx = {n_ctx}", "at least 1")
     if d_vocab**n_ctx > _MOST_CONTEXTS:
-        raise ResourceError(f"there are {d_vocab}**{n_ctx} contexts, more than 2**22")
+        raise ResourceError(f"there are {d_vocab}**{n_ctx} contexts, more than 2**22; lower d_vocab or n_ctx")
     return np.indices((d_vocab,) * n_ctx).reshape(n_ctx, -1).T.astype(np.int64)
 
 
