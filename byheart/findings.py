@@ -27,7 +27,7 @@ from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.sums import total
 from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
-from verify.certificates.certificate import RANK_HEADS, RANK_WITH_SKIP, Certificate
+from verify.certificates.certificate import RANK_HEADS, RANK_WITH_SKIP, SATURATION, Certificate
 from verify.certificates.memorization import MemorizationCertificate
 from verify.encoders.lookup_divergence import lookup_divergence
 from verify.forward.logits import enclose_logits
@@ -232,7 +232,19 @@ def _(built: SaturatedMemory, proved: MemorizationCertificate, *, device: str = 
     lower, upper = values["lower"], values["upper"]
     these = f"exactly {lower}" if lower == upper else f"{lower} to {upper}"
     text = f"{these} ({values['rows']} x {values['columns']}); promised: any T <= H (min(n, d_h) - 1) + 1 = {most}"
-    return (Finding("rank of Z, what the heads mix", text, values),)
+    return (Finding("rank of Z, what the heads mix", text, values), *_saturation(proved.certificate))
+
+
+def _saturation(certificate: Certificate) -> list[Finding]:
+    """The pairs of a head and an example in which the head is proved to read one token alone, but for a little."""
+    statement = certificate.statement(SATURATION)
+    if statement is None:
+        return []
+    pairs, saturated, delta = (Fraction(statement.values[name]) for name in ("pairs", "saturated_lower", "delta"))
+    text = f"at least {saturated} of {counted(int(pairs), 'pair')} of a head and an example: an attention weight above "
+    text += f"1 - {decimal_above(delta)}"
+    values = {"pairs": int(pairs), "saturated_lower": int(saturated), "delta_upper": rounded_up(delta)}
+    return [Finding("saturated", text, values)]
 
 
 def rounded_up(value: Fraction) -> float:

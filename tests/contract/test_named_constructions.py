@@ -263,8 +263,11 @@ def test_the_rank_and_the_saturation_of_given_vectors_are_what_balls_compute(tmp
             rows.append(row)
         gram = arb_mat(rows) * arb_mat(rows).transpose()
         assert not gram.det().contains(0)
-    assert figures.findings[0].values["lower"] == 7
+    rank, pairs = figures.findings
+    assert rank.values["lower"] == 7
     assert 0 < certificate.figure("saturation", "saturated_lower") <= saturated
+    assert pairs.text.startswith(f"at least {certificate.figure('saturation', 'saturated_lower')} of 21 pairs")
+    assert pairs.text.endswith("above 1 - 0.01")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -284,9 +287,10 @@ def test_the_rank_and_the_saturation_of_given_vectors_are_what_balls_compute(tmp
         ),
         ("theorem-1", "contexts", "a.csv", "0 1\n0 1\n", [], "Theorem 1 needs pairwise distinct contexts"),
         ("skip-connection-head", "contexts", "a.csv", "0 1\n0 1\n", [], "Section 4.1 needs pairwise distinct contexts"),
-        ("full-rank-attention", "contexts", "a.csv", "0 1\n1\n", [], "row 2 has 1 tokens, expected 2"),
+        ("full-rank-attention", "contexts", "a.csv", "0 1\n1\n", [], "row 2 has 1 token, expected 2"),
         ("full-rank-attention", "contexts", "a.csv", "0 1\n", ["d_head=5"], "d_head = 5, expected at most d_model = 4"),
         ("full-rank-attention", "contexts", "a.csv", "0 1\n", ["d_vocab=5"], "d_vocab = 5 is given beside --contexts"),
+        ("full-rank-attention", "contexts", "a.csv", "0 1\n", ["seed=-1"], "seed = -1, expected at least 0"),
         ("full-rank-attention", "vectors", "a.npz", "", [], "--vectors is"),
         ("johnson-lindenstrauss-unembedding", "distributions", "a.csv", "0.5 0.4\n", [], "needs a sum of 1, but row 1"),
         ("johnson-lindenstrauss-unembedding", "distributions", "a.csv", "nan 1\n", [], "the entry 'nan'"),
@@ -317,6 +321,14 @@ def test_the_rank_and_the_saturation_of_given_vectors_are_what_balls_compute(tmp
             '{"contexts": [[1, 2]], "queries": [[1, 2], [3, 1]]}',
             ["n_heads=1"],
             "needs T <= H (b - 1) + 1",
+        ),
+        (
+            "saturated-heads",
+            "vectors",
+            "a.json",
+            '{"contexts": [[1e300, 2]], "queries": [[1, 2]]}',
+            [],
+            "contexts has the largest entry 1e+300",
         ),
     ],
 )
