@@ -143,7 +143,7 @@ def build_memory(
         >>> bool(np.ptp(found - wanted, axis=1).max() < 1e-12)
         True
     """
-    _check(d_model=d_model, d_head=d_head, n_heads=n_heads, tail=tail)
+    _check(d_model=d_model, d_head=d_head, n_heads=n_heads, tail=tail, seed=seed)
     require_recipe(front_end)
     clock = _Clock(progress or silent)
     with clock.stage("targets", f"{task.target} of {counted(task.n_contexts, 'context')}"):
@@ -278,6 +278,7 @@ def theorem_1(
     require_recipe(front_end)
     require_one_of((*TAILS, None), tail=tail)
     require_at_least(1, n_heads=n_heads)
+    require_at_least(0, seed=seed)
     d_model, d_head = dimensions(task, d_model=d_model, d_head=d_head)
     tail, show = tail or "none", progress or silent
 
@@ -599,8 +600,9 @@ def _targets(task: Task, d_model: int, seed: int, progress: Progress) -> tuple[F
     return association_memory.targets(task, d_model, seed=seed)
 
 
-def _check(*, d_model: int, d_head: int, n_heads: int, tail: str) -> None:
+def _check(*, d_model: int, d_head: int, n_heads: int, tail: str, seed: int) -> None:
     require_at_least(1, d_model=d_model, d_head=d_head, n_heads=n_heads)
+    require_at_least(0, seed=seed)
     if d_head > d_model:
         raise InputError("d_head", f"= {d_head}", f"at most d_model = {d_model}")
     require_one_of(TAILS, tail=tail)

@@ -13,7 +13,7 @@ import scipy.linalg
 
 from constructions.arrays import Float64Array, Int64Array
 from constructions.cholesky import cholesky
-from constructions.errors import HypothesisError, InputError
+from constructions.errors import HypothesisError, InputError, require_at_least
 from constructions.models.vector_attention import mixed_inputs
 from constructions.products import multiply
 from constructions.saturated.query_blocks import query_blocks, require_blocks, require_examples
@@ -138,6 +138,8 @@ def saturated_heads(
         raise InputError("targets", f"is {targets!r}", "'printed' or 'near-one-hot'")
     if not 0 < rho < 1:
         raise InputError("rho", f"= {rho}", "a number between 0 and 1")
+    require_at_least(0, seed=seed)
+    contexts, queries = np.asarray(contexts), np.asarray(queries)
     require_examples(contexts, queries)
     rng = np.random.default_rng([seed, 1])
 

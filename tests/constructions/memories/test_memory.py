@@ -318,6 +318,7 @@ def test_an_interrupt_is_not_swallowed():
         (dict(d_model=0), InputError, "d_model = 0"),
         (dict(d_head=0), InputError, "d_head = 0"),
         (dict(n_heads=0), InputError, "n_heads = 0"),
+        (dict(seed=-1), InputError, "seed = -1, expected at least 0"),
         (dict(d_head=8), InputError, "d_head = 8, expected at most d_model = 7"),
         (
             dict(front_end="tables"),
@@ -517,6 +518,7 @@ def test_what_the_work_needs_is_told_before_it_starts():
     ("options", "message"),
     [
         (dict(n_heads=0), "n_heads = 0"),
+        (dict(seed=-1), "seed = -1, expected at least 0"),
         (dict(front_end="magic"), "front_end = 'magic'"),
         (dict(tail="cut"), "tail = 'cut'"),
         (dict(d_model=3, d_head=4), "d_head = 4"),

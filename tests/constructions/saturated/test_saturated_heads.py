@@ -174,3 +174,16 @@ def test_near_one_hot_targets_choose_a_row_outside_of_the_span() -> None:
     assert sorted(weights.tolist()) == [[0.1, 0.9], [0.9, 0.1]]
     assert farthest(np.array([[[0.0, 3.0], [2.0, 0.0]], [[0.0, 3.0], [2.0, 0.0]]])).tolist() == [0, 1]
     assert farthest(np.zeros((2, 2, 2))).tolist() == [0, 0]
+
+
+def test_a_negative_seed_is_refused_by_name():
+    rng = np.random.default_rng(0)
+    with pytest.raises(InputError, match="seed = -1, expected at least 0"):
+        saturated_heads(rng.normal(size=(1, 3, 4)), rng.normal(size=(5, 4)), n_heads=2, d_head=3, seed=-1)
+
+
+def test_lists_are_vectors_too():
+    rng = np.random.default_rng(0)
+    contexts, queries = rng.normal(size=(1, 3, 4)), rng.normal(size=(5, 4))
+    of_lists = saturated_heads(contexts.tolist(), queries.tolist(), n_heads=2, d_head=3)
+    assert np.array_equal(of_lists.W_Q, saturated_heads(contexts, queries, n_heads=2, d_head=3).W_Q)
