@@ -8,10 +8,7 @@ Page: docs/commands.md
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from verify.replica.run import RunResult
+from typing import Any
 
 Ends = list[float | None]
 """Lower and upper bound of a number."""
@@ -154,6 +151,40 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunFigures:
+    """What one run in torch showed: the figures of `verify.replica.run.RunResult`, without those of each context."""
+
+    dtype: str
+    device: str = ""
+    accuracy: float | None = None
+    mean_kl: float | None = None
+    max_kl: float | None = None
+    max_label_error: float | None = None
+    held: int = 0
+    held_proved: int | None = None
+    least_margin: float | None = None
+    max_output_error: float | None = None
+    largest_bound: float | None = None
+    within_bound: bool | None = None
+    note: str = ""
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, name: str, summary: Mapping[str, Any]) -> "RunFigures":
+        """The figures of a run by the name of its type, perhaps with a device behind it."""
+        return cls(dtype=name.split(" ")[0], **summary)
+
+    def summary(self) -> dict[str, Any]:
+        """The fields for JSON, without those of other tasks."""
+        of_some = ("mean_kl", "max_kl", "max_label_error")
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if name != "dtype" and (value is not None or name not in of_some)
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
 class Figures(TaskFigures):
     """What `memorize` or `build` made, what is proved of it, and what a run of it showed.
 
@@ -234,7 +265,7 @@ class Figures(TaskFigures):
     saturated_pairs: int | None = None
     saturation_delta: float | None = None
     findings: tuple[Finding, ...] | None = None
-    torch: "Mapping[str, RunResult] | None" = None
+    torch: Mapping[str, RunFigures] | None = None
     files: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from byheart.device import on_device, require_device
-from byheart.figures import CapacityFigures, Ends, Figures, Tried
+from byheart.figures import CapacityFigures, Ends, Figures, RunFigures, Tried
 from byheart.findings import findings
 from byheart.hosts.conversion import entries_of_one_width
+from byheart.measured import proved_figures
 from byheart.memory import NewMemory
 from byheart.report.rank_profile import profile_records
 from constructions.arrays import Int64Array
@@ -58,10 +59,7 @@ from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from verify.capacity.sign_relation import forbids_heads
 from verify.certificates.certificate import (
-    ANSWERS,
     FEATURE_RANK,
-    SATURATION,
-    TEXT_DIVERGENCE,
     Certificate,
     Subject,
 )
@@ -322,8 +320,12 @@ class _Work:
     def listed(self, made: NewMemory, chosen: Offer, tried: tuple[Offer, ...]) -> NewMemory:
         """The same with what all memories make of the task."""
         task, dtype = self.task, self.request.precision
-        ran = (offer._replace(run=made.figures.torch) if offer is chosen else offer for offer in tried)
-        figures = replace(made.figures, memories=tuple(_tried(each, task, dtype) for each in ran))
+        figures = replace(
+            made.figures,
+            memories=tuple(
+                _tried(each, task, dtype, made.figures.torch if each is chosen else each.run) for each in tried
+            ),
+        )
         return replace(made, figures=replace(figures, seconds={**self.clock.seconds}))
 
 
@@ -350,10 +352,10 @@ def _require_bytes(task: Task) -> Callable[[int, str], None]:
     return require
 
 
-def _tried(offer: Offer, task: Task, dtype: Precision) -> Tried:
+def _tried(offer: Offer, task: Task, dtype: Precision, ran: Mapping[str, Any] | None) -> Tried:
     if offer.built is None:
         return Tried(memory=offer.kind.name, refused=offer.refused)
-    runs, parameters = offer.run or {}, offer.built.model.parameters
+    runs, parameters = ran or {}, offer.built.model.parameters
     types = (name for name in ("float16", "bfloat16", "float32", "float64") if name in runs)
     return Tried(
         memory=offer.kind.name,
@@ -427,12 +429,18 @@ def build_claim(
         return _Constructed(claim.construct(**given), figures, f"{claim.source} ({claim.id})")
 
     made = _constructed(construct, out=out, overwrite=overwrite, device=device, progress=progress)
-    figures = replace(made.figures, headline=f"{made.figures.headline}{_of_claim(claim)}")
-    return replace(made, figures=figures).save(out, overwrite=overwrite)
+    return _made_for(made, _of_claim(claim)).save(out, overwrite=overwrite)
 
 
 def _of_claim(claim: Claim) -> str:
-    return f"; weights for {claim.id}, a claim whose verdict is {claim.judgement!r}"
+    return f"weights for {claim.id}, a claim whose verdict is {claim.judgement!r}"
+
+
+def _made_for(made: NewMemory, what: str) -> NewMemory:
+    """The same with what it was made for in the first line, hence in the certificate."""
+    certificate = made.certificate.beside("made for", what)
+    figures = replace(made.figures, headline=certificate.headline())
+    return replace(made, certificate=certificate, proved=replace(made.proved, certificate=certificate), figures=figures)
 
 
 def build_named(
@@ -493,11 +501,9 @@ def build_named(
     made = _constructed(construct, out=out, overwrite=overwrite, device=device, progress=progress, two_sided=True)
     with on_device(device):
         found = findings(built[0], made.proved, device=device)
-    headline = f"{made.figures.headline}; {construction.name}"
-    if statement is not None:
-        headline += _of_claim(statement)
-    figures = replace(made.figures, headline=headline, findings=found)
-    return replace(made, figures=figures).save(out, overwrite=overwrite)
+    what = construction.name if statement is None else f"{construction.name}; {_of_claim(statement)}"
+    made = _made_for(made, what)
+    return replace(made, figures=replace(made.figures, findings=found)).save(out, overwrite=overwrite)
 
 
 def _number(value: int | Fraction) -> int | float:
@@ -857,7 +863,8 @@ def _certified(
         if device != "cpu":
             elsewhere = _runs(model, task, dtype, tolerance=tolerance, device=device, outputs=outputs)
             torch |= {f"{name} on {device}": run for name, run in (elsewhere or {}).items()}
-    found |= {**_certified_figures(proved, criterion), "torch": torch or None, "seconds": clock.seconds}
+    runs_of = {name: RunFigures.of(name, run.summary()) for name, run in torch.items()}
+    found |= {**proved_figures(proved.certificate), "torch": runs_of or None, "seconds": clock.seconds}
     return NewMemory(task, model, proved.certificate, proved, needed, Figures(**found), source)
 
 
@@ -971,25 +978,6 @@ def _capacity_figures(needed: Capacity, heads: int, certificate: Certificate | N
         "necessary_heads": needed.necessary_heads,
         "heads_alone": alone,
         "necessary_heads_alone": needed.heads_alone.necessary,
-    }
-
-
-def _certified_figures(proved: MemorizationCertificate, criterion: Criterion) -> dict[str, Any]:
-    certificate = proved.certificate
-    figure = certificate.figure
-    return {
-        "verdict": certificate.verdict.value,
-        "headline": certificate.headline(),
-        "asked": criterion.describe(certificate.subject.target),
-        "held": figure(ANSWERS, "held"),
-        "wrong": figure(ANSWERS, "wrong"),
-        **certificate.answer_figures(),
-        "text_kl": [figure(TEXT_DIVERGENCE, "lower"), figure(TEXT_DIVERGENCE, "upper")],
-        "condition": figure(FEATURE_RANK, "condition_upper"),
-        "rank_proved": certificate.statement(FEATURE_RANK) is not None,
-        "pairs": figure(SATURATION, "pairs"),
-        "saturated_pairs": figure(SATURATION, "saturated_lower"),
-        "saturation_delta": figure(SATURATION, "delta"),
     }
 
 

@@ -15,10 +15,11 @@ import numpy as np
 
 from byheart.explanation import Explanation, criterion_of_fact, explain, fate, one_fact, typed_context
 from byheart.figures import Figures
-from byheart.report.page import Details, write_report
+from byheart.measured import Measured, page, summary_json
+from byheart.report.page import Details, drawn_numbers
 from constructions.capacity.head_counts import Capacity
 from constructions.errors import InputError
-from constructions.files import canonical_json, new_folder, write_atomically
+from constructions.files import new_folder, write_atomically
 from constructions.models.model import Model
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.rule import RuleTask
@@ -28,13 +29,13 @@ from constructions.tasks.vocabulary import echoed, unread
 from verify.arithmetic.rounding import down
 from verify.certificates.certificate import (
     CERTIFICATE_FILE,
+    MEASURED_FILE,
     MODEL_FILE,
     REPORT_FILE,
     SUMMARY_FILE,
     TASK_FILE,
     WITNESS_FILE,
     Certificate,
-    file_sha256,
 )
 from verify.certificates.domain import load_rule
 from verify.certificates.memorization import MemorizationCertificate, load_subject
@@ -231,25 +232,25 @@ class NewMemory(Memory):
         names = [MODEL_FILE, TASK_FILE, CERTIFICATE_FILE]
         if self.proved.witness is not None:
             names.append(WITNESS_FILE)
-        written = [*names, SUMMARY_FILE]
-        task, empirical = self.task, self.proved.empirical_divergence
+        task, empirical, drawn = self.task, self.proved.empirical_divergence, None
         if isinstance(task, Task) and empirical is not None:
-            written.insert(-1, REPORT_FILE)
             details = Details(
-                source=self.source,
-                statements=[statement.words(task.target) for statement in self.certificate.statements],
                 divergence_upper=self.proved.answers.loss_upper,
                 margin_lower=self.proved.answers.margin_lower,
                 empirical_divergence=empirical.midpoint,
                 ranks_lower=None if self.needed is None else self.needed.heads.ranks,
                 ranks_upper=None if self.needed is None else self.needed.ranks_upper,
-                digests={name: file_sha256(folder / name) for name in names},
-                provenance=self.certificate.provenance,
             )
-            write_report(folder / REPORT_FILE, self.figures, self.model, task, details)
-        figures = replace(self.figures, files={name.split(".")[0]: str(out / name) for name in written})
-        write_atomically(folder / SUMMARY_FILE, (canonical_json(figures.json()) + "\n").encode())
-        return figures
+            drawn = drawn_numbers(self.model, task, details)
+        measured = Measured.of(self.figures.json(), self.certificate, source=self.source, drawn=drawn)
+        measured.save(folder)
+        written = [*names, MEASURED_FILE, SUMMARY_FILE]
+        if isinstance(task, Task) and drawn is not None:
+            written.insert(-1, REPORT_FILE)
+            text = page(folder, self.certificate, self.model, task, measured)
+            write_atomically(folder / REPORT_FILE, text.encode("utf-8"))
+        write_atomically(folder / SUMMARY_FILE, summary_json(self.certificate, measured).encode("utf-8"))
+        return replace(self.figures, files={name.split(".")[0]: str(out / name) for name in written})
 
 
 def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context: str | Sequence[str]) -> Answer:

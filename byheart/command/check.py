@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from verify.certificates.certificate import CheckReport
     from verify.edits.certificate import EditCheck
 
+_MADE = ("measured.json", "summary.json", "report.html")
+
 HELP = "verify a stored certificate again, from weights and task alone"
 
 
@@ -133,7 +135,9 @@ def _checked(options: argparse.Namespace, here: Path, folder: Path) -> dict[str,
 def _report(options: argparse.Namespace, folder: Path, **progress: Any) -> "CheckReport | EditCheck":
     """What checking a folder found: of an edit, or of a memory."""
     if (edit := proof_of_an_edit(folder)) is None:
-        return _checker(options)(folder, _asked(options, folder), **progress)
+        report = _checker(options)(folder, _asked(options, folder), **progress)
+        _require_made_again(folder, report)
+        return report
     names = ("at_least", "at_most", "tolerance", *(() if options.independent else ("sample_seed",)))
     if given := [name for name in names if getattr(options, name) is not None]:
         from constructions.errors import InputError
@@ -155,6 +159,16 @@ def _report(options: argparse.Namespace, folder: Path, **progress: Any) -> "Chec
         require_proved_weights(folder, report.certificate.edited)
         report = replace(report, decoding=decoded_by_host(folder, edit))
     return report
+
+
+def _require_made_again(folder: Path, report: "CheckReport") -> None:
+    """Refuse a summary or a page that says anything else than the certificate, once this is proved again."""
+    from byheart.measured import require_made_again
+    from byheart.memory import load
+
+    if any((folder / name).exists() for name in _MADE):
+        memory = load(folder)
+        require_made_again(folder, report.certificate, memory.model, memory.task)
 
 
 def proof_of_an_edit(folder: Path) -> Path | None:

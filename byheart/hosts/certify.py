@@ -22,9 +22,10 @@ from byheart.hosts.families import is_of_transformer_lens
 from byheart.hosts.handshake import Asked, ask_host, require_plain_parameters
 from byheart.hosts.number_types import DTYPES
 from byheart.hosts.reading import configuration_of, model_of, read_model, require_exact_in, stored_as_linear
+from byheart.measured import Measured, summary_json
 from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
-from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
+from constructions.files import new_folder, refuse_existing, write_atomically
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
@@ -368,8 +369,10 @@ def _write(
                 table = io.StringIO()
                 csv.writer(table, lineterminator="\n").writerows(rows)
                 write_atomically(written / name, table.getvalue().encode())
+        measured = Measured.of(figures, proved.certificate)
+        measured.save(written)
+        write_atomically(written / SUMMARY_FILE, summary_json(proved.certificate, measured).encode("utf-8"))
         figures["files"] = {path.name: str(out / path.name) for path in sorted(written.iterdir())}
-        write_atomically(written / SUMMARY_FILE, (canonical_json(figures) + "\n").encode())
 
 
 def _model(

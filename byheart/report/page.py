@@ -4,14 +4,15 @@ Page: docs/commands.md
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from byheart.figures import Ends, Figures, Tried
+from byheart.figures import Ends, Figures, RunFigures, Tried
 from byheart.report.chart import Line, histogram, line_chart
 from byheart.report.document import badge, document, escaped, section
 from byheart.report.drawing import part_of_page
@@ -27,9 +28,6 @@ from verify.forward.heads import enclose_attention, enclose_features
 from verify.forward.logits import enclose_logits
 from verify.runs.formats import every_run_is
 
-if TYPE_CHECKING:
-    from verify.replica.run import RunResult
-
 _HEADS = "Heads for every labelling of these contexts"
 _SHOWN_CONTEXTS = 8
 _SHOWN_HEADS = 6
@@ -37,7 +35,26 @@ _SHOWN_TOKENS = 6
 _LARGEST_TOKEN = 24
 _LONGEST_CONTEXT = 32
 _LARGEST_DECOMPOSITION = 2048
+_MEASURED = (
+    "<p>Nobody proves again what stands below: it was measured, or computed when the weights were made, and lies in "
+    "<code>measured.json</code>. <code>byheart check</code> only sees to it that this page says what that file says, "
+    "and that every bound of margins and divergences is that of the certificate.</p>"
+)
 _WHITESPACE = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽"}
+
+
+class Predicted(NamedTuple):
+    """What the weights predict for a context.
+
+    Args:
+        tokens: The answers that are shown.
+        probabilities: Of each of them.
+        others: Of all others together; none where there are none.
+    """
+
+    tokens: list[int]
+    probabilities: list[float]
+    others: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +73,10 @@ class Details:
             the task is not too large.
         digests: SHA-256 of each file by its name.
         provenance: Names and versions of what made the files.
+        attention: Of some heads by their numbers the weights of each shown context, `[contexts][S]`; computed here
+            where they are not given.
+        predictions: Of each shown context the answers that are shown, their probabilities, and that of all others,
+            none where there are none; likewise.
     """
 
     source: str = ""
@@ -68,6 +89,79 @@ class Details:
     singular_values: Float64Array | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
     provenance: Mapping[str, str] = field(default_factory=dict)
+    attention: Mapping[int, list[list[float]]] | None = None
+    predictions: list[Predicted] | None = None
+
+    @classmethod
+    def of_drawn(cls, drawn: Mapping[str, Any], **beside: Any) -> "Details":
+        """The details of numbers that `drawn_numbers` gave, with what else there is."""
+        ranks = [drawn[name] for name in ("ranks_lower", "ranks_upper")]
+        lower, upper = (None if each is None else np.array(each, dtype=np.int64) for each in ranks)
+        singular = drawn["singular_values"]
+        tail, memorized = (_spread(drawn[name]) for name in ("empirical_tail", "empirical_memorized"))
+        return cls(
+            **beside,
+            divergence_upper=_spread(drawn["divergence_upper"]),
+            margin_lower=_spread(drawn["margin_lower"]),
+            ranks_lower=lower,
+            ranks_upper=upper,
+            singular_values=None if singular is None else np.array(singular, dtype=np.float64),
+            empirical_divergence=np.concatenate([memorized, tail]),
+            attention={int(head): rows for head, rows in drawn["attention"].items()},
+            predictions=[
+                Predicted(each["tokens"], each["probabilities"], each["others"]) for each in drawn["predictions"]
+            ],
+        )
+
+
+def drawn_numbers(network: Model, task: Task, details: Details) -> dict[str, Any]:
+    """What the page draws, as data for JSON that makes the same page on every machine.
+
+    Args:
+        network: The weights.
+        task: What they memorize.
+        details: The numbers of each context.
+
+    Returns:
+        Numbers of three digits, each with how many contexts have it, and what is computed of a few contexts.
+    """
+    shown = _shown_contexts(task.n_contexts)
+    of_heads = is_dana_network(network)
+    values = details.empirical_divergence
+    kept = np.zeros(0) if values is None else np.asarray(values)
+    singular = _singular_numbers(network, task) if of_heads else None
+    return {
+        "divergence_upper": _counted(details.divergence_upper),
+        "margin_lower": _counted(details.margin_lower),
+        "empirical_memorized": _counted(kept[: task.n_contexts]),
+        "empirical_tail": _counted(kept[task.n_contexts :]),
+        "ranks_lower": None if details.ranks_lower is None else np.asarray(details.ranks_lower).tolist(),
+        "ranks_upper": None if details.ranks_upper is None else np.asarray(details.ranks_upper).tolist(),
+        "singular_values": None if singular is None else [_few_digits(x, 6) for x in singular.tolist()],
+        "attention": {str(head): rows for head, rows in _attention_weights(network, task, shown).items()}
+        if of_heads
+        else {},
+        "predictions": [each._asdict() for each in _predicted(network, task, shown)],
+    }
+
+
+def _counted(values: Float64Array | None) -> list[list[float | int | None]]:
+    """How many values there are of each number of three digits; none stands for infinity."""
+    found = Counter(_few_digits(x, 3) for x in np.asarray([] if values is None else values).tolist())
+    return [[None if math.isinf(x) else x, count] for x, count in sorted(found.items())]
+
+
+def _spread(pairs: Sequence[Sequence[Any]]) -> Float64Array:
+    """The values that `_counted` counted."""
+    values = np.array([math.inf if value is None else value for value, _ in pairs], dtype=np.float64)
+    counts = [count for _, count in pairs]
+    if any(type(count) is not int or not 0 < count < 2**31 for count in counts):
+        raise ValueError("a number stands for no contexts")
+    return np.repeat(values, counts)
+
+
+def _few_digits(x: float, digits: int) -> float:
+    return float(f"{x:.{digits}g}")
 
 
 def write_report(path: Path, figures: Figures, network: Model, task: Task, details: Details | None = None) -> None:
@@ -115,6 +209,7 @@ def report_html(figures: Figures, network: Model, task: Task, details: Details |
     of_heads = is_dana_network(network)
     sections = [
         section("What is proved", _claims(details)),
+        section("Measured, or computed when this was made", _MEASURED if details.statements else ""),
         section("Memories tried", _memories(figures)),
         section(
             _HEADS,
@@ -125,8 +220,8 @@ def report_html(figures: Figures, network: Model, task: Task, details: Details |
             _singular_values(figures, network, task, details) if of_heads else "",
         ),
         section("Divergence and margins", _divergences(figures, task, details)),
-        section("Where the heads look", _attention(network, task, shown) if of_heads else ""),
-        section("Predicted beside true", _predictions(network, task, shown)),
+        section("Where the heads look", _attention(network, task, shown, details.attention) if of_heads else ""),
+        section("Predicted beside true", _predictions(network, task, shown, details.predictions)),
         section("In PyTorch", _torch(figures, task)),
         section("All contexts", _rest(figures, task, details)),
         section("Files, and how to check them again", _files(figures, details)),
@@ -160,7 +255,7 @@ def _headline(figures: Figures, network: Model, task: Task, details: Details) ->
         f"<header><p class='brand'>byheart</p><h1>{escaped(title)} {shown}</h1>"
         f"<p>The {kind} after {_count(task.n_contexts)} {inflected('context', task.n_contexts)} of "
         f"{counted(task.n_ctx, 'token')}{source}, {_how(figures)}, and every "
-        f"bound on this page marked ≤ or ≥ is proved about the very float64 numbers in "
+        f"bound marked ≤ or ≥ here and under “What is proved” is proved about the very float64 numbers in "
         f"<code>model.safetensors</code>.</p><dl class='cards'>{cards}</dl></header>"
     )
 
@@ -281,9 +376,8 @@ def _rank_chart(network: Model, task: Task, details: Details) -> str:
 
 def _singular_values(figures: Figures, network: Model, task: Task, details: Details) -> str:
     values = details.singular_values
-    if values is None and task.n_contexts <= _LARGEST_DECOMPOSITION:
-        features = enclose_features(network, task.contexts).midpoint
-        values = np.linalg.svd(features, compute_uv=False) if np.isfinite(features).all() else None
+    if values is None and details.attention is None:
+        values = _singular_numbers(network, task)
     condition = figures.condition
     proved = ""
     if condition is not None:
@@ -295,6 +389,16 @@ def _singular_values(figures: Figures, network: Model, task: Task, details: Deta
     title = "Singular values of the memorized features"
     chart = line_chart([line], title=title, x_label="index", y_label="singular value", log=True)
     return proved + _figure(chart, "Computed in float64 for the eye; the bound above is the proof.")
+
+
+def _singular_numbers(network: Model, task: Task) -> Float64Array | None:
+    """The singular values of the features; none where they take long, or are not known."""
+    if task.n_contexts > _LARGEST_DECOMPOSITION:
+        return None
+    features = enclose_features(network, task.contexts).midpoint
+    if not np.isfinite(features).all():
+        return None
+    return np.asarray(np.linalg.svd(features, compute_uv=False), dtype=np.float64)
 
 
 def _divergences(figures: Figures, task: Task, details: Details) -> str:
@@ -329,25 +433,38 @@ def _unavoidable(figures: Figures, task: Task) -> str:
     low, high = ends
     return (
         f"<p>A stream of {_count(rank)} dimensions cannot hold every law over {_count(task.n_answers)} tokens. "
-        "Proved: weighted by how often the contexts occur, the mean divergence is at least "
+        "Computed when this was made: weighted by how often the contexts occur, the mean divergence is at least "
         f"{number(low, digits=4, bound='lower')} nats for all weights, and at most "
         f"{number(high, digits=4, bound='upper')} nats for these.</p>"
     )
 
 
-def _attention(network: Model, task: Task, shown: Int64Array) -> str:
+def _attention_weights(network: Model, task: Task, shown: Int64Array) -> dict[int, list[list[float]]]:
+    """The weights of some heads, in a few contexts."""
+    if network.n_heads == 0:
+        return {}
+    heads = np.unique(np.linspace(0, network.n_heads - 1, min(_SHOWN_HEADS, network.n_heads)).round().astype(np.int64))
+    few = task.contexts[shown[: _SHOWN_CONTEXTS - 2]]
+    found = {}
+    for head in heads.tolist():
+        weights = enclose_attention(network, few, head).midpoint.tolist()
+        found[head] = [[_few_digits(x, 4) if math.isfinite(x) else 0.0 for x in row] for row in weights]
+    return found
+
+
+def _attention(network: Model, task: Task, shown: Int64Array, given: Mapping[int, list[list[float]]] | None) -> str:
     if network.n_heads == 0:
         return ""
-    heads = np.unique(np.linspace(0, network.n_heads - 1, min(_SHOWN_HEADS, network.n_heads)).round().astype(np.int64))
-    few = shown[: _SHOWN_CONTEXTS - 2]
-    patterns = [enclose_attention(network, task.contexts[few], int(head)).midpoint for head in heads]
+    weights = _attention_weights(network, task, shown) if given is None else given
+    heads, few = sorted(weights), shown[: _SHOWN_CONTEXTS - 2]
+    patterns = [weights[head] for head in heads]
     blocks = []
     for row, context in enumerate(task.contexts[few].tolist()):
         kept = list(range(max(0, len(context) - _LONGEST_CONTEXT), len(context)))
         top = "".join(f"<th>{_token(task.vocabulary[context[s]])}</th>" for s in kept)
         lines = "".join(
-            f"<tr><th>head {head}</th>{''.join(_weight(pattern[row, s]) for s in kept)}</tr>"
-            for head, pattern in zip(heads.tolist(), patterns, strict=True)
+            f"<tr><th>head {head}</th>{''.join(_weight(pattern[row][s]) for s in kept)}</tr>"
+            for head, pattern in zip(heads, patterns, strict=True)
         )
         blocks.append(
             f"<div class='scroll'><table class='attention'><thead><tr><th></th>{top}</tr></thead>"
@@ -365,11 +482,30 @@ def _weight(weight: float) -> str:
     return f"<td{ink} style='--w:{weight:.3f}'>{100 * weight:.0f}</td>"
 
 
-def _predictions(network: Model, task: Task, shown: Int64Array) -> str:
-    predicted = softmax(enclose_logits(network, task.contexts[shown]).midpoint)
-    cards = "".join(
-        _prediction(task, int(row), probabilities) for row, probabilities in zip(shown, predicted, strict=True)
-    )
+def _predicted(network: Model, task: Task, shown: Int64Array) -> list[Predicted]:
+    """What the weights predict for a few contexts."""
+    found = []
+    for row, predicted in zip(
+        shown.tolist(), softmax(enclose_logits(network, task.contexts[shown]).midpoint), strict=True
+    ):
+        label, indices = int(task.labels[row]), task.counts.row(row)[0]
+        if task.laws is None:
+            tokens = np.lexsort((np.arange(len(predicted)), -predicted))[:_SHOWN_TOKENS]
+            tokens = tokens if label in tokens else np.append(tokens[:-1], label)
+        else:
+            law = task.laws[row]
+            tokens = indices[np.lexsort((indices, -law[indices]))][:_SHOWN_TOKENS]
+            tokens = tokens if label in tokens else np.append(label, tokens[:-1])
+        others = np.ones(len(predicted), dtype=bool)
+        others[tokens] = False
+        rest = _few_digits(float(predicted[others].sum()), 6) if others.any() else None
+        found.append(Predicted(tokens.tolist(), [_few_digits(x, 6) for x in predicted[tokens].tolist()], rest))
+    return found
+
+
+def _predictions(network: Model, task: Task, shown: Int64Array, given: list[Predicted] | None) -> str:
+    predicted = _predicted(network, task, shown) if given is None else given
+    cards = "".join(_prediction(task, row, each) for row, each in zip(shown.tolist(), predicted, strict=True))
     note = (
         "The law of the next token to be held, above what the weights predict."
         if task.target == "laws"
@@ -378,27 +514,21 @@ def _predictions(network: Model, task: Task, shown: Int64Array) -> str:
     return f"<p>{note}</p><div class='blocks'>{cards}</div>"
 
 
-def _prediction(task: Task, row: int, predicted: Float64Array) -> str:
+def _prediction(task: Task, row: int, predicted: Predicted) -> str:
     context = "".join(_token(task.vocabulary[token]) for token in task.contexts[row].tolist()[-_LONGEST_CONTEXT:])
     law = None if task.laws is None else task.laws[row] / task.laws[row].sum()
     indices, counts = task.counts.row(row)
     label = int(task.labels[row])
-    if law is None:
-        shown = np.lexsort((np.arange(len(predicted)), -predicted))[:_SHOWN_TOKENS]
-        shown = shown if label in shown else np.append(shown[:-1], label)
-    else:
-        shown = indices[np.lexsort((indices, -law[indices]))][:_SHOWN_TOKENS]
-        shown = shown if label in shown else np.append(label, shown[:-1])
     lines = []
-    for token in shown.tolist():
+    for token, probability in zip(predicted.tokens, predicted.probabilities, strict=True):
         bars = "" if law is None else _bar(law[token], "true")
         mark = " <span class='mark'>←</span>" if law is None and token == label else ""
-        lines.append(f"{_token(task.answers[token])}{mark}</div><div>{bars}{_bar(float(predicted[token]), 'first')}")
-    others = np.ones(len(predicted), dtype=bool)
-    others[shown] = False
-    if others.any():
+        lines.append(f"{_token(task.answers[token])}{mark}</div><div>{bars}{_bar(probability, 'first')}")
+    if predicted.others is not None:
+        others = np.ones(task.n_answers, dtype=bool)
+        others[predicted.tokens] = False
         bars = "" if law is None else _bar(float(law[others].sum()), "true")
-        lines.append(f"<i>all others</i></div><div>{bars}{_bar(float(predicted[others].sum()), 'first')}")
+        lines.append(f"<i>all others</i></div><div>{bars}{_bar(predicted.others, 'first')}")
     seen = (
         f"seen {_count(int(counts.sum()))} {inflected('time', int(counts.sum()))}, "
         f"followed by {_count(len(indices))} {inflected('token', len(indices))}"
@@ -446,16 +576,16 @@ def _torch(figures: Figures, task: Task) -> str:
     )
 
 
-def _held(run: "RunResult", task: Task) -> str:
+def _held(run: RunFigures, task: Task) -> str:
     """What this run held, measured, and what every run within the bound holds."""
     proved = "" if run.held_proved is None else f"; {_count(run.held_proved)}"
     return f"{_of(run.held, task.n_contexts)}{proved}"
 
 
-def _judgement(run: "RunResult") -> str:
+def _judgement(run: RunFigures) -> str:
     if run.within_bound is None:
         return "not judged"
-    return badge("PROVED", "yes") if run.within_bound else badge("REFUTED", "NO")
+    return "yes" if run.within_bound else badge("REFUTED", "NO")
 
 
 def _rest(figures: Figures, task: Task, details: Details) -> str:

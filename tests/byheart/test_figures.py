@@ -18,6 +18,13 @@ def test_the_folder_and_python_say_the_same(tmp_path):
     memory = byheart.memorize({("Peru", "capital"): "Lima", ("Peru", "river"): "Amazon"}, quick=True)
     saved = memory.save(tmp_path / "out")
     written = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert set(saved.files) == {"model", "task", "certificate", "report", "summary"} and memory.figures.files == {}
-    assert written == {**json.loads(json.dumps(saved.json())), "seconds": dict(memory.figures.seconds)}
+    names = {"model", "task", "certificate", "report", "summary", "measured"}
+    assert set(saved.files) == names and memory.figures.files == {}
+    measured, statements = written.pop("measured"), written.pop("statements")
+    said = {**written, **measured}
+    assert said.pop("source") == memory.source
+    figures = {**json.loads(json.dumps(saved.json())), "seconds": dict(memory.figures.seconds)}
+    assert said == {name: value for name, value in figures.items() if name != "files"}
+    assert [each["id"] for each in statements] == ["answers", "runs (float32)"]
+    assert written["verdict"] == "PROVED" and "seconds" in measured and "torch" in measured
     assert memory.figures.held == memory.figures.memorized == 2

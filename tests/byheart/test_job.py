@@ -52,7 +52,7 @@ def test_the_folder_holds_what_the_figures_say(tmp_path):
     assert 0 < lower <= upper
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "model.safetensors", "task.safetensors", "certificate.json", "witness.safetensors",
-        "report.html", "summary.json",
+        "report.html", "summary.json", "measured.json",
     }  # fmt: skip
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["verdict"] == "PROVED"
     network = Model.load(tmp_path / "out" / "model.safetensors")
@@ -173,7 +173,7 @@ def test_an_interruption_leaves_nothing_behind(tmp_path, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(memory, "write_report", interrupted)
+    monkeypatch.setattr(memory, "page", interrupted)
     with pytest.raises(KeyboardInterrupt):
         memorize_into(tmp_path / "out", small_text(), tail="none")
     assert list(tmp_path.iterdir()) == []

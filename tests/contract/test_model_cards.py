@@ -137,7 +137,5 @@ def test_an_export_has_the_type_its_memory_was_made_for(made, tmp_path):
     options = {"to": "safetensors", "out": tmp_path / "out", "overwrite": True}
     assert export(tmp_path / "folder", **options)["dtype"] == "float32"
     assert byheart.load(tmp_path / "folder").export(**options)["dtype"] == "float32"
-    summary = json.loads((tmp_path / "folder" / "summary.json").read_text())
-    (tmp_path / "folder" / "summary.json").write_text(json.dumps({**summary, "dtype": "bfloat16"}))
-    report = export(tmp_path / "folder", **options, allow_loss=True)
-    assert report["dtype"] == "bfloat16"
+    (tmp_path / "folder" / "summary.json").write_text(json.dumps({"dtype": "bfloat16"}))
+    assert export(tmp_path / "folder", **options)["dtype"] == "float32"  # what is no proof is not asked

@@ -41,6 +41,8 @@ TASK_FILE = "task.safetensors"
 WITNESS_FILE = "witness.safetensors"
 REPORT_FILE = "report.html"
 SUMMARY_FILE = "summary.json"
+MEASURED_FILE = "measured.json"
+"""What was measured, or computed beside the proofs, from which the summary and the page are made."""
 WRONG_FILE = "wrong.csv"
 """The inputs that are proved wrong, in full; a list for people, which no proof reads."""
 OTHER_RUNS_FILE = "other_runs.csv"
@@ -77,8 +79,9 @@ DOMAIN, SAMPLE = "domain", "sample"
 TARGETS = ("labels", "laws", "values")
 SIZES = ("contexts", "context_length", "outputs", "all_contexts", "parameters")
 
-ASIDES = ("handshake", "left out")
-"""What of the provenance stands behind the first line: who else runs the model, and what of the facts was not read."""
+ASIDES = ("handshake", "left out", "made for")
+"""What of the provenance stands behind the first line: who else runs the model, what of the facts was not read, and the
+claim that the weights were made for."""
 
 GUESS = "guess_held"
 """The name of the number of contexts that the most frequent label holds."""
@@ -642,7 +645,8 @@ def require_own_files(folder: Path, *, witness: bool) -> None:
     Raises:
         FileFormatError: Names the file.
     """
-    own = {CERTIFICATE_FILE, MODEL_FILE, TASK_FILE, REPORT_FILE, SUMMARY_FILE, WRONG_FILE, OTHER_RUNS_FILE}
+    own = {CERTIFICATE_FILE, MODEL_FILE, TASK_FILE, REPORT_FILE, SUMMARY_FILE, MEASURED_FILE}
+    own |= {WRONG_FILE, OTHER_RUNS_FILE}
     own |= {WITNESS_FILE} if witness else set()
     foreign = sorted(path.name for path in Path(folder).iterdir() if path.name not in own)
     if foreign:

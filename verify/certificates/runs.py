@@ -98,7 +98,7 @@ def state_text(task: Task, statements: Sequence[Statement]) -> Statement | None:
     whole = [each for each in statements if each.id in (ANSWERS, RUNS) and each.values["held"] == task.n_contexts]
     if not whole:
         return None
-    dtype = next((each.named["format"] for each in whole if each.id == RUNS), REALS)
+    dtype = next((each.named["format"] for each in whole[::-1] if each.id == RUNS), REALS)
     values, texts = _of_texts(task)
     return Statement(TEXT, "induction over the windows", values, named={"format": dtype, "texts": texts})
 

@@ -36,7 +36,9 @@ def test_a_fact_is_proved_and_still_some_runs_may_differ(tmp_path):
         "dtype": "float32", "means": every_run_is("float32"), "contexts": 3, "one_answer": 2, "right": 1,
         "left_open": [["2", "0"]],
     }  # fmt: skip
-    assert json.loads((out / "summary.json").read_text()) == figures
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["headline"] == figures["headline"] and summary["measured"]["every_run"] == figures["every_run"]
+    assert [each["id"] for each in summary["statements"]] == ["answers", "runs (float32)"]
     assert (out / "other_runs.csv").read_text() == "2,0\n"
     assert "other_runs.csv" in figures["files"]
     runs = Certificate.load(out).in_every_run("float32")

@@ -143,9 +143,9 @@ def test_a_model_of_the_host_is_proved_to_say_what_it_says(trained, tmp_path, ca
         said = module.generate(**given, max_new_tokens=len(asked) - given.input_ids.shape[1], do_sample=False)
         held += said[0].tolist() == asked
     figures = json.loads((out / "summary.json").read_text())
-    assert figures["held"] == held >= 4 and figures["facts"] == 6 and code == 1
+    assert figures["held"] == held >= 4 and figures["measured"]["facts"] == 6 and code == 1
     assert "The capital of Spain is" in printed and "agrees with GPT2LMHeadModel" in printed
-    assert "the first row names the columns: prompt, answer" in figures["reading"]
+    assert "the first row names the columns: prompt, answer" in figures["measured"]["reading"]
     for check in (check_memorization, check_independently):
         assert check(out).checks[0].verdict.value == "PROVED"
     assert load(out).ask("The capital of Peru is").token == "Lima, by the sea"

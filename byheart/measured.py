@@ -1,0 +1,220 @@
+"""What stands beside a certificate: measured, or computed when a folder was made; nobody proves it again.
+
+The summary and the page of a folder are functions of its certificate, its weights, its task and these numbers, so that
+`check` makes them again and compares every byte.
+
+Page: docs/rigour/certificate.md
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from byheart.figures import Figures, Finding, RunFigures, Tried
+from byheart.report.page import Details, report_html
+from constructions.errors import ByheartError, FileFormatError, TamperedError
+from constructions.files import canonical_json, require_regular_file, write_atomically
+from constructions.models.model import Model
+from constructions.tasks.task import Task
+from verify.arithmetic.exact_json import expect, expect_fields
+from verify.certificates.certificate import (
+    CERTIFICATE_FILE,
+    FEATURE_RANK,
+    MEASURED_FILE,
+    MODEL_FILE,
+    REPORT_FILE,
+    SATURATION,
+    SUMMARY_FILE,
+    TASK_FILE,
+    TEXT_DIVERGENCE,
+    WITNESS_FILE,
+    Certificate,
+    file_sha256,
+)
+from verify.runs.formats import FORMATS
+
+_FORMAT, _VERSION = "byheart-measured", 1
+_LARGEST_FILE = 2**26  # bytes
+_NEVER = ("files", "statements", "measured")  # of no figure of these names anything is kept
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a maker measured, or computed beside the proofs.
+
+    Args:
+        figures: Figures by their names, none of which a certificate says.
+        source: What the task was made from, in a few words.
+        drawn: What the page draws (`byheart.report.page.drawn_numbers`); none where there is no page.
+    """
+
+    figures: Mapping[str, Any]
+    source: str = ""
+    drawn: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(
+        cls, figures: Mapping[str, Any], certificate: Certificate, *, source: str = "", drawn: Any = None
+    ) -> "Measured":
+        """What of all figures no certificate says."""
+        said = {*proved_figures(certificate), *_NEVER}
+        kept = {name: value for name, value in figures.items() if name not in said}
+        return cls(*json.loads(canonical_json([kept, source, drawn])))  # in the order in which they are read
+
+    def to_json(self) -> str:
+        """The one text of it."""
+        data = {"figures": dict(self.figures), "source": self.source, "drawn": self.drawn}
+        return canonical_json({"format": _FORMAT, "version": _VERSION, **data}) + "\n"
+
+    def save(self, folder: Path) -> None:
+        """Write ``measured.json`` into `folder`, atomically."""
+        write_atomically(folder / MEASURED_FILE, self.to_json().encode("ascii"))
+
+    @classmethod
+    def load(cls, folder: Path, certificate: Certificate) -> "Measured":
+        """Read ``measured.json`` of `folder`.
+
+        Raises:
+            FileFormatError: It is missing, damaged, or has a figure that only a certificate may say.
+        """
+        path = folder / MEASURED_FILE
+        require_regular_file(path)
+        try:
+            with path.open("rb") as file:
+                data = file.read(_LARGEST_FILE + 1)
+            text = data.decode("ascii")
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileFormatError(f"{path} is not readable: {error}") from error
+        if len(data) > _LARGEST_FILE:
+            raise FileFormatError(f"{path} is longer than {_LARGEST_FILE} bytes")
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise FileFormatError(f"{path} is not JSON: {error}") from error
+        expect_fields(MEASURED_FILE, found, {"format", "version", "figures", "source", "drawn"})
+        if (found["format"], found["version"]) != (_FORMAT, _VERSION):
+            raise FileFormatError(f"{path} is of the format {found['format']!r}, expected {_FORMAT!r} {_VERSION}")
+        figures = expect(f"{MEASURED_FILE}: figures", found["figures"], dict)
+        if strange := sorted({*proved_figures(certificate), *_NEVER} & set(figures)):
+            raise FileFormatError(f"{path} has the figure {strange[0]!r}, which only the certificate may say")
+        drawn = None if found["drawn"] is None else expect(f"{MEASURED_FILE}: drawn", found["drawn"], dict)
+        measured = cls(figures, expect(f"{MEASURED_FILE}: source", found["source"], str), drawn)
+        try:
+            is_canonical = measured.to_json() == text
+        except ValueError:  # a number that JSON has not
+            is_canonical = False
+        if not is_canonical:
+            raise FileFormatError(f"{path} is not canonical (sorted keys, no spaces)")
+        return measured
+
+
+def proved_figures(certificate: Certificate) -> dict[str, Any]:
+    """The figures that a certificate says, by their names in `Figures`; `None` where it does not say them."""
+    figure, subject = certificate.figure, certificate.subject
+    return {
+        "verdict": certificate.verdict.value,
+        "headline": certificate.headline(),
+        "asked": certificate.criterion.describe(subject.target),
+        "target": subject.target,
+        "origin": subject.origin,
+        "contexts": subject.sizes["all_contexts"],
+        "memorized": subject.sizes["contexts"],
+        "n_ctx": subject.sizes["context_length"],
+        "outputs": subject.sizes["outputs"],
+        "parameters": subject.sizes["parameters"],
+        "held": certificate.answers.values["held"],
+        "wrong": certificate.answers.values["wrong"],
+        **certificate.answer_figures(),
+        "text_kl": [figure(TEXT_DIVERGENCE, "lower"), figure(TEXT_DIVERGENCE, "upper")],
+        "condition": figure(FEATURE_RANK, "condition_upper"),
+        "rank_proved": certificate.statement(FEATURE_RANK) is not None,
+        "pairs": figure(SATURATION, "pairs"),
+        "saturated_pairs": figure(SATURATION, "saturated_lower"),
+        "saturation_delta": figure(SATURATION, "delta"),
+    }
+
+
+def summary_json(certificate: Certificate, measured: Measured) -> str:
+    """The text of ``summary.json``: what the certificate says, and in a block of its own what was measured."""
+    target = certificate.subject.target
+    statements = [{"id": each.label, "statement": each.words(target)} for each in certificate.statements]
+    beside = {**measured.figures, "source": measured.source}
+    return canonical_json({**proved_figures(certificate), "statements": statements, "measured": beside}) + "\n"
+
+
+def page(folder: Path, certificate: Certificate, model: Model, task: Task, measured: Measured) -> str:
+    """The text of ``report.html``.
+
+    Args:
+        folder: Where the files of the certificate lie, whose hashes the page names.
+        certificate: What is proved.
+        model: The weights.
+        task: What they hold.
+        measured: What was measured.
+
+    Raises:
+        FileFormatError: The measured numbers make no page.
+    """
+    names = [MODEL_FILE, TASK_FILE, CERTIFICATE_FILE, *([WITNESS_FILE] if certificate.witness is not None else [])]
+    statements = [each.words(task.target) for each in certificate.statements]
+    digests = {name: file_sha256(folder / name) for name in names}
+    try:
+        details = Details.of_drawn(
+            measured.drawn or {}, source=measured.source, statements=statements, digests=digests,
+            provenance=dict(sorted(certificate.provenance.items())),
+        )  # fmt: skip
+        return report_html(_figures(certificate, measured), model, task, details)
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, ByheartError) as error:
+        raise FileFormatError(f"{folder / MEASURED_FILE} makes no page: {error}") from error
+
+
+def _figures(certificate: Certificate, measured: Measured) -> Figures:
+    known = {each.name for each in fields(Figures)}
+    given = {name: value for name, value in measured.figures.items() if name in known and value is not None}
+    if given.get("memories") is not None:
+        given["memories"] = tuple(Tried(**each) for each in given["memories"])
+    if given.get("findings") is not None:
+        given["findings"] = tuple(Finding(**each) for each in given["findings"])
+    if given.get("torch") is not None:
+        runs = [(name, RunFigures.of(name, run)) for name, run in given["torch"].items()]
+        given["torch"] = dict(sorted(runs, key=lambda each: [*FORMATS].index(each[1].dtype)))
+    return Figures(**given, **proved_figures(certificate))
+
+
+def require_made_again(folder: Path, certificate: Certificate, model: Model, task: Any) -> None:
+    """Make the summary and the page of a folder again, and compare every byte.
+
+    Args:
+        folder: What a command wrote.
+        certificate: Its certificate.
+        model: Its weights.
+        task: What they hold.
+
+    Raises:
+        FileFormatError: They lie there without the numbers that they are made of, or these are damaged.
+        TamperedError: A file is another one.
+    """
+    made = [name for name in (SUMMARY_FILE, REPORT_FILE) if (folder / name).exists()]
+    if not made and not (folder / MEASURED_FILE).exists():
+        return
+    if not (folder / MEASURED_FILE).exists():
+        raise FileFormatError(
+            f"{folder / made[0]} lies there without {MEASURED_FILE}, from which it is made: remove it to check the "
+            "rest, or make the folder again"
+        )
+    measured = Measured.load(folder, certificate)
+    for name in made:
+        if name == SUMMARY_FILE:
+            text = summary_json(certificate, measured)
+        elif isinstance(task, Task) and measured.drawn is not None:
+            text = page(folder, certificate, model, task, measured)
+        else:
+            raise FileFormatError(f"{folder / name} is a page, but {MEASURED_FILE} has nothing to draw: remove it")
+        require_regular_file(folder / name)
+        if (folder / name).read_bytes() != text.encode("utf-8"):
+            raise TamperedError(
+                f"{folder / name} is not the file that certificate, weights, task and {MEASURED_FILE} make: do not "
+                "believe it; remove it to check the rest, or make the folder again"
+            )
