@@ -26,7 +26,7 @@ from verify.verdict import Verdict
 
 _BITS = 512  # of the balls that losses are computed in
 _TOGETHER = 4096  # contexts
-_AFFORDABLE = 2.0**33  # products, about: some minutes, beyond which nothing is attempted unless asked for
+_AFFORDABLE = 2.0**30  # products, about: some minutes, beyond which nothing is attempted unless asked for
 _MOST_INPUTS = 2**14  # of the domain of a rule
 
 

@@ -468,10 +468,11 @@ def test_the_first_words_are_held_only_where_all_are(held, wrong, words):
 
 
 def test_targets_of_one_s_own_are_named_in_the_first_line():
-    own = certificate(subject=Subject("a" * 64, "b" * 64, "laws", "own", COUNTS))
+    alone = {"statements": statements()[:1], "witness": None}
+    own = certificate(**alone, subject=Subject("a" * 64, "b" * 64, "laws", "own", COUNTS))
     assert own.headline().startswith("REPRODUCES ITS TARGETS, PROVED: 4 of 4") and "HELD" not in own.headline()
     assert own.headline().endswith("custom targets, not from counts") and own.verdict is Verdict.PROVED
-    assert certificate().headline().startswith("HELD, PROVED") and "own" not in certificate().headline()
+    assert certificate(**alone).headline().startswith("HELD, PROVED") and "own" not in certificate(**alone).headline()
 
 
 def test_a_guess_is_stated_of_labels_and_of_nothing_else():

@@ -1,5 +1,6 @@
 """Statements about every run and about texts: what is stated is proved again, and what is false is found out."""
 
+import hashlib
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +13,12 @@ from constructions.probes.probe_memory import probe_memory
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.table import table_task
-from verify.certificates.certificate import REALS, RUNS, TEXT, Certificate, held_mask
+from constructions.tasks.task import windows_task
+from constructions.tasks.windows import END, Windows
+from verify.certificates.certificate import REALS, RUNS, TEXT, Certificate, Statement, held_mask
 from verify.certificates.memorization import certify_memorization, check_memorization
 from verify.certificates.runs import prove_runs, state_text
+from verify.independent.checker import check_independently
 from verify.verdict import Verdict
 
 FACTS = table_task("a,b\nb,a\nc,a\nd,b\n", target="labels").in_one_vocabulary()
@@ -228,3 +232,18 @@ def test_a_text_that_is_not_proved_again_is_not_in_the_first_line(tmp_path):
     written(tmp_path, probe_memory(TEXTS).model, TEXTS, "float32")
     changed(tmp_path, TEXT, values=lambda values: {**values, "characters": values["characters"] - 1})
     assert check_memorization(tmp_path).headline() == "THE CERTIFICATE IS FALSE: text (float32)"
+
+
+def test_a_text_whose_windows_go_on_in_two_ways_is_not_stated_and_refuted(tmp_path):
+    """One token before each place: after a comes a, b or the end, and every run holds the most frequent one."""
+    windows = Windows(np.array([0, 0, 1, 0, 0, 2]), np.array([2]), 1, 2)
+    task = windows_task(windows, vocabulary=("a", "b", END))
+    model = probe_memory(task).model
+    made = written(tmp_path, model, task, "float32")
+    assert made.in_every_run("float32").values["held"] == task.n_contexts and made.statement(TEXT) is None
+    text = {"title": "", "bytes": 5, "sha256": hashlib.sha256(b"aabaa").hexdigest()}
+    values = {"texts": 1, "parts": 1, "bytes": 5, "characters": 5}
+    made.stating(Statement(TEXT, "a lie", values, named={"format": "float32", "texts": [text]})).save(tmp_path)
+    for check in (check_memorization, check_independently):
+        found = {each.id: each.verdict for each in check(tmp_path).checks}
+        assert found["text (float32)"] is Verdict.REFUTED and found["runs (float32)"] is Verdict.PROVED

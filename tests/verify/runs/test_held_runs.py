@@ -73,3 +73,9 @@ def test_only_what_is_wanted_is_answered():
 def test_other_hypotheses_are_refused():
     with pytest.raises(InputError, match="hypotheses"):
         held_in_every_run(SWAP, TASK, FLOAT32, tolerance=0.0, hypotheses="H1 H2")
+
+
+def test_without_h5_integers_are_held_by_bounds_of_roundings():
+    found = held_in_every_run(SWAP, TASK, FLOAT32, tolerance=0.0, hypotheses=OF_BOUNDS)
+    assert found.held.all() and found.hypotheses == OF_BOUNDS
+    assert not held_in_every_run(SWAP, TASK, FLOAT16, tolerance=0.0, hypotheses=OF_BOUNDS).held.any()
