@@ -200,3 +200,46 @@ def test_an_exponential_of_no_accuracy_says_nothing(tmp_path, exp_ulps, known):
     else:
         with pytest.raises(NoInformationError, match="exponential"):
             every_run(model, np.array([[0, 1]]), tmp_path, exp_ulps=exp_ulps)
+
+
+def test_an_embedding_that_the_format_does_not_hold_is_rounded(tmp_path):
+    model = Model(blocks=(), W_U=np.ones((1, 1)), W_E=np.array([[0.1]]), W_pos=np.zeros((1, 1)))
+    assert every_run(model, np.array([[0]]), tmp_path).rows.radii[0][0] > 0
+
+
+@pytest.mark.parametrize(("common", "hard"), [(0.5, True), (0.1, False)])
+def test_a_lead_counts_less_what_the_scores_are_off_by(tmp_path, common, hard):
+    """Both scores have a large term in common, whose rounding may be more than what the lead is above 120."""
+    head = Attention(
+        W_Q=np.zeros((1, 2, 2)), b_Q=np.array([[1e9, 121.0]]), W_K=np.array([[[0.0, 0.0], [0.0, 1.0]]]),
+        b_K=np.array([[common, 0.0]]), W_V=np.array([[[1.0], [0.0]]]), W_O=np.array([[[1.0, 0.0]]]), skip=False,
+        attends="all",
+    )  # fmt: skip
+    model = Model(blocks=(head,), W_U=np.eye(2), W_E=np.array([[1.0, 0.0], [3.0, 0.0]]),
+                  W_pos=np.array([[0.0, 1.0], [0.0, 0.0]]))  # fmt: skip
+    if hard:
+        assert every_run(model, np.array([[0, 1]]), tmp_path, FLOAT64, soft=False).rows.radii[0] == [0, 0]
+    else:
+        with pytest.raises(NoInformationError, match="not hard"):
+            every_run(model, np.array([[0, 1]]), tmp_path, soft=False)
+
+
+def test_scores_that_may_overflow_are_not_known_however_few_bits_they_have(tmp_path):
+    one = np.ones((1, 1, 1))
+    head = Attention(one * 256.0, one * 256.0, one, one, attends="all")
+    model = Model(blocks=(head,), W_U=np.ones((1, 1)), W_E=np.ones((1, 1)), W_pos=np.zeros((2, 1)))
+    assert every_run(model, np.array([[0, 0]]), tmp_path, FLOAT32).rows.radii[0] == [0]
+    with pytest.raises(NoInformationError, match="overflow"):
+        every_run(model, np.array([[0, 0]]), tmp_path, FLOAT16)
+
+
+def test_a_soft_head_mixes_values_that_are_off(tmp_path):
+    """Values that cancel: 3e8 times 0.1 less 1e8 times 0.3 is 0, and -0.7 in float32."""
+    some = np.full((1, 2, 1), 0.3)
+    head = Attention(some, some, np.array([[[3e8], [-1e8]]]), np.array([[[1.0, 0.0]]]), skip=False, attends="all")
+    W_E = np.array([[0.1, 0.3], [0.2, 0.6]])
+    model = Model(blocks=(head,), W_U=np.eye(2), W_E=W_E, W_pos=np.zeros((2, 2)))
+    contexts = np.array([[0, 1]])
+    found = every_run(model, contexts, tmp_path)
+    [run] = hostile_run(model, contexts, np.float32, ORDERS[0])
+    assert abs(run[0]) > 0.1 and holds(found, 0, run)
