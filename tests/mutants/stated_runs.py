@@ -25,7 +25,6 @@ MUTANTS = [
         'or rests_on.values["held"] != self.subject.sizes["contexts"]', "", "a text of which not every window is held"
     ),
     certificate('if not texts or criterion.asked != "held" or', "if not texts or", "the line of another question"),
-    forward("self.exact and all(self.fits(n, scale) for n in (a, b, a + b))", "self.exact", "embeddings are exact"),
     forward(
         "return low is None or (low >= forward.least and forward.is_whole(largest, sums.scale, low))",
         "return True",
