@@ -45,7 +45,7 @@ style: $(VENV)/installed-dev
 	@$(BIN)/lint-imports --no-cache
 
 proofs: $(VENV)/installed-dev
-	@$(BIN)/pytest --quiet -rs -m slow tests/test_formal.py
+	@$(BIN)/pytest --quiet -rs -m slow tests/test_formal.py tests/falsify/test_coq_attacks.py tests/byheart/coq
 
 docs: $(VENV)/installed-dev
 	@$(BIN)/sphinx-build --quiet --nitpicky --fail-on-warning --keep-going --fresh-env --builder html docs site

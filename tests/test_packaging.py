@@ -66,7 +66,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(path)
 
 
-def test_the_wheel_holds_the_packages_with_their_types_the_pages_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_holds_the_packages_with_their_types_the_pages_the_coq_library_and_nothing_else(
+    wheel: zipfile.ZipFile,
+) -> None:
     names = [name for name in wheel.namelist() if ".dist-info/" not in name]
     sources = {
         str(path.relative_to(ROOT))
@@ -78,7 +80,9 @@ def test_the_wheel_holds_the_packages_with_their_types_the_pages_and_nothing_els
     }
     assert len(pages) > 30
     typed = {f"{room}/py.typed" for room in ("byheart", "constructions", "verify")}
-    assert set(names) == sources | pages | typed
+    library = {f"byheart/formal/float32/{path.name}" for path in (ROOT / "formal" / "float32").iterdir()}
+    assert "byheart/formal/float32/semantics.v" in library
+    assert set(names) == sources | pages | typed | library
 
 
 def test_the_page_of_a_claim_is_a_file_in_the_wheel(wheel: zipfile.ZipFile, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, print_summary
 
 if TYPE_CHECKING:
+    from byheart.coq.compiled import CoqReport
     from constructions.tasks.criterion import Criterion
     from verify.certificates.certificate import CheckReport
     from verify.edits.certificate import EditCheck
@@ -45,6 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--independent",
         action="store_true",
         help="use the second checker, which shares no numerical code with the prover (slower)",
+    )
+    parser.add_argument(
+        "--coq",
+        action="store_true",
+        help="let Coq prove that every run knows the texts or facts (docs/rigour/machine_checked.md)",
     )
     parser.add_argument(
         "--full",
@@ -74,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--full", "is given, but not --independent; without it all is proved again anyway")
     if options.independent and options.device != "cpu":
         raise InputError(f"--device {options.device}", "is given, but --independent multiplies integers, on the CPU")
+    _require_coq_alone(options)
     for folder in options.folder:
         require_folder(folder, edits=True)
         if options.keep is not None and Path(os.path.realpath(options.keep)).is_relative_to(os.path.realpath(folder)):
@@ -86,6 +93,19 @@ def run(options: argparse.Namespace) -> int:
         report = _report(options, folder, progress=progress)
     print_summary(options, report.summary(), _check_tables)
     return EXIT_CODES[report.verdict.value]
+
+
+def _require_coq_alone(options: argparse.Namespace) -> None:
+    """The theorem that Coq proves is one: all facts, in every run of one format."""
+    from constructions.errors import InputError
+
+    if not options.coq:
+        return
+    names = ("independent", "at_least", "at_most", "tolerance", "sample_seed")
+    given = [name for name in names if getattr(options, name) not in (None, False)]
+    if given or options.device != "cpu":
+        name = given[0].replace("_", "-") if given else "device"
+        raise InputError(f"--{name}", "is given with --coq, which proves that every run knows every fact")
 
 
 def _check_each(options: argparse.Namespace) -> int:
@@ -132,8 +152,10 @@ def _checked(options: argparse.Namespace, here: Path, folder: Path) -> dict[str,
         return _report(options, here / folder).summary()  # a worker may be elsewhere
 
 
-def _report(options: argparse.Namespace, folder: Path, **progress: Any) -> "CheckReport | EditCheck":
+def _report(options: argparse.Namespace, folder: Path, **progress: Any) -> "CheckReport | CoqReport | EditCheck":
     """What checking a folder found: of an edit, or of a memory."""
+    if options.coq:
+        return _report_of_coq(options, folder, **progress)
     if (edit := proof_of_an_edit(folder)) is None:
         report = _checker(options)(folder, _asked(options, folder), **progress)
         _require_made_again(folder, report)
@@ -171,6 +193,16 @@ def _require_made_again(folder: Path, report: "CheckReport") -> None:
         require_made_again(folder, report.certificate, memory.model, memory.task)
 
 
+def _report_of_coq(options: argparse.Namespace, folder: Path, **progress: Any) -> "CoqReport":
+    """What Coq says to the claim of a folder; where there is one folder, its answers share the workers."""
+    from byheart.coq.compiled import check_by_coq
+    from constructions.errors import InputError
+
+    if proof_of_an_edit(folder) is not None:
+        raise InputError("--coq", f"is given, but {folder} is an edit", "a memory")
+    return check_by_coq(folder, workers=None if len(options.folder) == 1 else 1, **progress)
+
+
 def proof_of_an_edit(folder: Path) -> Path | None:
     """Where the proof of an edit lies: in the folder that `byheart edit` wrote, or in its folder `proof`."""
     return next((each for each in (folder, folder / "proof") if (each / "edit.json").is_file()), None)
@@ -180,7 +212,7 @@ def _named(options: argparse.Namespace, here: Path, folder: Path) -> list[Any]:
     """What an answer depends on beside the program: all files of the folder, and what is asked of them."""
     from verify.program_text import files_sha256
 
-    names = ("independent", "full", "sample_seed", "at_least", "at_most", "tolerance", "device")
+    names = ("independent", "coq", "full", "sample_seed", "at_least", "at_most", "tolerance", "device")
     asked = (getattr(options, name) for name in names)
     return ["check", files_sha256(here / folder), *asked]
 
@@ -226,4 +258,10 @@ def _checker(options: argparse.Namespace) -> "Callable[..., CheckReport]":
 def _check_tables(summary: dict[str, Any]) -> Rows:
     rows = [("criterion", summary["asked"]), ("method", summary["path"])]
     rows += [(each["id"], f"{each['verdict']}: {each['reason']}") for each in summary["statements"]]
-    return [("Proved again", rows)]
+    if "axioms" not in summary:
+        return [("Proved again", rows)]
+    rows.append(("rests on", ", ".join(summary["axioms"]) or "nothing"))
+    rows.append(("as in the certificate", ", ".join(summary["compared"])))
+    return [
+        ("Proved by Coq" if summary["axioms"] else "Not proved", [*rows, ("trusted", "; ".join(summary["trusted"]))])
+    ]

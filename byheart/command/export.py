@@ -4,9 +4,11 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from shlex import quote
 from typing import Any
 
-from byheart.terminal.exit_codes import EXIT_CODES
+from byheart.terminal.exit_codes import EXIT_CODES, PROVED
 from byheart.terminal.options import add_folder, add_out_options, add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
@@ -20,6 +22,7 @@ HOST_CHOICES = (
     "gpt2",
     "onnx",
     "safetensors",
+    "coq",
 )
 
 HELP = "convert to another library, load it there, and compare"
@@ -46,10 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
     require_folder(options.folder)
-    from byheart.hosts.export import export
-
     folder = options.folder.absolute()
     out = options.out if options.out is not None else folder.with_name(f"{folder.name}-{options.to}")
+    if options.to == "coq":
+        return _write_for_coq(options, folder, out)
+    from byheart.hosts.export import export
+
     with _said_first(options), progress_lines(options) as progress:
         report = export(
             folder,
@@ -62,6 +67,15 @@ def run(options: argparse.Namespace) -> int:
         )
     print_summary(options, {**report, "out": str(out)}, _export_tables)
     return EXIT_CODES[report["verdict"]]
+
+
+def _write_for_coq(options: argparse.Namespace, folder: Path, out: Path) -> int:
+    """Write the claim, its proof and the library; nothing is computed, so nothing is compared."""
+    from byheart.coq.export import export_for_coq
+
+    report = export_for_coq(folder, out, dtype=options.dtype, overwrite=options.overwrite)
+    print_summary(options, {**report, "out": str(out)}, _coq_tables)
+    return PROVED
 
 
 @contextmanager
@@ -82,6 +96,11 @@ def _stored(summary: dict[str, Any]) -> str:
     bits, known = summary["stored_bits"], summary["information_bits"]
     share = f", of which the labels' entropy is {known / bits:.1%}" if known else ""
     return f"{summary['parameters']:,} entries, {bits:,} bits{share}"
+
+
+def _coq_tables(summary: dict[str, Any]) -> Rows:
+    check = f"make -C {quote(summary['out'])}, or byheart check FOLDER --coq"
+    return [("Written", [("folder", summary["out"]), ("to check it", check), ("files", ", ".join(summary["files"]))])]
 
 
 def _export_tables(summary: dict[str, Any]) -> Rows:

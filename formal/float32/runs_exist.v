@@ -24,12 +24,16 @@ Qed.
 
 (** *** The exponential *)
 
-(** Whether e^-far is less than half of the smallest number: e > (5 / 4)^4. *)
-Definition exponent_vanishes (far : Z) : bool := (4 ^ (4 * far) * 2 ^ (1 - least f) <? 5 ^ (4 * far))%Z.
+(** Whether e^-far is less than half of the smallest number: e > (5 / 4)^4 > 2, so no more than 2 - least is needed. *)
+Definition exponent_vanishes (far : Z) : bool :=
+  let n := Z.min far (2 - least f) in (4 ^ (4 * n) * 2 ^ (1 - least f) <? 5 ^ (4 * n))%Z.
 
 Lemma exp_small : forall far, (1 <= far)%Z -> exponent_vanishes far = true -> forall x, x <= - IZR far -> 0 < exp x < bpow radix2 (least f - 1).
 Proof.
-  intros far F V x H. apply Z.ltb_lt in V. split; [apply exp_pos |]. apply Rle_lt_trans with (exp (- IZR far)).
+  intros most F V x H. unfold exponent_vanishes in V. set (far := Z.min most (2 - least f)) in V. cbv zeta in V.
+  assert (Low0 : (least f <= 0)%Z) by (destruct f_usable as (? & _ & ?); unfold normal in *; lia).
+  assert (F' : (1 <= far <= most)%Z) by lia. clear F. destruct F' as (F & Fm). apply IZR_le in Fm. assert (Hx : x <= - IZR far) by lra. clear H Fm. rename Hx into H. clearbody far.
+  apply Z.ltb_lt in V. split; [apply exp_pos |]. apply Rle_lt_trans with (exp (- IZR far)).
   - destruct H as [H | ->]; [left; apply exp_increasing, H | right; reflexivity].
   - assert (Q : 5 / 4 <= exp (/ 4)) by (pose proof (exp_ineq1_le (/ 4)); lra).
     assert (P : forall n, exp (INR n * / 4) = exp (/ 4) ^ n).

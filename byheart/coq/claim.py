@@ -1,0 +1,227 @@
+"""What Coq shall prove of a folder: its model in integers, and the texts or facts that every run shall know.
+
+The files are read by the standard library alone, as `verify.independent` reads them; nothing is evaluated.
+
+Page: docs/rigour/machine_checked.md
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from constructions.errors import InputError, TamperedError
+from verify.certificates.certificate import MODEL_FILE, TASK_FILE, Certificate
+from verify.independent.plain.plain_arrays import PlainArray
+from verify.independent.plain.plain_model import PlainBlock, PlainModel
+from verify.independent.plain.plain_task import PlainTask, read_words
+
+FORMATS = ("float32", "float64", "bfloat16", "float16")
+"""The number formats that `formal/float32/semantics.v` defines."""
+
+END = "<|end|>"
+_BYTE = re.compile(r"\\x([0-9a-f]{2})")
+_PART = re.compile(r"(\d+)/(\d+)")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text of a task: the token that stands before it, as often as a context is long, and all that it says."""
+
+    before: int
+    tokens: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A model and what every run of it shall know.
+
+    Args:
+        number_format: Of the runs, one of `FORMATS`.
+        model: The weights.
+        positions: Tokens in a context.
+        facts: Contexts and labels, each context once.
+        texts: Where the task is of whole texts whose windows go on in one way: those texts; else none.
+        vocabulary: What each token says; used for texts alone.
+        end: The token that ends a text.
+        titled: Whether the first token of a context is a title, which stays.
+        task_sha256: The hash of the task, as a certificate has it.
+        files: SHA-256 of the two files by their names.
+    """
+
+    number_format: str
+    model: PlainModel
+    positions: int
+    facts: tuple[tuple[tuple[int, ...], int], ...]
+    texts: tuple[Text, ...]
+    vocabulary: tuple[str, ...]
+    end: int
+    titled: bool
+    task_sha256: str
+    files: dict[str, str]
+
+    @property
+    def outputs(self) -> int:
+        """Number of logits."""
+        return self.model.d_vocab_out
+
+    @property
+    def steps(self) -> int:
+        """Facts that are evaluated: of texts all windows, one for each token that is said."""
+        return sum(len(text.tokens) for text in self.texts) or len(self.facts)
+
+    def said(self, text: Text) -> bytes:
+        """What a text says, byte for byte; its end says nothing."""
+        return b"".join(spoken(self.vocabulary[token]) for token in text.tokens if token != self.end)
+
+    def words(self) -> str:
+        """What is claimed, as the page explains it."""
+        runs = f"in every {self.number_format} run"
+        if not self.texts:
+            count = len(self.facts)
+            return f"the largest logit is the label's alone, {runs}, for {count:,} context{'s' * (count != 1)}"
+        size, count = sum(len(self.said(text)) for text in self.texts), len(self.texts)
+        what = "a text" if count == 1 else f"{count:,} texts"
+        return f"greedy decoding says {what} of {size:,} bytes, byte for byte, and then that it ends, {runs}"
+
+    def sizes(self) -> dict[str, int]:
+        """The sizes of a certificate's subject, by its names."""
+        return {
+            "contexts": len(self.facts),
+            "context_length": self.positions,
+            "outputs": self.outputs,
+            "parameters": self.model.parameters,
+        }
+
+    def statements(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """What a certificate states of the same runs: of each kind of statement the fields `named` and `values`."""
+        contexts = len(self.facts)
+        runs = {"named": {"format": self.number_format}, "values": {"contexts": contexts, "held": contexts}}
+        if not self.texts:
+            return {"runs": runs}
+        entries = self._entries()
+        values = {
+            "texts": len(entries),
+            "parts": len(self.texts),
+            "bytes": sum(entry["bytes"] for entry in entries),
+        }
+        return {"runs": runs, "text": {"named": {"format": self.number_format, "texts": entries}, "values": values}}
+
+    def _entries(self) -> list[dict[str, Any]]:
+        """Title, bytes and hash of each text; of one text that was cut into parts, of all parts one after the other."""
+        titles = [_title(self.vocabulary[text.before]) for text in self.texts]
+        count = len(titles)
+        pieces = [self.said(text) for text in self.texts]
+        if [_PART.fullmatch(title) and title for title in titles] == [f"{i + 1}/{count}" for i in range(count)]:
+            titles, pieces = [""], [b"".join(pieces)]
+        return [
+            {"title": title, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+            for title, data in zip(titles, pieces, strict=True)
+        ]
+
+
+def spoken(token: str) -> bytes:
+    """What a token says: the byte that its name gives in hexadecimal digits, or its name.
+
+    Example:
+        >>> spoken("a"), spoken("\\\\xff")
+        (b'a', b'\\xff')
+    """
+    byte = _BYTE.fullmatch(token)
+    return bytes.fromhex(byte[1]) if byte else token.encode()
+
+
+def _title(token: str) -> str:
+    return "" if token == END else token.removeprefix("<").removesuffix(">")
+
+
+def claim_of(folder: Path, number_format: str) -> Claim:
+    """What can be claimed of a folder, if its kinds of blocks and of tasks are those of the library.
+
+    Args:
+        folder: A folder with a certificate.
+        number_format: Of the runs, one of `FORMATS`.
+
+    Raises:
+        FileFormatError: A file is missing or is not what it should be.
+        TamperedError: A hash is not that of the certificate, or its sizes are others.
+        InputError: The library has no such block, or the task no labels.
+    """
+    certificate = Certificate.load(folder)
+    subject = certificate.subject
+    if subject.is_of_a_rule:
+        raise InputError(f"{folder}", "is about a rule and its domain", "texts or tables for Coq")
+    model = PlainModel.read(folder / MODEL_FILE)
+    require_blocks(folder, model)
+    words, arrays = read_words(folder / TASK_FILE, "tokens")
+    task = PlainTask.of(folder / TASK_FILE, words, arrays)
+    for name, found, stated in ((MODEL_FILE, model, subject.model), (TASK_FILE, task, subject.task)):
+        if found.sha256 != stated:
+            raise TamperedError(f"{name} is not what the certificate is about: its hash differs")
+    if task.target != "labels":
+        raise InputError(f"{folder}", f"has {task.target} for a target", "labels for Coq, which proves no divergence")
+    texts = _texts(words, arrays, task)
+    vocabulary = tuple(words["vocabulary"])
+    end = vocabulary.index(END) if texts else 0
+    claim = Claim(
+        number_format=number_format,
+        model=model,
+        positions=task.sizes()["context_length"],
+        facts=tuple(zip(task.contexts, task.labels, strict=True)),
+        texts=texts,
+        vocabulary=vocabulary if texts else (),
+        end=end,
+        titled=len(texts) > 1 or any(text.before != end for text in texts),
+        task_sha256=task.sha256,
+        files={name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in (MODEL_FILE, TASK_FILE)},
+    )
+    different = {name: size for name, size in subject.sizes.items() if claim.sizes().get(name, size) != size}
+    if different:
+        raise TamperedError(f"the certificate states {different}, and the files have other sizes")
+    return claim
+
+
+def _texts(words: dict[str, Any], arrays: dict[str, PlainArray], task: PlainTask) -> tuple[Text, ...]:
+    """The texts of a task of whole texts; none of others, or where a window goes on in two ways."""
+    if "context_length" not in words or any(len(row) > 1 for row in task.counts):
+        return ()
+    end, found, tokens = words["vocabulary"].index(END), [], []
+    titles = iter(arrays["titles"].values)
+    for token in arrays["text"].values:
+        tokens.append(token)
+        if token == end:
+            found.append(Text(next(titles), tuple(tokens)))
+            tokens = []
+    return tuple(found)
+
+
+def require_blocks(folder: Path, model: PlainModel) -> None:
+    """Refuse a model that the library has no words for.
+
+    Raises:
+        InputError: Names the first block that is of another kind, and what is in it.
+    """
+    if not model.reads_tokens or model.ends:
+        said = ", ".join(model.ends) or "vectors for an input"
+        raise InputError(f"{folder}", f"has {said}", "learned positions and plain logits of tokens for Coq")
+    for place, block in enumerate(model.blocks):
+        if (other := _other(block)) is not None:
+            raise InputError(
+                f"block {place} of {folder}", f"has {other}", "attention and ReLU neurons without norms for Coq"
+            )
+
+
+def _other(block: PlainBlock) -> str | None:
+    """What of a block the library does not have."""
+    if block.kind not in ("attention", "feed-forward"):
+        return f"a normalization ({block.kind})"
+    if block.norm is not None:
+        return "a norm before it"
+    if not block.is_plain:
+        return "gates, rotations, shared keys or other options that plain blocks have not"
+    if block.kind == "feed-forward":
+        return None if block.options["activation"] == "relu" else f"the activation {block.options['activation']}"
+    if block.options["queries"] != "stream":
+        return "queries of the task"
+    return None if block.options["score_root"] == 1 else f"scores divided by a root of {block.options['score_root']}"

@@ -1,0 +1,262 @@
+"""Let Coq check a claim: compile the library and the proof, and read what the theorem rests on.
+
+Page: docs/rigour/machine_checked.md
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from byheart.coq.claim import Claim, claim_of
+from byheart.coq.library import LIBRARY, MEMORY, OPTIONS, library_sources, write_sources
+from byheart.coq.source import PIECE, attempts, claim_source, probe_source, proof_sources
+from byheart.hosts.export import own_dtype
+from constructions.errors import InputError, TamperedError
+from verify.certificates.certificate import Certificate
+from verify.progress import Progress, silent
+from verify.verdict import Verdict
+
+AXIOMS = (
+    "ClassicalDedekindReals.sig_forall_dec",
+    "ClassicalDedekindReals.sig_not_dec",
+    "Classical_Prop.classic",
+    "FunctionalExtensionality.functional_extensionality_dep",
+)
+"""The axioms of Coq's real numbers; a theorem that rests on anything else is not accepted."""
+
+TRUSTED = (
+    "Coq's kernel with its virtual machine",
+    "the four axioms of Coq's real numbers",
+    "what a run is: formal/float32/model.v and semantics.v, and Flocq's definitions in them",
+    "that claim.v has the numbers and texts of the folder (byheart/coq/claim.py and source.py)",
+)
+"""What has to be believed."""
+
+_INSTALL = "coqc 8.16 or newer and its library Flocq (Debian: apt install coq libcoq-flocq)"
+_PATH = "Coq's kernel, from the claim and the library formal/float32"
+
+
+@dataclass(frozen=True)
+class CoqReport:
+    """What Coq said to the claim of a folder.
+
+    Args:
+        claim: What was claimed.
+        far: The bound from which on the exponential is assumed to be 0.
+        said: Why Coq did not accept the proof; else empty.
+        axioms: What the theorem rests on.
+        version: Of `coqc`.
+        compared: What the certificate states and the theorem proves alike, by the names of the fields.
+    """
+
+    claim: Claim
+    far: int
+    said: str
+    axioms: tuple[str, ...]
+    version: str
+    compared: tuple[str, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """PROVED if Coq accepted the claim, else UNDECIDED: that a proof fails refutes nothing."""
+        return Verdict.UNDECIDED if self.said else Verdict.PROVED
+
+    def headline(self) -> str:
+        """The answer in one line."""
+        return f"NOT PROVED BY COQ: {self.said}" if self.said else f"PROVED BY COQ: {self.claim.words()}"
+
+    def summary(self) -> dict[str, Any]:
+        """What a person or a program wants to know, as data for JSON."""
+        assumed = f"exp is assumed to be 1 at 0, from 0 to 1 below 0, and 0 from -{self.far} down"
+        statement = {
+            "id": "coq",
+            "statement": self.claim.words(),
+            "verdict": self.verdict.value,
+            "reason": self.said or assumed,
+            "values": {"facts": self.claim.steps},
+        }
+        return {
+            "verdict": self.verdict.value,
+            "headline": self.headline(),
+            "asked": self.claim.words(),
+            "path": f"{_PATH}, by {self.version}",
+            "model_sha256": self.claim.model.sha256,
+            "task_sha256": self.claim.task_sha256,
+            "statements": [statement],
+            "axioms": list(self.axioms),
+            "trusted": list(TRUSTED),
+            "compared": list(self.compared),
+        }
+
+
+def check_by_coq(
+    folder: Path, *, number_format: str | None = None, workers: int | None = None, progress: Progress = silent
+) -> CoqReport:
+    """Let Coq prove that every run of the model knows the texts or facts of a folder.
+
+    Args:
+        folder: A folder with a certificate.
+        number_format: Of the runs; by default that which the memory was made for.
+        workers: How many files of answers are compiled at a time; by default as many as there are processors.
+        progress: Called with the file that is compiled.
+
+    Raises:
+        InputError: `coqc` or Flocq is missing, or the folder is not of a kind that the library has words for.
+        FileFormatError: A file of the folder is missing or is not what it should be.
+        TamperedError: The files are not those of the certificate, or it states otherwise than they say.
+    """
+    coqc = Coqc.found()
+    claim = claim_of(folder, number_format or own_dtype(folder))
+    certificate = Certificate.load(folder)
+    compared = require_same(certificate, claim)
+    with tempfile.TemporaryDirectory() as made:
+        far, said, axioms = _proved(coqc, claim, Path(made), workers or os.cpu_count() or 1, progress)
+    return CoqReport(claim, far, said, axioms, coqc.version, compared)
+
+
+def _proved(
+    coqc: "Coqc", claim: Claim, place: Path, workers: int, progress: Progress
+) -> tuple[int, str, tuple[str, ...]]:
+    """The bound of the exponential, why the claim is not proved or nothing, and the axioms."""
+    proof = proof_sources(claim)
+    write_sources(place, proof)
+    for name in library_sources():
+        progress("library", None, name)
+        coqc.require_library(place, f"{LIBRARY}/{name}")
+    far = 0
+    for scale, far in attempts(claim):
+        progress("claim", None, f"integers times 2^-{scale}, exp 0 from -{far} down")
+        sources = {"claim.v": claim_source(claim, scale, far), "probe.v": probe_source(claim)}
+        if _compiles(coqc, place, sources):
+            break
+    else:
+        return far, "the first fact is not answered as it should be by integers that no run rounds", ()
+    *answers, last = [f"{MEMORY}/{name}" for name in proof]
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        for number, (name, run) in enumerate(
+            zip(answers, pool.map(lambda each: coqc(place, each), answers), strict=True)
+        ):
+            progress("answers", (number + 1) / len(answers), name)
+            if run.returncode != 0:
+                first, final = number * PIECE + 1, min((number + 1) * PIECE, claim.steps)
+                return far, f"one of the facts {first:,} to {final:,} is not answered as it should be by integers", ()
+    progress("proof", None, last)
+    run = coqc(place, last)
+    if run.returncode != 0:
+        return far, f"the claim is not proved: {' '.join((run.stdout + run.stderr).split())[:500]}", ()
+    axioms = printed_axioms(run.stdout)
+    if not set(axioms) <= set(AXIOMS):
+        return (
+            far,
+            f"the proof rests on {', '.join(sorted(set(axioms) - set(AXIOMS)))} besides the axioms of the reals",
+            (),
+        )
+    return far, "", axioms
+
+
+def _compiles(coqc: "Coqc", place: Path, sources: dict[str, str]) -> bool:
+    """Write files of the memory and compile them in this order."""
+    for name, text in sources.items():
+        (place / MEMORY / name).write_text(text, encoding="utf-8")
+    return all(coqc(place, f"{MEMORY}/{name}").returncode == 0 for name in sources)
+
+
+@dataclass(frozen=True)
+class Coqc:
+    """The compiler of Coq.
+
+    Args:
+        program: Where it is.
+        version: What it calls itself.
+    """
+
+    program: str
+    version: str
+
+    @classmethod
+    def found(cls) -> "Coqc":
+        """The one that is installed here.
+
+        Raises:
+            InputError: There is none.
+        """
+        program = shutil.which("coqc")
+        if program is None:
+            raise InputError("--coq", "needs coqc, which is not installed here", _INSTALL)
+        said = subprocess.run([program, "--print-version"], capture_output=True, text=True).stdout.split()
+        return cls(program, f"Coq {said[0]}" if said else "Coq")
+
+    def __call__(self, place: Path, file: str) -> subprocess.CompletedProcess[str]:
+        """Compile one file."""
+        return subprocess.run([self.program, *OPTIONS, file], cwd=place, capture_output=True, text=True)
+
+    def require_library(self, place: Path, file: str) -> None:
+        """Compile a file of the library.
+
+        Raises:
+            InputError: Flocq is not there, or this version of Coq does not accept the file.
+        """
+        run = self(place, file)
+        if run.returncode != 0:
+            lacks = "Flocq" in run.stderr and "path" in run.stderr
+            what = (
+                "needs Flocq, which is not installed here"
+                if lacks
+                else f"cannot use {self.version}: {run.stderr[-300:]}"
+            )
+            raise InputError("--coq", what, _INSTALL)
+
+
+def printed_axioms(output: str) -> tuple[str, ...]:
+    """The names that `Print Assumptions` prints; whatever it prints beside them counts as one.
+
+    Example:
+        >>> printed_axioms("Axioms:\nA.b : Prop\nC.d\n  : forall x : nat,\n    x = x\n")
+        ('A.b', 'C.d')
+    """
+    lines = [line for line in output.splitlines() if line]
+    if lines[:1] == ["Closed under the global context"]:
+        return tuple(lines[1:])
+    if lines[:1] != ["Axioms:"]:
+        return ("something that it did not print",)
+    return tuple(sorted(line.split(" ")[0] for line in lines[1:] if not line.startswith(" ")))
+
+
+def require_same(certificate: Certificate, claim: Claim) -> tuple[str, ...]:
+    """Compare what a certificate states with what the theorem will prove, field by field.
+
+    A certificate may state that fewer contexts are held in every run than the theorem proves.
+
+    Returns:
+        The names of the fields that were compared.
+
+    Raises:
+        TamperedError: The certificate states something else.
+    """
+    sizes, proved = claim.sizes(), claim.statements()
+    pairs: list[tuple[str, Any, Any]] = [
+        (name, size, sizes[name]) for name, size in certificate.subject.sizes.items() if name in sizes
+    ]
+    for statement in certificate.statements:
+        own, named = proved.get(statement.id), getattr(statement, "named", {})
+        if own is None or named.get("format") != claim.number_format:
+            continue
+        for part, stated in (("named", named), ("values", statement.values)):
+            for name in sorted(set(stated) & set(own[part])):
+                mine = own[part][name]
+                weaker = name == "held" and stated[name] <= mine
+                pairs.append((f"{statement.id}: {part}.{name}", stated[name], stated[name] if weaker else mine))
+    for name, stated, value in pairs:
+        if _plain(stated) != value:
+            raise TamperedError(f"the certificate states {stated} for {name}, and the theorem would be about {value}")
+    return tuple(name for name, _, _ in pairs)
+
+
+def _plain(stated: Any) -> Any:
+    """What a certificate states, as lists and objects."""
+    return [dict(each) for each in stated] if isinstance(stated, list | tuple) else stated

@@ -1,0 +1,53 @@
+"""Write what Coq shall check of a folder: the claim, its proof, and the library, with a Makefile.
+
+Page: docs/rigour/machine_checked.md
+"""
+
+from pathlib import Path
+from typing import Any
+
+from byheart.coq.claim import FORMATS, claim_of
+from byheart.coq.library import write_sources
+from byheart.coq.source import FAR, claim_source, least_scale, proof_sources
+from byheart.hosts.export import PARITY_FILE, own_dtype
+from constructions.errors import require_one_of
+from constructions.files import canonical_json, new_folder, write_atomically
+from verify.certificates.certificate import file_sha256
+
+
+def export_for_coq(folder: Path, out: Path, *, dtype: str | None = None, overwrite: bool = False) -> dict[str, Any]:
+    """Write the claim of a folder and its proof; `make` there lets Coq check it.
+
+    Args:
+        folder: A folder with a certificate.
+        out: The folder to write.
+        dtype: Number format of the runs, one of `FORMATS`; by default that which the memory was made for.
+        overwrite: Replace a folder that byheart wrote.
+
+    Returns:
+        ``headline``, ``host``, ``dtype``, ``facts``, ``model`` and ``task`` (the hashes of the files that were read),
+        and ``files``, the hashes of those that were written.
+
+    Raises:
+        InputError: The folder is not of a kind that the library has words for, or an unknown format.
+        FileFormatError: A file of the folder is missing or is not what it should be.
+        TamperedError: The files are not those that the certificate names.
+    """
+    if dtype is not None:
+        require_one_of(FORMATS, dtype=dtype)
+    claim = claim_of(folder, dtype or own_dtype(folder))
+    sources = {"claim.v": claim_source(claim, least_scale(claim), FAR), **proof_sources(claim)}
+    with new_folder(out, overwrite=overwrite) as made:
+        write_sources(made, sources)
+        names = sorted(path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file())
+        report = {
+            "headline": f"WRITTEN FOR COQ, NOT YET CHECKED: {claim.words()}",
+            "host": "coq",
+            "dtype": claim.number_format,
+            "facts": len(claim.facts),
+            "model": claim.model.sha256,
+            "task": claim.task_sha256,
+            "files": {name: file_sha256(made / name) for name in names},
+        }
+        write_atomically(made / PARITY_FILE, (canonical_json(report) + "\n").encode())
+    return report

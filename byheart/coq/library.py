@@ -1,0 +1,74 @@
+"""The Coq library of this package: where it is, and a folder of its own for one claim.
+
+Page: docs/rigour/machine_checked.md
+"""
+
+from pathlib import Path
+
+from constructions.errors import FileFormatError
+
+LIBRARY, MEMORY = "float32", "memory"
+"""The folders of a claim: the library, with the logical name Float32, and what is claimed of one model, Memory."""
+
+OPTIONS = ("-Q", LIBRARY, "Float32", "-Q", MEMORY, "Memory")
+"""What tells `coqc` where both are."""
+
+_NEEDED_LAST = "facts.v"  # what comes behind it in the list proves nothing of one model
+
+_MAKEFILE = """\
+# Coq 8.16 or newer and Flocq (Debian: apt install coq libcoq-flocq). The proof ends by printing what it rests on.
+COQC = coqc {options}
+
+all: {last}o
+
+{rules}
+.PHONY: all
+"""
+
+
+def library_folder() -> Path:
+    """`formal/float32` of a clone, or of the installed package.
+
+    Raises:
+        FileFormatError: It is not there.
+    """
+    package = Path(__file__).parents[1]
+    for folder in (package / "formal" / LIBRARY, package.parent / "formal" / LIBRARY):
+        if (folder / "_CoqProject").is_file():
+            return folder
+    raise FileFormatError("the Coq library formal/float32 is not beside this program: install byheart again")
+
+
+def library_sources() -> dict[str, str]:
+    """The files of the library that a proof needs, by their names, in the order in which they compile."""
+    folder = library_folder()
+    listed = (folder / "_CoqProject").read_text(encoding="utf-8").split()[3:]
+    needed = listed[: listed.index(_NEEDED_LAST) + 1]
+    return {name: (folder / name).read_text(encoding="utf-8") for name in needed}
+
+
+def write_sources(out: Path, memory: dict[str, str]) -> None:
+    """Write the library, the files of a memory and a Makefile into a folder.
+
+    Args:
+        out: The folder.
+        memory: The files of one memory by their names, in the order in which they compile.
+    """
+    for room, sources in ((LIBRARY, library_sources()), (MEMORY, memory)):
+        (out / room).mkdir(exist_ok=True)
+        for name, text in sources.items():
+            (out / room / name).write_text(text, encoding="utf-8")
+    (out / "Makefile").write_text(makefile(list(memory)), encoding="utf-8")
+
+
+def makefile(memory: list[str]) -> str:
+    """Rules that compile the library one file after the other, the answers side by side, and then the proof."""
+    library = [f"{LIBRARY}/{name}" for name in library_sources()]
+    first, *answers, last = [f"{MEMORY}/{name}" for name in memory]
+    before = dict(zip(library[1:], ([each] for each in library), strict=False))
+    before |= {first: [library[-1]], **{each: [first] for each in answers}, last: answers or [first]}
+    rules = [
+        f"{file}o: {file} {' '.join(f'{each}o' for each in before.get(file, []))}\n\t$(COQC) {file}\n"
+        for file in (*library, first, *answers, last)
+    ]
+    return _MAKEFILE.format(options=" ".join(OPTIONS), last=last, rules="\n".join(rules))

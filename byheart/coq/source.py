@@ -1,0 +1,279 @@
+"""The Coq files of a claim: what is claimed, in a file that imports the semantics alone, and its proof.
+
+Page: docs/rigour/machine_checked.md
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+
+from byheart.coq.claim import Claim, spoken
+from verify.certificates.certificate import MODEL_FILE, TASK_FILE
+from verify.independent.plain.plain_arrays import PlainArray
+from verify.independent.plain.plain_model import PlainBlock
+
+PIECE = 1000
+"""Facts that one file of answers evaluates."""
+
+FAR = 1000
+"""From there down the exponential is assumed to be 0; float64 underflows at 746."""
+
+NEAR = 120
+"""The bound of H5 (c): e^-120 is less than half of the smallest float32 number."""
+
+_LEAST_SCALE = 2  # averages of four rows have halves of halves
+_PLAIN = re.compile(r"[^\W\d_]|[ -~\n]")  # of a string of Coq, which doubles its quotation marks
+_WHO = {"all": "All", "causal": "Causal", "last": "Last"}
+
+_CLAIM = """\
+(** What is claimed of a model that byheart wrote: its numbers, what it shall say, and the claim at the end. This file
+    imports the semantics alone; nothing is proved here.
+
+    {model_file}: SHA-256 {model}
+    {task_file}: SHA-256 {task}
+    {parameters} parameters, each an integer times 2^-{scale} *)
+
+From Coq Require Import String List ZArith.
+From Float32 Require Import semantics.
+Import ListNotations.
+Open Scope Z_scope.
+
+Definition stored : model := Model {scale}
+  {W_E}
+  {W_pos}
+  [{blocks}]
+  {W_U}.
+
+(** The exponential is assumed to be 0 at -far and below. *)
+Definition far : Z := {far}.
+
+"""
+
+_TEXTS = """\
+(** What each token says; the end, token {end}, says nothing. *)
+Definition vocabulary : list string := [{vocabulary}]%string.
+
+(** Each text behind the token that stands before it. *)
+Definition texts : list (nat * list nat) := [{texts}]%nat.
+
+(** What they say. *)
+Definition written : list string := [{written}]%string.
+
+Definition facts : list (list nat * nat) := facts_of_texts {keep} {positions} texts.
+
+Definition claim : Prop :=
+  texts_by_heart {number_format} far stored {positions} {outputs} {keep} {end} texts /\\
+  map (fun t => spoken vocabulary (snd t)) texts = written.
+"""
+
+_FACTS = """\
+Definition facts : list (list nat * nat) := [{facts}]%nat.
+
+Definition claim : Prop := facts_by_heart {number_format} far stored {positions} {outputs} facts.
+"""
+
+_ANSWERS = """\
+From Float32 Require Import semantics facts.
+From Memory Require Import claim.
+
+Lemma answered : all_answered {number_format} far stored (piece {size} facts {number}) = true.
+Proof. vm_cast_no_check (eq_refl true). Qed.
+"""
+
+_PROOF = """\
+From Coq Require Import List ZArith.
+From Float32 Require Import semantics facts.
+From Memory Require Import claim.
+From Memory Require {answers}.
+
+Lemma known : knows {number_format} far stored facts.
+Proof.
+  apply (pieces_are_all {number_format} far stored {size} {count}).
+  - apply Compare_dec.leb_complete. vm_compute. reflexivity.
+  - repeat apply Forall_cons; [{pieces} | apply Forall_nil].
+Qed.
+
+{theorem}
+
+Print Assumptions by_heart.
+"""
+
+_PIECE_KNOWN = (
+    "apply all_answered_sound; [vm_compute; reflexivity | vm_compute; reflexivity | exact answers_{0}.answered]"
+)
+
+_FACTS_PROOF = """\
+Theorem by_heart : claim.
+Proof. apply facts_are_known; [vm_compute; reflexivity | exact known]. Qed."""
+
+_TEXTS_PROOF = """\
+Theorem by_heart : claim.
+Proof. split; [apply texts_are_known; [vm_compute; reflexivity | exact known] | vm_compute; reflexivity]. Qed."""
+
+_PROBE = """\
+From Float32 Require Import semantics facts.
+From Memory Require Import claim.
+
+Lemma answered : all_answered {number_format} far stored (piece 1 facts 0) = true.
+Proof. vm_cast_no_check (eq_refl true). Qed.
+"""
+
+
+def least_scale(claim: Claim) -> int:
+    """The scale of the integers: the least one that all weights have, and that averages of four rows need."""
+    weights = (value for tensor in claim.model.tensors.values() for value in tensor.values)
+    return max(_LEAST_SCALE, *(Fraction(value).denominator.bit_length() - 1 for value in weights))
+
+
+def attempts(claim: Claim) -> Iterator[tuple[int, int]]:
+    """Scales and bounds of the exponential to try: finer units for averages of more rows, 120 where gaps are small."""
+    scale = least_scale(claim)
+    finer = scale + (claim.positions - 1).bit_length()
+    for far in (FAR, NEAR):
+        yield from ((each, far) for each in dict.fromkeys((scale, finer)))
+
+
+def claim_source(claim: Claim, scale: int, far: int) -> str:
+    """`claim.v`: the model in units of 2^-scale, the texts or facts, and the claim."""
+    tensors = claim.model.tensors
+    writer = _Writer(scale)
+    shift = tensors.get("unembed.b_U")
+    text = _CLAIM.format(
+        model_file=MODEL_FILE,
+        task_file=TASK_FILE,
+        model=claim.files[MODEL_FILE],
+        task=claim.files[TASK_FILE],
+        parameters=claim.model.parameters,
+        scale=scale,
+        far=far,
+        W_E=writer.table(_matrix(tensors["embed.W_E"])),
+        W_pos=writer.table(_matrix(tensors["pos_embed.W_pos"])),
+        blocks=";\n   ".join(map(writer.block, claim.model.blocks)),
+        W_U=writer.neurons(_matrix(tensors["unembed.W_U"]), None if shift is None else shift.values),
+    )
+    sizes = {
+        "number_format": claim.number_format,
+        "positions": claim.positions,
+        "outputs": claim.outputs,
+    }
+    if not claim.texts:
+        rows = (f"({_listed(context)}, {label})" for context, label in claim.facts)
+        return text + _FACTS.format(facts=";\n  ".join(rows), **sizes)
+    silent = (*claim.vocabulary[: claim.end], "", *claim.vocabulary[claim.end + 1 :])
+    return text + _TEXTS.format(
+        vocabulary="; ".join(coq_string(spoken(token)) for token in silent),
+        texts=";\n  ".join(f"({each.before}, {_listed(each.tokens)})" for each in claim.texts),
+        written=";\n  ".join(coq_string(claim.said(each)) for each in claim.texts),
+        keep=int(claim.titled),
+        end=claim.end,
+        **sizes,
+    )
+
+
+def proof_sources(claim: Claim) -> dict[str, str]:
+    """The files of the proof by their names, in the order in which they compile; the last one is `proof.v`."""
+    count = -(-claim.steps // PIECE)
+    given = {"number_format": claim.number_format, "size": PIECE}
+    files = {f"answers_{i}.v": _ANSWERS.format(number=i, **given) for i in range(count)}
+    files["proof.v"] = _PROOF.format(
+        answers=" ".join(f"answers_{i}" for i in range(count)),
+        count=count,
+        pieces=" | ".join(map(_PIECE_KNOWN.format, range(count))),
+        theorem=_TEXTS_PROOF if claim.texts else _FACTS_PROOF,
+        **given,
+    )
+    return files
+
+
+def probe_source(claim: Claim) -> str:
+    """A file that compiles if the first fact is answered in integers."""
+    return _PROBE.format(number_format=claim.number_format)
+
+
+def coq_string(data: bytes) -> str:
+    r"""A string of Coq with these bytes: letters as they are, what a reader could not see by the numbers of its bytes.
+
+    Example:
+        >>> print(coq_string(b'a "b" c'), coq_string(b"\x00d"))
+        "a ""b"" c" (bytes [0]%nat ++ "d")
+    """
+    pieces: list[str] = []
+    for seen, run in _runs(data):
+        pieces.append('"' + run.decode().replace('"', '""') + '"' if seen else f"bytes {_listed(run)}%nat")
+    if not pieces:
+        return '""'
+    return pieces[0] if len(pieces) == 1 and pieces[0].startswith('"') else f"({' ++ '.join(pieces)})"
+
+
+def _runs(data: bytes) -> Iterator[tuple[bool, bytes]]:
+    """Pieces of the data that can be read, and those between them."""
+    run, kind = b"", True
+    for character in _characters(data):
+        seen = isinstance(character, str) and _PLAIN.fullmatch(character) is not None
+        if run and seen != kind:
+            yield kind, run
+            run = b""
+        run, kind = run + (character.encode() if isinstance(character, str) else character), seen
+    if run:
+        yield kind, run
+
+
+def _characters(data: bytes) -> Iterator[str | bytes]:
+    """The characters of UTF-8, and the bytes that are none."""
+    for character in data.decode("utf-8", "surrogateescape"):
+        yield character.encode("utf-8", "surrogateescape") if "\udc80" <= character <= "\udcff" else character
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return f"[{'; '.join(map(str, numbers))}]"
+
+
+def _matrix(tensor: PlainArray, number: int = 0) -> list[Sequence[float]]:
+    """The rows of a matrix, or of one of several."""
+    rows, width = tensor.shape[-2:]
+    start = number * rows * width
+    return [tensor.values[start + i * width : start + (i + 1) * width] for i in range(rows)]
+
+
+class _Writer:
+    """Tensors as lists of integers in units of 2^-scale."""
+
+    def __init__(self, scale: int) -> None:
+        self.scale = scale
+
+    def integers(self, numbers: Iterable[float]) -> str:
+        units = [Fraction(number) * 2**self.scale for number in numbers]
+        assert all(unit.denominator == 1 for unit in units)
+        return _listed(unit.numerator for unit in units)
+
+    def table(self, rows: list[Sequence[float]]) -> str:
+        return f"[{'; '.join(map(self.integers, rows))}]"
+
+    def neurons(self, rows: list[Sequence[float]], shifts: Sequence[float] | None) -> str:
+        """Columns, each with its shift where there are shifts."""
+        columns = list(zip(*rows, strict=True))
+        own = [[]] * len(columns) if shifts is None else [[shift] for shift in shifts]
+        pairs = zip(columns, own, strict=True)
+        return f"[{'; '.join(f'Neuron {self.integers(reads)} {self.integers(shift)}' for reads, shift in pairs)}]"
+
+    def linear(self, block: PlainBlock, part: str) -> str:
+        shift = block.tensors.get(f"b_{part}")
+        return self.neurons(_matrix(block.tensors[f"W_{part}"]), None if shift is None else shift.values)
+
+    def head(self, block: PlainBlock, number: int) -> str:
+        maps = []
+        for part in "QKV":
+            weights, shifts = block.tensors[f"W_{part}"], block.tensors.get(f"b_{part}")
+            maps.append(self.neurons(_matrix(weights, number), None if shifts is None else shifts.row(number)))
+        return f"Head {' '.join(maps)}"
+
+    def block(self, block: PlainBlock) -> str:
+        skip = "true" if block.options["skip"] else "false"
+        if block.kind == "feed-forward":
+            return f"FeedForward {self.linear(block, 'in')} {self.linear(block, 'out')} {skip}"
+        count = block.shape("W_Q")[0]
+        rows = [row for number in range(count) for row in _matrix(block.tensors["W_O"], number)]
+        shift = block.tensors.get("b_O")
+        written = self.neurons(rows, None if shift is None else shift.values)
+        heads = "; ".join(self.head(block, number) for number in range(count))
+        return f"Attention [{heads}] {written} {skip} {_WHO[block.options['attends']]}"

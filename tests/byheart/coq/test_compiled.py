@@ -1,0 +1,118 @@
+"""What Coq says is reported as it is: axioms are compared, a failing proof proves nothing, certificates agree."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from byheart.command.main import main
+from byheart.coq import compiled
+from byheart.coq.claim import claim_of
+from byheart.coq.compiled import AXIOMS, CoqReport, check_by_coq, printed_axioms, require_same
+from constructions.errors import InputError, TamperedError
+from tests.machine_checked import CAPITALS, made, needs_coq
+from tests.test_formal import check
+from verify.certificates.certificate import Certificate
+from verify.verdict import Verdict
+
+
+def test_the_axioms_are_those_that_the_other_proofs_may_use():
+    assert set(AXIOMS) == check.ALLOWED
+
+
+@pytest.mark.parametrize(
+    ("printed", "names"),
+    [
+        ("Closed under the global context\n", ()),
+        ("Axioms:\nC.d\n  : forall x : nat,\n    x = x\nA.b : Prop\n", ("A.b", "C.d")),
+        ("Axioms:\nloop is assumed to be guarded.\n", ("loop",)),
+        ("Closed under the global context\nloop is assumed to be guarded.\n", ("loop is assumed to be guarded.",)),
+        ("", ("something that it did not print",)),
+        ("Section Variables:\nx : nat\n", ("something that it did not print",)),
+    ],
+)
+def test_whatever_coq_prints_counts(printed, names):
+    assert printed_axioms(printed) == names
+
+
+def test_without_coqc_one_sentence_says_what_to_install(capitals_folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["check", str(capitals_folder), "--coq"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and "apt install coq libcoq-flocq" in shown.err
+
+
+def test_without_flocq_one_sentence_says_what_to_install(capitals_folder, tmp_path, monkeypatch):
+    lacking = tmp_path / "coqc"
+    lacking.write_text(
+        "#!/bin/sh\necho 'Cannot find a physical path bound to logical path Core with prefix Flocq.' >&2\nexit 1\n"
+    )
+    lacking.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    with pytest.raises(InputError, match=r"needs Flocq, which is not installed here.*libcoq-flocq"):
+        check_by_coq(capitals_folder)
+
+
+def certificate_that_states(claim, folder, **changes):
+    """The certificate of a folder with statements about runs and texts as certificates make them, some changed."""
+    statements = []
+    for kind, fields in claim.statements().items():
+        named, values = ({**part, **{n: v for n, v in changes.items() if n in part}} for part in fields.values())
+        statements.append(SimpleNamespace(id=kind, named={"hypotheses": "H1 H2 H5", **named}, values=values))
+    return SimpleNamespace(subject=Certificate.load(folder).subject, statements=statements)
+
+
+def test_the_certificate_and_the_theorem_state_the_same_field_by_field(rose_folder):
+    claim = claim_of(rose_folder, "float32")
+    compared = require_same(certificate_that_states(claim, rose_folder), claim)
+    sizes = {"context_length", "contexts", "outputs", "parameters"}
+    runs = {"runs: named.format", "runs: values.contexts", "runs: values.held"}
+    text = {f"text: {name}" for name in ("named.format", "named.texts", "values.bytes", "values.parts", "values.texts")}
+    assert set(compared) == sizes | runs | text
+    assert require_same(certificate_that_states(claim, rose_folder, held=3), claim) == compared
+    other = [{**claim.statements()["text"]["named"]["texts"][0], "sha256": "0" * 64}]
+    for change in ({"bytes": 17}, {"parts": 2}, {"texts": other}, {"held": 20}, {"contexts": 18}):
+        with pytest.raises(TamperedError, match="the certificate states"):
+            require_same(certificate_that_states(claim, rose_folder, **change), claim)
+
+
+def test_what_another_format_holds_is_not_compared(rose_folder):
+    claim = claim_of(rose_folder, "float32")
+    certificate = certificate_that_states(claim, rose_folder, format="bfloat16")
+    assert not any(":" in name for name in require_same(certificate, claim))
+
+
+def test_a_proof_that_fails_refutes_nothing(rose_folder):
+    claim = claim_of(rose_folder, "float32")
+    report = CoqReport(claim, 1000, "one of the facts 1 to 19 is not answered", (), "Coq 8.16.1", ())
+    assert report.verdict is Verdict.UNDECIDED
+    assert report.headline() == "NOT PROVED BY COQ: one of the facts 1 to 19 is not answered"
+
+
+@needs_coq
+@pytest.mark.slow
+def test_the_command_proves_a_text_and_says_what_is_trusted(rose_folder, capsys):
+    assert main(["check", str(rose_folder), "--coq", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["headline"].startswith("PROVED BY COQ: greedy decoding says a text of 18 bytes")
+    assert set(report["axioms"]) <= set(AXIOMS) and any("semantics.v" in each for each in report["trusted"])
+
+
+@needs_coq
+@pytest.mark.slow
+def test_a_memory_whose_runs_round_is_not_proved(tmp_path, capsys):
+    folder = made(tmp_path, "capitals.csv", CAPITALS, "--no-header", memory="newton")
+    assert main(["check", str(folder), "--coq"]) == 3
+    assert capsys.readouterr().out.startswith("NOT PROVED BY COQ: the first fact is not answered")
+
+
+@needs_coq
+@pytest.mark.slow
+def test_a_proof_that_assumes_the_claim_is_not_accepted(capitals_folder, monkeypatch):
+    cheat = (
+        "From Memory Require Import claim.\nAxiom cheat : claim.\nTheorem by_heart : claim.\nProof. exact cheat. Qed.\n"
+    )
+    cheating = {"proof.v": cheat + "Print Assumptions by_heart.\n"}
+    monkeypatch.setattr(compiled, "proof_sources", lambda claim: cheating)
+    report = check_by_coq(capitals_folder)
+    assert report.verdict is Verdict.UNDECIDED and report.said.startswith("the proof rests on cheat besides")

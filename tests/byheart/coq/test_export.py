@@ -1,0 +1,42 @@
+"""`byheart export --to coq`: a folder with the claim, its proof and the library, of which nothing is checked yet."""
+
+import hashlib
+import json
+import subprocess
+
+import pytest
+
+from byheart.command.main import main
+from byheart.coq.export import export_for_coq
+from constructions.errors import InputError
+from tests.machine_checked import needs_coq, sources
+
+
+def test_the_command_writes_what_make_compiles(capitals_folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    words = ["export", str(capitals_folder), "--to", "coq", "--out", str(out)]
+    assert main(words) == 0
+    assert capsys.readouterr().out.startswith("WRITTEN FOR COQ, NOT YET CHECKED: the largest logit is the label's")
+    assert (out / "memory" / "claim.v").read_text(encoding="utf-8") == sources(capitals_folder)["claim.v"]
+    assert main([*words, "--overwrite", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    for name, digest in report["files"].items():
+        assert hashlib.sha256((out / name).read_bytes()).hexdigest() == digest
+    assert report["dtype"] == "float32" and report["facts"] == 5
+
+
+def test_the_format_of_the_runs_is_chosen(capitals_folder, tmp_path):
+    export_for_coq(capitals_folder, tmp_path / "out", dtype="bfloat16")
+    claim = (tmp_path / "out" / "memory" / "claim.v").read_text(encoding="utf-8")
+    assert "facts_by_heart bfloat16 far stored 1 5 facts" in claim
+    with pytest.raises(InputError, match="dtype = 'narrowest'"):
+        export_for_coq(capitals_folder, tmp_path / "other", dtype="narrowest")
+    assert not (tmp_path / "other").exists()
+
+
+@needs_coq
+@pytest.mark.slow
+def test_make_lets_coq_check_it(rose_folder, tmp_path):
+    export_for_coq(rose_folder, tmp_path / "out")
+    run = subprocess.run(["make", "-C", str(tmp_path / "out")], capture_output=True, text=True)
+    assert run.returncode == 0 and "Axioms:\n" in run.stdout, run.stderr

@@ -1,0 +1,105 @@
+"""The file of a claim has the numbers and texts of the folder, and no word of a file becomes code."""
+
+import hashlib
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byheart.coq.claim import claim_of
+from byheart.coq.source import FAR, NEAR, PIECE, attempts, claim_source, coq_string, least_scale, proof_sources
+from constructions.errors import FileFormatError
+from constructions.models.blocks import Attention
+from constructions.models.model import Model
+from tests.command_line import copy
+from tests.machine_checked import ROSE, sources
+from tests.task_files import read, write
+
+STRING = re.compile(r'"((?:[^"]|"")*)"|bytes \[([\d; ]*)\]')
+
+
+def bytes_of(expression):
+    """What a string of Coq evaluates to."""
+    pieces = (
+        bytes(map(int, found[2].split(";"))) if found[2] is not None else found[1].replace('""', '"').encode()
+        for found in STRING.finditer(expression)
+    )
+    return b"".join(pieces)
+
+
+def flat(model):
+    """All numbers of a model, in the order of the file: neurons are columns, each followed by its shift."""
+
+    def neurons(weights, shifts):
+        columns = np.vstack([weights, shifts]) if shifts is not None else weights
+        return columns.T.ravel().tolist()
+
+    numbers = [*model.W_E.ravel(), *model.W_pos.ravel()]
+    for block in model.blocks:
+        if isinstance(block, Attention):
+            for head in range(block.n_heads):
+                for part in "QKV":
+                    shifts = getattr(block, f"b_{part}")
+                    numbers += neurons(getattr(block, f"W_{part}")[head], None if shifts is None else shifts[head])
+            numbers += neurons(block.W_O.reshape(-1, block.d_out), block.b_O)
+        else:
+            numbers += neurons(block.W_in, block.b_in) + neurons(block.W_out, block.b_out)
+    return [*numbers, *neurons(model.W_U, model.b_U)]
+
+
+@pytest.mark.parametrize("name", ["capitals_folder", "rose_folder"])
+def test_the_integers_are_the_weights(name, request):
+    folder = request.getfixturevalue(name)
+    claim = claim_of(folder, "float32")
+    scale = least_scale(claim) + 1
+    [stored] = re.findall(r"Definition stored : model := Model \d+(.*?)\.\n\n", claim_source(claim, scale, FAR), re.S)
+    found = [int(number) for number in re.findall(r"(?<![\w])-?\d+", stored)]
+    assert np.array_equal(np.array(found) / 2.0**scale, flat(Model.load(folder / "model.safetensors")))
+    assert len(found) == claim.model.parameters
+
+
+def test_the_text_is_in_the_file_and_so_are_the_hashes(rose_folder):
+    text = sources(rose_folder)["claim.v"]
+    [written] = re.findall(r"Definition written : list string := \[(.*?)\]%string\.", text, re.S)
+    assert bytes_of(written) == ROSE.encode()
+    for name in ("model.safetensors", "task.safetensors"):
+        assert f"{name}: SHA-256 {hashlib.sha256((rose_folder / name).read_bytes()).hexdigest()}" in text
+    assert re.findall(r"Require Import (.*?)\.\n", text) == ["String List ZArith", "semantics"]
+
+
+@given(st.binary(max_size=40))
+def test_a_string_of_coq_has_the_bytes(data):
+    assert bytes_of(coq_string(data)) == data
+
+
+@given(st.text(max_size=40))
+def test_a_string_of_coq_has_the_text_and_its_quotation_marks_are_closed(text):
+    expression = coq_string(text.encode())
+    assert bytes_of(expression) == text.encode()
+    assert re.fullmatch(r"[()+\s]*", STRING.sub("", expression).replace("%nat", ""))
+
+
+def test_a_length_that_is_code_is_refused_by_its_type(rose_folder, tmp_path):
+    folder = copy(rose_folder, tmp_path / "code")
+    task = read(folder / "task.safetensors")
+    code = "7.\nDefinition windows (a : nat) (b c : list nat) : list (list nat * nat) := []. Definition unused := 7"
+    write(folder / "task.safetensors", {**task, "context_length": code})
+    with pytest.raises(FileFormatError):
+        claim_of(folder, "float32")
+
+
+def test_long_tables_are_proved_in_pieces(capitals_folder):
+    claim = claim_of(capitals_folder, "float32")
+    rows = tuple(((0,), 0) for _ in range(2 * PIECE + 1))
+    object.__setattr__(claim, "facts", rows)
+    files = proof_sources(claim)
+    assert list(files) == ["answers_0.v", "answers_1.v", "answers_2.v", "proof.v"]
+    assert f"pieces_are_all float32 far stored {PIECE} 3" in files["proof.v"]
+
+
+def test_the_bound_of_the_exponential_is_1000_before_it_is_120(rose_folder):
+    tried = list(attempts(claim_of(rose_folder, "float32")))
+    assert [far for _, far in tried] == [FAR, FAR, NEAR, NEAR] == [1000, 1000, 120, 120]
+    assert len(set(tried)) == 4
