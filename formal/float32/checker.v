@@ -93,12 +93,12 @@ Fixpoint parts (l : list Z) : Z * Z :=
       match z with Z0 => (p, n) | Zpos q => (p + Zpos q, n) | Zneg q => (p, n + Zpos q) end
   end%Z.
 
-(** Whether the format holds all partial sums, in units of 1, or of the largest power of 2 that divides all terms. *)
+(** Whether the format holds all partial sums: in units of 1, or of the least power of 2 in which they are small enough,
+    if it divides all terms. *)
 Definition fits_in (l : list Z) (p n : Z) : bool :=
   if ((p <=? limit c) && (n <=? limit c))%Z then true else
-  let g := fold_right Z.lor 0%Z l in
-  let j := Z.log2 (Z.land g (- g)) in
-  ((0 <=? j) && (j <? safe f - precision f) && forallb (fun z => Z.shiftl (Z.shiftr z j) j =? z) l &&
+  let j := (Z.log2_up (Z.max p n) - precision f)%Z in
+  ((0 <=? j) && (j <? safe f - precision f + 2 * k) && forallb (fun z => Z.shiftl (Z.shiftr z j) j =? z) l &&
    (p <=? Z.shiftl (limit c) j) && (n <=? Z.shiftl (limit c) j))%Z.
 
 (** The sum of integers of units [fine], in units of 2^-k. *)
@@ -163,7 +163,7 @@ Proof.
     + clear - H. induction H as [| t z ts l (_ & E) _ IH]; constructor; [exists z; exact E | exact IH].
     + rewrite A, bpow_plus. apply Rmult_le_compat_r; [apply bpow_ge_0 |]. rewrite pow2_IZR by lia. apply IZR_le, C1.
     + rewrite B, bpow_plus. apply Rmult_le_compat_r; [apply bpow_ge_0 |]. rewrite pow2_IZR by lia. apply IZR_le, C2.
-  - clear C. set (j := Z.log2 _). intro C. rewrite !andb_true_iff, !Z.leb_le, Z.ltb_lt in C. destruct C as ((((J0 & J1) & D) & C1) & C2).
+  - clear C. set (j := (Z.log2_up _ - _)%Z). intro C. rewrite !andb_true_iff, !Z.leb_le, Z.ltb_lt in C. destruct C as ((((J0 & J1) & D) & C1) & C2).
     clearbody j. rewrite Z.shiftl_mul_pow2 in C1, C2 by exact J0.
     assert (X : forall q, (q <= 2 ^ precision f * 2 ^ j)%Z -> IZR q * fine <= pow2 (precision f + (j - 2 * k))).
     { intros q Q. replace (precision f + (j - 2 * k))%Z with ((precision f + j) + (- (2 * k)))%Z by ring. rewrite bpow_plus.
