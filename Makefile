@@ -50,9 +50,13 @@ proofs: $(VENV)/installed-dev
 docs: $(VENV)/installed-dev
 	@$(BIN)/sphinx-build --quiet --nitpicky --fail-on-warning --keep-going --fresh-env --builder html docs site
 
-# Needs coqc and nothing of .venv: check.py uses the standard library only.
-formal:
+# Needs coqc and Flocq. The Zen of Python is memorized first, so that Coq can prove it of the weights.
+formal: $(VENV)/installed
 	@$(PYTHON) formal/check.py
+	@$(PYTHON) formal/check.py formal/float32
+	@mkdir -p out && $(PYTHON) -m this > out/zen.txt
+	@$(BIN)/byheart memorize out/zen.txt --whole --memory probes --out out/zen --overwrite --quiet
+	@$(BIN)/byheart check out/zen --coq
 
 slow: $(VENV)/installed-dev
 	@$(BIN)/pytest -m "slow and not gpu" --numprocesses auto --maxprocesses 4 --dist loadfile $(PYTEST)

@@ -1,7 +1,7 @@
 """Compile the proofs of this folder and say which axioms they rest on; fail on anything that is no proof.
 
     python formal/check.py            the proofs of this folder
-    python formal/check.py FOLDER     those of another one, laid out in the same way
+    python formal/check.py FOLDER     those of another one, laid out in the same way, such as formal/float32
 
 It ends with 0 if every file of `_CoqProject` compiles, no source assumes anything, and the theorems rest on axioms of
 Coq's own real numbers only (`ALLOWED`); with 1 if not; with 2 if there is no `coqc` to ask.

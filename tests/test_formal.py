@@ -8,10 +8,14 @@ from types import ModuleType
 
 import pytest
 
+from tests.machine_checked import needs_coq
+
 ROOT = Path(__file__).parents[1]
 FORMAL = ROOT / "formal"
 PAGE = ROOT / "docs" / "formal.md"
-ROW = re.compile(r"^\| ((?:`formal/\w+\.v:\w+`(?:, )?)+) \|[^|]*\|$", re.MULTILINE)
+RUNS = FORMAL / "float32"
+PAGE_OF_RUNS = ROOT / "docs" / "rigour" / "machine_checked.md"
+ROW = re.compile(r"^\| ((?:`formal/[\w/]+\.v:\w+`(?:, )?)+) \|[^|]*\|$", re.MULTILINE)
 AXIOM = re.compile(r"^\| `([\w.]+)` \|", re.MULTILINE)
 HALF = "From Coq Require Import Reals Lra.\nOpen Scope R_scope.\n"
 TWO = "Theorem two : 1 + 1 = 2.\nProof. reflexivity. Qed.\n"  # which needs no library
@@ -37,9 +41,9 @@ def folder_with(folder: Path, source: str) -> Path:
     return folder
 
 
-def listed_theorems() -> list[str]:
-    names = " ".join(ROW.findall(PAGE.read_text(encoding="utf-8")))
-    return [f"{file}.{theorem}" for file, theorem in re.findall(r"`formal/(\w+)\.v:(\w+)`", names)]
+def listed_theorems(page: Path = PAGE) -> list[str]:
+    names = " ".join(ROW.findall(page.read_text(encoding="utf-8")))
+    return [f"{file}.{theorem}" for file, theorem in re.findall(r"`formal/(?:float32/)?(\w+)\.v:(\w+)`", names)]
 
 
 @coqc
@@ -56,6 +60,34 @@ def test_the_page_lists_every_theorem_and_no_other() -> None:
     proved = check.all_theorems(sources)
     assert len(listed) == len(set(listed)) > 60
     assert sorted(listed) == sorted(proved)
+
+
+@needs_coq
+@pytest.mark.slow
+def test_the_library_of_runs_is_proved_from_the_same_axioms() -> None:
+    proved, found = check.check(RUNS)
+    assert sorted(proved) == sorted(listed_theorems(PAGE_OF_RUNS))
+    assert found == check.ALLOWED
+
+
+def test_the_page_of_runs_lists_every_theorem_and_no_other() -> None:
+    _, sources = check.listed_files(RUNS)
+    assert sorted(listed_theorems(PAGE_OF_RUNS)) == sorted(check.all_theorems(sources))
+
+
+def test_what_the_page_of_runs_quotes_is_in_the_library() -> None:
+    quoted = re.findall(r"^```coq\n(.*?)^```", PAGE_OF_RUNS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    semantics = (RUNS / "semantics.v").read_text(encoding="utf-8")
+    assert len(quoted) > 5
+    assert [block for block in quoted if block not in semantics] == []
+
+
+def test_the_semantics_prove_nothing_and_rest_on_flocq_and_the_model_alone() -> None:
+    for name, imported in (("model.v", set()), ("semantics.v", {"model"})):
+        source = (RUNS / name).read_text(encoding="utf-8")
+        own = re.findall(r"From Float32 Require (?:Import|Export) ([\w ]+)\.", source)
+        assert {each for line in own for each in line.split()} == imported
+        assert not re.search(r"\b(?:Lemma|Theorem|Proof|Qed)\b", check.without_comments(source))
 
 
 @coqc

@@ -66,7 +66,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(path)
 
 
-def test_the_wheel_holds_the_packages_with_their_types_the_pages_the_coq_library_and_nothing_else(
+def test_the_wheel_holds_packages_types_pages_the_coq_library_and_nothing_else(
     wheel: zipfile.ZipFile,
 ) -> None:
     names = [name for name in wheel.namelist() if ".dist-info/" not in name]
