@@ -213,7 +213,7 @@ class Coqc:
 
 
 def printed_axioms(output: str) -> tuple[str, ...]:
-    """The names that `Print Assumptions` prints; whatever it prints beside them counts as one.
+    r"""The names that `Print Assumptions` prints; whatever it prints beside them counts as one.
 
     Example:
         >>> printed_axioms("Axioms:\nA.b : Prop\nC.d\n  : forall x : nat,\n    x = x\n")
