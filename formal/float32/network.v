@@ -511,17 +511,81 @@ Proof.
     exact (sum_z_sound f f_usable k k_fits far c c_right _ _ _ _ (products_stand _ i) E1 X).
 Qed.
 
-(** If one row is read, both ways are one. *)
-Definition averages (p : pattern) (columns : list (list Z)) : option (list Z) :=
-  let '(e, W, z) := p in
-  if (z =? one c)%Z && same e W then all (fun i => sum_z (products e i)) columns else all (average e W z) columns.
+(** *** Only rows that are read are added *)
 
-Lemma averages_spec : forall e W z columns, averages (e, W, z) columns = all (average e W z) columns.
+Definition nonzero (l : list Z) : list Z := filter (fun z => negb (z =? 0)%Z) l.
+
+Lemma sum_z_nonzero : forall l, sum_z (nonzero l) = sum_z l.
 Proof.
-  intros e W z columns. unfold averages. destruct (_ && _)%bool eqn:C; [| reflexivity].
-  apply andb_prop in C. destruct C as (E & C). apply Z.eqb_eq in E. apply same_equal in C. subst z W.
-  apply all_ext. intro i. unfold average. destruct (sum_z (products e i)) as [o |]; [| reflexivity].
-  rewrite one_is, Z.shiftl_mul_pow2, Z.eqb_refl by apply k_fits. reflexivity.
+  intro l. assert (P : parts (nonzero l) = parts l).
+  { induction l as [| z l IH]; [reflexivity |]. unfold nonzero in *. cbn [filter]. destruct (Z.eqb_spec z 0) as [-> | N]; cbn [negb].
+    - rewrite IH. cbn [parts]. destruct (parts l). reflexivity.
+    - cbn [parts]. rewrite IH. reflexivity. }
+  assert (F : forall j, forallb (fun z => Z.shiftl (Z.shiftr z j) j =? z)%Z (nonzero l) = forallb (fun z => Z.shiftl (Z.shiftr z j) j =? z)%Z l).
+  { intro j. clear P. induction l as [| z l IH]; [reflexivity |]. unfold nonzero in *. cbn [filter]. destruct (Z.eqb_spec z 0) as [-> | N]; cbn [negb forallb].
+    - rewrite IH, Z.shiftr_0_l, Z.shiftl_0_l. reflexivity.
+    - rewrite IH. reflexivity. }
+  unfold checker.sum_z. rewrite P. destruct (parts l) as (p, n). unfold fits_in. rewrite F. reflexivity.
+Qed.
+
+(** The numbers that are not 0, each with its row. *)
+Fixpoint read_rows (e : list Z) (vs : list (list Z)) : list (Z * list Z) :=
+  match e, vs with
+  | Z0 :: e, _ :: vs => read_rows e vs
+  | a :: e, v :: vs => (a, v) :: read_rows e vs
+  | _, _ => []
+  end.
+
+Definition sum_read (read : list (Z * list Z)) (i : nat) : option Z := sum_z (products (map fst read) (column_z (map snd read) i)).
+
+Lemma sum_read_is_sum : forall e vs i, sum_read (read_rows e vs) i = sum_z (products e (column_z vs i)).
+Proof.
+  intros e vs i. unfold sum_read. rewrite <- sum_z_nonzero. rewrite <- (sum_z_nonzero (products e (column_z vs i))). f_equal.
+  revert vs. induction e as [| a e IH]; intros [| v vs]; [reflexivity.. | destruct a; reflexivity |].
+  destruct a as [| a | a]; cbn [read_rows map fst snd column_z products].
+  - rewrite Z.mul_0_l. unfold nonzero at 2. cbn [filter Z.eqb negb]. apply IH.
+  - unfold nonzero in *. cbn [filter]. unfold column_z in IH. rewrite IH. reflexivity.
+  - unfold nonzero in *. cbn [filter]. unfold column_z in IH. rewrite IH. reflexivity.
+Qed.
+
+(** The averages of [n] columns; if one row is read, both ways are one. *)
+Definition averages (p : pattern) (n : nat) (vs : list (list Z)) : option (list Z) :=
+  let '(e, W, z) := p in
+  let read := read_rows e vs in
+  if (z =? one c)%Z then all (sum_read read) (seq 0 n) else
+  let weighted := read_rows W vs in
+  all (fun i => match sum_read weighted i, sum_read read i with
+                | Some o, Some t => if (Z.shiftl t k =? o * z)%Z then Some o else None
+                | _, _ => None end) (seq 0 n).
+
+(** The weight of one row alone is its numerator. *)
+Lemma one_row : forall ks q e W, pattern_z ks q = Some (e, W, one c) -> W = e.
+Proof.
+  intros ks q e W H. unfold pattern_z in H.
+  destruct (all (fun b => sum_z (products q b)) ks) as [s |]; [| discriminate].
+  destruct (all (numerator (largest s)) s) as [e' |] eqn:Ee; [| discriminate].
+  destruct (sum_z (map (fun a => Z.shiftl a k) e')) as [z' |]; [| discriminate].
+  cbv zeta in H. destruct (_ && _)%bool in H; [| discriminate]. inversion H. subst e' z'. clear H.
+  assert (O : one c <> 0%Z). { rewrite one_is. apply Z.pow_nonzero; [lia | apply k_fits]. }
+  rewrite Z.div_mul by exact O.
+  assert (X : forall a, In a e -> weight (one c) a = a).
+  { intros a I. destruct (all_in _ _ _ _ _ _ Ee I) as (x & _ & N). unfold weight.
+    destruct (Z.eqb_spec a 0) as [-> | A]; [reflexivity |].
+    destruct (numerator_spec _ _ _ N) as [(_ & ->) | (_ & E & _)]; [reflexivity | contradiction]. }
+  transitivity (map (fun a => a) e); [apply map_ext_in; exact X | apply map_id].
+Qed.
+
+Lemma averages_spec : forall ks q e W z n vs, pattern_z ks q = Some (e, W, z) ->
+  averages (e, W, z) n vs = all (average e W z) (columns_z n vs).
+Proof.
+  intros ks q e W z n vs H. unfold averages, columns_z.
+  assert (M : forall l, all (average e W z) (map (column_z vs) l) = all (fun i => average e W z (column_z vs i)) l).
+  { induction l as [| i l IH]; [reflexivity |]. simpl. rewrite IH. reflexivity. }
+  rewrite M. destruct (Z.eqb_spec z (one c)) as [-> |].
+  - rewrite (one_row ks q e W H). apply all_ext. intro i. rewrite sum_read_is_sum. unfold average.
+    destruct (sum_z (products e (column_z vs i))) as [o |]; [| reflexivity].
+    rewrite one_is, Z.shiftl_mul_pow2, Z.eqb_refl by apply k_fits. reflexivity.
+  - apply all_ext. intro i. rewrite !sum_read_is_sum. reflexivity.
 Qed.
 
 (** Patterns that have been found before, by keys and query. *)
@@ -555,17 +619,17 @@ Proof.
   simpl in H. destruct (same q' q) eqn:S; [| apply IHq, H]. inversion H; subst p'. rewrite <- (same_equal _ _ S). exact P.
 Qed.
 
-Definition head_m (l : list (list Z * pattern)) (ks columns : list (list Z)) (q : list Z) : option (list Z) :=
+Definition head_m (l : list (list Z * pattern)) (ks vs : list (list Z)) (n : nat) (q : list Z) : option (list Z) :=
   match (match recall l q with Some p => Some p | None => pattern_z ks q end) with
-  | Some p => averages p columns
+  | Some p => averages p n vs
   | None => None
   end.
 
-Lemma head_m_spec : forall m ks columns q, good m -> head_m (remember m ks) ks columns q = head_z ks columns q.
+Lemma head_m_spec : forall m ks vs n q, good m -> head_m (remember m ks) ks vs n q = head_z ks (columns_z n vs) q.
 Proof.
-  intros m ks columns q G. unfold head_m, head_z. specialize (G ks q). destruct (recall (remember m ks) q) as [p |].
-  - rewrite (G p eq_refl). destruct p as ((e, W), z). apply averages_spec.
-  - destruct (pattern_z ks q) as [((e, W), z) |]; [apply averages_spec | reflexivity].
+  intros m ks vs n q G. unfold head_m, head_z. specialize (G ks q). destruct (recall (remember m ks) q) as [p |].
+  - specialize (G p eq_refl). rewrite G. destruct p as ((e, W), z). apply (averages_spec ks q), G.
+  - destruct (pattern_z ks q) as [((e, W), z) |] eqn:E; [apply (averages_spec ks q), E | reflexivity].
 Qed.
 
 Variable known : memory.
@@ -573,19 +637,19 @@ Hypothesis known_good : good known.
 
 (** *** Blocks *)
 
-(** A head with its keys, the columns of its values, and the patterns that are known of its keys. *)
+(** A head with its keys, its values, and the patterns that are known of its keys. *)
 Definition ready : Type := head * list (list Z) * list (list Z) * list (list Z * pattern).
 
 Definition prepared (rows : list (list Z)) (h : head) : option ready :=
   match all (linear_z sum_z (key h) (alone_z (key h))) rows, all (linear_z sum_z (value h) (alone_z (value h))) rows with
-  | Some ks, Some vs => if wide (length (value h)) vs && bounded vs then Some (h, ks, columns_z (length (value h)) vs, remember known ks) else None
+  | Some ks, Some vs => if wide (length (value h)) vs && bounded vs then Some (h, ks, vs, remember known ks) else None
   | _, _ => None
   end.
 
 Definition asked (x : list Z) (p : ready) : option (list Z) :=
-  let '(h, ks, columns, l) := p in
+  let '(h, ks, vs, l) := p in
   match linear_z sum_z (query h) (alone_z (query h)) x with
-  | Some q => head_m l ks columns q
+  | Some q => head_m l ks vs (length (value h)) q
   | None => None
   end.
 
@@ -617,7 +681,7 @@ Proof.
   destruct (wide (length (value h)) vs' && bounded vs') eqn:W; [| discriminate]. inversion P; subst p. clear P.
   apply andb_prop in W. destruct W as (W & B). unfold asked in A.
   destruct (linear_z sum_z (query h) (alone_z (query h)) x) as [q' |] eqn:Eq; [| discriminate].
-  rewrite (head_m_spec known _ _ _ known_good) in A.
+  rewrite (head_m_spec known _ _ _ _ known_good) in A.
   rewrite alone_number in Hq. rewrite (linear_sound _ _ _ _ _ Eq Hq) in Hs.
   assert (ks = map (map number) ks') as ->.
   { refine (all_run _ _ _ _ _ (map number) _ _ _ Ek _ (Forall2_pre _ _ _ _ _ _ _ Hk)). intros a b y _ S X.
