@@ -85,28 +85,87 @@ Qed.
 Definition terms (x : list Z) (n : neuron * list Z) : list Z :=
   (products x (reads (fst n)) ++ map (fun z => Z.shiftl z k) (shift (fst n) ++ snd n)).
 
-Definition linear_z (step : list Z -> option Z) (ns : list neuron) (also : list (list Z)) (x : list Z) : option (list Z) :=
-  all (fun n => step (terms x n)) (combine ns also).
+(** The same without making a list: positive and negative products added to [p] and [n]. *)
+Definition add_term (t p n : Z) : Z * Z :=
+  match t with Z0 => (p, n) | Zpos q => (p + Zpos q, n) | Zneg q => (p, n + Zpos q) end%Z.
+
+Fixpoint add_products (x w : list Z) (p n : Z) : Z * Z :=
+  match x, w with
+  | a :: x, b :: w => let (p, n) := add_term (a * b)%Z p n in add_products x w p n
+  | _, _ => (p, n)
+  end.
+
+Fixpoint add_given (l : list Z) (p n : Z) : Z * Z :=
+  match l with [] => (p, n) | a :: l => let (p, n) := add_term (Z.shiftl a k) p n in add_given l p n end.
+
+(** A neuron, behind ReLU or not. *)
+Definition neuron_z (behind : bool) (x : list Z) (n : neuron * list Z) : option Z :=
+  let (p, m) := add_products x (reads (fst n)) 0 0 in
+  let (p, m) := add_given (shift (fst n)) p m in
+  let (p, m) := add_given (snd n) p m in
+  let v := Z.shiftr (p - m) k in
+  if ((p <=? limit c) && (m <=? limit c) && (Z.shiftl v k =? p - m))%Z then Some (if behind then Z.max v 0 else v)
+  else if behind then relu_z (terms x n) else sum_z (terms x n).
+
+Lemma add_term_is : forall t l p n, let (p', n') := add_term t p n in
+  (p' + fst (parts l) = p + fst (parts (t :: l)) /\ n' + snd (parts l) = n + snd (parts (t :: l)))%Z.
+Proof. intros t l p n. cbn [parts]. destruct (parts l) as (a, b), t; cbn [add_term fst snd]; lia. Qed.
+
+Lemma add_products_is : forall x w l p n, let (p', n') := add_products x w p n in
+  (p' + fst (parts l) = p + fst (parts (products x w ++ l)) /\ n' + snd (parts l) = n + snd (parts (products x w ++ l)))%Z.
+Proof.
+  induction x as [| a x IH]; intros [| b w] l p n; cbn [add_products products app]; try lia.
+  pose proof (add_term_is (a * b)%Z (products x w ++ l) p n) as T. destruct (add_term (a * b)%Z p n) as (p1, n1).
+  specialize (IH w l p1 n1). destruct (add_products x w p1 n1) as (p2, n2). lia.
+Qed.
+
+Lemma add_given_is : forall g l p n, let (p', n') := add_given g p n in
+  (p' + fst (parts l) = p + fst (parts (map (fun z => Z.shiftl z k) g ++ l)) /\
+   n' + snd (parts l) = n + snd (parts (map (fun z => Z.shiftl z k) g ++ l)))%Z.
+Proof.
+  induction g as [| a g IH]; intros l p n; cbn [add_given map app]; try lia.
+  pose proof (add_term_is (Z.shiftl a k) (map (fun z => Z.shiftl z k) g ++ l) p n) as T. destruct (add_term (Z.shiftl a k) p n) as (p1, n1).
+  specialize (IH l p1 n1). destruct (add_given g p1 n1) as (p2, n2). lia.
+Qed.
+
+Lemma neuron_z_is : forall behind x n, neuron_z behind x n = if behind then relu_z (terms x n) else sum_z (terms x n).
+Proof.
+  intros behind x n. unfold neuron_z.
+  pose proof (add_products_is x (reads (fst n)) (map (fun z => Z.shiftl z k) (shift (fst n) ++ snd n)) 0 0) as A.
+  destruct (add_products x (reads (fst n)) 0 0) as (p1, m1).
+  pose proof (add_given_is (shift (fst n)) (map (fun z => Z.shiftl z k) (snd n)) p1 m1) as B. rewrite map_app in A.
+  destruct (add_given (shift (fst n)) p1 m1) as (p2, m2).
+  pose proof (add_given_is (snd n) [] p2 m2) as C. rewrite app_nil_r in C. destruct (add_given (snd n) p2 m2) as (p, m).
+  assert (P : parts (terms x n) = (p, m)).
+  { unfold terms. rewrite map_app. cbn [parts fst snd] in C. destruct (parts (products x (reads (fst n)) ++ _)) as (u, v). cbn [fst snd] in *. f_equal; lia. }
+  clear A B C. destruct (_ && _)%bool eqn:E; [| reflexivity]. rewrite !andb_true_iff, Z.eqb_eq in E. destruct E as (L & V).
+  assert (S : sum_z (terms x n) = Some (Z.shiftr (p - m) k)).
+  { unfold checker.sum_z. rewrite P. unfold fits_in. rewrite (proj2 (andb_true_iff _ _) L). cbv zeta. rewrite V, Z.eqb_refl. reflexivity. }
+  destruct behind; [unfold checker.relu_z |]; rewrite S; reflexivity.
+Qed.
+
+Definition linear_z (behind : bool) (ns : list neuron) (also : list (list Z)) (x : list Z) : option (list Z) :=
+  all (neuron_z behind x) (combine ns also).
 
 Lemma terms_stand : forall x n, Forall2 stands
   (combine (map number x) (map number (reads (fst n))) ++ map given (map number (shift (fst n)) ++ map number (snd n)))
   (terms x n).
 Proof. intros x n. apply Forall2_app; [apply products_stand |]. rewrite <- map_app. apply given_stand. Qed.
 
-Lemma linear_sound : forall ns also x y ys, linear_z sum_z ns also x = Some y ->
+Lemma linear_sound : forall ns also x y ys, linear_z false ns also x = Some y ->
   linear_run f k ns (map (map number) also) (map number x) ys -> ys = map number y.
 Proof.
   intros ns also x y ys H R. unfold linear_run in R. rewrite combine_map_r in R. apply Forall2_pre in R.
-  refine (all_run _ _ _ _ _ number _ _ _ H _ R). intros n v w _ S W. unfold neuron_run in W. cbn [fst snd] in W.
+  refine (all_run _ _ _ _ _ number _ _ _ H _ R). intros n v w _ S W. rewrite neuron_z_is in S. unfold neuron_run in W. cbn [fst snd] in W.
   exact (sum_z_sound f f_usable k k_fits far c c_right _ _ _ _ (terms_stand x n) S W).
 Qed.
 
-Lemma linear_relu_sound : forall ns also x y hs gs, linear_z relu_z ns also x = Some y ->
+Lemma linear_relu_sound : forall ns also x y hs gs, linear_z true ns also x = Some y ->
   linear_run f k ns (map (map number) also) (map number x) hs -> Forall2 relu hs gs -> gs = map number y.
 Proof.
   intros ns also x y hs gs H R G. unfold linear_run in R. rewrite combine_map_r in R. apply Forall2_pre in R.
   pose proof (compose _ _ _ _ _ _ _ _ R G) as C. clear R G.
-  refine (all_run _ _ _ _ _ number _ _ _ H _ C). intros n v w _ S (h & W & G). unfold neuron_run in W. cbn [fst snd] in W.
+  refine (all_run _ _ _ _ _ number _ _ _ H _ C). intros n v w _ S (h & W & G). rewrite neuron_z_is in S. unfold neuron_run in W. cbn [fst snd] in W.
   exact (relu_z_sound f f_usable k k_fits far c c_right _ _ _ _ _ (terms_stand x n) S W G).
 Qed.
 
@@ -123,8 +182,8 @@ Proof.
 Qed.
 
 Definition feed_forward_z (W_in W_out : list neuron) (skip : bool) (x : list Z) : option (list Z) :=
-  match linear_z relu_z W_in (alone_z W_in) x with
-  | Some h => linear_z sum_z W_out (skipping_z skip W_out x) h
+  match linear_z true W_in (alone_z W_in) x with
+  | Some h => linear_z false W_out (skipping_z skip W_out x) h
   | None => None
   end.
 
@@ -132,7 +191,7 @@ Lemma feed_forward_sound : forall W_in W_out skip x y ys, feed_forward_z W_in W_
   feed_forward_run f k W_in W_out skip (map number x) ys -> ys = map number y.
 Proof.
   intros W_in W_out skip x y ys H (h & g & R1 & R2 & R3). unfold feed_forward_z in H.
-  destruct (linear_z relu_z W_in (alone_z W_in) x) as [hz |] eqn:E; [| discriminate].
+  destruct (linear_z true W_in (alone_z W_in) x) as [hz |] eqn:E; [| discriminate].
   rewrite alone_number in R1. rewrite (linear_relu_sound _ _ _ _ _ _ E R1 R2) in R3.
   rewrite skipping_number in R3. exact (linear_sound _ _ _ _ _ H R3).
 Qed.
@@ -641,21 +700,21 @@ Hypothesis known_good : good known.
 Definition ready : Type := head * list (list Z) * list (list Z) * list (list Z * pattern).
 
 Definition prepared (rows : list (list Z)) (h : head) : option ready :=
-  match all (linear_z sum_z (key h) (alone_z (key h))) rows, all (linear_z sum_z (value h) (alone_z (value h))) rows with
+  match all (linear_z false (key h) (alone_z (key h))) rows, all (linear_z false (value h) (alone_z (value h))) rows with
   | Some ks, Some vs => if wide (length (value h)) vs && bounded vs then Some (h, ks, vs, remember known ks) else None
   | _, _ => None
   end.
 
 Definition asked (x : list Z) (p : ready) : option (list Z) :=
   let '(h, ks, vs, l) := p in
-  match linear_z sum_z (query h) (alone_z (query h)) x with
+  match linear_z false (query h) (alone_z (query h)) x with
   | Some q => head_m l ks vs (length (value h)) q
   | None => None
   end.
 
 Definition attention_z (ps : list ready) (W_O : list neuron) (skip : bool) (x : list Z) : option (list Z) :=
   match all (asked x) ps with
-  | Some os => linear_z sum_z W_O (skipping_z skip W_O x) (concat os)
+  | Some os => linear_z false W_O (skipping_z skip W_O x) (concat os)
   | None => None
   end.
 
@@ -676,11 +735,11 @@ Lemma asked_sound : forall rows x h p o os, prepared rows h = Some p -> asked x 
 Proof.
   intros rows x h p o os P A (q & ks & vs & s & Hq & Hk & Hv & Hs & Ho).
   unfold prepared in P.
-  destruct (all (linear_z sum_z (key h) (alone_z (key h))) rows) as [ks' |] eqn:Ek; [| discriminate].
-  destruct (all (linear_z sum_z (value h) (alone_z (value h))) rows) as [vs' |] eqn:Ev; [| discriminate].
+  destruct (all (linear_z false (key h) (alone_z (key h))) rows) as [ks' |] eqn:Ek; [| discriminate].
+  destruct (all (linear_z false (value h) (alone_z (value h))) rows) as [vs' |] eqn:Ev; [| discriminate].
   destruct (wide (length (value h)) vs' && bounded vs') eqn:W; [| discriminate]. inversion P; subst p. clear P.
   apply andb_prop in W. destruct W as (W & B). unfold asked in A.
-  destruct (linear_z sum_z (query h) (alone_z (query h)) x) as [q' |] eqn:Eq; [| discriminate].
+  destruct (linear_z false (query h) (alone_z (query h)) x) as [q' |] eqn:Eq; [| discriminate].
   rewrite (head_m_spec known _ _ _ _ known_good) in A.
   rewrite alone_number in Hq. rewrite (linear_sound _ _ _ _ _ Eq Hq) in Hs.
   assert (ks = map (map number) ks') as ->.
@@ -775,8 +834,8 @@ Fixpoint gather (bs : list block) (rows : list (list Z)) : list (list (list Z) *
     match b with
     | FeedForward _ _ _ => others
     | Attention hs _ _ who =>
-        fold_right (fun h l => match all (linear_z sum_z (key h) (alone_z (key h))) rows,
-                                     all (linear_z sum_z (query h) (alone_z (query h))) (map snd (asking who rows)) with
+        fold_right (fun h l => match all (linear_z false (key h) (alone_z (key h))) rows,
+                                     all (linear_z false (query h) (alone_z (query h))) (map snd (asking who rows)) with
                                | Some ks, Some qs => insert ks qs l | _, _ => l end) others hs
     end
   end.
@@ -819,7 +878,7 @@ Definition model_z (known : memory) (tokens : list nat) : option (list Z) :=
   | Some rows =>
     match blocks_z f k c known (blocks m) rows with
     | None => None
-    | Some rows' => linear_z k (sum_z f k c) (W_U m) (alone_z (W_U m)) (last rows' [])
+    | Some rows' => linear_z f k c false (W_U m) (alone_z (W_U m)) (last rows' [])
     end
   end.
 
