@@ -16,13 +16,18 @@ OPTIONS = ("-Q", LIBRARY, "Float32", "-Q", MEMORY, "Memory")
 _NEEDED_LAST = "facts.v"  # what comes behind it in the list proves nothing of one model
 
 _MAKEFILE = """\
-# Coq 8.16 or newer and Flocq (Debian: apt install coq libcoq-flocq). The proof ends by printing what it rests on.
+# make          let Coq check the proof, which ends by printing what it rests on
+# make check    let coqchk, a kernel that stands alone and has no virtual machine, check it again: this takes long
+# Both need Coq 8.16 or newer and Flocq (Debian: apt install coq libcoq-flocq).
 COQC = coqc {options}
 
 all: {last}o
 
+check: all
+\tcoqchk -silent -o {options} Memory.proof
+
 {rules}
-.PHONY: all
+.PHONY: all check
 """
 
 

@@ -42,15 +42,37 @@ def test_without_coqc_one_sentence_says_what_to_install(capitals_folder, tmp_pat
     assert shown.out == "" and "apt install coq libcoq-flocq" in shown.err
 
 
+def pretend(monkeypatch, place, script):
+    """Put a program in the place of coqc, which gets the file to compile as its last word."""
+    program = place / "coqc"
+    program.write_text('#!/bin/sh\nfor file; do true; done\ncase "$file" in\n' + script + "esac\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{place}:/bin:/usr/bin")
+
+
 def test_without_flocq_one_sentence_says_what_to_install(capitals_folder, tmp_path, monkeypatch):
-    lacking = tmp_path / "coqc"
-    lacking.write_text(
-        "#!/bin/sh\necho 'Cannot find a physical path bound to logical path Core with prefix Flocq.' >&2\nexit 1\n"
-    )
-    lacking.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    missing = "Cannot find a physical path bound to logical path Core with prefix Flocq."
+    pretend(monkeypatch, tmp_path, f"*semantics.v) echo '{missing}' >&2; exit 1;;\n")
     with pytest.raises(InputError, match=r"needs Flocq, which is not installed here.*libcoq-flocq"):
         check_by_coq(capitals_folder)
+
+
+@pytest.mark.parametrize(
+    ("script", "verdict", "said"),
+    [
+        ("*proof.v) echo Axioms:; echo 'Classical_Prop.classic : forall P';;\n", Verdict.PROVED, ""),
+        ("*proof.v) echo Axioms:; echo 'cheat : claim';;\n", Verdict.UNDECIDED, "the proof rests on cheat besides"),
+        ("*proof.v) true;;\n", Verdict.UNDECIDED, "the proof rests on something that it did not print"),
+        ("*proof.v) echo Error; exit 1;;\n", Verdict.UNDECIDED, "the claim is not proved: Error"),
+        ("*answers_0.v) exit 1;;\n", Verdict.UNDECIDED, "one of the facts 1 to 5 is not answered"),
+        ("*probe.v) exit 1;;\n", Verdict.UNDECIDED, "the first fact is not answered"),
+    ],
+)
+def test_what_the_compiler_says_is_what_is_reported(capitals_folder, tmp_path, monkeypatch, script, verdict, said):
+    pretend(monkeypatch, tmp_path, script)
+    report = check_by_coq(capitals_folder)
+    assert report.verdict is verdict and report.said.startswith(said)
+    assert (report.said == "") == (verdict is Verdict.PROVED)
 
 
 def certificate_that_states(claim, folder, **changes):

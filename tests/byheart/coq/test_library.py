@@ -30,6 +30,7 @@ def test_answers_may_be_compiled_side_by_side():
     assert "memory/answers_1.vo: memory/answers_1.v memory/claim.vo\n" in text
     assert "memory/proof.vo: memory/proof.v memory/answers_0.vo memory/answers_1.vo\n" in text
     assert "memory/claim.vo: memory/claim.v float32/facts.vo\n" in text
+    assert "float32/semantics.vo: float32/semantics.v float32/model.vo\n" in text
 
 
 def test_a_library_that_is_missing_is_said(monkeypatch, tmp_path):

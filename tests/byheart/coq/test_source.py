@@ -97,6 +97,8 @@ def test_long_tables_are_proved_in_pieces(capitals_folder):
     files = proof_sources(claim)
     assert list(files) == ["answers_0.v", "answers_1.v", "answers_2.v", "proof.v"]
     assert f"pieces_are_all float32 far stored {PIECE} 3" in files["proof.v"]
+    for number in range(3):
+        assert f"(piece {PIECE} facts {number}) = true" in files[f"answers_{number}.v"]
 
 
 def test_the_bound_of_the_exponential_is_1000_before_it_is_120(rose_folder):

@@ -1,0 +1,34 @@
+"""Mutants of what stands between a folder and Coq: other numbers are written, and claims that nobody compares."""
+
+from tests.mutants import Mutant, of
+
+claim = of("byheart/coq/claim.py", "tests/byheart/coq/test_claim.py")
+source = of("byheart/coq/source.py", "tests/byheart/coq/test_source.py")
+compiled = of("byheart/coq/compiled.py", "tests/byheart/coq/test_compiled.py")
+library = of("byheart/coq/library.py", "tests/byheart/coq/test_library.py")
+
+MUTANTS: list[Mutant] = [
+    claim("if found.sha256 != stated:", "if False:", "a model that the certificate is not about"),
+    claim('if task.target != "labels":', "if False:", "laws are claimed as if they were labels"),
+    claim('return "a norm before it"', "return None", "a normalization is left out of the claim"),
+    claim('block.options["score_root"] == 1', "True", "scores are claimed without their root"),
+    claim('block.options["activation"] == "relu"', "True", "other neurons are claimed as ReLU"),
+    claim("if token != self.end)", ")", "the end is said too"),
+    claim("bytes.fromhex(byte[1]) if byte else token.encode()", "token.encode()", "a byte is said by its name"),
+    source("2**self.scale for number", "2**(self.scale + 1) for number", "every weight is doubled"),
+    source("columns = list(zip(*rows, strict=True))", "columns = list(rows)", "matrices are transposed"),
+    source("own = [[]] * len(columns) if shifts is None", "own = [[]] * len(columns) if True", "no shift is written"),
+    source("replace('\"', '\"\"')", "replace('\"', '\"')", "a quotation mark ends the string"),
+    source(
+        'files = {f"answers_{i}.v": _ANSWERS.format(number=i',
+        'files = {f"answers_{i}.v": _ANSWERS.format(number=0',
+        "the first piece is proved again and again",
+    ),
+    source("for far in (FAR, NEAR):", "for far in (NEAR, FAR):", "more is assumed of the exponential than is needed"),
+    compiled("if not set(axioms) <= set(AXIOMS):", "if False:", "any axiom will do"),
+    compiled("return Verdict.UNDECIDED if self.said else Verdict.PROVED", "return Verdict.PROVED", "whatever Coq says"),
+    compiled("if _plain(stated) != value:", "if False:", "the certificate may state anything"),
+    compiled('weaker = name == "held" and stated[name] <= mine', 'weaker = name == "held"', "it may state more"),
+    compiled('named.get("format") != claim.number_format', "False", "another format is compared"),
+    library("library[1:], ([each] for each in library)", "library[1:], ([each] for each in library[1:])", "a cycle"),
+]
