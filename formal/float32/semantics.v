@@ -154,7 +154,7 @@ Definition head_run (rows : list (list num)) (x : list num) (h : head) (o : list
 Definition attention_run (hs : list head) (W_O : list neuron) (skip : bool) (rows : list (list num)) (x y : list num) :=
   exists os, Forall2 (head_run rows x) hs os /\ linear_run W_O (skipping skip W_O x) (concat os) y.
 
-(** Each row that asks, behind the rows that it reads. *)
+(** Each row that asks, behind the rows that it reads. (A kernel that adds masked rows with the weight 0 adds 0 to sums.) *)
 Definition asking {A} (who : attends) (rows : list A) : list (list A * A) :=
   match who with
   | All => map (fun x => (rows, x)) rows
