@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+from byheart.coq.compiled import AXIOMS
 from tests.machine_checked import needs_coq
 
 ROOT = Path(__file__).parents[1]
@@ -68,6 +69,10 @@ def test_the_library_of_runs_is_proved_from_the_same_axioms() -> None:
     proved, found = check.check(RUNS)
     assert sorted(proved) == sorted(listed_theorems(PAGE_OF_RUNS))
     assert found == check.ALLOWED
+
+
+def test_a_claim_may_rest_on_the_same_axioms() -> None:
+    assert set(AXIOMS) == check.ALLOWED
 
 
 def test_the_page_of_runs_lists_every_theorem_and_no_other() -> None:

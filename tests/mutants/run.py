@@ -34,7 +34,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.mutants import Mutant  # noqa: E402
 
-COPIED = ("byheart", "constructions", "verify", "tests", "conftest.py", "pyproject.toml")
+COPIED = ("byheart", "constructions", "verify", "formal", "tests", "conftest.py", "pyproject.toml")
 LIBRARIES = ("flint", "hypothesis.extra.numpy", "mpmath", "numpy", "scipy.linalg", "scipy.special", "sybil", "torch")
 SECONDS = 600.0
 
