@@ -106,6 +106,9 @@ class Claim:
             "parts": len(self.texts),
             "bytes": sum(entry["bytes"] for entry in entries),
         }
+        said = [self.vocabulary[token] for text in self.texts for token in text.tokens if token != self.end]
+        if not any(map(_BYTE.fullmatch, said)):
+            values["characters"] = sum(map(len, said))
         return {"runs": runs, "text": {"named": {"format": self.number_format, "texts": entries}, "values": values}}
 
     def _entries(self) -> list[dict[str, Any]]:

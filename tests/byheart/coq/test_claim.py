@@ -49,6 +49,16 @@ def test_several_texts_stand_behind_their_titles_and_parts_are_one_text(rose_fol
     assert parts.statements()["text"]["values"]["parts"] == 2
 
 
+def test_characters_are_counted_where_every_token_is_some(rose_folder):
+    claim = claim_of(rose_folder, "float32")
+    assert claim.statements()["text"]["values"]["characters"] == len(ROSE)
+    [text] = claim.texts
+    bytes_too = replace(
+        claim, vocabulary=tuple("\\xff" if i == text.tokens[0] else each for i, each in enumerate(claim.vocabulary))
+    )
+    assert "characters" not in bytes_too.statements()["text"]["values"]
+
+
 def test_a_token_of_a_byte_says_that_byte():
     assert [spoken(token) for token in ("a", "ä", "\\x00", "\\xFF")] == [b"a", "ä".encode(), b"\0", b"\\xFF"]
 

@@ -84,7 +84,8 @@ def test_the_certificate_and_the_theorem_state_the_same_field_by_field(rose_fold
     compared = require_same(certificate_that_states(claim, rose_folder), claim)
     sizes = {"context_length", "contexts", "outputs", "parameters"}
     runs = {"runs: named.format", "runs: values.contexts", "runs: values.held"}
-    text = {f"text: {name}" for name in ("named.format", "named.texts", "values.bytes", "values.parts", "values.texts")}
+    named, values = ("named.format", "named.texts"), ("bytes", "characters", "parts", "texts")
+    text = {f"text: {name}" for name in (*named, *(f"values.{name}" for name in values))}
     assert set(compared) == sizes | runs | text
     assert require_same(certificate_that_states(claim, rose_folder, held=3), claim) == compared
     other = [{**claim.statements()["text"]["named"]["texts"][0], "sha256": "0" * 64}]
