@@ -1,10 +1,12 @@
 """Claims that are false, or about something else than they seem: Coq refuses each, and accepts the honest ones."""
 
 import re
+import shutil
 
 import pytest
 
-from tests.machine_checked import accepts, capitals, compiled_library, needs_coq, rose, sources
+from byheart.coq.library import LIBRARY, library_sources
+from tests.machine_checked import accepts, capitals, compiled_library, coqc, needs_coq, rose, sources
 
 pytestmark = [needs_coq, pytest.mark.slow]
 
@@ -108,3 +110,54 @@ def test_a_claim_compiles_before_it_is_refused(library, table):
     for name, change in ATTACKS_ON_A_TABLE.items():
         good, said = accepts(library, {"claim.v": change(table["claim.v"])})
         assert good, f"{name}: {said}"
+
+
+WEAKENED = {
+    "only positive terms are bounded": (
+        "checker.v",
+        "((p <=? limit c) && (n <=? limit c))%Z then true",
+        "(p <=? limit c)%Z then true",
+    ),
+    "units may be larger than terms": (
+        "checker.v",
+        "forallb (fun z => Z.shiftl (Z.shiftr z j) j =? z) l &&",
+        "true &&",
+    ),
+    "a silent neuron need not count its roundings": ("checker.v", "count * size <=? 0", "size <=? 0"),
+    "a silent neuron may overflow": ("checker.v", "(2 * size <=? reach c) &&", "true &&"),
+    "a score is far below if it is below": ("network.v", "(a + distance c <=? m)", "(a <=? m)"),
+    "any number of rows is averaged": ("network.v", "(w * z =? one c * one c)", "true"),
+    "values may be of any size": ("network.v", "vs && bounded vs then", "vs then"),
+    "a row is taken for the one before": (
+        "network.v",
+        "if same a' a then Some b else step a | None => step a end) with",
+        "if true then Some b else step a | None => step a end) with",
+    ),
+    "the second way of an average is not looked at": (
+        "network.v",
+        "then Some o else None\n                | _, _",
+        "then Some o else Some t\n                | _, _",
+    ),
+    "a tie wins": ("facts.v", "(b <? a)%Z && wins", "(b <=? a)%Z && wins"),
+    "a weight may be of any size": ("facts.v", "&& (Z.abs z <=? 2 ^ (safe f - 1))", "&& true"),
+    "a weight may have any number of digits": ("facts.v", "(Z.abs (Z.shiftr z j) <=? 2 ^ precision f)", "true"),
+    "the end may come before": ("facts.v", "=> negb (t =? last_token)%nat && ends_once_z", "=> ends_once_z"),
+    "terms may be left out of a sum": ("semantics.v", "      a * b = 0 -> sum_run l' x.", "      sum_run l' x."),
+    "a result need not be one of the neighbours": ("semantics.v", "(x <= g -> r <= g)", "(x <= g -> r <= g + 1)"),
+    "the exponential need not vanish": ("semantics.v", "exponential x y -> y = Some 0).", "exponential x y -> True)."),
+}
+
+
+@pytest.mark.parametrize("name", WEAKENED)
+def test_no_part_of_the_library_can_be_weakened(library, tmp_path, name):
+    """Of the checker, so that it accepts more; of the semantics, so that there are more runs: a proof fails."""
+    file, original, weaker = WEAKENED[name]
+    place = tmp_path / "weakened"
+    shutil.copytree(library, place)
+    source = place / LIBRARY / file
+    text = source.read_text(encoding="utf-8")
+    assert text.count(original) == 1
+    source.write_text(text.replace(original, weaker), encoding="utf-8")
+    names = list(library_sources())
+    runs = (coqc(place, f"{LIBRARY}/{each}") for each in names[names.index(file) :])
+    assert any(run.returncode != 0 for run in runs)
