@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from byheart.coq.claim import FORMATS, claim_of
-from byheart.coq.library import write_sources
+from byheart.coq.library import makefile, write_sources
 from byheart.coq.source import FAR, claim_source, least_scale, proof_sources
 from byheart.hosts.export import PARITY_FILE, own_dtype
 from constructions.errors import require_one_of
@@ -39,6 +39,7 @@ def export_for_coq(folder: Path, out: Path, *, dtype: str | None = None, overwri
     sources = {"claim.v": claim_source(claim, least_scale(claim), FAR), **proof_sources(claim)}
     with new_folder(out, overwrite=overwrite) as made:
         write_sources(made, sources)
+        (made / "Makefile").write_text(makefile(list(sources)), encoding="utf-8")
         names = sorted(path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file())
         report = {
             "headline": f"WRITTEN FOR COQ, NOT YET CHECKED: {claim.words()}",

@@ -53,17 +53,11 @@ def library_sources() -> dict[str, str]:
 
 
 def write_sources(out: Path, memory: dict[str, str]) -> None:
-    """Write the library, the files of a memory and a Makefile into a folder.
-
-    Args:
-        out: The folder.
-        memory: The files of one memory by their names, in the order in which they compile.
-    """
+    """Write the library and the files of a memory, by their names, into a folder."""
     for room, sources in ((LIBRARY, library_sources()), (MEMORY, memory)):
         (out / room).mkdir(exist_ok=True)
         for name, text in sources.items():
             (out / room / name).write_text(text, encoding="utf-8")
-    (out / "Makefile").write_text(makefile(list(memory)), encoding="utf-8")
 
 
 def makefile(memory: list[str]) -> str:

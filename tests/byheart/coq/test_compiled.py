@@ -120,6 +120,7 @@ def test_the_command_proves_a_text_and_says_what_is_trusted(rose_folder, capsys)
 @pytest.mark.slow
 def test_a_memory_whose_runs_round_is_not_proved(tmp_path, capsys):
     folder = made(tmp_path, "capitals.csv", CAPITALS, "--no-header", memory="newton")
+    capsys.readouterr()
     assert main(["check", str(folder), "--coq"]) == 3
     assert capsys.readouterr().out.startswith("NOT PROVED BY COQ: the first fact is not answered")
 
