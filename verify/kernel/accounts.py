@@ -1,0 +1,277 @@
+r"""How far real arithmetic, and every run of a number format, may be from the nominal numbers of `columns.py`.
+
+Both accounts answer the same two questions: what a sum adds to the distance, and what a head adds. Distances are
+integers over $2^{4096}$ (`RADIUS`), always rounded up. The letters: a format has p bits, the unit roundoff
+$u = 2^{-p}$, the least normal number $\lambda$ and a largest number $\Omega$; hypotheses H1, H2, H5 are those of
+docs/rigour/runs.md.
+
+Page: docs/rigour/kernel.md
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from verify.kernel.columns import RADIUS, Column, Sizes
+
+_LOG2_E = 14_426_950_408, 10**10  # a little less than the binary logarithm of e
+_LEAD = 120  # by which the top score has to lead in a run (H5 c)
+_TAU = 173  # e^-120 < 2^-173
+_LARGEST_UNIT = 64  # units up to 2^64 are told apart
+
+
+@dataclass(frozen=True)
+class Looked:
+    r"""What a head sees of the nominal rows from one position.
+
+    Args:
+        gap: All other scores lie lower than the largest by $gap / 2^{scale}$ at least; none if there are no others.
+        scale: Of the gap.
+        ties: Whether more than one row may have the largest score.
+        is_average: Whether these rows are as many as a power of two in every context, so that their average is nominal.
+        length: At most so many rows are read.
+        root: Scores are divided by the square root of this number.
+        query: The columns of the query.
+        keys: For each of them a column with the ends, and the distances, of the keys of all rows.
+        key_unit: A power of two of which all keys are multiples, by column, as of `Column.unit`.
+    """
+
+    gap: int | None
+    scale: int
+    ties: bool
+    is_average: bool
+    length: int
+    root: int
+    query: list[Column]
+    keys: list[Column]
+    key_unit: list[int]
+
+
+class Account(Protocol):
+    """Who computes, and how far from the nominal numbers."""
+
+    def added(self, sizes: Sizes, drift: int, *, fits: bool) -> int:
+        """How far a sum is off whose terms are off by `drift` together, and whose weights are read as they are."""
+        ...
+
+    def weighs(self, looked: Looked, account: int) -> int | None:
+        """How far the weights of a head are from the average over its top rows: the sum of absolute differences.
+
+        `account` is the place of this account among the distances of columns.
+
+        In units of $2^{-RADIUS}$; none if that is not known.
+        """
+        ...
+
+    def mixed(self, sizes: Sizes, drift: int, looked: Looked, reach: int) -> int:
+        """How far an average over top rows is off whose terms are off by `drift` together, the other rows among them.
+
+        `reach` bounds all values of all rows, at the scale of `sizes`.
+        """
+        ...
+
+    def anything(self, reach: int, scale: int, length: int) -> int:
+        """How far outside of the hull of the values a head may be whose weights are any, if all values reach so far."""
+        ...
+
+    def fits(self, values: list[float]) -> bool:
+        """Whether weights are read as the numbers they are."""
+        ...
+
+
+class Reals:
+    """Real arithmetic: sums are exact, and a head's other rows weigh e to the minus gap."""
+
+    def added(self, sizes: Sizes, drift: int, *, fits: bool) -> int:
+        return drift
+
+    def mixed(self, sizes: Sizes, drift: int, looked: Looked, reach: int) -> int:
+        return drift
+
+    def anything(self, reach: int, scale: int, length: int) -> int:
+        return 0  # the weights are positive and sum to 1
+
+    def fits(self, values: list[float]) -> bool:
+        return True
+
+    def weighs(self, looked: Looked, account: int) -> int | None:
+        r"""The 1-norm of the difference between the weights and the average over k top rows.
+
+        Let real scores be within $\delta \le 1/2$ of nominal ones, and the S - k other rows lie lower by g. Their share
+        is at most $\rho = (S - k) e^{-g + \delta} / (k e^{-\delta}) \le S e^{1 - g}$; what they take is missing at the
+        top, together $2 \rho$. Among the top rows no weight differs from $1/k$ by a factor beyond $e^{\pm 2 \delta}$,
+        together $e^{2 \delta} - 1 \le 4 \delta$, and 0 for k = 1.
+        """
+        if not looked.is_average:
+            return None
+        delta = -(-_score_distance(looked, account) // math.isqrt(looked.root))
+        if 2 * delta > 1 << RADIUS:
+            return None
+        among = 4 * delta if looked.ties else 0
+        if looked.gap is None:
+            return among
+        lead = looked.gap // (math.isqrt(looked.root - 1) + 1) >> looked.scale  # the root rounded up
+        bits = (lead - 1) * _LOG2_E[0] // _LOG2_E[1]
+        return among + 2 * looked.length * (1 << max(0, RADIUS - bits)) if bits > 0 else None
+
+
+def _score_distance(looked: Looked, account: int) -> int:
+    r"""By how much scores are off before they are divided: $|q||dk| + |dq||k| + |dq||dk|$, summed over the columns."""
+    total = 0
+    for q, k in zip(looked.query, looked.keys, strict=True):
+        dq, dk = q.off[account], k.off[account]
+        total -= -q.size * dk >> q.scale
+        total -= -k.size * dq >> k.scale
+        total -= -dq * dk >> RADIUS
+    return total
+
+
+@dataclass
+class Runs:
+    r"""Every run in a number format: each operation rounds to nearest, sums are added in any order (H1, H2, H5).
+
+    Args:
+        bits: p; $u = 2^{-p}$.
+        least: $\lambda = 2^{least}$.
+        most: $2^{most} \le \Omega$.
+        overflow: What may overflow; empty if nothing does. Afterwards nothing is known of runs.
+    """
+
+    bits: int
+    least: int
+    most: int
+    overflow: str = ""
+
+    def fits(self, values: list[float]) -> bool:
+        """Whether the format has these numbers; numbers that it may take for 0 or infinity are an overflow."""
+        exact = True
+        for x in values:
+            n = abs(x.as_integer_ratio()[0])
+            exact &= (n // (n & -n) if n else 0).bit_length() <= self.bits
+            if n and not 2.0**self.least <= abs(x) <= 2.0 ** (self.most - 3):
+                self.overflow = self.overflow or f"the weight {x!r} is too large or too small for the format"
+        return exact
+
+    def added(self, sizes: Sizes, drift: int, *, fits: bool) -> int:
+        r"""How far a sum is off in every run.
+
+        *Theorem.* Let the nominal terms $t_i$ be multiples of $g \ge \lambda$ with $\sum |t_i| \le 2^p g$, and let a
+        run have $t_i + d_i$ with $\sum |d_i| \le D$. If $D = 0$ every order of summation gives $y = \sum t_i$. It does so
+        too where $y \ne 0$ if $8 D < g u$, $32 (n + 1) \lambda \le g$ and $(n + 2) u < 1/4$, and then gives at most
+        $2 D + 8 (n + 1) u \lambda$ where $y = 0$.
+
+        *Proof.* The nominal part I of a node of the tree of additions is a sum of some $t_i$: a multiple of g of size
+        at most $2^p g$, so a number of the format, and normal or 0. If D = 0 each node adds such numbers and has nothing
+        to round. Otherwise, by induction, a node has I where $I \ne 0$, and at most its share of D, a factor $1 + u$
+        and $2 u \lambda$ for each of its at most 2 n roundings where I = 0: at most
+        $(1 + u)^{n + 2} D + 1.3 \cdot 2 n \cdot 2 u \lambda \le 2 D + 8 (n + 1) u \lambda < g u / 2$. Half the distance
+        from $I \ne 0$ to the numbers next to it is at least $g u / 2$, so $I$ plus less than that rounds to $I$.
+        Products are nodes; a fused one rounds less, a longer format as well. []
+
+        A sum that is not so is off by at most $D + \gamma_{n + 3} (\sum |t_i| + D) + 16 (n + 1) \lambda$, with
+        $\gamma_m = m u / (1 - m u) \le \frac43 m u$ for $m u \le 1/4$: each term passes at most n - 1 additions, its
+        product and the conversion of its weight, and each of these underflows by at most $2 \lambda$ (H1).
+        """
+        return self._summed(sizes, drift, fits=fits, may_be_long=False)
+
+    def _summed(self, sizes: Sizes, drift: int, *, fits: bool, may_be_long: bool) -> int:
+        total = -(-(sizes.total << RADIUS) >> sizes.scale)
+        if total + drift > 1 << RADIUS + self.most - 3:
+            self.overflow = self.overflow or "a sum may overflow"
+            return 0
+        if sizes.total == 0 and drift == 0:
+            return 0
+        unit = min(sizes.unit(), sizes.scale + _LARGEST_UNIT)  # a column of zeros is a multiple of everything
+        most = 1 << max(0, unit + self.bits)
+        short = may_be_long or sizes.total <= most or sizes.tight() <= most
+        if fits and short and self._absorbs(unit - sizes.scale, sizes.count, drift):
+            return self._dust(drift, sizes.count) if drift and sizes.has_zero() else 0
+        return self._rounded(total, drift, sizes.count)
+
+    def mixed(self, sizes: Sizes, drift: int, looked: Looked, reach: int) -> int:
+        r"""As a sum of n = S + 3 terms, whose weights are 1 / k and exact, and the others at most $2 \tau$ each.
+
+        The softmax may be divided at the end; then S values, one after the other, are added first: $S \max |v|$ must
+        not overflow. The sum of the numerators is k, and $y k$ and $y$ have the same bits.
+        With k = 1 nothing is added to a value but what the other rows weigh: it need not be short to absorb that.
+        """
+        if looked.length * reach > 1 << max(0, sizes.scale + self.most - 3):
+            self.overflow = self.overflow or "the sum of a softmax may overflow"
+            return 0
+        return self._summed(sizes, drift, fits=True, may_be_long=not looked.ties)
+
+    def anything(self, reach: int, scale: int, length: int) -> int:
+        r"""The weights are not negative and sum to 1, but for $4 S + 12$ roundings: $\gamma_{4 S + 12} V + \dots$."""
+        if length * reach > 1 << max(0, scale + self.most - 3):
+            self.overflow = self.overflow or "the sum of a softmax may overflow"
+            return 0
+        return self._rounded(-(-(reach << RADIUS) >> scale), 0, 4 * length + 12)
+
+    def weighs(self, looked: Looked, account: int) -> int | None:
+        r"""At most $4 S \tau$, where all other rows are computed 120 or more below the top (H5 c).
+
+        Then each of them weighs at most $2 \tau$, $\tau = \max(2^{-173}, 2 u \lambda)$, so if $4 S \tau \le u / 4$ the
+        sum of the numerators, k of them 1, is k: less than half a unit of it is added. One top row needs a computed
+        lead, $(g - 2 \delta)(1 - 4 u) \ge 120$ with scores off by $\delta$ and a difference that rounds. Several need
+        scores that are exactly equal in every run.
+        """
+        exact, delta = self._scores(looked, account)
+        if not looked.is_average or (looked.ties and not exact):
+            return None
+        if looked.gap is None:
+            return 0
+        lead = (looked.gap << RADIUS) // (math.isqrt(looked.root - 1) + 1) >> looked.scale
+        if (lead - 2 * delta) * (2**self.bits - 4) < _LEAD << RADIUS + self.bits:
+            return None
+        tau = 1 << RADIUS - min(_TAU, self.bits - 1 - self.least)
+        share = 4 * looked.length * tau
+        return share if share << self.bits + 2 <= 1 << RADIUS else None
+
+    def _scores(self, looked: Looked, account: int) -> tuple[bool, int]:
+        r"""Whether scores are exact in every run, and how far they are off otherwise, in units of $2^{-RADIUS}$.
+
+        They are sums of products $q_i k_i$, to which the theorem of `added` applies, and exact if they are divided by
+        the root of $16^j$: then $4^j$ divides them, or $2^j$ each factor, and nothing is lost as long as factors and
+        products remain multiples of $\lambda$. Otherwise a score passes at most 12 more roundings: those of the root,
+        of the quotient, and of factors that are divided instead.
+        """
+        count, total, factors, units = len(looked.query), 0, 0, []
+        drift = _score_distance(looked, account)
+        own = [(q, k, unit) for q, k, unit in zip(looked.query, looked.keys, looked.key_unit, strict=True)]
+        for q, k, unit in own:
+            total -= -(q.size * k.size << RADIUS) >> q.scale + k.scale
+            factors -= (-(q.size << RADIUS) >> q.scale) + (-(k.size << RADIUS) >> k.scale)
+            if q.size and k.size:
+                units.append((q.unit + unit - q.scale - k.scale, q.unit - q.scale, unit - k.scale))
+        if total + drift > 1 << RADIUS + self.most - 3:
+            self.overflow = self.overflow or "a score may overflow"
+            return False, 0
+        if not units and drift == 0:
+            return True, 0
+        power = looked.root.bit_length() - 1
+        if drift == 0 and 1 << power == looked.root and power % 4 == 0:
+            least = min(min(each) for each in units) - power // 2
+            unit = min(each[0] for each in units)
+            if least >= self.least and total <= 1 << max(0, RADIUS + unit + self.bits):
+                return True, 0
+        delta = self._rounded(total + drift, 0, count + 12) + drift
+        flushed = 16 * (count + 1) * ((factors >> -self.least) + 1 + (1 << RADIUS + self.least))
+        return False, delta // math.isqrt(looked.root) + 1 + flushed
+
+    def _absorbs(self, unit: int, count: int, drift: int) -> bool:
+        """Whether sums of multiples of 2^unit swallow what they are off by, and none of them is flushed."""
+        if unit < self.least:
+            return False
+        small = drift << 3 < 1 << max(0, RADIUS + unit - self.bits)
+        few = count + 1 <= 1 << max(0, unit - self.least - 5) and unit - self.least >= 5
+        return drift == 0 or (small and few and count + 2 < 1 << self.bits - 2)
+
+    def _dust(self, drift: int, count: int) -> int:
+        return 2 * drift + (8 * (count + 1) << RADIUS + self.least - self.bits)
+
+    def _rounded(self, total: int, drift: int, count: int) -> int:
+        if 4 * (count + 3) > 1 << self.bits:
+            self.overflow = self.overflow or f"a sum has {count} terms, too many for the format"
+            return 0
+        share = -(-4 * (count + 3) * (total + drift) // 3 >> self.bits)
+        return drift + share + (16 * (count + 1) << RADIUS + self.least)

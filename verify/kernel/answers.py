@@ -1,0 +1,169 @@
+"""The statement `answers`: which contexts are held in real arithmetic, by what margin, with what loss.
+
+Page: docs/rigour/kernel.md
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from flint import arb, ctx
+
+from verify.kernel.balls import PRECISIONS
+from verify.kernel.certificate import FILE, Certificate, read_mask
+from verify.kernel.evaluation import Evaluation, Found, guess
+from verify.kernel.files import require_fields
+from verify.kernel.numerals import Number, counted, decimal_above, decimal_below, read_count, read_number
+from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
+
+ID = "answers"
+_BOUNDS = ("margin_lower", "mean_upper", "max_upper", "guess_lower")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Of `contexts` contexts those in `held` are held and at least `wrong` are not; the bounds that are given.
+
+    Args:
+        held: Whether each context is stated to be held.
+        wrong: At least so many are not held.
+        margin_lower: In the held ones the logit of every mode exceeds every other by so much.
+        mean_upper: A bound of the mean loss over all contexts, nats.
+        max_upper: A bound of the largest.
+        guess_lower: No guess without the context has a smaller mean loss.
+        guess_held: So many contexts the most frequent label alone holds; for labels, and only then.
+    """
+
+    held: list[bool]
+    wrong: int
+    margin_lower: Number | None
+    mean_upper: Number | None
+    max_upper: Number | None
+    guess_lower: Number | None
+    guess_held: int | None
+
+
+def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
+    """The data of a statement in its one form."""
+    values, labels = record["values"], certificate.target == "labels"
+    require_fields(FILE, f"{field}.values", values, ["contexts", "held", "wrong"], [*_BOUNDS, "guess_held"])
+    count = certificate.sizes["contexts"]
+    if "words" in record or read_count(FILE, f"{field}.values.contexts", values["contexts"]) != count:
+        raise BadInputError(FILE, f"{field}.values.contexts", f"are not the {count} of the subject, or words are given")
+    held = read_count(FILE, f"{field}.values.held", values["held"], count)
+    wrong = read_count(FILE, f"{field}.values.wrong", values["wrong"], count - held)
+    if ("guess_held" in values) != labels or ("mean_upper" in values) != ("max_upper" in values):
+        raise BadInputError(FILE, f"{field}.values", "has a guess or a bound that does not go with the others")
+    best = read_count(FILE, f"{field}.values.guess_held", values["guess_held"], count) if labels else None
+    bounds = [read_number(FILE, f"{field}.values.{n}", values[n]) if n in values else None for n in _BOUNDS]
+    if best == 0 or (bounds[0] is not None and (bounds[0] <= 0 or not held)):
+        raise BadInputError(
+            FILE, f"{field}.values", "has a guess that holds nothing, or a margin where nothing is held"
+        )
+    margin, mean, most, guess_lower = bounds
+    mask = read_mask(f"{field}.held", record["held"], count, held)
+    return Statement(mask, wrong, margin, mean, most, guess_lower, best)
+
+
+def sentence(statement: Statement, certificate: Certificate) -> str:
+    """The statement in words; decimals are rounded so that it stays true."""
+    count, held = len(statement.held), sum(statement.held)
+    text = f"Of {counted(count, 'context')} {held} are held"
+    parts = [text + (f" and {statement.wrong} are not" if statement.wrong else "")]
+    if statement.margin_lower is not None:
+        where = "" if held == count else ", where it is held,"
+        mode = "the label" if certificate.target == "labels" else "every mode of the law"
+        lower = decimal_below(statement.margin_lower)
+        parts.append(f"the logit of {mode}{where} exceeds every other by at least {lower}")
+    if statement.max_upper is not None and statement.mean_upper is not None:
+        most, mean = decimal_above(statement.max_upper), decimal_above(statement.mean_upper)
+        loss = f"at most {most} nats in every context and at most {mean} nats on average"
+        parts.append(f"the divergence of the prediction is {loss}")
+    if statement.guess_lower is not None:
+        lower = decimal_below(statement.guess_lower)
+        parts.append(f"that of any guess without the context is at least {lower} nats on average")
+    if statement.guess_held is not None:
+        parts.append(f"the most frequent label alone holds {statement.guess_held}")
+    return "; ".join(parts) + "."
+
+
+def check(statement: Statement, certificate: Certificate, evaluation: Evaluation) -> str:
+    """Prove the statement; says how.
+
+    Raises:
+        NotProvedError: It is false; names the context or the number.
+        UndecidedError: Balls of 4096 bits decide it neither way.
+    """
+    _check_guess(statement, evaluation)
+    found = dict(enumerate(evaluation.in_reals))
+    left, how = list(found), "exact integers"
+    for bits in (None, *PRECISIONS):
+        with ctx.workprec(bits or PRECISIONS[0]):
+            if bits is not None:
+                how = f"balls of up to {bits} bits"
+                found |= evaluation.in_balls(left, bits)
+            left = [i for i, each in found.items() if not _follows(statement, certificate, i, each)]
+            if not left and not (left := _mean_is_open(statement, found)):
+                _check_wrong(statement, certificate, found)
+                return f"{counted(len(found), 'context')}, by {how}"
+    raise UndecidedError(f"{ID}: context {left[0]} is not decided by balls of {PRECISIONS[-1]} bits")
+
+
+def _follows(statement: Statement, certificate: Certificate, i: int, found: Found | None) -> bool:
+    """Whether all that is stated of context i follows from what was found; raises if the opposite does."""
+    if found is None:
+        return False
+    held = found.is_held(certificate.target, ball(certificate.criterion.tolerance))
+    follows = held is not None or not statement.wrong
+    if statement.held[i]:
+        follows = held is True
+        if held is False:
+            raise NotProvedError(f"{ID}: context {i} is not held")
+        if statement.margin_lower is not None and found.gap is not None:
+            least = ball(statement.margin_lower)
+            if found.gap < least:
+                raise NotProvedError(f"{ID}: margin_lower is larger than the margin of context {i}")
+            follows = follows and found.gap >= least
+    if statement.max_upper is not None:
+        if found.loss > ball(statement.max_upper):
+            raise NotProvedError(f"{ID}: max_upper is smaller than the loss of context {i}")
+        follows = follows and found.loss <= ball(statement.max_upper)
+    return follows
+
+
+def _mean_is_open(statement: Statement, found: dict[int, Found | None]) -> list[int]:
+    """The contexts that have to be known better for the mean loss; none if its bound is proved."""
+    if statement.mean_upper is None:
+        return []
+    mean = sum((each.loss for each in found.values() if each is not None), arb(0)) / len(found)
+    if mean > ball(statement.mean_upper):
+        raise NotProvedError(f"{ID}: mean_upper is smaller than the mean loss")
+    return [] if mean <= ball(statement.mean_upper) else list(found)
+
+
+def _check_wrong(statement: Statement, certificate: Certificate, found: dict[int, Found | None]) -> None:
+    tolerance = ball(certificate.criterion.tolerance)
+    wrong = sum(each is not None and each.is_held(certificate.target, tolerance) is False for each in found.values())
+    if wrong < statement.wrong:
+        raise NotProvedError(f"{ID}: wrong is {statement.wrong}, but {wrong} contexts are proved not to be held")
+
+
+def _check_guess(statement: Statement, evaluation: Evaluation) -> None:
+    for bits in PRECISIONS:
+        with ctx.workprec(bits):
+            loss, most = guess(evaluation.task)
+            if most != statement.guess_held:
+                raise NotProvedError(
+                    f"{ID}: guess_held is {statement.guess_held}, the most frequent label holds {most}"
+                )
+            if statement.guess_lower is None or ball(statement.guess_lower) <= loss:
+                return
+            if ball(statement.guess_lower) > loss:
+                raise NotProvedError(f"{ID}: guess_lower is larger than the mean loss of the best guess")
+    if statement.guess_lower != 0:
+        raise UndecidedError(f"{ID}: guess_lower and the mean loss of the best guess cannot be told apart")
+
+
+def ball(number: Number) -> arb:
+    """A ball that contains the number."""
+    numerator, denominator = number.as_integer_ratio()
+    return arb(numerator) / arb(denominator)

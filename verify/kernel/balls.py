@@ -1,0 +1,234 @@
+r"""A model of any blocks in balls of FLINT: each contains the number that the weights define, at any precision.
+
+Every number of a file is an exact ball and every operation on balls contains all results over its operands, so by
+induction each ball contains the exact number; a comparison of balls that holds is a theorem. More bits make balls
+smaller. Rows of the stream are computed once, however many contexts they stand in.
+
+Page: docs/rigour/kernel.md
+"""
+
+from collections.abc import Callable, Sequence
+
+from flint import arb, arb_mat, ctx
+
+from verify.kernel.files import Tensor
+from verify.kernel.model import Block, Model
+from verify.kernel.task import Context
+
+PRECISIONS = (128, 256, 512, 1024, 2048, 4096)
+
+Row = list[arb]
+Cell = tuple[int, ...]  # of a context the numbers of its rows, position by position
+
+
+def logits(model: Model, contexts: Sequence[Context], bits: int) -> list[Row]:
+    """The logits after each context, in balls of so many bits."""
+    with ctx.workprec(bits):
+        rows, cells = _embedded(model, contexts)
+        before: list[Row] = []  # what the attention in front of parallel neurons read
+        for block in model.blocks:
+            if block.kind == "attention":
+                rows, cells, before = _attended(block, rows, cells)
+            elif block.kind == "feed-forward":
+                rows = _fed(block, rows, before)
+            else:
+                rows = _normalized(block, rows)
+        ends = {end: i for i, end in enumerate(dict.fromkeys(cell[-1] for cell in cells))}
+        read = _affine([rows[end] for end in ends], model.tensors["W_U"], model.tensors.get("b_U"))
+        if "logit_divisor" in model.ends:
+            divisor = arb(float.fromhex(model.ends["logit_divisor"]))
+            read = [[x / divisor for x in row] for row in read]
+        if "logit_cap" in model.ends:
+            read = [_capped(row, float.fromhex(model.ends["logit_cap"])) for row in read]
+        return [read[ends[cell[-1]]] for cell in cells]
+
+
+def _embedded(model: Model, contexts: Sequence[Context]) -> tuple[list[Row], list[Cell]]:
+    """A row for each token at each position, and where each context has its rows."""
+    pairs = {pair: i for i, pair in enumerate(dict.fromkeys(p for context in contexts for p in enumerate(context)))}
+    rows = [[arb(x) for x in model.tensors["W_E"].row(token)] for _, token in pairs]
+    if "W_pos" in model.tensors:
+        places = [model.tensors["W_pos"].row(position) for position, _ in pairs]
+        rows = [[x + arb(y) for x, y in zip(row, place, strict=True)] for row, place in zip(rows, places, strict=True)]
+    return rows, [tuple([pairs[pair] for pair in enumerate(context)]) for context in contexts]
+
+
+def _matrix(tensor: Tensor, head: int | None = None) -> arb_mat:
+    rows, columns = tensor.shape[-2:]
+    values = tensor.values if head is None else tensor.row(head)
+    return arb_mat(rows, columns, [arb(x) for x in values])
+
+
+def _affine(rows: list[Row], tensor: Tensor, shift: Tensor | None, head: int | None = None) -> list[Row]:
+    """Rows times a matrix, plus a shift where there is one."""
+    matrix = _matrix(tensor, head)
+    found = _rows(_stacked(rows, matrix.nrows()) * matrix)
+    if shift is None:
+        return found
+    shifts = [arb(x) for x in (shift.values if head is None else shift.row(head))]
+    return [[x + b for x, b in zip(row, shifts, strict=True)] for row in found]
+
+
+def _stacked(rows: list[Row], width: int) -> arb_mat:
+    return arb_mat(len(rows), width, [x for row in rows for x in row])
+
+
+def _rows(matrix: arb_mat) -> list[Row]:
+    entries, width = matrix.entries(), matrix.ncols()
+    return [entries[i * width : (i + 1) * width] for i in range(matrix.nrows())]
+
+
+def _added(rows: list[Row], others: list[Row]) -> list[Row]:
+    return [[x + y for x, y in zip(row, other, strict=True)] for row, other in zip(rows, others, strict=True)]
+
+
+def _normalized(norm: Block, rows: list[Row], start: int = 0) -> list[Row]:
+    """Rows less their mean (of a layer norm), over the root of their mean square; gain and shift from `start` on."""
+    epsilon, gains = arb(norm.number("epsilon")), norm.tensors["w"].values
+    shifts = norm.tensors["b"].values if "b" in norm.tensors else [0.0] * len(gains)
+    found = []
+    for row in rows:
+        if norm.kind == "layer":
+            mean = sum(row, arb(0)) / len(row)
+            row = [x - mean for x in row]
+        scale = (sum((x * x for x in row), arb(0)) / len(row) + epsilon).rsqrt()
+        found.append([x * scale * arb(gains[start + i]) + arb(shifts[start + i]) for i, x in enumerate(row)])
+    return found
+
+
+# Neurons.
+
+
+def _logistic(x: arb) -> arb:
+    """1 / (1 + e^-x), by the exponential that is small."""
+    return 1 / (1 + (-x).exp()) if x.mid() > 0 else x.exp() / (1 + x.exp())
+
+
+def _gelu_tanh(x: arb, root: arb) -> arb:
+    """x (1 + tanh v) / 2, which is x times the logistic function of 2 v."""
+    return x * _logistic(2 * root * (x + arb(44715) / 10**6 * x * x * x))
+
+
+_ACTIVATIONS: dict[str, Callable[[arb], arb]] = {
+    "relu": lambda x: x.max(arb(0)),
+    "silu": lambda x: x * _logistic(x),
+    "gelu": lambda x: x / 2 * (-x / arb(2).sqrt()).erfc(),
+    "gelu-tanh": lambda x: _gelu_tanh(x, (2 / arb.pi()).sqrt()),
+    "gelu-bloom": lambda x: _gelu_tanh(x, arb(79788456) / 10**8),
+}
+
+
+def _fed(block: Block, rows: list[Row], before: list[Row]) -> list[Row]:
+    """The rows behind neurons."""
+    read = before if block.options.get("parallel") else rows
+    read = read if block.norm is None else _normalized(block.norm, read)
+    fire = _ACTIVATIONS[block.options["activation"]]
+    inner = _affine(read, block.tensors["W_in"], block.tensors.get("b_in"))
+    if "W_gate" in block.tensors:
+        gates = _affine(read, block.tensors["W_gate"], block.tensors.get("b_gate"))
+        fired = [[fire(g) * x for g, x in zip(*both, strict=True)] for both in zip(gates, inner, strict=True)]
+    else:
+        fired = [[fire(x) for x in row] for row in inner]
+    found = _affine(fired, block.tensors["W_out"], block.tensors.get("b_out"))
+    if "post_norm" in block.norms:
+        found = _normalized(block.norms["post_norm"], found)
+    return _added(found, rows) if block.options["skip"] else found
+
+
+# Heads.
+
+
+def _attended(block: Block, rows: list[Row], cells: list[Cell]) -> tuple[list[Row], list[Cell], list[Row]]:
+    """The rows behind an attention, where each context has them, and the rows that asked.
+
+    A row is known by what asks and by the rows that it reads.
+    """
+    options, tensors = block.options, block.tensors
+    wanted: list[list[tuple[int, Cell]]] = []
+    for cell in cells:
+        if options["attends"] == "last":
+            wanted.append([(cell[-1], cell)])
+        else:
+            causal = options["attends"] == "causal"
+            wanted.append([(asks, cell[: s + 1] if causal else cell) for s, asks in enumerate(cell)])
+    places = {pair: i for i, pair in enumerate(dict.fromkeys(pair for each in wanted for pair in each))}
+    position = {row: s for cell in cells for s, row in enumerate(cell)}
+    read = rows if block.norm is None else _normalized(block.norm, rows)
+    heads, width = tensors["W_Q"].shape[0], block.writes
+    shift = [arb(x) for x in tensors["b_O"].values] if "b_O" in tensors else [arb(0)] * width
+    found = [shift for _ in places]
+    queries, keys = (_asked(block, read, name, position) for name in "QK") if heads else ([], [])
+    for head in range(heads):
+        own = head // (heads // options.get("key_heads", heads))
+        value = _clipped(block, _affine(read, tensors["W_V"], tensors.get("b_V"), own))
+        mixed = []
+        for asks, seen in places:
+            weights = _softmax(_scores(block, head, queries[head][asks], [keys[own][r] for r in seen], seen, position))
+            mixed.append((_stacked([weights], len(seen)) * _stacked([value[r] for r in seen], len(value[0]))).entries())
+        found = _added(found, _rows(_stacked(mixed, len(value[0])) * _matrix(tensors["W_O"], head)))
+    if "post_norm" in block.norms:
+        found = _normalized(block.norms["post_norm"], found)
+    before = [rows[asks] for asks, _ in places]
+    found = _added(found, before) if options["skip"] else found
+    return found, [tuple([places[pair] for pair in each]) for each in wanted], before
+
+
+def _scores(block: Block, head: int, query: Row, keys: list[Row], seen: Cell, position: dict[int, int]) -> Row:
+    """Inner products, with a cap c tanh(s / c) and a slope times the position where the block has them."""
+    scores = (_stacked([query], len(query)) * _stacked(keys, len(query)).transpose()).entries()
+    if "score_cap" in block.options:
+        scores = _capped(scores, block.number("score_cap"))
+    if "slopes" in block.tensors:
+        slope = arb(block.tensors["slopes"].values[head])
+        scores = [s + slope * position[row] for s, row in zip(scores, seen, strict=True)]
+    return scores
+
+
+def _softmax(scores: Row) -> Row:
+    """The weights; a constant taken from all scores changes none, so the middle of about the largest may be."""
+    top = max(scores, key=lambda x: x.mid()).mid()
+    powers = [(x - top).exp() for x in scores]
+    total = sum(powers[1:], powers[0])
+    return [x / total for x in powers]
+
+
+def _asked(block: Block, rows: list[Row], name: str, position: dict[int, int]) -> list[list[Row]]:
+    """Queries or keys of each head: mapped, cut off, normalized, turned, in this order; queries over the root."""
+    tensor, shift = block.tensors[f"W_{name}"], block.tensors.get(f"b_{name}")
+    count, _, width = tensor.shape
+    heads = [_clipped(block, _affine(rows, tensor, shift, head)) for head in range(count)]
+    norm = block.norms.get(f"{name.lower()}_norm")
+    if norm is not None and block.options.get("norms_all"):
+        table = _normalized(norm, [[x for head in heads for x in head[i]] for i in range(len(rows))])
+        heads = [[row[h * width : (h + 1) * width] for row in table] for h in range(count)]
+    elif norm is not None:
+        apart = norm.reads > width
+        heads = [_normalized(norm, head, h * width if apart else 0) for h, head in enumerate(heads)]
+    if "turned" in block.options:
+        heads = [_turned(block, head, position) for head in heads]
+    root = arb(block.options["score_root"]).sqrt()
+    return heads if name == "K" else [[[x / root for x in row] for row in head] for head in heads]
+
+
+def _turned(block: Block, rows: list[Row], position: dict[int, int]) -> list[Row]:
+    """The complex number of each pair of entries times exp(i s f), s the position of the row."""
+    frequencies, found = [arb(f) for f in block.tensors["frequencies"].values], []
+    for number, row in enumerate(rows):
+        row = list(row)
+        for k, frequency in enumerate(frequencies if number in position else ()):
+            i, j = (k, len(frequencies) + k) if block.options["turned"] == "halves" else (2 * k, 2 * k + 1)
+            sin, cos = (frequency * position[number]).sin_cos()
+            row[i], row[j] = row[i] * cos - row[j] * sin, row[i] * sin + row[j] * cos
+        found.append(row)
+    return found
+
+
+def _clipped(block: Block, rows: list[Row]) -> list[Row]:
+    if "clip" not in block.options:
+        return rows
+    bound = arb(block.number("clip"))
+    return [[x.max(-bound).min(bound) for x in row] for row in rows]
+
+
+def _capped(row: Row, cap: float) -> Row:
+    return [arb(cap) * (x / arb(cap)).tanh() for x in row]

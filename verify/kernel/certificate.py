@@ -1,0 +1,171 @@
+"""A certificate of a file: what it is about, what was asked, and the statements, each as the data of its kind.
+
+Page: docs/rigour/kernel.md
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from verify.kernel.files import LARGEST_CERTIFICATE, canonical, parse_json, read_bytes, require_fields
+from verify.kernel.numerals import read_count, read_number
+from verify.kernel.verdicts import BadInputError
+
+FILE = "certificate.json"
+_HASH = re.compile(r"[0-9a-f]{64}")
+_SIZES = ("contexts", "context_length", "outputs", "all_contexts", "parameters")
+_LONGEST_TEXT = 4096
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What is asked: that all contexts are held, that so many are, or that the mean loss is at most a bound."""
+
+    asked: str
+    tolerance: float
+    contexts: int | None
+    bound: float | None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What `certificate.json` says.
+
+    Args:
+        model: The hash of the model.
+        task: That of the task.
+        target: `labels`, `laws` or `values`.
+        origin: Where the targets come from.
+        sizes: Of model and task, by name.
+        criterion: The question.
+        statements: One record for each, as it stands in the file.
+        witness: The hash of the file of witnesses, or none.
+    """
+
+    model: str
+    task: str
+    target: str
+    origin: str
+    sizes: dict[str, int]
+    criterion: Criterion
+    statements: list[dict[str, Any]]
+    witness: str | None
+
+
+def read_certificate(folder: Path) -> Certificate:
+    """Read `certificate.json`.
+
+    Raises:
+        BadInputError: It is anything but a certificate in its one form.
+    """
+    data = read_bytes(folder, FILE, LARGEST_CERTIFICATE)
+    try:
+        text = data.decode("ascii")
+    except UnicodeDecodeError as error:
+        raise BadInputError(FILE, "the file", "is not ASCII") from error
+    found = parse_json(FILE, "the file", text)
+    names = ["format", "version", "subject", "criterion", "statements", "provenance", "witness", "digest"]
+    require_fields(FILE, "the file", found, names)
+    if canonical(found) + "\n" != text:
+        raise BadInputError(FILE, "the file", "is not the canonical text of what it says")
+    if (found["format"], found["version"]) != ("byheart-certificate", 3) or type(found["version"]) is not int:
+        raise BadInputError(FILE, "format", "is not byheart-certificate, version 3")
+    said = {name: value for name, value in found.items() if name != "digest"}
+    if hashlib.sha256(canonical(said).encode("ascii")).hexdigest() != found["digest"]:
+        raise BadInputError(FILE, "digest", "is not the hash of the rest")
+    _require_texts("provenance", found["provenance"])
+    subject, sizes = found["subject"], _sizes(found["subject"])
+    criterion, statements = _criterion(found["criterion"]), _statements(found["statements"])
+    model, task, target, origin = (subject[name] for name in ("model", "task", "target", "origin"))
+    return Certificate(model, task, target, origin, sizes, criterion, statements, _witness(found["witness"]))
+
+
+def _sizes(subject: Any) -> dict[str, int]:
+    require_fields(FILE, "subject", subject, ["model", "task", "target", "origin", "sizes"])
+    for name in ("model", "task"):
+        _require_hash(f"subject.{name}", subject[name])
+    if subject["target"] not in ("labels", "laws", "values"):
+        raise BadInputError(FILE, "subject.target", f"is {str(subject['target'])[:20]!r}")
+    _require_text("subject.origin", subject["origin"])
+    require_fields(FILE, "subject.sizes", subject["sizes"], _SIZES)
+    return {name: read_count(FILE, f"subject.sizes.{name}", size) for name, size in subject["sizes"].items()}
+
+
+def _criterion(data: Any) -> Criterion:
+    require_fields(FILE, "criterion", data, ["asked", "tolerance", "contexts", "bound"])
+    asked, contexts, bound = data["asked"], data["contexts"], data["bound"]
+    if asked not in ("held", "at-least", "at-most"):
+        raise BadInputError(FILE, "criterion.asked", f"is {str(asked)[:20]!r}")
+    if (contexts is not None) != (asked == "at-least") or (bound is not None) != (asked == "at-most"):
+        raise BadInputError(FILE, "criterion.contexts or bound", "does not go with what is asked")
+    if contexts is not None and read_count(FILE, "criterion.contexts", contexts, 2**53) == 0:
+        raise BadInputError(FILE, "criterion.contexts", "is 0, which asks for nothing")
+    floats = []
+    for name in ("tolerance", "bound"):
+        value = None if data[name] is None else read_number(FILE, f"criterion.{name}", data[name])
+        if not (value is None and name == "bound") and not (isinstance(value, float) and value > 0.0):
+            raise BadInputError(FILE, f"criterion.{name}", "is no float above 0")
+        floats.append(value)
+    return Criterion(asked, floats[0], contexts, floats[1])
+
+
+def _statements(data: Any) -> list[dict[str, Any]]:
+    """The records, each with the fields that all kinds have; more fields and the values are for its kind to read."""
+    if not isinstance(data, list) or not data:
+        raise BadInputError(FILE, "statements", "are no list, or an empty one")
+    for place, each in enumerate(data):
+        require_fields(FILE, f"statements[{place}]", each, ["id", "statement", "method", "values", "held"], ["words"])
+        for name in ("id", "method"):
+            _require_text(f"statements[{place}].{name}", each[name])
+        if not isinstance(each["statement"], str) or not isinstance(each["held"], str):
+            raise BadInputError(FILE, f"statements[{place}]", "has a sentence or a mask that is no text")
+        if not isinstance(each["values"], dict):
+            raise BadInputError(FILE, f"statements[{place}].values", "are no object")
+    return data
+
+
+def _witness(data: Any) -> str | None:
+    if data is None:
+        return None
+    require_fields(FILE, "witness", data, ["file", "sha256"])
+    if data["file"] != "witness.safetensors":
+        raise BadInputError(FILE, "witness.file", f"is {str(data['file'])[:60]!r}")
+    _require_hash("witness.sha256", data["sha256"])
+    return data["sha256"]
+
+
+def _require_texts(field: str, data: Any) -> None:
+    if not isinstance(data, dict):
+        raise BadInputError(FILE, field, "is no object")
+    for name, text in data.items():
+        _require_text(field, name)
+        _require_text(f"{field}.{name}", text)
+
+
+def _require_text(field: str, text: Any) -> None:
+    if not isinstance(text, str) or len(text) > _LONGEST_TEXT:
+        raise BadInputError(FILE, field[:60], f"is no text of at most {_LONGEST_TEXT} characters")
+
+
+def _require_hash(field: str, text: Any) -> None:
+    if not isinstance(text, str) or not _HASH.fullmatch(text):
+        raise BadInputError(FILE, field, "is no hash of 64 hexadecimal digits")
+
+
+def read_mask(field: str, text: str, contexts: int, held: int) -> list[bool]:
+    """Which contexts are held: all, none, or those that a hexadecimal mask names, the first one the highest bit.
+
+    The mask is there where some but not all contexts are held, and only then.
+    """
+    if held in (0, contexts):
+        if text:
+            raise BadInputError(FILE, field, "is given, though all or no contexts are held")
+        return [held > 0] * contexts
+    if len(text) != -(-contexts // 4) or set(text) - set("0123456789abcdef"):
+        raise BadInputError(FILE, field, f"is not {-(-contexts // 4)} hexadecimal digits")
+    bits = [digit >> k & 1 == 1 for digit in (int(each, 16) for each in text) for k in (3, 2, 1, 0)]
+    if any(bits[contexts:]) or sum(bits) != held:
+        raise BadInputError(FILE, field, f"does not name {held} of {contexts} contexts")
+    return bits[:contexts]

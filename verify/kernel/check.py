@@ -1,0 +1,180 @@
+"""The check of a folder: reads it, proves each statement by the module of its kind, and answers the question.
+
+Page: docs/rigour/kernel.md
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from verify.kernel import answers, runs, text
+from verify.kernel.answers import Statement as Answers
+from verify.kernel.certificate import FILE, Certificate, read_certificate
+from verify.kernel.evaluation import FORMATS, Evaluation
+from verify.kernel.files import read_bytes
+from verify.kernel.model import FILE as MODEL_FILE
+from verify.kernel.model import Model, read_model
+from verify.kernel.task import FILE as TASK_FILE
+from verify.kernel.task import Task, read_task
+from verify.kernel.verdicts import BadInputError, CheckError, NotProvedError, UndecidedError
+
+_FOR_PEOPLE = {"report.html", "summary.json", "measured.json", "wrong.csv", "other_runs.csv"}
+"""Files that no proof reads: nothing is said about them."""
+
+_WITNESS = "witness.safetensors"
+
+
+class Kind(Protocol):
+    """A kind of statement: one module that reads its data, says it in words, and proves it."""
+
+    ID: str
+
+    def read(self, field: str, record: dict[str, Any], certificate: Certificate) -> Any: ...
+
+    def sentence(self, statement: Any, certificate: Certificate) -> str: ...
+
+    def check(self, statement: Any, certificate: Certificate, evaluation: Evaluation) -> str: ...
+
+
+KINDS: tuple[Any, ...] = (answers, runs, text)
+"""The modules of the kinds that the kernel proves."""
+
+
+def check_folder(
+    folder: Path, kinds: Sequence[Any] = KINDS, tell: Callable[[str], None] = lambda text: None
+) -> list[str]:
+    """Prove the certificate of a folder.
+
+    Args:
+        folder: The folder.
+        kinds: The modules of the kinds of statement.
+        tell: Told how long it takes, where that is more than a minute.
+
+    Returns:
+        The sentences that are proved, each with how it was.
+
+    Raises:
+        BadInputError: A file is not what it should be; no statement was looked at.
+        NotProvedError: A statement is false, or the answer to the question is no.
+        UndecidedError: A statement has no proof here, or the question stays open.
+    """
+    folder = Path(folder)
+    certificate = read_certificate(folder)
+    _require_own_files(folder, certificate)
+    model, task = read_model(folder), read_task(folder)
+    _require_subject(certificate, model, task)
+    known: list[tuple[Any, Any]] = []
+    unknown = []
+    for place, record in enumerate(certificate.statements):
+        kind = next((kind for kind in kinds if kind.ID == record["id"]), None)
+        if kind is None:
+            unknown.append(record["id"])
+            continue
+        field = f"statements[{place}]"
+        statement = kind.read(field, record, certificate)
+        if record["statement"] != kind.sentence(statement, certificate):
+            raise BadInputError(FILE, f"{field}.statement", "is not the sentence that its numbers make")
+        known.append((kind, statement))
+    _require_order(certificate)
+    evaluation = Evaluation(model, task, _formats(certificate), tell)
+    proved, open_ones = [], [f"the kernel has no proof of statements {id!r}" for id in unknown]
+    for kind, statement in known:
+        try:
+            how = kind.check(statement, certificate, evaluation)
+        except UndecidedError as error:
+            open_ones.append(str(error))
+        else:
+            proved.append(f"{kind.sentence(statement, certificate)} [{how}]")
+    _answer(certificate, next(each for kind, each in known if kind is answers), evaluation)
+    if open_ones:
+        raise UndecidedError("; ".join(open_ones))
+    return proved
+
+
+def _require_own_files(folder: Path, certificate: Certificate) -> None:
+    """No file that a person could take for a part of the folder and that nothing names; the witness as it is named."""
+    own = {FILE, MODEL_FILE, TASK_FILE, *_FOR_PEOPLE} | ({_WITNESS} if certificate.witness else set())
+    foreign = sorted(path.name for path in folder.iterdir() if path.name not in own)
+    if foreign:
+        raise BadInputError(foreign[0], "the file", "belongs to nothing that the certificate names")
+    if certificate.witness and hashlib.sha256(read_bytes(folder, _WITNESS)).hexdigest() != certificate.witness:
+        raise BadInputError(_WITNESS, "the file", "has another hash than the certificate says")
+
+
+def _require_subject(certificate: Certificate, model: Model, task: Task) -> None:
+    """The files are those that the certificate is about, and the model reads and answers the task."""
+    for file, stated, real in (
+        (MODEL_FILE, certificate.model, model.sha256),
+        (TASK_FILE, certificate.task, task.sha256),
+    ):
+        if stated != real:
+            raise BadInputError(file, "the file", f"has the hash {real}, the certificate is about {stated}")
+    sizes = {**task.sizes(), "outputs": model.outputs, "parameters": model.parameters}
+    if (certificate.target, certificate.origin) != (task.target, task.origin) or certificate.sizes != sizes:
+        raise BadInputError(FILE, "subject", f"has another target, origin or other sizes than {sizes}")
+    if task.width != model.outputs or not model.reads_tokens or model.positions < sizes["context_length"]:
+        raise BadInputError(MODEL_FILE, "the model", "has other outputs, or fewer positions, than the task")
+    if max(map(max, task.contexts)) >= model.vocabulary:
+        raise BadInputError(MODEL_FILE, "the model", "does not know a token of the task")
+
+
+def _require_order(certificate: Certificate) -> None:
+    """First the answers, once; runs and texts by format, each format once; then the other kinds."""
+    formats = ("real arithmetic", *FORMATS)
+    order = []
+    for record in certificate.statements:
+        name = (record.get("words") or {}).get("format", "")
+        group = {"answers": 0, "runs": 1, "text": 2}.get(record["id"], 3)
+        order.append((group, formats.index(name) if group in (1, 2) else 0, record["id"] if group == 3 else ""))
+    ids = [record["id"] for record in certificate.statements]
+    if ids[0] != answers.ID or [each[:2] for each in order] != sorted(each[:2] for each in order):
+        raise BadInputError(FILE, "statements", "do not begin with the answers, or stand in another order")
+    if len(set(order)) != len(order):
+        raise BadInputError(FILE, "statements", "state the same twice")
+
+
+def _formats(certificate: Certificate) -> list[str]:
+    return [record["words"]["format"] for record in certificate.statements if record["id"] == runs.ID]
+
+
+def _answer(certificate: Certificate, stated: Answers, evaluation: Evaluation) -> None:
+    """The answer to the question is yes, by numbers that are proved, and the model does more than a guess.
+
+    Raises:
+        NotProvedError: The answer is no.
+        UndecidedError: The stated numbers do not give a yes.
+    """
+    asked, count, held = certificate.criterion, len(stated.held), sum(stated.held)
+    if asked.asked == "at-most":
+        yes = stated.mean_upper is not None and asked.bound is not None and stated.mean_upper <= asked.bound
+    else:
+        wanted = count if asked.contexts is None else asked.contexts
+        yes = held >= wanted
+        if count - stated.wrong < wanted:
+            raise NotProvedError(f"the question: {wanted} contexts shall be held, {stated.wrong} are proved not to be")
+    if certificate.target == "labels" and asked.asked != "at-most":
+        best = stated.guess_held or 0
+        beats = held > best or held == best == count
+        if count - stated.wrong <= best and not beats:
+            raise NotProvedError("the question: the most frequent label alone does as well")
+    else:
+        beats = count > 1 and None not in (stated.mean_upper, stated.guess_lower)
+        beats = beats and (stated.mean_upper or 0) < (stated.guess_lower or 0)
+        if count == 1:
+            raise NotProvedError("the question: of one context a guess does as well")
+    if not (yes and beats):
+        raise UndecidedError("the question: what is stated does not answer it with more than a guess does")
+
+
+def outcome(
+    folder: Path, kinds: Sequence[Any] = KINDS, tell: Callable[[str], None] = lambda text: None
+) -> tuple[int, str]:
+    """The exit code of a check, and what it prints: the first line is the answer."""
+    try:
+        proved = check_folder(folder, kinds, tell)
+    except CheckError as error:
+        return error.exit_code, f"{error.word}: {error}"
+    except (OSError, MemoryError, RecursionError) as error:
+        return BadInputError.exit_code, f"{BadInputError.word}: {folder}: the folder cannot be checked: {error}"
+    return 0, "\n  ".join(["PROVED", *proved])

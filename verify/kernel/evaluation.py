@@ -1,0 +1,217 @@
+"""What a model says of the contexts of a task: gaps and losses in balls, and what every run of a format holds.
+
+Exact columns come first, for models that they fit; balls of more and more bits for what they leave open.
+
+Page: docs/rigour/kernel.md
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+
+from flint import arb, ctx
+
+from verify.kernel import balls
+from verify.kernel.accounts import Account, Reals, Runs
+from verify.kernel.columns import RADIUS, Column, column_of
+from verify.kernel.model import Model
+from verify.kernel.task import Task
+from verify.kernel.walk import UnfitError, Walk, fits
+
+FORMATS = {
+    "float64": (53, -1022, 1023),
+    "float32": (24, -126, 127),
+    "bfloat16": (8, -126, 127),
+    "float16": (11, -14, 15),
+}
+"""By name p, and the exponents of the least normal number and of the largest power of two."""
+
+_BITS = 256  # of balls of logits that are exact integers
+_CELLS = 2**22  # tokens of the contexts that are walked together
+_TOGETHER = 1024  # contexts that are evaluated in balls together
+_CLOSE = RADIUS - 40  # exact columns say nothing of real arithmetic where it may be further off than 2^-40
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is known of one context.
+
+    Args:
+        gap: The least logit of a mode less the largest of the others; none where there are no others.
+        loss: The divergence of the target from the prediction, nats.
+    """
+
+    gap: arb | None
+    loss: arb
+
+    def is_held(self, target: str, tolerance: arb) -> bool | None:
+        """Whether the context is held: surely, surely not, or none of both."""
+        right, close = self.gap is None or self.gap > 0, target == "labels" or self.loss <= tolerance
+        if right and close:
+            return True
+        wrong = (self.gap is not None and self.gap <= 0) or (target == "laws" and self.loss > tolerance)
+        return False if wrong else None
+
+
+@dataclass
+class Evaluation:
+    """A model on a task.
+
+    Args:
+        model: The model.
+        task: The task.
+        formats: Names of the formats whose runs are followed.
+        tell: Told how long it takes, where that is more than a minute.
+    """
+
+    model: Model
+    task: Task
+    formats: Sequence[str]
+    tell: Callable[[str], None] = lambda text: None
+    in_runs: dict[str, list[Found]] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def in_reals(self) -> list[Found | None]:
+        """What exact columns say of each context in real arithmetic; fills `in_runs` and `reasons` as well."""
+        count = len(self.task.contexts)
+        self.reasons = dict.fromkeys(self.formats, "the model normalizes, or has smooth neurons or other options")
+        if not fits(self.model):
+            return [None] * count
+        runs = [Runs(*FORMATS[name]) for name in self.formats]
+        reals: list[Found | None] = []
+        held: list[list[Found]] = [[] for _ in runs]
+        try:
+            for chunk in self._walked([Reals(), *runs]):
+                for found, known in chunk:
+                    reals.append(found[0] if known else None)
+                    for own, each in zip(held, found[1:], strict=True):
+                        own.append(each)
+        except UnfitError as error:
+            self.reasons = dict.fromkeys(self.formats, str(error))
+            return [None] * count
+        self.reasons = {name: account.overflow for name, account in zip(self.formats, runs, strict=True)}
+        self.in_runs = dict(zip(self.formats, held, strict=True))
+        return reals
+
+    def follow(self) -> None:
+        """Make sure that `in_runs` and `reasons` are filled."""
+        _ = self.in_reals
+
+    def _walked(self, accounts: list[Account]) -> Iterator[list[tuple[list[Found], bool]]]:
+        """Chunk by chunk, of each context what each account finds, and whether it is close to real arithmetic."""
+        contexts = self.task.contexts
+        walk = Walk(self.model, accounts)
+        walk.plan(contexts)
+        step = max(1, _CELLS // len(contexts[0]))
+        for start in range(0, len(contexts), step):
+            rows, places = _distinct_rows(walk.run(contexts[start : start + step]), len(contexts[start : start + step]))
+            read = [walk.mapped(walk.out, j, rows) for j in range(self.model.outputs)]
+            off = [max(column.off[a] for column in read) for a in range(len(accounts))]
+            scale = max(column.scale for column in read)
+            known: dict[tuple[int, object], list[Found]] = {}
+            chunk, logits = [], _Logits(read, scale)
+            with ctx.workprec(_BITS):
+                errors = [arb((r, -RADIUS)) for r in off]
+                for i, place in enumerate(places, start):
+                    key = place, self.task.labels[i] if self.task.laws is None else i
+                    if key not in known:
+                        row = logits.of(place)
+                        in_runs = [judged(self.task, i, row, error, is_run=True) for error in errors[1:]]
+                        known[key] = [judged(self.task, i, row, errors[0]), *in_runs]
+                    chunk.append((known[key], off[0] < 1 << _CLOSE))
+            yield chunk
+
+    def in_balls(self, contexts: Sequence[int], bits: int) -> Iterator[tuple[int, Found]]:
+        """What balls say of some contexts."""
+        for start in range(0, len(contexts), _TOGETHER):
+            some = contexts[start : start + _TOGETHER]
+            rows = balls.logits(self.model, [self.task.contexts[i] for i in some], bits)
+            with ctx.workprec(bits):
+                for i, row in zip(some, rows, strict=True):
+                    yield i, judged(self.task, i, row, arb(0))
+
+
+class _Logits:
+    """The logits of distinct rows as balls, the last one of them kept."""
+
+    def __init__(self, columns: list[Column], scale: int) -> None:
+        self.columns, self.scale, self.last, self.row = columns, scale, -1, list[arb]()
+
+    def of(self, place: int) -> list[arb]:
+        """The logits of a row, exact."""
+        if place != self.last:
+            numbers = [(c.numbers or [])[place if len(c.numbers or []) > 1 else 0] for c in self.columns]
+            self.row = [arb((n, -c.scale)) for n, c in zip(numbers, self.columns, strict=True)]
+            self.last = place
+        return self.row
+
+
+def _distinct_rows(row: list[Column], count: int) -> tuple[list[Column], list[int]]:
+    """The different last rows of some contexts by columns, and which of them each context has."""
+    long = [column for column in row if not column.is_constant and column.numbers is not None]
+    if not long:
+        return row, [0] * count
+    found: dict[tuple[int, ...], int] = {}
+    places = [found.setdefault(each, len(found)) for each in zip(*(c.numbers or [] for c in long), strict=True)]
+    narrow = dict(zip(long, zip(*found, strict=True), strict=True))
+    return [column_of(list(narrow[c]), c.scale, c.off) if c in narrow else c for c in row], places
+
+
+def judged(task: Task, i: int, logits: list[arb], error: arb, *, is_run: bool = False) -> Found:
+    r"""The gap and the loss of a context whose logits are within an error of these balls.
+
+    An error $\varepsilon$ moves a gap by at most $2 \varepsilon$, and a divergence as well: its gradient in the logits
+    is the prediction less the target, of 1-norm at most 2. For a label $l$ the loss is
+    $\log(1 + \sum_{j \ne l} e^{z_j - z_l})$, where the error multiplies the sum by at most $e^{2 \varepsilon}$. For a
+    law p it is $\log \sum_j e^{z_j} - \sum_j p_j z_j - h(p)$ with the entropy h. Of a label in runs no loss is asked.
+    """
+    modes = task.modes(i)
+    others = [z for j, z in enumerate(logits) if j not in modes]
+    gap = reduce(_least, [logits[j] for j in modes]) - reduce(_largest, others) + arb(0, 2 * error) if others else None
+    if task.laws is None and is_run:
+        return Found(gap, arb(0))
+    if task.laws is None:
+        own = logits[modes[0]]
+        moved = (arb(0, 2 * error)).exp()
+        return Found(gap, (sum(((z - own).exp() for z in others), arb(0)) * moved).log1p())
+    top = reduce(_largest, logits).mid()
+    law = [arb(mass) for mass in task.laws[i]]
+    total = sum(law, arb(0))
+    log_sum = sum(((z - top).exp() for z in logits), arb(0)).log()
+    cross = sum((mass * (z - top) for mass, z in zip(law, logits, strict=True)), arb(0)) / total
+    return Found(gap, log_sum - cross - entropy(law) + arb(0, 2 * error))
+
+
+def _least(a: arb, b: arb) -> arb:
+    """The smaller of two; one that surely is so is taken as it is, so that exact numbers are compared exactly."""
+    return a if a <= b else b if b <= a else a.min(b)
+
+
+def _largest(a: arb, b: arb) -> arb:
+    return a if a >= b else b if b >= a else a.max(b)
+
+
+def entropy(masses: list[arb]) -> arb:
+    """The entropy of the law with these positive masses, of any common unit, nats."""
+    total = sum(masses, arb(0))
+    return total.log() - sum((mass * mass.log() for mass in masses), arb(0)) / total
+
+
+def guess(task: Task) -> tuple[arb, int | None]:
+    r"""The least mean loss of a guess that does not look at the context, and how many the most frequent label holds.
+
+    The mean of $d_{KL}(\pi_t \| q)$ over the contexts is $h(\bar\pi) - \frac1T \sum_t h(\pi_t) + d_{KL}(\bar\pi \| q)$,
+    so it is least for the mean $\bar\pi$ of the laws; a label is a law without entropy.
+    """
+    if task.laws is None:
+        counts = list(Counter(task.labels).values())
+        return entropy([arb(count) for count in counts]), max(counts)
+    mean, own = [arb(0)] * task.width, arb(0)
+    for law in task.laws:
+        masses = [arb(mass) for mass in law]
+        total = sum(masses, arb(0))
+        mean = [m + mass / total for m, mass in zip(mean, masses, strict=True)]
+        own += entropy(masses)
+    return entropy(mean) - own / len(task.laws), None

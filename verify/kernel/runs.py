@@ -1,0 +1,110 @@
+"""The statement `runs`: which contexts every run in a number format holds.
+
+Page: docs/rigour/kernel.md
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from flint import ctx
+
+from verify.kernel.answers import ball
+from verify.kernel.certificate import FILE, Certificate, read_mask
+from verify.kernel.evaluation import FORMATS, Evaluation
+from verify.kernel.files import require_fields
+from verify.kernel.numerals import Number, counted, read_count, read_number
+from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
+
+ID = "runs"
+EXACT_SUMS = "H1 H2 H5"
+"""What the kernel's proof rests on: sums that no run rounds."""
+
+_HYPOTHESES = (EXACT_SUMS, "H1 H2 H3 H4", "H1 H2 H3 H4 H5")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Every run in a format holds some contexts.
+
+    Args:
+        format: The number format.
+        hypotheses: What a run is assumed to keep (docs/rigour/runs.md).
+        held: Whether each context is stated to be held.
+        exp_ulps: How accurate the exponential is, where H3 is assumed.
+    """
+
+    format: str
+    hypotheses: str
+    held: list[bool]
+    exp_ulps: Number | None
+
+
+def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
+    """The data of a statement in its one form."""
+    words, values = record.get("words"), record["values"]
+    require_fields(FILE, f"{field}.words", words, ["format", "hypotheses"])
+    assert isinstance(words, dict)
+    if words["format"] not in tuple(FORMATS) or words["hypotheses"] not in _HYPOTHESES:
+        raise BadInputError(FILE, f"{field}.words", "name no number format or no hypotheses that there are")
+    if certificate.target == "values":
+        raise BadInputError(FILE, field, "is about runs of a task of values, which no statement is")
+    of_exponential = ["exp_ulps"] if "H3" in words["hypotheses"] else []
+    require_fields(FILE, f"{field}.values", values, ["contexts", "held", *of_exponential])
+    count = certificate.sizes["contexts"]
+    if read_count(FILE, f"{field}.values.contexts", values["contexts"]) != count:
+        raise BadInputError(FILE, f"{field}.values.contexts", f"are not the {count} of the subject")
+    held = read_count(FILE, f"{field}.values.held", values["held"], count)
+    if held == 0:
+        raise BadInputError(FILE, f"{field}.values.held", "is 0, which states nothing")
+    ulps = read_number(FILE, f"{field}.values.exp_ulps", values["exp_ulps"]) if of_exponential else None
+    if ulps is not None and not (isinstance(ulps, float) and ulps > 0.0):
+        raise BadInputError(FILE, f"{field}.values.exp_ulps", "is no float above 0")
+    mask = read_mask(f"{field}.held", record["held"], count, held)
+    return Statement(words["format"], words["hypotheses"], mask, ulps)
+
+
+def sentence(statement: Statement, certificate: Certificate) -> str:
+    """The statement in words."""
+    held, count = sum(statement.held), len(statement.held)
+    *first, last = statement.hypotheses.split()
+    ulps = 4.0 if statement.exp_ulps is None else float(statement.exp_ulps)
+    return (
+        f"In every {statement.format} run ({_meaning(statement.format, ulps)}) {held} of {counted(count, 'context')} "
+        f"are held; this rests on {', '.join(first)} and {last}."
+    )
+
+
+def _meaning(name: str, exp_ulps: float) -> str:
+    """What a run is."""
+    return (
+        f"each operation in {name} or finer and rounded to nearest, also in products (no TF32); sums in any order; "
+        f"exp off by at most {exp_ulps:g} units in the last place; softmax less its largest score, at once or by "
+        "blocks of 16 or more; normalizations as accurate as in two passes, as is assumed of layer_norm in torch "
+        "(H1 to H5 of docs/rigour/runs.md, which names what is no such run)"
+    )
+
+
+def check(statement: Statement, certificate: Certificate, evaluation: Evaluation) -> str:
+    """Prove the statement by sums that no run rounds.
+
+    Raises:
+        NotProvedError: A context that it names is not held in any run.
+        UndecidedError: No such proof is found, or the statement does not assume what it rests on.
+    """
+    name = statement.format
+    if not {"H1", "H2", "H5"} <= set(statement.hypotheses.split()):
+        raise UndecidedError(f"{ID} in {name}: {statement.hypotheses} alone; the kernel's proof needs {EXACT_SUMS}")
+    evaluation.follow()
+    runs = evaluation.in_runs.get(name)
+    if runs is None or evaluation.reasons[name]:
+        raise UndecidedError(f"{ID} in {name}: {evaluation.reasons[name]}")
+    for i, found in enumerate(runs):
+        if not statement.held[i]:
+            continue
+        with ctx.workprec(256):
+            held = found.is_held(certificate.target, ball(certificate.criterion.tolerance))
+        if held is False:
+            raise NotProvedError(f"{ID} in {name}: context {i} is not held in any run")
+        if held is None:
+            raise UndecidedError(f"{ID} in {name}: context {i} is not proved to be held in every run")
+    return f"{counted(sum(statement.held), 'context')} in {name}, by sums that no run rounds"

@@ -1,0 +1,263 @@
+"""A task of a file: contexts of tokens, what shall follow each, and what the best guess without the context does.
+
+Page: docs/rigour/kernel.md
+"""
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from verify.kernel.files import Tensor, canonical, read_tensors, require_fields, sha256_of
+from verify.kernel.verdicts import BadInputError, UndecidedError
+
+FILE = "task.safetensors"
+END = "<|end|>"
+_LARGEST_COUNT = 2**53
+_LARGEST_LAWS = 2**28  # numbers
+_LARGEST_VOCABULARY = 2**24  # bytes of JSON
+_LARGEST_WINDOWS = 2**27  # tokens
+_COUNTS = ("indptr", "indices", "data")
+_MEMORIZED = {"contexts": 2, **{f"counts_{part}": 1 for part in _COUNTS}}
+_TAIL = {"tail_contexts": 2, **{f"tail_counts_{part}": 1 for part in _COUNTS}}
+_TEXT = {"text": 1, "titles": 1}
+
+Context = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Text:
+    """Whole texts: all tokens with the end behind each, a title for each or the end alone, and the names of tokens."""
+
+    tokens: Sequence[int]
+    titles: Sequence[int]
+    length: int
+    names: list[str]
+
+    @property
+    def end(self) -> int:
+        return self.names.index(END)
+
+    @property
+    def is_titled(self) -> bool:
+        return len(self.titles) > 1 or self.titles[0] != self.end
+
+
+@dataclass(frozen=True)
+class Task:
+    """Contexts of tokens and their targets.
+
+    Args:
+        target: `labels` or `laws`.
+        origin: Where they come from.
+        width: How many answers there are.
+        contexts: Pairwise distinct, all of one length.
+        labels: The answer of each; of laws the first mode.
+        laws: The law of each, up to its sum, or none.
+        tail: How many more contexts the text has.
+        sha256: The hash.
+        text: Where the contexts are all windows of whole texts, these.
+    """
+
+    target: str
+    origin: str
+    width: int
+    contexts: list[Context]
+    labels: Sequence[int]
+    laws: list[Sequence[float]] | None
+    tail: int
+    sha256: str
+    text: Text | None
+
+    def modes(self, i: int) -> list[int]:
+        """Where the target of context `i` is largest."""
+        if self.laws is None:
+            return [self.labels[i]]
+        top = max(self.laws[i])
+        return [answer for answer, mass in enumerate(self.laws[i]) if mass == top]
+
+    def sizes(self) -> dict[str, int]:
+        """By the names of a certificate."""
+        count = len(self.contexts)
+        return {"contexts": count, "context_length": len(self.contexts[0]), "all_contexts": count + self.tail}
+
+
+def read_task(folder: Path) -> Task:
+    """Read `task.safetensors`.
+
+    Raises:
+        BadInputError: It is anything but a task in its one form.
+        UndecidedError: It is a task of another kind than contexts of tokens.
+    """
+    words, arrays = read_tensors(folder, FILE)
+    if (words.pop("format", None), words.get("version")) != ("byheart-task", 3) or type(
+        words.pop("version")
+    ) is not int:
+        raise BadInputError(FILE, "format", "is not byheart-task, version 3")
+    kind = words.get("task")
+    if kind in ("vectors", "prompts", "rule"):
+        raise UndecidedError(f"{FILE} is a task of {kind}, which the kernel does not read yet")
+    if kind != "tokens":
+        raise BadInputError(FILE, "task", f"is {str(kind)[:40]!r}, expected 'tokens'")
+    return (_read_text if "context_length" in words else _read_contexts)(words, arrays)
+
+
+def _read_contexts(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
+    require_fields(FILE, "metadata", words, ["task", "target", "origin", "vocabulary"], ["answers"])
+    target, origin, names = words["target"], words["origin"], words["vocabulary"]
+    if target not in ("labels", "laws") or not isinstance(origin, str):
+        raise BadInputError(FILE, "target or origin", f"is {str(target)[:20]!r}, {str(origin)[:20]!r}, as in no task")
+    _require_names("vocabulary", names)
+    answers = words.get("answers", names)
+    if "answers" in words:
+        _require_names("answers", answers)
+        if answers == names:
+            raise BadInputError(FILE, "answers", "are the vocabulary once more")
+    own = {} if origin != "own" else {"labels": 1} if target == "labels" else {"laws": 2}
+    order = {**_MEMORIZED, **_TAIL, **own}
+    _require_arrays(arrays, order)
+    contexts, tail = (_contexts(name, arrays[name], len(names)) for name in ("contexts", "tail_contexts"))
+    if not contexts or arrays["tail_contexts"].shape[1] != len(contexts[0]):
+        raise BadInputError(FILE, "contexts", "are none, or of another length than those of the tail")
+    if len({*contexts, *tail}) != len(contexts) + len(tail):
+        raise BadInputError(FILE, "contexts", "hold one context twice")
+    counts = _count_rows("counts", arrays, len(contexts), len(answers))
+    rest = _count_rows("tail_counts", arrays, len(tail), len(answers))
+    if sum(map(sum, (row.values() for row in (*counts, *rest)))) > _LARGEST_COUNT:
+        raise BadInputError(FILE, "counts_data", "sum to more than 2**53")
+    labels, laws = _targets(target, origin, arrays, counts, len(answers))
+    digest = sha256_of(words, {name: arrays[name] for name in order})
+    return Task(target, origin, len(answers), contexts, labels, laws, len(tail), digest, None)
+
+
+def _read_text(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
+    """All windows of whole texts, in the order of their first occurrence, each with the most frequent next token."""
+    require_fields(FILE, "metadata", words, ["task", "target", "origin", "vocabulary", "context_length"])
+    names, length = words["vocabulary"], words["context_length"]
+    if (words["target"], words["origin"]) != ("labels", "most frequent") or type(length) is not int:
+        raise BadInputError(FILE, "target, origin or context_length", "is not that of whole texts")
+    _require_names("vocabulary", names)
+    _require_arrays(arrays, _TEXT)
+    tokens, titles = arrays["text"].values, arrays["titles"].values
+    _require_text(tokens, titles, length, names)
+    text = Text(tokens, titles, length, names)
+    following: dict[Context, dict[int, int]] = {}
+    for window, token in windows(text):
+        row = following.setdefault(window, {})
+        row[token] = row.get(token, 0) + 1
+    labels = [_first_most(row) for row in following.values()]
+    digest = sha256_of(words, {name: arrays[name] for name in _TEXT})
+    return Task("labels", "most frequent", len(names), list(following), labels, None, 0, digest, text)
+
+
+def _require_text(tokens: array, titles: array, length: int, names: list[str]) -> None:
+    """Texts that end, a title for each that occurs in none, and windows of a length that leaves room for it."""
+    if END not in names or not tokens or not titles:
+        raise BadInputError(FILE, "text, titles or vocabulary", f"is empty, or without {END}")
+    if not all(0 <= token < len(names) for part in (tokens, titles) for token in part):
+        raise BadInputError(FILE, "text or titles", "has a token that is not in the vocabulary")
+    end = names.index(END)
+    if tokens[-1] != end or len(titles) != tokens.count(end):
+        raise BadInputError(FILE, "titles", "are not as many as texts, or the last text does not end")
+    if len(set(titles)) < len(titles) or not set(titles).isdisjoint(tokens[:-1]):
+        raise BadInputError(FILE, "titles", "hold one twice, or one that occurs in a text")
+    titled = len(titles) > 1 or titles[0] != end
+    if length < 1 + titled or length * len(tokens) > _LARGEST_WINDOWS:
+        raise BadInputError(FILE, "context_length", f"is {length}, too short or too long for {len(tokens)} tokens")
+
+
+def windows(text: Text):
+    """Each window of the texts with the token that follows it.
+
+    In front of a text stands its title, or the end, as often as is needed; a title stays the first of every window.
+    """
+    number, window = 0, (text.titles[0],) * text.length
+    end, titled = text.end, text.is_titled
+    for token in text.tokens:
+        yield window, token
+        if token != end:
+            window = (window[0], *window[2:], token) if titled else (*window[1:], token)
+        elif number + 1 < len(text.titles):
+            number += 1
+            window = (text.titles[number],) * text.length
+
+
+def _targets(
+    target: str, origin: str, arrays: dict[str, Tensor], counts: list[dict[int, int]], width: int
+) -> tuple[Sequence[int], list[Sequence[float]] | None]:
+    """Labels, and laws if these are the target: as the file has them, or as its counts say."""
+    if target == "labels":
+        labels = arrays["labels"].values if origin == "own" else [_first_most(row) for row in counts]
+        if len(labels) != len(counts) or not all(0 <= label < width for label in labels):
+            raise BadInputError(FILE, "labels", "are not one answer for each context")
+        if origin not in ("own", "most frequent") and (origin != "table" or any(len(row) != 1 for row in counts)):
+            raise BadInputError(FILE, "origin", f"is {origin[:40]!r}, which the counts do not bear out")
+        return labels, None
+    if origin == "own":
+        laws: list[Sequence[float]] = [arrays["laws"].row(i) for i in range(arrays["laws"].shape[0])]
+        if arrays["laws"].shape != (len(counts), width) or not all(min(law) > 0.0 for law in laws):
+            raise BadInputError(FILE, "laws", "are not one law of full support for each context")
+        if not all(abs(sum(map(Fraction, law)) - 1) <= Fraction(1, 10**9) for law in laws):
+            raise BadInputError(FILE, "laws", "have a row whose sum is not within 1e-9 of 1")
+    elif origin == "smoothed counts":
+        if len(counts) * width > _LARGEST_LAWS:
+            raise BadInputError(FILE, "contexts", f"have laws of more than {_LARGEST_LAWS} numbers")
+        laws = [_smoothed(row, width) for row in counts]
+    else:
+        raise BadInputError(FILE, "origin", f"is {origin[:40]!r}, which the counts do not bear out")
+    return [law.index(max(law)) for law in laws], laws
+
+
+def _smoothed(row: dict[int, int], width: int) -> Sequence[float]:
+    """The law of counts with half an observation more, spread over all: (2 K c + 1) / (K (2 n + 1)), rounded once."""
+    total = sum(row.values())
+    if 2 * total * width + width >= _LARGEST_COUNT:
+        raise BadInputError(FILE, "counts_data", "are too large for exact laws")
+    law = array("d", [1 / (width * (2 * total + 1))]) * width
+    for answer, count in row.items():
+        law[answer] = (2 * width * count + 1) / (width * (2 * total + 1))
+    return law
+
+
+def _first_most(row: dict[int, int]) -> int:
+    """The smallest of the most frequent answers."""
+    most = max(row.values())
+    return min(answer for answer, count in row.items() if count == most)
+
+
+def _require_names(field: str, names: Any) -> None:
+    """Texts, each once, none of them empty, all of them characters."""
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) and name for name in names):
+        raise BadInputError(FILE, field, "is no list of texts, or has an empty one")
+    if len(set(names)) != len(names) or any("\ud800" <= character <= "\udfff" for character in "".join(names)):
+        raise BadInputError(FILE, field, "names a token twice, or has code points that are no characters")
+    if len(canonical(names)) > _LARGEST_VOCABULARY:
+        raise BadInputError(FILE, field, f"has more than {_LARGEST_VOCABULARY} bytes")
+
+
+def _require_arrays(arrays: dict[str, Tensor], order: dict[str, int]) -> None:
+    """Exactly these names, each with so many axes; laws are floats and all others integers."""
+    require_fields(FILE, "arrays", arrays, order)
+    for name, axes in order.items():
+        if arrays[name].values.typecode != ("d" if name == "laws" else "q") or len(arrays[name].shape) != axes:
+            raise BadInputError(FILE, name, f"is of another type, or has not {axes} axes")
+
+
+def _contexts(name: str, tensor: Tensor, size: int) -> list[Context]:
+    if tensor.shape[1] == 0 or not all(0 <= token < size for token in tensor.values):
+        raise BadInputError(FILE, name, "are empty, or have a token that is not in the vocabulary")
+    return [tuple(tensor.row(i)) for i in range(tensor.shape[0])]
+
+
+def _count_rows(name: str, arrays: dict[str, Tensor], rows: int, size: int) -> list[dict[int, int]]:
+    """Rows of counts in CSR form: no row is empty, answers increase, counts are at least 1."""
+    starts, answers, counts = (arrays[f"{name}_{part}"].values for part in _COUNTS)
+    good = len(starts) == rows + 1 and starts[0] == 0 and starts[-1] == len(answers) == len(counts)
+    good = good and all(a < b for a, b in pairwise(starts))
+    good = good and all(0 <= answer < size for answer in answers) and all(count >= 1 for count in counts)
+    if not good or any(s >= t for a, b in pairwise(starts) for s, t in pairwise(answers[a:b])):
+        raise BadInputError(FILE, f"{name}_data", f"with its indices is no table of counts of {rows} rows")
+    return [dict(zip(answers[a:b], counts[a:b], strict=True)) for a, b in pairwise(starts)]

@@ -1,0 +1,146 @@
+r"""The statement `text`: greedy decoding says whole texts, byte by byte, and then that they end.
+
+Page: docs/rigour/kernel.md
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from verify.kernel.certificate import FILE, Certificate
+from verify.kernel.evaluation import FORMATS, Evaluation
+from verify.kernel.files import require_fields
+from verify.kernel.numerals import counted, read_count
+from verify.kernel.task import END, Text, windows
+from verify.kernel.verdicts import BadInputError, NotProvedError
+
+ID = "text"
+REAL = "real arithmetic"
+_BYTE = re.compile(r"\\x[0-9a-f]{2}")
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Decoded greedily, a model says these texts.
+
+    Args:
+        format: That of the runs, or real arithmetic.
+        texts: Of each its title, its bytes and their hash.
+        parts: How many decodings are begun.
+        characters: Of all texts, where tokens are characters.
+    """
+
+    format: str
+    texts: list[tuple[str, int, str]]
+    parts: int
+    characters: int | None
+
+
+def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
+    """The data of a statement in its one form."""
+    words, values = record.get("words"), record["values"]
+    require_fields(FILE, f"{field}.words", words, ["format", "texts"])
+    assert isinstance(words, dict)
+    if words["format"] not in (REAL, *FORMATS) or not isinstance(words["texts"], list) or not words["texts"]:
+        raise BadInputError(FILE, f"{field}.words", "name no format that there is, or no texts")
+    require_fields(FILE, f"{field}.values", values, ["bytes", "parts", "texts"], ["characters"])
+    counts = {name: read_count(FILE, f"{field}.values.{name}", value) for name, value in values.items()}
+    texts = []
+    for place, each in enumerate(words["texts"]):
+        where = f"{field}.words.texts[{place}]"
+        require_fields(FILE, where, each, ["bytes", "sha256", "title"])
+        if not isinstance(each["title"], str) or not isinstance(each["sha256"], str):
+            raise BadInputError(FILE, where, "has a title or a hash that is no text")
+        if not _HASH.fullmatch(each["sha256"]):
+            raise BadInputError(FILE, f"{where}.sha256", "is no hash of 64 hexadecimal digits")
+        texts.append((each["title"], read_count(FILE, f"{where}.bytes", each["bytes"]), each["sha256"]))
+    if counts["texts"] != len(texts) or counts["bytes"] != sum(size for _, size, _ in texts) or record["held"]:
+        raise BadInputError(FILE, f"{field}.values", "count other texts or bytes than words name, or a mask is given")
+    return Statement(words["format"], texts, counts["parts"], counts.get("characters"))
+
+
+def sentence(statement: Statement, certificate: Certificate) -> str:
+    """The statement in words."""
+    where = f"in every {statement.format} run" if statement.format in FORMATS else f"in {statement.format}"
+    count, size = len(statement.texts), sum(size for _, size, _ in statement.texts)
+    characters = "" if statement.characters is None else f" ({counted(statement.characters, 'character')})"
+    parts = f" in {counted(statement.parts, 'part')}" if statement.parts != count else ""
+    said = f"{counted(count, 'text')}, {counted(size, 'byte')}{characters}{parts}"
+    ends = "it ends" if count == 1 else "each ends"
+    return f"Decoded greedily {where}, it says {said}, and then that {ends}."
+
+
+def check(statement: Statement, certificate: Certificate, evaluation: Evaluation) -> str:
+    """Prove the statement by induction over the windows.
+
+    *Theorem.* If every window of the texts is a context whose label is the token that follows it, and every context is
+    held, then decoding that begins with the first window of a text, and moves the window on by each token it says, says
+    the tokens of the text and then the end.
+
+    *Proof.* The first window is one of the text. If the window before a token is read, then its label, which is that
+    token, has the strictly largest logit, so it is said, and the next window of the text is read. []
+
+    That every context is held is proved by the statement `runs` of that format, or by `answers`, which are required.
+
+    Raises:
+        NotProvedError: The texts are others, a window goes on in two ways, or not every context is stated to be held.
+    """
+    task = evaluation.task
+    if task.text is None:
+        raise NotProvedError(f"{ID}: the task is not one of whole texts")
+    _require_all_held(statement, certificate)
+    label = dict(zip(task.contexts, task.labels, strict=True))
+    for window, token in windows(task.text):
+        if label[window] != token:
+            i = list(label).index(window)
+            raise NotProvedError(f"{ID}: context {i} goes on in two ways, so decoding leaves the text there")
+    said = texts_of(task.text)
+    found = [(title, len(data), hashlib.sha256(data).hexdigest()) for title, data, _ in said]
+    for stated, real in zip(statement.texts, found, strict=False):
+        if stated != real:
+            raise NotProvedError(f"{ID}: the text {real[0]!r} has {real[1]} bytes and the hash {real[2]}")
+    characters = None if any(count is None for *_, count in said) else sum(count or 0 for *_, count in said)
+    figures = len(found), len(task.text.titles), characters
+    if (len(statement.texts), statement.parts, statement.characters) != figures:
+        raise NotProvedError(f"{ID}: texts, parts and characters are {figures}")
+    return f"{counted(len(found), 'text')}, by induction over {counted(len(task.contexts), 'window')}"
+
+
+def _require_all_held(statement: Statement, certificate: Certificate) -> None:
+    """A statement in the same certificate says that every context is held, in that arithmetic."""
+    for record in certificate.statements:
+        whole = record["values"].get("held") == certificate.sizes["contexts"]
+        if statement.format == REAL:
+            good = record["id"] == "answers" and whole
+        else:
+            good = record["id"] == "runs" and whole and record.get("words", {}).get("format") == statement.format
+        if good:
+            return
+    raise NotProvedError(f"{ID}: no statement says that every context is held in {statement.format}")
+
+
+def texts_of(text: Text) -> list[tuple[str, bytes, int | None]]:
+    """The texts that tokens spell, with their titles, and how many characters they have where tokens are characters.
+
+    A token that is named `\\xNN` is that byte. Where the titles are 1/n ... n/n they are the parts of one text.
+    """
+    spelled, part = [], []
+    for token in text.tokens:
+        if token == text.end:
+            spelled.append(part)
+            part = []
+        else:
+            part.append(text.names[token])
+    titles = [text.names[title] for title in text.titles]
+    count = len(titles)
+    bare = [title.removeprefix("<").removesuffix(">") for title in titles]
+    if titles == [END] or bare == [f"{k + 1}/{count}" for k in range(count)]:
+        bare, spelled = [""], [[name for part in spelled for name in part]]
+    found = []
+    for title, names in zip(bare, spelled, strict=True):
+        in_bytes = [bytes([int(name[2:], 16)]) if _BYTE.fullmatch(name) else name.encode() for name in names]
+        has_bytes = any(map(_BYTE.fullmatch, names))
+        found.append((title, b"".join(in_bytes), None if has_bytes else sum(map(len, names))))
+    return found

@@ -1,0 +1,32 @@
+"""How a check ends when it does not end with PROVED: three exceptions, each with its exit code.
+
+Page: docs/rigour/kernel.md
+"""
+
+
+class CheckError(Exception):
+    """Base of the three; its text is one sentence for a person."""
+
+    exit_code = 1
+    word = "NOT PROVED"
+
+
+class NotProvedError(CheckError):
+    """A statement is false, or the answer to the question is no; names the context or the number."""
+
+
+class BadInputError(CheckError):
+    """The folder is not what a certificate is about; names the file and the field."""
+
+    exit_code = 2
+    word = "BAD INPUT"
+
+    def __init__(self, file: str, field: str, problem: str) -> None:
+        super().__init__(f"{file}: {field} {problem}")
+
+
+class UndecidedError(CheckError):
+    """Nothing is wrong, but the kernel has no proof: neither PROVED nor refuted."""
+
+    exit_code = 3
+    word = "UNDECIDED"

@@ -1,0 +1,656 @@
+r"""The walk of a model of hard heads and ReLU neurons over exact columns, for a chunk of contexts.
+
+A *stream* is a list of rows, one for each position; a row is a list of columns. What logits depend on is evaluated
+exactly; of all other columns only the ends are found, so that it is known that nothing overflows, and how large the
+values of rows are that a head does not read. Which columns are needed follows from a first walk over ends alone: what a
+head reads is known there if it follows from positions.
+
+Page: docs/rigour/kernel.md
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from flint import fmpz_mat
+
+from verify.kernel.accounts import Account, Looked
+from verify.kernel.columns import (
+    RADIUS,
+    Column,
+    Integers,
+    Sizes,
+    Term,
+    added,
+    column_of,
+    product,
+)
+from verify.kernel.model import Block, Model
+from verify.kernel.task import Context
+
+Row = list[Column]
+Tops = list[tuple[int, ...]]  # of each context, or of all alike, the positions with the largest score
+
+_MANY = 16  # neurons that read the same columns and are looked up by what these say
+_LARGEST_SCALE = 2048
+_FEW = 16  # neurons of one direction whose kinks are all looked at
+_NEAR = 1 << RADIUS - 10  # distances beyond which closer bounds are looked for
+
+
+class UnfitError(Exception):
+    """Nothing can be said of the model in exact columns; balls may."""
+
+
+@dataclass(frozen=True)
+class Map:
+    """An affine map in integers, column by column: of each the terms that are not 0, the shift, and whether it fits.
+
+    Args:
+        terms: Of each column pairs of a place and an integer.
+        scale: Of the integers.
+        shifts: An integer for each column.
+        shift_scale: Of the shifts.
+        fits: For each account and column, whether the account reads its weights and its shift as they are.
+    """
+
+    terms: list[list[tuple[int, int]]]
+    scale: int
+    shifts: list[int]
+    shift_scale: int
+    fits: list[list[bool]]
+
+    def shift(self, j: int) -> Fraction:
+        """The shift of a column."""
+        return Fraction(self.shifts[j], 1 << self.shift_scale)
+
+    @classmethod
+    def of(
+        cls, values: Sequence[float], shift: Sequence[float] | None, width: int, accounts: Sequence[Account]
+    ) -> "Map":
+        """The map of a matrix with rows of so many floats."""
+        whole = Integers.of(values, width)
+        shifts = Integers.of([0.0] * width if shift is None else shift, width)
+        terms = [[(i, row[j]) for i, row in enumerate(whole.rows) if row[j]] for j in range(width)]
+        columns = [[*values[j::width], *(() if shift is None else (shift[j],))] for j in range(width)]
+        fits = [[account.fits(column) for column in columns] for account in accounts]
+        return cls(terms, whole.scale, shifts.rows[0] if shifts.rows else [], shifts.scale, fits)
+
+
+@dataclass(frozen=True)
+class Head:
+    """A head of an attention: its three maps, and the places of its values among those of all heads."""
+
+    query: Map
+    key: Map
+    value: Map
+    first: int
+
+
+@dataclass(frozen=True)
+class Attention:
+    """An attention in integers."""
+
+    heads: list[Head]
+    out: Map
+    attends: str
+    skip: bool
+    root: int
+
+    @classmethod
+    def of(cls, block: Block, accounts: Sequence[Account]) -> "Attention":
+        """The heads of a plain block, and one map for what they write together."""
+
+        def of_head(name: str, head: int) -> Map:
+            width, shift = block.shape(f"W_{name}")[2], block.tensors.get(f"b_{name}")
+            return Map.of(block.tensors[f"W_{name}"].row(head), shift and shift.row(head), width, accounts)
+
+        count, d_head = block.shape("W_Q")[0], block.shape("W_V")[2]
+        heads = [Head(of_head("Q", h), of_head("K", h), of_head("V", h), h * d_head) for h in range(count)]
+        shift = block.tensors.get("b_O")
+        out = Map.of(block.tensors["W_O"].values, shift and shift.values, block.writes, accounts)
+        return cls(heads, out, block.options["attends"], block.options["skip"], block.options["score_root"])
+
+    def asking(self, length: int) -> list[int]:
+        """The positions of the rows that are left."""
+        return [length - 1] if self.attends == "last" else list(range(length))
+
+    def reads(self, position: int, length: int) -> range:
+        """The positions that a row may read."""
+        return range(position + 1 if self.attends == "causal" else length)
+
+
+@dataclass(frozen=True)
+class Neurons:
+    """ReLU neurons in integers."""
+
+    into: Map
+    out: Map
+    skip: bool
+
+    @classmethod
+    def of(cls, block: Block, accounts: Sequence[Account]) -> "Neurons":
+        """The maps of a plain block."""
+        shifts = (block.tensors.get(name) for name in ("b_in", "b_out"))
+        maps = [
+            Map.of(block.tensors[name].values, shift and shift.values, block.shape(name)[1], accounts)
+            for name, shift in zip(("W_in", "W_out"), shifts, strict=True)
+        ]
+        into, out = maps
+        return cls(into, out, block.options["skip"])
+
+    @cached_property
+    def groups(self) -> dict[tuple[int, ...], list[int]]:
+        """The neurons by the columns that they read."""
+        found: dict[tuple[int, ...], list[int]] = {}
+        for neuron, terms in enumerate(self.into.terms):
+            found.setdefault(tuple([i for i, _ in terms]), []).append(neuron)
+        return found
+
+    @cached_property
+    def directions(self) -> dict[tuple[tuple[int, int], ...], list[tuple[int, Fraction]]]:
+        """The neurons by the direction that they read, with the multiple of it; those that read nothing by none."""
+        found: dict[tuple[tuple[int, int], ...], list[tuple[int, Fraction]]] = {}
+        for neuron, terms in enumerate(self.into.terms):
+            common = math.gcd(*(weight for _, weight in terms)) or 1
+            common = -common if terms and terms[0][1] < 0 else common
+            direction = tuple([(i, weight // common) for i, weight in terms])
+            found.setdefault(direction, []).append((neuron, Fraction(common, 1 << self.into.scale)))
+        return found
+
+
+def fits(model: Model) -> bool:
+    """Whether a model consists of plain attention and ReLU neurons, on tokens and positions of their own."""
+    plain = all(block.is_plain and block.options.get("activation", "relu") == "relu" for block in model.blocks)
+    return model.reads_tokens and not model.ends and plain
+
+
+def _ends(direction: tuple[tuple[int, int], ...], row: Row, account: int | None) -> tuple[Fraction, Fraction]:
+    """Between which ends a combination of columns is, of nominal numbers or of those of an account."""
+    low = high = Fraction(0)
+    for i, weight in direction:
+        column = row[i]
+        off = Fraction(0 if account is None else column.off[account], 1 << RADIUS)
+        ends = Fraction(column.low, 1 << column.scale) - off, Fraction(column.high, 1 << column.scale) + off
+        low, high = low + weight * ends[weight < 0], high + weight * ends[weight > 0]
+    return low, high
+
+
+def _range(
+    neurons: list[tuple[Fraction, Fraction, Fraction]], low: Fraction, high: Fraction
+) -> tuple[Fraction, Fraction]:
+    """The range of the sum of w max(0, c a + b), for neurons (c, b, w), over a between two ends."""
+    kinks = [-b / c for c, b, _ in neurons if low < -b / c < high]
+    values = [sum((w * max(0, c * a + b) for c, b, w in neurons), Fraction(0)) for a in (low, high, *kinks)]
+    return min(values), max(values)
+
+
+class Walk:
+    """A model in integers, and the accounts that follow it.
+
+    Args:
+        model: The model, which `fits`.
+        accounts: Of real arithmetic, of runs.
+    """
+
+    def __init__(self, model: Model, accounts: Sequence[Account]) -> None:
+        self.accounts, self.width = list(accounts), model.tensors["W_E"].shape[1]
+        kinds: dict[str, Any] = {"attention": Attention, "feed-forward": Neurons}
+        self.blocks: list[Attention | Neurons] = [kinds[block.kind].of(block, accounts) for block in model.blocks]
+        shift = model.tensors.get("b_U")
+        self.out = Map.of(model.tensors["W_U"].values, shift and shift.values, model.outputs, accounts)
+        self.tokens, self.places = (Integers.of(model.tensors[name].values, self.width) for name in ("W_E", "W_pos"))
+        both = [*model.tensors["W_E"].values, *model.tensors["W_pos"].values]
+        self.fit = [[account.fits(both[i :: self.width]) for i in range(self.width)] for account in accounts]
+        self.needed: list[dict[int, set[int]]] = []
+        self.known: dict[tuple[int, int, int], Tops | None] = {}
+        self.constants: dict[tuple[int, int, tuple[int, ...]], Column] = {}
+
+    # What is needed.
+
+    def plan(self, contexts: Sequence[Context]) -> None:
+        """Find which columns of which rows the logits depend on, before each block and behind the last one.
+
+        Of these contexts and all others that have the same tokens at each position. A head whose scores do not depend
+        on the tokens reads the same rows in all of them; of any other it is assumed that it may read all.
+        """
+        length = len(contexts[0])
+        accounts, self.accounts, self.known = self.accounts, [], {}
+        self.needed = [{} for _ in range(len(self.blocks) + 1)]
+        stream = self.embedded(contexts)
+        lengths = [length]
+        for place in range(len(self.blocks)):
+            stream = self.stepped(place, stream)
+            lengths.append(len(stream))
+        self.accounts = accounts
+        needed = {len(stream) - 1: {i for terms in self.out.terms for i, _ in terms}}
+        for place in reversed(range(len(self.blocks))):
+            self.needed[place + 1] = needed
+            block = self.blocks[place]
+            before = self._before_neurons if isinstance(block, Neurons) else self._before_attention
+            needed = before(place, needed, lengths[place])
+        self.needed[0] = needed
+
+    def _before_neurons(self, place: int, needed: dict[int, set[int]], length: int) -> dict[int, set[int]]:
+        block, found = self.blocks[place], {}
+        assert isinstance(block, Neurons)
+        for position, columns in needed.items():
+            neurons = {neuron for j in columns for neuron, _ in block.out.terms[j]}
+            read = {i for neuron in neurons for i, _ in block.into.terms[neuron]}
+            found[position] = read | (columns if block.skip else set())
+        return found
+
+    def _before_attention(self, place: int, needed: dict[int, set[int]], length: int) -> dict[int, set[int]]:
+        block = self.blocks[place]
+        assert isinstance(block, Attention)
+        found: dict[int, set[int]] = {}
+        for position, columns in needed.items():
+            asks = block.asking(length)[position]
+            if block.skip:
+                found.setdefault(asks, set()).update(columns)
+            written = {e for j in columns for e, _ in block.out.terms[j]}
+            for number, head in enumerate(block.heads):
+                own = {e - head.first for e in written if head.first <= e < head.first + len(head.value.terms)}
+                if not own:
+                    continue
+                values = {i for e in own for i, _ in head.value.terms[e]}
+                tops = self.known.get((place, number, asks))
+                for read in block.reads(asks, length) if tops is None else tops[0]:
+                    found.setdefault(read, set()).update(values)
+                if tops is None:
+                    for read in block.reads(asks, length):
+                        found[read] |= {i for terms in head.key.terms for i, _ in terms}
+                    found.setdefault(asks, set()).update(i for terms in head.query.terms for i, _ in terms)
+        return found
+
+    # The stream.
+
+    def run(self, contexts: Sequence[Context]) -> Row:
+        """The last row before the readout, in all of these contexts; `plan` has been called."""
+        self.constants = {}
+        stream = self.embedded(contexts)
+        for place in range(len(self.blocks)):
+            stream = self.stepped(place, stream)
+            if any(column.scale > _LARGEST_SCALE for row in stream for column in row):
+                raise UnfitError("integers become too long")
+        return stream[-1]
+
+    def embedded(self, contexts: Sequence[Context]) -> list[Row]:
+        """The rows of tokens and positions: one sum of two given numbers."""
+        scale = max(self.tokens.scale, self.places.scale)
+        up, up_places = scale - self.tokens.scale, scale - self.places.scale
+        columns = [[row[i] << up for row in self.tokens.rows] for i in range(self.width)]
+        stream = []
+        for position, here in enumerate(zip(*contexts, strict=True)):
+            row = []
+            for i, table in enumerate(columns):
+                wanted = bool(self.needed) and i in self.needed[0].get(position, ())
+                numbers = [table[token] for token in (here if wanted else set(here))]
+                column = column_of(numbers, scale, (0,) * len(self.accounts))
+                if not wanted and not column.is_constant:
+                    column = replace(column, numbers=None)
+                shift = self.places.rows[position][i] << up_places
+                row.append(self._sum([product(1, 0, column)], shift, scale, self.fit, i))
+            stream.append(row)
+        return stream
+
+    def stepped(self, place: int, stream: list[Row]) -> list[Row]:
+        """The stream behind a block."""
+        block = self.blocks[place]
+        if isinstance(block, Attention):
+            return self._attended(place, block, stream)
+        found: dict[tuple[Column, ...], Row] = {}
+        hidden: dict[tuple[int, tuple[Column, ...]], Column] = {}
+        written: dict[tuple[int, tuple[Column, ...]], Column] = {}
+        for row in map(tuple, stream):  # equal columns are one object, of which all is found once
+            if row not in found:
+                found[row] = self._fed(block, list(row), hidden, written)
+        return [found[tuple(row)] for row in stream]
+
+    def _sum(self, terms: Sequence[Term], shift: int, shift_scale: int, fits: list[list[bool]], j: int) -> Column:
+        """A sum that is column j of what its weights make, and how far it is off for each account."""
+        column, sizes = added(terms, shift, shift_scale)
+        off = []
+        for number, account in enumerate(self.accounts):
+            drift = sum([term.drift[number] for term in terms])
+            off.append(account.added(sizes, drift, fits=fits[number][j]))
+        column = replace(column, off=tuple(off))
+        if column.is_constant:
+            return self.constants.setdefault((column.low, column.scale, column.off), column)
+        return column
+
+    def mapped(self, affine: Map, j: int, row: Row, more: Sequence[Term] = ()) -> Column:
+        """Column j of an affine map of a row, and more terms of the same sum."""
+        terms = [product(weight, affine.scale, row[i]) for i, weight in affine.terms[j]]
+        return self._sum([*terms, *more], affine.shifts[j], affine.shift_scale, affine.fits, j)
+
+    # Neurons.
+
+    def _fed(
+        self,
+        block: Neurons,
+        row: Row,
+        hidden: dict[tuple[int, tuple[Column, ...]], Column],
+        written: dict[tuple[int, tuple[Column, ...]], Column],
+    ) -> Row:
+        """The row behind neurons; what is found of a neuron, or of a column, is kept by what it reads."""
+        fired: dict[int, Column] = {}
+        looked_up: list[dict[int, Term]] = []
+        for reads, neurons in block.groups.items():
+            columns = tuple([row[i] for i in reads])
+            known = all(column.numbers is not None for column in columns)
+            if len(neurons) >= _MANY and known and not all(column.is_constant for column in columns):
+                looked_up.append(self._looked_up(block, reads, neurons, row))
+                continue
+            for neuron in neurons:
+                if (neuron, columns) not in hidden:
+                    hidden[neuron, columns] = self.mapped(block.into, neuron, row).rectified()
+                fired[neuron] = hidden[neuron, columns]
+        found, out = [], block.out
+        for j, terms in enumerate(out.terms):
+            own = [(fired[n], weight) for n, weight in terms if n in fired]
+            groups = [group[j] for group in looked_up if j in group]
+            skip = [row[j]] if block.skip else []
+            key = j, (*(column for column, _ in own), *skip)
+            if groups or key not in written:
+                parts = [product(weight, out.scale, column) for column, weight in own]
+                parts += [*groups, *(product(1, 0, column) for column in skip)]
+                column = self._sum(parts, out.shifts[j], out.shift_scale, out.fits, j)
+                if max(column.off, default=0) > _NEAR and not groups:
+                    column = self._narrowed(block, row, j, column, parts)
+                written[key] = column
+            found.append(written[key])
+        return found
+
+    def _looked_up(self, block: Neurons, reads: tuple[int, ...], neurons: list[int], row: Row) -> dict[int, Term]:
+        """What neurons that read the same columns write, evaluated once for each different reading.
+
+        Of a column that they write: the sum of their products for each context, and the largest sum of absolute values.
+        """
+        places, narrow = _distinct([row[i] for i in reads])
+        small = dict(zip(reads, narrow, strict=True))
+        inner = [small.get(i, column) for i, column in enumerate(row)]
+        hidden = [self.mapped(block.into, neuron, inner).rectified() for neuron in neurons]
+        count, scale = max(places) + 1, hidden[0].scale
+        number = {neuron: k for k, neuron in enumerate(neurons)}
+        columns = {
+            j: [(number[n], weight) for n, weight in terms if n in number] for j, terms in enumerate(block.out.terms)
+        }
+        columns = {j: terms for j, terms in columns.items() if terms}
+        entries = [n for column in hidden for n in (column.numbers or []) * (1 if not column.is_constant else count)]
+        fired = fmpz_mat(len(neurons), count, entries).transpose()
+        weights = [[0] * len(columns) for _ in neurons]
+        for at, terms in enumerate(columns.values()):
+            for k, weight in terms:
+                weights[k][at] = weight
+        wrote = (fired * fmpz_mat(weights)).transpose().tolist() if columns else []
+        sizes = (fired * fmpz_mat([[abs(w) for w in line] for line in weights])).transpose().tolist() if columns else []
+        found = {}
+        for (j, terms), line, size in zip(columns.items(), wrote, sizes, strict=True):
+            values = [int(n) for n in line]
+            found[j] = Term(
+                1,
+                [values[place] for place in places],
+                scale + block.out.scale,
+                min(values),
+                max(values),
+                int(max(size)),
+                lambda terms=terms: min((w & -w).bit_length() - 1 + hidden[k].unit for k, w in terms),
+                len(terms),
+                tuple([_drift(terms, block.out.scale, hidden, a) for a in range(len(self.accounts))]),
+            )
+        return found
+
+    def _narrowed(self, block: Neurons, row: Row, j: int, column: Column, terms: Sequence[Term]) -> Column:
+        r"""The same column with closer bounds: neurons of one direction are a function of one number.
+
+        $f(a) = \sum_n w_n \max(0, c_n a + b_n)$ is linear between its kinks $-b_n / c_n$, so over an interval of a it
+        is largest and least at an end or at a kink. All neurons read the same finished numbers, nominal or of an account,
+        so what they write together differs by at most that range, and by what each of their own sums rounds.
+        """
+        skip = row[j] if block.skip else Column([0], 0, 0, 0, (0,) * len(self.accounts))
+        low = high = Fraction(block.out.shifts[j], 1 << block.out.shift_scale)
+        low, high = low + Fraction(skip.low, 1 << skip.scale), high + Fraction(skip.high, 1 << skip.scale)
+        drift = [Fraction(r, 1 << RADIUS) for r in skip.off]
+        weights = {n: Fraction(w, 1 << block.out.scale) for n, w in block.out.terms[j]}
+        for direction, neurons in block.directions.items():
+            own = [(c, block.into.shift(n), weights[n]) for n, c in neurons if n in weights]
+            if len(own) > _FEW:
+                return column
+            if not own:
+                continue
+            least, most = _range(own, *_ends(direction, row, None))
+            low, high = low + least, high + most
+            for a in range(len(self.accounts)):
+                least, most = _range(own, *_ends(direction, row, a))
+                rounded = sum(
+                    abs(weights[n]) * self._rounding(block.into, n, row, a) for n, _ in neurons if n in weights
+                )
+                drift[a] += most - least + rounded
+        off = []
+        for a, r in enumerate(column.off):
+            naive = sum([term.drift[a] for term in terms])
+            off.append(min(r, math.ceil(drift[a] * 2**RADIUS) + max(0, r - naive)))
+        if column.numbers is not None:
+            return replace(column, off=tuple(off))
+        low, high = math.floor(low * 2**column.scale), math.ceil(high * 2**column.scale)
+        return Column(None, column.scale, max(low, column.low), min(high, column.high), tuple(off))
+
+    def _rounding(self, affine: Map, j: int, row: Row, account: int) -> Fraction:
+        """What the sum of column j of a map rounds at most, beside what its terms are off by."""
+        terms = [product(weight, affine.scale, row[i]) for i, weight in affine.terms[j]]
+        _, sizes = added(terms, affine.shifts[j], affine.shift_scale)
+        drift = sum([term.drift[account] for term in terms])
+        off = self.accounts[account].added(sizes, drift, fits=affine.fits[account][j])
+        return Fraction(max(0, off - drift), 1 << RADIUS)
+
+    # Heads.
+
+    def _attended(self, place: int, block: Attention, stream: list[Row]) -> list[Row]:
+        """The stream behind an attention: the average over the rows with the largest score, head by head."""
+        length = len(stream)
+        asking = block.asking(length)
+        values = [[self._map(head.value, row) for row in stream] for head in block.heads]
+        looks = [_Looks(self, place, number, head, block, stream) for number, head in enumerate(block.heads)]
+        wanted = [self.needed[place + 1].get(position, set()) for position in range(len(asking))]
+        found: dict[int, Row] = {}
+        known: dict[tuple[int, tuple[Column, ...]], Column] = {}
+        for position in sorted(range(len(asking)), key=lambda position: not wanted[position]):
+            written = {e for j in wanted[position] for e, _ in block.out.terms[j]}
+            mixed: Row = []
+            for head, looked, value in zip(block.heads, looks, values, strict=True):
+                exact = any(head.first <= e < head.first + len(head.value.terms) for e in written)
+                mixed += looked.mixed(asking[position], value, exact=exact)
+            row = []
+            for j, terms in enumerate(block.out.terms):
+                skip = [stream[asking[position]][j]] if block.skip else []
+                key = j, (*(mixed[e] for e, _ in terms), *skip)
+                if key not in known:
+                    known[key] = self.mapped(block.out, j, mixed, [product(1, 0, column) for column in skip])
+                row.append(known[key])
+            found[position] = row
+        return [found[position] for position in range(len(asking))]
+
+    def _map(self, affine: Map, row: Row) -> Row:
+        return [self.mapped(affine, j, row) for j in range(len(affine.terms))]
+
+
+class _Looks:
+    """Where one head looks, from each position."""
+
+    def __init__(self, walk: Walk, place: int, number: int, head: Head, block: Attention, stream: list[Row]) -> None:
+        self.walk, self.block, self.place, self.number, self.length = walk, block, place, number, len(stream)
+        self.hulls: dict[int, Row] = {}
+        self.found: dict[tuple[tuple[int, ...], int] | None, Row] = {}
+        self.queries = {asks: walk._map(head.query, stream[asks]) for asks in block.asking(self.length)}
+        self.keys = [walk._map(head.key, row) for row in stream]
+        self.key_ends = [_hull(column) for column in zip(*self.keys, strict=True)]
+        self.key_unit = [
+            min(column.unit + end.scale - column.scale for column in columns)
+            for columns, end in zip(zip(*self.keys, strict=True), self.key_ends, strict=True)
+        ]
+
+    def mixed(self, asks: int, values: list[Row], *, exact: bool) -> Row:
+        """What the head reads from a position, entry by entry; exact if it is wanted, or the same in all contexts."""
+        reads = self.block.reads(asks, self.length)
+        query, keys = self.queries[asks], [self.keys[r] for r in reads]
+        columns = list(zip(*(values[r] for r in reads), strict=True))
+        known = all(column.numbers is not None for row in (query, *keys) for column in row)
+        constant = known and all(column.is_constant for row in (query, *keys) for column in row)
+        if not (constant or (known and exact)):
+            if exact:
+                raise UnfitError("a head reads what is not known")
+            return [self._any_of(hull, len(reads)) for hull in self._hulls(columns)]
+        tops, gap, scale = _tops(query, keys)
+        counts = {len(top) for top in tops}
+        if constant:
+            self.walk.known[self.place, self.number, asks] = tops
+        is_average = all(count & (count - 1) == 0 for count in counts)
+        if not is_average:
+            tops = [top[:1] for top in tops]
+        looked = Looked(
+            gap, scale, max(counts) > 1, is_average, len(reads), self.block.root, query, self.key_ends, self.key_unit
+        )
+        weights = [account.weighs(looked, number) for number, account in enumerate(self.walk.accounts)]
+        key = (tops[0], len(reads)) if len(tops) == 1 else None
+        if key in self.found and (not exact or all(column.numbers is not None for column in self.found[key])):
+            return self.found[key]
+        hulls = self._hulls(columns)
+        row = [
+            self._average(column, hull, tops, looked, weights, exact=exact)
+            for column, hull in zip(columns, hulls, strict=True)
+        ]
+        if key is not None:
+            self.found[key] = row
+        return row
+
+    def _hulls(self, columns: list[tuple[Column, ...]]) -> Row:
+        """The ends of the values of all rows that are read, entry by entry; most often the same from each position."""
+        count = len(columns[0]) if columns else 0
+        if count not in self.hulls:
+            self.hulls[count] = [_hull(column) for column in columns]
+        return self.hulls[count]
+
+    def _any_of(self, hull: Column, length: int) -> Column:
+        """What a head may write that may read any of so many rows: something between the ends of all."""
+        reach = hull.size + -(-max(hull.off, default=0) << hull.scale >> RADIUS)
+        more = [account.anything(reach, hull.scale, length) for account in self.walk.accounts]
+        return replace(hull, off=tuple([r + m for r, m in zip(hull.off, more, strict=True)]))
+
+    def _average(
+        self,
+        column: tuple[Column, ...],
+        hull: Column,
+        tops: Tops,
+        looked: Looked,
+        weights: list[int | None],
+        *,
+        exact: bool,
+    ) -> Column:
+        """The average over the top rows of one entry of the values, and how far it is off for each account."""
+        power = max(len(top) for top in tops).bit_length() - 1
+        scale = hull.scale + power
+        read = {r for top in tops for r in top}
+        wanted = exact or all(column[r].is_constant for r in read)
+        if wanted and any(column[r].numbers is None for r in read):
+            raise UnfitError("a head reads what is not known")
+        if wanted:
+            found = column_of(_averages(column, tops, scale), scale, ())
+        else:
+            found = Column(None, scale, hull.low << power, hull.high << power, ())
+        own = _hull(tuple([column[r] for r in read]))
+        unit = min(column[r].unit + hull.scale - column[r].scale for r in read)
+        total = own.size << scale - own.scale
+        sizes = Sizes(total, lambda: total, scale, lambda: unit, looked.length + 3, lambda: found.has_zero)
+        off = []
+        for number, account in enumerate(self.walk.accounts):
+            reach = hull.size + -(-hull.off[number] << hull.scale >> RADIUS)
+            weight = weights[number]
+            if weight is None:  # the head may read any rows, and the nominal number is one of them
+                apart = (hull.high - hull.low << RADIUS >> hull.scale) + 1 + 2 * hull.off[number]
+                off.append(apart + account.anything(reach, hull.scale, looked.length))
+                continue
+            others = -(-weight * (reach + (1 << hull.scale)) >> hull.scale) if weight else 0
+            off.append(account.mixed(sizes, others + own.off[number], looked, reach << power))
+        return replace(found, off=tuple(off))
+
+
+def _drift(terms: list[tuple[int, int]], scale: int, columns: Row, account: int) -> int:
+    """How far products are off together for an account, rounded up."""
+    return -(-sum(abs(weight) * columns[k].off[account] for k, weight in terms) >> scale)
+
+
+def _hull(columns: Sequence[Column]) -> Column:
+    """The ends and the largest distances of some columns."""
+    scale = max(column.scale for column in columns)
+    low = min(column.low << scale - column.scale for column in columns)
+    high = max(column.high << scale - column.scale for column in columns)
+    return Column(None, scale, low, high, tuple([max(each) for each in zip(*(c.off for c in columns), strict=True)]))
+
+
+def _common(row: Sequence[Column]) -> list[list[int]]:
+    """The numbers of columns at one scale, the largest of theirs."""
+    scale = max([column.scale for column in row], default=0)
+    return [[n << scale - column.scale for n in column.numbers or []] for column in row]
+
+
+def _tops(query: Row, keys: list[Row]) -> tuple[Tops, int | None, int]:
+    """Of each context the positions with the largest score, by how much they lead at least, and its scale."""
+    width = len(query)
+    numbers = _common([*query])
+    scale = max([column.scale for column in query], default=0)
+    flat = _common([column for row in keys for column in row])
+    key_scale = max([column.scale for row in keys for column in row], default=0)
+    count = max([len(column) for column in (*numbers, *flat)], default=1)
+    scores = []
+    for position in range(len(keys)):
+        total = [0] * count
+        for q, k in zip(numbers, flat[position * width : (position + 1) * width], strict=True):
+            q, k = (each * count if len(each) < count else each for each in (q, k))
+            total = [t + a * b for t, a, b in zip(total, q, k, strict=True)]
+        scores.append(total)
+    tops, gap = [], None
+    for row in zip(*scores, strict=True):
+        best = max(row)
+        tops.append(tuple([r for r, score in enumerate(row) if score == best]))
+        others = [score for score in row if score != best]
+        if others:
+            lead = best - max(others)
+            gap = lead if gap is None else min(gap, lead)
+    return tops, gap, scale + key_scale
+
+
+def _averages(column: Sequence[Column], tops: Tops, scale: int) -> list[int]:
+    """The averages over the top rows, at a scale that holds them all."""
+
+    def up(r: int, count: int) -> int:
+        return scale - column[r].scale + 1 - count.bit_length()
+
+    if len(tops) == 1:
+        top = tops[0]
+        lists = [(1 << up(r, len(top)), column[r].numbers or []) for r in top]
+        if len(lists) == 1:
+            times, numbers = lists[0]
+            return numbers if times == 1 else [times * n for n in numbers]
+        longest = max(len(numbers) for _, numbers in lists)
+        spread = [(times, numbers * longest if len(numbers) < longest else numbers) for times, numbers in lists]
+        return [sum(each) for each in zip(*([times * n for n in numbers] for times, numbers in spread), strict=True)]
+    found = []
+    for context, top in enumerate(tops):
+        total = 0
+        for r in top:
+            numbers = column[r].numbers or []
+            total += numbers[context if len(numbers) > 1 else 0] << up(r, len(top))
+        found.append(total)
+    return found
+
+
+def _distinct(columns: Sequence[Column]) -> tuple[list[int], list[Column]]:
+    """Which of the different readings of some columns each context has, and the columns of these readings."""
+    long = [column for column in columns if not column.is_constant]
+    found: dict[tuple[int, ...], int] = {}
+    places = [found.setdefault(each, len(found)) for each in zip(*(c.numbers or [] for c in long), strict=True)]
+    short = iter(zip(*found, strict=True))
+    return places, [c if c.is_constant else column_of(list(next(short)), c.scale, c.off) for c in columns]
