@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _sizes() -> str:
-    """The syntax nodes, which are expressions and statements, of each file: those of the kinds, and those that all kinds share."""
+    """The syntax nodes (expressions and statements) of each file: of the kinds, and of what all kinds share."""
     sizes = {path.stem: _nodes(path) for path in sorted(Path(__file__).parent.glob("*.py"))}
     kinds = [kind.__name__.rpartition(".")[2] for kind in KINDS]
     lines = [f"{nodes:7} {name} ({'kind' if name in kinds else 'shared'})" for name, nodes in sizes.items()]

@@ -155,15 +155,15 @@ class Runs:
     def added(self, sizes: Sizes, drift: int, *, fits: bool) -> int:
         r"""How far a sum is off in every run.
 
-        *Theorem.* Let the nominal terms $t_i$ be multiples of $g \ge \lambda$ with $\sum |t_i| \le 2^p g$, and let a
-        run have $t_i + d_i$ with $\sum |d_i| \le D$. If $D = 0$ every order of summation gives $y = \sum t_i$. It does so
-        too where $y \ne 0$ if $8 D < g u$, $32 (n + 1) \lambda \le g$ and $(n + 2) u < 1/4$, and then gives at most
+        *Theorem.* Let the nominal terms $t_i$ be multiples of $g \ge \lambda$, let the positive ones add up to at most
+        $2^p g$ and the negative ones to at least $-2^p g$, and let a run have $t_i + d_i$ with $\sum |d_i| \le D$. If $D = 0$ every order of summation gives $y = \sum t_i$. It does
+        so too where $y \ne 0$ if $8 D < g u$, $32 (n + 1) \lambda \le g$ and $(n + 2) u < 1/4$, and then gives at most
         $2 D + 8 (n + 1) u \lambda$ where $y = 0$.
 
         *Proof.* The nominal part I of a node of the tree of additions is a sum of some $t_i$: a multiple of g of size
-        at most $2^p g$, so a number of the format, and normal or 0. If D = 0 each node adds such numbers and has nothing
-        to round. Otherwise, by induction, a node has I where $I \ne 0$, and at most its share of D, a factor $1 + u$
-        and $2 u \lambda$ for each of its at most 2 n roundings where I = 0: at most
+        at most $2^p g$, so a number of the format, and normal or 0. If D = 0 each node adds such numbers and has
+        nothing to round. Otherwise, by induction, a node has I where $I \ne 0$, and at most its share of D, a factor
+        $1 + u$ and $2 u \lambda$ for each of its at most 2 n roundings where I = 0: at most
         $(1 + u)^{n + 2} D + 1.3 \cdot 2 n \cdot 2 u \lambda \le 2 D + 8 (n + 1) u \lambda < g u / 2$. Half the distance
         from $I \ne 0$ to the numbers next to it is at least $g u / 2$, so $I$ plus less than that rounds to $I$.
         Products are nodes; a fused one rounds less, a longer format as well. []

@@ -47,8 +47,8 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
     values, labels = record["values"], certificate.target == "labels"
     require_fields(FILE, f"{field}.values", values, ["contexts", "held", "wrong"], [*_BOUNDS, "guess_held"])
     count = certificate.sizes["contexts"]
-    if "words" in record or read_count(FILE, f"{field}.values.contexts", values["contexts"]) != count:
-        raise BadInputError(FILE, f"{field}.values.contexts", f"are not the {count} of the subject, or words are given")
+    if "named" in record or read_count(FILE, f"{field}.values.contexts", values["contexts"]) != count:
+        raise BadInputError(FILE, f"{field}.values.contexts", f"are not the {count} of the subject, or names are given")
     held = read_count(FILE, f"{field}.values.held", values["held"], count)
     wrong = read_count(FILE, f"{field}.values.wrong", values["wrong"], count - held)
     if ("guess_held" in values) != labels or ("mean_upper" in values) != ("max_upper" in values):

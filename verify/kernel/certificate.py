@@ -116,7 +116,7 @@ def _statements(data: Any) -> list[dict[str, Any]]:
     if not isinstance(data, list) or not data:
         raise BadInputError(FILE, "statements", "are no list, or an empty one")
     for place, each in enumerate(data):
-        require_fields(FILE, f"statements[{place}]", each, ["id", "statement", "method", "values", "held"], ["words"])
+        require_fields(FILE, f"statements[{place}]", each, ["id", "statement", "method", "values", "held"], ["named"])
         for name in ("id", "method"):
             _require_text(f"statements[{place}].{name}", each[name])
         if not isinstance(each["statement"], str) or not isinstance(each["held"], str):

@@ -60,6 +60,8 @@ def check_folder(
         UndecidedError: A statement has no proof here, or the question stays open.
     """
     folder = Path(folder)
+    if (folder / "edit.json").exists() and not (folder / FILE).exists():
+        raise UndecidedError(f"{folder} is an edited model, which the kernel has no proof of yet")
     certificate = read_certificate(folder)
     _require_own_files(folder, certificate)
     model, task = read_model(folder), read_task(folder)
@@ -94,6 +96,8 @@ def check_folder(
 
 def _require_own_files(folder: Path, certificate: Certificate) -> None:
     """No file that a person could take for a part of the folder and that nothing names; the witness as it is named."""
+    if certificate.witness and all(record["id"] != "feature-rank" for record in certificate.statements):
+        raise BadInputError(FILE, "witness", "is named, but no rank is stated that it could help to prove")
     own = {FILE, MODEL_FILE, TASK_FILE, *_FOR_PEOPLE} | ({_WITNESS} if certificate.witness else set())
     foreign = sorted(path.name for path in folder.iterdir() if path.name not in own)
     if foreign:
@@ -124,9 +128,9 @@ def _require_order(certificate: Certificate) -> None:
     formats = ("real arithmetic", *FORMATS)
     order = []
     for record in certificate.statements:
-        name = (record.get("words") or {}).get("format", "")
         group = {"answers": 0, "runs": 1, "text": 2}.get(record["id"], 3)
-        order.append((group, formats.index(name) if group in (1, 2) else 0, record["id"] if group == 3 else ""))
+        name = record["named"]["format"] if group in (1, 2) else formats[0]
+        order.append((group, formats.index(name), record["id"] if group == 3 else ""))
     ids = [record["id"] for record in certificate.statements]
     if ids[0] != answers.ID or [each[:2] for each in order] != sorted(each[:2] for each in order):
         raise BadInputError(FILE, "statements", "do not begin with the answers, or stand in another order")
@@ -135,7 +139,7 @@ def _require_order(certificate: Certificate) -> None:
 
 
 def _formats(certificate: Certificate) -> list[str]:
-    return [record["words"]["format"] for record in certificate.statements if record["id"] == runs.ID]
+    return [record["named"]["format"] for record in certificate.statements if record["id"] == runs.ID]
 
 
 def _answer(certificate: Certificate, stated: Answers, evaluation: Evaluation) -> None:

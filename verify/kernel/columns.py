@@ -3,7 +3,8 @@ r"""Exact integer columns: one coordinate of the stream at one position, in all 
 A column holds its *nominal* numbers: what the weights give in exact arithmetic if each head reads the average of the
 rows with the largest score and nothing of the others. These numbers are dyadic, so they are integers over a power of
 two. An *account* (`accounts.py`) bounds how far something else is from them: real arithmetic, where the other rows
-weigh a little, or a run of a number format, which rounds. Columns that no logit depends on are known by their ends alone.
+weigh a little, or a run of a number format, which rounds. Columns that no logit depends on are known by their
+ends alone.
 
 Page: docs/rigour/kernel.md
 """
@@ -123,7 +124,8 @@ class Sizes:
 
     Args:
         total: The sum of the absolute values of its terms is at most $total / 2^{scale}$ in every context.
-        tight: A function that gives the largest of these sums, where all terms are known context by context.
+        tight: A function that bounds all partial sums: no sum of some of the terms is larger than that of the positive
+            ones, or of the negative ones, context by context where these are known.
         scale: Of the total.
         unit: A function that gives u such that all terms are multiples of $2^{u - scale}$.
         count: How many terms there are.
@@ -166,7 +168,10 @@ def added(terms: Sequence[Term], shift: int, shift_scale: int) -> tuple[Column, 
         if not known or any(term.count > 1 for term in terms):
             return total
         sizes = [(abs(times), list(map(abs, numbers))) for times, numbers in multiplied]
-        return max(_weighted_sum(sizes, abs(shift)))
+        sums, own = _weighted_sum(sizes, abs(shift)), column.numbers or []
+        longest = max(len(sums), len(own))
+        sums, own = (each * longest if len(each) < longest else each for each in (sums, own))
+        return max([size + abs(n) for size, n in zip(sums, own, strict=True)]) // 2
 
     count = sum(term.count for term in terms) + (shift != 0)
     return column, Sizes(total, tight, scale, unit, count, lambda: column.has_zero)

@@ -41,14 +41,14 @@ class Statement:
 
 def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
     """The data of a statement in its one form."""
-    words, values = record.get("words"), record["values"]
-    require_fields(FILE, f"{field}.words", words, ["format", "hypotheses"])
-    assert isinstance(words, dict)
-    if words["format"] not in tuple(FORMATS) or words["hypotheses"] not in _HYPOTHESES:
-        raise BadInputError(FILE, f"{field}.words", "name no number format or no hypotheses that there are")
+    named, values = record.get("named"), record["values"]
+    require_fields(FILE, f"{field}.named", named, ["format", "hypotheses"])
+    assert isinstance(named, dict)
+    if named["format"] not in tuple(FORMATS) or named["hypotheses"] not in _HYPOTHESES:
+        raise BadInputError(FILE, f"{field}.named", "name no number format or no hypotheses that there are")
     if certificate.target == "values":
         raise BadInputError(FILE, field, "is about runs of a task of values, which no statement is")
-    of_exponential = ["exp_ulps"] if "H3" in words["hypotheses"] else []
+    of_exponential = ["exp_ulps"] if "H3" in named["hypotheses"] else []
     require_fields(FILE, f"{field}.values", values, ["contexts", "held", *of_exponential])
     count = certificate.sizes["contexts"]
     if read_count(FILE, f"{field}.values.contexts", values["contexts"]) != count:
@@ -60,7 +60,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
     if ulps is not None and not (isinstance(ulps, float) and ulps > 0.0):
         raise BadInputError(FILE, f"{field}.values.exp_ulps", "is no float above 0")
     mask = read_mask(f"{field}.held", record["held"], count, held)
-    return Statement(words["format"], words["hypotheses"], mask, ulps)
+    return Statement(named["format"], named["hypotheses"], mask, ulps)
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:

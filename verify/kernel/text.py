@@ -40,16 +40,16 @@ class Statement:
 
 def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
     """The data of a statement in its one form."""
-    words, values = record.get("words"), record["values"]
-    require_fields(FILE, f"{field}.words", words, ["format", "texts"])
-    assert isinstance(words, dict)
-    if words["format"] not in (REAL, *FORMATS) or not isinstance(words["texts"], list) or not words["texts"]:
-        raise BadInputError(FILE, f"{field}.words", "name no format that there is, or no texts")
+    named, values = record.get("named"), record["values"]
+    require_fields(FILE, f"{field}.named", named, ["format", "texts"])
+    assert isinstance(named, dict)
+    if named["format"] not in (REAL, *FORMATS) or not isinstance(named["texts"], list) or not named["texts"]:
+        raise BadInputError(FILE, f"{field}.named", "name no format that there is, or no texts")
     require_fields(FILE, f"{field}.values", values, ["bytes", "parts", "texts"], ["characters"])
     counts = {name: read_count(FILE, f"{field}.values.{name}", value) for name, value in values.items()}
     texts = []
-    for place, each in enumerate(words["texts"]):
-        where = f"{field}.words.texts[{place}]"
+    for place, each in enumerate(named["texts"]):
+        where = f"{field}.named.texts[{place}]"
         require_fields(FILE, where, each, ["bytes", "sha256", "title"])
         if not isinstance(each["title"], str) or not isinstance(each["sha256"], str):
             raise BadInputError(FILE, where, "has a title or a hash that is no text")
@@ -57,19 +57,20 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
             raise BadInputError(FILE, f"{where}.sha256", "is no hash of 64 hexadecimal digits")
         texts.append((each["title"], read_count(FILE, f"{where}.bytes", each["bytes"]), each["sha256"]))
     if counts["texts"] != len(texts) or counts["bytes"] != sum(size for _, size, _ in texts) or record["held"]:
-        raise BadInputError(FILE, f"{field}.values", "count other texts or bytes than words name, or a mask is given")
-    return Statement(words["format"], texts, counts["parts"], counts.get("characters"))
+        raise BadInputError(FILE, f"{field}.values", "count other texts or bytes than are named, or a mask is given")
+    return Statement(named["format"], texts, counts["parts"], counts.get("characters"))
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
     """The statement in words."""
     where = f"in every {statement.format} run" if statement.format in FORMATS else f"in {statement.format}"
-    count, size = len(statement.texts), sum(size for _, size, _ in statement.texts)
-    characters = "" if statement.characters is None else f" ({counted(statement.characters, 'character')})"
-    parts = f" in {counted(statement.parts, 'part')}" if statement.parts != count else ""
-    said = f"{counted(count, 'text')}, {counted(size, 'byte')}{characters}{parts}"
-    ends = "it ends" if count == 1 else "each ends"
-    return f"Decoded greedily {where}, it says {said}, and then that {ends}."
+    count, size = len(statement.texts), counted(sum(size for _, size, _ in statement.texts), "byte")
+    size += "" if statement.characters is None else f" ({counted(statement.characters, 'character')})"
+    parts, ends = "", "it ends" if count == 1 else "each ends"
+    if statement.parts != count:
+        parts, ends = f", in {counted(statement.parts, 'part')}", "each part ends"
+    texts = counted(count, "text")
+    return f"Greedy decoding, {where}, says {texts} of {size}{parts}, byte for byte, and then that {ends}."
 
 
 def check(statement: Statement, certificate: Certificate, evaluation: Evaluation) -> str:
@@ -115,7 +116,7 @@ def _require_all_held(statement: Statement, certificate: Certificate) -> None:
         if statement.format == REAL:
             good = record["id"] == "answers" and whole
         else:
-            good = record["id"] == "runs" and whole and record.get("words", {}).get("format") == statement.format
+            good = record["id"] == "runs" and whole and record.get("named", {}).get("format") == statement.format
         if good:
             return
     raise NotProvedError(f"{ID}: no statement says that every context is held in {statement.format}")

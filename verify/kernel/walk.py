@@ -407,8 +407,8 @@ class Walk:
         r"""The same column with closer bounds: neurons of one direction are a function of one number.
 
         $f(a) = \sum_n w_n \max(0, c_n a + b_n)$ is linear between its kinks $-b_n / c_n$, so over an interval of a it
-        is largest and least at an end or at a kink. All neurons read the same finished numbers, nominal or of an account,
-        so what they write together differs by at most that range, and by what each of their own sums rounds.
+        is largest and least at an end or at a kink. All neurons read the same finished numbers, nominal or of an
+        account, so what they write together differs by at most that range, and by what each of their own sums rounds.
         """
         skip = row[j] if block.skip else Column([0], 0, 0, 0, (0,) * len(self.accounts))
         low = high = Fraction(block.out.shifts[j], 1 << block.out.shift_scale)
