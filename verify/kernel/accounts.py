@@ -156,9 +156,10 @@ class Runs:
         r"""How far a sum is off in every run.
 
         *Theorem.* Let the nominal terms $t_i$ be multiples of $g \ge \lambda$, let the positive ones add up to at most
-        $2^p g$ and the negative ones to at least $-2^p g$, and let a run have $t_i + d_i$ with $\sum |d_i| \le D$. If $D = 0$ every order of summation gives $y = \sum t_i$. It does
-        so too where $y \ne 0$ if $8 D < g u$, $32 (n + 1) \lambda \le g$ and $(n + 2) u < 1/4$, and then gives at most
-        $2 D + 8 (n + 1) u \lambda$ where $y = 0$.
+        $2^p g$ and the negative ones to at least $-2^p g$, and let a run have $t_i + d_i$ with $\sum |d_i| \le D$. If
+        $D = 0$ every order of summation gives $y = \sum t_i$. It does so too where $y \ne 0$ if $8 D < g u$,
+        $32 (n + 1) \lambda \le g$ and $(n + 2) u < 1/4$, and then gives at most $2 D + 8 (n + 1) u \lambda$ where
+        $y = 0$.
 
         *Proof.* The nominal part I of a node of the tree of additions is a sum of some $t_i$: a multiple of g of size
         at most $2^p g$, so a number of the format, and normal or 0. If D = 0 each node adds such numbers and has

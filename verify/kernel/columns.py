@@ -165,10 +165,16 @@ def added(terms: Sequence[Term], shift: int, shift_scale: int) -> tuple[Column, 
         return min([of_shift, *(term.unit() + up for term, up in zip(terms, ups, strict=True) if term.total)])
 
     def tight() -> int:
-        if not known or any(term.count > 1 for term in terms):
+        if not known:
             return total
-        sizes = [(abs(times), list(map(abs, numbers))) for times, numbers in multiplied]
-        sums, own = _weighted_sum(sizes, abs(shift)), column.numbers or []
+        alone = [term.count == 1 for term in terms]
+        sizes = [
+            (abs(times), list(map(abs, numbers)))
+            for (times, numbers), one in zip(multiplied, alone, strict=True)
+            if one
+        ]
+        rest = sum([term.total << up for term, up, one in zip(terms, ups, alone, strict=True) if not one])
+        sums, own = _weighted_sum(sizes, abs(shift) + rest), column.numbers or []
         longest = max(len(sums), len(own))
         sums, own = (each * longest if len(each) < longest else each for each in (sums, own))
         return max([size + abs(n) for size, n in zip(sums, own, strict=True)]) // 2

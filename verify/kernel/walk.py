@@ -9,7 +9,7 @@ Page: docs/rigour/kernel.md
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -172,10 +172,31 @@ def _ends(direction: tuple[tuple[int, int], ...], row: Row, account: int | None)
     low = high = Fraction(0)
     for i, weight in direction:
         column = row[i]
-        off = Fraction(0 if account is None else column.off[account], 1 << RADIUS)
+        off = Fraction(0) if account is None else _upper(column.off[account])
         ends = Fraction(column.low, 1 << column.scale) - off, Fraction(column.high, 1 << column.scale) + off
         low, high = low + weight * ends[weight < 0], high + weight * ends[weight > 0]
     return low, high
+
+
+def _alike(stream: list[Row], needed: Collection[int]) -> list[Row]:
+    """The stream with one column in the place of those at all positions that are not needed, between the ends of all.
+
+    Only for columns that depend on tokens: what depends on the position alone says where heads look.
+    """
+    others = [position for position in range(len(stream)) if position not in needed]
+    found = [list(row) for row in stream]
+    for i in range(len(stream[0]) if others else 0):
+        apart = [position for position in others if not stream[position][i].is_constant]
+        if len({stream[position][i] for position in apart}) > 1:
+            hull = _hull([stream[position][i] for position in apart])
+            for position in apart:
+                found[position][i] = hull
+    return found
+
+
+def _upper(distance: int) -> Fraction:
+    """A distance as a fraction that is not less, of few bits."""
+    return Fraction(-(-distance >> RADIUS - 64), 1 << 64)
 
 
 def _range(
@@ -304,9 +325,12 @@ class Walk:
         found: dict[tuple[Column, ...], Row] = {}
         hidden: dict[tuple[int, tuple[Column, ...]], Column] = {}
         written: dict[tuple[int, tuple[Column, ...]], Column] = {}
-        for row in map(tuple, stream):  # equal columns are one object, of which all is found once
+        needed = self.needed[place + 1]
+        stream = _alike(stream, needed)
+        for position in sorted(range(len(stream)), key=lambda position: position not in needed):
+            row = tuple(stream[position])  # equal columns are one object, of which all is found once
             if row not in found:
-                found[row] = self._fed(block, list(row), hidden, written)
+                found[row] = self._fed(block, list(row), hidden, written, exact=position in needed)
         return [found[tuple(row)] for row in stream]
 
     def _sum(self, terms: Sequence[Term], shift: int, shift_scale: int, fits: list[list[bool]], j: int) -> Column:
@@ -334,8 +358,13 @@ class Walk:
         row: Row,
         hidden: dict[tuple[int, tuple[Column, ...]], Column],
         written: dict[tuple[int, tuple[Column, ...]], Column],
+        *,
+        exact: bool,
     ) -> Row:
-        """The row behind neurons; what is found of a neuron, or of a column, is kept by what it reads."""
+        """The row behind neurons; what is found of a neuron, or of a column, is kept by what it reads.
+
+        Of a row that is not needed exactly the ends are kept, unless a row that is needed has the same column.
+        """
         fired: dict[int, Column] = {}
         looked_up: list[dict[int, Term]] = []
         for reads, neurons in block.groups.items():
@@ -360,6 +389,8 @@ class Walk:
                 column = self._sum(parts, out.shifts[j], out.shift_scale, out.fits, j)
                 if max(column.off, default=0) > _NEAR and not groups:
                     column = self._narrowed(block, row, j, column, parts)
+                if not exact and not column.is_constant:
+                    column = replace(column, numbers=None)
                 written[key] = column
             found.append(written[key])
         return found
@@ -413,7 +444,7 @@ class Walk:
         skip = row[j] if block.skip else Column([0], 0, 0, 0, (0,) * len(self.accounts))
         low = high = Fraction(block.out.shifts[j], 1 << block.out.shift_scale)
         low, high = low + Fraction(skip.low, 1 << skip.scale), high + Fraction(skip.high, 1 << skip.scale)
-        drift = [Fraction(r, 1 << RADIUS) for r in skip.off]
+        drift = [_upper(r) for r in skip.off]
         weights = {n: Fraction(w, 1 << block.out.scale) for n, w in block.out.terms[j]}
         for direction, neurons in block.directions.items():
             own = [(c, block.into.shift(n), weights[n]) for n, c in neurons if n in weights]
@@ -444,7 +475,7 @@ class Walk:
         _, sizes = added(terms, affine.shifts[j], affine.shift_scale)
         drift = sum([term.drift[account] for term in terms])
         off = self.accounts[account].added(sizes, drift, fits=affine.fits[account][j])
-        return Fraction(max(0, off - drift), 1 << RADIUS)
+        return _upper(max(0, off - drift))
 
     # Heads.
 
