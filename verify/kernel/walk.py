@@ -484,16 +484,22 @@ class Walk:
         length = len(stream)
         asking = block.asking(length)
         values = [[self._map(head.value, row) for row in stream] for head in block.heads]
-        looks = [_Looks(self, place, number, head, block, stream) for number, head in enumerate(block.heads)]
         wanted = [self.needed[place + 1].get(position, set()) for position in range(len(asking))]
+        looks = []
+        for number, head in enumerate(block.heads):
+            own = range(head.first, head.first + len(head.value.terms))
+            exact = {
+                asks
+                for asks, columns in zip(asking, wanted, strict=True)
+                if any(e in own for j in columns for e, _ in block.out.terms[j])
+            }
+            looks.append(_Looks(self, (place, number), head, block, stream, exact))
         found: dict[int, Row] = {}
         known: dict[tuple[int, tuple[Column, ...]], Column] = {}
         for position in sorted(range(len(asking)), key=lambda position: not wanted[position]):
-            written = {e for j in wanted[position] for e, _ in block.out.terms[j]}
             mixed: Row = []
-            for head, looked, value in zip(block.heads, looks, values, strict=True):
-                exact = any(head.first <= e < head.first + len(head.value.terms) for e in written)
-                mixed += looked.mixed(asking[position], value, exact=exact)
+            for looked, value in zip(looks, values, strict=True):
+                mixed += looked.mixed(asking[position], value)
             row = []
             for j, terms in enumerate(block.out.terms):
                 skip = [stream[asking[position]][j]] if block.skip else []
@@ -509,51 +515,85 @@ class Walk:
 
 
 class _Looks:
-    """Where one head looks, from each position."""
+    """Where one head looks, from each position.
 
-    def __init__(self, walk: Walk, place: int, number: int, head: Head, block: Attention, stream: list[Row]) -> None:
-        self.walk, self.block, self.place, self.number, self.length = walk, block, place, number, len(stream)
-        self.hulls: dict[int, Row] = {}
-        self.found: dict[tuple[tuple[int, ...], int] | None, Row] = {}
-        self.queries = {asks: walk._map(head.query, stream[asks]) for asks in block.asking(self.length)}
+    Args:
+        walk: The walk.
+        place: The places of the block and of the head.
+        head: The head.
+        block: Its block.
+        stream: The rows.
+        exact: From which positions what it reads is needed exactly.
+    """
+
+    def __init__(
+        self, walk: Walk, place: tuple[int, int], head: Head, block: Attention, stream: list[Row], exact: set[int]
+    ) -> None:
+        self.walk, self.block, self.exact, self.length = walk, block, exact, len(stream)
+        asking = block.asking(self.length)
+        self.queries = {asks: walk._map(head.query, stream[asks]) for asks in asking}
         self.keys = [walk._map(head.key, row) for row in stream]
         self.key_ends = [_hull(column) for column in zip(*self.keys, strict=True)]
         self.key_unit = [
             min(column.unit + end.scale - column.scale for column in columns)
             for columns, end in zip(zip(*self.keys, strict=True), self.key_ends, strict=True)
         ]
+        self.hulls: dict[int, Row] = {}
+        self.found: dict[tuple[tuple[int, ...], int], Row] = {}
+        self.weights: dict[tuple[tuple[int, ...], int], list[int | None]] = {}
+        self.seen = {asks: self._look(asks) for asks in asking}
+        for asks, (tops, looked) in self.seen.items():
+            if tops is None or looked is None:
+                continue
+            if all(column.is_constant for row in (self.queries[asks], *self.keys[: looked.length]) for column in row):
+                walk.known[*place, asks] = tops if looked.is_average else None
+            if len(tops) == 1:
+                key, weights = (tops[0], looked.length), self._weights(looked)
+                before = self.weights.get(key, weights)
+                self.weights[key] = [_larger(a, b) for a, b in zip(before, weights, strict=True)]
 
-    def mixed(self, asks: int, values: list[Row], *, exact: bool) -> Row:
-        """What the head reads from a position, entry by entry; exact if it is wanted, or the same in all contexts."""
+    def _weights(self, looked: Looked) -> list[int | None]:
+        return [account.weighs(looked, number) for number, account in enumerate(self.walk.accounts)]
+
+    def _look(self, asks: int) -> tuple[Tops | None, Looked | None]:
+        """The rows with the largest score; none where that is not needed, and depends on tokens."""
         reads = self.block.reads(asks, self.length)
         query, keys = self.queries[asks], [self.keys[r] for r in reads]
-        columns = list(zip(*(values[r] for r in reads), strict=True))
         known = all(column.numbers is not None for row in (query, *keys) for column in row)
         constant = known and all(column.is_constant for row in (query, *keys) for column in row)
-        if not (constant or (known and exact)):
-            if exact:
+        if not (constant or (known and asks in self.exact)):
+            if asks in self.exact:
                 raise UnfitError("a head reads what is not known")
-            return [self._any_of(hull, len(reads)) for hull in self._hulls(columns)]
+            return None, None
         tops, gap, scale = _tops(query, keys)
         counts = {len(top) for top in tops}
-        if constant:
-            self.walk.known[self.place, self.number, asks] = tops
         is_average = all(count & (count - 1) == 0 for count in counts)
-        if not is_average:
-            tops = [top[:1] for top in tops]
-        looked = Looked(
-            gap, scale, max(counts) > 1, is_average, len(reads), self.block.root, query, self.key_ends, self.key_unit
-        )
-        weights = [account.weighs(looked, number) for number, account in enumerate(self.walk.accounts)]
-        key = (tops[0], len(reads)) if len(tops) == 1 else None
-        if key in self.found and (not exact or all(column.numbers is not None for column in self.found[key])):
-            return self.found[key]
-        hulls = self._hulls(columns)
+        tops = tops if is_average else [top[:1] for top in tops]
+        ties, root = max(counts) > 1, self.block.root
+        return tops, Looked(gap, scale, ties, is_average, len(reads), root, query, self.key_ends, self.key_unit)
+
+    def mixed(self, asks: int, values: list[Row]) -> Row:
+        """What the head reads from a position, entry by entry.
+
+        From positions where it reads the same rows it is the same column, as far off as from the worst of them.
+        """
+        columns = list(zip(*(values[r] for r in self.block.reads(asks, self.length)), strict=True))
+        hulls, exact = self._hulls(columns), asks in self.exact
+        tops, looked = self.seen[asks]
+        if tops is None or looked is None:
+            return [self._any_of(hull, self.length) for hull in hulls]
+        key = tops[0], looked.length
+        if len(tops) > 1:
+            weights = self._weights(looked)
+        else:
+            weights = self.weights[key]
+            if key in self.found and (not exact or all(column.numbers is not None for column in self.found[key])):
+                return self.found[key]
         row = [
             self._average(column, hull, tops, looked, weights, exact=exact)
             for column, hull in zip(columns, hulls, strict=True)
         ]
-        if key is not None:
+        if len(tops) == 1:
             self.found[key] = row
         return row
 
@@ -611,6 +651,11 @@ class _Looks:
 def _drift(terms: list[tuple[int, int]], scale: int, columns: Row, account: int) -> int:
     """How far products are off together for an account, rounded up."""
     return -(-sum(abs(weight) * columns[k].off[account] for k, weight in terms) >> scale)
+
+
+def _larger(a: int | None, b: int | None) -> int | None:
+    """The larger of two distances; none if one of them is not known."""
+    return None if a is None or b is None else max(a, b)
 
 
 def _hull(columns: Sequence[Column]) -> Column:

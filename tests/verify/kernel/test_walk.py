@@ -1,0 +1,132 @@
+"""Exact columns: real logits and those of hostile runs are as far from the nominal ones as the accounts say, or less."""
+
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from flint import ctx
+from hypothesis import given
+
+from constructions.models.blocks import Attention, FeedForward, Normalization
+from constructions.models.model import Model as Built
+from constructions.probes.probe_memory import probe_memory
+from constructions.tasks.arrays import enumerated_task
+from tests.verify.runs.hostile_runs import ORDERS, hostile_run
+from tests.verify.runs.integer_models import hashed_windows, random_models
+from verify.kernel import balls
+from verify.kernel.accounts import Reals, Runs
+from verify.kernel.columns import RADIUS, Column
+from verify.kernel.evaluation import FORMATS
+from verify.kernel.model import Model, read_model
+from verify.kernel.walk import UnfitError, Walk, fits
+
+TYPES = {"float64": np.float64, "float32": np.float32, "float16": np.float16}
+BITS = 8192
+
+
+def kernel_model(built: Built) -> Model:
+    with tempfile.TemporaryDirectory() as folder:
+        built.save(Path(folder) / "model.safetensors")
+        return read_model(Path(folder))
+
+
+def walked(built: Built, contexts: np.ndarray, formats: list[str]) -> tuple[list[Column], list[Runs]]:
+    """The logits by columns, and the accounts of runs."""
+    runs = [Runs(*FORMATS[name]) for name in formats]
+    walk = Walk(kernel_model(built), [Reals(), *runs])
+    rows = [tuple(map(int, context)) for context in contexts]
+    walk.plan(rows)
+    row = walk.run(rows)
+    return [walk.mapped(walk.out, j, row) for j in range(built.d_vocab_out)], runs
+
+
+def number(column: Column, context: int) -> Fraction:
+    assert column.numbers is not None
+    return Fraction(column.numbers[context if len(column.numbers) > 1 else 0], 1 << column.scale)
+
+
+def off(column: Column, account: int) -> Fraction:
+    return Fraction(column.off[account], 1 << RADIUS)
+
+
+def require_hold(built: Built, contexts: np.ndarray, formats: list[str]) -> None:
+    """Nothing is further from the nominal logits than is said."""
+    columns, runs = walked(built, contexts, formats)
+    rows = [tuple(map(int, context)) for context in contexts]
+    with ctx.workprec(BITS):
+        for i, row in enumerate(balls.logits(kernel_model(built), rows, BITS)):
+            for column, z in zip(columns, row, strict=True):
+                middle, exponent = map(int, z.mid().man_exp())
+                real = middle * Fraction(2) ** exponent
+                assert z.rad() < 2.0**-900
+                assert abs(real - number(column, i)) <= off(column, 0) + Fraction(1, 2**900)
+    for account, (name, run) in enumerate(zip(formats, runs, strict=True), 1):
+        if run.overflow:
+            continue
+        for seed, summed in enumerate(ORDERS):
+            options = {"online": seed % 2 == 1, "early": seed % 3 == 1, "seed": seed}
+            found = hostile_run(built, contexts, TYPES[name], summed, **options)
+            assert np.isfinite(found).all()
+            for i, row in enumerate(found):
+                for column, z in zip(columns, row, strict=True):
+                    assert abs(Fraction(float(z)) - number(column, i)) <= off(column, account)
+
+
+@given(random_models())
+def test_what_is_computed_is_as_near_as_is_said(drawn: tuple[Built, np.ndarray]) -> None:
+    built, contexts = drawn
+    assert fits(kernel_model(built))
+    try:
+        require_hold(built, np.unique(contexts, axis=0), ["float32", "float16", "float64"])
+    except UnfitError:
+        pass
+
+
+def test_a_memory_of_integers_is_exact_in_every_run() -> None:
+    task = enumerated_task(4, 4)
+    built = probe_memory(task).model
+    columns, [run] = walked(built, task.contexts, ["float32"])
+    assert not run.overflow and max(column.off[1] for column in columns) == 0
+    for i in range(task.n_contexts):
+        logits = [number(column, i) for column in columns]
+        assert max(range(len(logits)), key=logits.__getitem__) == task.labels[i]
+    require_hold(built, task.contexts[::17], ["float32"])
+
+
+def test_heads_that_look_less_far_away_are_further_off() -> None:
+    # Two positions read the same row, with gaps of 128 and 256: the row that both share is as far off as the nearer.
+    one, scale = np.ones((1, 1, 1)), np.array([[[128.0]]])
+    first = Attention(W_Q=scale, W_K=one, W_V=one, W_O=one, skip=False, attends="all")
+    built = Built(blocks=(first,), W_U=np.eye(1), W_E=np.zeros((1, 1)), W_pos=np.array([[2.0], [1.0]]))
+    require_hold(built, np.array([[0, 0]]), ["float32"])
+
+
+def test_a_format_that_is_too_short_is_not_exact() -> None:
+    built = probe_memory(enumerated_task(4, 4)).model
+    columns, [run] = walked(built, enumerated_task(4, 4).contexts, ["float16"])
+    assert run.overflow or max(column.off[1] for column in columns) > 0
+
+
+def test_more_contexts_at_a_time_say_the_same() -> None:
+    task = enumerated_task(4, 4)
+    built = probe_memory(task).model
+    together, _ = walked(built, task.contexts, ["float32"])
+    for i in (0, 100, 255):
+        alone, _ = walked(built, task.contexts[i : i + 1], ["float32"])
+        assert [number(column, 0) for column in alone] == [number(column, i) for column in together]
+
+
+def test_only_plain_blocks_of_tokens_fit() -> None:
+    tables = {"W_U": np.eye(2), "W_E": np.eye(2), "W_pos": np.zeros((1, 2))}
+    blocks = [FeedForward(np.eye(2), np.eye(2)), FeedForward(np.eye(2), np.eye(2), activation="gelu")]
+    blocks.append(Normalization("rms", np.ones(2), epsilon=1.0))
+    assert [fits(kernel_model(Built(blocks=(block,), **tables))) for block in blocks] == [True, False, False]
+
+
+def test_recited_rows_that_no_logit_depends_on_do_not_overflow() -> None:
+    built, contexts, labels = hashed_windows(4, 6)
+    columns, [run] = walked(built, contexts, ["float32"])
+    assert not run.overflow and max(column.off[1] for column in columns) == 0
+    logits = [[number(column, i) for column in columns] for i in range(len(contexts))]
+    assert [row.index(max(row)) for row in logits] == labels.tolist()
