@@ -1,4 +1,4 @@
-"""Exact columns: real logits and those of hostile runs are as far from the nominal ones as the accounts say, or less."""
+"""Exact columns: real logits, and those of hostile runs, are as near to the nominal ones as the accounts say."""
 
 import tempfile
 from fractions import Fraction
