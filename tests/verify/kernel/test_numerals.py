@@ -30,11 +30,12 @@ def test_decimals_are_on_the_side_that_is_true(number: int | float | Fraction) -
     assert decimal_above(number) == decimals.decimal_above(number)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [-1, True, 1.5, None, [], "1", "0x1p0", "0x1.8p+0", "-0x1.8000000000000p+0", "0x1.0000000000000p+9999", "2/4"]
-    + ["1/0", "1/01", "-1/2", "nan", "inf", "1e3", f"{2**4097}/3", "٣/٤"],
-)
+LONG_FLOAT, LONG_RATIONAL = "0x1.0000000000000p+9999", f"{2**4097}/3"
+FORMS = (-1, True, 1.5, None, [], "1", "0x1p0", "0x1.8p+0", "-0x1.8000000000000p+0", LONG_FLOAT, LONG_RATIONAL)
+RATIONALS = ("2/4", "1/0", "1/01", "-1/2", "nan", "inf", "1e3", "٣/٤")
+
+
+@pytest.mark.parametrize("value", [*FORMS, *RATIONALS])
 def test_other_forms_are_refused(value: object) -> None:
     with pytest.raises(BadInputError, match="a: b"):
         read_number("a", "b", value)

@@ -1,0 +1,104 @@
+"""What accounts say of sums and heads, at the limits where it changes."""
+
+from fractions import Fraction
+
+import pytest
+
+from verify.kernel.accounts import Looked, Reals, Runs
+from verify.kernel.columns import RADIUS, ZERO, Column, Sizes
+
+FLOAT32 = 24, -126, 127
+
+
+def sizes(total: int, *, scale: int = 0, unit: int = 0, count: int = 2, zero: bool = False) -> Sizes:
+    return Sizes(total, lambda: total, scale, lambda: unit, count, lambda: zero)
+
+
+def constant(n: int, off: int = 0) -> Column:
+    return Column([n], 0, n, n, (off,))
+
+
+def looked(gap: int | None, *, ties: bool = False, off: int = 0, root: int = 1, length: int = 2) -> Looked:
+    return Looked(gap, 0, ties, True, length, root, [constant(1)], [constant(500, off)], [0])
+
+
+def test_sums_are_exact_up_to_the_units_that_a_format_has() -> None:
+    run = Runs(*FLOAT32)
+    assert run.added(sizes(2**24), 0, fits=True) == 0
+    assert run.added(sizes(2**24 + 1), 0, fits=True) > 0
+    assert run.added(sizes(2**25, unit=1), 0, fits=True) == 0
+    assert run.added(sizes(2**24), 0, fits=False) > 0
+    assert run.added(sizes(0, unit=ZERO), 0, fits=True) == 0
+    assert not run.overflow
+
+
+def test_sums_below_the_normal_numbers_are_not_exact() -> None:
+    run = Runs(*FLOAT32)
+    assert run.added(sizes(1, scale=126), 0, fits=True) == 0
+    assert run.added(sizes(1, scale=127), 0, fits=True) > 0
+
+
+def test_a_sum_absorbs_less_than_a_quarter_of_half_a_unit() -> None:
+    run, unit = Runs(*FLOAT32), 1 << RADIUS - 24  # u
+    assert run.added(sizes(3), unit // 8 - 1, fits=True) == 0
+    assert run.added(sizes(3), unit // 8, fits=True) > unit // 8
+    # Where the sum is 0 what terms are off by is left over.
+    left = run.added(sizes(3, zero=True), unit // 8 - 1, fits=True)
+    assert unit // 8 - 1 < left < unit
+    # Of nothing but zeros too, and that takes no power of two as large as a column of zeros has.
+    assert run.added(sizes(0, unit=ZERO, zero=True), 1, fits=True) < unit
+
+
+def test_a_sum_that_may_overflow_is_noticed() -> None:
+    run = Runs(*FLOAT32)
+    run.added(sizes(2**124, unit=124), 0, fits=True)
+    assert not run.overflow
+    run.added(sizes(2**124 + 2**101, unit=101), 0, fits=True)
+    assert run.overflow
+
+
+@pytest.mark.parametrize(
+    "value, exact", [(1.5, True), (0.1, False), (0.0, True), (2.0**24 + 1, False), (-(2.0**-126), True)]
+)
+def test_weights_that_a_format_has(value: float, exact: bool) -> None:
+    run = Runs(*FLOAT32)
+    assert run.fits([value]) == exact and not run.overflow
+
+
+@pytest.mark.parametrize("value", [2.0**-127, 5e-324, 2.0**125, 1.7e308])
+def test_weights_that_may_be_0_or_infinite(value: float) -> None:
+    run = Runs(*FLOAT32)
+    run.fits([value])
+    assert run.overflow
+
+
+def test_a_head_of_a_run_leads_by_120() -> None:
+    run = Runs(*FLOAT32)
+    assert run.weighs(looked(121), 0) == 8 << RADIUS - 149
+    assert run.weighs(looked(120), 0) is None  # the difference rounds
+    assert run.weighs(looked(121, off=1 << RADIUS), 0) is None
+    assert run.weighs(looked(None), 0) == 0
+    assert run.weighs(looked(121, ties=True), 0) is not None
+    assert run.weighs(looked(121, ties=True, off=1), 0) is None  # then equal scores may differ
+    assert run.weighs(looked(121, ties=True, root=2), 0) is None
+    assert run.weighs(looked(4 * 121, ties=True, root=16), 0) is not None
+    assert run.weighs(looked(4 * 120, root=16), 0) is None
+    assert Runs(8, -126, 127).weighs(looked(10**6, length=2**10), 0) is not None
+    assert Runs(11, -14, 15).weighs(looked(2000, length=2**10), 0) is None  # what flushes may add up
+
+
+def test_a_head_of_reals_is_off_by_e_to_minus_the_gap() -> None:
+    weight = Reals().weighs(looked(128), 0)
+    assert weight is not None
+    # The other of two rows weighs about e^-128, which is between 2^-185 and 2^-184, twice; S e^(1-g) is stated.
+    assert Fraction(1, 2**185) < Fraction(weight, 1 << RADIUS) < Fraction(1, 2**179)
+    further = Reals().weighs(looked(128, root=4), 0)
+    assert further is not None and further > weight << 80
+    assert Reals().weighs(looked(128, off=1 << RADIUS), 0) is None
+    assert Reals().weighs(looked(None, ties=True, off=5), 0) == 20
+
+
+def test_the_sum_of_a_softmax_may_overflow() -> None:
+    run = Runs(*FLOAT32)
+    run.mixed(sizes(2**123, unit=123), 0, looked(121, length=4), 2**123)
+    assert run.overflow == "the sum of a softmax may overflow"

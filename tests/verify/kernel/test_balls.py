@@ -1,0 +1,88 @@
+"""Balls contain what the definitions give in mpmath, for blocks of every kind, and what more bits give."""
+
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+from flint import arb, ctx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.models.blocks import Attention, FeedForward, Normalization
+from constructions.models.model import Model
+from constructions.tasks.arrays import array_task
+from tests.verify.independent.test_ball_forward import contains, draw_model, mpmath_outputs, plus
+from tests.verify.kernel.test_walk import kernel_model
+from verify.independent.ball_forward import BallForward
+from verify.independent.plain.plain_model import PlainModel
+from verify.independent.plain.plain_task import PlainTask
+from verify.kernel import balls
+from verify.strategies import models
+
+CONTEXTS = [(0, 1, 2), (1, 1, 1), (2, 0, 1), (2, 2, 1)]
+
+
+@pytest.mark.parametrize("bits", [64, 128])
+@given(seed=st.integers(0, 2**32))
+def test_balls_hold_what_blocks_compute(bits: int, seed: int) -> None:
+    model, _ = draw_model(np.random.default_rng(seed), tokens=True)
+    found = balls.logits(kernel_model(model), CONTEXTS, bits)
+    assert model.W_E is not None and model.W_pos is not None
+    with mpmath.workprec(600):
+        for context, row in zip(CONTEXTS, found, strict=True):
+            rows = [plus([mpmath.mpf(x) for x in model.W_E[t]], model.W_pos[s]) for s, t in enumerate(context)]
+            exact = mpmath_outputs(model, rows)
+            assert all(contains(ball, x) for ball, x in zip(row, exact, strict=True))
+            assert all(ball.rad() < 1e-9 * (1 + abs(ball.mid())) for ball in row)
+
+
+def rare_model(seed: int) -> Model:
+    """A model with all that only models of other programs have."""
+    rng = np.random.default_rng(seed)
+
+    def some(*shape: int) -> np.ndarray:
+        return rng.standard_normal(shape)
+
+    norm = Normalization("rms", 1.0 + 0.1 * some(4), epsilon=0.01)
+    first = Attention(
+        *(some(2, 4, 4), some(1, 4, 4), some(1, 4, 3), some(2, 3, 4)),
+        b_V=some(1, 3),
+        norm=norm,
+        attends="causal",
+        score_root=4,
+        frequencies=np.abs(some(2)),
+        turned=("halves", "neighbours")[seed % 2],
+        q_norm=norm,
+        k_norm=norm,
+        score_cap=3.0,
+        post_norm=norm,
+    )
+    beside = FeedForward(some(4, 5), some(5, 4), W_gate=some(4, 5), activation="silu", parallel=True, post_norm=norm)
+    second = Attention(*(some(2, 4, 4) for _ in range(3)), some(2, 4, 4), attends="all", clip=0.7, slopes=some(2))
+    tables = {"W_U": some(4, 3), "b_U": some(3), "W_E": some(3, 4), "W_pos": None, "positions": 5}
+    return Model(blocks=(first, beside, second), **tables, logit_divisor=2.0, logit_cap=1.5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rare_options_are_what_the_independent_reader_takes_them_for(seed: int, tmp_path: Path) -> None:
+    model = rare_model(seed)
+    task = array_task(np.array(CONTEXTS), next_tokens=np.zeros(4, dtype=np.int64), vocabulary=3, target="labels")
+    model.save(tmp_path / "model")
+    task.save(tmp_path / "task")
+    other = BallForward(PlainModel.read(tmp_path / "model"), PlainTask.read(tmp_path / "task"), bits=512)
+    wanted = other.run(range(4)).outputs
+    contexts = [tuple(map(int, context)) for context in task.contexts]
+    for row, real in zip(balls.logits(kernel_model(model), contexts, 128), wanted, strict=True):
+        assert all(x.overlaps(y) and x.rad() < 1e-20 for x, y in zip(row, real, strict=True))
+
+
+@given(models(hostile=True).filter(lambda model: model.reads_tokens))
+def test_more_bits_stay_in_the_balls(model: Model) -> None:
+    assert model.W_E is not None
+    contexts = [(0,), (len(model.W_E) - 1,)]
+    kernel = kernel_model(model)
+    with ctx.workprec(4096):
+        for row, finer in zip(balls.logits(kernel, contexts, 128), balls.logits(kernel, contexts, 1024), strict=True):
+            assert all(x.overlaps(y) or not (x.is_finite() and y.is_finite()) for x, y in zip(row, finer, strict=True))
+            assert all(isinstance(x, arb) for x in row)

@@ -1,0 +1,64 @@
+"""Columns, and sums of them, against rational numbers."""
+
+from fractions import Fraction
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verify.kernel.columns import RADIUS, ZERO, Column, Integers, added, column_of, product
+
+COLUMNS = st.builds(
+    column_of, st.lists(st.integers(-50, 50), min_size=3, max_size=3), st.integers(0, 3), st.tuples(st.integers(0, 9))
+)
+
+
+def value(column: Column, i: int) -> Fraction:
+    assert column.numbers is not None
+    return Fraction(column.numbers[i if len(column.numbers) > 1 else 0], 1 << column.scale)
+
+
+@given(st.lists(st.tuples(st.integers(-9, 9).filter(bool), st.integers(0, 2), COLUMNS), max_size=4), st.integers(-9, 9))
+def test_a_sum_is_what_rationals_give(weighted: list[tuple[int, int, Column]], shift: int) -> None:
+    terms = [product(weight, scale, column) for weight, scale, column in weighted]
+    column, sizes = added(terms, shift, 1)
+    totals, partial, products = [], [], []
+    for i in range(3):
+        each = [Fraction(w, 1 << s) * value(c, i) for w, s, c in weighted] + [Fraction(shift, 2)]
+        assert value(column, i) == sum(each)
+        totals.append(sum(map(abs, each)))
+        partial.append(max(sum(x for x in each if x > 0), -sum(x for x in each if x < 0)))
+        products += each
+    assert max(totals) <= Fraction(sizes.total, 1 << sizes.scale)
+    assert max(partial) <= Fraction(sizes.tight(), 1 << sizes.scale) + Fraction(1, 1 << sizes.scale)
+    assert sizes.has_zero() == any(value(column, i) == 0 for i in range(3))
+    if sizes.unit() < ZERO // 2:
+        assert all((x / Fraction(2) ** (sizes.unit() - sizes.scale)).denominator == 1 for x in products)
+    drift = sum(abs(w) * c.off[0] for w, _, c in weighted)
+    assert sum(term.drift[0] for term in terms) * 4 >= drift
+
+
+@given(COLUMNS)
+def test_ends_hold_all_numbers_and_a_neuron_fires_above_0(column: Column) -> None:
+    fired = column.rectified()
+    for i in range(3):
+        assert column.low <= value(column, i) * (1 << column.scale) <= column.high
+        assert value(fired, i) == max(0, value(column, i))
+    assert fired.off[0] <= column.off[0]
+
+
+def test_what_surely_is_not_above_0_is_0_for_everyone() -> None:
+    assert Column([-1], 0, -1, -1, (1 << RADIUS,)).rectified().off == (0,)
+    assert Column([-1], 0, -1, -1, ((1 << RADIUS) + 1,)).rectified().off != (0,)
+    assert Column([0], 0, 0, 0, (1,)).rectified().off == (1,)
+
+
+def test_sums_of_ends_are_ends() -> None:
+    column, sizes = added([product(-2, 0, Column(None, 0, -1, 3, ())), product(1, 0, column_of([5], 0, ()))], 0, 0)
+    assert (column.numbers, column.low, column.high, sizes.total) == (None, -1, 7, 11)
+    assert sizes.has_zero() and sizes.unit() < 0
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=4, max_size=4))
+def test_floats_are_integers_over_a_power_of_two(values: list[float]) -> None:
+    whole = Integers.of(values, 2)
+    assert [Fraction(n, 1 << whole.scale) for row in whole.rows for n in row] == list(map(Fraction, values))
