@@ -5,6 +5,7 @@ Exact columns come first, for models that they fit; balls of more and more bits 
 Page: docs/rigour/kernel.md
 """
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,8 @@ FORMATS = {
 
 _BITS = 256  # of balls of logits that are exact integers
 _CELLS = 2**22  # tokens of the contexts that are walked together
+_LONG = 60.0  # seconds of which one is told beforehand
+_FEW = 16  # contexts that are evaluated first, to know how long the others take
 _TOGETHER = 1024  # contexts that are evaluated in balls together
 _CLOSE = RADIUS - 40  # exact columns say nothing of real arithmetic where it may be further off than 2^-40
 
@@ -104,8 +107,10 @@ class Evaluation:
         contexts = self.task.contexts
         walk = Walk(self.model, accounts)
         walk.plan(contexts)
-        step = max(1, _CELLS // len(contexts[0]))
+        step, begun = max(1, _CELLS // len(contexts[0])), time.process_time()
         for start in range(0, len(contexts), step):
+            if start == step:
+                self._tell((time.process_time() - begun) * (len(contexts) / step - 1))
             rows, places = _distinct_rows(walk.run(contexts[start : start + step]), len(contexts[start : start + step]))
             read = [walk.mapped(walk.out, j, rows) for j in range(self.model.outputs)]
             off = [max(column.off[a] for column in read) for a in range(len(accounts))]
@@ -123,10 +128,17 @@ class Evaluation:
                     chunk.append((known[key], off[0] < 1 << _CLOSE))
             yield chunk
 
+    def _tell(self, seconds: float) -> None:
+        if seconds > _LONG:
+            self.tell(f"about {seconds / 60:.0f} minutes more")
+
     def in_balls(self, contexts: Sequence[int], bits: int) -> Iterator[tuple[int, Found]]:
         """What balls say of some contexts."""
-        for start in range(0, len(contexts), _TOGETHER):
-            some = contexts[start : start + _TOGETHER]
+        begun, starts = time.process_time(), [0, *range(min(_FEW, len(contexts)), len(contexts), _TOGETHER)]
+        for start, end in zip(starts, [*starts[1:], len(contexts)], strict=True):
+            some = contexts[start:end]
+            if start == _FEW:
+                self._tell((time.process_time() - begun) * (len(contexts) / _FEW - 1))
             rows = balls.logits(self.model, [self.task.contexts[i] for i in some], bits)
             with ctx.workprec(bits):
                 for i, row in zip(some, rows, strict=True):

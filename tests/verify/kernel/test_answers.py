@@ -1,0 +1,91 @@
+"""The statement `answers`: near ties, laws, and contexts that are not held."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.models.model import Model
+from constructions.tasks.arrays import array_task
+from constructions.tasks.criterion import Criterion
+from tests.verify.kernel import folders
+from verify.kernel import answers
+from verify.kernel.certificate import read_certificate
+from verify.kernel.check import outcome
+
+
+def of_logits(folder: Path, logits: list[list[float]], labels: list[int], criterion: Criterion | None = None) -> Path:
+    """A model without blocks that says these logits of its contexts."""
+    table = np.array(logits)
+    contexts = np.arange(len(table))[:, None]
+    width = max(table.shape)
+    model = Model(
+        blocks=(),
+        W_U=np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=-(2.0**60)),
+        W_E=np.eye(len(table)),
+        W_pos=np.zeros((1, len(table))),
+    )
+    task = array_task(contexts, next_tokens=np.array(labels), vocabulary=width, target="labels")
+    return folders.written(folder, model, task, criterion)
+
+
+@pytest.mark.parametrize("lead, code", [(1.0, 0), (2.0**-40, 0), (2.0**-1000, 0), (0.0, 1), (-5e-324, 1)], ids=str)
+def test_near_ties(lead: float, code: int, tmp_path: Path) -> None:
+    folder = of_logits(tmp_path, [[lead, 0.0], [0.0, 1.0]], [0, 1])
+    assert folders.code(folder) == code
+
+
+def test_what_is_not_held_may_be_left_out_of_the_question(tmp_path: Path) -> None:
+    logits = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+    assert folders.code(of_logits(tmp_path / "all", logits, [0, 1, 2])) == 1
+    folder = of_logits(tmp_path / "two", logits, [0, 1, 2], Criterion.at_least(2))
+    assert folders.code(folder) == 0
+    data = folders.certificate(folder)
+    statement = data["statements"][0]
+    assert statement["held"] == "c"
+    for mask in ("6", "a"):
+        statement["held"] = mask
+        code, text = outcome(folders.rewritten(folder, data))
+        assert (code, text) == (1, "NOT PROVED: answers: context 2 is not held")
+
+
+def test_more_wrong_than_there_are_is_not_proved(tmp_path: Path) -> None:
+    logits = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 2.0], [1.0, 0.0, 0.0]]
+    folder = of_logits(tmp_path, logits, [0, 1, 2, 1], Criterion.at_least(2))
+    data = folders.certificate(folder)
+    statement = data["statements"][0]
+    statement["values"].update(held=2, wrong=2)
+    statement["held"] = "c"
+    statement["statement"] = statement["statement"].replace("3 are held and 1 are not", "2 are held and 2 are not")
+    code, text = outcome(folders.rewritten(folder, data))
+    assert code == 1 and "1 contexts are proved not to be held" in text
+
+
+def test_a_law_beyond_the_tolerance_is_not_held(tmp_path: Path) -> None:
+    folder = folders.laws(tmp_path)
+    assert folders.code(folder) == 0
+    data = folders.certificate(folder)
+    data["criterion"]["tolerance"] = (2.0**-1000).hex()  # log p is rounded, so the laws are not met that closely
+    code, text = outcome(folders.rewritten(folder, data))
+    assert (code, text) == (1, "NOT PROVED: answers: context 0 is not held")
+
+
+@given(st.integers(0, 2**60) | st.floats(0, 1e300) | st.fractions(0))
+def test_a_ball_contains_its_number(number: int | float | Fraction) -> None:
+    with ctx.workprec(128):
+        exact = Fraction(number)
+        assert answers.ball(number) * arb(exact.denominator) - arb(exact.numerator) == 0 or (
+            answers.ball(number) * exact.denominator
+        ).contains(arb(exact.numerator))
+
+
+def test_the_sentence_is_that_of_the_prover(tmp_path: Path) -> None:
+    for write in (folders.lookup, folders.laws):
+        folder = write(tmp_path / write.__name__)
+        certificate = read_certificate(folder)
+        record = certificate.statements[0]
+        assert answers.sentence(answers.read("s", record, certificate), certificate) == record["statement"]
