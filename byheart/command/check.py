@@ -53,6 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="let Coq prove that every run knows the texts or facts (docs/rigour/machine_checked.md)",
     )
     parser.add_argument(
+        "--kernel",
+        action="store_true",
+        help="use the kernel alone, the small checker that is there to be read (python -I -m verify.kernel)",
+    )
+    parser.add_argument(
         "--full",
         action="store_true",
         help="with --independent: also the divergence over all contexts of a text where that takes long, and all that "
@@ -76,6 +81,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
     from constructions.errors import InputError
 
+    if options.kernel:
+        return _check_by_kernel(options)
     if options.full and not options.independent:
         raise InputError("--full", "is given, but not --independent; without it all is proved again anyway")
     if options.independent and options.device != "cpu":
@@ -106,6 +113,34 @@ def _require_coq_alone(options: argparse.Namespace) -> None:
     if given or options.device != "cpu":
         name = given[0].replace("_", "-") if given else "device"
         raise InputError(f"--{name}", "is given with --coq, which proves that every run knows every fact")
+
+
+def _check_by_kernel(options: argparse.Namespace) -> int:
+    """Check folders as `python -I -m verify.kernel` does, which takes no other option."""
+    from constructions.errors import InputError
+    from verify.kernel.check import outcome
+
+    names = (
+        "independent",
+        "coq",
+        "full",
+        "sample_seed",
+        "at_least",
+        "at_most",
+        "tolerance",
+        "workers",
+        "scheduler",
+        "keep",
+    )
+    if given := [name for name in (*names, "json") if getattr(options, name)]:
+        raise InputError(f"--{given[0].replace('_', '-')}", "is given, but --kernel asks what the certificate asks")
+    codes = set()
+    for folder in options.folder:
+        code, text = outcome(folder, tell=lambda line: print(line, file=sys.stderr, flush=True))
+        codes.add(code)
+        where = f"{folder}: " if len(options.folder) > 1 else ""
+        sys.stdout.write(f"{where}{text.splitlines()[0] if options.quiet else text}\n")
+    return worst(codes)
 
 
 def _check_each(options: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from constructions.models.model import Model
 from constructions.tasks.task import Task
 from tests.command_line import copy
 from tests.memories import changed, write_memory
+from tests.verify.kernel import folders
 
 
 def test_check_proves_the_folder_again(folder, capsys):
@@ -264,6 +265,19 @@ def test_check_on_a_device_proves_the_same_and_says_where_there_is_none(folder, 
     assert main(["check", str(folder), "--independent", "--device", "cuda"]) == 2
     assert "--independent multiplies integers" in capsys.readouterr().err
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    for folders in ([str(folder)], [str(folder)] * 2):
-        assert main(["check", *folders, "--device", "cuda"]) == 2
+    for several in ([str(folder)], [str(folder)] * 2):
+        assert main(["check", *several, "--device", "cuda"]) == 2
         assert "no CUDA device" in capsys.readouterr().err
+
+
+def test_the_kernel_checks_and_takes_no_other_option(tmp_path, capsys):
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder in (one, two):
+        folders.lookup(folder)
+    assert main(["check", str(one), "--kernel", "--quiet"]) == 0
+    assert capsys.readouterr().out == "PROVED\n"
+    (two / "more").write_text("")
+    assert main(["check", str(one), str(two), "--kernel"]) == 2
+    assert f"{two}: BAD INPUT: more: " in capsys.readouterr().out
+    assert main(["check", str(one), "--kernel", "--at-least", "3"]) == 2
+    assert "--at-least is given, but --kernel" in capsys.readouterr().err
