@@ -4,6 +4,7 @@ Exit codes: 0 PROVED, 1 NOT PROVED, 2 BAD INPUT, 3 UNDECIDED.
 """
 
 import ast
+import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,9 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print(_USAGE, file=sys.stderr)
         return 2
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names of files may hold what no text does
     code, text = outcome(Path(arguments[0]), tell=lambda line: print(line, file=sys.stderr, flush=True))
     print(text)
     return code

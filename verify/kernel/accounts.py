@@ -212,12 +212,13 @@ class Runs:
         r"""At most $4 S \tau$, where all other rows are computed 120 or more below the top (H5 c).
 
         Then each of them weighs at most $2 \tau$, $\tau = \max(2^{-173}, 2 u \lambda)$, so if $4 S \tau \le u / 4$ the
-        sum of the numerators, k of them 1, is k: less than half a unit of it is added. One top row needs a computed
+        sum of the numerators, k of them 1, is k: less than half a unit of it is added, and k is no more than the format
+        counts to. One top row needs a computed
         lead, $(g - 2 \delta)(1 - 4 u) \ge 120$ with scores off by $\delta$ and a difference that rounds. Several need
         scores that are exactly equal in every run.
         """
         exact, delta = self._scores(looked, account)
-        if not looked.is_average or (looked.ties and not exact):
+        if not looked.is_average or (looked.ties and not exact) or looked.length > 1 << self.bits - 2:
             return None
         if looked.gap is None:
             return 0

@@ -214,4 +214,4 @@ class Integers:
         ratios = [x.as_integer_ratio() for x in values]
         scale = max([denominator.bit_length() - 1 for _, denominator in ratios], default=0)
         whole = [n << scale + 1 - denominator.bit_length() for n, denominator in ratios]
-        return cls([whole[i : i + width] for i in range(0, len(whole), width)], scale)
+        return cls([whole[i : i + width] for i in range(0, len(whole), max(1, width))], scale)

@@ -564,6 +564,10 @@ class _Looks:
         if not (constant or (known and asks in self.exact)):
             if asks in self.exact:
                 raise UnfitError("a head reads what is not known")
+            # Whatever it reads, its scores are numbers: the accounts note an overflow.
+            self._weights(
+                Looked(None, 0, True, False, len(reads), self.block.root, query, self.key_ends, self.key_unit)
+            )
             return None, None
         tops, gap, scale = _tops(query, keys)
         counts = {len(top) for top in tops}

@@ -117,6 +117,23 @@ def test_more_contexts_at_a_time_say_the_same() -> None:
         assert [number(column, 0) for column in alone] == [number(column, i) for column in together]
 
 
+def test_empty_axes_are_read_as_nothing() -> None:
+    nothing = Attention(*(np.zeros((0, 2, 0)) for _ in range(3)), np.zeros((0, 0, 2)), attends="all")
+    silent = FeedForward(np.zeros((2, 0)), np.zeros((0, 2)), b_out=np.array([1.0, 0.0]))
+    built = Built(blocks=(nothing, silent), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.ones((2, 2)))
+    require_hold(built, np.array([[0, 1], [1, 1]]), [])
+
+
+def test_scores_of_rows_that_nobody_needs_do_not_overflow_unnoticed() -> None:
+    # The first row asks with 2^100 for keys of 2^100: in float32 its scores are infinite, and what it reads no number.
+    large, one = np.array([[[2.0**100]]]), np.ones((1, 1, 1))
+    first = Attention(W_Q=large, W_K=large, W_V=one, W_O=one, attends="all")
+    last = Attention(W_Q=0.0 * one, W_K=one, W_V=one, W_O=one, b_Q=np.array([[1.0]]), attends="last", skip=False)
+    built = Built(blocks=(first, last), W_U=np.eye(1), W_E=np.array([[1.0], [2.0]]), W_pos=np.zeros((2, 1)))
+    _, [run] = walked(built, np.array([[0, 1], [1, 1]]), ["float32"])
+    assert run.overflow
+
+
 def test_only_plain_blocks_of_tokens_fit() -> None:
     tables = {"W_U": np.eye(2), "W_E": np.eye(2), "W_pos": np.zeros((1, 2))}
     blocks = [FeedForward(np.eye(2), np.eye(2)), FeedForward(np.eye(2), np.eye(2), activation="gelu")]
