@@ -15,8 +15,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from flint import fmpz_mat
-
 from verify.kernel.accounts import Account, Looked
 from verify.kernel.columns import (
     RADIUS,
@@ -407,27 +405,21 @@ class Walk:
         count, scale = max(places) + 1, hidden[0].scale
         number = {neuron: k for k, neuron in enumerate(neurons)}
         columns = {
-            j: [(number[n], weight) for n, weight in terms if n in number] for j, terms in enumerate(block.out.terms)
+            j: own
+            for j, terms in enumerate(block.out.terms)
+            if (own := [(number[n], weight) for n, weight in terms if n in number])
         }
-        columns = {j: terms for j, terms in columns.items() if terms}
-        entries = [n for column in hidden for n in (column.numbers or []) * (1 if not column.is_constant else count)]
-        fired = fmpz_mat(len(neurons), count, entries).transpose()
-        weights = [[0] * len(columns) for _ in neurons]
-        for at, terms in enumerate(columns.values()):
-            for k, weight in terms:
-                weights[k][at] = weight
-        wrote = (fired * fmpz_mat(weights)).transpose().tolist() if columns else []
-        sizes = (fired * fmpz_mat([[abs(w) for w in line] for line in weights])).transpose().tolist() if columns else []
+        values, sizes = _written(hidden, list(columns.values()), count)
         found = {}
-        for (j, terms), line, size in zip(columns.items(), wrote, sizes, strict=True):
-            values = [int(n) for n in line]
+        for at, (j, terms) in enumerate(columns.items()):
+            line = [row[at] for row in values]
             found[j] = Term(
                 1,
-                [values[place] for place in places],
+                [line[place] for place in places],
                 scale + block.out.scale,
-                min(values),
-                max(values),
-                int(max(size)),
+                min(line),
+                max(line),
+                max(row[at] for row in sizes),
                 lambda terms=terms: min((w & -w).bit_length() - 1 + hidden[k].unit for k, w in terms),
                 len(terms),
                 tuple([_drift(terms, block.out.scale, hidden, a) for a in range(len(self.accounts))]),
@@ -650,6 +642,28 @@ class _Looks:
             others = -(-weight * (reach + (1 << hull.scale)) >> hull.scale) if weight else 0
             off.append(account.mixed(sizes, others + own.off[number], looked, reach << power))
         return replace(found, off=tuple(off))
+
+
+def _written(hidden: Row, columns: list[list[tuple[int, int]]], count: int) -> tuple[list[list[int]], list[list[int]]]:
+    """What neurons write for each of so many readings, and the sum of the absolute values, column by column.
+
+    Of each reading only the neurons that fire are looked at.
+    """
+    weights: list[list[tuple[int, int]]] = [[] for _ in hidden]  # of each neuron the columns and weights
+    for at, terms in enumerate(columns):
+        for k, weight in terms:
+            weights[k].append((at, weight))
+    values, sizes = [[0] * len(columns) for _ in range(count)], [[0] * len(columns) for _ in range(count)]
+    for column, own in zip(hidden, weights, strict=True):
+        numbers = column.numbers or []
+        for reading in range(count):
+            n = numbers[reading if len(numbers) > 1 else 0]
+            if n:
+                line, size = values[reading], sizes[reading]
+                for at, weight in own:
+                    line[at] += n * weight
+                    size[at] += n * abs(weight)
+    return values, sizes
 
 
 def _drift(terms: list[tuple[int, int]], scale: int, columns: Row, account: int) -> int:
