@@ -34,6 +34,7 @@ Tops = list[tuple[int, ...]]  # of each context, or of all alike, the positions 
 
 _MANY = 16  # neurons that read the same columns and are looked up by what these say
 _LARGEST_SCALE = 2048
+_NARROW = 64  # neurons that write a column, for which closer bounds are looked for
 _FEW = 16  # neurons of one direction whose kinks are all looked at
 _NEAR = 1 << RADIUS - 10  # distances beyond which closer bounds are looked for
 
@@ -385,7 +386,7 @@ class Walk:
                 parts = [product(weight, out.scale, column) for column, weight in own]
                 parts += [*groups, *(product(1, 0, column) for column in skip)]
                 column = self._sum(parts, out.shifts[j], out.shift_scale, out.fits, j)
-                if max(column.off, default=0) > _NEAR and not groups:
+                if max(column.off, default=0) > _NEAR and not groups and len(terms) <= _NARROW:
                     column = self._narrowed(block, row, j, column, parts)
                 if not exact and not column.is_constant:
                     column = replace(column, numbers=None)
