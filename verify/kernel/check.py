@@ -158,9 +158,9 @@ def _answer(certificate: Certificate, stated: Answers, evaluation: Evaluation) -
         if count - stated.wrong < wanted:
             raise NotProvedError(f"the question: {wanted} contexts shall be held, {stated.wrong} are proved not to be")
     if certificate.target == "labels" and asked.asked != "at-most":
-        best = stated.guess_held or 0
+        best, most = stated.guess_held or 0, count - stated.wrong
         beats = held > best or held == best == count
-        if count - stated.wrong <= best and not beats:
+        if most <= best and not most == best == count:
             raise NotProvedError("the question: the most frequent label alone does as well")
     else:
         beats = count > 1 and None not in (stated.mean_upper, stated.guess_lower)

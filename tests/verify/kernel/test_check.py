@@ -203,5 +203,8 @@ def test_the_kernel_agrees_with_both_checkers(data: st.DataObject) -> None:
     task = data.draw(tasks(d_vocab=d_vocab, n_ctx=n_ctx, answers=model.d_vocab_out, target=target, max_contexts=6))
     with tempfile.TemporaryDirectory() as name:
         folder = folders.written(Path(name), model, task)
+        said = folders.certificate(folder)
+        said["statements"] = said["statements"][:1]  # nothing of the divergence over a text
+        folders.rewritten(folder, said)
         expected = {CODES[check_memorization(folder).verdict], CODES[check_independently(folder).verdict]}
         assert folders.code(folder) in expected, outcome(folder)
