@@ -207,4 +207,6 @@ def test_the_kernel_agrees_with_both_checkers(data: st.DataObject) -> None:
         said["statements"] = said["statements"][:1]  # nothing of the divergence over a text
         folders.rewritten(folder, said)
         expected = {CODES[check_memorization(folder).verdict], CODES[check_independently(folder).verdict]}
+        if expected == {1}:  # they may find a no by numbers of their own, which the certificate does not state
+            expected.add(3)
         assert folders.code(folder) in expected, outcome(folder)
