@@ -10,7 +10,7 @@ from constructions.models.model import Model
 from tests.verify.runs.worst_runs import worst_run
 from verify import enclose_logits
 from verify.arithmetic.enclosure import Enclosure
-from verify.replica import rounding
+from verify.runs import rounding
 from verify.runs.every_run import every_run
 from verify.runs.formats import EXP_ULPS, FLOAT32, FLOAT64
 from verify.runs.rounding import rounding_bound

@@ -18,7 +18,7 @@ def test_every_step_is_a_command_whatever_the_folder_and_the_context_are_called(
     task = facts_task([("--", "x", "y"), ("it's $5", "a b", "y")])
     check, ask, run = parsed(next_steps(Path("out/my 'facts'"), task=task))
     assert check.folder == [Path("out/my 'facts'")] and run.folder == ask.folder == Path("out/my 'facts'")
-    assert ask.contexts == ["it's $5, a b"] and run.dtype == "float32"
+    assert ask.contexts == ["it's $5, a b"] and run.record is None
 
 
 def test_where_no_context_can_be_typed_none_is_asked():
