@@ -57,9 +57,7 @@ def _errors_only() -> Iterator[None]:
         logger.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of what the compiler itself uses of torch
-            # Such a part runs as it is.
-            warnings.filterwarnings("ignore", "Dynamo does not know how to trace", UserWarning)
+            warnings.simplefilter("ignore")  # of what the compiler itself uses of torch
             yield
     finally:
         for logger, level in zip(loggers, levels, strict=True):
