@@ -178,7 +178,13 @@ def outcome(
     try:
         proved = check_folder(folder, kinds, tell)
     except CheckError as error:
-        return error.exit_code, f"{error.word}: {error}"
+        return error.exit_code, _on_one_line(f"{error.word}: {error}")
     except (OSError, MemoryError, RecursionError) as error:
-        return BadInputError.exit_code, f"{BadInputError.word}: {folder}: the folder cannot be checked: {error}"
+        text = f"{BadInputError.word}: {folder}: the folder cannot be checked: {error}"
+        return BadInputError.exit_code, _on_one_line(text)
     return 0, "\n  ".join(["PROVED", *proved])
+
+
+def _on_one_line(text: str) -> str:
+    """The text with what does not print escaped: no name in a file begins a line or moves the cursor."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

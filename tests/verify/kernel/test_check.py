@@ -151,8 +151,18 @@ def test_another_model_or_file_is_bad_input(tmp_path: Path) -> None:
     assert folders.code(folder) == 2
     model.save(folder / "model.safetensors")
     assert folders.code(folder) == 0
-    (folder / "proof.txt").write_text("believe me")
-    assert outcome(folder) == (2, "BAD INPUT: proof.txt: the file belongs to nothing that the certificate names")
+    for name in ("proof.txt", "witness.safetensors"):
+        (folder / name).write_text("believe me")
+        text = f"BAD INPUT: {name}: the file belongs to nothing that the certificate names"
+        assert outcome(folder) == (2, text)
+        (folder / name).unlink()
+
+
+def test_what_is_printed_is_one_line_that_a_terminal_shows_as_it_is(tmp_path: Path) -> None:
+    folder = folders.lookup(tmp_path)
+    (folder / "a\nPROVED\x1b[2K\udc80").write_text("")
+    code, text = outcome(folder)
+    assert code == 2 and text.startswith("BAD INPUT: a\\nPROVED\\x1b[2K\\udc80: the file belongs")
 
 
 def test_a_folder_that_is_none_is_bad_input(tmp_path: Path) -> None:
