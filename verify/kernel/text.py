@@ -127,9 +127,9 @@ def texts_of(text: Text) -> list[tuple[str, bytes, int | None]]:
 
     A token that is named `\\xNN` is that byte. Where the titles are 1/n ... n/n they are the parts of one text.
     """
-    spelled, part = [], []
+    spelled, part, end = [], [], text.end
     for token in text.tokens:
-        if token == text.end:
+        if token == end:
             spelled.append(part)
             part = []
         else:
