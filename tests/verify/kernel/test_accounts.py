@@ -49,6 +49,15 @@ def test_a_sum_absorbs_less_than_a_quarter_of_half_a_unit() -> None:
     assert run.added(sizes(0, unit=ZERO, zero=True), 1, fits=True) < unit
 
 
+def test_a_sum_absorbs_nothing_that_is_lost_below_the_normal_numbers() -> None:
+    for scale, absorbs in ((119, True), (120, False)):  # units of 128 and of 64 least normal numbers; 32 (n + 1) is 96
+        run = Runs(*FLOAT32)
+        assert (run.added(sizes(1, scale=scale), 1, fits=True) == 0) == absorbs
+    run, short = Runs(*FLOAT32), Runs(8, -126, 127)
+    assert run.added(sizes(1, count=61), 1, fits=True) == short.added(sizes(1, count=61), 1, fits=True) == 0
+    assert short.added(sizes(1, count=62), 1, fits=True) > 0 or short.overflow
+
+
 def test_a_sum_that_may_overflow_is_noticed() -> None:
     run = Runs(*FLOAT32)
     run.added(sizes(2**124, unit=124), 0, fits=True)
@@ -87,6 +96,13 @@ def test_a_head_of_a_run_leads_by_120() -> None:
     # A format of 8 bits counts to 256: a sum of more ones stays there.
     assert Runs(8, -126, 127).weighs(looked(None, ties=True, length=2**10), 0) is None
     assert Runs(11, -14, 15).weighs(looked(2000, length=2**10), 0) is None  # what flushes may add up
+
+
+def test_a_score_that_may_overflow_is_noticed() -> None:
+    for power, overflows in ((62, False), (63, True)):
+        run, large = Runs(*FLOAT32), constant(1 << power)
+        run.weighs(Looked(200, 0, False, True, 2, 1, [large], [large], [power]), 0)
+        assert run.overflow == ("a score may overflow" if overflows else "")
 
 
 def test_a_head_of_reals_is_off_by_e_to_minus_the_gap() -> None:

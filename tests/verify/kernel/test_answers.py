@@ -89,3 +89,13 @@ def test_the_sentence_is_that_of_the_prover(tmp_path: Path) -> None:
         certificate = read_certificate(folder)
         record = certificate.statements[0]
         assert answers.sentence(answers.read("s", record, certificate), certificate) == record["statement"]
+
+
+def test_bounds_of_the_loss_are_given_together(tmp_path: Path) -> None:
+    for name in ("mean_upper", "max_upper", "guess_held"):
+        folder = folders.lookup(tmp_path / name)
+        data = folders.certificate(folder)
+        del data["statements"][0]["values"][name]
+        folders.rewritten(folder, data)
+        code, text = outcome(folder)
+        assert code == 2 and "does not go with the others" in text

@@ -102,6 +102,37 @@ def test_heads_that_look_less_far_away_are_further_off() -> None:
     require_hold(built, np.array([[0, 0]]), ["float32"])
 
 
+def looking_aside(token: float, *blocks: FeedForward) -> Built:
+    """Averages of 1, 2, 3 and 4 rows, which have other units; then a head on the fourth, and nearly on the others too.
+
+    The fourth is 0 and the others are the token, of which the head reads more than a half.
+    """
+    value, key, found = np.eye(3).reshape(3, 1, 3, 1)
+    out, one = found.reshape(1, 1, 3), np.ones((1, 1, 1))
+    average = Attention(W_Q=0.0 * key, W_K=key, W_V=value, W_O=out, attends="causal")
+    last = Attention(W_Q=0.0 * key, W_K=key, W_V=found, W_O=one, b_Q=np.ones((1, 1)), attends="last", skip=False)
+    W_pos = np.zeros((4, 3))
+    W_pos[3, 1] = 1.0
+    W_E = np.array([[token, 0.0, 0.0], [-3.0 * token, 0.0, 0.0]])
+    return Built(blocks=(average, last, *blocks), W_U=np.eye(1), W_E=W_E, W_pos=W_pos)
+
+
+def test_rows_of_different_scales_are_bounded_together() -> None:
+    for token in (-8.0, 8.0):
+        require_hold(looking_aside(token), np.array([[0, 0, 0, 1]]), ["float32"])
+
+
+def test_a_step_that_may_be_on_either_side_is_known_up_to_its_height() -> None:
+    # max(0, 2 x + 2) - max(0, 2 x) is 2 where x is 0, and in real arithmetic and in runs 0; then the same mirrored.
+    for sign in (1.0, -1.0):
+        ends = np.array([2.0, 0.0]) if sign > 0 else np.array([0.0, -2.0])
+        step = FeedForward(np.full((1, 2), 2.0), np.array([[1.0], [-1.0]]), b_in=ends, skip=False)
+        built = looking_aside(-8.0 * sign, step)
+        require_hold(built, np.array([[0, 0, 0, 1]]), ["float32"])
+        [column], _ = walked(built, np.array([[0, 0, 0, 1]]), ["float32"])
+        assert off(column, 0) == 2
+
+
 def test_a_format_that_is_too_short_is_not_exact() -> None:
     built = probe_memory(enumerated_task(4, 4)).model
     columns, [run] = walked(built, enumerated_task(4, 4).contexts, ["float16"])
