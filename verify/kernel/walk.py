@@ -468,7 +468,7 @@ class Walk:
         _, sizes = added(terms, affine.shifts[j], affine.shift_scale)
         drift = sum([term.drift[account] for term in terms])
         off = self.accounts[account].added(sizes, drift, fits=affine.fits[account][j])
-        return _upper(max(0, off - drift))
+        return _upper(abs(off - drift))  # a sum that swallows what its terms are off by is off from theirs by that
 
     # Heads.
 

@@ -98,6 +98,14 @@ def test_a_head_of_a_run_leads_by_120() -> None:
     assert Runs(11, -14, 15).weighs(looked(2000, length=2**10), 0) is None  # what flushes may add up
 
 
+def test_factors_of_scores_may_be_flushed() -> None:
+    # k = 2^-119 and the root of 4: k / 2 or its root may lose 2^-126, which 2^120 multiplies, 2 (n + 1) times or more.
+    for power, flushed in ((110, False), (120, True)):
+        large, small = constant(1 << power), Column([1], 119, 1, 1, (0,))
+        weight = Runs(*FLOAT32).weighs(Looked(241, 0, False, True, 2, 4, [large], [small], [0]), 0)
+        assert (weight is None) == flushed
+
+
 def test_a_score_that_may_overflow_is_noticed() -> None:
     for power, overflows in ((62, False), (63, True)):
         run, large = Runs(*FLOAT32), constant(1 << power)
