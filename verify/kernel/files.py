@@ -24,7 +24,6 @@ from verify.kernel.verdicts import BadInputError
 LARGEST_CERTIFICATE = 2**24  # bytes
 _LARGEST_FILE = 2**34  # bytes
 _LARGEST_HEADER = 2**26  # bytes
-_LARGEST_DIMENSION = 2**31
 _DEEPEST = 32  # braces and brackets within each other
 _METADATA = "byheart"
 _TYPES = {"F64": "d", "I64": "q"}
@@ -53,11 +52,11 @@ def read_bytes(folder: Path, name: str, most: int = _LARGEST_FILE) -> bytes:
         if status.st_size > most:
             raise BadInputError(name, "the file", f"has {status.st_size} bytes, at most {most} are read")
         with path.open("rb") as file:
-            data = file.read(most + 1)
+            data = file.read(status.st_size + 1)
     except OSError as error:
         raise BadInputError(name, "the file", f"cannot be read: {error.strerror}") from error
-    if len(data) > most:
-        raise BadInputError(name, "the file", f"has more than {most} bytes")
+    if len(data) != status.st_size:
+        raise BadInputError(name, "the file", "changes while it is read")
     return data
 
 
@@ -148,8 +147,9 @@ def _tensor(file: str, name: str, entry: Any, body: memoryview) -> Tensor:
     shape, offsets, dtype = entry["shape"], entry["data_offsets"], entry["dtype"]
     if not isinstance(dtype, str) or dtype not in _TYPES:
         raise BadInputError(file, f"{name[:60]}.dtype", f"is {str(dtype)[:20]!r}, expected one of {list(_TYPES)}")
-    if not _are_sizes(shape, _LARGEST_DIMENSION) or len(shape) > 3:
-        raise BadInputError(file, f"{name[:60]}.shape", f"is {str(shape)[:60]}, expected at most three sizes")
+    if not _are_sizes(shape, len(body) // 8) or len(shape) > 3:  # beside a size of 0 too, where nothing else bounds it
+        expected = "expected at most three sizes, none above the count of numbers in the file"
+        raise BadInputError(file, f"{name[:60]}.shape", f"is {str(shape)[:60]}, {expected}")
     if not _are_sizes(offsets, len(body)) or len(offsets) != 2 or offsets[0] > offsets[1]:
         raise BadInputError(file, f"{name[:60]}.data_offsets", f"are {str(offsets)[:60]}, expected a part of the file")
     if offsets[1] - offsets[0] != 8 * math.prod(shape):

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -51,6 +53,20 @@ def test_a_pipe_and_a_large_file_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(BadInputError, match=why):
             read_bytes(tmp_path, name, 4)
+
+
+LITTLE_MEMORY = """
+import resource, sys
+from pathlib import Path
+from verify.kernel.files import read_bytes
+resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
+assert read_bytes(Path(sys.argv[1]), "small") == b"12345"
+"""
+
+
+def test_a_small_file_takes_little_memory(tmp_path: Path) -> None:
+    (tmp_path / "small").write_bytes(b"12345")
+    subprocess.run([sys.executable, "-c", LITTLE_MEMORY, str(tmp_path)], check=True)
 
 
 def header(folder: Path) -> tuple[dict, bytes]:
@@ -138,3 +154,13 @@ def read_back(folder: Path, path: Path) -> object:
     """What a file of tensors says, in whatever order its header does."""
     words, tensors = read_tensors(folder, path.name)
     return words, {name: (tensor.shape, tensor.values.tobytes()) for name, tensor in tensors.items()}
+
+
+def test_an_empty_tensor_has_no_axis_that_nothing_pays_for(tmp_path: Path) -> None:
+    found, body = header(folders.lookup(tmp_path))
+    numbers = len(body) // 8
+    for size, message in ((numbers, "belongs to no block"), (numbers + 1, "expected at most three sizes")):
+        found["more"] = {"dtype": "F64", "shape": [0, size], "data_offsets": [0, 0]}
+        text = json.dumps(found).encode()
+        (tmp_path / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + body)
+        assert message in outcome(tmp_path)[1]
