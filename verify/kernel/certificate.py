@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from verify.kernel.files import LARGEST_CERTIFICATE, canonical, parse_json, read_bytes, require_fields
-from verify.kernel.numerals import read_count, read_number
+from verify.kernel.numerals import counted, read_count, read_number
 from verify.kernel.verdicts import BadInputError
 
 FILE = "certificate.json"
@@ -27,6 +27,16 @@ class Criterion:
     tolerance: float
     contexts: int | None
     bound: float | None
+
+    def said(self, target: str) -> str:
+        """What is asked, in words; of laws a context is held as far as the tolerance says."""
+        if self.asked == "at-most":
+            return f"the mean divergence is at most {self.bound!r} nats"
+        where = "in every context" if self.contexts is None else f"in at least {counted(self.contexts, 'context')}"
+        if target == "labels":
+            return f"{where} the label has the largest logit"
+        loss = f"the divergence is at most {self.tolerance!r} nats"
+        return f"{where} the modes of the law have the largest logits and {loss}"
 
 
 @dataclass(frozen=True)

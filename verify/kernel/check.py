@@ -52,7 +52,7 @@ def check_folder(
         tell: Told how long it takes, where that is more than a minute.
 
     Returns:
-        The sentences that are proved, each with how it was.
+        The sentences that are proved, each with how it was, and the question, which they answer with yes.
 
     Raises:
         BadInputError: A file is not what it should be; no statement was looked at.
@@ -91,7 +91,7 @@ def check_folder(
     _answer(certificate, next(each for kind, each in known if kind is answers), evaluation)
     if open_ones:
         raise UndecidedError("; ".join(open_ones))
-    return proved
+    return [*proved, f"It was asked whether {certificate.criterion.said(certificate.target)}: yes."]
 
 
 def _require_own_files(folder: Path, certificate: Certificate) -> None:

@@ -220,3 +220,21 @@ def test_the_kernel_agrees_with_both_checkers(data: st.DataObject) -> None:
         if expected == {1}:  # they may find a no by numbers of their own, which the certificate does not state
             expected.add(3)
         assert folders.code(folder) in expected, outcome(folder)
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ({}, "in every context the modes of the law have the largest logits and the divergence is at most 0.001 nats"),
+        ({"tolerance": (8.0).hex()}, "logits and the divergence is at most 8.0 nats"),
+        ({"asked": "at-least", "contexts": 1}, "in at least 1 context the modes of the law"),
+        ({"asked": "at-most", "bound": (0.125).hex()}, "the mean divergence is at most 0.125 nats"),
+    ],
+)
+def test_what_is_asked_is_printed(change: dict[str, object], said: str, tmp_path: Path) -> None:
+    """Whether a context is held depends on the tolerance, which no statement repeats."""
+    data = folders.certificate(folders.laws(tmp_path))
+    data["criterion"].update(change)
+    code, text = outcome(folders.rewritten(tmp_path, data))
+    last = text.splitlines()[-1]
+    assert code == 0 and said in last and last.endswith(": yes.")

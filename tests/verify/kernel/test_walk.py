@@ -102,17 +102,17 @@ def test_heads_that_look_less_far_away_are_further_off() -> None:
     require_hold(built, np.array([[0, 0]]), ["float32"])
 
 
-def looking_aside(token: float, *blocks: FeedForward) -> Built:
-    """Averages of 1, 2, 3 and 4 rows, which have other units; then a head on the fourth, and nearly on the others too.
+def looking_aside(token: float, *blocks: FeedForward, place: int = 3, gap: float = 1.0) -> Built:
+    """Averages of 1, 2, 3 and 4 rows, which have other units; then a head on one of them.
 
-    The fourth is 0 and the others are the token, of which the head reads more than a half.
+    The fourth is 0 and the others are the token. With a gap of 1 the head reads them nearly as much as its own.
     """
     value, key, found = np.eye(3).reshape(3, 1, 3, 1)
     out, one = found.reshape(1, 1, 3), np.ones((1, 1, 1))
     average = Attention(W_Q=0.0 * key, W_K=key, W_V=value, W_O=out, attends="causal")
-    last = Attention(W_Q=0.0 * key, W_K=key, W_V=found, W_O=one, b_Q=np.ones((1, 1)), attends="last", skip=False)
+    last = Attention(W_Q=0.0 * key, W_K=key, W_V=found, W_O=one, b_Q=np.full((1, 1), gap), attends="last", skip=False)
     W_pos = np.zeros((4, 3))
-    W_pos[3, 1] = 1.0
+    W_pos[place, 1] = 1.0
     W_E = np.array([[token, 0.0, 0.0], [-3.0 * token, 0.0, 0.0]])
     return Built(blocks=(average, last, *blocks), W_U=np.eye(1), W_E=W_E, W_pos=W_pos)
 
@@ -120,6 +120,9 @@ def looking_aside(token: float, *blocks: FeedForward) -> Built:
 def test_rows_of_different_scales_are_bounded_together() -> None:
     for token in (-8.0, 8.0):
         require_hold(looking_aside(token), np.array([[0, 0, 0, 1]]), ["float32"])
+        for place in range(4):
+            built = looking_aside(token, place=place, gap=200.0)
+            require_hold(built, np.array([[0, 0, 0, 1], [0, 1, 0, 0]]), ["float32"])
 
 
 def test_a_step_that_may_be_on_either_side_is_known_up_to_its_height() -> None:
