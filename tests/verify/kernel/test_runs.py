@@ -1,6 +1,7 @@
 """The statement `runs`: sums that some run rounds are never proved."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,7 +86,7 @@ def detecting_attention(name: str, large: float) -> tuple[Model, list[list[int]]
     zero, one = np.zeros((1, 4, 1)), np.zeros((1, 4, 1))
     one[0, 3] = 1.0
     sums = np.array([large, 1.0, -large])
-    parts = {"W_Q": zero, "W_K": zero, "W_V": one, "W_O": entry[None], "skip": False}
+    parts: dict[str, Any] = {"W_Q": zero, "W_K": zero, "W_V": one, "W_O": entry[None], "skip": False}
     W_E, W_U, contexts = np.zeros((3, 4)), np.eye(2), [[0, 2], [1, 2]]
     W_E[0, 3] = 1.0
     if name == "values":
