@@ -65,7 +65,8 @@ def test_other_formats_and_hypotheses_are_refused(change: dict, tmp_path: Path) 
     folder = folders.probes(tmp_path)
     data = folders.certificate(folder)
     data["statements"][1]["named"].update(change)
-    assert folders.code(folders.rewritten(folder, data)) == 2
+    code, text = outcome(folders.rewritten(folder, data))
+    assert code == 2 and text.startswith("BAD INPUT: certificate.json: statements[1].named ")
 
 
 def test_hypotheses_that_the_proof_does_not_rest_on_leave_it_undecided(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Exact columns: real logits, and those of hostile runs, are as near to the nominal ones as the accounts say."""
 
 import tempfile
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -123,6 +124,18 @@ def test_rows_of_different_scales_are_bounded_together() -> None:
         for place in range(4):
             built = looking_aside(token, place=place, gap=200.0)
             require_hold(built, np.array([[0, 0, 0, 1], [0, 1, 0, 0]]), ["float32"])
+
+
+def test_what_a_head_reads_that_looks_anywhere_is_as_far_off_as_its_rows() -> None:
+    # All rows are nominally 0, and in fact more than half of the token; so are the keys, and the head looks anywhere.
+    one = np.ones((1, 1, 1))
+    average, aside = looking_aside(-8.0).blocks
+    assert isinstance(average, Attention) and isinstance(aside, Attention)
+    again = Attention(W_Q=0.0 * one, W_K=one, W_V=one, W_O=one, b_Q=np.ones((1, 1)), attends="last", skip=False)
+    built = replace(looking_aside(-8.0), blocks=(average, replace(aside, attends="all"), again))
+    require_hold(built, np.array([[0, 0, 0, 1]]), ["float32"])
+    [column], _ = walked(built, np.array([[0, 0, 0, 1]]), ["float32"])
+    assert number(column, 0) == 0 and off(column, 0) > 8
 
 
 def test_a_step_that_may_be_on_either_side_is_known_up_to_its_height() -> None:
