@@ -27,7 +27,7 @@ from verify.arithmetic.activations import SLOPES
 from verify.arithmetic.double_double import DoubleDouble
 from verify.arithmetic.elementary import exp
 from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.rounding import Floats, gamma
+from verify.arithmetic.rounding import Floats, down, gamma, up
 from verify.arithmetic.softmax import enclose_softmax
 from verify.forward.arithmetic import LOWEST_SCORE, Numbers, Values, growth
 from verify.forward.attention_pairs import AttentionPairs
@@ -527,6 +527,59 @@ class InRowBalls:
         sizes = np.repeat(row_norms(self.numbers.high(value))[:, None], heads, axis=1)
         return HeadBalls(np.broadcast_to(value[:, None], (len(value), heads, value.shape[1])), sizes, radius)
 
+    def numerators(
+        self,
+        block: Attention,
+        query: HeadBalls,
+        key: HeadBalls,
+        asking: int,
+        read: Int64Array,
+        length: int,
+    ) -> tuple[Floats, Floats]:
+        r"""Bounds of the numerators of the softmax, up to one factor for each context (Lemma T3).
+
+        The rows that are read may stand for each other: a context has some of them. Whatever it has, its weights are
+        proportional to numbers between these bounds, here and in every evaluation elsewhere.
+
+        Args:
+            block: The attention, without slopes.
+            query: The queries.
+            key: The keys.
+            asking: The row that asks.
+            read: The rows that may be read.
+            length: How many of them a context has.
+
+        Returns:
+            Lower and upper bounds, `[H, rows read]`; the largest upper bound is near 1.
+        """
+        numbers, elsewhere = self.numbers, self.numbers.elsewhere
+        one = np.zeros((1, 1), dtype=np.int64)
+        pairs = AttentionPairs(one + asking, read[None], np.ones((1, len(read)), dtype=bool), one[0], one)
+        scores, doubt = self._scores(block, query, key, pairs, slice(0, 1), None)
+        scores = numbers.below_largest(scores, pairs.allowed)
+        below, doubt = numbers.high(scores)[0, :, 0], doubt[0, :, 0]
+        distance = np.abs(below)  # at least that to the largest score of a context that has the row
+        if elsewhere is not None:
+            distance = distance + doubt + doubt.max(axis=-1, keepdims=True)
+        doubt = doubt + growth(numbers.unit, 2 if elsewhere is None else 4) * distance
+        rescaled = 0.0 if elsewhere is None else rescalings(length)
+        doubt = self._raised(doubt + growth(numbers.unit, (numbers.exponential + 1.0) * (1.0 + rescaled)))
+        weights = numbers.high(numbers.numerators(scores))[0, :, 0]
+        surplus, deficit = _exponential_less_one(doubt), np.minimum(doubt, 1.0)
+        lost = np.where(below < LOWEST_SCORE, _LOWEST_POWER * (1.0 + surplus), 0.0)
+        if elsewhere is not None:
+            # Each numerator may underflow there, where another one is 1; e to the doubt brings it to the common factor.
+            lost = lost + elsewhere.floor * (1.0 + surplus.max(axis=-1, keepdims=True))
+        lower = np.maximum(down(down(weights * down(1.0 - deficit)) - lost), 0.0)
+        return lower, up(up(weights * up(1.0 + surplus)) + lost)
+
+    def mean_rounding(self, length: int, largest: Floats | float) -> Floats | float:
+        """How far a weighted mean of so many values, none larger than `largest`, is rounded off elsewhere (Lemma R10)."""
+        if self.numbers.elsewhere is None:
+            return 0.0
+        self._require_small(0.25 * length * largest)  # a sum of them, divided at the end
+        return growth(self.numbers.unit, 2 * length + 2 * rescalings(length) + 8) * largest
+
     def _score_table(
         self, block: Attention, query: HeadBalls, key: HeadBalls, pairs: AttentionPairs
     ) -> tuple[Values, Int64Array, Int64Array] | None:
@@ -640,8 +693,7 @@ class InRowBalls:
         if numbers.elsewhere is not None:
             # The sums, the products and the quotient there, which no error above speaks about.
             largest = np.where(allowed, (value_size + value_radius)[:, :, None], 0.0).max(axis=-1)
-            radius = radius + growth(numbers.unit, 2 * length + 2 * rescaled + 8) * largest
-            self._require_small(0.25 * length * largest)  # a sum of them, divided at the end
+            radius = radius + self.mean_rounding(length, largest)
         return mixed, self._raised(radius)
 
 

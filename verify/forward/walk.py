@@ -209,15 +209,21 @@ class Heads(Generic[R]):
             y = arithmetic.written(self.mixed(pairs), block)
         else:
             y = self._written_together(pairs, *idle)
+        y = self.leave(y, pairs.asked)
+        if block.queries == "task":
+            return Stream(y, pairs.cells, np.zeros(len(pairs.kept), dtype=np.int64), self.stream.queries)
+        before = self.stream.rows, pairs.asked
+        return Stream(y, pairs.cells, self.stream.positions[pairs.asked], self.stream.queries, before)
+
+    def leave(self, y: R, asked: Int64Array) -> R:
+        """The rows behind the attention, of what the heads write for the rows `asked`."""
+        arithmetic, block = self.arithmetic, self.block
         if block.b_O is not None:
             y = arithmetic.shifted(y, block.b_O)
         y = _behind(arithmetic, block, y)
-        if block.queries == "task":
-            return Stream(y, pairs.cells, np.zeros(len(pairs.kept), dtype=np.int64), self.stream.queries)
-        if block.skip:
-            y = arithmetic.added(arithmetic.taken(arithmetic.finished(self.stream.rows), pairs.asked), y)
-        before = self.stream.rows, pairs.asked
-        return Stream(y, pairs.cells, self.stream.positions[pairs.asked], self.stream.queries, before)
+        if block.skip and block.queries != "task":
+            y = arithmetic.added(arithmetic.taken(arithmetic.finished(self.stream.rows), asked), y)
+        return y
 
     def followed(self, cells: Int64Array) -> int:
         """How many heads are followed one by one, at most, in contexts with these cells of which the last row asks."""
