@@ -52,8 +52,8 @@ class Fold:
         length: How many tokens the prompt has, $L$.
         fixed: The tokens of the prompt that are the same in all inputs, by position.
         stages: The stages, in the order in which the state goes through them; the first begins in state 0.
-        answer: Which stage emits each token of the answer, in the order in which the answer is said: token $j$ stands at
-            position $L + j$.
+        answer: Which stage emits each token of the answer, in the order in which the answer is said: token
+            $j$ stands at position $L + j$.
 
     Raises:
         InputError: A position of the prompt that no stage reads and that is not fixed, or that is read twice; a stage

@@ -10,14 +10,13 @@ Page: docs/folds.md
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import HypothesisError, InputError, require_at_least
-from constructions.models.blocks import Attention, FeedForward, Normalization
+from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
 from constructions.tasks.fold import Fold
 from verify.arithmetic import blas
@@ -516,8 +515,8 @@ def _largest_mean(
 
     Why it is rigorous: let $\lambda$ be a number. If $\sum_s e_s (v_s - \lambda) \le 0$ for all inputs of a cell and
     all numerators between their bounds, the mean is at most $\lambda$ for all of them, since $\sum_s e_s > 0$. The
-    largest of these sums is that of a longest path, on which each row brings $(v + \rho - \lambda)$ times the upper bound
-    where that is positive, and times the lower one elsewhere. How $\lambda$ is found (Dinkelbach's iteration) proves
+    largest of these sums is that of a longest path, on which each row brings $(v + \rho - \lambda)$ times the upper
+    bound where that is positive, and times the lower one elsewhere. How $\lambda$ is found (Dinkelbach's iteration) proves
     nothing; the sum at the $\lambda$ that is returned is bounded, with all of its roundings.
 
     Args:

@@ -574,7 +574,7 @@ class InRowBalls:
         return lower, up(up(weights * up(1.0 + surplus)) + lost)
 
     def mean_rounding(self, length: int, largest: Floats | float) -> Floats | float:
-        """How far a weighted mean of so many values, none larger than `largest`, is rounded off elsewhere (Lemma R10)."""
+        """How far a weighted mean of so many values of at most this size is rounded off elsewhere (Lemma R10)."""
         if self.numbers.elsewhere is None:
             return 0.0
         self._require_small(0.25 * length * largest)  # a sum of them, divided at the end

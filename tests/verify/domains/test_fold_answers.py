@@ -1,0 +1,116 @@
+"""Tests of verify/domains/fold_answers.py: rules with a state on whole domains, against every input by itself."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from constructions.errors import HypothesisError, InputError
+from constructions.models.blocks import Attention, FeedForward, Normalization
+from constructions.models.model import Model
+from constructions.tasks.fold import Fold, Stage, addition
+from verify.domains.fold_answers import judge_fold
+from verify.runs.formats import FLOAT32
+from verify.verdict import Verdict
+
+TOKENS, LENGTH = 3, 4
+
+
+def random_model(seed: int, *, n_heads: int, d_head: int, sharpness: float = 2.0) -> Model:
+    """A model of one attention that reads tokens, with weights that are numbers of float32."""
+    rng = np.random.default_rng(seed)
+    d_model, d_mlp = 5, 6
+
+    def draw(*shape: int) -> np.ndarray:
+        return rng.normal(size=shape).astype(np.float32).astype(np.float64)
+
+    norm = Normalization(kind=("rms", "layer")[seed % 2], w=1.0 + 0.1 * draw(d_model))
+    attention = Attention(
+        W_Q=sharpness * draw(n_heads, d_model, 3), W_K=draw(n_heads, d_model, 3), W_V=draw(n_heads, d_model, d_head),
+        W_O=draw(n_heads, d_head, d_model), norm=norm, attends="causal",
+    )  # fmt: skip
+    neurons = FeedForward(
+        W_in=draw(d_model, d_mlp), W_out=draw(d_mlp, d_model), activation=("relu", "gelu")[seed % 2], norm=norm
+    )
+    return Model((attention, neurons, norm), draw(d_model, TOKENS), W_E=draw(TOKENS, d_model), W_pos=draw(8, d_model))
+
+
+def logits_of(model: Model, contexts: np.ndarray) -> np.ndarray:
+    """The logits in float64, by plain numpy, `[T, outputs]`."""
+    assert model.W_E is not None and model.W_pos is not None
+    attention, neurons, final = model.blocks
+
+    def normalized(x: np.ndarray, norm: Normalization) -> np.ndarray:
+        y = x - x.mean(-1, keepdims=True) if norm.kind == "layer" else x
+        return y / np.sqrt((y * y).mean(-1, keepdims=True) + norm.epsilon) * norm.w
+
+    x = model.W_E[contexts] + model.W_pos[: contexts.shape[1]]
+    read = normalized(x, attention.norm)
+    y = x[:, -1].copy()
+    for W_Q, W_K, W_V, W_O in zip(attention.W_Q, attention.W_K, attention.W_V, attention.W_O, strict=True):
+        scores = np.einsum("tq,tsq->ts", read[:, -1] @ W_Q, read @ W_K)
+        weights = np.exp(scores - scores.max(1, keepdims=True))
+        weights /= weights.sum(1, keepdims=True)
+        y += np.einsum("ts,tsv->tv", weights, read @ W_V) @ W_O
+    hidden = normalized(y, neurons.norm) @ neurons.W_in
+    fired = np.maximum(hidden, 0.0) if neurons.activation == "relu" else _gelu(hidden)
+    return normalized(y + fired @ neurons.W_out, final) @ model.W_U
+
+
+def _gelu(x: np.ndarray) -> np.ndarray:
+    from math import erf
+
+    return 0.5 * x * (1.0 + np.vectorize(erf)(x / np.sqrt(2.0)))
+
+
+def said_by(model: Model, steps: int = 2) -> Fold:
+    """The rule that says what the model says: two tokens after each of all prompts, whose states are the prompts."""
+    prompts = np.array(list(itertools.product(range(TOKENS), repeat=LENGTH)))
+    said = []
+    contexts = prompts
+    for _ in range(steps):
+        said.append(logits_of(model, contexts).argmax(1))
+        contexts = np.concatenate([contexts, said[-1][:, None]], axis=1)
+    stages = []
+    for position in range(LENGTH):
+        before = TOKENS**position
+        after = np.arange(before)[:, None] * TOKENS + np.arange(TOKENS)
+        stages.append(Stage((position,), np.arange(TOKENS)[:, None], after))
+    nothing, count = np.zeros((1, 0), dtype=np.int64), len(prompts)
+    for token in said:
+        stages.append(Stage((), nothing, np.arange(count)[:, None], token[:, None]))
+    return Fold("what it says", LENGTH, {}, tuple(stages), tuple(range(LENGTH, LENGTH + steps)))
+
+
+@pytest.mark.parametrize("heads", [(1, 1), (1, 2), (2, 1), (1, 3), (2, 2)])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_a_model_says_is_proved_on_all_inputs(seed: int, heads: tuple[int, int]) -> None:
+    model = random_model(seed, n_heads=heads[0], d_head=heads[1])
+    fold = said_by(model)
+    found = judge_fold(model, fold)
+    assert found.inputs == TOKENS**LENGTH and found.wrong is None
+    assert found.left == 0
+    assert judge_fold(model, fold, number_format=FLOAT32).left <= 8  # of 81: some lead by less than float32 rounds
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_one_token_that_the_model_does_not_say_is_found(seed: int) -> None:
+    model = random_model(seed, n_heads=1, d_head=2)
+    fold = said_by(model)
+    rng = np.random.default_rng(seed)
+    place = int(rng.integers(2))
+    stages = list(fold.stages)
+    stage = stages[LENGTH + place]
+    emits = stage.emits.copy()
+    row = int(rng.integers(len(emits)))
+    right = int(emits[row, 0])
+    emits[row] = (emits[row] + 1) % TOKENS
+    stages[LENGTH + place] = Stage((), stage.choices, stage.steps, emits)
+    found = judge_fold(model, Fold("one is wrong", LENGTH, {}, tuple(stages), fold.answer))
+    assert found.left and found.wrong is not None
+    prompt = np.array([(row // TOKENS ** np.arange(LENGTH - 1, -1, -1)) % TOKENS])
+    if place == 1:  # the second token is asked for after the first one of the rule, which is right
+        assert found.wrong.prompt == tuple(prompt[0])
+        assert found.wrong.place == 1 and found.wrong.said == right
+    else:
+        assert found.wrong.place == 0 or found.wrong.prompt == tuple(prompt[0])
