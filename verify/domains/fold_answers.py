@@ -11,6 +11,7 @@ Page: docs/folds.md
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +22,13 @@ from constructions.models.model import Model
 from constructions.tasks.fold import Fold
 from verify.arithmetic import blas
 from verify.arithmetic.rounding import Floats, down, gamma, quiet, up
-from verify.forward.in_float64 import InFloat64
 from verify.forward.map_norms import Norms, row_norms
-from verify.forward.row_balls import HeadBalls, InRowBalls, RowBalls
+from verify.forward.row_balls import InRowBalls
+from verify.forward.row_ellipsoids import InRowEllipsoids, Spread
 from verify.forward.walk import Heads, Stream, passed, read_out
 from verify.progress import Progress, silent
 from verify.replica.format_rows import InFormat
-from verify.runs.formats import EXP_ULPS, FloatFormat
+from verify.runs.formats import EXP_ULPS, FLOAT64, FloatFormat
 
 MOST_CELLS = 2**20
 """Cells of inputs that are looked at, unless more are asked for."""
@@ -62,7 +63,6 @@ class FoldAnswers:
         inputs: How many there are.
         left: At most so many of them are not proved to be answered right.
         wrong: An input that is proved to be answered wrongly, if one was found.
-        lead: By how much the logit of the right token leads in what was proved, at least, by token of the answer.
         cells: How many cells were looked at.
         boxes: How many boxes of what the heads write.
     """
@@ -70,7 +70,6 @@ class FoldAnswers:
     inputs: int
     left: int
     wrong: WrongSum | None
-    lead: tuple[float, ...]
     cells: int
     boxes: int
 
@@ -106,15 +105,17 @@ def judge_fold(
     require_one_attention(model)
     _require_readable(model, fold)
     blas.probe()
-    numbers = InFloat64() if number_format is None else InFormat(number_format, exp_ulps)
-    work = _Work(model, fold, InRowBalls(Norms(model), numbers), most_cells)
+    # Real arithmetic is one of the runs in float64, of which every weight is a number.
+    with np.errstate(all="ignore"):
+        rows = _Rows(model, fold, number_format or FLOAT64, exp_ulps)
+    work = _Work(model, fold, rows, most_cells)
     for place in range(len(fold.answer)):
         progress("answer", place / len(fold.answer), f"token {place + 1} of {len(fold.answer)}")
         work.judge(place)
         if work.wrong is not None:
             break
     left = fold.inputs if work.wrong is not None else min(fold.inputs, work.left)
-    return FoldAnswers(fold.inputs, left, work.wrong, tuple(work.lead), work.cells, work.boxes)
+    return FoldAnswers(fold.inputs, left, work.wrong, work.cells, work.boxes)
 
 
 def require_one_attention(model: Model) -> None:
@@ -175,10 +176,14 @@ class _Transitions:
 
 
 class _Rows:
-    """The rows of all pairs of a position and a token that occur, and what the heads make of them."""
+    """The rows of all pairs of a position and a token that occur, and what the heads make of them.
 
-    def __init__(self, model: Model, fold: Fold, arithmetic: InRowBalls) -> None:
-        pairs = {(position, token) for position, token in fold.fixed.items()}
+    What the heads read is enclosed in balls, of which the bounds of the numerators are made; what comes behind them in
+    ellipsoids, which follow to first order how the logits move with what the heads write.
+    """
+
+    def __init__(self, model: Model, fold: Fold, number_format: FloatFormat, exp_ulps: float) -> None:
+        pairs = set(fold.fixed.items())
         for stage in fold.stages:
             for column, position in enumerate(stage.positions):
                 pairs |= {(position, int(token)) for token in np.unique(stage.choices[:, column])}
@@ -188,32 +193,59 @@ class _Rows:
             pairs |= {(fold.length + place, int(token)) for token in np.unique(emits)}
         ordered = sorted(pairs)
         self.number = {pair: row for row, pair in enumerate(ordered)}
-        self.positions = np.array([position for position, _ in ordered])
-        tokens = np.array([token for _, token in ordered])
-        assert model.W_E is not None
-        embedded = model.W_E[tokens]
-        rows = (
-            arithmetic.given(embedded)
-            if model.W_pos is None
-            else arithmetic.embedded(embedded, model.W_pos[self.positions])
-        )
+        self.positions, self.tokens = (np.array(each) for each in zip(*ordered, strict=True))
         self.place = next(place for place, block in enumerate(model.blocks) if isinstance(block, Attention))
-        stream = Stream(rows, np.arange(len(ordered))[:, None], self.positions)
-        stream = passed(arithmetic, model, stream, range(self.place))
         block = model.blocks[self.place]
         assert isinstance(block, Attention)
-        self.block, self.arithmetic, self.model = block, arithmetic, model
-        self.heads: Heads[RowBalls] = Heads.of(arithmetic, block, stream)
+        norms, numbers = Norms(model), InFormat(number_format, exp_ulps)
+        self.block, self.model = block, model
+        self.balls, self.ellipsoids = InRowBalls(norms, numbers), InRowEllipsoids(norms, numbers)
+        self.read = Heads.of(self.balls, block, self._stream(self.balls))
+        self.written = Heads.of(self.ellipsoids, block, self._stream(self.ellipsoids))
 
-    def logits(self, asking: int, mixed: HeadBalls) -> tuple[Floats, Floats]:
-        """The logits of what the row `asking` becomes if the heads read `mixed`, with their radii, `[B, outputs]`."""
-        arithmetic, stream = self.arithmetic, self.heads.stream
-        asked = np.full(len(mixed.radius), asking)
-        y = self.heads.leave(arithmetic.written(mixed, self.block), asked)
-        behind = Stream(y, np.arange(len(asked))[:, None], stream.positions[asked], None, (stream.rows, asked))
+    def _stream(self, arithmetic: Any) -> Stream[Any]:
+        """The rows as the attention finds them."""
+        assert self.model.W_E is not None
+        embedded = self.model.W_E[self.tokens]
+        if self.model.W_pos is None:
+            rows = arithmetic.given(embedded)
+        else:
+            rows = arithmetic.embedded(embedded, self.model.W_pos[self.positions])
+        stream = Stream(rows, np.arange(len(self.tokens))[:, None], self.positions)
+        return passed(arithmetic, self.model, stream, range(self.place))
+
+    def leads(
+        self, asking: int, middle: Floats, half: Floats, rounding: Floats | float, label: int
+    ) -> tuple[Floats, BoolArray]:
+        """By how much the label leads, at least, whatever the heads write within boxes.
+
+        Args:
+            asking: The row that asks.
+            middle: The middles of the boxes, `[B, H, n]`.
+            half: Half of their widths.
+            rounding: How far what is written may be off beyond them, `[B, H]`, or a number.
+            label: The token whose logit is to be the largest.
+
+        Returns:
+            The leads `[B]`, and whether the label has the largest logit in the middle of the box.
+        """
+        arithmetic, stream, count = self.ellipsoids, self.written.stream, len(middle)
+        coordinates = middle.shape[1] * middle.shape[2]
+        edges = np.eye(coordinates) * half.reshape(count, 1, coordinates)
+        rest = np.broadcast_to(rounding, middle.shape[:2]) + 0.0
+        mixed = Spread(middle, edges.reshape(count, coordinates, *middle.shape[1:]), rest, np.arange(count), -1, 1)
+        asked = np.full(count, asking)
+        arithmetic.balls.fits = True
+        y = self.written.leave(arithmetic.written(mixed, self.block), asked)
+        behind = Stream(y, np.arange(count)[:, None], stream.positions[asked], None, (stream.rows, asked))
         behind = passed(arithmetic, self.model, behind, range(self.place + 1, len(self.model.blocks)))
-        (logits, radii), cells = read_out(arithmetic, self.model, behind)
-        return logits[cells], radii[cells]
+        (value, _, apart), cells = read_out(arithmetic, self.model, behind)
+        # As of `verify.replica.every_run`: how far an output may come towards the largest one.
+        ahead = (value[:, [label]] - value) * (1.0 - 2.0**-40) - apart
+        ahead[:, label] = math.inf
+        least = np.where(np.isfinite(apart).all(axis=1), ahead.min(axis=1), -math.inf)
+        first = value.argmax(axis=1) == label
+        return np.where(first & arithmetic.fits, least, -math.inf)[cells], first[cells]
 
 
 @dataclass(frozen=True)
@@ -336,19 +368,18 @@ class _Paths:
 class _Work:
     """The work on one model and one rule."""
 
-    def __init__(self, model: Model, fold: Fold, arithmetic: InRowBalls, most_cells: int) -> None:
-        self.model, self.fold, self.arithmetic, self.most_cells = model, fold, arithmetic, most_cells
-        with np.errstate(all="ignore"):
-            self.rows = _Rows(model, fold, arithmetic)
+    def __init__(self, model: Model, fold: Fold, rows: _Rows, most_cells: int) -> None:
+        self.model, self.fold, self.rows, self.most_cells = model, fold, rows, most_cells
         self.transitions = [_Transitions.of(fold, number) for number in range(len(fold.stages))]
-        self.fits = arithmetic.fits
-        self.lead: list[float] = []
+        self.fits = rows.balls.fits and rows.ellipsoids.fits
         self.left = self.cells = self.boxes = 0
         self.wrong: WrongSum | None = None
 
     def judge(self, place: int) -> None:
         """Judge one token of the answer, for all inputs."""
-        self.lead.append(math.inf)
+        if not self.fits:  # something may overflow, about which no bound speaks
+            self.left = self.fold.inputs
+            return
         emits = self.fold.stages[self.fold.answer[place]].emits
         assert emits is not None
         for last in self._last_tokens(place):
@@ -384,7 +415,7 @@ class _Work:
 
     def _numerators(self, asking: int, read: Int64Array) -> _Numerators:
         """Bounds of what the row that asks may read, of all rows; of those that it never reads, 0."""
-        arithmetic, heads = self.arithmetic, self.rows.heads
+        arithmetic, heads = self.rows.balls, self.rows.read
         length = int(self.rows.positions[asking]) + 1
         some = arithmetic.numerators(self.rows.block, heads.query, heads.key, asking, read, length)
         lower, upper = (np.zeros((len(some[0]), len(self.rows.positions))) for _ in range(2))
@@ -410,7 +441,7 @@ class _Work:
                 extremes += [top, bottom]
         cells, low, high = cells[found], low[found], high[found]
         self.cells += len(cells)
-        open_cells = self._open(paths.place, asking, low, high, label)
+        open_cells = self._open(asking, low, high, label)
         if not open_cells.any():
             return cells[:0]
         tried = np.concatenate([extreme[found][open_cells] for extreme in extremes])
@@ -435,9 +466,9 @@ class _Work:
         parts = [paths.split(cells[~whole & (stage == index)], index) for index in np.unique(stage[~whole])]
         return np.concatenate(parts) if parts else cells[:0]
 
-    def _open(self, place: int, asking: int, low: Floats, high: Floats, label: int) -> BoolArray:
+    def _open(self, asking: int, low: Floats, high: Floats, label: int) -> BoolArray:
         """Which cells are not decided by boxes about what the heads write, `[N]`."""
-        arithmetic, length = self.arithmetic, int(self.rows.positions[asking]) + 1
+        arithmetic, length = self.rows.balls, int(self.rows.positions[asking]) + 1
         middle = low + 0.5 * (high - low)
         half = up(np.maximum(up(high - middle), up(middle - low)))
         largest = float(np.maximum(np.abs(low), np.abs(high)).max(initial=0.0)) * math.sqrt(low.shape[2])
@@ -458,11 +489,9 @@ class _Work:
                 continue
             self.boxes += len(owner)
             np.add.at(boxes, owner, 1)
-            lead, ahead = self._leads(asking, middle, half, rounding, label)
-            decided = lead > 0.0
-            if decided.any():
-                self.lead[place] = min(self.lead[place], float(lead[decided].min()))
-            hopeless = ~decided & ~((ahead > 0.0) & (boxes[owner] <= _MOST_BOXES))
+            lead, first = self.rows.leads(asking, middle, half, rounding, label)
+            decided = (lead > 0.0) & arithmetic.fits
+            hopeless = ~decided & ~(first & (boxes[owner] <= _MOST_BOXES))
             undecided[owner[hopeless]] = True
             rest = ~decided & ~undecided[owner]
             if rest.any():
@@ -473,21 +502,6 @@ class _Work:
         widths = [self.model.d_model, self.model.d_vocab_out]
         widths += [block.d_mlp for block in self.model.blocks if isinstance(block, FeedForward)]
         return max(widths)
-
-    def _leads(
-        self, asking: int, middle: Floats, half: Floats, rounding: Floats | float, label: int
-    ) -> tuple[Floats, Floats]:
-        """By how much the label leads in all of each box, at least, and in the middle of it by about."""
-        self.arithmetic.fits = self.fits
-        mixed = HeadBalls(middle, row_norms(middle), up(row_norms(half) + rounding))
-        logits, radii = self.rows.logits(asking, mixed)
-        rivals = np.delete(np.arange(logits.shape[1]), label)
-        apart = logits[:, [label]] - logits[:, rivals]
-        doubt = up(radii[:, [label]] + radii[:, rivals])
-        lead = down(down(apart) - doubt).min(axis=1, initial=math.inf)
-        if not self.arithmetic.fits:
-            lead = np.full(len(lead), -math.inf)
-        return lead, apart.min(axis=1, initial=math.inf)
 
     def _look_for_wrong(self, paths: _Paths, moves: Int64Array, label: int) -> None:
         """Look whether one of some inputs is proved to be answered wrongly at this token."""

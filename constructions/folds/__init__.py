@@ -1,0 +1,1 @@
+"""Models that answer rules with a state, token by token."""
