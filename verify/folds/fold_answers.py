@@ -27,7 +27,7 @@ from verify.forward.row_balls import InRowBalls
 from verify.forward.row_ellipsoids import InRowEllipsoids, Spread
 from verify.forward.walk import Heads, Stream, passed, read_out
 from verify.progress import Progress, silent
-from verify.replica.format_rows import InFormat
+from verify.runs.format_rows import InFormat
 from verify.runs.formats import EXP_ULPS, FLOAT64, FloatFormat
 
 MOST_CELLS = 2**20

@@ -1,4 +1,4 @@
-"""Tests of verify/domains/fold_answers.py: rules with a state on whole domains, against every input by itself."""
+"""Tests of verify/folds/fold_answers.py: rules with a state on whole domains, against every input by itself."""
 
 import itertools
 
@@ -9,7 +9,7 @@ from constructions.errors import HypothesisError, InputError
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.tasks.fold import Fold, Stage, addition
-from verify.domains.fold_answers import judge_fold
+from verify.folds.fold_answers import judge_fold
 from verify.runs.formats import FLOAT32
 from verify.verdict import Verdict
 
