@@ -38,10 +38,8 @@ MUTANTS = [
     ),
     divided("0.25 * length * largest", "largest", "an average is never a sum that is divided at its end"),
     divided_balls(
-        "radius + growth(numbers.unit, 2 * length + 2 * rescaled + 8) * largest\n"
-        "            self._require_small(0.25 * length * largest)",
-        "radius + growth(numbers.unit, 2 * length + 2 * rescaled + 8) * largest\n"
-        "            self._require_small(largest)",
+        "self._require_small(0.25 * length * largest)  # a sum of them, divided at the end",
+        "self._require_small(largest)",
         "an average is never a sum that is divided at its end, in balls",
     ),
     divided_balls(

@@ -108,7 +108,7 @@ MUTANTS = [
         "a normalization elsewhere rounds nothing",
     ),
     row_balls(
-        "            radius = radius + growth(numbers.unit, 2 * length + 2 * rescaled + 8) * largest\n",
+        "            radius = radius + self.mean_rounding(length, largest)\n",
         "            radius = radius\n",
         "averages elsewhere round nothing",
     ),

@@ -60,13 +60,13 @@ MUTANTS = [
     walk("            asking = stream.queries\n", "            pass\n", "rows ask in the place of the task"),
     walk("        if block.b_O is not None:\n            y = arithmetic.shifted(y, block.b_O)\n", "", "no b_O"),
     walk(
-        "        if block.skip:\n            y =",
-        "        if False:\n            y =",
+        'if not block.skip or block.queries == "task":',
+        "if True:",
         "attention has no skip connection",
     ),
     walk(
-        "taken(arithmetic.finished(self.stream.rows), pairs.asked), y)",
-        "taken(arithmetic.finished(self.read), pairs.asked), y)",
+        "taken(arithmetic.finished(self.stream.rows), asked), y)",
+        "taken(arithmetic.finished(self.read), asked), y)",
         "the norm is skipped along",
     ),
     walk("model.W_U, model.b_U)", "model.W_U, None)", "the readout has no shift"),

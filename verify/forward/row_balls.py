@@ -557,21 +557,39 @@ class InRowBalls:
         pairs = AttentionPairs(one + asking, read[None], np.ones((1, len(read)), dtype=bool), one[0], one)
         scores, doubt = self._scores(block, query, key, pairs, slice(0, 1), None)
         scores = numbers.below_largest(scores, pairs.allowed)
-        below, doubt = numbers.high(scores)[0, :, 0], doubt[0, :, 0]
-        distance = np.abs(below)  # at least that to the largest score of a context that has the row
-        if elsewhere is not None:
-            distance = distance + doubt + doubt.max(axis=-1, keepdims=True)
-        doubt = doubt + growth(numbers.unit, 2 if elsewhere is None else 4) * distance
-        rescaled = 0.0 if elsewhere is None else rescalings(length)
-        doubt = self._raised(doubt + growth(numbers.unit, (numbers.exponential + 1.0) * (1.0 + rescaled)))
         weights = numbers.high(numbers.numerators(scores))[0, :, 0]
-        surplus, deficit = _exponential_less_one(doubt), np.minimum(doubt, 1.0)
-        lost = np.where(below < LOWEST_SCORE, _LOWEST_POWER * (1.0 + surplus), 0.0)
-        if elsewhere is not None:
-            # Each numerator may underflow there, where another one is 1; e to the doubt brings it to the common factor.
-            lost = lost + elsewhere.floor * (1.0 + surplus.max(axis=-1, keepdims=True))
+        errors = self._numerator_errors(numbers.high(scores), doubt, pairs.allowed, length)
+        surplus, deficit, lost = (each[0, :, 0] for each in errors)
         lower = np.maximum(down(down(weights * down(1.0 - deficit)) - lost), 0.0)
         return lower, up(up(weights * up(1.0 + surplus)) + lost)
+
+    def _numerator_errors(
+        self, below: Floats, doubt: Floats, allowed: BoolArray, length: int
+    ) -> tuple[Floats, Floats, Floats]:
+        """How far numerators of the softmax may be off: above and below, relatively, and beyond that (Lemma T3).
+
+        Args:
+            below: The scores less the largest, `[C, H, i, S]`.
+            doubt: How far the scores may be off, of that shape; it is changed.
+            allowed: Which position reads which, `[i, S]`.
+            length: How many positions are read at most.
+        """
+        numbers = self.numbers
+        distance = np.where(allowed, np.abs(below), 0.0)
+        if numbers.elsewhere is not None:
+            distance += doubt + np.where(allowed, doubt, 0.0).max(axis=-1, keepdims=True)
+        doubt += growth(numbers.unit, 2 if numbers.elsewhere is None else 4) * distance
+        # The error of a score, of its distance to the largest, and of the exponential, logarithmically.
+        rescaled = 0.0 if numbers.elsewhere is None else rescalings(length)
+        doubt = self._raised(doubt + growth(numbers.unit, (numbers.exponential + 1.0) * (1.0 + rescaled)))
+        surplus, deficit = _exponential_less_one(doubt), np.minimum(doubt, 1.0)
+        hidden = np.where(allowed & (below < LOWEST_SCORE), _LOWEST_POWER, 0.0)
+        lost = _times(hidden, 1.0 + surplus)
+        if numbers.elsewhere is not None:
+            # Each numerator may underflow there, where another one is 1.
+            flushed = numbers.elsewhere.floor * (1.0 + np.where(allowed, surplus, 0.0).max(axis=-1, keepdims=True))
+            lost = lost + np.where(allowed, flushed, 0.0)
+        return surplus, deficit, lost
 
     def mean_rounding(self, length: int, largest: Floats | float) -> Floats | float:
         """How far a weighted mean of so many values of at most this size is rounded off elsewhere (Lemma R10)."""
@@ -657,25 +675,12 @@ class InRowBalls:
         scores = numbers.below_largest(scores, allowed)
         below, read = numbers.high(scores), pairs.read[part]
         value_size, value_radius = (x[read].transpose(0, 2, 1) for x in (value.size, value.radius))
-        distance = np.where(allowed, np.abs(below), 0.0)
-        if numbers.elsewhere is not None:
-            distance += doubt + np.where(allowed, doubt, 0.0).max(axis=-1, keepdims=True)
-        doubt += growth(numbers.unit, 2 if numbers.elsewhere is None else 4) * distance
-        # The error of a score, of its distance to the largest, and of the exponential, logarithmically.
-        rescaled = 0.0 if numbers.elsewhere is None else rescalings(read.shape[1])
-        doubt = self._raised(doubt + growth(numbers.unit, (numbers.exponential + 1.0) * (1.0 + rescaled)))
         powers = numbers.numerators(scores)
         values = value.value[read].transpose(0, 2, 1, 3)
         mixed, mass = numbers.averaged(powers, values)
         weights = numbers.high(powers)
-        surplus, deficit = _exponential_less_one(doubt), np.minimum(doubt, 1.0)
+        surplus, deficit, lost = self._numerator_errors(below, doubt, allowed, below.shape[-1])
         apart = _distances(numbers.high(mixed), numbers.high(values), value_size)
-        hidden = np.where(allowed & (below < LOWEST_SCORE), _LOWEST_POWER, 0.0)
-        lost = _times(hidden, 1.0 + surplus)
-        if numbers.elsewhere is not None:
-            # Each numerator may underflow there, where another one is 1.
-            flushed = numbers.elsewhere.floor * (1.0 + np.where(allowed, surplus, 0.0).max(axis=-1, keepdims=True))
-            lost = lost + np.where(allowed, flushed, 0.0)
         error = (_times(weights, surplus) + lost) * apart
         error += (_times(weights, 1.0 + surplus) + lost) * value_radius[:, :, None]
         error = error.sum(axis=-1)

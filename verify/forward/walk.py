@@ -221,9 +221,9 @@ class Heads(Generic[R]):
         if block.b_O is not None:
             y = arithmetic.shifted(y, block.b_O)
         y = _behind(arithmetic, block, y)
-        if block.skip and block.queries != "task":
-            y = arithmetic.added(arithmetic.taken(arithmetic.finished(self.stream.rows), asked), y)
-        return y
+        if not block.skip or block.queries == "task":
+            return y
+        return arithmetic.added(arithmetic.taken(arithmetic.finished(self.stream.rows), asked), y)
 
     def followed(self, cells: Int64Array) -> int:
         """How many heads are followed one by one, at most, in contexts with these cells of which the last row asks."""
