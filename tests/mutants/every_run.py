@@ -38,8 +38,8 @@ MUTANTS = [
     ),
     divided("0.25 * length * largest", "largest", "an average is never a sum that is divided at its end"),
     divided_balls(
-        "self._require_small(0.25 * length * largest)  # a sum of them, divided at the end",
-        "self._require_small(largest)",
+        "            return 0.0\n        self._require_small(0.25 * length * largest)",
+        "            return 0.0\n        self._require_small(largest)",
         "an average is never a sum that is divided at its end, in balls",
     ),
     divided_balls(
