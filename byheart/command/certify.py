@@ -1,8 +1,9 @@
 """`byheart certify`: which facts, or which rule, a trained model has memorized."""
 
 import argparse
+import inspect
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from byheart.terminal.argument_types import bound, count, path
 from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED
@@ -15,9 +16,14 @@ from byheart.terminal.streams import complain
 from byheart.terminal.tables import Rows, Table, above, below, print_summary
 from constructions.counted import counted
 
+if TYPE_CHECKING:
+    from constructions.tasks.criterion import Criterion
+    from constructions.tasks.fold import Fold
+
 HELP = "prove which facts a trained model has memorized, or where it computes a rule"
 
 _OF_FACTS = ("tokenizer", "between", "cells")
+_OF_ADDITION = ("digits", "base", "first_digit", "first_digit_of_sum", "plus", "equals", "sum_digits")
 _ELSEWHERE = ("scheduler", "tolerance")  # what becomes a part of another argument
 _OF_RULES = ("length", "tokens", "modulus", "before", "after", "sample", "seed", "one_by_one")
 
@@ -33,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rule",
         metavar="RULE",
         help="instead of facts, a rule on all inputs: max, min, first, last or sum (modulo --modulus) of their tokens, "
-        "or FILE.py:function",
+        "addition (of --digits), or FILE.py:function",
     )
     add_table_options(parser)
     parser.add_argument("--cells", choices=("tokens", "texts"), help="what the cells of the table are (default: auto)")
@@ -46,6 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--length", type=count, metavar="S", help="tokens in an input (default: n_ctx)")
     parser.add_argument("--tokens", type=count, metavar="N", help="its tokens are below N (default: d_vocab)")
     parser.add_argument("--modulus", type=count, metavar="M", help="modulus of the rule sum (default: --tokens)")
+    parser.add_argument("--digits", type=count, metavar="N", help="of each number, for the rule addition")
+    parser.add_argument("--base", type=count, metavar="B", help="of the digits, the tokens below B (default: 10)")
+    for name, of in (("first-digit", "each number"), ("first-digit-of-sum", "the sum")):
+        choices = ("least", "most")
+        parser.add_argument(f"--{name}", choices=choices, help=f"which digit of {of} comes first (default: least)")
+    for name, where in (("plus", "between the numbers"), ("equals", "behind the second number")):
+        parser.add_argument(f"--{name}", type=count, nargs="+", metavar="TOKEN", help=f"tokens {where} (default: 0)")
+    parser.add_argument("--sum-digits", type=count, metavar="N", help="how many digits of the sum (default: one more)")
     for name, how in (("before", "prepended"), ("after", "appended")):
         parser.add_argument(f"--{name}", type=count, nargs="+", metavar="TOKEN", help=f"tokens {how} to every input")
     parser.add_argument(
@@ -111,6 +125,8 @@ def run(options: argparse.Namespace) -> int:
     here, other = ("task", "rule") if options.rule is None else ("rule", "task")
     if strange := [name for name, value in kinds[other].items() if value is not None]:
         raise InputError(f"--{strange[0]}", f"is given, but no --{other}")
+    if (fold := _fold_of(options)) is not None:
+        return _certify_fold(options, fold, asked)
     if options.seed is not None and options.sample is None:
         raise InputError("--seed", "is given, but no --sample")
     given = {name: value for name, value in kinds[here].items() if value is not None and name not in _ELSEWHERE}
@@ -141,6 +157,77 @@ def run(options: argparse.Namespace) -> int:
         complain(f"interrupted; what had been proved until then is stated{kept}")
         return INTERRUPTED
     return EXIT_CODES[figures["verdict"]]
+
+
+def _fold_of(options: argparse.Namespace) -> "Fold | None":
+    """The rule with a state that is asked about; none for another rule, or for facts."""
+    from constructions.errors import InputError
+    from constructions.tasks.fold import Fold, addition
+
+    layout = {name: value for name in _OF_ADDITION if (value := getattr(options, name)) is not None}
+    if options.rule != "addition" and layout:
+        raise InputError(f"--{next(iter(layout)).replace('_', '-')}", "is given, but no --rule addition")
+    if options.rule is None or (options.rule != "addition" and ":" not in options.rule):
+        return None
+    if options.rule == "addition":
+        fold = addition(**layout, before=options.before or ())
+        strange = [name for name in _OF_RULES if name != "before"]
+    else:
+        function = named_rule(options.rule)
+        if not callable(function) or inspect.signature(function).parameters:
+            return None
+        fold, strange = function(), _OF_RULES
+        if not isinstance(fold, Fold):
+            raise InputError(options.rule, f"gives {type(fold).__name__}", "a Fold (constructions/tasks/fold.py)")
+    if given := [name for name in (*strange, "workers", "scheduler") if getattr(options, name) is not None]:
+        raise InputError(f"--{given[0].replace('_', '-')}", "is given", f"none for {fold.name}")
+    return fold
+
+
+def _certify_fold(options: argparse.Namespace, fold: "Fold", asked: "Criterion") -> int:
+    from byheart.device import on_device
+    from byheart.hosts.certify_fold import certify_answers
+
+    with on_device(options.device), progress_lines(options) as progress:
+        figures = certify_answers(
+            options.model,
+            fold,
+            criterion=asked,
+            config=options.config,
+            ignore_field=options.ignore_field or (),
+            plain_argmax=options.plain_argmax,
+            handshake=not options.no_handshake,
+            every_run=options.every_run,
+            out=options.out,
+            overwrite=options.overwrite,
+            progress=progress,
+        )
+    print_summary(options, figures, _fold_tables)
+    if options.out is not None and not (options.json or options.quiet):
+        sys.stdout.write(next_steps(options.out))
+    return EXIT_CODES[figures["verdict"]]
+
+
+def _fold_tables(summary: dict[str, Any]) -> Rows:
+    rows = [
+        ("criterion", summary["asked"]),
+        ("verdict", summary["verdict"]),
+        ("read as", summary["layout"]),
+        ("right, proved", f"{summary['right']} of {counted(summary['inputs'], 'input')}"),
+        ("wrong, proved", str(summary["wrong"])),
+    ]
+    if (wrong := summary["wrong_input"]) is not None:
+        rows.append(("a wrong input", " ".join(map(str, wrong["prompt"]))))
+        rows.append(("its answer by the rule", " ".join(map(str, wrong["answer"]))))
+        rows.append(("the model prefers", f"{wrong['said']} as token {wrong['place']} of the answer"))
+    if (runs := summary["every_run"]) is not None:
+        proved = "right on all inputs, proved" if runs["proved"] else "not proved"
+        rows.append((f"every {runs['dtype']} run", proved))
+    rows.append(("decided by", f"{summary['method']}: {summary['cells']} cells, {summary['boxes']} boxes"))
+    tables: list[Table] = [("Certified, of the weights as stored", rows)]
+    if "files" in summary:
+        tables.append(("Files", list(summary["files"].items())))
+    return tables
 
 
 def _certify_tables(summary: dict[str, Any]) -> Rows:

@@ -29,6 +29,7 @@ from constructions.files import new_folder, refuse_existing, write_atomically
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
+from constructions.tasks.fold import Fold
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.rule import RuleTask, rule_task
 from constructions.tasks.task import Task
@@ -43,6 +44,7 @@ from verify.certificates.certificate import (
     WRONG_FILE,
 )
 from verify.certificates.domain import DomainCertificate, certify_domain
+from verify.certificates.fold import FoldCertificate
 from verify.certificates.memorization import MemorizationCertificate, certify_memorization
 from verify.domains.rule_answers import ONE_BY_ONE
 from verify.domains.sample import drawn
@@ -348,11 +350,49 @@ def certify_rule(
     return figures
 
 
+def read_source(
+    source: Any,
+    out: Path | str | None,
+    overwrite: bool,
+    config: Any,
+    ignore_field: Sequence[str],
+    handshake: bool,
+) -> tuple[Model, Any, Mapping[str, Any]]:
+    """The model of a source, what can be asked whether it is that, and its configuration; `out` may be written."""
+    if out is not None:
+        refuse_existing(Path(out), overwrite=overwrite, reads=(source,))
+    model, given, options = _model(source, config, None, ignore_field, handshake)
+    require_tokens(model)
+    return model, given, options
+
+
+def asked_of_host(
+    given: Any,
+    config: Any,
+    model: Model,
+    contexts: Int64Array,
+    handshake: bool,
+    ignored: Sequence[str],
+    progress: Progress,
+) -> str:
+    """What the first line says of who agrees on the logits of some contexts, and of what was ignored."""
+    agreeing = _asked(given, config, model, [contexts], handshake, ignored, progress)
+    asides = [_ignoring(ignored), agreeing.said(drawn=len(contexts)) if agreeing else ""]
+    return "; ".join(filter(None, asides))
+
+
+def write_folder(
+    out: Path, model: Model, fold: Fold, proved: FoldCertificate, figures: dict[str, Any], *, overwrite: bool
+) -> None:
+    """The folder of a rule with a state that `check` proves again; the figures get the names of its files."""
+    _write(out, model, fold, proved, figures, [], None, overwrite=overwrite)
+
+
 def _write(
     out: Path,
     model: Model,
-    task: Task | VectorTask | PromptTask | RuleTask,
-    proved: MemorizationCertificate | DomainCertificate,
+    task: Task | VectorTask | PromptTask | RuleTask | Fold,
+    proved: MemorizationCertificate | DomainCertificate | FoldCertificate,
     figures: dict[str, Any],
     wrong: Sequence[Sequence[Any]],
     runs: EveryRun | None,

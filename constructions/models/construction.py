@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
+from constructions.tasks.fold import Fold
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.rule import RuleTask
 from constructions.tasks.task import Task
@@ -40,7 +41,7 @@ class Construction(Generic[TaskT]):
         require_fit(self.model, self.task)
 
 
-def require_fit(model: Model, task: Task | VectorTask | PromptTask | RuleTask) -> None:
+def require_fit(model: Model, task: Task | VectorTask | PromptTask | RuleTask | Fold) -> None:
     """Raise `InputError` unless the model reads the contexts of the task and has an output for each of its answers."""
     if isinstance(task, VectorTask):
         if model.reads_tokens:
@@ -54,6 +55,13 @@ def require_fit(model: Model, task: Task | VectorTask | PromptTask | RuleTask) -
         return
     if not model.reads_tokens:
         raise InputError("task", "has contexts of tokens, the model reads vectors")
+    if isinstance(task, Fold):
+        if task.longest > model.n_ctx:
+            raise InputError("task", f"takes {task.longest} positions", f"at most n_ctx = {model.n_ctx}")
+        for name, size in (("d_vocab", model.d_vocab), ("d_vocab_out", model.d_vocab_out)):
+            if task.largest_token >= size:
+                raise InputError("task", f"has the token {task.largest_token}", f"tokens below {name} = {size}")
+        return
     if task.n_ctx > model.n_ctx:
         raise InputError("task", f"has contexts of {task.n_ctx} tokens, the model reads {model.n_ctx}")
     if isinstance(task, RuleTask):

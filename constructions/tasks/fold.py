@@ -7,13 +7,29 @@ tokens in any order, and the answer may be said in any order.
 Page: docs/folds.md
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from constructions.arrays import Int64Array
-from constructions.errors import InputError, require_at_least
+from constructions.errors import FileFormatError, HypothesisError, InputError, require_at_least
+from constructions.tasks.frozen_arrays import frozen_copy
+from constructions.tasks.stored import Stored
+
+OF_A_FOLD = "rule: token by token, "
+"""How the origin of the answers begins where a rule with a state says them."""
+
+OWN = "one's own"
+"""The name of every rule that has no other here."""
+
+_LARGEST_TOKEN = 2**31
+_MOST_STATES = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +48,17 @@ class Stage:
     steps: Int64Array
     emits: Int64Array | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "positions", tuple(int(position) for position in self.positions))
+        for name in ("choices", "steps", "emits"):
+            array = getattr(self, name)
+            if array is None and name == "emits":
+                continue
+            array = np.asarray(array)
+            if array.dtype != np.int64 or array.ndim != 2:
+                raise InputError(name, f"is {array.dtype} of shape {array.shape}", "int64 of 2 dimensions")
+            object.__setattr__(self, name, frozen_copy(array))
+
     @property
     def states(self) -> int:
         """How many states there may be before the stage."""
@@ -44,11 +71,12 @@ class Stage:
 
 
 @dataclass(frozen=True, eq=False)
-class Fold:
+class Fold(Stored):
     """A rule with a state on a whole domain, answered token by token.
 
     Args:
-        name: What it is called, e.g. ``"addition of 10 digits in base 10"``.
+        name: What it is called, e.g. ``"addition of 10 digits in base 10"``, or ``"one's own"``. It is checked: a rule
+            of another name than that has the states, the steps and the answers of the rule that is called so.
         length: How many tokens the prompt has, $L$.
         fixed: The tokens of the prompt that are the same in all inputs, by position.
         stages: The stages, in the order in which the state goes through them; the first begins in state 0.
@@ -58,17 +86,22 @@ class Fold:
     Raises:
         InputError: A position of the prompt that no stage reads and that is not fixed, or that is read twice; a stage
             whose states are not those that the stage before leaves; or an answer that is not said once by each stage
-            that emits.
+            that emits; or a name that is not that of the rule.
     """
 
+    holds = "fold"
     name: str
     length: int
     fixed: Mapping[int, int]
     stages: tuple[Stage, ...]
     answer: tuple[int, ...]
-    inputs: int = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "stages", tuple(self.stages))
+        object.__setattr__(self, "answer", tuple(int(number) for number in self.answer))
+        object.__setattr__(self, "fixed", {int(place): int(token) for place, token in sorted(self.fixed.items())})
+        if not self.stages or self.length < 1:
+            raise InputError("stages", f"are {len(self.stages)} of {self.length} tokens", "at least one of each")
         read = [position for stage in self.stages for position in stage.positions]
         everywhere = sorted([*read, *self.fixed])
         if everywhere != list(range(self.length)):
@@ -82,10 +115,100 @@ class Fold:
         emitting = [number for number, stage in enumerate(self.stages) if stage.emits is not None]
         if not self.answer or sorted(self.answer) != emitting:
             raise InputError("answer", f"is said by the stages {list(self.answer)}", f"each of {emitting} once")
-        inputs = 1
+        least = min([*self.fixed.values(), 0])
+        if least < 0 or self.largest_token >= _LARGEST_TOKEN:
+            raise InputError("tokens", f"are from {least} to {self.largest_token}", "0 to 2^31 - 1")
+        self._check_name()
+
+    def _check_name(self) -> None:
+        """Refuse the name of another rule: states, steps and answers are compared, not where the tokens stand."""
+        if self.name == OWN:
+            return
+        named = _named(self.name, len(self.stages), len(self.stages[0].choices))
+        same = named is not None and len(named) == len(self.stages)
+        if named is None or not same or not all(map(_is_as, self.stages, named)):
+            raise InputError("name", f"is {self.name!r}", f"that of these states, or {OWN!r}")
+
+    def words(self) -> dict[str, Any]:
+        """The name, the length, and the stages of the answer."""
+        return {"rule": self.name, "length": self.length, "answer": list(self.answer), "stages": len(self.stages)}
+
+    def arrays(self) -> dict[str, NDArray]:
+        """The arrays of ``task.safetensors`` by name, in the order in which they are hashed; none of them is empty."""
+        named: dict[str, NDArray] = {}
+        if self.fixed:
+            named["fixed"] = np.array(list(self.fixed.items()), dtype=np.int64)
+        for number, stage in enumerate(self.stages):
+            if stage.positions:
+                named[f"positions_{number}"] = np.array(stage.positions, dtype=np.int64)
+                named[f"choices_{number}"] = stage.choices
+            named[f"steps_{number}"] = stage.steps
+            if stage.emits is not None:
+                named[f"emits_{number}"] = stage.emits
+        return named
+
+    @classmethod
+    def from_arrays(cls, path: Path, words: dict[str, Any], arrays: dict[str, NDArray]) -> "Fold":
+        """The rule of the words and arrays that were read from `path`.
+
+        Raises:
+            FileFormatError: They are not such a rule.
+        """
+        try:
+            fold = cls(
+                words["rule"], words["length"], _fixed(arrays), _stages(words["stages"], arrays), words["answer"]
+            )
+        except (InputError, KeyError, TypeError, ValueError) as error:
+            raise FileFormatError(f"{path} is not a rule with a state: {error}") from error
+        if fold.words() != words or set(fold.arrays()) != set(arrays):
+            raise FileFormatError(f"{path} is not a rule with a state: it holds {sorted({**words, **arrays})}")
+        return fold
+
+    @property
+    def inputs(self) -> int:
+        """How many inputs there are, exactly."""
+        return math.prod(len(stage.choices) for stage in self.stages)
+
+    @property
+    def origin(self) -> str:
+        """Where the answers come from: the rule, and how its inputs are read and its answers said."""
+        return f"{OF_A_FOLD}{self.name}, read as {self.layout}"
+
+    @property
+    def layout(self) -> str:
+        """The tokens in their order: ``a3`` the first one of stage 3, ``b3`` the second; then those of the answer.
+
+        Example:
+            >>> addition(10).layout
+            'a0..a9 [0] b0..b9 [0], answered s0..s10'
+        """
+        prompt: dict[int, tuple[str, int]] = {place: ("", token) for place, token in self.fixed.items()}
+        for number, stage in enumerate(self.stages):
+            for column, place in enumerate(stage.positions):
+                prompt[place] = chr(ord("a") + column) if column < 18 else "z", number
+        said = [("s", number) for number in self.answer]
+        return f"{_in_words([prompt[place] for place in range(self.length)])}, answered {_in_words(said)}"
+
+    @property
+    def guess_most(self) -> int:
+        """No answer is that of more inputs than so many.
+
+        Of each state at most so many beginnings of inputs with the same beginning of an answer lead to it: those that
+        go on with one token, each counted as often as the state before it at most is.
+        """
+        most, largest = [1], 1
         for stage in self.stages:
-            inputs *= len(stage.choices)
-        object.__setattr__(self, "inputs", inputs)
+            largest = 0
+            emits = np.zeros_like(stage.steps) if stage.emits is None else stage.emits
+            after = [0] * stage.next_states
+            for token in np.unique(emits).tolist():
+                reached = [0] * stage.next_states
+                for state, choice in np.argwhere(emits == token).tolist():
+                    reached[int(stage.steps[state, choice])] += most[state]
+                after = list(map(max, after, reached))
+                largest = max(largest, sum(reached))
+            most = after
+        return min(largest, self.inputs)
 
     @property
     def longest(self) -> int:
@@ -174,20 +297,75 @@ def addition(
     fixed |= {first + digits + i: token for i, token in enumerate(plus)}
     fixed |= {end + i: token for i, token in enumerate(equals)}
 
-    pairs = np.stack(np.divmod(np.arange(base**2), base), axis=1)
-    sums = pairs.sum(axis=1)
     stages = []
-    for digit in range(digits):
-        carries = np.arange(1 if digit == 0 else 2)[:, None]
-        total = carries + sums
-        emits = total % base if digit < said else None
-        stages.append(Stage((first + places[digit], second + places[digit]), pairs, total // base, emits))
-    nothing = np.zeros((1, 0), dtype=np.int64)
-    last = np.array([[0], [1]]) if said == digits + 1 else None
-    stages.append(Stage((), nothing, np.zeros((2, 1), dtype=np.int64), last))
+    for digit, (choices, steps, emits) in enumerate(_steps_of_addition(digits, base, said)):
+        positions = (first + places[digit], second + places[digit]) if digit < digits else ()
+        stages.append(Stage(positions, choices, steps, emits))
     answer = range(said) if first_digit_of_sum == "least" else range(said - 1, -1, -1)
     name = f"addition of {digits} digits in base {base}"
+    name += "" if said == digits + 1 else f", {said} digits of the sum"
     return Fold(name, end + len(equals), fixed, tuple(stages), tuple(answer))
+
+
+Steps = tuple[Int64Array, Int64Array, Int64Array | None]
+"""What a stage may read, the states behind it and what it emits, as in `Stage`."""
+
+
+def _steps_of_addition(digits: int, base: int, said: int) -> list[Steps]:
+    """The carry is the state; the last stage says it."""
+    pairs = np.stack(np.divmod(np.arange(base**2), base), axis=1)
+    steps: list[Steps] = []
+    for digit in range(digits):
+        total = np.arange(1 if digit == 0 else 2)[:, None] + pairs.sum(axis=1)
+        steps.append((pairs, total // base, total % base if digit < said else None))
+    last = np.array([[0], [1]]) if said == digits + 1 else None
+    return [*steps, (np.zeros((1, 0), dtype=np.int64), np.zeros((2, 1), dtype=np.int64), last)]
+
+
+def _steps_of_sum(terms: int, below: int, modulus: int) -> list[Steps]:
+    """The sum so far is the state; the last stage says it."""
+    tokens, steps, states = np.arange(below), [], 1
+    for term in range(terms):
+        after = (np.arange(states)[:, None] + tokens) % modulus
+        steps.append((tokens[:, None], after, after if term == terms - 1 else None))
+        states = int(after.max()) + 1
+    return steps
+
+
+def _steps_of_maximum(count: int, below: int) -> list[Steps]:
+    """The largest token so far is the state; the last stage says it."""
+    tokens, steps = np.arange(below), []
+    for place in range(count):
+        after = np.maximum(np.arange(below if place else 1)[:, None], tokens)
+        steps.append((tokens[:, None], after, after if place == count - 1 else None))
+    return steps
+
+
+def _is_as(stage: Stage, steps: Steps) -> bool:
+    """Whether a stage reads the same, goes on to the same states, and emits the same."""
+    if (stage.emits is None) != (steps[2] is None):
+        return False
+    mine = stage.choices, stage.steps, stage.emits
+    return all(one is None or np.array_equal(one, other) for one, other in zip(mine, steps, strict=True))  # pyright: ignore
+
+
+def _fixed(arrays: Mapping[str, NDArray]) -> dict[int, int]:
+    if "fixed" not in arrays:
+        return {}
+    fixed = arrays["fixed"]
+    if fixed.ndim != 2 or fixed.shape[1] != 2 or len(set(fixed[:, 0].tolist())) != len(fixed):
+        raise InputError("fixed", f"has the shape {fixed.shape}", "a position and a token in each row, each once")
+    return {int(place): int(token) for place, token in fixed}
+
+
+def _stages(count: int, arrays: Mapping[str, NDArray]) -> tuple[Stage, ...]:
+    stages = []
+    for number in range(count):
+        positions = arrays.get(f"positions_{number}", np.zeros(0, dtype=np.int64))
+        choices = arrays[f"choices_{number}"] if len(positions) else np.zeros((1, 0), dtype=np.int64)
+        steps, emits = arrays[f"steps_{number}"], arrays.get(f"emits_{number}")
+        stages.append(Stage(tuple(positions.tolist()), choices, steps, emits))
+    return tuple(stages)
 
 
 def _require_stage(number: int, stage: Stage, states: int) -> None:
@@ -204,10 +382,127 @@ def _require_stage(number: int, stage: Stage, states: int) -> None:
         raise InputError(
             f"{what}.steps", f"has the shape {steps.shape}", f"({states}, {len(choices)}), states from 0 on"
         )
+    if steps.max() >= steps.size:
+        raise InputError(f"{what}.steps", f"leads to the state {steps.max()}", f"states below {steps.size}")
     if emits is not None and (emits.shape != steps.shape or emits.min() < 0):
         raise InputError(f"{what}.emits", f"has the shape {emits.shape}", f"{steps.shape}, tokens from 0 on")
 
 
-def shown(fold: Fold, choices: Int64Array) -> Iterator[tuple[list[int], list[int]]]:
-    """The prompts and answers of inputs, as lists."""
-    yield from zip(fold.prompts(choices).tolist(), fold.answers(choices).tolist(), strict=True)
+def _in_words(places: Sequence[tuple[str, int]]) -> str:
+    """Names of places, where one follows the other only the first and the last."""
+    words, start = [], 0
+    while start < len(places):
+        letter, number = places[start]
+        if not letter:
+            words.append(f"[{number}]")
+            start += 1
+            continue
+        stop = start + 1
+        step = places[stop][1] - number if stop < len(places) and places[stop][0] == letter else 0
+        while abs(step) == 1 and stop < len(places) and places[stop] == (letter, number + step * (stop - start)):
+            stop += 1
+        words.append(f"{letter}{number}" + (f"..{letter}{places[stop - 1][1]}" if stop - start > 1 else ""))
+        start = stop
+    return " ".join(words)
+
+
+def fold_of(
+    step: Callable[[Any, tuple[int, ...]], tuple[Hashable, int | None]],
+    *,
+    start: Hashable,
+    length: int,
+    stages: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]],
+    answer: Sequence[int],
+    fixed: Mapping[int, int] | None = None,
+) -> Fold:
+    """A fold of one's own, from a function that takes one step.
+
+    Args:
+        step: From a state and the tokens of a stage, to the next state and the token that is emitted, or none.
+        start: The first state.
+        length: How many tokens the prompt has.
+        stages: Of each stage the positions that it reads, and what may stand there.
+        answer: The stages that emit, in the order in which the answer is said.
+        fixed: The tokens that are the same in all prompts, by position.
+
+    Raises:
+        HypothesisError: More than 65,536 states are reached.
+        InputError: As `Fold`; or a stage that emits after some states and not after others.
+
+    Example:
+        >>> bits = [((place,), [(0,), (1,)]) for place in range(3)]
+        >>> parities = fold_of(lambda odd, bit: (odd ^ bit[0], odd ^ bit[0]), start=0, length=3, stages=bits,
+        ...                    answer=[0, 1, 2])
+        >>> parities.answers(np.array([[1, 0, 1]])).tolist()
+        [[1, 1, 0]]
+    """
+    before: list[Hashable] = [start]
+    made = []
+    for positions, choices in stages:
+        places: dict[Hashable, int] = {}
+        moves = [[step(state, tuple(tokens)) for tokens in choices] for state in before]
+        steps = [[places.setdefault(state, len(places)) for state, _ in row] for row in moves]
+        if len(places) > _MOST_STATES:
+            raise HypothesisError("Theorem D1", f"a rule with at most {_MOST_STATES} states", f"{len(places)}")
+        emitted = [[-1 if token is None else token for _, token in row] for row in moves]
+        some = any(token >= 0 for row in emitted for token in row)
+        table = np.array([list(tokens) for tokens in choices], dtype=np.int64).reshape(len(choices), len(positions))
+        emits = np.array(emitted, dtype=np.int64) if some else None
+        made.append(Stage(tuple(positions), table, np.array(steps, dtype=np.int64), emits))
+        before = list(places)
+    return Fold(OWN, length, fixed or {}, tuple(made), tuple(answer))
+
+
+def modular_sum(terms: int, *, below: int, modulus: int, equals: Sequence[int] = ()) -> Fold:
+    """The sum of so many tokens below a number, modulo another; parity is that of tokens below 2, modulo 2.
+
+    Args:
+        terms: How many tokens.
+        below: They are below this.
+        modulus: Of the sum.
+        equals: The tokens behind them.
+
+    Example:
+        >>> modular_sum(64, below=2, modulus=2, equals=[2]).inputs == 2**64
+        True
+    """
+    require_at_least(1, terms=terms, below=below, modulus=modulus)
+    name = f"sum of {terms} tokens below {below} modulo {modulus}"
+    return _one_by_one(name, _steps_of_sum(terms, below, modulus), equals)
+
+
+def maximum(count: int, *, below: int, equals: Sequence[int] = ()) -> Fold:
+    """The largest of so many tokens below a number.
+
+    Args:
+        count: How many tokens.
+        below: They are below this.
+        equals: The tokens behind them.
+    """
+    require_at_least(1, count=count, below=below)
+    return _one_by_one(f"maximum of {count} tokens below {below}", _steps_of_maximum(count, below), equals)
+
+
+def _one_by_one(name: str, steps: Sequence[Steps], equals: Sequence[int]) -> Fold:
+    """A fold that reads a token in each stage, and then what stands behind all of them."""
+    stages = [Stage((place,), *each) for place, each in enumerate(steps)]
+    fixed = {len(stages) + place: token for place, token in enumerate(equals)}
+    return Fold(name, len(stages) + len(equals), fixed, tuple(stages), (len(stages) - 1,))
+
+
+def _named(name: object, stages: int, choices: int) -> list[Steps] | None:
+    """The stages of the rule of this name, if it has so many, and so many choices in the first one."""
+    number = r"([1-9]\d{0,8})"
+    if found := re.fullmatch(
+        f"addition of {number} digits in base {number}(?:, {number} digits of the sum)?", str(name)
+    ):
+        digits, base = int(found[1]), int(found[2])
+        if (digits + 1, base**2) == (stages, choices):
+            return _steps_of_addition(digits, base, int(found[3]) if found[3] else digits + 1)
+    if found := re.fullmatch(f"sum of {number} tokens below {number} modulo {number}", str(name)):
+        if (int(found[1]), int(found[2])) == (stages, choices):
+            return _steps_of_sum(stages, choices, int(found[3]))
+    if found := re.fullmatch(f"maximum of {number} tokens below {number}", str(name)):
+        if (int(found[1]), int(found[2])) == (stages, choices):
+            return _steps_of_maximum(stages, choices)
+    return None

@@ -26,7 +26,7 @@ from verify.arithmetic.exact_json import (
     require_sha256,
     require_text,
 )
-from verify.certificates.headline import OF_A_RULE, PROMPTS, Outcome, outcome
+from verify.certificates.headline import OF_A_FOLD, OF_A_RULE, PROMPTS, Outcome, outcome
 from verify.runs.formats import EXP_ULPS, FORMATS, every_run_is
 from verify.runs.hypotheses import HYPOTHESES, OF_EXACT_SUMS
 from verify.verdict import Verdict
@@ -86,10 +86,13 @@ claim that the weights were made for."""
 GUESS = "guess_held"
 """The name of the number of contexts that the most frequent label holds."""
 
+GUESS_MOST = "guess_most"
+"""That of a bound of it, for answers of several tokens."""
+
 _LARGEST_FILE = 2**24  # bytes
-_LARGEST_COUNT = 2**63
 _LARGEST_BITS = 4096  # of an integer, a numerator or a denominator
 _LARGEST_SAMPLE, _LONGEST_SEED = 2**20, 256  # inputs and bytes, as `verify.domains.sample.drawn` takes them
+_LARGEST_COUNT = 2**_LARGEST_BITS
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,11 @@ class Subject:
         """Whether it is about a rule on a whole domain."""
         return self.origin.startswith(OF_A_RULE)
 
+    @property
+    def is_of_a_fold(self) -> bool:
+        """Whether it is about a rule with a state, whose answers are said token by token."""
+        return self.origin.startswith(OF_A_FOLD)
+
     def __post_init__(self) -> None:
         require_sha256("subject.model", self.model)
         require_sha256("subject.task", self.task)
@@ -133,7 +141,7 @@ class Subject:
             raise InputError("subject.sizes", f"has the names {sorted(self.sizes)}", sorted(SIZES))
         for name, size in self.sizes.items():
             if type(size) is not int or not 0 <= size < _LARGEST_COUNT:
-                raise InputError(f"subject.sizes: {name}", f"is {size!r}", "an integer from 0 to 2**63 - 1")
+                raise InputError(f"subject.sizes: {name}", f"is {size!r}", f"an integer below 2^{_LARGEST_BITS}")
 
 
 @dataclass(frozen=True)
@@ -165,7 +173,8 @@ class Statement:
       $d_{KL}(\pi_t \Vert \mathrm{softmax}(z_t))$ in nats, lies from `max_lower` to `max_upper`, and its mean, each
       context weighted by how many of their `occurrences` are its own, from `mean_lower` to `mean_upper`.
     - ``domain``: of the `contexts` of a rule's whole domain the logit of the label is proved to be the strictly largest
-      in at least `held`, and not to be in at least `wrong`; in `guess_held` it is the most frequent one.
+      in at least `held`, and not to be in at least `wrong`; in `guess_held` it is the most frequent one. Where answers
+      are said token by token, that is proved of each token, and no answer is that of more than `guess_most` inputs.
     - ``sample``: of `drawn` of them, which the hashes of model and rule draw with the `seed` (a text, its bytes read as
       one big-endian number), at least `right` are answered right; no more than `wrong_upper` of all are answered wrong
       unless the draw was one of probability at most $2^{-128}$ (`verify/domains/sample.py`).
@@ -700,11 +709,11 @@ _KINDS = {
     RANK_HEADS: _RANK,
     RANK_WITH_SKIP: _RANK,
     DIVERGENCE: _Kind(("contexts", "occurrences"), ("max_lower", "max_upper", "mean_lower", "mean_upper"), ()),
-    DOMAIN: _Kind(("contexts", "held", "wrong", GUESS), (), ()),
+    DOMAIN: _Kind(("contexts", "held", "wrong"), (), ((GUESS,), (GUESS_MOST,))),
     SAMPLE: _Kind(("contexts", "drawn", "right", "wrong_upper"), ("seed",), ()),
 }
 _POSITIVE = ("smallest_singular_value_lower", "margin_lower", "delta", "exp_ulps")
-_OTHER_COUNTS = (GUESS, "characters")  # where they are given
+_OTHER_COUNTS = (GUESS, GUESS_MOST, "characters")  # where they are given
 
 
 def _check_values(id: str, values: Mapping[str, Number]) -> None:
@@ -729,7 +738,8 @@ def _check_values(id: str, values: Mapping[str, Number]) -> None:
             raise InputError(f"statement {id!r}: {name}", f"is {value!r}, which no statement of this kind can have")
     if id in (ANSWERS, DOMAIN) and not values["held"] + values["wrong"] <= values["contexts"]:
         raise InputError(f"statement {id!r}: {dict(values)}", "counts more contexts than there are")
-    if GUESS in values and not 1 <= values[GUESS] <= values["contexts"]:
+    guess = next((values[name] for name in (GUESS, GUESS_MOST) if name in values), None)
+    if guess is not None and not 1 <= guess <= values["contexts"]:
         raise InputError(
             f"statement {id!r}: {dict(values)}", "has a guess that holds no context, or more than there are"
         )
@@ -822,6 +832,10 @@ def _check_fits(statement: Statement, subject: Subject) -> None:
         raise InputError(f"statement {statement.id!r}", f"has {sorted(values)}, which values have not")
     if statement.id == DIVERGENCE and subject.target != "laws":
         raise InputError(f"statement {statement.id!r}", f"is about {subject.target}", "laws")
+    if statement.id == DOMAIN and (GUESS_MOST if subject.is_of_a_fold else GUESS) not in values:
+        raise InputError(f"statement {statement.id!r}", f"has {sorted(values)}", "what a guess holds")
+    if statement.id == DOMAIN and subject.is_of_a_fold:
+        return
     if statement.id in (ANSWERS, DOMAIN) and (GUESS in values) != (subject.target == "labels"):
         raise InputError(f"statement {statement.id!r}", f"has {sorted(values)}", f"{GUESS!r} for labels, and only then")
 
@@ -930,6 +944,8 @@ def _saturation_words(values: Mapping[str, Number], target: str) -> str:
 def _domain_words(values: Mapping[str, Number], target: str) -> str:
     text = f"Of all {values['contexts']} inputs of the domain at least {values['held']} are answered by the rule"
     wrong = f", and at least {values['wrong']} are not" if values["wrong"] else ""
+    if GUESS_MOST in values:
+        return f"{text}{wrong}, token by token; no answer is that of more than {values[GUESS_MOST]}."
     return f"{text}{wrong}; the most frequent answer alone holds {values[GUESS]}."
 
 

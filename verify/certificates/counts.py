@@ -4,7 +4,7 @@ Page: docs/rigour/domains.md
 """
 
 from constructions.counted import counted
-from verify.certificates.certificate import DOMAIN, GUESS, SAMPLE, Statement, StatementCheck, seed_number
+from verify.certificates.certificate import DOMAIN, GUESS, GUESS_MOST, SAMPLE, Statement, StatementCheck, seed_number
 from verify.verdict import Verdict
 
 
@@ -15,7 +15,7 @@ def check_counts(statement: Statement, right: int, wrong: int, guess: int, metho
         statement: The statement.
         right: Inputs that are proved to be right.
         wrong: Inputs that are proved to be wrong.
-        guess: Inputs whose answer is the most frequent one.
+        guess: Inputs whose answer is the most frequent one; or the bound of them.
         method: How, in a few words.
 
     Example:
@@ -25,7 +25,8 @@ def check_counts(statement: Statement, right: int, wrong: int, guess: int, metho
     """
     stored = statement.values
     contexts, held, others = (int(stored[name]) for name in ("contexts", "held", "wrong"))
-    values = {"contexts": contexts, "held": right, "wrong": wrong, GUESS: guess}
+    guessed = GUESS_MOST if GUESS_MOST in stored else GUESS
+    values = {"contexts": contexts, "held": right, "wrong": wrong, guessed: guess}
     if contexts - wrong < held:
         return StatementCheck(
             DOMAIN, Verdict.REFUTED, f"{counted(wrong, 'input')} proved wrong, more than it leaves", values
@@ -34,7 +35,7 @@ def check_counts(statement: Statement, right: int, wrong: int, guess: int, metho
         return StatementCheck(
             DOMAIN, Verdict.REFUTED, f"{counted(right, 'input')} proved right, more than it leaves", values
         )
-    if guess != stored[GUESS]:
+    if guess != stored[guessed]:
         return StatementCheck(DOMAIN, Verdict.REFUTED, f"the most frequent answer holds {guess}, not so many", values)
     if right >= held and wrong >= others:
         return StatementCheck(DOMAIN, Verdict.PROVED, f"{right} right and {wrong} wrong: {method}", values)

@@ -16,6 +16,9 @@ from verify.verdict import Verdict
 OF_A_RULE = "rule: "
 """How the origin of the targets begins where they are those of a rule on a domain, not of a list."""
 
+OF_A_FOLD = f"{OF_A_RULE}token by token, "
+"""How it begins where the answers to the inputs of a domain are said token by token (`constructions/tasks/fold.py`)."""
+
 OWN = "own"
 """The origin of targets that are neither counts of a text nor cells of a table, such as a model's own outputs."""
 
@@ -205,7 +208,7 @@ def beats_a_guess(criterion: Criterion, values: Mapping[str, Number], target: st
     """
     if _compares_means(criterion, target):
         return "mean_upper" in values and values["mean_upper"] < values.get("guess_lower", 0)
-    guess, held = values.get("guess_held"), values["held"]
+    guess, held = values.get("guess_held", values.get("guess_most")), values["held"]
     return guess is not None and (held > guess or held == guess == values["contexts"])
 
 
@@ -256,6 +259,8 @@ def _bounds(criterion: Criterion, values: Mapping[str, Number], target: str, *, 
     guess = "best guess ignoring the context"
     if "guess_held" in values and criterion.asked != "at-most":
         parts.append(f"{guess} holds {values['guess_held']}")
+    elif "guess_most" in values:
+        parts.append(f"{guess} holds at most {values['guess_most']}")
     elif "guess_lower" in values:
         parts.append(f"{guess} >= {decimal_below(values['guess_lower'])}{unit}")
     return parts

@@ -52,6 +52,7 @@ from verify.certificates.certificate import (
 )
 from verify.certificates.domain import check_domain, sampled_seed
 from verify.certificates.feature_rank import check_feature_rank, prove_feature_rank
+from verify.certificates.fold import check_fold
 from verify.certificates.headline import OWN, Outcome, outcome
 from verify.certificates.law_divergence import check_divergence, prove_divergence, widened
 from verify.certificates.loading import load_certified
@@ -299,6 +300,9 @@ def check_memorization(
     """
     folder = Path(folder)
     certificate = Certificate.load(folder)
+    if certificate.subject.is_of_a_fold:
+        sampled_seed(certificate, sample_seed)
+        return check_fold(folder, certificate, criterion, progress=progress or silent)
     if certificate.subject.is_of_a_rule:
         return check_domain(folder, certificate, criterion, sample_seed=sample_seed, progress=progress or silent)
     sampled_seed(certificate, sample_seed)

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from constructions.arrays import Int64Array
-from constructions.errors import HypothesisError, InputError, require_at_least
+from constructions.errors import HypothesisError, require_at_least
 from constructions.models.blocks import Attention
+from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.tasks.fold import Fold
 from verify.arithmetic import blas
@@ -100,7 +101,7 @@ def judge_fold(
     """
     require_at_least(1, most_cells=most_cells)
     require_one_attention(model)
-    _require_readable(model, fold)
+    require_fit(model, fold)
     blas.probe()
     # Real arithmetic is one of the runs in float64, of which every weight is a number.
     with np.errstate(all="ignore"):
@@ -137,14 +138,6 @@ def require_one_attention(model: Model) -> None:
         raise HypothesisError(
             theorem, f"heads that write at most {_MOST_COORDINATES} numbers together", f"{coordinates}"
         )
-
-
-def _require_readable(model: Model, fold: Fold) -> None:
-    if fold.longest > model.n_ctx:
-        raise InputError("the rule", f"takes {fold.longest} positions", f"at most {model.n_ctx}, which the model has")
-    for name, size in (("d_vocab", model.d_vocab), ("d_vocab_out", model.d_vocab_out)):
-        if fold.largest_token >= size:
-            raise InputError("the rule", f"has the token {fold.largest_token}", f"tokens below {name} = {size}")
 
 
 class _Work:

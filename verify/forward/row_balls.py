@@ -552,7 +552,7 @@ class InRowBalls:
         Returns:
             Lower and upper bounds, `[H, rows read]`; the largest upper bound is near 1.
         """
-        numbers, elsewhere = self.numbers, self.numbers.elsewhere
+        numbers = self.numbers
         one = np.zeros((1, 1), dtype=np.int64)
         pairs = AttentionPairs(one + asking, read[None], np.ones((1, len(read)), dtype=bool), one[0], one)
         scores, doubt = self._scores(block, query, key, pairs, slice(0, 1), None)
