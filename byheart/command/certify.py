@@ -17,8 +17,8 @@ from byheart.terminal.tables import Rows, Table, above, below, print_summary
 from constructions.counted import counted
 
 if TYPE_CHECKING:
+    from constructions.folds.fold import Fold
     from constructions.tasks.criterion import Criterion
-    from constructions.tasks.fold import Fold
 
 HELP = "prove which facts a trained model has memorized, or where it computes a rule"
 
@@ -162,7 +162,7 @@ def run(options: argparse.Namespace) -> int:
 def _fold_of(options: argparse.Namespace) -> "Fold | None":
     """The rule with a state that is asked about; none for another rule, or for facts."""
     from constructions.errors import InputError
-    from constructions.tasks.fold import Fold, addition
+    from constructions.folds.fold import Fold, addition
 
     layout = {name: value for name in _OF_ADDITION if (value := getattr(options, name)) is not None}
     if options.rule != "addition" and layout:
@@ -178,7 +178,7 @@ def _fold_of(options: argparse.Namespace) -> "Fold | None":
             return None
         fold, strange = function(), _OF_RULES
         if not isinstance(fold, Fold):
-            raise InputError(options.rule, f"gives {type(fold).__name__}", "a Fold (constructions/tasks/fold.py)")
+            raise InputError(options.rule, f"gives {type(fold).__name__}", "a Fold (constructions/folds/fold.py)")
     if given := [name for name in (*strange, "workers", "scheduler") if getattr(options, name) is not None]:
         raise InputError(f"--{given[0].replace('_', '-')}", "is given", f"none for {fold.name}")
     return fold
@@ -186,10 +186,10 @@ def _fold_of(options: argparse.Namespace) -> "Fold | None":
 
 def _certify_fold(options: argparse.Namespace, fold: "Fold", asked: "Criterion") -> int:
     from byheart.device import on_device
-    from byheart.hosts.certify_fold import certify_answers
+    from byheart.hosts.certify import certify_fold
 
     with on_device(options.device), progress_lines(options) as progress:
-        figures = certify_answers(
+        figures = certify_fold(
             options.model,
             fold,
             criterion=asked,

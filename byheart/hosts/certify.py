@@ -26,10 +26,10 @@ from byheart.measured import Measured, summary_json
 from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
 from constructions.files import new_folder, refuse_existing, write_atomically
+from constructions.folds.fold import Fold
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
-from constructions.tasks.fold import Fold
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.rule import RuleTask, rule_task
 from constructions.tasks.task import Task
@@ -43,11 +43,12 @@ from verify.certificates.certificate import (
     TASK_FILE,
     WRONG_FILE,
 )
-from verify.certificates.domain import DomainCertificate, certify_domain
-from verify.certificates.fold import FoldCertificate
+from verify.certificates.domain import OF_PATHS, DomainCertificate, FoldCertificate, certify_domain
+from verify.certificates.domain import certify_fold as certified_fold
 from verify.certificates.memorization import MemorizationCertificate, certify_memorization
 from verify.domains.rule_answers import ONE_BY_ONE
 from verify.domains.sample import drawn
+from verify.folds.fold_answers import WrongInput, require_one_attention
 from verify.progress import Progress, silent
 from verify.runs.every_run import argmax_of_every_run
 from verify.workers import Workers
@@ -55,6 +56,7 @@ from verify.workers import Workers
 PIECES_SUFFIX = ".pieces"
 """What is appended to the name of a folder for the file that keeps the finished pieces of a domain."""
 
+_FOLDED_ASKED = 64  # of a rule with a state, drawn
 _INPUTS_ASKED = 512  # of a rule, drawn; the host is run on them
 
 _MOST_NAMED = 100  # contexts that the figures list; the certificate names all that are held
@@ -350,42 +352,110 @@ def certify_rule(
     return figures
 
 
-def read_source(
+def certify_fold(
     source: Any,
-    out: Path | str | None,
-    overwrite: bool,
-    config: Any,
-    ignore_field: Sequence[str],
-    handshake: bool,
-) -> tuple[Model, Any, Mapping[str, Any]]:
-    """The model of a source, what can be asked whether it is that, and its configuration; `out` may be written."""
+    fold: Fold,
+    *,
+    criterion: Criterion | None = None,
+    config: Mapping[str, Any] | Path | str | None = None,
+    ignore_field: Sequence[str] = (),
+    plain_argmax: bool = False,
+    handshake: bool = True,
+    every_run: str | None = None,
+    out: Path | str | None = None,
+    overwrite: bool = False,
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    r"""Prove that greedy decoding of a trained model says the answer to every input of a rule with a state.
+
+    Args:
+        source: As for `certify`.
+        fold: The rule.
+        criterion: What is asked; by default that every input is answered right.
+        config: As for `certify`.
+        ignore_field: As for `certify`.
+        plain_argmax: As for `certify`.
+        handshake: As for `certify`; the module is run on some of the inputs.
+        every_run: A type of which every run is judged, too; stated if that is proved of all inputs.
+        out: A folder to write: the weights, the rule, the certificate; nothing is written by default.
+        overwrite: Replace a folder that byheart wrote.
+        progress: Called with the stage, its finished share, and a detail.
+
+    Returns:
+        The figures, as plain JSON data: ``verdict``, ``headline``, ``inputs``, ``right``, ``wrong``, ``undecided``, and
+        of an input that is answered wrongly the ``prompt``, the ``answer`` by the rule, and ``said``: a token that
+        the model prefers, or says as likely, in place of the right token ``place`` of the answer.
+
+    Raises:
+        HypothesisError: A model to which the theorem does not apply; names the hypothesis.
+        InputError: A model of another kind, or one that cannot read the rule.
+        FileFormatError: A file is missing or damaged.
+
+    Example:
+        >>> from constructions.heads.adder import adder
+        >>> from constructions.folds.fold import addition
+        >>> certify_fold(adder(2, base=2), addition(2, base=2))["headline"][:31]
+        'HELD, PROVED: 16 of 16 inputs; '
+    """
+    progress("model", None, "")
     if out is not None:
         refuse_existing(Path(out), overwrite=overwrite, reads=(source,))
     model, given, options = _model(source, config, None, ignore_field, handshake)
     require_tokens(model)
-    return model, given, options
+    require_fit(model, fold)
+    require_one_attention(model)
+    prompts, answers = _inputs_of(fold)
+    contexts = np.concatenate([prompts, answers[:, :-1]], axis=1)
+    decoded = Decoded([(fold.length, tuple(answers[0].tolist()))], set(np.unique(contexts).tolist()))
+    decoding = require_greedy(source, options, decoded, plain_argmax=plain_argmax)
+    agreeing = _asked(given, config, model, [contexts], handshake, ignore_field, progress)
+    proved = certified_fold(model, fold, criterion, every_run=every_run, progress=progress)
+    found, wrong = proved.answers, proved.answers.wrong
+    asides = [decoding, _ignoring(ignore_field), agreeing.said(drawn=len(contexts)) if agreeing else ""]
+    if wrong is not None:
+        words = " ".join(map(str, wrong.prompt))
+        right = wrong.answer[wrong.place]
+        asides.insert(0, f"as token {wrong.place + 1} of the answer to {words} it prefers {wrong.said} to {right}")
+    if text := "; ".join(filter(None, asides)):
+        proved = replace(proved, certificate=proved.certificate.shaken(text))
+    runs = None if every_run is None else proved.certificate.in_every_run(every_run)
+    figures: dict[str, Any] = {
+        "verdict": proved.certificate.verdict.value,
+        "headline": proved.certificate.headline(),
+        "asked": proved.certificate.criterion.describe("labels"),
+        "parameters": model.parameters,
+        "model": model.sha256(),
+        "rule": fold.name,
+        "layout": fold.layout,
+        "inputs": found.inputs,
+        "right": found.inputs - found.left,
+        "wrong": int(wrong is not None),
+        "undecided": found.left - int(wrong is not None),
+        "wrong_input": None if wrong is None else _wrong_figures(wrong),
+        "every_run": None if every_run is None else {"dtype": every_run, "proved": runs is not None},
+        "cells": found.cells,
+        "boxes": found.boxes,
+        "method": OF_PATHS,
+    }
+    if out is not None:
+        _write(Path(out), model, fold, proved, figures, [], None, overwrite=overwrite)
+    return figures
 
 
-def asked_of_host(
-    given: Any,
-    config: Any,
-    model: Model,
-    contexts: Int64Array,
-    handshake: bool,
-    ignored: Sequence[str],
-    progress: Progress,
-) -> str:
-    """What the first line says of who agrees on the logits of some contexts, and of what was ignored."""
-    agreeing = _asked(given, config, model, [contexts], handshake, ignored, progress)
-    asides = [_ignoring(ignored), agreeing.said(drawn=len(contexts)) if agreeing else ""]
-    return "; ".join(filter(None, asides))
+def _wrong_figures(wrong: WrongInput) -> dict[str, Any]:
+    return {
+        "prompt": list(wrong.prompt),
+        "answer": list(wrong.answer),
+        "place": wrong.place + 1,
+        "said": wrong.said,
+    }
 
 
-def write_folder(
-    out: Path, model: Model, fold: Fold, proved: FoldCertificate, figures: dict[str, Any], *, overwrite: bool
-) -> None:
-    """The folder of a rule with a state that `check` proves again; the figures get the names of its files."""
-    _write(out, model, fold, proved, figures, [], None, overwrite=overwrite)
+def _inputs_of(fold: Fold) -> tuple[Int64Array, Int64Array]:
+    """The prompts and answers of some inputs, drawn with a fixed seed."""
+    rng = np.random.default_rng(0)
+    chosen = np.stack([rng.integers(len(stage.choices), size=_FOLDED_ASKED) for stage in fold.stages], axis=1)
+    return fold.prompts(chosen), fold.answers(chosen)
 
 
 def _write(

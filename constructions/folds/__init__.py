@@ -1,1 +1,1 @@
-"""Models that answer rules with a state, token by token."""
+"""Rules with a state, whose answers are said token by token."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from constructions.errors import InputError
+from constructions.folds.fold import Fold
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
-from constructions.tasks.fold import Fold
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.rule import RuleTask
 from constructions.tasks.task import Task

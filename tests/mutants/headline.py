@@ -54,7 +54,7 @@ MUTANTS = [
     answers("half = len(ordered) // 2", "half = len(ordered)", "distances count twice"),
     memorization("if stored.get(GUESS) != own.get(GUESS):", "if False:", "the guess of a certificate is believed"),
     checker("if stored.get(GUESS) != guess[1]:", "if False:", "the guess of a certificate is believed"),
-    counts("if guess != stored[GUESS]:", "if False:", "the guess of a rule is believed"),
+    counts("if guess != stored[guessed]:", "if False:", "the guess of a rule is believed"),
     certificate('(GUESS in values) != (subject.target == "labels")', "False", "labels need no guess"),
     certificate(
         'if GUESS in values and not 1 <= values[GUESS] <= values["contexts"]:', "if False:", "a guess may hold nothing"

@@ -17,7 +17,7 @@ OF_A_RULE = "rule: "
 """How the origin of the targets begins where they are those of a rule on a domain, not of a list."""
 
 OF_A_FOLD = f"{OF_A_RULE}token by token, "
-"""How it begins where the answers to the inputs of a domain are said token by token (`constructions/tasks/fold.py`)."""
+"""How it begins where the answers to the inputs of a domain are said token by token (`constructions/folds/fold.py`)."""
 
 OWN = "own"
 """The origin of targets that are neither counts of a text nor cells of a table, such as a model's own outputs."""

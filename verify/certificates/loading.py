@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from constructions.errors import FileFormatError, InputError, TamperedError
+from constructions.folds.fold import Fold
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
-from constructions.tasks.fold import Fold
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.rule import RuleTask
 from constructions.tasks.task import Task

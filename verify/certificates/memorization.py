@@ -50,9 +50,8 @@ from verify.certificates.certificate import (
     held_mask,
     mask_text,
 )
-from verify.certificates.domain import check_domain, sampled_seed
+from verify.certificates.domain import check_domain, check_fold, sampled_seed
 from verify.certificates.feature_rank import check_feature_rank, prove_feature_rank
-from verify.certificates.fold import check_fold
 from verify.certificates.headline import OWN, Outcome, outcome
 from verify.certificates.law_divergence import check_divergence, prove_divergence, widened
 from verify.certificates.loading import load_certified

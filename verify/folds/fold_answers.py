@@ -15,10 +15,10 @@ import numpy as np
 
 from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, require_at_least
+from constructions.folds.fold import Fold
 from constructions.models.blocks import Attention
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
-from constructions.tasks.fold import Fold
 from verify.arithmetic import blas
 from verify.arithmetic.rounding import down, quiet, up
 from verify.folds.boxes import Boxes

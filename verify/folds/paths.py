@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from constructions.arrays import BoolArray, Int64Array
-from constructions.tasks.fold import Fold, Stage
+from constructions.folds.fold import Fold, Stage
 from verify.arithmetic.rounding import Floats
 
 

@@ -5,13 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from constructions.errors import HypothesisError, InputError
+from constructions.folds.fold import Fold, Stage
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
-from constructions.tasks.fold import Fold, Stage, addition
 from verify.folds.fold_answers import judge_fold
 from verify.runs.formats import FLOAT32
-from verify.verdict import Verdict
 
 TOKENS, LENGTH = 3, 4
 

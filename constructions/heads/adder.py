@@ -6,9 +6,9 @@ Page: docs/folds.md
 import numpy as np
 
 from constructions.errors import InputError
+from constructions.folds.fold import addition
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
-from constructions.tasks.fold import addition
 
 SHARPNESS = 32
 """By how much the score of what a head reads exceeds every other one: $e^{-32} < 2^{-46}$."""
