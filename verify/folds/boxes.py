@@ -10,7 +10,7 @@ from constructions.models.blocks import FeedForward
 from verify.arithmetic.rounding import Floats, up
 from verify.folds.rows import FoldRows
 
-_MOST_BOXES = 2**14
+_MOST_BOXES = 2**10
 """Boxes of one cell: what these leave open is for smaller cells."""
 
 _ENTRIES = 2**17  # of a row that is worked on, times the boxes

@@ -1,11 +1,14 @@
 """Tests of verify/folds/fold_answers.py: rules with a state on whole domains, against every input by itself."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from constructions.folds.fold import Fold, Stage
+from constructions.errors import HypothesisError, InputError
+from constructions.folds.fold import OWN, Fold, Stage, addition, maximum, modular_sum
+from constructions.heads.adder import adder
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from verify.folds.fold_answers import judge_fold
@@ -77,7 +80,7 @@ def said_by(model: Model, steps: int = 2) -> Fold:
     nothing, count = np.zeros((1, 0), dtype=np.int64), len(prompts)
     for token in said:
         stages.append(Stage((), nothing, np.arange(count)[:, None], token[:, None]))
-    return Fold("what it says", LENGTH, {}, tuple(stages), tuple(range(LENGTH, LENGTH + steps)))
+    return Fold(OWN, LENGTH, {}, tuple(stages), tuple(range(LENGTH, LENGTH + steps)))
 
 
 @pytest.mark.parametrize("heads", [(1, 1), (1, 2), (2, 1), (1, 3), (2, 2)])
@@ -104,7 +107,7 @@ def test_one_token_that_the_model_does_not_say_is_found(seed: int) -> None:
     right = int(emits[row, 0])
     emits[row] = (emits[row] + 1) % TOKENS
     stages[LENGTH + place] = Stage((), stage.choices, stage.steps, emits)
-    found = judge_fold(model, Fold("one is wrong", LENGTH, {}, tuple(stages), fold.answer))
+    found = judge_fold(model, Fold(OWN, LENGTH, {}, tuple(stages), fold.answer))
     assert found.left and found.wrong is not None
     prompt = np.array([(row // TOKENS ** np.arange(LENGTH - 1, -1, -1)) % TOKENS])
     if place == 1:  # the second token is asked for after the first one of the rule, which is right
@@ -112,3 +115,78 @@ def test_one_token_that_the_model_does_not_say_is_found(seed: int) -> None:
         assert found.wrong.place == 1 and found.wrong.said == right
     else:
         assert found.wrong.place == 0 or found.wrong.prompt == tuple(prompt[0])
+
+
+@pytest.mark.parametrize("n_heads", [1, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_moved_entry_is_judged_as_every_input_by_itself(seed: int, n_heads: int) -> None:
+    """A readout is moved by amounts about the one at which the first token becomes wrong."""
+    model = random_model(seed, n_heads=n_heads, d_head=1)
+    fold = said_by(model, 1)
+    prompts = np.array(list(itertools.product(range(TOKENS), repeat=LENGTH)))
+    labels = logits_of(model, prompts).argmax(1)
+    found = []
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0):
+        W_U = np.array(model.W_U)
+        W_U[0, 0] += share
+        moved = Model(model.blocks, W_U, W_E=model.W_E, W_pos=model.W_pos)
+        logits = logits_of(moved, prompts)
+        rivals = logits.copy()
+        rivals[np.arange(len(labels)), labels] = -np.inf
+        leads = logits[np.arange(len(labels)), labels] - rivals.max(1)
+        answers = judge_fold(moved, fold)
+        found.append(bool((leads > 1e-9).all()))
+        assert (answers.left == 0) == found[-1]
+        assert (answers.wrong is not None) == bool((leads < -1e-9).any())
+        if answers.wrong is not None:
+            [row] = np.flatnonzero((prompts == answers.wrong.prompt).all(1))
+            assert leads[row] < 0 and logits[row, answers.wrong.said] >= logits[row, labels[row]]
+    assert found[0]
+
+
+def test_what_heads_write_is_rounded_by_the_size_of_the_values_not_of_their_mean() -> None:
+    """The values of two tokens are large and cancel: a float32 run is off by much more than the mean is large."""
+    W_E = np.array([[2.0**22, 1.0], [-(2.0**22), 1.0]])
+    attention = Attention(
+        W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.array([[[1.0], [0.0]]]),
+        W_O=np.array([[[1.0, 0.0]]]), attends="causal", skip=False, b_O=np.array([0.03, 0.0]),
+    )  # fmt: skip
+    model = Model((attention,), np.array([[1.0, 0.0], [0.0, 1.0]]), W_E=W_E, W_pos=np.zeros((2, 2)))
+    nothing = np.zeros((1, 1), dtype=np.int64)
+    stages = (Stage((0,), nothing, nothing), Stage((1,), nothing + 1, nothing, nothing))
+    fold = Fold(OWN, 2, {}, stages, (1,))
+    assert judge_fold(model, fold).left == 0
+    assert judge_fold(model, fold, number_format=FLOAT32).left == 1
+
+
+def test_the_adder_is_proved_and_a_moved_entry_of_it_refuted() -> None:
+    model, fold = adder(3, base=2), addition(3, base=2)
+    found = judge_fold(model, fold, number_format=FLOAT32)
+    assert found.left == 0 and found.wrong is None and found.inputs == 64
+    attention, neurons = model.blocks
+    b_in = np.array(neurons.b_in)
+    b_in[1] += 1.0
+    wrong = Model((attention, replace(neurons, b_in=b_in)), model.W_U, b_U=model.b_U, W_E=model.W_E, W_pos=model.W_pos)
+    found = judge_fold(wrong, fold)
+    assert found.left == found.inputs and found.wrong is not None
+
+
+@pytest.mark.parametrize("blocks", [[0, 0, 1, 2], [1, 2]])
+def test_a_model_to_which_the_theorem_does_not_apply_is_refused(blocks: list[int]) -> None:
+    model = random_model(0, n_heads=1, d_head=1)
+    other = Model([model.blocks[i] for i in blocks], model.W_U, W_E=model.W_E, W_pos=model.W_pos)
+    with pytest.raises(HypothesisError, match="one layer of attention"):
+        judge_fold(other, said_by(model, 1))
+
+
+@pytest.mark.parametrize("fold", [maximum(9, below=3), maximum(2, below=4), addition(5, base=3)])
+def test_a_rule_that_the_model_cannot_read_is_refused(fold: Fold) -> None:
+    with pytest.raises(InputError):
+        judge_fold(random_model(0, n_heads=1, d_head=1), fold)
+
+
+def test_an_answer_that_the_model_never_gives_is_found_wrong() -> None:
+    model, fold = random_model(0, n_heads=1, d_head=1), modular_sum(4, below=2, modulus=3)
+    found = judge_fold(model, fold)
+    assert found.wrong is not None
+    assert sum(found.wrong.prompt) % 3 == found.wrong.answer[0] != found.wrong.said

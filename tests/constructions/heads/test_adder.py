@@ -1,0 +1,46 @@
+"""Tests of constructions/heads/adder.py: sums by plain numpy, of the weights alone."""
+
+import numpy as np
+import pytest
+
+from constructions.errors import InputError
+from constructions.folds.fold import addition
+from constructions.heads.adder import adder
+from constructions.models.model import Model
+
+
+def said_by(model: Model, prompts: np.ndarray, count: int) -> np.ndarray:
+    """What greedy decoding says, in float64."""
+    attention, neurons = model.blocks
+    contexts = prompts
+    for _ in range(count):
+        x = model.W_E[contexts] + model.W_pos[: contexts.shape[1]]
+        y = x[:, -1].copy()
+        for W_Q, b_Q, W_K, W_V, W_O in zip(
+            attention.W_Q, attention.b_Q, attention.W_K, attention.W_V, attention.W_O, strict=True
+        ):
+            scores = np.einsum("tq,tsq->ts", x[:, -1] @ W_Q + b_Q, x @ W_K)
+            weights = np.exp(scores - scores.max(1, keepdims=True))
+            y += np.einsum("ts,tsv->tv", weights / weights.sum(1, keepdims=True), x @ W_V) @ W_O
+        y = y + np.maximum(y @ neurons.W_in + neurons.b_in, 0.0) @ neurons.W_out
+        said = (y @ model.W_U + model.b_U).argmax(1)
+        contexts = np.concatenate([contexts, said[:, None]], axis=1)
+    return contexts[:, prompts.shape[1] :]
+
+
+@pytest.mark.parametrize("layout", [{}, {"first_digit": "most", "plus": (20,), "equals": (0, 21), "before": (22,)}])
+@pytest.mark.parametrize(("digits", "base"), [(1, 2), (5, 2), (10, 10), (20, 16)])
+def test_it_adds(digits: int, base: int, layout: dict) -> None:
+    fold, model = addition(digits, base=base, **layout), adder(digits, base=base, **layout)
+    rng = np.random.default_rng(0)
+    choices = np.stack([rng.integers(len(stage.choices), size=200) for stage in fold.stages], axis=1)
+    carried = np.stack([np.full(2, len(stage.choices) - 1) for stage in fold.stages], axis=1)
+    choices = np.concatenate([choices, carried])
+    said = said_by(model, fold.prompts(choices), digits + 1)
+    assert (said == fold.answers(choices)).all()
+
+
+@pytest.mark.parametrize("wrong", [{"plus": ()}, {"equals": (1,)}, {"base": 1}, {"digits": 0}])
+def test_what_it_cannot_add_is_refused(wrong: dict) -> None:
+    with pytest.raises(InputError):
+        adder(**{"digits": 2, "base": 3, **wrong})

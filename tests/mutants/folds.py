@@ -1,0 +1,29 @@
+"""Mutants of the prover of rules with a state."""
+
+from tests.mutants import of
+
+paths = of("verify/folds/paths.py", "tests/verify/folds/test_paths.py")
+means = of("verify/folds/means.py", "tests/verify/folds/test_means.py")
+boxes = of("verify/folds/boxes.py", "tests/verify/folds/test_boxes.py")
+judge = of("verify/folds/fold_answers.py", "tests/verify/folds/test_fold_answers.py")
+rows = of("verify/folds/rows.py", "tests/verify/folds/test_fold_answers.py")
+fold = of("constructions/folds/fold.py", "tests/constructions/folds/test_fold.py")
+
+MUTANTS = [
+    paths("allowed &= token == last", "pass", "any token may be the last"),
+    paths("allowed &= each.emits == label", "pass", "any token may be the label"),
+    paths("states[:, self.after[starts]] =", "states[:, : len(starts)] =", "states without a move are left out"),
+    paths("return parts[self._filled(parts)]", "return parts[1:][self._filled(parts[1:])]", "a part of a cell is lost"),
+    means("value = up(value + radius)", "value = up(value)", "values are exact"),
+    means("up(above * lower))", "up(above * upper))", "what is below the level has the largest weight"),
+    means("bound = np.full(len(cells), math.inf)", "bound = level", "a level that is not proved bounds"),
+    boxes("middle + shift]", "middle]", "half of a box is lost"),
+    boxes("+ (np.abs(middle) + np.abs(half)) * 2.0**-50", "* 0.5", "halves are too small"),
+    rows("heads.value.size[read] + heads.value.radius[read]", "0.0 * heads.value.size[read]", "means are exact"),
+    judge("self.left += int(whole.sum())", "pass", "an input that nothing decides is right"),
+    judge("(ahead >= 0.0)", "(ahead >= -1e9)", "any input is wrong"),
+    judge("if len(attentions) != 1:", "if not attentions:", "two layers are one"),
+    fold("total // base, total % base", "total // base, total % (base + 1)", "a digit may be the base"),
+    fold("return min(largest, self.inputs)", "return 1", "no two inputs have one answer"),
+    fold("same or not all(map(_is_as", "same and not all(map(_is_as", "any states have any name"),
+]
