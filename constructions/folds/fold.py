@@ -443,7 +443,7 @@ def fold_of(
         moves = [[step(state, tuple(tokens)) for tokens in choices] for state in before]
         steps = [[places.setdefault(state, len(places)) for state, _ in row] for row in moves]
         if len(places) > _MOST_STATES:
-            raise HypothesisError("Theorem D1", f"a rule with at most {_MOST_STATES} states", f"{len(places)}")
+            raise HypothesisError("Theorem FD1", f"a rule with at most {_MOST_STATES} states", f"{len(places)}")
         emitted = [[-1 if token is None else token for _, token in row] for row in moves]
         some = any(token >= 0 for row in emitted for token in row)
         table = np.array([list(tokens) for tokens in choices], dtype=np.int64).reshape(len(choices), len(positions))

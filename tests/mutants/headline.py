@@ -57,7 +57,7 @@ MUTANTS = [
     counts("if guess != stored[guessed]:", "if False:", "the guess of a rule is believed"),
     certificate('(GUESS in values) != (subject.target == "labels")', "False", "labels need no guess"),
     certificate(
-        'if GUESS in values and not 1 <= values[GUESS] <= values["contexts"]:', "if False:", "a guess may hold nothing"
+        'if guess is not None and not 1 <= guess <= values["contexts"]:', "if False:", "a guess may hold nothing"
     ),
     certificate(
         "if found.verdict is Verdict.PROVED and left[Verdict.UNDECIDED]:",

@@ -2,7 +2,7 @@ r"""Prove that a model of one attention answers a rule with a state right on its
 
 What the attention makes of a context is a mean of values, one of each position. The numbers $z$ that it writes with
 are therefore ratios of sums over the positions, and $z \le \lambda$ for all inputs of a cell if and only if
-$\max \sum_s e_s (v_s - \lambda) \le 0$: a longest path through the states of the rule (Theorem D1). A cell is the set
+$\max \sum_s e_s (v_s - \lambda) \le 0$: a longest path through the states of the rule (Theorem FD1). A cell is the set
 of inputs that choose the same at some stages. Behind the attention all is a function of the last token and of $z$; a
 box of values of $z$ is cut in halves until each part is decided.
 
@@ -122,7 +122,7 @@ def require_one_attention(model: Model) -> None:
     Raises:
         HypothesisError: Names the hypothesis that fails.
     """
-    theorem = "Theorem D1"
+    theorem = "Theorem FD1"
     if not model.reads_tokens or model.is_rational:
         raise HypothesisError(theorem, "a model of tokens in float64", "vectors or rationals")
     attentions = [block for block in model.blocks if isinstance(block, Attention)]

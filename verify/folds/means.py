@@ -1,6 +1,6 @@
 r"""The largest mean of what the inputs of a cell bring, bounded without looking at one input.
 
-Page: docs/folds.md (Theorem D1)
+Page: docs/folds.md (Theorem FD1)
 """
 
 import math

@@ -1,6 +1,6 @@
 r"""The inputs of a rule with a state as paths through its states, and the longest of them.
 
-Page: docs/folds.md (Theorem D1)
+Page: docs/folds.md (Theorem FD1)
 """
 
 from collections.abc import Mapping

@@ -1,20 +1,25 @@
 """Certificates about domains: true of every input, written, read and checked by two readers, and attacked."""
 
 import dataclasses
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from constructions.errors import ByheartError, FileFormatError, InputError, TamperedError
+from constructions.folds.fold import addition
+from constructions.heads.adder import adder
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import rule_task
 from tests import task_files
 from tests.domains import max_of_four, one_attention, truth
 from verify.certificates.certificate import DOMAIN, Certificate, Statement
-from verify.certificates.domain import certify_domain, load_rule, subject_of_rule
+from verify.certificates.domain import certify_domain, certify_fold, load_rule, subject_of_rule
 from verify.certificates.memorization import check_memorization, load_subject
 from verify.independent.checker import check_independently
+from verify.verdict import Verdict
 
 both = pytest.mark.parametrize("check", [check_memorization, check_independently])
 
@@ -192,3 +197,45 @@ def test_a_list_and_a_rule_are_not_taken_for_each_other(tmp_path):
     listed = dataclasses.replace(certificate.subject, origin="own")
     with pytest.raises(ByheartError):
         dataclasses.replace(certificate, subject=listed)
+
+
+def test_a_rule_with_a_state_is_stated_and_proved_again(tmp_path: Path) -> None:
+    model, fold = adder(40, base=2), addition(40, base=2, sum_digits=2)
+    proved = certify_fold(model, fold, every_run="float32").certificate
+    assert proved.verdict is Verdict.PROVED
+    assert proved.answers.values["contexts"] == proved.answers.values["held"] == 2**80
+    assert [statement.label for statement in proved.statements] == ["domain", "runs (float32)"]
+    model.save(tmp_path / "model.safetensors")
+    fold.save(tmp_path / "task.safetensors")
+    proved.save(tmp_path)
+    report = check_memorization(tmp_path)
+    assert [check.verdict for check in report.checks] == [Verdict.PROVED] * 2
+    assert report.verdict is Verdict.PROVED
+    other = check_independently(tmp_path)
+    assert [check.verdict for check in other.checks] == [Verdict.UNDECIDED] * 2
+    assert other.verdict is Verdict.UNDECIDED and other.headline().startswith("NOT DECIDED")
+
+
+def test_a_certificate_of_weights_that_add_wrongly_is_false(tmp_path: Path) -> None:
+    model, fold = adder(3, base=2), addition(3, base=2)
+    proved = certify_fold(model, fold).certificate
+    wrong = Model(model.blocks, model.W_U, b_U=model.b_U + np.array([0.0, 2.0]), W_E=model.W_E, W_pos=model.W_pos)
+    found = certify_fold(wrong, fold).certificate
+    assert found.verdict is Verdict.REFUTED and found.headline().startswith("NOT HELD")
+    wrong.save(tmp_path / "model.safetensors")
+    fold.save(tmp_path / "task.safetensors")
+    replace(found, statements=proved.statements).save(tmp_path)
+    assert check_memorization(tmp_path).headline() == "THE CERTIFICATE IS FALSE: domain"
+
+
+def test_a_count_of_a_rule_with_a_state_that_does_not_follow_is_not_believed(tmp_path: Path) -> None:
+    model, fold = adder(2, base=2), addition(2, base=2)
+    proved = certify_fold(model, fold).certificate
+    model.save(tmp_path / "model.safetensors")
+    fold.save(tmp_path / "task.safetensors")
+    values = {**proved.answers.values, "guess_most": 3}
+    replace(proved, statements=(replace(proved.answers, values=values),)).save(tmp_path)
+    assert check_memorization(tmp_path).verdict is Verdict.REFUTED
+    with pytest.raises(InputError, match="guess"):
+        values = {name: value for name, value in values.items() if name != "guess_most"}
+        replace(proved, statements=(replace(proved.answers, values={**values, "guess_held": 3}),))
