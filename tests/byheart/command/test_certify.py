@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from byheart.command.main import main
+from constructions.heads.adder import adder
 from constructions.models.model import Model
 from tests.domains import max_of_four
 from tests.exports import spoiled, task_of, written_for
@@ -206,3 +207,37 @@ def test_a_mistake_in_one_s_own_rule_is_bad_input(tmp_path, capsys, raising):
     assert f"--rule {rule} raises " in (said := capsys.readouterr().err) and "at the input 0 0" in said
     (tmp_path / "r.py").write_text("raise SystemExit(1)\n")
     assert main(["certify", str(folder), "--rule", rule, "--length", "2", "--tokens", "3"]) == 2
+
+
+def test_addition_is_proved_on_all_inputs_or_an_input_is_shown(tmp_path, capsys):
+    good, bad, own = tmp_path / "good.safetensors", tmp_path / "bad.safetensors", tmp_path / "own.py"
+    model = adder(40, base=2)
+    model.save(good)
+    b_U = model.b_U + np.array([0.0, 2.0])
+    Model(model.blocks, model.W_U, b_U=b_U, W_E=model.W_E, W_pos=model.W_pos).save(bad)
+    asked = ["--rule", "addition", "--digits", "40", "--base", "2"]
+    out = str(tmp_path / "out")
+    assert main(["certify", str(good), *asked, "--sum-digits", "1", "--out", out, "--every-run", "float32"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"HELD, PROVED: {2**80} of {2**80} inputs" in shown
+    assert "every float32 run right on all inputs, proved" in shown
+    assert main(["check", out]) == 0
+    assert main(["check", out, "--independent"]) == 3
+    assert main(["certify", str(bad), *asked, "--json"]) == 1
+    figures = json.loads(capsys.readouterr().out.splitlines()[-1])
+    wrong = figures["wrong_input"]
+    assert figures["verdict"] == "REFUTED" and figures["right"] == 0
+    a, b = (sum(bit << place for place, bit in enumerate(wrong["prompt"][at : at + 40])) for at in (0, 41))
+    assert sum(bit << place for place, bit in enumerate(wrong["answer"])) == a + b
+    assert wrong["said"] != wrong["answer"][wrong["place"] - 1]
+    own.write_text(
+        "from constructions.folds.fold import addition\n\n\n"
+        "def rule():\n    return addition(40, base=2, sum_digits=1)\n\n\n"
+        "def number():\n    return 7\n"
+    )
+    assert main(["certify", str(good), "--rule", f"{own}:rule"]) == 0
+    assert main(["certify", str(good), "--rule", f"{own}:number"]) == 2
+    assert main(["certify", str(good), "--rule", "addition", "--digits", "41", "--base", "2"]) == 2
+    assert main(["certify", str(good), "--rule", "addition", "--base", "3"]) == 2
+    assert main(["certify", str(good), "--rule", "max", "--base", "3"]) == 2
+    assert main(["certify", str(good), *asked, "--sample", "3"]) == 2
