@@ -6,7 +6,7 @@ paths = of("verify/folds/paths.py", "tests/verify/folds/test_paths.py")
 means = of("verify/folds/means.py", "tests/verify/folds/test_means.py")
 boxes = of("verify/folds/boxes.py", "tests/verify/folds/test_boxes.py")
 judge = of("verify/folds/fold_answers.py", "tests/verify/folds/test_fold_answers.py")
-rows = of("verify/folds/rows.py", "tests/verify/folds/test_fold_answers.py")
+rows = of("verify/folds/rows.py", "tests/verify/folds/test_rows.py")
 fold = of("constructions/folds/fold.py", "tests/constructions/folds/test_fold.py")
 
 MUTANTS = [

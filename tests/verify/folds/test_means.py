@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.verify.folds.test_paths import FOLDS, paths_of
+from verify.folds import means
 from verify.folds.means import largest_mean
 
 
@@ -36,3 +37,13 @@ def test_values_that_nothing_bounds_leave_the_mean_open() -> None:
                 [bound], _ = largest_mean(paths, paths.whole(), value, radius, np.zeros(count), upper)
             assert bound == np.inf or not np.isfinite(radius).all() or bound >= 0.0
             assert np.isfinite(radius).all() or bound == np.inf
+
+
+def test_a_level_that_nobody_looked_for_is_raised_until_it_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(means, "_MOST_STEPS", 0)
+    rng = np.random.default_rng(2)
+    for paths, _, rows, count in paths_of(FOLDS[1], 1):
+        value, weight = rng.normal(size=count), rng.random(count) + 0.1
+        [bound], _ = largest_mean(paths, paths.whole(), value, np.zeros(count), weight, weight)
+        every = (value[rows] * weight[rows]).sum(axis=1) / weight[rows].sum(axis=1)
+        assert every.max() - 1e-12 <= bound < np.inf

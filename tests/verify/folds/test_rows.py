@@ -23,6 +23,8 @@ def test_weights_of_each_context_are_of_numbers_between_the_bounds(seed: int, nu
             [row for (position, token), row in rows.number.items() if position < LENGTH - 1 or token == last]
         )
         readable = rows.readable(asking, read)
+        largest = np.linalg.norm(readable.value[read], axis=-1).max(axis=0)
+        assert (readable.rounding >= number_format.unit_roundoff * largest).all()
         x = model.W_E[rows.tokens] + model.W_pos[rows.positions]
         y = x - x.mean(-1, keepdims=True) if attention.norm.kind == "layer" else x
         y = y / np.sqrt((y * y).mean(-1, keepdims=True) + attention.norm.epsilon) * attention.norm.w
