@@ -39,7 +39,7 @@ def adder(
     B(B - 1)$ otherwise, so that two more neurons say whether the sum is $B$ or more. The digit is $y = x + c_j - B
     [x + c_j \ge B]$, and the logit of $m$ is $2my - m^2 = y^2 - (y - m)^2$: it leads by 1.
 
-    This is Theorem FD2, of heads that read exactly; what attention reads beside is proved by Theorem FD1 to be harmless.
+    This is Theorem FD2, of heads that read exactly. What attention reads beside is left to Theorem FD1, size by size.
 
     Args:
         digits: Of each number, n.
