@@ -5,6 +5,7 @@ Page: docs/rigour/certificate.md
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from typing import Any, Literal, get_args
 
 from constructions.counted import counted
@@ -16,6 +17,8 @@ TOLERANCE = 1e-3
 """What a divergence (nats) or a value may be off by where nobody says otherwise."""
 
 _LARGEST_COUNT = 2**53
+
+_DIGITS = 4  # of a bound that is printed where it is met
 
 
 @dataclass(frozen=True)
@@ -83,16 +86,24 @@ class Criterion:
         """The tolerance as it was asked."""
         return repr(float(self.tolerance)).removesuffix(".0")
 
-    def describe(self, target: str) -> str:
+    def describe(self, target: str, *, met: bool = False) -> str:
         """What is asked, in words.
 
         Args:
             target: ``"labels"``, ``"laws"`` or ``"values"``.
+            met: Whether a model does it: then a bound of many digits is rounded up to four, which follows from it.
+
+        Example:
+            >>> asked = Criterion.at_most(0.13812595015489187)
+            >>> asked.describe("laws", met=True)
+            'the mean divergence is at most 0.1382 nats'
+            >>> asked.describe("laws")
+            'the mean divergence is at most 0.13812595015489187 nats'
         """
         unit = "" if target == "values" else " nats"
         loss = "distance from the value" if target == "values" else "divergence"
         if self.asked == "at-most":
-            return f"the mean {loss} is at most {repr(self.bound).removesuffix('.0')}{unit}"
+            return f"the mean {loss} is at most {_bound(self.bound or 0.0, rounded_up=met)}{unit}"
         near = "" if target == "labels" else f"{loss} is at most {self.within}{unit}"
         if self.asked == "held":
             parts = ["every argmax is right"] * (target != "values") + [f"every {near}"] * (target != "labels")
@@ -112,6 +123,18 @@ class Criterion:
             "contexts": self.contexts,
             "bound": None if self.bound is None else self.bound.hex(),
         }
+
+
+def _bound(value: float, *, rounded_up: bool) -> str:
+    """A bound as it was asked; rounded up, if that shortens it.
+
+    The decimal is above the bound then: it is another float64 number, since no shorter decimal than `repr` is the same.
+    """
+    asked = repr(value).removesuffix(".0")
+    decimal = Context(prec=_DIGITS, rounding=ROUND_CEILING).create_decimal(asked)
+    if not rounded_up or decimal == Context(prec=17).create_decimal(asked):
+        return asked
+    return f"{decimal.normalize():e}" if abs(decimal.adjusted()) > _DIGITS else f"{decimal:f}"
 
 
 def _is_positive(value: object) -> bool:

@@ -146,7 +146,7 @@ def outcome(
         parts.append(f"{wrong} {by.lower()} wrong")
         parts.append(sampled_bound(int(values["wrong_upper"]), int(contexts), "are wrong"))
     if not whole:
-        parts.append(f"asked: {criterion.describe(target)}")
+        parts.append(f"asked: {criterion.describe(target, met=verdict is Verdict.PROVED)}")
     if guess_is_open:
         parts.append(f"what is asked is {by.lower()}, but not that a guess does less")
     if by != "MEASURED" and criterion.asked == "at-most" and verdict is Verdict.REFUTED and "mean_lower" in values:

@@ -1,8 +1,12 @@
 """What is asked of a model and a task."""
 
 import math
+import re
+from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from constructions.errors import InputError
 from constructions.tasks.criterion import TOLERANCE, Criterion
@@ -22,6 +26,15 @@ def test_a_part_and_a_mean_are_described_with_their_numbers():
     assert Criterion.at_least(1).describe("labels") == "at least 1 argmax is right"
     assert Criterion.at_least(1).describe("values").startswith("in at least 1 context the distance")
     assert Criterion.at_most(0.25).describe("labels") == "the mean divergence is at most 0.25 nats"
+
+
+@given(st.floats(min_value=0, exclude_min=True, allow_infinity=False))
+def test_a_bound_that_is_met_is_printed_in_four_digits_that_follow_from_it(bound):
+    asked = Criterion.at_most(bound)
+    [said] = re.findall(r"at most (\S+) nats", asked.describe("laws", met=True))
+    assert len(said.partition("e")[0].replace(".", "").strip("0")) <= 4 or float(said) == int(float(said))
+    assert float(said) == bound or Fraction(said) > Fraction(bound)
+    assert f"at most {str(bound).removesuffix('.0')} nats" in asked.describe("laws")
 
 
 @pytest.mark.parametrize(
