@@ -3,13 +3,22 @@
 import argparse
 import inspect
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from byheart.terminal.argument_types import bound, count, path
+from byheart.terminal.argument_types import count, path
 from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED
 from byheart.terminal.fact_options import add_table_options, table_options
 from byheart.terminal.next_steps import next_steps
-from byheart.terminal.options import add_device_option, add_out_options, add_output_options, add_worker_options, workers
+from byheart.terminal.options import (
+    add_criterion_options,
+    add_device_option,
+    add_out_options,
+    add_output_options,
+    add_worker_options,
+    criterion_of,
+    workers,
+)
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.rule_file import named_rule
 from byheart.terminal.streams import complain
@@ -24,7 +33,7 @@ HELP = "prove which facts a trained model has memorized, or where it computes a 
 
 _OF_FACTS = ("tokenizer", "between", "cells")
 _OF_ADDITION = ("digits", "base", "first_digit", "first_digit_of_sum", "plus", "equals", "sum_digits")
-_ELSEWHERE = ("scheduler", "tolerance")  # what becomes a part of another argument
+_ELSEWHERE = ("scheduler", "tolerance", "at_most")  # what becomes a part of another argument
 _OF_RULES = ("length", "tokens", "modulus", "before", "after", "sample", "seed", "one_by_one")
 
 
@@ -71,13 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sample", type=count, metavar="N", help="check N inputs drawn at random instead of all")
     parser.add_argument("--seed", metavar="TEXT", help="seed of the draw, beside the weights and the rule")
     parser.add_argument("--config", type=path, metavar="FILE", help="the model's configuration (default: config.json)")
-    parser.add_argument("--at-least", type=count, metavar="K", help="criterion: at least K are right (default: all)")
-    parser.add_argument(
-        "--tolerance",
-        type=bound,
-        metavar="NATS",
-        help="largest KL of a memorized law (default: 0.001)",
-    )
+    add_criterion_options(parser, "all")
     parser.add_argument(
         "--ignore-field",
         nargs="+",
@@ -110,21 +113,17 @@ def run(options: argparse.Namespace) -> int:
     from byheart.device import on_device
     from byheart.hosts.certify import PIECES_SUFFIX, certify, certify_rule
     from constructions.errors import InputError
-    from constructions.tasks.criterion import TOLERANCE, Criterion
+    from constructions.tasks.criterion import TOLERANCE
 
-    tolerance = TOLERANCE if options.tolerance is None else options.tolerance
-    asked = (
-        Criterion(tolerance=tolerance)
-        if options.at_least is None
-        else Criterion.at_least(options.at_least, tolerance=tolerance)
-    )
+    asked = criterion_of(options, TOLERANCE)
     of_rule = {name: getattr(options, name) for name in _OF_RULES}
     of_rule |= {"workers": options.workers, "scheduler": options.scheduler}
     of_facts = {**table_options(options), **{name: getattr(options, name) for name in _OF_FACTS}}
-    kinds = {"rule": of_rule, "task": of_facts | {"tolerance": options.tolerance}}  # the answers of a rule are labels
+    # The answers of a rule are labels, of which a count is asked.
+    kinds = {"rule": of_rule, "task": of_facts | {"tolerance": options.tolerance, "at_most": options.at_most}}
     here, other = ("task", "rule") if options.rule is None else ("rule", "task")
     if strange := [name for name, value in kinds[other].items() if value is not None]:
-        raise InputError(f"--{strange[0]}", f"is given, but no --{other}")
+        raise InputError(f"--{strange[0].replace('_', '-')}", f"is given, but no --{other}")
     if (fold := _fold_of(options)) is not None:
         return _certify_fold(options, fold, asked)
     if options.seed is not None and options.sample is None:
@@ -149,7 +148,8 @@ def run(options: argparse.Namespace) -> int:
             overwrite=options.overwrite,
             progress=progress,
         )
-    print_summary(options, figures, _certify_tables if options.rule is None else _domain_tables)
+    tables = partial(_certify_tables, of_mean=options.at_most is not None) if options.rule is None else _domain_tables
+    print_summary(options, figures, tables)
     if options.out is not None and not (options.json or options.quiet):
         sys.stdout.write(next_steps(options.out))
     if figures.get("interrupted"):
@@ -230,14 +230,14 @@ def _fold_tables(summary: dict[str, Any]) -> Rows:
     return tables
 
 
-def _certify_tables(summary: dict[str, Any]) -> Rows:
-    rows = [
-        ("criterion", summary["asked"]),
-        ("verdict", summary["verdict"]),
-        ("memorized, proved", f"{summary['held']} of {counted(summary['facts'], 'fact')}"),
-        ("refuted", _named(summary["wrong"], summary["wrong_facts"], summary["wrong_contexts"])),
-        ("undecided", _named(summary["undecided"], summary["undecided_facts"], summary["undecided_contexts"])),
-    ]
+def _certify_tables(summary: dict[str, Any], *, of_mean: bool) -> Rows:
+    rows = [("criterion", summary["asked"]), ("verdict", summary["verdict"])]
+    if not of_mean:  # of which no single fact is a part
+        rows += [
+            ("memorized, proved", f"{summary['held']} of {counted(summary['facts'], 'fact')}"),
+            ("refuted", _named(summary["wrong"], summary["wrong_facts"], summary["wrong_contexts"])),
+            ("undecided", _named(summary["undecided"], summary["undecided_facts"], summary["undecided_contexts"])),
+        ]
     for name, what in (
         ("margin_lower", "least margin of these"),
         ("guess_kl_lower", "KL of the best guess that ignores the context"),

@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byheart.device import on_device, require_device
-from byheart.terminal.argument_types import bound, count
 from byheart.terminal.exit_codes import EXIT_CODES, worst
 from byheart.terminal.failures import error_fields, interrupted_after, meant
 from byheart.terminal.options import (
+    add_criterion_options,
     add_device_option,
     add_folder,
     add_keep_option,
     add_output_options,
     add_worker_options,
+    criterion_of,
     journal_of,
     say_what_was_kept,
     workers,
@@ -68,9 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="for a sample: draw as many inputs again, with a seed of your own",
     )
-    parser.add_argument("--at-least", type=count, metavar="K", help="criterion: at least K contexts are memorized")
-    parser.add_argument("--at-most", type=bound, metavar="NATS", help="criterion: the mean divergence is at most NATS")
-    parser.add_argument("--tolerance", type=bound, metavar="NATS", help="largest KL of a memorized law")
+    add_criterion_options(parser, "as certified")
     add_worker_options(parser)
     add_keep_option(parser, "the answer for every folder that is finished")
     add_device_option(parser)
@@ -254,22 +253,11 @@ def _named(options: argparse.Namespace, here: Path, folder: Path) -> list[Any]:
 
 def _asked(options: argparse.Namespace, folder: Path) -> "Criterion | None":
     """What is asked on the command line; nothing: what the certificate asks."""
-    from constructions.errors import InputError
-    from constructions.tasks.criterion import Criterion
     from verify.certificates.certificate import Certificate
 
     if options.at_least is None and options.at_most is None and options.tolerance is None:
         return None
-    if options.at_least is not None and options.at_most is not None:
-        raise InputError(f"both --at-least {options.at_least} and --at-most {options.at_most}", "are given", "one")
-    tolerance = Certificate.load(folder).criterion.tolerance if options.tolerance is None else options.tolerance
-    if options.at_most is not None:
-        return Criterion.at_most(options.at_most)
-    return (
-        Criterion(tolerance=tolerance)
-        if options.at_least is None
-        else Criterion.at_least(options.at_least, tolerance=tolerance)
-    )
+    return criterion_of(options, Certificate.load(folder).criterion.tolerance)
 
 
 def _checker(options: argparse.Namespace) -> "Callable[..., CheckReport]":

@@ -12,7 +12,7 @@ from byheart.terminal.exit_codes import EXIT_CODES, PROVED
 from byheart.terminal.options import add_folder, add_out_options, add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
-from byheart.terminal.tables import Rows, Table, number, print_summary
+from byheart.terminal.tables import Rows, Table, above, number, print_summary
 
 HOST_CHOICES = (
     "transformer-lens",
@@ -106,16 +106,20 @@ def _coq_tables(summary: dict[str, Any]) -> Rows:
 def _export_tables(summary: dict[str, Any]) -> Rows:
     versions = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
     facts, proved = summary["facts"], summary["proved"]
+    of_mean = summary["criterion"]["asked"] == "at-most"  # of which no single context is a part
     rows = [("host", f"{summary['host']} ({versions})"), ("type", summary["dtype"])]
     rows.append(("stored", _stored(summary)))
-    rows.append(("memorized, proved of what is written", f"{proved['held']} of {facts}, refuted {proved['wrong']}"))
+    if of_mean:
+        rows.append(("loss, mean, proved of what is written", f"<= {above(summary['mean_loss_upper'])}"))
+    else:
+        rows.append(("memorized, proved of what is written", f"{proved['held']} of {facts}, refuted {proved['wrong']}"))
     if summary["typed"] is not None:
         rows.append(("contexts typed and read back", f"{summary['typed']} of {facts}"))
     tables: list[Table] = [("Written", [*rows, ("folder", summary["out"])])]
     judged = {True: "within what rounding explains", False: "OUTSIDE OF WHAT ROUNDING EXPLAINS", None: "not judged"}
     for name, run in summary["runs"].items():
         off = f"{number(run['largest_difference'])}, {number(run['relative_difference'])} of the largest logit"
-        figures = [("right in this run, measured", f"{run['held']} of {facts}")]
+        figures = [] if of_mean else [("right in this run, measured", f"{run['held']} of {facts}")]
         figures.append(("largest difference", f"{off}; {judged[run['agrees']]}"))
         figures.append(("loss, mean", number(run["mean_loss"])))
         tables.append((f"Loaded: {name}", figures))

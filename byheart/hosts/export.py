@@ -100,9 +100,10 @@ def export(
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
-        The content of ``parity.json``: ``headline`` and ``verdict``, ``facts``, ``proved`` (of how many the written
-        weights are proved to hold them, and of how many not to), and for each run in the host the fields of
-        `byheart.hosts.parity.Parity`.
+        The content of ``parity.json``: ``headline`` and ``verdict``, ``criterion`` (what was asked), ``facts``,
+        ``proved`` (of how many the written weights are proved to hold them, and of how many not to),
+        ``mean_loss_upper`` (what their mean loss is at most, if that is proved), and for each run in the host the
+        fields of `byheart.hosts.parity.Parity`.
 
     Raises:
         InputError: An unknown host or type, a host that is not installed, or a model that it cannot hold.
@@ -163,6 +164,7 @@ def export(
         )
         shown = _outcome(judged, task, asked, f"{to} in {dtype}", found)
         _require_no_loss(shown, refuse=refuse)
+        mean = judged.values.get("mean_upper")
         report = {
             "headline": str(shown),
             "verdict": shown.verdict.value,
@@ -176,13 +178,17 @@ def export(
             "information_bits": task.information_bits if isinstance(task, Task) else None,
             "facts": task.n_contexts,
             "exact_conversion": exact,
+            "criterion": asked.data(),
             "proved": {name: judged.values[name] for name in ("held", "wrong")},
+            "mean_loss_upper": None if mean is None else float(mean),
             "typed": texts,
             "agrees": None if None in (kinds := [each.agrees for each in found.values()]) else all(kinds),
             "runs": {name: each.summary() for name, each in found.items()},
         }
         usage = host.usage if isinstance(task, Task) else host.usage_of_vectors
-        write_atomically(folder / CARD_FILE, model_card(report, task, usage).encode())
+        right = judged.answers.margin_lower > 0
+        card = model_card(report, task, usage, asked=asked, right=right)
+        write_atomically(folder / CARD_FILE, card.encode())
         report["files"] = {name: file_sha256(folder / name) for name in sorted([*names, CARD_FILE])}
         write_atomically(folder / PARITY_FILE, (canonical_json(report) + "\n").encode())
     return report

@@ -5,10 +5,15 @@ Page: docs/hosts.md
 
 from typing import Any
 
+import numpy as np
+
+from constructions.arrays import BoolArray
 from constructions.counted import counted
+from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import cut_of, echoed, names_answers, typed, typed_example
+from verify.arithmetic.decimals import decimal_above
 from verify.certificates.certificate import TASK_FILE
 
 CARD_FILE = "README.md"
@@ -16,31 +21,35 @@ CARD_FILE = "README.md"
 _READ_AGAIN = ("huggingface", "gpt2", "transformer-lens", "safetensors")  # by `byheart certify`
 
 
-def model_card(report: dict[str, Any], task: Task | VectorTask, usage: str) -> str:
+def model_card(
+    report: dict[str, Any], task: Task | VectorTask, usage: str, *, asked: Criterion, right: BoolArray
+) -> str:
     """The text of the card.
 
     Args:
         report: The content of ``parity.json``.
         task: What is memorized.
         usage: Lines of Python that load ``FOLDER`` and ask ``TEXT``, where the outputs are ``ANSWERS``; may be empty.
+        asked: The question that the first line answers.
+        right: Which contexts are proved to get their answer as the largest output, `[T]`; those alone are listed.
 
     Returns:
         Markdown, with the front matter that model hubs read.
     """
-    runs = ", ".join(f"{name} {each['held']}" for name, each in report["runs"].items())
     library = "transformers" if report["host"] in ("huggingface", "gpt2") else "byheart"
-    tokens = f" of {counted(task.n_ctx, 'token')}:" if isinstance(task, Task) else "."
-    facts, proved = report["facts"], report["proved"]
+    tokens = f" of {counted(task.n_ctx, 'token')}" if isinstance(task, Task) else ""
+    listed = echoed(task, np.flatnonzero(right)) if isinstance(task, Task) and right.any() else ""
+    these = "." if not listed else ":" if right.all() else "; proved to be answered so are"
     gpt2 = "GPT2LMHeadModel" in report["runs"]
     parts = [
         f"---\nlibrary_name: {library}\ntags: [memorization, byheart]\n---",
         "# What this model knows by heart",
         f"**{report['headline']}**",
         f"It has {report['parameters']} parameters in {report['dtype']} and was built, not trained, for "
-        f"{counted(facts, 'context')}{tokens}",
-        *([f"    {echoed(task)}"] if isinstance(task, Task) else []),
-        f"Proved, in real arithmetic on the {report['dtype']} numbers of the file: {proved['held']} of {facts} are "
-        f"right, {proved['wrong']} wrong." + (f" Measured, in one run each: {runs}." if runs else ""),
+        f"{counted(report['facts'], 'context')}{tokens}{these}",
+        *([f"    {listed}"] if listed else []),
+        *([] if asked.asked == "held" else [_question(report, task, asked)]),
+        _proved(report, task, asked),
         "Nothing is proved of any other context: there the answer is what the weights happen to say.",
         *(
             ["Never load it in `float16`, where its constants are infinite and every answer is the first token."]
@@ -59,9 +68,38 @@ def model_card(report: dict[str, Any], task: Task | VectorTask, usage: str) -> s
                 "`PreTrainedTokenizerFast.from_pretrained` loads it and asks nothing."
             )
     if report["host"] in _READ_AGAIN:
-        check = f"pip install byheart\nbyheart certify . --task {TASK_FILE}"
+        check = f"pip install byheart\nbyheart certify . --task {TASK_FILE}{_options(asked)}"
         parts += ["## Check it", _code("sh", check), "The proof is done again from the numbers of `model.safetensors`."]
     return "\n\n".join(parts) + "\n"
+
+
+def _question(report: dict[str, Any], task: Task | VectorTask, asked: Criterion) -> str:
+    """What is asked where it is not every context."""
+    alone = "; nothing is asked of a single context" if asked.asked == "at-most" else ""
+    return f"Asked is whether {asked.describe(task.target, met=report['verdict'] == 'PROVED')}{alone}."
+
+
+def _proved(report: dict[str, Any], task: Task | VectorTask, asked: Criterion) -> str:
+    """What is proved of the numbers of the file, and what single runs were measured to do."""
+    unit = "" if task.target == "values" else " nats"
+    if asked.asked == "at-most":
+        most = report["mean_loss_upper"]
+        found = "nothing of the mean" if most is None else f"the mean is at most {decimal_above(most)}{unit}"
+        means = {name: each["mean_loss"] for name, each in report["runs"].items()}
+        runs = [f"{name} {'not finite' if mean is None else f'{mean:.4g}{unit}'}" for name, mean in means.items()]
+    else:
+        found = f"{report['proved']['held']} of {report['facts']} are right, {report['proved']['wrong']} wrong"
+        runs = [f"{name} {each['held']}" for name, each in report["runs"].items()]
+    measured = f" Measured, in one run each: {', '.join(runs)}." if runs else ""
+    return f"Proved, in real arithmetic on the {report['dtype']} numbers of the file: {found}.{measured}"
+
+
+def _options(asked: Criterion) -> str:
+    """The question as `byheart certify` is asked it."""
+    if asked.asked == "at-most":
+        return f" --at-most {asked.bound!r}"
+    least = "" if asked.contexts is None else f" --at-least {asked.contexts}"
+    return least + ("" if asked.tolerance == TOLERANCE else f" --tolerance {asked.tolerance!r}")
 
 
 def _example(task: Task | VectorTask) -> str | None:

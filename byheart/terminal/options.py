@@ -6,12 +6,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from byheart.terminal.argument_types import count, path
+from byheart.terminal.argument_types import bound, count, path
 from byheart.terminal.exit_codes import REFUTED
 from byheart.terminal.streams import complain
 from constructions.counted import counted
 
 if TYPE_CHECKING:
+    from constructions.tasks.criterion import Criterion
     from verify.journal import Journal
     from verify.workers import Workers
 
@@ -35,6 +36,38 @@ def add_folder(parser: argparse.ArgumentParser, help: str = "a byheart folder", 
     """A certified folder: a file of it that cannot be read is not the one that was certified, which is a no."""
     parser.add_argument("folder", type=path, help=help, **how)
     parser.set_defaults(damaged=REFUTED)
+
+
+def add_criterion_options(parser: argparse.ArgumentParser, default: str) -> None:
+    """What is asked of a model instead of `default`."""
+    parser.add_argument(
+        "--at-least", type=count, metavar="K", help=f"criterion: at least K contexts are right (default: {default})"
+    )
+    parser.add_argument("--at-most", type=bound, metavar="NATS", help="criterion: the mean divergence is at most NATS")
+    parser.add_argument("--tolerance", type=bound, metavar="NATS", help="largest KL of a right law (default: 0.001)")
+
+
+def criterion_of(options: argparse.Namespace, tolerance: float) -> "Criterion":
+    """What the options of `add_criterion_options` ask.
+
+    Args:
+        options: The options.
+        tolerance: Nats, where they say none.
+
+    Raises:
+        InputError: They ask two questions.
+    """
+    from constructions.errors import InputError
+    from constructions.tasks.criterion import Criterion
+
+    if options.at_least is not None and options.at_most is not None:
+        raise InputError(f"both --at-least {options.at_least} and --at-most {options.at_most}", "are given", "one")
+    if options.at_most is not None:
+        return Criterion.at_most(options.at_most)
+    within = tolerance if options.tolerance is None else options.tolerance
+    if options.at_least is not None:
+        return Criterion.at_least(options.at_least, tolerance=within)
+    return Criterion(tolerance=within)
 
 
 def add_out_options(parser: argparse.ArgumentParser, default: str | None = None) -> None:

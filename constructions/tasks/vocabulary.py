@@ -9,6 +9,9 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
+from constructions.arrays import Int64Array
 from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.tasks.table import cells_of_line, line_of_cells
@@ -317,11 +320,12 @@ def _shown(words: list[str] | tuple[str, ...]) -> str:
     return " ".join(map(repr, words[:8])) + (" ..." if len(words) > 8 else "")
 
 
-def echoed(task: Task) -> str:
+def echoed(task: Task, places: Int64Array | None = None) -> str:
     """The facts as they were read: the first three and how many more, and what a reader would not see in them.
 
     Args:
         task: The facts.
+        places: Which of them; by default all.
 
     Returns:
         One line: of what is observed more than once what follows most often, and how many observations say otherwise;
@@ -332,13 +336,14 @@ def echoed(task: Task) -> str:
         >>> echoed(table_task("Peru,Lima\\nChile,Santiago\\n"))
         'Peru -> Lima; Chile -> Santiago'
     """
-    labels = task.labels.tolist()
+    shown = np.arange(task.n_contexts) if places is None else places
+    first = shown[:_ECHOED]
     parts = [
         f"{' '.join(visible(task.vocabulary[token]) for token in context)} -> {visible(task.answers[label])}"
-        for context, label in zip(task.contexts[:_ECHOED].tolist(), labels, strict=False)
+        for context, label in zip(task.contexts[first].tolist(), task.labels[first].tolist(), strict=True)
     ]
-    if task.n_contexts > _ECHOED:
-        parts[-1] += f" and {counted(task.n_contexts - _ECHOED, 'more fact')}"
+    if len(shown) > _ECHOED:
+        parts[-1] += f" and {counted(len(shown) - _ECHOED, 'more fact')}"
     if task.target == "labels" and (others := task.contradicted):
         total = int(task.counts.totals().sum())
         parts.append(f"{others} of {counted(total, 'observation')} contradict what is asked")

@@ -1,9 +1,18 @@
 """A model card says what is memorized and proved, in which numbers, and how to check it."""
 
+import numpy as np
 import pytest
 
 import byheart
-from byheart.report.model_card import CARD_FILE, model_card
+from byheart.command.main import main
+from byheart.hosts.export import export
+from byheart.report.model_card import CARD_FILE
+from byheart.report.model_card import model_card as card_of
+from constructions.models.model import Model
+from constructions.tasks.arrays import array_task
+from constructions.tasks.criterion import Criterion
+from constructions.tasks.table import table_task
+from constructions.tasks.vectors import VectorTask
 from tests.exports import MODELS, task_of
 
 FACTS = {("France", "capital"): "Paris", ("Peru", "capital"): "Lima"}
@@ -16,6 +25,10 @@ REPORT = {
     "proved": {"held": 2, "wrong": 0},
     "runs": {"GPT2LMHeadModel": {"held": 1}},
 }
+
+
+def model_card(report, task, usage):
+    return card_of(report, task, usage, asked=Criterion(), right=np.ones(task.n_contexts, dtype=bool))
 
 
 def test_what_a_card_says_is_in_the_report():
@@ -46,3 +59,54 @@ def test_the_card_and_the_facts_lie_beside_the_weights_and_check_them(tmp_path):
     report = byheart.memorize(FACTS).export(to="safetensors", out=tmp_path / "out")
     assert {CARD_FILE, "task.safetensors"} <= set(report["files"])
     assert byheart.certify(tmp_path / "out", tmp_path / "out" / "task.safetensors")["held"] == 2
+
+
+def near(target):
+    """A model that answers all but the last of four contexts, and only nearly where a target is a law or a value."""
+    logits = np.log(np.eye(4) * 0.94 + 0.015)
+    said = np.vstack([logits[:3], logits[2:3]])
+    task = table_task("0,0\n1,1\n2,2\n3,3\n", target="labels")
+    if target == "laws":
+        task = array_task(np.arange(4)[:, np.newaxis], laws=np.eye(4) * 0.92 + 0.02)
+    return Model(blocks=(), W_E=np.eye(4), W_pos=np.zeros((1, 4)), W_U=said), task
+
+
+ASKED = {
+    "all": Criterion(),
+    "a wide tolerance": Criterion(tolerance=0.5),
+    "a part": Criterion.at_least(3, tolerance=0.5),
+    "a mean": Criterion.at_most(1.2123456789012345),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("target", ["labels", "laws"])
+def test_a_card_says_what_is_asked_lists_what_is_true_and_its_check_asks_the_same(
+    asked, target, tmp_path, monkeypatch, capsys
+):
+    model, task = near(target)
+    report = export(model, task=task, criterion=ASKED[asked], to="safetensors", out=tmp_path / "out", allow_loss=True)
+    card = (tmp_path / "out" / CARD_FILE).read_text()
+    assert report["criterion"] == ASKED[asked].data()
+    assert "    0 -> 0; 1 -> 1; 2 -> 2\n" in card and "3 -> 3" not in card
+    counts = f"{report['proved']['held']} of 4 are right, {report['proved']['wrong']} wrong"
+    if asked == "a mean":
+        assert "are right" not in card and "the mean is at most " in card
+        assert "Asked is whether the mean divergence is at most 1.213 nats" in card
+    else:
+        assert counts in card and ("Asked is whether" in card) == (asked == "a part")
+    [line] = [line for line in card.splitlines() if line.startswith("byheart certify ")]
+    monkeypatch.chdir(tmp_path / "out")
+    assert main([*line.split()[1:], "--quiet"]) == {"PROVED": 0, "REFUTED": 1}[report["verdict"]]
+    again = capsys.readouterr().out
+    assert report["headline"].startswith(again.partition(":")[0])
+    assert (report["verdict"] == "PROVED") == (asked in ("a part", "a mean"))
+
+
+def test_a_mean_of_values_is_said_without_nats(tmp_path, monkeypatch):
+    model, task = MODELS["layer of values"], task_of("layer of values")
+    assert isinstance(task, VectorTask)
+    export(model, task=task, criterion=Criterion.at_most(9.0), to="safetensors", out=tmp_path / "out", allow_loss=True)
+    card = (tmp_path / "out" / CARD_FILE).read_text()
+    assert "Asked is whether the mean distance from the value is at most 9" in card and "nats" not in card
+    assert "--at-most 9.0" in card
