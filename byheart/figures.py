@@ -159,6 +159,7 @@ class RunFigures:
     accuracy: float | None = None
     mean_kl: float | None = None
     max_kl: float | None = None
+    mean_label_error: float | None = None
     max_label_error: float | None = None
     held: int = 0
     held_proved: int | None = None
@@ -176,7 +177,7 @@ class RunFigures:
 
     def summary(self) -> dict[str, Any]:
         """The fields for JSON, without those of other tasks."""
-        of_some = ("mean_kl", "max_kl", "max_label_error")
+        of_some = ("mean_kl", "max_kl", "mean_label_error", "max_label_error")
         return {
             name: value
             for name, value in vars(self).items()

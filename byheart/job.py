@@ -753,7 +753,8 @@ def _run_outcome(result: "RunResult", judged: Judged, asked: Criterion, subject:
     contexts = judged.values["contexts"]
     values = {name: value for name, value in judged.values.items() if "guess" in name}
     values |= {"contexts": contexts, "held": result.held, "wrong": contexts - result.held}
-    losses = (result.max_label_error,) * 2 if result.mean_kl is None else (result.mean_kl, result.max_kl)
+    of_values = result.mean_kl is None
+    losses = (result.mean_label_error, result.max_label_error) if of_values else (result.mean_kl, result.max_kl)
     mean, most = (math.inf if each is None else each for each in losses)
     if math.isfinite(most):
         values |= {"mean_lower": mean, "mean_upper": mean, "max_upper": most}

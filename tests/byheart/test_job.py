@@ -19,9 +19,11 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Counts, Task, make_task
 from constructions.tasks.text import default_text, text_task
-from verify.certificates.certificate import Certificate
-from verify.certificates.memorization import check_memorization
+from tests.exports import MODELS, task_of
+from verify.certificates.certificate import MODEL_FILE, TASK_FILE, Certificate
+from verify.certificates.memorization import certify_memorization, check_memorization
 from verify.certificates.memory_budget import available_bytes, require_memory
+from verify.forward.logits import enclose_logits
 from verify.verdict import Verdict
 
 FIELDS = {
@@ -410,3 +412,26 @@ def test_the_bounds_of_any_architecture_are_met_from_both_sides():
     neurons = built.blocks[1].W_in.shape[1]
     assert most == built.parameters + 3 * (59 - neurons)  # what some labels take: a neuron for each context but one
     assert (below, above) == (60 * 11, 60 * 11 + 59 + 12 + 3) and 0 < fewest < most
+
+
+def values_off_by_their_number(folder):
+    """The layer of values for targets that its outputs are off by 0, 1, 2, ... from."""
+    layer, task = MODELS["layer of values"], task_of("layer of values")
+    shift = np.arange(task.n_examples, dtype=float)
+    outputs = enclose_logits(layer, task).midpoint
+    shifted = replace(task, labels=outputs + shift[:, np.newaxis])
+    asked = Criterion.at_most(float(task.n_examples))
+    proved = certify_memorization(layer, shifted, asked)
+    folder.mkdir()
+    layer.save(folder / MODEL_FILE)
+    shifted.save(folder / TASK_FILE)
+    proved.save(folder)
+    return shift
+
+
+def test_a_run_of_values_says_their_mean_and_their_largest_distance(tmp_path):
+    pytest.importorskip("torch")
+    shift = values_off_by_their_number(tmp_path / "out")
+    found = run_summary(tmp_path / "out", device="cpu", dtype="float64")
+    assert found["mean_label_error"] == pytest.approx(shift.mean())
+    assert f"distance worst = {shift.max():.4g}, mean = {shift.mean():.4g}, measured" in found["headline"]

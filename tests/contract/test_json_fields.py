@@ -81,7 +81,10 @@ def of_folder(command, *words):
 
 
 def of_run(printed):
-    return of_folder("run")(printed) + printed("run", "--minutes", "0.001", "--record", "device.json")
+    few = [f"{name}={value}" for name, value in {"n_examples": 3, "n_ctx": 2, "d_model": 3, "d_head": 2}.items()]
+    printed("build", "saturated-heads", "--out", "values", "--param", *few)
+    folders = of_folder("run")(printed) + printed("run", "values")
+    return folders + printed("run", "--minutes", "0.001", "--record", "device.json")
 
 
 def of_check(printed):

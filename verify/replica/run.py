@@ -37,6 +37,8 @@ Chunks = Iterable[tuple[int, Enclosure]]
 DTYPES = ("float64", "float32", "bfloat16")
 """The floating-point types a replica runs in where none is named, finest first."""
 
+_OF_SOME_TASKS = ("mean_kl", "max_kl", "mean_label_error", "max_label_error")
+
 _BATCH_BYTES = {"cpu": 2**27, "cuda": 2**30}
 
 
@@ -52,7 +54,9 @@ class RunResult:
         mean_kl: Mean over the contexts of KL(target || softmax(logits)), nats; infinite if a logit is not finite;
             `None` for vectors.
         max_kl: Largest of them, nats.
-        max_label_error: Largest |output - label|, in the unit of the labels; `None` but for a regression.
+        mean_label_error: Mean over the examples of their largest |output - label|, in the unit of the labels; infinite
+            if an output is not finite; `None` but for a regression.
+        max_label_error: Largest of them.
         held: Contexts that are held (`constructions.tasks.criterion.Criterion`) by what was computed.
         held_proved: Contexts that every computation in this type holds: no sum is rounded (Theorem R12), or what is
             rounded keeps to the rounding bound; `None` where nothing is proved.
@@ -73,6 +77,7 @@ class RunResult:
     accuracy: float | None
     mean_kl: float | None
     max_kl: float | None
+    mean_label_error: float | None
     max_label_error: float | None
     held: int
     held_proved: int | None
@@ -90,8 +95,7 @@ class RunResult:
         return {
             name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in vars(self).items()
-            if name not in ("dtype", "right", "proved")
-            and (value is not None or name not in ("mean_kl", "max_kl", "max_label_error"))
+            if name not in ("dtype", "right", "proved") and (value is not None or name not in _OF_SOME_TASKS)
         }
 
 
@@ -301,6 +305,7 @@ class _Judge:
             accuracy=None if self.of_values else self.hits / self.count,
             mean_kl=float(np.mean(distances)) if of_tokens else None,
             max_kl=float(np.max(distances)) if of_tokens else None,
+            mean_label_error=float(np.mean(distances)) if self.of_values else None,
             max_label_error=float(np.max(distances)) if self.of_values else None,
             held=int(np.count_nonzero(right)),
             held_proved=None if proved is None else int(np.count_nonzero(proved)),

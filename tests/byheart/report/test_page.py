@@ -93,9 +93,9 @@ def small_task(
 
 def a_run(dtype: str, **figures: Any) -> RunResult:
     whole: dict[str, Any] = dict(
-        device="cpu", accuracy=1.0, mean_kl=1e-23, max_kl=1e-22, max_label_error=None, held=3, held_proved=None,
-        least_margin=0.1, max_output_error=0.5, largest_bound=None, within_bound=None, note="", seconds=0.1,
-        right=np.ones(3, bool), proved=None,
+        device="cpu", accuracy=1.0, mean_kl=1e-23, max_kl=1e-22, mean_label_error=None, max_label_error=None, held=3,
+        held_proved=None, least_margin=0.1, max_output_error=0.5, largest_bound=None, within_bound=None, note="",
+        seconds=0.1, right=np.ones(3, bool), proved=None,
     )  # fmt: skip
     return RunResult(dtype=dtype, **{**whole, **figures})
 

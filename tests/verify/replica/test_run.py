@@ -480,6 +480,9 @@ def test_a_layer_that_memorizes_has_its_labels_and_its_classes() -> None:
     task = random_layer_task(examples=5, tokens=4, d_model=4)
     result = run(memory_layer(task, n_heads=3), task, dtype="float64")
     assert result.within_bound is True and result.max_label_error is not None and result.max_label_error < 1e-9
+    other = replace(task, labels=task.labels + np.arange(5.0)[:, np.newaxis])
+    result = run(memory_layer(task, n_heads=3), other, dtype="float64")
+    assert (result.mean_label_error, result.max_label_error) == pytest.approx((2.0, 4.0))
     task = random_layer_task(examples=5, tokens=4, d_model=4, kind="classification")
     result = run(memory_layer(task, n_heads=3), task)
     assert result.within_bound is True and result.accuracy == 1.0
