@@ -776,7 +776,9 @@ def _run_outcome(result: "RunResult", judged: Judged, asked: Criterion, subject:
             word, verdict = "SAMPLED, MEASURED", Verdict.UNDECIDED
     within = ["within the proved bounds"] if result.within_bound else []
     of_these = " of these" if whole is not None and contexts < whole else ""
-    within += [f"proved for every such run{of_these}"] if every and judged_so else []
+    if asked.asked != "at-most" and judged_so is not False and result.held_proved:  # contexts alone are proved
+        part = f"{result.held_proved} of {contexts}{of_these} held in every such run, proved"
+        within.append(f"proved for every such run{of_these}" if every else part)
     return replace(found.adding(f"run in {result.dtype} on {result.device}", *within), word=word, verdict=verdict)
 
 

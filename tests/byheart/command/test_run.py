@@ -49,6 +49,29 @@ def test_the_first_words_say_what_the_exit_code_says(
     assert capsys.readouterr().out.startswith(words)
 
 
+@pytest.mark.parametrize("proved", [None, 0, 1, 49, 50])
+@pytest.mark.parametrize("within", [True, None, False])
+def test_the_first_line_says_how_many_facts_every_run_holds(folder, proved, within, monkeypatch, capsys):
+    pytest.importorskip("torch")
+    from verify.replica import run as module
+
+    original = module.run
+    monkeypatch.setattr(
+        module, "run", lambda *given, **how: replace(original(*given, **how), held_proved=proved, within_bound=within)
+    )
+    main(["run", str(folder)])
+    line = capsys.readouterr().out.splitlines()[0]
+    assert (f"{proved} of 50 held in every such run, proved" in line) == (within is not False and proved in (1, 49))
+    assert ("; proved for every such run" in line) == (within is not False and proved == 50)
+
+
+def test_a_mean_is_not_said_to_be_proved_for_every_run(tmp_path, capsys):
+    pytest.importorskip("torch")
+    assert main(["build", "johnson-lindenstrauss-unembedding", "--out", str(tmp_path / "a"), "--quiet"]) == 0
+    assert main(["run", str(tmp_path / "a")]) == 0
+    assert "every such run" not in capsys.readouterr().out.splitlines()[1]
+
+
 def test_run_on_a_missing_device_is_skipped_with_the_reason(folder, capsys):
     torch = pytest.importorskip("torch")
     if torch.cuda.is_available():
