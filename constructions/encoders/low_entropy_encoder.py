@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from constructions.arrays import Float64Array, Int8Array, Int64Array
 from constructions.errors import HypothesisError, InputError, require_at_least
+from constructions.tasks.task import require_sums_of_one
 from constructions.unembeddings.coherence import Unembedding
 
 _LEAST_MASS = 1e-300  # of what is not the token: for certainty the strength would be infinite
@@ -46,13 +47,14 @@ def lookup_encoder(unembedding: Unembedding, distributions: ArrayLike) -> Lookup
 
     Args:
         unembedding: Vectors and encoders of N tokens.
-        distributions: `[T, N]`; of equal likeliest tokens the first counts.
+        distributions: `[T, N]`, each with the sum 1 within $10^{-9}$; of equal likeliest tokens the first counts.
 
     Returns:
         The rows of the stream; what they cost is enclosed by `verify/encoders/lookup_divergence.py`.
 
     Raises:
-        InputError: Another number of tokens, or entries that are negative or not finite.
+        InputError: Another number of tokens, entries that are negative or not finite, or a row that does not add up
+            to 1.
 
     Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 2.
 
@@ -68,6 +70,7 @@ def lookup_encoder(unembedding: Unembedding, distributions: ArrayLike) -> Lookup
         raise InputError("distributions", f"has shape {laws.shape}", f"[T, {count}], one entry for each vector")
     if not (np.isfinite(laws).all() and (laws >= 0).all() and laws.any(axis=1).all()):
         raise InputError("distributions", "has an entry that is negative or not finite, or a row of zeros")
+    require_sums_of_one(laws)
     tokens = laws.argmax(axis=1)
     encoders = unembedding.encoders[tokens]
     products = encoders.astype(np.float64) @ unembedding.vectors.astype(np.float64).T

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.encoders.low_entropy_encoder import missing_mass, printed_strength, strength
+from constructions.encoders.low_entropy_encoder import lookup_encoder, missing_mass, printed_strength, strength
 from constructions.errors import HypothesisError, InputError
+from constructions.unembeddings.axes import simplex
 
 
 @given(
@@ -42,6 +43,15 @@ def test_arguments_out_of_range_are_refused_by_name() -> None:
         strength(math.nan, least=1.0, kappa=1.0, d_vocab=3)
     with pytest.raises(InputError, match="d_vocab = 1"):
         strength(0.1, least=1.0, kappa=1.0, d_vocab=1)
+
+
+@given(scale=st.floats(1e-6, 1e6).filter(lambda scale: abs(scale - 1) > 1e-6))
+def test_rows_that_are_no_distributions_are_refused_with_their_sum(scale: float) -> None:
+    laws = np.array([[0.8, 0.1, 0.1], [0.25, 0.5, 0.25]])
+    assert lookup_encoder(simplex(3, 2), laws).tokens.tolist() == [0, 1]
+    laws[1] *= scale
+    with pytest.raises(InputError, match="laws: row 1 sums to"):
+        lookup_encoder(simplex(3, 2), laws)
 
 
 @given(entropy=st.floats(1e-12, math.log(4)), leads=st.lists(st.floats(0.1, 10.0), min_size=3, max_size=3))
