@@ -10,10 +10,13 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
+import numpy as np
+
 from byheart.figures import Finding
 from constructions.attention.full_rank import FullRankAttention, full_rank_attention
 from constructions.attention.skip_connection_head import skip_connection_head
 from constructions.counted import counted
+from constructions.encoders.low_entropy_encoder import LookupEncoder
 from constructions.memories.memory import HeadsOfTheorem1
 from constructions.models.construction import Construction
 from constructions.named.full_rank_attention import FullRankMemory
@@ -181,7 +184,16 @@ def _(built: LowCoherenceMemory, proved: MemorizationCertificate, *, device: str
         )
         for row in range(min(task.n_contexts, _LISTED))
     ]
-    return (*_coherence(unembedding), mean, *rows)
+    return (*_coherence(unembedding), mean, *_uniform_answers(encoder), *rows)
+
+
+def _uniform_answers(encoder: LookupEncoder) -> list[Finding]:
+    r"""How many rows of the stream are zero, as where $\kappa \varepsilon \ge (N - 1) / N$."""
+    number, size = int(np.count_nonzero(encoder.strengths == 0.0)), len(encoder.strengths)
+    if not number:
+        return []
+    text = f"{number} of {counted(size, 'distribution')}, whose encoder has the strength 0: the KL is the bound itself"
+    return [Finding("uniform answers", text, {"uniform": number})]
 
 
 def _coherence(unembedding: Unembedding) -> tuple[Finding, ...]:

@@ -8,6 +8,7 @@ import pytest
 
 from byheart.findings import findings, rounded_up
 from constructions.models.shapes import is_dana_network, is_mahdavi_layer
+from constructions.named.low_coherence_unembedding import johnson_lindenstrauss_memory
 from constructions.named.registry import NAMED, named
 from verify.certificates.memorization import certify_memorization
 
@@ -72,6 +73,21 @@ def test_the_divergence_stands_beside_its_bound_and_the_printed_one():
     assert table["coherence"].values["printed"] < 0.5
     small = found("johnson-lindenstrauss-unembedding", d_vocab=50, d_model=64)
     assert small["KL of row 1"].values["printed"] is None and "says nothing" in small["coherence"].text
+
+
+@pytest.mark.parametrize("flat", [0, 1, 2])
+def test_distributions_that_get_a_uniform_answer_are_counted(flat):
+    near, far = [Fraction(98, 100), *[Fraction(1, 100)] * 2], [Fraction(34, 100), *[Fraction(33, 100)] * 2]
+    rows = [near] * (3 - flat) + [far] * flat
+    built = johnson_lindenstrauss_memory(rows, d_model=8)
+    table = {each.what: each for each in findings(built, certified(built))}
+    shown = np.ptp(built.encoder.stream @ built.model.W_U, axis=1) == 0
+    assert shown.sum() == flat and ("uniform answers" in table) == (flat > 0)
+    if flat:
+        assert table["uniform answers"].values == {"uniform": flat}
+        assert table["uniform answers"].text.startswith(f"{flat} of 3 distributions")
+        last = table["KL of row 3"].values
+        assert last["lower"] <= last["bound"] * (1 + 1e-12) and last["upper"] == pytest.approx(last["bound"], rel=1e-9)
 
 
 def test_the_rank_of_what_saturated_heads_mix_is_that_of_all_examples():
