@@ -1,7 +1,7 @@
 """The errors a user can meet; each message names the argument, the offending value and what is expected."""
 
+import operator
 from collections.abc import Iterable
-from fractions import Fraction
 
 
 class ByheartError(Exception):
@@ -31,15 +31,15 @@ class InputError(ByheartError, ValueError):
         return f"{self.argument} {self.value}" + (f", expected {self.expected}" if self.expected else "")
 
 
-def require_at_least(least: int, **arguments: float | Fraction | None) -> None:
-    """Refuse an argument that is too small.
+def require_at_least(least: int, **arguments: int | None) -> None:
+    """Refuse an argument that is no integer, or too small.
 
     Args:
         least: The smallest value that is allowed.
-        arguments: Numbers by the name of the argument; none where there is nothing to refuse.
+        arguments: Integers by the name of the argument; none where there is nothing to refuse.
 
     Raises:
-        InputError: One is smaller; names the first.
+        InputError: One is smaller, or a number or object of another kind, such as 4.0; names the first.
 
     Example:
         >>> require_at_least(1, d_vocab=2, n_ctx=0)
@@ -48,7 +48,13 @@ def require_at_least(least: int, **arguments: float | Fraction | None) -> None:
         constructions.errors.InputError: n_ctx = 0, expected at least 1
     """
     for name, value in arguments.items():
-        if value is not None and not value >= least:
+        if value is None:
+            continue
+        try:
+            number = operator.index(value)
+        except TypeError:
+            raise InputError(name, f"= {value!r}", f"an integer of at least {least}") from None
+        if number < least:
             raise InputError(name, f"= {value}", f"at least {least}")
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from byheart.device_runs.cases import Built, Case, cases
 from constructions.counted import counted
-from constructions.errors import ByheartError, require_at_least
+from constructions.errors import ByheartError, InputError
 from constructions.files import write_atomically
 from constructions.models.precision import Precision
 from constructions.tasks.vectors import VectorTask
@@ -148,7 +148,8 @@ def record_device(
 
     from verify.replica.device import device_name, select_device, tf32_refusal
 
-    require_at_least(0, minutes=minutes)
+    if not minutes >= 0:
+        raise InputError("minutes", f"= {minutes}", "at least 0")
     where, start = select_device(device), time.perf_counter()
     typed = shlex.join(["byheart", *sys.argv[1:]]) if command is None else command
     record = Record(device_name(where), _driver(where), torch.__version__, torch.version.cuda, typed)

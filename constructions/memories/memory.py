@@ -345,7 +345,8 @@ def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[
     require_at_least(1, d_model=d_model)
     if d_head is None:
         d_head = max(1, d_model // 4)
-    if not 1 <= d_head <= d_model:
+    require_at_least(1, d_head=d_head)
+    if d_head > d_model:
         raise InputError("d_head", f"= {d_head}", f"1 .. d_model = {d_model}")
     return d_model, d_head
 

@@ -12,7 +12,7 @@ import scipy.linalg
 from constructions.arrays import Float64Array, Int64Array
 from constructions.attention.full_rank import FullRankAttention, full_rank_attention
 from constructions.counted import counted
-from constructions.errors import require_one_of
+from constructions.errors import require_at_least, require_one_of
 from constructions.memories.memory import build_memory
 from constructions.models.attention import features, last
 from constructions.models.construction import Construction
@@ -72,6 +72,7 @@ def full_rank_memory(
         'at least 3 argmaxes are right'
     """
     require_one_of((0, 1), with_skip=with_skip)
+    require_at_least(1, d_model=d_model, d_head=d_head, n_heads=n_heads)
     contexts = as_rows(contexts)
     require_distinct(contexts, theorem=LEMMA)
     sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}

@@ -100,12 +100,14 @@ def labelled(contexts: ContextRows, *, theorem: str, seed: int, kinds: int | Non
 
     Raises:
         HypothesisError: Equal contexts.
+        InputError: A seed that is none.
 
     Example:
         >>> rows = ContextRows(np.array([[0, 1], [1, 1], [1, 0]]), ("a", "b"))
         >>> [labelled(rows, theorem="", seed=0, kinds=kinds).answers for kinds in (2, 3)]
         [('a', 'b'), ('y0', 'y1', 'y2')]
     """
+    require_at_least(0, seed=seed)
     require_distinct(contexts, theorem=theorem)
     names = contexts.vocabulary
     kinds = len(names) if kinds is None else kinds

@@ -137,7 +137,7 @@ class NamedConstruction:
             elif isinstance(value, Fraction) and not isinstance(known[name], Fraction):
                 raise InputError(name, f"= {value}", "an integer")
         chosen = {**known, **given}
-        require_at_least(0, seed=chosen["seed"])
+        require_at_least(0, seed=int(chosen["seed"]))  # whole, see above
         drawn = {name: chosen.pop(name) for name in self.data.parameters}
         if file is not None:
             data = self.data.read(file)

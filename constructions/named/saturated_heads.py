@@ -66,6 +66,7 @@ def saturated_memory(
         (range(0, 3), range(3, 5), range(5, 7))
     """
     require_at_least(1, n_heads=n_heads, d_head=d_head)
+    require_at_least(0, outputs=outputs, classes=classes, seed=seed)
     contexts, queries = vectors
     task = labelled(contexts, queries, outputs=outputs, classes=classes, seed=seed)
     heads = saturated_heads(contexts, queries, n_heads=n_heads, d_head=d_head, seed=seed)

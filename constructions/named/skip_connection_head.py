@@ -4,10 +4,12 @@ Page: docs/constructions.md
 """
 
 from dataclasses import dataclass
+from numbers import Real
 
 from constructions.arrays import Int64Array
 from constructions.attention.skip_connection_head import SkipConnectionHeads, skip_connection_head
 from constructions.counted import counted
+from constructions.errors import InputError, require_at_least
 from constructions.memories.memory import theorem_1
 from constructions.models.construction import Construction
 from constructions.named.context_rows import ContextRows
@@ -57,6 +59,10 @@ def skip_connection_memory(
 
     Source: repairs Dana, Pydi, Chevaleyre (2024), Section 4.1: Proposition E7.
     """
+    require_at_least(0, n_heads=n_heads)
+    if not isinstance(sharpness, Real):
+        raise InputError("sharpness", f"= {sharpness!r}", "a number above 0, in nats")
+    require_at_least(1, d_model=d_model, d_head=d_head)
     task = labelled(as_rows(contexts), theorem=SECTION, seed=seed, kinds=2 if d_model == 1 else None)
     network = theorem_1(task, d_model=d_model, d_head=d_head, n_heads=n_heads or None, seed=seed).model
     heads = skip_connection_head(network, sharpness=float(sharpness))

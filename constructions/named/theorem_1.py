@@ -3,6 +3,7 @@ r"""The memory of Theorem 1 for contexts of one's own: labels at random.
 Page: docs/constructions.md
 """
 
+from constructions.errors import require_at_least
 from constructions.memories.memory import HeadsOfTheorem1, theorem_1
 from constructions.named.context_rows import ContextRows
 from constructions.named.labelled_contexts import as_rows, labelled
@@ -37,5 +38,7 @@ def theorem_1_on_contexts(
         >>> theorem_1_on_contexts(all_contexts(3, 2), d_model=4, d_head=2).model.n_heads
         8
     """
+    require_at_least(0, n_heads=n_heads)
+    require_at_least(1, d_model=d_model, d_head=d_head)
     task = labelled(as_rows(contexts), theorem=THEOREM, seed=seed, kinds=2 if d_model == 1 else None)
     return theorem_1(task, d_model=d_model, d_head=d_head, n_heads=n_heads or None, seed=seed)

@@ -138,6 +138,7 @@ def saturated_heads(
         raise InputError("targets", f"is {targets!r}", "'printed' or 'near-one-hot'")
     if not 0 < rho < 1:
         raise InputError("rho", f"= {rho}", "a number between 0 and 1")
+    require_at_least(1, n_heads=n_heads, d_head=d_head)
     require_at_least(0, seed=seed)
     contexts, queries = np.asarray(contexts), np.asarray(queries)
     require_examples(contexts, queries)

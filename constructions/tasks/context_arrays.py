@@ -63,11 +63,28 @@ def _json_arrays(path: Path) -> dict[str, Any]:
         found = json.loads(decode(read_bytes(path), str(path)))
         if not isinstance(found, dict):
             raise FileFormatError(f"{path} is no JSON object, expected one with contexts and queries")
+        for name, value in found.items():
+            _require_one_shape(name, value)
         return {name: np.array(value) for name, value in found.items()}
     except (ValueError, RecursionError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
         raise FileFormatError(f"{path} is not readable JSON of arrays: {error}") from None
+
+
+def _require_one_shape(name: str, value: Any) -> None:
+    """Raise `InputError` unless all lists of one depth have one length; names the first that has not."""
+    level: list[tuple[str, Any]] = [(name, value)]
+    while any(isinstance(each, list) for _, each in level):
+        first, expected = level[0]
+        for place, each in level:
+            if _length(each) != _length(expected):
+                raise InputError(place, f"is {_length(each)}", f"{_length(expected)}, as {first} is")
+        level = [(f"{place}[{at}]", entry) for place, each in level for at, entry in enumerate(each)]
+
+
+def _length(value: Any) -> str:
+    return f"a list of length {len(value)}" if isinstance(value, list) else "no list"
 
 
 def _numbers(name: str, array: Any) -> Float64Array:

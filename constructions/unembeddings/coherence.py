@@ -10,7 +10,7 @@ from math import isqrt
 import numpy as np
 
 from constructions.arrays import Float64Array, Int8Array
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 
 _BITS = 128  # of a square root that is not rational
 
@@ -162,8 +162,8 @@ def kappa_bound(count: int, d_model: int) -> Fraction:
 
 
 def _require_sizes(count: int, d_model: int) -> None:
-    if count < 2 or d_model < 1:
-        raise InputError("N", f"= {count}, d = {d_model}", "N >= 2 tokens and d >= 1")
+    require_at_least(2, count=count)
+    require_at_least(1, d_model=d_model)
 
 
 def _rational_root(square: Fraction) -> Fraction | None:

@@ -5,6 +5,7 @@ Page: docs/claims/unembeddings.md
 
 from collections.abc import Callable
 from fractions import Fraction
+from numbers import Real
 
 import numpy as np
 from flint import arb, ctx
@@ -176,8 +177,8 @@ def _drawn(
     require_at_least(2, count=count)
     require_at_least(1, d_model=d_model)
     require_at_least(0, seed=seed)
-    if asked is not None and not 0 < asked < 1:
-        raise InputError("coherence", f"= {asked}", "a number between 0 and 1")
+    if asked is not None and not (isinstance(asked, Real) and 0 < asked < 1):
+        raise InputError("coherence", f"= {asked!r}", "a number between 0 and 1")
     coherences = []
     for attempt in range(_DRAWS):
         vectors = draw(count, d_model, seed=seed + attempt)

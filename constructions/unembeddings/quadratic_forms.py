@@ -49,7 +49,7 @@ def vectors_of_forms(
     """
     axes = count - of_forms
     if not 0 <= axes <= d_model or not 1 <= dimension <= d_model:
-        raise InputError("N", f"= {count} with {axes} axis vectors", f"at most d = {d_model} axis vectors")
+        raise InputError("count", f"= {count} with {axes} axis vectors", f"at most d = {d_model} axis vectors")
     s, c = scales(dimension, product, crossed=axes > 0)
     vectors = np.zeros((count, d_model), dtype=np.int8)
     characters = _characters(dimension) * np.int8(s)

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from constructions.errors import CapacityError, InputError
+from constructions.errors import CapacityError, require_at_least
 from constructions.unembeddings.axes import basis, cross_polytope, simplex
 from constructions.unembeddings.coherence import Unembedding
 from constructions.unembeddings.delsarte_goethals import delsarte_goethals_forms
@@ -59,8 +59,8 @@ def families(count: int, d_model: int) -> list[Family]:
         >>> [(family.name, str(family.kappa)) for family in families(1000, 512)[:2]]
         [('Reed-Solomon, q = 32, n = 16, k = 1', '16/15'), ('Reed-Solomon, q = 37, n = 13, k = 1', '13/12')]
     """
-    if count < 2 or d_model < 1:
-        raise InputError("N", f"= {count}, d = {d_model}", "N >= 2 tokens and d >= 1")
+    require_at_least(2, count=count)
+    require_at_least(1, d_model=d_model)
     found = [*_along_axes(count, d_model), *_of_forms(count, d_model), *_of_polynomials(count, d_model)]
     return sorted(found, key=lambda family: family.kappa)
 

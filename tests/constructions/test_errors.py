@@ -1,5 +1,8 @@
 """The errors a user can meet."""
 
+import re
+
+import numpy as np
 import pytest
 
 from constructions import errors
@@ -24,7 +27,17 @@ def test_bad_input_is_a_value_error():
     assert issubclass(InputError, ValueError)
 
 
-@pytest.mark.parametrize("value", [0, -1, 0.5, float("nan")])
+@pytest.mark.parametrize("value", [0.5, 4.0, float("nan"), float("inf"), "4", [4], 1j])
+def test_what_is_no_integer_is_named(value):
+    with pytest.raises(InputError, match=f"^n_ctx = {re.escape(repr(value))}, expected an integer of at least 1$"):
+        require_at_least(1, tokens=1, n_ctx=value)
+
+
+def test_integers_of_numpy_are_integers():
+    require_at_least(1, n_ctx=np.int64(4), tokens=np.uint8(1))
+
+
+@pytest.mark.parametrize("value", [0, -1])
 def test_the_first_argument_that_is_too_small_is_named(value):
     with pytest.raises(InputError, match=f"^n_ctx = {value}, expected at least 1$"):
         require_at_least(1, tokens=1, n_ctx=value, n_heads=0)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from byheart.command.main import main
 from byheart.findings import findings
 from byheart.job import build_named
+from constructions.errors import InputError
 from constructions.models.shapes import is_dana_network
 from constructions.named.registry import NAMED, named
 from constructions.tasks.task import Task
@@ -339,6 +340,28 @@ def test_bad_input_is_refused_by_its_hypothesis(name, option, file, content, par
     assert main(["build", name, f"--{option}", str(tmp_path / file), *given, "--out", str(out)]) == 2
     error = capsys.readouterr().err
     assert message in error and "unforeseen" not in error and not out.exists()
+
+
+SIZES = [(each.name, size) for each in NAMED for size in (*each.parameters, "seed")]
+
+
+@pytest.mark.parametrize("value", [4.0, 20.5, "x", (2,), 1j, -2])
+@pytest.mark.parametrize(("name", "size"), SIZES)
+def test_a_library_call_with_a_number_of_another_kind_is_refused_by_name(name, size, value):
+    construction = named(name)
+    if size == "sharpness" and value in (4.0, 20.5):
+        return  # a real number
+    drawn = construction.data.draw(**construction.data.parameters, seed=0)
+    with pytest.raises(InputError, match=size):
+        construction.build(drawn, **{**construction.parameters, "seed": 0, size: value})
+
+
+def test_heads_that_may_be_none_are_refused_below_none(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("0 1\n")
+    for name in ("theorem-1", "skip-connection-head"):
+        words = ["build", name, "--contexts", str(tmp_path / "a.csv"), "--param", "n_heads=-2"]
+        assert main([*words, "--out", str(tmp_path / "out")]) == 2
+        assert "n_heads = -2, expected at least 0" in capsys.readouterr().err
 
 
 def test_without_a_name_all_are_listed_and_a_wrong_one_names_the_nearest(capsys):

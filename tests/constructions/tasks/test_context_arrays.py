@@ -54,7 +54,21 @@ def test_lists_of_json_are_the_same_arrays(tmp_path):
         ("[", FileFormatError, "not readable JSON"),
         ("[1]", FileFormatError, "no JSON object"),
         ('{"contexts": [[1]]}', FileFormatError, "expected contexts and queries"),
-        ('{"contexts": [[1], [1, 2]], "queries": [[1]]}', FileFormatError, "not readable JSON of arrays"),
+        (
+            '{"contexts": [[1], [1, 2]], "queries": [[1]]}',
+            InputError,
+            r"^contexts\[1\] is a list of length 2, expected a list of length 1, as contexts\[0\] is$",
+        ),
+        (
+            '{"contexts": [[1, [2]]], "queries": [[1]]}',
+            InputError,
+            r"^contexts\[0\]\[1\] is a list of length 1",
+        ),
+        (
+            '{"contexts": [[1]], "queries": [[1], 2]}',
+            InputError,
+            r"^queries\[1\] is no list, expected a list",
+        ),
         ('{"contexts": [["a"]], "queries": [[1]]}', InputError, "contexts has dtype"),
         ('{"contexts": [[true]], "queries": [[1]]}', InputError, "contexts has dtype"),
         ('{"contexts": [[NaN]], "queries": [[1]]}', InputError, "contexts has the entry nan"),

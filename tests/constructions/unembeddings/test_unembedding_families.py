@@ -77,7 +77,17 @@ def test_what_no_family_holds_is_refused(count, d_model):
         best_family(count, d_model)
 
 
-@pytest.mark.parametrize(("count", "d_model"), [(1, 4), (0, 4), (4, 0), (-3, 4)])
-def test_sizes_without_pairs_or_coordinates_are_refused(count, d_model):
-    with pytest.raises(InputError, match=f"N = {count}, d = {d_model}"):
-        families(count, d_model)
+@pytest.mark.parametrize("of_sizes", [families, best_family, levenshtein_bound, kappa_bound])
+@pytest.mark.parametrize(
+    ("count", "d_model", "message"),
+    [
+        (1, 4, "count = 1, expected at least 2"),
+        (-3, 4, "count = -3, expected at least 2"),
+        (4, 0, "d_model = 0, expected at least 1"),
+        (20.5, 4, "count = 20.5, expected an integer of at least 2"),
+        (4, "x", "d_model = 'x', expected an integer of at least 1"),
+    ],
+)
+def test_sizes_without_pairs_or_coordinates_are_refused_by_name(of_sizes, count, d_model, message):
+    with pytest.raises(InputError, match=f"^{message}$"):
+        of_sizes(count, d_model)
