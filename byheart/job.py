@@ -23,7 +23,6 @@ from byheart.measured import proved_figures
 from byheart.memory import NewMemory
 from byheart.report.rank_profile import profile_records
 from constructions.arrays import Int64Array
-from constructions.capacity.context_list import ContextList
 from constructions.capacity.forbidden_labelling import most_forbidden_heads
 from constructions.capacity.head_counts import Capacity, capacity
 from constructions.capacity.rank_profile import RankProfile, rank_profile
@@ -53,6 +52,7 @@ from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import STORED, Precision, stored_bits
 from constructions.models.shapes import is_dana_network, is_heads_alone
+from constructions.named.context_rows import ContextRows
 from constructions.named.registry import NamedConstruction
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
@@ -567,7 +567,7 @@ def _as_rows(task: Task | VectorTask) -> Task | VectorTask:
 
 
 def capacity_summary(
-    task: Task | ContextList,
+    task: Task | ContextRows,
     *,
     d_model: int | None = None,
     d_head: int | None = None,
@@ -602,15 +602,15 @@ def capacity_summary(
         (13, True)
     """
     require_at_least(0, seed=seed)
-    d_model, d_head = _sizes(task, d_model, d_head)
+    contexts, (d_model, d_head) = _contexts(task), _sizes(task, d_model, d_head)
     clock, of_task = _Clock(progress), dict[str, Any]()
     with clock.stage("capacity"):
         needed = capacity(
-            task.contexts,
+            contexts,
             d_model=d_model,
             d_head=d_head,
             n_heads=n_heads,
-            eliminate=len(task.contexts) <= LARGEST_ELIMINATION,
+            eliminate=len(contexts) <= LARGEST_ELIMINATION,
             seed=seed,
             progress=lambda detail: progress("capacity", None, detail),
         )
@@ -640,7 +640,7 @@ def capacity_summary(
 
 
 def capacity_profile(
-    task: Task | ContextList,
+    task: Task | ContextRows,
     *,
     d_model: int | None = None,
     d_head: int | None = None,
@@ -663,22 +663,27 @@ def capacity_profile(
         ResourceError: The elimination would not fit into memory.
     """
     require_at_least(0, seed=seed)
+    contexts = _contexts(task)
     return rank_profile(
-        task.contexts,
+        contexts,
         d_model=_sizes(task, d_model, d_head)[0],
         d_heads=None if d_head is None else [d_head],
         n_heads=_PROFILED_HEADS if n_heads is None else n_heads,
-        eliminate=len(task.contexts) <= LARGEST_ELIMINATION,
+        eliminate=len(contexts) <= LARGEST_ELIMINATION,
         seed=seed,
         progress=lambda detail: progress("profile", None, detail),
     )
 
 
-def _sizes(task: Task | ContextList, d_model: int | None, d_head: int | None) -> tuple[int, int]:
+def _contexts(task: Task | ContextRows) -> Int64Array:
+    return task.tokens if isinstance(task, ContextRows) else task.contexts
+
+
+def _sizes(task: Task | ContextRows, d_model: int | None, d_head: int | None) -> tuple[int, int]:
     """The dimensions that are given, or that suit the task; of contexts alone as for labels that are tokens."""
     if isinstance(task, Task):
         return dimensions(task, d_model=d_model, d_head=d_head)
-    natural = len(task.vocabulary) + task.contexts.shape[1]
+    natural = len(task.vocabulary) + task.tokens.shape[1]
     default = natural if natural <= _FEW_DIMENSIONS else _NARROW
     width = default if d_model is None else d_model
     require_at_least(1, d_model=width)
@@ -919,9 +924,9 @@ def _some(task: Task, rows: Int64Array) -> Task:
     )  # fmt: skip
 
 
-def _task_figures(task: Task | VectorTask | ContextList) -> dict[str, Any]:
-    if isinstance(task, ContextList):
-        size, n_ctx = task.contexts.shape
+def _task_figures(task: Task | VectorTask | ContextRows) -> dict[str, Any]:
+    if isinstance(task, ContextRows):
+        size, n_ctx = task.tokens.shape
         return {"contexts": size, "memorized": size, "n_ctx": n_ctx, "vocabulary": len(task.vocabulary)}
     if isinstance(task, VectorTask):
         return {

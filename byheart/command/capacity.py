@@ -15,8 +15,8 @@ from constructions.counted import counted
 
 if TYPE_CHECKING:
     from byheart.figures import CapacityFigures
-    from constructions.capacity.context_list import ContextList
     from constructions.capacity.rank_profile import RankCell, RankProfile
+    from constructions.named.context_rows import ContextRows
     from constructions.tasks.task import Task
     from verify.progress import Progress
 
@@ -78,10 +78,11 @@ def run(options: argparse.Namespace) -> int:
     return PROVED
 
 
-def _read(options: argparse.Namespace, progress: "Progress") -> "tuple[Task | ContextList, str, str]":
+def _read(options: argparse.Namespace, progress: "Progress") -> "tuple[Task | ContextRows, str, str]":
     """The task or the contexts, how they were read, and what was left out."""
-    from constructions.capacity.context_list import read_context_list
     from constructions.errors import InputError
+    from constructions.named.context_rows import read_context_rows
+    from constructions.named.labelled_contexts import require_distinct
 
     if not options.contexts:
         try:
@@ -101,8 +102,9 @@ def _read(options: argparse.Namespace, progress: "Progress") -> "tuple[Task | Co
     if source is None or (options.source is not None and options.table is not None):
         raise InputError("--contexts", "is given without a file of contexts, or with two", "FILE or --table CSV")
     form = table_options(options)
-    found = read_context_list(source, delimiter=form["delimiter"], header=form["header"])
-    return found, found.reading, ""
+    found = read_context_rows(source, delimiter=form["delimiter"], header=bool(form["header"]))
+    require_distinct(found, theorem="Independence of the features")
+    return found, f"contexts alone, without answers: {counted(len(found.tokens), 'row')}", ""
 
 
 def _require_suffixes(places: list[Path]) -> None:

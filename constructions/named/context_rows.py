@@ -1,6 +1,6 @@
 r"""Contexts of one's own without answers: the rows of a file.
 
-Page: docs/constructions.md
+Pages: docs/constructions.md, docs/claims/capacity.md
 """
 
 import io
@@ -17,10 +17,10 @@ from constructions.arrays import Int64Array
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
 from constructions.tasks.arrays import named_arrays
-from constructions.tasks.text import BYTE_ORDER_MARK, decode, read_bytes
+from constructions.tasks.table import named_delimiter, read_table, rows_of_contexts
+from constructions.tasks.text import decode, read_bytes
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
-_BETWEEN = (",", ";", "\t", "|")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,22 +36,26 @@ class ContextRows:
     vocabulary: tuple[str, ...]
 
 
-def read_context_rows(path: str | Path) -> ContextRows:
+def read_context_rows(path: str | Path, *, delimiter: str | None = None, header: bool = False) -> ContextRows:
     """Read contexts, one a row, all of one length.
 
     - Text, whatever its name: a context a line, its tokens with commas between them, or with semicolons, bars or tabs;
-      where no line has such, with blanks. Tokens are words or numbers. There is no line of names above them.
+      where no line has such, with blanks. Tokens are words or numbers. The first line is a context, as the others are.
     - ``.json``: a list of lists of texts or integers; ``.jsonl``: such a list a line.
     - ``.npy``: an array of integers or of texts, `[T, S]`; ``.npz``: the one array `contexts`.
 
     Args:
         path: The file.
+        delimiter: What separates the tokens of a text; found out where it is not said.
+        header: Whether its first line names the columns instead.
 
     Returns:
         The contexts, equal ones included.
 
     Raises:
         FileFormatError: A file that is missing or is none of these, or rows of several lengths; names the row.
+        InputError: A text whose lines have several lengths or empty cells; names the line. A delimiter or a header of
+            a file that is no text.
 
     Example:
         >>> import tempfile
@@ -63,8 +67,14 @@ def read_context_rows(path: str | Path) -> ContextRows:
         (('0', '1', '10'), [[0, 1, 1], [2, 0, 1]])
     """
     path = Path(path)
-    read = {".json": _json, ".jsonl": _json_lines, ".npy": _array, ".npz": _array}.get(path.suffix.lower(), _lines)
-    return context_rows(read(path), where=str(path))
+    read = {".json": _json, ".jsonl": _json_lines, ".npy": _array, ".npz": _array}.get(path.suffix.lower())
+    if read is not None:
+        if delimiter is not None or header:
+            raise InputError(path, "is no text, whose cells have a delimiter or whose first line names the columns")
+        return context_rows(read(path), where=str(path))
+    cells = delimiter or named_delimiter(path)
+    rows, _ = rows_of_contexts(read_table(path), delimiter=cells, header=header)
+    return context_rows([row for _, row in rows], where=str(path))
 
 
 def context_rows(rows: Sequence[Sequence[Any]], *, where: str = "contexts") -> ContextRows:
@@ -110,13 +120,6 @@ def _text(token: Any, where: str) -> str:
     if isinstance(token, int | np.integer) and not isinstance(token, bool):
         return str(int(token))
     raise FileFormatError(f"{where} has the token {token!r}, expected a word or an integer")
-
-
-def _lines(path: Path) -> list[list[str]]:
-    lines = [line.strip() for line in decode(read_bytes(path), str(path)).removeprefix(BYTE_ORDER_MARK).splitlines()]
-    lines = [line for line in lines if line]
-    between = next((each for each in _BETWEEN if any(each in line for line in lines)), None)
-    return [[cell.strip() for cell in line.split(between)] for line in lines]
 
 
 def _json(path: Path) -> Any:

@@ -288,7 +288,7 @@ def test_the_rank_and_the_saturation_of_given_vectors_are_what_balls_compute(tmp
         ),
         ("theorem-1", "contexts", "a.csv", "0 1\n0 1\n", [], "Theorem 1 needs pairwise distinct contexts"),
         ("skip-connection-head", "contexts", "a.csv", "0 1\n0 1\n", [], "Section 4.1 needs pairwise distinct contexts"),
-        ("full-rank-attention", "contexts", "a.csv", "0 1\n1\n", [], "row 2 has 1 token, expected 2"),
+        ("full-rank-attention", "contexts", "a.csv", "0 1\n1\n", [], "line 2 of the table has 1 cell, but"),
         ("full-rank-attention", "contexts", "a.csv", "0 1\n", ["d_head=5"], "d_head = 5, expected at most d_model = 4"),
         ("full-rank-attention", "contexts", "a.csv", "0 1\n", ["d_vocab=5"], "d_vocab = 5 is given beside --contexts"),
         ("full-rank-attention", "contexts", "a.csv", "0 1\n", ["seed=-1"], "seed = -1, expected at least 0"),
@@ -354,6 +354,36 @@ def test_a_library_call_with_a_number_of_another_kind_is_refused_by_name(name, s
     drawn = construction.data.draw(**construction.data.parameters, seed=0)
     with pytest.raises(InputError, match=size):
         construction.build(drawn, **{**construction.parameters, "seed": 0, size: value})
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "is_read"),
+    [
+        ("a.csv", "the,red\nred,the\n", True),
+        ("a.txt", "the red\nred the\n", True),
+        ("a.txt", "token question\nx y\n", True),
+        ("a.csv", '"a,b",c\nc,c\n', True),
+        ("a.jsonl", "[0, 1]\n[1, 1]\n", True),
+        ("a.csv", "0 1\n0 1\n", False),
+        ("a.csv", "0 1\n1\n", False),
+        ("a.csv", "0,,1\n", False),
+        ("a.json", "[[0, 1.5]]", False),
+    ],
+)
+def test_build_and_capacity_read_the_same_contexts(file, content, is_read, tmp_path, capsys):
+    path = tmp_path / file
+    path.write_text(content)
+    assert main(["capacity", str(path), "--contexts", "--json"]) == (0 if is_read else 2)
+    printed = capsys.readouterr()
+    out = ["--out", str(tmp_path / "out"), "--param", "d_model=4", "d_head=2", "n_heads=2"]
+    assert main(["build", "full-rank-attention", "--contexts", str(path), *out, "--json"]) == (0 if is_read else 2)
+    again = capsys.readouterr()
+    if is_read:
+        made, counted = json.loads(again.out), json.loads(printed.out)
+        assert made["contexts"] == counted["contexts"] and made["vocabulary"] == counted["vocabulary"]
+    else:
+        said, before = (text.partition(" needs ")[2] or text.partition(": ")[2] for text in (again.err, printed.err))
+        assert said == before != ""
 
 
 def test_heads_that_may_be_none_are_refused_below_none(tmp_path, capsys):

@@ -6,7 +6,8 @@ counted = of("constructions/capacity/sub_alphabet.py", "tests/constructions/capa
 joined = of("constructions/capacity/gain_forest.py", "tests/constructions/capacity/test_gain_forest.py")
 eliminated = of("constructions/capacity/generic_rank.py", "tests/constructions/capacity/test_generic_rank.py")
 profiled = of("constructions/capacity/rank_profile.py", "tests/constructions/capacity/test_rank_profile.py")
-listed = of("constructions/capacity/context_list.py", "tests/constructions/capacity/test_context_list.py")
+listed = of("constructions/named/context_rows.py", "tests/constructions/named/test_context_rows.py")
+labelled = of("constructions/named/labelled_contexts.py", "tests/constructions/named/test_labelled_contexts.py")
 shown = of("byheart/report/rank_profile.py", "tests/byheart/report/test_rank_profile.py")
 
 MUTANTS = [
@@ -24,7 +25,8 @@ MUTANTS = [
         "each_adds_one = np.minimum(d_head * np.arange(n_heads + 1)",
         "a head adds its width to any contexts",
     ),
-    listed("if context in line_of:", "if False:", "equal contexts are one"),
+    listed("header=header)\n", "header=False)\n", "names of columns are a context"),
+    labelled("if earlier != place:", "if False:", "equal contexts are two"),
     shown("if each.printed_fails:", "if each.lower < 1:", "other cells have a frame"),
     eliminated(
         "ranks - of_first + np.searchsorted(also, ends)", "ranks - of_first", "columns add nothing in the first rows"

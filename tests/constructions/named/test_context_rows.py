@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.errors import ByheartError, FileFormatError
+from constructions.errors import ByheartError, FileFormatError, InputError
 from constructions.named.context_rows import context_rows, read_context_rows
 
 NUMBERS = [[0, 1, 1], [10, 0, 1], [2, 2, 2]]
@@ -51,9 +51,11 @@ def test_numbers_are_in_the_order_of_numbers(rows):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "0 1 1\n0 1\n", "row 2 has 2 tokens, expected 3"),
-        ("a.csv", "0,,1\n", "row 1 has the token ''"),
-        ("a.csv", "\n\n", "holds no contexts"),
+        ("a.csv", "0 1 1\n0 1\n", "line 2 of the table has 2 cells, but line 1 has 3"),
+        ("a.csv", "0 1 1\n\n0 1\n", "line 3 of the table has 2 cells, but line 1 has 3"),
+        ("a.csv", "0,,1\n", "line 1 of the table has an empty cell"),
+        ("a.csv", "\n\n", "no rows of contexts"),
+        ("a.json", "[[0, 1], [0]]", "row 2 has 1 token, expected 2"),
         ("a.json", "[[0, 1.5]]", "the token 1.5"),
         ("a.json", "[[0, true]]", "the token True"),
         ("a.json", "[[0, NaN]]", "the token nan"),
@@ -67,8 +69,27 @@ def test_numbers_are_in_the_order_of_numbers(rows):
 )
 def test_what_is_no_file_of_contexts_is_refused_by_its_row(name, content, message, tmp_path):
     (tmp_path / name).write_text(content)
-    with pytest.raises(FileFormatError, match=message.replace("[", r"\[")):
+    with pytest.raises((FileFormatError, InputError), match=message.replace("[", r"\[")):
         read_context_rows(tmp_path / name)
+
+
+def test_a_line_of_words_is_a_context_unless_it_is_said_to_name_the_columns(tmp_path):
+    (tmp_path / "a.csv").write_text("token,question\nx,y\n")
+    assert read_context_rows(tmp_path / "a.csv").vocabulary == ("question", "token", "x", "y")
+    named = read_context_rows(tmp_path / "a.csv", header=True)
+    assert (named.tokens.tolist(), named.vocabulary) == ([[0, 1]], ("x", "y"))
+
+
+def test_quotes_hold_a_separator_and_another_one_may_be_said(tmp_path):
+    (tmp_path / "a.csv").write_text('"a,b",c\nc,c\n')
+    assert read_back(tmp_path / "a.csv") == [["a,b", "c"], ["c", "c"]]
+    (tmp_path / "b.txt").write_text("a,b:c\nc:c\n")
+    found = read_context_rows(tmp_path / "b.txt", delimiter=":")
+    assert found.vocabulary == ("a,b", "c")
+    (tmp_path / "c.json").write_text("[[1]]")
+    for form in ({"delimiter": ","}, {"header": True}):
+        with pytest.raises(InputError, match="is no text"):
+            read_context_rows(tmp_path / "c.json", **form)
 
 
 def test_a_missing_file_and_arrays_of_other_shapes_are_refused(tmp_path):
