@@ -193,7 +193,8 @@ def within_range(largest: Fraction) -> tuple[list[Fraction], list[Fraction]]:
         >>> [round(float(w), 3) for w in weights], [round(float(e), 4) for e in embeddings]
         ([0.0, -1.099, -10.0], [1.0, 0.0733])
     """  # noqa: E501
-    require_at_least(2, largest=largest)
+    if largest < 2:
+        raise InputError("largest", f"= {largest}", "at least 2")
     r, wide = arb(3).log(), _ball(largest)
     y = arb(2).log()
     for _ in range(60):
