@@ -501,7 +501,8 @@ def build_named(
     made = _constructed(construct, out=out, overwrite=overwrite, device=device, progress=progress, two_sided=True)
     with on_device(device):
         found = findings(built[0], made.proved, device=device)
-    what = construction.name if statement is None else f"{construction.name}; {_of_claim(statement)}"
+    drawn = "" if made.task.target == "laws" else ", labels drawn at random"
+    what = f"{construction.name}{drawn}" + ("" if statement is None else f"; {_of_claim(statement)}")
     made = _made_for(made, what)
     return replace(made, figures=replace(made.figures, findings=found)).save(out, overwrite=overwrite)
 

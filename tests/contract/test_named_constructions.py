@@ -386,6 +386,12 @@ def test_build_and_capacity_read_the_same_contexts(file, content, is_read, tmp_p
         assert said == before != ""
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_first_line_says_where_the_targets_come_from(name, folders):
+    line = Certificate.load(folders(name)).headline()
+    assert ("labels drawn at random" in line) == ("unembedding" not in name) and "table" not in line
+
+
 def test_heads_that_may_be_none_are_refused_below_none(tmp_path, capsys):
     (tmp_path / "a.csv").write_text("0 1\n")
     for name in ("theorem-1", "skip-connection-head"):

@@ -30,7 +30,7 @@ VACUOUS = "NO BETTER THAN A GUESS"
 _TARGETS = {
     "smoothed counts": "targets from smoothed counts",
     "most frequent": "targets are the most frequent answers",
-    "table": "targets from a table",
+    "table": "one target for each context",
     PROMPTS: "each answer decoded greedily to its end",
     OWN: "custom targets, not from counts",
 }
@@ -107,7 +107,7 @@ def outcome(
     Example:
         >>> values = {"contexts": 3, "held": 3, "wrong": 0, "guess_held": 2}
         >>> print(outcome(values, Criterion(), target="labels", origin="table"))
-        HELD, PROVED: 3 of 3 contexts; best guess ignoring the context holds 2; targets from a table
+        HELD, PROVED: 3 of 3 contexts; best guess ignoring the context holds 2; one target for each context
         >>> print(outcome({**values, "held": 2, "wrong": 1}, Criterion(), target="labels", origin="table").word)
         NOT HELD
     """

@@ -110,8 +110,8 @@ def test_a_construction_prints_what_is_proved_beside_what_is_printed(tmp_path, c
     shown = " ".join(capsys.readouterr().out.split())
     assert "Read as 4 contexts of 3 tokens: 0 0 0; 1 1 0; 0 1 0 and 1 more." in shown
     assert "rank of Y, heads alone exactly 3 (4 x 4); of any weights at most 3; Lemma 2: min(T, H d_h) = 4" in shown
-    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert summary["findings"][0]["values"]["all_weights_upper"] == 3
+    measured = json.loads((tmp_path / "out" / "measured.json").read_text())
+    assert measured["figures"]["findings"][0]["values"]["all_weights_upper"] == 3
 
 
 def test_weights_of_a_claim_name_the_construction_for_ones_own_data(tmp_path, capsys):

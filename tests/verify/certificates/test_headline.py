@@ -91,7 +91,10 @@ def test_what_is_not_known_to_beat_a_guess_is_not_held(missing):
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        (line(LABELS), "HELD, PROVED: 9 of 9 contexts; best guess ignoring the context holds 4; targets from a table"),
+        (
+            line(LABELS),
+            "HELD, PROVED: 9 of 9 contexts; best guess ignoring the context holds 4; one target for each context",
+        ),
         (line(LABELS | {"held": 5, "wrong": 4}), "NOT HELD: 4 of 9 proved wrong, 5 held; best guess"),
         (line(LABELS | {"held": 5}), "NOT DECIDED: 5 of 9 contexts held, 0 proved wrong; best guess"),
         (line(LABELS | {"guess_held": 9}), "HELD, PROVED: 9 of 9 contexts; best guess ignoring the context holds 9"),
@@ -133,7 +136,7 @@ def test_the_targets_close_the_line():
     assert str(line(LAWS, target="laws", origin="smoothed counts")).endswith(
         ">= 0.5 nats; targets from smoothed counts"
     )
-    assert str(line(LABELS).adding("not run")).endswith("targets from a table; not run")
+    assert str(line(LABELS).adding("not run")).endswith("one target for each context; not run")
 
 
 @pytest.mark.parametrize("held", range(10))
