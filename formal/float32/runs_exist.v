@@ -178,6 +178,22 @@ Proof.
   exact (parts_more f exponential width [(s, v)] (s, v) positions positions (part_position f exponential width s v) IH).
 Qed.
 
+(** Flash attention in 16 bits: the exponentials [e] are added as they are, and rounded to [e'] for the average. *)
+Theorem rounded_for_the_average : forall width positions m d e e' z t,
+  maximum (map fst positions) m -> Forall2 (fun p x => sub f (fst p) m x) positions d ->
+  Forall2 (expo exponential) d e -> Forall2 (expo exponential) d e' ->
+  sum_run f (combine e (column (map snd positions) 0)) z ->
+  Forall2 (fun c a => sum_run f (combine e' c) a) (map (column (map snd positions)) (seq 1 width)) t ->
+  part_run f exponential (S width) positions (m, z :: t).
+Proof.
+  intros width positions m d e e' z t M D E E' Z T.
+  assert (T' : Forall2 (fun c a => exists e, Forall2 (expo exponential) d e /\ sum_run f (combine e c) a)
+    (map (column (map snd positions)) (seq 1 width)) t).
+  { induction T as [| c a cs t S _ IH]; constructor; [exists e'; split; assumption | exact IH]. }
+  exact (part_merge f exponential (S width) positions positions m d (z :: t) (parts_alone _ _) M D
+    (Forall2_cons _ _ (ex_intro _ e (conj E Z)) T')).
+Qed.
+
 Lemma softmax_total : forall width scores rows, scores <> [] -> rows <> [] -> exists o, softmax_run f exponential width scores rows o.
 Proof.
   intros width scores rows NS NR. set (positions := combine scores (map (cons (Some 1)) rows)).
@@ -185,8 +201,9 @@ Proof.
   destruct (maximum_total (map fst positions) N) as (m & M).
   destruct (Forall2_total _ _ (fun p x => sub f (fst p) m x) ltac:(intro; apply sub_total) positions) as (d & D).
   destruct (Forall2_total _ _ _ expo_total d) as (e & E).
-  destruct (Forall2_total _ _ (fun c a => sum_run f (combine e c) a) ltac:(intro; apply sum_total) (columns (S width) (map snd positions))) as (t & T).
-  pose proof (part_merge f exponential (S width) positions positions m d e t (parts_alone _ _) M D E T) as P.
+  destruct (Forall2_total _ _ (fun c a => exists e, Forall2 (expo exponential) d e /\ sum_run f (combine e c) a)
+    ltac:(intro c; destruct (sum_total (combine e c)) as (a & A); exists a, e; split; assumption) (columns (S width) (map snd positions))) as (t & T).
+  pose proof (part_merge f exponential (S width) positions positions m d t (parts_alone _ _) M D T) as P.
   destruct t as [| z t]; [inversion T |].
   destruct (Forall2_total _ _ (fun a b => quotient f a z b) ltac:(intro; apply quotient_total) t) as (o & O).
   exists o, positions, m, z, t. split; [apply Permutation_refl |]. split; [exact P |]. left. exact O.

@@ -11,13 +11,18 @@
       float64 or an exact one), and rounded to the format later; results below the smallest normal number flushed to 0;
     - softmax: exp(s - max s) over its sum; the sum and the averages rescaled whenever a larger maximum comes (online
       softmax, flash attention), in blocks of any sizes, sequentially or merged as a tree (split keys); a division before
-      or behind the average, or a product with the reciprocal; queries, keys and values computed anew for each query.
+      or behind the average, or a product with the reciprocal; queries, keys and values computed anew for each query;
+      exponentials that are rounded for the average and not for their own sum, as flash attention in 16 bits has them.
     Operands flushed to 0 when they are read (DAZ) need no clause: see [flushed_on_reading] in exact_sums.v.
 
     Not in the relation, so nothing is claimed of: products of factors that were rounded to TF32, bfloat16 or another
-    shorter format, also where several such products replace one; products by Strassen's method; weights that were
-    multiplied with each other beforehand or quantized; a quotient that is off by a unit in the last place or more
-    (approximate division); compensated sums, but where they equal a sum here; a softmax without the maximum, with
+    shorter format, also where several such products replace one; sums of several products that are shifted to the
+    largest one and cut off there, as in tensor cores; products by Strassen's method, or in another association, as
+    (q W_K') x in place of q (x W_K), or (w X) W_V (absorbed keys and values; einsum of three operands); weights that were
+    multiplied with each other beforehand or quantized; a number that one reader takes as it was stored, rounded, and
+    another as it was before (compilers that fuse layers in 16 bits), but for exponentials; a quotient that is off by a
+    unit in the last place or more (approximate division); compensated sums, but where they equal a sum here; masks that
+    add a finite number to a score; a softmax without the maximum, with
     another reference than the maximum of what has been seen (rescaling that is put off), by exp(s - logsumexp s), by
     merging parts by their logsumexp, or by powers of 2 with a rounded log2 e; scores that are kept in a shorter format. *)
 
@@ -102,13 +107,15 @@ Definition columns (width : nat) (rows : list (list num)) : list (list num) := m
 
 (** A part of the positions: the largest score m, and the sums of exp(s - m) times the entries of the rows. A position is
     such a part; parts are merged, any number at once, by exp(their m - the new m). (All positions merged at once are the
-    softmax as it is written; a part merged with the positions of the next block is flash attention.) *)
+    softmax as it is written; a part merged with the positions of the next block is flash attention. Each sum may have
+    exponentials of its own.) *)
 Definition part : Type := num * list num.
 Inductive part_run (width : nat) : list (num * list num) -> part -> Prop :=
   | part_position : forall s v, part_run width [(s, v)] (s, v)
-  | part_merge : forall positions parts m d e t, parts_run width positions parts ->
-      maximum (map fst parts) m -> Forall2 (fun p x => sub (fst p) m x) parts d -> Forall2 expo d e ->
-      Forall2 (fun c a => sum_run (combine e c) a) (columns width (map snd parts)) t -> part_run width positions (m, t)
+  | part_merge : forall positions parts m d t, parts_run width positions parts ->
+      maximum (map fst parts) m -> Forall2 (fun p x => sub (fst p) m x) parts d ->
+      Forall2 (fun c a => exists e, Forall2 expo d e /\ sum_run (combine e c) a) (columns width (map snd parts)) t ->
+      part_run width positions (m, t)
 with parts_run (width : nat) : list (num * list num) -> list part -> Prop :=
   | parts_none : parts_run width [] []
   | parts_more : forall positions p others ps, part_run width positions p -> parts_run width others ps ->

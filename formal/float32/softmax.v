@@ -236,12 +236,13 @@ Qed.
 
 (** *** Every part of the largest scores returns their sums exactly *)
 
-Lemma merged : forall Ks ps m d e t, Forall2 part_is Ks ps -> good (concat Ks) -> concat Ks <> [] -> maximum (map fst ps) m ->
-  Forall2 (fun x y => sub f (fst x) m y) ps d -> Forall2 (expo exponential) d e ->
-  Forall2 (fun c a => sum_run f (combine e c) a) (columns width (map snd ps)) t -> part_is (concat Ks) (m, t).
+Lemma merged : forall Ks ps m d t, Forall2 part_is Ks ps -> good (concat Ks) -> concat Ks <> [] -> maximum (map fst ps) m ->
+  Forall2 (fun x y => sub f (fst x) m y) ps d ->
+  Forall2 (fun c a => exists e, Forall2 (expo exponential) d e /\ sum_run f (combine e c) a) (columns width (map snd ps)) t ->
+  part_is (concat Ks) (m, t).
 Proof.
-  intros Ks ps m d e t Is G NE Hm Hd He Ht. pose proof (good_concat Ks G) as Gs. rewrite Forall_forall in Gs.
-  destruct (Forall2_nth_columns _ _ _ _ Ht) as (Lt & Nt). pose proof (compose _ _ _ _ _ _ _ _ Hd He) as F. clear Hd He Ht.
+  intros Ks ps m d t Is G NE Hm Hd Ht. pose proof (good_concat Ks G) as Gs. rewrite Forall_forall in Gs.
+  destruct (Forall2_nth_columns _ _ _ _ Ht) as (Lt & Nt). clear Ht.
   assert (Scores : forall x, In x ps -> exists a, fst x = Some a /\ a <= M /\ M - a < pow2 (safe f)).
   { intros x Hx. destruct (Forall2_in_r _ _ _ _ _ _ Is Hx) as (K & HK & I).
     destruct (part_score K x (Gs K HK) I) as (a & A & B & C & _). exists a. auto. }
@@ -254,22 +255,23 @@ Proof.
       - apply Exists_exists in T. destruct T as (y & Hy & Ey). apply in_concat in Hy. destruct Hy as (K & HK & Hy).
         destruct (Forall2_in_l _ _ _ _ _ _ Is HK) as (x & Hx & _ & IT & _). destruct (IT ltac:(apply Exists_exists; exists y; auto)) as (E & _).
         apply Lr. rewrite <- E. apply in_map. exact Hx. }
-    split; [reflexivity |]. intros c C. specialize (Nt c C).
-    pose proof (terms_top Ks ps Is (good_concat Ks G) e F c C) as Te. destruct G as (_ & Fi & _). destruct (Fi c C) as (u & U & Z & A & B).
+    split; [reflexivity |]. intros c C. destruct (Nt c C) as (e & He & Sum).
+    pose proof (compose _ _ _ _ _ _ _ _ Hd He) as F. pose proof (terms_top Ks ps Is (good_concat Ks G) e F c C) as Te. destruct G as (_ & Fi & _). destruct (Fi c C) as (u & U & Z & A & B).
     destruct (terms_fit Ks c _ Te u Z) as (T1 & T2 & T3 & T4 & T5).
     assert (Fl : fits f u (combine e (column (map snd ps) c))) by (split; [exact T1 |]; split; [exact T2 |]; split; lra).
-    rewrite (sum_without_rounding f f_usable u _ _ U Fl Nt), T5. reflexivity.
+    rewrite (sum_without_rounding f f_usable u _ _ U Fl Sum), T5. reflexivity.
   - intro T. cbn [fst snd]. exists r. split; [reflexivity |]. split.
     + apply in_map_iff in Ir. destruct Ir as (x & E & Hx). destruct (Forall2_in_r _ _ _ _ _ _ Is Hx) as (K & HK & _ & _ & IN).
       destruct IN as (a & A & (y & Hy & Ey) & _).
       { intro TK. apply T. apply Exists_exists in TK. destruct TK as (y & Hy & Ey). apply Exists_exists. exists y. split; [| exact Ey].
         apply in_concat. exists K. auto. }
       exists y. split; [apply in_concat; exists K; auto |]. congruence.
-    + intros c C. specialize (Nt c C). destruct G as (_ & _ & Le & Si). rewrite length_concat in *.
+    + intros c C. destruct (Nt c C) as (e & He & Sum). pose proof (compose _ _ _ _ _ _ _ _ Hd He) as F.
+      destruct G as (_ & _ & Le & Si). rewrite length_concat in *.
       assert (NT : Forall (fun K => ~ top K) Ks).
       { apply Forall_forall. intros K HK TK. apply T. apply Exists_exists in TK. destruct TK as (y & Hy & Ey). apply Exists_exists. exists y.
         split; [apply in_concat; exists K; auto | exact Ey]. }
-      refine (sum_is_bounded f f_usable j _ _ _ j_held _ Le _ Nt).
+      refine (sum_is_bounded f f_usable j _ _ _ j_held _ Le _ Sum).
       * apply (terms_bounded Ks ps Is ltac:(apply Forall_forall; exact Gs) NT r e); [| | exact F | exact C].
         -- intros x a Hx Ex. apply Lr. rewrite <- Ex. apply in_map. exact Hx.
         -- apply in_map_iff in Ir. destruct Ir as (x & E & Hx). destruct (Scores x Hx) as (a & A & B & _). rewrite E in A. inversion A; subst. exact B.
@@ -282,7 +284,7 @@ Proof.
               (forall positions ps, parts_run f exponential width positions ps -> ps <> [] -> positions <> [])).
   { apply part_parts_run_mutual.
     - discriminate.
-    - intros positions ps m d e t _ IH Hm _ _ _. apply IH. intros ->. destruct Hm as [[] | (r & _ & [] & _)].
+    - intros positions ps m d t _ IH Hm _ _. apply IH. intros ->. destruct Hm as [[] | (r & _ & [] & _)].
     - contradiction.
     - intros positions x others ps _ IH _ _ _. destruct positions; [contradiction IH; reflexivity | discriminate]. }
   apply X.
@@ -302,9 +304,9 @@ Proof.
       + intros _. exists a. split; [reflexivity |]. split; [exists (a, row); split; [left |]; reflexivity |]. intros c C. exists (nth c row 0).
         cbn [snd]. rewrite (nth_indep (map Some row) None (Some 0)) by (rewrite map_length, L; exact C). rewrite map_nth. split; [reflexivity |].
         specialize (B c C). change (INR (length [(a, row)])) with 1. lra.
-    - intros positions ps m d e t PS IH Hm Hd He Ht K E G. destruct (IH K E G) as (Ks & -> & F).
-      apply (merged Ks ps m d e t F G); try assumption. intro N.
-      apply (nonempty positions (m, t)); [exact (part_merge _ _ _ _ _ _ _ _ _ PS Hm Hd He Ht) | rewrite E, N; reflexivity].
+    - intros positions ps m d t PS IH Hm Hd Ht K E G. destruct (IH K E G) as (Ks & -> & F).
+      apply (merged Ks ps m d t F G); try assumption. intro N.
+      apply (nonempty positions (m, t)); [exact (part_merge _ _ _ _ _ _ _ _ PS Hm Hd Ht) | rewrite E, N; reflexivity].
     - intros K E _. exists []. destruct K; [| discriminate]. split; [reflexivity | constructor].
     - intros positions x others ps _ IH1 _ IH2 K E G. symmetry in E. apply map_eq_app in E. destruct E as (K1 & K2 & -> & <- & <-).
       destruct (good_app K1 K2 G) as (G1 & G2). destruct (IH2 K2 eq_refl G2) as (Ks & -> & F). exists (K1 :: Ks). split; [reflexivity |].
