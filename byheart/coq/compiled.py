@@ -32,7 +32,8 @@ AXIOMS = (
 TRUSTED = (
     "Coq's kernel with its virtual machine",
     "the four axioms of Coq's real numbers",
-    "what a run is: formal/float32/model.v and semantics.v, and Flocq's definitions in them",
+    "what a run is: formal/float32/model.v and semantics.v, whose first comment names what is none (as products in "
+    "TF32), and Flocq's definitions in them",
     "that claim.v has the numbers and texts of the folder (byheart/coq/claim.py and source.py)",
 )
 """What has to be believed."""
