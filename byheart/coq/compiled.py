@@ -107,7 +107,8 @@ def check_by_coq(
         progress: Called with the file that is compiled.
 
     Raises:
-        InputError: `coqc` or Flocq is missing, or the folder is not of a kind that the library has words for.
+        InputError: `coqc` or Flocq is missing or `coqc` does not finish, or the folder is not of a kind that the
+            library has words for.
         FileFormatError: A file of the folder is missing or is not what it should be.
         TamperedError: The files are not those of the certificate, or it states otherwise than they say.
     """
@@ -193,8 +194,16 @@ class Coqc:
         return cls(program, f"Coq {said[0]}" if said else "Coq")
 
     def __call__(self, place: Path, file: str) -> subprocess.CompletedProcess[str]:
-        """Compile one file."""
-        return subprocess.run([self.program, *OPTIONS, file], cwd=place, capture_output=True, text=True)
+        """Compile one file.
+
+        Raises:
+            InputError: `coqc` was stopped or had too little memory, so it neither accepts nor refuses the file.
+        """
+        run = subprocess.run([self.program, *OPTIONS, file], cwd=place, capture_output=True, text=True)
+        if run.returncode not in (0, 1) or "Stack overflow" in run.stderr or "Out of memory" in run.stderr:
+            what = f"did not finish {file} (exit status {run.returncode}): {run.stderr[-200:].strip()}"
+            raise InputError("--coq", what, "memory and a stack that suffice for coqc")
+        return run
 
     def require_library(self, place: Path, file: str) -> None:
         """Compile a file of the library.

@@ -70,6 +70,16 @@ def test_what_the_compiler_says_is_what_is_reported(capitals_folder, tmp_path, m
     assert (report.said == "") == (verdict is Verdict.PROVED)
 
 
+@pytest.mark.parametrize("end", ["kill -9 $$", "echo 'Error: Stack overflow.' >&2; exit 1", "exit 2"])
+@pytest.mark.parametrize("file", ["network.v", "probe.v", "answers_0.v", "proof.v"])
+def test_a_compiler_that_does_not_finish_says_nothing_about_the_facts(
+    capitals_folder, tmp_path, monkeypatch, file, end
+):
+    pretend(monkeypatch, tmp_path, f"*{file}) {end};;\n")
+    with pytest.raises(InputError, match=f"did not finish .*{file}"):
+        check_by_coq(capitals_folder)
+
+
 def certificate_that_states(claim, folder, **changes):
     """The certificate of a folder with statements about runs and texts as certificates make them, some changed."""
     statements = []
