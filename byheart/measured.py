@@ -183,13 +183,13 @@ def _figures(certificate: Certificate, measured: Measured) -> Figures:
     return Figures(**given, **proved_figures(certificate))
 
 
-def require_made_again(folder: Path, certificate: Certificate, model: Model, task: Any) -> None:
+def require_made_again(folder: Path, certificate: Certificate, model: Model | None, task: Any) -> None:
     """Make the summary and the page of a folder again, and compare every byte.
 
     Args:
         folder: What a command wrote.
         certificate: Its certificate.
-        model: Its weights.
+        model: Its weights; none of a rule, of which there is no page.
         task: What they hold.
 
     Raises:
@@ -208,7 +208,7 @@ def require_made_again(folder: Path, certificate: Certificate, model: Model, tas
     for name in made:
         if name == SUMMARY_FILE:
             text = summary_json(certificate, measured)
-        elif isinstance(task, Task) and measured.drawn is not None:
+        elif model is not None and isinstance(task, Task) and measured.drawn is not None:
             text = page(folder, certificate, model, task, measured)
         else:
             raise FileFormatError(f"{folder / name} is a page, but {MEASURED_FILE} has nothing to draw: remove it")

@@ -222,9 +222,13 @@ def _require_made_again(folder: Path, report: "CheckReport") -> None:
     from byheart.measured import require_made_again
     from byheart.memory import load
 
-    if any((folder / name).exists() for name in _MADE):
-        memory = load(folder)
-        require_made_again(folder, report.certificate, memory.model, memory.task)
+    if not any((folder / name).exists() for name in _MADE):
+        return
+    if report.certificate.subject.is_of_a_rule:  # of which there is no page
+        require_made_again(folder, report.certificate, None, None)
+        return
+    memory = load(folder)
+    require_made_again(folder, report.certificate, memory.model, memory.task)
 
 
 def _report_of_coq(options: argparse.Namespace, folder: Path, **progress: Any) -> "CoqReport":

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from byheart.command.main import COMMANDS, main
+from constructions.heads.adder import adder
 from tests.domains import max_of_four
 from tests.edited_hosts import gpt2
 from tests.layers import random_examples
@@ -95,7 +96,12 @@ def of_certify(printed):
     printed("export", "out/facts", "--to", "safetensors", "--out", "in")
     facts = printed("certify", "in", "--task", "facts.csv", "--every-run", "float32", "--out", "theirs")
     max_of_four(tokens=3).save(Path("max.safetensors"))
-    return facts + printed("certify", "max.safetensors", "--rule", "max", "--length", "2")
+    adder(1, base=2).save(Path("adder.safetensors"))
+    return [
+        *facts,
+        *printed("certify", "max.safetensors", "--rule", "max", "--length", "2"),
+        *printed("certify", "adder.safetensors", "--rule", "addition", "--digits", "1", "--base", "2"),
+    ]
 
 
 def of_assumptions(printed):
