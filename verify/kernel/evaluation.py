@@ -114,9 +114,8 @@ class Evaluation:
             rows, places = _distinct_rows(walk.run(contexts[start : start + step]), len(contexts[start : start + step]))
             read = [walk.mapped(walk.out, j, rows) for j in range(self.model.outputs)]
             off = [max(column.off[a] for column in read) for a in range(len(accounts))]
-            scale = max(column.scale for column in read)
             known: dict[tuple[int, object], list[Found]] = {}
-            chunk, logits = [], _Logits(read, scale)
+            chunk, logits = [], _Logits(read)
             with ctx.workprec(_BITS):
                 errors = [arb((r, -RADIUS)) for r in off]
                 for i, place in enumerate(places, start):
@@ -148,8 +147,8 @@ class Evaluation:
 class _Logits:
     """The logits of distinct rows as balls, the last one of them kept."""
 
-    def __init__(self, columns: list[Column], scale: int) -> None:
-        self.columns, self.scale, self.last, self.row = columns, scale, -1, list[arb]()
+    def __init__(self, columns: list[Column]) -> None:
+        self.columns, self.last, self.row = columns, -1, list[arb]()
 
     def of(self, place: int) -> list[arb]:
         """The logits of a row, exact."""
