@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from constructions.arrays import Int64Array
 from constructions.models.model import Model
 from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
+from verify.capacity.rank_of_weights import rank_in_float64
 from verify.forward.heads import beside_last, enclose_features
-from verify.linear_algebra.rank import rank_bracket
-from verify.linear_algebra.row_rank import certify_full_row_rank
-from verify.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -85,9 +83,6 @@ def attention_rank(
         ceilings.append(rank_upper_bound_for_all_weights(contexts, subset=list(limiting), **sizes))
     ceiling = min(ceilings, key=lambda found: found.rank)
     upper = min(ceiling.rank, rows, columns)
-    if upper == rows and certify_full_row_rank(matrix).verdict is Verdict.PROVED:
-        lower = rows
-    else:
-        lower = min(rank_bracket(matrix).lower, upper)
+    lower = min(rank_in_float64(matrix)[0], upper)
     reason = f"bound {ceiling.name} of Theorem G3" if upper < min(rows, columns) else "the shape"
     return AttentionRank(rows, columns, with_skip, lower, upper, reason)

@@ -89,7 +89,7 @@ def rank_of_weights(
     assert not (with_skip and isinstance(task, VectorTask))
     matrix = beside_last(model, task.contexts, features) if with_skip and isinstance(task, Task) else features
     rows, columns = matrix.shape
-    lower, method = _proved_in_float64(Enclosure(matrix.midpoint, widened * matrix.radius))
+    lower, method = rank_in_float64(Enclosure(matrix.midpoint, widened * matrix.radius))
     upper = all_weights = min(rows, columns)
     if lower < upper:
         all_weights = min(upper, _upper_for_all_weights(model, task, with_skip=with_skip))
@@ -98,6 +98,23 @@ def rank_of_weights(
         found = ball_rank(lambda: _in_balls(model, task, with_skip=with_skip), target=upper, most_bits=_MOST_BITS)
         lower, method = max((lower, method), (found.lower, f"balls of {found.bits} bits"))
     return RankOfWeights(rows, columns, lower, upper, all_weights, method)
+
+
+def rank_in_float64(matrix: Enclosure) -> tuple[int, str]:
+    """Prove a rank that every matrix of a set has at least, in float64 with bounded roundings.
+
+    Args:
+        matrix: The set, `[rows, columns]`.
+
+    Returns:
+        The rank, and what proved it, in a few words.
+    """
+    rows, columns = matrix.shape
+    upright = matrix if rows <= columns else matrix.T
+    found = certify_full_row_rank(upright)
+    if found.verdict is Verdict.PROVED:
+        return min(rows, columns), found.method
+    return rank_bracket(matrix).lower, "singular vectors"
 
 
 def rank_upper_bound_of_weights(model: Model, task: Task | VectorTask, *, with_skip: bool) -> int:
@@ -150,16 +167,6 @@ def _upper_for_all_weights(model: Model, task: Task | VectorTask, *, with_skip: 
     block = model.attention
     sizes = {"d_model": block.d_model, "d_head": block.d_head, "n_heads": block.n_heads, "with_skip": with_skip}
     return rank_upper_bound_for_all_weights(task.contexts, **sizes).rank
-
-
-def _proved_in_float64(matrix: Enclosure) -> tuple[int, str]:
-    """A rank that every matrix of the set has at least, and what proved it."""
-    rows, columns = matrix.shape
-    upright = matrix if rows <= columns else matrix.T
-    found = certify_full_row_rank(upright)
-    if found.verdict is Verdict.PROVED:
-        return min(rows, columns), found.method
-    return rank_bracket(matrix).lower, "singular vectors"
 
 
 def _in_balls(model: Model, task: Task | VectorTask, *, with_skip: bool) -> arb_mat:
