@@ -88,9 +88,8 @@ def _ranks(certificate: Certificate, task: Task, heads: FullRankAttention) -> li
         values["all_weights_upper"] = _of_all_weights(task, heads, values, with_skip=bool(with_skip))
         values["upper"] = min(values["upper"], values["all_weights_upper"])
         values["promised"] = heads.promised(with_skip=bool(with_skip))
-        lower, upper, every = values["lower"], values["upper"], values["all_weights_upper"]
-        these = f"exactly {lower}" if lower == upper else f"{lower} to {upper}"
-        text = f"{these} ({values['rows']} x {values['columns']}); of any weights at most {every}; "
+        every = values["all_weights_upper"]
+        text = f"{_certified(values)}; of any weights at most {every}; "
         text += f"{printed[with_skip]} = {values['promised']}"
         if every < values["promised"]:
             text += ", which no weights reach"
@@ -113,14 +112,16 @@ def _of_all_weights(task: Task, heads: FullRankAttention, values: Mapping[str, i
 def _(built: SkipConnectionMemory, proved: MemorizationCertificate, *, device: str = "cpu") -> tuple[Finding, ...]:
     network, own = built.heads.network, float(built.heads.copies[0].sharpness)
     contexts = f"all {network.d_vocab}^{network.n_ctx} contexts"  # not only those of the task
+    errors = {own: largest_skip_error(network, built.model)}
+    for sharpness in _SHARPNESSES:
+        if sharpness != own:
+            errors[sharpness] = largest_skip_error(network, skip_connection_head(network, sharpness=sharpness).model)
     table = []
-    for sharpness in sorted({*_SHARPNESSES, own}):
-        model = built.model if sharpness == own else skip_connection_head(network, sharpness=sharpness).model
-        error = largest_skip_error(network, model)
+    for sharpness, error in sorted(errors.items()):
         what = f"error at lambda = {sharpness:g}" + " (built)" * (sharpness == own)
         text = f"<= {decimal_above(error)}, of a logit, over {contexts}"
         table.append(Finding(what, text, {"sharpness": sharpness, "error_upper": error}))
-    return (*table, *_rank_of_all_heads(proved.certificate), *_runs_beside(built, device))
+    return (*table, *_rank_of_all_heads(proved.certificate), *_runs_beside(built, errors[own], device))
 
 
 def _rank_of_all_heads(certificate: Certificate) -> list[Finding]:
@@ -129,19 +130,23 @@ def _rank_of_all_heads(certificate: Certificate) -> list[Finding]:
     if statement is None:
         return []
     values = {name: int(value) for name, value in statement.values.items()}
-    lower, upper = values["lower"], values["upper"]
-    these = f"exactly {lower}" if lower == upper else f"{lower} to {upper}"
-    return [Finding("rank of Y, copies among the heads", f"{these} ({values['rows']} x {values['columns']})", values)]
+    return [Finding("rank of Y, copies among the heads", _certified(values), values)]
 
 
-def _runs_beside(built: SkipConnectionMemory, device: str) -> list[Finding]:
-    """Run the model, and judge its logits by those of the network with the skip connection."""
+def _certified(rank: Mapping[str, int]) -> str:
+    """The bounds of a rank, and the sizes of the matrix that it is of, in words."""
+    lower, upper = rank["lower"], rank["upper"]
+    bounds = f"exactly {lower}" if lower == upper else f"{lower} to {upper}"
+    return f"{bounds} ({rank['rows']} x {rank['columns']})"
+
+
+def _runs_beside(built: SkipConnectionMemory, error: float, device: str) -> list[Finding]:
+    """Run the model, and judge its logits by those of the network with the skip connection, at most `error` away."""
     if importlib.util.find_spec("torch") is None:
         return []
     from verify.replica.run import run_all
 
     network, contexts = built.heads.network, built.task.contexts
-    error = largest_skip_error(network, built.model)
     wanted = enclose_logits(network, contexts) + Enclosure.between(-error, error)
     found = []
     for where in dict.fromkeys(("cpu", device)):
@@ -241,9 +246,7 @@ def _(built: SaturatedMemory, proved: MemorizationCertificate, *, device: str = 
     if statement is None:
         return ()
     values = {name: int(value) for name, value in statement.values.items()} | {"promised": most}
-    lower, upper = values["lower"], values["upper"]
-    these = f"exactly {lower}" if lower == upper else f"{lower} to {upper}"
-    text = f"{these} ({values['rows']} x {values['columns']}); promised: any T <= H (min(n, d_h) - 1) + 1 = {most}"
+    text = f"{_certified(values)}; promised: any T <= H (min(n, d_h) - 1) + 1 = {most}"
     return (Finding("rank of Z, what the heads mix", text, values), *_saturation(proved.certificate))
 
 
