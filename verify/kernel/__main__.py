@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from verify.kernel.check import KINDS, outcome
+from verify.kernel.check import outcome
 
 _USAGE = "usage: python -I -m verify.kernel FOLDER | --size"
 
@@ -32,14 +32,26 @@ def main(arguments: Sequence[str]) -> int:
 
 def _sizes() -> str:
     """The syntax nodes (expressions and statements) of each file: of the kinds, and of what all kinds share."""
-    sizes = {path.stem: _nodes(path) for path in sorted(Path(__file__).parent.glob("*.py"))}
-    kinds = [kind.__name__.rpartition(".")[2] for kind in KINDS]
-    lines = [f"{nodes:7} {name} ({'kind' if name in kinds else 'shared'})" for name, nodes in sizes.items()]
+    trees = {
+        path.stem: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(Path(__file__).parent.glob("*.py"))
+    }
+    sizes = {
+        name: sum(isinstance(node, ast.expr | ast.stmt) for node in ast.walk(tree)) for name, tree in trees.items()
+    }
+    lines = [f"{sizes[name]:7} {name} ({_role(tree)})" for name, tree in trees.items()]
     return "\n".join([*lines, f"{sum(sizes.values()):7} syntax nodes in {len(sizes)} files"])
 
 
-def _nodes(path: Path) -> int:
-    return sum(isinstance(node, ast.expr | ast.stmt) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+def _role(tree: ast.Module) -> str:
+    """Whether a file is a kind of statement or of task, which a constant says, or is shared."""
+    named = {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    return "statement" if "ID" in named else "task" if "TASK" in named else "shared"
 
 
 if __name__ == "__main__":

@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from verify.kernel import answers, runs, text
+from verify.kernel import answers, runs
 from verify.kernel.answers import Statement as Answers
 from verify.kernel.certificate import FILE, Certificate, read_certificate
 from verify.kernel.evaluation import FORMATS, Evaluation
 from verify.kernel.files import read_bytes
+from verify.kernel.kinds import find_statement
 from verify.kernel.model import FILE as MODEL_FILE
 from verify.kernel.model import Model, read_model
 from verify.kernel.task import FILE as TASK_FILE
@@ -26,7 +27,7 @@ _WITNESS = "witness.safetensors"
 
 
 class Kind(Protocol):
-    """A kind of statement: one module that reads its data, says it in words, and proves it."""
+    """A kind of statement: one module that reads its data, says it in words, and proves it (`kinds.py`)."""
 
     ID: str
 
@@ -37,18 +38,12 @@ class Kind(Protocol):
     def check(self, statement: Any, certificate: Certificate, evaluation: Evaluation) -> str: ...
 
 
-KINDS: tuple[Any, ...] = (answers, runs, text)
-"""The modules of the kinds that the kernel proves."""
-
-
-def check_folder(
-    folder: Path, kinds: Sequence[Any] = KINDS, tell: Callable[[str], None] = lambda text: None
-) -> list[str]:
+def check_folder(folder: Path, kinds: Sequence[Any] = (), tell: Callable[[str], None] = lambda text: None) -> list[str]:
     """Prove the certificate of a folder.
 
     Args:
         folder: The folder.
-        kinds: The modules of the kinds of statement.
+        kinds: More kinds of statement than those of this folder.
         tell: Told how long it takes, where that is more than a minute.
 
     Returns:
@@ -69,7 +64,7 @@ def check_folder(
     known: list[tuple[Any, Any]] = []
     unknown = []
     for place, record in enumerate(certificate.statements):
-        kind = next((kind for kind in kinds if kind.ID == record["id"]), None)
+        kind = find_statement(record["id"]) or next((kind for kind in kinds if kind.ID == record["id"]), None)
         if kind is None:
             unknown.append(record["id"])
             continue
@@ -172,7 +167,7 @@ def _answer(certificate: Certificate, stated: Answers, evaluation: Evaluation) -
 
 
 def outcome(
-    folder: Path, kinds: Sequence[Any] = KINDS, tell: Callable[[str], None] = lambda text: None
+    folder: Path, kinds: Sequence[Any] = (), tell: Callable[[str], None] = lambda text: None
 ) -> tuple[int, str]:
     """The exit code of a check, and what it prints: the first line is the answer."""
     try:

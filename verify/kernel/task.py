@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from verify.kernel.files import Tensor, canonical, read_tensors, require_fields, sha256_of
+from verify.kernel.kinds import find_task
 from verify.kernel.verdicts import BadInputError, UndecidedError
 
 FILE = "task.safetensors"
@@ -98,11 +99,14 @@ def read_task(folder: Path) -> Task:
     ) is not int:
         raise BadInputError(FILE, "format", "is not byheart-task, version 3")
     kind = words.get("task")
+    if kind == "tokens":
+        return (_read_text if "context_length" in words else _read_contexts)(words, arrays)
+    other = find_task(kind) if isinstance(kind, str) else None
+    if other is not None:
+        return other.read(words, arrays)
     if kind in ("vectors", "prompts", "rule"):
         raise UndecidedError(f"{FILE} is a task of {kind}, which the kernel does not read yet")
-    if kind != "tokens":
-        raise BadInputError(FILE, "task", f"is {str(kind)[:40]!r}, expected 'tokens'")
-    return (_read_text if "context_length" in words else _read_contexts)(words, arrays)
+    raise BadInputError(FILE, "task", f"is {str(kind)[:40]!r}, expected 'tokens', 'vectors', 'prompts' or 'rule'")
 
 
 def _read_contexts(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,8 +18,9 @@ from constructions.tasks.criterion import Criterion
 from tests.verify.kernel import folders
 from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
+from verify.kernel import answers
 from verify.kernel.certificate import read_certificate
-from verify.kernel.check import KINDS, check_folder, outcome
+from verify.kernel.check import check_folder, outcome
 from verify.kernel.verdicts import BadInputError, NotProvedError
 from verify.strategies import models, tasks
 from verify.verdict import Verdict
@@ -85,13 +86,12 @@ def test_a_number_that_is_beyond_what_is_true_is_not_proved(name: str, direction
     statement["values"][name] = stronger(value, direction)
     if name == "mean_upper":
         statement["values"]["max_upper"] = (1.0).hex()
-    records = [kind for kind in KINDS if kind.ID == "answers"]
-    statement["statement"] = said(records[0], statement, tmp_path)
+    statement["statement"] = said(answers, statement, tmp_path)
     found, text = outcome(folders.rewritten(tmp_path, data))
     assert found in (1, 2) and "PROVED" not in text.replace("NOT PROVED", "")
 
 
-def said(kind: SimpleNamespace, record: dict, folder: Path) -> str:
+def said(kind: ModuleType, record: dict, folder: Path) -> str:
     """The sentence of a record, or nothing if it is none."""
     certificate = read_certificate(folder)
     try:
@@ -103,7 +103,7 @@ def said(kind: SimpleNamespace, record: dict, folder: Path) -> str:
 def test_a_margin_that_is_reached_is_proved(tmp_path: Path) -> None:
     data = folders.certificate(folders.lookup(tmp_path))
     data["statements"][0]["values"]["margin_lower"] = (3.0).hex()
-    data["statements"][0]["statement"] = said(KINDS[0], data["statements"][0], tmp_path)
+    data["statements"][0]["statement"] = said(answers, data["statements"][0], tmp_path)
     assert folders.code(folders.rewritten(tmp_path, data)) == 0
 
 
@@ -111,22 +111,22 @@ def test_statements_of_a_longer_or_shorter_format(tmp_path: Path) -> None:
     folder = folders.probes(tmp_path)
     count = folders.certificate(folder)["subject"]["sizes"]["contexts"]
     data = folders.certificate(folder)
-    answers = data["statements"][0]
+    first = data["statements"][0]
     for name, expected in (("float64", 0), ("float32", 0), ("bfloat16", 3)):
-        data["statements"] = [answers, folders.runs_record(name, count)]
+        data["statements"] = [first, folders.runs_record(name, count)]
         assert folders.code(folders.rewritten(folder, data)) == expected
 
 
 def test_statements_in_another_order_twice_or_unknown(tmp_path: Path) -> None:
     folder = folders.probes(tmp_path)
     data = folders.certificate(folder)
-    answers, runs = data["statements"]
+    first, runs = data["statements"]
     for statements, expected in (
-        ([runs, answers], 2),
-        ([answers, runs, runs], 2),
+        ([runs, first], 2),
+        ([first, runs, runs], 2),
         ([runs], 2),
-        ([answers, {**runs, "id": "halts"}], 3),
-        ([answers, {**answers, "id": "runs"}], 2),
+        ([first, {**runs, "id": "halts"}], 3),
+        ([first, {**first, "id": "runs"}], 2),
     ):
         data["statements"] = statements
         assert folders.code(folders.rewritten(folder, data)) == expected
@@ -134,11 +134,11 @@ def test_statements_in_another_order_twice_or_unknown(tmp_path: Path) -> None:
 
 def test_a_false_statement_outweighs_one_without_a_proof(tmp_path: Path) -> None:
     data = folders.certificate(folders.lookup(tmp_path))
-    answers = data["statements"][0]
-    unknown = {**answers, "id": "halts"}
-    answers = {**answers, "values": {**answers["values"], "margin_lower": (4.0).hex()}}
-    answers["statement"] = said(KINDS[0], answers, tmp_path)
-    data["statements"] = [answers, unknown]
+    first = data["statements"][0]
+    unknown = {**first, "id": "halts"}
+    first = {**first, "values": {**first["values"], "margin_lower": (4.0).hex()}}
+    first["statement"] = said(answers, first, tmp_path)
+    data["statements"] = [first, unknown]
     assert folders.code(folders.rewritten(tmp_path, data)) == 1
 
 
@@ -191,10 +191,10 @@ def test_a_kind_is_added_from_outside(tmp_path: Path) -> None:
         data = folders.certificate(folder)
         folders.rewritten(folder, {**data, "statements": [data["statements"][0], record]})
         if expected:
-            assert check_folder(folder, (*KINDS, parameters))[1] == "The model has 36 parameters. [counted]"
+            assert check_folder(folder, [parameters])[1] == "The model has 36 parameters. [counted]"
         else:
             with pytest.raises(NotProvedError, match="there are 36"):
-                check_folder(folder, (*KINDS, parameters))
+                check_folder(folder, [parameters])
     assert folders.code(folder) == 3
 
 
