@@ -236,6 +236,11 @@ class Runs:
         the root of $16^j$: then $4^j$ divides them, or $2^j$ each factor, and nothing is lost as long as factors and
         products remain multiples of $\lambda$. Otherwise a score passes at most 12 more roundings: those of the root,
         of the quotient, and of factors that are divided instead.
+
+        By flushing it loses at most $2 \lambda$ for each of n products, n - 1 sums and 4 more operations, and for each
+        of at most 3 of a factor times the other one, all of it at most 4/3 times in what follows:
+        $\frac43 2 \lambda (2 n + 3 + 3 \sum (|q_i| + |k_i|)) \le 16 (n + 1) \lambda (1 + \sum (|q_i| + |k_i|))$, where
+        already $16 n$ would do for $n \ge 1$, and without factors there is no score.
         """
         count, total, factors, units = len(looked.query), 0, 0, []
         drift = _score_distance(looked, account)

@@ -158,10 +158,10 @@ def _answer(certificate: Certificate, stated: Answers, evaluation: Evaluation) -
         if most <= best and not most == best == count:
             raise NotProvedError("the question: the most frequent label alone does as well")
     else:
-        beats = count > 1 and None not in (stated.mean_upper, stated.guess_lower)
-        beats = beats and (stated.mean_upper or 0) < (stated.guess_lower or 0)
         if count == 1:
             raise NotProvedError("the question: of one context a guess does as well")
+        known = stated.mean_upper is not None and stated.guess_lower is not None
+        beats = known and (stated.mean_upper or 0) < (stated.guess_lower or 0)
     if not (yes and beats):
         raise UndecidedError("the question: what is stated does not answer it with more than a guess does")
 

@@ -86,11 +86,14 @@ def test_what_is_no_task_is_refused(change: Callable[[dict], Any], tmp_path: Pat
         read_task(tmp_path)
 
 
-@pytest.mark.parametrize("law", [[0.5, 0.5 + 3e-9], [1.0, 0.0], [1.5, -0.5], [0.25, 0.25]])
+@pytest.mark.parametrize("law", [[0.5, 0.5 + 1.001e-9], [0.5, 0.5 - 1.001e-9], [1.0, 0.0], [1.5, -0.5], [0.25, 0.25]])
 def test_laws_of_full_support_sum_to_1(law: list[float], tmp_path: Path) -> None:
     own = task_files.parts(array_task(np.array([[0], [1]]), laws=np.full((2, 2), 0.5), vocabulary=2))
     task_files.write(tmp_path / "task.safetensors", own)
     assert read_task(tmp_path).modes(0) == [0, 1]
+    own["laws"] = np.array([[0.5, 0.5 + 0.999e-9], [0.5, 0.5 - 0.999e-9]])
+    task_files.write(tmp_path / "task.safetensors", own)
+    assert [read_task(tmp_path).modes(i) for i in (0, 1)] == [[1], [0]]
     own["laws"] = np.array([[0.5, 0.5], law])
     task_files.write(tmp_path / "task.safetensors", own)
     with pytest.raises(BadInputError, match="laws"):

@@ -149,6 +149,31 @@ def test_a_step_that_may_be_on_either_side_is_known_up_to_its_height() -> None:
         assert off(column, 0) == 2
 
 
+def test_neurons_of_fractions_are_narrowed_where_their_kinks_are() -> None:
+    # The nominal number is 4, the real one near 3.5: the tent over (-4, 4) is 0 and about 0.13 there.
+    one = np.ones((1, 1, 1))
+    head = Attention(W_Q=0.0 * one, W_K=one, W_V=one, W_O=one, b_Q=np.full((1, 1), 0.5), attends="last", skip=False)
+    tent = FeedForward(
+        np.full((1, 3), 0.25), np.array([[1.0], [-2.0], [1.0]]), b_in=np.array([1.0, 0.0, -1.0]), skip=False
+    )
+    built = Built(blocks=(head, tent), W_U=np.eye(1), W_E=np.zeros((1, 1)), W_pos=np.array([[2.0], [4.0]]))
+    require_hold(built, np.array([[0, 0]]), ["float32"])
+    [column], _ = walked(built, np.array([[0, 0]]), ["float32"])
+    assert number(column, 0) == 0 and 0.13 < off(column, 0) < 0.51
+
+
+def test_a_sum_over_more_rows_than_a_format_counts_is_not_known() -> None:
+    # A head of bfloat16 adds S + 3 terms; 4 (S + 6) is at most 2^8 for S = 58.
+    one = np.ones((1, 1, 1))
+    for length, known in ((58, True), (59, False)):
+        W_pos = np.zeros((length, 1))
+        W_pos[-1] = 1.0
+        head = Attention(W_Q=512.0 * one, W_K=one, W_V=one, W_O=one, attends="last", skip=False)
+        built = Built(blocks=(head,), W_U=np.eye(1), W_E=np.zeros((1, 1)), W_pos=W_pos)
+        [column], [run] = walked(built, np.zeros((1, length), dtype=int), ["bfloat16"])
+        assert number(column, 0) == 1 and (not run.overflow) == known, (length, column.off, run.overflow)
+
+
 def test_a_format_that_is_too_short_is_not_exact() -> None:
     built = probe_memory(enumerated_task(4, 4)).model
     columns, [run] = walked(built, enumerated_task(4, 4).contexts, ["float16"])
