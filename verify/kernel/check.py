@@ -114,7 +114,7 @@ def _require_subject(certificate: Certificate, model: Model, task: Task) -> None
         raise BadInputError(FILE, "subject", f"has another target, origin or other sizes than {sizes}")
     if task.width != model.outputs or not model.reads_tokens or model.positions < sizes["context_length"]:
         raise BadInputError(MODEL_FILE, "the model", "has other outputs, or fewer positions, than the task")
-    if max(map(max, task.contexts)) >= model.vocabulary:
+    if max(map(max, (*task.contexts, *task.tail))) >= model.vocabulary:
         raise BadInputError(MODEL_FILE, "the model", "does not know a token of the task")
 
 

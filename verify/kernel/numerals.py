@@ -45,19 +45,19 @@ def read_count(file: str, field: str, value: Any, most: int = _LARGEST_COUNT) ->
     return value
 
 
-def decimal_below(value: Number) -> str:
-    """Four significant digits, rounded down."""
-    return _decimal(value, ROUND_FLOOR)
+def decimal_below(value: Number, digits: int = 4) -> str:
+    """A few significant digits, rounded down."""
+    return _decimal(value, ROUND_FLOOR, digits)
 
 
-def decimal_above(value: Number) -> str:
-    """Four significant digits, rounded up."""
-    return _decimal(value, ROUND_CEILING)
+def decimal_above(value: Number, digits: int = 4) -> str:
+    """A few significant digits, rounded up."""
+    return _decimal(value, ROUND_CEILING, digits)
 
 
-def _decimal(value: Number, rounding: str) -> str:
+def _decimal(value: Number, rounding: str, digits: int) -> str:
     exact = Fraction(value)
-    quotient = Context(prec=4, rounding=rounding).divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    quotient = Context(prec=digits, rounding=rounding).divide(Decimal(exact.numerator), Decimal(exact.denominator))
     return f"{quotient.normalize():e}" if abs(quotient.adjusted()) > 4 else f"{quotient:f}"
 
 

@@ -58,7 +58,8 @@ class Task:
         contexts: Pairwise distinct, all of one length.
         labels: The answer of each; of laws the first mode.
         laws: The law of each, up to its sum, or none.
-        tail: How many more contexts the text has.
+        counts: How often each answer follows each context, and after these each context of the tail.
+        tail: More contexts of the text, which have no targets.
         sha256: The hash.
         text: Where the contexts are all windows of whole texts, these.
     """
@@ -69,7 +70,8 @@ class Task:
     contexts: list[Context]
     labels: Sequence[int]
     laws: list[Sequence[float]] | None
-    tail: int
+    counts: list[dict[int, int]]
+    tail: list[Context]
     sha256: str
     text: Text | None
 
@@ -83,7 +85,7 @@ class Task:
     def sizes(self) -> dict[str, int]:
         """By the names of a certificate."""
         count = len(self.contexts)
-        return {"contexts": count, "context_length": len(self.contexts[0]), "all_contexts": count + self.tail}
+        return {"contexts": count, "context_length": len(self.contexts[0]), "all_contexts": count + len(self.tail)}
 
 
 def read_task(folder: Path) -> Task:
@@ -134,7 +136,7 @@ def _read_contexts(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
         raise BadInputError(FILE, "counts_data", "sum to more than 2**53")
     labels, laws = _targets(target, origin, arrays, counts, len(answers))
     digest = sha256_of(words, {name: arrays[name] for name in order})
-    return Task(target, origin, len(answers), contexts, labels, laws, len(tail), digest, None)
+    return Task(target, origin, len(answers), contexts, labels, laws, [*counts, *rest], tail, digest, None)
 
 
 def _read_text(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
@@ -154,7 +156,8 @@ def _read_text(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
         row[token] = row.get(token, 0) + 1
     labels = [_first_most(row) for row in following.values()]
     digest = sha256_of(words, {name: arrays[name] for name in _TEXT})
-    return Task("labels", "most frequent", len(names), list(following), labels, None, 0, digest, text)
+    contexts, counts = list(following), list(following.values())
+    return Task("labels", "most frequent", len(names), contexts, labels, None, counts, [], digest, text)
 
 
 def _require_text(tokens: array, titles: array, length: int, names: list[str]) -> None:

@@ -23,11 +23,11 @@ def test_a_number_is_read_as_it_was_written(number: int | float | Fraction) -> N
     assert read_number("a", "b", encode_number(number)) == number
 
 
-@given(NUMBERS)
-def test_decimals_are_on_the_side_that_is_true(number: int | float | Fraction) -> None:
-    assert Fraction(decimal_below(number)) <= number <= Fraction(decimal_above(number))
-    assert decimal_below(number) == decimals.decimal_below(number)
-    assert decimal_above(number) == decimals.decimal_above(number)
+@given(NUMBERS, st.integers(1, 9))
+def test_decimals_are_on_the_side_that_is_true(number: int | float | Fraction, digits: int) -> None:
+    assert Fraction(decimal_below(number, digits)) <= number <= Fraction(decimal_above(number, digits))
+    assert decimal_below(number, digits) == decimals.decimal_below(number, digits)
+    assert decimal_above(number, digits) == decimals.decimal_above(number, digits)
 
 
 LONG_FLOAT, LONG_RATIONAL = "0x1.0000000000000p+9999", f"{2**4097}/3"

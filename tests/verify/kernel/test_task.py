@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from byheart.reciting import whole_text
 from constructions.tasks.arrays import array_task
+from constructions.tasks.task import Counts
 from constructions.tasks.task import Task as Written
 from tests import task_files
 from verify.kernel.task import Task, read_task, windows
@@ -25,12 +26,19 @@ def read(task: Written) -> Task:
         return read_task(Path(name))
 
 
+def rows_of(counts: Counts) -> list[dict[int, int]]:
+    """How often each answer occurs in each row."""
+    rows = (counts.row(i) for i in range(len(counts)))
+    return [dict(zip(answers.tolist(), of.tolist(), strict=True)) for answers, of in rows]
+
+
 @given(st.sampled_from(("labels", "laws")).flatmap(lambda target: tasks(d_vocab=3, n_ctx=2, target=target)))
 def test_a_task_is_read_as_it_was_written(task: Written) -> None:
     found = read(task)
     assert (found.sha256, found.target, found.origin) == (task.sha256(), task.target, task.origin)
     assert (found.contexts, list(found.labels)) == (list(map(tuple, task.contexts.tolist())), task.labels.tolist())
-    assert found.tail == task.n_all - task.n_contexts
+    assert found.tail == list(map(tuple, task.tail_contexts.tolist()))
+    assert found.counts == [*rows_of(task.counts), *rows_of(task.tail_counts)]
     if task.laws is not None:
         assert found.laws is not None and np.array_equal(np.array(found.laws), task.laws)
     modes = np.zeros((task.n_contexts, found.width), dtype=bool)
