@@ -27,7 +27,7 @@ class Statement:
         held: Whether each context is stated to be held.
         wrong: At least so many are not held.
         margin_lower: In the held ones the logit of every mode exceeds every other by so much.
-        mean_upper: A bound of the mean loss over all contexts, nats.
+        mean_upper: A bound of the mean loss over all contexts, nats; of values that of the largest distance.
         max_upper: A bound of the largest.
         guess_lower: No guess without the context has a smaller mean loss.
         guess_held: So many contexts the most frequent label alone holds; for labels, and only then.
@@ -55,10 +55,9 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
         raise BadInputError(FILE, f"{field}.values", "has a guess or a bound that does not go with the others")
     best = read_count(FILE, f"{field}.values.guess_held", values["guess_held"], count) if labels else None
     bounds = [read_number(FILE, f"{field}.values.{n}", values[n]) if n in values else None for n in _BOUNDS]
-    if best == 0 or (bounds[0] is not None and (bounds[0] <= 0 or not held)):
-        raise BadInputError(
-            FILE, f"{field}.values", "has a guess that holds nothing, or a margin where nothing is held"
-        )
+    no_margin = not held or certificate.target == "values"
+    if best == 0 or (bounds[0] is not None and (bounds[0] <= 0 or no_margin)):
+        raise BadInputError(FILE, f"{field}.values", "has a guess that holds nothing, or a margin where there is none")
     margin, mean, most, guess_lower = bounds
     mask = read_mask(f"{field}.held", record["held"], count, held)
     return Statement(mask, wrong, margin, mean, most, guess_lower, best)
@@ -67,6 +66,8 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
 def sentence(statement: Statement, certificate: Certificate) -> str:
     """The statement in words; decimals are rounded so that it stays true."""
     count, held = len(statement.held), sum(statement.held)
+    of_values = certificate.target == "values"
+    unit, name = ("", "distance from the values") if of_values else (" nats", "divergence of the prediction")
     text = f"Of {counted(count, 'context')} {held} are held"
     parts = [text + (f" and {statement.wrong} are not" if statement.wrong else "")]
     if statement.margin_lower is not None:
@@ -76,11 +77,11 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
         parts.append(f"the logit of {mode}{where} exceeds every other by at least {lower}")
     if statement.max_upper is not None and statement.mean_upper is not None:
         most, mean = decimal_above(statement.max_upper), decimal_above(statement.mean_upper)
-        loss = f"at most {most} nats in every context and at most {mean} nats on average"
-        parts.append(f"the divergence of the prediction is {loss}")
+        loss = f"at most {most}{unit} in every context and at most {mean}{unit} on average"
+        parts.append(f"the {name} is {loss}")
     if statement.guess_lower is not None:
         lower = decimal_below(statement.guess_lower)
-        parts.append(f"that of any guess without the context is at least {lower} nats on average")
+        parts.append(f"that of any guess without the context is at least {lower}{unit} on average")
     if statement.guess_held is not None:
         parts.append(f"the most frequent label alone holds {statement.guess_held}")
     return "; ".join(parts) + "."
@@ -157,7 +158,7 @@ def _check_guess(statement: Statement, evaluation: Evaluation) -> None:
                 )
             if statement.guess_lower is None or ball(statement.guess_lower) <= loss:
                 return
-            if ball(statement.guess_lower) > loss:
+            if ball(statement.guess_lower) > loss and evaluation.task.target != "values":  # of which it is a bound
                 raise NotProvedError(f"{ID}: guess_lower is larger than the mean loss of the best guess")
     if statement.guess_lower != 0:
         raise UndecidedError(f"{ID}: guess_lower and the mean loss of the best guess cannot be told apart")

@@ -7,13 +7,13 @@ smaller. Rows of the stream are computed once, however many contexts they stand 
 Page: docs/rigour/kernel.md
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from flint import arb, arb_mat, ctx
 
 from verify.kernel.files import Tensor
 from verify.kernel.model import Block, Model
-from verify.kernel.task import Context
+from verify.kernel.task import Context, Vectors
 
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)
 
@@ -21,14 +21,15 @@ Row = list[arb]
 Cell = tuple[int, ...]  # of a context the numbers of its rows, position by position
 
 
-def logits(model: Model, contexts: Sequence[Context], bits: int) -> list[Row]:
-    """The logits after each context, in balls of so many bits."""
+def logits(model: Model, contexts: Sequence[Context], bits: int, vectors: Vectors | None = None) -> list[Row]:
+    """The logits after each context, in balls of so many bits; of contexts of vectors, with these."""
     with ctx.workprec(bits):
-        rows, cells = _embedded(model, contexts)
+        rows, cells, queries = embedded(model, contexts, vectors)
         before: list[Row] = []  # what the attention in front of parallel neurons read
         for block in model.blocks:
             if block.kind == "attention":
-                rows, cells, before = _attended(block, rows, cells)
+                asking = queries if block.options["queries"] == "task" else [cell[-1] for cell in cells]
+                rows, cells, before = _attended(block, rows, cells, asking)
             elif block.kind == "feed-forward":
                 rows = _fed(block, rows, before)
             else:
@@ -43,14 +44,20 @@ def logits(model: Model, contexts: Sequence[Context], bits: int) -> list[Row]:
         return [read[ends[cell[-1]]] for cell in cells]
 
 
-def _embedded(model: Model, contexts: Sequence[Context]) -> tuple[list[Row], list[Cell]]:
-    """A row for each token at each position, and where each context has its rows."""
+def embedded(
+    model: Model, contexts: Sequence[Context], vectors: Vectors | None
+) -> tuple[list[Row], list[Cell], list[int]]:
+    """A row for each token at each position, or each vector; where each context has its rows, and its query if any."""
+    if vectors is not None:
+        numbers = {number: i for i, number in enumerate(dict.fromkeys(n for context in contexts for n in context))}
+        cells = [tuple([numbers[n] for n in context]) for context in contexts]
+        return [[arb(x) for x in vectors.rows[n]] for n in numbers], [c[:-1] for c in cells], [c[-1] for c in cells]
     pairs = {pair: i for i, pair in enumerate(dict.fromkeys(p for context in contexts for p in enumerate(context)))}
     rows = [[arb(x) for x in model.tensors["W_E"].row(token)] for _, token in pairs]
     if "W_pos" in model.tensors:
         places = [model.tensors["W_pos"].row(position) for position, _ in pairs]
         rows = [[x + arb(y) for x, y in zip(row, place, strict=True)] for row, place in zip(rows, places, strict=True)]
-    return rows, [tuple([pairs[pair] for pair in enumerate(context)]) for context in contexts]
+    return rows, [tuple([pairs[pair] for pair in enumerate(context)]) for context in contexts], []
 
 
 def _matrix(tensor: Tensor, head: int | None = None) -> arb_mat:
@@ -138,39 +145,61 @@ def _fed(block: Block, rows: list[Row], before: list[Row]) -> list[Row]:
 # Heads.
 
 
-def _attended(block: Block, rows: list[Row], cells: list[Cell]) -> tuple[list[Row], list[Cell], list[Row]]:
+def _attended(
+    block: Block, rows: list[Row], cells: list[Cell], asking: list[int]
+) -> tuple[list[Row], list[Cell], list[Row]]:
     """The rows behind an attention, where each context has them, and the rows that asked.
 
-    A row is known by what asks and by the rows that it reads.
+    A row is known by what asks and by the rows that it reads; where one row alone is left, it is `asking`.
     """
     options, tensors = block.options, block.tensors
     wanted: list[list[tuple[int, Cell]]] = []
-    for cell in cells:
+    for cell, asks in zip(cells, asking, strict=True):
         if options["attends"] == "last":
-            wanted.append([(cell[-1], cell)])
+            wanted.append([(asks, cell)])
         else:
             causal = options["attends"] == "causal"
             wanted.append([(asks, cell[: s + 1] if causal else cell) for s, asks in enumerate(cell)])
     places = {pair: i for i, pair in enumerate(dict.fromkeys(pair for each in wanted for pair in each))}
     position = {row: s for cell in cells for s, row in enumerate(cell)}
     read = rows if block.norm is None else _normalized(block.norm, rows)
-    heads, width = tensors["W_Q"].shape[0], block.writes
-    shift = [arb(x) for x in tensors["b_O"].values] if "b_O" in tensors else [arb(0)] * width
+    shift = [arb(x) for x in tensors["b_O"].values] if "b_O" in tensors else [arb(0)] * block.writes
     found = [shift for _ in places]
-    queries, keys = (_asked(block, read, name, position) for name in "QK") if heads else ([], [])
-    for head in range(heads):
-        own = head // (heads // options.get("key_heads", heads))
-        value = _clipped(block, _affine(read, tensors["W_V"], tensors.get("b_V"), own))
-        mixed = []
-        for asks, seen in places:
-            weights = _softmax(_scores(block, head, queries[head][asks], [keys[own][r] for r in seen], seen, position))
-            mixed.append((_stacked([weights], len(seen)) * _stacked([value[r] for r in seen], len(value[0]))).entries())
-        found = _added(found, _rows(_stacked(mixed, len(value[0])) * _matrix(tensors["W_O"], head)))
+    for head, (_, mixed) in enumerate(heads(block, read, list(places), position)):
+        found = _added(found, _rows(_stacked(mixed, block.shape("W_V")[2]) * _matrix(tensors["W_O"], head)))
     if "post_norm" in block.norms:
         found = _normalized(block.norms["post_norm"], found)
     before = [rows[asks] for asks, _ in places]
     found = _added(found, before) if options["skip"] else found
     return found, [tuple([places[pair] for pair in each]) for each in wanted], before
+
+
+def heads(
+    block: Block, rows: list[Row], places: list[tuple[int, Cell]], position: dict[int, int], *, mix_rows: bool = False
+) -> Iterator[tuple[list[Row], list[Row]]]:
+    """Of each head, place by place, its weights for the rows that are read, and the mean by them of values, or of rows.
+
+    Args:
+        block: An attention.
+        rows: What it reads.
+        places: For each row that it writes, which row asks, and which are read.
+        position: Of each row.
+        mix_rows: Whether the means are those of the rows themselves.
+    """
+    tensors, count = block.tensors, block.shape("W_Q")[0]
+    queries, keys = (_asked(block, rows, name, position) for name in "QK") if count else ([], [])
+    for head in range(count):
+        own = head // (count // block.options.get("key_heads", count))
+        value = rows
+        if not mix_rows:
+            value = _clipped(block, _affine(rows, tensors["W_V"], tensors.get("b_V"), own))
+        weights, mixed = [], []
+        for asks, seen in places:
+            scores = _scores(block, head, queries[head][asks], [keys[own][r] for r in seen], seen, position)
+            weights.append(_softmax(scores))
+            read = _stacked([value[r] for r in seen], len(value[0]))
+            mixed.append((_stacked(weights[-1:], len(seen)) * read).entries())
+        yield weights, mixed
 
 
 def _scores(block: Block, head: int, query: Row, keys: list[Row], seen: Cell, position: dict[int, int]) -> Row:

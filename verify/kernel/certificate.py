@@ -29,14 +29,15 @@ class Criterion:
     bound: float | None
 
     def said(self, target: str) -> str:
-        """What is asked, in words; of laws a context is held as far as the tolerance says."""
+        """What is asked, in words; of laws and values a context is held as far as the tolerance says."""
+        loss, unit = ("distance from the values", "") if target == "values" else ("divergence", " nats")
         if self.asked == "at-most":
-            return f"the mean divergence is at most {self.bound!r} nats"
+            return f"the mean {loss} is at most {self.bound!r}{unit}"
         where = "in every context" if self.contexts is None else f"in at least {counted(self.contexts, 'context')}"
         if target == "labels":
             return f"{where} the label has the largest logit"
-        loss = f"the divergence is at most {self.tolerance!r} nats"
-        return f"{where} the modes of the law have the largest logits and {loss}"
+        modes = "the modes of the law have the largest logits and " if target == "laws" else ""
+        return f"{where} {modes}the {loss} is at most {self.tolerance!r}{unit}"
 
 
 @dataclass(frozen=True)

@@ -112,9 +112,14 @@ def _require_subject(certificate: Certificate, model: Model, task: Task) -> None
     sizes = {**task.sizes(), "outputs": model.outputs, "parameters": model.parameters}
     if (certificate.target, certificate.origin) != (task.target, task.origin) or certificate.sizes != sizes:
         raise BadInputError(FILE, "subject", f"has another target, origin or other sizes than {sizes}")
-    if task.width != model.outputs or not model.reads_tokens or model.positions < sizes["context_length"]:
-        raise BadInputError(MODEL_FILE, "the model", "has other outputs, or fewer positions, than the task")
-    if max(map(max, (*task.contexts, *task.tail))) >= model.vocabulary:
+    if task.width != model.outputs or model.reads_tokens != (task.vectors is None):
+        raise BadInputError(MODEL_FILE, "the model", "has other outputs than the task, or reads something else")
+    if task.vectors is not None:
+        if model.blocks[0].reads != len(task.vectors.rows[0]):
+            raise BadInputError(MODEL_FILE, "the model", "reads vectors of another width than those of the task")
+    elif model.positions < sizes["context_length"]:
+        raise BadInputError(MODEL_FILE, "the model", "has fewer positions than the task")
+    elif max(map(max, (*task.contexts, *task.tail))) >= model.vocabulary:
         raise BadInputError(MODEL_FILE, "the model", "does not know a token of the task")
 
 

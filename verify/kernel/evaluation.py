@@ -41,8 +41,8 @@ class Found:
     """What is known of one context.
 
     Args:
-        gap: The least logit of a mode less the largest of the others; none where there are no others.
-        loss: The divergence of the target from the prediction, nats.
+        gap: The least logit of a mode less the largest of the others; none where there are no others, and for values.
+        loss: The divergence of the target from the prediction, nats; of values the largest distance of an output.
     """
 
     gap: arb | None
@@ -53,7 +53,7 @@ class Found:
         right, close = self.gap is None or self.gap > 0, target == "labels" or self.loss <= tolerance
         if right and close:
             return True
-        wrong = (self.gap is not None and self.gap <= 0) or (target == "laws" and self.loss > tolerance)
+        wrong = (self.gap is not None and self.gap <= 0) or (target != "labels" and self.loss > tolerance)
         return False if wrong else None
 
 
@@ -79,8 +79,8 @@ class Evaluation:
     def in_reals(self) -> list[Found | None]:
         """What exact columns say of each context in real arithmetic; fills `in_runs` and `reasons` as well."""
         count = len(self.task.contexts)
-        self.reasons = dict.fromkeys(self.formats, "the model normalizes, or has smooth neurons or other options")
-        if not fits(self.model):
+        self.reasons = dict.fromkeys(self.formats, "the model reads vectors, normalizes, has smooth neurons or more")
+        if not fits(self.model):  # which those that read vectors do not
             return [None] * count
         runs = [Runs(*FORMATS[name]) for name in self.formats]
         reals: list[Found | None] = []
@@ -138,7 +138,7 @@ class Evaluation:
             some = contexts[start:end]
             if start == _FEW:
                 self._tell((time.process_time() - begun) * (len(contexts) / _FEW - 1))
-            rows = balls.logits(self.model, [self.task.contexts[i] for i in some], bits)
+            rows = balls.logits(self.model, [self.task.contexts[i] for i in some], bits, self.task.vectors)
             with ctx.workprec(bits):
                 for i, row in zip(some, rows, strict=True):
                     yield i, judged(self.task, i, row, arb(0))
@@ -177,7 +177,11 @@ def judged(task: Task, i: int, logits: list[arb], error: arb, *, is_run: bool = 
     is the prediction less the target, of 1-norm at most 2. For a label $l$ the loss is
     $\log(1 + \sum_{j \ne l} e^{z_j - z_l})$, where the error multiplies the sum by at most $e^{2 \varepsilon}$. For a
     law p it is $\log \sum_j e^{z_j} - \sum_j p_j z_j - h(p)$ with the entropy h. Of a label in runs no loss is asked.
+    A distance from a value moves by at most the error.
     """
+    if task.target == "values" and task.vectors is not None:
+        distances = [abs(x - arb(y)) for x, y in zip(logits, task.vectors.values.row(i), strict=True)]
+        return Found(None, reduce(_largest, distances) + arb(0, error))
     modes = task.modes(i)
     others = [z for j, z in enumerate(logits) if j not in modes]
     gap = reduce(_least, [logits[j] for j in modes]) - reduce(_largest, others) + arb(0, 2 * error) if others else None
@@ -214,8 +218,15 @@ def guess(task: Task) -> tuple[arb, int | None]:
     r"""The least mean loss of a guess that does not look at the context, and how many the most frequent label holds.
 
     The mean of $d_{KL}(\pi_t \| q)$ over the contexts is $h(\bar\pi) - \frac1T \sum_t h(\pi_t) + d_{KL}(\bar\pi \| q)$,
-    so it is least for the mean $\bar\pi$ of the laws; a label is a law without entropy.
+    so it is least for the mean $\bar\pi$ of the laws; a label is a law without entropy. A row c of values is further
+    from each row than its coordinate j is, $\max_j |c_j - y_{tj}| \ge |c_j - y_{tj}|$, and the sum of these over t is
+    least at a median: what is above it less what is below. So the largest of these means bounds every guess.
     """
+    if task.target == "values" and task.vectors is not None:
+        rows, half = [task.vectors.values.row(i) for i in range(len(task.contexts))], len(task.contexts) // 2
+        columns = [[arb(y) for y in sorted(column)] for column in zip(*rows, strict=True)]
+        sums = [sum(c[len(c) - half :], arb(0)) - sum(c[:half], arb(0)) for c in columns]
+        return reduce(_largest, sums) / len(rows), None
     if task.laws is None:
         counts = list(Counter(task.labels).values())
         return entropy([arb(count) for count in counts]), max(counts)

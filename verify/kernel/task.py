@@ -48,20 +48,35 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Task:
-    """Contexts of tokens and their targets.
+class Vectors:
+    """What stands in the place of tokens: the rows of all contexts and then a query for each, known by their numbers.
 
     Args:
-        target: `labels` or `laws`.
+        rows: All of one width.
+        values: What the outputs shall be, `[contexts, outputs]`.
+    """
+
+    rows: list[Sequence[float]]
+    values: Tensor
+
+
+@dataclass(frozen=True)
+class Task:
+    """Contexts of tokens, or of vectors, and their targets.
+
+    Args:
+        target: `labels`, `laws` or `values`.
         origin: Where they come from.
         width: How many answers there are.
-        contexts: Pairwise distinct, all of one length.
+        contexts: All of one length; of tokens pairwise distinct, of vectors the numbers of their rows and, last, of
+            their query.
         labels: The answer of each; of laws the first mode.
         laws: The law of each, up to its sum, or none.
         counts: How often each answer follows each context, and after these each context of the tail.
         tail: More contexts of the text, which have no targets.
         sha256: The hash.
         text: Where the contexts are all windows of whole texts, these.
+        vectors: Where they are vectors, these.
     """
 
     target: str
@@ -74,6 +89,7 @@ class Task:
     tail: list[Context]
     sha256: str
     text: Text | None
+    vectors: Vectors | None = None
 
     def modes(self, i: int) -> list[int]:
         """Where the target of context `i` is largest."""
@@ -84,8 +100,8 @@ class Task:
 
     def sizes(self) -> dict[str, int]:
         """By the names of a certificate."""
-        count = len(self.contexts)
-        return {"contexts": count, "context_length": len(self.contexts[0]), "all_contexts": count + len(self.tail)}
+        count, length = len(self.contexts), len(self.contexts[0]) - (self.vectors is not None)
+        return {"contexts": count, "context_length": length, "all_contexts": count + len(self.tail)}
 
 
 def read_task(folder: Path) -> Task:

@@ -14,13 +14,17 @@ from constructions.probes.probe_memory import probe_memory
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
+from constructions.tasks.vectors import VectorTask
 from verify.certificates.memorization import certify_memorization
+from verify.kernel.certificate import read_certificate
 from verify.kernel.check import outcome
+from verify.kernel.kinds import find_statement
+from verify.kernel.verdicts import BadInputError
 
 TEXT = "to be, or not to be, that is the question"
 
 
-def written(folder: Path, model: Model, task: Task, criterion: Criterion | None = None) -> Path:
+def written(folder: Path, model: Model, task: Task | VectorTask, criterion: Criterion | None = None) -> Path:
     """The folder of a certificate of the prover."""
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder / "model.safetensors")
@@ -118,6 +122,21 @@ def stated(folder: Path, *records: dict[str, Any]) -> Path:
     """The folder with more statements."""
     data = certificate(folder)
     return rewritten(folder, {**data, "statements": [*data["statements"], *records]})
+
+
+def changed(folder: Path, place: int, **values: Any) -> Path:
+    """The folder with other numbers in one of its statements, whose sentence says them if it can."""
+    data = certificate(folder)
+    record = data["statements"][place]
+    record["values"].update(values)
+    kind = find_statement(record["id"])
+    assert kind is not None
+    try:
+        read = read_certificate(folder)
+        record["statement"] = kind.sentence(kind.read("a statement", record, read), read)
+    except BadInputError:
+        pass
+    return rewritten(folder, data)
 
 
 def code(folder: Path) -> int:
