@@ -5,6 +5,7 @@ Page: docs/rigour/kernel.md
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,18 @@ def _require_text(field: str, text: Any) -> None:
 def _require_hash(field: str, text: Any) -> None:
     if not isinstance(text, str) or not _HASH.fullmatch(text):
         raise BadInputError(FILE, field, "is no hash of 64 hexadecimal digits")
+
+
+def read_values(
+    field: str, record: dict[str, Any], counts: Sequence[str], bounds: Sequence[str], optional: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The numbers of a statement that has no names and no mask: counts, bounds, and bounds that may be absent."""
+    if "named" in record or record["held"]:
+        raise BadInputError(FILE, field, "has names or a mask, which no statement of this kind has")
+    values = record["values"]
+    require_fields(FILE, f"{field}.values", values, [*counts, *bounds], optional)
+    readers = {name: read_count if name in counts else read_number for name in values}
+    return {name: readers[name](FILE, f"{field}.values.{name}", value) for name, value in values.items()}
 
 
 def read_mask(field: str, text: str, contexts: int, held: int) -> list[bool]:

@@ -7,7 +7,7 @@ Page: docs/rigour/kernel.md
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 
@@ -17,7 +17,7 @@ from verify.kernel import balls
 from verify.kernel.accounts import Account, Reals, Runs
 from verify.kernel.columns import RADIUS, Column, column_of
 from verify.kernel.model import Model
-from verify.kernel.task import Task
+from verify.kernel.task import Context, Task
 from verify.kernel.walk import UnfitError, Walk, fits
 
 FORMATS = {
@@ -133,15 +133,17 @@ class Evaluation:
 
     def in_balls(self, contexts: Sequence[int], bits: int) -> Iterator[tuple[int, Found]]:
         """What balls say of some contexts."""
+        with ctx.workprec(bits):
+            for i, row in zip(contexts, self.logits([self.task.contexts[i] for i in contexts], bits), strict=True):
+                yield i, judged(self.task, i, row, arb(0))
+
+    def logits(self, contexts: Sequence[Context], bits: int) -> Iterator[list[arb]]:
+        """The logits after some contexts, in balls."""
         begun, starts = time.process_time(), [0, *range(min(_FEW, len(contexts)), len(contexts), _TOGETHER)]
         for start, end in zip(starts, [*starts[1:], len(contexts)], strict=True):
-            some = contexts[start:end]
             if start == _FEW:
                 self._tell((time.process_time() - begun) * (len(contexts) / _FEW - 1))
-            rows = balls.logits(self.model, [self.task.contexts[i] for i in some], bits, self.task.vectors)
-            with ctx.workprec(bits):
-                for i, row in zip(some, rows, strict=True):
-                    yield i, judged(self.task, i, row, arb(0))
+            yield from balls.logits(self.model, contexts[start:end], bits, self.task.vectors)
 
 
 class _Logits:
@@ -173,11 +175,8 @@ def _distinct_rows(row: list[Column], count: int) -> tuple[list[Column], list[in
 def judged(task: Task, i: int, logits: list[arb], error: arb, *, is_run: bool = False) -> Found:
     r"""The gap and the loss of a context whose logits are within an error of these balls.
 
-    An error $\varepsilon$ moves a gap by at most $2 \varepsilon$, and a divergence as well: its gradient in the logits
-    is the prediction less the target, of 1-norm at most 2. For a label $l$ the loss is
-    $\log(1 + \sum_{j \ne l} e^{z_j - z_l})$, where the error multiplies the sum by at most $e^{2 \varepsilon}$. For a
-    law p it is $\log \sum_j e^{z_j} - \sum_j p_j z_j - h(p)$ with the entropy h. Of a label in runs no loss is asked.
-    A distance from a value moves by at most the error.
+    An error $\varepsilon$ moves a gap by at most $2 \varepsilon$, and a distance from a value by at most $\varepsilon$.
+    Of a label in runs no loss is asked.
     """
     if task.target == "values" and task.vectors is not None:
         distances = [abs(x - arb(y)) for x, y in zip(logits, task.vectors.values.row(i), strict=True)]
@@ -187,16 +186,27 @@ def judged(task: Task, i: int, logits: list[arb], error: arb, *, is_run: bool = 
     gap = reduce(_least, [logits[j] for j in modes]) - reduce(_largest, others) + arb(0, 2 * error) if others else None
     if task.laws is None and is_run:
         return Found(gap, arb(0))
-    if task.laws is None:
-        own = logits[modes[0]]
-        moved = (arb(0, 2 * error)).exp()
-        return Found(gap, (sum(((z - own).exp() for z in others), arb(0)) * moved).log1p())
+    masses = {modes[0]: 1} if task.laws is None else dict(enumerate(task.laws[i]))
+    return Found(gap, divergence(masses, logits, error))
+
+
+def divergence(masses: Mapping[int, float], logits: list[arb], error: arb) -> arb:
+    r"""The divergence of the law with these positive masses, of any common unit, from the prediction, nats.
+
+    The logits are within an error $\varepsilon$ of these balls. Of one label $l$ it is
+    $\log(1 + \sum_{j \ne l} e^{z_j - z_l})$, where the error multiplies the sum by at most $e^{2 \varepsilon}$; of a
+    law p it is $\log \sum_j e^{z_j} - \sum_j p_j z_j - h(p)$ with the entropy h, whose gradient in the logits, the
+    prediction less the law, has a 1-norm of at most 2.
+    """
+    if len(masses) == 1:
+        (label,) = masses
+        others = sum(((z - logits[label]).exp() for j, z in enumerate(logits) if j != label), arb(0))
+        return (others * arb(0, 2 * error).exp()).log1p()
     top = reduce(_largest, logits).mid()
-    law = [arb(mass) for mass in task.laws[i]]
-    total = sum(law, arb(0))
+    law = {place: arb(mass) for place, mass in masses.items()}
     log_sum = sum(((z - top).exp() for z in logits), arb(0)).log()
-    cross = sum((mass * (z - top) for mass, z in zip(law, logits, strict=True)), arb(0)) / total
-    return Found(gap, log_sum - cross - entropy(law) + arb(0, 2 * error))
+    cross = sum((mass * (logits[place] - top) for place, mass in law.items()), arb(0)) / sum(law.values(), arb(0))
+    return log_sum - cross - entropy(list(law.values())) + arb(0, 2 * error)
 
 
 def _least(a: arb, b: arb) -> arb:

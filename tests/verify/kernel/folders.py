@@ -24,12 +24,14 @@ from verify.kernel.verdicts import BadInputError
 TEXT = "to be, or not to be, that is the question"
 
 
-def written(folder: Path, model: Model, task: Task | VectorTask, criterion: Criterion | None = None) -> Path:
-    """The folder of a certificate of the prover."""
+def written(
+    folder: Path, model: Model, task: Task | VectorTask, criterion: Criterion | None = None, **stated: Any
+) -> Path:
+    """The folder of a certificate of the prover, with what else it shall state."""
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder / "model.safetensors")
     task.save(folder / "task.safetensors")
-    certify_memorization(model, task, criterion or Criterion()).certificate.save(folder)
+    certify_memorization(model, task, criterion or Criterion(), **stated).save(folder)
     return folder
 
 

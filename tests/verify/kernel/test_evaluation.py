@@ -13,7 +13,7 @@ from tests.verify.kernel.test_task import read
 from tests.verify.kernel.test_walk import kernel_model
 from verify.certificates.answers import guess_loss
 from verify.kernel import evaluation
-from verify.kernel.evaluation import Evaluation, entropy, guess, judged
+from verify.kernel.evaluation import Evaluation, divergence, entropy, guess, judged
 from verify.strategies import tasks
 
 TASKS = st.sampled_from(("labels", "laws")).flatmap(lambda target: tasks(d_vocab=3, n_ctx=2, target=target))
@@ -71,3 +71,8 @@ def test_exact_columns_and_balls_agree_chunk_by_chunk(monkeypatch) -> None:
             assert one.gap.overlaps(balls[i].gap) and one.loss.overlaps(balls[i].loss)
     assert whole.reasons == parts.reasons == {"float32": ""}
     assert all(each.gap is not None and each.gap > 0 for each in parts.in_runs["float32"])
+
+
+def test_the_divergence_of_the_only_answer_is_0() -> None:
+    assert divergence({0: 0.5}, [arb(3)], arb(0)) == 0
+    assert divergence({0: 7}, [arb(3)], arb(1)) == 0

@@ -115,7 +115,7 @@ def test_a_number_beyond_what_is_true_is_not_proved(name: str, tmp_path: Path) -
     assert folders.code(folders.changed(folder, 0, **{name: beyond})) == (3 if name == "guess_lower" else 1)
 
 
-@pytest.mark.parametrize("values", [{"wrong": 1}, {"held": 4}, {"margin_lower": (1.0).hex()}, {"guess_held": 1}])
+@pytest.mark.parametrize("values", [{"wrong": 1}, {"held": 5}, {"margin_lower": (1.0).hex()}, {"guess_held": 1}])
 def test_counts_that_are_wrong_and_numbers_that_values_have_not(values: dict[str, Any], tmp_path: Path) -> None:
     folder = folders.changed(doubling(tmp_path, Criterion(tolerance=1.0)), 0, **values)
     assert folders.code(folder) == 2, outcome(folder)
