@@ -500,12 +500,14 @@ class CheckReport:
         criterion: What was asked: that of the certificate, or another.
         checks: One for each statement, in its order.
         path: The arithmetic that was used, in words.
+        asides: What the checker found beside the numbers, such as an input that is answered wrongly.
     """
 
     certificate: Certificate
     criterion: Criterion
     checks: tuple[StatementCheck, ...]
     path: str
+    asides: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -532,7 +534,7 @@ class CheckReport:
         subject, proved = self.certificate.subject, {check.id for check in self.checks if check.is_proved}
         found = subject.outcome(self.criterion, {**sample, **self.checks[0].values})
         again = [each for each in self.certificate.statements if each.label in proved]
-        return said_by_heart(found, self.criterion, subject, again)
+        return said_by_heart(found, self.criterion, subject, again).adding(*self.asides)
 
     def summary(self) -> dict[str, Any]:
         """What a person or a program wants to know, as data for JSON; the numbers are rounded to float64."""

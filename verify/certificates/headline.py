@@ -137,6 +137,7 @@ def outcome(
         count = f"{held} of {counted(contexts, noun)}"
     elif verdict is Verdict.REFUTED and whole and words != VACUOUS:
         count = f"{wrong} of {contexts} {by.lower()} wrong, {held} held"
+        count += f", {contexts - held - wrong} not decided" if held + wrong < contexts else ""
     else:
         count = f"{held} of {counted(contexts, noun)} held, {wrong} {by.lower()} wrong"
     if target != "labels" and criterion.asked != "at-most" and criterion.tolerance != TOLERANCE:

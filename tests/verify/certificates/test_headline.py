@@ -96,6 +96,7 @@ def test_what_is_not_known_to_beat_a_guess_is_not_held(missing):
             "HELD, PROVED: 9 of 9 contexts; best guess ignoring the context holds 4; one target for each context",
         ),
         (line(LABELS | {"held": 5, "wrong": 4}), "NOT HELD: 4 of 9 proved wrong, 5 held; best guess"),
+        (line(LABELS | {"held": 2, "wrong": 1}), "NOT HELD: 1 of 9 proved wrong, 2 held, 6 not decided; best guess"),
         (line(LABELS | {"held": 5}), "NOT DECIDED: 5 of 9 contexts held, 0 proved wrong; best guess"),
         (line(LABELS | {"guess_held": 9}), "HELD, PROVED: 9 of 9 contexts; best guess ignoring the context holds 9"),
         (line(LABELS | {"held": 4}, Criterion.at_least(4)), "NOT DECIDED: 4 of 9 contexts held, 0 proved wrong;"),
