@@ -219,7 +219,10 @@ def _fold_tables(summary: dict[str, Any]) -> Rows:
     if (wrong := summary["wrong_input"]) is not None:
         rows.append(("a wrong input", " ".join(map(str, wrong["prompt"]))))
         rows.append(("its answer by the rule", " ".join(map(str, wrong["answer"]))))
+        rows.append(("the model says", " ".join(map(str, wrong["decoded"])) or "what is too close to tell"))
         rows.append(("the model prefers", f"{wrong['said']} as token {wrong['place']} of the answer"))
+        if wrong["host"] is not None:
+            rows.append((f"{wrong['host']} says", " ".join(map(str, wrong["host_decoded"]))))
     if (runs := summary["every_run"]) is not None:
         proved = "right on all inputs, proved" if runs["proved"] else "not proved"
         rows.append((f"every {runs['dtype']} run", proved))

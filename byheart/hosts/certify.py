@@ -19,7 +19,7 @@ from byheart.hosts.decoding import code_not_run, require_greedy
 from byheart.hosts.every_run import EveryRun, Part, in_every_run, require_every_run
 from byheart.hosts.facts.numbered_facts import Reading, facts_of_rows, read_facts
 from byheart.hosts.families import is_of_transformer_lens
-from byheart.hosts.handshake import Asked, ask_host, require_plain_parameters
+from byheart.hosts.handshake import Asked, HostAnswer, ask_host, host_answer, require_plain_parameters
 from byheart.hosts.number_types import DTYPES
 from byheart.hosts.reading import configuration_of, model_of, read_model, require_exact_in, stored_as_linear
 from byheart.measured import Measured, summary_json
@@ -412,10 +412,11 @@ def certify_fold(
     proved = certified_fold(model, fold, criterion, every_run=every_run, progress=progress)
     found, wrong = proved.answers, proved.answers.wrong
     asides = [decoding, _ignoring(ignore_field), agreeing.said(drawn=len(contexts)) if agreeing else ""]
+    said = None
     if wrong is not None:
-        words = " ".join(map(str, wrong.prompt))
-        right = wrong.answer[wrong.place]
-        asides.insert(0, f"as token {wrong.place + 1} of the answer to {words} it prefers {wrong.said} to {right}")
+        asked = (given, config) if handshake else (None, None)
+        said = host_answer(*asked, model, wrong.prompt, len(wrong.answer))
+        asides.insert(0, "; ".join(filter(None, [wrong.words(), said and said.words(wrong.decoded)])))
     if text := "; ".join(filter(None, asides)):
         proved = replace(proved, certificate=proved.certificate.shaken(text))
     runs = None if every_run is None else proved.certificate.in_every_run(every_run)
@@ -431,7 +432,7 @@ def certify_fold(
         "right": found.inputs - found.left,
         "wrong": int(wrong is not None),
         "undecided": found.left - int(wrong is not None),
-        "wrong_input": None if wrong is None else _wrong_figures(wrong),
+        "wrong_input": None if wrong is None else _wrong_figures(wrong, said),
         "every_run": None if every_run is None else {"dtype": every_run, "proved": runs is not None},
         "cells": found.cells,
         "boxes": found.boxes,
@@ -442,12 +443,15 @@ def certify_fold(
     return figures
 
 
-def _wrong_figures(wrong: WrongInput) -> dict[str, Any]:
+def _wrong_figures(wrong: WrongInput, by_host: HostAnswer | None) -> dict[str, Any]:
     return {
         "prompt": list(wrong.prompt),
         "answer": list(wrong.answer),
         "place": wrong.place + 1,
         "said": wrong.said,
+        "decoded": list(wrong.decoded),
+        "host": None if by_host is None else by_host.host,
+        "host_decoded": None if by_host is None else list(by_host.said),
     }
 
 

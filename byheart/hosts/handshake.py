@@ -13,7 +13,7 @@ import importlib.util
 import math
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -105,6 +105,65 @@ def ask_host(source: Any, config: Any, model: Model, *inputs: Int64Array | Vecto
             return Asked(why=compared)
         gap, allowed = max(gap, compared[0]), max(allowed, compared[1])
     return Asked(agrees=name, gap=gap, allowed=allowed)
+
+
+@dataclass(frozen=True)
+class HostAnswer:
+    """What a program says to one prompt by greedy decoding, in float64; measured, not proved.
+
+    Args:
+        host: The program.
+        said: The tokens, each the first of the largest logits.
+    """
+
+    host: str
+    said: tuple[int, ...]
+
+    def words(self, proved: Sequence[int]) -> str:
+        """What the first line says of it, beside the tokens that are proved to be said in real arithmetic.
+
+        Example:
+            >>> HostAnswer("the replica in torch", (1, 2)).words((1, 2)), HostAnswer("it", (1, 2)).words((1,))
+            ('so does the replica in torch', 'it says 1 2')
+        """
+        return (
+            f"so does {self.host}"
+            if self.said == tuple(proved)
+            else f"{self.host} says {' '.join(map(str, self.said))}"
+        )
+
+
+def host_answer(source: Any, config: Any, model: Model, prompt: Sequence[int], count: int) -> HostAnswer | None:
+    """Run the module that the weights are those of, or else the replica in torch, on one prompt.
+
+    Args:
+        source: What was certified, as for `ask_host`.
+        config: Its configuration, where that is not beside it.
+        model: What was read of it.
+        prompt: The tokens that are read first.
+        count: How many tokens are said; the module reads its own.
+
+    Returns:
+        The answer; none where torch is not installed.
+
+    Raises:
+        HandshakeError: The module cannot be run.
+    """
+    if _missing("torch"):
+        return None
+    found = _module(source, config)
+    if not isinstance(found, tuple):
+        import torch
+
+        from verify.replica.module import Replica
+
+        found = Replica.from_model(model, dtype=torch.float64), f"the replica in torch {_version('torch')}"
+    module, name = found
+    context = list(prompt)
+    with _recorded(module, model):
+        for _ in range(count):
+            context.append(int(float64_logits(module, np.array([context]))[0].argmax()))
+    return HostAnswer(name, tuple(context[len(prompt) :]))
 
 
 def _compared(module: Any, name: str, model: Model, inputs: Int64Array | VectorTask) -> tuple[float, float] | str:

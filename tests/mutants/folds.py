@@ -5,6 +5,7 @@ from tests.mutants import of
 paths = of("verify/folds/paths.py", "tests/verify/folds/test_paths.py")
 means = of("verify/folds/means.py", "tests/verify/folds/test_means.py")
 boxes = of("verify/folds/boxes.py", "tests/verify/folds/test_boxes.py")
+greedy = of("verify/folds/decoding.py", "tests/verify/folds/test_decoding.py")
 judge = of("verify/folds/fold_answers.py", "tests/verify/folds/test_fold_answers.py")
 rows = of("verify/folds/rows.py", "tests/verify/folds/test_rows.py")
 fold = of("constructions/folds/fold.py", "tests/constructions/folds/test_fold.py")
@@ -22,6 +23,7 @@ MUTANTS = [
     rows("heads.value.size[read] + heads.value.radius[read]", "0.0 * heads.value.size[read]", "means are exact"),
     judge("self.left += int(whole.sum())", "pass", "an input that nothing decides is right"),
     judge("(ahead >= 0.0)", "(ahead >= -1e9)", "any input is wrong"),
+    greedy("- others) > 0.0).all()", "- others) >= 0.0).all()", "of two equal logits one is the largest"),
     judge("if len(attentions) != 1:", "if not attentions:", "two layers are one"),
     fold("total // base, total % base", "total // base, total % (base + 1)", "a digit may be the base"),
     fold("return min(largest, self.inputs)", "return 1", "no two inputs have one answer"),

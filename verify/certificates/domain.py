@@ -345,7 +345,8 @@ def check_fold(
     checks = [check_counts(certificate.answers, held, wrong, fold.guess_most, OF_PATHS)]
     for statement in certificate.statements[1:]:
         checks.append(_check_runs(statement, model, fold, progress))
-    return CheckReport(certificate, asked, tuple(checks), f"proved bounds: {OF_PATHS}")
+    shown = () if found.wrong is None else (found.wrong.words(),)
+    return CheckReport(certificate, asked, tuple(checks), f"proved bounds: {OF_PATHS}", shown)
 
 
 def _check_runs(statement: Statement, model: Model, fold: Fold, progress: Progress) -> StatementCheck:

@@ -9,6 +9,7 @@ box of values of $z$ is cut in halves until each part is decided.
 Page: docs/folds.md
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,7 @@ from constructions.models.model import Model
 from verify.arithmetic import blas
 from verify.arithmetic.rounding import down, quiet, up
 from verify.folds.boxes import Boxes
+from verify.folds.decoding import decoded
 from verify.folds.means import largest_mean
 from verify.folds.paths import Moves, Paths
 from verify.folds.rows import FoldRows, Readable
@@ -43,14 +45,34 @@ class WrongInput:
     Args:
         prompt: Its tokens.
         answer: What follows by the rule.
-        place: The first token of the answer that the model does not say.
+        place: Which token of the answer is wrong: behind those before it the model prefers another one.
         said: A token whose logit is proved to be at least as large as that of the right one there.
+        decoded: What greedy decoding says instead of the answer; shorter where two logits are too close to tell.
     """
 
     prompt: tuple[int, ...]
     answer: tuple[int, ...]
     place: int
     said: int
+    decoded: tuple[int, ...]
+
+    def words(self) -> str:
+        """What the first line says of it.
+
+        Example:
+            >>> WrongInput((0, 0), (0, 0), 1, 3, (0, 3)).words()
+            'to 0 0 it says 0 3, not 0 0'
+            >>> WrongInput((0, 0), (0, 0), 1, 3, (0,)).words()
+            'after 0 0 0 the logit of 3 is no smaller than that of 0'
+        """
+        if len(self.decoded) == len(self.answer):
+            return f"to {_spaced(self.prompt)} it says {_spaced(self.decoded)}, not {_spaced(self.answer)}"
+        context, right = (*self.prompt, *self.answer[: self.place]), self.answer[self.place]
+        return f"after {_spaced(context)} the logit of {self.said} is no smaller than that of {right}"
+
+
+def _spaced(tokens: Sequence[int]) -> str:
+    return " ".join(map(str, tokens))
 
 
 @dataclass(frozen=True)
@@ -231,5 +253,6 @@ class _Work:
             if len(wrong):
                 row = start + int(wrong[0])
                 said = int(rivals[ahead[wrong[0]].argmax()])
-                self.wrong = WrongInput(tuple(prompts[row].tolist()), tuple(answers[row].tolist()), paths.place, said)
+                prompt, answer = tuple(prompts[row].tolist()), tuple(answers[row].tolist())
+                self.wrong = WrongInput(prompt, answer, paths.place, said, decoded(self.model, prompt, len(answer)))
                 return

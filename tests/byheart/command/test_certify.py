@@ -230,6 +230,14 @@ def test_addition_is_proved_on_all_inputs_or_an_input_is_shown(tmp_path, capsys)
     a, b = (sum(bit << place for place, bit in enumerate(wrong["prompt"][at : at + 40])) for at in (0, 41))
     assert sum(bit << place for place, bit in enumerate(wrong["answer"])) == a + b
     assert wrong["said"] != wrong["answer"][wrong["place"] - 1]
+    assert wrong["decoded"] == wrong["host_decoded"] != wrong["answer"] and "replica in torch" in wrong["host"]
+    assert main(["certify", str(bad), *asked, "--overwrite", "--out", out]) == 1
+    first = capsys.readouterr().out.splitlines()[0]
+    assert f"1 of {2**80} proved wrong, 0 held, {2**80 - 1} not decided; " in first
+    shown = "to {} it says {}, not {}".format(*(" ".join(map(str, wrong[n])) for n in ("prompt", "decoded", "answer")))
+    assert f"; {shown}; so does the replica in torch" in first
+    assert main(["check", out]) == 1
+    assert f"; {shown}" in capsys.readouterr().out.splitlines()[0]
     own.write_text(
         "from constructions.folds.fold import addition\n\n\n"
         "def rule():\n    return addition(40, base=2, sum_digits=1)\n\n\n"
