@@ -27,10 +27,10 @@ _WRITING = {
 def meant(options: argparse.Namespace, error: BaseException) -> tuple[BaseException, int]:
     """What is said of an error, and its exit code.
 
-    1 is only for what is proved to be otherwise. A file that cannot be read refutes nothing, unless it is one of a
-    folder with a certificate (`byheart.terminal.options.add_folder`): then it is not the one that was certified.
+    1 is only for what is proved to be otherwise, and for a file that is another one than was certified. A file that
+    cannot be read refutes nothing.
     """
-    from constructions.errors import ByheartError, FileFormatError, LossError, TamperedError
+    from constructions.errors import ByheartError, LossError, TamperedError
 
     if isinstance(error, OSError) and error.errno in _WRITING:
         # Of standard output Python names no file, and a folder may be finished by then.
@@ -40,8 +40,6 @@ def meant(options: argparse.Namespace, error: BaseException) -> tuple[BaseExcept
         return type(error)(f"{_WRITING[error.errno]}{where}"), BAD_USAGE
     if isinstance(error, MemoryError):
         return MemoryError("out of memory; memorize fewer facts or use fewer heads"), BAD_USAGE
-    if isinstance(error, FileFormatError):
-        return error, getattr(options, "damaged", BAD_USAGE)
     if isinstance(error, KeyboardInterrupt):
         return error, INTERRUPTED
     if isinstance(error, LossError):

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byheart.terminal.argument_types import bound, count, path
-from byheart.terminal.exit_codes import REFUTED
 from byheart.terminal.streams import complain
 from constructions.counted import counted
 
@@ -33,9 +32,8 @@ def add_output_options(parser: argparse.ArgumentParser, *, verbose: bool = False
 
 
 def add_folder(parser: argparse.ArgumentParser, help: str = "a byheart folder", **how: Any) -> None:
-    """A certified folder: a file of it that cannot be read is not the one that was certified, which is a no."""
+    """A certified folder."""
     parser.add_argument("folder", type=path, help=help, **how)
-    parser.set_defaults(damaged=REFUTED)
 
 
 def add_criterion_options(parser: argparse.ArgumentParser, default: str) -> None:

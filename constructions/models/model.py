@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from constructions.errors import FileFormatError, InputError
+from constructions.errors import FileFormatError, InputError, require_one_of
 from constructions.files import canonical_json
 from constructions.models.blocks import (
     BLOCKS,
@@ -293,7 +293,9 @@ class Model:
             )
         try:
             model = assembled(metadata, tensors)
-        except (InputError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        except KeyError as error:
+            raise FileFormatError(f"{path} is not a readable model: {error} is missing") from error
+        except (InputError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise FileFormatError(f"{path} is not a readable model: {error}") from error
         stated = {"format": FORMAT, "version": VERSION, **model.options()}
         if canonical_json(stated) != canonical_json(metadata):  # as texts, for 1 == 1.0 == True
@@ -374,6 +376,7 @@ def assembled(options: dict[str, Any], tensors: dict[str, Tensor]) -> Model:
     for prefix, norm_prefix, option in zip(*block_names(described), described, strict=True):
         own, option = of_place.get(prefix, {}), dict(option)
         kind = option.pop("kind")
+        require_one_of((*BLOCKS, "layer", "rms"), kind=kind)
         if kind in ("layer", "rms"):
             blocks.append(Normalization(kind, **own, epsilon=float.fromhex(option["epsilon"])))
             continue

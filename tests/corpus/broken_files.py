@@ -276,12 +276,8 @@ def damaged() -> list[tuple[str, str, str, Forge]]:
         ("labels-lookup", "model-empty", "the model is empty", content(MODEL, lambda d: b"")),
         ("labels-lookup", "model-huge-header", "a header of 2^40 bytes is announced",
          content(MODEL, lambda d: huge + d[8:])),
-        ("labels-lookup", "model-bit", "one bit of one weight is another",
-         content(MODEL, lambda d: d[:-2] + bytes([d[-2] ^ 1]) + d[-1:])),
         ("labels-lookup", "model-nan", "a weight is no number", number("unembed.W_U", float("nan"))),
         ("labels-lookup", "model-infinite", "a weight is infinite", number("unembed.W_U", float("inf"))),
-        ("labels-lookup", "model-negative-zero", "a weight of 0 is -0, which has another hash", number("unembed.W_U",
-         -0.0)),
         ("labels-lookup", "model-archive", "the model is an archive", content(MODEL, lambda d: b"PK\x03\x04" + d)),
         ("labels-lookup", "model-float32", "the readout is said to be of float32",
          header(MODEL, lambda h: h["unembed.W_U"].update(dtype="F32"))),
@@ -311,8 +307,6 @@ def damaged() -> list[tuple[str, str, str, Forge]]:
         ("blocks-layer-norms", "model-epsilon", "an epsilon of 0",
          said(lambda w: w["blocks"][2].update(epsilon="0x0.0p+0"))),
         ("labels-lookup", "task-truncated", "the task ends eight bytes early", content(TASK, lambda d: d[:-8])),
-        ("labels-lookup", "task-of-another", "the task is that of another folder, under the old hash",
-         header_text(TASK, '\\"a\\",\\"b\\"', '\\"b\\",\\"a\\"')),
         ("labels-lookup", "task-int32", "contexts of another type",
          header(TASK, lambda h: h["contexts"].update(dtype="I32"))),
         ("labels-lookup", "no-model", "the model is missing", removed(MODEL)),
@@ -323,14 +317,35 @@ def damaged() -> list[tuple[str, str, str, Forge]]:
          written("model.safetensors.bak")),
         ("labels-lookup", "foreign-witness", "a witness that the certificate does not name",
          written("witness.safetensors")),
-        ("rank-of-one-attention", "witness-bit", "one bit of the witness is another",
-         content("witness.safetensors", lambda d: d[:-1] + bytes([d[-1] ^ 1]))),
         ("rank-of-one-attention", "no-witness", "the witness is missing", removed("witness.safetensors")),
         ("edit", "contexts-spaced", "the contexts of an edit in another form of JSON",
          content("contexts.json", lambda d: json.dumps(json.loads(d)).encode() + b"\n")),
+        ("edit", "no-contexts", "the contexts of an edit are missing", removed("contexts.json")),
+    ]  # fmt: skip
+
+
+def exchanged() -> list[tuple[str, str, str, Forge]]:
+    """Return folders whose files are in order but not those that the certificate names, by hash, digest or sizes."""
+    return [
+        ("labels-lookup", "model-bit", "one bit of one weight is another",
+         content(MODEL, lambda d: d[:-2] + bytes([d[-2] ^ 1]) + d[-1:])),
+        ("labels-lookup", "model-negative-zero", "a weight of 0 is -0, which has another hash", number("unembed.W_U",
+         -0.0)),
+        ("labels-lookup", "task-of-another", "the task is that of another folder, under the old hash",
+         header_text(TASK, '\\"a\\",\\"b\\"', '\\"b\\",\\"a\\"')),
+        ("rank-of-one-attention", "witness-bit", "one bit of the witness is another",
+         content("witness.safetensors", lambda d: d[:-1] + bytes([d[-1] ^ 1]))),
         ("edit", "model-bit", "one bit of one edited weight is another",
          content(MODEL, lambda d: d[:-2] + bytes([d[-2] ^ 1]) + d[-1:])),
-        ("edit", "no-contexts", "the contexts of an edit are missing", removed("contexts.json")),
+        ("labels-lookup", "digest", "a margin is another, without a new digest", text('"held":4', '"held":3')),
+        ("labels-lookup", "parameters", "another number of parameters",
+         fields(lambda d: d["subject"]["sizes"].update(parameters=1))),
+        ("labels-lookup", "other-model", "the hash of the model is another",
+         fields(lambda d: d["subject"].update(model="0" * 64))),
+        ("labels-lookup", "other-task", "the hash of the task is another",
+         fields(lambda d: d["subject"].update(task="0" * 64))),
+        ("labels-own", "origin", "labels of one's own are said to be the cells of a table",
+         fields(lambda d: d["subject"].update(origin="table"))),
     ]  # fmt: skip
 
 
@@ -344,7 +359,6 @@ def forms() -> list[tuple[str, str, str, Forge]]:
         ("labels-lookup", "byte-order-mark", "a byte order mark stands before it",
          content(CERTIFICATE, lambda d: b"\xef\xbb\xbf" + d)),
         ("labels-lookup", "nested", "100,000 brackets", content(CERTIFICATE, lambda d: b"[" * 100_000)),
-        ("labels-lookup", "digest", "a margin is another, without a new digest", text('"held":4', '"held":3')),
         ("labels-lookup", "key-twice", "a key stands twice, the honest one last",
          text('"wrong":0', '"wrong":4,"wrong":0')),
         ("labels-lookup", "sentence", "the sentence says more than the numbers",
@@ -386,16 +400,8 @@ def forms() -> list[tuple[str, str, str, Forge]]:
          first(lambda s: s.update(held="ff"))),
         ("labels-at-least", "mask-of-capitals", "the mask is in capitals",
          first(lambda s: s.update(held=s["held"].upper()))),
-        ("labels-lookup", "parameters", "another number of parameters",
-         fields(lambda d: d["subject"]["sizes"].update(parameters=1))),
         ("labels-lookup", "fewer-contexts", "the sizes name fewer contexts",
          fields(lambda d: d["subject"]["sizes"].update(contexts=3))),
-        ("labels-lookup", "other-model", "the hash of the model is another",
-         fields(lambda d: d["subject"].update(model="0" * 64))),
-        ("labels-lookup", "other-task", "the hash of the task is another",
-         fields(lambda d: d["subject"].update(task="0" * 64))),
-        ("labels-own", "origin", "labels of one's own are said to be the cells of a table",
-         fields(lambda d: d["subject"].update(origin="table"))),
         ("labels-lookup", "target", "labels are said to be laws", fields(lambda d: d["subject"].update(target="laws"))),
         ("rule-partly", "criterion-mean", "a mean is asked of a domain",
          fields(lambda d: d["criterion"].update(asked="at-most", contexts=None, bound="0x1.0000000000000p+0"))),
@@ -451,4 +457,6 @@ def broken_files() -> list[Bad]:
     rows = []
     for of, slug, changed, forge in (*damaged(), *forms(), *ambiguous(), *other_tasks()):
         rows.append(Bad(of, slug, "files", changed, forge, "refused", honest=False))
+    for of, slug, changed, forge in exchanged():
+        rows.append(Bad(of, slug, "files", changed, forge, "refuted", honest=False))
     return rows

@@ -180,6 +180,26 @@ def test_whoever_believes_every_number_accepts_what_is_false_only_in_its_claim(c
     assert {each.kind for each in accepted} >= {each.kind for each in cases} - {"files", "sample"}
 
 
+@pytest.mark.parametrize("options", [[], ["--independent"]])
+def test_a_malformed_file_is_named_in_one_sentence_and_ends_with_2(cases, folders, capsys, options) -> None:
+    for case in cases:
+        if case.expected != "refused":
+            continue
+        assert main(["check", str(folders / case.name), *options]) == 2, case.name
+        said = capsys.readouterr().err
+        assert said.count("byheart: ") == 1, (case.name, said)
+        assert any(name in said for name in ("certificate.json", "contexts.json", ".safetensors")), (case.name, said)
+
+
+@pytest.mark.parametrize("options", [[], ["--independent"]])
+def test_files_that_are_not_those_of_the_certificate_end_with_1(cases, folders, capsys, options) -> None:
+    exchanged = [case for case in cases if (case.kind, case.expected) == ("files", "refuted")]
+    assert len(exchanged) >= 10
+    for case in exchanged:
+        assert main(["check", str(folders / case.name), *options]) == 1, case.name
+        assert capsys.readouterr().err.count("byheart: ") == 1, case.name
+
+
 # How answers are counted.
 
 

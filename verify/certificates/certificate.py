@@ -287,6 +287,8 @@ class Certificate:
             _check_fits(statement, self.subject)
             if statement.id == TEXT:
                 self._check_decoded(statement)
+        if self.subject.is_of_a_rule and self.criterion.asked == "at-most":
+            raise InputError("criterion", "asks for a mean", "how many inputs: a domain is judged by its labels alone")
         if self.witness is not None and FEATURE_RANK not in ids:
             raise InputError("a witness", f"is named, but no statement {FEATURE_RANK!r}")
         for name, text in self.provenance.items():
@@ -399,11 +401,11 @@ class Certificate:
             certificate = cls(
                 subject=_parse_subject(data["subject"]),
                 criterion=parse_criterion(data["criterion"]),
-                statements=tuple(_parse_statement(each) for each in expect("statements", data["statements"], list)),
+                statements=_parse_statements(data["statements"]),
                 provenance=expect("provenance", data["provenance"], dict),
                 witness=_parse_witness(data["witness"]),
             )
-        except InputError as error:
+        except (InputError, FileFormatError) as error:
             raise FileFormatError(f"{CERTIFICATE_FILE} is not a certificate: {error}") from error
         if certificate.to_json() != text:
             raise FileFormatError(
@@ -1005,18 +1007,26 @@ def _parse_subject(data: Any) -> Subject:
     return Subject(data["model"], data["task"], target, expect("subject.origin", data["origin"], str), sizes)
 
 
-def _parse_statement(data: Any) -> Statement:
+def _parse_statements(data: Any) -> tuple[Statement, ...]:
+    found = expect("statements", data, list)
+    return tuple(_parse_statement(f"statements[{place}]", each) for place, each in enumerate(found))
+
+
+def _parse_statement(where: str, data: Any) -> Statement:
     fields = {"id", "statement", "method", "values", "held"}
     has_names = isinstance(data, dict) and data.get("id") in (RUNS, TEXT)
-    expect_fields("a statement", data, fields | {"named"} if has_names else fields)
-    values = expect("values", data["values"], dict)
-    return Statement(
-        id=expect("id", data["id"], str),
-        method=expect("method", data["method"], str),
-        values={name: decode_number(f"{CERTIFICATE_FILE}: {name}", value) for name, value in values.items()},
-        held=expect("held", data["held"], str),
-        named=expect("named", data["named"], dict) if has_names else {},
-    )
+    expect_fields(where, data, fields | {"named"} if has_names else fields)
+    values = expect(f"{where}.values", data["values"], dict)
+    try:
+        return Statement(
+            id=expect("id", data["id"], str),
+            method=expect("method", data["method"], str),
+            values={name: decode_number(f"values.{name}", value) for name, value in values.items()},
+            held=expect("held", data["held"], str),
+            named=expect("named", data["named"], dict) if has_names else {},
+        )
+    except (InputError, FileFormatError) as error:
+        raise FileFormatError(f"{where}: {error}") from error
 
 
 def _parse_witness(data: Any) -> Witness | None:

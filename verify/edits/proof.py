@@ -259,7 +259,7 @@ def check_edit(folder: Path, *, progress: Progress = silent) -> EditCheck:
         layer, everywhere = certificate.layer, certificate.everywhere
         own = prove_edit(original, edited, edit, layer=layer, everywhere=everywhere, progress=progress).values
     except InputError as error:
-        raise FileFormatError(f"{folder} is not an edit: {error}") from error
+        raise FileFormatError(f"{folder / CONTEXTS_FILE} does not fit the model: {error}") from error
     stored, path, size = certificate.values, "proved bounds", len(edit.kept)
     for name in ("asked", "flat", "kept"):
         if own[name] != stored[name]:

@@ -85,7 +85,9 @@ def check_edit_independently(
         raise TamperedError(f"{folder}: the original is not the one that its certificate names")
     lengths = len(asked.contexts[0]), *map(len, asked.kept[:1]), asked.domain or 0
     if max(lengths) > edited.n_ctx:
-        raise FileFormatError(f"{folder}: contexts of {max(lengths)} tokens, expected at most {edited.n_ctx}")
+        raise FileFormatError(
+            f"{folder / CONTEXTS_FILE}: contexts of {max(lengths)} tokens, expected at most {edited.n_ctx}"
+        )
     size = len(asked.kept) if asked.domain is None else edited.d_vocab**asked.domain - _same_length(asked)
     flat = [place for place, answer in enumerate(asked.answers) if answer == FLAT]
     if (edits - len(flat), len(flat), size) != (stored["asked"], stored["flat"], stored["kept"]):

@@ -83,7 +83,7 @@ def test_questions_about_a_part_and_about_the_mean_have_their_exit_codes(folder,
 def test_a_folder_with_a_foreign_file_is_refused(folder, tmp_path, capsys, command):
     copied = copy(folder, tmp_path / "copy")
     (copied / "layer.safetensors").write_bytes(b"")
-    assert main([command[0], str(copied), *command[1:]]) == 1
+    assert main([command[0], str(copied), *command[1:]]) == 2
     assert "layer.safetensors" in capsys.readouterr().err
 
 
@@ -97,7 +97,8 @@ def test_check_needs_no_torch(folder):
 
 @pytest.mark.parametrize("name", ["model.safetensors", "task.safetensors", "certificate.json", "witness.safetensors"])
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "missing"])
-def test_check_exits_1_on_a_damaged_file(folder, tmp_path, capsys, name, damage):
+def test_a_damaged_file_is_named_and_answers_nothing(folder, tmp_path, capsys, name, damage):
+    """Exit code 2 where it cannot be read, and 1 where it can, but has another hash."""
     copied = copy(folder, tmp_path / "copy")
     data = bytearray((copied / name).read_bytes())
     if damage == "truncated":
@@ -107,8 +108,8 @@ def test_check_exits_1_on_a_damaged_file(folder, tmp_path, capsys, name, damage)
         (copied / name).write_bytes(data)
     else:
         (copied / name).unlink()
-    assert main(["check", str(copied)]) == 1
-    error = capsys.readouterr().err
+    code, error = main(["check", str(copied)]), capsys.readouterr().err
+    assert code == (1 if "hash" in error or "digest" in error else 2)
     assert name in error and error.count("byheart:") == 1
 
 
@@ -127,7 +128,7 @@ def test_several_folders_are_checked_whatever_one_of_them_is(at_a_time, tmp_path
     (torn / "certificate.json").unlink()
     capsys.readouterr()
     folders = [str(good), str(forged), str(torn)]
-    assert main(["check", *folders, "--json", *at_a_time]) == 1
+    assert main(["check", *folders, "--json", *at_a_time]) == 2
     held, other, lost = json.loads(capsys.readouterr().out)
     assert [each["folder"] for each in (held, other, lost)] == folders
     assert held["verdict"] == "PROVED" and other["kind"] == "FileFormatError" and "error" in lost
@@ -175,7 +176,7 @@ def test_folders_that_earlier_runs_have_checked_are_taken_over_as_long_as_nothin
     assert earlier() == (0, False, 1)
     assert earlier() == (0, True, 0)
     assert earlier("--at-least", "1") == (0, False, 1)
-    assert earlier(str(torn)) == earlier(str(torn)) == (1, None, 1)
+    assert earlier(str(torn)) == earlier(str(torn)) == (2, None, 1)
     assert main(["check", str(good), "--keep", str(kept)]) == 0
     shown = capsys.readouterr()
     assert "(found by an earlier run, not checked again)" in shown.out and "1 taken over" in shown.err
