@@ -890,7 +890,7 @@ def test_a_forged_guess_is_refuted(labels, check, guess):
     values["guess_held"] = guess
     rewrite(labels, data)
     report = check(labels)
-    assert verdicts(report)[ANSWERS] is REFUTED and report.headline() == "THE CERTIFICATE IS FALSE: answers"
+    assert verdicts(report)[ANSWERS] is REFUTED and report.headline().startswith("THE CERTIFICATE IS FALSE: answers, ")
 
 
 @both

@@ -523,7 +523,8 @@ class CheckReport:
         """The answer in one line, with the checker's own figures."""
         left = {verdict: [check.id for check in self.checks if check.verdict is verdict] for verdict in Verdict}
         if left[Verdict.REFUTED]:
-            return f"THE CERTIFICATE IS FALSE: {', '.join(left[Verdict.REFUTED])}"
+            false = [f"{check.id}, {check.reason}" for check in self.checks if check.verdict is Verdict.REFUTED]
+            return f"THE CERTIFICATE IS FALSE: {'; '.join(false)}"
         found = self._outcome
         if found.verdict is Verdict.PROVED and left[Verdict.UNDECIDED]:
             missing = f"not proved again: {', '.join(left[Verdict.UNDECIDED])}"
