@@ -139,7 +139,10 @@ def proved_figures(certificate: Certificate) -> dict[str, Any]:
 def summary_json(certificate: Certificate, measured: Measured) -> str:
     """The text of ``summary.json``: what the certificate says, and in a block of its own what was measured."""
     target = certificate.subject.target
-    statements = [{"id": each.label, "statement": each.words(target)} for each in certificate.statements]
+    statements = [
+        {"id": each.label, "statement": each.words(target), "checker": certificate.checker(each)}
+        for each in certificate.statements
+    ]
     beside = {**measured.figures, "source": measured.source}
     return canonical_json({**proved_figures(certificate), "statements": statements, "measured": beside}) + "\n"
 

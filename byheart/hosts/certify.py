@@ -171,6 +171,13 @@ def certify(
         proved = replace(proved, certificate=proved.certificate.shaken(host))
     answers, target = proved.answers, facts.target
     held, wrong = answers.held(target, asked.tolerance), answers.wrong(target, asked.tolerance)
+    runs = None
+    if every_run is not None and not isinstance(facts, VectorTask):
+        runs = in_every_run(
+            model, _parts(facts), len(held), partial(_rows, facts),
+            dtype=every_run, labelled=target == "labels", progress=progress,
+        )  # fmt: skip
+        proved = replace(proved, certificate=proved.certificate.stating(runs.statement))
     reading = [*([echoed(facts)] if isinstance(facts, Task) else []), *([said] if said else [])]
     wrong, undecided = np.flatnonzero(wrong), np.flatnonzero(~held & ~wrong)
     figures: dict[str, Any] = {
@@ -190,15 +197,8 @@ def certify(
         "undecided_contexts": undecided[:_MOST_NAMED].tolist(),
         "undecided_facts": _rows(facts, undecided[:_MOST_NAMED]),
         "decided_by": answers.decided_by(),
+        **({} if runs is None else runs.figures),
     }
-    runs = None
-    if every_run is not None and not isinstance(facts, VectorTask):
-        runs = in_every_run(
-            model, _parts(facts), len(held), partial(_rows, facts),
-            dtype=every_run, labelled=target == "labels", progress=progress,
-        )  # fmt: skip
-        proved = replace(proved, certificate=proved.certificate.stating(runs.statement))
-        figures |= runs.figures
     if out is not None:
         _write(Path(out), model, facts, proved, figures, _rows(facts, wrong), runs, overwrite=overwrite)
     return figures
@@ -313,6 +313,14 @@ def certify_rule(
         progress=progress,
     )
     found = proved.answers
+    runs = None
+    if every_run is not None:
+        inputs, every = task.contexts_at(np.arange(task.n_contexts)), np.arange(task.n_contexts)
+        runs = in_every_run(
+            model, [Part(inputs, task.labels_of(inputs), every, every)], len(inputs),
+            lambda places: inputs[places].tolist(), dtype=every_run, progress=progress,
+        )  # fmt: skip
+        proved = replace(proved, certificate=proved.certificate.stating(runs.statement))
     some = len(numbers) if len(numbers) < task.n_contexts else None
     agreed = agreeing.said(drawn=some) if agreeing else ""
     asides = [decoding, _ignoring(ignore_field), code_not_run(source, options), agreed]
@@ -335,16 +343,8 @@ def certify_rule(
         "interrupted": found.interrupted,
         "earlier": found.earlier,
         "method": found.method,
+        **({} if runs is None else runs.figures),
     }
-    runs = None
-    if every_run is not None:
-        inputs, every = task.contexts_at(np.arange(task.n_contexts)), np.arange(task.n_contexts)
-        runs = in_every_run(
-            model, [Part(inputs, task.labels_of(inputs), every, every)], len(inputs),
-            lambda places: inputs[places].tolist(), dtype=every_run, progress=progress,
-        )  # fmt: skip
-        proved = replace(proved, certificate=proved.certificate.stating(runs.statement))
-        figures |= runs.figures
     if out is not None:
         listed = np.array(found.wrong_examples, dtype=np.int64).reshape(-1, task.n_ctx)
         rows = np.column_stack([listed, task.labels_of(listed)])

@@ -70,6 +70,12 @@ STATEMENTS = (
 )
 """The kinds of statement, in the order in which a certificate holds them; the first is in every one."""
 
+KERNEL, PROVER = "kernel", "prover"
+"""Who can check a statement: the kernel that is there to be read, or the fast prover alone."""
+
+PROVER_ALONE = "(fast prover only)"
+"""How the first line ends of what the kernel has no proof of."""
+
 REALS = "real arithmetic"
 """In the place of a number format: a text is decoded without any rounding."""
 
@@ -307,7 +313,8 @@ class Certificate:
         sample = self.statement(SAMPLE)
         found = self.subject.outcome(self.criterion, {**(sample.values if sample else {}), **self.answers.values})
         found = said_by_heart(found, self.criterion, self.subject, self.statements)
-        return found.adding(*(self.provenance[name] for name in ASIDES if name in self.provenance))
+        asides = (self.provenance[name] for name in ASIDES if name in self.provenance)
+        return found.adding(*asides, *self.for_the_prover_alone(self.statements))
 
     @property
     def verdict(self) -> Verdict:
@@ -323,12 +330,36 @@ class Certificate:
         found = (each for each in self.statements if each.id == RUNS and each.named["format"] == dtype)
         return next(found, None)
 
+    def rests_on(self, text: Statement) -> Statement | None:
+        """The statement that every window of a text is held, from which its decoding follows."""
+        dtype = text.named["format"]
+        return self.answers if dtype == REALS else self.in_every_run(dtype)
+
+    def checker(self, statement: Statement) -> str:
+        """Who can check one of these statements, `KERNEL` or `PROVER`.
+
+        It follows from what is stated; no field of a file says it. The kernel has no proof of runs by bounds of what
+        they round (H3, H4), and none of a rule whose answers are said token by token.
+        """
+        decided = (self.rests_on(statement) or statement) if statement.id == TEXT else statement
+        rounds = decided.id == RUNS and decided.named["hypotheses"] != OF_EXACT_SUMS
+        return PROVER if rounds or self.subject.is_of_a_fold else KERNEL
+
+    def for_the_prover_alone(self, statements: Sequence[Statement]) -> list[str]:
+        """The end of the first line where some of these statements are for the fast prover alone; else nothing."""
+        parts = []
+        for each in statements:
+            if self.checker(each) == PROVER:
+                part = f"every {each.named['format']} run" if each.named else "token by token"
+                parts += [part] if part not in parts else []
+        return [f"{', '.join(parts)} {PROVER_ALONE}"] if parts else []
+
     def _check_decoded(self, text: Statement) -> None:
         """A text is decoded only where every window of it is held."""
-        dtype = text.named["format"]
-        rests_on = self.answers if dtype == REALS else self.in_every_run(dtype)
+        rests_on = self.rests_on(text)
         if rests_on is None or rests_on.values["held"] != self.subject.sizes["contexts"]:
-            raise InputError(f"statement {text.label!r}", "stands there", f"all contexts held in {dtype} beside it")
+            needed = f"all contexts held in {text.named['format']} beside it"
+            raise InputError(f"statement {text.label!r}", "stands there", needed)
 
     def stating(self, *more: Statement | None) -> "Certificate":
         """The certificate with more statements, each at its place; none stands for what was not proved."""
@@ -503,6 +534,7 @@ class CheckReport:
         checks: One for each statement, in its order.
         path: The arithmetic that was used, in words.
         asides: What the checker found beside the numbers, such as an input that is answered wrongly.
+        by_the_prover: Whether the fast prover checked it, and not the independent checker.
     """
 
     certificate: Certificate
@@ -510,6 +542,7 @@ class CheckReport:
     checks: tuple[StatementCheck, ...]
     path: str
     asides: tuple[str, ...] = ()
+    by_the_prover: bool = True
 
     @property
     def verdict(self) -> Verdict:
@@ -524,20 +557,27 @@ class CheckReport:
         left = {verdict: [check.id for check in self.checks if check.verdict is verdict] for verdict in Verdict}
         if left[Verdict.REFUTED]:
             false = [f"{check.id}, {check.reason}" for check in self.checks if check.verdict is Verdict.REFUTED]
-            return f"THE CERTIFICATE IS FALSE: {'; '.join(false)}"
+            return f"THE CERTIFICATE IS FALSE: {'; '.join([*false, *self.asides])}"
         found = self._outcome
         if found.verdict is Verdict.PROVED and left[Verdict.UNDECIDED]:
             missing = f"not proved again: {', '.join(left[Verdict.UNDECIDED])}"
             found = replace(found.adding(missing), word="NOT DECIDED")
-        return str(found)
+        asides = list(self.asides)
+        if self.by_the_prover:
+            asides += self.certificate.for_the_prover_alone(self._proved_again)
+        return str(found.adding(*asides))
 
     @property
     def _outcome(self) -> Outcome:
         sample = next((check.values for check in self.checks if check.id == SAMPLE), {})
-        subject, proved = self.certificate.subject, {check.id for check in self.checks if check.is_proved}
+        subject = self.certificate.subject
         found = subject.outcome(self.criterion, {**sample, **self.checks[0].values})
-        again = [each for each in self.certificate.statements if each.label in proved]
-        return said_by_heart(found, self.criterion, subject, again).adding(*self.asides)
+        return said_by_heart(found, self.criterion, subject, self._proved_again)
+
+    @property
+    def _proved_again(self) -> list[Statement]:
+        proved = {check.id for check in self.checks if check.is_proved}
+        return [each for each in self.certificate.statements if each.label in proved]
 
     def summary(self) -> dict[str, Any]:
         """What a person or a program wants to know, as data for JSON; the numbers are rounded to float64."""
@@ -553,6 +593,7 @@ class CheckReport:
                 {
                     "id": check.id,
                     "statement": stored.words(subject.target),
+                    "checker": self.certificate.checker(stored),
                     "verdict": check.verdict.value,
                     "reason": check.reason,
                     "values": {name: plain_number(value) for name, value in check.values.items()},

@@ -211,8 +211,7 @@ def check_text(
             return checked(Verdict.REFUTED, f"the text {own['title']!r} is another one: its hash is {own['sha256']}")
     if values != dict(statement.values) or texts != list(statement.named["texts"]):
         return checked(Verdict.REFUTED, f"the texts of the task are {values}, not {dict(statement.values)}")
-    dtype = statement.named["format"]
-    rests_on = certificate.answers if dtype == REALS else certificate.in_every_run(dtype)
+    rests_on = certificate.rests_on(statement)
     assert rests_on is not None  # no certificate is without it
     known = checks[rests_on.label]
     if known.verdict is not Verdict.PROVED:

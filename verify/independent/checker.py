@@ -124,7 +124,7 @@ def check_independently(
     if certificate.subject.is_of_a_fold:
         reason = "not attempted: this checker has no proof of answers that are said token by token"
         left = [StatementCheck(each.label, Verdict.UNDECIDED, reason, {}) for each in certificate.statements]
-        return CheckReport(certificate, criterion or certificate.criterion, tuple(left), "none")
+        return CheckReport(certificate, criterion or certificate.criterion, tuple(left), "none", by_the_prover=False)
     if certificate.subject.is_of_a_rule:
         asked = criterion or certificate.criterion
         return _check_rule(folder, certificate, asked, sample_seed, full, progress or silent)
@@ -140,9 +140,9 @@ def check_independently(
             for statement in certificate.statements[1:]:
                 tolerance = certificate.criterion.tolerance
                 checks.append(check_runs(statement, model, task, tolerance=tolerance, full=full, progress=show))
-            return CheckReport(certificate, asked, tuple(checks), _PATH)
+            return CheckReport(certificate, asked, tuple(checks), _PATH, by_the_prover=False)
         checker = _Checker(folder, certificate, asked, Evaluation(model, task, progress or silent), full, workers)
-        return CheckReport(certificate, asked, tuple(checker.checks()), _PATH)
+        return CheckReport(certificate, asked, tuple(checker.checks()), _PATH, by_the_prover=False)
 
 
 def _check_rule(
@@ -181,7 +181,7 @@ def _check_rule(
         # What is stated is true of these counts, or else nothing is said: a bound of one's own is not looked for.
         bound = bound if leaves_at_most(rule.size, len(numbers), missed, bound) else rule.size - found.right
         checks.append(check_sample(sample, found.right, bound, seed or "", found.method))
-    return CheckReport(certificate, asked, tuple(checks), f"{_PATH}: {found.method}")
+    return CheckReport(certificate, asked, tuple(checks), f"{_PATH}: {found.method}", by_the_prover=False)
 
 
 def _require_hashes(

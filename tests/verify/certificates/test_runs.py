@@ -247,3 +247,27 @@ def test_a_text_whose_windows_go_on_in_two_ways_is_not_stated_and_refuted(tmp_pa
     for check in (check_memorization, check_independently):
         found = {each.id: each.verdict for each in check(tmp_path).checks}
         assert found["text (float32)"] is Verdict.REFUTED and found["runs (float32)"] is Verdict.PROVED
+
+
+# Who can check a statement.
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+def test_the_first_line_ends_with_what_the_fast_prover_alone_proves(tmp_path, smooth):
+    made = written(tmp_path, of_table(smooth=smooth), FACTS, "float64", "float32")
+    for line in (made.headline(), check_memorization(tmp_path).headline()):
+        assert line.endswith("; every float64 run, every float32 run (fast prover only)") == smooth
+    assert [made.checker(each) for each in made.statements] == ["kernel", *["prover" if smooth else "kernel"] * 2]
+    assert "prover" not in check_independently(tmp_path).headline()  # which proves it too
+
+
+def test_a_text_is_for_whom_its_runs_are(tmp_path):
+    made = written(tmp_path, probe_memory(TEXTS).model, TEXTS, "float32")
+    _, runs, text = made.statements
+    assert (made.checker(runs), made.checker(text)) == ("kernel", "kernel")
+    values, named = {**runs.values, "exp_ulps": 4.0}, {**runs.named, "hypotheses": "H1 H2 H3 H4"}
+    soft = replace(made, statements=(made.answers, replace(runs, values=values, named=named), text))
+    assert (soft.checker(text), soft.headline().endswith("; every float32 run (fast prover only)")) == ("prover", True)
+    reals = replace(text, named={**text.named, "format": REALS})
+    apart = replace(made, statements=(made.answers, soft.statements[1], reals))
+    assert [apart.checker(each) for each in apart.statements] == ["kernel", "prover", "kernel"]
