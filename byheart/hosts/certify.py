@@ -33,7 +33,7 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.rule import RuleTask, rule_task
 from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vectors import Vectors, VectorTask
 from constructions.tasks.vocabulary import echoed
 from verify.certificates.certificate import (
     ANSWERS,
@@ -582,7 +582,7 @@ def _asked(
     given: Any,
     config: Any,
     model: Model,
-    inputs: Sequence[Int64Array | VectorTask],
+    inputs: Sequence[Int64Array | Vectors],
     handshake: bool,
     ignored: Sequence[str],
     progress: Progress,

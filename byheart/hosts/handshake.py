@@ -29,7 +29,7 @@ from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HandshakeError, InputError
 from constructions.models.blocks import Attention
 from constructions.models.model import Model
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vectors import Vectors
 from verify.arithmetic.rounding import down, up
 from verify.forward.logits import logit_chunks
 from verify.runs.formats import FLOAT64
@@ -77,7 +77,7 @@ class Asked:
         return f"agrees with {self.agrees}{where} ({apart_by})"
 
 
-def ask_host(source: Any, config: Any, model: Model, *inputs: Int64Array | VectorTask) -> Asked | None:
+def ask_host(source: Any, config: Any, model: Model, *inputs: Int64Array | Vectors) -> Asked | None:
     """Run the module that the weights are those of, and compare what it computes with the enclosures.
 
     Args:
@@ -166,7 +166,7 @@ def host_answer(source: Any, config: Any, model: Model, prompt: Sequence[int], c
     return HostAnswer(name, tuple(context[len(prompt) :]))
 
 
-def _compared(module: Any, name: str, model: Model, inputs: Int64Array | VectorTask) -> tuple[float, float] | str:
+def _compared(module: Any, name: str, model: Model, inputs: Int64Array | Vectors) -> tuple[float, float] | str:
     """The largest difference on some inputs and the largest that is allowed; or why nothing can be said."""
     bounds = rounding_bound(model, inputs, number_format=FLOAT64, exp_ulps=EXP_ULPS)
     if not np.isfinite(bounds).all():
@@ -192,7 +192,7 @@ def _compared(module: Any, name: str, model: Model, inputs: Int64Array | VectorT
         if len(outside):
             first, i = start + int(outside[0]), int(outside[0])
             worst = int(np.argmax(np.where(np.isnan(off[i]), np.inf, off[i] - limit[i])))
-            what = "" if isinstance(inputs, VectorTask) else f" {' '.join(map(str, inputs[first]))}"
+            what = "" if isinstance(inputs, Vectors) else f" {' '.join(map(str, inputs[first]))}"
             raise HandshakeError(
                 f"{name} computes something else than the tensors as read: after context {first}{what} logit {worst} "
                 f"differs by {off[i, worst]:.3g}, of which rounding explains {limit[i, worst]:.3g}"
@@ -201,7 +201,7 @@ def _compared(module: Any, name: str, model: Model, inputs: Int64Array | VectorT
     return gap, allowed
 
 
-def float64_logits(module: Any, inputs: Int64Array | VectorTask) -> Float64Array:
+def float64_logits(module: Any, inputs: Int64Array | Vectors) -> Float64Array:
     """What a torch module computes at the last position, every operation in float64 on the CPU; it is left as it was.
 
     `module.double()` is no such run: normalizations and softmaxes of hosts cast to float32.
@@ -222,7 +222,7 @@ def float64_logits(module: Any, inputs: Int64Array | VectorTask) -> Float64Array
         return (logits[:, -1] if logits.ndim == 3 else logits).double().cpu().numpy()
 
     with _in_float64(module), torch.no_grad():
-        if isinstance(inputs, VectorTask):
+        if isinstance(inputs, Vectors):
             return last(torch.tensor(inputs.contexts_of_each), torch.tensor(inputs.queries))
         rows = max(1, _TOKENS_TOGETHER // inputs.shape[1])
         return np.concatenate([last(torch.tensor(inputs[i : i + rows])) for i in range(0, len(inputs), rows)])

@@ -24,7 +24,7 @@ from constructions.named.low_coherence_unembedding import (
     random_distributions,
 )
 from constructions.named.names import Name
-from constructions.named.saturated_heads import Vectors, random_vectors, saturated_memory
+from constructions.named.saturated_heads import KeysAndQueries, random_vectors, saturated_memory
 from constructions.named.skip_connection_head import skip_connection_memory
 from constructions.named.theorem_1 import theorem_1_on_contexts
 from constructions.tasks.context_arrays import read_contexts
@@ -160,7 +160,7 @@ def _shown_distributions(distributions: Distributions) -> str:
     return f"{over}: {_first(rows, len(distributions))}"
 
 
-def _shown_vectors(vectors: Vectors) -> str:
+def _shown_vectors(vectors: KeysAndQueries) -> str:
     contexts, queries = vectors
     where = "one context" if len(contexts) == 1 else "a context each"
     size = counted(len(queries), "example")

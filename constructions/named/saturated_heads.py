@@ -14,7 +14,7 @@ from constructions.saturated.saturated_heads import SaturatedHeads, saturated_he
 from constructions.saturated.uniform_examples import labelled, uniform_examples
 from constructions.tasks.vectors import VectorTask
 
-Vectors = tuple[Float64Array, Float64Array]
+KeysAndQueries = tuple[Float64Array, Float64Array]
 """Contexts, `[T, n, d]` or `[1, n, d]`, and queries, `[T, d]`."""
 
 
@@ -29,7 +29,7 @@ class SaturatedMemory(Construction[VectorTask]):
     heads: SaturatedHeads
 
 
-def random_vectors(*, n_examples: int, n_ctx: int, d_model: int, shared: int, seed: int) -> Vectors:
+def random_vectors(*, n_examples: int, n_ctx: int, d_model: int, shared: int, seed: int) -> KeysAndQueries:
     """Contexts and queries uniform in [0, 1]; with `shared` = 1 all examples have one context, with 0 each its own."""
     require_one_of((0, 1), shared=shared)
     require_at_least(1, n_examples=n_examples, n_ctx=n_ctx, d_model=d_model)
@@ -38,7 +38,7 @@ def random_vectors(*, n_examples: int, n_ctx: int, d_model: int, shared: int, se
 
 
 def saturated_memory(
-    vectors: Vectors, *, n_heads: int, d_head: int, outputs: int = 1, classes: int = 0, seed: int = 0
+    vectors: KeysAndQueries, *, n_heads: int, d_head: int, outputs: int = 1, classes: int = 0, seed: int = 0
 ) -> SaturatedMemory:
     r"""Fit saturated heads to vectors, and read labels at random off what they mix.
 

@@ -21,7 +21,68 @@ Kind = Literal["regression", "classification"]
 
 
 @dataclass(frozen=True, eq=False)
-class VectorTask(Stored):
+class Vectors:
+    """What a layer that reads vectors is given: keys and a query for each example.
+
+    Args:
+        contexts: Keys $E^{(t)}$, `[T, n, d]`, or `[1, n, d]` if all examples share one context.
+        queries: Queries $e^{(t)}$, `[T, d]`.
+
+    Raises:
+        InputError: Arrays of wrong types or shapes, or a number that is not finite.
+
+    Example:
+        >>> given = Vectors(contexts=np.ones((1, 3, 4)), queries=np.ones((5, 4)))
+        >>> len(given), given.n_ctx, given.d_model, given.shared, len(given.taken(np.array([0, 2])))
+        (5, 3, 4, True, 2)
+    """
+
+    contexts: Float64Array
+    queries: Float64Array
+
+    def __post_init__(self) -> None:
+        for name, dimensions in (("contexts", 3), ("queries", 2)):
+            object.__setattr__(self, name, _frozen(name, getattr(self, name), dimensions))
+        size, d_model = self.queries.shape
+        if self.contexts.shape[0] not in (1, size) or self.contexts.shape[2] != d_model:
+            raise InputError("contexts", f"has shape {self.contexts.shape}", f"[{size} or 1, n, {d_model}]")
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    @property
+    def n_ctx(self) -> int:
+        """Number of keys in a context, n."""
+        return self.contexts.shape[1]
+
+    @property
+    def d_model(self) -> int:
+        """Dimension of keys and queries, d."""
+        return self.queries.shape[1]
+
+    @property
+    def shared(self) -> bool:
+        """Whether one context is stored for all examples (true also for a single example)."""
+        return self.contexts.shape[0] == 1
+
+    def taken(self, chosen: slice | Int64Array) -> "Vectors":
+        """What some of the examples give."""
+        return Vectors(self.contexts if self.shared else self.contexts[chosen], self.queries[chosen])
+
+    def context(self, t: int) -> Float64Array:
+        """The keys of example `t`, `[n, d]`."""
+        if not 0 <= t < len(self):
+            raise InputError("t", f"= {t}", f"0 .. {len(self) - 1}")
+        return self.contexts[0 if self.shared else t]
+
+    @property
+    def contexts_of_each(self) -> Float64Array:
+        """The keys of every example, `[T, n, d]`, shared or its own."""
+        return np.broadcast_to(self.contexts, (len(self), self.n_ctx, self.d_model))
+
+
+@dataclass(frozen=True, eq=False)
+class VectorTask(Vectors, Stored):
     r"""The examples that a layer is to memorize: contexts, queries and labels.
 
     For ``regression`` the output of example t shall be the row $Y_t$; for ``classification`` the largest output shall
@@ -46,17 +107,13 @@ class VectorTask(Stored):
     """
 
     holds = "vectors"
-    contexts: Float64Array
-    queries: Float64Array
     labels: Float64Array
     kind: Kind = "regression"
 
     def __post_init__(self) -> None:
-        for name, dimensions in (("contexts", 3), ("queries", 2), ("labels", 2)):
-            object.__setattr__(self, name, _frozen(name, getattr(self, name), dimensions))
-        size, d_model = self.queries.shape
-        if self.contexts.shape[0] not in (1, size) or self.contexts.shape[2] != d_model:
-            raise InputError("contexts", f"has shape {self.contexts.shape}", f"[{size} or 1, n, {d_model}]")
+        super().__post_init__()
+        object.__setattr__(self, "labels", _frozen("labels", self.labels, 2))
+        size = len(self)
         if len(self.labels) != size:
             raise InputError("labels", f"has shape {self.labels.shape}", f"[{size}, d_out]")
         if self.kind not in get_args(Kind):
@@ -89,19 +146,9 @@ class VectorTask(Stored):
         return self.n_examples
 
     @property
-    def inputs(self) -> "VectorTask":
-        """What a model is asked about: vectors are brought by the task itself."""
+    def inputs(self) -> Vectors:
+        """What a model is asked about: the task itself, which brings them."""
         return self
-
-    @property
-    def n_ctx(self) -> int:
-        """Number of keys in a context, n."""
-        return self.contexts.shape[1]
-
-    @property
-    def d_model(self) -> int:
-        """Dimension of keys and queries, d."""
-        return self.queries.shape[1]
 
     @property
     def d_out(self) -> int:
@@ -109,25 +156,9 @@ class VectorTask(Stored):
         return self.labels.shape[1]
 
     @property
-    def shared(self) -> bool:
-        """Whether one context is stored for all examples (true also for a single example)."""
-        return self.contexts.shape[0] == 1
-
-    @property
     def classes(self) -> Int64Array:
         """The place of the largest label of each example, `[T]`."""
         return self.labels.argmax(axis=1)
-
-    def context(self, t: int) -> Float64Array:
-        """The keys of example `t`, `[n, d]`."""
-        if not 0 <= t < self.n_examples:
-            raise InputError("t", f"= {t}", f"0 .. {self.n_examples - 1}")
-        return self.contexts[0 if self.shared else t]
-
-    @property
-    def contexts_of_each(self) -> Float64Array:
-        """The keys of every example, `[T, n, d]`, shared or its own."""
-        return np.broadcast_to(self.contexts, (self.n_examples, self.n_ctx, self.d_model))
 
     def words(self) -> dict[str, Any]:
         """The kind."""

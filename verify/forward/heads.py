@@ -12,7 +12,7 @@ from flint import arb_mat, ctx
 from constructions.arrays import Int64Array
 from constructions.errors import InputError
 from constructions.models.model import Model
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vectors import Vectors
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure, largest
 from verify.arithmetic.rounding import Floats
@@ -40,7 +40,7 @@ class AttendedVectors:
     top: Enclosure
 
 
-def enclose_last(model: Model, inputs: Int64Array | VectorTask, *, precision: int | None = None) -> Enclosure:
+def enclose_last(model: Model, inputs: Int64Array | Vectors, *, precision: int | None = None) -> Enclosure:
     r"""Enclose the vectors at the last position before any block, $x_S = W_E[t_S] + W_{pos}[S]$ for tokens.
 
     In float64 the radius of an entry is the exact error of its sum (Lemma F2): 0 where the sum is exact, as for one-hot
@@ -72,8 +72,8 @@ def enclose_last(model: Model, inputs: Int64Array | VectorTask, *, precision: in
         return rounded_outwards(last_in_balls(model, inputs, precision))
     blas.probe()
     inputs = checked_inputs(model, inputs)
-    if isinstance(inputs, VectorTask):
-        lasts = np.broadcast_to(inputs.contexts[:, -1], (inputs.n_examples, inputs.d_model))
+    if isinstance(inputs, Vectors):
+        lasts = np.broadcast_to(inputs.contexts[:, -1], (len(inputs), inputs.d_model))
         return Enclosure.exact(np.ascontiguousarray(lasts))
     with np.errstate(all="ignore"):
         value, errors = InFloat64().sum_of_exact(model.W_E[inputs[:, -1]], model.W_pos[inputs.shape[1] - 1])
@@ -81,7 +81,7 @@ def enclose_last(model: Model, inputs: Int64Array | VectorTask, *, precision: in
 
 
 def enclose_attention(
-    model: Model, inputs: Int64Array | VectorTask, head: int, *, precision: int | None = None
+    model: Model, inputs: Int64Array | Vectors, head: int, *, precision: int | None = None
 ) -> Enclosure:
     r"""Enclose the attention weights of one head at the last position.
 
@@ -118,7 +118,7 @@ def enclose_attention(
         return rounded_outwards(attention_in_balls(model, inputs, head, precision))
     checked_head(model, head)
     inputs = checked_inputs(model, inputs)
-    midpoint, radius = np.empty((2, _count(inputs), _length(inputs)))
+    midpoint, radius = np.empty((2, len(inputs), _length(inputs)))
     for rows, arithmetic, heads in _chunks(model, inputs):
         query, key = (arithmetic.chosen_heads(x, [head]) for x in (heads.query, heads.key))
         pattern = _patterns(arithmetic, heads, query, key)
@@ -134,7 +134,7 @@ def beside_last(model: Model, contexts: Int64Array, features: Enclosure) -> Encl
     return Enclosure(np.hstack([part.midpoint for part in parts]), np.hstack(radii))
 
 
-def enclose_features(model: Model, inputs: Int64Array | VectorTask, *, precision: int | None = None) -> Enclosure:
+def enclose_features(model: Model, inputs: Int64Array | Vectors, *, precision: int | None = None) -> Enclosure:
     r"""Enclose what the heads have read at the last position, before $W_O$.
 
     $$ Y_t = \mathrm{concat}_h \sum_s a^h_s\, (x_s W_V^h + b_V^h). $$
@@ -167,14 +167,14 @@ def enclose_features(model: Model, inputs: Int64Array | VectorTask, *, precision
     if precision is not None:
         return rounded_outwards(features_in_balls(model, inputs, precision))
     inputs = checked_inputs(model, inputs)
-    block, count = model.attention, _count(inputs)
+    block, count = model.attention, len(inputs)
     midpoint, radius = np.empty((count, block.n_heads, block.d_head)), np.empty((count, block.n_heads))
     for rows, arithmetic, heads in _chunks(model, inputs):
         midpoint[rows], radius[rows] = _mixed(arithmetic, heads, heads.value)
     return _side_by_side(midpoint, radius)
 
 
-def enclose_mixed_inputs(model: Model, inputs: Int64Array | VectorTask, *, precision: int | None = None) -> Enclosure:
+def enclose_mixed_inputs(model: Model, inputs: Int64Array | Vectors, *, precision: int | None = None) -> Enclosure:
     r"""Enclose what the heads mix at the last position, before $W_V$: the matrix $Z$.
 
     $$ Z_t = \mathrm{concat}_h \sum_s a^h_s\, x_s. $$
@@ -196,7 +196,7 @@ def enclose_mixed_inputs(model: Model, inputs: Int64Array | VectorTask, *, preci
         >>> from constructions.models.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
-        >>> enclose_mixed_inputs(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1)))).midpoint
+        >>> enclose_mixed_inputs(layer, Vectors(np.eye(2)[None], np.zeros((1, 2)))).midpoint
         array([[0.5, 0.5]])
     """
     if precision is not None:
@@ -204,9 +204,7 @@ def enclose_mixed_inputs(model: Model, inputs: Int64Array | VectorTask, *, preci
     return enclose_layer(model, inputs).mixed
 
 
-def enclose_layer(
-    model: Model, inputs: Int64Array | VectorTask, *, progress: Progress | None = None
-) -> AttendedVectors:
+def enclose_layer(model: Model, inputs: Int64Array | Vectors, *, progress: Progress | None = None) -> AttendedVectors:
     r"""Enclose $Z$ and the largest attention weight of each head, in one pass.
 
     Args:
@@ -225,11 +223,11 @@ def enclose_layer(
         >>> from constructions.models.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
-        >>> enclose_layer(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1)))).top.midpoint
+        >>> enclose_layer(layer, Vectors(np.eye(2)[None], np.zeros((1, 2)))).top.midpoint
         array([[0.5]])
     """
     inputs = checked_inputs(model, inputs)
-    block, count = model.attention, _count(inputs)
+    block, count = model.attention, len(inputs)
     midpoint, radius = np.empty((count, block.n_heads, block.d_model)), np.empty((count, block.n_heads))
     top = np.empty((2, count, block.n_heads))
     for rows, arithmetic, heads in _chunks(model, inputs):
@@ -241,7 +239,7 @@ def enclose_layer(
     return AttendedVectors(_side_by_side(midpoint, radius), Enclosure(top[0], top[1]))
 
 
-def last_in_balls(model: Model, inputs: Int64Array | VectorTask, precision: int) -> arb_mat:
+def last_in_balls(model: Model, inputs: Int64Array | Vectors, precision: int) -> arb_mat:
     r"""The vectors at the last position before any block as balls, `[T, d_model]`; see `enclose_last`.
 
     Rigorous because addition of balls is; exact where the sums have at most `precision` bits. Operations on the result
@@ -263,7 +261,7 @@ def last_in_balls(model: Model, inputs: Int64Array | VectorTask, precision: int)
         return arithmetic.taken(stream.rows, stream.cells[:, -1])
 
 
-def attention_in_balls(model: Model, inputs: Int64Array | VectorTask, head: int, precision: int) -> arb_mat:
+def attention_in_balls(model: Model, inputs: Int64Array | Vectors, head: int, precision: int) -> arb_mat:
     r"""The attention weights of one head at the last position as balls, `[T, S]`; see `enclose_attention`.
 
     Rigorous by Lemma B2; where nothing is known of the scores, the ball is that of all numbers from 0 to 1.
@@ -289,7 +287,7 @@ def attention_in_balls(model: Model, inputs: Int64Array | VectorTask, head: int,
         return arb_mat(len(pairs.cells), _length(inputs), entries)
 
 
-def mixed_inputs_in_balls(model: Model, inputs: Int64Array | VectorTask, precision: int) -> arb_mat:
+def mixed_inputs_in_balls(model: Model, inputs: Int64Array | Vectors, precision: int) -> arb_mat:
     r"""What the heads mix at the last position, before $W_V$, as balls, `[T, n_heads * d_model]` (Lemma B2).
 
     Raises:
@@ -299,7 +297,7 @@ def mixed_inputs_in_balls(model: Model, inputs: Int64Array | VectorTask, precisi
         >>> from constructions.models.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
-        >>> mixed_inputs_in_balls(layer, VectorTask(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 1))), 64).str()
+        >>> mixed_inputs_in_balls(layer, Vectors(np.eye(2)[None], np.zeros((1, 2))), 64).str()
         '[0.500000000000000, 0.500000000000000]'
     """
     with ctx.workprec(checked_precision(precision)):
@@ -307,7 +305,7 @@ def mixed_inputs_in_balls(model: Model, inputs: Int64Array | VectorTask, precisi
         return _of_contexts(arithmetic, heads, pairs, arithmetic.repeated(heads.read, heads.block.n_heads))
 
 
-def features_in_balls(model: Model, inputs: Int64Array | VectorTask, precision: int) -> arb_mat:
+def features_in_balls(model: Model, inputs: Int64Array | Vectors, precision: int) -> arb_mat:
     r"""What the heads have read at the last position, before $W_O$, as balls, `[T, n_heads * d_head]` (Lemma B2).
 
     Raises:
@@ -334,7 +332,7 @@ def checked_head(model: Model, head: int) -> None:
         raise InputError("head", f"= {head}", f"0 .. {model.n_heads - 1}")
 
 
-def _in_balls(model: Model, inputs: Int64Array | VectorTask) -> tuple[InBalls, Heads[arb_mat], AttentionPairs]:
+def _in_balls(model: Model, inputs: Int64Array | Vectors) -> tuple[InBalls, Heads[arb_mat], AttentionPairs]:
     block, arithmetic = model.attention, InBalls(model)
     heads = Heads.of(arithmetic, block, stream_of(arithmetic, model, inputs))
     return arithmetic, heads, heads.pairs(heads.stream.cells, only_last=True)
@@ -348,11 +346,11 @@ def _of_contexts(arithmetic: InBalls, heads: Heads[arb_mat], pairs: AttentionPai
     return arithmetic.taken(arithmetic.side_by_side(mixed), pairs.cells[:, 0])
 
 
-def _chunks(model: Model, inputs: Int64Array | VectorTask) -> Iterator[tuple[slice, InRowBalls, Heads[RowBalls]]]:
+def _chunks(model: Model, inputs: Int64Array | Vectors) -> Iterator[tuple[slice, InRowBalls, Heads[RowBalls]]]:
     """The heads of some contexts at a time, in float64."""
     blas.probe()
     block, norms = model.attention, Norms(model)
-    count, width = _count(inputs), block.n_heads * max(block.d_model, block.d_head, block.d_qk, _length(inputs))
+    count, width = len(inputs), block.n_heads * max(block.d_model, block.d_head, block.d_qk, _length(inputs))
     step = max(1, _ENTRIES // max(1, width))
     for start in range(0, count, step):
         rows = slice(start, min(start + step, count))
@@ -387,9 +385,5 @@ def _side_by_side(midpoint: Floats, radius: Floats) -> Enclosure:
     return Enclosure(midpoint.reshape(rows, n_heads * n), most if alike else np.repeat(radius, n, axis=1))
 
 
-def _count(inputs: Int64Array | VectorTask) -> int:
-    return inputs.n_examples if isinstance(inputs, VectorTask) else len(inputs)
-
-
-def _length(inputs: Int64Array | VectorTask) -> int:
-    return inputs.n_ctx if isinstance(inputs, VectorTask) else int(np.shape(inputs)[1])
+def _length(inputs: Int64Array | Vectors) -> int:
+    return inputs.n_ctx if isinstance(inputs, Vectors) else int(np.shape(inputs)[1])

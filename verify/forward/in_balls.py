@@ -26,7 +26,7 @@ from constructions.arrays import Int64Array
 from constructions.errors import InputError
 from constructions.models.blocks import Activation, Attention, Normalization, Tensor
 from constructions.models.model import Model
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vectors import Vectors
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward.matrices import InMatrices
 from verify.forward.rotary import angles
@@ -94,7 +94,7 @@ class InBalls(InMatrices[arb_mat]):
         return z if norm.b is None else self.shifted(z, norm.b)
 
 
-def logits_in_balls(model: Model, inputs: Int64Array | VectorTask, precision: int) -> arb_mat:
+def logits_in_balls(model: Model, inputs: Int64Array | Vectors, precision: int) -> arb_mat:
     r"""The logits, or outputs, of any model as balls, in nats: the last row of the stream times $W_U$, plus $b_U$.
 
     Rigorous by Lemma B5. The cost is written at the head of this module.

@@ -14,7 +14,7 @@ from constructions.models.blocks import Activation, Attention, Block, FeedForwar
 from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
 from constructions.models.model import Model
 from constructions.tasks.contexts import checked_contexts
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vectors import Vectors
 from verify.forward.matrices import InMatrices
 from verify.forward.walk import Heads, passed, read_out, stream_of
 
@@ -96,7 +96,7 @@ def exact_outputs(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
     return fmpq_mat(len(last), front_end.d_model + columns, entries)
 
 
-def exact_network_logits(model: Model, inputs: Int64Array | VectorTask) -> fmpq_mat:
+def exact_network_logits(model: Model, inputs: Int64Array | Vectors) -> fmpq_mat:
     r"""The logits of a rational model, exactly: `[T, d_vocab_out]`, in nats.
 
     Its scores $\frac{1}{\sqrt m} \langle q, k \rangle$ are in units of $\ln 2$ and have to be integers where they are

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError
 from constructions.models.model import Model
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vectors import Vectors
 from verify.arithmetic.double_double import SLICES, DoubleDouble, added, inner_error
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats
@@ -63,9 +63,7 @@ class DecidedArgmax:
         return "; ".join(parts + ([f"undecided: {left}"] if left else []))
 
 
-def bits_needed(
-    model: Model, inputs: Int64Array | VectorTask, radius: float, *, norms: Norms | None = None
-) -> int | None:
+def bits_needed(model: Model, inputs: Int64Array | Vectors, radius: float, *, norms: Norms | None = None) -> int | None:
     r"""Predict the bits with which the balls of all logits would have at most this radius; nothing is proved by it.
 
     The radius is proportional to the unit of the roundings while it is small, so one pass in float64 with a very small
@@ -110,7 +108,7 @@ def bits_needed(
 
 def rising_precision(
     model: Model,
-    inputs: Int64Array | VectorTask,
+    inputs: Int64Array | Vectors,
     is_open: BoolArray,
     *,
     precisions: Sequence[Precision] = get_args(Precision),
@@ -149,7 +147,7 @@ def rising_precision(
 
 def _rising_precision(
     model: Model,
-    inputs: Int64Array | VectorTask,
+    inputs: Int64Array | Vectors,
     is_open: BoolArray,
     precisions: Sequence[Precision],
     most_bits: int,
@@ -174,7 +172,7 @@ def _rising_precision(
             for start, value, radius in logit_balls(model, some, numbers=numbers, norms=norms, chunk=chunk):
                 chosen, part = (
                     left[start : start + len(radius)],
-                    _less_largest(value, radius, isinstance(inputs, VectorTask)),
+                    _less_largest(value, radius, isinstance(inputs, Vectors)),
                 )
                 gap[chosen] = _gaps(part.midpoint)
                 yield "double-double", 20 * slices, chosen, part
@@ -189,12 +187,12 @@ def _rising_precision(
             for start in range(0, len(left), _BALLS_TOGETHER):
                 chosen = left[start : start + _BALLS_TOGETHER]
                 balls = logits_in_balls(model, part_of(inputs, chosen), bits)
-                yield "balls", bits, chosen, _rounded_less_largest(balls, bits, isinstance(inputs, VectorTask))
+                yield "balls", bits, chosen, _rounded_less_largest(balls, bits, isinstance(inputs, Vectors))
             left, bits = np.flatnonzero(is_open), 2 * bits
 
 
 def _slices_needed(
-    model: Model, inputs: Int64Array | VectorTask, is_open: BoolArray, gap: Floats, norms: Norms
+    model: Model, inputs: Int64Array | Vectors, is_open: BoolArray, gap: Floats, norms: Norms
 ) -> tuple[int, ...]:
     """Into how many slices double-double products are cut: as few as a prediction asks for, and then the most."""
     known = gap[is_open & (gap > 0.0)]
@@ -213,7 +211,7 @@ def _slices_needed(
 
 def decide_argmax(
     model: Model,
-    inputs: Int64Array | VectorTask,
+    inputs: Int64Array | Vectors,
     *,
     precisions: Sequence[Precision] = get_args(Precision),
     norms: Norms | None = None,
@@ -246,7 +244,7 @@ def decide_argmax(
         >>> decided.place.tolist(), decided.summary()
         ([1, 1, -1], '1 by float64; 1 by double-double; undecided: 2')
     """
-    count = inputs.n_examples if isinstance(inputs, VectorTask) else len(inputs)
+    count = len(inputs)
     place, precision, last = np.full(count, -1), np.full(count, "", dtype="U13"), 0
     is_open = np.ones(count, dtype=bool)
     for name, bits, contexts, part in rising_precision(model, inputs, is_open, precisions=precisions, norms=norms):

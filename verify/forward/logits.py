@@ -10,14 +10,14 @@ import numpy as np
 from constructions.arrays import Int64Array
 from constructions.errors import require_at_least
 from constructions.models.model import Model
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vectors import Vectors
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
 from verify.forward.map_norms import Norms
 from verify.forward.row_balls import logit_balls
 
 
-def enclose_logits(model: Model, inputs: Int64Array | VectorTask, *, precision: int | None = None) -> Enclosure:
+def enclose_logits(model: Model, inputs: Int64Array | Vectors, *, precision: int | None = None) -> Enclosure:
     r"""Enclose the logits, or outputs, of any model.
 
     For many contexts over a large vocabulary use `logit_chunks`, which never holds them all.
@@ -51,7 +51,7 @@ def enclose_logits(model: Model, inputs: Int64Array | VectorTask, *, precision: 
 
 
 def logit_chunks(
-    model: Model, inputs: Int64Array | VectorTask, *, rows: int | None = None, norms: Norms | None = None
+    model: Model, inputs: Int64Array | Vectors, *, rows: int | None = None, norms: Norms | None = None
 ) -> Iterator[tuple[int, Enclosure]]:
     """Enclose the logits of a few contexts at a time, in their order, in bounded memory.
 

@@ -21,7 +21,7 @@ from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError, require_at_least
 from constructions.models.blocks import Activation, Attention, FeedForward, Normalization
 from constructions.models.model import Model
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vectors import Vectors
 from verify.arithmetic import blas
 from verify.arithmetic.activations import SLOPES
 from verify.arithmetic.double_double import DoubleDouble
@@ -704,7 +704,7 @@ class InRowBalls:
 
 def logit_balls(
     model: Model,
-    inputs: Int64Array | VectorTask,
+    inputs: Int64Array | Vectors,
     *,
     numbers: Numbers | None = None,
     norms: Norms | None = None,
@@ -746,7 +746,7 @@ def logit_balls(
 
 
 def _chunks(
-    model: Model, inputs: Int64Array | VectorTask, norms: Norms, numbers: Numbers | None, chunk: int
+    model: Model, inputs: Int64Array | Vectors, norms: Norms, numbers: Numbers | None, chunk: int
 ) -> Iterator[tuple[int, Values, Floats]]:
     for start, count, rows, arithmetic in _last_rows(model, inputs, norms, numbers, chunk):
         for first in range(0, count, chunk):
@@ -762,12 +762,12 @@ def _chunks(
 
 
 def _last_rows(
-    model: Model, inputs: Int64Array | VectorTask, norms: Norms, numbers: Numbers | None, chunk: int
+    model: Model, inputs: Int64Array | Vectors, norms: Norms, numbers: Numbers | None, chunk: int
 ) -> Iterator[tuple[int, int, RowBalls, InRowBalls]]:
     """The last rows behind all blocks, of many contexts at a time: a row for each."""
     places = [i for i, block in enumerate(model.blocks) if isinstance(block, Attention)]
     last = places[-1] if places else 0
-    count = inputs.n_examples if isinstance(inputs, VectorTask) else len(inputs)
+    count = len(inputs)
     together = _contexts_together(model, inputs, last)
     for start in range(0, count, together):
         arithmetic = InRowBalls(norms, numbers)
@@ -789,11 +789,11 @@ def _last_rows(
             yield start + first, len(cells), rows, arithmetic
 
 
-def _contexts_together(model: Model, inputs: Int64Array | VectorTask, last: int) -> int:
+def _contexts_together(model: Model, inputs: Int64Array | Vectors, last: int) -> int:
     """How many contexts share their rows up to the last attention."""
     shared = model.reads_tokens and not any(isinstance(block, Attention) for block in model.blocks[:last])
-    of_vectors = isinstance(inputs, VectorTask)
-    count, length = (inputs.n_examples, inputs.n_ctx) if of_vectors else inputs.shape
+    of_vectors = isinstance(inputs, Vectors)
+    count, length = (len(inputs), inputs.n_ctx) if of_vectors else inputs.shape
     width = max((_width(block, length) for block in model.blocks[: last + 1]), default=1)
     most = length * model.d_vocab if shared else count * length
     return max(1, count if most * width <= _ROW_ENTRIES else _ROW_ENTRIES // (length * width))

@@ -18,7 +18,7 @@ from constructions.errors import InputError
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.tasks.contexts import checked_contexts
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vectors import Vectors
 from verify.forward.arithmetic import Arithmetic
 from verify.forward.attention_pairs import AttentionPairs, distinct_pairs, only_last_is_read, pairs_of
 from verify.forward.idle_heads import alike, idle_heads, mostly
@@ -52,7 +52,7 @@ class Stream(Generic[R]):
         return Stream(rows, cells.reshape(-1, 1), self.positions[chosen], self.queries, before)
 
 
-def stream_of(arithmetic: Arithmetic[R, Any, Any], model: Model, inputs: Int64Array | VectorTask) -> Stream[R]:
+def stream_of(arithmetic: Arithmetic[R, Any, Any], model: Model, inputs: Int64Array | Vectors) -> Stream[R]:
     """The stream before any block.
 
     Args:
@@ -64,8 +64,8 @@ def stream_of(arithmetic: Arithmetic[R, Any, Any], model: Model, inputs: Int64Ar
         InputError: Inputs that the model cannot read.
     """
     inputs = checked_inputs(model, inputs)
-    if isinstance(inputs, VectorTask):
-        count, length = inputs.n_examples, inputs.n_ctx
+    if isinstance(inputs, Vectors):
+        count, length = len(inputs), inputs.n_ctx
         firsts = np.zeros(count, dtype=np.int64) if inputs.shared else np.arange(count) * length
         rows = arithmetic.given(inputs.contexts.reshape(-1, inputs.d_model))
         positions = np.tile(np.arange(length), len(inputs.contexts))
@@ -283,22 +283,19 @@ def _placed(
     return heads if block.frequencies is None else arithmetic.turned(heads, block, positions)
 
 
-def part_of(inputs: Int64Array | VectorTask, chosen: Int64Array) -> Int64Array | VectorTask:
+def part_of(inputs: Int64Array | Vectors, chosen: Int64Array) -> Int64Array | Vectors:
     """Some of the contexts, or examples."""
-    if not isinstance(inputs, VectorTask):
-        return np.asarray(inputs)[chosen]
-    contexts = inputs.contexts if inputs.shared else inputs.contexts[chosen]
-    return VectorTask(contexts=contexts, queries=inputs.queries[chosen], labels=inputs.labels[chosen])
+    return inputs.taken(chosen) if isinstance(inputs, Vectors) else np.asarray(inputs)[chosen]
 
 
-def checked_inputs(model: Model, inputs: Int64Array | VectorTask) -> Int64Array | VectorTask:
+def checked_inputs(model: Model, inputs: Int64Array | Vectors) -> Int64Array | Vectors:
     """What the model can read, contexts as int64 `[T, S]`; or an `InputError`."""
     if model.reads_tokens:
-        if isinstance(inputs, VectorTask):
+        if isinstance(inputs, Vectors):
             raise InputError("inputs", "is a task that brings vectors", "tokens [T, S]: the model reads tokens")
         return contexts_of(model, inputs)
-    if not isinstance(inputs, VectorTask):
-        raise InputError("inputs", f"is {type(inputs).__name__}", "a VectorTask: the model reads vectors")
+    if not isinstance(inputs, Vectors):
+        raise InputError("inputs", f"is {type(inputs).__name__}", "Vectors: the model reads vectors")
     if inputs.d_model != model.d_model:
         raise InputError("inputs", f"has vectors of dimension {inputs.d_model}", f"d_model = {model.d_model}")
     return inputs

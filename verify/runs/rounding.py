@@ -9,13 +9,12 @@ import numpy as np
 
 from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
-from constructions.models.construction import require_fit
 from constructions.models.model import Model
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vectors import Vectors
 from verify.arithmetic import blas
 from verify.forward.map_norms import Norms
 from verify.forward.row_balls import logit_balls
-from verify.forward.walk import contexts_of
+from verify.forward.walk import checked_inputs
 from verify.runs.format_rows import InFormat
 from verify.runs.formats import EXP_ULPS, FLOAT64, FloatFormat
 
@@ -24,7 +23,7 @@ _SLACK = 1.0 + 2.0**-40
 
 
 def rounding_bound(
-    model: Model, inputs: Int64Array | VectorTask, *, number_format: FloatFormat, exp_ulps: float = EXP_ULPS
+    model: Model, inputs: Int64Array | Vectors, *, number_format: FloatFormat, exp_ulps: float = EXP_ULPS
 ) -> Float64Array:
     r"""Upper bound, per context, of |outputs computed in a format - exact outputs|, over all outputs.
 
@@ -67,12 +66,9 @@ def rounding_bound(
         True
     """
     blas.probe()
-    if isinstance(inputs, VectorTask):
-        require_fit(model, inputs)
-    else:
-        inputs = contexts_of(model, np.asarray(inputs))
+    inputs = checked_inputs(model, inputs)
     known = has_bound(number_format, exp_ulps)
-    count = inputs.n_examples if isinstance(inputs, VectorTask) else len(inputs)
+    count = len(inputs)
     bound = np.full(count, math.inf)
     if not known:
         return bound

@@ -3,7 +3,7 @@ import pytest
 
 from constructions.errors import InputError
 from constructions.models.model import Model
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vectors import Vectors, VectorTask
 from verify.forward.walk import checked_inputs, contexts_of, part_of
 
 MODEL = Model(blocks=(), W_U=np.eye(3), W_E=np.eye(3), W_pos=np.zeros((2, 3)))
@@ -47,5 +47,5 @@ def test_a_part_has_the_chosen_contexts_or_examples() -> None:
             contexts=rng.normal(size=(size, 2, 4)), queries=rng.normal(size=(3, 4)), labels=np.ones((3, 1))
         )
         part = part_of(task, np.array([2, 1]))
-        assert isinstance(part, VectorTask) and (part.queries == task.queries[[2, 1]]).all()
+        assert isinstance(part, Vectors) and (part.queries == task.queries[[2, 1]]).all()
         assert (part.contexts == (task.contexts if size == 1 else task.contexts[[2, 1]])).all()
