@@ -23,6 +23,7 @@ from constructions.counted import counted, inflected
 from constructions.errors import InputError
 from constructions.models.precision import Precision
 from constructions.tasks.arrays import array_task, read_arrays
+from constructions.tasks.names import OTHER
 from constructions.tasks.recitation import in_parts
 from constructions.tasks.table import (
     DELIMITERS,
@@ -35,7 +36,6 @@ from constructions.tasks.table import (
 )
 from constructions.tasks.task import Target, Task
 from constructions.tasks.text import (
-    OTHER,
     UNIT_NAMES,
     Unit,
     default_text,

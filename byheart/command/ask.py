@@ -94,7 +94,7 @@ def _answer_line(line: str, answer: "Answer") -> str:
 def _how_read(line: str, answer: "Answer") -> str:
     """What of a line was not read, and what was; empty where all was."""
     from constructions.counted import counted
-    from constructions.tasks.text import OTHER
+    from constructions.tasks.names import OTHER
     from constructions.tasks.windows import END
 
     names = [name for name in answer.read_as if name != END]

@@ -7,13 +7,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from constructions.counted import counted
 from constructions.errors import InputError
+from constructions.tasks.cells import Rows, parsed
 from constructions.tasks.task import Counts, Target, Task, make_task
 from constructions.tasks.text import BYTE_ORDER_MARK, decode, read_bytes
 
@@ -37,7 +37,6 @@ _KINDS = frozenset(
 """Names of columns by what is in them, which a relation may be called too."""
 
 Fact = tuple[tuple[str, ...], str, int]
-Rows = list[tuple[int, list[str]]]
 
 
 def read_table(path: str | Path) -> str:
@@ -150,7 +149,7 @@ def table_form(
             f"a table without that line, and --delimiter {_spelled(first_line[-1])}",
         )
     found = _only_delimiter(table) if delimiter is None else delimiter
-    rows = _parsed(table, found, strip=True).rows_or_refuse()
+    rows = parsed(table, found, strip=True).rows_or_refuse()
     if any(len(row) < 2 for _, row in rows) or not rows:
         return TableForm(found, bool(header), bool(weights))  # no table of facts, as is said where they are read
     (line, first), others = rows[0], [row for _, row in rows[1:]]
@@ -180,7 +179,7 @@ def _only_delimiter(table: str) -> str:
     Raises:
         InputError: There are two; names both.
     """
-    readings = [_parsed(table, delimiter, strip=True) for delimiter in DELIMITERS if delimiter in table]
+    readings = [parsed(table, delimiter, strip=True) for delimiter in DELIMITERS if delimiter in table]
     fitting = [reading for reading in readings if reading.in_every_row]
     if any(reading.clean for reading in fitting):
         readings = [reading for reading in readings if reading.clean]
@@ -279,9 +278,9 @@ def texts_of_table(table: str, *, delimiter: str | None = None) -> list[tuple[st
         [('haiku', 'an old pond, a frog')]
     """
     for separator in DELIMITERS if delimiter is None else [delimiter]:
-        rows = _parsed(re.split(r"[\r\n]", table, maxsplit=1)[0], separator, strip=True).rows
+        rows = parsed(re.split(r"[\r\n]", table, maxsplit=1)[0], separator, strip=True).rows
         if rows and [cell.lower() for cell in rows[0][1]] == ["title", "text"]:
-            texts = _parsed(table, separator).rows_or_refuse()[1:]
+            texts = parsed(table, separator).rows_or_refuse()[1:]
             for line, row in texts:
                 if len(row) != 2:
                     raise InputError(
@@ -299,7 +298,7 @@ def looks_like_a_table(text: str) -> str | None:
         (',', None)
     """
     for delimiter in (each for each in DELIMITERS if each in text):
-        rows = _parsed(text, delimiter).rows
+        rows = parsed(text, delimiter).rows
         if len(rows) > 2 and len(rows[0][1]) > 1 and len({len(row) for _, row in rows}) == 1:
             return delimiter
     return None
@@ -328,7 +327,7 @@ def ragged_rows(
         [('France', 'capital', 'Paris'), ('Peru', 'Lima')]
     """
     form = table_form(table, delimiter=delimiter, header=header, weights=weights)
-    rows = _parsed(table, form.delimiter).rows_or_refuse()
+    rows = parsed(table, form.delimiter).rows_or_refuse()
     names, facts = (tuple(rows[0][1]), rows[1:]) if form.header and rows else ((), rows)
     if len({len(row) for _, row in facts}) < 2:
         return None
@@ -361,7 +360,7 @@ def rows_of_contexts(
     if delimiter is None and not any(each in table for each in DELIMITERS):
         table, delimiter = "\n".join(" ".join(line.split()) for line in table.splitlines()), " "
     form = table_form(table, delimiter=delimiter, header=header)
-    reading = _parsed(table, form.delimiter, strip=True)
+    reading = parsed(table, form.delimiter, strip=True)
     rows = reading.rows_or_refuse()
     names, found = (tuple(rows[0][1]), rows[1:]) if form.header and rows else ((), rows)
     if not found:
@@ -421,7 +420,7 @@ def table_task(
         >>> task.vocabulary, [task.answers[label] for label in task.labels]
         (('France', 'capital', 'river', 'Peru'), ['Paris', 'Seine', 'Lima'])
     """
-    rows = _parsed(table, delimiter).rows_or_refuse()
+    rows = parsed(table, delimiter).rows_or_refuse()
     if weights is None and rows and rows[0][1][-1].strip().lower() == _WEIGHT:
         line, first = rows[0]
         names = "" if header else "header=True (--header) if it holds names, "
@@ -446,7 +445,7 @@ def _read(
     hint: str = "",
 ) -> tuple[Task, TableForm]:
     """The task, and the form with what was found in the rows; `hint` follows an error about the number of cells."""
-    reading = _parsed(table, form.delimiter, strip=strip)
+    reading = parsed(table, form.delimiter, strip=strip)
     rows = reading.rows_or_refuse()
     if not rows:
         raise InputError("the table", "is empty")
@@ -527,132 +526,6 @@ def _task(
         origin="table" if target == "labels" and all(len(each) == 1 for each in follows.values()) else None,
     )
     return task, len(found) - len(line_of)
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """The rows of a table with one separator.
-
-    Args:
-        delimiter: The separator.
-        rows: The rows that are not blank, each with the number of its first line.
-        stripped: Cells without the spaces that stand around them.
-        stray: The line of the first quote in the midst of a cell; 0 where none is.
-        broken: The line of the first cell that begins with a quote and does not end with one; 0 where none does.
-        mixed: The first line that ends otherwise than the first one; 0 where none does.
-    """
-
-    delimiter: str
-    rows: Rows
-    stripped: int
-    stray: int
-    broken: int
-    mixed: int
-
-    @property
-    def clean(self) -> bool:
-        """Whether every quote opens a cell, closes it, or is doubled."""
-        return not self.stray
-
-    @property
-    def split_rows(self) -> int:
-        """How many rows have several cells."""
-        return sum(len(row) > 1 for _, row in self.rows)
-
-    @property
-    def in_every_row(self) -> bool:
-        """Whether each row has several cells."""
-        return 0 < len(self.rows) == self.split_rows
-
-    @property
-    def in_half_of_the_rows(self) -> bool:
-        """Whether at least half of the rows have several cells, and these the same number."""
-        widths = {len(row) for _, row in self.rows if len(row) > 1}
-        return len(widths) == 1 and 2 * self.split_rows >= len(self.rows)
-
-    def rows_or_refuse(self) -> Rows:
-        """The rows.
-
-        Raises:
-            InputError: A quote is not closed where its cell ends; or rows end in several ways, so that nobody can tell
-                whether a carriage return is a part of a cell.
-        """
-        if self.broken:
-            wanted = 'a quote at both ends of a cell, and two for each in it: "say ""hello"""'
-            raise InputError(
-                f"line {self.broken} of the table", "is not CSV: a quote opens a cell that goes on", wanted
-            )
-        if self.mixed:
-            raise InputError(
-                f"line {self.mixed} of the table",
-                "ends otherwise than the first one: what ends a line may end a row or be in a cell",
-                "lines that all end alike, and quotes around a cell with a line end",
-            )
-        return self.rows
-
-
-@cache
-def _cell(delimiter: str) -> re.Pattern[str]:
-    r"""One cell and what ends it: in quotes, with spaces around them, or as it stands.
-
-    A line may end with a carriage return, a newline, both, or ``\r\r\n``, which some programs write by mistake.
-    """
-    blanks, separator = re.escape("".join({" ", "\t"} - {delimiter})), re.escape(delimiter)
-    quoted = rf'[{blanks}]*+"(?P<quoted>(?:[^"]++|"")*+)"[{blanks}]*+'
-    return re.compile(rf"(?:{quoted}|(?P<plain>[^{separator}\r\n]*+))(?P<end>{separator}|\r{{0,2}}\n|\r|\Z)")
-
-
-def _parsed(table: str, delimiter: str, *, strip: bool = False) -> _Reading:
-    """The rows of a table in CSV; what is in quotes stands as it is, line ends and all."""
-    if len(delimiter) != 1 or delimiter in '"\r\n':
-        raise InputError("delimiter", f"= {delimiter!r}", "one character other than a quote or a line end")
-    blanks = " \t".replace(delimiter, "")
-    rows, row = Rows(), list[str]()
-    line = first_line = 1
-    stripped = stray = broken = mixed = 0
-    row_end = ""
-    for found in _cell(delimiter).finditer(table):
-        cell, plain, end = found["quoted"], found["plain"], found["end"]
-        if plain is None:
-            line += cell.count("\n") + cell.count("\r") - cell.count("\r\n")
-            row.append(cell.replace('""', '"'))
-        else:
-            if '"' in plain:
-                stray = stray or line
-                broken = broken or (line if plain.lstrip(blanks).startswith('"') else 0)
-            bare = plain.strip(blanks) or plain
-            stripped += strip and bare != plain
-            row.append(bare if strip else plain)
-        if end != delimiter:
-            if len(row) > 1 or plain is None or plain.strip(blanks):
-                rows.append((first_line, row))
-            row_end = row_end or end
-            mixed = mixed or (line if end not in ("", row_end) else 0)
-            line += end != ""
-            row, first_line = [], line
-    return _Reading(delimiter, rows, stripped, stray, broken, mixed)
-
-
-def cells_of_line(line: str, delimiter: str) -> list[str]:
-    """The cells of one line of CSV without the spaces around them; none where it is not one line of it.
-
-    Example:
-        >>> cells_of_line('"Rome, Lazio", town', ",")
-        ['Rome, Lazio', 'town']
-    """
-    reading = _parsed(line, delimiter, strip=True)
-    return reading.rows[0][1] if len(reading.rows) == 1 and reading.clean else []
-
-
-def line_of_cells(cells: Sequence[str]) -> str:
-    """Cells as a line of CSV that a person can read: quotes stand where they are needed.
-
-    Example:
-        >>> line_of_cells(["Rome, Lazio", "town"])
-        '"Rome, Lazio", town'
-    """
-    needed = re.compile(r'^\s|\s$|[,"\r\n]|^$')
-    return ", ".join('"' + cell.replace('"', '""') + '"' if needed.search(cell) else cell for cell in cells)
 
 
 def _facts(

@@ -3,7 +3,6 @@
 Page: docs/task.md
 """
 
-import re
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from constructions.arrays import Int64Array, IntegerArray
 from constructions.counted import counted
 from constructions.errors import InputError, require_at_least
+from constructions.tasks.names import OTHER, WORDS, byte_name
 from constructions.tasks.task import Counts, Target, Task, make_task
 
 Unit = Literal["char", "byte", "word"]
@@ -21,11 +21,7 @@ Unit = Literal["char", "byte", "word"]
 UNIT_NAMES = {"char": "character", "byte": "byte", "word": "word"}
 """What one token is called."""
 
-OTHER = "<other>"
-
 _DEFAULT_VOCABULARY = {"char": 256, "byte": 256, "word": 256}
-WORDS = re.compile(r"\w+|[^\w\s]")
-"""What the unit ``word`` cuts a text into."""
 _LARGEST_KEY = 2**62
 BYTE_ORDER_MARK = "\ufeff"
 """What some programs write first into a file of UTF-8."""
@@ -231,11 +227,6 @@ def _numbered(codes: IntegerArray, texts: list[str] | None, size: int) -> tuple[
     number_of[kept] = np.arange(len(kept))
     names = tuple(texts[code] if texts else chr(code) for code in kept.tolist())
     return names if len(kept) == len(order) else (*names, OTHER), number_of[codes]
-
-
-def byte_name(value: int) -> str:
-    r"""The name of the token of a byte: its ASCII character, or like ``\x0a``."""
-    return chr(value) if 32 <= value < 127 and value != ord("\\") else f"\\x{value:02x}"
 
 
 def _windows(tokens: Int64Array, d_vocab: int, n_ctx: int) -> tuple[Int64Array, Counts]:

@@ -14,9 +14,9 @@ import numpy as np
 from constructions.arrays import Int64Array
 from constructions.counted import counted
 from constructions.errors import InputError
-from constructions.tasks.table import cells_of_line, line_of_cells
+from constructions.tasks.cells import cells_of_line, line_of_cells
+from constructions.tasks.names import OTHER, WORDS, byte_name
 from constructions.tasks.task import Task
-from constructions.tasks.text import OTHER, WORDS, byte_name
 from constructions.tasks.windows import END
 
 _ECHOED = 3  # facts

@@ -2,6 +2,7 @@
 
 from tests.mutants import of
 
+cells = of("constructions/tasks/cells.py", "tests/constructions/tasks/test_table.py")
 table = of("constructions/tasks/table.py", "tests/constructions/tasks/test_table.py")
 vocabulary = of("constructions/tasks/vocabulary.py", "tests/falsify/test_tables.py")
 recite = of("byheart/command/recite.py", "tests/falsify/test_tables.py tests/byheart/command/test_recite.py")
@@ -38,16 +39,16 @@ MUTANTS = [
         "a comma beats a separator that one row lacks",
     ),
     table("if any(reading.clean for reading in fitting):", "if False:", "quotes do not tell the separator"),
-    table("mixed = mixed or (line if", "mixed = mixed or (0 if", "a line end in a cell without quotes ends the row"),
+    cells("mixed = mixed or (line if", "mixed = mixed or (0 if", "a line end in a cell without quotes ends the row"),
     vocabulary(
         "        if len(facts) != 1:", "        if not readings:", "of two readings of a question the first is asked"
     ),
     vocabulary("if len(words) == task.n_ctx and names.issuperset(words)", "if words", "unknown cells are a reading"),
     recite("binary.write(found.data)", 'binary.write(found.data + b"\\n")', "what is recited has one line end more"),
     recite("code if tokens == found.said else REFUTED", "code", "a run that says something else ends with 0"),
-    table("row.append(bare if strip else plain)", "row.append(bare)", "spaces are removed unasked"),
+    cells("row.append(bare if strip else plain)", "row.append(bare)", "spaces are removed unasked"),
     table("weight_of.get(following, 0) + weight", "weight", "equal rows are counted once"),
-    table("plain.strip(blanks) or plain", "plain.strip(blanks)", "a cell of spaces is empty"),
+    cells("plain.strip(blanks) or plain", "plain.strip(blanks)", "a cell of spaces is empty"),
     table("return task, len(found) - len(line_of)", "return task, 0", "merged rows are not counted"),
     made(
         "if any(each.every_run for each in",

@@ -254,7 +254,7 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
     layer = mahdavi_layer(one, one, one, np.ones((1, 1)), np.ones((1, 1)))
     calls: list[tuple[str, Any]] = [
         ("tokens", lambda: enclose_logits(network, task)),
-        ("VectorTask", lambda: enclose_logits(layer, contexts)),
+        ("Vectors", lambda: enclose_logits(layer, contexts)),
         ("rows", lambda: logit_chunks(model, others, rows=0)),
         ("precisions", lambda: decide_argmax(model, others, precisions=("float32",))),  # type: ignore[arg-type]
     ]
