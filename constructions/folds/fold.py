@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from constructions.arrays import Int64Array
 from constructions.errors import FileFormatError, HypothesisError, InputError, require_at_least
 from constructions.tasks.frozen_arrays import frozen_copy
-from constructions.tasks.stored import Stored
+from constructions.tasks.stored import Reader, Stored, require_reads_tokens
 
 OF_A_FOLD = "rule: token by token, "
 """How the origin of the answers begins where a rule with a state says them."""
@@ -163,6 +163,15 @@ class Fold(Stored):
         if fold.words() != words or set(fold.arrays()) != set(arrays):
             raise FileFormatError(f"{path} is not a rule with a state: it holds {sorted({**words, **arrays})}")
         return fold
+
+    def require_fit(self, model: Reader) -> None:
+        """Raise `InputError` unless a model reads the prompts and the answers, and has an output for each token."""
+        require_reads_tokens(model)
+        if self.longest > model.n_ctx:
+            raise InputError("task", f"takes {self.longest} positions", f"at most n_ctx = {model.n_ctx}")
+        for name, size in (("d_vocab", model.d_vocab), ("d_vocab_out", model.d_vocab_out)):
+            if self.largest_token >= size:
+                raise InputError("task", f"has the token {self.largest_token}", f"tokens below {name} = {size}")
 
     @property
     def inputs(self) -> int:

@@ -22,6 +22,7 @@ from constructions.arrays import Int64Array
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
 from constructions.tasks.arrays import array_task
+from constructions.tasks.stored import Reader, require_knows, require_reads
 from constructions.tasks.task import Task, Worded
 
 Tokens = tuple[int, ...]
@@ -207,6 +208,12 @@ class PromptTask(Worded):
         return (
             f"{counted(self.n_contexts, 'prompt')} of {lengths(self.prompts)}, answers of {lengths(self.completions)}"
         )
+
+    def require_fit(self, model: Reader) -> None:
+        """Raise `InputError` unless a model of these sizes reads the prompts and has an output for each answer."""
+        require_reads(model, self.n_ctx)
+        self.require_answers(model)
+        require_knows(model, self.most)
 
     def words(self) -> dict[str, Any]:
         """The names of tokens and the texts of the facts."""

@@ -19,7 +19,7 @@ from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
 from constructions.tasks.arrays import array_task
 from constructions.tasks.frozen_arrays import frozen_copy
-from constructions.tasks.stored import Stored
+from constructions.tasks.stored import Reader, Stored, require_knows, require_reads
 from constructions.tasks.task import Task
 
 RULES = ("max", "min", "first", "last", "sum")
@@ -198,6 +198,13 @@ class RuleTask(Stored):
         apart = None if vocabulary == answers else answers
         labels = self.labels_of(contexts)
         return array_task(contexts, next_tokens=labels, target="labels", vocabulary=vocabulary, answers=apart)
+
+    def require_fit(self, model: Reader) -> None:
+        """Raise `InputError` unless a model of these sizes reads the inputs and has an output for each answer."""
+        require_reads(model, self.n_ctx)
+        if not int(self.answers.max()) < model.d_vocab_out:
+            raise InputError("task", f"has the answer {self.answers.max()}, the model {model.d_vocab_out} logits")
+        require_knows(model, self.most)
 
     def words(self) -> dict[str, Any]:
         """The name."""

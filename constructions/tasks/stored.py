@@ -5,15 +5,44 @@ Page: docs/rigour/certificate.md
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from numpy.typing import NDArray
 
-from constructions.errors import FileFormatError
+from constructions.errors import FileFormatError, InputError
 from constructions.tensor_file import arrays_sha256, load_tensors, save_tensors
 
 FORMAT = "byheart-task"
 VERSION = 3
+
+
+class Reader(Protocol):
+    """A model that is to read a task: its sizes."""
+
+    @property
+    def reads_tokens(self) -> bool:
+        """Whether it reads tokens; otherwise it reads vectors."""
+        ...
+
+    @property
+    def d_model(self) -> int:
+        """Dimension of what it reads."""
+        ...
+
+    @property
+    def d_vocab(self) -> int:
+        """How many tokens it knows."""
+        ...
+
+    @property
+    def n_ctx(self) -> int:
+        """How many tokens it reads at most."""
+        ...
+
+    @property
+    def d_vocab_out(self) -> int:
+        """How many outputs it has."""
+        ...
 
 
 class Stored(ABC):
@@ -29,6 +58,10 @@ class Stored(ABC):
     @abstractmethod
     def arrays(self) -> dict[str, NDArray]:
         """The arrays of ``task.safetensors`` by name, in the order in which they are hashed."""
+
+    @abstractmethod
+    def require_fit(self, model: Reader) -> None:
+        """Raise `InputError` unless a model of these sizes reads the contexts and has an output for each answer."""
 
     @classmethod
     @abstractmethod
@@ -63,6 +96,25 @@ class Stored(ABC):
         if kind != cls.holds:
             raise FileFormatError(f"{path} holds a task of {kind}, expected one of {cls.holds}")
         return cls.from_arrays(Path(path), words, arrays)
+
+
+def require_reads_tokens(model: Reader) -> None:
+    """Raise `InputError` unless a model reads tokens."""
+    if not model.reads_tokens:
+        raise InputError("task", "has contexts of tokens, the model reads vectors")
+
+
+def require_reads(model: Reader, n_ctx: int) -> None:
+    """Raise `InputError` unless a model reads so many tokens."""
+    require_reads_tokens(model)
+    if n_ctx > model.n_ctx:
+        raise InputError("task", f"has contexts of {n_ctx} tokens, the model reads {model.n_ctx}")
+
+
+def require_knows(model: Reader, largest: int) -> None:
+    """Raise `InputError` unless a model knows the tokens up to the largest."""
+    if not largest < model.d_vocab:
+        raise InputError("task", f"has the token {largest}, the model knows 0 .. {model.d_vocab - 1}")
 
 
 def read_stored(path: Path) -> tuple[str, dict[str, Any], dict[str, NDArray]]:

@@ -17,7 +17,7 @@ from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.errors import FileFormatError, HypothesisError, InputError, ResourceError
 from constructions.files import canonical_json
 from constructions.tasks.frozen_arrays import frozen_copy, is_frozen
-from constructions.tasks.stored import Stored
+from constructions.tasks.stored import Reader, Stored, require_knows, require_reads
 from constructions.tasks.windows import END, Windows
 
 Target = Literal["laws", "labels"]
@@ -166,6 +166,12 @@ class Worded(Stored):
     def apart(self) -> bool:
         """Whether the answers have a vocabulary of their own."""
         return self.answers is not self.vocabulary
+
+    def require_answers(self, model: Reader, hint: str = "") -> None:
+        """Raise `InputError` unless a model has one output for each answer."""
+        if self.n_answers != model.d_vocab_out:
+            kind = "answers" if self.apart else "tokens"
+            raise InputError("task", f"has {self.n_answers} {kind}, the model {model.d_vocab_out} logits{hint}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -358,6 +364,12 @@ class Task(Worded):
             return None
         share = np.unique(self.labels, return_counts=True)[1] / self.n_contexts
         return abs(float(share @ np.log2(share))) * self.n_contexts
+
+    def require_fit(self, model: Reader) -> None:
+        """Raise `InputError` unless a model of these sizes reads the contexts and has an output for each answer."""
+        require_reads(model, self.n_ctx)
+        self.require_answers(model, "; task.in_one_vocabulary() numbers them as tokens" if self.apart else "")
+        require_knows(model, max(int(tokens.max(initial=0)) for tokens in (self.contexts, self.tail_contexts)))
 
     def modes(self, rows: slice | Int64Array = slice(None)) -> BoolArray:
         """Where the target of these contexts, by default of all, is largest, `[contexts, K]`.

@@ -14,7 +14,7 @@ from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.errors import FileFormatError, InputError
 from constructions.tasks.frozen_arrays import frozen_float64
 from constructions.tasks.prompts import PromptTask
-from constructions.tasks.stored import Stored, read_stored
+from constructions.tasks.stored import Reader, Stored, read_stored
 from constructions.tasks.task import Task
 
 Kind = Literal["regression", "classification"]
@@ -159,6 +159,17 @@ class VectorTask(Vectors, Stored):
     def classes(self) -> Int64Array:
         """The place of the largest label of each example, `[T]`."""
         return self.labels.argmax(axis=1)
+
+    def require_fit(self, model: Reader) -> None:
+        """Raise `InputError` unless a model of these sizes reads the vectors and has an output for each label."""
+        if model.reads_tokens:
+            raise InputError("task", "brings vectors, the model reads tokens")
+        if model.d_model != self.d_model:
+            raise InputError(
+                "task", f"has vectors of dimension {self.d_model}, the model reads dimension {model.d_model}"
+            )
+        if model.d_vocab_out != self.d_out:
+            raise InputError("task", f"has {self.d_out} labels per example, the model {model.d_vocab_out} outputs")
 
     def words(self) -> dict[str, Any]:
         """The kind."""

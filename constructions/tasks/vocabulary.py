@@ -7,7 +7,7 @@ import difflib
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -16,14 +16,42 @@ from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.tasks.cells import cells_of_line, line_of_cells
 from constructions.tasks.names import OTHER, WORDS, byte_name
-from constructions.tasks.task import Task
-from constructions.tasks.windows import END
+from constructions.tasks.windows import END, Windows
 
 _ECHOED = 3  # facts
 _LONGEST_SHOWN = 120  # characters of a name
 _BYTE = re.compile(r"\\x[0-9a-f]{2}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SEPARATORS = (",", ";", "|", "\t", "\n")
+
+
+class Facts(Protocol):
+    """Contexts of tokens with names, and what follows each: as much of `constructions.tasks.task.Task` as is read."""
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]: ...
+    @property
+    def answers(self) -> tuple[str, ...]: ...
+    @property
+    def apart(self) -> bool: ...
+    @property
+    def origin(self) -> str: ...
+    @property
+    def target(self) -> str: ...
+    @property
+    def contexts(self) -> Int64Array: ...
+    @property
+    def labels(self) -> Int64Array: ...
+    @property
+    def counts(self) -> Any: ...
+    @property
+    def windows(self) -> Windows | None: ...
+    @property
+    def contradicted(self) -> int: ...
+    @property
+    def n_contexts(self) -> int: ...
+    @property
+    def n_ctx(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -66,17 +94,17 @@ def cut_of(vocabulary: tuple[str, ...], *, cells: bool = False) -> Cut:
     return Cut("word" if all(WORDS.fullmatch(name) for name in names) else "cell", free)
 
 
-def is_of_rows(task: Task) -> bool:
+def is_of_rows(task: Facts) -> bool:
     """Whether a context is a whole row, of a table or of a construction, which one answer follows and nothing else."""
     return task.windows is None and (task.apart or task.origin == "table")
 
 
-def names_answers(task: Task) -> bool:
+def names_answers(task: Facts) -> bool:
     """Whether the texts of the answers are written beside the weights: of rows, but for single bytes."""
     return is_of_rows(task) and (task.apart or cut_of(task.vocabulary).unit != "byte")
 
 
-def tokens_of(text: str, task: Task) -> list[int]:
+def tokens_of(text: str, task: Facts) -> list[int]:
     """The numbers of the tokens of a context that a person typed, `[S]`.
 
     It may be typed as a row of a table, in CSV: with a comma, semicolon, bar or tab between the cells, and quotes where
@@ -113,7 +141,7 @@ def tokens_of(text: str, task: Task) -> list[int]:
     return numbers_of(words, task)
 
 
-def _readings(text: str, task: Task) -> list[tuple[str, ...]]:
+def _readings(text: str, task: Facts) -> list[tuple[str, ...]]:
     """The ways to read what was typed as exactly the tokens of a context, all in the vocabulary."""
     names, cut = set(task.vocabulary), cut_of(task.vocabulary, cells=task.apart)
     if cut.unit == "byte" or (OTHER in names and not task.apart):
@@ -129,12 +157,12 @@ def _readings(text: str, task: Task) -> list[tuple[str, ...]]:
     return [words for words in dict.fromkeys(ways) if len(words) == task.n_ctx and names.issuperset(words)]
 
 
-def _separators(task: Task) -> list[str]:
+def _separators(task: Facts) -> list[str]:
     """What may stand between the cells of a context: no token of a text, where it stands for itself."""
     return [each for each in _SEPARATORS if task.apart or each not in task.vocabulary]
 
 
-def _between_separators(text: str, task: Task) -> list[str]:
+def _between_separators(text: str, task: Facts) -> list[str]:
     """What stands between the separators in a text, or else between blanks; empty where there is none."""
     separator = next((each for each in _separators(task) if each in text), None)
     if separator is not None:
@@ -142,7 +170,7 @@ def _between_separators(text: str, task: Task) -> list[str]:
     return text.split() if " " in text.strip() and " " not in task.vocabulary else []
 
 
-def words_of(text: str, task: Task) -> list[str]:
+def words_of(text: str, task: Facts) -> list[str]:
     """The words, characters, bytes or cells of a text that a person typed, as the vocabulary of a task has them."""
     cut = cut_of(task.vocabulary, cells=task.apart)
     if cut.unit == "byte":
@@ -157,7 +185,7 @@ def words_of(text: str, task: Task) -> list[str]:
     return WORDS.findall(text) if cut.unit == "word" else [text.strip()]
 
 
-def unread(text: str, task: Task) -> int:
+def unread(text: str, task: Facts) -> int:
     """How many words, characters or bytes of what was typed stand before the end that is read; none of cells."""
     if task.windows is not None:
         titled = task.windows.titled
@@ -172,7 +200,7 @@ PIECES = re.compile(r"\w+|\s+|[^\w\s]")
 """What whole texts are cut into by words: words, white space, and single other characters, which make up the text."""
 
 
-def pieces_of(text: str, task: Task) -> list[int]:
+def pieces_of(text: str, task: Facts) -> list[int]:
     """The numbers of the tokens of a piece of whole texts; -1 for what stands in none.
 
     Example:
@@ -193,19 +221,19 @@ def pieces_of(text: str, task: Task) -> list[int]:
     return [number.get(piece, -1) for piece in pieces]
 
 
-def _titles(task: Task) -> dict[str, int]:
+def _titles(task: Facts) -> dict[str, int]:
     assert task.windows is not None
     return {task.vocabulary[title][1:-1]: title for title in task.windows.titles.tolist()}
 
 
-def _titled(text: str, task: Task) -> tuple[str, str]:
+def _titled(text: str, task: Facts) -> tuple[str, str]:
     """The title that a text was typed with, and what stands behind it; of several titles the longest."""
     known = (title for title in _titles(task) if text == title or text.startswith(f"{title}: "))
     title = max(known, key=len, default=text.partition(": ")[0])
     return title, text[len(title) + 2 :]
 
 
-def _before(text: str, task: Task) -> list[int]:
+def _before(text: str, task: Facts) -> list[int]:
     """The window behind a text that was typed; where there are several texts, behind `title: text`."""
     windows = task.windows
     assert windows is not None
@@ -224,7 +252,7 @@ def _before(text: str, task: Task) -> list[int]:
     return [first, *last] if windows.titled else last
 
 
-def _in_text(task: Task, context: int) -> str | None:
+def _in_text(task: Facts, context: int) -> str | None:
     """A window as a person types it; none where nothing stands before."""
     windows = task.windows
     assert windows is not None
@@ -235,7 +263,7 @@ def _in_text(task: Task, context: int) -> str | None:
     return title + "".join(names)
 
 
-def numbers_of(words: list[str] | tuple[str, ...], task: Task) -> list[int]:
+def numbers_of(words: list[str] | tuple[str, ...], task: Facts) -> list[int]:
     """The numbers of the tokens of a context, `[S]`.
 
     Raises:
@@ -262,7 +290,7 @@ def numbers_of(words: list[str] | tuple[str, ...], task: Task) -> list[int]:
     return [number[word] for word in words]
 
 
-def typed(task: Task, context: int) -> str | None:
+def typed(task: Facts, context: int) -> str | None:
     """A memorized context as a person types it.
 
     Args:
@@ -295,7 +323,7 @@ def typed(task: Task, context: int) -> str | None:
     return (f"{cut.separator} " if cut.separator in ",;" else cut.separator).join(words)
 
 
-def typed_example(task: Task, *, in_csv: bool = False) -> str | None:
+def typed_example(task: Facts, *, in_csv: bool = False) -> str | None:
     """Return a memorized context that a terminal shows and the command line takes, where a dash begins an option.
 
     Args:
@@ -320,7 +348,7 @@ def _shown(words: list[str] | tuple[str, ...]) -> str:
     return " ".join(map(repr, words[:8])) + (" ..." if len(words) > 8 else "")
 
 
-def echoed(task: Task, places: Int64Array | None = None) -> str:
+def echoed(task: Facts, places: Int64Array | None = None) -> str:
     """The facts as they were read: the first three and how many more, and what a reader would not see in them.
 
     Args:
