@@ -3,8 +3,8 @@
     python benchmarks/bench_choice.py
 
 Prints for each shape the three smallest, of all and of those without neurons, and at the end which is the smallest.
-Searches (`newton`) are left out. Heads of rank one and one head for all bigrams, which left the menu, are counted too:
-other heads are smaller than either on every shape of more than 512 facts, below which a search is.
+Searches (`newton`) are left out. One head for all bigrams, which is not on the menu, is counted too: other heads are
+smaller on every shape of more than 512 facts, below which a search is.
 
 Page: docs/memories.md
 """
@@ -20,8 +20,8 @@ from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
 
 CLOSED = ("knots", "block-heads", "cross-heads", "steps", "additive-recall")
-COUNTED = ("packed-words", "probes", "clustered-heads", "last-token-heads")
-GONE = ("rank-one-heads", "one-head")
+COUNTED = ("packed-words", "probes", "clustered-heads", "rank-one-heads", "last-token-heads")
+GONE = ("one-head",)
 STRUCTURES = ("random", "sum", "one column", "runs", "constant")
 
 
@@ -57,7 +57,6 @@ def counts(task: Task) -> dict[str, int]:
     """Parameters by memory, of those that take the task."""
     T, S, N, K = task.n_contexts, task.n_ctx, task.d_vocab, task.n_answers
     found = {name: BY_NAME[name].fewest(task, "float32") for name in COUNTED}
-    found["rank-one-heads"] = min(4 * d * max(1, -(-T // d) - 1) + (N + S + K) * d for d in range(2, 9))
     found["one-head"] = 3 * N**2 + 4 * N + N * K if S == 2 else 0
     for offer in offers(task, names=CLOSED):
         found[offer.kind.name] = 0 if offer.built is None else offer.built.model.parameters

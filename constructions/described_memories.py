@@ -117,6 +117,13 @@ DESCRIBED = (
         "docs/claims/steps.md",
     ),
     Described(
+        "rank-one-heads",
+        "contexts in general position, of two tokens or more; labels",
+        "4 a fact and 4 (S + N + K), by one linear system",
+        True,
+        "docs/claims/rank_one_heads.md",
+    ),
+    Described(
         "newton",
         "labels; up to 2^14 contexts",
         "0.7 to 1.7 a fact, found by a search of seconds to minutes",

@@ -34,6 +34,7 @@ from constructions.memories.low_rank_laws import low_rank_laws_memory
 from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1
 from constructions.memories.newton.newton_memory import newton_memory
 from constructions.memories.one_hot_laws import one_hot_laws_memory, one_hot_laws_parameters
+from constructions.memories.rank_one_heads import fewest_parameters_of_rank_one, rank_one_heads_memory
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import Construction
 from constructions.models.model import Model
@@ -49,7 +50,7 @@ SMALLEST = "smallest"
 _CLAIM = "The choice of a memory"
 _NEURONS = "it has neurons"
 _LONG: tuple[Precision, ...] = ("float32", "float64")
-_MOST = {"newton": 512, "clustered-heads": 2500, "steps": 4096}
+_MOST = {"newton": 512, "clustered-heads": 2500, "rank-one-heads": 4096, "steps": 4096}
 """Facts up to which a memory is tried without being named: beyond, it or its certificate takes minutes to hours."""
 _UNASKED = 8e9
 """Work of a search that is not asked for, nanoseconds as `levenberg_marquardt` counts them."""
@@ -411,6 +412,11 @@ MEMORIES: tuple[Kind, ...] = (
     Kind(
         *_DESCRIBED["steps"],
         lambda task, asked: steps_memory(task, dtype=asked.dtype, seed=asked.seed),
+    ),
+    Kind(
+        *_DESCRIBED["rank-one-heads"],
+        lambda task, asked: rank_one_heads_memory(task, dtype=asked.dtype, seed=asked.seed),
+        lambda task, dtype: fewest_parameters_of_rank_one(task),
     ),
     Kind(
         *_DESCRIBED["newton"],

@@ -27,10 +27,11 @@ from constructions.tasks.task import Task
 _CLAIM = "The memory of heads of rank one"
 _MORE = (1.0, 1.05, 1.1, 1.25)  # heads that are tried, in multiples of those that the rank asks for
 _DRAWS = 3
+_WIDTH = 4
 
 
 def rank_one_heads_memory(
-    task: Task, *, d_model: int = 4, n_heads: int | None = None, dtype: Precision = "float64", seed: int = 0
+    task: Task, *, d_model: int = _WIDTH, n_heads: int | None = None, dtype: Precision = "float64", seed: int = 0
 ) -> Construction[Task]:
     r"""Hold any labels of contexts whose features have full rank, with `d_qk` = `d_head` = 1 and one linear system.
 
@@ -66,7 +67,7 @@ def rank_one_heads_memory(
     """
     require_at_least(2, d_model=d_model)
     require_labels_after_two(task, _CLAIM)
-    fewest = max(1, -(-task.n_contexts // d_model) - 1)
+    fewest = _fewest_heads(task, d_model)
     tried = sorted({math.ceil(more * fewest) for more in _MORE}) if n_heads is None else [n_heads]
     drawn = (
         (
@@ -77,6 +78,28 @@ def rank_one_heads_memory(
         for draw in range(_DRAWS)
     )
     return first_that_holds(task, _CLAIM, "features", drawn)
+
+
+def fewest_parameters_of_rank_one(task: Task) -> int:
+    r"""Entries that the memory takes at least, in its default width: the rank asks for $(H + 1) d \ge T$.
+
+    Args:
+        task: What is to be memorized.
+
+    Returns:
+        $d (S + N + K) + 4 d H$ with $d = 4$ and the least H.
+
+    Example:
+        >>> from constructions.tasks.arrays import enumerated_task
+        >>> fewest_parameters_of_rank_one(enumerated_task(10, 2))
+        472
+    """
+    inputs_and_answers = task.n_ctx + task.d_vocab + task.n_answers
+    return _WIDTH * inputs_and_answers + 4 * _WIDTH * _fewest_heads(task, _WIDTH)
+
+
+def _fewest_heads(task: Task, d_model: int) -> int:
+    return max(1, -(-task.n_contexts // d_model) - 1)
 
 
 def _front_end(task: Task, d_model: int, n_heads: int, dtype: Precision, seed: tuple[int, int]) -> Model:
