@@ -33,13 +33,6 @@ DESCRIBED = (
         "docs/claims/affine.md",
     ),
     Described(
-        "groups",
-        "all bigrams, with labels that are the products in a group that does not commute, under any names",
-        "a few numbers for each token: 8 N or so for turns of a polygon; every run in float32 is exact",
-        False,
-        "docs/claims/affine.md",
-    ),
-    Described(
         "packed-words",
         "bigrams with labels",
         "0.7 a fact for all of 50 tokens in float64, 1 in float32, every run exact up to the readout; tens of layers",

@@ -86,8 +86,6 @@ def _task_of(name: str) -> Task:
     first, second = bigrams.T
     if name == "affine":
         return array_task(bigrams, next_tokens=(first + 3 * second) % _TOKENS, target="labels")
-    if name == "groups":
-        return array_task(bigrams, next_tokens=_products_of_symmetries(first, second), target="labels")
     if name == "additive-recall":  # two answers of its own for each token of the second position
         answers = 2 * second + np.random.default_rng(_SEED).integers(0, 2, len(bigrams))
         return array_task(bigrams, next_tokens=answers, vocabulary=_TOKENS, answers=2 * _TOKENS, target="labels")
@@ -103,13 +101,6 @@ def _of_low_rank() -> Float64Array:
     rng = np.random.default_rng(_SEED)
     powers = np.exp(rng.normal(size=(_TOKENS**2, 2)) @ rng.normal(size=(2, _TOKENS)))
     return powers / powers.sum(axis=1, keepdims=True)
-
-
-def _products_of_symmetries(first: Int64Array, second: Int64Array) -> Int64Array:
-    """The products of the ten symmetries of a pentagon: 0 to 4 turn it, 5 to 9 reflect it and then turn it."""
-    sign = np.where(first >= 5, -1, 1)
-    turn = (first % 5 + sign * (second % 5)) % 5
-    return turn + 5 * ((first >= 5) != (second >= 5))
 
 
 def _labelled_by_largest(model: Model, contexts: Int64Array, outputs: Float64Array, summary: str) -> Built:

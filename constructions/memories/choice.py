@@ -28,7 +28,6 @@ from constructions.heads.clustered_heads import clustered_heads_memory, fewest_p
 from constructions.heads.last_token_heads import fewest_parameters_by_last_tokens, last_token_heads_memory
 from constructions.heads.steps import steps_memory
 from constructions.memories.affine.affine_memory import affine_memory
-from constructions.memories.affine.group_memory import group_memory
 from constructions.memories.knots import knots_memory
 from constructions.memories.low_rank_laws import low_rank_laws_memory
 from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1
@@ -353,11 +352,6 @@ MEMORIES: tuple[Kind, ...] = (
         *_DESCRIBED["affine"],
         lambda task, asked: affine_memory(task, dtype=asked.dtype),
         exact=get_args(Precision),
-    ),
-    Kind(
-        *_DESCRIBED["groups"],
-        lambda task, asked: group_memory(task, dtype=asked.dtype),
-        exact=("bfloat16", "float32", "float64"),  # what its heads do not read is not 0 in float16
     ),
     Kind(
         *_DESCRIBED["packed-words"],

@@ -36,7 +36,7 @@ def loaded(folder, **options):
 def of_a_table(name):
     """The bigrams of a memory as rows of a table, with answers that are never read; and its weights for these."""
     contexts = np.array([(i, j) for i in range(3) for j in range(3)])
-    if name in ("one-hot-laws", "low-rank-laws", "affine", "groups"):
+    if name in ("one-hot-laws", "low-rank-laws", "affine"):
         return memory_of_bigrams(name)
     labels = 2 * contexts[:, 1] + np.arange(9) % 2 if name == "additive-recall" else np.arange(9) % 4
     answers = tuple(f"answer {i}" for i in range(6 if name == "additive-recall" else 4))
@@ -44,7 +44,7 @@ def of_a_table(name):
     return task, BY_NAME[name].build(task, Asked()).model
 
 
-OWN = ("affine", "groups", "low-rank-laws", "one-hot-laws", "probes")  # laws, and attention that sees all
+OWN = ("affine", "low-rank-laws", "one-hot-laws", "probes")  # laws, and attention that sees all
 
 
 @pytest.mark.parametrize("name", BY_NAME)

@@ -4,7 +4,7 @@ from tests.mutants import Mutant, of
 
 
 def memory(file: str, original: str, mutated: str, why: str) -> Mutant:
-    room = "memories/affine" if file.startswith(("affine", "finite", "group")) else "memories"
+    room = "memories/affine" if file.startswith("affine") else "memories"
     tests = f"tests/constructions/{room}/test_{file}.py"
     if file == "affine_rule":
         tests += f" tests/constructions/{room}/test_affine_memory.py"
@@ -32,18 +32,6 @@ MUTANTS = [
     memory("affine_memory", "neurons.append((0, 1.0, 1.0 - apart * high, width + g, 1.0))",
            "neurons.append((0, 1.0, -float(apart * high), width + g, 1.0))", "a head reads one position too many"),
     memory("affine_memory", "4.0 * x.T, -2.0", "4.0 * x.T, -1.0", "exceptions are on elsewhere"),
-    memory("finite_group", "if not _associates(products):", "if False:",
-           "a table that does not associate is taken for a group"),
-    memory("finite_group", "for axis in (0, 1)):", "for axis in (0,)):", "answers may be twice in a row"),
-    memory("finite_group", "!= np.arange(len(coset))).any():", "!= np.arange(len(coset))).all():",
-           "any cyclic subgroup is taken for a normal one"),
-    memory("finite_group", "if (quotient != quotient.T).any() or", "if",
-           "a quotient that does not commute is a sum"),
-    memory("group_memory", "np.where(beyond >= 0, low - push * beyond, 0)", "np.where(beyond >= 0, low, 0)",
-           "what neurons add beyond the difference is left"),
-    memory("group_memory", "-int(push[j]) * (j + 1)", "-int(push[j]) * j", "a neuron is on one kind too early"),
-    memory("group_memory", "shift = max(-int(added[output].min()), 0)", "shift = 0", "sums below 0 are cut off"),
-    memory("group_memory", "if need <= 1 << bits and", "if", "sums are as long as they are"),
     memory("low_rank_laws", "importance *= np.sqrt", "importance += 0.0 * np.sqrt", "the worst laws count no more"),
     memory("low_rank_laws", "off * np.sqrt(2.0 * divergence) + off * off / 2.0", "-divergence / 2.0",
            "half of the divergence is taken for all"),
