@@ -351,6 +351,24 @@ def test_the_index_lists_every_page_once_and_numbers_the_chapters(contents: Modu
     assert [entry.number is None for entry in listed] == sorted(entry.number is None for entry in listed)
 
 
+def test_no_proof_of_the_core_path_uses_a_later_chapter(contents: ModuleType) -> None:
+    numbers = {entry.page: entry.number for entry in contents.entries(INDEX)}
+    core = [entry for entry in contents.entries(INDEX) if entry.part == "The core path"]
+    assert len(core) >= 13 and [entry.number for entry in core] == list(range(1, len(core) + 1))
+    core_pages = {entry.page for entry in core}
+    for entry in core:
+        text = prose(DOCS / entry.page)
+        uses = re.findall(r"^\*Uses\* .*$", text, re.MULTILINE)
+        if entry.page == "conventions.md":  # definitions, and no proof
+            continue
+        assert len(uses) == 1, f"{entry.page} does not say once, in a line that begins with *Uses*, what its proofs use"
+        proofs = re.findall(r"^## (?:Derivation|Proof)$.*?(?=^## )", text, re.MULTILINE | re.DOTALL)
+        for link in re.findall(r"\]\(([\w./]+\.md)", "\n".join([*uses, *proofs])):
+            page = (DOCS / entry.page).parent.joinpath(link).resolve().relative_to(DOCS).as_posix()
+            if page in core_pages:
+                assert numbers[page] < entry.number, f"{entry.page} uses {page}, a later chapter"
+
+
 def test_a_page_has_the_title_that_the_index_gives_it(contents: ModuleType) -> None:
     assert {entry.page: headings(DOCS / entry.page, 1) for entry in contents.entries(INDEX)} == {
         entry.page: [entry.title] for entry in contents.entries(INDEX)
