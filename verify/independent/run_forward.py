@@ -95,6 +95,7 @@ class RunForward:
             raise NoInformationError("runs are followed through plain attention and ReLU neurons alone")
         self.model, self.exact, self.soft, self.exp_ulps = model, exact, soft, exp_ulps
         self.bits = round(-math.log2(number_format.unit_roundoff))  # p, where u = 2^-p
+        self.finest = round(-math.log2(number_format.finest))  # bits of the longest format beside it (H5 b)
         self.least = round(math.log2(number_format.smallest_normal))  # lambda is 2 to this power
         self.tiny = 1 << UNIT + self.least  # lambda, over 2^UNIT
         self.most = int(number_format.largest) // 8
@@ -196,7 +197,8 @@ class RunForward:
         """Whether sums of so many multiples of 2^low swallow what their terms are off by together."""
         unit = 1 << UNIT + low
         few = 4 * (terms + 2) < 1 << self.bits
-        return not drift or (few and 16 * (terms + 1) * self.tiny <= unit and drift << self.bits + 3 < unit)
+        large = 16 * (terms + 1) * self.tiny << self.finest - self.bits <= unit
+        return not drift or (few and large and drift << self.finest + 3 < unit)
 
     def dust(self, drift: int, terms: int) -> int:
         """What is computed at most where the exact sum is 0: gamma is at most 1/3, and 2 u lambda for each rounding."""
@@ -557,7 +559,7 @@ class _Head:
         root += root * root < self.score_root
         gap = ((lead << UNIT) >> scale) // root - 2 * error
         gap -= (gap >> forward.bits - 2) + 1  # times 1 - 4 u
-        return gap >= _GAP << UNIT and self._weight_of_others(length) << forward.bits + 2 <= 1 << UNIT
+        return gap >= _GAP << UNIT and self._weight_of_others(length) << forward.finest + 2 <= 1 << UNIT
 
     def _weight_of_others(self, length: int) -> int:
         return 4 * length * max(_OTHERS, (2 * self.forward.tiny >> self.forward.bits) + 1)

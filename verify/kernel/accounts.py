@@ -17,6 +17,7 @@ from verify.kernel.columns import RADIUS, Column, Sizes
 _LOG2_E = 14_426_950_408, 10**10  # a little less than the binary logarithm of e
 _LEAD = 120  # by which the top score has to lead in a run (H5 c)
 _TAU = 173  # e^-120 < 2^-173
+FINEST = 64  # bits of the longest format in which a run may keep what its own rounds
 _LARGEST_UNIT = 64  # units up to 2^64 are told apart
 
 
@@ -134,12 +135,15 @@ class Runs:
         bits: p; $u = 2^{-p}$.
         least: $\lambda = 2^{least}$.
         most: $2^{most} \le \Omega$.
+        finest: P; some operations of a run may be in finer formats, which have all numbers of this one, and at most P
+            bits. In float16 there is none such: its least number is too large to vanish in a longer one.
         overflow: What may overflow; empty if nothing does. Afterwards nothing is known of runs.
     """
 
     bits: int
     least: int
     most: int
+    finest: int = FINEST
     overflow: str = ""
 
     def fits(self, values: list[float]) -> bool:
@@ -157,17 +161,17 @@ class Runs:
 
         *Theorem.* Let the nominal terms $t_i$ be multiples of $g \ge \lambda$, let the positive ones add up to at most
         $2^p g$ and the negative ones to at least $-2^p g$, and let a run have $t_i + d_i$ with $\sum |d_i| \le D$. If
-        $D = 0$ every order of summation gives $y = \sum t_i$. It does so too where $y \ne 0$ if $8 D < g u$,
-        $32 (n + 1) \lambda \le g$ and $(n + 2) u < 1/4$, and then gives at most $2 D + 8 (n + 1) u \lambda$ where
-        $y = 0$.
+        $D = 0$ every order of summation gives $y = \sum t_i$. It does so too where $y \ne 0$ if $8 D < 2^{-P} g$,
+        $32 (n + 1) u \lambda \le 2^{-P} g$ and $(n + 2) u < 1/4$, and then gives at most $2 D + 8 (n + 1) u \lambda$
+        where $y = 0$. Each operation may be in a format of its own that has the numbers of this one and at most P bits.
 
         *Proof.* The nominal part I of a node of the tree of additions is a sum of some $t_i$: a multiple of g of size
-        at most $2^p g$, so a number of the format, and normal or 0. If D = 0 each node adds such numbers and has
-        nothing to round. Otherwise, by induction, a node has I where $I \ne 0$, and at most its share of D, a factor
-        $1 + u$ and $2 u \lambda$ for each of its at most 2 n roundings where I = 0: at most
-        $(1 + u)^{n + 2} D + 1.3 \cdot 2 n \cdot 2 u \lambda \le 2 D + 8 (n + 1) u \lambda < g u / 2$. Half the distance
-        from $I \ne 0$ to the numbers next to it is at least $g u / 2$, so $I$ plus less than that rounds to $I$.
-        Products are nodes; a fused one rounds less, a longer format as well. []
+        at most $2^p g$, so a number of the format, of all finer ones, and normal or 0. If D = 0 each node adds such
+        numbers and has nothing to round. Otherwise, by induction, a node has I where $I \ne 0$, and at most its share
+        of D, a factor $1 + u$ and $2 u \lambda$ for each of its at most 2 n roundings where I = 0: at most
+        $(1 + u)^{n + 2} D + 1.3 \cdot 2 n \cdot 2 u \lambda \le \frac43 D + 6 (n + 1) u \lambda < 2^{-P} g / 2$. From
+        $I \ne 0$ to the numbers next to it, in a format of at most P bits, is at least $2^{-P} |I| \ge 2^{-P} g$, so
+        $I$ plus less than half of that rounds to $I$. Products are nodes; a fused one rounds less. []
 
         A sum that is not so is off by at most $D + \gamma_{n + 3} (\sum |t_i| + D) + 16 (n + 1) \lambda$, with
         $\gamma_m = m u / (1 - m u) \le \frac43 m u$ for $m u \le 1/4$: each term passes at most n - 1 additions, its
@@ -211,11 +215,11 @@ class Runs:
     def weighs(self, looked: Looked, account: int) -> int | None:
         r"""At most $4 S \tau$, where all other rows are computed 120 or more below the top (H5 c).
 
-        Then each of them weighs at most $2 \tau$, $\tau = \max(2^{-173}, 2 u \lambda)$, so if $4 S \tau \le u / 4$ the
-        sum of the numerators, k of them 1, is k: less than half a unit of it is added, and k is no more than the format
-        counts to. One top row needs a computed
-        lead, $(g - 2 \delta)(1 - 4 u) \ge 120$ with scores off by $\delta$ and a difference that rounds. Several need
-        scores that are exactly equal in every run.
+        Then each of them weighs at most $2 \tau$, $\tau = \max(2^{-173}, 2 u \lambda)$, so if
+        $4 S \tau \le 2^{-P} / 4$ the sum of the numerators, k of them 1, is k: less than half a unit of it is added,
+        and k is no more than the format counts to. One top row needs a computed lead,
+        $(g - 2 \delta)(1 - 4 u) \ge 120$ with scores off by $\delta$ and a difference that rounds. Several need scores
+        that are exactly equal in every run.
         """
         exact, delta = self._scores(looked, account)
         if not looked.is_average or (looked.ties and not exact) or looked.length > 1 << self.bits - 2:
@@ -227,7 +231,7 @@ class Runs:
             return None
         tau = 1 << RADIUS - min(_TAU, self.bits - 1 - self.least)
         share = 4 * looked.length * tau
-        return share if share << self.bits + 2 <= 1 << RADIUS else None
+        return share if share << self.finest + 2 <= 1 << RADIUS else None
 
     def _scores(self, looked: Looked, account: int) -> tuple[bool, int]:
         r"""Whether scores are exact in every run, and how far they are off otherwise, in units of $2^{-RADIUS}$.
@@ -269,8 +273,9 @@ class Runs:
         """Whether sums of multiples of 2^unit swallow what they are off by, and none of them is flushed."""
         if unit < self.least:
             return False
-        small = drift << 3 < 1 << max(0, RADIUS + unit - self.bits)
-        few = count + 1 <= 1 << max(0, unit - self.least - 5) and unit - self.least >= 5
+        small = drift << 3 < 1 << max(0, RADIUS + unit - self.finest)
+        room = unit - self.least - 5 - (self.finest - self.bits)
+        few = room >= 0 and count + 1 <= 1 << room
         return drift == 0 or (small and few and count + 2 < 1 << self.bits - 2)
 
     def _dust(self, drift: int, count: int) -> int:

@@ -24,9 +24,9 @@ FORMATS = {
     "float64": (53, -1022, 1023),
     "float32": (24, -126, 127),
     "bfloat16": (8, -126, 127),
-    "float16": (11, -14, 15),
+    "float16": (11, -14, 15, 11),
 }
-"""By name p, and the exponents of the least normal number and of the largest power of two."""
+"""By name p, the exponents of the least normal number and of the largest power of two, and P if it is not 64."""
 
 _BITS = 256  # of balls of logits that are exact integers
 _CELLS = 2**22  # tokens of the contexts that are walked together

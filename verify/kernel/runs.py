@@ -8,6 +8,7 @@ from typing import Any
 
 from flint import ctx
 
+from verify.kernel.accounts import FINEST, Runs
 from verify.kernel.answers import ball
 from verify.kernel.certificate import FILE, Certificate, read_mask
 from verify.kernel.evaluation import FORMATS, Evaluation
@@ -76,8 +77,9 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
 
 def _meaning(name: str, exp_ulps: float) -> str:
     """What a run is."""
+    finer = f" or finer (up to {FINEST} bits)" if Runs(*FORMATS[name]).finest == FINEST else ""
     return (
-        f"each operation in {name} or finer and rounded to nearest, also in products (no TF32); sums in any order; "
+        f"each operation in {name}{finer} and rounded to nearest, also in products (no TF32); sums in any order; "
         f"exp off by at most {exp_ulps:g} units in the last place; softmax less its largest score, at once or by "
         "blocks of 16 or more; normalizations as accurate as in two passes, as is assumed of layer_norm in torch "
         "(H1 to H5 of docs/rigour/runs.md, which names what is no such run)"

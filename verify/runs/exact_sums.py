@@ -374,7 +374,7 @@ class EveryRun:
     def decides(self, gap: Floats, error: float, exact: bool, count: Int64Array, length: int) -> BoolArray:
         """Which heads' outputs are known whose `count` top scores lead by `gap` and are off by at most `error`."""
         lead = (gap - 2.0 * error) * (1.0 - 4.0 * self.unit) >= GAP
-        lead &= (count == length) | (4.0 * length * self._least() <= self.unit / 4.0)
+        lead &= (count == length) | (4.0 * length * self._least() <= self.format.finest / 4.0)
         return lead & ((count == 1) | (exact & (count & (count - 1) == 0)))
 
     def weight_of_others(self, gap: float, error: float, count: Int64Array, length: int) -> float:
@@ -419,10 +419,11 @@ class EveryRun:
         return (unit >= self.format.smallest_normal) & (total <= self.format.largest / 8.0)
 
     def _absorbs(self, unit: Floats, drift: Floats, count: Int64Array) -> BoolArray:
-        """Whether sums of so many multiples of the unit absorb what their terms may be off by together."""
-        unit = _finite(unit)
-        enough = (unit >= 16.0 * (count + 1) * self.format.smallest_normal) & ((count + 2) * self.unit < 0.25)
-        return (drift == 0.0) | (enough & (drift < self.unit / 8.0 * unit))
+        """Whether sums of so many multiples of the unit absorb what their terms may be off by, in finer formats too."""
+        unit, finest = _finite(unit), self.format.finest
+        least = 16.0 * (count + 1) * self.format.smallest_normal * (self.unit / finest)
+        enough = (unit >= least) & ((count + 2) * self.unit < 0.25)
+        return (drift == 0.0) | (enough & (drift < finest / 8.0 * unit))
 
     def _dust(self, drift: Floats, count: Int64Array) -> Floats:
         """What is computed at most where the exact value is 0 and the terms are off by `drift` together."""

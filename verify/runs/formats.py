@@ -15,17 +15,20 @@ class FloatFormat:
         unit_roundoff: Largest relative error of one rounding to nearest.
         smallest_normal: Smallest positive normal number; what is smaller may be flushed to zero.
         largest: Largest finite number.
+        finest: Unit roundoff of the longest format in which a run may keep what this one rounds (H5 b): one of 64 bits;
+            but of float16 itself, whose least number is too large to vanish in a longer one.
     """
 
     name: str
     unit_roundoff: float
     smallest_normal: float
     largest: float
+    finest: float = 2.0**-64
 
 
 FLOAT32 = FloatFormat("float32", 2.0**-24, 2.0**-126, (2.0 - 2.0**-23) * 2.0**127)
 FLOAT64 = FloatFormat("float64", 2.0**-53, 2.0**-1022, (2.0 - 2.0**-52) * 2.0**1023)
-FLOAT16 = FloatFormat("float16", 2.0**-11, 2.0**-14, (2.0 - 2.0**-10) * 2.0**15)
+FLOAT16 = FloatFormat("float16", 2.0**-11, 2.0**-14, (2.0 - 2.0**-10) * 2.0**15, finest=2.0**-11)
 BFLOAT16 = FloatFormat("bfloat16", 2.0**-8, 2.0**-126, (2.0 - 2.0**-7) * 2.0**127)
 FORMATS = {each.name: each for each in (FLOAT64, FLOAT32, BFLOAT16, FLOAT16)}
 """All of them by name, the finest first."""
@@ -45,8 +48,9 @@ ROOT_ULPS = 1.0
 
 def every_run_is(dtype: str, exp_ulps: float = EXP_ULPS) -> str:
     """What a machine does whose runs in this type are meant by every run, in the words of all screens and pages."""
+    finer = " or finer (up to 64 bits)" if FORMATS[dtype].finest < FORMATS[dtype].unit_roundoff else ""
     return (
-        f"each operation in {dtype} or finer and rounded to nearest, also in products (no TF32); sums in any order; "
+        f"each operation in {dtype}{finer} and rounded to nearest, also in products (no TF32); sums in any order; "
         f"exp off by at most {exp_ulps:g} units in the last place; softmax less its largest score, at once or by "
         "blocks of 16 or more; normalizations as accurate as in two passes, as is assumed of layer_norm in torch "
         "(H1 to H5 of docs/rigour/runs.md, which names what is no such run)"

@@ -88,13 +88,14 @@ def text(folder: Path) -> Path:
 def runs_record(name: str, contexts: int, held: int | None = None, mask: str = "") -> dict[str, Any]:
     """The statement that every run in a format holds contexts."""
     held = contexts if held is None else held
+    finer = "" if name == "float16" else " or finer (up to 64 bits)"
     return {
         "held": mask,
         "id": "runs",
         "method": "sums that no run rounds",
         "named": {"format": name, "hypotheses": "H1 H2 H5"},
         "statement": (
-            f"In every {name} run (each operation in {name} or finer and rounded to nearest, also in products (no "
+            f"In every {name} run (each operation in {name}{finer} and rounded to nearest, also in products (no "
             "TF32); sums in any order; exp off by at most 4 units in the last place; softmax less its largest score, "
             "at once or by blocks of 16 or more; normalizations as accurate as in two passes, as is assumed of "
             "layer_norm in torch (H1 to H5 of docs/rigour/runs.md, which names what is no such run)) "

@@ -38,20 +38,25 @@ def test_sums_below_the_normal_numbers_are_not_exact() -> None:
     assert run.added(sizes(1, scale=127), 0, fits=True) > 0
 
 
-def test_a_sum_absorbs_less_than_a_quarter_of_half_a_unit() -> None:
-    run, unit = Runs(*FLOAT32), 1 << RADIUS - 24  # u
-    assert run.added(sizes(3), unit // 8 - 1, fits=True) == 0
-    assert run.added(sizes(3), unit // 8, fits=True) > unit // 8
+@pytest.mark.parametrize("numbers, finest", [(FLOAT32, 64), ((11, -14, 15, 11), 11), ((8, -126, 127), 64)])
+def test_a_sum_absorbs_less_than_a_quarter_of_half_a_unit_of_the_finest_format(
+    numbers: tuple[int, ...], finest: int
+) -> None:
+    large = 1 << 20  # so that nothing is flushed
+    run, unit = Runs(*numbers[:1], -126, 127, *numbers[3:]), large << RADIUS - finest
+    assert run.added(sizes(3 * large, unit=20), unit // 8 - 1, fits=True) == 0
+    assert run.added(sizes(3 * large, unit=20), unit // 8, fits=True) > unit // 8
     # Where the sum is 0 what terms are off by is left over.
-    left = run.added(sizes(3, zero=True), unit // 8 - 1, fits=True)
+    left = run.added(sizes(3 * large, unit=20, zero=True), unit // 8 - 1, fits=True)
     assert unit // 8 - 1 < left < unit
     # Of nothing but zeros too, and that takes no power of two as large as a column of zeros has.
     assert run.added(sizes(0, unit=ZERO, zero=True), 1, fits=True) < unit
 
 
 def test_a_sum_absorbs_nothing_that_is_lost_below_the_normal_numbers() -> None:
-    for scale, absorbs in ((119, True), (120, False)):  # units of 128 and of 64 least normal numbers; 32 (n + 1) is 96
-        run = Runs(*FLOAT32)
+    # Units of 128 and of 64 least normal numbers, times 2^(64 - 24) or none; 32 (n + 1) is 96.
+    for finest, scale, absorbs in ((24, 119, True), (24, 120, False), (64, 79, True), (64, 80, False)):
+        run = Runs(*FLOAT32, finest)
         assert (run.added(sizes(1, scale=scale), 1, fits=True) == 0) == absorbs
     run, short = Runs(*FLOAT32), Runs(8, -126, 127)
     assert run.added(sizes(1, count=61), 1, fits=True) == short.added(sizes(1, count=61), 1, fits=True) == 0

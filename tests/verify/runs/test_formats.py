@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from verify.runs.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, FloatFormat, every_run_is
+from verify.runs.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, FORMATS, FloatFormat, every_run_is
 
 
 @pytest.mark.parametrize("number_format", [FLOAT16, FLOAT32, FLOAT64])
@@ -34,3 +34,10 @@ def test_what_every_run_is_names_the_type_what_is_no_such_run_and_its_page(dtype
     text = page.read_text(encoding="utf-8")
     assert all(f"**{name}.**" in text for name in ("H1", "H2", "H3", "H4")) and "**H5**" in text
     assert "### What people run" in text
+
+
+def test_a_run_may_be_finer_up_to_64_bits_but_of_float16() -> None:
+    finer = {each.name: " or finer (up to 64 bits) and rounded" in every_run_is(each.name) for each in FORMATS.values()}
+    assert finer == {"float64": True, "float32": True, "bfloat16": True, "float16": False}
+    assert {each.name: each.finest == 2.0**-64 for each in FORMATS.values()} == finer
+    assert FLOAT16.finest == FLOAT16.unit_roundoff
