@@ -1,0 +1,45 @@
+"""Bounds of ranks from above are those of the prover, and no features have a larger rank."""
+
+import numpy as np
+from flint import ctx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.layers import random_layer, random_layer_task
+from tests.memories import changed, memory, random_task
+from tests.verify.kernel.test_task import read
+from tests.verify.kernel.test_walk import kernel_model
+from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
+from verify.capacity.rank_of_weights import rank_upper_bound_of_weights
+from verify.kernel.features import columns, features
+from verify.kernel.independence import has_rank
+from verify.kernel.rank_bounds import upper_for_all_weights, upper_for_these_weights
+
+
+@given(st.integers(0, 10**6), st.integers(0, 3), st.integers(1, 3), st.booleans(), st.booleans())
+def test_the_bounds_from_above_are_those_of_the_prover(
+    seed: int, n_heads: int, d_head: int, with_skip: bool, coarse: bool
+) -> None:
+    task = random_task(target="labels", facts=5, tail=1, n_ctx=1 + seed % 3, vocabulary=6, seed=seed)
+    network = memory(task, n_heads=n_heads, d_head=d_head, seed=seed)
+    if coarse:
+        network = changed(network, **{name: np.rint(0.6 * getattr(network, name)) for name in ("W_E", "W_pos", "W_V")})
+    model, own = kernel_model(network), read(task)
+    width = columns(model, with_skip=with_skip)
+    sizes = {"d_model": network.d_model, "d_head": d_head, "n_heads": n_heads, "with_skip": with_skip}
+    every = min(task.n_contexts, width, upper_for_all_weights(model, own, with_skip=with_skip))
+    assert every == rank_upper_bound_for_all_weights(task.contexts, **sizes).rank
+    these = upper_for_these_weights(model, own, with_skip=with_skip)
+    assert these == rank_upper_bound_of_weights(network, task, with_skip=with_skip)
+    with ctx.workprec(256):
+        assert not has_rank(features(model, own, 256, with_skip=with_skip), min(every, these) + 1, 256)
+
+
+@given(st.integers(0, 10**6), st.booleans())
+def test_the_bounds_for_vectors_are_those_of_the_prover(seed: int, shared: bool) -> None:
+    task, layer = random_layer_task(examples=7, shared=shared, seed=seed), random_layer(seed=seed)
+    own = rank_upper_bound_of_weights(layer, task, with_skip=False)
+    model, plain = kernel_model(layer), read(task)
+    assert upper_for_these_weights(model, plain, with_skip=False) == own
+    assert upper_for_all_weights(model, plain, with_skip=False) == own
+    assert not has_rank(features(model, plain, 256, with_skip=False), own + 1, 256)

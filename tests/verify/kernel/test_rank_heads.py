@@ -1,0 +1,84 @@
+"""Ranks of what heads read are proved from both sides, and a bound that is one off is not."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constructions.tasks.arrays import array_task
+from constructions.tasks.criterion import Criterion
+from tests.layers import layers_and_tasks
+from tests.verify.kernel import folders
+from tests.verify.kernel.test_feature_rank import agree
+from tests.verify.kernel.test_features import changed, network
+from verify.forward.logits import enclose_logits
+from verify.kernel.check import outcome
+
+
+def with_ranks(folder: Path) -> Path:
+    """A head that reads two of three values, in a model that holds the labels that it gives."""
+    model, task = network(5, 1)
+    value = model.attention.W_V.copy()
+    value[:, :, 2] = value[:, :, 1]
+    model = changed(model, W_V=value)
+    labels = enclose_logits(model, task.contexts).midpoint.argmax(1)
+    assert len(set(labels)) > 1
+    own = array_task(task.contexts, next_tokens=labels, vocabulary=3, target="labels")
+    return folders.written(folder, model, own, rank_of_heads=True, rank_with_skip=True)
+
+
+NUMBERS = {"rows": 5, "columns": 3, "lower": 2, "upper": 2, "all_weights_upper": 3}
+
+
+@pytest.mark.parametrize(
+    "change, expected",
+    [
+        ({}, "PROVED"),
+        ({"lower": 1}, "PROVED"),
+        ({"upper": 3}, "PROVED"),
+        ({"lower": 3, "upper": 3}, "NOT PROVED"),
+        ({"lower": 1, "upper": 1}, "NOT PROVED"),
+        ({"lower": 0, "upper": 0, "all_weights_upper": 0}, "NOT PROVED"),
+        ({"all_weights_upper": 2}, "UNDECIDED"),  # false of other weights, of which nothing is looked for
+        ({"columns": 4}, "NOT PROVED"),
+        ({"rows": 4}, "BAD INPUT"),
+        ({"all_weights_upper": 4}, "BAD INPUT"),
+        ({"lower": 3}, "BAD INPUT"),
+    ],
+)
+def test_bounds_that_are_one_off(change: dict[str, int], expected: str, tmp_path: Path) -> None:
+    folder = with_ranks(tmp_path)
+    data = folders.certificate(folder)
+    assert data["statements"][1]["values"] == NUMBERS
+    folder = folders.changed(folders.rewritten(folder, {**data, "statements": data["statements"][:2]}), 1, **change)
+    assert outcome(folder)[1].startswith(expected), outcome(folder)
+
+
+def test_no_heads_read_nothing(tmp_path: Path) -> None:
+    model, task = network(0, 0)
+    asked = {"rank_of_heads": True, "rank_with_skip": True}
+    folder = folders.written(tmp_path, model, task, Criterion.at_most(1e300), **asked)
+    heads, skip = folders.certificate(folder)["statements"][1:]
+    assert heads["values"] == {"rows": 5, "columns": 0, "lower": 0, "upper": 0, "all_weights_upper": 0}
+    assert skip["values"]["lower"] == skip["values"]["upper"] == 2
+    assert outcome(folder)[1].startswith(("PROVED", "UNDECIDED: the question")), outcome(folder)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 3), st.booleans(), st.booleans())
+def test_networks_have_the_ranks_that_are_stated(seed: int, n_heads: int, coarse: bool, skip: bool) -> None:
+    model, task = network(seed, n_heads)
+    if coarse:
+        model = changed(model, W_V=np.rint(0.4 * model.attention.W_V))
+    with tempfile.TemporaryDirectory() as name:
+        asked = {"rank_of_heads": True, "rank_with_skip": True}
+        agree(folders.written(Path(name), changed(model, skip=skip), task, Criterion.at_most(1e300), **asked))
+
+
+@given(layers_and_tasks())
+def test_layers_have_the_ranks_that_are_stated(drawn) -> None:
+    layer, task = drawn
+    with tempfile.TemporaryDirectory() as name:
+        agree(folders.written(Path(name), layer, task, Criterion.at_most(1e300), rank_of_heads=True))

@@ -1,0 +1,82 @@
+r"""What the heads of a model of one attention read from the contexts, in balls: the features whose rank is stated.
+
+With the attention weights $a^h_s$ of head h for the rows $x_s$ of a context, and the values $V_h$,
+
+- of tokens the row of a context is $y = [\sum_s a^1_s x_s V_1, \dots, \sum_s a^H_s x_s V_H]$, or $[x_S, y]$;
+- of vectors it is $z = [\sum_s a^1_s x_s, \dots, \sum_s a^H_s x_s]$.
+
+Page: docs/rigour/kernel.md
+"""
+
+from collections.abc import Sequence
+
+from flint import arb, ctx
+
+from verify.kernel import balls
+from verify.kernel.balls import Row
+from verify.kernel.model import Model
+from verify.kernel.task import Task
+
+NETWORK, HEADS_ALONE, LAYER = "a network with a skip connection", "heads alone", "a layer of vectors"
+_TENSORS = {"W_Q", "W_K", "W_V", "W_O"}
+
+
+def shape(model: Model) -> str | None:
+    """Which model of one attention it is: from the last position, without norm, shifts and root; none if of none."""
+    if len(model.blocks) != 1 or model.ends or "b_U" in model.tensors:
+        return None
+    block = model.blocks[0]
+    options = {name: value for name, value in block.options.items() if name not in ("skip", "queries")}
+    plain = {"kind": "attention", "attends": "last", "score_root": 1, "norm": None}
+    if options != plain or set(block.tensors) != _TENSORS:
+        return None
+    if block.options["queries"] == "task":  # which only models of vectors have, without a skip connection
+        return LAYER
+    if not model.reads_tokens:
+        return None
+    return NETWORK if block.options["skip"] else HEADS_ALONE
+
+
+def columns(model: Model, *, with_skip: bool) -> int:
+    """How long a row is."""
+    heads, width, _ = model.blocks[0].shape("W_Q")
+    each = width if shape(model) == LAYER else model.blocks[0].shape("W_V")[2]
+    return heads * each + (width if with_skip else 0)
+
+
+def features(model: Model, task: Task, bits: int, *, with_skip: bool) -> list[Row]:
+    """The rows of the features in balls of so many bits, one for each context."""
+    with ctx.workprec(bits):
+        rows, cells, places = _places(model, task)
+        found = [list(rows[cell[-1]]) if with_skip else [] for cell in cells]
+        position = {row: s for cell in cells for s, row in enumerate(cell)}
+        of_rows = shape(model) == LAYER
+        for _, mixed in balls.heads(model.blocks[0], rows, places, position, mix_rows=of_rows):
+            for row, read in zip(found, mixed, strict=True):
+                row.extend(read)
+        return found
+
+
+def largest_weights(model: Model, task: Task, bits: int) -> list[arb]:
+    """The largest attention weight of each pair of a head and a context, in balls of so many bits."""
+    with ctx.workprec(bits):
+        rows, cells, places = _places(model, task)
+        position = {row: s for cell in cells for s, row in enumerate(cell)}
+        found = []
+        for weights, _ in balls.heads(model.blocks[0], rows, places, position):
+            found.extend(_largest(row) for row in weights)
+        return found
+
+
+def _places(model: Model, task: Task) -> tuple[list[Row], list[balls.Cell], list[tuple[int, balls.Cell]]]:
+    """The rows that are read, where each context has them, and what asks in each."""
+    rows, cells, queries = balls.embedded(model, task.contexts, task.vectors)
+    asking = queries if shape(model) == LAYER else [cell[-1] for cell in cells]
+    return rows, cells, list(zip(asking, cells, strict=True))
+
+
+def _largest(weights: Sequence[arb]) -> arb:
+    found = weights[0]
+    for weight in weights[1:]:
+        found = found.max(weight)
+    return found
