@@ -12,7 +12,7 @@ from typing import Any
 
 from verify.kernel.files import LARGEST_CERTIFICATE, canonical, parse_json, read_bytes, require_fields
 from verify.kernel.numerals import counted, read_count, read_number
-from verify.kernel.verdicts import BadInputError
+from verify.kernel.verdicts import BadInputError, NotProvedError
 
 FILE = "certificate.json"
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -86,7 +86,7 @@ def read_certificate(folder: Path) -> Certificate:
         raise BadInputError(FILE, "format", "is not byheart-certificate, version 3")
     said = {name: value for name, value in found.items() if name != "digest"}
     if hashlib.sha256(canonical(said).encode("ascii")).hexdigest() != found["digest"]:
-        raise BadInputError(FILE, "digest", "is not the hash of the rest")
+        raise NotProvedError(f"{FILE}: digest is not the hash of the rest")
     _require_texts("provenance", found["provenance"])
     subject, sizes = found["subject"], _sizes(found["subject"])
     criterion, statements = _criterion(found["criterion"]), _statements(found["statements"])

@@ -51,7 +51,8 @@ def check_folder(folder: Path, kinds: Sequence[Any] = (), tell: Callable[[str], 
 
     Raises:
         BadInputError: A file is not what it should be; no statement was looked at.
-        NotProvedError: A statement is false, or the answer to the question is no.
+        NotProvedError: A statement is false, the answer to the question is no, or a file is another one than was
+            certified.
         UndecidedError: A statement has no proof here, or the question stays open.
     """
     folder = Path(folder)
@@ -98,7 +99,7 @@ def _require_own_files(folder: Path, certificate: Certificate) -> None:
     if foreign:
         raise BadInputError(foreign[0], "the file", "belongs to nothing that the certificate names")
     if certificate.witness and hashlib.sha256(read_bytes(folder, _WITNESS)).hexdigest() != certificate.witness:
-        raise BadInputError(_WITNESS, "the file", "has another hash than the certificate says")
+        raise NotProvedError(f"{_WITNESS}: the file has another hash than the certificate says")
 
 
 def _require_subject(certificate: Certificate, model: Model, task: Task) -> None:
@@ -108,10 +109,10 @@ def _require_subject(certificate: Certificate, model: Model, task: Task) -> None
         (TASK_FILE, certificate.task, task.sha256),
     ):
         if stated != real:
-            raise BadInputError(file, "the file", f"has the hash {real}, the certificate is about {stated}")
+            raise NotProvedError(f"{file}: the file has the hash {real}, the certificate is about {stated}")
     sizes = {**task.sizes(), "outputs": model.outputs, "parameters": model.parameters}
     if (certificate.target, certificate.origin) != (task.target, task.origin) or certificate.sizes != sizes:
-        raise BadInputError(FILE, "subject", f"has another target, origin or other sizes than {sizes}")
+        raise NotProvedError(f"{FILE}: subject has another target, origin or other sizes than {sizes}")
     if task.width != model.outputs or model.reads_tokens != (task.vectors is None):
         raise BadInputError(MODEL_FILE, "the model", "has other outputs than the task, or reads something else")
     if task.vectors is not None:

@@ -12,7 +12,7 @@ class CheckError(Exception):
 
 
 class NotProvedError(CheckError):
-    """A statement is false, or the answer to the question is no; names the context or the number."""
+    """A statement is false, the answer is no, or a file is another one; names the context, the number or the file."""
 
 
 class BadInputError(CheckError):

@@ -12,7 +12,7 @@ from tests.verify.kernel import folders
 from verify.certificates.certificate import mask_text
 from verify.kernel.certificate import read_certificate, read_mask
 from verify.kernel.check import outcome
-from verify.kernel.verdicts import BadInputError
+from verify.kernel.verdicts import BadInputError, NotProvedError
 
 CHANGES: dict[str, Callable[[Any], Any]] = {
     "another version": lambda data: data.update(version=4),
@@ -32,14 +32,10 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
     "an id that is none": lambda data: data["statements"][0].update(id=["answers"]),
     "a margin of 0": lambda data: data["statements"][0]["values"].update(margin_lower="0x0.0p+0"),
     "more than there are": lambda data: data["statements"][0]["values"].update(wrong=1),
-    "another hash": lambda data: data["subject"].update(model="0" * 64),
     "half a hash": lambda data: data["subject"].update(task="0" * 63),
-    "other sizes": lambda data: data["subject"]["sizes"].update(outputs=5),
     "a size more": lambda data: data["subject"]["sizes"].update(layers=0),
     "a size below 0": lambda data: data["subject"]["sizes"].update(contexts=-4),
-    "another target": lambda data: data["subject"].update(target="laws"),
     "a target that is a list": lambda data: data["subject"].update(target=["labels"]),
-    "another origin": lambda data: data["subject"].update(origin="own"),
     "a question that is none": lambda data: data["criterion"].update(asked="nicely"),
     "at least none": lambda data: data["criterion"].update(asked="at-least", contexts=0),
     "a bound that nobody asked for": lambda data: data["criterion"].update(bound=(1.0).hex()),
@@ -51,6 +47,21 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
     "a provenance that is a list": lambda data: data.update(provenance=[]),
     "a provenance of numbers": lambda data: data["provenance"].update(python=3),
 }
+
+OF_OTHERS: dict[str, Callable[[Any], Any]] = {
+    "another hash": lambda data: data["subject"].update(model="0" * 64),
+    "other sizes": lambda data: data["subject"]["sizes"].update(outputs=5),
+    "another target": lambda data: data["subject"].update(target="laws"),
+    "another origin": lambda data: data["subject"].update(origin="own"),
+}
+
+
+@pytest.mark.parametrize("change", OF_OTHERS.values(), ids=OF_OTHERS)
+def test_files_that_are_not_those_of_the_certificate_are_refuted(change: Callable[[Any], Any], tmp_path: Path) -> None:
+    data = folders.certificate(folders.lookup(tmp_path))
+    change(data)
+    code, text = outcome(folders.rewritten(tmp_path, data))
+    assert code == 1 and text.startswith(("NOT PROVED: model.safetensors: ", "NOT PROVED: certificate.json: ")), text
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
@@ -72,7 +83,10 @@ def test_another_digest_or_spacing_is_refused(tmp_path: Path) -> None:
     path = folders.lookup(tmp_path) / "certificate.json"
     text = path.read_text()
     digest = folders.certificate(tmp_path)["digest"]
-    for changed in (text.replace(digest, "0" * 64), text.replace(":", ": "), text.strip(), text + "\n", text[:-2]):
+    path.write_text(text.replace(digest, "0" * 64))
+    with pytest.raises(NotProvedError, match="digest is not the hash of the rest"):
+        read_certificate(tmp_path)
+    for changed in (text.replace(":", ": "), text.strip(), text + "\n", text[:-2]):
         path.write_text(changed)
         with pytest.raises(BadInputError):
             read_certificate(tmp_path)
