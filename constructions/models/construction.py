@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from constructions.models.model import Model
+from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.stored import Stored
 from constructions.tasks.task import Task
@@ -38,6 +39,6 @@ class Construction(Generic[TaskT]):
         require_fit(self.model, self.task)
 
 
-def require_fit(model: Model, task: Stored) -> None:
+def require_fit(model: Model, task: AnyTask | Stored) -> None:
     """Raise `InputError` unless the model reads the contexts of the task and has an output for each of its answers."""
     task.require_fit(model)

@@ -23,24 +23,9 @@ from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
 from constructions.tasks.arrays import array_task
 from constructions.tasks.stored import Reader, require_knows, require_reads
-from constructions.tasks.task import Task, Worded
+from constructions.tasks.task import Part, Worded
 
 Tokens = tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """The contexts of one length.
-
-    Args:
-        task: Each once, with the token that follows.
-        facts: Numbers of the facts that have a context of this length; each has one.
-        places: Which of the task it is.
-    """
-
-    task: Task
-    facts: Int64Array
-    places: Int64Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +77,7 @@ class PromptTask(Worded):
             said = [" -> ".join(map(repr, t)) for t, p in zip(self.texts, self.prompts, strict=True) if p == again[0]]
             raise InputError("prompts", f"have {' and '.join(said)}", "one answer to each")
         following: dict[Tokens, tuple[int, int]] = {}
-        for fact, context, label in self.rows():
+        for fact, context, label in self.continued():
             other, said = following.setdefault(context, (fact, label))
             if said != label:
                 raise InputError(
@@ -101,17 +86,21 @@ class PromptTask(Worded):
                     "ask for different tokens after the same ones; no decoding can say both",
                 )
 
-    def rows(self) -> list[tuple[int, Tokens, int]]:
+    def continued(self) -> list[tuple[int, Tokens, int]]:
         """Of each token of each answer: the number of the fact, what stands before the token, and the token."""
         pairs = enumerate(zip(self.prompts, self.completions, strict=True))
         return [(fact, (*prompt, *said[:i]), said[i]) for fact, (prompt, said) in pairs for i in range(len(said))]
 
-    @cached_property
+    @property
     def parts(self) -> tuple[Part, ...]:
         """The contexts by their lengths."""
+        return self._parts
+
+    @cached_property
+    def _parts(self) -> tuple[Part, ...]:
         found: list[Part] = []
-        for length in sorted({len(context) for _, context, _ in self.rows()}):
-            rows = [row for row in self.rows() if len(row[1]) == length]
+        for length in sorted({len(context) for _, context, _ in self.continued()}):
+            rows = [row for row in self.continued() if len(row[1]) == length]
             labels = {context: label for _, context, label in rows}
             task = array_task(
                 np.array(list(labels), dtype=np.int64), next_tokens=np.array(list(labels.values()), dtype=np.int64),
@@ -131,6 +120,30 @@ class PromptTask(Worded):
         """The task that has this fact alone."""
         kept = slice(fact, fact + 1)
         return replace(self, prompts=self.prompts[kept], completions=self.completions[kept], texts=self.texts[kept])
+
+    def answer(self, fact: int) -> Tokens:
+        """The tokens that shall be said behind a prompt."""
+        return self.completions[fact]
+
+    def said(self, tokens: Tokens, fact: int | None) -> str:
+        """An answer in words: as it was written, if it is that of the fact."""
+        if fact is not None and tokens == self.completions[fact]:
+            return self.texts[fact][1]
+        return " ".join(self.answers[token] for token in tokens)
+
+    def in_words(self, fact: int) -> tuple[tuple[str, ...], str, str | None]:
+        """The prompt and the answer as they were written."""
+        prompt, said = self.texts[fact]
+        return (prompt,), said, None
+
+    def unread(self, context: str | Sequence[str]) -> int:
+        """How much of what was typed is not read: none of it."""
+        del context
+        return 0
+
+    def echo(self) -> str:
+        """Nothing: prompts are echoed where they are cut into tokens."""
+        return ""
 
     def typed(self, context: str | Sequence[str]) -> tuple[Tokens, int | None]:
         """The tokens of a prompt that a person typed, and which fact it is, if any.
@@ -174,6 +187,27 @@ class PromptTask(Worded):
         return len(self.prompts)
 
     @property
+    def n_all(self) -> int:
+        """The same: no others are known."""
+        return self.n_contexts
+
+    @property
+    def listing(self) -> None:
+        """None: the contexts are of several lengths."""
+
+    @property
+    def facts(self) -> None:
+        """None: the contexts are of several lengths."""
+
+    @property
+    def information_bits(self) -> None:
+        """None: what the answers tell is not counted."""
+
+    def rows(self, places: Int64Array) -> list[list[str]]:
+        """These facts as rows of texts: the prompt and the answer."""
+        return [list(self.texts[place]) for place in places]
+
+    @property
     def n_ctx(self) -> int:
         """Tokens that are read at most: a prompt, and its answer but for the last token."""
         return max(len(prompt) + len(said) - 1 for prompt, said in zip(self.prompts, self.completions, strict=True))
@@ -181,9 +215,9 @@ class PromptTask(Worded):
     @property
     def most(self) -> int:
         """The largest token that is read."""
-        return max(max(context) for _, context, _ in self.rows())
+        return max(max(context) for _, context, _ in self.continued())
 
-    @cached_property
+    @property
     def following(self) -> dict[Tokens, Counter[int]]:
         """How often each token follows each beginning of an answer."""
         found: dict[Tokens, Counter[int]] = {}

@@ -199,6 +199,25 @@ class RuleTask(Stored):
         labels = self.labels_of(contexts)
         return array_task(contexts, next_tokens=labels, target="labels", vocabulary=vocabulary, answers=apart)
 
+    @property
+    def listing(self) -> None:
+        """None: the inputs are not in a list."""
+
+    def echo(self) -> str:
+        """Nothing: the rule is said where it is named."""
+        return ""
+
+    def looked_up(self, context: str | Sequence[str], model: Reader) -> tuple[Task, list[str]]:
+        """The list of this one input, and its tokens.
+
+        Raises:
+            InputError: Not as many tokens as an input has, or some that the domain does not have there.
+        """
+        words = re.findall(r"[^\s,;]+", context) if isinstance(context, str) else list(context)
+        tokens = self.input_of(words)
+        facts = self.facts(tokens[None], vocabulary=model.d_vocab, answers=model.d_vocab_out)
+        return facts, [str(token) for token in tokens]
+
     def require_fit(self, model: Reader) -> None:
         """Raise `InputError` unless a model of these sizes reads the inputs and has an output for each answer."""
         require_reads(model, self.n_ctx)

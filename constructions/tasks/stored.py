@@ -4,6 +4,7 @@ Page: docs/rigour/certificate.md
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
@@ -58,6 +59,11 @@ class Stored(ABC):
     @abstractmethod
     def arrays(self) -> dict[str, NDArray]:
         """The arrays of ``task.safetensors`` by name, in the order in which they are hashed."""
+
+    def looked_up(self, context: str | Sequence[str], model: Reader) -> tuple[Any, str | Sequence[str]]:
+        """The list of facts among which a context is looked up, for a model of these sizes, and the context there."""
+        del model
+        return self, context
 
     @abstractmethod
     def require_fit(self, model: Reader) -> None:

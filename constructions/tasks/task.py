@@ -5,6 +5,8 @@ Pages: docs/task.md, docs/rigour/certificate.md
 
 import math
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +20,7 @@ from constructions.errors import FileFormatError, HypothesisError, InputError, R
 from constructions.files import canonical_json
 from constructions.tasks.frozen_arrays import frozen_copy, is_frozen
 from constructions.tasks.stored import Reader, Stored, require_knows, require_reads
+from constructions.tasks.vocabulary import echoed, numbers_of, tokens_of, typed, unread, visible
 from constructions.tasks.windows import END, Windows
 
 Target = Literal["laws", "labels"]
@@ -333,6 +336,113 @@ class Task(Worded):
         return self.contexts
 
     @property
+    def listing(self) -> "Task":
+        """The contexts in one list: the task itself."""
+        return self
+
+    @property
+    def facts(self) -> "Task":
+        """The contexts as one list of tokens: the task itself."""
+        return self
+
+    @property
+    def parts(self) -> "tuple[Part, ...]":
+        """The contexts by their lengths: all have one."""
+        every = np.arange(self.n_contexts)
+        return (Part(self, every, every),)
+
+    @property
+    def classes(self) -> Int64Array:
+        """The first mode of each target, `[T]`."""
+        return self.labels
+
+    @property
+    def values(self) -> None:
+        """None: what is wanted are labels or laws."""
+
+    @property
+    def observed(self) -> Counts:
+        """How often each answer was seen after each context, T rows."""
+        return self.counts
+
+    @property
+    def guess_held(self) -> int:
+        """How many contexts the most frequent label holds, the best answer that does not look at the context."""
+        return int(np.bincount(self.labels).max())
+
+    @property
+    def following(self) -> dict[tuple[int, ...], Counter[int]]:
+        """How often each answer is asked for; answers are one token."""
+        return {(): Counter(self.labels.tolist())}
+
+    def taken(self, rows: Int64Array) -> "Task":
+        """Some of the contexts alone, `rows` among all, none of them beside."""
+        counts = self.counts.take(rows)
+        totals = counts.totals()
+        return replace(
+            self,
+            contexts=self.contexts[rows],
+            counts=counts,
+            labels=self.labels[rows],
+            laws=None if self.laws is None else self.laws[rows],
+            prior=totals / int(totals.sum()),
+            tail_contexts=self.tail_contexts[:0],
+            tail_counts=Counts.empty(),
+            origin="own",
+            windows=None,
+        )
+
+    def one(self, fact: int) -> "Task":
+        """The task that has this fact alone."""
+        return self.taken(np.array([fact]))
+
+    def typed(self, context: str | Sequence[str]) -> tuple[tuple[int, ...], int | None]:
+        """The tokens of a context as a person types it, and which fact it is, if any.
+
+        Args:
+            context: A text, cut as `constructions.tasks.vocabulary.tokens_of` says, or the tokens themselves.
+
+        Raises:
+            InputError: A token that is not in the vocabulary, or another number of them.
+        """
+        if isinstance(context, bytes) or not isinstance(context, Sequence):
+            raise InputError("context", f"is {context!r}", "a text or its tokens")
+        tokens = tokens_of(context, self) if isinstance(context, str) else numbers_of(list(context), self)
+        known = np.flatnonzero((self.contexts == tokens).all(axis=1))
+        return tuple(tokens), int(known[0]) if len(known) else None
+
+    def answer(self, fact: int) -> tuple[int, ...]:
+        """The token that follows a context; of a law its first mode."""
+        return (int(self.labels[fact]),)
+
+    def said(self, tokens: tuple[int, ...], fact: int | None) -> str:
+        """An answer in words."""
+        del fact
+        return " ".join(self.answers[token] for token in tokens)
+
+    def in_words(self, fact: int) -> tuple[tuple[str, ...], str, str | None]:
+        """The context, the answer, of a law with several modes all of them, and a place of a whole text as typed."""
+        words = tuple(self.vocabulary[token] for token in self.contexts[fact].tolist())
+        modes = [self.answers[token] for token in np.flatnonzero(self.modes(np.array([fact])))]
+        said = modes[0] if len(modes) == 1 else " or ".join(map(visible, modes))
+        return words, said, typed(self, fact) if self.windows is not None else None
+
+    def unread(self, context: str | Sequence[str]) -> int:
+        """How many words or characters stand before those that are read, of what was typed."""
+        return unread(context, self) if isinstance(context, str) else 0
+
+    def echo(self) -> str:
+        """The first facts in a line, and how many more."""
+        return echoed(self)
+
+    def rows(self, places: Int64Array) -> list[list[str]]:
+        """These facts as rows of texts: the tokens of the context, and the label if there is one."""
+        rows = [[self.vocabulary[token] for token in context] for context in self.contexts[places]]
+        if self.laws is not None:
+            return rows
+        return [[*row, self.answers[label]] for row, label in zip(rows, self.labels[places], strict=True)]
+
+    @property
     def n_ctx(self) -> int:
         """Tokens in a context, S."""
         return self.contexts.shape[1]
@@ -517,6 +627,21 @@ class Task(Worded):
             )
         except (InputError, HypothesisError, TypeError, ValueError, IndexError) as error:
             raise FileFormatError(f"{path} is not a task: {error}") from error
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The contexts of one length.
+
+    Args:
+        task: Each once, with the token that follows.
+        facts: Numbers of the facts that have a context of this length; each has one.
+        places: Which of the task it is.
+    """
+
+    task: Task
+    facts: Int64Array
+    places: Int64Array
 
 
 def windows_task(windows: Windows, *, vocabulary: tuple[str, ...]) -> Task:

@@ -3,6 +3,8 @@
 Pages: docs/layer.md, docs/task.md
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -15,7 +17,7 @@ from constructions.errors import FileFormatError, InputError
 from constructions.tasks.frozen_arrays import frozen_float64
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.stored import Reader, Stored, read_stored
-from constructions.tasks.task import Task
+from constructions.tasks.task import Part, Task
 
 Kind = Literal["regression", "classification"]
 
@@ -142,8 +144,110 @@ class VectorTask(Vectors, Stored):
 
     @property
     def n_contexts(self) -> int:
-        """The same, by the name that both kinds of task have."""
+        """The same, by the name that all tasks have."""
         return self.n_examples
+
+    @property
+    def n_all(self) -> int:
+        """The same: no others are known."""
+        return self.n_examples
+
+    @property
+    def origin(self) -> str:
+        """Where the labels come from: one's ``own``."""
+        return "own"
+
+    @property
+    def listing(self) -> "VectorTask":
+        """The examples in one list: the task itself."""
+        return self
+
+    @property
+    def facts(self) -> None:
+        """None: vectors are no tokens."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """None: vectors are no tokens."""
+        return ()
+
+    @property
+    def laws(self) -> None:
+        """None: what is wanted are labels or values."""
+
+    @property
+    def values(self) -> Float64Array | None:
+        """For a regression the labels, `[T, d_out]`."""
+        return self.labels if self.kind == "regression" else None
+
+    @property
+    def observed(self) -> None:
+        """None: nothing is counted."""
+
+    @property
+    def kinds(self) -> Int64Array:
+        """Numbers that are equal only where the same is asked: all differ, `[T]`."""
+        return np.arange(self.n_examples)
+
+    @property
+    def guess_held(self) -> int:
+        """How many examples the most frequent class holds, the best answer that does not look at the example."""
+        return int(np.bincount(self.classes).max())
+
+    @property
+    def following(self) -> dict[tuple[int, ...], Counter[int]]:
+        """How often each class is asked for."""
+        return {(): Counter(self.classes.tolist())}
+
+    @property
+    def information_bits(self) -> None:
+        """None: vectors and values are reals."""
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """None: vectors have no names."""
+        return ()
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """None: outputs have no names."""
+        return ()
+
+    def answer(self, fact: int) -> tuple[int, ...]:
+        """The place of the largest label."""
+        return (int(self.classes[fact]),)
+
+    def said(self, tokens: tuple[int, ...], fact: int | None) -> str:
+        """An answer in words: the numbers of the outputs."""
+        del fact
+        return " ".join(map(str, tokens))
+
+    def in_words(self, fact: int) -> tuple[tuple[str, ...], str, str | None]:
+        """The number of the example and of its class."""
+        return (f"#{fact}",), self.said(self.answer(fact), fact), None
+
+    def unread(self, context: str | Sequence[str]) -> int:
+        """How much of what was typed is not read: none of it."""
+        del context
+        return 0
+
+    def echo(self) -> str:
+        """Nothing: vectors have no texts."""
+        return ""
+
+    def one(self, fact: int) -> "VectorTask":
+        """The task that has this example alone."""
+        rows = np.array([fact])
+        return VectorTask(self.taken(rows).contexts, self.queries[rows], self.labels[rows], self.kind)
+
+    def typed(self, context: str | Sequence[str]) -> tuple[tuple[int, ...], int | None]:
+        """Nothing: always an `InputError`."""
+        raise InputError("task", "brings vectors", "one of tokens: there is nothing to type")
+
+    def rows(self, places: Int64Array) -> list[list[str]]:
+        """Nothing: vectors have no texts."""
+        del places
+        return []
 
     @property
     def inputs(self) -> Vectors:

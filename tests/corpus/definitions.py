@@ -283,7 +283,7 @@ def of_prompts(model: Model, task: PromptTask, tolerance: Any) -> Figures:
     """Return the figures of facts whose answers are said token by token."""
     width = model.d_vocab_out
     margins, losses = [mpmath.inf] * task.n_contexts, [mpmath.mpf(0)] * task.n_contexts
-    for fact, context, label in task.rows():
+    for fact, context, label in task.continued():
         logits = logits_of(model, context)
         margins[fact] = min(margins[fact], margin_of(point(label, width), logits))
         losses[fact] += divergence(point(label, width), logits)

@@ -26,7 +26,6 @@ from constructions.tasks.task import Task
 from tests import task_files
 from tests.corpus.forging import certificate, rehash, restated, rewrite, spoil_task, task_of
 from tests.memories import changed, hidden, memory, random_task, write_memory
-from verify.certificates.answers import guess_held
 from verify.certificates.certificate import (
     ANSWERS,
     FEATURE_RANK,
@@ -720,7 +719,7 @@ def forged_folder(top, rng, honest_folders):
     subject = subject_of(network, task)
     statements = list(honest.statements)
     forgery = int(rng.integers(5))
-    guess = {"guess_held": guess_held(task)} if target == "labels" else {}
+    guess = {"guess_held": task.guess_held} if target == "labels" else {}
     statements[0] = replace(honest.answers, values={**honest.answers.values, **guess})
     if forgery == 1:  # the vacuous statement
         statements = [Statement(ANSWERS, "", {"contexts": 6, "held": 6, "wrong": 0, **guess})]

@@ -241,7 +241,7 @@ MUTANTS = [
     memorization("max(0.0, float(mean.lower()))", "float(mean.lower())", "a mean below zero"),
     memorization("float(mean.upper())", "float(mean.lower())", "the lower end for the upper one"),
     feature_rank_by_memorization(
-        "if columns == features.shape[1] or isinstance(task, VectorTask):",
+        "if columns == features.shape[1] or not model.reads_tokens:",
         "if True:",
         "the skip connection is left out",
     ),

@@ -23,7 +23,7 @@ MUTANTS = [
     device("powers[0] == 1.0 and", "powers[0] <= 1.0 and", "exp(0) may be less than 1"),
     device("(weights == 1.0 / count).sum() == count and", "", "equal scores may have any weights"),
     runs("task.modes(rows)) > 0.0", "task.modes(rows)) > -1.0", "what may lose is proved to win"),
-    runs("labels[rows])) + reachable.radius)", "labels[rows])))", "values that may be missed are proved to be met"),
+    runs("values[rows])) + reachable.radius)", "values[rows])))", "values that may be missed are proved to be met"),
     runs("        held &= (quadratic", "        _ = (quadratic", "the divergence of laws is not looked at"),
     runs(
         "quadratic_divergence_bound(reachable, laws)",

@@ -4,6 +4,7 @@ from tests.mutants import of
 
 headline = of("verify/certificates/headline.py", "tests/verify/certificates/test_headline.py")
 headline_by_domain = of("verify/certificates/headline.py", "tests/verify/certificates/test_domain.py")
+facts = of("constructions/tasks/task.py", "tests/verify/independent/test_ball_answers.py")
 answers = of("verify/certificates/answers.py", "tests/verify/independent/test_ball_answers.py")
 memorization = of("verify/certificates/memorization.py", "tests/falsify/test_tampering.py")
 checker = of("verify/independent/checker.py", "tests/falsify/test_tampering.py")
@@ -46,11 +47,7 @@ MUTANTS = [
         "and whole and words != VACUOUS:", "and words != VACUOUS:", "what was asked of a part is said of the whole"
     ),
     headline("_TARGETS.get(origin) or", "'' or", "where the targets come from is not said"),
-    answers(
-        "bincount(task.labels if isinstance(task, Task) else task.classes).max()",
-        "bincount(task.labels if isinstance(task, Task) else task.classes).min()",
-        "the rarest label is the guess",
-    ),
+    facts("bincount(self.labels).max()", "bincount(self.labels).min()", "the rarest label is the guess"),
     answers("half = len(ordered) // 2", "half = len(ordered)", "distances count twice"),
     memorization("if stored.get(GUESS) != own.get(GUESS):", "if False:", "the guess of a certificate is believed"),
     checker("if stored.get(GUESS) != guess[1]:", "if False:", "the guess of a certificate is believed"),

@@ -11,12 +11,13 @@ from flint import arb_mat, ctx, fmpz_mat
 
 from constructions.arrays import Float64Array
 from constructions.models.model import Model
-from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.any_task import Listing
+from constructions.tasks.vectors import Vectors
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.integers import Integers, split
 from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
 from verify.forward.heads import beside_last, features_in_balls, last_in_balls, mixed_inputs_in_balls
+from verify.forward.walk import contexts_of
 from verify.linear_algebra.ball_rank import ball_rank
 from verify.linear_algebra.rank import rank_bracket
 from verify.linear_algebra.row_rank import certify_full_row_rank
@@ -49,7 +50,7 @@ class RankOfWeights:
 
 
 def rank_of_weights(
-    model: Model, task: Task | VectorTask, features: Enclosure, *, with_skip: bool, widened: float = 1.0
+    model: Model, task: Listing, features: Enclosure, *, with_skip: bool, widened: float = 1.0
 ) -> RankOfWeights:
     r"""Bound the rank of the features of the contexts, in real arithmetic, from both sides.
 
@@ -86,8 +87,7 @@ def rank_of_weights(
         >>> found.lower, found.upper, found.all_weights_upper
         (3, 3, 3)
     """
-    assert not (with_skip and isinstance(task, VectorTask))
-    matrix = beside_last(model, task.contexts, features) if with_skip and isinstance(task, Task) else features
+    matrix = beside_last(model, contexts_of(model, task.inputs), features) if with_skip else features
     rows, columns = matrix.shape
     lower, method = rank_in_float64(Enclosure(matrix.midpoint, widened * matrix.radius))
     upper = all_weights = min(rows, columns)
@@ -117,7 +117,7 @@ def rank_in_float64(matrix: Enclosure) -> tuple[int, str]:
     return rank_bracket(matrix).lower, "singular vectors"
 
 
-def rank_upper_bound_of_weights(model: Model, task: Task | VectorTask, *, with_skip: bool) -> int:
+def rank_upper_bound_of_weights(model: Model, task: Listing, *, with_skip: bool) -> int:
     r"""Bound the rank of the features from above by ranks of integer matrices, for these weights.
 
     A float64 is an integer over a power of two, so that the rows $x_{ts}$ that the heads read, $x_{ts} V_h$ (the maps
@@ -144,7 +144,7 @@ def rank_upper_bound_of_weights(model: Model, task: Task | VectorTask, *, with_s
     """
     read, lasts, apart = _exact_rows(model, task)
     identity = fmpz_mat([[int(i == j) for j in range(model.d_model)] for i in range(model.d_model)])
-    if isinstance(task, VectorTask):
+    if not model.reads_tokens:
         maps = [identity] * model.n_heads
     else:
         maps = [_matrix(_exact(W_V), W_V.shape[1]) for W_V in model.attention.W_V]
@@ -160,40 +160,41 @@ def rank_upper_bound_of_weights(model: Model, task: Task | VectorTask, *, with_s
     return min(bounds)
 
 
-def _upper_for_all_weights(model: Model, task: Task | VectorTask, *, with_skip: bool) -> int:
+def _upper_for_all_weights(model: Model, task: Listing, *, with_skip: bool) -> int:
     """For vectors the bounds of these weights, in which no weights occur."""
-    if isinstance(task, VectorTask):
+    if not model.reads_tokens:
         return rank_upper_bound_of_weights(model, task, with_skip=False)
     block = model.attention
     sizes = {"d_model": block.d_model, "d_head": block.d_head, "n_heads": block.n_heads, "with_skip": with_skip}
-    return rank_upper_bound_for_all_weights(task.contexts, **sizes).rank
+    return rank_upper_bound_for_all_weights(contexts_of(model, task.inputs), **sizes).rank
 
 
-def _in_balls(model: Model, task: Task | VectorTask, *, with_skip: bool) -> arb_mat:
+def _in_balls(model: Model, task: Listing, *, with_skip: bool) -> arb_mat:
     """The matrix at the precision of the context."""
-    if isinstance(task, VectorTask):
-        return mixed_inputs_in_balls(model, task, ctx.prec)
-    features = features_in_balls(model, task.contexts, ctx.prec)
+    if not model.reads_tokens:
+        return mixed_inputs_in_balls(model, task.inputs, ctx.prec)
+    features = features_in_balls(model, task.inputs, ctx.prec)
     if not with_skip:
         return features
-    last = last_in_balls(model, task.contexts, ctx.prec)
+    last = last_in_balls(model, task.inputs, ctx.prec)
     return arb_mat([[*a, *b] for a, b in zip(last.tolist(), features.tolist(), strict=True)])
 
 
-def _exact_rows(model: Model, task: Task | VectorTask) -> tuple[fmpz_mat, fmpz_mat, fmpz_mat]:
+def _exact_rows(model: Model, task: Listing) -> tuple[fmpz_mat, fmpz_mat, fmpz_mat]:
     """The different rows that the heads read, those at last positions, and differences of a row and its last one.
 
     All in one unit, which changes no rank.
     """
-    if isinstance(task, VectorTask):
-        exact = split(_exact(task.contexts), task.d_model)
+    inputs = task.inputs
+    if isinstance(inputs, Vectors):
+        exact = split(_exact(inputs.contexts), inputs.d_model)
         contexts = [exact[start : start + task.n_ctx] for start in range(0, len(exact), task.n_ctx)]
     else:
         assert model.W_E is not None and model.W_pos is not None
         exact = split(_exact(np.concatenate([model.W_E, model.W_pos])), model.d_model)
         tokens, positions = exact[: model.d_vocab], exact[model.d_vocab :]
         table = [[_sum(token, position) for token in tokens] for position in positions[: task.n_ctx]]
-        contexts = [[table[s][token] for s, token in enumerate(context)] for context in task.contexts.tolist()]
+        contexts = [[table[s][token] for s, token in enumerate(context)] for context in inputs.tolist()]
     read = {tuple(row) for rows in contexts for row in rows}
     lasts = {tuple(rows[-1]) for rows in contexts}
     pairs = {(tuple(row), tuple(rows[-1])) for rows in contexts for row in rows[:-1]}

@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.models.model import Model
+from constructions.tasks.any_task import AnyTask, Listing
 from constructions.tasks.criterion import Criterion
-from constructions.tasks.prompts import PromptTask
-from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.elementary import log
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import down, up
@@ -35,6 +33,7 @@ from verify.divergence.kullback_leibler import (
     quadratic_divergence_bound,
 )
 from verify.forward.ladder import Precision, rising_precision
+from verify.forward.walk import contexts_of
 from verify.progress import Progress
 from verify.runs.exact_sums import InReals
 from verify.runs.integer_rows import known_logits
@@ -100,7 +99,7 @@ class Answers:
 
 def judge_answers(
     model: Model,
-    task: Task | VectorTask | PromptTask,
+    task: AnyTask,
     criterion: Criterion,
     *,
     keep_outputs: bool = False,
@@ -127,8 +126,21 @@ def judge_answers(
     Returns:
         The bounds.
     """
-    if isinstance(task, PromptTask):
+    if task.listing is None:
         return _whole_answers(model, task, criterion, beyond, progress)
+    return _listed_answers(model, task.listing, criterion, keep_outputs, two_sided, beyond, progress)
+
+
+def _listed_answers(
+    model: Model,
+    task: Listing,
+    criterion: Criterion,
+    keep_outputs: bool,
+    two_sided: bool,
+    beyond: ArgmaxProof | None,
+    progress: Progress,
+) -> Answers:
+    """The bounds of contexts that stand in one list."""
     size = task.n_contexts
     margins, losses, empirical = (np.zeros((2, size)) for _ in range(3))
     margins[:] = np.inf
@@ -137,17 +149,16 @@ def judge_answers(
     for precision, contexts, like, outputs in _enclosures(model, task, is_open):
         rows = np.zeros(len(outputs), dtype=np.int64)
         rows[like] = contexts  # one context of each kind is judged
-        if task.target == "values":
-            assert isinstance(task, VectorTask)
-            distance = abs(outputs - task.labels[rows])
+        if task.values is not None:
+            distance = abs(outputs - task.values[rows])
             losses[0, rows] = np.maximum(0.0, distance.lower().max(axis=1))
             losses[1, rows] = distance.upper().max(axis=1)
         else:
             modes = task.modes(rows)
             margins[0, rows], margins[1, rows] = argmax_margin(outputs, modes), margin_upper(outputs, modes)
             losses[:, rows] = _divergences(outputs, task, rows, criterion, two_sided=two_sided)
-        if isinstance(task, Task):
-            found = empirical_divergence(outputs, task.counts.take(rows))
+        if task.observed is not None:
+            found = empirical_divergence(outputs, task.observed.take(rows))
             empirical[0, rows], empirical[1, rows] = found.midpoint, found.radius
         if keep_outputs and precision in _SHORT:
             radius = np.broadcast_to(outputs.radius, outputs.shape)  # one number where all have it
@@ -160,26 +171,27 @@ def judge_answers(
         is_open[contexts[decided]] = False
         stage, done = "answers" if precision in _SHORT else f"answers, {precision}", int(contexts.max()) + 1
         progress(stage, done / size, f"{done} of {size} contexts")
-    if beyond is not None and isinstance(task, Task) and task.target == "labels" and is_open.any():
+    if beyond is not None and model.reads_tokens and task.target == "labels" and is_open.any():
         rows = np.flatnonzero(is_open)
+        contexts, labels = contexts_of(model, task.inputs)[rows], task.classes[rows]
         progress(f"answers, {_BEYOND}", None, f"{len(rows)} of {size} contexts")
-        place, lead = beyond(model, task.contexts[rows])
-        right, wrong = rows[place == task.labels[rows]], rows[(place >= 0) & (place != task.labels[rows])]
-        margins[0, right], margins[1, wrong] = lead[place == task.labels[rows]], 0.0
+        place, lead = beyond(model, contexts)
+        right, wrong = rows[place == labels], rows[(place >= 0) & (place != labels)]
+        margins[0, right], margins[1, wrong] = lead[place == labels], 0.0
         precisions[rows[place >= 0]] = _BEYOND
     return Answers(
         margin_lower=margins[0],
         margin_upper=margins[1],
         loss_lower=losses[0],
         loss_upper=losses[1],
-        empirical=Enclosure(empirical[0], empirical[1]) if isinstance(task, Task) else None,
+        empirical=None if task.observed is None else Enclosure(empirical[0], empirical[1]),
         outputs=Enclosure(kept[0], kept[1]) if keep_outputs else None,
         precision=precisions,
     )
 
 
 def _whole_answers(
-    model: Model, task: PromptTask, criterion: Criterion, beyond: ArgmaxProof | None, progress: Progress
+    model: Model, task: AnyTask, criterion: Criterion, beyond: ArgmaxProof | None, progress: Progress
 ) -> Answers:
     """The bounds of each fact: the least margin of the tokens of its answer, and the sum of their losses.
 
@@ -199,14 +211,14 @@ def _whole_answers(
 
 
 def _enclosures(
-    model: Model, task: Task | VectorTask, is_open: BoolArray
+    model: Model, task: Listing, is_open: BoolArray
 ) -> Iterator[tuple[str, Int64Array, Int64Array, Enclosure]]:
     """The precision, contexts, which outputs each has, and their enclosure; of all contexts, then of those still open.
 
     Contexts that share outputs are of one kind: the same is asked of them.
     """
-    if isinstance(task, Task):
-        for part in known_logits(model, task.contexts, InReals()):
+    if model.reads_tokens:
+        for part in known_logits(model, contexts_of(model, task.inputs), InReals()):
             for contexts, like, outputs in part.judged(task.kinds):
                 yield "integers", contexts, like, outputs
     for precision, _, rows, outputs in rising_precision(model, task.inputs, is_open, most_bits=_MOST_BITS):
@@ -224,13 +236,12 @@ def _wrong(margins: Bounds, losses: Bounds, target: str, tolerance: float) -> Bo
 
 
 def _divergences(
-    outputs: Enclosure, task: Task | VectorTask, rows: Int64Array, criterion: Criterion, *, two_sided: bool
+    outputs: Enclosure, task: Listing, rows: Int64Array, criterion: Criterion, *, two_sided: bool
 ) -> Float64Array:
     """Lower and upper bounds of the divergence of a few contexts, `[2, rows]`."""
-    laws = task.laws if isinstance(task, Task) else None
+    laws = task.laws
     if laws is None:
-        labels = task.labels[rows] if isinstance(task, Task) else task.classes[rows]
-        exact = label_divergence(outputs, labels)
+        exact = label_divergence(outputs, task.classes[rows])
         return np.stack([np.maximum(0.0, exact.lower()), exact.upper()])
     above = quadratic_divergence_bound(outputs, laws[rows])
     below = np.zeros_like(above)
@@ -260,14 +271,7 @@ def margin_upper(outputs: Enclosure, modes: BoolArray) -> Float64Array:
     return np.where(least_mode <= largest_other, np.minimum(0.0, gap), gap)
 
 
-def guess_held(task: Task | VectorTask | PromptTask) -> int:
-    """How many contexts the most frequent label holds, the best answer that does not look at the context."""
-    if isinstance(task, PromptTask):
-        return task.guess_held
-    return int(np.bincount(task.labels if isinstance(task, Task) else task.classes).max())
-
-
-def guess_loss(task: Task | VectorTask | PromptTask) -> Enclosure:
+def guess_loss(task: AnyTask) -> Enclosure:
     r"""The mean loss of the best guess that does not look at the context; for values no more than that.
 
     Over all laws q the mean of $d_{KL}(\pi_t \Vert q)$ is least for $q = \bar\pi$, the mean of the $\pi_t$, where it is
@@ -287,20 +291,20 @@ def guess_loss(task: Task | VectorTask | PromptTask) -> Enclosure:
         >>> bool(guess.lower() <= np.log(2) <= guess.upper())
         True
     """
-    if isinstance(task, VectorTask) and task.target == "values":
-        ordered = np.sort(task.labels, axis=0)
+    listing = task.listing
+    if listing is None:
+        times = [np.array([*each.values()], dtype=np.float64) for each in task.following.values()]
+        parts = [entropy(each[np.newaxis])[0] * float(each.sum()) for each in times]
+        return sum(parts[1:], parts[0]) / float(task.n_contexts)
+    if listing.values is not None:
+        ordered = np.sort(listing.values, axis=0)
         half = len(ordered) // 2
         apart = Enclosure.exact(ordered[::-1][:half]) - Enclosure.exact(ordered[:half])
         sums = total(apart, 0) / float(len(ordered))
         return sums[int(sums.midpoint.argmax())]
-    if isinstance(task, PromptTask):
-        times = [np.array([*each.values()], dtype=np.float64) for each in task.following.values()]
-        parts = [entropy(each[np.newaxis])[0] * float(each.sum()) for each in times]
-        return sum(parts[1:], parts[0]) / float(task.n_contexts)
-    laws = task.laws if isinstance(task, Task) else None
+    laws = listing.laws
     if laws is None:
-        labels = task.labels if isinstance(task, Task) else task.classes
-        return entropy(np.bincount(labels).astype(np.float64)[np.newaxis])[0]
+        return entropy(np.bincount(listing.classes).astype(np.float64)[np.newaxis])[0]
     exact = Enclosure.exact(laws)
     shares = exact / total(exact, 1)[:, np.newaxis]
     mean = total(shares, 0) / float(len(laws))

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 
 from constructions.models.model import Model
 from constructions.products import multiply
-from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.any_task import Listing
+from constructions.tasks.vectors import Vectors
 from verify.arithmetic.enclosure import Enclosure, matmul, sqrt
 from verify.arithmetic.exact_json import Number, lowered, raised
 from verify.arithmetic.rounding import down
 from verify.arithmetic.sums import total
 from verify.certificates.certificate import FEATURE_RANK, Statement, StatementCheck
 from verify.forward.heads import beside_last, mixed_inputs_in_balls
+from verify.forward.walk import contexts_of
 from verify.linear_algebra.ball_rank import ball_rank
 from verify.linear_algebra.gram import GramWitness
 from verify.linear_algebra.norms import float_above, frobenius, radius_norm
@@ -36,15 +37,15 @@ _LARGEST_BALLS = 2**21  # rows * rows * columns of a matrix that is eliminated i
 _MOST_BITS = 2048  # of these balls
 
 
-def largest_rank(model: Model, task: Task | VectorTask, columns: int) -> int:
+def largest_rank(model: Model, task: Listing, columns: int) -> int:
     r"""What the rank of the features cannot exceed: the columns; with vectors and one shared context also Lemma Y1."""
-    if isinstance(task, VectorTask) and task.shared:
+    if isinstance(task.inputs, Vectors) and task.inputs.shared:
         return min(columns, model.n_heads * (task.n_ctx - 1) + 1)
     return columns
 
 
 def prove_feature_rank(
-    model: Model, task: Task | VectorTask, features: Enclosure, *, witness: bool, progress: Progress
+    model: Model, task: Listing, features: Enclosure, *, witness: bool, progress: Progress
 ) -> tuple[Statement | None, dict[str, NDArray] | None]:
     """The statement that the features have full row rank, if it can be proved, with the arrays of its witness.
 
@@ -59,7 +60,7 @@ def prove_feature_rank(
         The statement, or none; the arrays, or none.
     """
     size, columns = features.shape
-    widths = (columns,) if isinstance(task, VectorTask) else (columns, columns + model.d_model)
+    widths = (columns, columns + model.d_model) if model.reads_tokens else (columns,)
     for width in widths:
         if size > largest_rank(model, task, width):
             continue
@@ -78,13 +79,11 @@ def prove_feature_rank(
 
 
 def check_feature_rank(
-    statement: Statement, model: Model, task: Task | VectorTask, features: Enclosure, *, progress: Progress
+    statement: Statement, model: Model, task: Listing, features: Enclosure, *, progress: Progress
 ) -> StatementCheck:
     """Prove the statement again, with the bounds as they are stored."""
     size, columns = len(features), int(statement.values["columns"])
-    widths = (
-        {features.shape[1]} if isinstance(task, VectorTask) else {features.shape[1], features.shape[1] + model.d_model}
-    )
+    widths = {features.shape[1]} | ({features.shape[1] + model.d_model} if model.reads_tokens else set())
     if columns not in widths:
         reason = f"the features have {' or '.join(map(str, sorted(widths)))} columns, not {columns}"
         return StatementCheck(FEATURE_RANK, Verdict.REFUTED, reason, {})
@@ -115,11 +114,11 @@ def check_feature_rank(
     return StatementCheck(FEATURE_RANK, Verdict.UNDECIDED, reason, values)
 
 
-def _matrix(model: Model, task: Task | VectorTask, features: Enclosure, columns: int) -> Enclosure:
+def _matrix(model: Model, task: Listing, features: Enclosure, columns: int) -> Enclosure:
     """The features, or the embedded last token beside them, as `columns` says."""
-    if columns == features.shape[1] or isinstance(task, VectorTask):
+    if columns == features.shape[1] or not model.reads_tokens:
         return features
-    return beside_last(model, task.contexts, features)
+    return beside_last(model, contexts_of(model, task.inputs), features)
 
 
 def _bounds(matrix: Enclosure, found: RankCertificate) -> tuple[float, float]:
@@ -130,12 +129,12 @@ def _bounds(matrix: Enclosure, found: RankCertificate) -> tuple[float, float]:
     return float(found.smallest_singular_value), math.nextafter(norm / found.smallest_singular_value, math.inf)
 
 
-def _bits_of_balls(model: Model, task: Task | VectorTask, rows: int, columns: int, progress: Progress) -> int | None:
+def _bits_of_balls(model: Model, task: Listing, rows: int, columns: int, progress: Progress) -> int | None:
     """The precision at which balls prove full row rank, `None` if none does or the matrix is too large for them."""
-    if not isinstance(task, VectorTask) or rows * rows * columns > _LARGEST_BALLS:
+    if model.reads_tokens or rows * rows * columns > _LARGEST_BALLS:
         return None
     progress("feature rank", None, f"{rows} x {columns} in balls")
-    found = ball_rank(lambda: mixed_inputs_in_balls(model, task, ctx.prec), target=rows, most_bits=_MOST_BITS)
+    found = ball_rank(lambda: mixed_inputs_in_balls(model, task.inputs, ctx.prec), target=rows, most_bits=_MOST_BITS)
     return found.bits if found.verdict is Verdict.PROVED else None
 
 

@@ -26,7 +26,7 @@ from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import Number, lowered, raised
 from verify.arithmetic.sums import total
-from verify.certificates.answers import Answers, ArgmaxProof, guess_held, guess_loss, judge_answers
+from verify.certificates.answers import Answers, ArgmaxProof, guess_loss, judge_answers
 from verify.certificates.certificate import (
     ANSWERS,
     DIVERGENCE,
@@ -437,7 +437,7 @@ def _figures(task: Listed, criterion: Criterion, answers: Answers) -> dict[str, 
     if task.target != "values" and float(guess.upper()) < _LARGEST:  # of values the guess may be worse than that
         values["guess_upper"] = float(guess.upper())
     if task.target == "labels":
-        values[GUESS] = guess_held(task)
+        values[GUESS] = task.guess_held
     return values
 
 

@@ -7,8 +7,7 @@ Page: docs/rigour/certificate.md
 """
 
 from constructions.models.model import Model
-from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.any_task import Listing
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import Number
 from verify.capacity.rank_of_weights import rank_of_weights
@@ -20,9 +19,7 @@ from verify.verdict import Verdict
 _WIDENED = 4.0  # radii, so that an arithmetic whose roundings differ proves what is stated
 
 
-def prove_rank(
-    model: Model, task: Task | VectorTask, features: Enclosure, *, with_skip: bool, progress: Progress
-) -> Statement:
+def prove_rank(model: Model, task: Listing, features: Enclosure, *, with_skip: bool, progress: Progress) -> Statement:
     """The bounds of the rank of the features that are proved.
 
     Args:
@@ -45,11 +42,11 @@ def prove_rank(
 
 
 def check_rank(
-    statement: Statement, model: Model, task: Task | VectorTask, features: Enclosure, *, progress: Progress
+    statement: Statement, model: Model, task: Listing, features: Enclosure, *, progress: Progress
 ) -> StatementCheck:
     """Prove the statement again."""
     id, with_skip = statement.id, statement.id == RANK_WITH_SKIP
-    if with_skip and isinstance(task, VectorTask):
+    if with_skip and not model.reads_tokens:
         return StatementCheck(id, Verdict.REFUTED, "a model of vectors has no skip connection", {})
     columns = features.shape[1] + (model.d_model if with_skip else 0)
     if statement.values["columns"] != columns:

@@ -12,11 +12,10 @@ import numpy as np
 from constructions.arrays import BoolArray
 from constructions.counted import counted
 from constructions.models.model import Model
-from constructions.tasks.prompts import PromptTask
+from constructions.tasks.any_task import AnyTask
 from constructions.tasks.recitation import recited_texts
 from constructions.tasks.rule import RuleTask
 from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.exact_json import Number
 from verify.certificates.certificate import (
     ANSWERS,
@@ -69,7 +68,7 @@ def state_runs(dtype: str, found: HeldInRuns, *, exp_ulps: float = EXP_ULPS) -> 
 
 
 def prove_runs(
-    model: Model, task: Task | PromptTask, dtype: str, *, tolerance: float, progress: Progress = silent
+    model: Model, task: AnyTask, dtype: str, *, tolerance: float, progress: Progress = silent
 ) -> Statement | None:
     """Prove what every run in a type holds, in seconds, and state it; nothing where nothing is proved.
 
@@ -106,13 +105,13 @@ def state_text(task: Task, statements: Sequence[Statement]) -> Statement | None:
 def check_runs(
     statement: Statement,
     model: Model,
-    task: Task | VectorTask | PromptTask,
+    task: AnyTask,
     *,
     tolerance: float,
     progress: Progress = silent,
 ) -> StatementCheck:
     """Prove the statement again, by no other proofs than those that rest on the hypotheses it names."""
-    if isinstance(task, VectorTask):
+    if not model.reads_tokens:
         return StatementCheck(
             statement.label, Verdict.REFUTED, "the model reads vectors, of which no runs are judged", {}
         )
@@ -141,7 +140,7 @@ def check_runs_of_rule(
 def _proved_again(
     statement: Statement,
     model: Model,
-    task: Task | PromptTask,
+    task: AnyTask,
     wanted: BoolArray,
     tolerance: float,
     progress: Progress,
@@ -186,7 +185,7 @@ def _judged(statement: Statement, held: BoolArray, lost: BoolArray) -> Statement
 def check_text(
     statement: Statement,
     certificate: Certificate,
-    task: Task | VectorTask | PromptTask,
+    task: AnyTask,
     checks: Mapping[str, StatementCheck],
 ) -> StatementCheck:
     """Make the texts again, and rest on what was proved again of their windows.
@@ -201,11 +200,12 @@ def check_text(
     def checked(verdict: Verdict, reason: str) -> StatementCheck:
         return StatementCheck(statement.label, verdict, reason, {})
 
-    if not isinstance(task, Task) or task.windows is None:
+    facts = task.facts
+    if facts is None or facts.windows is None:
         return checked(Verdict.REFUTED, "the task is of no whole texts")
-    if task.contradicted:
+    if facts.contradicted:
         return checked(Verdict.REFUTED, "a window of the texts goes on in two ways")
-    values, texts = _of_texts(task)
+    values, texts = _of_texts(facts)
     for own, stored in zip(texts, statement.named["texts"], strict=False):
         if own != stored:
             return checked(Verdict.REFUTED, f"the text {own['title']!r} is another one: its hash is {own['sha256']}")

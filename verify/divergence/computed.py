@@ -8,11 +8,10 @@ import math
 import numpy as np
 
 from constructions.arrays import BoolArray, Float64Array, Int64Array
-from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.any_task import Listing
 
 
-def argmax_hits(logits: Float64Array, task: Task | VectorTask, rows: slice) -> BoolArray:
+def argmax_hits(logits: Float64Array, task: Listing, rows: slice) -> BoolArray:
     r"""Where the logit of the label, or of every mode of the law, is larger than every other, and all are finite.
 
     Args:
@@ -32,7 +31,7 @@ def argmax_hits(logits: Float64Array, task: Task | VectorTask, rows: slice) -> B
     return (computed_margins(logits, task, rows) > 0.0) & np.isfinite(logits).all(axis=1)
 
 
-def computed_held(logits: Float64Array, task: Task | VectorTask, rows: slice, tolerance: float) -> BoolArray:
+def computed_held(logits: Float64Array, task: Listing, rows: slice, tolerance: float) -> BoolArray:
     r"""Which contexts are held (`constructions.tasks.criterion.Criterion`) by what was computed.
 
     Args:
@@ -57,7 +56,7 @@ def computed_held(logits: Float64Array, task: Task | VectorTask, rows: slice, to
     return right if task.target == "labels" else right & near
 
 
-def computed_margins(logits: Float64Array, task: Task | VectorTask, rows: slice) -> Float64Array:
+def computed_margins(logits: Float64Array, task: Listing, rows: slice) -> Float64Array:
     r"""By how much the logit of the label, or the least of the modes of the law, is above every other, nats.
 
     Args:
@@ -80,7 +79,7 @@ def computed_margins(logits: Float64Array, task: Task | VectorTask, rows: slice)
     return np.where(np.isnan(lead), -np.inf, lead)
 
 
-def computed_losses(logits: Float64Array, task: Task | VectorTask, rows: slice) -> Float64Array:
+def computed_losses(logits: Float64Array, task: Listing, rows: slice) -> Float64Array:
     r"""KL(target || softmax(logits)) of each context, nats; for values the largest distance from one.
 
     Infinite where an output is not finite.
@@ -107,14 +106,12 @@ def computed_losses(logits: Float64Array, task: Task | VectorTask, rows: slice) 
     return result
 
 
-def _losses(logits: Float64Array, task: Task | VectorTask, rows: slice) -> Float64Array:
+def _losses(logits: Float64Array, task: Listing, rows: slice) -> Float64Array:
     with np.errstate(all="ignore"):
-        if isinstance(task, VectorTask):
-            if task.target == "values":
-                return np.abs(logits - task.labels[rows]).max(axis=1)
-            return _surprise(logits, task.classes[rows])
+        if task.values is not None:
+            return np.abs(logits - task.values[rows]).max(axis=1)
         if task.laws is None:
-            return _surprise(logits, task.labels[rows])
+            return _surprise(logits, task.classes[rows])
         laws = task.laws[rows]
         laws = laws / laws.sum(axis=1, keepdims=True)
         gap = logits - np.log(laws)

@@ -291,8 +291,6 @@ def part_of(inputs: Int64Array | Vectors, chosen: Int64Array) -> Int64Array | Ve
 def checked_inputs(model: Model, inputs: Int64Array | Vectors) -> Int64Array | Vectors:
     """What the model can read, contexts as int64 `[T, S]`; or an `InputError`."""
     if model.reads_tokens:
-        if isinstance(inputs, Vectors):
-            raise InputError("inputs", "is a task that brings vectors", "tokens [T, S]: the model reads tokens")
         return contexts_of(model, inputs)
     if not isinstance(inputs, Vectors):
         raise InputError("inputs", f"is {type(inputs).__name__}", "Vectors: the model reads vectors")
@@ -301,8 +299,10 @@ def checked_inputs(model: Model, inputs: Int64Array | Vectors) -> Int64Array | V
     return inputs
 
 
-def contexts_of(model: Model, contexts: Int64Array) -> Int64Array:
+def contexts_of(model: Model, contexts: Int64Array | Vectors) -> Int64Array:
     """The contexts as int64 `[T, S]`, or an `InputError` where the model cannot read them."""
     if not model.reads_tokens:
         raise InputError("the model", "reads vectors", "a task that brings them in the place of contexts of tokens")
+    if isinstance(contexts, Vectors):
+        raise InputError("inputs", "is a task that brings vectors", "tokens [T, S]: the model reads tokens")
     return checked_contexts(contexts, d_vocab=model.d_vocab, n_ctx=model.n_ctx, shorter=True, empty=True)

@@ -17,14 +17,14 @@ from constructions.errors import InputError, require_at_least, require_one_of
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
+from constructions.tasks.any_task import AnyTask, Listing
 from constructions.tasks.criterion import TOLERANCE
-from constructions.tasks.prompts import PromptTask
-from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vectors import Vectors
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import down, up
 from verify.divergence.computed import argmax_hits, computed_held, computed_losses, computed_margins
 from verify.forward.logits import logit_chunks
+from verify.forward.walk import contexts_of, part_of
 from verify.replica.device import device_name, require_arithmetic, require_exact_sums, select_device
 from verify.replica.module import Replica
 from verify.runs.every_run import answered_in_every_run
@@ -101,7 +101,7 @@ class RunResult:
 
 def run(
     model: Model,
-    task: Task | VectorTask | PromptTask,
+    task: AnyTask,
     *,
     device: str = "cpu",
     dtype: str = "float32",
@@ -160,7 +160,7 @@ def run(
 
 def run_all(
     model: Model,
-    task: Task | VectorTask | PromptTask,
+    task: AnyTask,
     *,
     device: str = "cpu",
     dtypes: Sequence[str] = DTYPES,
@@ -189,7 +189,7 @@ class _Judge:
     def __init__(
         self,
         model: Model,
-        task: Task | VectorTask,
+        task: Listing,
         device: torch.device,
         dtype: str,
         tolerance: float,
@@ -200,22 +200,20 @@ class _Judge:
         require_one_of(FORMATS, dtype=dtype)
         self.task, self.device, self.dtype, self.tolerance = task, device, dtype, tolerance
         self.model, self.exp_ulps = model, exp_ulps
-        count = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
-        self.without_rounding = np.zeros(count, dtype=bool)
-        if isinstance(task, Task):
+        self.without_rounding = np.zeros(task.n_contexts, dtype=bool)
+        if model.reads_tokens:
             self.without_rounding = held_without_rounding(model, task, FORMATS[dtype], tolerance)
         if self.without_rounding.any():
             require_exact_sums(device, FORMATS[dtype])
         self.rounding: Float64Array | None = None
         if dtype in JUDGED:
             require_arithmetic(device, JUDGED[dtype])
-            inputs = task if isinstance(task, VectorTask) else task.contexts
-            self.rounding = rounding_bound(model, inputs, number_format=JUDGED[dtype], exp_ulps=exp_ulps)
+            self.rounding = rounding_bound(model, task.inputs, number_format=JUDGED[dtype], exp_ulps=exp_ulps)
         if replica is None:
             replica = Replica.from_model(model, dtype=getattr(torch, dtype), device=device)
         self.replica = replica
         self.rows = batch or _batch_rows(model, task.n_ctx, device)
-        self.of_values = isinstance(task, VectorTask) and task.kind == "regression"
+        self.of_values = task.values is not None
         self.hits = self.count = 0
         self.right: list[BoolArray] = []
         self.proved: list[BoolArray] = []
@@ -239,7 +237,7 @@ class _Judge:
         if not self.of_values:
             self.hits += int(np.count_nonzero(argmax_hits(outputs, self.task, rows)))
             self.margin = min(self.margin, float(computed_margins(outputs, self.task, rows).min()))
-        if self.of_values or isinstance(self.task, Task):
+        if self.of_values or self.model.reads_tokens:
             self.distances.append(computed_losses(outputs, self.task, rows))
         self.right.append(right)
         errors = np.where(np.isfinite(outputs), np.abs(outputs - midpoint), math.inf)
@@ -257,17 +255,18 @@ class _Judge:
     def _prove_to_first_order(self, proved: BoolArray) -> None:
         """Add the labels that every run answers by Lemma R15."""
         left = np.flatnonzero(~proved)
-        if self.rounding is not None and isinstance(self.task, Task) and self.task.target == "labels" and len(left):
-            asked = self.task.contexts[left], self.task.labels[left]
+        of_labels = self.model.reads_tokens and self.task.target == "labels"
+        if self.rounding is not None and of_labels and len(left):
+            asked = contexts_of(self.model, self.task.inputs)[left], self.task.classes[left]
             given = {"number_format": JUDGED[self.dtype], "exp_ulps": self.exp_ulps}
             proved[left] = answered_in_every_run(self.model, *asked, **given)
 
     def _forward(self, start: int, stop: int) -> Float64Array:
-        if isinstance(self.task, VectorTask):
-            contexts = self.task.contexts if self.task.shared else self.task.contexts[start:stop]
-            arrays, dtype = (contexts, self.task.queries[start:stop]), getattr(torch, self.dtype)
+        part = part_of(self.task.inputs, np.arange(start, stop))
+        if isinstance(part, Vectors):
+            arrays, dtype = (part.contexts, part.queries), getattr(torch, self.dtype)
         else:
-            arrays, dtype = (self.task.contexts[start:stop],), torch.int64
+            arrays, dtype = (part,), torch.int64
         given = [torch.tensor(array).to(dtype).to(self.device) for array in arrays]
         begin = time.perf_counter()
         with torch.inference_mode():
@@ -278,7 +277,7 @@ class _Judge:
         return outputs.double().cpu().numpy()
 
     def result(self) -> RunResult:
-        of_tokens = isinstance(self.task, Task)
+        of_tokens = self.model.reads_tokens
         distances = np.concatenate(self.distances) if self.distances else np.zeros(0)
         largest = float(np.max(self.limits)) if self.limits else None
         right = np.concatenate(self.right)
@@ -322,7 +321,7 @@ class _Judge:
 
 def _run(
     model: Model,
-    task: Task | VectorTask | PromptTask,
+    task: AnyTask,
     *,
     device: str,
     dtypes: Sequence[str],
@@ -333,22 +332,22 @@ def _run(
     batch: int | None = None,
 ) -> list[RunResult]:
     require_fit(model, task)
-    if isinstance(task, PromptTask):
+    listing = task.listing
+    if listing is None:
         given = {"device": device, "dtypes": dtypes, "tolerance": tolerance, "logits": None, "exp_ulps": exp_ulps}
         given |= {"replica": replica, "batch": batch}
         parts = [_run(model, part.task, **given) for part in task.parts]
         return [_of_whole_answers(task, list(of_type)) for of_type in zip(*parts, strict=True)]
     where = select_device(device)
-    judges = [_Judge(model, task, where, dtype, tolerance, exp_ulps, replica, batch) for dtype in dtypes]
-    inputs, count = (task, task.n_examples) if isinstance(task, VectorTask) else (task.contexts, task.n_contexts)
-    chunks = logit_chunks(model, inputs) if logits is None else logits
-    for start, enclosure in _covering(chunks, count, model.d_vocab_out):
+    judges = [_Judge(model, listing, where, dtype, tolerance, exp_ulps, replica, batch) for dtype in dtypes]
+    chunks = logit_chunks(model, listing.inputs) if logits is None else logits
+    for start, enclosure in _covering(chunks, listing.n_contexts, model.d_vocab_out):
         for judge in judges:
             judge.add(start, enclosure)
     return [judge.result() for judge in judges]
 
 
-def _of_whole_answers(task: PromptTask, found: Sequence[RunResult]) -> RunResult:
+def _of_whole_answers(task: AnyTask, found: Sequence[RunResult]) -> RunResult:
     """The results of the contexts of each length, put together: a fact is right if all tokens of its answer are."""
     right, proved = np.ones((2, task.n_contexts), dtype=bool)
     for part, each in zip(task.parts, found, strict=True):

@@ -11,11 +11,11 @@ import numpy as np
 from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError
 from constructions.models.model import Model
-from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.any_task import Listing
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import up
 from verify.divergence.kullback_leibler import argmax_margin, divergence_within, quadratic_divergence_bound
+from verify.forward.walk import contexts_of
 from verify.runs.exact_sums import EveryRun
 from verify.runs.formats import FLOAT32, FloatFormat
 from verify.runs.integer_rows import integer_logits, known_logits
@@ -85,7 +85,7 @@ def exact_runs(
     return ExactRuns(held, least, arithmetic.bits, "" if held.all() else arithmetic.stopped)
 
 
-def held_without_rounding(model: Model, task: Task, number_format: FloatFormat, tolerance: float) -> BoolArray:
+def held_without_rounding(model: Model, task: Listing, number_format: FloatFormat, tolerance: float) -> BoolArray:
     """Which contexts every run that keeps hypothesis H5 holds, labels or laws, `[T]`.
 
     Args:
@@ -98,11 +98,11 @@ def held_without_rounding(model: Model, task: Task, number_format: FloatFormat, 
 
 
 def judged_without_rounding(
-    model: Model, task: Task, rows: Int64Array, number_format: FloatFormat, tolerance: float
+    model: Model, task: Listing, rows: Int64Array, number_format: FloatFormat, tolerance: float
 ) -> tuple[BoolArray, BoolArray]:
     """Which of some contexts every run that keeps hypothesis H5 holds, and which none of them does, both `[rows]`."""
     (held, lost), arithmetic = np.zeros((2, len(rows)), dtype=bool), EveryRun(number_format)
-    for part in known_logits(model, task.contexts[rows], arithmetic):
+    for part in known_logits(model, contexts_of(model, task.inputs)[rows], arithmetic):
         for places, like, logits in part.judged(task.kinds[rows]):
             judged = np.zeros(len(logits), dtype=np.int64)
             judged[like] = rows[places]
@@ -111,13 +111,13 @@ def judged_without_rounding(
     return held, lost
 
 
-def surely_held(reachable: Enclosure, task: Task | VectorTask, rows: slice | Int64Array, tolerance: float) -> BoolArray:
+def surely_held(reachable: Enclosure, task: Listing, rows: slice | Int64Array, tolerance: float) -> BoolArray:
     """Whether all outputs in an enclosure hold their context (`constructions.tasks.criterion.Criterion`), `[rows]`."""
-    if isinstance(task, VectorTask) and task.target == "values":
-        distance = up(up(np.abs(reachable.midpoint - task.labels[rows])) + reachable.radius)
+    if task.values is not None:
+        distance = up(up(np.abs(reachable.midpoint - task.values[rows])) + reachable.radius)
         return distance.max(axis=1) <= tolerance
     held = argmax_margin(reachable, task.modes(rows)) > 0.0
-    if isinstance(task, Task) and task.laws is not None:
+    if task.laws is not None:
         laws = task.laws[rows]
         held &= (quadratic_divergence_bound(reachable, laws) <= tolerance) | (
             divergence_within(reachable, laws) <= tolerance
@@ -125,7 +125,7 @@ def surely_held(reachable: Enclosure, task: Task | VectorTask, rows: slice | Int
     return held
 
 
-def surely_lost(reachable: Enclosure, task: Task, rows: Int64Array) -> BoolArray:
+def surely_lost(reachable: Enclosure, task: Listing, rows: Int64Array) -> BoolArray:
     """Whether no outputs in an enclosure have the largest one of all at every mode of the target, `[rows]`."""
     modes = task.modes(rows)
     least_mode = np.where(modes, reachable.upper(), np.inf).min(axis=1)

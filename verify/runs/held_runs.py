@@ -10,11 +10,11 @@ import numpy as np
 from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import require_one_of
 from constructions.models.model import Model
-from constructions.tasks.prompts import PromptTask
-from constructions.tasks.task import Task
+from constructions.tasks.any_task import AnyTask, Listing
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import up
 from verify.forward.logits import logit_chunks
+from verify.forward.walk import contexts_of
 from verify.progress import Progress, silent
 from verify.runs.every_run import answered_in_every_run, every_run
 from verify.runs.exact_runs import judged_without_rounding, surely_held, surely_lost
@@ -40,7 +40,7 @@ class HeldInRuns:
 
 def held_in_every_run(
     model: Model,
-    task: Task | PromptTask,
+    task: AnyTask,
     number_format: FloatFormat,
     *,
     tolerance: float,
@@ -84,7 +84,8 @@ def held_in_every_run(
     """
     require_one_of(HYPOTHESES, hypotheses=hypotheses)
     asked = np.ones(task.n_contexts, dtype=bool) if wanted is None else wanted
-    if isinstance(task, PromptTask):
+    listing = task.listing
+    if listing is None:
         held, lost, used = asked.copy(), np.zeros(task.n_contexts, dtype=bool), set[str]()
         for part in task.parts:
             own = np.zeros(part.task.n_contexts, dtype=bool)
@@ -102,7 +103,7 @@ def held_in_every_run(
     if hypotheses != OF_BOUNDS:
         progress("every run", None, f"sums that no {number_format.name} run rounds")
         rows = np.flatnonzero(asked)
-        held[rows], lost[rows] = judged_without_rounding(model, task, rows, number_format, tolerance)
+        held[rows], lost[rows] = judged_without_rounding(model, listing, rows, number_format, tolerance)
         used |= set(OF_EXACT_SUMS.split()) if held.any() else set()
     if hypotheses != OF_EXACT_SUMS and number_format.name in JUDGED:
         for proof in (_within_bounds, _to_first_order):
@@ -110,7 +111,7 @@ def held_in_every_run(
             if not len(left) or (proof is _to_first_order and task.target != "labels"):
                 continue
             progress("every run", None, f"bounds of roundings, {len(left)} of {task.n_contexts} contexts")
-            held[left], lost[left] = proof(model, task, left, number_format, exp_ulps, tolerance, quick)
+            held[left], lost[left] = proof(model, listing, left, number_format, exp_ulps, tolerance, quick)
             used |= set(OF_BOUNDS.split()) if held[left].any() else set()
     return HeldInRuns(held, lost, _named(used, hypotheses))
 
@@ -122,7 +123,7 @@ def _named(used: set[str], allowed: str) -> str:
 
 def _within_bounds(
     model: Model,
-    task: Task,
+    task: Listing,
     rows: Int64Array,
     number_format: FloatFormat,
     exp_ulps: float,
@@ -131,7 +132,7 @@ def _within_bounds(
 ) -> tuple[BoolArray, BoolArray]:
     """Which contexts hold for all logits that are as far from the exact ones as Lemma R10 allows."""
     del quick
-    contexts = task.contexts[rows]
+    contexts = contexts_of(model, task.inputs)[rows]
     bound = rounding_bound(model, contexts, number_format=number_format, exp_ulps=exp_ulps)
     held, lost = np.zeros((2, len(rows)), dtype=bool)
     for start, logits in logit_chunks(model, contexts):
@@ -144,7 +145,7 @@ def _within_bounds(
 
 def _to_first_order(
     model: Model,
-    task: Task,
+    task: Listing,
     rows: Int64Array,
     number_format: FloatFormat,
     exp_ulps: float,
@@ -153,7 +154,7 @@ def _to_first_order(
 ) -> tuple[BoolArray, BoolArray]:
     """Which labels are at the largest output of every run by Lemma R15."""
     del tolerance
-    contexts, labels = task.contexts[rows], task.labels[rows]
+    contexts, labels = contexts_of(model, task.inputs)[rows], task.classes[rows]
     if quick:
         found = answered_in_every_run(model, contexts, labels, number_format=number_format, exp_ulps=exp_ulps)
         return found, np.zeros_like(found)

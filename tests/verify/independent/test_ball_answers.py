@@ -9,7 +9,7 @@ from flint import arb, ctx
 from constructions.tasks.vectors import VectorTask
 from tests.layers import random_layer_task
 from tests.memories import random_task
-from verify.certificates.answers import guess_held, guess_loss
+from verify.certificates.answers import guess_loss
 from verify.independent.ball_answers import Answer, Targets, mean_loss
 from verify.independent.plain_prompts import read_task
 
@@ -84,7 +84,7 @@ def test_the_guess_is_that_of_the_prover(tmp_path, target):
     with ctx.workprec(128):
         targets, other = targets_of(task, tmp_path), guess_loss(task)
         assert float(other.lower()) <= float(targets.guess().mid()) <= float(other.upper()) and targets.guess() > 0
-    assert targets.most_frequent() == (guess_held(task) if task.target == "labels" else None)
+    assert targets.most_frequent() == (task.guess_held if task.target == "labels" else None)
 
 
 @pytest.mark.parametrize(("values", "least"), [([1.0], 0.0), ([1.0, 3.0], 1.0), ([0.0, 0.0, 3.0], 1.0)])

@@ -1,0 +1,207 @@
+"""What every task says of itself: which contexts there are, what is wanted of each, and how a person writes them.
+
+Whatever satisfies these protocols can be memorized, certified, checked, asked and exported; no other code asks what
+kind of task it has.
+
+Page: docs/task.md
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from constructions.arrays import BoolArray, Float64Array, Int64Array
+from constructions.tasks.stored import Reader
+from constructions.tasks.task import Counts, Part, Task
+from constructions.tasks.vectors import Vectors
+
+Tokens = tuple[int, ...]
+
+
+class Listing(Protocol):
+    """Contexts of one length in a list, and the target of each."""
+
+    @property
+    def target(self) -> str:
+        """What is wanted: ``"labels"``, ``"laws"`` or ``"values"``."""
+        ...
+
+    @property
+    def n_contexts(self) -> int:
+        """How many contexts there are, T."""
+        ...
+
+    @property
+    def n_ctx(self) -> int:
+        """How long each is, S."""
+        ...
+
+    @property
+    def inputs(self) -> Int64Array | Vectors:
+        """What a model is asked about: tokens, `[T, S]`, or vectors."""
+        ...
+
+    @property
+    def classes(self) -> Int64Array:
+        """The first mode of each target, `[T]`."""
+        ...
+
+    @property
+    def laws(self) -> Float64Array | None:
+        """For ``laws`` these, `[T, K]`, up to their sums."""
+        ...
+
+    @property
+    def values(self) -> Float64Array | None:
+        """For ``values`` these, `[T, K]`."""
+        ...
+
+    @property
+    def observed(self) -> Counts | None:
+        """How often each answer was seen after each context, if anything was counted, T rows."""
+        ...
+
+    def modes(self, rows: slice | Int64Array = slice(None)) -> BoolArray:
+        """Where the target of these contexts, by default of all, is largest, `[contexts, K]`."""
+        ...
+
+    @property
+    def kinds(self) -> Int64Array:
+        """Numbers that are equal only where the same is asked of contexts, `[T]`."""
+        ...
+
+
+class AnyTask(Protocol):
+    """What is to be memorized, of whatever kind: facts, prompts, vectors, or what a file outside of here defines."""
+
+    @property
+    def target(self) -> str:
+        """What is wanted: ``"labels"``, ``"laws"`` or ``"values"``."""
+        ...
+
+    @property
+    def origin(self) -> str:
+        """Where the targets come from, as certificates name it."""
+        ...
+
+    @property
+    def n_contexts(self) -> int:
+        """How many facts there are."""
+        ...
+
+    @property
+    def n_all(self) -> int:
+        """How many contexts there are, those that are not memorized included."""
+        ...
+
+    @property
+    def n_ctx(self) -> int:
+        """How much of a context is read at most."""
+        ...
+
+    @property
+    def listing(self) -> Listing | None:
+        """The contexts in one list; none where they are of several lengths."""
+        ...
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The contexts by their lengths, each with the token that follows; none of vectors."""
+        ...
+
+    @property
+    def facts(self) -> Task | None:
+        """The contexts as one list of tokens, for what reads and writes such alone; none where they are none."""
+        ...
+
+    @property
+    def guess_held(self) -> int:
+        """How many facts the best answer holds that does not look at the context."""
+        ...
+
+    @property
+    def following(self) -> Mapping[Tokens, Counter[int]]:
+        """How often each token follows each beginning of an answer."""
+        ...
+
+    @property
+    def information_bits(self) -> float | None:
+        """What the targets tell, at least, if that is finite."""
+        ...
+
+    def one(self, fact: int) -> "AnyTask":
+        """The task that has this fact alone."""
+        ...
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The texts of the tokens that are read; none of vectors."""
+        ...
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The texts of the tokens that are said."""
+        ...
+
+    def answer(self, fact: int) -> Tokens:
+        """The tokens that shall be said; of a law its first mode."""
+        ...
+
+    def said(self, tokens: Tokens, fact: int | None) -> str:
+        """What a model said, in words, where a fact was asked for, if it was one."""
+        ...
+
+    def in_words(self, fact: int) -> tuple[tuple[str, ...], str, str | None]:
+        """The context of a fact in words, its answer, and the context as a person types it, if that is another text."""
+        ...
+
+    def unread(self, context: str | Sequence[str]) -> int:
+        """How many words or characters of what was typed are not read."""
+        ...
+
+    def echo(self) -> str:
+        """The facts in a line, to be read beside what is said of them; may be empty."""
+        ...
+
+    def looked_up(self, context: str | Sequence[str], model: Reader) -> "tuple[AnyTask, str | Sequence[str]]":
+        """The list of facts among which a context is looked up, and the context there."""
+        ...
+
+    def typed(self, context: str | Sequence[str]) -> tuple[Tokens, int | None]:
+        """The tokens of a context as a person types it, and which fact it is, if any.
+
+        Raises:
+            InputError: It is none that the task could have.
+        """
+        ...
+
+    def rows(self, places: Int64Array) -> list[list[str]]:
+        """These facts as rows of texts, the context first; nothing of vectors, which have none."""
+        ...
+
+    def require_fit(self, model: Reader) -> None:
+        """Raise `InputError` unless a model of these sizes reads the contexts and has an output for each answer."""
+        ...
+
+    def words(self) -> dict[str, Any]:
+        """What the header of its file says."""
+        ...
+
+    def arrays(self) -> dict[str, NDArray]:
+        """The arrays of its file by name."""
+        ...
+
+    def sha256(self) -> str:
+        """Hash of its file, whatever is laid out how."""
+        ...
+
+    def save(self, path: Path) -> None:
+        """Write its file, which the kernel reads."""
+        ...
+
+
+class ListedTask(AnyTask, Listing, Protocol):
+    """A task whose contexts are one list."""
