@@ -4,20 +4,17 @@ Page: docs/commands.md
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from constructions.arrays import Int64Array
 from constructions.errors import InputError
 from constructions.models.ablation import parts, without
 from constructions.models.model import Model
+from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import Criterion
-from constructions.tasks.prompts import PromptTask
-from constructions.tasks.task import Counts, Task
-from constructions.tasks.vectors import VectorTask
-from constructions.tasks.vocabulary import numbers_of, tokens_of, typed, visible
+from constructions.tasks.vocabulary import visible
 from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.answers import Answers, guess_loss, judge_answers
 from verify.certificates.headline import Outcome, outcome_of_fact
@@ -107,7 +104,7 @@ class Explanation:
 
 def explain(
     model: Model,
-    task: Task | VectorTask | PromptTask,
+    task: AnyTask,
     context: str | Sequence[str],
     *,
     criterion: Criterion | None = None,
@@ -157,72 +154,29 @@ def explain(
 
 
 def _fact(
-    task: Task | VectorTask | PromptTask, context: str | Sequence[str], criterion: Criterion
-) -> tuple[Task | PromptTask, tuple[str, ...], str, str | None, Criterion]:
+    task: AnyTask, context: str | Sequence[str], criterion: Criterion
+) -> tuple[AnyTask, tuple[str, ...], str, str | None, Criterion]:
     """The task of the fact alone, its context and answer in words, the context as typed, and when it is held."""
-    if isinstance(task, PromptTask):
-        place = task.typed(context)[1]
-        known = [] if place is None else [place]
-    else:
-        task, _, known = typed_context(task, context)
-    if not len(known):
+    place = task.typed(context)[1]
+    if place is None:
         raise InputError("context", f"is {context!r}", f"one of the {task.n_contexts} facts that were to be held")
-    if isinstance(task, PromptTask):
-        fact = task.one(int(known[0]))
-        return fact, fact.texts[0][:1], fact.texts[0][1], None, criterion
-    fact = one_fact(task, int(known[0]))
-    words = tuple(task.vocabulary[token] for token in fact.contexts[0].tolist())
-    in_text = typed(task, int(known[0])) if task.windows is not None else None
-    modes = [task.answers[token] for token in np.flatnonzero(fact.modes())]
-    said = modes[0] if len(modes) == 1 else " or ".join(map(visible, modes))
-    return fact, words, said, in_text, criterion_of_fact(task, criterion)
+    return task.one(place), *task.in_words(place), criterion_of_fact(task, criterion)
 
 
-def _said_instead(model: Model, fact: Task | PromptTask, outputs: Enclosure | None) -> str | None:
+def _said_instead(model: Model, fact: AnyTask, outputs: Enclosure | None) -> str | None:
     """The first token that is proved to lead where another should; of a law the one that leads."""
     if outputs is not None:
         (place,), (lead,) = leads(outputs)
         if lead > 0.0:
             return fact.answers[place]
-    for asked in [part.task for part in fact.parts] if isinstance(fact, PromptTask) else [fact]:
+    for asked in [part.task for part in fact.parts]:
         place = int(decide_argmax(model, asked.contexts).place[0])
         if place >= 0 and (asked is fact or place != asked.labels[0]):
             return fact.answers[place]
     return None
 
 
-def typed_context(task: Task | VectorTask, context: str | Sequence[str]) -> tuple[Task, list[int], Int64Array]:
-    """The task, the tokens of what was typed, and which of the facts it is, if any.
-
-    Raises:
-        InputError: A task of vectors, or what is no context of it.
-    """
-    if isinstance(task, VectorTask):
-        raise InputError("task", "brings vectors", "one of tokens: there is nothing to type")
-    if isinstance(context, bytes) or not isinstance(context, Sequence):
-        raise InputError("context", f"is {context!r}", "a text or its tokens")
-    tokens = tokens_of(context, task) if isinstance(context, str) else numbers_of(list(context), task)
-    return task, tokens, np.flatnonzero((task.contexts == tokens).all(axis=1))
-
-
-def one_fact(task: Task, row: int) -> Task:
-    """The task that has this fact alone."""
-    rows = np.array([row])
-    return replace(
-        task,
-        contexts=task.contexts[rows],
-        counts=task.counts.take(rows),
-        labels=task.labels[rows],
-        laws=None if task.laws is None else task.laws[rows],
-        prior=np.ones(1),
-        tail_contexts=task.tail_contexts[:0],
-        tail_counts=Counts.empty(),
-        origin="own",
-        windows=None,
-    )
-
-
-def criterion_of_fact(task: Task, criterion: Criterion) -> Criterion:
+def criterion_of_fact(task: AnyTask, criterion: Criterion) -> Criterion:
     """When one fact is held: within the tolerance, and nearer than the best guess without a context is on average."""
     if task.target != "laws":
         return criterion
@@ -230,12 +184,12 @@ def criterion_of_fact(task: Task, criterion: Criterion) -> Criterion:
     return Criterion(tolerance=min(criterion.tolerance, max(guess, np.finfo(float).tiny)))
 
 
-def fate(model: Model, fact: Task | PromptTask, criterion: Criterion) -> Fate:
+def fate(model: Model, fact: AnyTask, criterion: Criterion) -> Fate:
     """What becomes of the fact of a task that has no other, judged as in a certificate."""
     return _fate(judge_answers(model, fact, criterion, progress=silent), fact, criterion)
 
 
-def _fate(answers: Answers, fact: Task | PromptTask, criterion: Criterion) -> Fate:
+def _fate(answers: Answers, fact: AnyTask, criterion: Criterion) -> Fate:
     if answers.held(fact.target, criterion.tolerance)[0]:
         return "held"
     return "lost" if answers.wrong(fact.target, criterion.tolerance)[0] else "undecided"

@@ -3,7 +3,6 @@
 Pages: docs/library.md, docs/commands.md
 """
 
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from byheart.explanation import Explanation, criterion_of_fact, explain, fate, one_fact, typed_context
+from byheart.explanation import Explanation, criterion_of_fact, explain, fate
 from byheart.figures import Figures
 from byheart.measured import Measured, page, summary_json
 from byheart.report.page import Details, drawn_numbers
@@ -21,11 +20,8 @@ from constructions.capacity.head_counts import Capacity
 from constructions.errors import InputError
 from constructions.files import new_folder, write_atomically
 from constructions.models.model import Model
-from constructions.tasks.prompts import PromptTask
+from constructions.tasks.any_task import AnyTask
 from constructions.tasks.rule import RuleTask
-from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
-from constructions.tasks.vocabulary import echoed, unread
 from verify.arithmetic.rounding import down
 from verify.certificates.certificate import (
     CERTIFICATE_FILE,
@@ -93,7 +89,7 @@ class Memory:
         ['Paris', 'Lima']
     """
 
-    task: Task | VectorTask | PromptTask | RuleTask
+    task: AnyTask | RuleTask
     model: Model
     certificate: Certificate
 
@@ -103,7 +99,8 @@ class Memory:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        facts = f"<br><small>{escape(echoed(self.task))}</small>" if isinstance(self.task, Task) else ""
+        echo = self.task.echo()
+        facts = f"<br><small>{escape(echo)}</small>" if echo else ""
         return f"<b>{escape(str(self))}</b>{facts}"
 
     def __getitem__(self, context: Context) -> str:
@@ -142,25 +139,14 @@ class Memory:
         """What the model answers to a context, or to each of a list of contexts; see `ask`."""
         if isinstance(context, list):
             return [self.ask(each) for each in context]
-        task, words = self._looked_up(context)
-        if isinstance(task, PromptTask):
-            return _said(self.model, task, self.certificate, words)
+        task, words = self.task.looked_up(context, self.model)
         return ask(self.model, task, self.certificate, words)
 
     def explain(self, context: Context, *, entries: bool = False, progress: Progress = silent) -> Explanation:
         """Which parts hold a fact; see `byheart.explanation.explain`."""
-        task, words = self._looked_up(context)
+        task, words = self.task.looked_up(context, self.model)
         asked = self.certificate.criterion
         return explain(self.model, task, words, criterion=asked, entries=entries, progress=progress)
-
-    def _looked_up(self, context: str | Sequence[str]) -> tuple[Task | VectorTask | PromptTask, str | Sequence[str]]:
-        """The facts among which a context is looked up, and the context; of a rule the one input alone."""
-        if not isinstance(self.task, RuleTask):
-            return self.task, context
-        words = re.findall(r"[^\s,;]+", context) if isinstance(context, str) else list(context)
-        tokens = self.task.input_of(words)
-        facts = self.task.facts(tokens[None], vocabulary=self.model.d_vocab, answers=self.model.d_vocab_out)
-        return facts, [str(token) for token in tokens]
 
     def export(
         self,
@@ -177,12 +163,13 @@ class Memory:
         """
         from byheart.hosts.export import export, own_dtype  # the hosts are of no use to a memory that stays here
 
-        if isinstance(self.task, RuleTask | PromptTask):
+        listing = self.task.listing
+        if listing is None:
             raise InputError("the memory", "is of a rule, or of prompts of several lengths", "one of facts")
         asked = self.certificate.criterion
         dtype = dtype or (self.figures.dtype if isinstance(self, NewMemory) else None) or own_dtype(self.model)
         return export(
-            self.model, task=self.task, criterion=asked, to=to, out=out, dtype=dtype, allow_loss=allow_loss,
+            self.model, task=listing, criterion=asked, to=to, out=out, dtype=dtype, allow_loss=allow_loss,
             overwrite=overwrite,
         )  # fmt: skip
 
@@ -201,7 +188,7 @@ class NewMemory(Memory):
         source: What the task was made from, in a few words.
     """
 
-    task: Task | VectorTask
+    task: AnyTask
     proved: MemorizationCertificate
     needed: Capacity | None
     figures: Figures
@@ -232,8 +219,8 @@ class NewMemory(Memory):
         names = [MODEL_FILE, TASK_FILE, CERTIFICATE_FILE]
         if self.proved.witness is not None:
             names.append(WITNESS_FILE)
-        task, empirical, drawn = self.task, self.proved.empirical_divergence, None
-        if isinstance(task, Task) and empirical is not None:
+        task, empirical, drawn = self.task.facts, self.proved.empirical_divergence, None
+        if task is not None and empirical is not None:
             details = Details(
                 divergence_upper=self.proved.answers.loss_upper,
                 margin_lower=self.proved.answers.margin_lower,
@@ -245,7 +232,7 @@ class NewMemory(Memory):
         measured = Measured.of(self.figures.json(), self.certificate, source=self.source, drawn=drawn)
         measured.save(folder)
         written = [*names, MEASURED_FILE, SUMMARY_FILE]
-        if isinstance(task, Task) and drawn is not None:
+        if task is not None and drawn is not None:
             written.insert(-1, REPORT_FILE)
             text = page(folder, self.certificate, self.model, task, measured)
             write_atomically(folder / REPORT_FILE, text.encode("utf-8"))
@@ -253,38 +240,50 @@ class NewMemory(Memory):
         return replace(self.figures, files={name.split(".")[0]: str(out / name) for name in written})
 
 
-def ask(model: Model, task: Task | VectorTask, certificate: Certificate, context: str | Sequence[str]) -> Answer:
-    """What a model answers to one context, memorized or not.
+def ask(model: Model, task: AnyTask, certificate: Certificate, context: str | Sequence[str]) -> Answer:
+    """What a model answers to one context, memorized or not: what greedy decoding says behind it.
 
-    The answer is proved in real arithmetic on the weights as stored: the lower end of its logit is above the upper ends
-    of all others.
+    It says as many tokens as the answer of the fact has, or one. The answer is proved in real arithmetic on the weights
+    as stored: the lower end of each of its logits is above the upper ends of all others.
 
     Args:
         model: The weights.
-        task: What they were made to hold; it names the tokens and the answers.
+        task: What they were made to hold; it reads the context, and names the answers.
         certificate: Its criterion says when a fact is held; nothing else in it is believed.
-        context: A text, cut as `constructions.tasks.vocabulary.tokens_of` says, or the tokens themselves.
+        context: A text, or the tokens themselves.
 
     Returns:
         The answer.
 
     Raises:
-        InputError: A token that is not in the vocabulary, another number of tokens, or a task that brings vectors.
+        InputError: A context that the task could not have, or a task that brings vectors.
     """
-    task, tokens, at = typed_context(task, context)
-    best, runner_up, margin, probability = _next(model, tokens)
-    names, asked = task.answers, criterion_of_fact(task, certificate.criterion)
-    found = fate(model, one_fact(task, int(at[0])), asked) if len(at) else None
+    tokens, number = task.typed(context)
+    wanted = () if number is None else task.answer(number)
+    said: list[int] = []
+    least, others, probability = np.inf, None, 1.0
+    while len(said) < max(1, len(wanted)):
+        best, runner_up, margin, share = _next(model, (*tokens, *said))
+        said.append(best)
+        probability *= share
+        if margin < least:
+            least, others = margin, runner_up
+        if not margin > 0.0:
+            break
+    held = refuted = False
+    if number is not None:
+        found = fate(model, task.one(number), criterion_of_fact(task, certificate.criterion))
+        held, refuted = found == "held", found == "lost"
     return Answer(
-        token=names[best] if margin > 0.0 else None,
-        runner_up=None if runner_up is None else names[runner_up],
-        margin_lower=margin,
+        token=task.said(tuple(said), number) if least > 0.0 else None,
+        runner_up=None if others is None else task.answers[others],
+        margin_lower=float(least),
         probability=probability,
-        memorized=bool(len(at)),
-        held=found == "held",
-        refuted=found == "lost",
+        memorized=number is not None,
+        held=held,
+        refuted=refuted,
         read_as=tuple(task.vocabulary[token] for token in tokens),
-        ignored=unread(context, task) if isinstance(context, str) else 0,
+        ignored=task.unread(context),
     )
 
 
@@ -299,40 +298,6 @@ def _next(model: Model, tokens: Sequence[int]) -> tuple[int, int | None, float, 
         probability = float(1.0 / np.exp(middle - middle[best]).sum())
         is_open[0] = not margin > 0.0
     return best, runner_up, margin, probability
-
-
-def _said(model: Model, task: PromptTask, certificate: Certificate, prompt: str | Sequence[str]) -> Answer:
-    """What greedy decoding says behind a prompt: as many tokens as the answer of the fact has, or one."""
-    tokens, number = task.typed(prompt)
-    wanted = () if number is None else task.completions[number]
-    said: list[int] = []
-    least, others, probability = np.inf, None, 1.0
-    while len(said) < max(1, len(wanted)):
-        best, runner_up, margin, share = _next(model, (*tokens, *said))
-        said.append(best)
-        probability *= share
-        if margin < least:
-            least, others = margin, runner_up
-        if not margin > 0.0:
-            break
-    held = refuted = False
-    if number is not None:
-        found = fate(model, task.one(number), certificate.criterion)
-        held, refuted = found == "held", found == "lost"
-    answer = " ".join(task.answers[token] for token in said)
-    if number is not None and tuple(said) == wanted:
-        answer = task.texts[number][1]
-    return Answer(
-        token=answer if least > 0.0 else None,
-        runner_up=None if others is None else task.answers[others],
-        margin_lower=float(least),
-        probability=probability,
-        memorized=number is not None,
-        held=held,
-        refuted=refuted,
-        read_as=tuple(task.vocabulary[token] for token in tokens),
-        ignored=0,
-    )
 
 
 def load(folder: Path | str) -> Memory:

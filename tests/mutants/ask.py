@@ -3,19 +3,17 @@
 from tests.mutants import of
 
 memory = of("byheart/memory.py", "tests/byheart/test_memory.py")
-explanation = of("byheart/explanation.py", "tests/byheart/test_memory.py")
+facts = of("constructions/tasks/task.py", "tests/byheart/test_memory.py")
 said_instead = of("byheart/explanation.py", "tests/byheart/test_explanation.py")
 
 MUTANTS = [
     memory("lower[best] - np.delete(upper, best)", "middle[best] - np.delete(middle, best)", "a margin without radii"),
     memory("is_open[0] = not margin > 0.0", "is_open[0] = False", "one precision of the ladder is all"),
-    memory("token=names[best] if margin > 0.0 else None", "token=names[best]", "a tie is an answer"),
-    memory('held=found == "held"', 'held=found in ("held", "undecided")', "what is not decided is held"),
+    memory(" if least > 0.0 else None,", ",", "a tie is an answer"),
+    memory('refuted = found == "held"', 'refuted = found in ("held", "undecided")', "what is not decided is held"),
     memory("criterion_of_fact(task, certificate.criterion)", "certificate.criterion", "what a guess knows is held"),
-    memory("memorized=bool(len(at))", "memorized=True", "whatever is asked is a fact"),
+    memory("memorized=number is not None", "memorized=True", "whatever is asked is a fact"),
     memory("if answer.token is None or not answer.held:", "if answer.token is None:", "an item need not be a fact"),
     said_instead("if lead > 0.0:", "if lead > -2.0:", "of equal logits the first is said to lead"),
-    explanation(
-        "(task.contexts == tokens).all(axis=1)", "(task.contexts == tokens).any(axis=1)", "one token makes a fact"
-    ),
+    facts("(self.contexts == tokens).all(axis=1)", "(self.contexts == tokens).any(axis=1)", "one token makes a fact"),
 ]
