@@ -158,7 +158,7 @@ def print_table(title: str, task: Task, *, slow: bool) -> None:
 
 def print_tokens(counts: list[int]) -> None:
     """Facts for each entry on all bigrams, against the number of tokens."""
-    names = ("knots", "block-heads", "cross-heads", "clustered-heads")
+    names = ("knots", "rank-one-heads", "clustered-heads")
     print("\nFacts for each entry, all bigrams of N tokens, float32; all PROVED, or what is missing\n")
     print(f"| N | facts | {' | '.join(names)} | information, 32 bits |\n|{'---|' * (len(names) + 3)}", flush=True)
     for tokens in counts:

@@ -75,20 +75,6 @@ DESCRIBED = (
         "docs/claims/knots.md",
     ),
     Described(
-        "block-heads",
-        "bigrams with labels",
-        "3.3 a fact for all of 64 tokens, 2.3 for all of 1024",
-        True,
-        "docs/claims/bigram_heads.md",
-    ),
-    Described(
-        "cross-heads",
-        "bigrams with labels",
-        "1.8 a fact for all of 1024 tokens, 1 in the limit",
-        True,
-        "docs/claims/bigram_heads.md",
-    ),
-    Described(
         "additive-recall",
         "two tokens; labels; answers of its own for each token of one position, as for each relation",
         "(R + 2) / R a fact of R relations, and R + 2 for each answer",

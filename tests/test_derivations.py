@@ -282,23 +282,6 @@ def test_the_strength_for_a_law_of_low_entropy() -> None:
     assert zero(1 / (1 + (N - 1) * sympy.exp(-a * strength)) - (1 - s))
 
 
-def test_the_scores_of_a_block_head_are_gaps_less_penalties() -> None:
-    """(4) with the query's last coordinate, and the entries that (1) counts. Page: docs/claims/bigram_heads.md"""
-    R, R_last, mean, alpha, near, near_last, far, penalty = sympy.symbols("R Rl mean alpha n nl f lambda")
-    score = R - R_last + mean + alpha + penalty * near - penalty * near_last
-    chosen = {alpha: R_last - mean + penalty * (near_last - 1) - penalty * (1 - far)}
-    assert sympy.expand(score.subs(chosen) - (R - penalty * (1 - near) - penalty * (1 - far))) == 0
-    m, N, B, k, H = sympy.symbols("m N B k H")
-    d = m + 3
-
-    def entries(n_heads: sympy.Expr, query: sympy.Expr) -> sympy.Expr:
-        """W_E, W_U and W_pos, and queries, keys, values and outputs of heads of width one."""
-        return 2 * N * d + 2 * d + n_heads * (2 * d * query + 2 * d)
-
-    assert sympy.expand(entries(B**2, m + 1) - d * (2 + 2 * N + 2 * B**2 * (m + 2))) == 0
-    assert sympy.expand(entries(H, k + 2) - d * (2 + 2 * N + 2 * H * (k + 3))) == 0
-
-
 def test_the_derivative_of_what_a_head_reads() -> None:
     """d phi, for three positions in one dimension. Page: docs/claims/clustered_heads.md"""
     x, scores, changes = (sympy.symbols(f"{name}1:4") for name in ("x", "sigma", "delta"))

@@ -8,10 +8,9 @@ import math
 import numpy as np
 
 from constructions.arrays import Float64Array, Int64Array
-from constructions.bigrams.token_blocks import require_labelled_bigrams
 from constructions.counted import counted
 from constructions.encoders.scalar_label_code import numbered_labels
-from constructions.errors import CapacityError, InputError
+from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.models.blocks import Attention, Block, FeedForward
 from constructions.models.construction import Construction
 from constructions.models.model import Model
@@ -55,7 +54,7 @@ def packed_words_memory(
         '2500 bigrams by 17 words of 3 labels of 6 bits for each token, 16 blocks, 2459 parameters'
     """
     require_precision(dtype)
-    require_labelled_bigrams(task, _CLAIM)
+    _require_labelled_bigrams(task)
     answers, labels = numbered_labels(task.labels, _CLAIM)
     size, kinds, precision = task.d_vocab, len(answers), SIGNIFICAND[dtype]
     if kinds > most_kinds(precision):
@@ -90,6 +89,13 @@ def packed_words_memory(
         f"{counted(task.n_contexts, 'bigram')} by {counted(groups, 'word')} of {counted(m, 'label')} of "
         f"{counted(bits, 'bit')} for each token, {len(blocks)} blocks, {model.parameters} parameters",
     )
+
+
+def _require_labelled_bigrams(task: Task) -> None:
+    if task.n_ctx != 2:
+        raise HypothesisError(_CLAIM, "contexts of two tokens", f"they have {task.n_ctx}")
+    if task.target != "labels":
+        raise HypothesisError(_CLAIM, "labels", f"the target is {task.target!r}")
 
 
 def packed_words_parameters(task: Task, *, dtype: Precision = "float32") -> int:

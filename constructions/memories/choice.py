@@ -11,8 +11,6 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from constructions.bigrams.additive_recall import additive_recall_memory
-from constructions.bigrams.block_heads import block_heads_memory
-from constructions.bigrams.cross_heads import cross_heads_memory
 from constructions.bigrams.packed_words import packed_words_memory, packed_words_parameters
 from constructions.counted import counted
 from constructions.described_memories import DESCRIBED
@@ -226,9 +224,9 @@ def offers(
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
-        >>> found = offers(enumerated_task(50, 2), names=("knots", "cross-heads"))
+        >>> found = offers(enumerated_task(50, 2), names=("knots", "rank-one-heads"))
         >>> [(offer.kind.name, offer.parameters) for offer in found]
-        [('knots', 7646), ('cross-heads', 9128)]
+        [('knots', 7646), ('rank-one-heads', 10392)]
     """
     require_precision(dtype)
     limits = Limits(attention_only, layers, d_model, d_head)
@@ -385,14 +383,6 @@ MEMORIES: tuple[Kind, ...] = (
     Kind(
         *_DESCRIBED["knots"],
         lambda task, asked: knots_memory(task, dtype=asked.dtype, seed=asked.seed),
-    ),
-    Kind(
-        *_DESCRIBED["block-heads"],
-        lambda task, asked: block_heads_memory(task, dtype=asked.dtype),
-    ),
-    Kind(
-        *_DESCRIBED["cross-heads"],
-        lambda task, asked: cross_heads_memory(task, dtype=asked.dtype),
     ),
     Kind(
         *_DESCRIBED["additive-recall"],

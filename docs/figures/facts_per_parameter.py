@@ -19,8 +19,6 @@ from constructions.tasks.arrays import enumerated_task
 TOKENS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 BUILT = {  # what holds random labels, in which type, and the most tokens: beyond, it takes minutes
     "packed-words": ("float64", 1024),
-    "cross-heads": ("float32", 1024),
-    "block-heads": ("float32", 1024),
     "knots": ("float32", 128),
     "clustered-heads": ("float32", 48),
     "rank-one-heads": ("float32", 48),
@@ -55,10 +53,8 @@ def measured() -> Sequence[Mapping[str, object]]:
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
 NAMES = {  # of each line: its colour, which of its points is named, and how far from there
     "packed-words": ("third", -1, (9, 15)),
-    "cross-heads": ("first", -1, (9, 2)),
-    "block-heads": ("fourth", -1, (9, 9)),
     "knots": ("ink", -1, (9, 12)),
-    "rank-one-heads": ("faint", -1, (9, 5)),
+    "rank-one-heads": ("first", -1, (9, 2)),
     "steps": ("faint", -1, (9, 5)),
     "newton": ("faint", -1, (-30, -10)),
     "clustered-heads": ("faint", -1, (-30, -10)),

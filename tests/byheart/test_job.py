@@ -247,8 +247,7 @@ def test_the_rank_of_very_many_contexts_is_stated_only_where_a_memory_rests_on_i
 
 
 ONE_ATTENTION = (
-    "newton", "block-heads", "cross-heads", "clustered-heads", "rank-one-heads", "theorem-1",
-    "last-token-heads",
+    "newton", "clustered-heads", "rank-one-heads", "theorem-1", "last-token-heads",
 )  # fmt: skip
 
 
@@ -324,8 +323,8 @@ def test_quick_stops_at_the_first_memory_that_every_run_holds():
 
 
 def test_no_memory_leaves_no_folder(tmp_path):
-    with pytest.raises(HypothesisError, match="The memory of block heads needs"):
-        memorize_into(tmp_path / "out", small_text(), memory="block-heads")
+    with pytest.raises(HypothesisError, match="The memory of heads of rank one needs"):
+        memorize_into(tmp_path / "out", small_text(), memory="rank-one-heads")
     with pytest.raises(CapacityError, match=r"none of those that were tried does\. .*knots: it has 2 layers"):
         memorize_into(tmp_path / "out", small_text(), memory="smallest", layers=1, d_model=1)
     assert not (tmp_path / "out").exists()

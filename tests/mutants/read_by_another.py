@@ -70,19 +70,6 @@ MUTANTS = [
     ),
     memory("outer_product_capacity", "sure = (gap > 0) & (noise == 0)", "sure = noise == 0", "equal outputs are sure"),
     memory("sharp_attention", "least = min(row)", "least = max(row)", "the limit is where the score is least"),
-    built("bigrams/block_heads", "W_K[head, last, :m] = -1.0 / m", "W_K[head, last, :m] = 0.0", "means stay"),
-    built(
-        "bigrams/cross_heads",
-        "one_last = (closed + most + 2.0 * one_block) / apart",
-        "one_last = closed / apart",
-        "gates of the last token do not close",
-    ),
-    built(
-        "bigrams/token_blocks",
-        "np.log(half + points) - np.log(half - points)",
-        "np.log(half + points)",
-        "odds are shares",
-    ),
     built("bigrams/one_head", "(last == 0) * min(size - 1, 1) / 4.0", "0.0", "the skip connection is forgotten"),
     built("bigrams/suggested_answers", "2.0 * np.eye(answers)", "1.5 * np.eye(answers)", "means stand for sums"),
     built(

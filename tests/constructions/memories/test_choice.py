@@ -17,7 +17,7 @@ from constructions.tasks.table import table_task
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
 
-QUICK = ("knots", "block-heads", "cross-heads", "packed-words", "steps")
+QUICK = ("knots", "rank-one-heads", "packed-words", "steps")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -52,7 +52,7 @@ def test_what_does_not_fit_the_task_refuses_and_says_why(monkeypatch: pytest.Mon
     found = {offer.kind.name: offer for offer in offers(long_task())}
     assert "parameters at least, and is not built" in found["theorem-1"].refused
     assert found["knots"].built is not None
-    for name in ("block-heads", "cross-heads", "packed-words"):
+    for name in ("packed-words",):
         assert "contexts of two tokens, but they have 5" in found[name].refused
     assert "facts are more than 400: it is tried where it is named" in found["newton"].refused
     assert all(math.isinf(offer.parameters) == (offer.refused != "") for offer in found.values())
@@ -101,12 +101,12 @@ def test_an_interrupted_search_keeps_what_it_has_found() -> None:
     def stopped(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    knots, blocks, cross = (BY_NAME[name] for name in ("knots", "block-heads", "cross-heads"))
-    kinds, task = (knots, blocks, cross._replace(build=stopped)), enumerated_task(6, 2, seed=2)
+    knots, heads, steps = (BY_NAME[name] for name in ("knots", "rank-one-heads", "steps"))
+    kinds, task = (knots, heads, steps._replace(build=stopped)), enumerated_task(6, 2, seed=2)
     with pytest.raises(KeyboardInterrupt):
         offers(task, kinds=kinds)
     found = offers(task, kinds=kinds, earlier=offers(task, kinds=kinds[1:2]))
-    assert {offer.kind.name for offer in found} == {"knots", "block-heads"}
+    assert {offer.kind.name for offer in found} == {"knots", "rank-one-heads"}
 
 
 def test_of_the_exact_memories_the_smallest_by_its_formula_is_built_first() -> None:
@@ -127,7 +127,7 @@ def test_without_neurons_only_attention_is_offered() -> None:
     names = tuple(name for name in QUICK if name not in ("packed-words", "steps"))
     assert smallest_of(offers(task, names=names)).kind.name == "knots"
     chosen = smallest_of(offers(task, names=names, attention_only=True))
-    assert chosen.kind.attention_only and chosen.kind.name == "block-heads"
+    assert chosen.kind.attention_only and chosen.kind.name == "rank-one-heads"
     assert [offer.refused for offer in offers(task, names=("knots",), attention_only=True)] == ["it has neurons"]
 
 
@@ -142,8 +142,8 @@ def test_laws_are_for_knots_and_for_heads_of_full_rank() -> None:
         "last-token-heads",
     ]
     assert all("laws" in offer.refused for offer in found.values() if not offer.built)
-    with pytest.raises(CapacityError, match=r"none of those that were tried does\. .*block-heads: .*'laws'"):
-        smallest_of(offers(task, names=("block-heads", "cross-heads")))
+    with pytest.raises(CapacityError, match=r"none of those that were tried does\. .*rank-one-heads: .*'laws'"):
+        smallest_of(offers(task, names=("rank-one-heads", "steps")))
 
 
 def test_no_such_memory_or_precision_is_an_error() -> None:
@@ -169,7 +169,7 @@ def test_no_memory_is_below_the_information_limit() -> None:
 
 def test_a_limit_is_kept_wherever_the_model_is_largest() -> None:
     task = enumerated_task(30, 2)
-    names = ("knots", "block-heads")
+    names = ("knots", "rank-one-heads")
     widths = {offer.kind.name: offer.built.model.d_model for offer in offers(task, names=names) if offer.built}
     for limit in (dict(layers=1), dict(d_model=max(widths.values())), dict(d_head=1), dict(d_head=2)):
         for offer in offers(task, names=names, **limit):  # pyright: ignore[reportArgumentType]
@@ -181,8 +181,8 @@ def test_a_limit_is_kept_wherever_the_model_is_largest() -> None:
             heads = [block.d_head for block in model.blocks if isinstance(block, Attention)]
             assert max(heads) <= limit.get("d_head", 999)
     assert offers(task, names=("knots",), layers=1)[0].refused == "it has 2 layers"
-    assert offers(task, names=("block-heads",), d_model=widths["block-heads"])[0].built is not None
-    assert "its d_model is" in offers(task, names=("block-heads",), d_model=widths["block-heads"] - 1)[0].refused
+    assert offers(task, names=("rank-one-heads",), d_model=widths["rank-one-heads"])[0].built is not None
+    assert "its d_model is" in offers(task, names=("rank-one-heads",), d_model=widths["rank-one-heads"] - 1)[0].refused
     with pytest.raises(InputError, match="d_head = 0, expected at least 1"):
         offers(task, d_head=0)
 
@@ -213,8 +213,8 @@ def test_what_would_be_larger_is_not_built_unless_it_is_named() -> None:
 
 
 def test_the_only_one_that_is_asked_for_says_why_itself() -> None:
-    with pytest.raises(HypothesisError, match="The memory of block heads needs labels"):
-        smallest_of(offers(enumerated_task(3, 2, target="laws"), names=("block-heads",)))
+    with pytest.raises(HypothesisError, match="The memory of heads of rank one needs labels"):
+        smallest_of(offers(enumerated_task(3, 2, target="laws"), names=("rank-one-heads",)))
 
 
 def test_names_are_distinct_and_pages_named() -> None:
