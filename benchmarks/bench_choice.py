@@ -20,7 +20,7 @@ from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
 
 CLOSED = ("knots", "steps", "additive-recall")
-COUNTED = ("packed-words", "probes", "clustered-heads", "rank-one-heads", "last-token-heads")
+COUNTED = ("packed-words", "probes", "rank-one-heads", "last-token-heads")
 GONE = ("one-head",)
 STRUCTURES = ("random", "sum", "one column", "runs", "constant")
 
@@ -55,13 +55,11 @@ def _labelled(
 
 def counts(task: Task) -> dict[str, int]:
     """Parameters by memory, of those that take the task."""
-    T, S, N, K = task.n_contexts, task.n_ctx, task.d_vocab, task.n_answers
+    S, N, K = task.n_ctx, task.d_vocab, task.n_answers
     found = {name: BY_NAME[name].fewest(task, "float32") for name in COUNTED}
     found["one-head"] = 3 * N**2 + 4 * N + N * K if S == 2 else 0
     for offer in offers(task, names=CLOSED):
         found[offer.kind.name] = 0 if offer.built is None else offer.built.model.parameters
-    if T > 2500:  # beyond it takes minutes
-        del found["clustered-heads"]
     return {name: count for name, count in found.items() if count}
 
 

@@ -29,7 +29,7 @@ from verify.memories.knots import prove_knots
 
 REFUSALS = (CapacityError, HypothesisError, InputError, ResourceError)
 MOST = {  # facts that take minutes beyond
-    "two layers": 256, "clustered-heads": 2500, "steps": 256, "longer words": 256,
+    "two layers": 256, "steps": 256, "longer words": 256,
 }  # fmt: skip
 LADDER = {"packed-words", "steps"}  # deep, or steep: what float64 does not decide goes on to pairs and to balls
 
@@ -158,7 +158,7 @@ def print_table(title: str, task: Task, *, slow: bool) -> None:
 
 def print_tokens(counts: list[int]) -> None:
     """Facts for each entry on all bigrams, against the number of tokens."""
-    names = ("knots", "rank-one-heads", "clustered-heads")
+    names = ("knots", "rank-one-heads")
     print("\nFacts for each entry, all bigrams of N tokens, float32; all PROVED, or what is missing\n")
     print(f"| N | facts | {' | '.join(names)} | information, 32 bits |\n|{'---|' * (len(names) + 3)}", flush=True)
     for tokens in counts:

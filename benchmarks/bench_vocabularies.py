@@ -34,7 +34,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--subjects", type=int, default=100)
-    parser.add_argument("--memories", nargs="+", choices=tuple(BY_NAME), default=["knots", "clustered-heads", "newton"])
+    parser.add_argument("--memories", nargs="+", choices=tuple(BY_NAME), default=["knots", "rank-one-heads", "newton"])
     options = parser.parse_args()
     apart = countries(options.subjects)
     together = apart.in_one_vocabulary()

@@ -82,13 +82,6 @@ DESCRIBED = (
         "docs/claims/factual_recall.md",
     ),
     Described(
-        "clustered-heads",
-        "labels; derivatives of full rank; two tokens or more",
-        "2.5 to 3.8 a fact, found by one linear system",
-        True,
-        "docs/claims/clustered_heads.md",
-    ),
-    Described(
         "steps",
         "any distinct contexts of two tokens or more; labels",
         "12 for each change of label, two layers",

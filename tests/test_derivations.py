@@ -282,19 +282,6 @@ def test_the_strength_for_a_law_of_low_entropy() -> None:
     assert zero(1 / (1 + (N - 1) * sympy.exp(-a * strength)) - (1 - s))
 
 
-def test_the_derivative_of_what_a_head_reads() -> None:
-    """d phi, for three positions in one dimension. Page: docs/claims/clustered_heads.md"""
-    x, scores, changes = (sympy.symbols(f"{name}1:4") for name in ("x", "sigma", "delta"))
-    v, change, step = sympy.symbols("v dv t")
-    powers = [sympy.exp(score + step * move) for score, move in zip(scores, changes, strict=True)]
-    weights = [power / sum(powers) for power in powers]
-    read = sum(weight * (v + step * change) * value for weight, value in zip(weights, x, strict=True))
-    a, phi = [weight.subs(step, 0) for weight in weights], read.subs(step, 0)
-    wanted = change * sum(w * value for w, value in zip(a, x, strict=True))
-    wanted += sum(w * (v * value - phi) * move for w, value, move in zip(a, x, changes, strict=True))
-    assert zero(sympy.diff(read, step).subs(step, 0) - wanted)
-
-
 def test_the_counts_of_parameters() -> None:
     """1, 2 and 3, and what section 6 of the paper counts 16 too many of. Page: docs/claims/parameters.md"""
     d, S, N, T, H, d_h = sympy.symbols("d S N T H d_h")

@@ -22,7 +22,6 @@ from constructions.errors import (
     ResourceError,
     require_at_least,
 )
-from constructions.heads.clustered_heads import clustered_heads_memory, fewest_parameters_by_clusters
 from constructions.heads.last_token_heads import fewest_parameters_by_last_tokens, last_token_heads_memory
 from constructions.heads.steps import steps_memory
 from constructions.memories.affine.affine_memory import affine_memory
@@ -47,7 +46,7 @@ SMALLEST = "smallest"
 _CLAIM = "The choice of a memory"
 _NEURONS = "it has neurons"
 _LONG: tuple[Precision, ...] = ("float32", "float64")
-_MOST = {"newton": 512, "clustered-heads": 2500, "rank-one-heads": 4096, "steps": 4096}
+_MOST = {"newton": 512, "rank-one-heads": 4096, "steps": 4096}
 """Facts up to which a memory is tried without being named: beyond, it or its certificate takes minutes to hours."""
 _UNASKED = 8e9
 """Work of a search that is not asked for, nanoseconds as `levenberg_marquardt` counts them."""
@@ -387,11 +386,6 @@ MEMORIES: tuple[Kind, ...] = (
     Kind(
         *_DESCRIBED["additive-recall"],
         lambda task, asked: additive_recall_memory(task, dtype=asked.dtype),
-    ),
-    Kind(
-        *_DESCRIBED["clustered-heads"],
-        lambda task, asked: clustered_heads_memory(task, dtype=asked.dtype, seed=asked.seed),
-        lambda task, dtype: fewest_parameters_by_clusters(task),
     ),
     Kind(
         *_DESCRIBED["steps"],

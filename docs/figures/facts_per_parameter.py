@@ -20,7 +20,6 @@ TOKENS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 102
 BUILT = {  # what holds random labels, in which type, and the most tokens: beyond, it takes minutes
     "packed-words": ("float64", 1024),
     "knots": ("float32", 128),
-    "clustered-heads": ("float32", 48),
     "rank-one-heads": ("float32", 48),
     "steps": ("float32", 64),
     "newton": ("float32", 6),
@@ -57,7 +56,6 @@ NAMES = {  # of each line: its colour, which of its points is named, and how far
     "rank-one-heads": ("first", -1, (9, 2)),
     "steps": ("faint", -1, (9, 5)),
     "newton": ("faint", -1, (-30, -10)),
-    "clustered-heads": ("faint", -1, (-30, -10)),
     "theorem-1": ("faint", -1, (9, -14)),
     "last-token-heads": ("faint", -1, (9, 2)),
     PRINTED: ("dashed", -1, (9, 5)),

@@ -247,7 +247,7 @@ def test_the_rank_of_very_many_contexts_is_stated_only_where_a_memory_rests_on_i
 
 
 ONE_ATTENTION = (
-    "newton", "clustered-heads", "rank-one-heads", "theorem-1", "last-token-heads",
+    "newton", "rank-one-heads", "theorem-1", "last-token-heads",
 )  # fmt: skip
 
 
@@ -273,7 +273,7 @@ def test_the_smallest_memory_is_kept_and_the_others_are_listed(tmp_path):
     figures = hold(facts_of_three_columns(), attention_only=True).save(tmp_path / "out")
     built = [offer for offer in figures.memories if offer.refused is None]
     sizes = [offer.parameters for offer in built]
-    assert len(sizes) == 5 and sizes == sorted(sizes) and figures.parameters == sizes[0]
+    assert len(sizes) == 3 and sizes == sorted(sizes) and figures.parameters == sizes[0]
     for name in ("knots", "packed-words"):
         assert Tried(memory=name, refused="it has neurons") in figures.memories
     for offer in built:

@@ -33,7 +33,7 @@ def bigrams(tokens, answers, *, facts=None, seed=0, **given):
 
 
 HOLD_BIGRAMS = {
-    "clustered-heads", "knots", "last-token-heads", "newton", "packed-words",
+    "knots", "last-token-heads", "newton", "packed-words",
     "probes", "rank-one-heads", "steps", "theorem-1",
 }  # fmt: skip
 
@@ -153,7 +153,7 @@ def test_laws_that_are_nearly_a_table_are_held_over_answers_of_their_own(tmp_pat
         low_entropy_memory(task, simplex(3, 3), d_head=1)
 
 
-@pytest.mark.parametrize("name", ["knots", "rank-one-heads", "newton", "clustered-heads"])
+@pytest.mark.parametrize("name", ["knots", "rank-one-heads", "newton"])
 def test_a_table_costs_no_column_for_what_is_read_and_no_row_for_what_is_answered(name):
     rows = [(f"subject {i}", f"relation {j}", f"answer {(3 * i + j) % 7}") for i in range(6) for j in range(2)]
     apart = facts_task(rows)

@@ -72,12 +72,6 @@ MUTANTS = [
     memory("sharp_attention", "least = min(row)", "least = max(row)", "the limit is where the score is least"),
     built("bigrams/one_head", "(last == 0) * min(size - 1, 1) / 4.0", "0.0", "the skip connection is forgotten"),
     built("bigrams/suggested_answers", "2.0 * np.eye(answers)", "1.5 * np.eye(answers)", "means stand for sums"),
-    built(
-        "heads/clustered_heads",
-        " - (p - r) * math.comb(inside, 2)",
-        "",
-        "combinations of copies that move nothing count",
-    ),
     built("heads/steps", "    shares[-1] -= 1\n", "", "the last position counts twice"),
     built("heads/counting_heads", "fmpq(2 * m + 1, 2)", "fmpq(2 * m + 2, 2)", "a count is a root"),
     built("heads/label_system", "    W_U[0] = -1.0  #", "    W_U[0] = 0.0  #", "what is no answer is in front"),

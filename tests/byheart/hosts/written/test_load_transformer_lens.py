@@ -57,7 +57,7 @@ read = lambda tokens: plain(tokens)
 
 
 @pytest.mark.filterwarnings("ignore")  # of the library itself
-@pytest.mark.parametrize("memory", ["newton", "knots", "clustered-heads"])
+@pytest.mark.parametrize("memory", ["newton", "knots", "rank-one-heads"])
 def test_the_tokenizer_comes_with_the_model(memory, tmp_path):
     installed("transformer-lens")
     facts = {("France", "capital"): "Paris", ("Peru", "capital"): "Lima", ("New Zealand", "capital"): "Wellington"}
