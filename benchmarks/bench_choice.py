@@ -19,7 +19,7 @@ from constructions.memories.choice import BY_NAME, offers
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
 
-CLOSED = ("knots", "steps", "additive-recall")
+CLOSED = ("knots",)
 COUNTED = ("packed-words", "probes", "rank-one-heads", "last-token-heads")
 GONE = ("one-head",)
 STRUCTURES = ("random", "sum", "one column", "runs", "constant")

@@ -29,9 +29,9 @@ from verify.memories.knots import prove_knots
 
 REFUSALS = (CapacityError, HypothesisError, InputError, ResourceError)
 MOST = {  # facts that take minutes beyond
-    "two layers": 256, "steps": 256, "longer words": 256,
+    "two layers": 256, "longer words": 256,
 }  # fmt: skip
-LADDER = {"packed-words", "steps"}  # deep, or steep: what float64 does not decide goes on to pairs and to balls
+LADDER = {"packed-words"}  # deep: what float64 does not decide goes on to pairs and to balls
 
 
 class Row(NamedTuple):

@@ -75,20 +75,6 @@ DESCRIBED = (
         "docs/claims/knots.md",
     ),
     Described(
-        "additive-recall",
-        "two tokens; labels; answers of its own for each token of one position, as for each relation",
-        "(R + 2) / R a fact of R relations, and R + 2 for each answer",
-        True,
-        "docs/claims/factual_recall.md",
-    ),
-    Described(
-        "steps",
-        "any distinct contexts of two tokens or more; labels",
-        "12 for each change of label, two layers",
-        True,
-        "docs/claims/steps.md",
-    ),
-    Described(
         "rank-one-heads",
         "contexts in general position, of two tokens or more; labels",
         "4 a fact and 4 (S + N + K), by one linear system",

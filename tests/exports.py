@@ -139,9 +139,6 @@ def task_of(name):
 def memory_of_bigrams(name):
     """All bigrams of a few tokens, and weights that hold them."""
     task = enumerated_task(3, 2)
-    if name == "additive-recall":  # two answers for each last token
-        labels = 2 * task.contexts[:, 1] + (task.contexts.prod(axis=1) + task.contexts[:, 0]) % 2
-        task = array_task(task.contexts, next_tokens=labels, vocabulary=6, target="labels")
     if name == "one-hot-laws":
         task = enumerated_task(3, 2, target="laws")
     cells = all_contexts(6, 2)

@@ -86,9 +86,6 @@ def _task_of(name: str) -> Task:
     first, second = bigrams.T
     if name == "affine":
         return array_task(bigrams, next_tokens=(first + 3 * second) % _TOKENS, target="labels")
-    if name == "additive-recall":  # two answers of its own for each token of the second position
-        answers = 2 * second + np.random.default_rng(_SEED).integers(0, 2, len(bigrams))
-        return array_task(bigrams, next_tokens=answers, vocabulary=_TOKENS, answers=2 * _TOKENS, target="labels")
     if name == "newton":  # a search, whose time grows with the facts
         return enumerated_task(5, 2, seed=_SEED)
     if name.endswith("-laws"):

