@@ -3,8 +3,7 @@
     python benchmarks/bench_choice.py
 
 Prints for each shape the three smallest, of all and of those without neurons, and at the end which is the smallest.
-Searches (`newton`) are left out. One head for all bigrams, which is not on the menu, is counted too: other heads are
-smaller on every shape of more than 512 facts, below which a search is.
+Searches (`newton`) are left out.
 
 Page: docs/memories.md
 """
@@ -20,8 +19,7 @@ from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
 
 CLOSED = ("knots",)
-COUNTED = ("packed-words", "probes", "rank-one-heads", "last-token-heads")
-GONE = ("one-head",)
+COUNTED = ("packed-words", "probes", "one-head", "rank-one-heads", "last-token-heads")
 STRUCTURES = ("random", "sum", "one column", "runs", "constant")
 
 
@@ -55,9 +53,7 @@ def _labelled(
 
 def counts(task: Task) -> dict[str, int]:
     """Parameters by memory, of those that take the task."""
-    S, N, K = task.n_ctx, task.d_vocab, task.n_answers
     found = {name: BY_NAME[name].fewest(task, "float32") for name in COUNTED}
-    found["one-head"] = 3 * N**2 + 4 * N + N * K if S == 2 else 0
     for offer in offers(task, names=CLOSED):
         found[offer.kind.name] = 0 if offer.built is None else offer.built.model.parameters
     return {name: count for name, count in found.items() if count}
@@ -68,15 +64,10 @@ def main() -> None:
     smallest: Counter[tuple[str, str]] = Counter()
     for title, task in shapes():
         ordered = sorted(counts(task).items(), key=lambda each: each[1])
-        heads = [each for each in ordered if each[0] in GONE or BY_NAME[each[0]].attention_only]
+        heads = [each for each in ordered if BY_NAME[each[0]].attention_only]
         shown = []
         for kind, found in (("all", ordered), ("heads", heads)):
-            best = next(name for name, _ in found if name not in GONE)
-            smallest[kind, best] += 1
-            beaten = dict(found)
-            for gone in set(GONE) & set(beaten):
-                if beaten[gone] < beaten[best] and task.n_contexts > 512:
-                    smallest[kind, gone] += 1
+            smallest[kind, found[0][0]] += 1
             shown.append(f"{kind}: " + ", ".join(f"{name} {count:,}" for name, count in found[:3]))
         print(f"{title} | {' | '.join(shown)}")
     for (kind, name), count in sorted(smallest.items()):

@@ -75,6 +75,13 @@ DESCRIBED = (
         "docs/claims/knots.md",
     ),
     Described(
+        "one-head",
+        "bigrams with labels",
+        "3 N^2 + (4 + K) N whatever the facts: 4 a fact for all bigrams, by a formula",
+        True,
+        "docs/claims/corollary_1.md",
+    ),
+    Described(
         "rank-one-heads",
         "contexts in general position, of two tokens or more; labels",
         "4 a fact and 4 (S + N + K), by one linear system",

@@ -5,10 +5,12 @@ Page: docs/claims/corollary_1.md
 
 import numpy as np
 
-from constructions.errors import InputError
+from constructions.errors import HypothesisError, InputError
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 from constructions.tasks.task import Task
+
+_CLAIM = "The memory of one head"
 
 
 def one_head_memory(task: Task, *, margin: float = 0.5) -> Model:
@@ -36,7 +38,8 @@ def one_head_memory(task: Task, *, margin: float = 0.5) -> Model:
         The network.
 
     Raises:
-        InputError: Contexts that are no bigrams, or a margin that is no positive number.
+        HypothesisError: Contexts that are no bigrams, or a task of laws.
+        InputError: A margin that is no positive number.
 
     Source: beyond Dana, Pydi, Chevaleyre (2024), Corollary 1.
 
@@ -51,7 +54,9 @@ def one_head_memory(task: Task, *, margin: float = 0.5) -> Model:
         True
     """
     if task.n_ctx != 2:
-        raise InputError("task", f"has contexts of {task.n_ctx} tokens", "2")
+        raise HypothesisError(_CLAIM, "contexts of two tokens", f"they have {task.n_ctx}")
+    if task.target != "labels":
+        raise HypothesisError(_CLAIM, "labels", f"the target is {task.target!r}")
     if not 0 < margin < np.inf:
         raise InputError("margin", f"= {margin}", "a positive number")
     size = task.d_vocab
@@ -83,3 +88,20 @@ def one_head_memory(task: Task, *, margin: float = 0.5) -> Model:
         W_O=W_O[np.newaxis],
         W_U=W_U,
     )
+
+
+def one_head_parameters(task: Task) -> int:
+    """Entries of the memory of one head, $2 d^2 + (N + K + 4) d$ with d = N (2 for N = 1), or 0 for what it refuses.
+
+    Args:
+        task: What is to be memorized.
+
+    Example:
+        >>> from constructions.tasks.arrays import enumerated_task
+        >>> one_head_parameters(enumerated_task(32, 2))
+        4224
+    """
+    if task.n_ctx != 2 or task.target != "labels":
+        return 0
+    width = max(task.d_vocab, 2)
+    return 2 * width**2 + (task.d_vocab + task.n_answers + 4) * width

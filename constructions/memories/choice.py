@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
+from constructions.bigrams.one_head import one_head_memory, one_head_parameters
 from constructions.bigrams.packed_words import packed_words_memory, packed_words_parameters
 from constructions.counted import counted
 from constructions.described_memories import DESCRIBED
@@ -32,7 +33,7 @@ from constructions.memories.rank_one_heads import fewest_parameters_of_rank_one,
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import Construction
 from constructions.models.model import Model
-from constructions.models.precision import SHORT, Precision, require_precision
+from constructions.models.precision import SHORT, Precision, require_precision, rounded_model
 from constructions.probes.bit_table import bit_table_memory, bit_table_parameters
 from constructions.probes.probe_memory import probe_memory, probe_parameters
 from constructions.tasks.criterion import TOLERANCE
@@ -336,6 +337,15 @@ def _newton(work: float, task: Task, asked: Asked) -> Construction[Task]:
     )
 
 
+def _one_head(task: Task, dtype: Precision) -> Construction[Task]:
+    model = rounded_model(one_head_memory(task), dtype)
+    return Construction(
+        task,
+        model,
+        f"{counted(task.n_contexts, 'bigram')} by one head, d = {model.d_model}, {model.parameters} parameters",
+    )
+
+
 def _low_rank_laws(work: float, task: Task, asked: Asked) -> Construction[Task]:
     return low_rank_laws_memory(task, dtype=asked.dtype, tolerance=asked.tolerance, work=work, progress=asked.progress)
 
@@ -380,6 +390,11 @@ MEMORIES: tuple[Kind, ...] = (
     Kind(
         *_DESCRIBED["knots"],
         lambda task, asked: knots_memory(task, dtype=asked.dtype, seed=asked.seed),
+    ),
+    Kind(
+        *_DESCRIBED["one-head"],
+        lambda task, asked: _one_head(task, asked.dtype),
+        lambda task, dtype: one_head_parameters(task),
     ),
     Kind(
         *_DESCRIBED["rank-one-heads"],

@@ -20,6 +20,7 @@ TOKENS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 102
 BUILT = {  # what holds random labels, in which type, and the most tokens: beyond, it takes minutes
     "packed-words": ("float64", 1024),
     "knots": ("float32", 128),
+    "one-head": ("float32", 1024),
     "rank-one-heads": ("float32", 48),
     "newton": ("float32", 6),
     "theorem-1": ("float64", 12),
@@ -52,7 +53,8 @@ SHARES = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
 NAMES = {  # of each line: its colour, which of its points is named, and how far from there
     "packed-words": ("third", -1, (9, 15)),
     "knots": ("ink", -1, (9, 12)),
-    "rank-one-heads": ("first", -1, (9, 2)),
+    "one-head": ("first", -1, (9, 2)),
+    "rank-one-heads": ("faint", -1, (9, 5)),
     "newton": ("faint", -1, (-30, -10)),
     "theorem-1": ("faint", -1, (9, -14)),
     "last-token-heads": ("faint", -1, (9, 2)),

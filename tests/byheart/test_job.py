@@ -247,7 +247,7 @@ def test_the_rank_of_very_many_contexts_is_stated_only_where_a_memory_rests_on_i
 
 
 ONE_ATTENTION = (
-    "newton", "rank-one-heads", "theorem-1", "last-token-heads",
+    "newton", "one-head", "rank-one-heads", "theorem-1", "last-token-heads",
 )  # fmt: skip
 
 

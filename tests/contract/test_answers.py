@@ -33,7 +33,7 @@ def bigrams(tokens, answers, *, facts=None, seed=0, **given):
 
 
 HOLD_BIGRAMS = {
-    "knots", "last-token-heads", "newton", "packed-words",
+    "knots", "last-token-heads", "newton", "one-head", "packed-words",
     "probes", "rank-one-heads", "theorem-1",
 }  # fmt: skip
 
@@ -79,7 +79,7 @@ def test_every_memory_holds_bigrams_with_answers_of_their_own(name, answers, tmp
 
 
 @pytest.mark.parametrize(("tokens", "answers"), [(1, 1), (2, 1), (2, 4), (3, 2)])
-@pytest.mark.parametrize("name", ["knots", "packed-words", "probes", "rank-one-heads"])
+@pytest.mark.parametrize("name", ["knots", "one-head", "packed-words", "probes", "rank-one-heads"])
 def test_few_tokens_and_few_answers_are_held(name, tokens, answers, tmp_path):
     task = bigrams(tokens, answers)
     built = BY_NAME[name].build(task, Asked("float64"))

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.bigrams.one_head import one_head_memory
-from constructions.errors import InputError
+from constructions.bigrams.one_head import one_head_memory, one_head_parameters
+from constructions.errors import HypothesisError, InputError
 from constructions.models.shapes import dana_network, dana_tensors
-from constructions.tasks.arrays import array_task, enumerated_task
+from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from verify.certificates.memorization import certify_memorization
 from verify.verdict import Verdict
 
@@ -88,9 +88,18 @@ def test_some_bigrams_are_held_too():
     assert certified_margin(task) > 0.49
 
 
+@pytest.mark.parametrize(("tokens", "answers"), [(1, 1), (1, 3), (2, 2), (5, 2), (4, 9)])
+def test_its_parameters_are_counted_before_it_is_built(tokens, answers):
+    labels = np.arange(tokens**2) % answers
+    task = array_task(all_contexts(tokens, 2), next_tokens=labels, vocabulary=tokens, answers=answers, target="labels")
+    assert one_head_memory(task).parameters == one_head_parameters(task)
+
+
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(InputError, match="contexts of 3 tokens"):
+    with pytest.raises(HypothesisError, match="needs contexts of two tokens, but they have 3"):
         one_head_memory(enumerated_task(2, 3))
+    with pytest.raises(HypothesisError, match="needs labels, but the target is 'laws'"):
+        one_head_memory(enumerated_task(2, 2, target="laws"))
     for margin in (0.0, -1.0, np.inf, np.nan):
         with pytest.raises(InputError, match="margin"):
             one_head_memory(enumerated_task(2, 2), margin=margin)
