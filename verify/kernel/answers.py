@@ -3,6 +3,7 @@
 Page: docs/rigour/kernel.md
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from flint import arb, ctx
 
 from verify.kernel.balls import PRECISIONS
 from verify.kernel.certificate import FILE, Certificate, read_mask
-from verify.kernel.evaluation import Evaluation, Found, guess
+from verify.kernel.evaluation import Evaluation, Found, guess, whole
 from verify.kernel.files import require_fields
 from verify.kernel.numerals import Number, counted, decimal_above, decimal_below, read_count, read_number
 from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
@@ -95,18 +96,26 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
         UndecidedError: Balls of 4096 bits decide it neither way.
     """
     _check_guess(statement, evaluation)
-    found = dict(enumerate(evaluation.in_reals))
-    left, how = list(found), "exact integers"
+    facts, known = evaluation.task.facts, dict(enumerate(evaluation.in_reals))
+    left, how = list(range(len(facts))), "exact integers"
     for bits in (None, *PRECISIONS):
         with ctx.workprec(bits or PRECISIONS[0]):
             if bits is not None:
                 how = f"balls of up to {bits} bits"
-                found |= evaluation.in_balls(left, bits)
+                known |= evaluation.in_balls(sorted({i for fact in left for i in facts[fact]}), bits)
+            found = dict(enumerate(_of_facts(known, facts)))
             left = [i for i, each in found.items() if not _follows(statement, certificate, i, each)]
             if not left and not (left := _mean_is_open(statement, found)):
                 _check_wrong(statement, certificate, found)
                 return f"{counted(len(found), 'context')}, by {how}"
     raise UndecidedError(f"{ID}: context {left[0]} is not decided by balls of {PRECISIONS[-1]} bits")
+
+
+def _of_facts(known: dict[int, Found | None], facts: Sequence[tuple[int, ...]]) -> Iterator[Found | None]:
+    """What is known of each fact: nothing, unless it is of all the contexts that are asked for it."""
+    for fact in facts:
+        parts = [each for i in fact if (each := known[i]) is not None]
+        yield whole(parts) if len(parts) == len(fact) else None
 
 
 def _follows(statement: Statement, certificate: Certificate, i: int, found: Found | None) -> bool:

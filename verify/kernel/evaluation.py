@@ -72,7 +72,7 @@ class Evaluation:
     task: Task
     formats: Sequence[str]
     tell: Callable[[str], None] = lambda text: None
-    in_runs: dict[str, list[Found]] = field(default_factory=dict)
+    in_runs: dict[str, dict[int, Found]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -83,14 +83,13 @@ class Evaluation:
         if not fits(self.model):  # which those that read vectors do not
             return [None] * count
         runs = [Runs(*FORMATS[name]) for name in self.formats]
-        reals: list[Found | None] = []
-        held: list[list[Found]] = [[] for _ in runs]
+        reals: list[Found | None] = [None] * count
+        held: list[dict[int, Found]] = [{} for _ in runs]
         try:
-            for chunk in self._walked([Reals(), *runs]):
-                for found, known in chunk:
-                    reals.append(found[0] if known else None)
-                    for own, each in zip(held, found[1:], strict=True):
-                        own.append(each)
+            for i, found, known in self._walked([Reals(), *runs]):
+                reals[i] = found[0] if known else None
+                for own, each in zip(held, found[1:], strict=True):
+                    own[i] = each
         except UnfitError as error:
             self.reasons = dict.fromkeys(self.formats, str(error))
             return [None] * count
@@ -102,30 +101,36 @@ class Evaluation:
         """Make sure that `in_runs` and `reasons` are filled."""
         _ = self.in_reals
 
-    def _walked(self, accounts: list[Account]) -> Iterator[list[tuple[list[Found], bool]]]:
-        """Chunk by chunk, of each context what each account finds, and whether it is close to real arithmetic."""
-        contexts = self.task.contexts
-        walk = Walk(self.model, accounts)
-        walk.plan(contexts)
-        step, begun = max(1, _CELLS // len(contexts[0])), time.process_time()
-        for start in range(0, len(contexts), step):
-            if start == step:
-                self._tell((time.process_time() - begun) * (len(contexts) / step - 1))
-            rows, places = _distinct_rows(walk.run(contexts[start : start + step]), len(contexts[start : start + step]))
-            read = [walk.mapped(walk.out, j, rows) for j in range(self.model.outputs)]
-            off = [max(column.off[a] for column in read) for a in range(len(accounts))]
-            known: dict[tuple[int, object], list[Found]] = {}
-            chunk, logits = [], _Logits(read)
-            with ctx.workprec(_BITS):
-                errors = [arb((r, -RADIUS)) for r in off]
-                for i, place in enumerate(places, start):
-                    key = place, self.task.labels[i] if self.task.laws is None else i
-                    if key not in known:
-                        row = logits.of(place)
-                        in_runs = [judged(self.task, i, row, error, is_run=True) for error in errors[1:]]
-                        known[key] = [judged(self.task, i, row, errors[0]), *in_runs]
-                    chunk.append((known[key], off[0] < 1 << _CLOSE))
-            yield chunk
+    def _walked(self, accounts: list[Account]) -> Iterator[tuple[int, list[Found], bool]]:
+        """Of each context what each account finds, and whether it is close to real arithmetic; length by length."""
+        contexts, walk = self.task.contexts, Walk(self.model, accounts)
+        begun, done = time.process_time(), 0
+        for numbers in _by_length(contexts):
+            walk.plan([contexts[i] for i in numbers])
+            step = max(1, _CELLS // len(contexts[numbers[0]]))
+            for start in range(0, len(numbers), step):
+                chunk = numbers[start : start + step]
+                yield from self._chunk(walk, chunk)
+                if done == 0 and len(chunk) < len(contexts):
+                    self._tell((time.process_time() - begun) * (len(contexts) / len(chunk) - 1))
+                done += len(chunk)
+
+    def _chunk(self, walk: Walk, numbers: Sequence[int]) -> Iterator[tuple[int, list[Found], bool]]:
+        """What `_walked` says of some contexts of one length."""
+        rows, places = _distinct_rows(walk.run([self.task.contexts[i] for i in numbers]), len(numbers))
+        read = [walk.mapped(walk.out, j, rows) for j in range(self.model.outputs)]
+        off = [max(column.off[a] for column in read) for a in range(len(walk.accounts))]
+        known: dict[tuple[int, object], list[Found]] = {}
+        logits = _Logits(read)
+        with ctx.workprec(_BITS):
+            errors = [arb((r, -RADIUS)) for r in off]
+            for i, place in zip(numbers, places, strict=True):
+                key = place, self.task.labels[i] if self.task.laws is None else i
+                if key not in known:
+                    row = logits.of(place)
+                    in_runs = [judged(self.task, i, row, error, is_run=True) for error in errors[1:]]
+                    known[key] = [judged(self.task, i, row, errors[0]), *in_runs]
+                yield i, known[key], off[0] < 1 << _CLOSE
 
     def _tell(self, seconds: float) -> None:
         if seconds > _LONG:
@@ -161,6 +166,14 @@ class _Logits:
         return self.row
 
 
+def _by_length(contexts: Sequence[Context]) -> list[list[int]]:
+    """The numbers of the contexts of each length."""
+    found: dict[int, list[int]] = {}
+    for i, context in enumerate(contexts):
+        found.setdefault(len(context), []).append(i)
+    return list(found.values())
+
+
 def _distinct_rows(row: list[Column], count: int) -> tuple[list[Column], list[int]]:
     """The different last rows of some contexts by columns, and which of them each context has."""
     long = [column for column in row if not column.is_constant and column.numbers is not None]
@@ -188,6 +201,12 @@ def judged(task: Task, i: int, logits: list[arb], error: arb, *, is_run: bool = 
         return Found(gap, arb(0))
     masses = {modes[0]: 1} if task.laws is None else dict(enumerate(task.laws[i]))
     return Found(gap, divergence(masses, logits, error))
+
+
+def whole(parts: Sequence[Found]) -> Found:
+    """What the contexts that are asked for a fact say of it: the least of their gaps, the sum of their losses."""
+    gaps = [each.gap for each in parts if each.gap is not None]
+    return Found(reduce(_least, gaps) if gaps else None, sum((each.loss for each in parts[1:]), parts[0].loss))
 
 
 def divergence(masses: Mapping[int, float], logits: list[arb], error: arb) -> arb:
@@ -231,6 +250,9 @@ def guess(task: Task) -> tuple[arb, int | None]:
     so it is least for the mean $\bar\pi$ of the laws; a label is a law without entropy. A row c of values is further
     from each row than its coordinate j is, $\max_j |c_j - y_{tj}| \ge |c_j - y_{tj}|$, and the sum of these over t is
     least at a median: what is above it less what is below. So the largest of these means bounds every guess.
+
+    A guess of answers of several tokens knows what it has said so far: behind each beginning its loss is least for the
+    frequencies of what follows, and it holds all answers with which the one that it says begins.
     """
     if task.target == "values" and task.vectors is not None:
         rows, half = [task.vectors.values.row(i) for i in range(len(task.contexts))], len(task.contexts) // 2
@@ -238,8 +260,14 @@ def guess(task: Task) -> tuple[arb, int | None]:
         sums = [sum(c[len(c) - half :], arb(0)) - sum(c[:half], arb(0)) for c in columns]
         return reduce(_largest, sums) / len(rows), None
     if task.laws is None:
-        counts = list(Counter(task.labels).values())
-        return entropy([arb(count) for count in counts]), max(counts)
+        said = Counter(tuple([task.labels[i] for i in fact]) for fact in task.facts)
+        following: dict[tuple[int, ...], Counter[int]] = {}
+        for answer, times in said.items():
+            for i, token in enumerate(answer):
+                following.setdefault(answer[:i], Counter())[token] += times
+        counts = [list(after.values()) for after in following.values()]
+        loss = sum((sum(each) * entropy([arb(count) for count in each]) for each in counts), arb(0)) / len(task.facts)
+        return loss, max(sum(said[answer[: i + 1]] for i in range(len(answer))) for answer in said)
     mean, own = [arb(0)] * task.width, arb(0)
     for law in task.laws:
         masses = [arb(mass) for mass in law]

@@ -11,7 +11,7 @@ from flint import ctx
 from verify.kernel.accounts import FINEST, Runs
 from verify.kernel.answers import ball
 from verify.kernel.certificate import FILE, Certificate, read_mask
-from verify.kernel.evaluation import FORMATS, Evaluation
+from verify.kernel.evaluation import FORMATS, Evaluation, whole
 from verify.kernel.files import require_fields
 from verify.kernel.numerals import Number, counted, read_count, read_number
 from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
@@ -100,10 +100,11 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
     runs = evaluation.in_runs.get(name)
     if runs is None or evaluation.reasons[name]:
         raise UndecidedError(f"{ID} in {name}: {evaluation.reasons[name]}")
-    for i, found in enumerate(runs):
+    for i, fact in enumerate(evaluation.task.facts):
         if not statement.held[i]:
             continue
         with ctx.workprec(256):
+            found = whole([runs[each] for each in fact])
             held = found.is_held(certificate.target, ball(certificate.criterion.tolerance))
         if held is False:
             raise NotProvedError(f"{ID} in {name}: context {i} is not held in any run")

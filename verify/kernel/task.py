@@ -68,8 +68,8 @@ class Task:
         target: `labels`, `laws` or `values`.
         origin: Where they come from.
         width: How many answers there are.
-        contexts: All of one length; of tokens pairwise distinct, of vectors the numbers of their rows and, last, of
-            their query.
+        contexts: All of one length, but those of prompts. Of tokens they are pairwise distinct, of vectors the numbers
+            of their rows and, last, of their query.
         labels: The answer of each; of laws the first mode.
         laws: The law of each, up to its sum, or none.
         counts: How often each answer follows each context, and after these each context of the tail.
@@ -77,6 +77,7 @@ class Task:
         sha256: The hash.
         text: Where the contexts are all windows of whole texts, these.
         vectors: Where they are vectors, these.
+        asked: Where a fact is more than one context, of each fact the numbers of those that are asked for it.
     """
 
     target: str
@@ -90,6 +91,12 @@ class Task:
     sha256: str
     text: Text | None
     vectors: Vectors | None = None
+    asked: list[tuple[int, ...]] | None = None
+
+    @property
+    def facts(self) -> Sequence[tuple[int, ...]]:
+        """Of each fact the contexts that are asked for it, one after the other; most often each context is a fact."""
+        return [(i,) for i in range(len(self.contexts))] if self.asked is None else self.asked
 
     def modes(self, i: int) -> list[int]:
         """Where the target of context `i` is largest."""
@@ -100,7 +107,7 @@ class Task:
 
     def sizes(self) -> dict[str, int]:
         """By the names of a certificate."""
-        count, length = len(self.contexts), len(self.contexts[0]) - (self.vectors is not None)
+        count, length = len(self.facts), max(map(len, self.contexts)) - (self.vectors is not None)
         return {"contexts": count, "context_length": length, "all_contexts": count + len(self.tail)}
 
 
@@ -132,15 +139,15 @@ def _read_contexts(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
     target, origin, names = words["target"], words["origin"], words["vocabulary"]
     if target not in ("labels", "laws") or not isinstance(origin, str):
         raise BadInputError(FILE, "target or origin", f"is {str(target)[:20]!r}, {str(origin)[:20]!r}, as in no task")
-    _require_names("vocabulary", names)
+    require_names("vocabulary", names)
     answers = words.get("answers", names)
     if "answers" in words:
-        _require_names("answers", answers)
+        require_names("answers", answers)
         if answers == names:
             raise BadInputError(FILE, "answers", "are the vocabulary once more")
     own = {} if origin != "own" else {"labels": 1} if target == "labels" else {"laws": 2}
     order = {**_MEMORIZED, **_TAIL, **own}
-    _require_arrays(arrays, order)
+    require_arrays(arrays, order)
     contexts, tail = (_contexts(name, arrays[name], len(names)) for name in ("contexts", "tail_contexts"))
     if not contexts or arrays["tail_contexts"].shape[1] != len(contexts[0]):
         raise BadInputError(FILE, "contexts", "are none, or of another length than those of the tail")
@@ -161,8 +168,8 @@ def _read_text(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
     names, length = words["vocabulary"], words["context_length"]
     if (words["target"], words["origin"]) != ("labels", "most frequent") or type(length) is not int:
         raise BadInputError(FILE, "target, origin or context_length", "is not that of whole texts")
-    _require_names("vocabulary", names)
-    _require_arrays(arrays, _TEXT)
+    require_names("vocabulary", names)
+    require_arrays(arrays, _TEXT)
     tokens, titles = arrays["text"].values, arrays["titles"].values
     _require_text(tokens, titles, length, names)
     text = Text(tokens, titles, length, names)
@@ -251,7 +258,7 @@ def _first_most(row: dict[int, int]) -> int:
     return min(answer for answer, count in row.items() if count == most)
 
 
-def _require_names(field: str, names: Any) -> None:
+def require_names(field: str, names: Any) -> None:
     """Texts, each once, none of them empty, all of them characters."""
     if not isinstance(names, list) or not names or not all(isinstance(name, str) and name for name in names):
         raise BadInputError(FILE, field, "is no list of texts, or has an empty one")
@@ -261,7 +268,7 @@ def _require_names(field: str, names: Any) -> None:
         raise BadInputError(FILE, field, f"has more than {_LARGEST_VOCABULARY} bytes")
 
 
-def _require_arrays(arrays: dict[str, Tensor], order: dict[str, int]) -> None:
+def require_arrays(arrays: dict[str, Tensor], order: dict[str, int]) -> None:
     """Exactly these names, each with so many axes; laws are floats and all others integers."""
     require_fields(FILE, "arrays", arrays, order)
     for name, axes in order.items():

@@ -70,7 +70,7 @@ def test_exact_columns_and_balls_agree_chunk_by_chunk(monkeypatch) -> None:
             assert one.gap.overlaps(other.gap) and one.loss.overlaps(other.loss)
             assert one.gap.overlaps(balls[i].gap) and one.loss.overlaps(balls[i].loss)
     assert whole.reasons == parts.reasons == {"float32": ""}
-    assert all(each.gap is not None and each.gap > 0 for each in parts.in_runs["float32"])
+    assert all(each.gap is not None and each.gap > 0 for each in parts.in_runs["float32"].values())
 
 
 def test_the_divergence_of_the_only_answer_is_0() -> None:

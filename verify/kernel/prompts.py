@@ -1,0 +1,62 @@
+"""A task of a file whose facts are prompts with answers of several tokens, each asked behind those before it.
+
+Page: docs/rigour/kernel.md
+"""
+
+from itertools import pairwise
+from typing import Any
+
+from verify.kernel.files import Tensor, require_fields, sha256_of
+from verify.kernel.task import FILE, Context, Task, require_arrays, require_names
+from verify.kernel.verdicts import BadInputError
+
+TASK = "prompts"
+_ARRAYS = {"prompts_indptr": 1, "prompts": 1, "completions_indptr": 1, "completions": 1}  # in the order of the hash
+
+
+def read(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
+    """The task of these words and arrays: the contexts are the prompts, and what follows them with an answer begun.
+
+    Raises:
+        BadInputError: They are anything but a task of prompts in its one form.
+    """
+    require_fields(FILE, "metadata", words, ["task", "vocabulary", "texts"], ["answers"])
+    names, answers = words["vocabulary"], words.get("answers", words["vocabulary"])
+    require_names("vocabulary", names)
+    require_names("answers", answers)
+    require_arrays(arrays, _ARRAYS)
+    prompts, said = _rows("prompts", arrays, len(names)), _rows("completions", arrays, len(answers))
+    if len(set(prompts)) < len(prompts) or len(said) != len(prompts):
+        raise BadInputError(FILE, "prompts", "hold one prompt twice, or are not as many as the completions")
+    if "answers" in words and (answers == names or max(map(len, said)) > 1):
+        raise BadInputError(FILE, "answers", "are the vocabulary once more, or are said several at a time")
+    _require_texts(words["texts"], len(prompts))
+    asked: dict[Context, tuple[int, int]] = {}  # of each context its number and what shall follow it
+    facts = []
+    for prompt, answer in zip(prompts, said, strict=True):
+        places = []
+        for i, token in enumerate(answer):
+            place, label = asked.setdefault(prompt + answer[:i], (len(asked), token))
+            if label != token:
+                raise BadInputError(FILE, "completions", "ask for two tokens behind the same ones")
+            places.append(place)
+        facts.append(tuple(places))
+    labels, digest = [label for _, label in asked.values()], sha256_of(words, {name: arrays[name] for name in _ARRAYS})
+    return Task("labels", "prompts", len(answers), list(asked), labels, None, [], [], digest, None, None, facts)
+
+
+def _rows(name: str, arrays: dict[str, Tensor], size: int) -> list[Context]:
+    """Rows of tokens, none of them empty, where they begin and end in the array `name_indptr`."""
+    starts, tokens = arrays[f"{name}_indptr"].values, arrays[name].values
+    good = len(starts) > 1 and starts[0] == 0 and starts[-1] == len(tokens) and all(a < b for a, b in pairwise(starts))
+    if not good or not all(0 <= token < size for token in tokens):
+        raise BadInputError(FILE, name, f"with its indices are no rows of tokens below {size}")
+    return [tuple(tokens[a:b]) for a, b in pairwise(starts)]
+
+
+def _require_texts(texts: Any, count: int) -> None:
+    """Prompt and answer of each fact as they were written; names, of which nothing is proved."""
+    if not isinstance(texts, list) or len(texts) != count:
+        raise BadInputError(FILE, "texts", "are not as many as the prompts")
+    if not all(isinstance(two, list) and [type(text) for text in two] == [str, str] for two in texts):
+        raise BadInputError(FILE, "texts", "are not a prompt and an answer for each fact")
