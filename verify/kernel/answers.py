@@ -14,6 +14,7 @@ from verify.kernel.certificate import FILE, Certificate, read_mask
 from verify.kernel.evaluation import Evaluation, Found, guess, whole
 from verify.kernel.files import require_fields
 from verify.kernel.numerals import Number, counted, decimal_above, decimal_below, read_count, read_number
+from verify.kernel.question import Stated
 from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
 
 ID = "answers"
@@ -86,6 +87,12 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
     if statement.guess_held is not None:
         parts.append(f"the most frequent label alone holds {statement.guess_held}")
     return "; ".join(parts) + "."
+
+
+def stated(statement: Statement) -> Stated:
+    """The numbers that answer the question."""
+    count, held, bounds = len(statement.held), sum(statement.held), (statement.mean_upper, statement.guess_lower)
+    return Stated(count, held, statement.wrong, statement.guess_held, *bounds)
 
 
 def check(statement: Statement, certificate: Certificate, evaluation: Evaluation) -> str:

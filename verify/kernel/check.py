@@ -8,20 +8,25 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from verify.kernel import answers, runs
-from verify.kernel.answers import Statement as Answers
+from verify.kernel import runs
 from verify.kernel.certificate import FILE, Certificate, read_certificate
 from verify.kernel.evaluation import FORMATS, Evaluation
 from verify.kernel.files import read_bytes
 from verify.kernel.kinds import find_statement
 from verify.kernel.model import FILE as MODEL_FILE
 from verify.kernel.model import Model, read_model
+from verify.kernel.question import require_yes
 from verify.kernel.task import FILE as TASK_FILE
 from verify.kernel.task import Task, read_task
 from verify.kernel.verdicts import BadInputError, CheckError, NotProvedError, UndecidedError
 
 _FOR_PEOPLE = {"report.html", "summary.json", "measured.json", "wrong.csv", "other_runs.csv"}
 """Files that no proof reads: nothing is said about them."""
+
+_FIRST = ("answers", "domain")
+"""Kinds of statements that answer the question: of each task its own comes first."""
+
+_OF_RULES = {"domain", "runs", "sample"}
 
 _WITNESS = "witness.safetensors"
 
@@ -62,6 +67,7 @@ def check_folder(folder: Path, kinds: Sequence[Any] = (), tell: Callable[[str], 
     _require_own_files(folder, certificate)
     model, task = read_model(folder), read_task(folder)
     _require_subject(certificate, model, task)
+    _require_kinds(certificate, task)
     known: list[tuple[Any, Any]] = []
     unknown = []
     for place, record in enumerate(certificate.statements):
@@ -84,7 +90,11 @@ def check_folder(folder: Path, kinds: Sequence[Any] = (), tell: Callable[[str], 
             open_ones.append(str(error))
         else:
             proved.append(f"{kind.sentence(statement, certificate)} [{how}]")
-    _answer(certificate, next(each for kind, each in known if kind is answers), evaluation)
+    kind, statement = known[0]
+    try:
+        require_yes(certificate, kind.stated(statement))
+    except UndecidedError as error:
+        open_ones.append(str(error))
     if open_ones:
         raise UndecidedError("; ".join(open_ones))
     return [*proved, f"It was asked whether {certificate.criterion.said(certificate.target)}: yes."]
@@ -113,63 +123,35 @@ def _require_subject(certificate: Certificate, model: Model, task: Task) -> None
     sizes = {**task.sizes(), "outputs": model.outputs, "parameters": model.parameters}
     if (certificate.target, certificate.origin) != (task.target, task.origin) or certificate.sizes != sizes:
         raise NotProvedError(f"{FILE}: subject has another target, origin or other sizes than {sizes}")
-    if task.width != model.outputs or model.reads_tokens != (task.vectors is None):
-        raise BadInputError(MODEL_FILE, "the model", "has other outputs than the task, or reads something else")
-    if task.vectors is not None:
-        if model.blocks[0].reads != len(task.vectors.rows[0]):
-            raise BadInputError(MODEL_FILE, "the model", "reads vectors of another width than those of the task")
-    elif model.positions < sizes["context_length"]:
-        raise BadInputError(MODEL_FILE, "the model", "has fewer positions than the task")
-    elif max(map(max, (*task.contexts, *task.tail))) >= model.vocabulary:
-        raise BadInputError(MODEL_FILE, "the model", "does not know a token of the task")
+    if why := task.misfit(model):
+        raise BadInputError(MODEL_FILE, "the model", why)
+
+
+def _require_kinds(certificate: Certificate, task: Task) -> None:
+    """One statement that answers the question, and of rules no other than rules have."""
+    ids = [record["id"] for record in certificate.statements]
+    if [id for id in ids if id in _FIRST] != [task.first]:
+        raise BadInputError(FILE, "statements", f"do not begin with {task.first!r}, or have another such statement")
+    if task.first == "domain" and set(ids) - _OF_RULES:
+        raise BadInputError(FILE, "statements", f"are others than {sorted(_OF_RULES)}, which a rule has")
 
 
 def _require_order(certificate: Certificate) -> None:
-    """First the answers, once; runs and texts by format, each format once; then the other kinds."""
+    """First what answers the question, once; runs and texts by format, each format once; then the other kinds."""
     formats = ("real arithmetic", *FORMATS)
     order = []
     for record in certificate.statements:
-        group = {"answers": 0, "runs": 1, "text": 2}.get(record["id"], 3)
+        group = {"answers": 0, "domain": 0, "runs": 1, "text": 2}.get(record["id"], 3)
         name = record["named"]["format"] if group in (1, 2) else formats[0]
         order.append((group, formats.index(name), record["id"] if group == 3 else ""))
-    ids = [record["id"] for record in certificate.statements]
-    if ids[0] != answers.ID or [each[:2] for each in order] != sorted(each[:2] for each in order):
-        raise BadInputError(FILE, "statements", "do not begin with the answers, or stand in another order")
+    if [each[:2] for each in order] != sorted(each[:2] for each in order):
+        raise BadInputError(FILE, "statements", "stand in another order")
     if len(set(order)) != len(order):
         raise BadInputError(FILE, "statements", "state the same twice")
 
 
 def _formats(certificate: Certificate) -> list[str]:
     return [record["named"]["format"] for record in certificate.statements if record["id"] == runs.ID]
-
-
-def _answer(certificate: Certificate, stated: Answers, evaluation: Evaluation) -> None:
-    """The answer to the question is yes, by numbers that are proved, and the model does more than a guess.
-
-    Raises:
-        NotProvedError: The answer is no.
-        UndecidedError: The stated numbers do not give a yes.
-    """
-    asked, count, held = certificate.criterion, len(stated.held), sum(stated.held)
-    if asked.asked == "at-most":
-        yes = stated.mean_upper is not None and asked.bound is not None and stated.mean_upper <= asked.bound
-    else:
-        wanted = count if asked.contexts is None else asked.contexts
-        yes = held >= wanted
-        if count - stated.wrong < wanted:
-            raise NotProvedError(f"the question: {wanted} contexts shall be held, {stated.wrong} are proved not to be")
-    if certificate.target == "labels" and asked.asked != "at-most":
-        best, most = stated.guess_held or 0, count - stated.wrong
-        beats = held > best or held == best == count
-        if most <= best and not most == best == count:
-            raise NotProvedError("the question: the most frequent label alone does as well")
-    else:
-        if count == 1:
-            raise NotProvedError("the question: of one context a guess does as well")
-        known = stated.mean_upper is not None and stated.guess_lower is not None
-        beats = known and (stated.mean_upper or 0) < (stated.guess_lower or 0)
-    if not (yes and beats):
-        raise UndecidedError("the question: what is stated does not answer it with more than a guess does")
 
 
 def outcome(

@@ -97,6 +97,11 @@ class Evaluation:
         self.in_runs = dict(zip(self.formats, held, strict=True))
         return reals
 
+    def parts(self) -> Iterator["Evaluation"]:
+        """The same model on each part of the task, where it has several."""
+        for part in self.task.parts():
+            yield self if part is self.task else Evaluation(self.model, part, self.formats, self.tell)
+
     def follow(self) -> None:
         """Make sure that `in_runs` and `reasons` are filled."""
         _ = self.in_reals
@@ -112,7 +117,7 @@ class Evaluation:
                 chunk = numbers[start : start + step]
                 yield from self._chunk(walk, chunk)
                 if done == 0 and len(chunk) < len(contexts):
-                    self._tell((time.process_time() - begun) * (len(contexts) / len(chunk) - 1))
+                    self.announce((time.process_time() - begun) * (len(contexts) / len(chunk) - 1))
                 done += len(chunk)
 
     def _chunk(self, walk: Walk, numbers: Sequence[int]) -> Iterator[tuple[int, list[Found], bool]]:
@@ -132,7 +137,8 @@ class Evaluation:
                     known[key] = [judged(self.task, i, row, errors[0]), *in_runs]
                 yield i, known[key], off[0] < 1 << _CLOSE
 
-    def _tell(self, seconds: float) -> None:
+    def announce(self, seconds: float) -> None:
+        """Tell how long it takes, where that is more than a minute."""
         if seconds > _LONG:
             self.tell(f"about {seconds / 60:.0f} minutes more")
 
@@ -147,7 +153,7 @@ class Evaluation:
         begun, starts = time.process_time(), [0, *range(min(_FEW, len(contexts)), len(contexts), _TOGETHER)]
         for start, end in zip(starts, [*starts[1:], len(contexts)], strict=True):
             if start == _FEW:
-                self._tell((time.process_time() - begun) * (len(contexts) / _FEW - 1))
+                self.announce((time.process_time() - begun) * (len(contexts) / _FEW - 1))
             yield from balls.logits(self.model, contexts[start:end], bits, self.task.vectors)
 
 

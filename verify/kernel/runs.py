@@ -11,7 +11,7 @@ from flint import ctx
 from verify.kernel.accounts import FINEST, Runs
 from verify.kernel.answers import ball
 from verify.kernel.certificate import FILE, Certificate, read_mask
-from verify.kernel.evaluation import FORMATS, Evaluation, whole
+from verify.kernel.evaluation import FORMATS, Evaluation, Found, whole
 from verify.kernel.files import require_fields
 from verify.kernel.numerals import Number, counted, read_count, read_number
 from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
@@ -20,6 +20,7 @@ ID = "runs"
 EXACT_SUMS = "H1 H2 H5"
 """What the kernel's proof rests on: sums that no run rounds."""
 
+_MOST = 2**26  # contexts
 _HYPOTHESES = (EXACT_SUMS, "H1 H2 H3 H4", "H1 H2 H3 H4 H5")
 
 
@@ -52,6 +53,8 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
     of_exponential = ["exp_ulps"] if "H3" in named["hypotheses"] else []
     require_fields(FILE, f"{field}.values", values, ["contexts", "held", *of_exponential])
     count = certificate.sizes["contexts"]
+    if count > _MOST:
+        raise UndecidedError(f"{ID}: {count} contexts are more than the kernel has room for")
     if read_count(FILE, f"{field}.values.contexts", values["contexts"]) != count:
         raise BadInputError(FILE, f"{field}.values.contexts", f"are not the {count} of the subject")
     held = read_count(FILE, f"{field}.values.held", values["held"], count)
@@ -96,18 +99,22 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
     name = statement.format
     if not {"H1", "H2", "H5"} <= set(statement.hypotheses.split()):
         raise UndecidedError(f"{ID} in {name}: {statement.hypotheses} alone; the kernel's proof needs {EXACT_SUMS}")
-    evaluation.follow()
-    runs = evaluation.in_runs.get(name)
-    if runs is None or evaluation.reasons[name]:
-        raise UndecidedError(f"{ID} in {name}: {evaluation.reasons[name]}")
-    for i, fact in enumerate(evaluation.task.facts):
-        if not statement.held[i]:
-            continue
-        with ctx.workprec(256):
-            found = whole([runs[each] for each in fact])
-            held = found.is_held(certificate.target, ball(certificate.criterion.tolerance))
-        if held is False:
-            raise NotProvedError(f"{ID} in {name}: context {i} is not held in any run")
-        if held is None:
-            raise UndecidedError(f"{ID} in {name}: context {i} is not proved to be held in every run")
+    mask = enumerate(statement.held)
+    for part in evaluation.parts():
+        part.follow()
+        runs = part.in_runs.get(name)
+        if runs is None or part.reasons[name]:
+            raise UndecidedError(f"{ID} in {name}: {part.reasons[name]}")
+        for fact, (i, is_stated) in zip(part.task.facts, mask, strict=False):
+            if is_stated:
+                _require_held(i, whole([runs[each] for each in fact]), name, certificate)
     return f"{counted(sum(statement.held), 'context')} in {name}, by sums that no run rounds"
+
+
+def _require_held(i: int, found: Found, name: str, certificate: Certificate) -> None:
+    with ctx.workprec(256):
+        held = found.is_held(certificate.target, ball(certificate.criterion.tolerance))
+    if held is False:
+        raise NotProvedError(f"{ID} in {name}: context {i} is not held in any run")
+    if held is None:
+        raise UndecidedError(f"{ID} in {name}: context {i} is not proved to be held in every run")

@@ -4,7 +4,7 @@ Page: docs/rigour/kernel.md
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -13,6 +13,7 @@ from typing import Any
 
 from verify.kernel.files import Tensor, canonical, read_tensors, require_fields, sha256_of
 from verify.kernel.kinds import find_task
+from verify.kernel.model import Model
 from verify.kernel.verdicts import BadInputError, UndecidedError
 
 FILE = "task.safetensors"
@@ -92,11 +93,28 @@ class Task:
     text: Text | None
     vectors: Vectors | None = None
     asked: list[tuple[int, ...]] | None = None
+    first = "answers"  # the kind of statement that comes first
 
     @property
     def facts(self) -> Sequence[tuple[int, ...]]:
         """Of each fact the contexts that are asked for it, one after the other; most often each context is a fact."""
         return [(i,) for i in range(len(self.contexts))] if self.asked is None else self.asked
+
+    def parts(self) -> Iterator["Task"]:
+        """Itself, as one part of it."""
+        yield self
+
+    def misfit(self, model: Model) -> str:
+        """Why a model does not read or answer it; empty if it does."""
+        if self.width != model.outputs or model.reads_tokens != (self.vectors is None):
+            return "has other outputs than the task, or reads something else"
+        if self.vectors is not None:
+            fits = model.blocks[0].reads == len(self.vectors.rows[0])
+            return "" if fits else "reads vectors of another width than those of the task"
+        if model.positions < max(map(len, self.contexts)):
+            return "has fewer positions than the task"
+        fits = max(map(max, (*self.contexts, *self.tail))) < model.vocabulary
+        return "" if fits else "does not know a token of the task"
 
     def modes(self, i: int) -> list[int]:
         """Where the target of context `i` is largest."""
@@ -129,8 +147,8 @@ def read_task(folder: Path) -> Task:
     other = find_task(kind) if isinstance(kind, str) else None
     if other is not None:
         return other.read(words, arrays)
-    if kind in ("vectors", "prompts", "rule"):
-        raise UndecidedError(f"{FILE} is a task of {kind}, which the kernel does not read yet")
+    if kind == "fold":
+        raise UndecidedError(f"{FILE} is a task of {kind}, which the kernel does not read")
     raise BadInputError(FILE, "task", f"is {str(kind)[:40]!r}, expected 'tokens', 'vectors', 'prompts' or 'rule'")
 
 

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from tests.verify.kernel import folders
+from tests.verify.kernel.test_domain import echo
+from tests.verify.kernel.test_prompts import chain
 from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
 from verify.kernel import answers
@@ -25,7 +27,14 @@ from verify.kernel.verdicts import BadInputError, NotProvedError
 from verify.strategies import models, tasks
 from verify.verdict import Verdict
 
-FOLDERS = {"answers": folders.lookup, "laws": folders.laws, "runs": folders.probes, "text": folders.text}
+FOLDERS = {
+    "answers": folders.lookup,
+    "laws": folders.laws,
+    "runs": folders.probes,
+    "text": folders.text,
+    "prompts": chain,
+    "domain": echo,
+}
 CODES = {Verdict.PROVED: 0, Verdict.REFUTED: 1, Verdict.UNDECIDED: 3}
 
 

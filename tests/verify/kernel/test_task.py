@@ -133,8 +133,8 @@ def test_what_is_no_text_is_refused(change: dict[str, Any], tmp_path: Path) -> N
 
 
 def test_tasks_of_other_kinds_are_not_read_yet(tmp_path: Path) -> None:
-    task_files.write(tmp_path / "task.safetensors", {"vocabulary": ["a"], "labels": np.ones(1)}, task="prompts")
-    with pytest.raises(UndecidedError, match="prompts"):
+    task_files.write(tmp_path / "task.safetensors", {"vocabulary": ["a"], "labels": np.ones(1)}, task="fold")
+    with pytest.raises(UndecidedError, match="fold"):
         read_task(tmp_path)
     task_files.write(tmp_path / "task.safetensors", {"labels": np.ones(1)}, task="dreams")
     with pytest.raises(BadInputError, match="dreams"):

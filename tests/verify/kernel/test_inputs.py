@@ -1,0 +1,26 @@
+"""Inputs of a domain are judged as by rational arithmetic, however many are looked at together."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from constructions.models.model import Model
+from constructions.tasks.rule import rule_task
+from tests.verify.kernel.test_rule import written
+from tests.verify.kernel.test_walk import kernel_model
+from verify.kernel import inputs
+from verify.kernel.evaluation import Evaluation
+
+
+def test_inputs_are_counted_and_a_long_count_is_told(tmp_path, monkeypatch) -> None:
+    model = kernel_model(Model(blocks=(), W_U=np.eye(4), W_E=np.eye(4), W_pos=np.zeros((4, 4))))
+    rule, told = written(tmp_path, rule_task("max", d_vocab=4, n_ctx=4)), list[str]()
+    for together in (2**16, 100):
+        monkeypatch.setattr(inputs, "TOGETHER", together)
+        counts = inputs.count_inputs(Evaluation(model, rule, [], told.append), rule, range(256))
+        assert counts == (sum((k + 1) ** 3 for k in range(4)), 256 - 100)
+    assert inputs.count_inputs(Evaluation(model, rule, []), rule, [0, 5, 255]) == (3, 0) and not told
+    seconds = iter([0.0, 60.0])
+    monkeypatch.setattr(inputs, "time", SimpleNamespace(process_time=lambda: next(seconds)))
+    inputs.count_inputs(Evaluation(model, rule, [], told.append), rule, range(256))
+    assert told == ["about 3 minutes more"]

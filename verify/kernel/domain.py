@@ -1,0 +1,95 @@
+"""The statement `domain`: how many inputs of the whole domain of a rule are answered as it says, and how many are not.
+
+Page: docs/rigour/domains.md
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from verify.kernel import sample
+from verify.kernel.certificate import FILE, Certificate
+from verify.kernel.evaluation import Evaluation
+from verify.kernel.files import require_fields
+from verify.kernel.inputs import count_inputs
+from verify.kernel.numerals import read_count
+from verify.kernel.question import Stated
+from verify.kernel.rule import Rule
+from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
+
+ID = "domain"
+_LARGEST = 2**28  # inputs that are looked at one by one
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Of all inputs of a domain so many are answered by the rule, and so many are not.
+
+    Args:
+        contexts: All inputs.
+        held: At least so many are answered by the rule.
+        wrong: At least so many are not.
+        guess_held: So many have the most frequent answer.
+    """
+
+    contexts: int
+    held: int
+    wrong: int
+    guess_held: int
+
+
+def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
+    """The data of a statement in its one form."""
+    values, count = record["values"], certificate.sizes["contexts"]
+    require_fields(FILE, f"{field}.values", values, ["contexts", "held", "wrong", "guess_held"])
+    if "named" in record or record["held"]:
+        raise BadInputError(FILE, field, "has names or a mask, which no statement of a domain has")
+    if read_count(FILE, f"{field}.values.contexts", values["contexts"]) != count or not count:
+        raise BadInputError(FILE, f"{field}.values.contexts", f"are not the {count} of the subject")
+    if certificate.criterion.asked == "at-most":
+        raise BadInputError(FILE, "criterion.asked", "is a mean, but a domain is judged by its labels alone")
+    held = read_count(FILE, f"{field}.values.held", values["held"], count)
+    wrong = read_count(FILE, f"{field}.values.wrong", values["wrong"], count - held)
+    return Statement(count, held, wrong, read_count(FILE, f"{field}.values.guess_held", values["guess_held"], count))
+
+
+def sentence(statement: Statement, certificate: Certificate) -> str:
+    """The statement in words."""
+    wrong = f", and at least {statement.wrong} are not" if statement.wrong else ""
+    return (
+        f"Of all {statement.contexts} inputs of the domain at least {statement.held} are answered by the rule{wrong}; "
+        f"the most frequent answer alone holds {statement.guess_held}."
+    )
+
+
+def stated(statement: Statement) -> Stated:
+    """The numbers that answer the question."""
+    return Stated(statement.contexts, statement.held, statement.wrong, statement.guess_held, None, None)
+
+
+def check(statement: Statement, certificate: Certificate, evaluation: Evaluation) -> str:
+    """Prove the statement input by input; where inputs were drawn, by these alone.
+
+    Raises:
+        NotProvedError: It is false.
+        UndecidedError: Too many inputs are not decided, or there are too many.
+    """
+    rule = evaluation.task
+    if not isinstance(rule, Rule):
+        raise NotProvedError(f"{ID}: the task is no rule on a domain")
+    if rule.most_frequent != statement.guess_held:
+        raise NotProvedError(
+            f"{ID}: guess_held is {statement.guess_held}, most inputs have it {rule.most_frequent} times"
+        )
+    numbers: Sequence[int] = range(rule.size)
+    for record in certificate.statements:
+        if record["id"] == sample.ID:
+            numbers = sample.drawn_numbers(evaluation.model, rule, sample.read(sample.ID, record, certificate))
+    if len(numbers) > _LARGEST:
+        raise UndecidedError(f"{ID}: {len(numbers)} inputs are more than are looked at one by one")
+    right, wrong = count_inputs(evaluation, rule, numbers)
+    if rule.size - wrong < statement.held or rule.size - right < statement.wrong:
+        raise NotProvedError(f"{ID}: {right} inputs are right and {wrong} are wrong, of {rule.size}")
+    if right < statement.held or wrong < statement.wrong:
+        raise UndecidedError(f"{ID}: only {right} inputs are proved to be right and {wrong} to be wrong")
+    return f"{len(numbers)} inputs one by one, {right} right and {wrong} wrong"

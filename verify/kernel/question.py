@@ -1,0 +1,60 @@
+"""What a certificate was asked, and whether what it states answers it with yes.
+
+Page: docs/rigour/kernel.md
+"""
+
+from dataclasses import dataclass
+
+from verify.kernel.certificate import Certificate
+from verify.kernel.numerals import Number
+from verify.kernel.verdicts import NotProvedError, UndecidedError
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What the first statement says of a model, all of it proved.
+
+    Args:
+        contexts: How many contexts there are.
+        held: At least so many are held.
+        wrong: At least so many are not.
+        guess_held: So many the most frequent answer alone holds; of labels.
+        mean_upper: A bound of the mean loss.
+        guess_lower: No guess without the context has a smaller mean loss.
+    """
+
+    contexts: int
+    held: int
+    wrong: int
+    guess_held: int | None
+    mean_upper: Number | None
+    guess_lower: Number | None
+
+
+def require_yes(certificate: Certificate, stated: Stated) -> None:
+    """The answer to the question is yes, by numbers that are proved, and the model does more than a guess.
+
+    Raises:
+        NotProvedError: The answer is no.
+        UndecidedError: The stated numbers do not give a yes.
+    """
+    asked, count = certificate.criterion, stated.contexts
+    if asked.asked == "at-most":
+        yes = stated.mean_upper is not None and asked.bound is not None and stated.mean_upper <= asked.bound
+    else:
+        wanted = count if asked.contexts is None else asked.contexts
+        yes = stated.held >= wanted
+        if count - stated.wrong < wanted:
+            raise NotProvedError(f"the question: {wanted} contexts shall be held, {stated.wrong} are proved not to be")
+    if certificate.target == "labels" and asked.asked != "at-most":
+        best, most = stated.guess_held or 0, count - stated.wrong
+        beats = stated.held > best or stated.held == best == count
+        if most <= best and not most == best == count:
+            raise NotProvedError("the question: the most frequent label alone does as well")
+    else:
+        if count == 1:
+            raise NotProvedError("the question: of one context a guess does as well")
+        known = stated.mean_upper is not None and stated.guess_lower is not None
+        beats = known and (stated.mean_upper or 0) < (stated.guess_lower or 0)
+    if not (yes and beats):
+        raise UndecidedError("the question: what is stated does not answer it with more than a guess does")
