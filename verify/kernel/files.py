@@ -24,6 +24,7 @@ from verify.kernel.verdicts import BadInputError
 LARGEST_CERTIFICATE = 2**24  # bytes
 _LARGEST_FILE = 2**34  # bytes
 _LARGEST_HEADER = 2**26  # bytes
+_LARGEST_BESIDE_0 = 2**10  # a size that a tensor without numbers may have in a file of few numbers
 _DEEPEST = 32  # braces and brackets within each other
 _METADATA = "byheart"
 _TYPES = {"F64": "d", "I64": "q"}
@@ -147,8 +148,9 @@ def _tensor(file: str, name: str, entry: Any, body: memoryview) -> Tensor:
     shape, offsets, dtype = entry["shape"], entry["data_offsets"], entry["dtype"]
     if not isinstance(dtype, str) or dtype not in _TYPES:
         raise BadInputError(file, f"{name[:60]}.dtype", f"is {str(dtype)[:20]!r}, expected one of {list(_TYPES)}")
-    if not _are_sizes(shape, len(body) // 8) or len(shape) > 3:  # beside a size of 0 too, where nothing else bounds it
-        expected = "expected at most three sizes, none above the count of numbers in the file"
+    most = max(_LARGEST_BESIDE_0, len(body) // 8)  # of a size beside one of 0 too, where nothing else bounds it
+    if not _are_sizes(shape, most) or len(shape) > 3:
+        expected = f"expected at most three sizes up to {most}"
         raise BadInputError(file, f"{name[:60]}.shape", f"is {str(shape)[:60]}, {expected}")
     if not _are_sizes(offsets, len(body)) or len(offsets) != 2 or offsets[0] > offsets[1]:
         raise BadInputError(file, f"{name[:60]}.data_offsets", f"are {str(offsets)[:60]}, expected a part of the file")
