@@ -75,8 +75,9 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
     with_skip = shape(model) == NETWORK and statement.columns == columns(model, with_skip=True)
     if shape(model) not in (NETWORK, LAYER) or statement.columns != columns(model, with_skip=with_skip):
         raise NotProvedError(f"{ID}: the model has no features of {statement.columns} columns")
-    if min(statement.columns, upper_for_these_weights(model, task, with_skip=with_skip)) < statement.rows:
-        raise NotProvedError(f"{ID}: the {statement.rows} rows are linearly dependent")
+    dependent = NotProvedError(f"{ID}: the {statement.rows} rows are linearly dependent")
+    if statement.columns < statement.rows:
+        raise dependent
     for bits in PRECISIONS:
         rows = features(model, task, bits, with_skip=with_skip)
         found = _follows(statement, rows, bits)
@@ -84,6 +85,8 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
             return f"{statement.rows} x {statement.columns}, by balls of {bits} bits"
         if found is False:
             raise NotProvedError(f"{ID}: a bound is better than any that holds: a vector shows it")
+        if bits == PRECISIONS[0] and upper_for_these_weights(model, task, with_skip=with_skip) < statement.rows:
+            raise dependent
     raise UndecidedError(f"{ID}: it does not follow from balls of {PRECISIONS[-1]} bits")
 
 

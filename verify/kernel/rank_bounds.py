@@ -23,13 +23,14 @@ Page: docs/rigour/kernel.md
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from flint import fmpz_mat
+from flint import fmpz_mat, nmod_mat
 
 from verify.kernel.columns import Integers
 from verify.kernel.model import Model
 from verify.kernel.task import Context, Task
 
 _LARGEST = 2**24  # rows * columns * rank of an integer matrix that is eliminated
+PRIME = 2**62 - 57  # a prime
 
 Rows = set[tuple[int, ...]]
 
@@ -118,7 +119,12 @@ def _rank(rows: Iterable[Sequence[int]], through: list[list[int]]) -> int:
     smaller = min(len(listed), len(through), width)
     if smaller == 0 or len(listed) * width * smaller > _LARGEST:
         return smaller
-    return (fmpz_mat(listed) * fmpz_mat(through)).rank()
+    return _exact_rank(fmpz_mat(listed) * fmpz_mat(through), smaller)
+
+
+def _exact_rank(matrix: fmpz_mat, most: int) -> int:
+    """The rank, at most so much; it is that if it is so modulo a prime, where no minor appears that was 0."""
+    return most if nmod_mat(matrix, PRIME).rank() == most else matrix.rank()
 
 
 def _formal_rank(vectors: Sequence[Sequence[tuple[Hashable, int]]]) -> int:
@@ -131,4 +137,4 @@ def _formal_rank(vectors: Sequence[Sequence[tuple[Hashable, int]]]) -> int:
     for row, vector in enumerate(vectors):
         for name, coefficient in vector:
             matrix[row, places[name]] += coefficient
-    return matrix.rank()
+    return _exact_rank(matrix, min(len(vectors), len(places)))

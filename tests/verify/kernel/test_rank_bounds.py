@@ -1,7 +1,7 @@
 """Bounds of ranks from above are those of the prover, and no features have a larger rank."""
 
 import numpy as np
-from flint import ctx
+from flint import ctx, fmpz
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +13,7 @@ from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
 from verify.capacity.rank_of_weights import rank_upper_bound_of_weights
 from verify.kernel.features import columns, features
 from verify.kernel.independence import has_rank
-from verify.kernel.rank_bounds import upper_for_all_weights, upper_for_these_weights
+from verify.kernel.rank_bounds import PRIME, upper_for_all_weights, upper_for_these_weights
 
 
 @given(st.integers(0, 10**6), st.integers(0, 3), st.integers(1, 3), st.booleans(), st.booleans())
@@ -43,3 +43,7 @@ def test_the_bounds_for_vectors_are_those_of_the_prover(seed: int, shared: bool)
     assert upper_for_these_weights(model, plain, with_skip=False) == own
     assert upper_for_all_weights(model, plain, with_skip=False) == own
     assert not has_rank(features(model, plain, 256, with_skip=False), own + 1, 256)
+
+
+def test_the_modulus_is_a_prime() -> None:
+    assert fmpz(PRIME).is_prime()
