@@ -72,8 +72,8 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
         UndecidedError: Balls of 4096 bits prove neither.
     """
     model, task = evaluation.model, evaluation.task
-    with_skip = shape(model) == NETWORK and statement.columns == columns(model, with_skip=True)
-    if shape(model) not in (NETWORK, LAYER) or statement.columns != columns(model, with_skip=with_skip):
+    with_skip = shape(model, task) == NETWORK and statement.columns == columns(model, with_skip=True)
+    if shape(model, task) not in (NETWORK, LAYER) or statement.columns != columns(model, with_skip=with_skip):
         raise NotProvedError(f"{ID}: the model has no features of {statement.columns} columns")
     dependent = NotProvedError(f"{ID}: the {statement.rows} rows are linearly dependent")
     if statement.columns < statement.rows:

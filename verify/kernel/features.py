@@ -21,9 +21,13 @@ NETWORK, HEADS_ALONE, LAYER = "a network with a skip connection", "heads alone",
 _TENSORS = {"W_Q", "W_K", "W_V", "W_O"}
 
 
-def shape(model: Model) -> str | None:
-    """Which model of one attention it is: from the last position, without norm, shifts and root; none if of none."""
-    if len(model.blocks) != 1 or model.ends or "b_U" in model.tensors:
+def shape(model: Model, task: Task) -> str | None:
+    """Which model of one attention it is: from the last position, without norm, shifts and root; none if of none.
+
+    Contexts of which a rank is stated are vectors, or contexts of one length with counts of what follows them.
+    """
+    counted = len(task.counts) == len(task.contexts) + len(task.tail)
+    if len(model.blocks) != 1 or model.ends or "b_U" in model.tensors or not (counted or task.vectors is not None):
         return None
     block = model.blocks[0]
     options = {name: value for name, value in block.options.items() if name not in ("skip", "queries")}
@@ -40,7 +44,7 @@ def shape(model: Model) -> str | None:
 def columns(model: Model, *, with_skip: bool) -> int:
     """How long a row is."""
     heads, width, _ = model.blocks[0].shape("W_Q")
-    each = width if shape(model) == LAYER else model.blocks[0].shape("W_V")[2]
+    each = model.blocks[0].shape("W_V")[2] if model.reads_tokens else width
     return heads * each + (width if with_skip else 0)
 
 
@@ -50,8 +54,7 @@ def features(model: Model, task: Task, bits: int, *, with_skip: bool) -> list[Ro
         rows, cells, places = _places(model, task)
         found = [list(rows[cell[-1]]) if with_skip else [] for cell in cells]
         position = {row: s for cell in cells for s, row in enumerate(cell)}
-        of_rows = shape(model) == LAYER
-        for _, mixed in balls.heads(model.blocks[0], rows, places, position, mix_rows=of_rows):
+        for _, mixed in balls.heads(model.blocks[0], rows, places, position, mix_rows=not model.reads_tokens):
             for row, read in zip(found, mixed, strict=True):
                 row.extend(read)
         return found
@@ -71,7 +74,7 @@ def largest_weights(model: Model, task: Task, bits: int) -> list[arb]:
 def _places(model: Model, task: Task) -> tuple[list[Row], list[balls.Cell], list[tuple[int, balls.Cell]]]:
     """The rows that are read, where each context has them, and what asks in each."""
     rows, cells, queries = balls.embedded(model, task.contexts, task.vectors)
-    asking = queries if shape(model) == LAYER else [cell[-1] for cell in cells]
+    asking = [cell[-1] for cell in cells] if model.reads_tokens else queries
     return rows, cells, list(zip(asking, cells, strict=True))
 
 

@@ -72,7 +72,7 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
         NotProvedError: The rank is another, or the model has no such features.
         UndecidedError: A bound does not follow from what is proved here.
     """
-    if shape(evaluation.model) is None:
+    if shape(evaluation.model, evaluation.task) is None:
         raise NotProvedError(f"{ID}: the model has no such features")
     return proved(ID, statement, evaluation, with_skip=False)
 

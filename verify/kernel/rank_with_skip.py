@@ -32,6 +32,6 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
         NotProvedError: As `rank-heads`.
         UndecidedError: Likewise.
     """
-    if shape(evaluation.model) in (None, LAYER):
+    if shape(evaluation.model, evaluation.task) in (None, LAYER):
         raise NotProvedError(f"{ID}: the model has no such features")
     return rank_heads.proved(ID, statement, evaluation, with_skip=True)

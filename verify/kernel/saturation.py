@@ -58,7 +58,7 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
         UndecidedError: Balls of 4096 bits hold the limit.
     """
     model, task = evaluation.model, evaluation.task
-    if shape(model) != LAYER or statement.pairs != len(task.contexts) * model.blocks[0].shape("W_Q")[0]:
+    if shape(model, task) != LAYER or statement.pairs != len(task.contexts) * model.blocks[0].shape("W_Q")[0]:
         raise NotProvedError(f"{ID}: the model has no such heads, or not {statement.pairs} pairs")
     for bits in PRECISIONS:
         weights = largest_weights(model, task, bits)

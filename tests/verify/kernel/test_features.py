@@ -83,9 +83,10 @@ def agree(balls: list[list[arb]], exact: list) -> None:
 
 @given(models())
 def test_shapes_are_those_of_the_prover(model: Model) -> None:
+    task = read(network(0)[1] if model.reads_tokens else random_layer_task())
     of_shapes = {NETWORK: is_dana_network, HEADS_ALONE: is_heads_alone, LAYER: is_mahdavi_layer}
     expected = [name for name, is_so in of_shapes.items() if is_so(model)]
-    assert shape(kernel_model(model)) == (expected[0] if expected else None)
+    assert shape(kernel_model(model), task) == (expected[0] if expected else None)
 
 
 NORM = Normalization("rms", np.ones(4), epsilon=0.1)
@@ -103,8 +104,9 @@ MORE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("options", MORE.values(), ids=MORE)
 def test_an_attention_with_more_to_it_has_no_features(options: dict[str, Any]) -> None:
-    model, _ = network(0)
-    assert shape(kernel_model(model)) == NETWORK
-    assert shape(kernel_model(changed(model, skip=False))) == HEADS_ALONE
-    assert shape(kernel_model(changed(model, **options))) is None
-    assert shape(kernel_model(replace(model, b_U=np.ones(3)))) is None
+    model, written = network(0)
+    task = read(written)
+    assert shape(kernel_model(model), task) == NETWORK
+    assert shape(kernel_model(changed(model, skip=False)), task) == HEADS_ALONE
+    assert shape(kernel_model(changed(model, **options)), task) is None
+    assert shape(kernel_model(replace(model, b_U=np.ones(3))), task) is None
