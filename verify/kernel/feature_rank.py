@@ -5,6 +5,7 @@ The kernel needs no witness: the factor that proves it need not be believed, so 
 Page: docs/rigour/kernel.md
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,7 +81,7 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
         raise dependent
     for bits in PRECISIONS:
         rows = features(model, task, bits, with_skip=with_skip)
-        found = _follows(statement, rows, bits)
+        found = _follows(statement, rows, bits, evaluation.tell)
         if found:
             return f"{statement.rows} x {statement.columns}, by balls of {bits} bits"
         if found is False:
@@ -90,7 +91,7 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
     raise UndecidedError(f"{ID}: it does not follow from balls of {PRECISIONS[-1]} bits")
 
 
-def _follows(statement: Statement, rows: list[Row], bits: int) -> bool | None:
+def _follows(statement: Statement, rows: list[Row], bits: int, tell: Callable[[str], None]) -> bool | None:
     r"""Whether the statement surely holds, surely not, or none of both.
 
     Let $\sigma$ be the smallest singular value of the matrix A of T rows. The largest is at most $F = \|A\|_F$ and at
@@ -103,10 +104,10 @@ def _follows(statement: Statement, rows: list[Row], bits: int) -> bool | None:
     """
     with ctx.workprec(bits):
         if statement.smallest is None or statement.condition is None:
-            return exceeds(rows, arb(0), bits)
+            return exceeds(rows, arb(0), bits, tell)
         smallest = ball(statement.smallest)
         of_condition = sum((x * x for row in rows for x in row), arb(0)).sqrt() / ball(statement.condition)
-        found = exceeds(rows, smallest.max(of_condition) ** 2, bits)
+        found = exceeds(rows, smallest.max(of_condition) ** 2, bits, tell)
         if found is False:
             found = exceeds(rows, smallest.max(of_condition / arb(len(rows)).sqrt()) ** 2, bits)
             if found:

@@ -12,7 +12,8 @@ Page: docs/rigour/kernel.md
 """
 
 import hashlib
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from operator import add, mul
 
 from flint import arb, arb_mat, ctx
@@ -20,10 +21,11 @@ from flint import arb, arb_mat, ctx
 from verify.kernel.balls import Row
 
 _BLOCK = 512  # rows and columns of M that are looked at together
+_LONG = 60.0  # seconds of which one is told beforehand
 _SMALL = 48  # of a matrix whose root is found number by number
 
 
-def exceeds(rows: Sequence[Row], least: arb, bits: int) -> bool | None:
+def exceeds(rows: Sequence[Row], least: arb, bits: int, tell: Callable[[str], None] = lambda text: None) -> bool | None:
     r"""Whether the squares of all singular values of the matrix with these rows exceed a number that is at least 0.
 
     With 0 that is whether the rows are linearly independent.
@@ -32,6 +34,7 @@ def exceeds(rows: Sequence[Row], least: arb, bits: int) -> bool | None:
         rows: A, balls.
         least: c.
         bits: Precision; $\varepsilon$ is a power of two that follows from it.
+        tell: Told how long it takes, where that is more than a minute.
 
     Returns:
         True or False where it is proved, none where it is not.
@@ -43,10 +46,10 @@ def exceeds(rows: Sequence[Row], least: arb, bits: int) -> bool | None:
         scales = [arb((1, -top)) for top in tops if top is not None]
         scaled = [[x * scale for x in row] for row, scale in zip(rows, scales, strict=True)]
         subtracted = [least * scale * scale for scale in scales]
-        return _is_positive(scaled, subtracted, arb((1, -5 * bits // 8)))
+        return _is_positive(scaled, subtracted, arb((1, -5 * bits // 8)), tell)
 
 
-def has_rank(rows: Sequence[Row], rank: int, bits: int) -> bool:
+def has_rank(rows: Sequence[Row], rank: int, bits: int, tell: Callable[[str], None] = lambda text: None) -> bool:
     r"""Whether the matrix with these rows is proved to have at least this rank.
 
     $\mathrm{rank}(A) \ge \mathrm{rank}(P A)$ for every P. So that many combinations of the rows, or all rows, or all
@@ -64,7 +67,7 @@ def has_rank(rows: Sequence[Row], rank: int, bits: int) -> bool:
             drawn = hashlib.shake_128(f"{rank} {count}".encode()).digest(rank * count)
             squeezed = arb_mat(rank, count, [byte - 128 for byte in drawn]) * arb_mat(list(map(list, rows)))
             chosen = squeezed.tolist()
-        return exceeds(chosen, arb(0), bits) is True
+        return exceeds(chosen, arb(0), bits, tell) is True
 
 
 def _exponent(row: Row) -> int | None:
@@ -76,7 +79,7 @@ def _exponent(row: Row) -> int | None:
     return int(mantissa).bit_length() + int(exponent)
 
 
-def _is_positive(rows: list[Row], subtracted: list[arb], epsilon: arb) -> bool | None:
+def _is_positive(rows: list[Row], subtracted: list[arb], epsilon: arb, tell: Callable[[str], None]) -> bool | None:
     r"""Whether $A A^T$ less a diagonal is positive definite, block by block of rows and columns.
 
     A block of L follows from those to its left and above it (Cholesky): with the rest
@@ -86,7 +89,7 @@ def _is_positive(rows: list[Row], subtracted: list[arb], epsilon: arb) -> bool |
     starts = range(0, len(rows), _BLOCK)
     strips = [arb_mat(rows[start : start + _BLOCK]) for start in starts]
     factor: list[list[arb_mat]] = [[] for _ in strips]
-    squares = arb(0)
+    squares, begun = arb(0), time.process_time()
     for j, start in enumerate(starts):
         for i in range(j, len(strips)):
             rest = strips[i] * strips[j].transpose()
@@ -104,7 +107,17 @@ def _is_positive(rows: list[Row], subtracted: list[arb], epsilon: arb) -> bool |
             factor[i].append(block)
             left_over = rest - block * factor[j][j].transpose()
             squares += (1 if i == j else 2) * sum((x * x for x in left_over.entries()), arb(0))
+        if j == 0:
+            seconds = (time.process_time() - begun) * (_products(len(strips), len(rows[0])) - 1)
+            if seconds > _LONG:
+                tell(f"about {seconds / 60:.0f} minutes more")
     return True if squares < epsilon * epsilon else None
+
+
+def _products(strips: int, columns: int) -> float:
+    """How many times as many products of blocks all columns of blocks of L take as the first one."""
+    of_rows = columns / _BLOCK
+    return sum((of_rows + j + 1) * (strips - j) for j in range(strips)) / (of_rows + 1) / strips
 
 
 def _root(matrix: arb_mat) -> arb_mat | int:

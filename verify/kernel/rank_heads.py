@@ -109,6 +109,7 @@ def proved(id: str, statement: Statement, evaluation: Evaluation, *, with_skip: 
 def _bits_that_prove(rank: int, evaluation: Evaluation, *, with_skip: bool) -> int | None:
     """The bits of the balls by which the features are proved to have at least this rank."""
     for bits in _PRECISIONS:
-        if has_rank(features(evaluation.model, evaluation.task, bits, with_skip=with_skip), rank, bits):
+        rows = features(evaluation.model, evaluation.task, bits, with_skip=with_skip)
+        if has_rank(rows, rank, bits, evaluation.tell):
             return bits
     return None

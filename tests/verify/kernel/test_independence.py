@@ -8,6 +8,7 @@ from flint import arb, ctx, fmpq, fmpq_mat, fmpz_mat
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verify.kernel import independence
 from verify.kernel.independence import exceeds, has_rank
 from verify.strategies import hostile_matrices, near_singular
 
@@ -110,3 +111,11 @@ def test_precision_of_whoever_asks_is_kept() -> None:
     with ctx.workprec(77):
         exceeds([[arb(1), arb(2)], [arb(3), arb(4)]], arb(0), 256)
         assert ctx.prec == 77
+
+
+def test_who_waits_is_told_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(independence, "_BLOCK", 2)
+    monkeypatch.setattr(independence, "_LONG", 0.0)
+    told: list[str] = []
+    rows = [[arb(i == j) for j in range(6)] for i in range(6)]
+    assert exceeds(rows, arb(0.5), 128, told.append) is True and told == ["about 0 minutes more"]
