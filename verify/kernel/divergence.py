@@ -79,9 +79,8 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
             if len(losses) < len(found):
                 continue
             mean = sum((loss * count for loss, count in zip(losses, times, strict=True)), arb(0)) / sum(times)
-            if lies_within(f"{ID}: max", reduce(arb.max, losses), *statement.largest) and lies_within(
-                f"{ID}: mean", mean, *statement.mean
-            ):
+            of_largest = lies_within(f"{ID}: max_", reduce(arb.max, losses), *statement.largest)
+            if lies_within(f"{ID}: mean_", mean, *statement.mean) and of_largest:
                 return f"{counted(len(losses), 'context')}, by {f'balls of {bits} bits' if bits else 'exact integers'}"
     raise UndecidedError(f"{ID}: an end and what it bounds cannot be told apart by balls of {PRECISIONS[-1]} bits")
 
@@ -89,11 +88,17 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
 def lies_within(name: str, found: arb, lower: Number, upper: Number) -> bool:
     """Whether a divergence, or a mean of such, surely is between these numbers; it is at least 0 (Gibbs).
 
+    Args:
+        name: What the names of the two numbers begin with.
+        found: A ball of the divergence, nats.
+        lower: A number that is at least 0.
+        upper: Another.
+
     Raises:
         NotProvedError: It surely is not.
     """
     if found < ball(lower):
-        raise NotProvedError(f"{name}_lower is above what it bounds")
+        raise NotProvedError(f"{name}lower is above what it bounds")
     if found > ball(upper):
-        raise NotProvedError(f"{name}_upper is below what it bounds")
+        raise NotProvedError(f"{name}upper is below what it bounds")
     return (lower == 0 or found >= ball(lower)) and found <= ball(upper)

@@ -74,6 +74,6 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
             total = arb(0)
             for row, counts, count in zip(evaluation.logits(contexts, bits), task.counts, times, strict=True):
                 total += count * divergence(counts, row, arb(0))
-            if lies_within(ID, total / sum(times), statement.lower, statement.upper):
+            if lies_within(f"{ID}: ", total / sum(times), statement.lower, statement.upper):
                 return f"{counted(len(contexts), 'context')}, by balls of {bits} bits"
     raise UndecidedError(f"{ID}: an end and the mean cannot be told apart by balls of {PRECISIONS[-1]} bits")
