@@ -66,7 +66,7 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
     task = evaluation.task
     contexts, times = [*task.contexts, *task.tail], [sum(counts.values()) for counts in task.counts]
     if len(times) != len(contexts):
-        raise NotProvedError(f"{ID}: the task counts no occurrences of contexts")
+        raise NotProvedError(f"{ID}: the task has no counts")
     if sum(times) != statement.occurrences:
         raise NotProvedError(f"{ID}: occurrences is {statement.occurrences}, the contexts occur {sum(times)} times")
     for bits in (_FEW_BITS, *PRECISIONS):
