@@ -2,7 +2,7 @@
 
 From Coq Require Import Reals List ZArith Lra Lia Bool.
 From Flocq Require Import Core.
-From Float32 Require Import semantics exact_sums checker network runs_exist.
+From Float32 Require Import semantics exact_sums checker layers network runs_exist.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -31,37 +31,47 @@ Qed.
 
 (** *** The largest logit *)
 
-(** Whether entry [t] is larger than all others. *)
-Fixpoint wins (l : list Z) (t : nat) (a : Z) : bool :=
+(** Whether [a] is above all entries but entry [t]. *)
+Fixpoint wins (l : list interval) (t : nat) (a : Z) : bool :=
   match l, t with
   | [], _ => true
-  | _ :: l, O => forallb (fun b => b <? a)%Z l
-  | b :: l, S t => (b <? a)%Z && wins l t a
+  | _ :: l, O => forallb (fun p => snd p <? a)%Z l
+  | p :: l, S t => (snd p <? a)%Z && wins l t a
   end.
 
-Lemma wins_spec : forall l t a j b, wins l t a = true -> nth_error l j = Some b -> j <> t -> (b < a)%Z.
+Lemma wins_spec : forall l t a j p, wins l t a = true -> nth_error l j = Some p -> j <> t -> (snd p < a)%Z.
 Proof.
-  induction l as [| c l IH]; intros t a j b W N D; [destruct j; discriminate |].
+  induction l as [| c l IH]; intros t a j p W N D; [destruct j; discriminate |].
   destruct t as [| t], j as [| j]; simpl in W, N; try congruence.
   - rewrite forallb_forall in W. apply Z.ltb_lt, W. apply nth_error_In with j, N.
   - inversion N; subst. apply andb_prop in W. apply Z.ltb_lt, W.
-  - apply andb_prop in W. apply (IH t a j b); [apply W | exact N | congruence].
+  - apply andb_prop in W. apply (IH t a j p); [apply W | exact N | congruence].
 Qed.
 
-Definition greedy (l : list Z) (t : nat) : bool :=
-  match nth_error l t with Some a => wins l t a | None => false end.
+Definition greedy (l : list interval) (t : nat) : bool :=
+  match nth_error l t with Some p => wins l t (fst p) | None => false end.
 
-Lemma greedy_sound : forall k l t s, greedy l t = true -> chosen (map (number k) l) s -> s = t.
+Lemma related_nth : forall A B (R : A -> B -> Prop) l m i b, Forall2 R l m -> nth_error m i = Some b -> exists a, nth_error l i = Some a /\ R a b.
 Proof.
-  intros k l t s G [H | (r & N & L)].
-  - apply in_map_iff in H. destruct H as (x & H & _). discriminate.
-  - unfold greedy in G. destruct (nth_error l t) as [a |] eqn:E; [| discriminate].
+  intros A B R l m i b H. revert i. induction H as [| a b' l m Hab _ IH]; intros [| i] N; try discriminate; simpl in N.
+  - inversion N; subst. exists a. split; [reflexivity | exact Hab].
+  - exact (IH i N).
+Qed.
+
+Lemma greedy_sound : forall k l xs t s, Forall2 (within k) l xs -> greedy l t = true -> chosen xs s -> s = t.
+Proof.
+  intros k l xs t s X G [H | (r & N & L)].
+  - exfalso. clear G. induction X as [| p x l xs (r & -> & _) _ IH]; [destruct H | destruct H as [H | H]; [discriminate | exact (IH H)]].
+  - unfold greedy in G. destruct (nth_error l t) as [p |] eqn:E; [| discriminate].
     destruct (Nat.eq_dec s t) as [| D]; [assumption | exfalso].
-    rewrite nth_error_map in N. destruct (nth_error l s) as [b |] eqn:F; [| discriminate]. simpl in N. inversion N; subst r.
-    pose proof (wins_spec l t a s b G F D) as W.
-    assert (real k a <= real k b).
-    { apply L. apply in_map_iff. exists a. split; [reflexivity | apply nth_error_In with t, E]. }
-    apply real_le_inv in H. lia.
+    destruct (related_nth _ _ _ _ _ _ _ X N) as (q & F & r' & Er & Q). inversion Er; subst r'.
+    pose proof (wins_spec l t (fst p) s q G F D) as W.
+    assert (P : exists r0, In (Some r0) xs /\ real k (fst p) <= r0).
+    { clear - X E. revert t E. induction X as [| p' x l xs (r & -> & B) _ IH]; intros [| t] E; try discriminate; simpl in E.
+      - inversion E; subst. exists r. split; [left; reflexivity | apply B].
+      - destruct (IH t E) as (r0 & I & B0). exists r0. split; [right; exact I | exact B0]. }
+    destruct P as (r0 & I & B). specialize (L r0 I). apply IZR_lt in W.
+    pose proof (bpow_gt_0 radix2 (- k)). unfold real in *. nra.
 Qed.
 
 (** *** Facts: contexts with the token that shall follow *)
@@ -73,23 +83,20 @@ Variable far : Z.
 Variable m : model.
 Notation k := (scale m).
 
-(** The patterns of the heads on the first context. *)
-Definition first_patterns (c : constants) (facts : list (list nat * nat)) : memory :=
-  match facts with
-  | [] => []
-  | (context, _) :: _ => match embedded f m c context with
-                         | Some rows => learned f k c (gather f k c [] (blocks m) rows)
-                         | None => [] end
+(** The stages after a fact, if the logit of its label is above all others. *)
+Definition answered (c : constants) (ss : list stage) (fact : list nat * nat) : option (list stage) :=
+  match model_z f m c ss (fst fact) with
+  | Some (l, ss) => if greedy (intervals l) (snd fact) then Some ss else None
+  | None => None
   end.
 
-(** Whether the integer logits have their maximum at the label alone. *)
-Definition answered (c : constants) (known : memory) (fact : list nat * nat) : bool :=
-  match model_z f m c known (fst fact) with Some l => greedy l (snd fact) | None => false end.
+Fixpoint answered_from (c : constants) (ss : list stage) (facts : list (list nat * nat)) : bool :=
+  match facts with
+  | [] => true
+  | fact :: facts => match answered c ss fact with Some ss => answered_from c ss facts | None => false end
+  end.
 
-Definition all_answered (facts : list (list nat * nat)) : bool :=
-  let c := constants_of f far k in
-  let known := first_patterns c facts in
-  forallb (answered c known) facts.
+Definition all_answered (facts : list (list nat * nat)) : bool := answered_from (constants_of f far k) (stages (blocks m)) facts.
 
 (** The rest of what is checked, which is quick. *)
 Definition well_formed (positions outputs : nat) (facts : list (list nat * nat)) : bool :=
@@ -111,13 +118,16 @@ Qed.
 Theorem all_answered_sound : forall facts, usable_z f far m = true -> short f (- far) = true -> all_answered facts = true -> knows f far m facts.
 Proof.
   intros facts Us Sh H exponential U context label I logits answer Run C. destruct (usable_sound Us) as (Fu & K & F).
-  pose proof (far_sound Fu Sh) as Fa. unfold all_answered in H. cbv zeta in H. set (c := constants_of f far k) in *.
-  assert (G : good f k c (first_patterns c facts)).
-  { unfold first_patterns. destruct facts as [| (x, t) facts]; [intros ks q p X; discriminate |].
-    destruct (embedded f m c x); [apply learned_good | intros ks q p X; discriminate]. }
-  rewrite forallb_forall in H. specialize (H _ I). unfold answered in H. cbn [fst snd] in H.
-  destruct (model_z f m c _ context) as [l |] eqn:E; [| discriminate].
-  rewrite (model_sound f far m c _ _ _ _ _ Fu (conj F Fa) K eq_refl U G E Run) in C. exact (greedy_sound _ _ _ _ H C).
+  pose proof (far_sound Fu Sh) as Fa. unfold all_answered in H. set (c := constants_of f far k) in *.
+  assert (G : Forall (stage_right f k c) (stages (blocks m))).
+  { eapply Forall_impl; [| apply stages_fresh]. intros s. apply fresh_right. }
+  pose proof (stages_all_blocks (blocks m)) as B. revert G B H. generalize (stages (blocks m)). clear Sh Us.
+  induction facts as [| fact facts IH]; intros ss G B H; [destruct I |]. cbn [answered_from] in H. unfold answered in H.
+  destruct (model_z f m c ss (fst fact)) as [(l, ss') |] eqn:E; [| discriminate]. destruct (greedy (intervals l) (snd fact)) eqn:Gr; [| discriminate].
+  destruct I as [-> | I].
+  - cbn [fst snd] in *. refine (greedy_sound k (intervals l) logits label answer (intervals_hold k l logits _) Gr C).
+    exact (model_sound f far m c exponential ss ss' context logits l Fu (conj F Fa) K eq_refl U G B E Run).
+  - destruct (model_kept f m c ss ss' _ l G B E) as (G' & B'). exact (IH I ss' G' B' H).
 Qed.
 
 (** Facts that are checked in pieces of [size]. *)
