@@ -38,6 +38,9 @@ TRUSTED = (
 )
 """What has to be believed."""
 
+UNANSWERED = "the first fact is not answered as it should be by integers that no run rounds"
+"""Why a memory has no proof in integers."""
+
 _INSTALL = "coqc 8.16 or newer and its library Flocq (Debian: apt install coq libcoq-flocq)"
 _PATH = "Coq's kernel, from the claim and the library formal/float32"
 
@@ -126,18 +129,11 @@ def _proved(
 ) -> tuple[int, str, tuple[str, ...]]:
     """The bound of the exponential, why the claim is not proved or nothing, and the axioms."""
     proof = proof_sources(claim)
+    units = answering_units(coqc, claim, place, progress=progress)
+    if units is None:
+        return 0, UNANSWERED, ()
+    _, far = units
     write_sources(place, proof)
-    for name in library_sources():
-        progress("library", None, name)
-        coqc.require_library(place, f"{LIBRARY}/{name}")
-    far = 0
-    for scale, far in attempts(claim):
-        progress("claim", None, f"integers times 2^-{scale}, exp 0 from -{far} down")
-        sources = {"claim.v": claim_source(claim, scale, far), "probe.v": probe_source(claim)}
-        if _compiles(coqc, place, sources):
-            break
-    else:
-        return far, "the first fact is not answered as it should be by integers that no run rounds", ()
     *answers, last = [f"{MEMORY}/{name}" for name in proof]
     with ThreadPoolExecutor(max_workers=workers) as pool:
         for number, (name, run) in enumerate(
@@ -159,6 +155,33 @@ def _proved(
             (),
         )
     return far, "", axioms
+
+
+def answering_units(coqc: "Coqc", claim: Claim, place: Path, *, progress: Progress = silent) -> tuple[int, int] | None:
+    """The first scale and bound of the exponential of `attempts` by which integers answer the first fact.
+
+    Args:
+        coqc: The compiler.
+        claim: Of a folder.
+        place: A folder, where the library and the claim are written and compiled.
+        progress: Called with the file that is compiled.
+
+    Returns:
+        The scale and the bound; nothing if no attempt answers the fact.
+
+    Raises:
+        InputError: Flocq is missing or `coqc` does not finish.
+    """
+    write_sources(place, {})
+    for name in library_sources():
+        progress("library", None, name)
+        coqc.require_library(place, f"{LIBRARY}/{name}")
+    for scale, far in attempts(claim):
+        progress("claim", None, f"integers times 2^-{scale}, exp 0 from -{far} down")
+        sources = {"claim.v": claim_source(claim, scale, far), "probe.v": probe_source(claim)}
+        if _compiles(coqc, place, sources):
+            return scale, far
+    return None
 
 
 def _compiles(coqc: "Coqc", place: Path, sources: dict[str, str]) -> bool:
@@ -187,9 +210,17 @@ class Coqc:
         Raises:
             InputError: There is none.
         """
+        coqc = cls.installed()
+        if coqc is None:
+            raise InputError("--coq", "needs coqc, which is not installed here", _INSTALL)
+        return coqc
+
+    @classmethod
+    def installed(cls) -> "Coqc | None":
+        """The one that is installed here, if there is one."""
         program = shutil.which("coqc")
         if program is None:
-            raise InputError("--coq", "needs coqc, which is not installed here", _INSTALL)
+            return None
         said = subprocess.run([program, "--print-version"], capture_output=True, text=True).stdout.split()
         return cls(program, f"Coq {said[0]}" if said else "Coq")
 

@@ -3,14 +3,16 @@
 Page: docs/rigour/machine_checked.md
 """
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
-from byheart.coq.claim import FORMATS, claim_of
+from byheart.coq.claim import FORMATS, Claim, claim_of
+from byheart.coq.compiled import UNANSWERED, Coqc, answering_units
 from byheart.coq.library import makefile, write_sources
-from byheart.coq.source import FAR, claim_source, least_scale, proof_sources
+from byheart.coq.source import attempts, claim_source, proof_sources
 from byheart.hosts.export import PARITY_FILE, own_dtype
-from constructions.errors import require_one_of
+from constructions.errors import InputError, require_one_of
 from constructions.files import canonical_json, new_folder, write_atomically
 from verify.certificates.certificate import file_sha256
 
@@ -29,14 +31,16 @@ def export_for_coq(folder: Path, out: Path, *, dtype: str | None = None, overwri
         and ``files``, the hashes of those that were written.
 
     Raises:
-        InputError: The folder is not of a kind that the library has words for, or an unknown format.
+        InputError: The folder is not of a kind that the library has words for, or an unknown format; or `coqc` is
+            installed and finds that integers do not answer the first fact.
         FileFormatError: A file of the folder is missing or is not what it should be.
         TamperedError: The files are not those that the certificate names.
     """
     if dtype is not None:
         require_one_of(FORMATS, dtype=dtype)
     claim = claim_of(folder, dtype or own_dtype(folder))
-    sources = {"claim.v": claim_source(claim, least_scale(claim), FAR), **proof_sources(claim)}
+    scale, far = _units(folder, claim)
+    sources = {"claim.v": claim_source(claim, scale, far), **proof_sources(claim)}
     with new_folder(out, overwrite=overwrite) as made:
         write_sources(made, sources)
         (made / "Makefile").write_text(makefile(list(sources)), encoding="utf-8")
@@ -52,3 +56,22 @@ def export_for_coq(folder: Path, out: Path, *, dtype: str | None = None, overwri
         }
         write_atomically(made / PARITY_FILE, (canonical_json(report) + "\n").encode())
     return report
+
+
+def _units(folder: Path, claim: Claim) -> tuple[int, int]:
+    """The scale of the integers and the bound of the exponential that `coqc` accepts for the first fact.
+
+    Where it is not installed they are the first to try.
+
+    Raises:
+        InputError: None is accepted.
+    """
+    coqc = Coqc.installed()
+    if coqc is None:
+        return next(attempts(claim))
+    with tempfile.TemporaryDirectory() as made:
+        units = answering_units(coqc, claim, Path(made))
+    if units is None:
+        expected = "a memory whose runs are proved in integers, such as probes, or --dtype float64"
+        raise InputError(f"{folder}", f"has no proof in integers: {UNANSWERED}", expected)
+    return units

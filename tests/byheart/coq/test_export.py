@@ -9,9 +9,29 @@ import pytest
 from byheart.command.main import main
 from byheart.coq.export import export_for_coq
 from constructions.errors import InputError
-from tests.machine_checked import needs_coq, sources
+from tests.machine_checked import CAPITALS, made, needs_coq, sources
+
+BIGRAMS = "".join(f"{i},{j},{(i * i + 3 * j) % 7}\n" for i in range(6) for j in range(6))
+SUMS = "".join(f"{i},{j},{(i + j) % 6}\n" for i in range(6) for j in range(6))
+TABLES = [
+    ("probes", BIGRAMS, []),
+    ("packed-words", BIGRAMS, []),
+    ("affine", SUMS, []),
+    ("bit-table", CAPITALS, ["--dtype", "bfloat16"]),
+    ("bit-table", BIGRAMS, ["--dtype", "float16"]),
+    ("knots", CAPITALS, []),
+    ("one-hot-laws", BIGRAMS, ["--target", "laws"]),
+]
+REFUSED = {"knots": "has no proof in integers", "one-hot-laws": "laws for a target"}
 
 
+@pytest.fixture
+def without_coqc(monkeypatch, tmp_path):
+    """A machine where nothing can be tried before it is written."""
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+
+
+@pytest.mark.usefixtures("without_coqc")
 def test_the_command_writes_what_make_compiles(capitals_folder, tmp_path, capsys):
     out = tmp_path / "out"
     words = ["export", str(capitals_folder), "--to", "coq", "--out", str(out)]
@@ -25,6 +45,7 @@ def test_the_command_writes_what_make_compiles(capitals_folder, tmp_path, capsys
     assert report["dtype"] == "float32" and report["facts"] == 5
 
 
+@pytest.mark.usefixtures("without_coqc")
 def test_the_format_of_the_runs_is_chosen(capitals_folder, tmp_path):
     export_for_coq(capitals_folder, tmp_path / "out", dtype="bfloat16")
     claim = (tmp_path / "out" / "memory" / "claim.v").read_text(encoding="utf-8")
@@ -34,9 +55,27 @@ def test_the_format_of_the_runs_is_chosen(capitals_folder, tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+def compiles(out):
+    run = subprocess.run(["make", "-C", str(out)], capture_output=True, text=True)
+    assert run.returncode == 0 and "Axioms:\n" in run.stdout, run.stderr
+
+
 @needs_coq
 @pytest.mark.slow
 def test_make_lets_coq_check_it(rose_folder, tmp_path):
     export_for_coq(rose_folder, tmp_path / "out")
-    run = subprocess.run(["make", "-C", str(tmp_path / "out")], capture_output=True, text=True)
-    assert run.returncode == 0 and "Axioms:\n" in run.stdout, run.stderr
+    compiles(tmp_path / "out")
+
+
+@needs_coq
+@pytest.mark.slow
+@pytest.mark.parametrize(("memory", "table", "words"), TABLES, ids=[row[0] for row in TABLES])
+def test_a_memory_of_the_menu_is_proved_or_refused_in_a_sentence(tmp_path, memory, table, words):
+    folder = made(tmp_path, "table.csv", table, "--no-header", *words, memory=memory)
+    if memory in REFUSED:
+        with pytest.raises(InputError, match=REFUSED[memory]):
+            export_for_coq(folder, tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+    else:
+        export_for_coq(folder, tmp_path / "out")
+        compiles(tmp_path / "out")
