@@ -19,18 +19,20 @@ from constructions.tasks.vectors import Vectors
 from verify.arithmetic.double_double import SLICES, DoubleDouble, added, inner_error
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats
-from verify.forward.in_balls import logits_in_balls, rounded_outwards
+from verify.forward.in_balls import InBalls, logits_in_balls, rounded_outwards
 from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.in_float64 import InFloat64
 from verify.forward.logits import logit_chunks
 from verify.forward.map_norms import Norms
 from verify.forward.row_balls import logit_balls
-from verify.forward.walk import part_of
+from verify.forward.walk import part_of, passed, stream_of
 
 Precision = Literal["float64", "double-double", "balls"]
 
 _LEAST_BITS, _LARGEST_BITS = 53, 300
 _FEWEST_BALL_BITS, _MOST_BALL_BITS = 128, 4096
+_PROBED_BITS, _HOPELESS = 192, 16  # of short balls that are followed, and of those that say nothing any more
+_SPARE_BITS = 32  # more than what is predicted of long balls
 _ASKED = 8  # contexts from which it is predicted into how many slices products have to be cut
 _LOGIT_ENTRIES = 2**22  # in double-double, that are worked on together: the unembedding is cut into slices each time
 _BALLS_TOGETHER = 256  # contexts whose logits are balls at the same time
@@ -106,6 +108,36 @@ def bits_needed(model: Model, inputs: Int64Array | Vectors, radius: float, *, no
     return min(bits, _LARGEST_BITS)
 
 
+def bits_of_balls(model: Model, inputs: Int64Array | Vectors, radius: float) -> int:
+    r"""Predict the bits with which balls of these outputs would have at most this radius; nothing is proved by it.
+
+    Balls grow by about as many bits with each block. So short ones are followed as far as they say anything, and what
+    all blocks and the readout would add is told from the blocks that were passed.
+
+    Args:
+        model: The weights.
+        inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors; a few tell enough.
+        radius: The largest radius that is wanted, above 0.
+
+    Example:
+        >>> one = np.ones((1, 1))
+        >>> bits_of_balls(Model(blocks=(), W_U=one, W_E=one, W_pos=one), np.array([[0]]), 2.0**-10)
+        42
+    """
+    grown, passed_by = 0.0, 0
+    with ctx.workprec(_PROBED_BITS):
+        arithmetic = InBalls(model)
+        stream = stream_of(arithmetic, model, inputs)
+        for passed_by in range(1, len(model.blocks) + 1):
+            stream = passed(arithmetic, model, stream, [passed_by - 1])
+            mantissa, exponent = max(x.rad() for x in stream.rows.entries()).man_exp()
+            grown = max(grown, float(_PROBED_BITS + int(mantissa).bit_length() + int(exponent))) if mantissa else grown
+            if grown > _PROBED_BITS - _HOPELESS:
+                break
+    of_all = grown * (len(model.blocks) + 1) / max(1, passed_by)
+    return int(np.ceil(of_all - np.log2(radius))) + _SPARE_BITS
+
+
 def rising_precision(
     model: Model,
     inputs: Int64Array | Vectors,
@@ -119,7 +151,8 @@ def rising_precision(
 
     The caller closes, in `is_open`, the contexts that it has decided; the next precision sees only what is open then.
     Balls start at twice the bits that are predicted for a radius of a quarter of the least gap between two logits, at
-    least 128, and double them.
+    least 128, and double them. Where that needs more than 300 bits, double-double is left out, and balls start at what
+    `bits_of_balls` predicts.
 
     Behind float64 the enclosure is one of the outputs of a model of tokens less one number of each row,
     the largest midpoint, so that float64 holds the differences to their last bits. No softmax and no margin depends on
@@ -130,7 +163,7 @@ def rising_precision(
         inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
         is_open: The contexts that are to be enclosed, `[T]`; read anew before each precision.
         precisions: Which precisions are used.
-        most_bits: Precision of the last balls, at most.
+        most_bits: Precision of the last balls, at most; twice the predicted one where that is more than 300.
         norms: The norms of the maps of the same model, to be shared by several calls.
 
     Returns:
@@ -181,8 +214,11 @@ def _rising_precision(
         norms = Norms(model) if norms is None else norms
         # Where not even double-double tells two logits apart, they may be equal, and the gap says nothing.
         known = gap[left][gap[left] > 0.0].min(initial=1.0)
-        bits = 2 * (bits_needed(model, part_of(inputs, left), float(max(known / 4.0, 2.0**-200)), norms=norms) or 300)
-        bits = min(max(bits, _FEWEST_BALL_BITS), most_bits)
+        radius = float(max(known / 4.0, 2.0**-200))
+        predicted = bits_needed(model, part_of(inputs, left[:_ASKED]), radius, norms=norms)
+        bits = bits_of_balls(model, part_of(inputs, left[:1]), radius) if predicted is None else 2 * predicted
+        bits = max(min(bits, most_bits) if predicted else bits, _FEWEST_BALL_BITS)
+        most_bits = max(most_bits, 2 * bits if predicted is None else bits)
         while len(left) and bits <= most_bits:
             for start in range(0, len(left), _BALLS_TOGETHER):
                 chosen = left[start : start + _BALLS_TOGETHER]
@@ -194,14 +230,18 @@ def _rising_precision(
 def _slices_needed(
     model: Model, inputs: Int64Array | Vectors, is_open: BoolArray, gap: Floats, norms: Norms
 ) -> tuple[int, ...]:
-    """Into how many slices double-double products are cut: as few as a prediction asks for, and then the most."""
+    """Into how many slices double-double products are cut: as few as a prediction asks for, and then the most.
+
+    None where it asks for far more bits than there are.
+    """
     known = gap[is_open & (gap > 0.0)]
     with np.errstate(all="ignore"):
         radius = float(np.median(known)) / 4.0 if len(known) else 0.0
     if not 0.0 < radius < np.inf:  # a quarter of a gap may underflow, and a median overflow
         return (SLICES,)
     some = part_of(inputs, np.flatnonzero(is_open)[:_ASKED])
-    bits = bits_needed(model, some, radius, norms=norms) or _LARGEST_BITS
+    if (bits := bits_needed(model, some, radius, norms=norms)) is None:
+        return ()
     for slices in range(2, SLICES):
         # A sum of products in float64 is off by 2^8 units.
         if inner_error(model.d_model, slices) * 2.0**12 <= 2.0**-bits:

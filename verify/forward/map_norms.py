@@ -11,6 +11,7 @@ Page: docs/rigour/depth.md
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from flint import arb
@@ -28,6 +29,7 @@ FLOOR = 2.0**-400  # added to every norm and radius: none underflows, and each c
 SLACK = 1.0 + 2.0**-40  # outweighs 4096 roundings of non-negative numbers (Lemma F1)
 _SMALL = 512  # entries of a map whose norms are kept after the walk: in all at most 32 MiB
 _COLUMNS = 4096  # of a wide map that are worked on together
+_OF_MODELS: WeakKeyDictionary[Model, dict[tuple[Any, ...], Any]] = WeakKeyDictionary()  # what is known of each model
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class MapNorms:
 
 
 class Norms:
-    """The norms of the maps of one model, computed when they are first asked for and kept.
+    """The norms of the maps of one model, computed when they are first asked for, and kept as long as the model is.
 
     Args:
         model: The model, in float64.
@@ -69,7 +71,7 @@ class Norms:
         if model.is_rational:
             raise InputError("the model", "is rational", "float64: round it first")
         self.model = model
-        self._known: dict[tuple[Any, ...], Any] = {}
+        self._known = _OF_MODELS.setdefault(model, {})
 
     def of(self, maps: Floats, norm: Normalization | None = None) -> MapNorms:
         """Spectral norms of a stack of maps `[maps, n, p]`, behind `norm` where one is given; each entry `[maps]`."""

@@ -127,8 +127,12 @@ class InMatrices(ABC, Generic[M]):
             entries = [self.capped(x, cap) for x in entries]
         return self.kind(outputs.nrows(), outputs.ncols(), entries)
 
+    def product(self, rows: M, W: Tensor) -> M:
+        """The rows times an exact matrix."""
+        return rows * self.given(W)
+
     def mapped(self, rows: M, W: Tensor, b: Tensor | None) -> M:
-        y = rows * self.given(W)
+        y = self.product(rows, W)
         return y if b is None else self.shifted(y, b)
 
     def read_out(self, rows: M, W: Tensor, b: Tensor | None) -> M:
@@ -139,7 +143,12 @@ class InMatrices(ABC, Generic[M]):
         return np.array(entries, dtype=bool).reshape(rows.nrows(), rows.ncols())
 
     def heads(self, rows: M, maps: Tensor, shifts: Tensor | None) -> list[M]:
-        return [self.mapped(rows, W, None if shifts is None else shifts[h]) for h, W in enumerate(maps)]
+        if not len(maps):
+            return []
+        side_by_side = np.ascontiguousarray(maps.transpose(1, 0, 2)).reshape(maps.shape[1], -1)
+        return self._apart(
+            self.mapped(rows, side_by_side, None if shifts is None else shifts.reshape(-1)), maps.shape[2]
+        )
 
     def repeated(self, rows: M, heads: int) -> list[M]:
         return [rows] * heads
@@ -152,8 +161,7 @@ class InMatrices(ABC, Generic[M]):
 
     def written(self, mixed: list[M], block: Attention, heads: Sequence[int] | None = None) -> M:
         W_O = block.W_O if heads is None else block.W_O[list(heads)]
-        output = W_O.reshape(len(W_O) * block.d_head, block.d_out)
-        return self.side_by_side(mixed) * self.given(output)
+        return self.product(self.side_by_side(mixed), W_O.reshape(len(W_O) * block.d_head, block.d_out))
 
     def side_by_side(self, heads: list[M]) -> M:
         """The rows of all heads, `[P, heads * n]`."""

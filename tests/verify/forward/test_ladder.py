@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as numbers
 
 from constructions.errors import InputError
-from constructions.models.blocks import FeedForward
+from constructions.models.blocks import FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, mahdavi_layer
 from constructions.tasks.vectors import VectorTask
@@ -19,7 +19,8 @@ from tests.verify.forward.plain_model import holds, plain_logits, random_model
 from verify.arithmetic.double_double import DoubleDouble, two_sum
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward import ladder
-from verify.forward.ladder import bits_needed, decide_argmax, rising_precision
+from verify.forward.in_balls import logits_in_balls
+from verify.forward.ladder import bits_needed, bits_of_balls, decide_argmax, leads, rising_precision
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.forward.row_balls import logit_balls
 
@@ -268,3 +269,32 @@ def test_the_reference_of_these_tests_knows_a_value_by_hand() -> None:
     [row] = plain_logits(model, contexts)
     gelu = (1 + (1 / arb(2).sqrt()).erf()) / 2
     assert row[0].overlaps(1 + gelu) and row[1].overlaps(2 * (1 + gelu)) and row[2].overlaps(arb(0))
+
+
+def deep_model(blocks: int) -> tuple[Model, np.ndarray]:
+    """Gated neurons behind norms, whose balls grow by some bits with each block."""
+    rng = np.random.default_rng(9)
+    norm = Normalization("rms", w=np.ones(6), epsilon=1e-5)
+    layers = []
+    for _ in range(blocks):
+        W_in, W_gate, W_out = (3.0 * rng.standard_normal((6, 9)) for _ in range(3))
+        layers.append(FeedForward(W_in, W_out.T / 3.0, W_gate=W_gate, activation="silu", norm=norm))
+    W_E, W_U = rng.standard_normal((5, 6)), rng.standard_normal((6, 7))
+    return Model(tuple(layers), W_U=W_U, W_E=W_E, W_pos=np.zeros((1, 6))), np.arange(5)[:, None]
+
+
+def test_deep_models_are_decided_by_as_many_bits_as_they_need() -> None:
+    model, contexts = deep_model(150)
+    is_open, seen = np.ones(5, dtype=bool), []
+    for precision, bits, chosen, part in rising_precision(model, contexts, is_open, most_bits=300):
+        seen.append((precision, bits))
+        is_open[chosen[leads(part)[1] > 0.0]] = False
+    assert [precision for precision, _ in seen] == ["float64", "balls"] and seen[-1][1] > 300
+    assert not is_open.any()
+
+
+def test_bits_of_balls_that_are_predicted_are_enough_and_hardly_too_many() -> None:
+    model, contexts = deep_model(90)
+    bits = bits_of_balls(model, contexts, 2.0**-20)
+    widest = max(float(x.rad()) for x in logits_in_balls(model, contexts, bits).entries())
+    assert 2.0 ** (-20 - bits / 4) < widest < 2.0**-20
