@@ -284,7 +284,7 @@ def deep_model(blocks: int) -> tuple[Model, np.ndarray]:
 
 
 def test_deep_models_are_decided_by_as_many_bits_as_they_need() -> None:
-    model, contexts = deep_model(150)
+    model, contexts = deep_model(240)
     is_open, seen = np.ones(5, dtype=bool), []
     for precision, bits, chosen, part in rising_precision(model, contexts, is_open, most_bits=300):
         seen.append((precision, bits))
