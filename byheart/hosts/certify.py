@@ -18,10 +18,11 @@ from byheart.hosts.decoding import Asked as Decoded
 from byheart.hosts.decoding import code_not_run, require_greedy
 from byheart.hosts.every_run import EveryRun, Part, in_every_run, require_every_run
 from byheart.hosts.facts.numbered_facts import Reading, facts_of_rows, read_facts
+from byheart.hosts.facts.prompt_texts import tokenizer_of_gguf
 from byheart.hosts.families import is_of_transformer_lens
 from byheart.hosts.handshake import Asked, HostAnswer, ask_host, host_answer, require_plain_parameters
 from byheart.hosts.number_types import DTYPES
-from byheart.hosts.reading import configuration_of, model_of, read_model, require_exact_in, stored_as_linear
+from byheart.hosts.reading import configuration_of, is_gguf, model_of, read_model, require_exact_in, stored_as_linear
 from byheart.measured import Measured, summary_json
 from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
@@ -101,7 +102,8 @@ def certify(
         delimiter: What separates the cells of a table; by default found out, as by `byheart.memorize`.
         header: Whether the first row of a table holds names; by default found out.
         weights: Whether the last column of a table holds weights; by default as its header says.
-        tokenizer: What cuts prompts and answers that are texts; by default the ``tokenizer.json`` beside the model.
+        tokenizer: What cuts prompts and answers that are texts; by default the ``tokenizer.json`` beside the model, or
+            what a file of GGUF says.
         between: What is put between a prompt and its answer where neither brings white space there.
         cells: Whether cells are ``"tokens"`` or ``"texts"``; by default texts where the tokenizer cuts words in pieces.
         ignore_field: Fields of the configuration that are not known here: they are passed over where the library that
@@ -141,6 +143,8 @@ def certify(
     progress("model", None, "")
     model, given, options = _model(source, config, names, ignore_field, handshake)
     folder = Path(source) if isinstance(source, Path | str) else None
+    if tokenizer is None and cells != "tokens" and folder is not None and is_gguf(folder):
+        tokenizer = tokenizer_of_gguf(folder)
     prepends = bool(options.get("default_prepend_bos", True)) if is_of_transformer_lens(options) else None
     how = Reading(delimiter, header, weights, tokenizer, between, cells, prepends, handshake)
     said = aside = ""

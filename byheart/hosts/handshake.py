@@ -24,7 +24,7 @@ import numpy as np
 
 from byheart.hosts.families import FAMILIES, is_of_transformer_lens
 from byheart.hosts.host import CONFIG_FILE, quiet_loading, said_by
-from byheart.hosts.reading import configuration_of, require_exact_in, tensors_of
+from byheart.hosts.reading import configuration_of, is_gguf, require_exact_in, tensors_of
 from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HandshakeError, InputError
 from constructions.models.blocks import Attention
@@ -362,6 +362,8 @@ def _module(source: Any, config: Any) -> tuple[Any, str] | str | None:
         return None
     path = Path(source) if isinstance(source, Path | str) else None
     options = configuration_of(path, config) if path is not None else config if isinstance(config, Mapping) else {}
+    if path is not None and is_gguf(path) and config is None:
+        return _of_tensors(path, options)
     if options.get("model_type") in FAMILIES and path is not None and path.is_dir() and config is None:
         if missing := _missing("transformers"):
             return missing
@@ -398,6 +400,18 @@ def _from_folder(loader: Any, folder: Path, options: Mapping[str, Any]) -> Any:
             expected=f"weights of one type, or a dtype in {CONFIG_FILE}",
         )  # fmt: skip
     return module
+
+
+def _of_tensors(path: Path, options: Mapping[str, Any]) -> tuple[Any, str] | str:
+    """The module of a configuration, with the tensors of a file that has no module of its own."""
+    if options.get("model_type") == "gpt2":
+        return _gpt2(path, None, options)
+    if missing := _missing("transformers"):
+        return missing
+    library = importlib.import_module("transformers")
+    module = library.AutoModelForCausalLM.from_config(library.AutoConfig.for_model(**options)).double()
+    _loaded(module, _tensors(path), but=("lm_head.weight",) if options.get("tie_word_embeddings") else ())
+    return module, f"{type(module).__name__} of transformers {_version('transformers')} with the tensors of the file"
 
 
 def _gpt2(source: Any, folder: Path | None, options: Mapping[str, Any]) -> tuple[Any, str] | str:

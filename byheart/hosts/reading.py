@@ -18,6 +18,8 @@ from byheart.hosts.exported import huggingface, transformer_lens
 from byheart.hosts.exported.safetensors_file import METADATA
 from byheart.hosts.families import FAMILIES, gpt2, is_of_transformer_lens
 from byheart.hosts.families.known_options import UnknownFieldError, require_known_options
+from byheart.hosts.gguf_file import SUFFIX as GGUF
+from byheart.hosts.gguf_file import GGUFFile
 from byheart.hosts.host import CONFIG_FILE, INDEX_FILE, WEIGHTS_FILE, said_by
 from byheart.hosts.number_types import read_tensors, rounded_to
 from constructions.arrays import Float64Array
@@ -26,7 +28,7 @@ from constructions.files import canonical_json, json_object
 from constructions.models.model import FORMAT, VERSION, Model, assembled
 
 _PICKLED = (".pt", ".pth", ".bin")
-_UNREAD = (".onnx", ".gguf", ".ckpt", ".h5", ".msgpack", ".safetensors", ".npz", ".pkl", ".index.json")
+_UNREAD = (".onnx", ".ckpt", ".h5", ".msgpack", ".safetensors", ".npz", ".pkl", ".index.json")
 _ADAPTER = "adapter_config.json"
 
 
@@ -39,7 +41,8 @@ def read_model(
       another family of `FAMILIES`, of TransformerLens (its configuration as JSON), or one that `export` wrote for
       Hugging Face, TransformerLens or as safetensors;
     - a file of safetensors, or a state dictionary (``.pt``, ``.pth``, ``.bin``; needs torch), with a ``config.json``
-      beside it or `config`.
+      beside it or `config`;
+    - a file of GGUF, which has its configuration in it (`byheart.hosts.gguf_file`).
 
     Args:
         path: The file or folder.
@@ -66,9 +69,16 @@ def configuration_of(path: Path | str, config: Mapping[str, Any] | Path | str | 
     """The configuration of a model that was read, from a file or beside its weights; empty where there is none."""
     if isinstance(config, Mapping):
         return config
+    if config is None and is_gguf(path):
+        return GGUFFile.read(Path(path)).configuration()
     beside = Path(path) if Path(path).is_dir() else Path(path).parent
     found = beside / CONFIG_FILE if config is None else Path(config)
     return _configuration(beside / WEIGHTS_FILE, found) if found.is_file() else {}
+
+
+def is_gguf(path: Path | str) -> bool:
+    """Whether it is a file of GGUF, by its name."""
+    return Path(path).suffix == GGUF and not Path(path).is_dir()
 
 
 def require_exact_in(path: Path, dtype: str, who: str, *, expected: str) -> None:
@@ -121,6 +131,8 @@ def _stored(path: Path) -> tuple[Path, dict[str, Any], dict[str, str]]:
         raise FileFormatError(f"{path} has no {WEIGHTS_FILE}, and no {INDEX_FILE}{_hint(path)}")
     if weights.name.endswith(INDEX_FILE):
         return weights, _of_shards(weights), {}
+    if is_gguf(weights):
+        return weights, GGUFFile.read(weights).tensors(), {}
     if weights.suffix in _PICKLED:
         return weights, _unpickled(weights), {}
     return weights, *read_tensors(weights, but=_is_buffer)
@@ -131,6 +143,8 @@ def _hint(folder: Path) -> str:
     names = sorted(each.name for each in folder.iterdir())
     if pickled := [name for name in names if name.endswith(_PICKLED)]:
         return f"; it has {pickled[0]}: save_pretrained writes the other, or give that file"
+    if files := [name for name in names if name.endswith(GGUF)]:
+        return f"; it has {files[0]}: give that file"
     if other := [name for name in names if name.endswith(_UNREAD)]:
         return f"; it has {other[0]}, which is not read: load it in the program it is for, and save_pretrained"
     return ""
@@ -302,6 +316,8 @@ def _of_record(path: Path, record: Any, tensors: dict[str, Float64Array]) -> Mod
 def _configuration(weights: Path, config: Mapping[str, Any] | Path | str | None) -> Mapping[str, Any]:
     if isinstance(config, Mapping):
         return config
+    if config is None and is_gguf(weights):
+        return GGUFFile.read(weights).configuration()
     path = weights.with_name(CONFIG_FILE) if config is None else Path(config)
     if not path.is_file():
         raise InputError(path, "is no file", f"the configuration that says what the tensors of {weights} compute")

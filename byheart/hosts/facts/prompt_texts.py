@@ -13,6 +13,7 @@ from typing import Any
 
 from byheart.hosts.export import TOKENIZER_FILE
 from byheart.hosts.facts.host_tokenizer import HostTokenizer
+from byheart.hosts.gguf_file import GGUFFile, tokenizer_json
 from byheart.hosts.host import said_by
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
@@ -54,6 +55,16 @@ def cutting_tokenizer(given: Any, folder: Path | None, *, wanted: bool) -> Any:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileFormatError(f"{path} has no vocabulary of tokens: {error}") from error
     return _of_text(text, str(path)) if wanted or given is not None or kind in _PIECES else None
+
+
+def tokenizer_of_gguf(path: Path) -> Any:
+    """The tokenizer that a file of GGUF describes, as an object of `tokenizers`.
+
+    Raises:
+        InputError: The library is not installed, or the file has no tokenizer that is known here.
+        FileFormatError: Its header contradicts itself.
+    """
+    return _of_text(tokenizer_json(GGUFFile.read(path)), f"the tokenizer of {path}")
 
 
 def _of_text(text: str, place: str) -> Any:
