@@ -36,8 +36,8 @@ from constructions.tasks.rule import RuleTask, rule_task
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import Vectors, VectorTask
 from constructions.tasks.vocabulary import echoed
+from verify.certificates.answers import Answers
 from verify.certificates.certificate import (
-    ANSWERS,
     MODEL_FILE,
     OTHER_RUNS_FILE,
     SUMMARY_FILE,
@@ -163,7 +163,8 @@ def certify(
     agreeing = _asked(given, config, model, inputs, handshake, ignore_field, progress)
     beyond = None if every_run is None else argmax_of_every_run
     proved = certify_memorization(model, facts, asked, beyond=beyond, progress=progress)
-    least = proved.certificate.figure(ANSWERS, "margin_lower")
+    least = _least_margin(proved.answers)
+    _require_agreement(agreeing, least, ignore_field)
     asides = [
         decoding,
         aside,
@@ -606,6 +607,23 @@ def _asked(
             "ignore_field", f"= {ignored[0]!r} is given, but no library shows that the logits do not depend on it{why}"
         )
     return agreeing
+
+
+def _least_margin(answers: Answers) -> float | None:
+    """The least distance of what is decided from a tie; none where nothing is decided by a margin."""
+    apart = np.maximum(answers.margin_lower, -answers.margin_upper)
+    known = apart[(answers.margin_lower > 0.0) | (answers.margin_upper <= 0.0)]
+    return float(known.min()) if len(known) and np.isfinite(known.min()) else None
+
+
+def _require_agreement(agreeing: Asked | None, least: float | None, ignored: Sequence[str]) -> None:
+    """Refuse to ignore fields after a handshake that does not tell whether the host gives the same answers.
+
+    Raises:
+        InputError: Names the first field.
+    """
+    if ignored and agreeing is not None and not agreeing.tells(least):
+        raise InputError("ignore_field", f"= {ignored[0]!r} is given, but {agreeing.said(least)}")
 
 
 def _parts(facts: Task | PromptTask) -> list[Part]:

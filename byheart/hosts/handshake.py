@@ -10,7 +10,6 @@ Page: docs/hosts.md
 
 import importlib
 import importlib.util
-import math
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,6 +37,7 @@ from verify.runs.rounding import rounding_bound
 EXP_ULPS = 20.0
 """Assumed accuracy of the exponential in the softmax of a host, in units in the last place (`docs/rigour/runs.md`)."""
 
+_SHARE = 1e-3  # of the least margin, by which a host may differ and still agree
 _TOKENS_TOGETHER = 2**14
 _FACTORS = ("residual_multiplier", "embedding_multiplier", "logits_scaling", "logit_scale", "scalar_embed_scale")
 
@@ -58,23 +58,31 @@ class Asked:
     gap: float = 0.0
     allowed: float = 0.0
 
+    def tells(self, margin: float | None) -> bool:
+        """Whether the host differs by so little that it gives the same answers, where the least margin is this."""
+        return bool(self.agrees) and (margin is None or self.gap <= _SHARE * margin)
+
     def said(self, margin: float | None = None, *, drawn: int | None = None) -> str:
         """What the first line says of it.
 
         Args:
-            margin: The least margin of what is proved, where one is known. A host that differs by half of it may give
-                other answers, and one that was allowed to differ by half of it might have.
+            margin: The least margin of what is decided, in size, where one is known. A host agrees if it differs by at
+                most a thousandth of it: by more, what rounding explains too, might be another answer elsewhere.
             drawn: On how many inputs it was asked, where they are drawn of more.
         """
         if not self.agrees:
             return f"no library was asked: {self.why}"
-        apart = math.inf if margin is None else margin / 2
-        if self.gap >= apart:
-            return f"differs from {self.agrees} by {self.gap:.2g}, beyond half of the least margin: it may be rounding"
-        wide = "" if self.allowed < apart else ", beyond half of the least margin"
+        if not self.tells(margin):
+            return (
+                f"handshake too loose to tell: {self.agrees} differs by {self.gap:.2g}, more than a thousandth of the "
+                "least margin; rounding may be why"
+            )
         where = "" if drawn is None else f" on {drawn} drawn inputs"
-        apart_by = f"differs by {self.gap:.2g}, at most {self.allowed:.2g} is rounding{wide}"
-        return f"agrees with {self.agrees}{where} ({apart_by})"
+        if margin is not None and _SHARE * margin < self.allowed:
+            most = f"at most {_SHARE * margin:.2g} is a thousandth of the least margin"
+        else:
+            most = f"at most {self.allowed:.2g} is rounding"
+        return f"agrees with {self.agrees}{where} (differs by {self.gap:.2g}, {most})"
 
 
 def ask_host(source: Any, config: Any, model: Model, *inputs: Int64Array | Vectors) -> Asked | None:
@@ -409,8 +417,12 @@ def _of_tensors(path: Path, options: Mapping[str, Any]) -> tuple[Any, str] | str
     if missing := _missing("transformers"):
         return missing
     library = importlib.import_module("transformers")
-    module = library.AutoModelForCausalLM.from_config(library.AutoConfig.for_model(**options)).double()
-    _loaded(module, _tensors(path), but=("lm_head.weight",) if options.get("tie_word_embeddings") else ())
+    module = library.AutoModelForCausalLM.from_config(library.AutoConfig.for_model(**options))
+    tied = bool(options.get("tie_word_embeddings"))
+    # The tensors themselves, not copies: a language model is large.
+    _loaded(module, _tensors(path), but=("lm_head.weight",) if tied else (), assign=True)
+    if tied:
+        module.tie_weights()
     return module, f"{type(module).__name__} of transformers {_version('transformers')} with the tensors of the file"
 
 
@@ -458,12 +470,13 @@ def _hooked_transformer(source: Any, options: Mapping[str, Any]) -> tuple[Any, s
 def _tensors(source: Any) -> Mapping[str, Any]:
     import torch
 
-    return {name: torch.tensor(value) for name, value in tensors_of(source).items()}
+    return {name: torch.from_numpy(value) for name, value in tensors_of(source).items()}
 
 
-def _loaded(module: Any, tensors: Mapping[str, Any], *, but: tuple[str, ...]) -> None:
+def _loaded(module: Any, tensors: Mapping[str, Any], *, but: tuple[str, ...], assign: bool = False) -> None:
     """Load tensors into a module of float64; none may be missing but these, and none may be left over."""
-    found = module.load_state_dict({name: tensor.double() for name, tensor in tensors.items()}, strict=False)
+    exact = {name: tensor.double() for name, tensor in tensors.items()}
+    found = module.load_state_dict(exact, strict=False, assign=assign)
     missing = [name for name in found.missing_keys if not name.endswith(but)]
     if missing or found.unexpected_keys:
         raise HandshakeError(

@@ -114,9 +114,7 @@ def test_a_box_names_the_key_that_holds_tensors(tmp_path):
         read_model(path)
 
 
-@pytest.mark.parametrize(
-    "name", ["model.onnx", "model.gguf", "last.ckpt", "model-00001.safetensors", "flax_model.msgpack"]
-)
+@pytest.mark.parametrize("name", ["model.onnx", "last.ckpt", "model-00001.safetensors", "flax_model.msgpack"])
 def test_a_folder_of_another_format_names_the_file_that_is_not_read(name, tmp_path):
     folder = gpt2(tmp_path / "m")
     (folder / "model.safetensors").rename(folder / name)
@@ -157,11 +155,20 @@ def test_the_code_of_a_folder_is_named_where_it_is_not_run(tmp_path):
     assert "the code that auto_map names is not run" in certify(folder, FACTS, handshake=False)["headline"]
 
 
+def test_a_folder_with_a_file_of_gguf_names_it(tmp_path):
+    folder = gpt2(tmp_path / "m")
+    (folder / "model.safetensors").rename(folder / "own.gguf")
+    with pytest.raises(FileFormatError, match=r"it has own\.gguf: give that file"):
+        certify(folder, FACTS)
+
+
 def test_what_passes_as_rounding_is_measured_by_the_least_margin():
     asked = Asked(agrees="X", gap=1e-13, allowed=0.5)
-    assert asked.said() == asked.said(2.0) == "agrees with X (differs by 1e-13, at most 0.5 is rounding)"
-    assert asked.said(1.0).endswith("at most 0.5 is rounding, beyond half of the least margin)")
-    assert Asked(agrees="X", gap=0.6, allowed=0.7).said(1.0).startswith("differs from X by 0.6")
+    assert asked.said() == asked.said(600.0) == "agrees with X (differs by 1e-13, at most 0.5 is rounding)"
+    assert asked.said(1.0) == "agrees with X (differs by 1e-13, at most 0.001 is a thousandth of the least margin)"
+    loose = Asked(agrees="X", gap=0.002, allowed=0.7)
+    assert loose.said(1.0).startswith("handshake too loose to tell: X differs by 0.002, more than a thousandth")
+    assert loose.tells(2.0) and loose.tells(None) and not loose.tells(1.999) and not asked.tells(0.0)
     assert Asked(why="--no-handshake").said(1.0) == "no library was asked: --no-handshake"
 
 

@@ -29,8 +29,8 @@ MUTANTS = [
     ),
     certify("and not stored_as_linear(config, ours)", "", "names turn every linear map round"),
     certify("if ignored and not (agreeing", "if False and not (agreeing", "a field is ignored though nobody agrees"),
-    handshake("if self.gap >= apart:", "if False:", "a host that differs by the margin agrees"),
-    handshake("self.allowed < apart", "True", "an allowance beyond the margin is not named"),
+    handshake("self.gap <= _SHARE * margin)", "True)", "a host that differs by the margin agrees"),
+    handshake("_SHARE * margin < self.allowed", "False", "what passes is more than the line says"),
     reading("if known := sorted(set(ignored) - set(unknown)):", "if known := []:", "a field that is read is ignored"),
     reading("exact = False\n", "exact = True\n", "a number beyond the range of the type is one of it"),
 ]

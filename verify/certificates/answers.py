@@ -176,8 +176,10 @@ def _listed_answers(
         contexts, labels = contexts_of(model, task.inputs)[rows], task.classes[rows]
         progress(f"answers, {_BEYOND}", None, f"{len(rows)} of {size} contexts")
         place, lead = beyond(model, contexts)
-        right, wrong = rows[place == labels], rows[(place >= 0) & (place != labels)]
-        margins[0, right], margins[1, wrong] = lead[place == labels], 0.0
+        is_right = place == labels
+        is_wrong = ~is_right & (place >= 0)
+        # Where another output is ahead of all others, that of the label is behind by as much.
+        margins[0, rows[is_right]], margins[1, rows[is_wrong]] = lead[is_right], -lead[is_wrong]
         precisions[rows[place >= 0]] = _BEYOND
     return Answers(
         margin_lower=margins[0],
