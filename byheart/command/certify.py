@@ -209,6 +209,8 @@ def _certify_fold(options: argparse.Namespace, fold: "Fold", asked: "Criterion")
 
 
 def _fold_tables(summary: dict[str, Any]) -> Rows:
+    from constructions.models.entries import Entries
+
     rows = [
         ("criterion", summary["asked"]),
         ("verdict", summary["verdict"]),
@@ -226,6 +228,7 @@ def _fold_tables(summary: dict[str, Any]) -> Rows:
     if (runs := summary["every_run"]) is not None:
         proved = "right on all inputs, proved" if runs["proved"] else "not proved"
         rows.append((f"every {runs['dtype']} run", proved))
+    rows.append(("the weights", Entries(**summary["entries"]).words()))
     rows.append(("decided by", f"{summary['method']}: {summary['cells']} cells, {summary['boxes']} boxes"))
     tables: list[Table] = [("Certified, of the weights as stored", rows)]
     if "files" in summary:

@@ -6,7 +6,7 @@ Pages: docs/hosts.md, docs/commands.md
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from constructions.errors import InputError, require_at_least
 from constructions.files import new_folder, refuse_existing, write_atomically
 from constructions.folds.fold import Fold
 from constructions.models.construction import require_fit
+from constructions.models.entries import Entries
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask
@@ -431,6 +432,7 @@ def certify_fold(
         "asked": proved.certificate.criterion.describe("labels"),
         "parameters": model.parameters,
         "model": model.sha256(),
+        "entries": asdict(Entries.of(model)),
         "rule": fold.name,
         "layout": fold.layout,
         "inputs": found.inputs,
