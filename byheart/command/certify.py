@@ -151,7 +151,7 @@ def run(options: argparse.Namespace) -> int:
     tables = partial(_certify_tables, of_mean=options.at_most is not None) if options.rule is None else _domain_tables
     print_summary(options, figures, tables)
     if options.out is not None and not (options.json or options.quiet):
-        sys.stdout.write(next_steps(options.out))
+        sys.stdout.write(next_steps(options.out, figures["headline"]))
     if figures.get("interrupted"):
         kept = f"; the same command with --overwrite goes on from {options.out}{PIECES_SUFFIX}" if options.out else ""
         complain(f"interrupted; what had been proved until then is stated{kept}")
@@ -204,7 +204,7 @@ def _certify_fold(options: argparse.Namespace, fold: "Fold", asked: "Criterion")
         )
     print_summary(options, figures, _fold_tables)
     if options.out is not None and not (options.json or options.quiet):
-        sys.stdout.write(next_steps(options.out))
+        sys.stdout.write(next_steps(options.out, figures["headline"]))
     return EXIT_CODES[figures["verdict"]]
 
 

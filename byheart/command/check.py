@@ -31,11 +31,14 @@ from byheart.terminal.tables import Rows, print_summary
 
 if TYPE_CHECKING:
     from byheart.coq.compiled import CoqReport
+    from byheart.kernel_report import KernelReport
     from constructions.tasks.criterion import Criterion
-    from verify.certificates.certificate import CheckReport
+    from verify.certificates.certificate import Certificate, CheckReport
     from verify.edits.certificate import EditCheck
 
 _MADE = ("measured.json", "summary.json", "report.html")
+_FAST = "checked by the fast prover"
+_NO_EDITS = "the kernel has no proof of edits yet"
 
 HELP = "verify a stored certificate again, from weights and task alone"
 
@@ -43,6 +46,12 @@ HELP = "verify a stored certificate again, from weights and task alone"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
     add_folder(parser, "one or more byheart folders", nargs="+")
+    parser.add_argument(
+        "--fast",
+        action="store_true",
+        help="let the fast prover check, not the kernel: quicker, and it proves more; nothing of it is small enough to "
+        "be read",
+    )
     parser.add_argument(
         "--independent",
         action="store_true",
@@ -56,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kernel",
         action="store_true",
-        help="use the kernel alone, the small checker that is there to be read (python -I -m verify.kernel)",
+        help="use the kernel alone, the small checker that is there to be read, also where it knows too little",
     )
     parser.add_argument(
         "--full",
@@ -80,8 +89,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
     from constructions.errors import InputError
 
-    if options.kernel:
-        return _check_by_kernel(options)
+    _require_one_checker(options)
     if options.full and not options.independent:
         raise InputError("--full", "is given, but not --independent; without it all is proved again anyway")
     if options.independent and options.device != "cpu":
@@ -107,39 +115,26 @@ def _require_coq_alone(options: argparse.Namespace) -> None:
 
     if not options.coq:
         return
-    names = ("independent", "at_least", "at_most", "tolerance", "sample_seed")
+    names = ("at_least", "at_most", "tolerance", "sample_seed")
     given = [name for name in names if getattr(options, name) not in (None, False)]
     if given or options.device != "cpu":
         name = given[0].replace("_", "-") if given else "device"
         raise InputError(f"--{name}", "is given with --coq, which proves that every run knows every fact")
 
 
-def _check_by_kernel(options: argparse.Namespace) -> int:
-    """Check folders as `python -I -m verify.kernel` does, which takes no other option."""
+def _require_one_checker(options: argparse.Namespace) -> None:
+    """The kernel asks what the certificate asks; other questions are for the checkers that are named."""
     from constructions.errors import InputError
-    from verify.kernel.check import outcome
 
-    names = (
-        "independent",
-        "coq",
-        "full",
-        "sample_seed",
-        "at_least",
-        "at_most",
-        "tolerance",
-        "workers",
-        "scheduler",
-        "keep",
-    )
-    if given := [name for name in (*names, "json") if getattr(options, name)]:
-        raise InputError(f"--{given[0].replace('_', '-')}", "is given, but --kernel asks what the certificate asks")
-    codes = set()
-    for folder in options.folder:
-        code, text = outcome(folder, tell=lambda line: print(line, file=sys.stderr, flush=True))
-        codes.add(code)
-        where = f"{folder}: " if len(options.folder) > 1 else ""
-        sys.stdout.write(f"{where}{text.splitlines()[0] if options.quiet else text}\n")
-    return worst(codes)
+    named = [name for name in ("fast", "independent", "coq", "kernel") if getattr(options, name)]
+    if len(named) > 1:
+        raise InputError(f"--{named[0]} and --{named[1]}", "are given", "one checker")
+    if named and named != ["kernel"]:
+        return
+    for name in ("at_least", "at_most", "tolerance", "sample_seed", "device"):
+        if getattr(options, name) not in (None, "cpu"):
+            said = f"--{name.replace('_', '-')} {getattr(options, name)}"
+            raise InputError(said, "is given, but the kernel asks what the certificate asks", "--fast beside it")
 
 
 def _check_each(options: argparse.Namespace) -> int:
@@ -186,14 +181,32 @@ def _checked(options: argparse.Namespace, here: Path, folder: Path) -> dict[str,
         return _report(options, here / folder).summary()  # a worker may be elsewhere
 
 
-def _report(options: argparse.Namespace, folder: Path, **progress: Any) -> "CheckReport | CoqReport | EditCheck":
+def _report(
+    options: argparse.Namespace, folder: Path, **progress: Any
+) -> "KernelReport | CheckReport | CoqReport | EditCheck":
     """What checking a folder found: of an edit, or of a memory."""
     if options.coq:
         return _report_of_coq(options, folder, **progress)
-    if (edit := proof_of_an_edit(folder)) is None:
-        report = _checker(options)(folder, _asked(options, folder), **progress)
-        _require_made_again(folder, report)
-        return report
+    if (edit := proof_of_an_edit(folder)) is not None and not options.kernel:
+        return _report_of_an_edit(options, folder, edit, **progress)
+    aside = _FAST if options.fast else ""
+    if not (options.fast or options.independent):
+        from byheart.kernel_report import check_by_kernel, missing_in_kernel
+
+        missing = "" if options.kernel else missing_in_kernel(folder)  # goes when the kernel knows all kinds
+        if not missing:
+            report = check_by_kernel(folder, tell=lambda line: print(line, file=sys.stderr, flush=True))
+            _require_made_again(folder, report.certificate)
+            return report
+        aside = f"{_FAST}: {missing}"
+    report = _checker(options)(folder, _asked(options, folder), **progress)
+    report = replace(report, asides=(*report.asides, aside) if aside else report.asides)
+    _require_made_again(folder, report.certificate)
+    return report
+
+
+def _report_of_an_edit(options: argparse.Namespace, folder: Path, edit: Path, **progress: Any) -> "EditCheck":
+    """What checking an edit found, whose proof lies in a folder of its own."""
     names = ("at_least", "at_most", "tolerance", *(() if options.independent else ("sample_seed",)))
     if given := [name for name in names if getattr(options, name) is not None]:
         from constructions.errors import InputError
@@ -208,7 +221,8 @@ def _report(options: argparse.Namespace, folder: Path, **progress: Any) -> "Chec
     else:
         from verify.edits.proof import check_edit
 
-        report = check_edit(edit, **progress)
+        missing = "" if options.fast else f": {_NO_EDITS}"  # goes when the kernel has a proof of edits
+        report = replace(check_edit(edit, **progress), aside=f"{_FAST}{missing}")
     if edit != folder:
         from byheart.edited_folder import decoded_by_host, require_proved_weights
 
@@ -217,18 +231,18 @@ def _report(options: argparse.Namespace, folder: Path, **progress: Any) -> "Chec
     return report
 
 
-def _require_made_again(folder: Path, report: "CheckReport") -> None:
+def _require_made_again(folder: Path, certificate: "Certificate") -> None:
     """Refuse a summary or a page that says anything else than the certificate, once this is proved again."""
     from byheart.measured import require_made_again
     from byheart.memory import load
 
     if not any((folder / name).exists() for name in _MADE):
         return
-    if report.certificate.subject.is_of_a_rule:  # of which there is no page
-        require_made_again(folder, report.certificate, None, None)
+    if certificate.subject.is_of_a_rule:  # of which there is no page
+        require_made_again(folder, certificate, None, None)
         return
     memory = load(folder)
-    require_made_again(folder, report.certificate, memory.model, memory.task)
+    require_made_again(folder, certificate, memory.model, memory.task)
 
 
 def _report_of_coq(options: argparse.Namespace, folder: Path, **progress: Any) -> "CoqReport":
@@ -250,7 +264,8 @@ def _named(options: argparse.Namespace, here: Path, folder: Path) -> list[Any]:
     """What an answer depends on beside the program: all files of the folder, and what is asked of them."""
     from verify.program_text import files_sha256
 
-    names = ("independent", "coq", "full", "sample_seed", "at_least", "at_most", "tolerance", "device")
+    checkers = ("fast", "independent", "coq", "kernel")
+    names = (*checkers, "full", "sample_seed", "at_least", "at_most", "tolerance", "device")
     asked = (getattr(options, name) for name in names)
     return ["check", files_sha256(here / folder), *asked]
 
@@ -285,8 +300,10 @@ def _checker(options: argparse.Namespace) -> "Callable[..., CheckReport]":
 def _check_tables(summary: dict[str, Any]) -> Rows:
     rows = [("criterion", summary["asked"]), ("method", summary["path"])]
     rows += [(each["id"], f"{each['verdict']}: {each['reason']}") for each in summary["statements"]]
+    if summary["verdict"] == "UNDECIDED" and summary["path"] == "the kernel":
+        rows.append(("what is left", "--fast lets the fast prover check it"))
     if "axioms" not in summary:
-        return [("Proved again", rows)]
+        return [("Proved again" if summary["statements"] else "Not proved", rows)]
     rows.append(("rests on", ", ".join(summary["axioms"]) or "nothing"))
     rows.append(("as in the certificate", ", ".join(summary["compared"])))
     return [

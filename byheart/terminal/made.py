@@ -57,7 +57,7 @@ def print_made(
     if options.verbose:
         sys.stdout.write("" if figures.findings else "\n")
         print_tables(made_tables(figures))
-    sys.stdout.write(next_steps(out, task=task))
+    sys.stdout.write(next_steps(out, figures.headline, task=task))
 
 
 def _built(figures: "Figures") -> str:

@@ -11,17 +11,19 @@ if TYPE_CHECKING:
 _LONGEST_TYPED = 200  # characters of a context that a person would type
 
 
-def next_steps(out: Path, *, task: "Task | None" = None) -> str:
+def next_steps(out: Path, headline: str, *, task: "Task | None" = None) -> str:
     """Commands on a folder that was written, as a shell takes them.
 
     Args:
         out: The folder.
+        headline: Its first line, which says whether the kernel checks it or the fast prover alone.
         task: What it holds, for a context that can be typed.
     """
     from constructions.tasks.vocabulary import typed_example
+    from verify.certificates.certificate import PROVER_ALONE
 
     folder = quote(str(out))
-    steps = [f"check {folder}"]
+    steps = [f"check {folder} --fast" if headline.endswith(PROVER_ALONE) else f"check {folder}"]
     if task is not None and task.windows is not None:
         title = task.vocabulary[task.windows.titles[0]][1:-1] if task.windows.titled else ""
         title = [] if title in ("", f"1/{len(task.windows.titles)}") else [quote(title)]

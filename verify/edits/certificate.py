@@ -308,6 +308,7 @@ class EditCheck:
             was one of probability at most 2^-128; none where all were looked at.
         decoding: What the first line says of how the host decodes, by whoever has looked at its files: what the
             certificate says of that is no proof.
+        aside: What else stands in the first line.
     """
 
     certificate: EditCertificate
@@ -317,6 +318,7 @@ class EditCheck:
     looked_at: int
     wrong_upper: int | None = None
     decoding: str = ""
+    aside: str = ""
 
     @classmethod
     def proved_again(cls, certificate: EditCertificate, path: str, looked_at: int) -> "EditCheck":
@@ -337,7 +339,7 @@ class EditCheck:
             reason = f"all that was drawn was proved again; {self._unseen()} (--full looks at all)"
         return {
             "verdict": self.verdict.value,
-            "headline": self._headline(),
+            "headline": "; ".join(filter(None, (self._headline(), self.aside))),
             "asked": f"every edit is answered as asked, and {asked}",
             "path": self.path,
             "kept": kept,

@@ -17,7 +17,7 @@ def test_build_writes_a_folder_that_check_proves_again(tmp_path, capsys):
     summary = json.loads(capsys.readouterr().out)
     assert summary["claim"] == "dana.lemma-3" and summary["verdict"] == "PROVED"
     assert summary["construction"] == dict(claim("dana.lemma-3").parameters)
-    assert main(["check", out]) == 0
+    assert main(["check", out, "--fast"]) == 0
     assert main(["build", "dana.lemma-3", "--out", out]) == 2
     assert "exists" in capsys.readouterr().err
 
@@ -71,7 +71,7 @@ def layer_folder(tmp_path, monkeypatch, capsys):
 
 
 def test_a_layer_is_built_checked_and_run_like_a_network(layer_folder, capsys):
-    assert main(["check", str(layer_folder), "--json"]) == 0
+    assert main(["check", str(layer_folder), "--fast", "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert [check["id"] for check in summary["statements"]] == ["answers", "feature-rank", "saturation"]
     assert main(["check", str(layer_folder), "--independent"]) == 0

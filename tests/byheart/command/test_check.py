@@ -15,17 +15,18 @@ from constructions.tasks.task import Task
 from tests.command_line import copy
 from tests.memories import changed, write_memory
 from tests.verify.kernel import folders
+from verify.certificates.certificate import Certificate
 
 
 def test_check_proves_the_folder_again(folder, capsys):
-    assert main(["check", str(folder), "--json"]) == 0
+    assert main(["check", "--fast", str(folder), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["verdict"] == "PROVED"
     assert main(["check", str(folder), "--independent"]) == 0
     assert "feature-rank" in capsys.readouterr().out
 
 
 def test_the_first_line_is_the_answer(folder, capsys):
-    for command in (["check"], ["check", "--independent"], ["run"]):
+    for command in (["check", "--fast"], ["check", "--independent"], ["run"]):
         assert main([command[0], str(folder), *command[1:]]) == 0
         assert capsys.readouterr().out.startswith("HELD")
 
@@ -58,14 +59,14 @@ def spoiled(folder, target, scale):
 
 def test_weights_that_memorize_nothing_are_not_held_and_exit_with_1(folder, tmp_path, capsys):
     faint = spoiled(folder, tmp_path / "faint", 0.01)
-    for command in (["check"], ["check", "--independent"], ["run"]):
+    for command in (["check", "--fast"], ["check", "--independent"], ["run"]):
         assert main([command[0], str(faint), *command[1:]]) == 1
         assert capsys.readouterr().out.startswith("NOT HELD")
 
 
 def test_questions_about_a_part_and_about_the_mean_have_their_exit_codes(folder, tmp_path, capsys):
     faint = spoiled(folder, tmp_path / "faint", 0.01)
-    for independent in ([], ["--independent"]):
+    for independent in (["--fast"], ["--independent"]):
         capsys.readouterr()
         assert main(["check", str(folder), "--at-least", "40", *independent]) == 0
         assert capsys.readouterr().out.startswith("AS ASKED, PROVED")
@@ -74,9 +75,9 @@ def test_questions_about_a_part_and_about_the_mean_have_their_exit_codes(folder,
         assert "\nNO BETTER THAN A GUESS" in capsys.readouterr().out
         assert main(["check", str(faint), "--at-most", "0.01", *independent]) == 1
         assert main(["check", str(faint), "--tolerance", "9", *independent]) == 1
-    assert main(["check", str(folder), "--at-most", "1", "--at-least", "1"]) == 2
+    assert main(["check", "--fast", str(folder), "--at-most", "1", "--at-least", "1"]) == 2
     with pytest.raises(SystemExit):
-        main(["check", str(folder), "--at-most", "nan"])
+        main(["check", "--fast", str(folder), "--at-most", "nan"])
 
 
 @pytest.mark.parametrize("command", [["check"], ["check", "--independent"], ["run"]])
@@ -90,7 +91,7 @@ def test_a_folder_with_a_foreign_file_is_refused(folder, tmp_path, capsys, comma
 def test_check_needs_no_torch(folder):
     script = (
         "import sys; sys.modules['torch'] = None; from byheart.command.main import main; "
-        f"code = main(['check', {str(folder)!r}]); sys.exit(code)"
+        f"code = main(['check', '--fast', {str(folder)!r}]); sys.exit(code)"
     )
     assert subprocess.run([sys.executable, "-c", script], capture_output=True).returncode == 0
 
@@ -108,13 +109,13 @@ def test_a_damaged_file_is_named_and_answers_nothing(folder, tmp_path, capsys, n
         (copied / name).write_bytes(data)
     else:
         (copied / name).unlink()
-    code, error = main(["check", str(copied)]), capsys.readouterr().err
+    code, error = main(["check", "--fast", str(copied)]), capsys.readouterr().err
     assert code == (1 if "hash" in error or "digest" in error else 2)
     assert name in error and error.count("byheart:") == 1
 
 
 def test_check_exits_2_without_a_folder(tmp_path, capsys):
-    assert main(["check", str(tmp_path / "nothing")]) == 2
+    assert main(["check", "--fast", str(tmp_path / "nothing")]) == 2
     assert "nothing" in capsys.readouterr().err
 
 
@@ -128,11 +129,11 @@ def test_several_folders_are_checked_whatever_one_of_them_is(at_a_time, tmp_path
     (torn / "certificate.json").unlink()
     capsys.readouterr()
     folders = [str(good), str(forged), str(torn)]
-    assert main(["check", *folders, "--json", *at_a_time]) == 2
+    assert main(["check", "--fast", *folders, "--json", *at_a_time]) == 2
     held, other, lost = json.loads(capsys.readouterr().out)
     assert [each["folder"] for each in (held, other, lost)] == folders
     assert held["verdict"] == "PROVED" and other["kind"] == "FileFormatError" and "error" in lost
-    assert main(["check", str(good), str(good), *at_a_time]) == 0
+    assert main(["check", "--fast", str(good), str(good), *at_a_time]) == 0
     assert capsys.readouterr().out.startswith(f"{good}: HELD, PROVED")
 
 
@@ -169,7 +170,7 @@ def test_folders_that_earlier_runs_have_checked_are_taken_over_as_long_as_nothin
     def earlier(*options):
         checked.clear()
         capsys.readouterr()
-        code = main(["check", str(good), *options, "--json", "--keep", str(kept)])
+        code = main(["check", "--fast", str(good), *options, "--json", "--keep", str(kept)])
         [*_, last] = json.loads(capsys.readouterr().out)
         return code, last.get("earlier"), len(checked)
 
@@ -177,7 +178,7 @@ def test_folders_that_earlier_runs_have_checked_are_taken_over_as_long_as_nothin
     assert earlier() == (0, True, 0)
     assert earlier("--at-least", "1") == (0, False, 1)
     assert earlier(str(torn)) == earlier(str(torn)) == (2, None, 1)
-    assert main(["check", str(good), "--keep", str(kept)]) == 0
+    assert main(["check", "--fast", str(good), "--keep", str(kept)]) == 0
     shown = capsys.readouterr()
     assert "(found by an earlier run, not checked again)" in shown.out and "1 taken over" in shown.err
     (good / "certificate.json").write_bytes((good / "certificate.json").read_bytes() + b" ")
@@ -196,7 +197,7 @@ def test_workers_that_are_elsewhere_check_the_folder_that_is_here(tmp_path, caps
 
     monkeypatch.setattr("verify.workers.processes", Elsewhere)
     capsys.readouterr()
-    assert main(["check", "one", "--workers", "1"]) == 0
+    assert main(["check", "--fast", "one", "--workers", "1"]) == 0
     assert capsys.readouterr().out.startswith("one: HELD, PROVED: 16 of 16")
 
 
@@ -204,24 +205,24 @@ def test_a_file_that_has_no_place_is_refused_before_the_work(folder, tmp_path, c
     monkeypatch.setattr(
         "verify.certificates.memorization.check_memorization", lambda *_, **__: pytest.fail("it worked")
     )
-    assert main(["check", str(folder), "--keep", str(folder / "kept")]) == 2
+    assert main(["check", "--fast", str(folder), "--keep", str(folder / "kept")]) == 2
     assert f"lies in {folder}, which it would change" in capsys.readouterr().err
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    assert main(["check", str(folder), "--keep", str(tmp_path / "loop")]) == 2
+    assert main(["check", "--fast", str(folder), "--keep", str(tmp_path / "loop")]) == 2
     assert "expected a file that --keep wrote" in capsys.readouterr().err
     monkeypatch.setattr(os, "access", lambda *_: False)
-    assert main(["check", str(folder), "--keep", str(tmp_path / "kept")]) == 2
+    assert main(["check", "--fast", str(folder), "--keep", str(tmp_path / "kept")]) == 2
     assert "a new one in a folder that can be written" in capsys.readouterr().err
 
 
 def test_a_check_that_nothing_can_keep_says_so_and_answers(folder, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("verify.journal.write_atomically", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
-    assert main(["check", str(folder), "--keep", str(tmp_path / "kept"), "--json"]) == 0
+    assert main(["check", "--fast", str(folder), "--keep", str(tmp_path / "kept"), "--json"]) == 0
     assert "1 judged by this run; not all could be kept: disk full" in " ".join(capsys.readouterr().err.split())
     monkeypatch.undo()
     (tmp_path / "kept").write_bytes(b"")
     (tmp_path / "link").symlink_to(tmp_path / "kept")
-    assert main(["check", str(folder), "--keep", str(tmp_path / "link")]) == 0
+    assert main(["check", "--fast", str(folder), "--keep", str(tmp_path / "link")]) == 0
     assert (tmp_path / "link").is_symlink() and (tmp_path / "kept").read_bytes()
 
 
@@ -242,7 +243,7 @@ def test_an_interrupted_check_prints_and_keeps_what_it_has_found(tmp_path, capsy
 
     monkeypatch.setattr(memorization, "check_memorization", check)
     capsys.readouterr()
-    command = ["check", str(first), str(second), "--json", "--keep", str(kept)]
+    command = ["check", "--fast", str(first), str(second), "--json", "--keep", str(kept)]
     assert main(command) == 130
     printed = capsys.readouterr()
     assert [each["folder"] for each in json.loads(printed.out)] == [str(first)]
@@ -259,26 +260,56 @@ def test_check_on_a_device_proves_the_same_and_says_where_there_is_none(folder, 
 
     entered, original = [], products.multiplying
     monkeypatch.setattr("verify.replica.device_products.multiplying", lambda x: entered.append(x) or original(x))
-    assert main(["check", str(folder), "--device", "cpu:0", "--json"]) == 0
+    assert main(["check", "--fast", str(folder), "--device", "cpu:0", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["verdict"] == "PROVED"
-    assert main(["check", str(folder), str(folder), "--device", "cpu:0"]) == 0
+    assert main(["check", "--fast", str(folder), str(folder), "--device", "cpu:0"]) == 0
     assert len(entered) == 3
     assert main(["check", str(folder), "--independent", "--device", "cuda"]) == 2
     assert "--independent multiplies integers" in capsys.readouterr().err
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     for several in ([str(folder)], [str(folder)] * 2):
-        assert main(["check", *several, "--device", "cuda"]) == 2
+        assert main(["check", "--fast", *several, "--device", "cuda"]) == 2
         assert "no CUDA device" in capsys.readouterr().err
 
 
-def test_the_kernel_checks_and_takes_no_other_option(tmp_path, capsys):
+def test_the_kernel_checks_and_asks_what_the_certificate_asks(tmp_path, capsys):
     one, two = tmp_path / "one", tmp_path / "two"
     for folder in (one, two):
         folders.lookup(folder)
-    assert main(["check", str(one), "--kernel", "--quiet"]) == 0
-    assert capsys.readouterr().out == "PROVED\n"
+    for options in ([], ["--kernel"]):
+        assert main(["check", str(one), *options]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        assert shown.startswith(Certificate.load(one).headline()) and "method the kernel answers PROVED: " in shown
     (two / "more").write_text("")
-    assert main(["check", str(one), str(two), "--kernel"]) == 2
-    assert f"{two}: BAD INPUT: more: " in capsys.readouterr().out
-    assert main(["check", str(one), "--kernel", "--at-least", "3"]) == 2
-    assert "--at-least is given, but --kernel" in capsys.readouterr().err
+    assert main(["check", str(one), str(two)]) == 2
+    assert "'more'" in capsys.readouterr().out
+    for option in (["--at-least", "3"], ["--at-most", "3"], ["--tolerance", "1"], ["--sample-seed", "a"]):
+        assert main(["check", str(one), *option]) == 2
+        assert (
+            f"{option[0]} {float(option[1]) if option[0] in ('--at-most', '--tolerance') else option[1]} is given"
+            in (capsys.readouterr().err)
+        )
+    assert main(["check", str(one), "--fast", "--independent"]) == 2
+    assert "--fast and --independent are given, expected one checker" in capsys.readouterr().err
+
+
+def test_what_the_fast_prover_alone_proves_is_undecided_unless_it_is_asked(folder, capsys):
+    """Exit code 3, whatever else the folder states; with --fast the first line says who checked."""
+    assert main(["check", str(folder), "--json"]) == 3
+    found = json.loads(capsys.readouterr().out)
+    assert (found["verdict"], found["path"], found["statements"]) == ("UNDECIDED", "the kernel", [])
+    assert found["headline"].endswith("every float64 run (fast prover only)")
+    assert main(["check", str(folder), "--fast", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["headline"].endswith("; checked by the fast prover; every float64 run (fast prover only)")
+    assert {each["id"]: each["checker"] for each in found["statements"]}["runs (float64)"] == "prover"
+
+
+def test_a_kind_that_the_kernel_has_no_file_of_is_checked_by_the_fast_prover_which_says_so(
+    tmp_path, capsys, monkeypatch
+):
+    folders.lookup(tmp_path / "one")
+    monkeypatch.setattr("byheart.kernel_report.find_statement", lambda name: None)
+    assert main(["check", str(tmp_path / "one"), "--quiet"]) == 0
+    assert capsys.readouterr().out.endswith("; checked by the fast prover: the kernel has no proof of 'answers' yet\n")
+    assert main(["check", str(tmp_path / "one"), "--quiet", "--kernel"]) == 0

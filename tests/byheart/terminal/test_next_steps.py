@@ -16,17 +16,25 @@ def parsed(text):
 
 def test_every_step_is_a_command_whatever_the_folder_and_the_context_are_called():
     task = facts_task([("--", "x", "y"), ("it's $5", "a b", "y")])
-    check, ask, run = parsed(next_steps(Path("out/my 'facts'"), task=task))
+    check, ask, run = parsed(next_steps(Path("out/my 'facts'"), "HELD, PROVED", task=task))
     assert check.folder == [Path("out/my 'facts'")] and run.folder == ask.folder == Path("out/my 'facts'")
     assert ask.contexts == ["it's $5, a b"] and run.record is None
 
 
 def test_where_no_context_can_be_typed_none_is_asked():
-    assert len(parsed(next_steps(Path("out"), task=facts_task([("--", "x", "y")])))) == 2
-    assert len(parsed(next_steps(Path("out"), task=facts_task([("x" * 1_000_000, "y")])))) == 2  # no line of a shell
-    assert len(parsed(next_steps(Path("out")))) == 2
+    assert len(parsed(next_steps(Path("out"), "", task=facts_task([("--", "x", "y")])))) == 2
+    assert (
+        len(parsed(next_steps(Path("out"), "", task=facts_task([("x" * 1_000_000, "y")])))) == 2
+    )  # no line of a shell
+    assert len(parsed(next_steps(Path("out"), ""))) == 2
 
 
 def test_no_run_is_proposed_where_torch_is_missing(monkeypatch):
     monkeypatch.setattr("byheart.terminal.next_steps.find_spec", lambda name: None)
-    assert next_steps(Path("out")) == "Next: byheart check out\n"
+    assert next_steps(Path("out"), "") == "Next: byheart check out\n"
+
+
+def test_what_the_kernel_cannot_check_is_left_to_the_fast_prover():
+    task = facts_task([("a", "b", "y")])
+    for headline, fast in (("HELD, PROVED; every float32 run (fast prover only)", True), ("HELD, PROVED", False)):
+        assert parsed(next_steps(Path("out"), headline, task=task))[0].fast is fast

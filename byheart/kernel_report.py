@@ -1,0 +1,112 @@
+"""What the kernel answers about a folder, as a command shows it.
+
+Page: docs/rigour/kernel.md
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from constructions.errors import FileFormatError
+from verify.certificates.certificate import Certificate
+from verify.kernel.check import outcome
+from verify.kernel.kinds import find_statement
+from verify.kernel.task import read_task
+from verify.kernel.verdicts import BadInputError, CheckError, UndecidedError
+from verify.verdict import Verdict
+
+_VERDICTS = {0: Verdict.PROVED, 1: Verdict.REFUTED, 3: Verdict.UNDECIDED}
+
+
+@dataclass(frozen=True)
+class KernelReport:
+    """What the kernel found.
+
+    Args:
+        certificate: What was checked.
+        verdict: PROVED where the kernel proved every statement and the answer is yes; never of what the certificate
+            says is for the fast prover alone.
+        said: The first line.
+        proofs: How each statement was proved, in a few words; empty unless all were.
+    """
+
+    certificate: Certificate
+    verdict: Verdict
+    said: str
+    proofs: tuple[str, ...] = ()
+
+    def summary(self) -> dict[str, Any]:
+        """What a command shows, as plain data for JSON."""
+        certificate, subject = self.certificate, self.certificate.subject
+        return {
+            "verdict": self.verdict.value,
+            "headline": self.said,
+            "asked": certificate.criterion.describe(subject.target),
+            "path": "the kernel",
+            "model_sha256": subject.model,
+            "task_sha256": subject.task,
+            "statements": [
+                {
+                    "id": stated.label,
+                    "statement": stated.words(subject.target),
+                    "checker": certificate.checker(stated),
+                    "verdict": self.verdict.value,
+                    "reason": how,
+                    "values": {},
+                }
+                for stated, how in zip(certificate.statements, self.proofs, strict=bool(self.proofs))
+            ],
+        }
+
+
+def check_by_kernel(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> KernelReport:
+    """Let the kernel check a folder.
+
+    Args:
+        folder: The folder.
+        tell: Told how long it takes, where that is more than a minute.
+
+    Returns:
+        What it found. Where all is proved, the first line is that of the certificate, a function of what was proved.
+
+    Raises:
+        FileFormatError: A file is missing or is not what it should be.
+        TamperedError: The digest of the certificate, or the hash of the witness, is another.
+    """
+    certificate = Certificate.load(folder)
+    code, text = outcome(folder, tell=tell)
+    if code == BadInputError.exit_code:
+        raise FileFormatError(text.removeprefix(f"{BadInputError.word}: "))
+    first, *proved = text.split("\n  ")
+    alone = certificate.for_the_prover_alone(certificate.statements)
+    if code == 0 and not alone:
+        said = [stated.words(certificate.subject.target) for stated in certificate.statements]
+        proofs = tuple(line[len(sentence) + 2 : -1] for line, sentence in zip(proved, said, strict=False))
+        return KernelReport(certificate, Verdict.PROVED, certificate.headline(), proofs)
+    if code == 0:
+        return KernelReport(certificate, Verdict.UNDECIDED, f"{UndecidedError.word}: {'; '.join(alone)}")
+    ends = alone if code == UndecidedError.exit_code else []
+    return KernelReport(certificate, _VERDICTS[code], "; ".join([first, *ends]))
+
+
+def missing_in_kernel(folder: Path) -> str:
+    """Say what the kernel has no proof of yet in a folder: a kind of task or of statement; empty where it has all.
+
+    What is for the fast prover alone is nothing that the kernel lacks: it has no proof of that, and says so.
+
+    Raises:
+        FileFormatError: The certificate is missing or is not what it should be.
+        TamperedError: The digest of the certificate, or the hash of the witness, is another.
+    """
+    certificate = Certificate.load(folder)
+    if certificate.for_the_prover_alone(certificate.statements):
+        return ""
+    try:
+        read_task(folder)
+    except UndecidedError as error:
+        return str(error)
+    except CheckError:
+        return ""  # which the kernel says better
+    unknown = [each.id for each in certificate.statements if find_statement(each.id) is None]
+    return f"the kernel has no proof of {unknown[0]!r} yet" if unknown else ""
