@@ -31,7 +31,7 @@ from byheart.terminal.tables import Rows, print_summary
 
 if TYPE_CHECKING:
     from byheart.coq.compiled import CoqReport
-    from byheart.kernel_report import KernelReport
+    from byheart.terminal.kernel_report import KernelReport
     from constructions.tasks.criterion import Criterion
     from verify.certificates.certificate import Certificate, CheckReport
     from verify.edits.certificate import EditCheck
@@ -191,7 +191,7 @@ def _report(
         return _report_of_an_edit(options, folder, edit, **progress)
     aside = _FAST if options.fast else ""
     if not (options.fast or options.independent):
-        from byheart.kernel_report import check_by_kernel, missing_in_kernel
+        from byheart.terminal.kernel_report import check_by_kernel, missing_in_kernel
 
         missing = "" if options.kernel else missing_in_kernel(folder)  # goes when the kernel knows all kinds
         if not missing:

@@ -309,7 +309,7 @@ def test_a_kind_that_the_kernel_has_no_file_of_is_checked_by_the_fast_prover_whi
     tmp_path, capsys, monkeypatch
 ):
     folders.lookup(tmp_path / "one")
-    monkeypatch.setattr("byheart.kernel_report.find_statement", lambda name: None)
+    monkeypatch.setattr("byheart.terminal.kernel_report.find_statement", lambda name: None)
     assert main(["check", str(tmp_path / "one"), "--quiet"]) == 0
     assert capsys.readouterr().out.endswith("; checked by the fast prover: the kernel has no proof of 'answers' yet\n")
     assert main(["check", str(tmp_path / "one"), "--quiet", "--kernel"]) == 0

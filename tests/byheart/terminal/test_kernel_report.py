@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from byheart.kernel_report import check_by_kernel, missing_in_kernel
+from byheart.terminal.kernel_report import check_by_kernel, missing_in_kernel
 from constructions.errors import FileFormatError
 from tests.corpus.cases import GOOD_FOLDERS
 from tests.corpus.forging import restated
@@ -49,5 +49,5 @@ def test_a_file_that_is_none_is_named(tmp_path):
 
 def test_a_kind_that_the_kernel_has_no_file_of_is_named(monkeypatch):
     assert missing_in_kernel(GOOD_FOLDERS / "labels-lookup") == ""
-    monkeypatch.setattr("byheart.kernel_report.find_statement", lambda name: None)
+    monkeypatch.setattr("byheart.terminal.kernel_report.find_statement", lambda name: None)
     assert missing_in_kernel(GOOD_FOLDERS / "labels-lookup") == "the kernel has no proof of 'answers' yet"
