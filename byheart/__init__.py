@@ -13,7 +13,8 @@
 Facts are a mapping, rows, a data frame, a table, a text or a file (`read_facts`); `memorize("poem.txt", whole=True)`
 learns a text by heart, and `recite` says it. `certify` proves what a model of your own holds, `edit` changes facts in
 one, `check_memorization` proves the certificate of a folder again, `check_independently` without the code that wrote
-it. `audit_claims` judges the theorems of the literature.
+it, and `require_made_again` compares the page and the summary beside it. `audit_claims` judges the theorems of the
+literature.
 
 The names are loaded when they are first used, so that `import byheart` is quick and needs no torch.
 """
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from byheart.job import build_named as build_named
     from byheart.job import capacity_summary as capacity_summary
     from byheart.job import hold as hold
+    from byheart.measured import require_made_again as require_made_again
     from byheart.memory import Answer as Answer
     from byheart.memory import Memory as Memory
     from byheart.memory import NewMemory as NewMemory
@@ -55,6 +57,7 @@ else:
         "byheart.hosts.certify": ("certify",),
         "byheart.hosts.export": ("export",),
         "byheart.job": ("build_claim", "build_named", "capacity_summary", "hold"),
+        "byheart.measured": ("require_made_again",),
         "byheart.memory": ("Answer", "Memory", "NewMemory", "load"),
         "byheart.reciting": ("recite",),
         "byheart.report.page": ("report_html", "write_report"),

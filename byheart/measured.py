@@ -33,6 +33,7 @@ from verify.certificates.certificate import (
     Certificate,
     file_sha256,
 )
+from verify.certificates.memorization import load_subject
 from verify.runs.formats import FORMATS
 
 _FORMAT, _VERSION = "byheart-measured", 1
@@ -186,19 +187,19 @@ def _figures(certificate: Certificate, measured: Measured) -> Figures:
     return Figures(**given, **proved_figures(certificate))
 
 
-def require_made_again(folder: Path, certificate: Certificate, model: Model | None, task: Any) -> None:
+def require_made_again(folder: Path) -> None:
     """Make the summary and the page of a folder again, and compare every byte.
 
+    What a certificate proves is for `check_memorization` or the kernel; this is for what people read beside it.
+
     Args:
-        folder: What a command wrote.
-        certificate: Its certificate.
-        model: Its weights; none of a rule, of which there is no page.
-        task: What they hold.
+        folder: What a command wrote; nothing is compared where none of these files is there.
 
     Raises:
-        FileFormatError: They lie there without the numbers that they are made of, or these are damaged.
+        FileFormatError: They lie there without the numbers that they are made of, or a file is damaged.
         TamperedError: A file is another one.
     """
+    folder = Path(folder)
     made = [name for name in (SUMMARY_FILE, REPORT_FILE) if (folder / name).exists()]
     if not made and not (folder / MEASURED_FILE).exists():
         return
@@ -207,17 +208,24 @@ def require_made_again(folder: Path, certificate: Certificate, model: Model | No
             f"{folder / made[0]} lies there without {MEASURED_FILE}, from which it is made: remove it to check the "
             "rest, or make the folder again"
         )
+    certificate = Certificate.load(folder)
     measured = Measured.load(folder, certificate)
     for name in made:
-        if name == SUMMARY_FILE:
-            text = summary_json(certificate, measured)
-        elif model is not None and isinstance(task, Task) and measured.drawn is not None:
-            text = page(folder, certificate, model, task, measured)
-        else:
-            raise FileFormatError(f"{folder / name} is a page, but {MEASURED_FILE} has nothing to draw: remove it")
+        text = (
+            summary_json(certificate, measured) if name == SUMMARY_FILE else _page_again(folder, certificate, measured)
+        )
         require_regular_file(folder / name)
         if (folder / name).read_bytes() != text.encode("utf-8"):
             raise TamperedError(
                 f"{folder / name} is not the file that certificate, weights, task and {MEASURED_FILE} make: do not "
                 "believe it; remove it to check the rest, or make the folder again"
             )
+
+
+def _page_again(folder: Path, certificate: Certificate, measured: Measured) -> str:
+    """The page of a folder, of whose kind there is one."""
+    if not certificate.subject.is_of_a_rule and measured.drawn is not None:
+        model, task = load_subject(folder, certificate)
+        if isinstance(task, Task):
+            return page(folder, certificate, model, task, measured)
+    raise FileFormatError(f"{folder / REPORT_FILE} is a page, but {MEASURED_FILE} has nothing to draw: remove it")

@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from byheart.coq.compiled import CoqReport
     from byheart.terminal.kernel_report import KernelReport
     from constructions.tasks.criterion import Criterion
-    from verify.certificates.certificate import Certificate, CheckReport
+    from verify.certificates.certificate import CheckReport
     from verify.edits.certificate import EditCheck
 
-_MADE = ("measured.json", "summary.json", "report.html")
 _FAST = "checked by the fast prover"
 _NO_EDITS = "the kernel has no proof of edits yet"
 
@@ -185,6 +184,8 @@ def _report(
     options: argparse.Namespace, folder: Path, **progress: Any
 ) -> "KernelReport | CheckReport | CoqReport | EditCheck":
     """What checking a folder found: of an edit, or of a memory."""
+    from byheart.measured import require_made_again
+
     if options.coq:
         return _report_of_coq(options, folder, **progress)
     if (edit := proof_of_an_edit(folder)) is not None and not options.kernel:
@@ -196,12 +197,12 @@ def _report(
         missing = "" if options.kernel else missing_in_kernel(folder)  # goes when the kernel knows all kinds
         if not missing:
             report = check_by_kernel(folder, tell=lambda line: print(line, file=sys.stderr, flush=True))
-            _require_made_again(folder, report.certificate)
+            require_made_again(folder)
             return report
         aside = f"{_FAST}: {missing}"
     report = _checker(options)(folder, _asked(options, folder), **progress)
     report = replace(report, asides=(*report.asides, aside) if aside else report.asides)
-    _require_made_again(folder, report.certificate)
+    require_made_again(folder)
     return report
 
 
@@ -229,20 +230,6 @@ def _report_of_an_edit(options: argparse.Namespace, folder: Path, edit: Path, **
         require_proved_weights(folder, report.certificate.edited)
         report = replace(report, decoding=decoded_by_host(folder, edit))
     return report
-
-
-def _require_made_again(folder: Path, certificate: "Certificate") -> None:
-    """Refuse a summary or a page that says anything else than the certificate, once this is proved again."""
-    from byheart.measured import require_made_again
-    from byheart.memory import load
-
-    if not any((folder / name).exists() for name in _MADE):
-        return
-    if certificate.subject.is_of_a_rule:  # of which there is no page
-        require_made_again(folder, certificate, None, None)
-        return
-    memory = load(folder)
-    require_made_again(folder, certificate, memory.model, memory.task)
 
 
 def _report_of_coq(options: argparse.Namespace, folder: Path, **progress: Any) -> "CoqReport":

@@ -37,7 +37,7 @@ def test_a_folder_of_the_certificate_alone_has_nothing_to_make_again(tmp_path):
     MEMORY.save(tmp_path / "out")
     for name in ("summary.json", "report.html", "measured.json"):
         (tmp_path / "out" / name).unlink()
-    require_made_again(tmp_path / "out", MEMORY.certificate, MEMORY.model, MEMORY.task)
+    require_made_again(tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -47,11 +47,11 @@ def test_other_data_are_refused(tmp_path, data):
     MEMORY.save(tmp_path / "out")
     (tmp_path / "out" / "measured.json").write_bytes(data)
     with pytest.raises(FileFormatError, match=r"measured\.json"):
-        require_made_again(tmp_path / "out", MEMORY.certificate, MEMORY.model, MEMORY.task)
+        require_made_again(tmp_path / "out")
 
 
 def test_another_summary_is_refused(tmp_path):
     MEMORY.save(tmp_path / "out")
     (tmp_path / "out" / "summary.json").write_text("{}")
     with pytest.raises(TamperedError, match=r"summary\.json"):
-        require_made_again(tmp_path / "out", MEMORY.certificate, MEMORY.model, MEMORY.task)
+        require_made_again(tmp_path / "out")
