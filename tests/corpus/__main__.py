@@ -15,6 +15,9 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("command", nargs="*", help="the checker, after --; the folder is its last argument")
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="write all folders and the index, and run nothing")
     parser.add_argument("--only", metavar="WORD", default="", help="only folders with this word in their names")
+    parser.add_argument(
+        "--without", metavar="KIND", action="append", default=[], help="no folders of this kind; may be repeated"
+    )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="folders at a time (default: %(default)s)")
     parser.add_argument(
         "--timeout", type=float, default=60.0, metavar="SECONDS", help="per folder (default: %(default)s)"
@@ -28,7 +31,9 @@ def main(words: list[str] | None = None) -> int:
         write_index(write_all(options.write), options.write / "index.csv")
         return 0
     with TemporaryDirectory() as top:
-        cases = [case for case in write_all(Path(top)) if options.only in case.name]
+        cases = [
+            case for case in write_all(Path(top)) if options.only in case.name and case.kind not in options.without
+        ]
         checker = command_checker(options.command, options.timeout)
         scores = run_checker(checker, cases, Path(top), options.jobs)
     lines = [as_json(scores)] if options.json else [headline(scores), "", *table(scores), "", *mistakes(scores)]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.corpus.broken_files import broken_files
 from tests.corpus.false_claims import Bad, false_claims
+from tests.corpus.false_pages import false_pages
 from tests.corpus.false_ranks import false_ranks
 from tests.corpus.false_runs import false_runs
 from tests.corpus.good_folders import GOOD
@@ -44,7 +45,7 @@ class Case:
 
 def bad_folders() -> list[Bad]:
     """Return all bad folders."""
-    return [*false_claims(), *false_runs(), *false_ranks(), *broken_files()]
+    return [*false_claims(), *false_runs(), *false_ranks(), *false_pages(), *broken_files()]
 
 
 def write_good(name: str, folder: Path) -> None:

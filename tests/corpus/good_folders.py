@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from byheart.editing import edit_model
+from byheart.facts import memorize
 from byheart.reciting import whole_text
 from constructions.arrays import Int64Array
 from constructions.models.blocks import Attention, FeedForward, Normalization
@@ -699,6 +700,17 @@ def write_edit(folder: Path) -> None:
 
 
 GOOD["edit"] = Good("edit", "one context of nine is answered anew, the other eight keep their answers", write_edit)
+
+
+def write_pages(folder: Path) -> None:
+    """Write a table of two facts as `byheart memorize` does, with the summary and the page."""
+    made = memorize({("Peru", "capital"): "Lima", ("Peru", "river"): "Amazon"}, quick=True)
+    certificate = replace(made.certificate, provenance=PROVENANCE)
+    made = replace(made, certificate=certificate, proved=replace(made.proved, certificate=certificate))
+    made.save(folder, overwrite=True)
+
+
+GOOD["pages-of-facts"] = Good("pages", "two facts, with a summary and a page", write_pages)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

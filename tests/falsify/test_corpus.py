@@ -197,7 +197,8 @@ def test_a_malformed_file_is_named_in_one_sentence_and_ends_with_2(cases, folder
         assert main(["check", str(folders / case.name), *options]) == 2, case.name
         said = capsys.readouterr().err
         assert said.count("byheart: ") == 1, (case.name, said)
-        assert any(name in said for name in ("certificate.json", "contexts.json", ".safetensors")), (case.name, said)
+        names = ("certificate.json", "contexts.json", "measured.json", ".safetensors")
+        assert any(name in said for name in names), (case.name, said)
 
 
 @pytest.mark.parametrize("options", [[], ["--fast"], ["--independent"]])
@@ -208,6 +209,22 @@ def test_files_that_are_not_those_of_the_certificate_end_with_1(cases, folders, 
         assert main(["check", str(folders / case.name), "--quiet", *options]) == 1, case.name
         shown = capsys.readouterr()
         assert (shown.out + shown.err).strip().count("\n") == 0 and (shown.out + shown.err).strip(), case.name
+
+
+@pytest.mark.parametrize("options", [[], ["--fast"]])
+def test_a_forged_page_ends_with_the_code_of_a_complete_checker(cases, folders, options) -> None:
+    pages = [case for case in cases if case.kind == "pages"]
+    assert sum(case.sort == "bad" for case in pages) >= 10
+    codes = {"proved": 0, "refuted": 1, "refused": 2}
+    assert {case.name: check(*options)(folders / case.name) for case in pages} == {
+        case.name: codes[case.expected] for case in pages
+    }
+
+
+def test_a_checker_may_leave_out_what_it_does_not_read(capsys) -> None:
+    words = [sys.executable, "-I", "-m", "verify.kernel"]
+    assert judge_a_command(["--only", "pages-of-facts", "--json", "--without", "pages", "--", *words]) == 0
+    assert json.loads(capsys.readouterr().out)["folders"] == []
 
 
 # How answers are counted.
