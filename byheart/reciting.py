@@ -5,7 +5,7 @@ Page: docs/recitation.md
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +30,7 @@ from constructions.tasks.task import LARGEST_WINDOWS, Task, windows_task
 from constructions.tasks.text import UNIT_NAMES, Unit, units
 from constructions.tasks.vocabulary import PIECES, pieces_of
 from constructions.tasks.windows import END, Windows
-from verify.certificates.certificate import Certificate
+from verify.certificates.certificate import REALS, TEXT, Certificate
 from verify.certificates.memorization import load_subject
 from verify.forward.ladder import decide_argmax, leads
 from verify.progress import Progress, silent
@@ -143,6 +143,7 @@ class Recitation:
         dtype: The type.
         unit: What is counted: ``"character"`` or ``"byte"``.
         parts: Whether the texts are the parts of one.
+        stated: Whether a certificate states that all texts are said so; none where no certificate was read.
     """
 
     begins: str
@@ -153,6 +154,7 @@ class Recitation:
     dtype: str
     unit: str
     parts: bool = False
+    stated: bool | None = None
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -195,6 +197,8 @@ class Recitation:
         if run is not None and tuple(run) != said:
             return f"ONE RUN SAID SOMETHING ELSE, in {self.dtype}; proved: {found}"
         word = "BY HEART, PROVED" if self.answers(of_runs=of_runs) else "NOT DECIDED"
+        if self.by and self.stated is False:
+            found += "; proved now, and stated in no certificate"
         return f"{word}: {found}" + ("" if run is None else f"; one run in {self.dtype} said the same")
 
     def _size(self, tokens: tuple[str, ...]) -> int:
@@ -225,7 +229,8 @@ def recite(
         progress: Called with the stage and the finished share of it.
 
     Returns:
-        What is said, and how much of it is proved.
+        What is said, and how much of it is proved; and whether the certificate states that all texts are said so, in
+        the same runs or in real arithmetic.
 
     Raises:
         InputError: There is no such title or place, or the folder holds no text.
@@ -233,7 +238,10 @@ def recite(
         TamperedError: The files are not those that the certificate names.
     """
     model, task = _loaded(folder)
-    return recitation(model, task, title, start=start, dtype=dtype, progress=progress)
+    found = recitation(model, task, title, start=start, dtype=dtype, progress=progress)
+    said_in = dtype if found.by == "runs" else REALS
+    statements = Certificate.load(Path(folder)).statements
+    return replace(found, stated=any(each.id == TEXT and each.named["format"] == said_in for each in statements))
 
 
 def recitation(

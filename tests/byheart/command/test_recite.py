@@ -1,9 +1,12 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from byheart import memorize
 from byheart.command.main import main
+from verify.certificates.certificate import Certificate
 
 
 def test_a_poem_is_learned_and_said(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -57,3 +60,19 @@ def test_a_type_that_is_asked_for_is_the_one_that_is_proved(tmp_path: Path, caps
 def test_a_folder_without_a_text_is_refused(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert main(["recite", str(folder)]) == 2
     assert "holds no text by heart" in capsys.readouterr().err
+
+
+def test_what_no_certificate_states_is_said_to_be_proved_now(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    memorize("to be or not to be", quick=True).save(tmp_path / "out")
+    now = "; proved now, and stated in no certificate"
+
+    def line(*more: str) -> str:
+        capsys.readouterr()
+        assert main(["recite", str(tmp_path / "out"), *more]) in (0, 3)
+        return capsys.readouterr().err.splitlines()[-1]
+
+    assert line().endswith("18 of 18 characters, in every float32 run")
+    assert line("--dtype", "float64").endswith(f"18 of 18 characters, in every float64 run{now}")
+    stated = Certificate.load(tmp_path / "out")
+    replace(stated, statements=stated.statements[:1]).save(tmp_path / "out")
+    assert line().endswith(f"18 of 18 characters, in every float32 run{now}")
