@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 
 from byheart.editing import Edited
-from constructions.arrays import BoolArray, Int64Array
+from constructions.arrays import Int64Array
 from constructions.errors import InputError
 from verify.edits.certificate import FLAT
 from verify.progress import Progress, silent
-from verify.runs.every_run import every_run
-from verify.runs.formats import FLOAT32
 
 HOW = (("float32", "eager"), ("float32", "sdpa"), ("bfloat16", "eager"), ("bfloat16", "sdpa"))
 _TOGETHER = 4096  # contexts of a batch
@@ -84,21 +82,6 @@ def run_in_host(source: Path, folder: Path, edited: Edited, *, progress: Progres
             )
         )
     return found
-
-
-def in_every_run(edited: Edited) -> tuple[BoolArray, BoolArray]:
-    """Which edited and which kept contexts have their answer in every float32 run (Lemma R15), `[edits]` and `[K]`.
-
-    The bound is about the formulas of `verify.replica.module.Replica`, in any order of summation; what a host computes
-    by other formulas is measured alone.
-    """
-    flat = edited.edit.answers == FLAT
-    exact = np.where(edited.proof.kept.same, edited.proof.kept.answer, -2)
-    asked = (edited.edit.contexts, np.where(flat, -2, edited.edit.answers)), (edited.edit.kept, exact)
-    new, kept = (
-        every_run(edited.model, contexts, number_format=FLOAT32).place == answers for contexts, answers in asked
-    )
-    return new, kept
 
 
 def _answers(folder: Path, contexts: Int64Array, dtype: str, attention: str) -> Int64Array:

@@ -41,7 +41,16 @@ from constructions.models.precision import SIGNIFICAND
 from constructions.tasks.rule import rule_task
 from constructions.tasks.task import Task
 from verify.edits.certificate import FLAT, EditCertificate
-from verify.edits.proof import LARGEST_DOMAIN, Edit, EditProof, certify_edit, require_distinct, save_edit, whole_domain
+from verify.edits.proof import (
+    LARGEST_DOMAIN,
+    Edit,
+    EditProof,
+    certify_edit,
+    edit_in_every_run,
+    require_distinct,
+    save_edit,
+    whole_domain,
+)
 from verify.forward.ladder import decide_argmax, leads, rising_precision
 from verify.forward.logits import logit_chunks
 from verify.progress import Progress, silent
@@ -102,6 +111,7 @@ def edit(
     dtype: str | None = None,
     config: Mapping[str, Any] | Path | str | None = None,
     plain_argmax: bool = False,
+    every_run: str | None = None,
     out: Path | str | None = None,
     overwrite: bool = False,
     progress: Progress = silent,
@@ -127,6 +137,7 @@ def edit(
             float64, which rounds nothing.
         config: As for `byheart.certify`.
         plain_argmax: As for `byheart.certify`.
+        every_run: A number format: also prove and state which of the contexts every run answers so.
         out: A folder to write: the edited model in the format of its host, and the proof in its folder ``proof``.
         overwrite: Replace a folder that byheart wrote.
         progress: Called with the stage and the finished share of it.
@@ -197,6 +208,9 @@ def edit(
     done = replace(done, tokens=tuple(named.vocabulary))
     if decoding:
         done = replace(done, certificate=done.certificate.decoded(decoding))
+    if every_run is not None:
+        runs = edit_in_every_run(done.model, done.edit, done.proof, dtype=every_run, progress=progress)
+        done = replace(done, certificate=replace(done.certificate, runs=runs))
     if out is not None and folder is not None:
         progress("writing", None, str(out))
         with new_folder(Path(out), overwrite=overwrite) as written:

@@ -224,6 +224,8 @@ def _report_of_an_edit(options: argparse.Namespace, folder: Path, edit: Path, **
 
         missing = "" if options.fast else f": {_NO_EDITS}"  # goes when the kernel has a proof of edits
         report = replace(check_edit(edit, **progress), aside=f"{_FAST}{missing}")
+        if not options.fast:
+            report = report.without_the_prover_alone()
     if edit != folder:
         from byheart.edited_folder import decoded_by_host, require_proved_weights
 

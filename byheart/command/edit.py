@@ -75,6 +75,7 @@ def run(options: argparse.Namespace) -> int:
             layer=options.layer,
             dtype=options.dtype,
             plain_argmax=options.plain_argmax,
+            every_run="float32" if options.run else None,
             out=options.out,
             overwrite=options.overwrite,
             progress=progress,
@@ -95,8 +96,9 @@ def run(options: argparse.Namespace) -> int:
     print_summary(options, summary, _tables)
     if not options.json and not options.quiet:
         folder = quote(str(options.out))
+        fast = " --fast" if edited.certificate.runs else ""
         check = f"byheart check {folder}"
-        sys.stdout.write(f"Page: {folder}/edit.html\nNext:\n  {check}\n  {check} --independent --full\n")
+        sys.stdout.write(f"Page: {folder}/edit.html\nNext:\n  {check}{fast}\n  {check} --independent --full\n")
     return EXIT_CODES[verdict]
 
 
@@ -149,11 +151,11 @@ def _run_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _runs(options: argparse.Namespace, edited: Any, progress: Any) -> dict[str, Any]:
     """What the host computes before and after, and what is proved of every run."""
-    from byheart.edited_runs import in_every_run, run_in_host
+    from byheart.edited_runs import run_in_host
 
     runs = [run.json() for run in run_in_host(options.model, options.out, edited, progress=progress)]
-    progress("every run", None, "float32")
-    return dict(zip(_RUNS, (runs, [int(part.sum()) for part in in_every_run(edited)]), strict=True))
+    stated = edited.certificate.runs
+    return dict(zip(_RUNS, (runs, [0, 0] if stated is None else [stated.edits, stated.kept]), strict=True))
 
 
 def _outside(summary: dict[str, Any]) -> str:

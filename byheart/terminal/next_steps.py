@@ -20,7 +20,7 @@ def next_steps(out: Path, headline: str, *, task: "Task | None" = None) -> str:
         task: What it holds, for a context that can be typed.
     """
     from constructions.tasks.vocabulary import typed_example
-    from verify.certificates.certificate import PROVER_ALONE
+    from verify.certificates.headline import PROVER_ALONE
 
     folder = quote(str(out))
     steps = [f"check {folder} --fast" if headline.endswith(PROVER_ALONE) else f"check {folder}"]

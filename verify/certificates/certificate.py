@@ -26,7 +26,7 @@ from verify.arithmetic.exact_json import (
     require_sha256,
     require_text,
 )
-from verify.certificates.headline import OF_A_FOLD, OF_A_RULE, PROMPTS, Outcome, outcome
+from verify.certificates.headline import OF_A_FOLD, OF_A_RULE, PROMPTS, PROVER_ALONE, Outcome, outcome
 from verify.runs.formats import EXP_ULPS, FORMATS, every_run_is
 from verify.runs.hypotheses import HYPOTHESES, OF_EXACT_SUMS
 from verify.verdict import Verdict
@@ -72,9 +72,6 @@ STATEMENTS = (
 
 KERNEL, PROVER = "kernel", "prover"
 """Who can check a statement: the kernel that is there to be read, or the fast prover alone."""
-
-PROVER_ALONE = "(fast prover only)"
-"""How the first line ends of what the kernel has no proof of."""
 
 REALS = "real arithmetic"
 """In the place of a number format: a text is decoded without any rounding."""

@@ -25,6 +25,9 @@ OWN = "own"
 PROMPTS = "prompts"
 """The origin of the answers to prompts, each said whole."""
 
+PROVER_ALONE = "(fast prover only)"
+"""How the first line ends of what the kernel has no proof of."""
+
 VACUOUS = "NO BETTER THAN A GUESS"
 
 _TARGETS = {

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from constructions.counted import counted
-from constructions.errors import FileFormatError, InputError, TamperedError
+from constructions.errors import FileFormatError, InputError, TamperedError, require_one_of
 from constructions.files import canonical_json, require_regular_file, write_atomically
 from verify.arithmetic.decimals import decimal_above
 from verify.arithmetic.exact_json import (
@@ -24,7 +24,9 @@ from verify.arithmetic.exact_json import (
     require_sha256,
     require_text,
 )
-from verify.certificates.headline import sampled_bound
+from verify.certificates.headline import PROVER_ALONE, sampled_bound
+from verify.runs.formats import FORMATS, every_run_is
+from verify.runs.hypotheses import OF_BOUNDS
 from verify.verdict import Verdict
 
 FORMAT, VERSION = "byheart-edit", 3
@@ -136,6 +138,60 @@ def _integers(path: Path, value: Any, least: int, below: int) -> list[int]:
 
 
 @dataclass(frozen=True)
+class EditRuns:
+    """What every run in a number format answers, by bounds of what runs round: the fast prover alone has a proof of it.
+
+    Args:
+        format: A key of `verify.runs.formats.FORMATS`.
+        hypotheses: What a run is assumed to keep (`verify.runs.hypotheses.OF_BOUNDS`).
+        exp_ulps: The accuracy of the exponential that is assumed, in units in the last place.
+        edits: So many edited contexts are answered as asked in every run.
+        kept: So many kept contexts have in every run the answer that the original has in real arithmetic.
+
+    Raises:
+        InputError: A format or hypotheses that there are not, or a number that is none.
+    """
+
+    format: str
+    hypotheses: str
+    exp_ulps: float
+    edits: int
+    kept: int
+
+    def __post_init__(self) -> None:
+        require_one_of(tuple(FORMATS), format=self.format)
+        require_one_of((OF_BOUNDS,), hypotheses=self.hypotheses)
+        if type(self.exp_ulps) is not float or not 0.0 < self.exp_ulps < math.inf:
+            raise InputError("exp_ulps", f"is {self.exp_ulps!r}", "a finite float above 0")
+        if any(type(count) is not int or count < 0 for count in (self.edits, self.kept)):
+            raise InputError(
+                "runs", f"count {self.edits!r} edits and {self.kept!r} kept contexts", "integers from 0 on"
+            )
+        if self.edits == self.kept == 0:
+            raise InputError("runs", "state nothing of any context", "a context, or no such field")
+
+    def words(self) -> str:
+        """The statement in words."""
+        return (
+            f"In every {self.format} run ({every_run_is(self.format, self.exp_ulps)}) "
+            f"{counted(self.edits, 'edited context')} are answered as asked, and {counted(self.kept, 'kept context')} "
+            f"as the original answers them in real arithmetic; this rests on H1, H2, H3 and H4."
+        )
+
+    def data(self) -> dict[str, Any]:
+        """As plain data for JSON, with exact numbers."""
+        said = {"format": self.format, "hypotheses": self.hypotheses, "statement": self.words()}
+        return {**said, "exp_ulps": encode_number(self.exp_ulps), "edits": self.edits, "kept": self.kept}
+
+    @classmethod
+    def parsed(cls, data: Any) -> "EditRuns":
+        """What `data` gave; other words than those of the numbers are not canonical, and refused as such."""
+        expect_fields("runs", data, {"format", "hypotheses", "statement", "exp_ulps", "edits", "kept"})
+        ulps: Any = decode_number("runs.exp_ulps", data["exp_ulps"])  # which __post_init__ requires to be a float
+        return cls(data["format"], data["hypotheses"], ulps, data["edits"], data["kept"])
+
+
+@dataclass(frozen=True)
 class EditCertificate:
     """What was proved of an edit, as data to be proved again; no number in it is ever believed.
 
@@ -152,6 +208,7 @@ class EditCertificate:
             the caps no logit of any context moves by more than ``outside``, which an earlier layer or an original whose
             weights were rounded need not have.
         provenance: Names and versions of the software.
+        runs: What every run answers, where that was asked for and proved.
 
     Raises:
         InputError: A number or a hash that is none.
@@ -165,6 +222,7 @@ class EditCertificate:
     everywhere: bool
     values: Mapping[str, Number]
     provenance: Mapping[str, str]
+    runs: EditRuns | None = None
 
     def __post_init__(self) -> None:
         for name in ("original", "edited", "edit"):
@@ -180,6 +238,9 @@ class EditCertificate:
             raise InputError("edits", f"is {self.edits!r}", "as many as are asked for and flat")
         if max(self.values["held"], self.values["before"]) > self.values["asked"]:
             raise InputError("values", f"has {dict(self.values)}", "no more edits that are answered than are asked for")
+        runs = self.runs
+        if runs is not None and not (runs.edits <= self.values["asked"] and runs.kept <= self.values["same"]):
+            raise InputError("runs", f"are {runs.data()}", "no more contexts than are held and kept in real arithmetic")
         if type(self.everywhere) is not bool:
             raise InputError("everywhere", f"is {self.everywhere!r}", "a truth value")
         for name, text in self.provenance.items():
@@ -211,6 +272,9 @@ class EditCertificate:
             parts.append("no context was asked to keep its answer")
         if self.layer is not None:
             parts.append(f"in layer {self.layer}: what follows an edited context may change")
+        if self.runs is not None:
+            edits, kept = counted(self.runs.edits, "edit"), counted(self.runs.kept, "kept answer")
+            parts.append(f"{edits} and {kept} in every {self.runs.format} run {PROVER_ALONE}")
         return f"{_WORDS[self.verdict]}: {'; '.join(parts)}"
 
     def edits_said(self) -> list[str]:
@@ -247,13 +311,15 @@ class EditCertificate:
         if data.get("format") != FORMAT or data.get("version") != VERSION:
             raise FileFormatError(f"{EDIT_FILE} is no certificate of an edit of version {VERSION}")
         fields = {"original", "edited", "edit", "edits", "layer", "everywhere", "values", "provenance"}
-        expect_fields(EDIT_FILE, data, {*fields, "format", "version", "digest"})
+        stated = {"runs"} & set(data)
+        expect_fields(EDIT_FILE, data, {*fields, *stated, "format", "version", "digest"})
         found = {name: data[name] for name in fields}
         values = expect("values", found.pop("values"), dict)
         try:
-            numbers = {name: decode_number(f"{EDIT_FILE}: {name}", value) for name, value in values.items()}
-            certificate = cls(values=numbers, **found)
-        except (InputError, TypeError, AttributeError) as error:
+            numbers = {name: decode_number(name, value) for name, value in values.items()}
+            runs = EditRuns.parsed(data["runs"]) if stated else None
+            certificate = cls(values=numbers, **found, runs=runs)
+        except (InputError, FileFormatError, TypeError, AttributeError) as error:
             raise FileFormatError(f"{EDIT_FILE} is not a certificate: {error}") from error
         if data["digest"] != _digest({name: value for name, value in data.items() if name != "digest"}):
             raise TamperedError(f"{EDIT_FILE} has the digest {data['digest']!r}, which is not that of its contents")
@@ -291,6 +357,7 @@ class EditCertificate:
             "everywhere": self.everywhere,
             "values": {name: encode_number(value) for name, value in self.values.items()},
             "provenance": dict(self.provenance),
+            **({} if self.runs is None else {"runs": self.runs.data()}),
         }
 
 
@@ -329,6 +396,14 @@ class EditCheck:
     def sampled(cls, certificate: EditCertificate, path: str, looked_at: int, wrong_upper: int) -> "EditCheck":
         """Every stored number follows as far as the kept contexts that were drawn tell: that is no proof."""
         return cls(certificate, Verdict.UNDECIDED, "", path, looked_at, wrong_upper)
+
+    def without_the_prover_alone(self) -> "EditCheck":
+        """The same for whoever has not asked for the fast prover: undecided where runs are stated."""
+        runs = self.certificate.runs
+        if runs is None or self.verdict is not Verdict.PROVED:
+            return self
+        reason = f"every {runs.format} run is for the fast prover alone (--fast)"
+        return replace(self, verdict=Verdict.UNDECIDED, reason=reason)
 
     def summary(self) -> dict[str, Any]:
         """What a command shows, as plain data for JSON."""

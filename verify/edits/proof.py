@@ -27,11 +27,14 @@ from verify.edits.certificate import (
     Asked,
     EditCertificate,
     EditCheck,
+    EditRuns,
 )
 from verify.edits.judge import KeptContexts, caps, judge_kept
+from verify.edits.runs import answered_in_every_run, state_edit_runs
 from verify.forward.ladder import decide_argmax
 from verify.forward.logits import enclose_logits
 from verify.progress import Progress, silent
+from verify.runs.formats import EXP_ULPS
 from verify.verdict import Verdict
 
 _SLACK = 2.0**-6  # relative; what a stored bound gives away so that another machine proves it too
@@ -214,6 +217,31 @@ def certify_edit(
     return certificate, proof
 
 
+def edit_in_every_run(
+    edited: Model,
+    edit: Edit,
+    proof: EditProof,
+    *,
+    dtype: str,
+    exp_ulps: float = EXP_ULPS,
+    progress: Progress = silent,
+) -> EditRuns | None:
+    """What is proved of every run of an edited model, to be stated; none where that is nothing.
+
+    Args:
+        edited: The model after the edit.
+        edit: What was asked.
+        proof: What was proved in real arithmetic.
+        dtype: A key of `verify.runs.formats.FORMATS`.
+        exp_ulps: The accuracy of the exponential that is assumed.
+        progress: Called with the stage and the finished share of it.
+    """
+    new, old = answered_in_every_run(
+        edited, (edit.contexts, edit.answers), edit.kept, proof.kept, dtype=dtype, exp_ulps=exp_ulps, progress=progress
+    )
+    return state_edit_runs(new, old, dtype=dtype, exp_ulps=exp_ulps)
+
+
 def save_edit(
     folder: Path, edited: Model, edit: Edit, certificate: EditCertificate, *, original: Model | None = None
 ) -> None:
@@ -257,10 +285,10 @@ def check_edit(folder: Path, *, progress: Progress = silent) -> EditCheck:
         if certificate.edits != len(edit.answers) or original.sha256() != certificate.original:
             raise TamperedError(f"{folder}: the original is not the one that its certificate names")
         layer, everywhere = certificate.layer, certificate.everywhere
-        own = prove_edit(original, edited, edit, layer=layer, everywhere=everywhere, progress=progress).values
+        proof = prove_edit(original, edited, edit, layer=layer, everywhere=everywhere, progress=progress)
     except InputError as error:
         raise FileFormatError(f"{folder / CONTEXTS_FILE} does not fit the model: {error}") from error
-    stored, path, size = certificate.values, "proved bounds", len(edit.kept)
+    own, stored, path, size = proof.values, certificate.values, "proved bounds", len(edit.kept)
     for name in ("asked", "flat", "kept"):
         if own[name] != stored[name]:
             return EditCheck(certificate, Verdict.REFUTED, f"{name} is {own[name]}, not {stored[name]}", path, size)
@@ -275,6 +303,12 @@ def check_edit(folder: Path, *, progress: Progress = silent) -> EditCheck:
     for name in [name for name in ("spread", "moved", "outside") if name in stored]:
         if not own.get(name, np.inf) <= stored[name]:
             reason = f"{name}: the stored bound does not follow"
+            return EditCheck(certificate, Verdict.UNDECIDED, reason, path, size)
+    if (runs := certificate.runs) is not None:
+        found = edit_in_every_run(edited, edit, proof, dtype=runs.format, exp_ulps=runs.exp_ulps, progress=progress)
+        if found is None or found.edits < runs.edits or found.kept < runs.kept:
+            proved = "nothing" if found is None else f"{found.edits} edits and {found.kept} kept answers"
+            reason = f"runs in {runs.format}: only {proved} were proved"
             return EditCheck(certificate, Verdict.UNDECIDED, reason, path, size)
     return EditCheck.proved_again(certificate, path, size)
 

@@ -102,6 +102,9 @@ def check_edit_independently(
         reason = str(error) or "balls say nothing"
     if reason:
         return EditCheck(certificate, look.verdict, reason, "balls", few)
+    if certificate.runs is not None:
+        reason = f"the independent checker has no proof of runs in {certificate.runs.format} of an edit"
+        return EditCheck(certificate, Verdict.UNDECIDED, reason, "balls", few)
     if few < size:
         return EditCheck.sampled(certificate, "balls", few, most_wrong(size, few, look.missed))
     return EditCheck.proved_again(certificate, "balls", few)

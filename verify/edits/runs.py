@@ -1,0 +1,63 @@
+"""What every run of an edited model answers, stated and proved again.
+
+Page: docs/claims/editing.md
+"""
+
+import numpy as np
+
+from constructions.arrays import BoolArray, Int64Array
+from constructions.models.model import Model
+from verify.edits.certificate import FLAT, EditRuns
+from verify.edits.judge import KeptContexts
+from verify.progress import Progress, silent
+from verify.runs.every_run import every_run
+from verify.runs.formats import EXP_ULPS, FORMATS
+from verify.runs.hypotheses import OF_BOUNDS
+
+
+def answered_in_every_run(
+    model: Model,
+    edited: tuple[Int64Array, Int64Array],
+    others: Int64Array,
+    kept: KeptContexts,
+    *,
+    dtype: str,
+    exp_ulps: float = EXP_ULPS,
+    progress: Progress = silent,
+) -> tuple[BoolArray, BoolArray]:
+    """Prove which edited contexts are answered as asked in every run, and which kept ones as the original answers.
+
+    The bound (Lemma R15) is about the formulas of `verify.replica.module.Replica`, in any order of summation; what a
+    host computes by other formulas is measured alone.
+
+    Args:
+        model: The edited model.
+        edited: The edited contexts, `[edits, S]`, and what they shall be answered by, `[edits]`.
+        others: The kept contexts, `[K, S]`.
+        kept: What was proved of these in real arithmetic.
+        dtype: A key of `verify.runs.formats.FORMATS`.
+        exp_ulps: The accuracy of the exponential that is assumed.
+        progress: Called with the stage and the finished share of it.
+
+    Returns:
+        For each edited context and for each kept one, whether that is proved, `[edits]` and `[K]`.
+    """
+    contexts, answers = edited
+    asked, same = np.where(answers == FLAT, -2, answers), np.where(kept.same, kept.answer, -2)
+    new, old = (
+        every_run(model, rows, number_format=FORMATS[dtype], exp_ulps=exp_ulps, progress=progress).place == wanted
+        for rows, wanted in ((contexts, asked), (others, same))
+    )
+    return new, old
+
+
+def state_edit_runs(new: BoolArray, old: BoolArray, *, dtype: str, exp_ulps: float = EXP_ULPS) -> EditRuns | None:
+    """The statement of what was proved of every run; none where that is nothing.
+
+    Example:
+        >>> state_edit_runs(np.array([True]), np.array([True, False]), dtype="float32").kept
+        1
+    """
+    if not (new.any() or old.any()):
+        return None
+    return EditRuns(dtype, OF_BOUNDS, exp_ulps, int(new.sum()), int(old.sum()))
