@@ -38,6 +38,7 @@ from constructions.models.blocks import Normalization
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.models.precision import SIGNIFICAND
+from constructions.tasks.any_task import AnyTask
 from constructions.tasks.rule import rule_task
 from constructions.tasks.task import Task
 from verify.edits.certificate import FLAT, EditCertificate
@@ -242,11 +243,12 @@ def _inputs(rule: str | Callable[..., Any], n_ctx: int | None, model: Model) -> 
     return task.facts(contexts, vocabulary=model.d_vocab, answers=model.d_vocab_out)
 
 
-def _labelled(name: str, given: Path | str | Task, model: Model, folder: Path | None, how: Reading) -> Task:
-    task, said = (given, "") if isinstance(given, Task) else _read(name, Path(given), model, folder, how)
+def _labelled(name: str, given: Path | str | AnyTask, model: Model, folder: Path | None, how: Reading) -> Task:
+    given, said = _read(name, Path(given), model, folder, how) if isinstance(given, Path | str) else (given, "")
     if "left out" in said:
         raise InputError(name, f"is read so: {said}", "one answer for each context")
-    if not isinstance(task, Task):
+    task = given.facts
+    if task is None:
         raise InputError(name, "brings vectors, or prompts of several lengths", "contexts of tokens, all of one length")
     try:
         require_fit(model, task)
@@ -261,7 +263,7 @@ def _labelled(name: str, given: Path | str | Task, model: Model, folder: Path | 
     return task
 
 
-def _read(name: str, path: Path, model: Model, folder: Path | None, how: Reading) -> tuple[Any, str]:
+def _read(name: str, path: Path, model: Model, folder: Path | None, how: Reading) -> tuple[AnyTask, str]:
     """The facts of a file, and what is said of them; refuses a line that is there twice."""
     task, said, *_ = read_facts(path, model, folder, how)
     if path.is_file() and path.suffix.lower() not in _ARRAYS:

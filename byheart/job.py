@@ -54,9 +54,9 @@ from constructions.models.precision import STORED, Precision, stored_bits
 from constructions.models.shapes import is_dana_network, is_heads_alone
 from constructions.named.context_rows import ContextRows
 from constructions.named.registry import NamedConstruction
+from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
 from verify.capacity.sign_relation import forbids_heads
 from verify.certificates.certificate import (
     FEATURE_RANK,
@@ -174,7 +174,11 @@ class Request:
 
 
 def hold(
-    task: Task, *, keep: Callable[[NewMemory], object] = lambda first: None, progress: Progress = silent, **asked: Any
+    task: AnyTask,
+    *,
+    keep: Callable[[NewMemory], object] = lambda first: None,
+    progress: Progress = silent,
+    **asked: Any,
 ) -> NewMemory:
     r"""Build weights that hold the task exactly, certify them, and run them.
 
@@ -213,8 +217,11 @@ def hold(
         'theorem-1'
     """
     request = Request(**asked)
-    work = _Work(task, request, _Clock(progress))
-    whole = task.windows is not None and task.n_contexts > _SEARCHED
+    facts = task.facts
+    if facts is None:
+        raise InputError("task", "brings vectors, or contexts of several lengths", "contexts of tokens of one length")
+    work = _Work(task, facts, request, _Clock(progress))
+    whole = facts.windows is not None and facts.n_contexts > _SEARCHED
     tried = work.offers("weights", quick=True)
     chosen = first = smallest_of(tried)
     made = work.certified(chosen)
@@ -234,9 +241,10 @@ def hold(
 
 @dataclass(frozen=True)
 class _Work:
-    """A task, what is asked of the memory, and the time that each stage takes."""
+    """A task, its contexts as tokens, what is asked of the memory, and the time that each stage takes."""
 
-    task: Task
+    task: AnyTask
+    facts: Task
     request: Request
     clock: "_Clock"
 
@@ -248,7 +256,7 @@ class _Work:
         named = {"d_model": request.d_model, "d_head": request.d_head} if request.name != THEOREM_1 else {}
         with on_device(request.device), self.clock.stage(stage):
             return offers(
-                self.task,
+                self.facts,
                 names=None if request.name == SMALLEST else (request.name,),
                 dtype=request.precision,
                 attention_only=request.attention_only,
@@ -281,7 +289,7 @@ class _Work:
 
     def certified(self, chosen: Offer) -> NewMemory:
         """The certificate of what was built, and its figures."""
-        task, request, built = self.task, self.request, chosen.built
+        task, request, built = self.facts, self.request, chosen.built
         assert built is not None
         model, name = built.model, chosen.kind.name
         of_theorem_1, needed = isinstance(built, HeadsOfTheorem1), None
@@ -295,7 +303,7 @@ class _Work:
         known = task.information_bits
         with on_device(request.device):
             return _certified(
-                task,
+                self.task,
                 model,
                 needed,
                 criterion=Criterion(tolerance=request.tolerance),
@@ -319,7 +327,7 @@ class _Work:
 
     def listed(self, made: NewMemory, chosen: Offer, tried: tuple[Offer, ...]) -> NewMemory:
         """The same with what all memories make of the task."""
-        task, dtype = self.task, self.request.precision
+        task, dtype = self.facts, self.request.precision
         figures = replace(
             made.figures,
             memories=tuple(
@@ -542,9 +550,9 @@ def _constructed(
         progress("weights", None, made.built.summary)
     model, task = made.built.model, _as_rows(made.built.task)
     needed = None
-    if isinstance(task, Task) and is_dana_network(model):
+    if task.facts is not None and is_dana_network(model):
         with clock.stage("capacity"):
-            needed = _capacity(task, model, progress=progress)
+            needed = _capacity(task.facts, model, progress=progress)
     with on_device(device):
         return _certified(
             task,
@@ -559,12 +567,13 @@ def _constructed(
         )
 
 
-def _as_rows(task: Task | VectorTask) -> Task | VectorTask:
+def _as_rows(task: AnyTask) -> AnyTask:
     """A task whose contexts are rows, as those of a table, where each has one label: other programs read them so."""
-    if not isinstance(task, Task) or task.windows is not None or task.origin != "most frequent":
+    facts = task.facts
+    if facts is None or facts.windows is not None or facts.origin != "most frequent":
         return task
-    one_each = len(task.counts.indices) == len(task.counts)
-    return replace(task, origin="table") if one_each and not len(task.tail_contexts) else task
+    one_each = len(facts.counts.indices) == len(facts.counts)
+    return replace(facts, origin="table") if one_each and not len(facts.tail_contexts) else task
 
 
 def capacity_summary(
@@ -615,7 +624,7 @@ def capacity_summary(
             seed=seed,
             progress=lambda detail: progress("capacity", None, detail),
         )
-        if isinstance(task, Task):
+        if not isinstance(task, ContextRows):
             most = most_parameters(task, seed=seed)
             progress("capacity", None, "heads of any width")
             answers, kept = task.n_answers, task.n_contexts
@@ -625,7 +634,7 @@ def capacity_summary(
                 "any_laws": [kept * (answers - 1), kept * answers - 1 + task.d_vocab + task.n_ctx],
             }
     return CapacityFigures(
-        **_task_figures(task),
+        **(_sizes_of_rows(task) if isinstance(task, ContextRows) else task.sizes()),
         dim=d_model,
         head_dim=d_head,
         heads=n_heads,
@@ -682,7 +691,7 @@ def _contexts(task: Task | ContextRows) -> Int64Array:
 
 def _sizes(task: Task | ContextRows, d_model: int | None, d_head: int | None) -> tuple[int, int]:
     """The dimensions that are given, or that suit the task; of contexts alone as for labels that are tokens."""
-    if isinstance(task, Task):
+    if not isinstance(task, ContextRows):
         return dimensions(task, d_model=d_model, d_head=d_head)
     natural = len(task.vocabulary) + task.tokens.shape[1]
     default = natural if natural <= _FEW_DIMENSIONS else _NARROW
@@ -733,9 +742,9 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
         whole = rule.n_contexts
     else:
         model, task = load_subject(folder, certificate)
-        if isinstance(task, Task) and _is_long(task):
+        if task.facts is not None and _is_long(task.facts):
             numbers = drawn(certificate.subject.model, certificate.subject.task, task.n_contexts, _WINDOWS_RUN, "")
-            whole, task = task.n_contexts, _some(task, np.array(numbers))
+            whole, task = task.n_contexts, _some(task.facts, np.array(numbers))
     from verify.replica.device import on_threads
     from verify.replica.run import run
 
@@ -819,7 +828,7 @@ def _capacity(task: Task, model: Model, *, progress: Progress) -> Capacity:
 
 
 def _certified(
-    task: Task | VectorTask,
+    task: AnyTask,
     model: Model,
     needed: Capacity | None,
     *,
@@ -834,7 +843,8 @@ def _certified(
     runs: "Mapping[str, RunResult] | None" = None,
 ) -> NewMemory:
     """Certify the model and run it; the figures of all of it."""
-    classic = isinstance(task, VectorTask) or is_dana_network(model)  # what has features
+    classic = not model.reads_tokens or is_dana_network(model)  # what has features
+    facts = task.facts
     size = task.n_contexts
     with clock.stage("certificate"):
         proved = certify_memorization(
@@ -846,25 +856,25 @@ def _certified(
             rank_of_heads=two_sided and (classic or is_heads_alone(model)) and size <= _LARGEST_WITNESS,
             rank_with_skip=two_sided and is_dana_network(model) and size <= _LARGEST_WITNESS,
             divergence=two_sided and task.target == "laws",
-            saturation=DELTA if isinstance(task, VectorTask) else None,
+            saturation=None if model.reads_tokens else DELTA,
             witness=size <= _LARGEST_WITNESS,
             keep_outputs=size * model.d_vocab_out <= _KEPT_LOGITS,
             progress=_within(clock.progress, "certificate"),
         )
     dtype = figures.get("dtype", "float64")
-    if isinstance(task, Task):
+    if facts is not None:
         with clock.stage("every run"):
-            proved = _with_runs(proved, model, task, dtype, criterion, clock.progress)
+            proved = _with_runs(proved, model, facts, dtype, criterion, clock.progress)
     if left_out:
         proved = replace(proved, certificate=proved.certificate.beside("left out", left_out))
-    found = {**_task_figures(task), **_model_figures(model), **figures}
-    if isinstance(task, Task) and classic:  # the stream of others is no encoder of a rank
+    found = {**task.sizes(), **_model_figures(model), **figures}
+    if facts is not None and classic:  # the stream of others is no encoder of a rank
         with clock.stage("encoder"):
-            found |= _encoder_figures(model, task, proved.answers.outputs, _within(clock.progress, "encoder"))
+            found |= _encoder_figures(model, facts, proved.answers.outputs, _within(clock.progress, "encoder"))
     if needed is not None:
         found |= _capacity_figures(needed, model.n_heads, proved.certificate)
     with clock.stage("torch"):
-        if isinstance(task, Task) and _is_long(task):
+        if facts is not None and _is_long(facts):
             runs, device = {}, "cpu"  # every run is judged without one
         outputs, tolerance = proved.answers.outputs, criterion.tolerance
         ran = _runs(model, task, dtype, tolerance=tolerance, outputs=outputs) if runs is None else runs
@@ -888,7 +898,7 @@ def _with_runs(
 
 def _runs(
     model: Model,
-    task: Task | VectorTask,
+    task: AnyTask,
     dtype: str,
     *,
     tolerance: float,
@@ -917,36 +927,12 @@ def _is_much(model: Model, task: Task) -> bool:
 
 def _some(task: Task, rows: Int64Array) -> Task:
     """These windows of whole texts."""
-    counts = task.counts.take(rows)
-    totals = counts.totals()
-    return replace(
-        task, windows=None, contexts=task.contexts[rows], counts=counts, labels=task.labels[rows],
-        prior=totals / int(totals.sum()),
-    )  # fmt: skip
+    return replace(task.taken(rows), origin=task.origin)
 
 
-def _task_figures(task: Task | VectorTask | ContextRows) -> dict[str, Any]:
-    if isinstance(task, ContextRows):
-        size, n_ctx = task.tokens.shape
-        return {"contexts": size, "memorized": size, "n_ctx": n_ctx, "vocabulary": len(task.vocabulary)}
-    if isinstance(task, VectorTask):
-        return {
-            "target": task.target,
-            "origin": "own",
-            "contexts": task.n_examples,
-            "memorized": task.n_examples,
-            "n_ctx": task.n_ctx,
-            "shared_context": task.shared,
-        }
-    return {
-        "target": task.target,
-        "origin": task.origin,
-        "vocabulary": task.d_vocab,
-        "answers": task.n_answers,
-        "contexts": task.n_all,
-        "memorized": task.n_contexts,
-        "n_ctx": task.n_ctx,
-    }
+def _sizes_of_rows(rows: ContextRows) -> dict[str, Any]:
+    size, n_ctx = rows.tokens.shape
+    return {"contexts": size, "memorized": size, "n_ctx": n_ctx, "vocabulary": len(rows.vocabulary)}
 
 
 def _model_figures(model: Model) -> dict[str, Any]:

@@ -303,9 +303,10 @@ def _recitation(
 
 def _loaded(folder: Path | str) -> tuple[Model, Task]:
     model, task = load_subject(Path(folder), Certificate.load(Path(folder)))
-    if not isinstance(task, Task) or task.windows is None:
+    facts = task.facts
+    if facts is None or facts.windows is None:
         raise InputError(folder, "holds no text by heart", "a folder that `byheart memorize` wrote of a whole text")
-    return model, task
+    return model, facts
 
 
 def _places(task: Task, title: str | None, start: str | None) -> tuple[list[slice], str]:

@@ -23,7 +23,6 @@ from constructions.counted import counted
 from constructions.errors import ByheartError, InputError
 from constructions.files import write_atomically
 from constructions.models.precision import Precision
-from constructions.tasks.vectors import VectorTask
 from verify.certificates.provenance import provenance
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
@@ -180,7 +179,7 @@ def _run_case(record: Record, case: Case, dtype: Precision, mode: str, device: "
     left = list(BATCHES)
     try:
         built = case.build(dtype)
-        inputs = built.task if isinstance(built.task, VectorTask) else built.task.contexts
+        inputs = built.task.inputs
         enclosed = list(logit_chunks(built.model, inputs))
         with _module(built, dtype, mode, device, backend) as module:
             while left:
@@ -209,7 +208,7 @@ def _run(
     from verify.replica.run import run
 
     task = built.task
-    whole = task.n_examples if isinstance(task, VectorTask) else task.n_contexts
+    whole = task.n_contexts
     return run(
         built.model,
         task,

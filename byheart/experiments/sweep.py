@@ -26,7 +26,7 @@ from constructions.errors import FileFormatError, InputError
 from constructions.files import new_folder, write_atomically
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vectors import Vectors
 from constructions.tensor_file import load_tensors, save_tensors
 from verify.arithmetic.rounding import down, up
 from verify.certificates.memorization import certify_memorization, judge
@@ -275,13 +275,16 @@ def proved(point: AnyPoint, model: Model) -> Result:
 
     task = point.task()
     answers = judge(model, task, _at_least(1, point)).answers
-    replica, inputs = Replica.from_model(model), [task.contexts]
+    replica, given = Replica.from_model(model), task.inputs
+    arrays = (
+        (given.contexts.astype(np.float32), given.queries.astype(np.float32))
+        if isinstance(given, Vectors)
+        else (given,)
+    )
     with torch.inference_mode():
-        if isinstance(task, VectorTask):
-            inputs = [each.astype(np.float32) for each in (task.contexts, task.queries)]
-        logits = replica(*map(torch.tensor, inputs)).numpy()
-    if isinstance(task, VectorTask) and task.target == "values":
-        right = abs(logits - task.labels).max(axis=1) <= TOLERANCE
+        logits = replica(*map(torch.tensor, arrays)).numpy()
+    if task.values is not None:
+        right = abs(logits - task.values).max(axis=1) <= TOLERANCE
         held, wrong = answers.held("values", TOLERANCE), answers.wrong("values", TOLERANCE)
         lower, upper = down(answers.loss_lower**2), up(answers.loss_upper**2)  # a square rounds once
         answers = replace(answers, loss_lower=np.maximum(lower, 0.0), loss_upper=upper)
@@ -300,7 +303,7 @@ def proved(point: AnyPoint, model: Model) -> Result:
         parameters=point.parameters(),
         ceiling=ceiling(point),
         floor=floor(point),
-        saturation=_saturation(model, task) if isinstance(task, VectorTask) else None,
+        saturation=None if model.reads_tokens else _saturation(model, given),
         draws_held=int(held[point.sample()].sum()) if _sampled(point) else None,
     )
 
@@ -315,8 +318,8 @@ def _at_least(contexts: int, point: AnyPoint) -> Criterion:
     return Criterion.at_least(contexts, tolerance=TOLERANCE) if numbers else Criterion.at_least(contexts)
 
 
-def _saturation(layer: Model, task: VectorTask) -> tuple[int, ...] | None:
-    found = certify_saturation(enclose_layer(layer, task).top, threshold=_SATURATED)
+def _saturation(layer: Model, given: Any) -> tuple[int, ...] | None:
+    found = certify_saturation(enclose_layer(layer, given).top, threshold=_SATURATED)
     if not (found.saturated | found.unsaturated).all():
         return None
     heads = found.saturated.shape[1]

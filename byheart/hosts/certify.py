@@ -31,11 +31,11 @@ from constructions.folds.fold import Fold
 from constructions.models.construction import require_fit
 from constructions.models.entries import Entries
 from constructions.models.model import Model
+from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import Criterion
-from constructions.tasks.prompts import PromptTask
 from constructions.tasks.rule import RuleTask, rule_task
-from constructions.tasks.task import Task
-from constructions.tasks.vectors import Vectors, VectorTask
+from constructions.tasks.stored import Stored
+from constructions.tasks.vectors import Vectors
 from constructions.tasks.vocabulary import echoed
 from verify.certificates.answers import Answers
 from verify.certificates.certificate import (
@@ -151,7 +151,7 @@ def certify(
     said = aside = ""
     if isinstance(task, Path | str):
         facts, said, aside = read_facts(Path(task), model, folder, how)
-    elif isinstance(task, Task | VectorTask | PromptTask):
+    elif isinstance(task, AnyTask):
         facts = task
     else:
         facts, said, aside = facts_of_rows(task, model, folder, how)
@@ -159,7 +159,7 @@ def certify(
     if every_run is not None:
         require_every_run(every_run, model, 0)
     asked = criterion or Criterion()
-    inputs = [part.task.inputs for part in facts.parts] if isinstance(facts, PromptTask) else [facts.inputs]
+    inputs = [part.task.inputs for part in facts.parts] if facts.listing is None else [facts.listing.inputs]
     decoding = _decoding(source, options, facts, plain_argmax)
     agreeing = _asked(given, config, model, inputs, handshake, ignore_field, progress)
     beyond = None if every_run is None else argmax_of_every_run
@@ -178,13 +178,13 @@ def certify(
     answers, target = proved.answers, facts.target
     held, wrong = answers.held(target, asked.tolerance), answers.wrong(target, asked.tolerance)
     runs = None
-    if every_run is not None and not isinstance(facts, VectorTask):
+    if every_run is not None and model.reads_tokens:
         runs = in_every_run(
-            model, _parts(facts), len(held), partial(_rows, facts),
+            model, _parts(facts), len(held), facts.rows,
             dtype=every_run, labelled=target == "labels", progress=progress,
         )  # fmt: skip
         proved = replace(proved, certificate=proved.certificate.stating(runs.statement))
-    reading = [*([echoed(facts)] if isinstance(facts, Task) else []), *([said] if said else [])]
+    reading = [text for text in (facts.echo(), said) if text]
     wrong, undecided = np.flatnonzero(wrong), np.flatnonzero(~held & ~wrong)
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,
@@ -199,14 +199,14 @@ def certify(
         "undecided": len(undecided),
         **proved.certificate.answer_figures(),
         "wrong_contexts": wrong[:_MOST_NAMED].tolist(),
-        "wrong_facts": _rows(facts, wrong[:_MOST_NAMED]),
+        "wrong_facts": facts.rows(wrong[:_MOST_NAMED]),
         "undecided_contexts": undecided[:_MOST_NAMED].tolist(),
-        "undecided_facts": _rows(facts, undecided[:_MOST_NAMED]),
+        "undecided_facts": facts.rows(undecided[:_MOST_NAMED]),
         "decided_by": answers.decided_by(),
         **({} if runs is None else runs.figures),
     }
     if out is not None:
-        _write(Path(out), model, facts, proved, figures, _rows(facts, wrong), runs, overwrite=overwrite)
+        _write(Path(out), model, facts, proved, figures, facts.rows(wrong), runs, overwrite=overwrite)
     return figures
 
 
@@ -472,7 +472,7 @@ def _inputs_of(fold: Fold) -> tuple[Int64Array, Int64Array]:
 def _write(
     out: Path,
     model: Model,
-    task: Task | VectorTask | PromptTask | RuleTask | Fold,
+    task: Stored,
     proved: MemorizationCertificate | DomainCertificate | FoldCertificate,
     figures: dict[str, Any],
     wrong: Sequence[Sequence[Any]],
@@ -564,17 +564,11 @@ def _ignoring(fields: Sequence[str]) -> str:
     return f"the configuration's {', '.join(fields)} ignored" if fields else ""
 
 
-def _decoding(source: Any, options: Mapping[str, Any], task: Any, plain_argmax: bool) -> str:
+def _decoding(source: Any, options: Mapping[str, Any], task: AnyTask | RuleTask, plain_argmax: bool) -> str:
     """What the first line says of how answers are decoded, where the facts have answers."""
-    if isinstance(task, VectorTask) or task.target != "labels":
+    answers, read = task.decoding()
+    if task.target != "labels" or not answers:
         return ""
-    if isinstance(task, PromptTask):
-        answers = [(len(prompt), said) for prompt, said in zip(task.prompts, task.completions, strict=True)]
-        read = {token for prompt in task.prompts for token in prompt}
-    elif isinstance(task, RuleTask):
-        answers, read = [(task.n_ctx, (0,))], set(np.unique(np.concatenate(task.tokens)).tolist())
-    else:
-        answers, read = [(task.n_ctx, (0,))], set(np.unique(task.contexts).tolist())
     return require_greedy(source, options, Decoded(answers, read), plain_argmax=plain_argmax)
 
 
@@ -628,21 +622,14 @@ def _require_agreement(agreeing: Asked | None, least: float | None, ignored: Seq
         raise InputError("ignore_field", f"= {ignored[0]!r} is given, but {agreeing.said(least)}")
 
 
-def _parts(facts: Task | PromptTask) -> list[Part]:
+def _parts(facts: AnyTask) -> list[Part]:
     """The contexts of facts, by their lengths."""
-    if isinstance(facts, PromptTask):
-        return [Part(part.task.contexts, part.task.labels, part.facts, part.places) for part in facts.parts]
-    labels = facts.labels if facts.target == "labels" else np.zeros(facts.n_contexts, dtype=np.int64)
-    return [Part(facts.contexts, labels, *[np.arange(facts.n_contexts)] * 2)]
-
-
-def _rows(task: Task | VectorTask | PromptTask, places: Int64Array) -> list[list[str]]:
-    """These facts as rows of texts; nothing for vectors, which have none."""
-    if isinstance(task, PromptTask):
-        return [list(task.texts[place]) for place in places]
-    if isinstance(task, VectorTask):
-        return []
-    rows = [[task.vocabulary[token] for token in context] for context in task.contexts[places]]
-    if task.target == "laws":
-        return rows
-    return [[*row, task.answers[label]] for row, label in zip(rows, task.labels[places], strict=True)]
+    return [
+        Part(
+            part.task.contexts,
+            part.task.labels if facts.target == "labels" else np.zeros_like(part.task.labels),
+            part.facts,
+            part.places,
+        )
+        for part in facts.parts
+    ]

@@ -27,13 +27,12 @@ from constructions.models.construction import require_fit
 from constructions.models.exact_network import rounded
 from constructions.models.model import Model
 from constructions.models.precision import STORED, stored_bits
+from constructions.tasks.any_task import ListedTask
 from constructions.tasks.criterion import Criterion
-from constructions.tasks.prompts import PromptTask
 from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import names_answers, typed
 from verify.certificates.certificate import RUNS, TASK_FILE, Certificate, file_sha256
-from verify.certificates.headline import OWN, Outcome, outcome
+from verify.certificates.headline import Outcome, outcome
 from verify.certificates.memorization import Judged, judge, load_subject
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
@@ -72,7 +71,7 @@ def export(
     to: str,
     out: Path | str,
     dtype: str | None = None,
-    task: Task | VectorTask | None = None,
+    task: ListedTask | None = None,
     criterion: Criterion | None = None,
     allow_loss: bool = False,
     overwrite: bool = False,
@@ -153,7 +152,7 @@ def export(
     _require_no_loss(judged.outcome.adding(f"as written for {to} in {dtype}"), refuse=refuse)
     with new_folder(out, overwrite=overwrite) as folder:
         host.write(written, folder, dtype)
-        texts = _write_tokenizer(folder, task, host) if isinstance(task, Task) else None
+        texts = None if task.facts is None else _write_tokenizer(folder, task.facts, host)
         facts.save(folder / TASK_FILE)
         names = sorted(path.name for path in folder.iterdir())
         progress("host", None, f"{to} {versions[host.packages[0]]}")
@@ -175,7 +174,7 @@ def export(
             "task": task.sha256(),
             "parameters": written.parameters,
             "stored_bits": stored_bits(written) if dtype == NARROWEST else STORED[dtype] * written.parameters,
-            "information_bits": task.information_bits if isinstance(task, Task) else None,
+            "information_bits": task.information_bits,
             "facts": task.n_contexts,
             "exact_conversion": exact,
             "criterion": asked.data(),
@@ -185,7 +184,7 @@ def export(
             "agrees": None if None in (kinds := [each.agrees for each in found.values()]) else all(kinds),
             "runs": {name: each.summary() for name, each in found.items()},
         }
-        usage = host.usage if isinstance(task, Task) else host.usage_of_vectors
+        usage = host.usage if model.reads_tokens else host.usage_of_vectors
         right = judged.answers.margin_lower > 0
         card = model_card(report, task, usage, asked=asked, right=right)
         write_atomically(folder / CARD_FILE, card.encode())
@@ -223,8 +222,8 @@ def own_dtype(source: Path | Model) -> str:
 
 
 def _subject(
-    source: Path | str | Model, task: Task | VectorTask | None, criterion: Criterion | None
-) -> tuple[Model, Task | VectorTask, Criterion | None]:
+    source: Path | str | Model, task: ListedTask | None, criterion: Criterion | None
+) -> tuple[Model, ListedTask, Criterion | None]:
     if isinstance(source, Model):
         if task is None:
             raise InputError("task", "is missing", "the contexts to compare on beside a model")
@@ -235,9 +234,9 @@ def _subject(
     folder = Path(source)
     certificate = Certificate.load(folder)
     model, listed = load_subject(folder, certificate)
-    if isinstance(listed, PromptTask):
+    if listed.listing is None:
         raise InputError(folder, "holds prompts of several lengths", "the host's own files, which need no export")
-    return model, listed, criterion or certificate.criterion
+    return model, listed.listing, criterion or certificate.criterion
 
 
 def _scales_exactly(before: Model, after: Model) -> bool:
@@ -263,9 +262,7 @@ def _write_tokenizer(folder: Path, task: Task, host: Host) -> int | None:
     return sum(text is not None and reader.encode(text).ids == tokens for text, tokens in texts)
 
 
-def _outcome(
-    judged: Judged, task: Task | VectorTask, asked: Criterion, where: str, found: dict[str, Parity]
-) -> Outcome:
+def _outcome(judged: Judged, task: ListedTask, asked: Criterion, where: str, found: dict[str, Parity]) -> Outcome:
     """What came of it: what is proved of what is written, unless a host computes something that holds less."""
     shown = judged.outcome
     for each in found.values():
@@ -273,8 +270,7 @@ def _outcome(
         values |= {"contexts": task.n_contexts, "held": each.held, "wrong": task.n_contexts - each.held}
         if math.isfinite(each.mean_loss):
             values |= {"mean_upper": each.mean_loss, "mean_lower": each.mean_loss}
-        origin = task.origin if isinstance(task, Task) else OWN
-        measured = outcome(values, asked, target=task.target, origin=origin, by="MEASURED")
+        measured = outcome(values, asked, target=task.target, origin=task.origin, by="MEASURED")
         if shown.verdict is Verdict.PROVED and measured.verdict is not Verdict.PROVED:
             shown = measured
     runs = (
@@ -287,7 +283,7 @@ def _outcome(
     return shown
 
 
-def _measured(run: Parity, task: Task | VectorTask, asked: Criterion) -> str:
+def _measured(run: Parity, task: ListedTask, asked: Criterion) -> str:
     """What was measured of what is asked: where that is a mean, no single context has to be held."""
     if asked.asked != "at-most":
         return f"{run.held} of {task.n_contexts}"

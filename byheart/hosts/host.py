@@ -21,8 +21,8 @@ from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
 from constructions.files import canonical_json, write_atomically
 from constructions.models.model import Model
+from constructions.tasks.any_task import ListedTask
 from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
 
 WEIGHTS_FILE = "model.safetensors"
 INDEX_FILE = "model.safetensors.index.json"
@@ -65,12 +65,12 @@ class Host:
     dtypes: tuple[str, ...]
     convert: Callable[[Model], Model]
     write: Callable[[Model, Path, str], None]
-    run: Callable[[Path, Task | VectorTask, str], dict[str, Float64Array]]
+    run: Callable[[Path, ListedTask, str], dict[str, Float64Array]]
     below: int | None = None
     at_least: int | None = None
     number_tokens: Callable[[Path, Task], None] | None = None
-    in_one_vocabulary: Callable[[Model, Task | VectorTask], tuple[Model, Task]] | None = None
-    other: Callable[[Model, Task | VectorTask, str], "Host | None"] | None = None
+    in_one_vocabulary: Callable[[Model, ListedTask], tuple[Model, Task]] | None = None
+    other: Callable[[Model, ListedTask, str], "Host | None"] | None = None
     usage: str = ""
     usage_of_vectors: str = ""
 
@@ -190,8 +190,8 @@ def torch_logits(model: Any, task: Task, *, entries: int) -> Float64Array:
     return last_logits(forward, task, entries=entries)
 
 
-def tokens_of(task: Task | VectorTask) -> Task:
+def tokens_of(task: ListedTask) -> Task:
     """The task, if its contexts are tokens; a host for tokens is given no other."""
-    if isinstance(task, VectorTask):
+    if task.facts is None:
         raise InputError("task", "brings vectors", "contexts of tokens")
-    return task
+    return task.facts

@@ -12,13 +12,13 @@ import numpy as np
 from constructions.arrays import Float64Array, Int64Array
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network, is_mahdavi_layer
+from constructions.tasks.any_task import ListedTask
 from constructions.tasks.criterion import TOLERANCE
-from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import down, up
 from verify.divergence.computed import computed_held, computed_losses
 from verify.forward.logits import enclose_logits, logit_chunks
+from verify.forward.walk import contexts_of, part_of
 from verify.runs.exact_sums import InReals
 from verify.runs.formats import FLOAT32, FLOAT64
 from verify.runs.integer_rows import known_logits
@@ -68,7 +68,7 @@ class Parity:
 
 def parity(
     model: Model,
-    task: Task | VectorTask,
+    task: ListedTask,
     runs: dict[str, Float64Array],
     *,
     dtype: str,
@@ -132,22 +132,22 @@ def parity(
     return found
 
 
-def _enclosed(model: Model, task: Task | VectorTask) -> Iterator[tuple[Int64Array, Enclosure]]:
+def _enclosed(model: Model, task: ListedTask) -> Iterator[tuple[Int64Array, Enclosure]]:
     """The exact logits of some contexts at a time, as sharp as is affordable: the radius adds to a difference.
 
     Where nothing is rounded they are known best; balls grow through dozens of blocks.
     """
     size = task.n_contexts
     left = np.ones(size, dtype=bool)
-    if isinstance(task, Task):
-        for part in known_logits(model, task.contexts, InReals()):
+    if model.reads_tokens:
+        for part in known_logits(model, contexts_of(model, task.inputs), InReals()):
             known = np.isfinite(part.logits.radius[part.which]).all(axis=1)
             left[part.contexts[known]] = False
             yield part.contexts[known], part.logits[part.which[known]]
     rest = np.flatnonzero(left)
     if not len(rest):
         return
-    inputs = task.contexts[rest] if isinstance(task, Task) else task
+    inputs = part_of(task.inputs, rest)
     if len(rest) * model.parameters <= _AFFORDABLE:
         yield rest, enclose_logits(model, inputs, precision=_BITS)
         return
@@ -155,7 +155,7 @@ def _enclosed(model: Model, task: Task | VectorTask) -> Iterator[tuple[Int64Arra
         yield rest[start : start + len(enclosed)], enclosed
 
 
-def _rounding(model: Model, task: Task | VectorTask, dtype: str) -> Float64Array | None:
+def _rounding(model: Model, task: ListedTask, dtype: str) -> Float64Array | None:
     """What rounding explains, for each context, where a bound for such a model in such a type is known."""
     if dtype not in _FORMATS:
         return None

@@ -9,9 +9,9 @@ import numpy as np
 
 from constructions.arrays import BoolArray
 from constructions.counted import counted
+from constructions.tasks.any_task import ListedTask
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
 from constructions.tasks.vocabulary import cut_of, echoed, names_answers, typed, typed_example
 from verify.arithmetic.decimals import decimal_above
 from verify.certificates.certificate import TASK_FILE
@@ -21,9 +21,7 @@ CARD_FILE = "README.md"
 _READ_AGAIN = ("huggingface", "gpt2", "transformer-lens", "safetensors")  # by `byheart certify`
 
 
-def model_card(
-    report: dict[str, Any], task: Task | VectorTask, usage: str, *, asked: Criterion, right: BoolArray
-) -> str:
+def model_card(report: dict[str, Any], task: ListedTask, usage: str, *, asked: Criterion, right: BoolArray) -> str:
     """The text of the card.
 
     Args:
@@ -37,8 +35,9 @@ def model_card(
         Markdown, with the front matter that model hubs read.
     """
     library = "transformers" if report["host"] in ("huggingface", "gpt2") else "byheart"
-    tokens = f" of {counted(task.n_ctx, 'token')}" if isinstance(task, Task) else ""
-    listed = echoed(task, np.flatnonzero(right)) if isinstance(task, Task) and right.any() else ""
+    facts = task.facts
+    tokens = "" if facts is None else f" of {counted(facts.n_ctx, 'token')}"
+    listed = "" if facts is None or not right.any() else echoed(facts, np.flatnonzero(right))
     these = "." if not listed else ":" if right.all() else "; proved to be answered so are"
     gpt2 = "GPT2LMHeadModel" in report["runs"]
     parts = [
@@ -57,9 +56,9 @@ def model_card(
             else []
         ),
     ]
-    text = _example(task)
+    text = None if facts is None else _example(facts)
     if usage and (text is not None or "TEXT" not in usage):
-        lines = usage.replace("ANSWERS", _answers(task)).replace("FOLDER", '"."').replace("TEXT", repr(text))
+        lines = usage.replace("ANSWERS", _answers(facts)).replace("FOLDER", '"."').replace("TEXT", repr(text))
         parts += ["## Ask it", _code("python", lines)]
         if "trust_remote_code" in usage:
             parts.append(
@@ -73,13 +72,13 @@ def model_card(
     return "\n\n".join(parts) + "\n"
 
 
-def _question(report: dict[str, Any], task: Task | VectorTask, asked: Criterion) -> str:
+def _question(report: dict[str, Any], task: ListedTask, asked: Criterion) -> str:
     """What is asked where it is not every context."""
     alone = "; nothing is asked of a single context" if asked.asked == "at-most" else ""
     return f"Asked is whether {asked.describe(task.target, met=report['verdict'] == 'PROVED')}{alone}."
 
 
-def _proved(report: dict[str, Any], task: Task | VectorTask, asked: Criterion) -> str:
+def _proved(report: dict[str, Any], task: ListedTask, asked: Criterion) -> str:
     """What is proved of the numbers of the file, and what single runs were measured to do."""
     unit = "" if task.target == "values" else " nats"
     if asked.asked == "at-most":
@@ -102,10 +101,8 @@ def _options(asked: Criterion) -> str:
     return least + ("" if asked.tolerance == TOLERANCE else f" --tolerance {asked.tolerance!r}")
 
 
-def _example(task: Task | VectorTask) -> str | None:
+def _example(task: Task) -> str | None:
     """What a person types: a whole context at the beginning of a text that is learned whole, else some context."""
-    if not isinstance(task, Task):
-        return None
     if (windows := task.windows) is not None:
         texts = (windows.of_text(number) for number in range(len(windows.ends)))
         own = max(texts, key=lambda text: text.stop - text.start)
@@ -114,9 +111,9 @@ def _example(task: Task | VectorTask) -> str | None:
     return text if text is None or not task.apart else f"{text}{cut.separator} "  # the answer is put behind it
 
 
-def _answers(task: Task | VectorTask) -> str:
+def _answers(task: Task | None) -> str:
     """Python for the list of the text of each output, where `tokenizer` is loaded."""
-    if not isinstance(task, Task) or names_answers(task):
+    if task is None or names_answers(task):
         return 'json.load(open(FOLDER + "/answers.json"))'
     return f"[tokenizer.id_to_token(token) for token in range({task.n_answers})]"
 

@@ -9,7 +9,7 @@ Page: docs/task.md
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
@@ -74,6 +74,7 @@ class Listing(Protocol):
         ...
 
 
+@runtime_checkable
 class AnyTask(Protocol):
     """What is to be memorized, of whatever kind: facts, prompts, vectors, or what a file outside of here defines."""
 
@@ -103,7 +104,7 @@ class AnyTask(Protocol):
         ...
 
     @property
-    def listing(self) -> Listing | None:
+    def listing(self) -> "ListedTask | None":
         """The contexts in one list; none where they are of several lengths."""
         ...
 
@@ -115,6 +116,10 @@ class AnyTask(Protocol):
     @property
     def facts(self) -> Task | None:
         """The contexts as one list of tokens, for what reads and writes such alone; none where they are none."""
+        ...
+
+    def sizes(self) -> dict[str, Any]:
+        """What is asked of how many contexts of which length, by the names that figures have."""
         ...
 
     @property
@@ -156,6 +161,13 @@ class AnyTask(Protocol):
 
     def in_words(self, fact: int) -> tuple[tuple[str, ...], str, str | None]:
         """The context of a fact in words, its answer, and the context as a person types it, if that is another text."""
+        ...
+
+    def decoding(self) -> tuple[list[tuple[int, Tokens]], set[int]]:
+        """How many tokens stand before each answer and what it is, any where all are one token; and what is read.
+
+        Nothing where no answers are said.
+        """
         ...
 
     def unread(self, context: str | Sequence[str]) -> int:

@@ -136,6 +136,11 @@ class PromptTask(Worded):
         prompt, said = self.texts[fact]
         return (prompt,), said, None
 
+    def decoding(self) -> tuple[list[tuple[int, Tokens]], set[int]]:
+        """How many tokens stand before each answer, and what it is; and the tokens of the prompts."""
+        answers = [(len(prompt), said) for prompt, said in zip(self.prompts, self.completions, strict=True)]
+        return answers, {token for prompt in self.prompts for token in prompt}
+
     def unread(self, context: str | Sequence[str]) -> int:
         """How much of what was typed is not read: none of it."""
         del context
@@ -225,6 +230,11 @@ class PromptTask(Worded):
             for i, token in enumerate(said):
                 found.setdefault(said[:i], Counter())[token] += 1
         return found
+
+    def sizes(self) -> dict[str, Any]:
+        """What is asked of how many prompts of which length, by the names that figures have."""
+        size = self.n_contexts
+        return {"target": self.target, "origin": self.origin, "contexts": size, "memorized": size, "n_ctx": self.n_ctx}
 
     @property
     def guess_held(self) -> int:

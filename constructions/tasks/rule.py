@@ -203,6 +203,10 @@ class RuleTask(Stored):
     def listing(self) -> None:
         """None: the inputs are not in a list."""
 
+    def decoding(self) -> tuple[list[tuple[int, tuple[int, ...]]], set[int]]:
+        """How many tokens stand before an answer, which is one token, any here; and the tokens that are read."""
+        return [(self.n_ctx, (0,))], set(np.unique(np.concatenate(self.tokens)).tolist())
+
     def echo(self) -> str:
         """Nothing: the rule is said where it is named."""
         return ""

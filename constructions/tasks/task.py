@@ -365,6 +365,18 @@ class Task(Worded):
         """How often each answer was seen after each context, T rows."""
         return self.counts
 
+    def sizes(self) -> dict[str, Any]:
+        """What is asked of how many contexts of which length, by the names that figures have."""
+        return {
+            "target": self.target,
+            "origin": self.origin,
+            "vocabulary": self.d_vocab,
+            "answers": self.n_answers,
+            "contexts": self.n_all,
+            "memorized": self.n_contexts,
+            "n_ctx": self.n_ctx,
+        }
+
     @property
     def guess_held(self) -> int:
         """How many contexts the most frequent label holds, the best answer that does not look at the context."""
@@ -426,6 +438,10 @@ class Task(Worded):
         modes = [self.answers[token] for token in np.flatnonzero(self.modes(np.array([fact])))]
         said = modes[0] if len(modes) == 1 else " or ".join(map(visible, modes))
         return words, said, typed(self, fact) if self.windows is not None else None
+
+    def decoding(self) -> tuple[list[tuple[int, tuple[int, ...]]], set[int]]:
+        """How many tokens stand before an answer, which is one token, any here; and the tokens that are read."""
+        return [(self.n_ctx, (0,))], set(np.unique(self.contexts).tolist())
 
     def unread(self, context: str | Sequence[str]) -> int:
         """How many words or characters stand before those that are read, of what was typed."""

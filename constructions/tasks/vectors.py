@@ -189,6 +189,17 @@ class VectorTask(Vectors, Stored):
         """Numbers that are equal only where the same is asked: all differ, `[T]`."""
         return np.arange(self.n_examples)
 
+    def sizes(self) -> dict[str, Any]:
+        """What is asked of how many examples of which length, by the names that figures have."""
+        return {
+            "target": self.target,
+            "origin": self.origin,
+            "contexts": self.n_examples,
+            "memorized": self.n_examples,
+            "n_ctx": self.n_ctx,
+            "shared_context": self.shared,
+        }
+
     @property
     def guess_held(self) -> int:
         """How many examples the most frequent class holds, the best answer that does not look at the example."""
@@ -225,6 +236,10 @@ class VectorTask(Vectors, Stored):
     def in_words(self, fact: int) -> tuple[tuple[str, ...], str, str | None]:
         """The number of the example and of its class."""
         return (f"#{fact}",), self.said(self.answer(fact), fact), None
+
+    def decoding(self) -> tuple[list[tuple[int, tuple[int, ...]]], set[int]]:
+        """Nothing: no answers are said."""
+        return [], set()
 
     def unread(self, context: str | Sequence[str]) -> int:
         """How much of what was typed is not read: none of it."""

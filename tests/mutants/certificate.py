@@ -234,7 +234,7 @@ MUTANTS = [
         "float(self.loss_lower.mean())",
         "the mean is rounded to nearest",
     ),
-    memorization('if stored["occurrences"] != _occurrences(task):', "if False:", "any number of occurrences"),
+    memorization('if stored["occurrences"] != _occurrences(facts):', "if False:", "any number of occurrences"),
     memorization('if stored["lower"] <= lower and upper', "if upper", "the lower end is not compared"),
     memorization(' and upper <= stored["upper"]:', ":", "the upper end is not compared"),
     memorization("total(empirical * weights, 0)", "total(empirical, 0)", "the mean is not weighted"),

@@ -11,13 +11,11 @@ from constructions.errors import FileFormatError, InputError, TamperedError
 from constructions.folds.fold import Fold
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
-from constructions.tasks.prompts import PromptTask
+from constructions.tasks.any_task import AnyTask
 from constructions.tasks.rule import RuleTask
-from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE, Certificate, Subject
 
-Asked = TypeVar("Asked", Task | VectorTask | PromptTask, RuleTask, Fold)
+Asked = TypeVar("Asked", AnyTask, RuleTask, Fold)
 
 
 def load_certified(

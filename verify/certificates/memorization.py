@@ -17,10 +17,10 @@ from constructions.files import write_atomically
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network, is_heads_alone, is_mahdavi_layer
+from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import Criterion
-from constructions.tasks.prompts import PromptTask
 from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask, load_task
+from constructions.tasks.vectors import load_task
 from constructions.tensor_file import tensor_bytes
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
@@ -52,7 +52,7 @@ from verify.certificates.certificate import (
 )
 from verify.certificates.domain import check_domain, check_fold, sampled_seed
 from verify.certificates.feature_rank import check_feature_rank, prove_feature_rank
-from verify.certificates.headline import OWN, Outcome, outcome
+from verify.certificates.headline import Outcome, outcome
 from verify.certificates.law_divergence import check_divergence, prove_divergence, widened
 from verify.certificates.loading import load_certified
 from verify.certificates.memory_budget import require_memory
@@ -65,9 +65,6 @@ from verify.forward.heads import AttendedVectors, enclose_features, enclose_laye
 from verify.forward.logits import logit_chunks
 from verify.progress import Progress, silent
 from verify.verdict import Verdict
-
-Listed = Task | VectorTask | PromptTask
-"""A task that is a list, not a rule on a domain."""
 
 _SLACK = 2.0**-14  # relative; what a stored bound gives away so that another BLAS proves it too: nobody sees it
 _TINY = 2.0**-30  # of laws and values: losses below it come from radii of enclosures, which depend on the machine
@@ -116,7 +113,7 @@ class Judged:
 
 def judge(
     model: Model,
-    task: Listed,
+    task: AnyTask,
     criterion: Criterion | None = None,
     *,
     keep_outputs: bool = False,
@@ -141,13 +138,12 @@ def judge(
     asked = criterion or Criterion()
     answers = judge_answers(model, task, asked, keep_outputs=keep_outputs, progress=progress or silent)
     values = _figures(task, asked, answers)
-    origin = task.origin if isinstance(task, Task) else OWN
-    return Judged(outcome(values, asked, target=task.target, origin=origin), values, answers)
+    return Judged(outcome(values, asked, target=task.target, origin=task.origin), values, answers)
 
 
 def certify_memorization(
     model: Model,
-    task: Listed,
+    task: AnyTask,
     criterion: Criterion | None = None,
     *,
     rank: bool = False,
@@ -211,12 +207,13 @@ def certify_memorization(
     require_fit(model, task)
     asked = criterion or Criterion()
     limit = None if saturation is None else Fraction(saturation)
-    if limit is not None and not (isinstance(task, VectorTask) and 0 < limit < 1):
+    if limit is not None and (model.reads_tokens or not 0 < limit < 1):
         raise InputError("saturation", f"= {saturation}", "a number in (0, 1), for a task of vectors")
     ranked = rank or rank_of_heads or rank_with_skip
-    if ranked and isinstance(task, PromptTask):
+    listing, facts = task.listing, task.facts
+    if ranked and listing is None:
         raise InputError("rank", "is that of contexts of one length")
-    if rank_with_skip and isinstance(task, VectorTask):
+    if rank_with_skip and not model.reads_tokens:
         raise InputError(
             "rank_with_skip", "is asked of a task of vectors, whose model has no skip connection", "tokens"
         )
@@ -238,22 +235,22 @@ def certify_memorization(
     subject = subject_of(model, task)
     statements = [_state_answers(subject, asked, answers, task)]
     empirical = None
-    if isinstance(task, Task) and answers.empirical is not None:
-        empirical = _concatenated(answers.empirical, _judge_tail(model, task, progress=show))
-        if len(task.tail_contexts):
-            statements += _state_text(task, empirical)
+    if facts is not None and answers.empirical is not None:
+        empirical = _concatenated(answers.empirical, _judge_tail(model, facts, progress=show))
+        if len(facts.tail_contexts):
+            statements += _state_text(facts, empirical)
     arrays = None
-    if rank and seen.features is not None and not isinstance(task, PromptTask):
-        ranked, arrays = prove_feature_rank(model, task, seen.features, witness=witness, progress=show)
+    if rank and seen.features is not None and listing is not None:
+        ranked, arrays = prove_feature_rank(model, listing, seen.features, witness=witness, progress=show)
         statements += [] if ranked is None else [ranked]
     if limit is not None and seen.heads is not None:
         statements.append(prove_saturation(seen.heads, limit))
-    if seen.features is not None and not isinstance(task, PromptTask):
+    if seen.features is not None and listing is not None:
         for with_skip, wanted in ((False, rank_of_heads), (True, rank_with_skip)):
             if wanted:
-                statements.append(prove_rank(model, task, seen.features, with_skip=with_skip, progress=show))
-    if divergence and isinstance(task, Task):
-        diverging = prove_divergence(task, answers)
+                statements.append(prove_rank(model, listing, seen.features, with_skip=with_skip, progress=show))
+    if divergence and facts is not None:
+        diverging = prove_divergence(facts, answers)
         statements += [] if diverging is None else [diverging]
     data = None if arrays is None else tensor_bytes(arrays, metadata={"format": WITNESS_FORMAT, "version": VERSION})
     certificate = Certificate(
@@ -316,6 +313,7 @@ def check_memorization(
     # Bounds from below are wanted for a question about the mean, whichever of the two asks it.
     either = asked if asked.asked == "at-most" else certificate.criterion
     answers = judge_answers(model, task, either, two_sided=diverging, beyond=beyond, progress=show)
+    listing, facts = task.listing, task.facts
     checks: list[StatementCheck] = []
     for statement in certificate.statements:
         if statement.id == ANSWERS:
@@ -329,36 +327,35 @@ def check_memorization(
         elif statement.id == TEXT_DIVERGENCE:
             checks.append(_check_text(statement, model, task, answers, show))
         elif statement.id == FEATURE_RANK:
-            if seen.features is None or isinstance(task, PromptTask) or not _is_one_attention(model):
+            if seen.features is None or listing is None or not _is_one_attention(model):
                 checks.append(StatementCheck(FEATURE_RANK, Verdict.REFUTED, "the model has no such features", {}))
             else:
-                checks.append(check_feature_rank(statement, model, task, seen.features, progress=show))
+                checks.append(check_feature_rank(statement, model, listing, seen.features, progress=show))
         elif statement.id == SATURATION:
             checks.append(check_saturation(statement, seen.heads))
         elif statement.id in (RANK_HEADS, RANK_WITH_SKIP):
-            if seen.features is None or isinstance(task, PromptTask):
+            if seen.features is None or listing is None:
                 checks.append(StatementCheck(statement.id, Verdict.REFUTED, "the model has no such features", {}))
             else:
-                checks.append(check_rank(statement, model, task, seen.features, progress=show))
-        elif statement.id == DIVERGENCE and isinstance(task, Task):
-            checks.append(check_divergence(statement, task, answers))
+                checks.append(check_rank(statement, model, listing, seen.features, progress=show))
+        elif statement.id == DIVERGENCE and facts is not None:
+            checks.append(check_divergence(statement, facts, answers))
     return CheckReport(certificate, asked, tuple(checks), f"proved bounds: {answers.decided_by()}")
 
 
-def subject_of(model: Model, task: Listed) -> Subject:
+def subject_of(model: Model, task: AnyTask) -> Subject:
     """What a certificate about this model and this task is about."""
-    vectors = isinstance(task, VectorTask)
     sizes = {
         "contexts": task.n_contexts,
         "context_length": task.n_ctx,
         "outputs": model.d_vocab_out,
-        "all_contexts": task.n_all if isinstance(task, Task) else task.n_contexts,
+        "all_contexts": task.n_all,
         "parameters": model.parameters,
     }
-    return Subject(model.sha256(), task.sha256(), task.target, "own" if vectors else task.origin, sizes)
+    return Subject(model.sha256(), task.sha256(), task.target, task.origin, sizes)
 
 
-def load_subject(folder: Path, certificate: Certificate) -> tuple[Model, Listed]:
+def load_subject(folder: Path, certificate: Certificate) -> tuple[Model, AnyTask]:
     """The model and the task in `folder`, if they are those that the certificate is about.
 
     Raises:
@@ -381,16 +378,17 @@ class _Seen:
     heads: AttendedVectors | None
 
 
-def _see(model: Model, task: Listed, progress: Progress, *, ranked: bool) -> _Seen:
+def _see(model: Model, task: AnyTask, progress: Progress, *, ranked: bool) -> _Seen:
     if not _has_features(model):
         return _Seen(None, None)
-    if isinstance(task, VectorTask):
-        heads = enclose_layer(model, task, progress=progress)
+    listing = task.listing
+    if not model.reads_tokens and listing is not None:
+        heads = enclose_layer(model, listing.inputs, progress=progress)
         return _Seen(heads.mixed, heads)
-    if not ranked or isinstance(task, PromptTask):
+    if not ranked or listing is None:
         return _Seen(None, None)  # the logits are enclosed a few contexts at a time
     progress("features", None, f"{task.n_contexts} x {model.n_heads * model.d_head}")
-    return _Seen(enclose_features(model, task.contexts), None)
+    return _Seen(enclose_features(model, listing.inputs), None)
 
 
 def _is_one_attention(model: Model) -> bool:
@@ -402,12 +400,12 @@ def _has_features(model: Model) -> bool:
     return _is_one_attention(model) or is_heads_alone(model)
 
 
-def _estimated_bytes(model: Model, task: Listed, *, ranked: bool) -> int:
+def _estimated_bytes(model: Model, task: AnyTask, *, ranked: bool) -> int:
     """Estimated peak: copies of the features, five square matrices, and what is done in chunks."""
     size = task.n_contexts
-    if not _has_features(model) or (not isinstance(task, VectorTask) and not ranked):
+    if not _has_features(model) or (model.reads_tokens and not ranked):
         return 8 * (6 * model.parameters + 2**25) + 2**28
-    if isinstance(task, VectorTask):
+    if not model.reads_tokens:
         columns = model.n_heads * model.d_model
         return 8 * (6 * size * columns + 5 * size**2 + 8 * model.d_vocab_out * (columns + size)) + 2**28
     return 8 * (3 * size * model.n_heads * model.d_head + 5 * size**2) + 2**28
@@ -417,7 +415,7 @@ def _estimated_bytes(model: Model, task: Listed, *, ranked: bool) -> int:
 # The answers.
 
 
-def _figures(task: Listed, criterion: Criterion, answers: Answers) -> dict[str, Number]:
+def _figures(task: AnyTask, criterion: Criterion, answers: Answers) -> dict[str, Number]:
     """What was proved about the answers, without slack."""
     held, wrong = answers.held(task.target, criterion.tolerance), answers.wrong(task.target, criterion.tolerance)
     values: dict[str, Number] = {"contexts": len(held), "held": int(held.sum()), "wrong": int(wrong.sum())}
@@ -441,7 +439,7 @@ def _figures(task: Listed, criterion: Criterion, answers: Answers) -> dict[str, 
     return values
 
 
-def _state_answers(subject: Subject, criterion: Criterion, answers: Answers, task: Listed) -> Statement:
+def _state_answers(subject: Subject, criterion: Criterion, answers: Answers, task: AnyTask) -> Statement:
     values, held = _figures(task, criterion, answers), answers.held(task.target, criterion.tolerance)
     for name in ("mean_lower", "guess_upper"):  # what only refutes is proved again, and not stored
         values.pop(name, None)
@@ -482,7 +480,7 @@ def _check_answers(
     certificate: Certificate,
     asked: Criterion,
     answers: Answers,
-    task: Listed,
+    task: AnyTask,
 ) -> StatementCheck:
     """The stored numbers follow from the enclosures; the checker's own numbers are returned for the question asked."""
     stored, own = statement.values, _figures(task, certificate.criterion, answers)
@@ -571,16 +569,17 @@ def _state_text(task: Task, empirical: Enclosure) -> list[Statement]:
 
 
 def _check_text(
-    statement: Statement, model: Model, task: Listed, answers: Answers, progress: Progress
+    statement: Statement, model: Model, task: AnyTask, answers: Answers, progress: Progress
 ) -> StatementCheck:
     stored = statement.values
-    if not isinstance(task, Task) or answers.empirical is None:
+    facts = task.facts
+    if facts is None or answers.empirical is None:
         return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, "vectors have no text", {})
-    if stored["occurrences"] != _occurrences(task):
-        reason = f"the text has {_occurrences(task)} occurrences of contexts, not {stored['occurrences']}"
+    if stored["occurrences"] != _occurrences(facts):
+        reason = f"the text has {_occurrences(facts)} occurrences of contexts, not {stored['occurrences']}"
         return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, reason, {})
     lower, upper = _mean_over_occurrences(
-        task, _concatenated(answers.empirical, _judge_tail(model, task, progress=progress))
+        facts, _concatenated(answers.empirical, _judge_tail(model, facts, progress=progress))
     )
     values: dict[str, Number] = {"lower": lower, "upper": upper} if lower <= upper < math.inf else {}
     if stored["lower"] <= lower and upper <= stored["upper"]:

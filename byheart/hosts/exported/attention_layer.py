@@ -18,14 +18,14 @@ from byheart.hosts.conversion import (
     with_residual_stream,
     with_score_root,
 )
-from byheart.hosts.host import Host, loaded_module, torch_logits, write_folder
+from byheart.hosts.host import Host, loaded_module, tokens_of, torch_logits, write_folder
 from constructions.arrays import Float64Array
 from constructions.errors import InputError, ResourceError
 from constructions.models.blocks import Attention
 from constructions.models.model import Model
 from constructions.models.shapes import is_mahdavi_layer
-from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.any_task import ListedTask
+from constructions.tasks.vectors import Vectors
 
 _LOADER = "load_attention_layer.py"
 _AFFORDABLE, _LARGEST = 2**27, 2**28  # entries of one layer: 1 and 2 GiB in float64
@@ -109,20 +109,22 @@ def _write(model: Model, folder: Path, dtype: str) -> None:
     write_folder(folder, tensors, dtype=dtype, config=config, loader=_LOADER)
 
 
-def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64Array]:
+def _run(folder: Path, task: ListedTask, dtype: str) -> dict[str, Float64Array]:
     import torch
 
     from verify.replica.module import full_precision
 
     model = loaded_module(folder / _LOADER).load()
-    if isinstance(task, VectorTask):
+    if isinstance(task.inputs, Vectors):
         kind = getattr(torch, dtype)
         with torch.inference_mode(), full_precision():
-            outputs = model(torch.tensor(task.contexts_of_each).to(kind), torch.tensor(task.queries).to(kind))
+            outputs = model(
+                torch.tensor(task.inputs.contexts_of_each).to(kind), torch.tensor(task.inputs.queries).to(kind)
+            )
         return {"MultiheadAttention": outputs.double().numpy()}
     length, dims = task.n_ctx, model.attention[0].embed_dim
     entries = length * (8 * dims + model.attention[0].num_heads * length + model.unembed.out_features)
-    return {"MultiheadAttention": torch_logits(model, task, entries=entries)}
+    return {"MultiheadAttention": torch_logits(model, tokens_of(task), entries=entries)}
 
 
 HOST = Host(

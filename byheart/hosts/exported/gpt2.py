@@ -35,8 +35,8 @@ from constructions.errors import InputError
 from constructions.files import canonical_json, write_atomically
 from constructions.models.blocks import Activation, Attention, Block, FeedForward, Normalization
 from constructions.models.model import Model
+from constructions.tasks.any_task import ListedTask
 from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
 from verify.forward.logits import logit_chunks
 
 _ROOT = 2.0**60
@@ -44,7 +44,7 @@ _ACTIVATIONS: dict[Activation, str] = {"relu": "relu", "gelu": "gelu", "gelu-tan
 _MOST_ENTRIES = 2**25  # of all layers
 
 
-def in_one_vocabulary(model: Model, task: Task | VectorTask) -> tuple[Model, Task]:
+def in_one_vocabulary(model: Model, task: ListedTask) -> tuple[Model, Task]:
     """A model and a task over the tokens of the tokenizer, the special ones included.
 
     Args:
@@ -58,20 +58,21 @@ def in_one_vocabulary(model: Model, task: Task | VectorTask) -> tuple[Model, Tas
         InputError: Laws, which give mass to tokens that are never answered, or a whole text.
     """
     require_tokens(model)
-    if not isinstance(task, Task) or task.target != "labels":
+    table = task.facts
+    if table is None or table.target != "labels":
         raise InputError("the target", f"is {task.target!r}", "'labels': GPT-2 has one vocabulary")
-    if task.windows is not None:
+    if table.windows is not None:
         why = "GPT-2 counts positions from the beginning and never moves its window; --to huggingface takes a text"
         raise InputError("the task", "is a whole text", f"a table: {why}")
-    names = task.names()
-    names += tuple(name for name in special_tokens(task).values() if name not in names)
-    answers = answer_tokens(task)
+    names = table.names()
+    names += tuple(name for name in special_tokens(table).values() if name not in names)
+    answers = answer_tokens(table)
     W_E, W_U = np.zeros((len(names), model.d_model)), np.zeros((len(model.W_U), len(names)))
-    largest = max(float(abs(logits.midpoint).max()) for _, logits in logit_chunks(model, task.inputs))
+    largest = max(float(abs(logits.midpoint).max()) for _, logits in logit_chunks(model, table.inputs))
     b_U = np.full(len(names), -(2.0 ** (4 + math.ceil(math.log2(1 + largest)))))
     W_E[: model.d_vocab], W_U[:, answers] = model.W_E, model.W_U
     b_U[answers] = 0.0 if model.b_U is None else model.b_U
-    facts = replace(task.in_one_vocabulary(), vocabulary=names, answers=())
+    facts = replace(table.in_one_vocabulary(), vocabulary=names, answers=())
     return replace(model, W_E=W_E, W_U=W_U, b_U=b_U), facts
 
 
@@ -178,14 +179,14 @@ def _number_tokens(folder: Path, task: Task) -> None:
     write_atomically(folder / "generation_config.json", content.encode())
 
 
-def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64Array]:
+def _run(folder: Path, task: ListedTask, dtype: str) -> dict[str, Float64Array]:
     from transformers import GPT2LMHeadModel  # pyright: ignore[reportMissingImports]
 
-    task = tokens_of(task)
+    facts = tokens_of(task)
     with quiet_loading():
         model = GPT2LMHeadModel.from_pretrained(folder, local_files_only=True).eval()
     entries = task.n_ctx * (12 * model.config.n_embd + 2 * model.config.n_inner + model.config.vocab_size)
-    return {"GPT2LMHeadModel": torch_logits(model, task, entries=entries)[:, answer_tokens(task)]}
+    return {"GPT2LMHeadModel": torch_logits(model, facts, entries=entries)[:, answer_tokens(facts)]}
 
 
 HOST = Host(

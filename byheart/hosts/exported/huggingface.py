@@ -16,15 +16,16 @@ import numpy as np
 
 from byheart.hosts.exported import gpt2
 from byheart.hosts.families.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS, require_known_options
-from byheart.hosts.host import CONFIG_FILE, Host, quiet_loading, torch_logits, write_folder
+from byheart.hosts.host import CONFIG_FILE, Host, quiet_loading, tokens_of, torch_logits, write_folder
 from byheart.hosts.tokenizer import answer_tokens, generation_of
 from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.files import canonical_json, write_atomically
 from constructions.models.blocks import Attention
 from constructions.models.model import Model, assembled, block_names
+from constructions.tasks.any_task import ListedTask
 from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.vectors import Vectors
 from constructions.tasks.vocabulary import is_of_rows
 
 _MODULE = "modeling_byheart.py"
@@ -136,9 +137,9 @@ def _number_tokens(folder: Path, task: Task) -> None:
         write_atomically(place, (canonical_json(content) + "\n").encode())
 
 
-def _other(model: Model, task: Task | VectorTask, dtype: str) -> Host | None:
+def _other(model: Model, task: ListedTask, dtype: str) -> Host | None:
     """GPT-2, for whole rows of a table: it reads no text that is longer than a context."""
-    if not isinstance(task, Task) or not is_of_rows(task) or dtype not in gpt2.HOST.dtypes:
+    if task.facts is None or not is_of_rows(task.facts) or dtype not in gpt2.HOST.dtypes:
         return None
     try:
         gpt2.HOST.convert(gpt2.in_one_vocabulary(model, task)[0])
@@ -147,7 +148,7 @@ def _other(model: Model, task: Task | VectorTask, dtype: str) -> Host | None:
     return gpt2.HOST
 
 
-def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64Array]:
+def _run(folder: Path, task: ListedTask, dtype: str) -> dict[str, Float64Array]:
     import torch
     from transformers import AutoModelForCausalLM  # pyright: ignore[reportMissingImports]
 
@@ -155,17 +156,18 @@ def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64
 
     with quiet_loading():
         model = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True, local_files_only=True).eval()
-    if isinstance(task, VectorTask):
+    if isinstance(task.inputs, Vectors):
         with torch.inference_mode(), full_precision():
             kind = getattr(torch, dtype)
             given = {
-                "contexts": torch.tensor(task.contexts_of_each).to(kind),
-                "queries": torch.tensor(task.queries).to(kind),
+                "contexts": torch.tensor(task.inputs.contexts_of_each).to(kind),
+                "queries": torch.tensor(task.inputs.queries).to(kind),
             }
             return {"AutoModelForCausalLM": model(**given).logits[:, -1].double().numpy()}
     entries = task.n_ctx * sum(8 * size for size in _row_sizes(model.config.shapes))
-    logits = torch_logits(model, task, entries=entries)
-    answers = slice(task.n_answers) if model.config.answers is None else model.config.answers
+    facts = tokens_of(task)
+    logits = torch_logits(model, facts, entries=entries)
+    answers = slice(facts.n_answers) if model.config.answers is None else model.config.answers
     return {"AutoModelForCausalLM": logits[:, answers]}
 
 

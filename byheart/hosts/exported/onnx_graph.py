@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.conversion import with_score_root
-from byheart.hosts.host import Host, last_logits
+from byheart.hosts.host import Host, last_logits, tokens_of
 from byheart.hosts.number_types import stored_bytes
 from constructions.arrays import Float64Array
 from constructions.errors import InputError
 from constructions.files import write_atomically
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model, block_names
-from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.any_task import ListedTask
+from constructions.tasks.vectors import Vectors
 
 PLAIN_FILE, NATIVE_FILE = "model.onnx", "model-attention.onnx"
 _OPSETS = {PLAIN_FILE: 18, NATIVE_FILE: 23}
@@ -215,11 +215,11 @@ def _write(model: Model, folder: Path, dtype: str) -> None:
         write_atomically(folder / file, _graph(model, dtype, native=native).SerializeToString())
 
 
-def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64Array]:
+def _run(folder: Path, task: ListedTask, dtype: str) -> dict[str, Float64Array]:
     return {file: run_graph(folder / file, task, dtype) for file in (PLAIN_FILE, NATIVE_FILE)}
 
 
-def run_graph(path: Path, task: Task | VectorTask, dtype: str) -> Float64Array:
+def run_graph(path: Path, task: ListedTask, dtype: str) -> Float64Array:
     """The logits that onnxruntime computes on the CPU.
 
     Args:
@@ -233,14 +233,15 @@ def run_graph(path: Path, task: Task | VectorTask, dtype: str) -> Float64Array:
     import onnxruntime  # pyright: ignore[reportMissingImports]
 
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    if isinstance(task, VectorTask):
-        given = {"contexts": task.contexts_of_each.astype(_NUMPY[dtype]), "queries": task.queries.astype(_NUMPY[dtype])}
+    if isinstance(task.inputs, Vectors):
+        arrays = {"contexts": task.inputs.contexts_of_each, "queries": task.inputs.queries}
+        given = {name: array.astype(_NUMPY[dtype]) for name, array in arrays.items()}
         return np.asarray(session.run(["logits"], given)[0], dtype=np.float64)
 
     def forward(tokens: Any) -> Float64Array:
         return np.asarray(session.run(["logits"], {"tokens": tokens})[0], dtype=np.float64)
 
-    return last_logits(forward, task, entries=2**16)
+    return last_logits(forward, tokens_of(task), entries=2**16)
 
 
 HOST = Host(

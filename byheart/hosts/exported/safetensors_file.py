@@ -13,8 +13,7 @@ from byheart.hosts.number_types import DTYPES, METADATA, NARROWEST, read_tensors
 from constructions.arrays import Float64Array
 from constructions.files import canonical_json
 from constructions.models.model import Model, assembled
-from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.any_task import ListedTask
 from verify.forward.logits import logit_chunks
 
 
@@ -23,7 +22,7 @@ def _write(model: Model, folder: Path, dtype: str) -> None:
     write_tensors(folder / WEIGHTS_FILE, model.tensors(), dtype=dtype, metadata=described)
 
 
-def _run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64Array]:
+def _run(folder: Path, task: ListedTask, dtype: str) -> dict[str, Float64Array]:
     """A file computes nothing: the logits are the midpoints of byheart's own enclosures, of the weights as read."""
     tensors, texts = read_tensors(folder / WEIGHTS_FILE)
     model = assembled(json.loads(texts[METADATA]), tensors)

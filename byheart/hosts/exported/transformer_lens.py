@@ -19,8 +19,7 @@ from constructions.arrays import Float64Array
 from constructions.errors import InputError, require_one_of
 from constructions.models.blocks import Activation, Attention, Block, FeedForward, Normalization
 from constructions.models.model import Model
-from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask
+from constructions.tasks.any_task import ListedTask
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu-tanh": "gelu_new", "silu": "silu"}
 NORMALIZATIONS = {"layer": "LN", "rms": "RMS"}
@@ -294,7 +293,7 @@ def host_of(
         usage: As in `Host`.
     """
 
-    def run(folder: Path, task: Task | VectorTask, dtype: str) -> dict[str, Float64Array]:
+    def run(folder: Path, task: ListedTask, dtype: str) -> dict[str, Float64Array]:
         model = loaded_module(folder / loader).load()
         logits = torch_logits(model, tokens_of(task), entries=_entries_of(model.cfg))
         every = logits.shape[1] == model.cfg.d_vocab_out != tokens_of(task).n_answers  # tokens of the tokenizer

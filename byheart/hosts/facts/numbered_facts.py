@@ -27,11 +27,12 @@ from byheart.rows import cell_text, rows_of, say_weights
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError, require_one_of
 from constructions.models.model import Model
+from constructions.tasks.any_task import AnyTask
 from constructions.tasks.arrays import array_task, read_arrays
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.table import facts_task, named_delimiter, ragged_rows, read_table, table_facts
 from constructions.tasks.task import Task
-from constructions.tasks.vectors import VectorTask, load_task
+from constructions.tasks.vectors import load_task
 from verify.certificates.certificate import TASK_FILE
 
 
@@ -81,7 +82,7 @@ Rows = list[tuple[tuple[str, ...], tuple[str, ...]]]
 
 def read_facts(
     path: Path, model: Model, folder: Path | None = None, how: Reading | None = None
-) -> tuple[Task | VectorTask | PromptTask, str, str]:
+) -> tuple[AnyTask, str, str]:
     """The facts of a file, in the numbers of the tokens of a model.
 
     - ``task.safetensors`` of a folder of ours;
@@ -157,7 +158,7 @@ def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def facts_of_rows(rows: Any, model: Model, folder: Path | None, how: Reading) -> tuple[Task | PromptTask, str, str]:
+def facts_of_rows(rows: Any, model: Model, folder: Path | None, how: Reading) -> tuple[AnyTask, str, str]:
     """Rows of cells, the last of which follows the others, or prompts with their answers, as `read_facts` reads them.
 
     Args:
@@ -262,9 +263,7 @@ class _Names:
         return cls(beside, vocabulary, answers)
 
 
-def _in_numbers(
-    place: str, rows: Rows, model: Model, names: _Names, how: Reading
-) -> tuple[Task | PromptTask, str, str]:
+def _in_numbers(place: str, rows: Rows, model: Model, names: _Names, how: Reading) -> tuple[AnyTask, str, str]:
     """The task in the numbers of the tokens of a model: by the names beside it, or as they stand there."""
     if names.cuts:
         host, unasked = host_tokenizer(how.tokenizer, names.folder, names.tokenizer, ask=how.ask_host)
@@ -355,8 +354,8 @@ def _beginning(names: _Names, *, prepends: bool) -> tuple[int, ...]:
 
 def _names_of_task(path: Path) -> tuple[dict[str, int], dict[str, int]]:
     """The numbers of what is read and, where apart, of what is answered, in a folder that `memorize` wrote."""
-    stored = load_task(path)
-    if not isinstance(stored, Task):
+    stored = load_task(path).facts
+    if stored is None:
         return {}, {}
     names = ({name: i for i, name in enumerate(each)} for each in (stored.vocabulary, stored.answers))
     vocabulary, answers = names
