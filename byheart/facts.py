@@ -22,6 +22,7 @@ from byheart.rows import Frame, Series, cell_text, rows_of, say_weights
 from constructions.counted import counted, inflected
 from constructions.errors import InputError
 from constructions.models.precision import Precision
+from constructions.tasks.any_task import AnyTask
 from constructions.tasks.arrays import array_task, read_arrays
 from constructions.tasks.names import OTHER
 from constructions.tasks.recitation import in_parts
@@ -44,7 +45,6 @@ from constructions.tasks.text import (
     text_task,
     units,
 )
-from constructions.tasks.vocabulary import echoed
 from verify.progress import Progress
 
 DEFAULT_CONTEXT = 4
@@ -56,7 +56,7 @@ _FILES = (*_TABLES, ".txt", ".md", ".npz")
 _NAMED = 8  # other files of a folder
 _LIKE_A_PATH = re.compile(r"\S*[^\s.]\.[A-Za-z]\w{0,4}|(~|\.{0,2})/\S+|[A-Za-z]:\\\S+")
 
-Facts = Path | str | bytes | Mapping[Any, Any] | Iterable[Iterable[Any]] | Frame | Series
+Facts = AnyTask | Path | str | bytes | Mapping[Any, Any] | Iterable[Iterable[Any]] | Frame | Series
 """What holds facts: see `read_facts`."""
 
 
@@ -71,7 +71,7 @@ class Given:
         left_out: What was left out, where something was.
     """
 
-    task: Task
+    task: AnyTask
     source: str
     reading: str
     left_out: str = ""
@@ -79,7 +79,23 @@ class Given:
     @property
     def said(self) -> str:
         """How it was read, with the first facts."""
-        return self.reading if self.task.windows is not None else f"{self.reading}. Facts: {echoed(self.task)}"
+        facts = self.task.facts
+        if facts is not None and facts.windows is not None:
+            return self.reading
+        return f"{self.reading}. Facts: {self.task.echo()}"
+
+    @property
+    def facts(self) -> Task:
+        """The contexts as one list of tokens.
+
+        Raises:
+            InputError: They are none.
+        """
+        if self.task.facts is None:
+            raise InputError(
+                "task", "brings vectors, or contexts of several lengths", "contexts of tokens of one length"
+            )
+        return self.task.facts
 
 
 class Options(TypedDict, total=False):
@@ -202,6 +218,7 @@ def read_facts(
     - A mapping from contexts (a string, or a tuple of strings) to what follows.
     - Rows of cells, the last of which follows the others; or a data frame, row by row, whose index comes first where
       somebody has set it; or a series, whose index is the context.
+    - A task of whatever kind, such as one of your own (`constructions.tasks.any_task.Encoded`).
     - Nothing: Python's own reference text.
 
     Args:
@@ -236,6 +253,9 @@ def read_facts(
     amount: dict[str, Any] = {"facts": facts_at_most, "mass": mass}
     of_text = {"context": context, "vocabulary": vocabulary, "unit": unit}
     of_table = {"header": header, "weights": weights, "delimiter": delimiter, "skip_empty": skip_empty or None}
+    if isinstance(facts, AnyTask):
+        _refuse_options(amount | of_text | of_table | {"target": target}, "a task says itself what is to be learned")
+        return Given(facts, "a given task", counted(facts.n_contexts, "fact"))
     path = _path(facts)
     if whole:
         _refuse_options(amount | {"context": context, "vocabulary": vocabulary, "target": target}, _BY_HEART)

@@ -226,6 +226,6 @@ def _page_again(folder: Path, certificate: Certificate, measured: Measured) -> s
     """The page of a folder, of whose kind there is one."""
     if not certificate.subject.is_of_a_rule and measured.drawn is not None:
         model, task = load_subject(folder, certificate)
-        if isinstance(task, Task):
-            return page(folder, certificate, model, task, measured)
+        if task.facts is not None:
+            return page(folder, certificate, model, task.facts, measured)
     raise FileFormatError(f"{folder / REPORT_FILE} is a page, but {MEASURED_FILE} has nothing to draw: remove it")

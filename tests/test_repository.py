@@ -1,5 +1,6 @@
 """The shape of the repository: mirrored tests, names that say something, and no trace of one machine."""
 
+import ast
 import importlib
 import re
 from importlib.util import find_spec
@@ -151,6 +152,47 @@ def test_a_memory_touches_the_file_that_contributing_names() -> None:
         if path.parent.name != "claims" and "knots_memory" in path.read_text() and path.stem not in builders | {"knots"}
     }
     assert named <= {"constructions/memories/choice.py", "constructions/__init__.py"}
+
+
+def kinds_asked(source: str) -> list[str]:
+    """Where a source asks what kind of task it has: by class, by name or by attribute."""
+    kinds = {"Task", "VectorTask", "PromptTask", "RuleTask", "Fold", "Encoded"}
+    asked = []
+    for node in ast.walk(ast.parse(source)):
+        named = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        of_task = any("task" in name.lower() or name == "facts" for name in named)
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "type"), args=args):
+                classes = {each.id for arg in args[1:] for each in ast.walk(arg) if isinstance(each, ast.Name)}
+                of_type = isinstance(node.func, ast.Name) and node.func.id == "type" and of_task
+                asked += [ast.unparse(node)] if classes & kinds or of_type else []
+            case ast.MatchClass(cls=ast.Name(id=name)):
+                asked += [name] if name in kinds else []
+            case ast.Call(func=ast.Name(id="hasattr" | "getattr"), args=[ast.Name(id=name), *_]):
+                asked += [ast.unparse(node)] if "task" in name.lower() else []
+            case ast.Compare() if any(
+                isinstance(each, ast.Attribute) and each.attr == "holds" for each in ast.walk(node)
+            ):
+                asked.append(ast.unparse(node))
+            case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="origin", value=ast.Name(id="task" | "facts")))):
+                asked.append(ast.unparse(node))
+    return asked
+
+
+def test_no_code_outside_of_the_tasks_asks_what_kind_of_task_it_has() -> None:
+    asking = [
+        "isinstance(task, Task | VectorTask)", "isinstance(given, Task)", "type(task)", "hasattr(task, 'laws')",
+        "task.holds == 'tokens'", "task.origin.startswith('rule')", "match task:\n    case PromptTask():\n        1",
+    ]  # fmt: skip
+    assert [source for source in asking if not kinds_asked(source)] == []
+    rooms = ("constructions/tasks/", "constructions/folds/")
+    # A file of one's own names the one kind that it may hold.
+    typed = {"byheart/command/certify.py": ["isinstance(fold, Fold)"]}
+    sources = {
+        name_of(path): path.read_text(encoding="utf-8") for wing in WINGS for path in (ROOT / wing).rglob("*.py")
+    }
+    found = {name: kinds_asked(source) for name, source in sources.items() if not name.startswith(rooms)}
+    assert {name: asked for name, asked in found.items() if asked} == typed
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("bench_*.py")), ids=lambda path: path.stem)

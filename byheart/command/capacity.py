@@ -92,7 +92,7 @@ def _read(options: argparse.Namespace, progress: "Progress") -> "tuple[Task | Co
                 raise
             hint = f"{error.value}; --contexts reads a table whose last column is no answer"
             raise InputError(error.argument, hint, error.expected) from None
-        return given.task, given.said, given.left_out
+        return given.facts, given.said, given.left_out
     for name in _OF_ANSWERS:
         if getattr(options, name) not in (None, False):
             raise InputError(

@@ -98,9 +98,9 @@ def run(options: argparse.Namespace) -> int:
     saved: list[Figures] = []
     with progress_lines(options) as progress:
         given = read_the_facts(options, options.target, progress, whole=_learns_whole(options))
-        task = given.task
+        task = given.facts
         memory = hold(
-            task,
+            given.task,
             memory=options.memory,
             dtype=options.dtype,
             attention_only=options.attention_only,

@@ -7,7 +7,6 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,6 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import RuleTask, rule_task
 from constructions.tasks.stored import Stored
 from constructions.tasks.vectors import Vectors
-from constructions.tasks.vocabulary import echoed
 from verify.certificates.answers import Answers
 from verify.certificates.certificate import (
     MODEL_FILE,

@@ -27,7 +27,7 @@ from constructions.models.construction import require_fit
 from constructions.models.exact_network import rounded
 from constructions.models.model import Model
 from constructions.models.precision import STORED, stored_bits
-from constructions.tasks.any_task import ListedTask
+from constructions.tasks.any_task import AnyTask, ListedTask
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vocabulary import names_answers, typed
@@ -71,7 +71,7 @@ def export(
     to: str,
     out: Path | str,
     dtype: str | None = None,
-    task: ListedTask | None = None,
+    task: AnyTask | None = None,
     criterion: Criterion | None = None,
     allow_loss: bool = False,
     overwrite: bool = False,
@@ -134,34 +134,39 @@ def export(
         raise InputError(f"out: {out}", "is the folder that is exported, whose certificate would be lost", "another")
     refuse_existing(out, overwrite=overwrite)
     versions = host.versions()
-    model, task, promised = _subject(source, task, criterion)
+    model, listed, promised = _subject(source, task, criterion)
     asked = promised or Criterion()
     if not model.plain and to != "safetensors":
         raise InputError(to, "is not written with rotary positions, gates, caps and what else other hosts do beside")
     progress("weights", None, "")
     narrow = rounded_model(model, dtype)
     if host.other is not None:
-        host = host.other(narrow, task, dtype) or host
-    whole, facts = (narrow, task) if host.in_one_vocabulary is None else host.in_one_vocabulary(narrow, task)
+        host = host.other(narrow, listed, dtype) or host
+    whole, facts = (narrow, listed) if host.in_one_vocabulary is None else host.in_one_vocabulary(narrow, listed)
     converted = host.convert(whole)
     written = rounded_model(converted, dtype)
     exact = whole is narrow and _scales_exactly(narrow, converted) and written.sha256() == converted.sha256()
     # Where nothing is rounded both are one function, and one may be sharper.
-    judged = judge(narrow if exact else written, task if exact else facts, asked, progress=progress)
+    judged = judge(narrow if exact else written, listed if exact else facts, asked, progress=progress)
     refuse = promised is not None and not allow_loss
     _require_no_loss(judged.outcome.adding(f"as written for {to} in {dtype}"), refuse=refuse)
     with new_folder(out, overwrite=overwrite) as folder:
         host.write(written, folder, dtype)
-        texts = None if task.facts is None else _write_tokenizer(folder, task.facts, host)
+        texts = None if listed.facts is None else _write_tokenizer(folder, listed.facts, host)
         facts.save(folder / TASK_FILE)
         names = sorted(path.name for path in folder.iterdir())
         progress("host", None, f"{to} {versions[host.packages[0]]}")
-        runs = host.run(folder, task, dtype)
+        runs = host.run(folder, listed, dtype)
         progress("parity", None, "")
         found = parity(
-            model, task, runs, dtype="float64" if dtype == NARROWEST else dtype, exact=exact, tolerance=asked.tolerance
+            model,
+            listed,
+            runs,
+            dtype="float64" if dtype == NARROWEST else dtype,
+            exact=exact,
+            tolerance=asked.tolerance,
         )
-        shown = _outcome(judged, task, asked, f"{to} in {dtype}", found)
+        shown = _outcome(judged, listed, asked, f"{to} in {dtype}", found)
         _require_no_loss(shown, refuse=refuse)
         mean = judged.values.get("mean_upper")
         report = {
@@ -171,11 +176,11 @@ def export(
             "versions": versions,
             "dtype": dtype,
             "model": model.sha256(),
-            "task": task.sha256(),
+            "task": listed.sha256(),
             "parameters": written.parameters,
             "stored_bits": stored_bits(written) if dtype == NARROWEST else STORED[dtype] * written.parameters,
-            "information_bits": task.information_bits,
-            "facts": task.n_contexts,
+            "information_bits": listed.information_bits,
+            "facts": listed.n_contexts,
             "exact_conversion": exact,
             "criterion": asked.data(),
             "proved": {name: judged.values[name] for name in ("held", "wrong")},
@@ -186,7 +191,7 @@ def export(
         }
         usage = host.usage if model.reads_tokens else host.usage_of_vectors
         right = judged.answers.margin_lower > 0
-        card = model_card(report, task, usage, asked=asked, right=right)
+        card = model_card(report, listed, usage, asked=asked, right=right)
         write_atomically(folder / CARD_FILE, card.encode())
         report["files"] = {name: file_sha256(folder / name) for name in sorted([*names, CARD_FILE])}
         write_atomically(folder / PARITY_FILE, (canonical_json(report) + "\n").encode())
@@ -222,13 +227,15 @@ def own_dtype(source: Path | Model) -> str:
 
 
 def _subject(
-    source: Path | str | Model, task: ListedTask | None, criterion: Criterion | None
+    source: Path | str | Model, task: AnyTask | None, criterion: Criterion | None
 ) -> tuple[Model, ListedTask, Criterion | None]:
     if isinstance(source, Model):
         if task is None:
             raise InputError("task", "is missing", "the contexts to compare on beside a model")
         require_fit(source, task)
-        return (rounded(source) if source.is_rational else source), task, criterion
+        if task.listing is None:
+            raise InputError("task", "has prompts of several lengths", "contexts of one length")
+        return (rounded(source) if source.is_rational else source), task.listing, criterion
     if task is not None:
         raise InputError("task", f"is given, but the folder {source} has its own")
     folder = Path(source)

@@ -25,7 +25,8 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         type=path,
         metavar="FILE",
-        help="a UTF-8 text, a table (.csv, .tsv) or arrays (.npz) (default: Python's reference text)",
+        help="a UTF-8 text, a table (.csv, .tsv), arrays (.npz), or FILE.py:name, a task of your own "
+        "(default: Python's reference text)",
     )
     parser.add_argument(
         "--table",
@@ -109,13 +110,16 @@ def read_the_facts(
 ) -> "Given":
     """What the options name, as a task; of a text that is learned whole all windows."""
     from byheart.facts import read_facts
+    from byheart.terminal.rule_file import named_task
     from constructions.errors import InputError
 
     progress("task", None, "")
     if options.source is not None and options.table is not None:
         raise InputError(f"both FILE {options.source} and --table {options.table}", "are given", "one of them")
+    source = options.source if options.table is None else options.table
+    own = None if source is None else named_task(source)
     given = read_facts(
-        options.source if options.table is None else options.table,
+        source if own is None else own,
         table=None if options.table is None else True,
         **table_options(options),
         skip_empty=options.skip_empty,

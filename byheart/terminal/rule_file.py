@@ -1,4 +1,4 @@
-"""A rule of somebody's own, from a Python file of theirs.
+"""A rule, or a task, of somebody's own, from a Python file of theirs.
 
 Page: docs/commands.md
 """
@@ -9,9 +9,12 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from constructions.errors import InputError
+
+if TYPE_CHECKING:
+    from constructions.tasks.any_task import AnyTask
 
 
 def named_rule(rule: str, option: str = "--rule") -> str | Callable[..., Any]:
@@ -37,14 +40,7 @@ def named_rule(rule: str, option: str = "--rule") -> str | Callable[..., Any]:
         if rule not in RULES:
             raise InputError(option, f"is {rule!r}", f"one of {', '.join(RULES)}, or FILE.py:function")
         return rule
-    path = Path(place)
-    if not path.is_file():
-        raise InputError(option, f"is {rule!r}, but {path} is no file")
-    try:
-        with redirect_stdout(sys.stderr):
-            found = runpy.run_path(place)
-    except (Exception, SystemExit) as error:  # whatever the file may raise
-        raise InputError(path, f"does not run: {type(error).__name__}: {error}") from error
+    path, found = Path(place), _run(place, option, rule)
     function = found.get(name)
     if not callable(function):
         known = sorted(each for each, value in found.items() if callable(value) and not each.startswith("_"))
@@ -57,3 +53,37 @@ def named_rule(rule: str, option: str = "--rule") -> str | Callable[..., Any]:
 
     quiet.__name__ = rule  # as it was typed, for what is said of it
     return quiet
+
+
+def named_task(source: Path, option: str = "FILE") -> "AnyTask | None":
+    """The task that ``FILE.py:name`` names, which runs the file; nothing where that is not what was typed.
+
+    Args:
+        source: What was typed.
+        option: Where it was typed.
+
+    Raises:
+        InputError: There is no such file, it does not run, or it has no task of this name.
+    """
+    from constructions.tasks.any_task import AnyTask
+
+    place, separator, name = str(source).rpartition(":")
+    if not separator or not place.endswith(".py"):
+        return None
+    found = _run(place, option, str(source)).items()
+    tasks = {each: value for each, value in found if isinstance(value, AnyTask) and not isinstance(value, type)}
+    if name not in tasks:
+        raise InputError(Path(place), f"has no task {name!r}", f"one of {', '.join(sorted(tasks)) or 'some'}")
+    return tasks[name]
+
+
+def _run(place: str, option: str, typed: str) -> dict[str, Any]:
+    """What a Python file defines; what it prints goes to standard error."""
+    path = Path(place)
+    if not path.is_file():
+        raise InputError(option, f"is {typed!r}, but {path} is no file")
+    try:
+        with redirect_stdout(sys.stderr):
+            return runpy.run_path(place)
+    except (Exception, SystemExit) as error:  # whatever the file may raise
+        raise InputError(path, f"does not run: {type(error).__name__}: {error}") from error
