@@ -24,7 +24,6 @@ from constructions.errors import InputError
 from constructions.models.precision import Precision
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.arrays import array_task, read_arrays
-from constructions.tasks.names import OTHER
 from constructions.tasks.recitation import in_parts
 from constructions.tasks.table import (
     DELIMITERS,
@@ -45,6 +44,7 @@ from constructions.tasks.text import (
     text_task,
     units,
 )
+from constructions.tasks.vocabulary import OTHER
 from verify.progress import Progress
 
 DEFAULT_CONTEXT = 4

@@ -160,7 +160,7 @@ def kinds_asked(source: str) -> list[str]:
     asked = []
     for node in ast.walk(ast.parse(source)):
         named = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-        of_task = any("task" in name.lower() or name == "facts" for name in named)
+        of_task = any("task" in name.lower() for name in named)
         match node:
             case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "type"), args=args):
                 classes = {each.id for arg in args[1:] for each in ast.walk(arg) if isinstance(each, ast.Name)}

@@ -15,6 +15,8 @@ from byheart.terminal.tables import below
 
 if TYPE_CHECKING:
     from byheart.memory import Answer
+    from constructions.tasks.any_task import AnyTask
+    from constructions.tasks.rule import RuleTask
 
 HELP = "type a context, read what the model answers"
 
@@ -54,9 +56,9 @@ def run(options: argparse.Namespace) -> int:
     return worst(codes)
 
 
-def _typed_lines(lines: Iterable[str], task: Any) -> list[str]:
+def _typed_lines(lines: Iterable[str], task: "AnyTask | RuleTask") -> list[str]:
     """The contexts on standard input, one a line; of a table whose cells have line ends a quoted cell goes on."""
-    goes_on = any("\n" in name or "\r" in name for name in getattr(task, "vocabulary", ()) if len(name) > 1)
+    goes_on = any("\n" in name or "\r" in name for name in task.vocabulary if len(name) > 1)
     found, begun = [], ""
     for line in lines:
         begun += line
@@ -94,7 +96,7 @@ def _answer_line(line: str, answer: "Answer") -> str:
 def _how_read(line: str, answer: "Answer") -> str:
     """What of a line was not read, and what was; empty where all was."""
     from constructions.counted import counted
-    from constructions.tasks.names import OTHER
+    from constructions.tasks.vocabulary import OTHER
     from constructions.tasks.windows import END
 
     names = [name for name in answer.read_as if name != END]

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
 
     from constructions.capacity.promised_ranks import promised_ranks
     from constructions.errors import FileFormatError
-    from constructions.tasks.context_arrays import read_contexts
+    from constructions.named.context_arrays import read_contexts
     from verify.saturated.assumptions import assess_assumptions
 
     try:

@@ -8,9 +8,8 @@ Page: docs/hosts.md
 import re
 from typing import Any
 
-from constructions.tasks.names import OTHER, WORDS
 from constructions.tasks.task import Task
-from constructions.tasks.vocabulary import PIECES, cut_of, is_of_rows
+from constructions.tasks.vocabulary import OTHER, PIECES, WORDS, cut_of, is_of_rows
 from constructions.tasks.windows import END
 
 

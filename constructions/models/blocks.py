@@ -14,7 +14,7 @@ from flint import fmpq, fmpz
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from constructions.tasks.frozen_arrays import frozen_copy, frozen_float64
+from constructions.frozen_arrays import frozen_copy, frozen_float64
 
 Tensor = NDArray[Any]
 """A tensor of a model: float64, or exact rationals (an array of `fmpq`)."""

@@ -14,6 +14,7 @@ from constructions.counted import counted
 from constructions.errors import InputError, require_at_least
 from constructions.models.construction import Construction
 from constructions.named import names as of
+from constructions.named.context_arrays import read_contexts
 from constructions.named.context_rows import ContextRows, read_context_rows
 from constructions.named.distributions import Distributions, read_distributions
 from constructions.named.full_rank_attention import full_rank_memory
@@ -27,7 +28,6 @@ from constructions.named.names import Name
 from constructions.named.saturated_heads import KeysAndQueries, random_vectors, saturated_memory
 from constructions.named.skip_connection_head import skip_connection_memory
 from constructions.named.theorem_1 import theorem_1_on_contexts
-from constructions.tasks.context_arrays import read_contexts
 
 Parameter = int | Fraction
 

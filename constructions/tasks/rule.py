@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from constructions.arrays import Int64Array
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
+from constructions.frozen_arrays import frozen_copy
 from constructions.tasks.arrays import array_task
-from constructions.tasks.frozen_arrays import frozen_copy
 from constructions.tasks.stored import Reader, Stored, require_knows, require_reads
 from constructions.tasks.task import Task
 
@@ -198,6 +198,11 @@ class RuleTask(Stored):
         apart = None if vocabulary == answers else answers
         labels = self.labels_of(contexts)
         return array_task(contexts, next_tokens=labels, target="labels", vocabulary=vocabulary, answers=apart)
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """None: tokens are numbers."""
+        return ()
 
     @property
     def listing(self) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.errors import FileFormatError, HypothesisError, InputError, ResourceError
 from constructions.files import canonical_json
-from constructions.tasks.frozen_arrays import frozen_copy, is_frozen
+from constructions.frozen_arrays import frozen_copy, is_frozen
 from constructions.tasks.stored import Reader, Stored, require_knows, require_reads
 from constructions.tasks.vocabulary import echoed, numbers_of, tokens_of, typed, unread, visible
 from constructions.tasks.windows import END, Windows

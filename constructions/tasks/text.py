@@ -13,8 +13,8 @@ import numpy as np
 from constructions.arrays import Int64Array, IntegerArray
 from constructions.counted import counted
 from constructions.errors import InputError, require_at_least
-from constructions.tasks.names import OTHER, WORDS, byte_name
 from constructions.tasks.task import Counts, Target, Task, make_task
+from constructions.tasks.vocabulary import OTHER, WORDS, byte_name
 
 Unit = Literal["char", "byte", "word"]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.errors import FileFormatError, InputError
-from constructions.tasks.frozen_arrays import frozen_float64
+from constructions.frozen_arrays import frozen_float64
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.stored import Reader, Stored, read_stored
 from constructions.tasks.task import Part, Task

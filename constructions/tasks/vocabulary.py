@@ -15,8 +15,13 @@ from constructions.arrays import Int64Array
 from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.tasks.cells import cells_of_line, line_of_cells
-from constructions.tasks.names import OTHER, WORDS, byte_name
 from constructions.tasks.windows import END, Windows
+
+OTHER = "<other>"
+"""The token of whatever the vocabulary lacks."""
+
+WORDS = re.compile(r"\w+|[^\w\s]")
+"""What the unit ``word`` cuts a text into."""
 
 _ECHOED = 3  # facts
 _LONGEST_SHOWN = 120  # characters of a name
@@ -67,6 +72,11 @@ class Cut:
 
     unit: Literal["byte", "char", "word", "cell"]
     separator: str
+
+
+def byte_name(value: int) -> str:
+    r"""The name of the token of a byte: its ASCII character, or like ``\x0a``."""
+    return chr(value) if 32 <= value < 127 and value != ord("\\") else f"\\x{value:02x}"
 
 
 def cut_of(vocabulary: tuple[str, ...], *, cells: bool = False) -> Cut:

@@ -10,7 +10,7 @@ import numpy as np
 
 from constructions.arrays import Int64Array
 from constructions.errors import InputError
-from constructions.tasks.frozen_arrays import frozen_copy
+from constructions.frozen_arrays import frozen_copy
 
 END = "<|end|>"
 """The token behind a text; in front of a text without a title it stands as often as is needed."""

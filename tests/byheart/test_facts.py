@@ -13,8 +13,8 @@ import byheart
 from byheart.facts import Options, memorize, read_facts
 from byheart.job import Request
 from constructions.errors import InputError
-from constructions.tasks.names import OTHER
 from constructions.tasks.task import Task
+from constructions.tasks.vocabulary import OTHER
 
 PAIRS = {("France", "capital"): "Paris", ("France", "river"): "Seine", ("Peru", "capital"): "Lima"}
 ROWS = [(*context, following) for context, following in PAIRS.items()]

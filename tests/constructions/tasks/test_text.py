@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from constructions.errors import InputError
 from constructions.tasks import text as module
-from constructions.tasks.names import OTHER
 from constructions.tasks.text import default_text, read_text, text_task
+from constructions.tasks.vocabulary import OTHER
 
 
 def counted(task):

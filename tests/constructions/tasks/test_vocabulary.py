@@ -10,6 +10,9 @@ from constructions.tasks.table import facts_task, table_task
 from constructions.tasks.task import windows_task
 from constructions.tasks.text import text_task
 from constructions.tasks.vocabulary import (
+    OTHER,
+    WORDS,
+    byte_name,
     cut_of,
     echoed,
     is_of_rows,
@@ -156,3 +159,13 @@ def test_rows_are_told_from_texts_and_single_bytes():
     assert is_of_rows(table_task("0,1\n1,0\n")) and not is_of_rows(text_task("to be or not to be"))
     assert names_answers(table_task("a b,c d\n", target="labels"))
     assert not names_answers(table_task("\\x0a,a\na,\\x0a\n"))
+
+
+def test_bytes_have_names_of_their_own() -> None:
+    names = [byte_name(value) for value in range(256)]
+    assert len(set(names)) == 256 and OTHER not in names
+    assert names[ord("a")] == "a" and names[10] == r"\x0a" and names[92] == r"\x5c"
+
+
+def test_a_text_is_cut_into_words_and_single_other_characters() -> None:
+    assert WORDS.findall("so much, so") == ["so", "much", ",", "so"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from constructions.errors import FileFormatError, InputError
-from constructions.tasks.context_arrays import read_contexts
+from constructions.named.context_arrays import read_contexts
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int8, np.uint16, np.int64])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from constructions.errors import InputError
-from constructions.tasks.frozen_arrays import frozen_copy, frozen_float64
+from constructions.frozen_arrays import frozen_copy, frozen_float64
 
 
 def test_a_frozen_copy_is_in_c_order_and_neither_it_nor_its_source_changes_the_other():
