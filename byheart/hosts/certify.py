@@ -470,7 +470,7 @@ def _inputs_of(fold: Fold) -> tuple[Int64Array, Int64Array]:
 def _write(
     out: Path,
     model: Model,
-    task: Stored,
+    task: AnyTask | Stored,
     proved: MemorizationCertificate | DomainCertificate | FoldCertificate,
     figures: dict[str, Any],
     wrong: Sequence[Sequence[Any]],
