@@ -13,8 +13,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from byheart.chooser import offers
 from constructions.arrays import Int64Array
-from constructions.memories.choice import BY_NAME, offers
+from constructions.memories.choice import BY_NAME
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
 

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import measure  # noqa: F401
 
+from byheart.chooser import offers
 from byheart.hosts.export import HOSTS, export, host_named
 from byheart.hosts.number_types import DTYPES
 from constructions.errors import InputError, ResourceError
-from constructions.memories.choice import BY_NAME, offers
+from constructions.memories.choice import BY_NAME
 from constructions.models.model import Model
 from constructions.tasks.arrays import enumerated_task
 from constructions.tasks.task import Task

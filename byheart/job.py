@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from byheart.chooser import SMALLEST, Offer, offers, smallest_of
 from byheart.device import on_device, require_device
 from byheart.figures import CapacityFigures, Ends, Figures, RunFigures, Tried
 from byheart.findings import findings
@@ -22,31 +23,21 @@ from byheart.hosts.conversion import entries_of_one_width
 from byheart.measured import proved_figures
 from byheart.memory import NewMemory
 from byheart.report.rank_profile import profile_records
+from byheart.trial import runs_in_torch
 from constructions.arrays import Int64Array
 from constructions.capacity.forbidden_labelling import most_forbidden_heads
 from constructions.capacity.head_counts import Capacity, capacity
 from constructions.capacity.rank_profile import RankProfile, rank_profile
-from constructions.counted import counted
 from constructions.errors import InputError, require_at_least
 from constructions.features.full_rank_attention import named_recipe
 from constructions.files import refuse_existing
-from constructions.memories.choice import (
-    MEMORIES,
-    SMALLEST,
-    Asked,
-    Offer,
-    Trial,
-    information_limit,
-    offers,
-    smallest_of,
-)
+from constructions.memories.choice import information_limit
 from constructions.memories.knots import most_parameters
 from constructions.memories.memory import (
     LARGEST_ELIMINATION,
     QUICK_ELIMINATION,
     HeadsOfTheorem1,
     dimensions,
-    theorem_1,
 )
 from constructions.models.construction import Construction
 from constructions.models.model import Model
@@ -74,8 +65,6 @@ from verify.domains.sample import drawn, most_wrong
 from verify.encoders.encoder_ceiling import network_divergence
 from verify.encoders.encoder_floor import encoder_floor
 from verify.progress import Progress, silent
-from verify.runs.exact_runs import held_without_rounding
-from verify.runs.formats import FORMATS
 from verify.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -264,28 +253,25 @@ class _Work:
                 **named,
                 tolerance=request.tolerance,
                 seed=request.seed,
-                kinds=tuple(each._replace(build=self._heads) if each.name == THEOREM_1 else each for each in MEMORIES),
-                ran=_trial(request.tolerance, request.precision) if request.name == SMALLEST else None,
+                heads=self._heads,
+                judged=request.name == SMALLEST,
                 quick=quick,
                 earlier=earlier,
                 progress=_within(self.clock.progress, stage, saved),
             )
 
-    def _heads(self, task: Task, asked: Asked) -> Construction[Task]:
-        """The heads of Theorem 1' of the sizes that are asked; the limits of the others they need not keep."""
+    @property
+    def _heads(self) -> dict[str, Any]:
+        """The sizes of the heads of Theorem 1' that are asked; the limits of the others they need not keep."""
         request = self.request
-        return theorem_1(
-            task,
-            d_model=request.d_model,
-            d_head=request.d_head,
-            n_heads=request.n_heads,
-            front_end=named_recipe(request.front_end),
-            tail=request.tail,
-            dtype=asked.dtype,
-            seed=asked.seed,
-            require=_require_bytes(task),
-            progress=asked.progress,
-        )
+        return {
+            "d_model": request.d_model,
+            "d_head": request.d_head,
+            "n_heads": request.n_heads,
+            "front_end": named_recipe(request.front_end),
+            "tail": request.tail,
+            "require": _require_bytes(self.facts),
+        }
 
     def certified(self, chosen: Offer) -> NewMemory:
         """The certificate of what was built, and its figures."""
@@ -335,21 +321,6 @@ class _Work:
             ),
         )
         return replace(made, figures=replace(figures, seconds={**self.clock.seconds}))
-
-
-def _trial(tolerance: float, dtype: Precision) -> Trial:
-    """Ask of what is built whether every run in this type holds its task; where that is not proved, run it once."""
-
-    def trial(built: Construction[Task]) -> "tuple[dict[str, RunResult] | None, str, bool]":
-        size = built.task.n_contexts
-        if held_without_rounding(built.model, built.task, FORMATS[dtype], tolerance).all():
-            return None, "", True
-        runs = _runs(built.model, built.task, dtype, tolerance=tolerance)
-        if runs is None or runs[dtype].held == size:
-            return runs, "", runs is not None and runs[dtype].held_proved == size
-        return runs, f"run in {dtype} it holds {runs[dtype].held} of {counted(size, 'context')}, measured", False
-
-    return trial
 
 
 def _require_bytes(task: Task) -> Callable[[int, str], None]:
@@ -877,10 +848,10 @@ def _certified(
         if facts is not None and _is_long(facts):
             runs, device = {}, "cpu"  # every run is judged without one
         outputs, tolerance = proved.answers.outputs, criterion.tolerance
-        ran = _runs(model, task, dtype, tolerance=tolerance, outputs=outputs) if runs is None else runs
+        ran = runs_in_torch(model, task, dtype, tolerance=tolerance, outputs=outputs) if runs is None else runs
         torch = dict(ran or {})
         if device != "cpu":
-            elsewhere = _runs(model, task, dtype, tolerance=tolerance, device=device, outputs=outputs)
+            elsewhere = runs_in_torch(model, task, dtype, tolerance=tolerance, device=device, outputs=outputs)
             torch |= {f"{name} on {device}": run for name, run in (elsewhere or {}).items()}
     runs_of = {name: RunFigures.of(name, run.summary()) for name, run in torch.items()}
     found |= {**proved_figures(proved.certificate), "torch": runs_of or None, "seconds": clock.seconds}
@@ -894,25 +865,6 @@ def _with_runs(
     runs = prove_runs(model, task, dtype, tolerance=criterion.tolerance, progress=progress)
     certificate = proved.certificate.stating(runs)
     return replace(proved, certificate=certificate.stating(state_text(task, certificate.statements)))
-
-
-def _runs(
-    model: Model,
-    task: AnyTask,
-    dtype: str,
-    *,
-    tolerance: float,
-    device: str = "cpu",
-    outputs: "Enclosure | None" = None,
-) -> "dict[str, RunResult] | None":
-    if importlib.util.find_spec("torch") is None:
-        return None
-
-    from verify.replica.run import DTYPES, run_all
-
-    logits = None if outputs is None else [(0, outputs)]
-    dtypes = DTYPES if dtype in DTYPES else (*DTYPES, dtype)
-    return run_all(model, task, device=device, dtypes=dtypes, tolerance=tolerance, logits=logits)
 
 
 def _is_long(task: Task) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from byheart.chooser import offers, smallest_of
 from constructions.arrays import Float64Array, Int64Array
 from constructions.attention.full_rank import full_rank_attention
 from constructions.attention.skip_connection_head import (
@@ -15,7 +16,7 @@ from constructions.attention.skip_connection_head import (
     skip_connection_head,
     two_head_skip_connection,
 )
-from constructions.memories.choice import BY_NAME, offers, smallest_of
+from constructions.memories.choice import BY_NAME
 from constructions.memories.low_entropy_memory import low_entropy_memory
 from constructions.models.attention import features, logits
 from constructions.models.construction import Construction

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from byheart import job, memory
+from byheart import job, memory, trial
 from byheart.figures import Tried
 from byheart.job import capacity_summary, hold, run_summary
 from byheart.memory import load
@@ -238,9 +238,15 @@ def facts_of_three_columns() -> Task:
     return table_task("\n".join(rows) + "\n", target="labels")
 
 
+def run_instead(monkeypatch, runs) -> None:
+    """Let runs in torch show something else."""
+    for module in (job, trial):
+        monkeypatch.setattr(module, "runs_in_torch", runs)
+
+
 def test_the_rank_of_very_many_contexts_is_stated_only_where_a_memory_rests_on_it(monkeypatch):
-    for name, value in (("_LARGEST_WITNESS", 8), ("_runs", lambda *_, **__: None)):
-        monkeypatch.setattr(job, name, value)
+    monkeypatch.setattr(job, "_LARGEST_WITNESS", 8)
+    run_instead(monkeypatch, lambda *_, **__: None)
     for name, stated in (("last-token-heads", False), ("theorem-1", True)):
         figures = hold(facts_of_three_columns(), memory=name).figures
         assert (figures.verdict, figures.rank_proved) == ("PROVED", stated)
@@ -292,16 +298,16 @@ def test_the_smallest_memory_is_kept_and_the_others_are_listed(tmp_path):
 
 
 def test_a_smaller_memory_that_one_run_alone_holds_is_listed_and_not_taken(monkeypatch):
-    asked = job.held_without_rounding
+    asked = trial.held_without_rounding
     monkeypatch.setattr(
-        job, "held_without_rounding", lambda model, *rest: asked(model, *rest) & (len(model.blocks) > 4)
+        trial, "held_without_rounding", lambda model, *rest: asked(model, *rest) & (len(model.blocks) > 4)
     )
-    honest = job._runs
-    monkeypatch.setattr(
-        job, "_runs", lambda *rest, **options: {
-            name: replace(run, held=25, held_proved=0) for name, run in honest(*rest, **options).items()
-        }
-    )  # fmt: skip
+    honest = trial.runs_in_torch
+
+    def other(*rest, **options):
+        return {name: replace(run, held=25, held_proved=0) for name, run in honest(*rest, **options).items()}
+
+    run_instead(monkeypatch, other)
     figures = hold(facts_of_three_columns()).figures
     listed = {offer.memory: offer for offer in figures.memories if offer.refused is None}
     assert figures.memory in ("packed-words", "probes") and listed[figures.memory].every_run
@@ -353,13 +359,13 @@ def test_a_size_asks_for_the_heads_of_theorem_1_in_float64():
 
 
 def test_what_does_not_hold_its_facts_when_it_is_run_is_not_taken_by_itself(monkeypatch):
-    honest = job._runs
+    honest = trial.runs_in_torch
 
     def forgetful(*rest, **options):
         runs = honest(*rest, **options)
         return {dtype: replace(run, held=run.held - (len(rest[0].blocks) == 2)) for dtype, run in runs.items()}
 
-    monkeypatch.setattr(job, "_runs", forgetful)
+    run_instead(monkeypatch, forgetful)
     figures = hold(small_text()).figures
     assert figures.memory == "one-hot-laws"
     refused = {offer.memory: offer.refused for offer in figures.memories}
@@ -396,7 +402,7 @@ def test_what_is_asked_for_is_not_searched_on(monkeypatch):
 
 
 def test_without_torch_the_smallest_is_taken_and_nothing_is_said_of_runs(monkeypatch):
-    monkeypatch.setattr(job, "_runs", lambda *_, **__: None)
+    run_instead(monkeypatch, lambda *_, **__: None)
     figures = hold(small_text()).figures
     assert figures.memory == "one-hot-laws" and figures.torch is None
     assert figures.memories[0].smallest_dtype is None and figures.memories[0].least_margin is None

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import torch
 
+from byheart.chooser import offers
 from byheart.device_runs.cases import Case, cases
 from byheart.device_runs.record import BATCHES, DTYPES, MODES, Record, reasons, record_device, table
 from constructions.errors import InputError
-from constructions.memories.choice import offers
 from constructions.models.construction import Construction
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.arrays import enumerated_task

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from byheart.chooser import offers
 from constructions.errors import CapacityError, HypothesisError
-from constructions.memories.choice import offers
 from constructions.memories.low_rank_laws import low_rank_laws_memory
 from constructions.memories.one_hot_laws import one_hot_laws_memory
 from constructions.tasks.arrays import array_task, enumerated_task
