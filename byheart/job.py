@@ -162,13 +162,7 @@ class Request:
         return self.dtype or ("float64" if self.memory is None and self._sized else "float32")
 
 
-def hold(
-    task: AnyTask,
-    *,
-    keep: Callable[[NewMemory], object] = lambda first: None,
-    progress: Progress = silent,
-    **asked: Any,
-) -> NewMemory:
+def hold(task: AnyTask, *, progress: Progress = silent, **asked: Any) -> NewMemory:
     r"""Build weights that hold the task exactly, certify them, and run them.
 
     By default it is the memory of fewest parameters of all in `constructions.memories.choice.MEMORIES` that every run
@@ -183,7 +177,6 @@ def hold(
 
     Args:
         task: What is to be memorized.
-        keep: Called with the first memory that is certified, before smaller ones are searched for.
         progress: Called with the stage, its finished share, and a detail.
         asked: What `Request` says.
 
@@ -205,6 +198,18 @@ def hold(
         >>> hold(task, n_heads=2).figures.memory
         'theorem-1'
     """
+    *_, best = ever_smaller(task, progress=progress, **asked)
+    return best
+
+
+def ever_smaller(task: AnyTask, *, progress: Progress = silent, **asked: Any) -> Iterator[NewMemory]:
+    """What `hold` finds, as it finds it: the first memory that is certified, and where a search follows its best.
+
+    Args, errors: those of `hold`.
+
+    Yields:
+        One memory or two, the last of which `hold` returns; with the same weights where the search found no smaller.
+    """
     request = Request(**asked)
     facts = task.facts
     if facts is None:
@@ -214,9 +219,9 @@ def hold(
     tried = work.offers("weights", quick=True)
     chosen = first = smallest_of(tried)
     made = work.certified(chosen)
+    yield work.listed(made, chosen, tried)
     if request.quick or whole or request.name != SMALLEST:
-        return work.listed(made, chosen, tried)
-    keep(work.listed(made, chosen, tried))
+        return
     try:
         tried = work.offers("search", earlier=tried, saved=f"{first.parameters} parameters are proved; now ")
         chosen = smallest_of(tried)
@@ -225,7 +230,7 @@ def hold(
             made = work.certified(chosen)
     except KeyboardInterrupt:
         chosen = first
-    return work.listed(made, chosen, tried)
+    yield work.listed(made, chosen, tried)
 
 
 @dataclass(frozen=True)

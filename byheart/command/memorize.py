@@ -89,17 +89,17 @@ def run(options: argparse.Namespace) -> int:
         # The matrices of a search are small: threads of the BLAS, which is loaded now, would wait for each other.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from byheart.figures import Figures
-    from byheart.job import hold
+    from byheart.job import ever_smaller
     from constructions.files import refuse_existing
     from constructions.tasks.criterion import TOLERANCE
 
     out = _folder_of(options)
     refuse_existing(out, overwrite=options.overwrite)
-    saved: list[Figures] = []
+    saved: list[Figures] = []  # of the first memory, and of the one that a search found
     with progress_lines(options) as progress:
         given = read_the_facts(options, options.target, progress, whole=_learns_whole(options))
         task = given.facts
-        memory = hold(
+        memories = ever_smaller(
             given.task,
             memory=options.memory,
             dtype=options.dtype,
@@ -117,13 +117,14 @@ def run(options: argparse.Namespace) -> int:
             source=given.source,
             reading=given.said,
             left_out=given.left_out,
-            keep=lambda first: saved.append(first.save(out, overwrite=options.overwrite)),
             progress=progress,
         )
-        progress("files", None, "")
-        figures = memory.save(out, overwrite=options.overwrite or bool(saved))
-        progress("files", 1.0, "")
-    print_made(options, figures, out, task, first=saved[0] if saved else None)
+        for memory in memories:
+            progress("files", None, "")
+            saved.append(memory.save(out, overwrite=options.overwrite or bool(saved)))
+            progress("files", 1.0, "")
+    figures = saved[-1]
+    print_made(options, figures, out, task, first=saved[0] if len(saved) > 1 else None)
     if task.windows is not None and options.source is None and not (options.json or options.quiet):
         sys.stdout.write(_beside(figures.parameters, task))
     return EXIT_CODES[figures.verdict]

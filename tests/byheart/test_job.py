@@ -8,7 +8,7 @@ import pytest
 
 from byheart import job, memory, trial
 from byheart.figures import Tried
-from byheart.job import capacity_summary, hold, run_summary
+from byheart.job import capacity_summary, ever_smaller, hold, run_summary
 from byheart.memory import load
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
 from constructions.memories import memory as heads
@@ -376,9 +376,7 @@ def test_what_does_not_hold_its_facts_when_it_is_run_is_not_taken_by_itself(monk
 
 
 def test_the_first_memory_is_kept_before_the_search_and_an_interrupt_of_it_returns_it(monkeypatch):
-    kept = []
-    best = hold(facts_of_three_columns(), keep=kept.append)
-    (first,) = kept
+    first, best = ever_smaller(facts_of_three_columns())
     assert first.certificate.verdict is Verdict.PROVED and first.figures.memory == "packed-words"
     assert [each.memory for each in first.figures.memories if not each.refused] == ["packed-words"]
     assert best.figures.parameters <= first.figures.parameters
@@ -395,10 +393,9 @@ def test_the_first_memory_is_kept_before_the_search_and_an_interrupt_of_it_retur
     assert left.model.sha256() == first.model.sha256() and left.figures.memory == "packed-words"
 
 
-def test_what_is_asked_for_is_not_searched_on(monkeypatch):
-    never = lambda _: pytest.fail("nothing is kept of what is asked for alone")  # noqa: E731
+def test_what_is_asked_for_is_not_searched_on():
     for options in (dict(quick=True), dict(memory="knots"), dict(n_heads=20)):
-        hold(small_text(), keep=never, **options)
+        assert len(list(ever_smaller(small_text(), **options))) == 1
 
 
 def test_without_torch_the_smallest_is_taken_and_nothing_is_said_of_runs(monkeypatch):

@@ -55,7 +55,11 @@ MUTANTS = [
         "if any(True for each in",
         "every run is said to be right where one run was measured",
     ),
-    job("    keep(work.listed(made, chosen, tried))\n", "", "the first memory is not saved before the search"),
+    job(
+        "    yield work.listed(made, chosen, tried)\n    if request.quick or whole or request.name != SMALLEST:\n",
+        "    if request.quick or whole or request.name != SMALLEST:\n        yield work.listed(made, chosen, tried)\n",
+        "the first memory is not saved before the search",
+    ),
     ask("    if answer.ignored:", "    if False:", "what was not read is called memorized"),
     ask("REFUTED if answer.refuted else", "PROVED if answer.refuted else", "a fact that is lost ends with 0"),
     headline('measured=by == "MEASURED"', "measured=False", "what one run measured is printed as a bound"),
