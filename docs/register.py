@@ -250,7 +250,7 @@ def figures() -> str:
     text = ["", "## What is said of the figures", ""]
     text += ["A verdict speaks of the runs that it names ([each proved, of trained weights](experiments.md)).", ""]
     text += [
-        "Those of gaps, laws, parity, depth and bits, of the stored numbers and of mahdavi.5 are ours.",
+        "Those of parity and depth, of the stored numbers and of mahdavi.5 are ours.",
         "",
     ]
     for name, each in groupby(rows, key=lambda row: row["figure"]):

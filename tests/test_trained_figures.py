@@ -12,7 +12,7 @@ from byheart.experiments.page import Drawn, write_page
 from byheart.experiments.sweep import FINDINGS, agreeing, read_table, sweep, write_rows, write_table
 
 TRAINED = Path(__file__).parents[1] / "docs" / "trained"
-FULL = {name for name in FIGURES if name.startswith("dana.")} | {"bits", "gaps", "laws"}
+FULL = {name for name in FIGURES if name.startswith("dana.")}
 KEPT = [figure for figure in FIGURES.values() if (TRAINED / f"{figure.name}.csv").is_file()]
 
 

@@ -76,7 +76,6 @@ class Figure:
         smaller: Whether the quick grid has other sizes than the printed one, so that it refutes nothing, and no
             printed number is drawn beside it.
         log: Whether the ordinate is logarithmic.
-        scattered: Whether trained points are of many shapes, so that no line joins them.
         places: The trained curves from the results, where they are no means of the ordinate.
     """
 
@@ -95,15 +94,12 @@ class Figure:
     lines: Callable[[Sequence[Result]], list[Curve]] = lambda results: []
     smaller: bool = False
     log: bool = False
-    scattered: bool = False
     places: Callable[[Sequence[Result]], dict[str, Places]] | None = None
 
     def trained(self, results: Sequence[Result]) -> dict[str, Places]:
-        """The trained curves: the mean over the seeds at each abscissa; where points are scattered, each of them."""
+        """The trained curves: the mean over the seeds at each abscissa."""
         if self.places is not None:
             return self.places(results)
-        if self.scattered:
-            return seen(results, self.curve, self.abscissa[1], self.ordinate[1])
         return means(results, self.curve, self.abscissa[1], self.ordinate[1])
 
     def of_printed_size(self, points: Iterable[AnyPoint]) -> bool:

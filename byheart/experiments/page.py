@@ -69,7 +69,7 @@ class Drawn:
         figure, results = self.figure, self.results
         trained = [Curve(name, "trained", places) for name, places in figure.trained(results).items()]
         return line_chart(
-            _coloured([*trained, *figure.beside(results)], figure.scattered),
+            _coloured([*trained, *figure.beside(results)]),
             title=f"{self.title}; {counted(len(results), 'model')}",
             x_label=figure.abscissa[0],
             y_label=figure.ordinate[0],
@@ -113,7 +113,7 @@ def _runs(points: Sequence[AnyPoint]) -> str:
     )
 
 
-def _coloured(curves: Sequence[Curve], scattered: bool) -> list[Line]:
+def _coloured(curves: Sequence[Curve]) -> list[Line]:
     """A line for each; one beside a trained curve has its colour, and beyond four colours lines are thin."""
     trained, lines = [each.name for each in curves if each.kind == "trained"], []
     for i, each in enumerate(curves):
@@ -122,8 +122,7 @@ def _coloured(curves: Sequence[Curve], scattered: bool) -> list[Line]:
         x, y = np.array(each.places, dtype=np.float64).reshape(-1, 2).T
         name = each.name if each.name.startswith(each.kind) else f"{each.name} ({each.kind})"
         style = COLOURS[place % len(COLOURS)] + " thin" * (place >= len(COLOURS))
-        dots, joined = each.kind in ("trained", "printed"), each.kind != "trained" or not scattered
-        lines.append(Line(name, x, y, style, _DASHES[each.kind], dots, joined))
+        lines.append(Line(name, x, y, style, _DASHES[each.kind], each.kind in ("trained", "printed")))
     return lines
 
 

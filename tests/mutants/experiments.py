@@ -11,7 +11,6 @@ sweep = of("byheart/experiments/sweep.py", "tests/byheart/experiments/test_sweep
 checking = of("byheart/experiments/checking.py", "tests/byheart/experiments/test_checking.py")
 page = of("byheart/experiments/page.py", "tests/byheart/experiments/test_page.py")
 dana_4 = of("byheart/experiments/figures/dana_4.py", "tests/byheart/experiments/test_page.py")
-laws = of("byheart/experiments/figures/laws.py", "tests/byheart/experiments/test_figure.py")
 figure = of("byheart/experiments/figure.py", "tests/byheart/experiments/test_figure.py")
 points_by_figure = of("byheart/experiments/points.py", "tests/byheart/experiments/test_figure.py")
 layers = of("byheart/experiments/layers.py", "tests/byheart/experiments/test_layers.py")
@@ -100,6 +99,5 @@ MUTANTS = [
     figure('"confirmed" if all(steady) else', '"confirmed" if steady[0] else', "one seed falls"),
     dana_4('"confirmed" if all(met) and linear else', '"confirmed" if met[0] else', "a slope by where one stops"),
     page(".endswith(each.curve)", ".endswith('')", "a sentence speaks for the runs of other curves"),
-    laws("float(np.median(each))", "float(np.mean(each))", "one bad run of eight decides"),
     points("self.heads * min(self.d_head, n)", "self.heads * self.d_head", "a head wider than its input"),
 ]

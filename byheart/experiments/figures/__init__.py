@@ -5,7 +5,6 @@ Page: docs/experiments.md
 
 from byheart.experiments.figure import Figure
 from byheart.experiments.figures import (
-    bits,
     dana_1a,
     dana_1b,
     dana_2a,
@@ -14,8 +13,6 @@ from byheart.experiments.figures import (
     dana_4,
     dana_5,
     dana_depth,
-    gaps,
-    laws,
     mahdavi_2a,
     mahdavi_2b,
     mahdavi_2c,
@@ -29,7 +26,7 @@ FIGURES: dict[str, Figure] = {
     module.FIGURE.name: module.FIGURE
     for module in (
         dana_1a, dana_1b, dana_2a, dana_2b, dana_3, dana_4, dana_5, dana_depth,
-        mahdavi_2a, mahdavi_2b, mahdavi_2c, mahdavi_3, mahdavi_4, mahdavi_5, gaps, bits, laws, parity,
+        mahdavi_2a, mahdavi_2b, mahdavi_2c, mahdavi_3, mahdavi_4, mahdavi_5, parity,
     )
 }  # fmt: skip
 """All of them by name, in the order of the page."""

@@ -1,4 +1,3 @@
-import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -132,22 +131,6 @@ def test_the_ceiling_is_drawn_where_it_is_known() -> None:
     assert line == Curve("ceiling, a", "bound", [(1, 6 / 16)])
 
 
-def test_laws_are_seen_above_the_best_model_of_the_same_laws() -> None:
-    """The medians of three seeds, of which one trained badly; d = 3 never settles."""
-    figure, results = FIGURES["laws"], []
-    for d_model in (2, 3):
-        for seed, heads in itertools.product(range(3), (1, 9, 18, 20)):
-            point = Point(tokens=6, d_model=d_model, d_head=2, heads=heads, targets="laws", seed=seed, data_seed=seed)
-            bad = seed == 2 and heads == 18
-            loss = seed + 1 / heads * (heads < 18 or d_model == 3) + 0.5 * bad
-            results.append(Result(point, 36, 9, 9, 0, 0.0, loss, 9, None, 0.1))
-    assert figure.trained(results)["d = 2"] == [(4, 1), (20, pytest.approx(1 / 9)), (38, 1e-12), (42, 1e-12)]
-    verdicts = [(each.verdict, each.curve) for each in figure.judge(results)]
-    assert verdicts == [("confirmed", "d = 2"), ("not reproduced", "d = 3")]
-    [count] = [curve for curve in figure.beside(results) if curve.kind == "count"]
-    assert [x for x, _ in count.places] == [36, 36]
-
-
 @pytest.mark.parametrize("name", [name for name in FIGURES if name.startswith("dana.")])
 def test_printed_numbers_belong_to_a_trained_curve(name) -> None:
     figure = FIGURES[name]
@@ -156,13 +139,6 @@ def test_printed_numbers_belong_to_a_trained_curve(name) -> None:
     names = {*figure.trained(results), *(curve.name for curve in beside if curve.kind == "trained")}
     found = {curve.name.removeprefix("printed, ") for curve in beside if curve.kind == "printed"}
     assert found and {"trained" if name == "printed" else name for name in found} <= names
-
-
-def test_scattered_models_of_one_size_are_dots_of_their_own() -> None:
-    figure = FIGURES["bits"]
-    results = [_result(1, held, seed) for seed, held in enumerate((16, 8, 16))]
-    [(name, places)] = figure.trained(results).items()
-    assert name == "N = 4" and [y for _, y in places] == sorted(result.bits for result in results)
 
 
 def test_figure_5_is_judged_by_contexts_and_by_draws() -> None:

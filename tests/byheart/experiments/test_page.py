@@ -5,9 +5,8 @@ from typing import Any, get_args
 
 import pytest
 
-from byheart.experiments.built import built
-from byheart.experiments.figure import Curve, Kind
-from byheart.experiments.figures import FIGURES, gaps
+from byheart.experiments.figure import Kind
+from byheart.experiments.figures import FIGURES
 from byheart.experiments.layers import AnyPoint, LayerPoint
 from byheart.experiments.page import Drawn, page, read_figure, write_figure, write_page
 from byheart.experiments.points import Point
@@ -24,9 +23,8 @@ def _result(point: AnyPoint, held: int) -> Result:
 
 @pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
 @pytest.mark.parametrize("grid", ["quick", "full"])
-def test_every_figure_is_drawn_and_judged(figure, grid, tmp_path, monkeypatch) -> None:
-    """Made-up numbers, that grow with the parameters; one memory stands for that of every label table."""
-    monkeypatch.setattr(gaps, "built", lambda tokens, data_seed: built(tokens))
+def test_every_figure_is_drawn_and_judged(figure, grid, tmp_path) -> None:
+    """Made-up numbers, that grow with the parameters."""
     points = getattr(figure, grid)() or figure.full()
     most = max(point.parameters() for point in points)
     results = [_result(p, max(1, int(0.9 * p.contexts * p.parameters() / most))) for p in points]
@@ -101,16 +99,11 @@ def test_a_slope_that_depends_on_where_one_stops_is_open() -> None:
                     " in every step"),
         ("dana.depth", "32 runs: 4 seeds, 2,048 steps of Adam, learning rate 0.0025 at first and 0.0025 at last, all"
                        " contexts in every step"),
-        ("gaps", "16 runs: 1 to 4 seeds, 2,048 to 4,096 steps of Adam, learning rate 0.01 at first and 0.0005 at last,"
-                 " all contexts in every step"),
-        ("bits", "252 runs: 1 to 8 seeds, 2,048 to 4,096 steps of Adam, learning rate 0.0025 to 0.01 at first and"
-                 " 0.0005 to 0.0025 at last, all contexts in every step or a fixed sample"),
         ("mahdavi.3", "8 runs: 4 seeds, 4,096 steps of Adam, learning rate 0.01 at first and 0.0005 at last, all"
                       " examples in every step"),
     ],
 )  # fmt: skip
-def test_findings_and_the_page_say_of_which_runs_they_speak(name, runs, monkeypatch) -> None:
-    monkeypatch.setattr(gaps, "built", lambda tokens, data_seed: built(tokens))
+def test_findings_and_the_page_say_of_which_runs_they_speak(name, runs) -> None:
     figure = FIGURES[name]
     results = [_result(point, point.contexts // 2) for point in figure.quick()]
     drawn = Drawn(figure, results, len(results))
@@ -119,14 +112,6 @@ def test_findings_and_the_page_say_of_which_runs_they_speak(name, runs, monkeypa
         own = [each for each in results if figure.curve(each.point).endswith(found.curve)]
         assert row["speaks for"].startswith(f"these {len(own)} runs: ") and own
         assert len(own) < len(results) or row["speaks for"] == f"these {runs}"
-
-
-def test_a_finding_speaks_for_the_runs_of_its_curve() -> None:
-    figure = FIGURES["gaps"]
-    results = [_result(point, point.contexts) for point in figure.quick()]
-    said = {row["sentence"].split("(")[1][:6]: row["speaks for"] for row in Drawn(figure, results, len(results)).rows()}
-    assert said["N = 10"].startswith("these 12 runs: 4 seeds, 4,096 steps")
-    assert said["N = 50"].startswith("these 4 runs: 1 seed, 2,048 steps")
 
 
 _HEADS = Point(tokens=50, d_model=10, d_head=10, heads=20)
@@ -145,7 +130,6 @@ _LAYER = LayerPoint(examples=160, n_ctx=8, d_model=16, d_head=8, heads=4)
         ("dana.3", [_HEADS, replace(_HEADS, heads=0)], "Held, N = 50, d = 10"),
         ("mahdavi.3", [_LAYER, replace(_LAYER, seed=1)], "Held, n = 8, d = 16, d_h = 8, T = 160, H = 4"),
         ("mahdavi.2b", [replace(_LAYER, examples=80), _LAYER], "Held, d = 16, d_h = 8, H = 4"),
-        ("bits", [_HEADS, Point(tokens=2, d_model=1, d_head=2, heads=3)], "Held"),
     ],
 )
 def test_a_title_has_the_sizes_that_all_points_share(name, points, title) -> None:
@@ -153,17 +137,6 @@ def test_a_title_has_the_sizes_that_all_points_share(name, points, title) -> Non
     drawn = Drawn(replace(FIGURES[name], title="Held"), results, len(points) + 1)  # one is missing, so none is judged
     assert drawn.title == title and f"<h2>{title}</h2>" in page([drawn])
     assert f"<title>{title}; {len(points)} model" in drawn.svg()
-
-
-def test_bits_a_parameter_are_those_of_what_is_held() -> None:
-    figure = FIGURES["bits"]
-    point = replace(figure.quick()[0], tokens=2, d_model=1)
-    few, many = _result(point, 2), _result(point, 4)
-    assert (few.bits, many.bits * many.parameters) == (0, pytest.approx(4))
-    assert [each.verdict for each in figure.judge([few, many])] == ["not reproduced"]  # of larger models
-    svg = Drawn(figure, [many, _result(replace(point, d_model=2), 4)], 2).svg()
-    assert svg.count("<circle") >= 2 and "<path" not in svg  # of several shapes
-    assert [each.verdict for each in figure.judge([replace(many, parameters=2)])] == ["confirmed"]
 
 
 def _keys(svg: str) -> dict[str, str]:
@@ -200,10 +173,3 @@ def test_trained_lines_have_colours_of_their_own() -> None:
 def test_the_page_says_what_each_kind_of_line_is() -> None:
     said = page([])
     assert all(f"<em>{kind}</em>" in said for kind in get_args(Kind)) and "A ring marks" in said
-
-
-def test_only_trained_points_are_scattered() -> None:
-    memory = Curve("built, N = 10", "built", [(0, 1), (9, 1)])
-    figure = replace(FIGURES["bits"], lines=lambda results: [memory])
-    keys = _keys(Drawn(figure, [_result(point, 50) for point in figure.quick()], 0).svg())
-    assert keys["N = 10 (trained)"] == f"circle {keys['built, N = 10'].removeprefix('line ')}"
