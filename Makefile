@@ -15,7 +15,7 @@ export NODE_OPTIONS := --max-semi-space-size=64
 # Hundreds of processes import the program: each would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run check changed changed-types test lint style proofs docs formal slow gpu mutants bench clean
+.PHONY: run check changed changed-types test lint style proofs docs formal slow gpu mutants bench experiments clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/installed
@@ -74,6 +74,14 @@ bench: export OPENBLAS_NUM_THREADS := 1
 bench: export OMP_NUM_THREADS := 1
 bench: $(VENV)/installed
 	@for bench in benchmarks/bench_*.py; do echo "# $$bench"; $(BIN)/python $$bench || exit 1; done
+
+# Trains every model that docs/trained draws, some nineteen core hours: what it writes lies in out/experiments. Stopped
+# and started again, nothing is lost.
+FULL_GRIDS := dana.1a dana.1b dana.2a dana.2b dana.3 dana.4 dana.5 dana.depth
+QUICK_GRIDS := mahdavi.2a mahdavi.2b mahdavi.2c mahdavi.3 mahdavi.4 mahdavi.5 parity
+experiments: $(VENV)/installed
+	@$(BIN)/byheart experiment $(FULL_GRIDS) --full --workers 2 --out out/experiments
+	@$(BIN)/byheart experiment $(QUICK_GRIDS) --workers 2 --out out/experiments
 
 clean:
 	@rm -rf $(VENV) build dist out site .hypothesis .import_linter_cache .pytest_cache .ruff_cache

@@ -5,7 +5,6 @@ Page: docs/experiments.md
 
 import csv
 import io
-import os
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from byheart.experiments.figure import Figure
+from byheart.experiments.kept import Kept
 from byheart.experiments.layers import AnyPoint, LayerPoint
 from byheart.experiments.limits import ceiling, floor
 from byheart.experiments.page import Drawn
@@ -80,7 +80,7 @@ def differences(
         said += [f"{file.name}: {each}" for each in wrong]
     asked = {name: _grids(figures.get(name)) for name in rows} if figures else {}
     keys = {row.get("key", "") for own in rows.values() for row in own}
-    proofs = dict[str, tuple[Result | None, list[str]]]()
+    proofs, kept = dict[str, tuple[Result | None, list[str]]](), Kept(weights or out / "weights")
     for name, own in rows.items():
         seen = {row.get("key", "") for row in own}
         said += [f"{name}.csv: {each}" for each in _grid_differences(asked[name], seen)] if figures else []
@@ -90,7 +90,7 @@ def differences(
         said += [f"{name}.csv, point {key}: it stands there twice" for key in sorted(twice)]
         for row in own:
             progress("checking", len(proofs) / len(keys), f"{len(proofs)} of {counted(len(keys), 'model')}")
-            wrong = _row_differences(row, out / "points", weights or out / "weights", proofs)
+            wrong = _row_differences(row, out / "points", kept, proofs)
             said += [f"{name}.csv, point {row.get('key')}: {each}" for each in wrong]
     if figures and not said:
         said += _drawing_differences(out, {name: figures[name] for name in rows}, whole=not names)
@@ -116,7 +116,7 @@ def _rows(file: Path, first: str = "key") -> tuple[list[dict[str, str]], list[st
 
 
 def _row_differences(
-    row: dict[str, str], folders: Path, weights: Path, proofs: dict[str, tuple[Result | None, list[str]]]
+    row: dict[str, str], folders: Path, kept: Kept, proofs: dict[str, tuple[Result | None, list[str]]]
 ) -> list[str]:
     try:
         point = point_of(row)
@@ -125,7 +125,7 @@ def _row_differences(
     if point.key != row.get("key"):
         return ["its settings are those of another point"]
     if point.key not in proofs:
-        proofs[point.key] = _proof(point, folders / point.key, weights / f"{point.key}.safetensors")
+        proofs[point.key] = _proof(point, folders / point.key, kept)
     result, wrong = proofs[point.key]
     if result is None and wrong:
         return wrong
@@ -158,15 +158,15 @@ def _as_far_as_its_settings_say(point: AnyPoint, row: dict[str, str]) -> Result:
     return replace(read_result(row), **sizes, ceiling=ceiling(point), floor=floor(point))
 
 
-def _proof(point: AnyPoint, folder: Path, weights: Path) -> tuple[Result | None, list[str]]:
+def _proof(point: AnyPoint, folder: Path, kept: Kept) -> tuple[Result | None, list[str]]:
     """What is proved of a point again, and what is wrong with it; neither where nothing of it is there."""
     try:
         if folder.is_dir():
             model, lost = _kept(point, folder)
-            if os.path.lexists(weights) and not _equal(model, model_of(point, weights)):
-                lost = [*lost, f"{folder} holds another model than that of {weights}"]
-        elif os.path.lexists(weights):
-            model, lost = model_of(point, weights), []
+            if point.key in kept and not _equal(model, model_of(point, kept)):
+                lost = [*lost, f"{folder} holds another model than that of {kept.file(point.key)}"]
+        elif point.key in kept:
+            model, lost = model_of(point, kept), []
         else:
             return None, []
         result = proved(point, model)

@@ -9,7 +9,6 @@ Page: docs/experiments.md
 
 import csv
 import io
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -19,6 +18,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from byheart.experiments.kept import Kept
 from byheart.experiments.layers import TOLERANCE, AnyPoint, LayerPoint
 from byheart.experiments.limits import ceiling, floor
 from byheart.experiments.points import Point
@@ -27,7 +27,6 @@ from constructions.files import new_folder, write_atomically
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.vectors import Vectors
-from constructions.tensor_file import load_tensors, save_tensors
 from verify.arithmetic.rounding import down, up
 from verify.certificates.memorization import certify_memorization, judge
 from verify.forward.heads import enclose_layer
@@ -145,8 +144,8 @@ def sweep(
         were there and are not theirs.
     """
     distinct = {point.key: point for point in points}
-    kept = weights or out / "weights"
-    kept.mkdir(parents=True, exist_ok=True)
+    kept = Kept(weights or out / "weights")
+    kept.folder.mkdir(parents=True, exist_ok=True)
     failed = _train(list(distinct.values()), kept, device, workers, progress)
     found = []
     for place, (key, point) in enumerate(distinct.items()):
@@ -154,7 +153,7 @@ def sweep(
         if key in failed:
             continue
         try:
-            result = certified(point, kept / f"{key}.safetensors", out / "points" / key)
+            result = certified(point, kept, out / "points" / key)
         except (InputError, FileFormatError) as error:
             failed[key] = str(error)  # a file that somebody put there costs its own point alone
             continue
@@ -166,9 +165,9 @@ def sweep(
 
 
 def _train(
-    points: list[AnyPoint], kept: Path, device: str, workers: Workers | None, progress: Progress
+    points: list[AnyPoint], kept: Kept, device: str, workers: Workers | None, progress: Progress
 ) -> dict[str, str]:
-    missing = [point for point in points if not os.path.lexists(kept / f"{point.key}.safetensors")]
+    missing = [point for point in points if point.key not in kept]
     stacks = list(_stacks(missing, device))
     cost = [stack[0].cost() * len(stack) for stack in stacks]
     done, failed = 0.0, dict[str, str]()
@@ -186,7 +185,7 @@ def _train(
             failed |= {point.key: str(outcome) for point in stack}
         else:
             for point, (arrays, about) in zip(stack, outcome, strict=True):
-                save_tensors(kept / f"{point.key}.safetensors", arrays, metadata={**about, "point": point.settings()})
+                kept.save(point.key, arrays, {**about, "point": point.settings()})
         show(0.0, 0.0)
     return failed
 
@@ -219,12 +218,12 @@ def _stacks(points: list[AnyPoint], device: str) -> Iterator[tuple[AnyPoint, ...
         yield from (tuple(same[i : i + size]) for i in range(0, len(same), size))
 
 
-def model_of(point: AnyPoint, file: Path) -> Model:
+def model_of(point: AnyPoint, kept: Kept) -> Model:
     """The model of trained weights, which say themselves of which point they are.
 
     Args:
         point: The settings.
-        file: The trained weights.
+        kept: Has the trained weights.
 
     Raises:
         InputError: The weights are those of another point, of other shapes or not finite.
@@ -232,7 +231,7 @@ def model_of(point: AnyPoint, file: Path) -> Model:
     """
     from byheart.experiments.training import exact, shapes
 
-    about, arrays = load_tensors(file, dtypes=("F32",))
+    file, (about, arrays) = kept.file(point.key), kept.load(point.key)
     if not isinstance(about, dict) or about.get("point") != point.settings():
         raise InputError(file, "holds the weights of another point", f"those of {point}")
     found = {name: each.shape for name, each in arrays.items()}
@@ -243,19 +242,19 @@ def model_of(point: AnyPoint, file: Path) -> Model:
     return point.model(exact(point, arrays))
 
 
-def certified(point: AnyPoint, file: Path, folder: Path) -> Result:
-    """Prove what the weights in a file hold, and write the folder of the point.
+def certified(point: AnyPoint, kept: Kept, folder: Path) -> Result:
+    """Prove what the weights of a point hold, and write the folder of the point.
 
     Args:
         point: The settings.
-        file: The trained weights.
+        kept: Has the trained weights.
         folder: Gets the model, the task and the certificate.
 
     Raises:
         InputError: The weights are not those of the point.
         FileFormatError: The file is none of weights.
     """
-    model, task = model_of(point, file), point.task()
+    model, task = model_of(point, kept), point.task()
     result = proved(point, model)
     asked = _at_least(max(1, result.held), point)
     if point.targets == "laws" and result.loss_upper < np.inf:
