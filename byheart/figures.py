@@ -104,8 +104,6 @@ class Tried:
         parameters: Entries of all tensors.
         nonzero: Those that are not 0.
         facts_per_parameter: Facts for each parameter.
-        one_width: Entries in a host where all layers have one width; none where it has no such layers.
-        bits_per_fact: Bits of all parameters for each fact, every tensor in the narrowest type that holds it.
         least_margin: Nats, of one run in the type of the weights.
         smallest_dtype: The smallest type one run in which held every fact.
         every_run: Whether every run in the type of the weights is proved to hold every fact.
@@ -117,8 +115,6 @@ class Tried:
     parameters: int | None = None
     nonzero: int | None = None
     facts_per_parameter: float | None = None
-    one_width: int | None = None
-    bits_per_fact: float | None = None
     least_margin: float | None = None
     smallest_dtype: str | None = None
     every_run: bool | None = None

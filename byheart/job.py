@@ -19,7 +19,6 @@ from byheart.chooser import SMALLEST, Offer, offers, smallest_of
 from byheart.device import on_device, require_device
 from byheart.figures import CapacityFigures, Ends, Figures, RunFigures, Tried
 from byheart.findings import findings
-from byheart.hosts.conversion import entries_of_one_width
 from byheart.measured import proved_figures
 from byheart.memory import NewMemory
 from byheart.report.rank_profile import profile_records
@@ -41,7 +40,7 @@ from constructions.memories.memory import (
 )
 from constructions.models.construction import Construction
 from constructions.models.model import Model
-from constructions.models.precision import STORED, Precision, stored_bits
+from constructions.models.precision import STORED, Precision
 from constructions.models.shapes import is_dana_network, is_heads_alone
 from constructions.named.context_rows import ContextRows
 from constructions.named.registry import NamedConstruction
@@ -346,8 +345,6 @@ def _tried(offer: Offer, task: Task, dtype: Precision, ran: Mapping[str, Any] | 
         parameters=parameters,
         nonzero=offer.nonzero,
         facts_per_parameter=task.n_contexts / parameters,
-        one_width=entries_of_one_width(offer.built.model),
-        bits_per_fact=stored_bits(offer.built.model) / task.n_contexts,
         least_margin=runs[dtype].least_margin if runs else None,
         smallest_dtype=next((name for name in types if runs[name].held == task.n_contexts), None),
         every_run=offer.every_run,

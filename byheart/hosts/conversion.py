@@ -103,38 +103,6 @@ def with_residual_stream(model: Model, *, extra: int = 0) -> Model:
     return replace(model, blocks=tuple(blocks), W_U=_placed(model.W_U, width, 0, live), **ends)
 
 
-def entries_of_one_width(model: Model) -> int | None:
-    """Entries of the same model where a host has one width for the stream, one for heads and one for neurons.
-
-    Args:
-        model: A model that reads tokens.
-
-    Returns:
-        The entries of `in_equal_layers(with_residual_stream(model))`, without making it; none where it has none, or
-        a normalization.
-
-    Example:
-        >>> one = np.ones
-        >>> block = FeedForward(one((2, 4)), one((4, 3)), skip=False)
-        >>> entries_of_one_width(Model(blocks=(block,), W_U=one((3, 5)), W_E=one((6, 2)), W_pos=one((1, 2))))
-        142
-    """
-    attentions = [block for block in model.blocks if isinstance(block, Attention)]
-    neurons = [block for block in model.blocks if isinstance(block, FeedForward)]
-    plain = model.reads_tokens and model.plain and len(attentions) + len(neurons) == len(model.blocks)
-    if not plain or norms_of(model) or len({block.activation for block in neurons}) > 1:
-        return None
-    if len({block.attends for block in attentions[:-1]}) > 1 or "last" in [block.attends for block in attentions[:-1]]:
-        return None
-    width = model.d_model + sum(block.d_out for block in (*attentions, *neurons) if not block.skip)
-    heads = max([1, *(block.n_heads for block in attentions)])
-    head = max([1, *(size for block in attentions for size in (block.d_qk, block.d_head))])
-    hidden = max([block.d_mlp for block in neurons], default=0)
-    each = heads * head * (4 * width + 3) + width
-    each += (2 * width + 1) * max(hidden, 1) + width if neurons else 0
-    return len(_layers(model.blocks)) * each + (model.d_vocab + model.n_ctx) * width + (width + 1) * model.d_vocab_out
-
-
 def without_output_shift(model: Model) -> Model:
     """The same outputs without `b_U`: one more coordinate of the stream is 1 throughout and carries it.
 

@@ -297,14 +297,12 @@ def _memories(figures: Figures) -> str:
         known = figures.information_per_fact
         information = "" if known is None else f"; these labels have {_plain(known)} bits of entropy a fact"
         rows += (
-            f"<tr><th>lower bound, any model</th><td>{_count(limit)}</td><td colspan='7'>{note}{information}</td></tr>"
+            f"<tr><th>lower bound, any model</th><td>{_count(limit)}</td><td colspan='5'>{note}{information}</td></tr>"
         )
     built = f"<p>{escaped(figures.built)}.</p>" if figures.built else ""
     return (
         f"{built}<div class='scroll'><table class='figures'><thead><tr><th>memory</th><th>parameters</th>"
-        "<th>nonzero</th>"
-        "<th>in layers of one width</th><th>facts per parameter</th><th>bits per fact, narrowest types</th>"
-        "<th>least margin, measured</th>"
+        "<th>nonzero</th><th>facts per parameter</th><th>least margin, measured</th>"
         f"<th>lowest dtype</th><th>time, s</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
@@ -312,13 +310,11 @@ def _memories(figures: Figures) -> str:
 def _memory_row(tried: Tried) -> str:
     name = f"<th>{escaped(tried.memory)}</th>"
     if tried.refused is not None:
-        return f"<tr>{name}<td colspan='8'>{escaped(tried.refused)}</td></tr>"
+        return f"<tr>{name}<td colspan='6'>{escaped(tried.refused)}</td></tr>"
     cells = [
         _count(tried.parameters),
         _count(tried.nonzero),
-        "–" if tried.one_width is None else _count(tried.one_width),
         _plain(tried.facts_per_parameter),
-        _plain(tried.bits_per_fact),
         _plain(tried.least_margin),
         escaped("every run" if tried.every_run else tried.smallest_dtype or "–"),
         _plain(tried.seconds),

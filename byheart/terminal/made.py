@@ -151,7 +151,7 @@ def _shape(figures: "Figures") -> str:
     return f"{counted(figures.heads or 0, 'head')}, d_qk {figures.query_dim}, d_head {figures.head_dim}"
 
 
-_COLUMNS = ("", "entries", "nonzero", "of one width", "facts each", "bits a fact", "lowest dtype", "time")
+_COLUMNS = ("", "entries", "nonzero", "facts each", "lowest dtype", "time")
 
 
 def _memories_tables(figures: "Figures") -> Rows:
@@ -159,8 +159,7 @@ def _memories_tables(figures: "Figures") -> Rows:
         return []
     tried = [each for each in figures.memories if each.refused is None]
     refused = [(each.memory, each.refused) for each in figures.memories if each.refused is not None]
-    known = "" if figures.information_per_fact is None else number(figures.information_per_fact)
-    last = ("lower bound", f"{figures.information_limit:,}", "", "", "", known, f"any {figures.target}", "")
+    last = ("lower bound", f"{figures.information_limit:,}", "", "", f"any {figures.target}", "")
     tried.sort(key=lambda each: (not each.every_run, each.parameters))
     return [
         ("Memories built; first those right in every run, proved", [_COLUMNS, *map(_tried_row, tried), last]),
@@ -174,9 +173,7 @@ def _tried_row(tried: "Tried") -> tuple[str, ...]:
         tried.memory,
         f"{tried.parameters:,}",
         f"{tried.nonzero:,}",
-        "" if tried.one_width is None else f"{tried.one_width:,}",
         number(tried.facts_per_parameter),
-        number(tried.bits_per_fact),
         "every run" if tried.every_run else tried.smallest_dtype or "not run",
         f"{tried.seconds or 0:.1f} s",
     )

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from byheart.hosts.conversion import (
     direction,
-    entries_of_one_width,
     exact_head_width,
     in_equal_layers,
-    norms_of,
     rounded_model,
     scales_exactly,
     with_residual_stream,
@@ -37,17 +35,6 @@ def of_tokens_only(data):
     model = data.draw(models(rational=True))
     assume(model.reads_tokens)
     return model, data.draw(inputs(model=model))
-
-
-@pytest.mark.parametrize("name", EQUAL)
-def test_the_entries_of_one_width_are_counted_before_it_is_made(name):
-    model, found = MODELS[name], entries_of_one_width(MODELS[name])
-    try:
-        equal = in_equal_layers(with_residual_stream(model))
-    except InputError:
-        assert found is None
-    else:
-        assert found == (None if norms_of(model) or not model.plain else equal.parameters)
 
 
 @given(st.data())
