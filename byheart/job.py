@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from byheart.chooser import SMALLEST, Offer, offers, smallest_of
-from byheart.device import on_device, require_device
+from byheart.device import require_device
 from byheart.figures import CapacityFigures, Ends, Figures, RunFigures, Tried
 from byheart.findings import findings
 from byheart.measured import proved_figures
@@ -247,7 +247,7 @@ class _Work:
         """What the memories make of the task."""
         request = self.request
         named = {"d_model": request.d_model, "d_head": request.d_head} if request.name != THEOREM_1 else {}
-        with on_device(request.device), self.clock.stage(stage):
+        with self.clock.stage(stage):
             return offers(
                 self.facts,
                 names=None if request.name == SMALLEST else (request.name,),
@@ -291,29 +291,28 @@ class _Work:
             with self.clock.stage("capacity"):
                 needed = _capacity(task, model, progress=self.clock.progress)
         known = task.information_bits
-        with on_device(request.device):
-            return _certified(
-                self.task,
-                model,
-                needed,
-                criterion=Criterion(tolerance=request.tolerance),
-                figures={
-                    "reading": request.reading,
-                    "memory": name,
-                    "dtype": request.precision,
-                    "built": built.summary,
-                    "information_limit": _information_limit(task, request.precision),
-                    "information_per_fact": None if known is None else known / task.n_contexts,
-                    **how,
-                    "seed": request.seed,
-                },
-                source=request.source,
-                device=request.device,
-                clock=self.clock,
-                rests_on_rank=of_theorem_1,
-                left_out=request.left_out,
-                runs={} if chosen.every_run and _is_much(model, task) else chosen.run,
-            )
+        return _certified(
+            self.task,
+            model,
+            needed,
+            criterion=Criterion(tolerance=request.tolerance),
+            figures={
+                "reading": request.reading,
+                "memory": name,
+                "dtype": request.precision,
+                "built": built.summary,
+                "information_limit": _information_limit(task, request.precision),
+                "information_per_fact": None if known is None else known / task.n_contexts,
+                **how,
+                "seed": request.seed,
+            },
+            source=request.source,
+            device=request.device,
+            clock=self.clock,
+            rests_on_rank=of_theorem_1,
+            left_out=request.left_out,
+            runs={} if chosen.every_run and _is_much(model, task) else chosen.run,
+        )
 
     def listed(self, made: NewMemory, chosen: Offer, tried: tuple[Offer, ...]) -> NewMemory:
         """The same with what all memories make of the task."""
@@ -480,8 +479,7 @@ def build_named(
         return _Constructed(made.built, figures, f"{construction.name}: {made.reading}")
 
     made = _constructed(construct, out=out, overwrite=overwrite, device=device, progress=progress, two_sided=True)
-    with on_device(device):
-        found = findings(built[0], made.proved, device=device)
+    found = findings(built[0], made.proved, device=device)
     drawn = "" if made.task.target == "laws" else ", labels drawn at random"
     what = f"{construction.name}{drawn}" + ("" if statement is None else f"; {_of_claim(statement)}")
     made = _made_for(made, what)
@@ -518,7 +516,7 @@ def _constructed(
     refuse_existing(Path(out), overwrite=overwrite)
     require_device(device)
     clock = _Clock(progress)
-    with on_device(device), clock.stage("weights"):
+    with clock.stage("weights"):
         made = construct()
         progress("weights", None, made.built.summary)
     model, task = made.built.model, _as_rows(made.built.task)
@@ -526,18 +524,17 @@ def _constructed(
     if task.facts is not None and is_dana_network(model):
         with clock.stage("capacity"):
             needed = _capacity(task.facts, model, progress=progress)
-    with on_device(device):
-        return _certified(
-            task,
-            model,
-            needed,
-            criterion=made.built.criterion,
-            figures={**made.figures, "built": made.built.summary, "tail": "none"},
-            source=made.source,
-            device=device,
-            clock=clock,
-            two_sided=two_sided,
-        )
+    return _certified(
+        task,
+        model,
+        needed,
+        criterion=made.built.criterion,
+        figures={**made.figures, "built": made.built.summary, "tail": "none"},
+        source=made.source,
+        device=device,
+        clock=clock,
+        two_sided=two_sided,
+    )
 
 
 def _as_rows(task: AnyTask) -> AnyTask:

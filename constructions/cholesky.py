@@ -1,19 +1,19 @@
 """Cholesky's factor of a positive definite matrix, nearly all of it by products of matrices.
 
-Page: docs/run.md
+Page: docs/rigour/linear_algebra.md
 """
 
 import numpy as np
 import scipy.linalg
 
 from constructions.arrays import Float64Array
-from constructions.products import LARGEST_SYMMETRIC, multiplier, multiply
+from constructions.products import LARGEST_SYMMETRIC, multiply
 
 _BLOCK = 512
 
 
 def cholesky(lower: Float64Array) -> Float64Array:
-    """The factor L of $A = L L^T$, to rounding: by LAPACK; of blocks alone if A is large or something else multiplies.
+    """The factor L of $A = L L^T$, to rounding: by LAPACK; of blocks alone if A is large.
 
     Args:
         lower: The matrix A in C order, `[n, n]`, of which only the lower triangle is read; overwritten.
@@ -31,7 +31,7 @@ def cholesky(lower: Float64Array) -> Float64Array:
         array([[2., 0.],
                [1., 2.]])
     """
-    if multiplier() is None and len(lower) <= LARGEST_SYMMETRIC:
+    if len(lower) <= LARGEST_SYMMETRIC:
         # The lower triangle in C order is to LAPACK the upper one of the transpose.
         return scipy.linalg.cholesky(lower.T, lower=False, overwrite_a=True, check_finite=False).T
     with np.errstate(all="ignore"):

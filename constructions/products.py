@@ -1,12 +1,7 @@
-"""Products of matrices of floats, and where they are computed: by NumPy, or elsewhere, such as on a GPU.
+"""Products of matrices of floats, by the BLAS that the probes of the proofs attack.
 
-Pages: docs/run.md, docs/rigour/arithmetic.md
+Page: docs/rigour/arithmetic.md
 """
-
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Protocol
 
 import numpy as np
 
@@ -21,50 +16,8 @@ Its routine for them (``dsyrk``) crashes in OpenBLAS with several threads, for s
 """
 
 
-class Multiplier(Protocol):
-    """Something else than NumPy that multiplies matrices of floats, such as a GPU.
-
-    Attributes:
-        name: What certificates call it.
-        least: It is asked for products of at least so many multiplications; NumPy computes the others.
-        side: Rows of the blocks that it is given at a time, large enough to be worth their way.
-    """
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def least(self) -> int: ...
-    @property
-    def side(self) -> int: ...
-
-    def __call__(self, a: Float64Array, b: Float64Array, terms: int | None = None, /) -> Float64Array:
-        """`a @ b`, each entry an inner product as Lemma A7 (a) has it; blocks of `terms` terms one after the other."""
-        ...
-
-
-_CHOSEN: ContextVar[Multiplier | None] = ContextVar("multiplier", default=None)
-
-
-@contextmanager
-def multiplied_by(multiplier: Multiplier) -> Iterator[None]:
-    """Let it compute the large products of matrices within the block, in this thread; nothing asks how it rounds.
-
-    Proofs need more: `verify/arithmetic/products.py:multiplying` refuses one that the probes of the BLAS refuse.
-    """
-    token = _CHOSEN.set(multiplier)
-    try:
-        yield
-    finally:
-        _CHOSEN.reset(token)
-
-
-def multiplier() -> Multiplier | None:
-    """What computes the large products here; none: NumPy."""
-    return _CHOSEN.get()
-
-
 def multiply(a: Float64Array, b: Float64Array, terms: int | None = None) -> Float64Array:
-    r"""The product of matrices as the probed BLAS computes it, or the multiplier of the enclosing block.
+    r"""The product of matrices as the probed BLAS computes it.
 
     Args:
         a: [..., m, n]
@@ -80,9 +33,6 @@ def multiply(a: Float64Array, b: Float64Array, terms: int | None = None) -> Floa
         array([[3.]])
     """
     inner = a.shape[-1]
-    chosen = _CHOSEN.get()
-    if chosen is not None and a.ndim == b.ndim == 2 and len(a) * inner * b.shape[1] >= chosen.least:
-        return chosen(a, b, terms)
     first = inner if terms is None else min(terms, inner)
     left, right = a[..., :first], b[..., :first, :]
     y = _by_transpose(left) if len(a) > LARGEST_SYMMETRIC and _are_transposes(left, right) else np.matmul(left, right)

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="parameters of the construction",
     )
     add_out_options(parser, "NAME")
-    add_device_option(parser, "also run the model here; ")
+    add_device_option(parser)
     add_output_options(parser, verbose=True)
 
 

@@ -12,7 +12,6 @@ from byheart.terminal.fact_options import add_table_options, table_options
 from byheart.terminal.next_steps import next_steps
 from byheart.terminal.options import (
     add_criterion_options,
-    add_device_option,
     add_out_options,
     add_output_options,
     add_worker_options,
@@ -104,13 +103,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_out_options(parser, "nowhere")
     add_worker_options(parser)
-    add_device_option(parser)
     add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    from byheart.device import on_device
     from byheart.hosts.certify import PIECES_SUFFIX, certify, certify_rule
     from constructions.errors import InputError
     from constructions.tasks.criterion import TOLERANCE
@@ -131,9 +128,7 @@ def run(options: argparse.Namespace) -> int:
     given = {name: value for name, value in kinds[here].items() if value is not None and name not in _ELSEWHERE}
     if (makes := workers(options)) is not None:
         given["workers"] = makes
-        if options.device != "cpu":
-            raise InputError(f"--device {options.device}", "is given, but workers compute on their own CPUs")
-    with on_device(options.device), progress_lines(options) as progress:
+    with progress_lines(options) as progress:
         figures = (certify if options.rule is None else certify_rule)(
             options.model,
             options.task if options.rule is None else named_rule(options.rule),
@@ -185,10 +180,9 @@ def _fold_of(options: argparse.Namespace) -> "Fold | None":
 
 
 def _certify_fold(options: argparse.Namespace, fold: "Fold", asked: "Criterion") -> int:
-    from byheart.device import on_device
     from byheart.hosts.certify import certify_fold
 
-    with on_device(options.device), progress_lines(options) as progress:
+    with progress_lines(options) as progress:
         figures = certify_fold(
             options.model,
             fold,

@@ -10,12 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from byheart.device import on_device, require_device
 from byheart.terminal.exit_codes import EXIT_CODES, worst
 from byheart.terminal.failures import error_fields, interrupted_after, meant
 from byheart.terminal.options import (
     add_criterion_options,
-    add_device_option,
     add_folder,
     add_keep_option,
     add_output_options,
@@ -80,7 +78,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_criterion_options(parser, "as certified")
     add_worker_options(parser)
     add_keep_option(parser, "the answer for every folder that is finished")
-    add_device_option(parser)
     add_output_options(parser)
 
 
@@ -91,18 +88,15 @@ def run(options: argparse.Namespace) -> int:
     _require_one_checker(options)
     if options.full and not options.independent:
         raise InputError("--full", "is given, but not --independent; without it all is proved again anyway")
-    if options.independent and options.device != "cpu":
-        raise InputError(f"--device {options.device}", "is given, but --independent multiplies integers, on the CPU")
     _require_coq_alone(options)
     for folder in options.folder:
         require_folder(folder, edits=True)
         if options.keep is not None and Path(os.path.realpath(options.keep)).is_relative_to(os.path.realpath(folder)):
             raise InputError(f"--keep {options.keep}", f"lies in {folder}, which it would change; choose another place")
-    require_device(options.device)
     if len(options.folder) > 1 or any(each is not None for each in (options.workers, options.scheduler, options.keep)):
         return _check_each(options)
     [folder] = options.folder
-    with on_device(options.device), progress_lines(options) as progress:
+    with progress_lines(options) as progress:
         report = _report(options, folder, progress=progress)
     print_summary(options, report.summary(), _check_tables)
     return EXIT_CODES[report.verdict.value]
@@ -116,8 +110,8 @@ def _require_coq_alone(options: argparse.Namespace) -> None:
         return
     names = ("at_least", "at_most", "tolerance", "sample_seed")
     given = [name for name in names if getattr(options, name) not in (None, False)]
-    if given or options.device != "cpu":
-        name = given[0].replace("_", "-") if given else "device"
+    if given:
+        name = given[0].replace("_", "-")
         raise InputError(f"--{name}", "is given with --coq, which proves that every run knows every fact")
 
 
@@ -176,8 +170,7 @@ def _check_each(options: argparse.Namespace) -> int:
 
 
 def _checked(options: argparse.Namespace, here: Path, folder: Path) -> dict[str, Any]:
-    with on_device(options.device):
-        return _report(options, here / folder).summary()  # a worker may be elsewhere
+    return _report(options, here / folder).summary()  # a worker may be elsewhere
 
 
 def _report(
@@ -254,7 +247,7 @@ def _named(options: argparse.Namespace, here: Path, folder: Path) -> list[Any]:
     from verify.program_text import files_sha256
 
     checkers = ("fast", "independent", "coq", "kernel")
-    names = (*checkers, "full", "sample_seed", "at_least", "at_most", "tolerance", "device")
+    names = (*checkers, "full", "sample_seed", "at_least", "at_most", "tolerance")
     asked = (getattr(options, name) for name in names)
     return ["check", files_sha256(here / folder), *asked]
 

@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="largest KL of a memorized law (default: 0.001)",
     )
     add_out_options(parser, "out/NAME")
-    add_device_option(parser, "also run the model here; ")
+    add_device_option(parser)
     add_output_options(parser, verbose=True)
 
 

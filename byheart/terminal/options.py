@@ -80,10 +80,9 @@ def add_out_options(parser: argparse.ArgumentParser, default: str | None = None)
     parser.add_argument("--overwrite", action="store_true", help="replace an existing byheart folder")
 
 
-def add_device_option(parser: argparse.ArgumentParser, also: str = "") -> None:
-    """Where large products of matrices are computed."""
-    what = "device for large float64 products, e.g. cuda (default: cpu)"
-    parser.add_argument("--device", default="cpu", help=f"{also}{what}")
+def add_device_option(parser: argparse.ArgumentParser) -> None:
+    """Where torch runs the model."""
+    parser.add_argument("--device", default="cpu", help="also run the model here, e.g. cuda (default: cpu)")
 
 
 def add_worker_options(parser: argparse.ArgumentParser) -> None:

@@ -97,8 +97,7 @@ def right_inverse(matrix: Float64Array) -> RightInverse:
     then has a relative error of about $\kappa(Y)^2 u$, and iterative refinement brings the residual down to rounding
     level as long as $\kappa(Y)^2 u < 1$. A trial solve checks that it does. Otherwise $Y^T = Q R$ takes its place,
     which needs $\kappa(Y) u < 1$ only. A diagonal entry of R that is not above $16 P u \max |r|$ counts as zero: its
-    row of Y is then a combination of the rows before it, up to rounding. The products and Cholesky's factor go where
-    large products are computed; QR stays with LAPACK.
+    row of Y is then a combination of the rows before it, up to rounding.
 
     Args:
         matrix: The matrix Y, `[T, P]` with `P >= T >= 1`.

@@ -1,8 +1,8 @@
 """What every arithmetic has to say about every kind of block and about stacks of them: the truth, and not too vaguely.
 
 The truth is evaluated here, position by position, by the definitions of `constructions/models/blocks.py` and by nothing
-else. A further arithmetic is one more entry of ARITHMETICS. Those with products on a device stand there
-twice, for tensors on the CPU and for a GPU.
+else. A further arithmetic is one more entry of ARITHMETICS. Those of torch stand there
+twice, for the CPU and for a GPU.
 """
 
 import json
@@ -40,7 +40,6 @@ from verify.independent.ball_forward import BallForward, NoInformationError
 from verify.independent.integer_forward import IntegerForward
 from verify.independent.plain.plain_model import PlainModel
 from verify.independent.plain.plain_task import PlainTask, PlainVectorTask
-from verify.replica.device_products import products_on
 from verify.replica.module import Replica
 from verify.runs.formats import FLOAT32, FLOAT64
 from verify.runs.rounding import rounding_bound
@@ -296,16 +295,6 @@ def in_balls_of_the_second_reader(precision):
     return outputs
 
 
-def with_products_on(device, outputs):
-    """The same with every product of two matrices on a device, in blocks of a few entries."""
-
-    def on_device(model, given_inputs):
-        with products_on(device), products_on(device, least=0, memory=2**8):
-            return outputs(model, given_inputs)
-
-    return on_device
-
-
 def in_torch(number_format, device="cpu"):
     """What torch computes, with the rounding bound as the radius; nothing where the bound is infinite."""
 
@@ -351,25 +340,14 @@ ARITHMETICS = {
     "rationals": Arithmetic(in_rationals, values_are_rational, BITS - 100),
     "torch in float64": Arithmetic(in_torch(FLOAT64), lambda model: not model.is_rational, 31),
     "torch in float32": Arithmetic(in_torch(FLOAT32), lambda model: not model.is_rational, 3),
-    **{
-        f"{name}, products on {device}": Arithmetic(with_products_on(device, outputs), is_float64, bits)
-        for device in ("cpu", "cuda")
-        for name, outputs, bits in (
-            ("float64", in_floats, 25),
-            ("float64 in rows", in_rows(InFloat64()), 25),
-            ("double-double in rows", in_rows(InDoubleDouble()), 70),
-            ("torch in float64", in_torch(FLOAT64, device), 31),
-            ("torch in float32", in_torch(FLOAT32, device), 3),
-        )
-    },
+    "torch in float64, on cuda": Arithmetic(in_torch(FLOAT64, "cuda"), is_float64, 31),
+    "torch in float32, on cuda": Arithmetic(in_torch(FLOAT32, "cuda"), is_float64, 3),
 }
 
 
 def marks(arithmetic):
-    """A GPU need not be there; what differs by the products alone is tried on few models every day."""
-    if arithmetic.endswith(" on cuda"):
-        return (pytest.mark.gpu,)
-    return (pytest.mark.slow,) if arithmetic.endswith(" on cpu") else ()
+    """A GPU need not be there."""
+    return (pytest.mark.gpu,) if arithmetic.endswith(" on cuda") else ()
 
 
 ANY_BLOCKS = [pytest.param(name, marks=marks(name)) for name in ARITHMETICS if "integers" not in name]

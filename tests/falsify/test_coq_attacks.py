@@ -126,7 +126,11 @@ WEAKENED = {
     "an error need not count the roundings": ("checker.v", "(Z.shiftr (count * size) (prec", "(Z.shiftr size (prec"),
     "a sum that is near may overflow": ("checker.v", " && (2 * size <=? reach c))%Z then Some", ")%Z then Some"),
     "what is near is taken for exact": ("checker.v", "if forallb is_point l then sum_z", "if true then sum_z"),
-    "any neurons differ by their shifts": ("layers.v", "if forallb (fun p => fst p =? snd p)%Z", "if forallb (fun p => true)"),
+    "any neurons differ by their shifts": (
+        "layers.v",
+        "if forallb (fun p => fst p =? snd p)%Z",
+        "if forallb (fun p => true)",
+    ),
     "a difference need not count the roundings": (
         "layers.v",
         "Some (Z.min 0 (d - r), Z.max 0 (d + r))%Z",

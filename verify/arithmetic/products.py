@@ -1,43 +1,12 @@
-r"""Products of matrices of floats, where they are computed, and what outweighs their rounding errors.
+r"""What outweighs the rounding errors of products of matrices of floats.
 
 Page: docs/rigour/arithmetic.md, Lemma A7.
 """
 
-import functools
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import numpy as np
 
 from constructions.errors import InputError
-from constructions.products import Multiplier, multiplied_by
-from verify.arithmetic import blas
 from verify.arithmetic.rounding import TINY, Floats, outweighing
-
-_LARGE = (1100, 1000, 900)  # a product for which a device would take its fastest way
-_TERMS = 100  # of the products that are probed
-
-
-@contextmanager
-def multiplying(multiplier: Multiplier) -> Iterator[None]:
-    r"""Let something else than NumPy compute the large products of matrices within the block, in this thread.
-
-    Why it is rigorous: the radii of all products allow any order of summation, and fused multiply-add (Lemma A7). What
-    multiplies otherwise is refused here where the probes of the BLAS show it; they prove nothing.
-
-    Raises:
-        BlasError: Its products fail a probe.
-    """
-    _probe(multiplier)
-    with multiplied_by(multiplier):
-        yield
-
-
-@functools.cache
-def _probe(multiplier: Multiplier) -> None:
-    name = f"matrix product on {multiplier.name}"
-    blas.probe(multiplier, name=name, large=_LARGE)
-    blas.probe(lambda a, b: multiplier(a, b, _TERMS), name=f"{name}, in blocks of terms,")
 
 
 def inner_dimension(a: tuple[int, ...], b: tuple[int, ...]) -> int:

@@ -10,7 +10,6 @@ from typing import Any
 
 import flint
 
-from constructions.products import multiplier
 from verify.arithmetic import blas
 from verify.program_text import program_sha256
 
@@ -29,8 +28,6 @@ def provenance() -> dict[str, str]:
     arithmetic = {
         name: ", ".join(value) if isinstance(value, list) else value for name, value in blas.description().items()
     }
-    if (elsewhere := multiplier()) is not None:
-        arithmetic["large products"] = elsewhere.name
     return {
         "byheart": byheart,
         "python": platform.python_version(),

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from constructions.arrays import Int32Array, Int64Array
 from constructions.cholesky import cholesky
-from constructions.products import multiplier
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.linear_algebra.norms import float_below, frobenius, product, product_error
 
@@ -84,8 +83,7 @@ class Gram:
 def gram(b: Floats) -> Gram:
     r"""$B B^T$ by blocks. No second product bounds its error, since $\| |B| |B|^T \|_F \le \|B\|_F^2$; Lemma M11."""
     size, inner = b.shape
-    elsewhere = multiplier()
-    block = _BLOCK if elsewhere is None else elsewhere.side
+    block = _BLOCK
     lower = np.empty((size, size))
     for top in range(0, size, block):
         rows = b[top : top + block]

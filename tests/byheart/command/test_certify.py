@@ -168,8 +168,6 @@ def test_a_domain_is_shared_out_among_workers_and_facts_are_not(tmp_path, capsys
         assert main([*words, *more]) == 0
         found.append(json.loads(capsys.readouterr().out))
     assert found[0] == found[1]
-    assert main([*words, "--workers", "2", "--device", "cuda"]) == 2
-    assert "workers compute on their own CPUs" in capsys.readouterr().err
     assert main([*words[:2], "--task", "facts.csv", "--workers", "2"]) == 2
     assert "--workers is given, but no --rule" in capsys.readouterr().err
 

@@ -253,25 +253,6 @@ def test_an_interrupted_check_prints_and_keeps_what_it_has_found(tmp_path, capsy
     assert [each["earlier"] for each in json.loads(capsys.readouterr().out)] == [True, False]
 
 
-def test_check_on_a_device_proves_the_same_and_says_where_there_is_none(folder, capsys, monkeypatch):
-    import torch
-
-    from verify.arithmetic import products
-
-    entered, original = [], products.multiplying
-    monkeypatch.setattr("verify.replica.device_products.multiplying", lambda x: entered.append(x) or original(x))
-    assert main(["check", "--fast", str(folder), "--device", "cpu:0", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["verdict"] == "PROVED"
-    assert main(["check", "--fast", str(folder), str(folder), "--device", "cpu:0"]) == 0
-    assert len(entered) == 3
-    assert main(["check", str(folder), "--independent", "--device", "cuda"]) == 2
-    assert "--independent multiplies integers" in capsys.readouterr().err
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    for several in ([str(folder)], [str(folder)] * 2):
-        assert main(["check", "--fast", *several, "--device", "cuda"]) == 2
-        assert "no CUDA device" in capsys.readouterr().err
-
-
 def test_the_kernel_checks_and_asks_what_the_certificate_asks(tmp_path, capsys):
     one, two = tmp_path / "one", tmp_path / "two"
     for folder in (one, two):

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
 from constructions.features.minimum_norm import right_inverse
-from constructions.products import multiplied_by
 
 UNIT = 2.0**-53
 
@@ -139,39 +138,3 @@ def test_matrices_that_cannot_be_inverted_are_refused(matrix, message):
 def test_a_row_of_zeros_is_refused():
     with pytest.raises(HypothesisError, match="1 of them"):
         right_inverse(np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]))
-
-
-class Elsewhere:
-    """Multiplies as NumPy does, and notes the shapes."""
-
-    name, least, side = "elsewhere", 0, 3
-
-    def __init__(self) -> None:
-        self.shapes: list[tuple[int, int, int]] = []
-
-    def __call__(self, a, b, terms=None, /):
-        self.shapes.append((*a.shape, b.shape[1]))
-        return np.matmul(a, b)
-
-
-def test_where_something_else_multiplies_it_computes_all_that_grows_with_the_square_of_the_rows(monkeypatch):
-    matrix = matrix_of_condition(40, 60, 1e3, 0)
-    right = np.random.default_rng(1).standard_normal((40, 3))
-    here = right_inverse(matrix).solve(right)
-    monkeypatch.setattr("constructions.cholesky._BLOCK", 10)
-    elsewhere = Elsewhere()
-    with multiplied_by(elsewhere):
-        inverse = right_inverse(matrix)
-        assert (40, 60, 40) in elsewhere.shapes and (20, 20, 20) in elsewhere.shapes  # the Gram matrix, its factor
-        del elsewhere.shapes[:]
-        found = inverse.solve(right)
-        # One application, one product for what is left; each refinement is one of either.
-        refinements, rest = divmod(len(elsewhere.shapes), 2)
-        assert rest == 0 and elsewhere.shapes == [(60, 40, 3), (40, 60, 3)] * refinements
-        assert inverse.residual_level(found, right) <= 16 * UNIT
-        again = inverse.solve(right, start=found)
-    assert inverse.method == "cholesky"
-    assert np.allclose(found, here, rtol=1e-9) and np.allclose(again, here, rtol=1e-9)
-    del elsewhere.shapes[:]
-    inverse.solve(right)
-    assert elsewhere.shapes == []
