@@ -158,7 +158,7 @@ def test_the_smallest_memory_without_neurons_is_printed_beside_the_others(facts_
     assert main(["memorize", "--table", str(facts_table), *options]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "HELD, PROVED: 16 of 16" in printed
-    assert "knots it has neurons" in printed and "entries nonzero of one" in printed
+    assert "knots it has neurons" in printed and "entries nonzero facts each" in printed
     assert "lower bound" in printed and "16 of 16 right in every float64 run, proved" in printed
 
 
