@@ -246,7 +246,9 @@ class _Work:
     ) -> tuple[Offer, ...]:
         """What the memories make of the task."""
         request = self.request
-        named = {"d_model": request.d_model, "d_head": request.d_head} if request.name != THEOREM_1 else {}
+        named: dict[str, Any] = (
+            {"d_model": request.d_model, "d_head": request.d_head} if request.name != THEOREM_1 else {}
+        )
         with self.clock.stage(stage):
             return offers(
                 self.facts,
@@ -254,7 +256,7 @@ class _Work:
                 dtype=request.precision,
                 attention_only=request.attention_only,
                 layers=request.layers,
-                **named,
+                **widths,
                 tolerance=request.tolerance,
                 seed=request.seed,
                 heads=self._heads,
