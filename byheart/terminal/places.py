@@ -17,12 +17,23 @@ def require_folder(folder: Path, *, edits: bool = False) -> None:
     if is_edit and not edits:
         proves = f"`byheart check {quote(str(folder))}` proves what was changed"
         raise InputError(repr(str(folder)), f"is a model that was edited, which its own library runs; {proves}")
-    if (folder / "config.json").is_file() and not is_edit and not (folder / "certificate.json").is_file():
-        task = folder / "task.safetensors"
-        command = f"byheart certify {quote(str(folder))} --task {quote(str(task)) if task.is_file() else 'FILE'}"
-        raise InputError(repr(str(folder)), f"is a model without a certificate; `{command} --out FOLDER` makes one")
+    if not is_edit and not (folder / "certificate.json").is_file():
+        _refuse_models_of_hosts(folder)
     if not any((folder / name).is_file() for name in ("certificate.json", "model.safetensors")):
         raise InputError(repr(str(folder)), "is not a byheart folder (run `byheart memorize` first)")
+
+
+def _refuse_models_of_hosts(folder: Path) -> None:
+    """Say of a model without a certificate how it gets one, and of an exported one that its card stays unproved."""
+    from constructions.errors import InputError
+
+    task = folder / "task.safetensors"
+    command = f"byheart certify {quote(str(folder))} --task {quote(str(task)) if task.is_file() else 'FILE'}"
+    if (folder / "parity.json").is_file():
+        said = "is a model that was exported, without a certificate: nothing here proves its card and parity.json again"
+        raise InputError(repr(str(folder)), f"{said}; `{command} --out FOLDER` proves what its weights hold")
+    if (folder / "config.json").is_file():
+        raise InputError(repr(str(folder)), f"is a model without a certificate; `{command} --out FOLDER` makes one")
 
 
 def file_of_page(page: str) -> str:

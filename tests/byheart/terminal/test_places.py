@@ -18,6 +18,11 @@ def test_what_holds_no_weights_and_no_certificate_is_refused(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match=r"is a model without a certificate; `byheart certify .* --task FILE --out"):
         require_folder(tmp_path)
+    (tmp_path / "parity.json").write_text("{}")
+    with pytest.raises(
+        InputError, match=r"was exported, without a certificate: .* parity\.json again; `byheart certify "
+    ):
+        require_folder(tmp_path)
     (tmp_path / "certificate.json").write_text("{}")
     require_folder(tmp_path)
 
