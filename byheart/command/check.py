@@ -181,7 +181,7 @@ def _report(
 
     if options.coq:
         return _report_of_coq(options, folder, **progress)
-    if (edit := proof_of_an_edit(folder)) is not None and not options.kernel:
+    if (edit := proof_of_an_edit(folder)) is not None:
         return _report_of_an_edit(options, folder, edit, **progress)
     aside = _FAST if options.fast else ""
     if not (options.fast or options.independent):
@@ -201,10 +201,12 @@ def _report(
 
 def _report_of_an_edit(options: argparse.Namespace, folder: Path, edit: Path, **progress: Any) -> "EditCheck":
     """What checking an edit found, whose proof lies in a folder of its own."""
+    from constructions.errors import InputError
+
+    if options.kernel:
+        raise InputError("--kernel", f"is given, but {folder} is an edit: {_NO_EDITS}")
     names = ("at_least", "at_most", "tolerance", *(() if options.independent else ("sample_seed",)))
     if given := [name for name in names if getattr(options, name) is not None]:
-        from constructions.errors import InputError
-
         raise InputError(
             f"--{given[0].replace('_', '-')}", f"is given, but {folder} is an edit, which is judged as it was asked"
         )
