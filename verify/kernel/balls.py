@@ -116,7 +116,7 @@ def _gelu_tanh(x: arb, root: arb) -> arb:
     return x * _logistic(2 * root * (x + arb(44715) / 10**6 * x * x * x))
 
 
-_ACTIVATIONS: dict[str, Callable[[arb], arb]] = {
+ACTIVATIONS: dict[str, Callable[[arb], arb]] = {
     "relu": lambda x: x.max(arb(0)),
     "silu": lambda x: x * _logistic(x),
     "gelu": lambda x: x / 2 * (-x / arb(2).sqrt()).erfc(),
@@ -129,7 +129,7 @@ def _fed(block: Block, rows: list[Row], before: list[Row]) -> list[Row]:
     """The rows behind neurons."""
     read = before if block.options.get("parallel") else rows
     read = read if block.norm is None else _normalized(block.norm, read)
-    fire = _ACTIVATIONS[block.options["activation"]]
+    fire = ACTIVATIONS[block.options["activation"]]
     inner = _affine(read, block.tensors["W_in"], block.tensors.get("b_in"))
     if "W_gate" in block.tensors:
         gates = _affine(read, block.tensors["W_gate"], block.tensors.get("b_gate"))

@@ -87,7 +87,7 @@ def read_certificate(folder: Path) -> Certificate:
     said = {name: value for name, value in found.items() if name != "digest"}
     if hashlib.sha256(canonical(said).encode("ascii")).hexdigest() != found["digest"]:
         raise NotProvedError(f"{FILE}: digest is not the hash of the rest")
-    _require_texts("provenance", found["provenance"])
+    require_texts("provenance", found["provenance"])
     subject, sizes = found["subject"], _sizes(found["subject"])
     criterion, statements = _criterion(found["criterion"]), _statements(found["statements"])
     model, task, target, origin = (subject[name] for name in ("model", "task", "target", "origin"))
@@ -97,7 +97,7 @@ def read_certificate(folder: Path) -> Certificate:
 def _sizes(subject: Any) -> dict[str, int]:
     require_fields(FILE, "subject", subject, ["model", "task", "target", "origin", "sizes"])
     for name in ("model", "task"):
-        _require_hash(f"subject.{name}", subject[name])
+        require_hash(f"subject.{name}", subject[name])
     if subject["target"] not in ("labels", "laws", "values"):
         raise BadInputError(FILE, "subject.target", f"is {str(subject['target'])[:20]!r}")
     _require_text("subject.origin", subject["origin"])
@@ -144,11 +144,12 @@ def _witness(data: Any) -> str | None:
     require_fields(FILE, "witness", data, ["file", "sha256"])
     if data["file"] != "witness.safetensors":
         raise BadInputError(FILE, "witness.file", f"is {str(data['file'])[:60]!r}")
-    _require_hash("witness.sha256", data["sha256"])
+    require_hash("witness.sha256", data["sha256"])
     return data["sha256"]
 
 
-def _require_texts(field: str, data: Any) -> None:
+def require_texts(field: str, data: Any) -> None:
+    """An object of texts that are not too long."""
     if not isinstance(data, dict):
         raise BadInputError(FILE, field, "is no object")
     for name, text in data.items():
@@ -161,7 +162,8 @@ def _require_text(field: str, text: Any) -> None:
         raise BadInputError(FILE, field[:60], f"is no text of at most {_LONGEST_TEXT} characters")
 
 
-def _require_hash(field: str, text: Any) -> None:
+def require_hash(field: str, text: Any) -> None:
+    """The hexadecimal digits of a SHA-256."""
     if not isinstance(text, str) or not _HASH.fullmatch(text):
         raise BadInputError(FILE, field, "is no hash of 64 hexadecimal digits")
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from verify.kernel import runs
 from verify.kernel.certificate import FILE, Certificate, read_certificate
+from verify.kernel.edit import check_edit
 from verify.kernel.evaluation import FORMATS, Evaluation
 from verify.kernel.files import read_bytes
 from verify.kernel.kinds import find_statement
@@ -62,7 +63,7 @@ def check_folder(folder: Path, kinds: Sequence[Any] = (), tell: Callable[[str], 
     """
     folder = Path(folder)
     if (folder / "edit.json").exists() and not (folder / FILE).exists():
-        raise UndecidedError(f"{folder} is an edited model, which the kernel has no proof of yet")
+        return check_edit(folder, tell)
     certificate = read_certificate(folder)
     _require_own_files(folder, certificate)
     model, task = read_model(folder), read_task(folder)

@@ -139,8 +139,7 @@ class Evaluation:
 
     def announce(self, seconds: float) -> None:
         """Tell how long it takes, where that is more than a minute."""
-        if seconds > _LONG:
-            self.tell(f"about {seconds / 60:.0f} minutes more")
+        tell_if_long(self.tell, seconds)
 
     def in_balls(self, contexts: Sequence[int], bits: int) -> Iterator[tuple[int, Found]]:
         """What balls say of some contexts."""
@@ -155,6 +154,12 @@ class Evaluation:
             if start == _FEW:
                 self.announce((time.process_time() - begun) * (len(contexts) / _FEW - 1))
             yield from balls.logits(self.model, contexts[start:end], bits, self.task.vectors)
+
+
+def tell_if_long(tell: Callable[[str], None], seconds: float) -> None:
+    """Tell how long it takes, where that is more than a minute."""
+    if seconds > _LONG:
+        tell(f"about {seconds / 60:.0f} minutes more")
 
 
 class _Logits:

@@ -132,7 +132,21 @@ def read_model(folder: Path) -> Model:
     Raises:
         BadInputError: It is anything but a model in its one form.
     """
-    words, tensors = read_tensors(folder, FILE)
+    return make_model(*read_tensors(folder, FILE))
+
+
+def block_prefixes(words: dict[str, Any]) -> list[str]:
+    """How the names of each block's tensors begin, of the words of a model."""
+    return [prefix for prefix, _, _ in _placed(words["blocks"])]
+
+
+def make_model(words: dict[str, Any], tensors: dict[str, Tensor]) -> Model:
+    """The model of these words and tensors of a file.
+
+    Raises:
+        BadInputError: They are anything but a model in its one form.
+    """
+    words = dict(words)
     require_fields(FILE, "metadata", words, ["format", "version", "input", "blocks"], _ENDS)
     if (words.pop("format"), words["version"]) != ("byheart-model", 2) or type(words.pop("version")) is not int:
         raise BadInputError(FILE, "format", "is not byheart-model, version 2")

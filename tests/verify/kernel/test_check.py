@@ -17,6 +17,7 @@ from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from tests.verify.kernel import folders
 from tests.verify.kernel.test_domain import echo
+from tests.verify.kernel.test_edit import two_edits
 from tests.verify.kernel.test_prompts import chain
 from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
@@ -34,6 +35,7 @@ FOLDERS = {
     "text": folders.text,
     "prompts": chain,
     "domain": echo,
+    "edit": two_edits,
 }
 CODES = {Verdict.PROVED: 0, Verdict.REFUTED: 1, Verdict.UNDECIDED: 3}
 

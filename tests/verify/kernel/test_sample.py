@@ -49,8 +49,8 @@ def said(folder: Path) -> None:
     """Put the sentence of a sample in its place."""
     data = folders.certificate(folder)
     values = data["statements"][1]["values"]
-    numbers = [values[name] for name in ("contexts", "drawn", "right", "wrong_upper")]
-    statement = sample.Statement(*numbers, "now")
+    numbers = {name: values[name] for name in ("contexts", "drawn", "right", "wrong_upper")}
+    statement = sample.Statement(**numbers, seed="now")
     data["statements"][1]["statement"] = sample.sentence(statement, SimpleNamespace())  # pyright: ignore
     folders.rewritten(folder, data)
 

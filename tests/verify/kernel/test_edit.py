@@ -1,0 +1,145 @@
+"""The proof of an edit: what the prover states is proved again, and nothing stronger or about something else."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from byheart.editing import Edited, edit_model
+from constructions.models.appended_neurons import without_neurons
+from constructions.models.model import Model
+from tests.edited_models import TOKENS, edited, forged, small_model
+from tests.verify.kernel import folders
+from verify.edits.certificate import Asked, EditCertificate
+from verify.edits.proof import save_edit
+from verify.kernel.check import outcome
+
+
+def few(*, layer: int | None = None, dtype: str = "float64", domain: int | None = None, **options: Any) -> Edited:
+    """Two contexts of two tokens edited, and some others kept."""
+    contexts, kept = np.array([[0, 1], [2, 3]]), np.array([[1, 1], [4, 5], [5, 0], [3, 3]])
+    kept = kept if domain is None else np.zeros((0, 2), dtype=int)
+    return edit_model(small_model(**options), contexts, np.array([3, 0]), kept, layer=layer, dtype=dtype, domain=domain)
+
+
+def two_edits(folder: Path) -> Path:
+    """The folder of a proof."""
+    done = few(activation="relu")
+    save_edit(folder, done.model, done.edit, done.certificate)
+    return folder
+
+
+EDITS: dict[str, Callable[[], Edited]] = {
+    "gelu-tanh": few,
+    "relu": lambda: few(activation="relu"),
+    "silu, gates": lambda: few(activation="silu", gated=True, kind="rms"),
+    "gelu, parallel": lambda: few(activation="gelu", parallel=True),
+    "an earlier layer": lambda: few(activation="relu", layer=0),
+    "an earlier layer of smooth neurons": lambda: few(layer=0),
+    "rounded weights": lambda: few(dtype="bfloat16", seed=3),
+    "zeros everywhere": lambda: edited(edits=2, everywhere=True, activation="relu"),
+    "a whole domain and a flat law": lambda: edited(edits=3, flat=1, activation="silu"),
+}
+
+
+@pytest.mark.parametrize("make", EDITS.values(), ids=EDITS)
+def test_an_edit_is_proved_again(make: Callable[[], Edited], tmp_path: Path) -> None:
+    done = make()
+    same = without_neurons(done.model, done.certificate.edits, layer=done.certificate.layer).sha256()
+    original = None if done.certificate.everywhere or same == done.certificate.original else done.original
+    save_edit(tmp_path, done.model, done.edit, done.certificate, original=original)
+    code, text = outcome(tmp_path)
+    assert code == {"PROVED": 0, "REFUTED": 1, "UNDECIDED": 3}[done.certificate.verdict.value], text
+
+
+@pytest.mark.parametrize(
+    "changes, code",
+    [
+        ({"moved": 1e-300}, 1),
+        ({"moved": 0.0}, 1),
+        ({"spread": 1e-9}, 1),
+        ({"outside": 1e-300}, 3),
+        ({"before": 3}, 1),
+        ({"kept": 300, "same": 300}, 1),
+        ({"kept": 1, "same": 1}, 1),
+        ({"asked": 5, "held": 5, "edits": 6}, 1),
+        ({"same": 210, "changed": 1}, 1),
+        ({"same": 210}, 3),
+        ({"held": 3}, 3),
+        ({"layer": 0}, 1),
+        ({"layer": 7}, 2),
+        ({"everywhere": True}, 2),
+        ({"original": "0" * 64}, 1),
+        ({"edited": "0" * 64}, 1),
+        ({"edit": "0" * 64}, 1),
+    ],
+)
+def test_what_is_stronger_than_the_truth_or_about_something_else_is_not_proved(
+    changes: dict[str, Any], code: int, saved: Path, tmp_path: Path
+) -> None:
+    found, text = outcome(forged(saved, tmp_path, **changes))
+    assert found == code, text
+
+
+def reasked(folder: Path, **changes: Any) -> Path:
+    """The folder with other contexts or answers, and the hash that fits."""
+    asked = replace(Asked(**json.loads((folder / "contexts.json").read_text())), **changes)
+    (folder / "contexts.json").write_text(asked.to_json())
+    replace(EditCertificate.load(folder), edit=asked.sha256()).save(folder)
+    return folder
+
+
+def test_other_contexts_and_answers_are_not_proved(saved: Path, tmp_path: Path) -> None:
+    asked = json.loads((saved / "contexts.json").read_text())
+    others: list[tuple[dict[str, Any], int]] = [
+        ({"answers": [each if each < 0 else (each + 1) % TOKENS for each in asked["answers"]]}, 1),
+        ({"contexts": [asked["contexts"][0]] * len(asked["contexts"])}, 2),
+        ({"contexts": [[0, TOKENS, 0], *asked["contexts"][1:]]}, 2),
+        ({"contexts": [[0], *asked["contexts"][1:]]}, 2),
+        ({"answers": asked["answers"][1:]}, 2),
+        ({"domain": 0}, 2),
+        ({"domain": 5}, 2),
+        ({"domain": None, "kept": [asked["contexts"][0]]}, 2),
+        ({"domain": None, "kept": [[]]}, 2),
+    ]
+    for number, (changes, code) in enumerate(others):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        found, text = outcome(reasked(forged(saved, folder), **changes))
+        assert found == code, (changes, text)
+
+
+def test_weights_that_were_changed_are_not_proved(saved: Path, tmp_path: Path) -> None:
+    folder, model = forged(saved, tmp_path), Model.load(saved / "model.safetensors")
+    block = model.blocks[-2]
+    for name, change in {"W_out": np.roll, "W_in": np.zeros_like}.items():
+        tensor = getattr(block, name).copy()
+        if name == "W_out":
+            tensor[-5:] = change(tensor[-5:], 1, axis=0)
+        else:
+            tensor[:, -1] = 0.0
+        other = replace(model, blocks=(*model.blocks[:-2], replace(block, **{name: tensor}), model.blocks[-1]))
+        other.save(folder / "model.safetensors")
+        assert folders.code(folder) == 1  # the hash
+        replace(EditCertificate.load(saved), edited=other.sha256()).save(folder)
+        assert folders.code(folder) in (1, 3)
+
+
+@pytest.mark.parametrize("file", ["report.html", "task.safetensors"])
+def test_other_files_do_not_belong_to_an_edit(file: str, saved: Path, tmp_path: Path) -> None:
+    folder = forged(saved, tmp_path)
+    (folder / file).write_text("")
+    assert outcome(folder) == (2, f"BAD INPUT: {file}: the file belongs to nothing that the certificate names")
+
+
+def test_one_form_of_each_file_is_read(saved: Path, tmp_path: Path) -> None:
+    for name in ("edit.json", "contexts.json"):
+        folder = forged(saved, tmp_path)
+        (folder / name).write_text((folder / name).read_text() + " ")
+        assert folders.code(folder) == 2
+        (folder / name).unlink()
+        assert folders.code(folder) == 2

@@ -1,0 +1,523 @@
+r"""The proof of an edit: what new neurons make a model answer, what answers stay, and how far no logit moves.
+
+Both models are evaluated in balls at every context that is named. Where the new neurons stand in the last block, a
+bound of what they put out says more than a difference of balls:
+
+*Theorem N3.* Let the stream behind the last block differ by $\delta$, $|\delta| \le D < 2 \sqrt{d \varepsilon}$. Then
+logit k moves by at most $|\Pi \mathrm{diag}(w) W_U[:, k]| D / (\sqrt\varepsilon - D / (2 \sqrt d))$, with the gain w
+and the $\varepsilon$ of the last normalization, and $\Pi$ the projection along the ones where it takes the mean off.
+
+*Lemma N2.* Below $u \le -1.28$ each activation is the smaller the lower u is, so $|\varphi(u)| \le |\varphi(-t)|$ for
+$u \le -t \le -1.28$; ReLU is 0 there, and at most t for $u \le t$.
+
+Page: docs/claims/editing.md
+"""
+
+import hashlib
+import time
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from pathlib import Path
+from typing import Any
+
+from flint import arb, ctx
+
+from verify.kernel import balls
+from verify.kernel.answers import ball
+from verify.kernel.certificate import require_hash, require_texts
+from verify.kernel.evaluation import tell_if_long
+from verify.kernel.files import Tensor, canonical, parse_json, read_bytes, read_tensors, require_fields
+from verify.kernel.model import FILE as EDITED_FILE
+from verify.kernel.model import Block, Model, block_prefixes, make_model
+from verify.kernel.numerals import Number, counted, decimal_above, read_count, read_number
+from verify.kernel.task import Context
+from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
+
+FILE = "edit.json"
+CONTEXTS_FILE = "contexts.json"
+ORIGINAL_FILE = "original.safetensors"
+_COUNTS = ("asked", "held", "before", "flat", "kept", "same", "changed")
+_BOUNDS = ("spread", "moved", "outside")
+_HASHES = ("original", "edited", "edit")
+_LARGEST_FILE = 2**28  # bytes
+_LONGEST_DOMAIN = 22
+_TOGETHER = 1024  # contexts
+_FEW = 16  # contexts that are evaluated first, to know how long the others take
+_TURN = -1.28  # Lemma N2
+_CAP = -20.0  # a context is outside of the caps where all new neurons read no more
+
+Row = list[arb]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What a certificate of an edit says, and what was asked.
+
+    Args:
+        hashes: Of the original, of the edited model and of the contexts.
+        edits: How many neurons are new.
+        layer: In which block of neurons, counted from 0; none for the last one.
+        everywhere: Whether the other such blocks have as many neurons of zeros.
+        counts: By the names of `_COUNTS`.
+        bounds: By those of `_BOUNDS`; `outside` may be absent.
+        contexts: Those that are edited.
+        answers: What they shall be answered by; -1 for the uniform law.
+        kept: Those whose answers stay; empty where `domain` is given.
+        domain: All contexts of this length are kept but the edited ones.
+    """
+
+    hashes: dict[str, str]
+    edits: int
+    layer: int | None
+    everywhere: bool
+    counts: dict[str, int]
+    bounds: dict[str, Number]
+    contexts: list[Context]
+    answers: list[int]
+    kept: list[Context]
+    domain: int | None
+
+    def kept_contexts(self, vocabulary: int) -> Iterator[Context]:
+        """Every context whose answer stays."""
+        if self.domain is None:
+            return iter(self.kept)
+        edited = set(self.contexts)
+        return (each for each in product(range(vocabulary), repeat=self.domain) if each not in edited)
+
+    def kept_count(self, vocabulary: int) -> int:
+        """How many these are."""
+        if self.domain is None:
+            return len(self.kept)
+        return vocabulary**self.domain - (len(self.contexts) if len(self.contexts[0]) == self.domain else 0)
+
+
+def check_edit(folder: Path, tell: Callable[[str], None]) -> list[str]:
+    """Prove the certificate of an edit; returns what is proved, in sentences.
+
+    Raises:
+        BadInputError: A file is not what it should be.
+        NotProvedError: A number is false, or a kept context has another answer.
+        UndecidedError: Balls of 4096 bits leave something open, or not every answer is as asked.
+    """
+    edit, data = _read_edit(folder)
+    foreign = sorted({path.name for path in folder.iterdir()} - {FILE, CONTEXTS_FILE, EDITED_FILE, ORIGINAL_FILE})
+    if foreign:
+        raise BadInputError(foreign[0], "the file", "belongs to nothing that the certificate names")
+    words, tensors = read_tensors(folder, EDITED_FILE)
+    edited = make_model(words, tensors)
+    edit = _with_contexts(edit, data, edited)
+    site = _site(edit, edited)
+    cut = _cut(edit, edited, site, words, tensors)
+    original, is_rounded = make_model(words, cut), False
+    if (folder / ORIGINAL_FILE).exists():
+        original, is_rounded = _other_original(folder, words, cut), True
+    for name, model in (("edited", edited), ("original", original)):
+        if model.sha256 != edit.hashes[name]:
+            raise NotProvedError(f"{FILE}: it is about another {name} model than the one of this folder")
+    lengths = [len(edit.contexts[0]), *map(len, edit.kept[:1]), edit.domain or 0]
+    if max(lengths) > edited.positions:
+        raise BadInputError(CONTEXTS_FILE, "contexts", f"are of {max(lengths)} tokens, more than the model reads")
+    _Proof(edit, original, edited, site, is_rounded, tell).check()
+    return _sentences(edit)
+
+
+def _read_edit(folder: Path) -> tuple[Edit, Any]:
+    """The certificate without its contexts, and the data of these."""
+    found = _canonical(folder, FILE)
+    names = ["format", "version", *_HASHES, "edits", "layer", "everywhere", "values", "provenance", "digest"]
+    require_fields(FILE, "the file", found, names)
+    if (found["format"], found["version"]) != ("byheart-edit", 3) or type(found["version"]) is not int:
+        raise BadInputError(FILE, "format", "is not byheart-edit, version 3")
+    said = {name: value for name, value in found.items() if name != "digest"}
+    if hashlib.sha256(canonical(said).encode("ascii")).hexdigest() != found["digest"]:
+        raise NotProvedError(f"{FILE}: digest is not the hash of the rest")
+    require_texts("provenance", found["provenance"])
+    for name in _HASHES:
+        require_hash(name, found[name])
+    if type(found["everywhere"]) is not bool:
+        raise BadInputError(FILE, "everywhere", "is no truth value")
+    layer = None if found["layer"] is None else read_count(FILE, "layer", found["layer"])
+    values = found["values"]
+    require_fields(FILE, "values", values, [*_COUNTS, *_BOUNDS[:2]], _BOUNDS[2:])
+    counts = {name: read_count(FILE, f"values.{name}", values[name]) for name in _COUNTS}
+    bounds = {name: read_number(FILE, f"values.{name}", values[name]) for name in _BOUNDS if name in values}
+    edits = read_count(FILE, "edits", found["edits"])
+    if not all(isinstance(bound, float) for bound in bounds.values()):
+        raise BadInputError(FILE, "values", "has a bound that is no float")
+    if counts["asked"] + counts["flat"] != edits or max(counts["held"], counts["before"]) > counts["asked"]:
+        raise BadInputError(FILE, "values", "count other edits than there are")
+    if counts["same"] + counts["changed"] > counts["kept"]:
+        raise BadInputError(FILE, "values", "count more kept contexts than there are")
+    data, text = _canonical(folder, CONTEXTS_FILE), read_bytes(folder, CONTEXTS_FILE, _LARGEST_FILE)
+    if hashlib.sha256(text).hexdigest() != found["edit"]:
+        raise NotProvedError(f"{CONTEXTS_FILE}: the file is not the one that {FILE} is about")
+    hashes = {name: found[name] for name in _HASHES}
+    return Edit(hashes, edits, layer, found["everywhere"], counts, bounds, [], [], [], None), data
+
+
+def _canonical(folder: Path, file: str) -> Any:
+    """What a file of canonical JSON and a newline says."""
+    try:
+        text = read_bytes(folder, file, _LARGEST_FILE).decode("ascii")
+    except UnicodeDecodeError as error:
+        raise BadInputError(file, "the file", "is not ASCII") from error
+    found = parse_json(file, "the file", text)
+    if canonical(found) + "\n" != text:
+        raise BadInputError(file, "the file", "is not the canonical text of what it says")
+    return found
+
+
+def _with_contexts(edit: Edit, data: Any, model: Model) -> Edit:
+    """The edit with its contexts, which the model reads, and answers, which it has."""
+    require_fields(CONTEXTS_FILE, "the file", data, ["contexts", "answers", "kept", "domain"])
+    contexts, kept = (_contexts(name, data[name], model.vocabulary) for name in ("contexts", "kept"))
+    answers, domain = data["answers"], data["domain"]
+    if not isinstance(answers, list) or not all(type(n) is int and -1 <= n < model.outputs for n in answers):
+        raise BadInputError(CONTEXTS_FILE, "answers", "are no answers of the model")
+    if len(contexts) != edit.edits:
+        raise NotProvedError(f"edit: edits is {edit.edits}, there are {len(contexts)} contexts")
+    if not contexts or len(answers) != len(contexts) or len({*contexts, *kept}) < len(contexts) + len(kept):
+        raise BadInputError(CONTEXTS_FILE, "contexts", "are none, without an answer, or named twice")
+    if domain is not None and (type(domain) is not int or not 1 <= domain <= _LONGEST_DOMAIN or kept):
+        raise BadInputError(CONTEXTS_FILE, "domain", f"is no length from 1 to {_LONGEST_DOMAIN}, or others are kept")
+    return replace(edit, contexts=contexts, answers=answers, kept=kept, domain=domain)
+
+
+def _contexts(name: str, rows: Any, vocabulary: int) -> list[Context]:
+    """Contexts of one length, none of them empty."""
+    if not isinstance(rows, list) or not all(isinstance(row, list) and row for row in rows):
+        raise BadInputError(CONTEXTS_FILE, name, "are no lists of tokens")
+    if not all(type(token) is int and 0 <= token < vocabulary for row in rows for token in row):
+        raise BadInputError(CONTEXTS_FILE, name, "have a token that the model does not know")
+    if len({len(row) for row in rows}) > 1:
+        raise BadInputError(CONTEXTS_FILE, name, "are of several lengths")
+    return [tuple(row) for row in rows]
+
+
+# The models.
+
+
+def _site(edit: Edit, model: Model) -> int:
+    """The place of the block whose last neurons are new: the proofs need it behind a norm, with a skip connection."""
+    places = [place for place, block in enumerate(model.blocks) if block.kind == "feed-forward"]
+    fits = model.reads_tokens and model.blocks[-1].kind in ("layer", "rms")
+    if not fits or not places or set(model.ends) - {"positions"} or (edit.layer or 0) >= len(places):
+        raise BadInputError(EDITED_FILE, "the model", "does not end with neurons behind a normalization")
+    site = places[-1 if edit.layer is None else edit.layer]
+    block, is_last = model.blocks[site], site == len(model.blocks) - 2
+    causal = all(b.options["attends"] == "causal" for b in model.blocks[:site] if b.kind == "attention")
+    good = is_last or (causal and edit.layer is not None)
+    good &= block.norm is not None and {"b_in", _reads(block)[1]} <= set(block.tensors)
+    good &= block.options["skip"] and "post_norm" not in block.options and block.shape("W_in")[1] >= edit.edits
+    if good and "W_gate" in block.tensors:  # a gate beside a factor of exactly 1
+        factor = _columns(block.tensors["W_in"], -edit.edits).values
+        good &= not any(factor) and all(x == 1.0 for x in _end(block.tensors["b_in"], edit.edits))
+    if not good:
+        raise BadInputError(EDITED_FILE, "the model", "has a block of neurons that no edit has")
+    return site
+
+
+def _reads(block: Block) -> tuple[str, str]:
+    """The map and the shift of what the activation takes."""
+    return ("W_gate", "b_gate") if "W_gate" in block.tensors else ("W_in", "b_in")
+
+
+def _cut(edit: Edit, model: Model, site: int, words: dict[str, Any], tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of the model without its new neurons."""
+    found = dict(tensors)
+    for place, (prefix, block) in enumerate(zip(block_prefixes(words), model.blocks, strict=True)):
+        if block.kind != "feed-forward" or not (place == site or edit.everywhere):
+            continue
+        if block.shape("W_in")[1] < edit.edits:
+            raise BadInputError(EDITED_FILE, prefix, "has fewer neurons than there are edits")
+        for name in ("W_in", "W_gate", "b_in", "b_gate", "W_out"):
+            if name in block.tensors:
+                tensor = block.tensors[name]
+                first = _first_rows(tensor, -edit.edits) if name == "W_out" else _columns(tensor, 0, -edit.edits)
+                last = (
+                    _end(tensor, edit.edits * block.writes) if name == "W_out" else _columns(tensor, -edit.edits).values
+                )
+                if place != site and any(last):
+                    raise BadInputError(EDITED_FILE, f"{prefix}.{name}", "has neurons that are no zeros")
+                found[f"{prefix}.{name}"] = first
+    return found
+
+
+def _columns(tensor: Tensor, start: int, stop: int | None = None) -> Tensor:
+    """Some columns of a matrix, or entries of a vector."""
+    rows = [tensor.values] if len(tensor.shape) == 1 else [tensor.row(i) for i in range(tensor.shape[0])]
+    values = array("d", [x for row in rows for x in row[slice(start, stop)]])
+    width = len(range(tensor.shape[-1])[slice(start, stop)])
+    return Tensor((*tensor.shape[:-1], width), values)
+
+
+def _first_rows(tensor: Tensor, stop: int) -> Tensor:
+    count = len(range(tensor.shape[0])[:stop])
+    return Tensor((count, tensor.shape[1]), tensor.values[: count * tensor.shape[1]])
+
+
+def _end(tensor: Tensor, count: int) -> array:
+    return tensor.values[len(tensor.values) - count :]
+
+
+def _other_original(folder: Path, words: dict[str, Any], cut: dict[str, Tensor]) -> Model:
+    """The original of an edit that rounded weights: it differs from the model without new neurons in numbers alone."""
+    own, tensors = read_tensors(folder, ORIGINAL_FILE)
+    if own != words or {n: x.shape for n, x in tensors.items()} != {n: x.shape for n, x in cut.items()}:
+        raise BadInputError(
+            ORIGINAL_FILE, "the model", "is not the edited one without its new neurons, but for numbers"
+        )
+    return make_model(own, tensors)
+
+
+def _reader(edit: Edit, model: Model, site: int) -> Model:
+    """The model whose outputs are what the new neurons read."""
+    block = model.blocks[site]
+    assert block.norm is not None
+    weight, shift = (_columns(block.tensors[name], -edit.edits) for name in _reads(block))
+    ends = {name: tensor for name, tensor in model.tensors.items() if name in ("W_E", "W_pos")}
+    before = model.blocks[: site - 1 if "parallel" in block.options else site]
+    return replace(model, blocks=(*before, block.norm), tensors={**ends, "W_U": weight, "b_U": shift})
+
+
+# The proof.
+
+
+@dataclass
+class _Proof:
+    """What is proved of an edit.
+
+    Args:
+        edit: What is stated.
+        original: The model before.
+        edited: The model after.
+        site: The place of the block with the new neurons.
+        is_rounded: Whether other weights differ too.
+        tell: Told how long it takes.
+    """
+
+    edit: Edit
+    original: Model
+    edited: Model
+    site: int
+    is_rounded: bool
+    tell: Callable[[str], None]
+
+    def check(self) -> None:
+        """Prove every number.
+
+        Raises:
+            NotProvedError: One is false.
+            UndecidedError: One is left open.
+        """
+        edit, counts = self.edit, self.edit.counts
+        flat = edit.answers.count(-1)
+        found = len(edit.answers) - flat, flat, edit.kept_count(self.edited.vocabulary)
+        if found != (counts["asked"], counts["flat"], counts["kept"]):
+            raise NotProvedError(f"edit: asked, flat and kept contexts are {found}")
+        self._answered("held", self.edited)
+        self._answered("before", self.original)
+        self._spread()
+        self._outside()
+        same = changed = 0
+        contexts, begun, done = edit.kept_contexts(self.edited.vocabulary), time.process_time(), 0
+        while some := list(islice(contexts, _TOGETHER if done else _FEW)):
+            if done == _FEW:
+                tell_if_long(self.tell, (time.process_time() - begun) * (counts["kept"] / _FEW - 1))
+            done += len(some)
+            self._require_moves(some)
+            for place in self._stays(some):
+                same += place is True
+                changed += place is False
+        if changed > counts["kept"] - counts["same"] or same > counts["kept"] - counts["changed"]:
+            raise NotProvedError(f"edit: {same} kept contexts keep their answer and {changed} change it")
+        if same < counts["same"] or changed < counts["changed"]:
+            raise UndecidedError(f"edit: only {same} kept contexts are proved to keep their answer")
+
+    def _answered(self, name: str, model: Model) -> None:
+        """At least so many of the contexts that are asked for are answered as asked."""
+        asked = [(c, a) for c, a in zip(self.edit.contexts, self.edit.answers, strict=True) if a >= 0]
+        leads = [None] * len(asked)
+
+        def lead(i: int, row: Row) -> bool | None:
+            others = [x for j, x in enumerate(row) if j != asked[i][1]]
+            return _decided([row[asked[i][1]] > x for x in others], [row[asked[i][1]] <= x for x in others])
+
+        leads = _rising(model, [context for context, _ in asked], lead)
+        stated = self.edit.counts[name]
+        if leads.count(False) > len(asked) - stated:
+            raise NotProvedError(f"edit: {name} is {stated}, but {leads.count(False)} are answered otherwise")
+        if leads.count(True) < stated:
+            raise UndecidedError(f"edit: {name} is {stated}, but only {leads.count(True)} are proved")
+
+    def _spread(self) -> None:
+        """The logits of each flat context lie so close together."""
+        most = ball(self.edit.bounds["spread"])
+
+        def close(_: int, row: Row) -> bool | None:
+            apart = [x - y for x in row for y in row]
+            return _decided([x <= most for x in apart], [x > most for x in apart])
+
+        flat = [c for c, a in zip(self.edit.contexts, self.edit.answers, strict=True) if a < 0]
+        _require_all(_rising(self.edited, flat, close), "spread: the logits of a flat context")
+
+    def _outside(self) -> None:
+        """No logit moves further, where every new neuron reads at most the edge of its cap."""
+        if "outside" not in self.edit.bounds:
+            return
+        if self.is_rounded:
+            raise UndecidedError("edit: outside of the caps nothing follows for an original of other weights")
+        with ctx.workprec(balls.PRECISIONS[0]):
+            bound = self._bound([arb(_CAP)] * self.edit.edits)
+            follows = bound <= ball(self.edit.bounds["outside"]) if self._is_last else bound == 0
+        if not follows:
+            raise UndecidedError("edit: outside is smaller than what is proved")
+
+    @property
+    def _is_last(self) -> bool:
+        return self.site == len(self.edited.blocks) - 2
+
+    def _require_moves(self, contexts: list[Context]) -> None:
+        """No logit of these contexts moves further than stated."""
+        most = ball(self.edit.bounds["moved"])
+        left = [c for c, good in zip(contexts, self._rests(contexts), strict=True) if not good]
+        for bits in balls.PRECISIONS:
+            if not left:
+                return
+            rows = zip(*(balls.logits(model, left, bits) for model in (self.original, self.edited)), strict=True)
+            with ctx.workprec(bits):
+                apart = [[abs(x - y) for x, y in zip(*both, strict=True)] for both in rows]
+                if any(x > most for row in apart for x in row):
+                    raise NotProvedError("edit: moved is smaller than a logit of a kept context moves")
+                left = [c for c, row in zip(left, apart, strict=True) if not all(x <= most for x in row)]
+        if left:
+            raise UndecidedError(f"edit: moved is not proved of the kept context {left[0]}")
+
+    def _rests(self, contexts: list[Context]) -> list[bool]:
+        """Whether the new neurons alone say that no logit of a context moves further than stated."""
+        if self.is_rounded:
+            return [False] * len(contexts)
+        bits, most = balls.PRECISIONS[0], ball(self.edit.bounds["moved"])
+        reader = _reader(self.edit, self.edited, self.site)
+        if self._is_last:
+            with ctx.workprec(bits):
+                return [bool(self._bound(row) <= most) for row in balls.logits(reader, contexts, bits)]
+        # In an earlier block they read at each position what they read at the end of the context up to there.
+        prefixes = sorted({context[: i + 1] for context in contexts for i in range(len(context))})
+        with ctx.workprec(bits):
+            rows = zip(prefixes, balls.logits(reader, prefixes, bits), strict=True)
+            off = {prefix for prefix, row in rows if self._bound(row) == 0}
+        return [all(context[: i + 1] in off for i in range(len(context))) for context in contexts]
+
+    def _bound(self, reads: Row) -> arb:
+        """How far logits move at most by Theorem N3, where the new neurons read at most the upper ends of these."""
+        block, final, moved = self.edited.blocks[self.site], self.edited.blocks[-1], arb(0)
+        for neuron, read in enumerate(reads):
+            above = arb(read.upper())
+            if block.options["activation"] == "relu":
+                off = above.max(arb(0))
+            elif above <= _TURN:
+                off = abs(balls.ACTIVATIONS[block.options["activation"]](above))
+            else:
+                return arb("inf")
+            row = block.tensors["W_out"].row(block.shape("W_out")[0] - self.edit.edits + neuron)
+            moved += off * sum((arb(x) * arb(x) for x in row), arb(0)).sqrt()
+        if moved == 0:
+            return arb(0)
+        rest = arb(final.number("epsilon")).sqrt() - moved / (2 * arb(block.writes).sqrt())
+        return self._steepest() * moved / rest if rest > 0 else arb("inf")
+
+    def _steepest(self) -> arb:
+        """The largest norm of a column of the readout behind the gain, less its mean for a layer norm."""
+        final, readout = self.edited.blocks[-1], self.edited.tensors["W_U"]
+        largest, gains = arb(0), [arb(x) for x in final.tensors["w"].values]
+        for k in range(readout.shape[1]):
+            column = [gain * arb(readout.row(i)[k]) for i, gain in enumerate(gains)]
+            squares = sum((x * x for x in column), arb(0))
+            if final.kind == "layer":
+                squares -= sum(column, arb(0)) ** 2 / len(column)
+            largest = largest.max(squares)
+        return largest.max(arb(0)).sqrt()
+
+    def _stays(self, contexts: list[Context]) -> list[bool | None]:
+        """Whether each context has the same answer in both models, no logit moving further than stated."""
+        twice, leaders = 2 * ball(self.edit.bounds["moved"]), dict[int, int]()
+
+        def sure(i: int, row: Row) -> bool | None:
+            leaders[i] = _leader(row, arb(0))
+            return True if leaders[i] >= 0 else None
+
+        def keeps(_: int, row: Row) -> bool | None:
+            return True if _leader(row, twice) >= 0 else None
+
+        def same(i: int, row: Row) -> bool | None:
+            leader = _leader(row, arb(0))
+            return None if leader < 0 else leader == before[left[i]]
+
+        stays = _rising(self.original, contexts, keeps, balls.PRECISIONS[:2])
+        left = [i for i, each in enumerate(stays) if each is None]
+        _rising(self.original, [contexts[i] for i in left], sure)
+        before = {left[i]: leader for i, leader in leaders.items()}
+        for i, each in zip(left, _rising(self.edited, [contexts[i] for i in left], same), strict=True):
+            stays[i] = each if before[i] >= 0 else None
+        return stays
+
+
+def _rising(
+    model: Model, contexts: list[Context], decide: Callable[[int, Row], bool | None], precisions: Sequence[int] = ()
+) -> list[bool | None]:
+    """What the logits of each context decide, by balls of more and more bits; none where they do not."""
+    found: list[bool | None] = [None] * len(contexts)
+    for bits in precisions or balls.PRECISIONS:
+        left = [i for i, each in enumerate(found) if each is None]
+        for start in range(0, len(left), _TOGETHER):
+            some = left[start : start + _TOGETHER]
+            rows = balls.logits(model, [contexts[i] for i in some], bits)
+            with ctx.workprec(bits):
+                for i, row in zip(some, rows, strict=True):
+                    found[i] = decide(i, row)
+    return found
+
+
+def _decided(good: list[bool], bad: list[bool]) -> bool | None:
+    """Whether all are surely good, or one surely is not."""
+    return True if all(good) else False if any(bad) else None
+
+
+def _require_all(found: list[bool | None], what: str) -> None:
+    if False in found:
+        raise NotProvedError(f"edit: {what} do not keep the bound")
+    if None in found:
+        raise UndecidedError(f"edit: {what} are not proved to keep the bound")
+
+
+def _leader(row: Row, by: arb) -> int:
+    """The place that leads all others by more, or -1."""
+    best = max(range(len(row)), key=lambda place: row[place].mid())
+    return best if all(row[best] - x > by for place, x in enumerate(row) if place != best) else -1
+
+
+def _sentences(edit: Edit) -> list[str]:
+    """What is proved, if it is what was asked.
+
+    Raises:
+        NotProvedError: A kept context changes its answer.
+        UndecidedError: Not every edit, or not every kept context, is answered as asked.
+    """
+    counts, bounds = edit.counts, edit.bounds
+    if counts["changed"]:
+        raise NotProvedError(f"edit: {counts['changed']} kept contexts have another answer than before")
+    if counts["held"] < counts["asked"] or counts["same"] < counts["kept"]:
+        raise UndecidedError("edit: not every edit and kept context is stated to be answered as asked")
+    edits = counted(counts["asked"], "edit")
+    text = f"{counts['held']} of {edits} are answered as asked, {counts['before']} of them before"
+    if counts["flat"]:
+        text += f"; the logits of {counts['flat']} more lie within {decimal_above(bounds['spread'])} nats"
+    text += f"; {counts['same']} of {counted(counts['kept'], 'kept context')} keep their answer"
+    if counts["kept"]:
+        text += f", and no logit of theirs moves by more than {decimal_above(bounds['moved'])} nats"
+    if "outside" in bounds:
+        text += f"; outside of the caps no logit moves by more than {decimal_above(bounds['outside'])} nats"
+    return [f"{text}."]
