@@ -121,6 +121,7 @@ def test_a_kind_of_block_touches_the_files_that_contributing_names() -> None:
         "constructions/rational/two_layers.py",
         "verify/edits/moved_logits.py",
         "verify/independent/edit_check.py",
+        "verify/kernel/edit.py",
         "verify/independent/exact_forward.py",
         "constructions/memories/choice.py",
         "verify/folds/boxes.py",

@@ -27,8 +27,6 @@ _FOR_PEOPLE = {"report.html", "summary.json", "measured.json", "wrong.csv", "oth
 _FIRST = ("answers", "domain")
 """Kinds of statements that answer the question: of each task its own comes first."""
 
-_OF_RULES = {"domain", "runs", "sample"}
-
 _WITNESS = "witness.safetensors"
 
 
@@ -129,12 +127,12 @@ def _require_subject(certificate: Certificate, model: Model, task: Task) -> None
 
 
 def _require_kinds(certificate: Certificate, task: Task) -> None:
-    """One statement that answers the question, and of rules no other than rules have."""
+    """One statement that answers the question, and no other kinds than a task of this kind has."""
     ids = [record["id"] for record in certificate.statements]
     if [id for id in ids if id in _FIRST] != [task.first]:
         raise BadInputError(FILE, "statements", f"do not begin with {task.first!r}, or have another such statement")
-    if task.first == "domain" and set(ids) - _OF_RULES:
-        raise BadInputError(FILE, "statements", f"are others than {sorted(_OF_RULES)}, which a rule has")
+    if task.statements and set(ids) - task.statements:
+        raise BadInputError(FILE, "statements", f"are others than {sorted(task.statements)}, which such a task has")
 
 
 def _require_order(certificate: Certificate) -> None:

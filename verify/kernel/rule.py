@@ -46,6 +46,7 @@ class Rule:
     sha256: str
     target = "labels"
     first = "domain"
+    statements = frozenset(("domain", "runs", "sample"))
 
     @property
     def size(self) -> int:

@@ -96,6 +96,11 @@ class Task:
     first = "answers"  # the kind of statement that comes first
 
     @property
+    def statements(self) -> frozenset[str]:
+        """The kinds of statements that such a task has; empty if any."""
+        return frozenset() if self.asked is None else frozenset(("answers", "runs"))
+
+    @property
     def facts(self) -> Sequence[tuple[int, ...]]:
         """Of each fact the contexts that are asked for it, one after the other; most often each context is a fact."""
         return [(i,) for i in range(len(self.contexts))] if self.asked is None else self.asked

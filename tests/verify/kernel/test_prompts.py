@@ -19,6 +19,7 @@ from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
 from verify.independent.plain_prompts import PlainPromptTask
 from verify.independent.plain_prompts import read_task as read_plainly
+from verify.kernel.check import outcome
 from verify.kernel.evaluation import guess
 from verify.kernel.task import read_task
 from verify.kernel.verdicts import BadInputError
@@ -93,6 +94,13 @@ def test_an_answer_is_held_where_each_of_its_tokens_is(tmp_path: Path) -> None:
     other = chain(tmp_path / "not said", (1, 1))
     assert folders.code(other) == 1
     assert folders.code(folders.stated(other, folders.runs_record("float32", 2))) == 1
+
+
+def test_a_statement_about_contexts_is_none_about_prompts(tmp_path: Path) -> None:
+    folder = chain(tmp_path)
+    values = {"contexts": 2, "occurrences": 0, "lower": (0.0).hex(), "upper": (1.0).hex()}
+    record = {"held": "", "id": "text-divergence", "method": "", "statement": "", "values": values}
+    assert "are others than ['answers', 'runs']" in outcome(folders.stated(folder, record))[1]
 
 
 CHANGES: dict[str, dict[str, Any]] = {
