@@ -18,6 +18,7 @@ import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
@@ -202,8 +203,8 @@ def _contexts(name: str, rows: Any, vocabulary: int) -> list[Context]:
 def _site(edit: Edit, model: Model) -> int:
     """The place of the block whose last neurons are new: the proofs need it behind a norm, with a skip connection."""
     places = [place for place, block in enumerate(model.blocks) if block.kind == "feed-forward"]
-    fits = model.reads_tokens and model.blocks[-1].kind in ("layer", "rms")
-    if not fits or not places or set(model.ends) - {"positions"} or (edit.layer or 0) >= len(places):
+    ends = model.reads_tokens and bool(places) and model.blocks[-1].kind in ("layer", "rms")
+    if not ends or set(model.ends) - {"positions"} or (edit.layer or 0) >= len(places):
         raise BadInputError(EDITED_FILE, "the model", "does not end with neurons behind a normalization")
     site = places[-1 if edit.layer is None else edit.layer]
     block, is_last = model.blocks[site], site == len(model.blocks) - 2
@@ -357,8 +358,8 @@ class _Proof:
         most = ball(self.edit.bounds["spread"])
 
         def close(_: int, row: Row) -> bool | None:
-            apart = [x - y for x in row for y in row]
-            return _decided([x <= most for x in apart], [x > most for x in apart])
+            apart = reduce(arb.max, row) - reduce(arb.min, row)
+            return _decided([apart <= most], [apart > most])
 
         flat = [c for c, a in zip(self.edit.contexts, self.edit.answers, strict=True) if a < 0]
         _require_all(_rising(self.edited, flat, close), "spread: the logits of a flat context")
@@ -422,13 +423,20 @@ class _Proof:
                 off = abs(balls.ACTIVATIONS[block.options["activation"]](above))
             else:
                 return arb("inf")
-            row = block.tensors["W_out"].row(block.shape("W_out")[0] - self.edit.edits + neuron)
-            moved += off * sum((arb(x) * arb(x) for x in row), arb(0)).sqrt()
+            moved += off * self._lengths[neuron]
         if moved == 0:
             return arb(0)
         rest = arb(final.number("epsilon")).sqrt() - moved / (2 * arb(block.writes).sqrt())
-        return self._steepest() * moved / rest if rest > 0 else arb("inf")
+        return self._steepest * moved / rest if rest > 0 else arb("inf")
 
+    @cached_property
+    def _lengths(self) -> list[arb]:
+        """The norms of what the new neurons write."""
+        tensor = self.edited.blocks[self.site].tensors["W_out"]
+        rows = [tensor.row(i) for i in range(tensor.shape[0] - self.edit.edits, tensor.shape[0])]
+        return [sum((arb(x) * arb(x) for x in row), arb(0)).sqrt() for row in rows]
+
+    @cached_property
     def _steepest(self) -> arb:
         """The largest norm of a column of the readout behind the gain, less its mean for a layer norm."""
         final, readout = self.edited.blocks[-1], self.edited.tensors["W_U"]

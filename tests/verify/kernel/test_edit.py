@@ -11,6 +11,7 @@ import pytest
 
 from byheart.editing import Edited, edit_model
 from constructions.models.appended_neurons import without_neurons
+from constructions.models.blocks import Normalization
 from constructions.models.model import Model
 from tests.edited_models import TOKENS, edited, forged, small_model
 from tests.verify.kernel import folders
@@ -127,6 +128,14 @@ def test_weights_that_were_changed_are_not_proved(saved: Path, tmp_path: Path) -
         assert folders.code(folder) == 1  # the hash
         replace(EditCertificate.load(saved), edited=other.sha256()).save(folder)
         assert folders.code(folder) in (1, 3)
+
+
+def test_a_model_without_blocks_or_neurons_is_refused(saved: Path, tmp_path: Path) -> None:
+    folder = forged(saved, tmp_path)
+    maps: dict[str, Any] = {"W_U": np.eye(TOKENS), "W_E": np.eye(TOKENS), "W_pos": np.zeros((4, TOKENS))}
+    for blocks in ((), (Normalization("rms", w=np.ones(TOKENS)),)):
+        Model(blocks=blocks, **maps).save(folder / "model.safetensors")
+        assert outcome(folder)[1].startswith("BAD INPUT: model.safetensors: the model does not end with neurons")
 
 
 @pytest.mark.parametrize("file", ["report.html", "task.safetensors"])
