@@ -103,7 +103,7 @@ def proved(id: str, statement: Statement, evaluation: Evaluation, *, with_skip: 
         raise UndecidedError(f"{id}: what is proved from above is {upper}, and {all_weights} for all weights")
     if bits is None:
         raise UndecidedError(f"{id}: the rank is not proved to be {statement.lower} by balls of {_PRECISIONS[-1]} bits")
-    return f"{statement.lower} independent combinations by balls of {bits} bits, no more by integer matrices"
+    return f"{statement.lower} independent combinations by balls of {bits} bits; at most {upper} by integer matrices"
 
 
 def _bits_that_prove(rank: int, evaluation: Evaluation, *, with_skip: bool) -> int | None:
