@@ -246,9 +246,9 @@ class _Work:
     ) -> tuple[Offer, ...]:
         """What the memories make of the task."""
         request = self.request
-        named: dict[str, Any] = (
-            {"d_model": request.d_model, "d_head": request.d_head} if request.name != THEOREM_1 else {}
-        )
+        widths: dict[str, Any] = {}
+        if request.name != THEOREM_1:
+            widths = {"d_model": request.d_model, "d_head": request.d_head}
         with self.clock.stage(stage):
             return offers(
                 self.facts,

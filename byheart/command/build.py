@@ -15,7 +15,8 @@ from constructions.errors import InputError
 
 if TYPE_CHECKING:
     from byheart.figures import Figures
-    from constructions.named.registry import NamedConstruction
+    from constructions.named.folds import HandcraftedFold
+    from constructions.named.registry import NamedConstruction, Parameter
 
 HELP = "build the construction of a theorem for your own data, and certify it"
 
@@ -52,16 +53,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
+    from constructions.named.folds import FOLDS
     from constructions.named.registry import NAMED, names
 
     if options.name is None:
-        print_list("Constructions", [(each.name, _line(each)) for each in NAMED])
+        listed = [(each.name, _line(each)) for each in NAMED]
+        print_list("Constructions", [*listed, *((name, _fold_line(each)) for name, each in FOLDS.items())])
         return BAD_USAGE
     parameters = dict(options.param)
     if len(parameters) < len(options.param):
         raise InputError(f"--param {' '.join((name for name, _ in options.param))}: a name", "is given twice")
     given = {name: getattr(options, name) for name in _DATA if getattr(options, name) is not None}
     out = options.out or Path(options.name)
+    if options.name in FOLDS:
+        return _built_fold(options, FOLDS[options.name], given, parameters, out)
     if options.name in names():
         figures = _built_by_name(options, names()[options.name], given, out)
     else:
@@ -76,6 +81,36 @@ def _line(construction: "NamedConstruction") -> str:
     """What a construction builds, from which file, with which parameters."""
     parameters = " ".join(f"{name}={value}" for name, value in construction.all_parameters.items())
     return f"{construction.line} (--{construction.data.name} FILE); {parameters}"
+
+
+def _fold_line(fold: "HandcraftedFold") -> str:
+    """What the weights of a rule with a state do, with which parameters."""
+    parameters = " ".join(f"{name}={value}" for name, value in fold.parameters.items())
+    return f"{fold.line}, proved on all inputs; {parameters}"
+
+
+def _built_fold(
+    options: argparse.Namespace,
+    fold: "HandcraftedFold",
+    given: dict[str, Path],
+    parameters: dict[str, "Parameter"],
+    out: Path,
+) -> int:
+    """Build weights that follow a rule with a state, and prove it of all inputs, in reals and every float32 run."""
+    from byheart.command.certify import print_fold
+    from byheart.device import on_device
+    from byheart.hosts.certify import certify_fold
+
+    if given:
+        name, file = next(iter(given.items()))
+        raise InputError(f"--{name}", f"is {str(file)!r}, but {options.name} follows a rule")
+    whole = {name: int(value) if value == int(value) else value for name, value in parameters.items()}
+    model, rule = fold.construct(**whole)
+    with on_device(options.device), progress_lines(options) as progress:
+        figures = certify_fold(
+            model, rule, every_run="float32", out=out, overwrite=options.overwrite, progress=progress
+        )
+    return print_fold(options, figures, out)
 
 
 def _beside(name: str) -> "NamedConstruction | None":

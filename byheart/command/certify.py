@@ -4,6 +4,7 @@ import argparse
 import inspect
 import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byheart.terminal.argument_types import count, path
@@ -196,9 +197,14 @@ def _certify_fold(options: argparse.Namespace, fold: "Fold", asked: "Criterion")
             overwrite=options.overwrite,
             progress=progress,
         )
+    return print_fold(options, figures, options.out)
+
+
+def print_fold(options: argparse.Namespace, figures: dict[str, Any], out: Path | None) -> int:
+    """Print what was proved of a rule with a state, written to `out` if anywhere, and return the exit code."""
     print_summary(options, figures, _fold_tables)
-    if options.out is not None and not (options.json or options.quiet):
-        sys.stdout.write(next_steps(options.out, figures["headline"]))
+    if out is not None and not (options.json or options.quiet):
+        sys.stdout.write(next_steps(out, figures["headline"]))
     return EXIT_CODES[figures["verdict"]]
 
 

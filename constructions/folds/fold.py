@@ -332,11 +332,11 @@ def _steps_of_addition(digits: int, base: int, said: int) -> list[Steps]:
 
 
 def _steps_of_sum(terms: int, below: int, modulus: int) -> list[Steps]:
-    """The sum so far is the state; the last stage says it."""
+    """The sum so far is the state, not its rest, as it is what a head that averages sees; the last stage says it."""
     tokens, steps, states = np.arange(below), [], 1
     for term in range(terms):
-        after = (np.arange(states)[:, None] + tokens) % modulus
-        steps.append((tokens[:, None], after, after if term == terms - 1 else None))
+        after = np.arange(states)[:, None] + tokens
+        steps.append((tokens[:, None], after, after % modulus if term == terms - 1 else None))
         states = int(after.max()) + 1
     return steps
 

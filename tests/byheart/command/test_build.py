@@ -120,3 +120,19 @@ def test_weights_of_a_claim_name_the_construction_for_ones_own_data(tmp_path, ca
     assert "For contexts of your own: byheart build theorem-1 --contexts FILE" in capsys.readouterr().out
     assert main(["build", "dana.theorem-1", "--param", "seed=1/2", "--out", str(tmp_path / "other")]) == 2
     assert "--param seed=1/2 is no integer" in capsys.readouterr().err
+
+
+def test_weights_that_follow_a_rule_with_a_state_are_built_and_proved(tmp_path, capsys):
+    out = str(tmp_path / "parity")
+    assert main(["build", "parity", "--param", "bits=20", "--out", out]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"HELD, PROVED: {2**20} of {2**20} inputs") and "every float32 run" in shown
+    assert main(["check", out]) == 0
+    capsys.readouterr()
+    assert main(["build", "parity", "--param", "digits=2", "--out", str(tmp_path / "other")]) == 2
+    assert main(["build", "parity", "--param", "bits=2.5", "--out", str(tmp_path / "other")]) == 2
+    assert main(["build", "parity", "--contexts", out, "--out", str(tmp_path / "other")]) == 2
+    assert not (tmp_path / "other").exists()
+    assert main(["build"]) == 2
+    listed = " ".join(capsys.readouterr())
+    assert "adder" in listed and "modular-sum" in listed
