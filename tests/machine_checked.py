@@ -22,6 +22,16 @@ def _has_flocq() -> bool:
     return (Path(where) / "user-contrib" / "Flocq").is_dir()
 
 
+def _has_native_code() -> bool:
+    if not _has_flocq():
+        return False
+    where = subprocess.run(["coqc", "-where"], capture_output=True, text=True).stdout.strip()
+    return (Path(where).parent / "coq-core" / "kernel" / "nativevalues.cmi").is_file()
+
+
+needs_native_code = pytest.mark.skipif(
+    not _has_native_code(), reason="nothing is evaluated in native code: coqc, Flocq and OCaml are not all here"
+)
 needs_coq = pytest.mark.skipif(
     not _has_flocq(), reason="no run is proved by Coq: coqc and Flocq are not both on this machine"
 )

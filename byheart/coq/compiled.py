@@ -14,7 +14,7 @@ from typing import Any
 
 from byheart.coq.claim import Claim, claim_of
 from byheart.coq.library import LIBRARY, MEMORY, OPTIONS, library_sources, write_sources
-from byheart.coq.source import PIECE, attempts, claim_source, probe_source, proof_sources
+from byheart.coq.source import NATIVE, PIECE, attempts, claim_source, probe_source, proof_sources
 from byheart.hosts.export import own_dtype
 from constructions.errors import InputError, TamperedError
 from verify.certificates.certificate import Certificate
@@ -29,14 +29,19 @@ AXIOMS = (
 )
 """The axioms of Coq's real numbers; a theorem that rests on anything else is not accepted."""
 
+MACHINES = {
+    False: "Coq's kernel with its virtual machine",
+    True: "Coq's kernel with its virtual machine and, for the answers, native code that OCaml's compiler makes",
+}
+"""What evaluates the check, by whether the answers are evaluated in native code."""
+
 TRUSTED = (
-    "Coq's kernel with its virtual machine",
     "the four axioms of Coq's real numbers",
     "what a run is: formal/float32/model.v and semantics.v, whose first comment names what is none (as products in "
     "TF32), and Flocq's definitions in them",
     "that claim.v has the numbers and texts of the folder (byheart/coq/claim.py and source.py)",
 )
-"""What has to be believed."""
+"""What has to be believed besides."""
 
 UNANSWERED = "the first fact is not answered as it should be by integers that no run rounds"
 """Why a memory has no proof in integers."""
@@ -56,6 +61,7 @@ class CoqReport:
         axioms: What the theorem rests on.
         version: Of `coqc`.
         compared: What the certificate states and the theorem proves alike, by the names of the fields.
+        native: Whether the answers were evaluated in native code.
     """
 
     claim: Claim
@@ -64,6 +70,7 @@ class CoqReport:
     axioms: tuple[str, ...]
     version: str
     compared: tuple[str, ...]
+    native: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -93,19 +100,25 @@ class CoqReport:
             "task_sha256": self.claim.task_sha256,
             "statements": [statement],
             "axioms": list(self.axioms),
-            "trusted": list(TRUSTED),
+            "trusted": [MACHINES[self.native], *TRUSTED],
             "compared": list(self.compared),
         }
 
 
 def check_by_coq(
-    folder: Path, *, number_format: str | None = None, workers: int | None = None, progress: Progress = silent
+    folder: Path,
+    *,
+    number_format: str | None = None,
+    native: bool = False,
+    workers: int | None = None,
+    progress: Progress = silent,
 ) -> CoqReport:
     """Let Coq prove that every run of the model knows the texts or facts of a folder.
 
     Args:
         folder: A folder with a certificate.
         number_format: Of the runs; by default that which the memory was made for.
+        native: Let the kernel evaluate the answers in native code, which is faster and rests on OCaml's compiler too.
         workers: How many files of answers are compiled at a time; by default as many as there are processors.
         progress: Called with the file that is compiled.
 
@@ -120,15 +133,17 @@ def check_by_coq(
     certificate = Certificate.load(folder)
     compared = require_same(certificate, claim)
     with tempfile.TemporaryDirectory() as made:
-        far, said, axioms = _proved(coqc, claim, Path(made), workers or os.cpu_count() or 1, progress)
-    return CoqReport(claim, far, said, axioms, coqc.version, compared)
+        if native:
+            coqc.require_native(Path(made))
+        proof = proof_sources(claim, native=native)
+        far, said, axioms = _proved(coqc, claim, proof, Path(made), workers or os.cpu_count() or 1, progress)
+    return CoqReport(claim, far, said, axioms, coqc.version, compared, native)
 
 
 def _proved(
-    coqc: "Coqc", claim: Claim, place: Path, workers: int, progress: Progress
+    coqc: "Coqc", claim: Claim, proof: dict[str, str], place: Path, workers: int, progress: Progress
 ) -> tuple[int, str, tuple[str, ...]]:
     """The bound of the exponential, why the claim is not proved or nothing, and the axioms."""
-    proof = proof_sources(claim)
     units = answering_units(coqc, claim, place, progress=progress)
     if units is None:
         return 0, UNANSWERED, ()
@@ -235,6 +250,18 @@ class Coqc:
             what = f"did not finish {file} (exit status {run.returncode}): {run.stderr[-200:].strip()}"
             raise InputError("--coq", what, "memory and a stack that suffice for coqc")
         return run
+
+    def require_native(self, place: Path) -> None:
+        """Evaluate something in native code.
+
+        Raises:
+            InputError: It cannot be, or the virtual machine would take its place.
+        """
+        write_sources(place, {"native.v": NATIVE})
+        run = self(place, f"{MEMORY}/native.v")
+        if run.returncode != 0 or run.stderr:
+            needed = "OCaml's compiler and the interfaces of Coq (Debian: apt install libcoq-core-ocaml-dev)"
+            raise InputError("--native", f"cannot be used: {' '.join(run.stderr.split())[:300]}", needed)
 
     def require_library(self, place: Path, file: str) -> None:
         """Compile a file of the library.

@@ -77,7 +77,7 @@ From Float32 Require Import semantics facts.
 From Memory Require Import claim.
 
 Lemma answered : all_answered {number_format} far stored (piece {size} facts {number}) = true.
-Proof. vm_cast_no_check (eq_refl true). Qed.
+Proof. {machine}_cast_no_check (eq_refl true). Qed.
 """
 
 _PROOF = """\
@@ -173,10 +173,16 @@ def claim_source(claim: Claim, scale: int, far: int) -> str:
     )
 
 
-def proof_sources(claim: Claim) -> dict[str, str]:
-    """The files of the proof by their names, in the order in which they compile; the last one is `proof.v`."""
+def proof_sources(claim: Claim, *, native: bool = False) -> dict[str, str]:
+    """The files of the proof by their names, in the order in which they compile; the last one is `proof.v`.
+
+    Args:
+        claim: Of a folder.
+        native: Evaluate the answers in native code and not in the virtual machine of Coq's kernel.
+    """
     count = -(-claim.steps // PIECE)
-    given = {"number_format": claim.number_format, "size": PIECE}
+    machine = "native" if native else "vm"
+    given = {"number_format": claim.number_format, "size": PIECE, "machine": machine}
     files = {f"answers_{i}.v": _ANSWERS.format(number=i, **given) for i in range(count)}
     files["proof.v"] = _PROOF.format(
         answers=" ".join(f"answers_{i}" for i in range(count)),
@@ -191,6 +197,13 @@ def proof_sources(claim: Claim) -> dict[str, str]:
 def probe_source(claim: Claim) -> str:
     """A file that compiles if the first fact is answered in integers."""
     return _PROBE.format(number_format=claim.number_format)
+
+
+NATIVE = """\
+Lemma works : Nat.eqb 1 1 = true.
+Proof. native_cast_no_check (eq_refl true). Qed.
+"""
+"""A file that compiles, and without a warning, where the kernel can evaluate in native code."""
 
 
 def coq_string(data: bytes) -> str:

@@ -1,6 +1,7 @@
 """What Coq says is reported as it is: axioms are compared, a failing proof proves nothing, certificates agree."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +11,7 @@ from byheart.coq import compiled
 from byheart.coq.claim import claim_of
 from byheart.coq.compiled import AXIOMS, CoqReport, check_by_coq, printed_axioms, require_same
 from constructions.errors import InputError, TamperedError
-from tests.machine_checked import CAPITALS, made, needs_coq
+from tests.machine_checked import CAPITALS, made, needs_coq, needs_native_code
 from verify.certificates.certificate import Certificate
 from verify.verdict import Verdict
 
@@ -80,6 +81,30 @@ def test_a_compiler_that_does_not_finish_says_nothing_about_the_facts(
         check_by_coq(capitals_folder)
 
 
+@pytest.mark.parametrize(
+    "end", ["echo 'native compiler is disabled, falling back' >&2", "echo 'Unbound module Nativevalues' >&2; exit 1"]
+)
+def test_native_code_that_cannot_be_had_is_not_replaced_in_silence(capitals_folder, tmp_path, monkeypatch, end):
+    pretend(monkeypatch, tmp_path, f"*native.v) {end};;\n")
+    with pytest.raises(InputError, match=r"--native.*cannot be used.*libcoq-core-ocaml-dev"):
+        check_by_coq(capitals_folder, native=True)
+
+
+def test_native_code_is_trusted_where_it_is_used(capitals_folder, tmp_path, monkeypatch):
+    kept = tmp_path / "answers"
+    axioms = "*proof.v) echo Axioms:; echo 'Classical_Prop.classic : forall P';;\n"
+    pretend(monkeypatch, tmp_path, f'*answers_0.v) cp "$file" {kept};;\n' + axioms)
+    for native, machine in ((True, "native"), (False, "vm")):
+        trusted = check_by_coq(capitals_folder, native=native).summary()["trusted"]
+        assert any("native code that OCaml's compiler makes" in each for each in trusted) is native
+        assert f"{machine}_cast_no_check" in kept.read_text(encoding="utf-8")
+
+
+def test_native_code_is_for_coq_alone(capitals_folder, capsys):
+    assert main(["check", str(capitals_folder), "--native"]) == 2
+    assert "is given without --coq" in capsys.readouterr().err
+
+
 def certificate_that_states(claim, folder, **changes):
     """The certificate of a folder with statements about runs and texts as certificates make them, some changed."""
     statements = []
@@ -142,6 +167,18 @@ def test_a_proof_that_assumes_the_claim_is_not_accepted(capitals_folder, monkeyp
         "From Memory Require Import claim.\nAxiom cheat : claim.\nTheorem by_heart : claim.\nProof. exact cheat. Qed.\n"
     )
     cheating = {"proof.v": cheat + "Print Assumptions by_heart.\n"}
-    monkeypatch.setattr(compiled, "proof_sources", lambda claim: cheating)
+    monkeypatch.setattr(compiled, "proof_sources", lambda claim, native: cheating)
     report = check_by_coq(capitals_folder)
     assert report.verdict is Verdict.UNDECIDED and report.said.startswith("the proof rests on cheat besides")
+
+
+@needs_native_code
+@pytest.mark.slow
+def test_native_code_proves_what_is_true_and_refuses_what_is_false(capitals_folder, monkeypatch):
+    assert check_by_coq(capitals_folder, native=True).verdict is Verdict.PROVED
+    true = claim_of(capitals_folder, "float32")
+    (context, label), *others = true.facts
+    false = replace(true, facts=(*others, (context, (label + 1) % true.outputs)))
+    monkeypatch.setattr(compiled, "claim_of", lambda folder, number_format: false)
+    report = check_by_coq(capitals_folder, native=True)
+    assert report.verdict is Verdict.UNDECIDED and report.said.startswith("one of the facts 1 to 5 is not answered")
