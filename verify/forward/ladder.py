@@ -186,7 +186,7 @@ def _rising_precision(
     most_bits: int,
     norms: Norms | None,
 ) -> Iterator[tuple[Precision, int, Int64Array, Enclosure]]:
-    gap = np.zeros(len(is_open))
+    gap, hopeless = np.zeros(len(is_open)), False
     if "float64" in precisions and is_open.any():
         left = np.flatnonzero(is_open)
         whole = len(left) == len(is_open)
@@ -197,7 +197,9 @@ def _rising_precision(
     if "double-double" in precisions and is_open.any():
         norms = Norms(model) if norms is None else norms
         chunk = max(1, _LOGIT_ENTRIES // model.d_vocab_out)
-        for slices in _slices_needed(model, inputs, is_open, gap, norms):
+        needed = _slices_needed(model, inputs, is_open, gap, norms)
+        hopeless = not needed
+        for slices in needed:
             left, numbers = np.flatnonzero(is_open), InDoubleDouble(slices)
             if not len(left):
                 break
@@ -215,7 +217,7 @@ def _rising_precision(
         # Where not even double-double tells two logits apart, they may be equal, and the gap says nothing.
         known = gap[left][gap[left] > 0.0].min(initial=1.0)
         radius = float(max(known / 4.0, 2.0**-200))
-        predicted = bits_needed(model, part_of(inputs, left[:_ASKED]), radius, norms=norms)
+        predicted = None if hopeless else bits_needed(model, part_of(inputs, left[:_ASKED]), radius, norms=norms)
         bits = bits_of_balls(model, part_of(inputs, left[:1]), radius) if predicted is None else 2 * predicted
         bits = max(min(bits, most_bits) if predicted else bits, _FEWEST_BALL_BITS)
         most_bits = max(most_bits, 2 * bits if predicted is None else bits)
