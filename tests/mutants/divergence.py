@@ -6,6 +6,7 @@ softmax = of("verify/arithmetic/softmax.py", "tests/verify/arithmetic/test_softm
 heads = of("verify/forward/heads.py", "tests/verify/forward/test_heads.py")
 contexts = of("constructions/tasks/contexts.py", "tests/constructions/tasks/test_contexts.py")
 in_balls = of("verify/forward/in_balls.py", "tests/verify/forward/test_in_balls.py")
+digits = of("verify/arithmetic/ball_products.py", "tests/verify/arithmetic/test_ball_products.py")
 kullback_leibler = of("verify/divergence/kullback_leibler.py", "tests/verify/divergence/test_kullback_leibler.py")
 
 MUTANTS = [
@@ -74,6 +75,17 @@ MUTANTS = [
     in_balls(
         "            return bound\n    return math.inf", "            return bound\n    return nearest", "huge is zero"
     ),
+    # Products by digits.
+    digits("_EXACT - _DIGIT - max(1,", "_EXACT - _DIGIT + 8 - max(1,", "sums of products are rounded"),
+    digits(
+        "digits[..., -1] -= digits[..., -1] >>", "digits[..., -1] -= 0 * digits[..., -1] >>", "no integer is negative"
+    ),
+    digits("* (1.0 + 2.0**-50) + below", "* (1.0 + 2.0**-50)", "what is rounded down is left out"),
+    digits("multiply(self.radius, sizes) *", "0.0 * multiply(self.radius, sizes) *", "the radii are left out"),
+    digits("(self.coarse + exponent)", "(self.exponent + exponent)", "long radii are counted in short units"),
+    digits("spread[~self.radius.any(axis=1)] =", "spread[:] =", "every product is exact"),
+    digits("rest = rest - np.ldexp(slices[-1], -scale)", "rest = rest * 0.0", "a matrix has one slice"),
+    digits("(sign << (8 * size))", "(0 * sign << (8 * size))", "negative sums are positive"),
     # The quadratic bound.
     kullback_leibler("(0.125 * _SLACK)", "(0.1249 * _SLACK)", "less than an eighth"),
     kullback_leibler(

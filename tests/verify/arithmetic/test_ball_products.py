@@ -102,3 +102,12 @@ def test_walks_with_and_without_digits_agree(monkeypatch):
     assert worth_digits(40, 50, 60) and not worth_digits(2, 3, 4)
     for one, two in zip(by_arb, by_digits, strict=True):
         assert one.overlaps(two) and float(two.rad()) < 2.0**20 * float(one.rad()) < 2.0**-60
+
+
+def test_what_is_less_than_a_unit_counts():
+    with ctx.workprec(64):
+        digits = Digits.of(arb_mat([[arb(2) ** 60, arb(2) ** -60]]))
+        assert digits is not None
+        found = digits.times(np.array([[1.0, 0.0], [1.0, 3.0]])).tolist()[0]
+        assert holds(found[0], Fraction(2) ** 60 + Fraction(1, 2**60)) and holds(found[1], Fraction(3, 2**60))
+        assert found[1].rad() < arb(2) ** -20
