@@ -470,7 +470,10 @@ def _hooked_transformer(source: Any, options: Mapping[str, Any]) -> tuple[Any, s
 def _tensors(source: Any) -> Mapping[str, Any]:
     import torch
 
-    return {name: torch.from_numpy(value) for name, value in tensors_of(source).items()}
+    return {
+        name: torch.from_numpy(value if value.flags.writeable else value.copy())
+        for name, value in tensors_of(source).items()
+    }
 
 
 def _loaded(module: Any, tensors: Mapping[str, Any], *, but: tuple[str, ...], assign: bool = False) -> None:

@@ -112,8 +112,12 @@ def tensors_of(source: Mapping[str, Any] | Path | str) -> dict[str, Float64Array
         FileFormatError: A file is missing or damaged.
         InputError: A tensor of another type.
     """
-    tensors = source if isinstance(source, Mapping) else _stored(Path(source))[1]
-    return {name: as_float64(name, tensor) for name, tensor in tensors.items() if not _is_buffer(name)}
+    if isinstance(source, Mapping):
+        return {name: as_float64(name, tensor) for name, tensor in source.items() if not _is_buffer(name)}
+    tensors, exact = _stored(Path(source))[1], dict[str, Float64Array]()
+    for name in [each for each in tensors if not _is_buffer(each)]:
+        exact[name] = as_float64(name, tensors.pop(name))  # one after the other: a language model is large
+    return exact
 
 
 def _stored(path: Path) -> tuple[Path, dict[str, Any], dict[str, str]]:
@@ -281,7 +285,7 @@ def as_float64(name: str, tensor: Any) -> Float64Array:
     array = np.asarray(tensor)
     if array.dtype.kind != "f" or array.dtype.itemsize > 8:
         raise InputError(name, f"has the type {array.dtype}", "a floating-point type of at most 64 bits")
-    return array.astype(np.float64)
+    return array.astype(np.float64, copy=False)  # a model copies what it keeps
 
 
 def _is_buffer(name: str) -> bool:
