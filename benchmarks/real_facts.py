@@ -1,6 +1,6 @@
 """71 facts of which a small language model knows some: python -m benchmarks.real_facts FILE
 
-`make real` asks them of SmolLM2-135M-Instruct, and docs/measurements.md has what is proved.
+`make real` asks them of SmolLM2-135M-Instruct.
 """
 
 import csv
