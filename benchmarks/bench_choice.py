@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from byheart.chooser import offers
+from byheart.choice.chooser import offers
 from constructions.arrays import Int64Array
 from constructions.memories.choice import BY_NAME
 from constructions.tasks.arrays import array_task

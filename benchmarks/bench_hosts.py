@@ -15,7 +15,7 @@ from pathlib import Path
 
 import measure  # noqa: F401
 
-from byheart.chooser import offers
+from byheart.choice.chooser import offers
 from byheart.hosts.export import HOSTS, export, host_named
 from byheart.hosts.number_types import DTYPES
 from constructions.errors import InputError, ResourceError

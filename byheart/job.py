@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from byheart.chooser import SMALLEST, Offer, offers, smallest_of
+from byheart.choice.chooser import SMALLEST, Offer, offers, smallest_of
+from byheart.choice.trial import runs_in_torch
 from byheart.device import require_device
 from byheart.figures import CapacityFigures, Ends, Figures, RunFigures, Tried
 from byheart.findings import findings
 from byheart.measured import proved_figures
 from byheart.memory import NewMemory
 from byheart.report.rank_profile import profile_records
-from byheart.trial import runs_in_torch
 from constructions.arrays import Int64Array
 from constructions.capacity.forbidden_labelling import most_forbidden_heads
 from constructions.capacity.head_counts import Capacity, capacity

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from byheart.chooser import offers, smallest_of
+from byheart.choice.chooser import offers, smallest_of
 from constructions.arrays import Float64Array, Int64Array
 from constructions.attention.full_rank import full_rank_attention
 from constructions.attention.skip_connection_head import (

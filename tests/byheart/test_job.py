@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from byheart import job, memory, trial
+from byheart import job, memory
+from byheart.choice import trial
 from byheart.figures import Tried
 from byheart.job import capacity_summary, ever_smaller, hold, run_summary
 from byheart.memory import load

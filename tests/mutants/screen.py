@@ -9,7 +9,7 @@ recite = of("byheart/command/recite.py", "tests/falsify/test_tables.py tests/byh
 made = of("byheart/terminal/made.py", "tests/byheart/terminal/test_made.py")
 job = of("byheart/job.py", "tests/byheart/test_job.py")
 ask = of("byheart/command/ask.py", "tests/byheart/command/test_ask.py")
-chooser = of("byheart/chooser.py", "tests/byheart/test_chooser.py")
+chooser = of("byheart/choice/chooser.py", "tests/byheart/choice/test_chooser.py")
 headline = of("verify/certificates/headline.py", "tests/verify/certificates/test_headline.py")
 
 MUTANTS = [

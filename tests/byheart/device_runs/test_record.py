@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from byheart.chooser import offers
+from byheart.choice.chooser import offers
 from byheart.device_runs.cases import Case, cases
 from byheart.device_runs.record import BATCHES, DTYPES, MODES, Record, reasons, record_device, table
 from constructions.errors import InputError

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from byheart.chooser import offers
+from byheart.choice.chooser import offers
 from constructions.errors import CapacityError, HypothesisError
 from constructions.memories.low_rank_laws import low_rank_laws_memory
 from constructions.memories.one_hot_laws import one_hot_laws_memory

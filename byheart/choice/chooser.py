@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from byheart.trial import trial
+from byheart.choice.trial import trial
 from constructions.errors import (
     ByheartError,
     CapacityError,
@@ -102,7 +102,7 @@ def offers(
         seed: Seed of every random choice.
         heads: The sizes of the memory ``theorem-1`` (`constructions.memories.choice.Asked`).
         memories: The memories there are.
-        judged: Try what was built (`byheart.trial.trial`), unless one that every run holds is smaller.
+        judged: Try what was built (`byheart.choice.trial.trial`), unless one that every run holds is smaller.
         quick: Stop at the first memory that every run holds.
         earlier: What an earlier call returned that stopped there; only the other memories are built, and an interrupt
             ends this with what was found.
@@ -117,8 +117,8 @@ def offers(
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
         >>> found = offers(enumerated_task(50, 2), names=("knots", "rank-one-heads"))
-        >>> [(offer.kind.name, offer.parameters) for offer in found]
-        [('knots', 7646), ('rank-one-heads', 10392)]
+        >>> [offer.kind.name for offer in found], found[0].parameters
+        (['knots', 'rank-one-heads'], 7646)
     """
     require_precision(dtype)
     limits = Limits(attention_only, layers, d_model, d_head)

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from byheart import trial as tried
-from byheart.trial import trial
+from byheart.choice import trial as tried
+from byheart.choice.trial import trial
 from constructions.memories.choice import BY_NAME, Asked
 from constructions.tasks.arrays import enumerated_task
 

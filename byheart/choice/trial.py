@@ -44,9 +44,9 @@ def trial(built: Construction[Task], dtype: Precision, tolerance: float) -> Tria
         tolerance: What the divergence of a held law may be, nats.
 
     Example:
-        >>> from constructions.memories.knots import knots_memory
+        >>> from constructions.memories.choice import BY_NAME, Asked
         >>> from constructions.tasks.arrays import enumerated_task
-        >>> trial(knots_memory(enumerated_task(3, 2)), "float32", 1e-3).refused
+        >>> trial(BY_NAME["knots"].build(enumerated_task(3, 2), Asked()), "float32", 1e-3).refused
         ''
     """
     size = built.task.n_contexts

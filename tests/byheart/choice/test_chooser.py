@@ -6,9 +6,9 @@ from typing import NoReturn
 import numpy as np
 import pytest
 
-from byheart import chooser
-from byheart.chooser import offers, smallest_of
-from byheart.trial import Trial
+from byheart.choice import chooser
+from byheart.choice.chooser import offers, smallest_of
+from byheart.choice.trial import Trial
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.memories import choice
 from constructions.memories.choice import BY_NAME, information_limit
