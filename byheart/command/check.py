@@ -131,8 +131,8 @@ def _require_one_checker(options: argparse.Namespace) -> None:
         raise InputError(f"--{named[0]} and --{named[1]}", "are given", "one checker")
     if named and named != ["kernel"]:
         return
-    for name in ("at_least", "at_most", "tolerance", "sample_seed", "device"):
-        if getattr(options, name) not in (None, "cpu"):
+    for name in ("at_least", "at_most", "tolerance", "sample_seed"):
+        if getattr(options, name) is not None:
             said = f"--{name.replace('_', '-')} {getattr(options, name)}"
             raise InputError(said, "is given, but the kernel asks what the certificate asks", "--fast beside it")
 
