@@ -1,6 +1,7 @@
 """Ranks of what heads read are proved from both sides, and a bound that is one off is not."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from tests.layers import layers_and_tasks
@@ -15,7 +17,13 @@ from tests.verify.kernel import folders
 from tests.verify.kernel.test_feature_rank import agree
 from tests.verify.kernel.test_features import changed, network
 from verify.forward.logits import enclose_logits
+from verify.kernel import rank_heads
+from verify.kernel.certificate import read_certificate
 from verify.kernel.check import outcome
+from verify.kernel.evaluation import Evaluation
+from verify.kernel.model import read_model
+from verify.kernel.task import read_task
+from verify.kernel.verdicts import NotProvedError, UndecidedError
 
 
 def with_ranks(folder: Path) -> Path:
@@ -55,6 +63,29 @@ def test_bounds_that_are_one_off(change: dict[str, int], expected: str, tmp_path
     assert data["statements"][1]["values"] == NUMBERS
     folder = folders.changed(folders.rewritten(folder, {**data, "statements": data["statements"][:2]}), 1, **change)
     assert outcome(folder)[1].startswith(expected), outcome(folder)
+
+
+def test_two_heads_that_are_one_leave_a_rank_open(tmp_path: Path) -> None:
+    """They read three values, and nothing that is proved from above says that it is not six, or five of five rows."""
+    model, task = network(5, 2)
+    twins = {name: np.repeat(getattr(model.attention, name)[:1], 2, axis=0) for name in ("W_Q", "W_K", "W_V")}
+    folder = folders.written(tmp_path, changed(model, **twins), task, Criterion.at_most(1e300), rank_of_heads=True)
+    values = folders.certificate(folder)["statements"][1]["values"]
+    assert values["lower"] == 3 < values["upper"]
+    read = read_certificate(folders.changed(folder, 1, lower=4))
+    statement = rank_heads.read("", read.statements[1], read)
+    with pytest.raises(UndecidedError, match="not proved to be 4"):
+        rank_heads.check(statement, read, Evaluation(read_model(folder), read_task(folder), []))
+
+
+def test_a_model_of_two_layers_has_no_features(tmp_path: Path) -> None:
+    folder = with_ranks(tmp_path)
+    model = Model.load(folder / "model.safetensors")
+    replace(model, blocks=(*model.blocks, *model.blocks)).save(folder / "model.safetensors")
+    read = read_certificate(folder)
+    statement = rank_heads.read("", read.statements[1], read)
+    with pytest.raises(NotProvedError, match="no such features"):
+        rank_heads.check(statement, read, Evaluation(read_model(folder), read_task(folder), []))
 
 
 def test_no_heads_read_nothing(tmp_path: Path) -> None:
