@@ -14,6 +14,7 @@ from constructions.models.appended_neurons import without_neurons
 from constructions.models.blocks import Normalization
 from constructions.models.model import Model
 from tests.edited_models import TOKENS, edited, forged, small_model
+from tests.verify.independent.test_edit_check import changing_some
 from tests.verify.kernel import folders
 from verify.edits.certificate import Asked, EditCertificate
 from verify.edits.proof import save_edit
@@ -136,6 +137,13 @@ def test_a_model_without_blocks_or_neurons_is_refused(saved: Path, tmp_path: Pat
     for blocks in ((), (Normalization("rms", w=np.ones(TOKENS)),)):
         Model(blocks=blocks, **maps).save(folder / "model.safetensors")
         assert outcome(folder)[1].startswith("BAD INPUT: model.safetensors: the model does not end with neurons")
+
+
+def test_a_kept_context_that_changes_its_answer_is_noticed(tmp_path: Path) -> None:
+    first = changing_some(tmp_path, 40, 6)
+    for moved in (0.0, 1e-3, 1e6):  # beyond the truth, then so large that leads say nothing
+        replace(first, values={**first.values, "moved": moved}).save(tmp_path)
+        assert folders.code(tmp_path) == 1
 
 
 @pytest.mark.parametrize("file", ["report.html", "task.safetensors"])

@@ -13,7 +13,7 @@ from tests.verify.kernel.test_task import read
 from tests.verify.kernel.test_walk import kernel_model
 from verify.certificates.answers import guess_loss
 from verify.kernel import evaluation
-from verify.kernel.evaluation import Evaluation, divergence, entropy, guess, judged
+from verify.kernel.evaluation import Evaluation, Found, divergence, entropy, guess, judged
 from verify.strategies import tasks
 
 TASKS = st.sampled_from(("labels", "laws")).flatmap(lambda target: tasks(d_vocab=3, n_ctx=2, target=target))
@@ -76,3 +76,9 @@ def test_exact_columns_and_balls_agree_chunk_by_chunk(monkeypatch) -> None:
 def test_the_divergence_of_the_only_answer_is_0() -> None:
     assert divergence({0: 0.5}, [arb(3)], arb(0)) == 0
     assert divergence({0: 7}, [arb(3)], arb(1)) == 0
+
+
+def test_a_fact_has_the_least_gap_and_all_the_loss_of_its_contexts() -> None:
+    found = evaluation.whole([Found(arb(2), arb(1)), Found(arb(1), arb(3)), Found(None, arb(0))])
+    assert (found.gap, found.loss) == (arb(1), arb(4))
+    assert evaluation.whole([Found(None, arb(1))]).gap is None

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from constructions.models.blocks import FeedForward
 from constructions.models.model import Model
 from constructions.tasks.rule import rule_task
 from tests.verify.kernel.test_rule import written
@@ -24,3 +25,10 @@ def test_inputs_are_counted_and_a_long_count_is_told(tmp_path, monkeypatch) -> N
     monkeypatch.setattr(inputs, "time", SimpleNamespace(process_time=lambda: next(seconds)))
     inputs.count_inputs(Evaluation(model, rule, [], told.append), rule, range(256))
     assert told == ["about 3 minutes more"]
+
+
+def test_a_tie_that_balls_do_not_see_counts_as_neither(tmp_path) -> None:
+    smooth = FeedForward(np.ones((2, 1)), np.ones((1, 2)), activation="gelu")
+    model = Model(blocks=(smooth,), W_U=np.ones((2, 2)), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
+    rule = written(tmp_path, rule_task("max", d_vocab=2, n_ctx=1))
+    assert inputs.count_inputs(Evaluation(kernel_model(model), rule, []), rule, range(2)) == (0, 0)
