@@ -104,8 +104,7 @@ def _built_fold(
     if given:
         name, file = next(iter(given.items()))
         raise InputError(f"--{name}", f"is {str(file)!r}, but {options.name} follows a rule")
-    whole = {name: int(value) if value == int(value) else value for name, value in parameters.items()}
-    model, rule = fold.construct(**whole)
+    model, rule = fold.construct(**parameters)
     with on_device(options.device), progress_lines(options) as progress:
         figures = certify_fold(
             model, rule, every_run="float32", out=out, overwrite=options.overwrite, progress=progress

@@ -5,6 +5,7 @@ Page: docs/folds.md
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from constructions.errors import InputError
 from constructions.folds.fold import Fold, addition, maximum, modular_sum
@@ -29,7 +30,7 @@ class HandcraftedFold:
     parameters: Mapping[str, int]
     build: Callable[..., tuple[Model, Fold]]
 
-    def construct(self, **given: int) -> tuple[Model, Fold]:
+    def construct(self, **given: int | Fraction) -> tuple[Model, Fold]:
         """The weights and the rule.
 
         Args:
@@ -46,8 +47,9 @@ class HandcraftedFold:
         for name, value in given.items():
             if name not in self.parameters:
                 raise InputError(self.name, f"has no parameter {name!r}", ", ".join(self.parameters))
-            if not isinstance(value, int):
+            if value != int(value):
                 raise InputError(name, f"= {value}", "an integer")
+        given = {name: int(value) for name, value in given.items()}
         return self.build(**{**self.parameters, **given})
 
 

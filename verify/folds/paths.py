@@ -91,10 +91,7 @@ class Paths:
         self.moves = _joined_up(some)
         self.reads = []
         for stage, each, spoken in zip(fold.stages, self.moves, said, strict=True):
-            rows = [
-                [number[position, token] for token in tokens.tolist()]
-                for position, tokens in _tokens(fold, stage, each, spoken, place)
-            ]
+            rows = [_rows(number, *brought) for brought in _tokens(fold, stage, each, spoken, place)]
             self.reads.append(np.array(rows, dtype=np.int64).reshape(len(rows), len(each.state)).T)
         self.read = np.unique(np.concatenate([self.always, *(reads.reshape(-1) for reads in self.reads)]))
 
@@ -200,6 +197,12 @@ def _tokens(fold: Fold, stage: Stage, moves: Moves, said: int, place: int) -> li
     """The tokens that the moves of a stage bring to a context in which `place` tokens are said, by position."""
     tokens = [(position, stage.choices[moves.choice, i]) for i, position in enumerate(stage.positions)]
     return [*tokens, (fold.length + said, moves.emits)] if said < place else tokens
+
+
+def _rows(number: Mapping[tuple[int, int], int], position: int, tokens: Int64Array) -> Int64Array:
+    """The rows of these tokens at one position."""
+    known, which = np.unique(tokens, return_inverse=True)
+    return np.array([number[position, token] for token in known.tolist()], dtype=np.int64)[which]
 
 
 def _joined_up(stages: list[Moves]) -> list[Moves]:

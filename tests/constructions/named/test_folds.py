@@ -1,5 +1,7 @@
 """Tests of constructions/named/folds.py: the weights can read the rule, and follow it."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -28,4 +30,4 @@ def test_a_parameter_that_there_is_not_or_is_no_integer_is_refused() -> None:
     with pytest.raises(InputError, match="digits, base"):
         FOLDS["adder"].construct(bits=3)
     with pytest.raises(InputError, match="an integer"):
-        FOLDS["parity"].construct(bits=2.5)  # pyright: ignore[reportArgumentType]
+        FOLDS["parity"].construct(bits=Fraction(5, 2))
