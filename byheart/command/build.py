@@ -98,14 +98,15 @@ def _built_fold(
 ) -> int:
     """Build weights that follow a rule with a state, and prove it of all inputs, in reals and every float32 run."""
     from byheart.command.certify import print_fold
-    from byheart.device import on_device
     from byheart.hosts.certify import certify_fold
 
+    if options.device != "cpu":
+        raise InputError(f"--device {options.device}", "is given", f"none for {options.name}, which is not run")
     if given:
         name, file = next(iter(given.items()))
         raise InputError(f"--{name}", f"is {str(file)!r}, but {options.name} follows a rule")
     model, rule = fold.construct(**parameters)
-    with on_device(options.device), progress_lines(options) as progress:
+    with progress_lines(options) as progress:
         figures = certify_fold(
             model, rule, every_run="float32", out=out, overwrite=options.overwrite, progress=progress
         )

@@ -204,7 +204,7 @@ def print_fold(options: argparse.Namespace, figures: dict[str, Any], out: Path |
     """Print what was proved of a rule with a state, written to `out` if anywhere, and return the exit code."""
     print_summary(options, figures, _fold_tables)
     if out is not None and not (options.json or options.quiet):
-        sys.stdout.write(next_steps(out, figures["headline"]))
+        sys.stdout.write(next_steps(out, figures["headline"], runs=False))
     return EXIT_CODES[figures["verdict"]]
 
 

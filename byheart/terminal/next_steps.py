@@ -11,13 +11,14 @@ if TYPE_CHECKING:
 _LONGEST_TYPED = 200  # characters of a context that a person would type
 
 
-def next_steps(out: Path, headline: str, *, task: "Task | None" = None) -> str:
+def next_steps(out: Path, headline: str, *, task: "Task | None" = None, runs: bool = True) -> str:
     """Commands on a folder that was written, as a shell takes them.
 
     Args:
         out: The folder.
         headline: Its first line, which says whether the kernel checks it or the fast prover alone.
         task: What it holds, for a context that can be typed.
+        runs: Whether `run` takes it.
     """
     from constructions.tasks.vocabulary import typed_example
     from verify.certificates.headline import PROVER_ALONE
@@ -30,6 +31,6 @@ def next_steps(out: Path, headline: str, *, task: "Task | None" = None) -> str:
         steps.insert(0, " ".join(["recite", folder, *title]))
     elif task is not None and (example := typed_example(task, in_csv=True)) is not None:
         steps += [f"ask {folder} {quote(example)}"] if len(example) <= _LONGEST_TYPED else []
-    if find_spec("torch") is not None:
+    if runs and find_spec("torch") is not None:
         steps.append(f"run {folder}")
     return "".join(f"{'     ' if place else 'Next:'} byheart {step}\n" for place, step in enumerate(steps))

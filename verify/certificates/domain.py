@@ -246,7 +246,11 @@ def load_rule(folder: Path, certificate: Certificate) -> tuple[Model, RuleTask]:
         FileFormatError: A file is missing, is not what it should be, or asks for more memory than there is; or the two
             do not fit each other.
         TamperedError: A hash or a size differs.
+        InputError: The answers of the rule are said token by token.
     """
+    if certificate.subject.is_of_a_fold:
+        what = "holds a rule whose answers are said token by token"
+        raise InputError(folder, what, "a rule with one answer, or a list of contexts; `check` proves it again")
     return load_certified(Path(folder), certificate, read=RuleTask.load, subject_of=subject_of_rule, kind="rule")
 
 

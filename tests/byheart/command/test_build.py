@@ -127,8 +127,13 @@ def test_weights_that_follow_a_rule_with_a_state_are_built_and_proved(tmp_path, 
     assert main(["build", "parity", "--param", "bits=20", "--out", out]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(f"HELD, PROVED: {2**20} of {2**20} inputs") and "every float32 run" in shown
-    assert main(["check", out]) == 0
-    capsys.readouterr()
+    assert "byheart run" not in shown
+    assert main(["check", out, "--fast"]) == 0
+    for refused in (["ask", out, "1 0"], ["run", out], ["export", out, "--to", "huggingface", "--out", f"{out}-e"]):
+        capsys.readouterr()
+        assert main(refused) == 2
+        said = capsys.readouterr().err
+        assert "said token by token" in said or "a rule on a whole domain" in said
     assert main(["build", "parity", "--param", "digits=2", "--out", str(tmp_path / "other")]) == 2
     assert main(["build", "parity", "--param", "bits=2.5", "--out", str(tmp_path / "other")]) == 2
     assert main(["build", "parity", "--contexts", out, "--out", str(tmp_path / "other")]) == 2
