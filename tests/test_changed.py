@@ -25,4 +25,5 @@ def test_types_are_looked_at_in_what_changed_and_where_it_is_imported() -> None:
     assert {"verify/forward/walk.py", "verify/forward/in_rationals.py"} <= found
     assert "byheart/command/main.py" not in found and list(typed(["README.md"])) == []
     choice = "constructions/memories/choice.py"
-    assert list(typed([choice])) == ["byheart/device_runs/cases.py", "byheart/job.py", choice]
+    importers = ["byheart/choice/chooser.py", "byheart/device_runs/cases.py", "byheart/job.py"]
+    assert list(typed([choice])) == [*importers, choice]

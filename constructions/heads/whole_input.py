@@ -52,7 +52,7 @@ def sum_of_tokens(terms: int, *, below: int, modulus: int) -> Model:
     Example:
         >>> parity = sum_of_tokens(64, below=2, modulus=2)
         >>> parity.blocks[1].d_mlp, parity.parameters
-        (64, 264)
+        (64, 266)
     """
     require_at_least(1, terms=terms, below=below, modulus=modulus)
     one = np.ones((1, 1, 1))

@@ -226,6 +226,7 @@ class Encoded(ABC):
     Whatever is proved is proved of `facts`: these are what its file holds, which the kernel reads without this class.
 
     Example:
+        >>> import numpy as np
         >>> from constructions.tasks.arrays import array_task
         >>> class Parity(Encoded):
         ...     facts = array_task(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), next_tokens=np.array([0, 1, 1, 0]),

@@ -1,4 +1,4 @@
-"""What holds in every float64 run holds exactly: facts that no arithmetic of the ladder decides."""
+"""Deep models: balls take as many bits as a model needs, and what holds in every float64 run holds exactly."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from verify.runs.every_run import argmax_of_every_run
 
 @pytest.fixture(scope="module")
 def deep():
-    """150 layers, whose balls outgrow every precision of `certify`."""
+    """150 layers, which need more bits than balls of 512."""
     rng, d = np.random.default_rng(0), 12
 
     def drawn(*shape):
@@ -32,18 +32,17 @@ def deep():
     return Model(blocks=(*blocks, norm()), W_U=drawn(d, 3), W_E=W_E, W_pos=W_pos)
 
 
-def test_the_first_line_says_what_is_proved_of_every_float64_run(deep, tmp_path, capsys):
+def test_a_deep_model_is_decided_in_balls_and_in_every_float64_run(deep, tmp_path, capsys):
     exact = decide_argmax(deep, np.array([[1], [2]])).place  # by balls of up to 4096 bits
     answers = np.where(exact < 0, 0, exact)
     rows = [([token], [int(answer)]) for token, answer in zip((1, 2), answers, strict=True)]
     without = certify(deep, rows, handshake=False)
-    assert without["verdict"] == "UNDECIDED"
+    assert (without["verdict"], without["decided_by"]) == ("PROVED", "2 of 2 contexts in balls")
     out = tmp_path / "out"
     found = certify(deep, rows, handshake=False, every_run="float64", out=out)
     assert (found["every_run"]["right"], found["held"], found["verdict"]) == (2, 2, "PROVED")
-    assert (
-        found["headline"].startswith("HELD, PROVED: 2 of 2 contexts; ") and "every float64 run" in found["decided_by"]
-    )
+    assert found["headline"].startswith("HELD, PROVED: 2 of 2 contexts; ")
+    assert "every float64 run (fast prover only)" in found["headline"]
     assert main(["check", str(out), "--quiet", "--fast"]) == 0
     assert capsys.readouterr().out.startswith("HELD, PROVED: 2 of 2 contexts; ")
     spoiled = [rows[0], ([2], [int(answers[1] + 1) % 3])]

@@ -376,7 +376,7 @@ def test_inputs_of_another_kind_are_refused() -> None:
     with pytest.raises(InputError, match="tokens"):
         logit_balls(model, task)
     reader = Model((FeedForward(np.ones((2, 1)), np.ones((1, 2))),), W_U=np.eye(2))
-    with pytest.raises(InputError, match="VectorTask"):
+    with pytest.raises(InputError, match="expected Vectors"):
         logit_balls(reader, contexts)
     with pytest.raises(InputError, match="dimension 3"):
         logit_balls(reader, task)
