@@ -4,7 +4,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from byheart.terminal.exit_codes import BAD_USAGE, PROVED, REFUTED, UNDECIDED, worst
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from byheart.memory import Answer
     from constructions.tasks.any_task import AnyTask
     from constructions.tasks.rule import RuleTask
+    from verify.certificates.certificate import Certificate
 
 HELP = "type a context, read what the model answers"
 
@@ -32,28 +33,89 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    from byheart.memory import load
     from constructions.errors import InputError
+    from verify.certificates.certificate import Certificate
 
     require_folder(options.folder)
-    memory = load(options.folder)
-    answered, lines = memory.ask, options.contexts or _typed_lines(sys.stdin, memory.task)
+    certificate = Certificate.load(options.folder)
+    lines, answered = _of_a_fold(options, certificate) if certificate.subject.is_of_a_fold else _of_facts(options)
     if not lines:
         raise InputError("no context", "is given", "one or more, or lines on standard input")
     codes = set()
     for line in lines:
         try:
-            answer = answered(line)
+            code, fields, words = answered(line)
         except InputError as error:  # the other lines are answered all the same
             codes.add(fail(options, error, BAD_USAGE, context=line))
             continue
-        if options.json:
-            sys.stdout.write(json.dumps({"context": line, **_finite(vars(answer))}) + "\n")
-        else:
-            sys.stdout.write(_answer_line(line, answer) + "\n")
-        unproved = answer.token is None or (answer.memorized and not answer.held)
-        codes.add(REFUTED if answer.refuted else UNDECIDED if unproved else PROVED)
+        sys.stdout.write((json.dumps({"context": line, **fields}) if options.json else words) + "\n")
+        codes.add(code)
     return worst(codes)
+
+
+Answered = Callable[[str], tuple[int, dict[str, Any], str]]
+"""From a context to the exit code, the fields of the JSON and what is printed instead of it."""
+
+
+def _of_facts(options: argparse.Namespace) -> tuple[list[str], Answered]:
+    """The contexts, and what the model answers to one that is memorized or not."""
+    from byheart.memory import load
+
+    memory = load(options.folder)
+
+    def answered(line: str) -> tuple[int, dict[str, Any], str]:
+        answer = memory.ask(line)
+        unproved = answer.token is None or (answer.memorized and not answer.held)
+        code = REFUTED if answer.refuted else UNDECIDED if unproved else PROVED
+        return code, _finite(vars(answer)), _answer_line(line, answer)
+
+    return options.contexts or _typed_lines(sys.stdin, memory.task), answered
+
+
+def _of_a_fold(options: argparse.Namespace, certificate: "Certificate") -> tuple[list[str], Answered]:
+    """The inputs of a rule with a state, and what the model says to one, token by token."""
+    from constructions.folds.typed import input_in_words, number_said, typed_choices, words_of
+    from verify.certificates.domain import load_fold
+    from verify.folds.decoding import decoded
+
+    model, fold = load_fold(options.folder, certificate)
+    lines = options.contexts or [line for line in sys.stdin.read().splitlines() if line.strip()]
+    single = [len([word for word in words_of(fold, line) if word]) <= 1 for line in lines]
+    if len(lines) > 1 and fold.length > 1 and options.contexts and all(single):
+        lines = [" ".join(lines)]  # one input, a number or token in each argument
+
+    def answered(line: str) -> tuple[int, dict[str, Any], str]:
+        choices = typed_choices(fold, line)
+        prompt, wanted = fold.prompts(choices)[0].tolist(), fold.answers(choices)[0].tolist()
+        said = list(decoded(model, prompt, len(wanted)))
+        wrong = said != wanted[: len(said)]
+        right = False if wrong else True if len(said) == len(wanted) else None
+        number = number_said(fold, said)
+        fields = {"prompt": prompt, "decoded": said, "answer": wanted, "number": number, "right": right}
+        rule_says = number_said(fold, wanted)
+        words = _decoded_lines(
+            input_in_words(fold, choices), fields, _tokens(wanted) if rule_says is None else rule_says
+        )
+        if options.quiet:
+            words = words.partition("\n")[0]
+        return {True: PROVED, False: REFUTED, None: UNDECIDED}[right], fields, words
+
+    return lines, answered
+
+
+def _decoded_lines(asked: str, fields: dict[str, Any], rule_says: str | int) -> str:
+    """The answer, and below it whether it is that of the rule, and by which tokens."""
+    said, number, right = fields["decoded"], fields["number"], fields["right"]
+    is_whole = len(said) == len(fields["answer"])
+    answer = "undecided" if not is_whole else _tokens(said) if number is None else str(number)
+    judged = {True: "right", False: f"wrong, the rule says {rule_says}", None: f"the rule says {rule_says}"}[right]
+    largest = f"it says {_tokens(said)}, each token proved to have the largest logit" if said else "it says nothing"
+    behind = "" if is_whole else "; then two logits are equal, or too close to tell which is larger"
+    return f"{answer}\n{asked}: {judged}; {largest}{behind}"
+
+
+def _tokens(tokens: list[int]) -> str:
+    return " ".join(map(str, tokens))
 
 
 def _typed_lines(lines: Iterable[str], task: "AnyTask | RuleTask") -> list[str]:

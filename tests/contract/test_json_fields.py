@@ -92,6 +92,11 @@ def of_check(printed):
     return of_folder("check")(printed) + printed("check", "out/facts", "out/facts")
 
 
+def of_ask(printed):
+    printed("build", "maximum", "--param", "tokens=2", "below=3", "--out", "out/maximum")
+    return [*printed("ask", "out/facts", "France, capital"), *printed("ask", "out/maximum", "1 2")]
+
+
 def of_certify(printed):
     printed("export", "out/facts", "--to", "safetensors", "--out", "in")
     facts = printed("certify", "in", "--task", "facts.csv", "--every-run", "float32", "--out", "theirs")
@@ -145,7 +150,7 @@ CASES = {
     "certify": of_certify,
     "edit": of_edit,
     "recite": of_recite,
-    "ask": of_folder("ask", "France, capital"),
+    "ask": of_ask,
     "explain": of_folder("explain", "--fact", "France, capital"),
     "memories": lambda printed: printed("memories"),
     "assumptions": of_assumptions,

@@ -129,7 +129,7 @@ def test_weights_that_follow_a_rule_with_a_state_are_built_and_proved(tmp_path, 
     assert shown.startswith(f"HELD, PROVED: {2**20} of {2**20} inputs") and "every float32 run" in shown
     assert "byheart run" not in shown
     assert main(["check", out, "--fast"]) == 0
-    for refused in (["ask", out, "1 0"], ["run", out], ["export", out, "--to", "safetensors", "--out", f"{out}-e"]):
+    for refused in (["explain", out, "1 0"], ["run", out], ["export", out, "--to", "safetensors", "--out", f"{out}-e"]):
         capsys.readouterr()
         assert main(refused) == 2
         said = capsys.readouterr().err
