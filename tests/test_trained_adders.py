@@ -1,0 +1,52 @@
+"""Trained adders that are kept: both are proved on all inputs, and a wrong sum of the damaged one is found."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from byheart.command.main import main
+from byheart.hosts.certify import certify_fold
+from constructions.folds.fold import addition
+from constructions.models.model import Model
+from verify.folds.decoding import decoded
+
+ADDERS = Path(__file__).parents[1] / "docs" / "trained" / "adders"
+FOLD = addition(10)
+
+
+@pytest.mark.parametrize("name", ["57p", pytest.param("100p", marks=pytest.mark.slow)])
+def test_a_trained_adder_is_proved_on_all_inputs_and_asked_for_a_sum(name, tmp_path, capsys):
+    figures = certify_fold(ADDERS / name / "model.safetensors", FOLD, handshake=False, out=tmp_path / name)
+    assert (figures["verdict"], figures["right"], figures["undecided"]) == ("PROVED", 10**20, 0)
+    assert main(["ask", str(tmp_path / name), "9999999999 + 1", "31415926535897 , 1", "1234567890 + 9876543210"]) == 2
+    said = capsys.readouterr()
+    assert said.out.splitlines()[::2] == ["10000000000", "11111111100"] and "at most 10 digits" in said.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["57p", "100p"])
+def test_a_trained_adder_is_proved_in_every_float32_run(name):
+    proved = certify_fold(ADDERS / name / "model.safetensors", FOLD, every_run="float32", handshake=False)
+    assert proved["every_run"] == {"dtype": "float32", "proved": True} and proved["right"] == 10**20
+
+
+def test_the_damaged_adder_differs_in_one_weight_and_is_refuted_by_0_and_0(tmp_path, capsys):
+    whole, damaged = (load_file(ADDERS / name / "model.safetensors") for name in ("100p", "100p-damaged"))
+    changed = {name: np.argwhere(tensor != damaged[name]).tolist() for name, tensor in whole.items()}
+    assert {name: places for name, places in changed.items() if places} == {"blocks.0.mlp.W_out": [[0, 0]]}
+    figures = certify_fold(ADDERS / "100p-damaged" / "model.safetensors", FOLD, handshake=False, out=tmp_path / "out")
+    assert (figures["verdict"], figures["wrong"]) == ("REFUTED", 1)
+    wrong = figures["wrong_input"]
+    assert wrong["prompt"] == [0] * 22 and wrong["decoded"] == [*[0] * 9, 1, 0]
+    assert main(["ask", str(tmp_path / "out"), "0 + 0"]) == 1
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "1000000000" and second.startswith("0 + 0: wrong, the rule says 0;")
+
+
+def test_a_few_sums_that_are_drawn_at_random_do_not_show_the_damage():
+    model, rng = Model.load(ADDERS / "100p-damaged" / "model.safetensors"), np.random.default_rng(0)
+    chosen = np.stack([rng.integers(len(stage.choices), size=20) for stage in FOLD.stages], axis=1)
+    said = [decoded(model, prompt, len(FOLD.answer)) for prompt in FOLD.prompts(chosen).tolist()]
+    assert said == list(map(tuple, FOLD.answers(chosen).tolist()))
