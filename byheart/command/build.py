@@ -110,7 +110,7 @@ def _built_fold(
         figures = certify_fold(
             model, rule, every_run="float32", out=out, overwrite=options.overwrite, progress=progress
         )
-    return print_fold(options, figures, out)
+    return print_fold(options, figures, rule, out)
 
 
 def _beside(name: str) -> "NamedConstruction | None":

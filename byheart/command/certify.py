@@ -197,14 +197,14 @@ def _certify_fold(options: argparse.Namespace, fold: "Fold", asked: "Criterion")
             overwrite=options.overwrite,
             progress=progress,
         )
-    return print_fold(options, figures, options.out)
+    return print_fold(options, figures, fold, options.out)
 
 
-def print_fold(options: argparse.Namespace, figures: dict[str, Any], out: Path | None) -> int:
+def print_fold(options: argparse.Namespace, figures: dict[str, Any], fold: "Fold", out: Path | None) -> int:
     """Print what was proved of a rule with a state, written to `out` if anywhere, and return the exit code."""
     print_summary(options, figures, _fold_tables)
     if out is not None and not (options.json or options.quiet):
-        sys.stdout.write(next_steps(out, figures["headline"], runs=False))
+        sys.stdout.write(next_steps(out, figures["headline"], fold=fold, runs=False))
     return EXIT_CODES[figures["verdict"]]
 
 

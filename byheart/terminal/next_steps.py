@@ -6,20 +6,25 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from constructions.folds.fold import Fold
     from constructions.tasks.task import Task
 
 _LONGEST_TYPED = 200  # characters of a context that a person would type
 
 
-def next_steps(out: Path, headline: str, *, task: "Task | None" = None, runs: bool = True) -> str:
+def next_steps(
+    out: Path, headline: str, *, task: "Task | None" = None, fold: "Fold | None" = None, runs: bool = True
+) -> str:
     """Commands on a folder that was written, as a shell takes them.
 
     Args:
         out: The folder.
         headline: Its first line, which says whether the kernel checks it or the fast prover alone.
         task: What it holds, for a context that can be typed.
+        fold: The rule with a state that it follows, for an input that can be typed.
         runs: Whether `run` takes it.
     """
+    from constructions.folds.typed import last_input
     from constructions.tasks.vocabulary import typed_example
     from verify.certificates.headline import PROVER_ALONE
 
@@ -30,6 +35,9 @@ def next_steps(out: Path, headline: str, *, task: "Task | None" = None, runs: bo
         title = [] if title in ("", f"1/{len(task.windows.titles)}") else [quote(title)]
         steps.insert(0, " ".join(["recite", folder, *title]))
     elif task is not None and (example := typed_example(task, in_csv=True)) is not None:
+        steps += [f"ask {folder} {quote(example)}"] if len(example) <= _LONGEST_TYPED else []
+    if fold is not None:
+        example = last_input(fold)
         steps += [f"ask {folder} {quote(example)}"] if len(example) <= _LONGEST_TYPED else []
     if runs and find_spec("torch") is not None:
         steps.append(f"run {folder}")

@@ -72,6 +72,17 @@ def input_in_words(fold: Fold, choices: Int64Array) -> str:
     return " + ".join(str(_number(list(digits), _base(fold))) for digits in zip(*pairs, strict=True))
 
 
+def last_input(fold: Fold) -> str:
+    """The input of the last choices, as one may type it.
+
+    Example:
+        >>> from constructions.folds.fold import addition
+        >>> last_input(addition(3))
+        '999 + 999'
+    """
+    return input_in_words(fold, np.array([[len(stage.choices) - 1 for stage in fold.stages]]))
+
+
 def number_said(fold: Fold, answer: Sequence[int]) -> int | None:
     """The number that all tokens of an answer are; none of a rule that does not add, or where one is no digit.
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from byheart.command.main import COMMANDS, _parser
 from byheart.terminal.next_steps import next_steps
+from constructions.folds.fold import addition, modular_sum
 from constructions.tasks.table import facts_task
 
 
@@ -27,6 +28,12 @@ def test_where_no_context_can_be_typed_none_is_asked():
         len(parsed(next_steps(Path("out"), "", task=facts_task([("x" * 1_000_000, "y")])))) == 2
     )  # no line of a shell
     assert len(parsed(next_steps(Path("out"), ""))) == 2
+
+
+def test_an_input_of_a_rule_with_a_state_is_asked_if_a_person_would_type_it():
+    _, ask = parsed(next_steps(Path("out"), "", fold=addition(2), runs=False))
+    assert ask.contexts == ["99 + 99"]
+    assert len(parsed(next_steps(Path("out"), "", fold=modular_sum(101, below=2, modulus=2), runs=False))) == 1
 
 
 def test_no_run_is_proposed_where_torch_is_missing(monkeypatch):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from constructions.errors import InputError
 from constructions.folds.fold import addition, fold_of, maximum, modular_sum
-from constructions.folds.typed import input_in_words, number_said, typed_choices
+from constructions.folds.typed import input_in_words, last_input, number_said, typed_choices
 
 ORDERS = st.sampled_from(["least", "most"])
 
@@ -22,6 +22,7 @@ def test_two_numbers_are_read_and_their_sum_is_said(data, digits, base, first, f
     assert input_in_words(fold, choices) == f"{a} + {b}"
     tokens = " ".join(map(str, fold.prompts(choices)[0].tolist()))
     assert (typed_choices(fold, tokens) == choices).all()
+    assert last_input(fold) == f"{base**digits - 1} + {base**digits - 1}"
 
 
 @given(st.data(), st.integers(1, 8), st.integers(2, 40))
