@@ -9,6 +9,8 @@ greedy = of("verify/folds/decoding.py", "tests/verify/folds/test_decoding.py")
 judge = of("verify/folds/fold_answers.py", "tests/verify/folds/test_fold_answers.py")
 rows = of("verify/folds/rows.py", "tests/verify/folds/test_rows.py")
 fold = of("constructions/folds/fold.py", "tests/constructions/folds/test_fold.py")
+typed = of("constructions/folds/typed.py", "tests/constructions/folds/test_typed.py")
+asked = of("byheart/command/ask.py", "tests/byheart/command/test_ask.py")
 
 MUTANTS = [
     paths("allowed &= token == last", "pass", "any token may be the last"),
@@ -28,4 +30,9 @@ MUTANTS = [
     fold("total // base, total % base", "total // base, total % (base + 1)", "a digit may be the base"),
     fold("return min(largest, self.inputs)", "return 1", "no two inputs have one answer"),
     fold("same or not all(map(_is_as", "same and not all(map(_is_as", "any states have any name"),
+    typed("int(number) >= base**digits", "False", "a number has more digits than are read"),
+    typed("if tokens[place] != token:", "if False:", "what is the same in all inputs may be any token"),
+    typed("or max(answer) >= _base(fold)", "", "any token is a digit"),
+    asked("wrong = said != wanted[: len(said)]", "wrong = False", "what the model says is right"),
+    asked("True if len(said) == len(wanted) else None", "True", "what is not decided is right"),
 ]
