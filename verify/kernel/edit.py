@@ -28,11 +28,12 @@ from flint import arb, ctx
 from verify.kernel import balls
 from verify.kernel.answers import ball
 from verify.kernel.certificate import require_hash, require_texts
-from verify.kernel.evaluation import tell_if_long
+from verify.kernel.evaluation import FORMATS, tell_if_long
 from verify.kernel.files import Tensor, canonical, parse_json, read_bytes, read_tensors, require_fields
 from verify.kernel.model import FILE as EDITED_FILE
 from verify.kernel.model import Block, Model, block_prefixes, make_model
 from verify.kernel.numerals import Number, counted, decimal_above, read_count, read_number
+from verify.kernel.runs import run_is
 from verify.kernel.task import Context
 from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
 
@@ -42,6 +43,7 @@ ORIGINAL_FILE = "original.safetensors"
 _COUNTS = ("asked", "held", "before", "flat", "kept", "same", "changed")
 _BOUNDS = ("spread", "moved", "outside")
 _HASHES = ("original", "edited", "edit")
+_HYPOTHESES = "H1 H2 H3 H4"  # what a statement of runs rests on: bounds of what they round
 _LARGEST_FILE = 2**28  # bytes
 _LONGEST_DOMAIN = 22
 _TOGETHER = 1024  # contexts
@@ -67,6 +69,7 @@ class Edit:
         answers: What they shall be answered by; -1 for the uniform law.
         kept: Those whose answers stay; empty where `domain` is given.
         domain: All contexts of this length are kept but the edited ones.
+        runs: The format of which runs are stated too, of which there is no proof here.
     """
 
     hashes: dict[str, str]
@@ -79,6 +82,7 @@ class Edit:
     answers: list[int]
     kept: list[Context]
     domain: int | None
+    runs: str | None
 
     def kept_contexts(self, vocabulary: int) -> Iterator[Context]:
         """Every context whose answer stays."""
@@ -100,7 +104,18 @@ def check_edit(folder: Path, tell: Callable[[str], None]) -> list[str]:
     Raises:
         BadInputError: A file is not what it should be.
         NotProvedError: A number is false, or a kept context has another answer.
-        UndecidedError: Balls of 4096 bits leave something open, or not every answer is as asked.
+        UndecidedError: Balls of 4096 bits leave something open, not every answer is as asked, or runs are stated.
+    """
+    return _sentences(prove_edit(folder, tell))
+
+
+def prove_edit(folder: Path, tell: Callable[[str], None]) -> Edit:
+    """Prove every number of the certificate of an edit but those of runs, whether or not they are as was asked.
+
+    Raises:
+        BadInputError: A file is not what it should be.
+        NotProvedError: A number is false.
+        UndecidedError: Balls of 4096 bits leave something open.
     """
     edit, data = _read_edit(folder)
     foreign = sorted({path.name for path in folder.iterdir()} - {FILE, CONTEXTS_FILE, EDITED_FILE, ORIGINAL_FILE})
@@ -121,14 +136,14 @@ def check_edit(folder: Path, tell: Callable[[str], None]) -> list[str]:
     if max(lengths) > edited.positions:
         raise BadInputError(CONTEXTS_FILE, "contexts", f"are of {max(lengths)} tokens, more than the model reads")
     _Proof(edit, original, edited, site, is_rounded, tell).check()
-    return _sentences(edit)
+    return edit
 
 
 def _read_edit(folder: Path) -> tuple[Edit, Any]:
     """The certificate without its contexts, and the data of these."""
     found = _canonical(folder, FILE)
     names = ["format", "version", *_HASHES, "edits", "layer", "everywhere", "values", "provenance", "digest"]
-    require_fields(FILE, "the file", found, names)
+    require_fields(FILE, "the file", found, names, ["runs"])
     if (found["format"], found["version"]) != ("byheart-edit", 3) or type(found["version"]) is not int:
         raise BadInputError(FILE, "format", "is not byheart-edit, version 3")
     said = {name: value for name, value in found.items() if name != "digest"}
@@ -155,7 +170,30 @@ def _read_edit(folder: Path) -> tuple[Edit, Any]:
     if hashlib.sha256(text).hexdigest() != found["edit"]:
         raise NotProvedError(f"{CONTEXTS_FILE}: the file is not the one that {FILE} is about")
     hashes = {name: found[name] for name in _HASHES}
-    return Edit(hashes, edits, layer, found["everywhere"], counts, bounds, [], [], [], None), data
+    runs = _read_runs(found["runs"], counts) if "runs" in found else None
+    return Edit(hashes, edits, layer, found["everywhere"], counts, bounds, [], [], [], None, runs), data
+
+
+def _read_runs(runs: Any, counts: dict[str, int]) -> str:
+    """The format of which runs are stated, in the one form of such a statement."""
+    require_fields(FILE, "runs", runs, ["format", "hypotheses", "statement", "exp_ulps", "edits", "kept"])
+    name, ulps = runs["format"], read_number(FILE, "runs.exp_ulps", runs["exp_ulps"])
+    if name not in tuple(FORMATS) or runs["hypotheses"] != _HYPOTHESES:
+        raise BadInputError(FILE, "runs", f"name no number format, or other hypotheses than {_HYPOTHESES}")
+    if not (isinstance(ulps, float) and ulps > 0.0):
+        raise BadInputError(FILE, "runs.exp_ulps", "is no float above 0")
+    edits = read_count(FILE, "runs.edits", runs["edits"], counts["asked"])
+    kept = read_count(FILE, "runs.kept", runs["kept"], counts["same"])
+    if edits == kept == 0:
+        raise BadInputError(FILE, "runs", "state nothing of any context")
+    said = (
+        f"In every {name} run ({run_is(name, ulps)}) {counted(edits, 'edited context')} are answered as asked, and "
+        f"{counted(kept, 'kept context')} as the original answers them in real arithmetic; this rests on H1, H2, H3 "
+        "and H4."
+    )
+    if runs["statement"] != said:
+        raise BadInputError(FILE, "runs.statement", "is not the sentence that its numbers make")
+    return name
 
 
 def _canonical(folder: Path, file: str) -> Any:
@@ -177,12 +215,12 @@ def _with_contexts(edit: Edit, data: Any, model: Model) -> Edit:
     answers, domain = data["answers"], data["domain"]
     if not isinstance(answers, list) or not all(type(n) is int and -1 <= n < model.outputs for n in answers):
         raise BadInputError(CONTEXTS_FILE, "answers", "are no answers of the model")
-    if len(contexts) != edit.edits:
-        raise NotProvedError(f"edit: edits is {edit.edits}, there are {len(contexts)} contexts")
     if not contexts or len(answers) != len(contexts) or len({*contexts, *kept}) < len(contexts) + len(kept):
         raise BadInputError(CONTEXTS_FILE, "contexts", "are none, without an answer, or named twice")
     if domain is not None and (type(domain) is not int or not 1 <= domain <= _LONGEST_DOMAIN or kept):
         raise BadInputError(CONTEXTS_FILE, "domain", f"is no length from 1 to {_LONGEST_DOMAIN}, or others are kept")
+    if len(contexts) != edit.edits:
+        raise NotProvedError(f"edit: edits is {edit.edits}, there are {len(contexts)} contexts")
     return replace(edit, contexts=contexts, answers=answers, kept=kept, domain=domain)
 
 
@@ -338,7 +376,10 @@ class _Proof:
             raise UndecidedError(f"edit: only {same} kept contexts are proved to keep their answer")
 
     def _answered(self, name: str, model: Model) -> None:
-        """At least so many of the contexts that are asked for are answered as asked."""
+        """So many of the contexts that are asked for are answered as asked; `held` may be more, `before` may not.
+
+        A smaller `before` would make more of what the edit did.
+        """
         asked = [(c, a) for c, a in zip(self.edit.contexts, self.edit.answers, strict=True) if a >= 0]
         leads = [None] * len(asked)
 
@@ -352,6 +393,10 @@ class _Proof:
             raise NotProvedError(f"edit: {name} is {stated}, but {leads.count(False)} are answered otherwise")
         if leads.count(True) < stated:
             raise UndecidedError(f"edit: {name} is {stated}, but only {leads.count(True)} are proved")
+        if name == "before" and leads.count(True) > stated:
+            raise NotProvedError(f"edit: before is {stated}, but {leads.count(True)} were answered as asked")
+        if name == "before" and leads.count(False) < len(asked) - stated:
+            raise UndecidedError(f"edit: before is {stated}, but of others it is open how they were answered")
 
     def _spread(self) -> None:
         """The logits of each flat context lie so close together."""
@@ -512,13 +557,15 @@ def _sentences(edit: Edit) -> list[str]:
 
     Raises:
         NotProvedError: A kept context changes its answer.
-        UndecidedError: Not every edit, or not every kept context, is answered as asked.
+        UndecidedError: Not every edit, or not every kept context, is answered as asked; or runs are stated.
     """
     counts, bounds = edit.counts, edit.bounds
     if counts["changed"]:
         raise NotProvedError(f"edit: {counts['changed']} kept contexts have another answer than before")
     if counts["held"] < counts["asked"] or counts["same"] < counts["kept"]:
         raise UndecidedError("edit: not every edit and kept context is stated to be answered as asked")
+    if edit.runs is not None:
+        raise UndecidedError(f"edit: the kernel has no proof of what every {edit.runs} run answers")
     edits = counted(counts["asked"], "edit")
     text = f"{counts['held']} of {edits} are answered as asked, {counts['before']} of them before"
     if counts["flat"]:

@@ -73,12 +73,12 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
     *first, last = statement.hypotheses.split()
     ulps = 4.0 if statement.exp_ulps is None else float(statement.exp_ulps)
     return (
-        f"In every {statement.format} run ({_meaning(statement.format, ulps)}) {held} of {counted(count, 'context')} "
+        f"In every {statement.format} run ({run_is(statement.format, ulps)}) {held} of {counted(count, 'context')} "
         f"are held; this rests on {', '.join(first)} and {last}."
     )
 
 
-def _meaning(name: str, exp_ulps: float) -> str:
+def run_is(name: str, exp_ulps: float) -> str:
     """What a run is."""
     finer = f" or finer (up to {FINEST} bits)" if Runs(*FORMATS[name]).finest == FINEST else ""
     return (

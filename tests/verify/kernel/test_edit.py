@@ -13,11 +13,13 @@ from byheart.editing import Edited, edit_model
 from constructions.models.appended_neurons import without_neurons
 from constructions.models.blocks import Normalization
 from constructions.models.model import Model
+from tests.corpus.forging import rewrite
 from tests.edited_models import TOKENS, edited, forged, small_model
 from tests.verify.independent.test_edit_check import changing_some
 from tests.verify.kernel import folders
-from verify.edits.certificate import Asked, EditCertificate
+from verify.edits.certificate import Asked, EditCertificate, EditRuns
 from verify.edits.proof import save_edit
+from verify.forward.ladder import decide_argmax
 from verify.kernel.check import outcome
 
 
@@ -160,3 +162,57 @@ def test_one_form_of_each_file_is_read(saved: Path, tmp_path: Path) -> None:
         assert folders.code(folder) == 2
         (folder / name).unlink()
         assert folders.code(folder) == 2
+
+
+@pytest.mark.parametrize("stated, code", [(0, 1), (1, 0), (2, 1)])
+def test_what_was_answered_before_is_counted_exactly(stated: int, code: int, tmp_path: Path) -> None:
+    """One of two edits asks for nothing new: to count fewer would make more of the edit, to count more is false."""
+    model, contexts, kept = small_model(), np.array([[0, 1], [2, 3]]), np.array([[1, 1], [4, 5]])
+    answers = decide_argmax(model, contexts).place
+    answers[1] = (answers[1] + 1) % TOKENS
+    done = edit_model(model, contexts, answers, kept)
+    save_edit(tmp_path, done.model, done.edit, done.certificate)
+    assert done.certificate.values["before"] == 1
+    replace(done.certificate, values={**done.certificate.values, "before": stated}).save(tmp_path)
+    assert folders.code(tmp_path) == code
+
+
+def with_runs(folder: Path, **changes: Any) -> Path:
+    """The folder of two edits, of which every run is stated too."""
+    two_edits(folder)
+    runs = EditRuns("float32", "H1 H2 H3 H4", 4.0, 2, 1)
+    replace(EditCertificate.load(folder), runs=runs).save(folder)
+    data = json.loads((folder / "edit.json").read_text())
+    data["runs"].update(changes)
+    rewrite(folder, data, "edit.json")
+    return folder
+
+
+def test_every_run_is_undecided(tmp_path: Path) -> None:
+    code, text = outcome(with_runs(tmp_path))
+    assert (code, text) == (3, "UNDECIDED: edit: the kernel has no proof of what every float32 run answers")
+    first = EditCertificate.load(tmp_path)
+    replace(first, values={**first.values, "before": 2}).save(tmp_path)
+    assert folders.code(tmp_path) == 1  # what is refuted outweighs what is open
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": "float8"}, {"format": ["float32"]}, {"hypotheses": "H1 H2 H5"}, {"hypotheses": []}, {"exp_ulps": 4},
+        {"exp_ulps": "4"}, {"exp_ulps": "0x0.0p+0"}, {"edits": 3}, {"edits": -1}, {"edits": True},
+        {"edits": 0, "kept": 0}, {"kept": 5}, {"kept": None}, {"statement": "In every float32 run all is well."},
+        {"statement": 1}, {"more": 1},
+    ],
+)  # fmt: skip
+def test_runs_in_another_form_are_refused(change: dict[str, Any], tmp_path: Path) -> None:
+    code, text = outcome(with_runs(tmp_path, **change))
+    assert code == 2 and text.startswith("BAD INPUT: edit.json: runs"), text
+
+
+@pytest.mark.parametrize("runs", [None, [], {}, "float32"])
+def test_runs_that_are_no_record_are_refused(runs: Any, tmp_path: Path) -> None:
+    folder = with_runs(tmp_path)
+    data = json.loads((folder / "edit.json").read_text())
+    rewrite(folder, {**data, "runs": runs}, "edit.json")
+    assert folders.code(folder) == 2
