@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from verify.edits.certificate import EditCheck
 
 _FAST = "checked by the fast prover"
-_NO_EDITS = "the kernel has no proof of edits yet"
 
 HELP = "verify a stored certificate again, from weights and task alone"
 
@@ -196,7 +195,7 @@ def _report(
 
         missing = "" if options.kernel else missing_in_kernel(folder)  # goes when the kernel knows all kinds
         if not missing:
-            report = check_by_kernel(folder, tell=lambda line: print(line, file=sys.stderr, flush=True))
+            report = check_by_kernel(folder, tell=_say_how_long)
             require_made_again(folder)
             return report
         aside = f"{_FAST}: {missing}"
@@ -210,8 +209,6 @@ def _report_of_an_edit(options: argparse.Namespace, folder: Path, edit: Path, **
     """What checking an edit found, whose proof lies in a folder of its own."""
     from constructions.errors import InputError
 
-    if options.kernel:
-        raise InputError("--kernel", f"is given, but {folder} is an edit: {_NO_EDITS}")
     names = ("at_least", "at_most", "tolerance", *(() if options.independent else ("sample_seed",)))
     if given := [name for name in names if getattr(options, name) is not None]:
         raise InputError(
@@ -221,19 +218,24 @@ def _report_of_an_edit(options: argparse.Namespace, folder: Path, edit: Path, **
         from verify.independent.edit_check import check_edit_independently
 
         report = check_edit_independently(edit, full=options.full, sample_seed=options.sample_seed or "", **progress)
-    else:
+    elif options.fast:
         from verify.edits.proof import check_edit
 
-        missing = "" if options.fast else f": {_NO_EDITS}"  # goes when the kernel has a proof of edits
-        report = replace(check_edit(edit, **progress), aside=f"{_FAST}{missing}")
-        if not options.fast:
-            report = report.without_the_prover_alone()
+        report = replace(check_edit(edit, **progress), aside=_FAST)
+    else:
+        from byheart.terminal.kernel_report import check_edit_by_kernel
+
+        report = check_edit_by_kernel(edit, tell=_say_how_long)
     if edit != folder:
         from byheart.edited_folder import decoded_by_host, require_proved_weights
 
         require_proved_weights(folder, report.certificate.edited)
         report = replace(report, decoding=decoded_by_host(folder, edit))
     return report
+
+
+def _say_how_long(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _report_of_coq(options: argparse.Namespace, folder: Path, **progress: Any) -> "CoqReport":

@@ -10,10 +10,12 @@ from typing import Any
 
 from constructions.errors import FileFormatError
 from verify.certificates.certificate import Certificate
+from verify.edits.certificate import EditCertificate, EditCheck
 from verify.kernel.check import outcome
+from verify.kernel.edit import prove_edit
 from verify.kernel.kinds import find_statement
 from verify.kernel.task import read_task
-from verify.kernel.verdicts import BadInputError, CheckError, UndecidedError
+from verify.kernel.verdicts import BadInputError, CheckError, NotProvedError, UndecidedError
 from verify.verdict import Verdict
 
 _VERDICTS = {0: Verdict.PROVED, 1: Verdict.REFUTED, 3: Verdict.UNDECIDED}
@@ -88,6 +90,34 @@ def check_by_kernel(folder: Path, *, tell: Callable[[str], None] = lambda line: 
         return KernelReport(certificate, Verdict.UNDECIDED, f"{UndecidedError.word}: {'; '.join(alone)}")
     ends = alone if code == UndecidedError.exit_code else []
     return KernelReport(certificate, _VERDICTS[code], "; ".join([first, *ends]))
+
+
+def check_edit_by_kernel(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> EditCheck:
+    """Let the kernel check the proof of an edit.
+
+    Args:
+        folder: Where ``edit.json`` lies.
+        tell: Told how long it takes, where that is more than a minute.
+
+    Returns:
+        What it found: every number was proved, or the number or context that was not. Never PROVED where runs are
+        stated, which are for the fast prover alone.
+
+    Raises:
+        FileFormatError: A file is missing or is not what it should be.
+        TamperedError: The digest of the certificate is another.
+    """
+    certificate = EditCertificate.load(folder)
+    path, kept = "the kernel", int(certificate.values["kept"])
+    try:
+        prove_edit(folder, tell)
+    except BadInputError as error:
+        raise FileFormatError(str(error)) from error
+    except NotProvedError as error:
+        return EditCheck(certificate, Verdict.REFUTED, str(error), path, kept)
+    except UndecidedError as error:
+        return EditCheck(certificate, Verdict.UNDECIDED, str(error), path, kept)
+    return EditCheck.proved_again(certificate, path, kept).without_the_prover_alone()
 
 
 def missing_in_kernel(folder: Path) -> str:
