@@ -13,18 +13,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constructions.models.blocks import Attention
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
+from tests.corpus.cases import GOOD_FOLDERS
 from tests.verify.kernel import folders
 from tests.verify.kernel.test_domain import echo
 from tests.verify.kernel.test_edit import two_edits
 from tests.verify.kernel.test_prompts import chain
 from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
-from verify.kernel import answers
+from verify.kernel import answers, domain
 from verify.kernel.certificate import read_certificate
 from verify.kernel.check import check_folder, outcome
-from verify.kernel.verdicts import BadInputError, NotProvedError
+from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
 from verify.strategies import models, tasks
 from verify.verdict import Verdict
 
@@ -214,6 +216,38 @@ def test_a_model_that_does_no_more_than_a_guess_is_not_proved(tmp_path: Path) ->
     task = folders.array_task(np.array([[0], [1]]), next_tokens=np.array([0, 1]), vocabulary=2, target="labels")
     folders.written(tmp_path, model, task, Criterion.at_least(1))
     assert folders.code(tmp_path) == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["labels-not-held", "labels-of-one-kind", "labels-tie", "laws-beyond-tolerance", "rule-wrong"]
+)
+def test_no_answer_follows_from_a_statement_that_is_not_proved(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each target and question: the no rests on numbers of the first statement, whose proof is left open here."""
+    folder = GOOD_FOLDERS / name
+    assert folders.code(folder) == 1
+
+    def is_open(*_: object) -> str:
+        raise UndecidedError("left open")
+
+    for kind in (answers, domain):
+        monkeypatch.setattr(kind, "check", is_open)
+    assert outcome(folder) == (3, "UNDECIDED: left open")
+
+
+def test_a_false_count_of_wrong_contexts_gives_no_no_where_another_number_is_open(tmp_path: Path) -> None:
+    """All contexts are held; the margin is stated as it is, which balls only come near."""
+    scores = np.array([[[0.0], [0.0], [1.0]]])
+    head = Attention(scores, scores, np.eye(3)[None, :, :2], np.eye(3)[None, :2, :])
+    W_E, W_pos = np.eye(3)[:2], np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 2.0]])
+    model = Model(blocks=(head,), W_U=np.eye(3)[:, :2], W_E=W_E, W_pos=W_pos)
+    task = folders.array_task(np.array([[0, 0], [1, 1]]), next_tokens=np.array([0, 1]), vocabulary=2, target="labels")
+    folders.written(tmp_path, model, task)
+    data = folders.certificate(tmp_path)
+    data["statements"][0]["held"] = "8"
+    folders.rewritten(tmp_path, data)
+    folders.changed(tmp_path, 0, held=1, wrong=1, margin_lower=(2.0).hex())
+    code, text = outcome(tmp_path)
+    assert (code, text) == (3, "UNDECIDED: answers: context 0 is not decided by balls of 4096 bits")
 
 
 @given(st.data())
