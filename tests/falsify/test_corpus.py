@@ -19,6 +19,7 @@ from tests.corpus.good_folders import GOOD
 from tests.corpus.judge import command_checker, exit_code, headline, run_checker, score, table
 from tests.corpus.truth import falsehoods, lost_in_some_run
 from verify.certificates.certificate import DOMAIN, SAMPLE, STATEMENTS, Certificate
+from verify.kernel.check import outcome
 from verify.runs.formats import FORMATS
 
 CONTROLS = ("accept_everything", "reject_everything", "accept_what_parses", "believe_numbers")
@@ -166,6 +167,24 @@ def test_the_kernel_and_the_prover_in_its_place_pass_but_for_what_is_for_the_pro
         if each.fate == "undecided":
             certificate = Certificate.load(folders / each.case.name)
             assert certificate.for_the_prover_alone(certificate.statements), each.case.name
+
+
+def test_the_kernel_alone_passes_without_the_pages_that_it_does_not_read(cases, folders) -> None:
+    """As `python -m tests.corpus --without pages -- python -I -m verify.kernel`, in this process."""
+    read = [case for case in cases if case.kind != "pages"]
+    found = run_checker(lambda folder: outcome(folder)[0], read, folders)
+    assert not any(each.is_fault for each in found), headline(found)
+    for each in found:
+        if each.fate == "undecided":
+            certificate = Certificate.load(folders / each.case.name)
+            assert certificate.for_the_prover_alone(certificate.statements), each.case.name
+
+
+def test_the_kernel_alone_does_not_tell_forged_pages_from_true_ones(cases, folders) -> None:
+    """Which is why they are left out: their certificates are true, and nothing else is looked at."""
+    pages = [case for case in cases if case.kind == "pages"]
+    assert {case.sort for case in pages} == {"good", "bad"}
+    assert {outcome(folders / case.name)[0] for case in pages} == {0}
 
 
 def test_the_independent_checker_passes_but_for_runs_of_norms(cases, folders) -> None:
