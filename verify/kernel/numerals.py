@@ -14,7 +14,7 @@ from verify.kernel.verdicts import BadInputError
 Number = int | float | Fraction
 
 _LARGEST_BITS = 4096
-_LARGEST_COUNT = 2**63
+_LARGEST_COUNT = 2**_LARGEST_BITS - 1
 _FLOAT = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}")
 _RATIONAL = re.compile(r"[0-9]{1,1300}/[1-9][0-9]{0,1299}")
 
@@ -41,7 +41,8 @@ def read_number(file: str, field: str, value: Any) -> Number:
 def read_count(file: str, field: str, value: Any, most: int = _LARGEST_COUNT) -> int:
     """An integer from 0 to `most`, written as an integer."""
     if type(value) is not int or not 0 <= value <= most:
-        raise BadInputError(file, field, f"is {str(value)[:60]!r}, expected an integer from 0 to {most}")
+        largest = most if most < 2**64 else f"2^{most.bit_length()} - 1"
+        raise BadInputError(file, field, f"is {str(value)[:60]!r}, expected an integer from 0 to {largest}")
     return value
 
 
