@@ -171,8 +171,7 @@ def certify(
         code_not_run(source, options),
         agreeing.said(least) if agreeing else "",
     ]
-    if host := "; ".join(filter(None, asides)):
-        proved = replace(proved, certificate=proved.certificate.shaken(host))
+    proved = replace(proved, certificate=proved.certificate.shaken(*asides))
     answers, target = proved.answers, facts.target
     held, wrong = answers.held(target, asked.tolerance), answers.wrong(target, asked.tolerance)
     runs = None
@@ -328,8 +327,7 @@ def certify_rule(
     some = len(numbers) if len(numbers) < task.n_contexts else None
     agreed = agreeing.said(drawn=some) if agreeing else ""
     asides = [decoding, _ignoring(ignore_field), code_not_run(source, options), agreed]
-    if host := "; ".join(filter(None, asides)):
-        proved = replace(proved, certificate=proved.certificate.shaken(host))
+    proved = replace(proved, certificate=proved.certificate.shaken(*asides))
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,
         "headline": proved.certificate.headline(),
@@ -421,8 +419,7 @@ def certify_fold(
         asked = (given, config) if handshake else (None, None)
         said = host_answer(*asked, model, wrong.prompt, len(wrong.answer))
         asides.insert(0, "; ".join(filter(None, [wrong.words(), said and said.words(wrong.decoded)])))
-    if text := "; ".join(filter(None, asides)):
-        proved = replace(proved, certificate=proved.certificate.shaken(text))
+    proved = replace(proved, certificate=proved.certificate.shaken(*asides))
     runs = None if every_run is None else proved.certificate.in_every_run(every_run)
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,

@@ -375,9 +375,14 @@ class Certificate:
             figure: self.figure(ANSWERS, name) for figure, name in {**names, "guess_kl_lower": "guess_lower"}.items()
         }
 
-    def shaken(self, host: str) -> "Certificate":
-        """The certificate with what came of asking the program that runs the model; information, as all of that is."""
-        return self.beside("handshake", host)
+    def shaken(self, *said: str) -> "Certificate":
+        """The certificate with what came of asking the program that runs the model; information, as all of that is.
+
+        Args:
+            said: The parts, in their order; empty ones are left out, and without any the certificate is as it was.
+        """
+        text = "; ".join(filter(None, said))
+        return self.beside("handshake", text) if text else self
 
     def beside(self, name: str, said: str) -> "Certificate":
         """The certificate with a text of the provenance that stands behind its first line, one of `ASIDES`."""
