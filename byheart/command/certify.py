@@ -134,14 +134,8 @@ def run(options: argparse.Namespace) -> int:
             options.model,
             options.task if options.rule is None else named_rule(options.rule),
             **given,
+            **_of_any_task(options),
             criterion=asked,
-            config=options.config,
-            ignore_field=options.ignore_field or (),
-            plain_argmax=options.plain_argmax,
-            handshake=not options.no_handshake,
-            every_run=options.every_run,
-            out=options.out,
-            overwrite=options.overwrite,
             progress=progress,
         )
     tables = partial(_certify_tables, of_mean=options.at_most is not None) if options.rule is None else _domain_tables
@@ -153,6 +147,19 @@ def run(options: argparse.Namespace) -> int:
         complain(f"interrupted; what had been proved until then is stated{kept}")
         return INTERRUPTED
     return EXIT_CODES[figures["verdict"]]
+
+
+def _of_any_task(options: argparse.Namespace) -> dict[str, Any]:
+    """The options of the model and of what is written, which are the same for facts and for every kind of rule."""
+    return {
+        "config": options.config,
+        "ignore_field": options.ignore_field or (),
+        "plain_argmax": options.plain_argmax,
+        "handshake": not options.no_handshake,
+        "every_run": options.every_run,
+        "out": options.out,
+        "overwrite": options.overwrite,
+    }
 
 
 def _fold_of(options: argparse.Namespace) -> "Fold | None":
@@ -184,19 +191,7 @@ def _certify_fold(options: argparse.Namespace, fold: "Fold", asked: "Criterion")
     from byheart.hosts.certify import certify_fold
 
     with progress_lines(options) as progress:
-        figures = certify_fold(
-            options.model,
-            fold,
-            criterion=asked,
-            config=options.config,
-            ignore_field=options.ignore_field or (),
-            plain_argmax=options.plain_argmax,
-            handshake=not options.no_handshake,
-            every_run=options.every_run,
-            out=options.out,
-            overwrite=options.overwrite,
-            progress=progress,
-        )
+        figures = certify_fold(options.model, fold, **_of_any_task(options), criterion=asked, progress=progress)
     return print_fold(options, figures, fold, options.out)
 
 
