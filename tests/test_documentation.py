@@ -369,6 +369,16 @@ def test_no_proof_of_the_core_path_uses_a_later_chapter(contents: ModuleType) ->
                 assert numbers[page] < entry.number, f"{entry.page} uses {page}, a later chapter"
 
 
+def test_every_chapter_of_the_core_path_asks_shows_and_lets_the_reader_try(contents: ModuleType) -> None:
+    core = [entry for entry in contents.entries(INDEX) if entry.part == "The core path"]
+    for entry in core:
+        text = (DOCS / entry.page).read_text(encoding="utf-8")
+        assert text.split("\n")[2].startswith("**The question.**"), f"{entry.page} does not begin with its question"
+        assert "By hand" in headings(DOCS / entry.page, 2), f"{entry.page} has no example by hand"
+        exercises = text.partition("\n## Exercises\n")[2]
+        assert exercises.count("<summary>Solution</summary>") >= 3, f"{entry.page} has fewer than three exercises"
+
+
 def test_a_page_has_the_title_that_the_index_gives_it(contents: ModuleType) -> None:
     assert {entry.page: headings(DOCS / entry.page, 1) for entry in contents.entries(INDEX)} == {
         entry.page: [entry.title] for entry in contents.entries(INDEX)
