@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -28,7 +28,7 @@ const said = console.error; console.error = (...words) => { noted.push(words.joi
 
 VISITOR = """<!doctype html><link rel="icon" href="data:,"><body><iframe id="frame" height="900"></iframe><script>
 const SHRINKS = 1.25;  // what is wider than the paper, Chromium prints smaller, up to this factor
-const pages = PAGES, frame = document.getElementById("frame"), found = [];
+const pages = PAGES, PROBES = PROBED, frame = document.getElementById("frame"), found = [];
 const pause = ms => new Promise(done => setTimeout(done, ms));
 const brightness = colour => {
   const light = c => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
@@ -117,11 +117,12 @@ async function visit(page) {
   for (const theme of ["light", "dark"]) wrong.push(...read(theme, view, inside));
   const loaded = [...inside.fonts].some(font => font.family.includes("Byheart Math") && font.status === "loaded");
   if (inside.querySelector("math") && !loaded) wrong.push("no font for formulas");
+  const probed = page in PROBES ? view.eval(PROBES[page]) : null;
   const hosts = view.performance.getEntriesByType("resource").map(one => new URL(one.name, view.location).host);
   wrong.push(...hosts.filter(host => host !== view.location.host).map(host => "asks " + host));
   frame.style.width = "720px";  // of A4, less its margins
   wrong.push(...print(view, inside));
-  return { page, wrong: [...wrong, ...view.noted] };
+  return { page, probed, wrong: [...wrong, ...view.noted] };
 }
 async function search(words) {
   await new Promise(done => { frame.onload = done; frame.src = "search.html?q=" + encodeURIComponent(words); });
@@ -180,8 +181,12 @@ class _Server(SimpleHTTPRequestHandler):
         pass
 
 
-def visited(site: Path, pages: Sequence[str], *, words: str, seconds: float = 900) -> dict[str, Any]:
+def visited(
+    site: Path, pages: Sequence[str], *, words: str, probes: Mapping[str, str] | None = None, seconds: float = 900
+) -> dict[str, Any]:
     """What is wrong with each page, what a search for the words finds, and which requests failed.
+
+    `probes` has a JavaScript expression for some pages; its value there is reported as `probed`.
 
     Raises:
         TimeoutError: The browser has not reported in time.
@@ -190,6 +195,7 @@ def visited(site: Path, pages: Sequence[str], *, words: str, seconds: float = 90
     assert program is not None
     report: dict[str, Any] = {}
     visitor = VISITOR.replace("PAGES", json.dumps(list(pages))).replace("WORDS", json.dumps(words))
+    visitor = visitor.replace("PROBED", json.dumps(dict(probes or {})))
     parts = {"visitor": visitor, "refused": [], "report": report, "reported": threading.Event()}
     handler = type("Server", (_Server,), parts)
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(site)))

@@ -947,6 +947,47 @@ def test_pages_are_whole_in_a_browser_on_a_desk_a_phone_and_paper_and_can_be_sea
     assert found["searched"]["wrong"] == []
 
 
+# Moves the sliders of chapter 1, and says after each move where the segments and the common point are drawn.
+MOVED = """
+(() => {
+  const figure = document.querySelector('[data-drawing="exclusive_or"]');
+  const sliders = [...figure.querySelectorAll("input[type=range]")];
+  const seen = () => ({
+    lines: [...figure.querySelectorAll("svg g line")].map(one =>
+      ["x1", "y1", "x2", "y2"].map(name => Number(one.getAttribute(name)))),
+    point: ["cx", "cy"].map(name => Number(figure.querySelector("svg g circle.ink").getAttribute(name))),
+    says: figure.querySelector(":scope > p").textContent,
+  });
+  const views = [seen()];
+  for (const values of [[2, -1, 3, 0], [-4, 4, -4, 4], [0, 0, 0, 0], [1.5, 1.5, -3, 2]]) {
+    sliders.forEach((one, i) => { one.value = values[i]; one.dispatchEvent(new Event("input")); });
+    views.push(seen());
+  }
+  return { sliders: sliders.length, views };
+})()
+"""
+
+
+@needs_chromium
+def test_the_drawing_of_the_first_chapter_moves_and_its_segments_still_cross(site: Path) -> None:
+    found = browser.visited(site, ["exclusive_or.html"], words="head", probes={"exclusive_or.html": MOVED})
+    assert "failed" not in found and found["pages"][0]["wrong"] == []
+    moved = found["pages"][0]["probed"]
+    still = (DOCS / "figures" / "exclusive_or.svg").read_text(encoding="utf-8")
+    assert moved["sliders"] == 4
+    (still_point,) = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="9"', still)
+    assert moved["views"][0]["point"] == [float(value) for value in still_point]
+    assert len({tuple(view["point"]) for view in moved["views"]}) == len(moved["views"])
+    for view in moved["views"]:
+        assert len(view["lines"]) == 2
+        for x1, y1, x2, y2 in view["lines"]:
+            x, y = view["point"]
+            detour = math.dist((x1, y1), (x, y)) + math.dist((x, y), (x2, y2)) - math.dist((x1, y1), (x2, y2))
+            assert detour < 0.1  # hundredths of a pixel are drawn
+        sums = [float(number) for number in re.findall(r"\d+\.\d+", view["says"])]
+        assert sums[0] + sums[1] == pytest.approx(sums[2] + sums[3], abs=0.03)
+
+
 @needs_chromium
 def test_what_is_wrong_with_a_page_is_noticed_in_the_browser(tmp_path: Path) -> None:
     page = """<html><head><style>.pale { color: #aaa } body { margin: 0 }

@@ -42,12 +42,9 @@ def drawing() -> str:
     parts = [draw.words(150, 24, "the contexts", "faint"), draw.words(500, 24, "what one head writes", "faint")]
     square = {(a, b): (75 + 150 * a, 220 - 150 * b) for a in (0, 1) for b in (0, 1)}
 
-    least = [min(written(context)[axis] for context in square) for axis in (0, 1)]
-    most = [max(written(context)[axis] for context in square) for axis in (0, 1)]
-
     def plane(point: tuple[Fraction, Fraction]) -> tuple[float, float]:
-        x, y = ((point[axis] - least[axis]) / (most[axis] - least[axis]) for axis in (0, 1))
-        return 375 + 240 * float(x), 220 - 150 * float(y)
+        """Where a point of the rectangle that contains all values is drawn."""
+        return 375 + 240 * float(point[0] / 11), 220 - 150 * float(point[1] / 9)
 
     for pair, name, label in ((EVEN, "first", 0), (ODD, "second", 1)):
         parts.append(draw.line(*[square[context] for context in pair], kind=name))
