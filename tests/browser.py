@@ -133,7 +133,8 @@ async function search(words) {
 }
 (async () => {
   for (const page of pages) found.push(await visit(page));
-  const searched = await search(WORDS);
+  const searched = [];
+  for (const words of WORDS) searched.push(await search(words));
   await fetch("/report", { method: "POST", body: JSON.stringify({ pages: found, searched }) });
 })().catch(error => fetch("/report", { method: "POST", body: JSON.stringify({ failed: String(error.stack) }) }));
 </script>"""
@@ -182,9 +183,14 @@ class _Server(SimpleHTTPRequestHandler):
 
 
 def visited(
-    site: Path, pages: Sequence[str], *, words: str, probes: Mapping[str, str] | None = None, seconds: float = 900
+    site: Path,
+    pages: Sequence[str],
+    *,
+    searches: Sequence[str],
+    probes: Mapping[str, str] | None = None,
+    seconds: float = 900,
 ) -> dict[str, Any]:
-    """What is wrong with each page, what a search for the words finds, and which requests failed.
+    """What is wrong with each page, what each search finds, and which requests failed.
 
     `probes` has a JavaScript expression for some pages; its value there is reported as `probed`.
 
@@ -194,7 +200,7 @@ def visited(
     program = chromium()
     assert program is not None
     report: dict[str, Any] = {}
-    visitor = VISITOR.replace("PAGES", json.dumps(list(pages))).replace("WORDS", json.dumps(words))
+    visitor = VISITOR.replace("PAGES", json.dumps(list(pages))).replace("WORDS", json.dumps(list(searches)))
     visitor = visitor.replace("PROBED", json.dumps(dict(probes or {})))
     parts = {"visitor": visitor, "refused": [], "report": report, "reported": threading.Event()}
     handler = type("Server", (_Server,), parts)
