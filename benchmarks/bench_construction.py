@@ -21,7 +21,7 @@ from constructions.encoders.distribution_memory import targets
 from constructions.features.full_rank_attention import FRONT_ENDS, random_attention, table_attention
 from constructions.features.minimum_norm import right_inverse
 from constructions.features.skip_connection import memorize_with_skip_connection
-from constructions.memories.memory import build_memory, default_heads
+from constructions.memories.theorem_1 import build_memory, default_heads
 from constructions.models.attention import features, last, logits
 from constructions.models.front_end import FrontEnd
 from constructions.models.shapes import dana_network

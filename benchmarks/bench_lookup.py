@@ -7,7 +7,7 @@ import numpy as np
 from measure import median_seconds, print_head, print_row
 
 from constructions.bigrams.lookup_table import lookup_output, lookup_table
-from constructions.memories.memory import build_memory
+from constructions.memories.theorem_1 import build_memory
 from constructions.models.attention import features
 from constructions.tasks.arrays import enumerated_task
 from verify.certificates.memorization import certify_memorization

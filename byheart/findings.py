@@ -17,7 +17,7 @@ from constructions.attention.full_rank import FullRankAttention, full_rank_atten
 from constructions.attention.skip_connection_head import skip_connection_head
 from constructions.counted import counted
 from constructions.encoders.low_entropy_encoder import LookupEncoder
-from constructions.memories.memory import HeadsOfTheorem1
+from constructions.memories.theorem_1 import HeadsOfTheorem1
 from constructions.models.construction import Construction
 from constructions.named.full_rank_attention import FullRankMemory
 from constructions.named.low_coherence_unembedding import LowCoherenceMemory

@@ -32,7 +32,7 @@ from constructions.features.full_rank_attention import named_recipe
 from constructions.files import refuse_existing
 from constructions.memories.choice import information_limit
 from constructions.memories.knots import most_parameters
-from constructions.memories.memory import (
+from constructions.memories.theorem_1 import (
     LARGEST_ELIMINATION,
     QUICK_ELIMINATION,
     HeadsOfTheorem1,
@@ -79,7 +79,7 @@ _COVERED, _COVERED_ENTRIES = 4000, 1024  # cones of directions, of laws with so 
 _COVERED_WORK = 2**25  # entries of laws times squared moves of a context, for all cones: some seconds too
 _LARGEST_WITNESS = 4096  # contexts; the witness of the rank takes 4 T^2 bytes
 _PROFILED_HEADS = 6
-_FEW_DIMENSIONS, _NARROW = 128, 64  # as in `constructions.memories.memory.dimensions`
+_FEW_DIMENSIONS, _NARROW = 128, 64  # as in `constructions.memories.theorem_1.dimensions`
 _SEARCHED = 512  # windows of a whole text up to which all memories are tried
 _SCORES_RUN, _WINDOWS_RUN = 2**17, 64  # scores of a head of all windows, beyond which so many windows are drawn
 _PRODUCTS_RUN = 2**24  # thirty-twos of products of all facts; beyond, a run that shows what is proved takes over 5 s
@@ -98,7 +98,7 @@ class Request:
         layers: Refuse models with more layers of attention or neurons.
         d_model: $d$ of the heads of Theorem 1'; the stream of other memories is at most so wide.
         d_head: $d_h$ of them; the heads of other memories are at most so wide.
-        n_heads: $H$ of them, see `constructions.memories.memory.theorem_1`.
+        n_heads: $H$ of them, see `constructions.memories.theorem_1.theorem_1`.
         front_end: Their family of attention patterns.
         tail: ``"fit"`` or ``"none"``, the default, for the contexts that they do not memorize.
         tolerance: What the divergence of a held law may be, nats.

@@ -45,7 +45,7 @@ _HOME = {
     "unembeddings.unembedding": ("law_unembedding", "label_unembedding"),
     "unembeddings.johnson_lindenstrauss": ("johnson_lindenstrauss_unembedding", "gaussian_unembedding"),
     "encoders.low_entropy_encoder": ("lookup_encoder",),
-    "memories.memory": ("BuiltMemory", "build_memory", "default_heads", "estimate_bytes", "theorem_1"),
+    "memories.theorem_1": ("BuiltMemory", "build_memory", "default_heads", "estimate_bytes", "theorem_1"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -19,7 +19,7 @@ from constructions.errors import (
     require_at_least,
 )
 from constructions.memories.choice import MEMORIES, NEURONS, Asked, Build, Kind, Limits
-from constructions.memories.memory import Progress, silent
+from constructions.memories.theorem_1 import Progress, silent
 from constructions.models.construction import Construction
 from constructions.models.precision import SHORT, Precision, require_precision
 from constructions.tasks.criterion import TOLERANCE

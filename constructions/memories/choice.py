@@ -17,10 +17,10 @@ from constructions.heads.last_token_heads import fewest_parameters_by_last_token
 from constructions.memories.affine.affine_memory import affine_memory
 from constructions.memories.knots import knots_memory
 from constructions.memories.low_rank_laws import low_rank_laws_memory
-from constructions.memories.memory import Progress, fewest_parameters, silent, theorem_1
 from constructions.memories.newton.newton_memory import newton_memory
 from constructions.memories.one_hot_laws import one_hot_laws_memory, one_hot_laws_parameters
 from constructions.memories.rank_one_heads import fewest_parameters_of_rank_one, rank_one_heads_memory
+from constructions.memories.theorem_1 import Progress, fewest_parameters, silent, theorem_1
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import Construction
 from constructions.models.model import Model
@@ -50,7 +50,7 @@ class Asked(NamedTuple):
         seed: Seed of every random choice.
         tolerance: What the divergence of a held law may be, nats.
         progress: Called with the stage, its finished share, and a detail.
-        heads: What else `constructions.memories.memory.theorem_1` is told, which alone has such sizes.
+        heads: What else `constructions.memories.theorem_1.theorem_1` is told, which alone has such sizes.
     """
 
     dtype: Precision = "float32"

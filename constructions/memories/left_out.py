@@ -13,7 +13,7 @@ from flint import fmpq, fmpq_mat
 from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HypothesisError, InputError
 from constructions.features.full_rank_attention import random_attention
-from constructions.memories.memory import build_memory
+from constructions.memories.theorem_1 import build_memory
 from constructions.models.attention import features, last, logits, softmax
 from constructions.models.construction import Construction
 from constructions.models.exact_attention import exact_features, exact_last

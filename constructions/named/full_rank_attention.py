@@ -13,7 +13,7 @@ from constructions.arrays import Float64Array, Int64Array
 from constructions.attention.full_rank import FullRankAttention, full_rank_attention
 from constructions.counted import counted
 from constructions.errors import require_at_least, require_one_of
-from constructions.memories.memory import build_memory
+from constructions.memories.theorem_1 import build_memory
 from constructions.models.attention import features, last
 from constructions.models.construction import Construction
 from constructions.named.context_rows import ContextRows

@@ -10,7 +10,7 @@ from constructions.arrays import Int64Array
 from constructions.attention.skip_connection_head import SkipConnectionHeads, skip_connection_head
 from constructions.counted import counted
 from constructions.errors import InputError, require_at_least
-from constructions.memories.memory import theorem_1
+from constructions.memories.theorem_1 import theorem_1
 from constructions.models.construction import Construction
 from constructions.named.context_rows import ContextRows
 from constructions.named.labelled_contexts import as_rows, labelled

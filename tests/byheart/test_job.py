@@ -12,7 +12,7 @@ from byheart.figures import Tried
 from byheart.job import capacity_summary, ever_smaller, hold, run_summary
 from byheart.memory import load
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
-from constructions.memories import memory as heads
+from constructions.memories import theorem_1 as heads
 from constructions.memories.choice import information_limit
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion

@@ -12,7 +12,7 @@ from constructions.memories.choice import BY_NAME, Asked
 from constructions.memories.keyed_words import keyed_words_memory
 from constructions.memories.knots import knots_memory
 from constructions.memories.low_entropy_memory import low_entropy_memory
-from constructions.memories.memory import build_memory
+from constructions.memories.theorem_1 import build_memory
 from constructions.models.construction import require_fit
 from constructions.tasks.arrays import array_task
 from constructions.tasks.table import facts_task

@@ -10,7 +10,7 @@ import pytest
 import byheart
 from byheart.hosts.export import HOSTS, export
 from constructions.errors import InputError
-from constructions.memories.memory import build_memory
+from constructions.memories.theorem_1 import build_memory
 from constructions.tasks.table import table_task
 from constructions.tasks.vocabulary import typed
 from tests.exports import MODELS, installed, task_of

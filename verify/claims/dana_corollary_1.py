@@ -15,7 +15,7 @@ from constructions.bigrams.one_head import one_head_memory
 from constructions.capacity.expected_accuracy import guaranteed_number
 from constructions.capacity.forbidden_labelling import forbidding_multipliers
 from constructions.features.embeddings import rank_one_integer_attention
-from constructions.memories.memory import build_memory
+from constructions.memories.theorem_1 import build_memory
 from constructions.models.exact_network import as_rationals
 from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task

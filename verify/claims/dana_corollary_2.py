@@ -12,9 +12,9 @@ import numpy as np
 from constructions.arrays import Int64Array
 from constructions.capacity.expected_accuracy import partial_task, solvable_contexts
 from constructions.capacity.forbidden_labelling import forbidding_multipliers
-from constructions.memories.memory import build_memory
 from constructions.memories.one_head_optimum import exclusive_or_contexts
 from constructions.memories.random.labels import partial_memory
+from constructions.memories.theorem_1 import build_memory
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network

@@ -13,10 +13,10 @@ from flint import arb, ctx, fmpq
 from constructions.capacity.generic_rank import generic_rank
 from constructions.errors import HypothesisError
 from constructions.features.full_rank_attention import random_attention
-from constructions.memories.memory import build_memory
 from constructions.memories.one_head_optimum import exclusive_or_contexts, line_contexts, line_optimum
 from constructions.memories.parameters import paper_heads
 from constructions.memories.random.laws import random_laws_memory
+from constructions.memories.theorem_1 import build_memory
 from constructions.models.model import Model
 from constructions.rational.exact_memory import exact_memory
 from constructions.tasks.arrays import all_contexts, array_task

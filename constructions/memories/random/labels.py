@@ -9,7 +9,7 @@ import numpy as np
 
 from constructions.capacity.expected_accuracy import expected_accuracy, partial_task, solvable_contexts
 from constructions.capacity.windows import all_contexts_heads
-from constructions.memories.memory import build_memory
+from constructions.memories.theorem_1 import build_memory
 from constructions.models.construction import Construction
 from constructions.tasks.arrays import all_contexts, enumerated_task
 from constructions.tasks.task import Task

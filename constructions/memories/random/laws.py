@@ -8,8 +8,8 @@ import numpy as np
 from constructions.arrays import Float64Array
 from constructions.capacity.head_counts import fewest_heads
 from constructions.features.full_rank_attention import random_attention
-from constructions.memories.memory import build_memory, default_heads
 from constructions.memories.parameters import paper_heads
+from constructions.memories.theorem_1 import build_memory, default_heads
 from constructions.models.attention import logits
 from constructions.models.construction import Construction
 from constructions.models.model import Model

@@ -15,7 +15,7 @@ from byheart.command.main import main
 from byheart.command.memorize import FRONT_END_CHOICES, _beside
 from byheart.reciting import whole_text
 from constructions.features.full_rank_attention import FRONT_ENDS
-from constructions.memories.memory import TAILS
+from constructions.memories.theorem_1 import TAILS
 from tests.command_line import FACTS, TEXT, words, written
 
 

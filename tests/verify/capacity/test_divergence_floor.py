@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.memories.memory import build_memory
 from constructions.memories.one_head_optimum import exclusive_or_contexts, line_contexts, line_optimum
+from constructions.memories.theorem_1 import build_memory
 from constructions.models.attention import logits
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from constructions.memories.memory import build_memory
+from constructions.memories.theorem_1 import build_memory
 from constructions.models.construction import Construction
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.arrays import all_contexts

@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, InputError
 from constructions.features.full_rank_attention import table_attention
-from constructions.memories.memory import build_memory
+from constructions.memories.theorem_1 import build_memory
 from constructions.models.blocks import FeedForward
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors

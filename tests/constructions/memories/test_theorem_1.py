@@ -14,8 +14,9 @@ from constructions.encoders import association_memory
 from constructions.encoders.sequence_encoder import best_encoder
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
 from constructions.features.full_rank_attention import FRONT_ENDS, random_attention, rank_one_attention, table_attention
-from constructions.memories import memory
-from constructions.memories.memory import (
+from constructions.memories import theorem_1 as module
+from constructions.memories.one_head_optimum import exclusive_or_contexts
+from constructions.memories.theorem_1 import (
     build_memory,
     default_heads,
     dimensions,
@@ -23,7 +24,6 @@ from constructions.memories.memory import (
     fewest_parameters,
     theorem_1,
 )
-from constructions.memories.one_head_optimum import exclusive_or_contexts
 from constructions.models.attention import features, logits
 from constructions.models.shapes import dana_tensors
 from constructions.tasks.arrays import array_task, enumerated_task
@@ -230,7 +230,7 @@ def test_equal_seeds_give_equal_bits(kind, tail):
 
 
 def test_of_several_draws_the_best_conditioned_is_taken(monkeypatch):
-    monkeypatch.setattr(memory, "_GOOD_CONDITION", 0.0)
+    monkeypatch.setattr(module, "_GOOD_CONDITION", 0.0)
     task = random_task(facts=12)
     built = build_memory(task, d_model=7, d_head=2, n_heads=6, front_end=random_attention, seed=4)
     conditions = []
@@ -456,7 +456,7 @@ def test_the_heads_of_theorem_1_ask_with_one_column_and_say_what_more_heads_are_
 def test_heads_are_built_alike_without_an_elimination_and_too_few_are_still_told_how_many_suffice(monkeypatch):
     task = text_task(default_text()[:6000], vocabulary=12, context=3, facts=60)
     exact = theorem_1(task)
-    monkeypatch.setattr(memory, "QUICK_ELIMINATION", 0)
+    monkeypatch.setattr(module, "QUICK_ELIMINATION", 0)
     quick = theorem_1(task)
     assert quick.needed.fewest_heads is None and quick.needed.necessary_heads == exact.needed.fewest_heads
     assert quick.model.sha256() == exact.model.sha256()
@@ -465,14 +465,14 @@ def test_heads_are_built_alike_without_an_elimination_and_too_few_are_still_told
         with pytest.raises(CapacityError, match=f"{enough} heads suffice") as error:
             theorem_1(task, n_heads=n_heads)
         assert error.value.fewest_heads == enough
-    monkeypatch.setattr(memory, "LARGEST_ELIMINATION", 0)
+    monkeypatch.setattr(module, "LARGEST_ELIMINATION", 0)
     with pytest.raises(CapacityError, match=f"at least {enough} heads are needed"):
         theorem_1(task, n_heads=enough - 1)
 
 
 def test_a_family_that_is_badly_conditioned_is_not_taken_by_itself(monkeypatch):
     task = text_task(default_text()[:6000], vocabulary=12, context=3, facts=60)
-    monkeypatch.setattr(memory, "_GOOD_CONDITION", 1.0)
+    monkeypatch.setattr(module, "_GOOD_CONDITION", 1.0)
     assert theorem_1(task).built.front_end == "table"
     assert theorem_1(task, front_end=rank_one_attention).built.front_end == "rank-one"
 
@@ -495,7 +495,7 @@ def test_theorem_1_names_the_conditions_that_do_not_hold():
 
 
 def test_theorem_1_says_that_a_rank_was_not_decided(monkeypatch):
-    monkeypatch.setattr(memory, "QUICK_ELIMINATION", 0)
+    monkeypatch.setattr(module, "QUICK_ELIMINATION", 0)
     task = text_task(default_text()[:6000], vocabulary=12, context=3, facts=60)
     assert theorem_1(task).hypotheses["features [x_S, Y] of rank T"] is None
 
