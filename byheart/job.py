@@ -38,6 +38,7 @@ from constructions.memories.theorem_1 import (
     HeadsOfTheorem1,
     dimensions,
 )
+from constructions.memory_budget import require_memory
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import STORED, Precision
@@ -56,7 +57,6 @@ from verify.certificates.certificate import (
 from verify.certificates.domain import load_rule
 from verify.certificates.headline import Outcome, sampled_bound
 from verify.certificates.memorization import Judged, MemorizationCertificate, certify_memorization, judge, load_subject
-from verify.certificates.memory_budget import require_memory
 from verify.certificates.runs import prove_runs, state_text
 from verify.certificates.saturation import DELTA
 from verify.claim import Claim

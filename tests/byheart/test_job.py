@@ -14,6 +14,7 @@ from byheart.memory import load
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
 from constructions.memories import theorem_1 as heads
 from constructions.memories.choice import information_limit
+from constructions.memory_budget import available_bytes, require_memory
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.table import table_task
@@ -22,7 +23,6 @@ from constructions.tasks.text import default_text, text_task
 from tests.exports import MODELS, task_of
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE, Certificate
 from verify.certificates.memorization import certify_memorization, check_memorization
-from verify.certificates.memory_budget import available_bytes, require_memory
 from verify.forward.logits import enclose_logits
 from verify.verdict import Verdict
 

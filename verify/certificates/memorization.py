@@ -14,6 +14,7 @@ from constructions.arrays import Float64Array
 from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.files import write_atomically
+from constructions.memory_budget import require_memory
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network, is_heads_alone, is_mahdavi_layer
@@ -55,7 +56,6 @@ from verify.certificates.feature_rank import check_feature_rank, prove_feature_r
 from verify.certificates.headline import Outcome, outcome
 from verify.certificates.law_divergence import check_divergence, prove_divergence, widened
 from verify.certificates.loading import load_certified
-from verify.certificates.memory_budget import require_memory
 from verify.certificates.provenance import provenance
 from verify.certificates.rank import check_rank, prove_rank
 from verify.certificates.runs import check_runs, check_text

@@ -3,7 +3,7 @@
 import pytest
 
 from constructions.errors import ResourceError
-from verify.certificates.memory_budget import available_bytes, require_memory
+from constructions.memory_budget import available_bytes, require_memory
 
 
 def test_what_fits_is_let_through_and_one_byte_more_is_not():
