@@ -16,7 +16,6 @@ from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
 
 ID = "rank-heads"
 _NUMBERS = ("rows", "columns", "lower", "upper", "all_weights_upper")
-_PRECISIONS = PRECISIONS[:4]
 
 
 @dataclass(frozen=True)
@@ -102,13 +101,13 @@ def proved(id: str, statement: Statement, evaluation: Evaluation, *, with_skip: 
     if too_small:
         raise UndecidedError(f"{id}: what is proved from above is {upper}, and {all_weights} for all weights")
     if bits is None:
-        raise UndecidedError(f"{id}: the rank is not proved to be {statement.lower} by balls of {_PRECISIONS[-1]} bits")
+        raise UndecidedError(f"{id}: the rank is not proved to be {statement.lower} by balls of {PRECISIONS[-1]} bits")
     return f"{statement.lower} independent combinations by balls of {bits} bits; at most {upper} by integer matrices"
 
 
 def _bits_that_prove(rank: int, evaluation: Evaluation, *, with_skip: bool) -> int | None:
     """The bits of the balls by which the features are proved to have at least this rank."""
-    for bits in _PRECISIONS:
+    for bits in PRECISIONS:
         rows = features(evaluation.model, evaluation.task, bits, with_skip=with_skip)
         if has_rank(rows, rank, bits, evaluation.tell):
             return bits

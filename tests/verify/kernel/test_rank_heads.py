@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.models.model import Model
+from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from tests.layers import layers_and_tasks
@@ -63,6 +64,23 @@ def test_bounds_that_are_one_off(change: dict[str, int], expected: str, tmp_path
     assert data["statements"][1]["values"] == NUMBERS
     folder = folders.changed(folders.rewritten(folder, {**data, "statements": data["statements"][:2]}), 1, **change)
     assert outcome(folder)[1].startswith(expected), outcome(folder)
+
+
+@pytest.mark.parametrize("lead", [100.0, 400.0, 800.0])
+def test_a_head_that_hardly_reads_a_row_has_read_it(lead: float, tmp_path: Path) -> None:
+    """What it reads of (0, 1) and of (1, 1) differs by e^-lead, which balls of 1024 bits do not tell from 0 at 400."""
+    maps = {
+        "W_Q": np.array([[[0.0], [lead]]]),
+        "W_K": np.array([[[0.0], [1.0]]]),
+        "W_V": np.eye(2)[None],
+        "W_O": np.eye(2)[None],
+    }
+    model = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_U=np.eye(2), **maps)
+    contexts = np.array([[0, 1], [1, 1]])
+    task = array_task(contexts, next_tokens=np.array([1, 1]), vocabulary=2, target="labels")
+    folder = folders.written(tmp_path, model, task, rank_of_heads=True)
+    changed_to_2 = folders.changed(folder, 1, lower=2, upper=2, all_weights_upper=2)
+    assert "independent by balls of" in outcome(changed_to_2)[1], outcome(changed_to_2)
 
 
 def test_two_heads_that_are_one_leave_a_rank_open(tmp_path: Path) -> None:
