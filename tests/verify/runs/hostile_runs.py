@@ -89,8 +89,8 @@ def hostile_run(
             for other in beside:
                 terms += terms_of(*other, j)
             terms += [] if skip is None else [(skip[..., j], None)]
-            columns.append(summed(terms, dtype, rng))
-        return np.stack(columns, -1)
+            columns.append(summed(terms or [(np.zeros(x.shape[:-1], dtype), None)], dtype, rng))
+        return np.stack(columns, -1) if columns else np.zeros((*x.shape[:-1], 0), dtype)
 
     def rounded(x):
         return x.astype(dtype)
@@ -180,7 +180,7 @@ def hostile_run(
                 if block.score_root != 1 and not early:
                     scores = (scores / dtype.type(np.sqrt(block.score_root))).astype(dtype)
                 heads.append(mixed(scores, allowed, v))
-            joined, before = np.concatenate(heads, -1), asks
+            joined, before = np.concatenate([np.zeros((*asks.shape[:2], 0), dtype), *heads], -1), asks
             following = model.blocks[place + 1] if place + 1 < len(model.blocks) else None
             if isinstance(following, FeedForward) and following.parallel:
                 beside = ((joined, block.W_O.reshape(-1, block.d_out), block.b_O),)
