@@ -482,9 +482,8 @@ class Walk:
         for number, head in enumerate(block.heads):
             own = range(head.first, head.first + len(head.value.terms))
             exact = {
-                asks
+                asks: {e - head.first for j in columns for e, _ in block.out.terms[j] if e in own}
                 for asks, columns in zip(asking, wanted, strict=True)
-                if any(e in own for j in columns for e, _ in block.out.terms[j])
             }
             looks.append(_Looks(self, (place, number), head, block, stream, exact))
         found: dict[int, Row] = {}
@@ -516,11 +515,17 @@ class _Looks:
         head: The head.
         block: Its block.
         stream: The rows.
-        exact: From which positions what it reads is needed exactly.
+        exact: Which entries of what it reads from each position are needed exactly.
     """
 
     def __init__(
-        self, walk: Walk, place: tuple[int, int], head: Head, block: Attention, stream: list[Row], exact: set[int]
+        self,
+        walk: Walk,
+        place: tuple[int, int],
+        head: Head,
+        block: Attention,
+        stream: list[Row],
+        exact: dict[int, set[int]],
     ) -> None:
         self.walk, self.block, self.exact, self.length = walk, block, exact, len(stream)
         asking = block.asking(self.length)
@@ -554,8 +559,8 @@ class _Looks:
         query, keys = self.queries[asks], [self.keys[r] for r in reads]
         known = all(column.numbers is not None for row in (query, *keys) for column in row)
         constant = known and all(column.is_constant for row in (query, *keys) for column in row)
-        if not (constant or (known and asks in self.exact)):
-            if asks in self.exact:
+        if not (constant or (known and self.exact[asks])):
+            if self.exact[asks]:
                 raise UnfitError("a head reads what is not known")
             # Whatever it reads, its scores are numbers: the accounts note an overflow.
             self._weights(
@@ -575,7 +580,7 @@ class _Looks:
         From positions where it reads the same rows it is the same column, as far off as from the worst of them.
         """
         columns = list(zip(*(values[r] for r in self.block.reads(asks, self.length)), strict=True))
-        hulls, exact = self._hulls(columns), asks in self.exact
+        hulls, exact = self._hulls(columns), self.exact[asks]
         tops, looked = self.seen[asks]
         if tops is None or looked is None:
             return [self._any_of(hull, self.length) for hull in hulls]
@@ -584,11 +589,11 @@ class _Looks:
             weights = self._weights(looked)
         else:
             weights = self.weights[key]
-            if key in self.found and (not exact or all(column.numbers is not None for column in self.found[key])):
+            if key in self.found and all(self.found[key][e].numbers is not None for e in exact):
                 return self.found[key]
         row = [
-            self._average(column, hull, tops, looked, weights, exact=exact)
-            for column, hull in zip(columns, hulls, strict=True)
+            self._average(column, hull, tops, looked, weights, exact=e in exact)
+            for e, (column, hull) in enumerate(zip(columns, hulls, strict=True))
         ]
         if len(tops) == 1:
             self.found[key] = row

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from byheart.reciting import whole_text
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
+from constructions.probes.probe_memory import probe_memory
 from constructions.tasks.arrays import array_task
 from tests.verify.kernel import folders
 from verify.kernel.check import outcome
@@ -150,3 +152,9 @@ def test_a_detector_among_many_neurons_is_not_proved(tmp_path: Path) -> None:
         task = array_task(np.array([[0], [1]]), next_tokens=np.array([0, 1]), vocabulary=2, target="labels")
         folder = folders.stated(folders.written(tmp_path / str(large), model, task), folders.runs_record("float32", 2))
         assert folders.code(folder) == expected
+
+
+def test_of_what_a_head_reads_a_number_that_no_logit_depends_on_need_not_be_known(tmp_path: Path) -> None:
+    task = whole_text(" c cc")
+    folder = folders.written(tmp_path, probe_memory(task).model, task)
+    assert outcome(folders.stated(folder, folders.runs_record("float32", task.n_contexts)))[0] == 0
