@@ -21,9 +21,9 @@ from measure import timed
 
 from byheart.command.main import main as byheart
 from verify.certificates.certificate import CheckReport
-from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently, recheck_nonsingular
 from verify.linear_algebra.nonsingularity import certify_nonsingular
+from verify.provers.memorization import check_memorization
 from verify.workers import processes
 
 

@@ -20,12 +20,12 @@ from constructions.models.model import Model
 from constructions.rational.two_layers import behind_null, two_layers
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
-from verify.certificates.memorization import certify_memorization
 from verify.divergence.kullback_leibler import argmax_margin
 from verify.evidence.words import judge_words
 from verify.forward.logits import logit_chunks
 from verify.memories.integer_neurons import integer_margins
 from verify.memories.knots import prove_knots
+from verify.provers.memorization import certify_memorization
 
 REFUSALS = (CapacityError, HypothesisError, InputError, ResourceError)
 MOST = {  # facts that take minutes beyond

@@ -75,7 +75,7 @@ def measure(facts: int, context: int, d_head: int | None) -> None:
     from constructions.heads.last_token_heads import last_token_heads_memory
     from constructions.tasks.arrays import array_task
     from constructions.tasks.text import default_text, text_task
-    from verify.certificates.memorization import certify_memorization
+    from verify.provers.memorization import certify_memorization
 
     task = text_task(default_text(), context=context, facts=facts)
     start = time.process_time()

@@ -10,9 +10,9 @@ from constructions.bigrams.lookup_table import lookup_output, lookup_table
 from constructions.memories.theorem_1 import build_memory
 from constructions.models.attention import features
 from constructions.tasks.arrays import enumerated_task
-from verify.certificates.memorization import certify_memorization
 from verify.forward.heads import enclose_features
 from verify.linear_algebra.singular_values import enclose_condition
+from verify.provers.memorization import certify_memorization
 from verify.replica.run import DTYPES, run
 
 

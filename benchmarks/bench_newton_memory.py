@@ -9,7 +9,7 @@ from measure import print_head, print_row
 from constructions.memories.newton.newton_memory import newton_memory
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
-from verify.certificates.memorization import certify_memorization
+from verify.provers.memorization import certify_memorization
 
 TABLES = (
     "random 10", "random 16", "random 20", "skewed 16", "sum 14", "xor 12", "incomplete 24", "two labels 20",

@@ -9,7 +9,7 @@ from constructions.memories.choice import BY_NAME, Asked
 from constructions.models.model import Model
 from constructions.tasks.table import facts_task
 from constructions.tasks.task import Task
-from verify.certificates.memorization import certify_memorization
+from verify.provers.memorization import certify_memorization
 
 
 def countries(subjects: int, seed: int = 0) -> Task:

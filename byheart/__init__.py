@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from byheart.report.page import report_html as report_html
     from byheart.report.page import write_report as write_report
     from verify.audit import audit_claims as audit_claims
-    from verify.certificates.memorization import certify_memorization as certify_memorization
-    from verify.certificates.memorization import check_memorization as check_memorization
     from verify.independent.checker import check_independently as check_independently
+    from verify.provers.memorization import certify_memorization as certify_memorization
+    from verify.provers.memorization import check_memorization as check_memorization
     from verify.replica.run import run_all as run_all
 
     __version__: str
@@ -62,7 +62,7 @@ else:
         "byheart.reciting": ("recite",),
         "byheart.report.page": ("report_html", "write_report"),
         "verify.audit": ("audit_claims",),
-        "verify.certificates.memorization": ("certify_memorization", "check_memorization"),
+        "verify.provers.memorization": ("certify_memorization", "check_memorization"),
         "verify.independent.checker": ("check_independently",),
         "verify.replica.run": ("run_all",),
     }

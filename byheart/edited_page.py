@@ -19,8 +19,8 @@ from constructions.models.model import Model
 from verify.arithmetic.decimals import decimal_above
 from verify.edits.certificate import CAP, FLAT, EditCertificate
 from verify.edits.judge import preactivations
-from verify.edits.proof import Edit
 from verify.forward.ladder import decide_argmax
+from verify.provers.edit import Edit
 
 _SHOWN = 24  # edits in the table
 _DRAWN = 24  # caps on the map, those with the smallest gaps

@@ -42,7 +42,10 @@ from constructions.tasks.any_task import AnyTask
 from constructions.tasks.rule import rule_task
 from constructions.tasks.task import Task
 from verify.edits.certificate import FLAT, EditCertificate
-from verify.edits.proof import (
+from verify.forward.ladder import decide_argmax, leads, rising_precision
+from verify.forward.logits import logit_chunks
+from verify.progress import Progress, silent
+from verify.provers.edit import (
     LARGEST_DOMAIN,
     Edit,
     EditProof,
@@ -52,9 +55,6 @@ from verify.edits.proof import (
     save_edit,
     whole_domain,
 )
-from verify.forward.ladder import decide_argmax, leads, rising_precision
-from verify.forward.logits import logit_chunks
-from verify.progress import Progress, silent
 
 RUNNER_UP, UNIFORM = "runner-up", "uniform"
 PROOF_FOLDER, PAGE_FILE = "proof", "edit.html"

@@ -31,10 +31,10 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.sums import total
 from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
 from verify.certificates.certificate import RANK_HEADS, RANK_WITH_SKIP, SATURATION, Certificate
-from verify.certificates.memorization import MemorizationCertificate
 from verify.encoders.lookup_divergence import lookup_divergence
 from verify.forward.logits import enclose_logits
 from verify.memories.skip_connection_error import largest_skip_error
+from verify.provers.memorization import MemorizationCertificate
 from verify.unembeddings.coherence import certify_margins
 
 _SHARPNESSES = (5.0, 10.0, 20.0, 40.0, 80.0)  # nats, of the table

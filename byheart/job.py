@@ -54,16 +54,16 @@ from verify.certificates.certificate import (
     Certificate,
     Subject,
 )
-from verify.certificates.domain import load_rule
 from verify.certificates.headline import Outcome, sampled_bound
-from verify.certificates.memorization import Judged, MemorizationCertificate, certify_memorization, judge, load_subject
-from verify.certificates.runs import prove_runs, state_text
-from verify.certificates.saturation import DELTA
 from verify.claim import Claim
 from verify.domains.sample import drawn, most_wrong
 from verify.encoders.encoder_ceiling import network_divergence
 from verify.encoders.encoder_floor import encoder_floor
 from verify.progress import Progress, silent
+from verify.provers.domain import load_rule
+from verify.provers.memorization import Judged, MemorizationCertificate, certify_memorization, judge, load_subject
+from verify.provers.runs import prove_runs, state_text
+from verify.provers.saturation import DELTA
 from verify.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from verify.certificates.certificate import (
     Certificate,
     file_sha256,
 )
-from verify.certificates.memorization import load_subject
+from verify.provers.memorization import load_subject
 from verify.runs.formats import FORMATS
 
 _FORMAT, _VERSION = "byheart-measured", 1

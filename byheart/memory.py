@@ -33,10 +33,10 @@ from verify.certificates.certificate import (
     WITNESS_FILE,
     Certificate,
 )
-from verify.certificates.domain import load_rule
-from verify.certificates.memorization import MemorizationCertificate, load_subject
 from verify.forward.ladder import rising_precision
 from verify.progress import Progress, silent
+from verify.provers.domain import load_rule
+from verify.provers.memorization import MemorizationCertificate, load_subject
 
 
 @dataclass(frozen=True)

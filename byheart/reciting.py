@@ -31,9 +31,9 @@ from constructions.tasks.text import UNIT_NAMES, Unit, units
 from constructions.tasks.vocabulary import PIECES, pieces_of
 from constructions.tasks.windows import END, Windows
 from verify.certificates.certificate import REALS, TEXT, Certificate
-from verify.certificates.memorization import load_subject
 from verify.forward.ladder import decide_argmax, leads
 from verify.progress import Progress, silent
+from verify.provers.memorization import load_subject
 from verify.runs.exact_sums import InReals
 from verify.runs.formats import FORMATS
 from verify.runs.held_runs import held_in_every_run

@@ -10,7 +10,7 @@ from byheart.editing import Edited, edit_model
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from verify.edits.certificate import EditCertificate
-from verify.edits.proof import whole_domain
+from verify.provers.edit import whole_domain
 
 TOKENS, LENGTH = 6, 3
 

@@ -15,8 +15,8 @@ from constructions.models.vector_attention import mixed_matrix
 from constructions.saturated.mixing_layer import MixingLayer
 from constructions.tasks.vectors import VectorTask
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE
-from verify.certificates.memorization import certify_memorization
-from verify.certificates.saturation import DELTA
+from verify.provers.memorization import certify_memorization
+from verify.provers.saturation import DELTA
 
 BITS = 1500  # of the truth: radii of saturated heads reach down to 2^-1022
 

@@ -11,7 +11,7 @@ import numpy as np
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Counts, Task, make_task
-from verify.certificates.memorization import MemorizationCertificate, certify_memorization
+from verify.provers.memorization import MemorizationCertificate, certify_memorization
 
 
 def random_task(

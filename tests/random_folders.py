@@ -16,6 +16,7 @@ from typing import Any
 
 import mpmath
 import numpy as np
+from verify.edits.proof import Edit, check_edit, save_edit, whole_domain
 
 from byheart.editing import edit_model
 from constructions.arrays import Int64Array
@@ -52,13 +53,12 @@ from verify.certificates.certificate import (
     Statement,
     mask_text,
 )
-from verify.certificates.domain import certify_domain, subject_of_rule
-from verify.certificates.memorization import certify_memorization, check_memorization
-from verify.certificates.runs import prove_runs, state_text
 from verify.edits.certificate import FLAT, Asked, EditCertificate
-from verify.edits.proof import Edit, check_edit, save_edit, whole_domain
 from verify.forward.ladder import decide_argmax
 from verify.kernel.check import outcome
+from verify.provers.domain import certify_domain, subject_of_rule
+from verify.provers.memorization import certify_memorization, check_memorization
+from verify.provers.runs import prove_runs, state_text
 from verify.verdict import Verdict
 
 Rng = np.random.Generator

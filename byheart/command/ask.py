@@ -75,8 +75,8 @@ def _of_facts(options: argparse.Namespace) -> tuple[list[str], Answered]:
 def _of_a_fold(options: argparse.Namespace, certificate: "Certificate") -> tuple[list[str], Answered]:
     """The inputs of a rule with a state, and what the model says to one, token by token."""
     from constructions.folds.typed import input_in_words, number_said, typed_choices, words_of
-    from verify.certificates.domain import load_fold
     from verify.folds.decoding import decoded
+    from verify.provers.domain import load_fold
 
     model, fold = load_fold(options.folder, certificate)
     lines = options.contexts or [line for line in sys.stdin.read().splitlines() if line.strip()]

@@ -219,7 +219,7 @@ def _report_of_an_edit(options: argparse.Namespace, folder: Path, edit: Path, **
 
         report = check_edit_independently(edit, full=options.full, sample_seed=options.sample_seed or "", **progress)
     elif options.fast:
-        from verify.edits.proof import check_edit
+        from verify.provers.edit import check_edit
 
         report = replace(check_edit(edit, **progress), aside=_FAST)
     else:
@@ -285,7 +285,7 @@ def _checker(options: argparse.Namespace) -> "Callable[..., CheckReport]":
             sample_seed=options.sample_seed,
             workers=workers(options) if len(options.folder) == 1 else None,
         )
-    from verify.certificates.memorization import check_memorization
+    from verify.provers.memorization import check_memorization
     from verify.runs.every_run import argmax_of_every_run
 
     return partial(check_memorization, sample_seed=options.sample_seed, beyond=argmax_of_every_run)

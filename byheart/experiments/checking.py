@@ -26,8 +26,8 @@ from constructions.errors import ByheartError, FileFormatError, InputError
 from constructions.models.blocks import Attention
 from constructions.models.model import Model
 from constructions.tasks.vectors import load_task
-from verify.certificates.memorization import check_memorization
 from verify.progress import Progress, silent
+from verify.provers.memorization import check_memorization
 from verify.verdict import Verdict
 
 

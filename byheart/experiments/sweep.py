@@ -28,9 +28,9 @@ from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.vectors import Vectors
 from verify.arithmetic.rounding import down, up
-from verify.certificates.memorization import certify_memorization, judge
 from verify.forward.heads import enclose_layer
 from verify.progress import Progress, silent
+from verify.provers.memorization import certify_memorization, judge
 from verify.saturated.saturation import certify_saturation
 from verify.workers import Workers, completed
 

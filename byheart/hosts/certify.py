@@ -35,7 +35,6 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import RuleTask, rule_task
 from constructions.tasks.stored import Stored
 from constructions.tasks.vectors import Vectors
-from verify.certificates.answers import Answers
 from verify.certificates.certificate import (
     MODEL_FILE,
     OTHER_RUNS_FILE,
@@ -43,13 +42,14 @@ from verify.certificates.certificate import (
     TASK_FILE,
     WRONG_FILE,
 )
-from verify.certificates.domain import OF_PATHS, DomainCertificate, FoldCertificate, certify_domain
-from verify.certificates.domain import certify_fold as certified_fold
-from verify.certificates.memorization import MemorizationCertificate, certify_memorization
 from verify.domains.rule_answers import ONE_BY_ONE
 from verify.domains.sample import drawn
 from verify.folds.fold_answers import WrongInput, require_one_attention
 from verify.progress import Progress, silent
+from verify.provers.answers import Answers
+from verify.provers.domain import OF_PATHS, DomainCertificate, FoldCertificate, certify_domain
+from verify.provers.domain import certify_fold as certified_fold
+from verify.provers.memorization import MemorizationCertificate, certify_memorization
 from verify.runs.every_run import argmax_of_every_run
 from verify.workers import Workers
 

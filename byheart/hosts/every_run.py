@@ -12,8 +12,8 @@ from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_one_of
 from constructions.models.model import Model
 from verify.certificates.certificate import Statement
-from verify.certificates.runs import MOST_INPUTS, state_runs
 from verify.progress import Progress
+from verify.provers.runs import MOST_INPUTS, state_runs
 from verify.runs.every_run import every_run
 from verify.runs.formats import JUDGED, every_run_is
 from verify.runs.held_runs import HeldInRuns

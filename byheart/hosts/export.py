@@ -33,8 +33,8 @@ from constructions.tasks.task import Task
 from constructions.tasks.vocabulary import names_answers, typed
 from verify.certificates.certificate import RUNS, TASK_FILE, Certificate, file_sha256
 from verify.certificates.headline import Outcome, outcome
-from verify.certificates.memorization import Judged, judge, load_subject
 from verify.progress import Progress, silent
+from verify.provers.memorization import Judged, judge, load_subject
 from verify.verdict import Verdict
 
 PARITY_FILE = "parity.json"

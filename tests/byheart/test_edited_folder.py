@@ -13,7 +13,7 @@ from byheart.hosts.reading import read_model
 from constructions.errors import InputError, TamperedError
 from tests.edited_hosts import LENGTH, TOKENS, answer, facts, gpt2, recorded
 from verify import Verdict
-from verify.edits.proof import check_edit
+from verify.provers.edit import check_edit
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])

@@ -13,7 +13,7 @@ from constructions.errors import HypothesisError, InputError
 from constructions.tasks.arrays import array_task
 from tests.edited_hosts import LENGTH, TOKENS, answer, facts, gpt2
 from verify import decide_argmax, enclose_logits
-from verify.edits.proof import whole_domain
+from verify.provers.edit import whole_domain
 
 
 def test_a_deleted_context_is_answered_as_asked(tmp_path: Path) -> None:

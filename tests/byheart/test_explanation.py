@@ -18,8 +18,8 @@ from constructions.tasks.arrays import array_task
 from constructions.tasks.vectors import VectorTask
 from tests.command_line import CAPITALS_AND_RIVERS as FACTS
 from verify.certificates.certificate import held_mask
-from verify.certificates.memorization import certify_memorization
 from verify.forward.ladder import decide_argmax
+from verify.provers.memorization import certify_memorization
 
 
 def named_by_certificates(memory, context, *, entries):

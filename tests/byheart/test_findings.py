@@ -10,7 +10,7 @@ from byheart.findings import findings, rounded_up
 from constructions.models.shapes import is_dana_network, is_mahdavi_layer
 from constructions.named.low_coherence_unembedding import johnson_lindenstrauss_memory
 from constructions.named.registry import NAMED, named
-from verify.certificates.memorization import certify_memorization
+from verify.provers.memorization import certify_memorization
 
 
 def found(name, **parameters):

@@ -22,8 +22,8 @@ from constructions.tasks.task import Counts, Task, make_task
 from constructions.tasks.text import default_text, text_task
 from tests.exports import MODELS, task_of
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE, Certificate
-from verify.certificates.memorization import certify_memorization, check_memorization
 from verify.forward.logits import enclose_logits
+from verify.provers.memorization import certify_memorization, check_memorization
 from verify.verdict import Verdict
 
 FIELDS = {

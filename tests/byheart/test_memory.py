@@ -22,8 +22,8 @@ from tests.memories import changed, random_task
 from tests.memories import memory as memory_of
 from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.certificate import ANSWERS, MODEL_FILE, WITNESS_FILE, Certificate, Statement, mask_text
-from verify.certificates.memorization import certify_memorization, subject_of
 from verify.independent.checker import check_independently
+from verify.provers.memorization import certify_memorization, subject_of
 from verify.verdict import Verdict
 
 PAIRS = {("France", "capital"): "Paris", ("France", "river"): "Seine", ("Peru", "capital"): "Lima"}

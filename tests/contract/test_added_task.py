@@ -15,9 +15,9 @@ from byheart.hosts.export import export
 from constructions.errors import InputError
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.vectors import load_task
-from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
 from verify.kernel.check import check_folder
+from verify.provers.memorization import check_memorization
 from verify.verdict import Verdict
 
 FILE = Path(__file__).with_name("graph_task.py")

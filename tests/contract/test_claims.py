@@ -15,11 +15,11 @@ from constructions.errors import HypothesisError, InputError
 from tests.audits import audited
 from verify.audit import Audit, audit_claims
 from verify.certificates.certificate import RUNS
-from verify.certificates.memorization import certify_memorization, check_memorization
 from verify.claim import Claim, Judgement
 from verify.claims import REGISTER, claim, claims, listing, module_of
 from verify.evidence import Comparison, Evidence, Stated, Theorem, theorems
 from verify.independent.checker import check_independently
+from verify.provers.memorization import certify_memorization, check_memorization
 from verify.verdict import Verdict
 
 ROOT = Path(__file__).parents[2]

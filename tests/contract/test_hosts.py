@@ -19,7 +19,7 @@ from constructions.tasks.table import facts_task
 from constructions.tasks.vectors import VectorTask
 from tests.exports import MODELS, TASKS, installed, memory_of_bigrams, neurons, of_tokens, task_of
 from verify.certificates.certificate import file_sha256
-from verify.certificates.memorization import judge
+from verify.provers.memorization import judge
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the hosts' own libraries
 

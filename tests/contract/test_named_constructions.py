@@ -23,7 +23,7 @@ from constructions.models.shapes import is_dana_network
 from constructions.named.registry import NAMED, named
 from constructions.tasks.task import Task
 from verify.certificates.certificate import Certificate
-from verify.certificates.memorization import certify_memorization, load_subject
+from verify.provers.memorization import certify_memorization, load_subject
 
 NAMES = [each.name for each in NAMED]
 HOSTS = {"safetensors": "safetensors", "onnx": "onnxruntime", "huggingface": "transformers", "attention-layer": "torch"}

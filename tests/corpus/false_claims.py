@@ -22,8 +22,8 @@ from tests.corpus.definitions import DIGITS, Figures, figures, float_above, floa
 from tests.corpus.forging import edited, rehash, restated, task_of
 from tests.corpus.good_folders import LENGTH, TOKENS
 from verify.certificates.certificate import Certificate, Statement, mask_text
-from verify.certificates.domain import subject_of_rule
 from verify.edits.certificate import Asked, EditCertificate
+from verify.provers.domain import subject_of_rule
 
 Forge = Callable[[Path], Any]
 

@@ -11,7 +11,7 @@ from tests.corpus import detectors
 from tests.corpus.false_claims import Bad, Forge, of_another_model, other_text, with_block, with_task
 from tests.corpus.forging import edited
 from verify.certificates.certificate import REALS, RUNS, TEXT, Certificate, Statement, mask_text
-from verify.certificates.runs import state_text
+from verify.provers.runs import state_text
 from verify.runs.hypotheses import ALL, OF_BOUNDS, OF_EXACT_SUMS
 
 EXP_ULPS = 4.0

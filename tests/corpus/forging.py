@@ -13,7 +13,7 @@ from constructions.models.model import Model
 from constructions.tasks.task import Task
 from tests import task_files
 from verify.certificates.certificate import Certificate, Statement
-from verify.certificates.memorization import subject_of
+from verify.provers.memorization import subject_of
 
 
 def certificate(folder: Path) -> dict[str, Any]:

@@ -29,11 +29,11 @@ from constructions.tasks.vectors import VectorTask
 from constructions.tasks.windows import END, Windows
 from tests.corpus import detectors
 from verify.certificates.certificate import ANSWERS, REALS, Certificate, Statement
-from verify.certificates.domain import certify_domain
-from verify.certificates.memorization import certify_memorization
-from verify.certificates.runs import prove_runs, state_text
-from verify.edits.proof import save_edit, whole_domain
 from verify.forward.ladder import decide_argmax
+from verify.provers.domain import certify_domain
+from verify.provers.edit import save_edit, whole_domain
+from verify.provers.memorization import certify_memorization
+from verify.provers.runs import prove_runs, state_text
 
 TOKENS, LENGTH = 4, 3
 PROVENANCE = {"made by": "tests/corpus"}

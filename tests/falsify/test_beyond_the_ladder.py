@@ -8,8 +8,8 @@ from byheart.hosts.certify import certify
 from constructions.models.blocks import FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
-from verify.certificates.memorization import judge
 from verify.forward.ladder import decide_argmax
+from verify.provers.memorization import judge
 from verify.runs.every_run import argmax_of_every_run
 
 

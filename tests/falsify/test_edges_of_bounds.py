@@ -21,8 +21,8 @@ from verify.certificates.certificate import (
     TEXT_DIVERGENCE,
     Certificate,
 )
-from verify.certificates.memorization import certify_memorization, check_memorization
 from verify.independent.checker import check_independently
+from verify.provers.memorization import certify_memorization, check_memorization
 from verify.verdict import Verdict
 
 BETTER, WORSE = 1e-9, 1e-6  # relatively; float64 knows all of these numbers to 1e-11

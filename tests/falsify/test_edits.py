@@ -19,9 +19,9 @@ from tests.edited_models import edited
 from verify import Verdict
 from verify.edits.certificate import CAP, EditCertificate
 from verify.edits.judge import caps, preactivations
-from verify.edits.proof import Edit, certify_edit, check_edit, save_edit
 from verify.forward.in_balls import logits_in_balls
 from verify.independent.edit_check import check_edit_independently
+from verify.provers.edit import Edit, certify_edit, check_edit, save_edit
 
 
 def is_believed(folder: Path, model: Model, edit: Edit, certificate: EditCertificate, **changes: Any) -> bool:

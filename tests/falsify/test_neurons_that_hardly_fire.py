@@ -11,8 +11,8 @@ from constructions.models.appended_neurons import Appended, with_neurons
 from constructions.models.blocks import FeedForward, Normalization
 from constructions.models.model import Model
 from verify import Verdict, decide_argmax
-from verify.edits.proof import Edit, certify_edit, check_edit, save_edit
 from verify.independent.edit_check import check_edit_independently
+from verify.provers.edit import Edit, certify_edit, check_edit, save_edit
 
 TINY = 2.0**-200
 

@@ -34,8 +34,8 @@ from verify.certificates.certificate import (
     Statement,
     mask_text,
 )
-from verify.certificates.memorization import certify_memorization, check_memorization, subject_of
 from verify.independent.checker import check_independently
+from verify.provers.memorization import certify_memorization, check_memorization, subject_of
 from verify.verdict import Verdict
 
 PROVED, REFUTED, UNDECIDED = Verdict.PROVED, Verdict.REFUTED, Verdict.UNDECIDED

@@ -19,8 +19,8 @@ from constructions.tasks.task import Task
 from constructions.tasks.vocabulary import typed
 from tests.memories import changed, memory, random_task, write_memory
 from verify.certificates.certificate import Certificate, Statement
-from verify.certificates.memorization import certify_memorization, check_memorization, subject_of
 from verify.independent.checker import check_independently
+from verify.provers.memorization import certify_memorization, check_memorization, subject_of
 
 CRITERIA = [
     Criterion(), Criterion(tolerance=10.0), Criterion(tolerance=1e-9), Criterion.at_least(3), Criterion.at_least(12),

@@ -3,17 +3,15 @@
 from tests.mutants import of
 
 certificate = of("verify/certificates/certificate.py", "tests/verify/certificates/test_certificate.py")
-certificate_by_memorization = of("verify/certificates/certificate.py", "tests/verify/certificates/test_memorization.py")
-feature_rank_by_memorization = of(
-    "verify/certificates/feature_rank.py", "tests/verify/certificates/test_memorization.py"
-)
-memorization = of("verify/certificates/memorization.py", "tests/verify/certificates/test_memorization.py")
-answers = of("verify/certificates/answers.py", "tests/verify/certificates/test_answers.py")
+certificate_by_memorization = of("verify/certificates/certificate.py", "tests/verify/provers/test_memorization.py")
+feature_rank_by_memorization = of("verify/provers/feature_rank.py", "tests/verify/provers/test_memorization.py")
+memorization = of("verify/provers/memorization.py", "tests/verify/provers/test_memorization.py")
+answers = of("verify/provers/answers.py", "tests/verify/provers/test_answers.py")
 loading = of("verify/certificates/loading.py", "tests/falsify/test_tampering.py")
-loading_by_memorization = of("verify/certificates/loading.py", "tests/verify/certificates/test_memorization.py")
+loading_by_memorization = of("verify/certificates/loading.py", "tests/verify/provers/test_memorization.py")
 exact_json = of("verify/arithmetic/exact_json.py", "tests/verify/arithmetic/test_exact_json.py")
-answers_by_memorization = of("verify/certificates/answers.py", "tests/verify/certificates/test_memorization.py")
-feature_rank = of("verify/certificates/feature_rank.py", "tests/verify/certificates/test_feature_rank.py")
+answers_by_memorization = of("verify/provers/answers.py", "tests/verify/provers/test_memorization.py")
+feature_rank = of("verify/provers/feature_rank.py", "tests/verify/provers/test_feature_rank.py")
 checker_by_tampering = of("verify/independent/checker.py", "tests/falsify/test_tampering.py")
 checker = of("verify/independent/checker.py", "tests/verify/independent/test_checker.py")
 ball_answers = of("verify/independent/ball_answers.py", "tests/verify/independent/test_checker.py")
@@ -32,26 +30,22 @@ ball_divergence = of("verify/independent/ball_divergence.py", "tests/verify/inde
 evaluation = of("verify/independent/evaluation.py", "tests/verify/independent/test_evaluation.py")
 integer_rank = of("verify/independent/integer_rank.py", "tests/verify/independent/test_integer_rank.py")
 integer_rank_by_checker = of("verify/independent/integer_rank.py", "tests/verify/independent/test_checker.py")
-law_divergence = of("verify/certificates/law_divergence.py", "tests/verify/certificates/test_law_divergence.py")
-brackets = of("verify/certificates/brackets.py", "tests/verify/certificates/test_brackets.py")
-rank = of("verify/certificates/rank.py", "tests/verify/certificates/test_rank.py")
+divergence = of("verify/provers/divergence.py", "tests/verify/provers/test_divergence.py")
+brackets = of("verify/provers/brackets.py", "tests/verify/provers/test_brackets.py")
+rank = of("verify/provers/rank_heads.py", "tests/verify/provers/test_rank_heads.py")
 rank_of_weights = of("verify/capacity/rank_of_weights.py", "tests/verify/capacity/test_rank_of_weights.py")
 rank_of_weights_by_another = of(
     "verify/capacity/rank_of_weights.py", "tests/verify/independent/test_ball_rank_bounds.py"
 )
 ball_rank_bounds = of("verify/independent/ball_rank_bounds.py", "tests/verify/independent/test_ball_rank_bounds.py")
-checker_by_rank = of("verify/independent/checker.py", "tests/verify/certificates/test_rank.py")
-checker_by_divergence = of("verify/independent/checker.py", "tests/verify/certificates/test_law_divergence.py")
+checker_by_rank = of("verify/independent/checker.py", "tests/verify/provers/test_rank_heads.py")
+checker_by_divergence = of("verify/independent/checker.py", "tests/verify/provers/test_divergence.py")
 
 MUTANTS = [
     # Ranks and divergences from both sides.
-    law_divergence(
-        "float(lower.max()), float(upper.max())", "float(lower.max()), float(lower.max())", "largest too small"
-    ),
-    law_divergence("counts = task.counts.totals()", "counts = 1 + task.counts.totals()", "contexts have other weights"),
-    law_divergence(
-        'if statement.values["occurrences"] != occurrences:', "if False:", "the occurrences are not compared"
-    ),
+    divergence("float(lower.max()), float(upper.max())", "float(lower.max()), float(lower.max())", "largest too small"),
+    divergence("counts = task.counts.totals()", "counts = 1 + task.counts.totals()", "contexts have other weights"),
+    divergence('if statement.values["occurrences"] != occurrences:', "if False:", "the occurrences are not compared"),
     brackets('if stored["lower"] > upper:', "if False:", "a rank that is too large is only undecided"),
     brackets(
         'min(stored["upper"], stored["all_weights_upper"]) < lower',
@@ -185,8 +179,8 @@ MUTANTS = [
     exact_json(
         "_few_bits(bound * (1.0 - slack), math.floor)", "_few_bits(bound, math.ceil)", "lower bounds are rounded up"
     ),
-    law_divergence("math.floor((lower - width) / grid)", "math.ceil(lower / grid)", "the interval is cut off below"),
-    law_divergence("math.ceil((upper + width) / grid)", "math.ceil(upper / grid)", "the interval has no slack above"),
+    divergence("math.floor((lower - width) / grid)", "math.ceil(lower / grid)", "the interval is cut off below"),
+    divergence("math.ceil((upper + width) / grid)", "math.ceil(upper / grid)", "the interval has no slack above"),
     answers_by_memorization(
         "wrong = margins[1] <= 0.0", "wrong = margins[1] < -np.inf", "a wrong argmax is only undecided"
     ),

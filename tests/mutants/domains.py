@@ -9,9 +9,9 @@ sweep = of("verify/domains/sweep.py", "tests/verify/domains/test_sweep.py")
 rule_answers = of("verify/domains/rule_answers.py", "tests/verify/domains/test_rule_answers.py")
 rule_answers_by_journal = of("verify/domains/rule_answers.py", "tests/verify/test_journal.py")
 journal = of("verify/journal.py", "tests/verify/test_journal.py")
-domain = of("verify/certificates/domain.py", "tests/verify/certificates/test_domain.py")
+domain = of("verify/provers/domain.py", "tests/verify/provers/test_domain.py")
 program_text = of("verify/program_text.py", "tests/verify/test_program_text.py")
-domain_by_journal = of("verify/certificates/domain.py", "tests/verify/test_journal.py")
+domain_by_journal = of("verify/provers/domain.py", "tests/verify/test_journal.py")
 provenance = of("verify/certificates/provenance.py", "tests/verify/certificates/test_provenance.py")
 audit_by_claims_from_outside = of("verify/audit.py", "tests/falsify/test_claims_from_outside.py")
 audit = of("verify/audit.py", "tests/byheart/command/test_audit.py")
@@ -19,12 +19,12 @@ check = of("byheart/command/check.py", "tests/byheart/command/test_check.py")
 sample = of("verify/domains/sample.py", "tests/verify/domains/test_sample.py")
 certificate_by_sample = of("verify/certificates/certificate.py", "tests/verify/domains/test_sample.py")
 plain_rule = of("verify/independent/plain/plain_rule.py", "tests/verify/independent/plain/test_plain_rule.py")
-counts_by_sample = of("verify/certificates/counts.py", "tests/verify/domains/test_sample.py")
+counts_by_sample = of("verify/provers/counts.py", "tests/verify/domains/test_sample.py")
 rule = of("constructions/tasks/rule.py", "tests/constructions/tasks/test_rule.py")
-counts = of("verify/certificates/counts.py", "tests/verify/certificates/test_counts.py")
+counts = of("verify/provers/counts.py", "tests/verify/provers/test_counts.py")
 rule_counts = of(
     "verify/independent/rule_counts.py",
-    "tests/verify/independent/test_rule_counts.py tests/verify/certificates/test_domain.py",
+    "tests/verify/independent/test_rule_counts.py tests/verify/provers/test_domain.py",
 )
 
 MUTANTS = [

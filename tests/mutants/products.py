@@ -2,7 +2,7 @@
 
 from tests.mutants import of
 
-memorization = of("verify/certificates/memorization.py", "tests/verify/certificates/test_memorization.py")
+memorization = of("verify/provers/memorization.py", "tests/verify/provers/test_memorization.py")
 products_by_products = of("constructions/products.py", "tests/constructions/test_products.py")
 cholesky = of("constructions/cholesky.py", "tests/constructions/test_cholesky.py")
 gram = of("verify/linear_algebra/gram.py", "tests/verify/linear_algebra/test_gram.py")

@@ -37,11 +37,11 @@ ties = of("verify/independent/ball_answers.py", "tests/verify/independent/test_b
 leak = of("verify/edits/leak.py", "tests/verify/edits/test_leak.py")
 moved = of("verify/edits/moved_logits.py", "tests/verify/edits/test_moved_logits.py")
 products = of("verify/arithmetic/enclosure.py", "tests/falsify/test_products_near_their_bound.py")
-answers = of("verify/certificates/answers.py", "tests/verify/certificates/test_answers.py")
+answers = of("verify/provers/answers.py", "tests/verify/provers/test_answers.py")
 gram = of("verify/linear_algebra/gram.py", SQUARES)
 norms = of("verify/linear_algebra/norms.py", SQUARES)
 checker = of("verify/independent/checker.py", EDGES)
-memorization = of("verify/certificates/memorization.py", EDGES)
+memorization = of("verify/provers/memorization.py", EDGES)
 ladder = of(
     "verify/forward/ladder.py",
     "tests/verify/forward/test_ladder.py::test_matrices_at_the_ends_of_float64_are_decided_rightly_or_not_at_all",

@@ -4,10 +4,10 @@ from tests.mutants import of
 
 INDEPENDENT = "tests/verify/independent/test_run_forward.py"
 CHECK = "tests/verify/independent/test_run_check.py"
-STATED = "tests/verify/certificates/test_runs.py"
+STATED = "tests/verify/provers/test_runs.py"
 forward = of("verify/independent/run_forward.py", INDEPENDENT)
 second = of("verify/independent/run_check.py", CHECK)
-stated = of("verify/certificates/runs.py", STATED)
+stated = of("verify/provers/runs.py", STATED)
 held = of("verify/runs/held_runs.py", "tests/verify/runs/test_held_runs.py")
 certificate = of("verify/certificates/certificate.py", "tests/verify/certificates/test_certificate.py " + STATED)
 measured = of("byheart/measured.py", "tests/falsify/test_made_files.py tests/byheart/test_measured.py")

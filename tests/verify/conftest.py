@@ -43,7 +43,7 @@ def changed(monkeypatch: pytest.MonkeyPatch) -> Change:
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An edit with its certificate, as it was written."""
     from tests.edited_models import edited
-    from verify.edits.proof import save_edit
+    from verify.provers.edit import save_edit
 
     path, done = tmp_path_factory.mktemp("edit"), edited(activation="silu", flat=1)
     save_edit(path, done.model, done.edit, done.certificate)

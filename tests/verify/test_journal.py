@@ -18,13 +18,13 @@ from constructions.models.model import Model
 from constructions.tasks.rule import rule_task
 from tests.domains import max_of_four, one_attention, quiet
 from verify import journal
-from verify.certificates import domain
-from verify.certificates.domain import certify_domain, kept_domain
 from verify.domains import rule_answers
 from verify.domains.rule_answers import judge_rule
 from verify.domains.tally import Tally
 from verify.journal import Journal, completed_once, is_kept_file
 from verify.program_text import files_sha256
+from verify.provers import domain
+from verify.provers.domain import certify_domain, kept_domain
 
 TASK = rule_task("max", d_vocab=6, n_ctx=3)
 

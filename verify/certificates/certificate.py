@@ -256,7 +256,7 @@ class Certificate:
     """An answer to the question whether a model holds a task, with all that is needed to prove it again.
 
     A certificate is data, not evidence: who receives one re-proves it from the weights and the task
-    (`verify.certificates.memorization.check_memorization`, `verify.independent.checker.check_independently`) and never
+    (`verify.provers.memorization.check_memorization`, `verify.independent.checker.check_independently`) and never
     believes a number in it.
 
     Args:

@@ -21,7 +21,6 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.capacity.exact_rank import exact_rank
-from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, Role, met, stated
 from verify.evidence.conditions import conditions
@@ -29,6 +28,7 @@ from verify.evidence.theorems import HEADS_FOR_EVERY_LABELLING, ONE_HEAD_LABELS
 from verify.forward.heads import enclose_features
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.linear_algebra.singular_values import enclose_condition
+from verify.provers.memorization import certify_memorization
 from verify.runs.formats import FLOAT32
 from verify.runs.rounding import rounding_bound
 from verify.verdict import Verdict, decided, proved

@@ -11,10 +11,10 @@ import numpy as np
 from constructions.bigrams.one_head import one_head_memory
 from constructions.memories.random.labels import partial_memory
 from constructions.tasks.arrays import enumerated_task
-from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim
 from verify.claims.dana_corollary_2 import CLAIM as COROLLARY
 from verify.evidence import Comparison, Evidence, Means, Method, failed, met, stated
+from verify.provers.memorization import certify_memorization
 
 CLAIM = Claim(
     id="dana.corollary-2-bound",

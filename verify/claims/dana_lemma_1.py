@@ -17,13 +17,13 @@ from verify.arithmetic.elementary import exp, log1p
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.sums import total
 from verify.certificates.certificate import FEATURE_RANK
-from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim, Hypothesis
 from verify.divergence.kullback_leibler import entropy
 from verify.encoders.encoder_ceiling import encoder_divergence, mean_divergence, network_divergence
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.encoder_bracket import bracketed
 from verify.evidence.theorems import ENCODER_DIVERGENCE
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict, proved
 
 CLAIM = Claim(

@@ -27,12 +27,12 @@ from constructions.tasks.arrays import all_contexts
 from verify.capacity.exact_rank import exact_rank
 from verify.capacity.independent_windows import partition_holds
 from verify.capacity.linear_relations import indicator_relation, rank_upper_bound_for_all_weights
-from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Applied, Comparison, Evidence, Means, Method, Quantifier, Stated, failed, met, stated
 from verify.evidence.conditions import conditions
 from verify.evidence.theorems import RANK
 from verify.forward.in_rationals import exact_outputs
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict, decided
 
 

@@ -18,7 +18,6 @@ from verify.arithmetic.decimals import number
 from verify.arithmetic.elementary import log
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.sums import total
-from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim, Hypothesis
 from verify.divergence.kullback_leibler import divergence
 from verify.encoders.ball_cover import cover_floor_in_balls
@@ -28,6 +27,7 @@ from verify.encoders.truncation_bound import log_law_singular_values
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.evidence.encoder_bracket import bracketed
 from verify.evidence.theorems import ENCODER_DIVERGENCE
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict, decided, proved
 
 CLAIM = Claim(

@@ -16,7 +16,6 @@ from constructions.encoders.parabola import MOST, parabola, power_for, stream
 from constructions.memories.random.labels import planar_memory
 from constructions.models.precision import SIGNIFICAND, rounded
 from verify.arithmetic.decimals import decimal_above, decimal_below
-from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim
 from verify.encoders.circle_rate import circle_rate, parabola_rate
 from verify.encoders.line_infimum import line_divergence, line_infimum
@@ -24,6 +23,7 @@ from verify.encoders.rounded_circle import always_enough, is_rounded_circle, los
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.evidence.conditions import conditions
 from verify.evidence.theorems import LINE
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict, decided, proved
 
 CLAIM = Claim(

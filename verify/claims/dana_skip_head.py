@@ -19,13 +19,13 @@ from constructions.tasks.arrays import all_contexts
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.capacity.exact_rank import exact_rank
 from verify.certificates.certificate import FEATURE_RANK
-from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.evidence.conditions import conditions
 from verify.evidence.theorems import RANK
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.memories.sharp_attention import SharpAttention, enclose_sharp_attention
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict, decided, proved
 
 CLAIM = Claim(
@@ -470,7 +470,7 @@ def _built() -> Evidence:
         f"rounded to float64: {made.summary}; every label wins",
         f"{made.task.n_contexts} labels with T_0 = d + H d_h",
         f"rank [X, Y] = {made.task.n_contexts} > {rank}, every label ahead by {lead} or more",
-        Method("rounding-rigorous float64 (verify.certificates.memorization)", Means.ENCLOSURES),
+        Method("rounding-rigorous float64 (verify.provers.memorization)", Means.ENCLOSURES),
         Verdict.all_of([found.certificate.verdict, ranked, decided(at_capacity)]),
         {"parameters": dict(CLAIM.parameters)},
         compared=met(

@@ -24,13 +24,13 @@ from constructions.tasks.random_facts import drawn_contexts
 from constructions.tasks.task import Task
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.certificates.certificate import FEATURE_RANK
-from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Applied, Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.evidence.conditions import conditions
 from verify.evidence.exclusive_or import CLOSE, exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws, is_met
 from verify.evidence.theorems import COLLINEAR_DIVERGENCE, PARITY_DIVERGENCE, RANK
 from verify.forward.in_rationals import exact_network_logits
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict, decided, proved
 
 

@@ -24,13 +24,13 @@ from constructions.models.shapes import dana_network
 from constructions.tasks.arrays import all_contexts
 from constructions.tasks.task import Task
 from verify.certificates.certificate import FEATURE_RANK
-from verify.certificates.memorization import certify_memorization
 from verify.certificates.parameter_count import shared_attention_parameters, stored_parameters
 from verify.claim import Claim, Hypothesis
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.evidence.conditions import conditions
 from verify.evidence.theorems import RANK
 from verify.forward.in_rationals import exact_outputs
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict, decided, proved
 
 

@@ -26,7 +26,6 @@ from constructions.unembeddings.johnson_lindenstrauss import random_signs
 from constructions.unembeddings.unembedding import best
 from constructions.unembeddings.unembedding_families import families
 from verify.arithmetic.enclosure import Enclosure
-from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim, Hypothesis
 from verify.claims.dana_theorem_1_tail import at_most
 from verify.divergence.kullback_leibler import divergence
@@ -52,6 +51,7 @@ from verify.evidence import Comparison, Evidence, Means, Method, failed, met, st
 from verify.evidence.conditions import conditions
 from verify.evidence.theorems import REPAIRED_THEOREM_2
 from verify.forward.logits import enclose_logits
+from verify.provers.memorization import certify_memorization
 from verify.unembeddings.coherence import certify_margins
 from verify.verdict import Verdict, decided, proved
 

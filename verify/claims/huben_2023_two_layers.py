@@ -11,11 +11,11 @@ from constructions.models.blocks import Attention, tensor_fields
 from constructions.models.model import Model
 from constructions.rational.two_layers import behind_null, random_two_layers, two_layers
 from constructions.tasks.arrays import all_contexts
-from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
 from verify.evidence.conditions import conditions
 from verify.forward.in_rationals import exact_network_logits
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict, decided
 
 CLAIM = Claim(

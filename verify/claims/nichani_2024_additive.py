@@ -10,11 +10,11 @@ import numpy as np
 from flint import fmpz_mat
 
 from constructions.bigrams.suggested_answers import additive_recall, random_answers, random_recall
-from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
 from verify.evidence.conditions import conditions
 from verify.evidence.theorems import LABELS_OF_A_MATRIX
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict, decided, proved
 
 CLAIM = Claim(

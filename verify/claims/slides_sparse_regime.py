@@ -11,12 +11,12 @@ import numpy as np
 
 from constructions.bigrams.one_head import one_head_memory
 from constructions.tasks.arrays import all_contexts, enumerated_task
-from verify.certificates.memorization import certify_memorization
 from verify.claim import Claim
 from verify.claims.dana_corollary_1 import too_few_heads
 from verify.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.evidence.exclusive_or import exclusive_or_floor, exclusive_or_is_met
 from verify.evidence.theorems import RANK
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict, proved
 
 CLAIM = Claim(

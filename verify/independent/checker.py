@@ -17,7 +17,6 @@ from constructions.errors import FileFormatError, InputError, TamperedError, Wor
 from constructions.tasks.criterion import Criterion
 from verify.arithmetic.exact_json import Number
 from verify.arithmetic.integers import SMALL
-from verify.certificates.brackets import compare_divergences, compare_ranks
 from verify.certificates.certificate import (
     ANSWERS,
     DIVERGENCE,
@@ -40,7 +39,6 @@ from verify.certificates.certificate import (
     held_mask,
     seed_text,
 )
-from verify.certificates.counts import check_counts, check_sample
 from verify.independent.ball_answers import Answer, Targets, mean_loss
 from verify.independent.ball_divergence import LogSoftmax, at_least_zero
 from verify.independent.ball_ends import ball, outward
@@ -62,6 +60,8 @@ from verify.independent.plain_prompts import PlainPromptTask, read_task, whole
 from verify.independent.rule_counts import count_rule
 from verify.independent.run_check import check_runs, check_text
 from verify.progress import Progress, silent
+from verify.provers.brackets import compare_divergences, compare_ranks
+from verify.provers.counts import check_counts, check_sample
 from verify.verdict import Verdict
 from verify.workers import Workers, completed
 

@@ -18,7 +18,7 @@ from constructions.models.precision import SHORT
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Task
-from verify.certificates.memorization import certify_memorization
+from verify.provers.memorization import certify_memorization
 
 QUICK = ("knots", "rank-one-heads", "packed-words")
 

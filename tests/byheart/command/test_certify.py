@@ -11,9 +11,9 @@ from constructions.heads.adder import adder
 from constructions.models.model import Model
 from tests.domains import max_of_four
 from tests.exports import spoiled, task_of, written_for
-from verify.certificates.domain import certify_domain
-from verify.certificates.memorization import check_memorization
 from verify.domains.sample import most_wrong
+from verify.provers.domain import certify_domain
+from verify.provers.memorization import check_memorization
 
 NAME = "layer normalization as in GPT-2"
 

@@ -160,7 +160,7 @@ def test_folders_that_earlier_runs_have_checked_are_taken_over_as_long_as_nothin
     main(["build", "dana.lemma-3", "--out", str(good), "--json"])
     shutil.copytree(good, torn)
     (torn / "certificate.json").write_bytes(b"")
-    from verify.certificates import memorization
+    from verify.provers import memorization
 
     checked, original = [], memorization.check_memorization
     monkeypatch.setattr(
@@ -202,9 +202,7 @@ def test_workers_that_are_elsewhere_check_the_folder_that_is_here(tmp_path, caps
 
 
 def test_a_file_that_has_no_place_is_refused_before_the_work(folder, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(
-        "verify.certificates.memorization.check_memorization", lambda *_, **__: pytest.fail("it worked")
-    )
+    monkeypatch.setattr("verify.provers.memorization.check_memorization", lambda *_, **__: pytest.fail("it worked"))
     assert main(["check", "--fast", str(folder), "--keep", str(folder / "kept")]) == 2
     assert f"lies in {folder}, which it would change" in capsys.readouterr().err
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
@@ -231,7 +229,7 @@ def test_an_interrupted_check_prints_and_keeps_what_it_has_found(tmp_path, capsy
     for folder in (first, second):
         main(["build", "dana.lemma-3", "--out", str(folder), "--json"])
     (second / "summary.json").unlink()
-    from verify.certificates import memorization
+    from verify.provers import memorization
 
     original = memorization.check_memorization
     stopping = [second]

@@ -20,7 +20,7 @@ from constructions.models.blocks import Attention
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from tests.swept_points import BASE, POINTS, SHAPES
-from verify.certificates.memorization import certify_memorization
+from verify.provers.memorization import certify_memorization
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.table import table_task
 from tests.domains import max_of_four
 from tests.exports import MODELS, TASKS, spoiled, task_of, written_for
-from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
+from verify.provers.memorization import check_memorization
 from verify.verdict import Verdict
 
 NAME = "layer normalization as in GPT-2"

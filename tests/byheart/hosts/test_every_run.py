@@ -16,8 +16,8 @@ from constructions.tasks.arrays import array_task
 from constructions.tasks.prompts import PromptTask
 from tests.layers import memory_layer, random_layer_task
 from verify.certificates.certificate import Certificate
-from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
+from verify.provers.memorization import check_memorization
 from verify.runs.formats import every_run_is
 from verify.verdict import Verdict
 

@@ -12,7 +12,7 @@ from tests.corpus.forging import restated
 from tests.edited_models import edited
 from verify.certificates.certificate import Certificate
 from verify.edits.certificate import EditRuns
-from verify.edits.proof import save_edit
+from verify.provers.edit import save_edit
 from verify.verdict import Verdict
 
 

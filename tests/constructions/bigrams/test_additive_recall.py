@@ -14,8 +14,8 @@ from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.table import facts_task
 from constructions.tasks.task import Task
 from tests.memories import write_memory
-from verify.certificates.memorization import certify_memorization
 from verify.independent.checker import check_independently
+from verify.provers.memorization import certify_memorization
 
 
 def table_of(answers: np.ndarray, *, relation_first: bool = False) -> Task:

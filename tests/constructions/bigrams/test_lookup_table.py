@@ -13,9 +13,9 @@ from constructions.models.exact_attention import exact_features, exact_last, exa
 from constructions.models.exact_network import as_rationals, exact_front_end
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
-from verify.certificates.memorization import certify_memorization
 from verify.forward.heads import enclose_features
 from verify.linear_algebra.singular_values import enclose_condition
+from verify.provers.memorization import certify_memorization
 from verify.replica.run import run_all
 from verify.verdict import Verdict
 

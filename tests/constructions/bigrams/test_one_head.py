@@ -12,7 +12,7 @@ from constructions.bigrams.one_head import one_head_memory, one_head_parameters
 from constructions.errors import HypothesisError, InputError
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
-from verify.certificates.memorization import certify_memorization
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict
 
 

@@ -15,9 +15,9 @@ from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from tests.any_order import logits
 from tests.bigrams import KINDS, bigram_task
-from verify.certificates.memorization import certify_memorization
 from verify.forward.in_balls import logits_in_balls
 from verify.forward.ladder import decide_argmax
+from verify.provers.memorization import certify_memorization
 from verify.runs.exact_runs import exact_runs
 from verify.runs.formats import FLOAT32, FLOAT64
 

@@ -18,7 +18,7 @@ from constructions.capacity.generic_rank import generic_rank, generic_ranks
 from constructions.errors import InputError
 from constructions.memories.theorem_1 import build_memory
 from constructions.tasks.arrays import all_contexts, array_task
-from verify.certificates.memorization import certify_memorization
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict
 
 

@@ -14,8 +14,8 @@ from constructions.models.exact_network import rounded
 from constructions.tasks.arrays import array_task
 from tests.small_tables import classes, heads_from_both_sides
 from verify.capacity.sign_relation import forbids_heads
-from verify.certificates.memorization import certify_memorization
 from verify.forward.in_rationals import exact_network_logits
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict
 
 

@@ -13,10 +13,10 @@ from constructions.heads.counting_heads import bit_contexts, counting_heads, par
 from constructions.models.exact_network import rounded
 from constructions.tasks.arrays import array_task
 from verify.capacity.parity import parity_errors, parity_floor
-from verify.certificates.memorization import certify_memorization
 from verify.divergence.kullback_leibler import divergence
 from verify.forward.in_rationals import exact_network_logits
 from verify.forward.logits import enclose_logits
+from verify.provers.memorization import certify_memorization
 
 
 def right(model, contexts, labels):

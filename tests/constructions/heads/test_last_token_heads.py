@@ -18,9 +18,9 @@ from constructions.models.exact_network import ExactFrontEnd, as_rationals, exac
 from constructions.models.precision import Precision
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.text import text_task
-from verify.certificates.memorization import certify_memorization
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.independent.checker import check_independently
+from verify.provers.memorization import certify_memorization
 
 
 def exact_front_end(contexts: np.ndarray, heads: dict[int, int], d_head: int, seed: int) -> ExactFrontEnd:

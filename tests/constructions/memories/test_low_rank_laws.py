@@ -10,7 +10,7 @@ from constructions.memories.one_hot_laws import one_hot_laws_memory
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
 from tests.any_order import logits
-from verify.certificates.memorization import certify_memorization
+from verify.provers.memorization import certify_memorization
 from verify.runs.exact_runs import held_without_rounding
 from verify.runs.formats import FLOAT32
 

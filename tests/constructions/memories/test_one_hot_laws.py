@@ -12,7 +12,7 @@ from constructions.models.precision import rounded
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
 from tests.any_order import logits
-from verify.certificates.memorization import certify_memorization
+from verify.provers.memorization import certify_memorization
 from verify.runs.exact_runs import held_without_rounding
 from verify.runs.formats import BFLOAT16, FLOAT32
 

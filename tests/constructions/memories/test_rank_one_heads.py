@@ -11,9 +11,9 @@ from constructions.models.precision import Precision
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
 from tests.bigrams import KINDS, bigram_task
-from verify.certificates.memorization import certify_memorization
 from verify.divergence.kullback_leibler import argmax_margin
 from verify.forward.logits import enclose_logits
+from verify.provers.memorization import certify_memorization
 
 PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
 

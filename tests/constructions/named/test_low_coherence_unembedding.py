@@ -13,7 +13,7 @@ from constructions.named.low_coherence_unembedding import (
     johnson_lindenstrauss_memory,
     random_distributions,
 )
-from verify.certificates.memorization import certify_memorization
+from verify.provers.memorization import certify_memorization
 
 BUILDERS = (johnson_lindenstrauss_memory, gaussian_memory)
 

@@ -5,7 +5,7 @@ import pytest
 
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.named.saturated_heads import random_vectors, saturated_memory
-from verify.certificates.memorization import certify_memorization
+from verify.provers.memorization import certify_memorization
 
 
 @pytest.mark.parametrize("shared", [0, 1])

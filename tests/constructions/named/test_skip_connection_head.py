@@ -8,7 +8,7 @@ from constructions.models.attention import logits
 from constructions.named.context_rows import ContextRows
 from constructions.named.labelled_contexts import random_contexts
 from constructions.named.skip_connection_head import skip_connection_memory
-from verify.certificates.memorization import certify_memorization
+from verify.provers.memorization import certify_memorization
 
 ROWS = random_contexts(d_vocab=3, n_ctx=3, n_contexts=12, seed=2)
 

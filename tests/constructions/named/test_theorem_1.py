@@ -7,7 +7,7 @@ from hypothesis import given
 from constructions.errors import CapacityError, HypothesisError
 from constructions.named.context_rows import ContextRows
 from constructions.named.theorem_1 import theorem_1_on_contexts
-from verify.certificates.memorization import certify_memorization
+from verify.provers.memorization import certify_memorization
 from verify.strategies import contexts
 
 XOR = ContextRows(np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]), ("0", "1"))

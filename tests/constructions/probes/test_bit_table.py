@@ -11,7 +11,7 @@ from constructions.probes import bit_table
 from constructions.probes.bit_table import bit_table_memory, bit_table_parameters, digits_of_labels
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
-from verify.certificates.memorization import certify_memorization
+from verify.provers.memorization import certify_memorization
 from verify.runs.exact_runs import held_without_rounding
 from verify.runs.formats import FORMATS
 

@@ -14,7 +14,7 @@ from constructions.probes.probe_memory import LONGEST, plan_of, probe_memory, pr
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from tests.any_order import logits
-from verify.certificates.memorization import certify_memorization
+from verify.provers.memorization import certify_memorization
 from verify.runs.exact_runs import held_without_rounding
 from verify.runs.formats import FLOAT32, FLOAT64
 

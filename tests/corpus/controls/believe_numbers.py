@@ -9,9 +9,9 @@ from constructions.models.model import Model
 from constructions.tasks.rule import RuleTask
 from constructions.tasks.vectors import load_task
 from verify.certificates.certificate import Certificate
-from verify.certificates.domain import subject_of_rule
-from verify.certificates.memorization import subject_of
 from verify.edits.certificate import Asked, EditCertificate
+from verify.provers.domain import subject_of_rule
+from verify.provers.memorization import subject_of
 from verify.verdict import Verdict
 
 CODES = {Verdict.PROVED: 0, Verdict.REFUTED: 1, Verdict.UNDECIDED: 3}

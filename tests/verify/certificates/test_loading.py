@@ -11,8 +11,8 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.rule import rule_task
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE, Certificate
-from verify.certificates.domain import certify_domain, load_rule
-from verify.certificates.memorization import certify_memorization, load_subject
+from verify.provers.domain import certify_domain, load_rule
+from verify.provers.memorization import certify_memorization, load_subject
 
 ECHO = Model(blocks=(), W_U=np.eye(3), W_E=np.eye(3), W_pos=np.zeros((2, 3)))
 TASK = array_task(np.array([[0, 1], [1, 2]]), next_tokens=np.array([1, 2]), vocabulary=3, target="labels")

@@ -10,9 +10,9 @@ from constructions.bigrams.lookup_table import lookup_front_end, lookup_table
 from constructions.bigrams.one_head import one_head_memory
 from constructions.memories.theorem_1 import build_memory
 from constructions.models.shapes import dana_network, dana_tensors
-from verify.certificates.memorization import certify_memorization
 from verify.claims import dana_corollary_1 as audit
 from verify.claims.dana_corollary_1 import CLAIM
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict
 
 

@@ -8,10 +8,10 @@ from constructions.memories.theorem_1 import build_memory
 from constructions.models.construction import Construction
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.arrays import all_contexts
-from verify.certificates.memorization import certify_memorization
 from verify.claims import claim
 from verify.claims import dana_corollary_2 as audit
 from verify.claims.dana_corollary_2 import CLAIM, best_on_xor
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict
 
 

@@ -14,11 +14,11 @@ from constructions.models.attention import features, last
 from tests.constructions.exact_features import context_sets
 from tests.verify.conftest import Spoil
 from verify.capacity.exact_rank import exact_rank
-from verify.certificates.memorization import certify_memorization
 from verify.claims import dana_lemma_3
 from verify.claims.dana_lemma_3 import CLAIM
 from verify.evidence import Evidence
 from verify.linear_algebra.ball_rank import ball_outputs, ball_rank
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict
 
 XOR = dana_lemma_3._Case(np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]), 4, 4, 2)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import verify.claims.dana_proposition_2 as audit
-from verify.certificates.memorization import certify_memorization
 from verify.claims.dana_proposition_2 import CLAIM
 from verify.encoders.encoder_floor import encoder_floor
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict
 
 

@@ -14,9 +14,9 @@ from constructions.models.construction import Construction
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Task
 from tests.verify.conftest import Change, Spoil
-from verify.certificates.memorization import certify_memorization
 from verify.claims.dana_skip_head import CLAIM
 from verify.forward.logits import enclose_logits
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict
 
 

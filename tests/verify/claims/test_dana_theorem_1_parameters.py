@@ -9,10 +9,10 @@ import pytest
 from constructions.models.model import Model
 from tests.memories import changed
 from tests.verify.conftest import Change
-from verify.certificates.memorization import certify_memorization
 from verify.certificates.parameter_count import shared_attention_parameters
 from verify.claims import claim
 from verify.claims import dana_theorem_1_parameters as audit
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict
 
 ID = "dana.theorem-1-parameters"

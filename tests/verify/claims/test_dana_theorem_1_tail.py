@@ -17,11 +17,11 @@ from constructions.memories.left_out import (
 from verify.arithmetic.enclosure import Enclosure
 from verify.audit import audit_claims
 from verify.certificates.certificate import TEXT_DIVERGENCE
-from verify.certificates.memorization import certify_memorization
 from verify.claims import claim
 from verify.claims import dana_theorem_1_tail as audit
 from verify.evidence import Evidence
 from verify.memories.left_out_bound import LeftOutBound
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict
 
 ID = "dana.theorem-1-tail"

@@ -9,11 +9,11 @@ import pytest
 from constructions.memories.left_out import LeftOut, sharp_instance, violating_front_end
 from tests.verify.conftest import Change, Spoil
 from verify.capacity.divergence_floor import DivergenceFloor
-from verify.certificates.memorization import certify_memorization
 from verify.claims import dana_theorem_3 as audit
 from verify.claims.dana_theorem_3 import CLAIM
 from verify.encoders.range_bound import RangeBound
 from verify.evidence.theorems import ONE_HEAD_DIVERGENCE
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict
 
 

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from constructions.encoders.truncated_laws import truncated_laws
 from verify.arithmetic.enclosure import Enclosure
-from verify.certificates.memorization import certify_memorization
 from verify.claims import slides_least_squares as audit
 from verify.claims.slides_least_squares import CLAIM
 from verify.encoders.encoder_floor import EncoderFloor
 from verify.encoders.truncation_bound import least_squares_bound, log_law_singular_values
+from verify.provers.memorization import certify_memorization
 from verify.strategies import distributions
 from verify.verdict import Verdict
 

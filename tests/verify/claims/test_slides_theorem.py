@@ -8,10 +8,10 @@ import pytest
 
 from tests.verify.conftest import Spoil
 from verify.capacity.divergence_floor import DivergenceFloor
-from verify.certificates.memorization import certify_memorization
 from verify.claims import claim
 from verify.claims import slides_theorem as audit
 from verify.evidence.theorems import ONE_HEAD_DIVERGENCE
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict
 
 

@@ -13,10 +13,10 @@ from constructions.errors import InputError
 from constructions.tasks.rule import rule_task
 from tests.domains import max_of_four
 from verify.certificates.certificate import SAMPLE, Certificate, Statement
-from verify.certificates.domain import certify_domain
-from verify.certificates.memorization import check_memorization
 from verify.domains.sample import drawn, most_wrong, rejected
 from verify.independent.checker import check_independently
+from verify.provers.domain import certify_domain
+from verify.provers.memorization import check_memorization
 
 ALPHA = Fraction(1, 2**128)
 

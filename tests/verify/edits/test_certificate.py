@@ -6,7 +6,7 @@ import pytest
 from constructions.errors import FileFormatError
 from tests.edited_models import forged
 from verify.edits.certificate import EDIT_FILE, Asked
-from verify.edits.proof import check_edit
+from verify.provers.edit import check_edit
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"format":"byheart-edit"}\n'])

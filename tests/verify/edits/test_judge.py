@@ -13,8 +13,8 @@ from verify import enclose_logits
 from verify.edits.certificate import CAP
 from verify.edits.judge import _leaked, bounded_by_leak, caps, judge_kept, reading_model
 from verify.edits.leak import leak
-from verify.edits.proof import whole_domain
 from verify.forward.in_balls import logits_in_balls
+from verify.provers.edit import whole_domain
 
 
 @pytest.mark.parametrize("trigger", [0.5, 2.0, 8.0])

@@ -14,9 +14,9 @@ from tests.corpus.forging import rewrite
 from tests.edited_models import TOKENS as WORDS
 from tests.edited_models import edited
 from verify.edits.certificate import EditCertificate, EditRuns
-from verify.edits.proof import check_edit, edit_in_every_run, save_edit
 from verify.edits.runs import answered_in_every_run, state_edit_runs
 from verify.independent.edit_check import check_edit_independently
+from verify.provers.edit import check_edit, edit_in_every_run, save_edit
 from verify.verdict import Verdict
 
 

@@ -4,8 +4,8 @@ import pytest
 from constructions.errors import InputError
 from constructions.models.model import Model
 from tests.edited_models import LENGTH, TOKENS, small_model
-from verify.edits.proof import whole_domain
 from verify.forward.logits import enclose_logits, logit_chunks
+from verify.provers.edit import whole_domain
 
 CONTEXTS = whole_domain(TOKENS, LENGTH, np.zeros((0, 1), dtype=np.int64))
 

@@ -9,9 +9,9 @@ from flint import arb, ctx
 from constructions.tasks.vectors import VectorTask
 from tests.layers import random_layer_task
 from tests.memories import random_task
-from verify.certificates.answers import guess_loss
 from verify.independent.ball_answers import Answer, Targets, mean_loss
 from verify.independent.plain_prompts import read_task
+from verify.provers.answers import guess_loss
 
 
 def targets_of(task, tmp_path):

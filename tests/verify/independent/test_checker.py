@@ -49,7 +49,6 @@ from verify.certificates.certificate import (
     Witness,
     mask_text,
 )
-from verify.certificates.memorization import certify_memorization, check_memorization
 from verify.divergence.kullback_leibler import divergence
 from verify.forward.logits import enclose_logits
 from verify.independent import checker, evaluation, integer_forward, integer_rank
@@ -64,6 +63,7 @@ from verify.independent.plain.plain_model import PlainModel
 from verify.independent.plain.plain_task import PlainTask
 from verify.linear_algebra import approximate_inverse, gram, row_rank
 from verify.linear_algebra.nonsingularity import certify_nonsingular
+from verify.provers.memorization import certify_memorization, check_memorization
 from verify.verdict import Verdict
 
 PROVED, REFUTED, UNDECIDED = Verdict.PROVED, Verdict.REFUTED, Verdict.UNDECIDED
@@ -962,7 +962,7 @@ def test_it_shares_no_numerical_code_with_the_prover():
     code = (
         "import sys; import verify.independent.checker; names = set(sys.modules); "
         "banned = {'verify.' + n for n in ('arithmetic.enclosure', 'arithmetic.blas', 'linear_algebra', 'forward', "
-        "'divergence', 'certificates.memorization', 'certificates.answers')} | {'numpy', 'scipy', 'torch', 'mpmath', "
+        "'divergence', 'provers.memorization', 'provers.answers')} | {'numpy', 'scipy', 'torch', 'mpmath', "
         "'constructions.models', 'constructions.tasks.task', 'constructions.tasks.vectors'}; "
         "assert not banned & names, banned & names"
     )

@@ -16,8 +16,8 @@ from verify import Verdict, enclose_logits
 from verify.domains.sample import most_wrong
 from verify.edits.certificate import FLAT, Asked, EditCertificate
 from verify.edits.judge import reading_model
-from verify.edits.proof import Edit, check_edit, prove_edit, save_edit
 from verify.independent.edit_check import check_edit_independently
+from verify.provers.edit import Edit, check_edit, prove_edit, save_edit
 
 
 def checks(path: Path) -> list[Verdict]:

@@ -21,12 +21,12 @@ from constructions.tasks.task import Task
 from tests.verify.independent.test_ball_forward import read
 from tests.verify.runs.integer_models import random_models
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE
-from verify.certificates.memorization import certify_memorization
 from verify.independent import evaluation
 from verify.independent.ball_forward import BallForward, NoInformationError
 from verify.independent.checker import check_independently
 from verify.independent.exact_forward import ExactForward
 from verify.independent.plain.plain_task import PlainTask
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict
 
 MANY = 8192  # bits

@@ -11,10 +11,10 @@ from constructions.tasks.criterion import Criterion
 from tests import task_files
 from tests.prompts import certified, forged
 from verify.certificates.certificate import Certificate, Statement
-from verify.certificates.memorization import check_memorization
 from verify.independent.ball_answers import Answer
 from verify.independent.checker import check_independently
 from verify.independent.plain_prompts import PlainPromptTask, read_task, whole
+from verify.provers.memorization import check_memorization
 
 both = pytest.mark.parametrize("check", [check_memorization, check_independently])
 

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.verify.certificates.test_runs import FACTS, TEXTS, of_table, written
 
 from constructions.models.model import Model
 from constructions.probes.probe_memory import probe_memory
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import rule_task
-from tests.verify.certificates.test_runs import FACTS, TEXTS, of_table, written
 from verify.certificates.certificate import REALS, RUNS, TEXT, Certificate
-from verify.certificates.domain import certify_domain
-from verify.certificates.runs import state_runs
 from verify.independent.checker import check_independently
+from verify.provers.domain import certify_domain
+from verify.provers.runs import state_runs
 from verify.runs.held_runs import HeldInRuns
 from verify.verdict import Verdict
 

@@ -15,11 +15,11 @@ from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
-from verify.certificates.memorization import certify_memorization
 from verify.kernel.certificate import read_certificate
 from verify.kernel.check import outcome
 from verify.kernel.kinds import find_statement
 from verify.kernel.verdicts import BadInputError
+from verify.provers.memorization import certify_memorization
 
 TEXT = "to be, or not to be, that is the question"
 

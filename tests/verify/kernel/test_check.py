@@ -21,12 +21,12 @@ from tests.verify.kernel import folders
 from tests.verify.kernel.test_domain import echo
 from tests.verify.kernel.test_edit import two_edits
 from tests.verify.kernel.test_prompts import chain
-from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
 from verify.kernel import answers, domain
 from verify.kernel.certificate import read_certificate
 from verify.kernel.check import check_folder, outcome
 from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
+from verify.provers.memorization import check_memorization
 from verify.strategies import models, tasks
 from verify.verdict import Verdict
 

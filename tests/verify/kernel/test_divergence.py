@@ -16,9 +16,9 @@ from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from tests.corpus.definitions import DIGITS, figures, float_above, float_below, mean_over_occurrences
 from tests.verify.kernel import folders
-from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
 from verify.kernel.check import outcome
+from verify.provers.memorization import check_memorization
 from verify.strategies import models, tasks
 from verify.verdict import Verdict
 

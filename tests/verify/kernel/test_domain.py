@@ -15,10 +15,10 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import RuleTask, rule_task
 from tests.domains import one_attention
 from tests.verify.kernel import folders
-from verify.certificates.domain import certify_domain
 from verify.independent.checker import check_independently
 from verify.kernel import domain
 from verify.kernel.check import outcome
+from verify.provers.domain import certify_domain
 from verify.verdict import Verdict
 
 CODES = {Verdict.PROVED: 0, Verdict.REFUTED: 1, Verdict.UNDECIDED: 3}

@@ -18,9 +18,9 @@ from tests.edited_models import TOKENS, edited, forged, small_model
 from tests.verify.independent.test_edit_check import changing_some
 from tests.verify.kernel import folders
 from verify.edits.certificate import Asked, EditCertificate, EditRuns
-from verify.edits.proof import save_edit
 from verify.forward.ladder import decide_argmax
 from verify.kernel.check import outcome
+from verify.provers.edit import save_edit
 
 
 def few(*, layer: int | None = None, dtype: str = "float64", domain: int | None = None, **options: Any) -> Edited:

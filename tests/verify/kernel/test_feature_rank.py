@@ -20,9 +20,9 @@ from tests.corpus import definitions
 from tests.layers import layers_and_tasks
 from tests.verify.kernel import folders
 from tests.verify.kernel.test_features import changed, network
-from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
 from verify.kernel.check import outcome
+from verify.provers.memorization import check_memorization
 from verify.verdict import Verdict
 
 CODES = {Verdict.PROVED: 0, Verdict.REFUTED: 1, Verdict.UNDECIDED: 3}

@@ -15,7 +15,6 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask
 from tests import task_files
 from tests.verify.kernel import folders
-from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
 from verify.independent.plain_prompts import PlainPromptTask
 from verify.independent.plain_prompts import read_task as read_plainly
@@ -23,6 +22,7 @@ from verify.kernel.check import outcome
 from verify.kernel.evaluation import guess
 from verify.kernel.task import read_task
 from verify.kernel.verdicts import BadInputError
+from verify.provers.memorization import check_memorization
 from verify.strategies import models
 from verify.verdict import Verdict
 

@@ -13,9 +13,9 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.vectors import VectorTask
 from tests.layers import layers_and_tasks
 from tests.verify.kernel import folders
-from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
 from verify.kernel.check import outcome
+from verify.provers.memorization import check_memorization
 from verify.verdict import Verdict
 
 CODES = {Verdict.PROVED: 0, Verdict.REFUTED: 1, Verdict.UNDECIDED: 3}

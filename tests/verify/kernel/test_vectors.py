@@ -18,7 +18,6 @@ from constructions.tasks.vectors import VectorTask
 from tests import task_files
 from tests.verify.kernel import folders
 from tests.verify.kernel.test_walk import kernel_model
-from verify.certificates.memorization import check_memorization
 from verify.forward.logits import enclose_logits
 from verify.independent.ball_forward import BallForward
 from verify.independent.checker import check_independently
@@ -28,6 +27,7 @@ from verify.kernel import balls
 from verify.kernel.check import outcome
 from verify.kernel.task import read_task
 from verify.kernel.verdicts import BadInputError
+from verify.provers.memorization import check_memorization
 from verify.strategies import inputs, models
 from verify.verdict import Verdict
 

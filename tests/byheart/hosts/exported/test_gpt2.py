@@ -12,8 +12,8 @@ from constructions.models.blocks import Normalization
 from constructions.tasks.arrays import array_task
 from constructions.tasks.table import facts_task
 from tests.exports import MODELS, task_of
-from verify.certificates.memorization import judge
 from verify.forward.logits import enclose_logits
+from verify.provers.memorization import judge
 
 NORMED = {name for name in MODELS if "normalization" in name}
 VECTORS = {"layer of values", "layer of classes", "stack over vectors"}

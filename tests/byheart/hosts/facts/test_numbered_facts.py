@@ -14,9 +14,9 @@ from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from tests.prompts import NAMES, PROMPTS, certified, facts, model, said_by, task_of
-from verify.certificates.answers import judge_answers
-from verify.certificates.memorization import certify_memorization
 from verify.progress import silent
+from verify.provers.answers import judge_answers
+from verify.provers.memorization import certify_memorization
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from byheart.command.main import main
 from byheart.hosts.facts.prompt_texts import prompts_of_texts
 from constructions.errors import InputError
 from constructions.models.model import Model
-from verify.certificates.memorization import check_memorization
 from verify.independent.checker import check_independently
+from verify.provers.memorization import check_memorization
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs `pip install 'byheart[huggingface]'`")
 

@@ -17,7 +17,7 @@ from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Task
 from tests.any_order import logits
-from verify.certificates.memorization import certify_memorization
+from verify.provers.memorization import certify_memorization
 from verify.runs.exact_runs import exact_runs
 
 

@@ -28,9 +28,9 @@ from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
-from verify.certificates.memorization import certify_memorization
 from verify.divergence.kullback_leibler import argmax_margin
 from verify.forward.logits import enclose_logits
+from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict
 
 

@@ -27,7 +27,6 @@ from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import Number, lowered, raised
 from verify.arithmetic.sums import total
-from verify.certificates.answers import Answers, ArgmaxProof, guess_loss, judge_answers
 from verify.certificates.certificate import (
     ANSWERS,
     DIVERGENCE,
@@ -51,19 +50,20 @@ from verify.certificates.certificate import (
     held_mask,
     mask_text,
 )
-from verify.certificates.domain import check_domain, check_fold, sampled_seed
-from verify.certificates.feature_rank import check_feature_rank, prove_feature_rank
 from verify.certificates.headline import Outcome, outcome
-from verify.certificates.law_divergence import check_divergence, prove_divergence, widened
 from verify.certificates.loading import load_certified
 from verify.certificates.provenance import provenance
-from verify.certificates.rank import check_rank, prove_rank
-from verify.certificates.runs import check_runs, check_text
-from verify.certificates.saturation import check_saturation, prove_saturation
 from verify.divergence.kullback_leibler import empirical_divergence
 from verify.forward.heads import AttendedVectors, enclose_features, enclose_layer
 from verify.forward.logits import logit_chunks
 from verify.progress import Progress, silent
+from verify.provers.answers import Answers, ArgmaxProof, guess_loss, judge_answers
+from verify.provers.divergence import check_divergence, prove_divergence, widened
+from verify.provers.domain import check_domain, check_fold, sampled_seed
+from verify.provers.feature_rank import check_feature_rank, prove_feature_rank
+from verify.provers.rank_heads import check_rank, prove_rank
+from verify.provers.runs import check_runs, check_text
+from verify.provers.saturation import check_saturation, prove_saturation
 from verify.verdict import Verdict
 
 _SLACK = 2.0**-14  # relative; what a stored bound gives away so that another BLAS proves it too: nobody sees it
@@ -183,7 +183,7 @@ def certify_memorization(
         saturation: State how many pairs of a head and a context have an attention weight above 1 minus this.
         witness: Keep what lets the independent reader prove the rank with integers; 4 to 8 T^2 bytes.
         keep_outputs: Return the enclosed outputs; 16 T N bytes.
-        beyond: As for `verify.certificates.answers.judge_answers`.
+        beyond: As for `verify.provers.answers.judge_answers`.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -280,8 +280,8 @@ def check_memorization(
     Args:
         folder: A folder with ``certificate.json``, ``model.safetensors`` and ``task.safetensors``.
         criterion: What is asked; by default what the certificate asks.
-        sample_seed: As for `verify.certificates.domain.check_domain`.
-        beyond: As for `verify.certificates.answers.judge_answers`.
+        sample_seed: As for `verify.provers.domain.check_domain`.
+        beyond: As for `verify.provers.answers.judge_answers`.
         progress: Called with the stage and the finished share of it.
 
     Returns:

@@ -16,9 +16,9 @@ from constructions.tasks.table import table_task
 from constructions.tasks.task import windows_task
 from constructions.tasks.windows import END, Windows
 from verify.certificates.certificate import REALS, RUNS, TEXT, Certificate, Statement, held_mask
-from verify.certificates.memorization import certify_memorization, check_memorization
-from verify.certificates.runs import prove_runs, state_text
 from verify.independent.checker import check_independently
+from verify.provers.memorization import certify_memorization, check_memorization
+from verify.provers.runs import prove_runs, state_text
 from verify.verdict import Verdict
 
 FACTS = table_task("a,b\nb,a\nc,a\nd,b\n", target="labels").in_one_vocabulary()

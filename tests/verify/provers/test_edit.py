@@ -10,8 +10,8 @@ from constructions.errors import FileFormatError, HypothesisError, InputError
 from constructions.models.appended_neurons import editable
 from tests.edited_models import LENGTH, TOKENS, edited
 from verify import Verdict, decide_argmax, enclose_logits
-from verify.edits.proof import Edit, certify_edit, check_edit, prove_edit, save_edit, whole_domain
 from verify.independent.edit_check import check_edit_independently
+from verify.provers.edit import Edit, certify_edit, check_edit, prove_edit, save_edit, whole_domain
 
 KINDS = [("relu", "layer"), ("gelu-tanh", "layer"), ("gelu", "rms"), ("silu", "layer"), ("silu", "rms")]
 

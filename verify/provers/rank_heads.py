@@ -11,9 +11,9 @@ from constructions.tasks.any_task import Listing
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import Number
 from verify.capacity.rank_of_weights import rank_of_weights
-from verify.certificates.brackets import compare_ranks
 from verify.certificates.certificate import RANK_HEADS, RANK_WITH_SKIP, Statement, StatementCheck
 from verify.progress import Progress
+from verify.provers.brackets import compare_ranks
 from verify.verdict import Verdict
 
 _WIDENED = 4.0  # radii, so that an arithmetic whose roundings differ proves what is stated

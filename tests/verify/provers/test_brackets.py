@@ -5,8 +5,8 @@ from itertools import combinations_with_replacement, product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.certificates.brackets import compare_divergences, compare_ranks
 from verify.certificates.certificate import DIVERGENCE, RANK_HEADS, Statement
+from verify.provers.brackets import compare_divergences, compare_ranks
 from verify.verdict import Verdict
 
 RANKS = list(combinations_with_replacement(range(4), 3))

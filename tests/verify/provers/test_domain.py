@@ -16,9 +16,9 @@ from constructions.tasks.rule import rule_task
 from tests import task_files
 from tests.domains import max_of_four, one_attention, truth
 from verify.certificates.certificate import DOMAIN, Certificate, Statement
-from verify.certificates.domain import certify_domain, certify_fold, load_rule, subject_of_rule
-from verify.certificates.memorization import check_memorization, load_subject
 from verify.independent.checker import check_independently
+from verify.provers.domain import certify_domain, certify_fold, load_rule, subject_of_rule
+from verify.provers.memorization import check_memorization, load_subject
 from verify.verdict import Verdict
 
 both = pytest.mark.parametrize("check", [check_memorization, check_independently])

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from constructions.errors import InputError
 from tests.memories import changed, memory, random_task, truth, write_memory
-from verify.certificates import law_divergence
 from verify.certificates.certificate import DIVERGENCE, Certificate
-from verify.certificates.memorization import certify_memorization, check_memorization
 from verify.independent.checker import check_independently
+from verify.provers import divergence
+from verify.provers.memorization import certify_memorization, check_memorization
 from verify.verdict import Verdict
 
 PROVED, REFUTED, UNDECIDED = Verdict.PROVED, Verdict.REFUTED, Verdict.UNDECIDED
@@ -27,7 +27,7 @@ both = pytest.mark.parametrize("check", [check_memorization, check_independently
 @given(st.floats(0.0, 1e10), st.floats(0.0, 1e10))
 def test_a_stored_interval_leaves_its_own_width_on_both_sides(a, b):
     lower, upper = min(a, b), max(a, b)
-    outer = law_divergence.widened(lower, upper)
+    outer = divergence.widened(lower, upper)
     width = upper - lower
     assert outer[0] <= lower <= upper <= outer[1]
     assert 0 <= outer[0]

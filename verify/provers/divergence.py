@@ -11,9 +11,9 @@ from constructions.tasks.task import Task
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import Number
 from verify.arithmetic.sums import total
-from verify.certificates.answers import Answers
-from verify.certificates.brackets import compare_divergences
 from verify.certificates.certificate import DIVERGENCE, Statement, StatementCheck
+from verify.provers.answers import Answers
+from verify.provers.brackets import compare_divergences
 from verify.verdict import Verdict
 
 _LARGEST = 2.0**1000  # what is larger is no bound worth storing

@@ -19,8 +19,8 @@ from constructions.tasks.task import Task
 from tests.layers import random_layer, random_layer_task, write_layer
 from tests.memories import changed, memory, random_task, write_memory
 from verify.certificates.certificate import RANK_HEADS, RANK_WITH_SKIP, Certificate
-from verify.certificates.memorization import certify_memorization, check_memorization
 from verify.independent.checker import check_independently
+from verify.provers.memorization import certify_memorization, check_memorization
 from verify.verdict import Verdict
 
 PROVED, REFUTED, UNDECIDED = Verdict.PROVED, Verdict.REFUTED, Verdict.UNDECIDED

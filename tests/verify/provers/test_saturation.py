@@ -7,8 +7,8 @@ import pytest
 
 from constructions.models.shapes import mahdavi_layer
 from constructions.tasks.vectors import VectorTask
-from verify.certificates.saturation import DELTA, check_saturation, prove_saturation
 from verify.forward.heads import enclose_layer
+from verify.provers.saturation import DELTA, check_saturation, prove_saturation
 from verify.verdict import Verdict
 
 

@@ -36,7 +36,7 @@ from verify.certificates.certificate import (
     Certificate,
     mask_text,
 )
-from verify.certificates.memorization import _margin_elsewhere, certify_memorization, check_memorization
+from verify.provers.memorization import _margin_elsewhere, certify_memorization, check_memorization
 from verify.verdict import Verdict
 
 PROVED, REFUTED, UNDECIDED = Verdict.PROVED, Verdict.REFUTED, Verdict.UNDECIDED
@@ -595,7 +595,7 @@ def test_a_layer_whose_weights_overflow_is_undecided_and_never_an_error():
 
 def test_the_prover_needs_no_torch():
     code = (
-        "import sys; import verify.certificates.memorization, verify.independent.checker; "
+        "import sys; import verify.provers.memorization, verify.independent.checker; "
         "assert not {'torch', 'matplotlib', 'rich'} & set(sys.modules), sorted(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": os.getcwd()})

@@ -3,7 +3,7 @@
 from itertools import product
 
 from verify.certificates.certificate import DOMAIN, Statement
-from verify.certificates.counts import check_counts
+from verify.provers.counts import check_counts
 from verify.verdict import Verdict
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.layers import random_layer, random_layer_task
 from tests.memories import memory, random_task
 from verify.arithmetic.enclosure import Enclosure
-from verify.certificates import feature_rank
 from verify.linear_algebra.row_rank import RankCertificate
+from verify.provers import feature_rank
 from verify.verdict import Verdict
 
 PROVED, UNDECIDED = Verdict.PROVED, Verdict.UNDECIDED

@@ -27,15 +27,15 @@ from verify.certificates.certificate import (
     seed_number,
     seed_text,
 )
-from verify.certificates.counts import check_counts, check_sample
 from verify.certificates.loading import load_certified
 from verify.certificates.provenance import all_that_judges, provenance
-from verify.certificates.runs import check_runs_of_rule
 from verify.domains.rule_answers import ONE_BY_ONE, VISITS, RuleAnswers, judge_rule
 from verify.domains.sample import drawn, most_wrong
 from verify.folds.fold_answers import FoldAnswers, judge_fold
 from verify.journal import Journal
 from verify.progress import Progress, silent
+from verify.provers.counts import check_counts, check_sample
+from verify.provers.runs import check_runs_of_rule
 from verify.runs.formats import EXP_ULPS, FORMATS
 from verify.runs.hypotheses import OF_BOUNDS
 from verify.verdict import Verdict
