@@ -16,7 +16,6 @@ from typing import Any
 
 import mpmath
 import numpy as np
-from verify.edits.proof import Edit, check_edit, save_edit, whole_domain
 
 from byheart.editing import edit_model
 from constructions.arrays import Int64Array
@@ -57,6 +56,7 @@ from verify.edits.certificate import FLAT, Asked, EditCertificate
 from verify.forward.ladder import decide_argmax
 from verify.kernel.check import outcome
 from verify.provers.domain import certify_domain, subject_of_rule
+from verify.provers.edit import Edit, check_edit, save_edit, whole_domain
 from verify.provers.memorization import certify_memorization, check_memorization
 from verify.provers.runs import prove_runs, state_text
 from verify.verdict import Verdict
