@@ -15,7 +15,7 @@ import numpy as np
 
 from byheart.choice.chooser import offers
 from constructions.arrays import Int64Array
-from constructions.memories.choice import BY_NAME
+from constructions.memories.menu import BY_NAME
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
 
@@ -56,7 +56,7 @@ def counts(task: Task) -> dict[str, int]:
     """Parameters by memory, of those that take the task."""
     found = {name: BY_NAME[name].fewest(task, "float32") for name in COUNTED}
     for offer in offers(task, names=CLOSED):
-        found[offer.kind.name] = 0 if offer.built is None else offer.built.model.parameters
+        found[offer.memory.name] = 0 if offer.built is None else offer.built.model.parameters
     return {name: count for name, count in found.items() if count}
 
 

@@ -10,9 +10,11 @@ import numpy as np
 from measure import print_head, print_row
 
 from constructions.errors import CapacityError, HypothesisError, InputError, ResourceError
-from constructions.memories.choice import BY_NAME, Asked, information_limit
+from constructions.memories.information_limit import information_limit
 from constructions.memories.keyed_words import keyed_words_memory, rounded_integers
 from constructions.memories.knots import knots_memory
+from constructions.memories.memory import Limits
+from constructions.memories.menu import BY_NAME
 from constructions.memories.parameters import printed_count, shared_count
 from constructions.models.blocks import tensor_fields
 from constructions.models.exact_network import rounded
@@ -73,7 +75,7 @@ def judged(model: Model, task: Task) -> str:
 def of_choice(name: str, task: Task) -> Row:
     """A memory of `byheart memories`, rounded to float32."""
     start = time.process_time()
-    model = BY_NAME[name].build(task, Asked()).model
+    model = BY_NAME[name].build(task, Limits()).model
     middle = time.process_time()
     if name == "knots":
         proof = prove_knots(model, task)

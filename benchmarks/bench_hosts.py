@@ -19,7 +19,7 @@ from byheart.choice.chooser import offers
 from byheart.hosts.export import HOSTS, export, host_named
 from byheart.hosts.number_types import DTYPES
 from constructions.errors import InputError, ResourceError
-from constructions.memories.choice import BY_NAME
+from constructions.memories.menu import BY_NAME
 from constructions.models.model import Model
 from constructions.tasks.arrays import enumerated_task
 from constructions.tasks.task import Task
@@ -27,7 +27,7 @@ from constructions.tasks.task import Task
 
 def built(task: Task) -> dict[str, Model]:
     """Each memory of the choice that holds the facts, its weights rounded to float32."""
-    found = {offer.kind.name: offer.built for offer in offers(task, names=tuple(BY_NAME), dtype="float32")}
+    found = {offer.memory.name: offer.built for offer in offers(task, names=tuple(BY_NAME), dtype="float32")}
     return {name: built.model for name in BY_NAME if (built := found[name]) is not None}
 
 

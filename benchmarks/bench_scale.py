@@ -105,8 +105,8 @@ def measured(kind: str, size: int) -> list[list[str]]:
     with (
         tempfile.TemporaryDirectory() as folder,
         clock.timed("byheart.job.offers", "choose"),
-        clock.timed("constructions.memories.choice._offer", "build", within=("choose",)),
-        clock.timed("constructions.memories.choice._run", "every run", within=("choose",)),
+        clock.timed("byheart.choice.chooser._offer", "build", within=("choose",)),
+        clock.timed("byheart.choice.chooser._judged", "every run", within=("choose",)),
         clock.timed("byheart.memory.write_report", "page"),
     ):
         with clock.stage("certify"):

@@ -5,7 +5,8 @@ import argparse
 import numpy as np
 from measure import timed
 
-from constructions.memories.choice import BY_NAME, Asked
+from constructions.memories.memory import Limits
+from constructions.memories.menu import BY_NAME
 from constructions.models.model import Model
 from constructions.tasks.table import facts_task
 from constructions.tasks.task import Task
@@ -25,7 +26,7 @@ def countries(subjects: int, seed: int = 0) -> Task:
 
 def built(name: str, task: Task) -> tuple[Model, float, str]:
     """The model, the seconds to build it, and the first words of its certificate."""
-    found, seconds = timed(lambda: BY_NAME[name].build(task, Asked()))
+    found, seconds = timed(lambda: BY_NAME[name].build(task, Limits()))
     model = found.model
     return model, seconds, certify_memorization(model, task).certificate.headline().split(":")[0]
 

@@ -30,15 +30,17 @@ from constructions.capacity.rank_profile import RankProfile, rank_profile
 from constructions.errors import InputError, require_at_least
 from constructions.features.full_rank_attention import named_recipe
 from constructions.files import refuse_existing
-from constructions.memories.choice import information_limit
+from constructions.memories.information_limit import information_limit
 from constructions.memories.knots import most_parameters
+from constructions.memories.memory import Memory
+from constructions.memories.menu import MEMORIES
+from constructions.memories.menu.theorem_1 import Theorem1
 from constructions.memories.theorem_1 import (
     LARGEST_ELIMINATION,
     QUICK_ELIMINATION,
     HeadsOfTheorem1,
     dimensions,
 )
-from constructions.memory_budget import require_memory
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import STORED, Precision
@@ -91,7 +93,8 @@ class Request:
     """What is asked of a memory.
 
     Args:
-        memory: The name of a memory, or ``"smallest"``, the default; with a size ``"theorem-1"`` is the default.
+        memory: The name of a memory, a memory of one's own (`constructions.memories.memory.Memory`), or ``"smallest"``,
+            the default; with a size ``"theorem-1"`` is the default.
         dtype: The precision that weights are rounded to, and in which the smallest memory has to hold the task when it
             is run; by default ``"float32"``, or where sizes make it the heads of Theorem 1' ``"float64"``.
         attention_only: Refuse models with neurons.
@@ -113,7 +116,7 @@ class Request:
         InputError: A size of a memory that has none, or an impossible seed or device.
     """
 
-    memory: str | None = None
+    memory: str | Memory | None = None
     dtype: Precision | None = None
     attention_only: bool = False
     layers: int | None = None
@@ -153,7 +156,16 @@ class Request:
     @property
     def name(self) -> str:
         """The memory that is meant."""
-        return (THEOREM_1 if self._sized else SMALLEST) if self.memory is None else self.memory
+        if self.memory is None:
+            return THEOREM_1 if self._sized else SMALLEST
+        return self.memory.name if isinstance(self.memory, Memory) else self.memory
+
+    @property
+    def memories(self) -> tuple[Memory, ...]:
+        """The memories that there are; the heads of Theorem 1' with the sizes that are given."""
+        heads = Theorem1(self.d_model, self.d_head, self.n_heads, named_recipe(self.front_end), self.tail)
+        menu = tuple(heads if memory.name == THEOREM_1 else memory for memory in MEMORIES)
+        return (self.memory,) if isinstance(self.memory, Memory) else menu
 
     @property
     def precision(self) -> Precision:
@@ -164,7 +176,7 @@ class Request:
 def hold(task: AnyTask, *, progress: Progress = silent, **asked: Any) -> NewMemory:
     r"""Build weights that hold the task exactly, certify them, and run them.
 
-    By default it is the memory of fewest parameters of all in `constructions.memories.choice.MEMORIES` that every run
+    By default it is the memory of fewest parameters of all in `constructions.memories.menu.MEMORIES` that every run
     in `dtype` is proved to hold; where there is none, the one of fewest that one run holds. The first of them is
     certified before smaller ones are searched for, and an interrupt of that search ends it with the best it has found.
     A size asks for the heads of Theorem 1': for laws and $d < N - 1$, where no weights hold all laws, these hold the
@@ -259,31 +271,18 @@ class _Work:
                 **widths,
                 tolerance=request.tolerance,
                 seed=request.seed,
-                heads=self._heads,
+                memories=request.memories,
                 judged=request.name == SMALLEST,
                 quick=quick,
                 earlier=earlier,
                 progress=_within(self.clock.progress, stage, saved),
             )
 
-    @property
-    def _heads(self) -> dict[str, Any]:
-        """The sizes of the heads of Theorem 1' that are asked; the limits of the others they need not keep."""
-        request = self.request
-        return {
-            "d_model": request.d_model,
-            "d_head": request.d_head,
-            "n_heads": request.n_heads,
-            "front_end": named_recipe(request.front_end),
-            "tail": request.tail,
-            "require": _require_bytes(self.facts),
-        }
-
     def certified(self, chosen: Offer) -> NewMemory:
         """The certificate of what was built, and its figures."""
         task, request, built = self.facts, self.request, chosen.built
         assert built is not None
-        model, name = built.model, chosen.kind.name
+        model, name = built.model, chosen.memory.name
         of_theorem_1, needed = isinstance(built, HeadsOfTheorem1), None
         how = {"front_end": name, "route": name, "tail": "none"}
         if isinstance(built, HeadsOfTheorem1):
@@ -328,21 +327,13 @@ class _Work:
         return replace(made, figures=replace(figures, seconds={**self.clock.seconds}))
 
 
-def _require_bytes(task: Task) -> Callable[[int, str], None]:
-    def require(building: int, purpose: str) -> None:
-        # The certificate holds the Gram matrix of the features with its factor and error bounds.
-        require_memory(max(building, 32 * task.n_contexts**2), purpose=purpose)
-
-    return require
-
-
 def _tried(offer: Offer, task: Task, dtype: Precision, ran: Mapping[str, Any] | None) -> Tried:
     if offer.built is None:
-        return Tried(memory=offer.kind.name, refused=offer.refused)
+        return Tried(memory=offer.memory.name, refused=offer.refused)
     runs, parameters = ran or {}, offer.built.model.parameters
     types = (name for name in ("float16", "bfloat16", "float32", "float64") if name in runs)
     return Tried(
-        memory=offer.kind.name,
+        memory=offer.memory.name,
         parameters=parameters,
         nonzero=offer.nonzero,
         facts_per_parameter=task.n_contexts / parameters,

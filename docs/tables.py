@@ -7,10 +7,10 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from constructions.described_memories import DESCRIBED
+from constructions.memories.menu import MEMORIES
 
 DOCS = Path(__file__).parent
-MEMORIES = "<!-- the table of `byheart memories` -->"
+PLACE = "<!-- the table of `byheart memories` -->"
 
 
 def rows_of(table: list[list[str]]) -> str:
@@ -27,14 +27,14 @@ def table(path: Path) -> str:
 
 def memories() -> str:
     """What each memory needs and costs, as a table of Markdown."""
-    rows = [[f"[`{one.name}`]({one.page.removeprefix('docs/')})", one.needs, one.cost] for one in DESCRIBED]
+    rows = [[f"[`{one.name}`]({one.page.removeprefix('docs/')})", one.needs, one.cost] for one in MEMORIES]
     return rows_of([["memory", "needs", "parameters"], *rows])
 
 
 def read_page(app: Sphinx, name: str, source: list[str]) -> None:
-    """The page with tables in the place of `MEMORIES`, and of each line that is nothing but a link to a CSV file."""
+    """The page with tables in the place of `PLACE`, and of each line that is nothing but a link to a CSV file."""
     folder = (DOCS / name).parent
-    source[0] = source[0].replace(MEMORIES, memories())
+    source[0] = source[0].replace(PLACE, memories())
     source[0] = re.sub(
         r"^\[[^\]]*\]\(([\w./]+\.csv)\)$", lambda found: table(folder / found[1]), source[0], flags=re.MULTILINE
     )

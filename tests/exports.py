@@ -13,7 +13,8 @@ import pytest
 
 from byheart.hosts.export import export, host_named
 from constructions.errors import InputError
-from constructions.memories.choice import BY_NAME, Asked
+from constructions.memories.memory import Limits
+from constructions.memories.menu import BY_NAME
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network
@@ -148,7 +149,7 @@ def memory_of_bigrams(name):
         task = array_task(cells, laws=powers / powers.sum(axis=1, keepdims=True), vocabulary=6)
     if name == "affine":  # sums modulo 6
         task = array_task(cells, next_tokens=(a + b) % 6, vocabulary=6, target="labels")
-    return task, BY_NAME[name].build(task, Asked()).model
+    return task, BY_NAME[name].build(task, Limits()).model
 
 
 def installed(name):

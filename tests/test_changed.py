@@ -24,6 +24,6 @@ def test_types_are_looked_at_in_what_changed_and_where_it_is_imported() -> None:
     found = set(typed(["verify/forward/walk.py", "docs/conf.py", "byheart/hosts/written/load_model.py"]))
     assert {"verify/forward/walk.py", "verify/forward/in_rationals.py"} <= found
     assert "byheart/command/main.py" not in found and list(typed(["README.md"])) == []
-    choice = "constructions/memories/choice.py"
-    importers = ["byheart/choice/chooser.py", "byheart/device_runs/cases.py", "byheart/job.py"]
-    assert list(typed([choice])) == [*importers, choice]
+    budget = "constructions/memory_budget.py"
+    importers = ["constructions/memories/theorem_1.py", "verify/certificates/memorization.py"]
+    assert list(typed([budget])) == sorted([*importers, budget])

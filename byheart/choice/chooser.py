@@ -6,10 +6,10 @@ Page: docs/memories.md
 import math
 import time
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from byheart.choice.trial import trial
+from constructions.counted import counted
 from constructions.errors import (
     ByheartError,
     CapacityError,
@@ -18,9 +18,11 @@ from constructions.errors import (
     ResourceError,
     require_at_least,
 )
-from constructions.memories.choice import MEMORIES, NEURONS, Asked, Build, Kind, Limits
-from constructions.memories.theorem_1 import Progress, silent
+from constructions.memories.memory import Limits, Memory, Progress, silent
+from constructions.memories.menu import MEMORIES
+from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import Construction
+from constructions.models.model import Model
 from constructions.models.precision import SHORT, Precision, require_precision
 from constructions.tasks.criterion import TOLERANCE
 from constructions.tasks.task import Task
@@ -29,17 +31,14 @@ SMALLEST = "smallest"
 """What is asked for where no memory is named."""
 
 _CLAIM = "The choice of a memory"
-_MOST = {"newton": 512, "rank-one-heads": 4096}
-"""Facts up to which a memory is tried without being named: beyond, it or its certificate takes minutes to hours."""
-_MOST_ALONE = {"newton": 4096}
-"""The same where memories with neurons are refused."""
+_NEURONS = "it has neurons"
 
 
 class Offer(NamedTuple):
     """What one memory makes of a task.
 
     Args:
-        kind: The kind of memory.
+        memory: Which memory.
         built: The weights; none where it refuses.
         refused: Why it does; empty otherwise.
         error: What it raised, if it did.
@@ -48,7 +47,7 @@ class Offer(NamedTuple):
         every_run: Whether every run of them is proved to hold the task.
     """
 
-    kind: Kind
+    memory: Memory
     built: Construction[Task] | None
     refused: str
     error: ByheartError | None = None
@@ -78,8 +77,7 @@ def offers(
     d_head: int | None = None,
     tolerance: float = TOLERANCE,
     seed: int = 0,
-    heads: Mapping[str, Any] = MappingProxyType({}),
-    memories: tuple[Kind, ...] = MEMORIES,
+    memories: tuple[Memory, ...] = MEMORIES,
     judged: bool = False,
     quick: bool = False,
     earlier: tuple[Offer, ...] = (),
@@ -100,7 +98,6 @@ def offers(
         d_head: Refuse models with wider heads.
         tolerance: What the divergence of a held law may be, nats.
         seed: Seed of every random choice.
-        heads: The sizes of the memory ``theorem-1`` (`constructions.memories.choice.Asked`).
         memories: The memories there are.
         judged: Try what was built (`byheart.choice.trial.trial`), unless one that every run holds is smaller.
         quick: Stop at the first memory that every run holds.
@@ -117,44 +114,27 @@ def offers(
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
         >>> found = offers(enumerated_task(50, 2), names=("knots", "rank-one-heads"))
-        >>> [offer.kind.name for offer in found], found[0].parameters
+        >>> [offer.memory.name for offer in found], found[0].parameters
         (['knots', 'rank-one-heads'], 7646)
     """
     require_precision(dtype)
-    limits = Limits(attention_only, layers, d_model, d_head)
     require_at_least(1, layers=layers, d_model=d_model, d_head=d_head)
-    by_name = {kind.name: kind for kind in memories}
-    if names is not None and (unknown := [name for name in names if name not in by_name]):
-        known = ", ".join(map(repr, (SMALLEST, *by_name)))
-        raise InputError("memory", f"is {unknown[0]!r}", f"one of {known}")
-    found, asked = list(earlier), Asked(dtype, seed, tolerance, progress or silent, heads)
-    tried = [by_name[name] for name in names or by_name]
-    if names is None:  # the others keep their order
-        tried = [kind for kind in tried if dtype in kind.exact or (dtype not in SHORT and kind.exact != SHORT)]
-        tried.sort(key=lambda kind: (0, kind.fewest(task, dtype)) if dtype in kind.exact else (1, 0))
-    for kind in tried:
-        if any(offer.kind.name == kind.name for offer in earlier):
+    limits = Limits(
+        dtype, attention_only, layers, d_model, d_head, tolerance, seed, names is not None, progress or silent
+    )
+    found = list(earlier)
+    for memory in _to_be_tried(task, names, dtype, memories):
+        if any(offer.memory.name == memory.name for offer in earlier):
             continue
-        asked.progress(kind.name, None, "")
+        limits.progress(memory.name, None, "")
         proved = [offer.parameters for offer in found if offer.every_run]
         if quick and proved:
             break
         least = min(proved or [offer.parameters for offer in found], default=math.inf)
-        refused = "" if names is not None else _not_tried(kind, task, dtype, least, attention_only)
-        if limits.attention_only and not kind.attention_only:
-            refused = NEURONS
-        if dtype in SHORT and dtype not in kind.exact:
-            refused = f"its runs in {dtype} are rounded, and nothing is proved of them; those of 'bit-table' are exact"
-        unasked = (kind.alone if attention_only else kind.unasked) or kind.build
-        build = kind.build if names is not None else unasked
         try:
-            offer = Offer(kind, None, refused) if refused else _offer(task, kind, build, asked, limits)
+            offer = _offer(task, memory, limits, least)
             if judged and offer.built is not None and not (proved and offer.parameters >= least):
-                judgement = trial(offer.built, dtype, tolerance)
-                built = None if judgement.refused else offer.built
-                offer = offer._replace(
-                    run=judgement.run, refused=judgement.refused, built=built, every_run=judgement.every_run
-                )
+                offer = _judged(offer, offer.built, limits)
         except KeyboardInterrupt:
             if not earlier:
                 raise
@@ -173,26 +153,65 @@ def smallest_of(found: tuple[Offer, ...]) -> Offer:
     if found[0].built is None:
         if len(found) == 1 and found[0].error is not None:
             raise found[0].error
-        reasons = "; ".join(f"{offer.kind.name}: {offer.refused}" for offer in found)
+        reasons = "; ".join(f"{offer.memory.name}: {offer.refused}" for offer in found)
         raise CapacityError(_CLAIM, "a memory that holds the task", f"none of those that were tried does. {reasons}")
     return next((offer for offer in found if offer.every_run), found[0])
 
 
-def _not_tried(kind: Kind, task: Task, dtype: Precision, least: float, attention_only: bool) -> str:
-    """Why a memory that is not named is not built; empty where it is."""
-    most = ({**_MOST, **_MOST_ALONE} if attention_only else _MOST).get(kind.name, math.inf)
-    if task.n_contexts > most:
-        return f"{task.n_contexts} facts are more than {most}: it is tried where it is named"
-    fewest = kind.fewest(task, dtype)
-    return f"it would take {fewest} parameters at least, and is not built" if fewest > least else ""
+def _to_be_tried(
+    task: Task, names: tuple[str, ...] | None, dtype: Precision, memories: tuple[Memory, ...]
+) -> list[Memory]:
+    """The memories of these names; where there are none all, of those whose runs are exact the smallest first."""
+    by_name = {memory.name: memory for memory in memories}
+    if names is None:
+        exact = [memory for memory in memories if dtype in memory.exact]
+        rounded = [memory for memory in memories if dtype not in memory.exact and memory.exact != SHORT]
+        exact.sort(key=lambda memory: memory.fewest(task, dtype))
+        return exact if dtype in SHORT else exact + rounded
+    for name in names:
+        if name not in by_name:
+            raise InputError("memory", f"is {name!r}", f"one of {', '.join(map(repr, (SMALLEST, *by_name)))}")
+    return [by_name[name] for name in names]
 
 
-def _offer(task: Task, kind: Kind, build: Build, asked: Asked, limits: Limits) -> Offer:
+def _offer(task: Task, memory: Memory, limits: Limits, least: float) -> Offer:
+    """Build a memory, unless it is known before that it is not wanted: one of `least` parameters is there."""
+    if limits.dtype in SHORT and limits.dtype not in memory.exact:
+        unproved = f"its runs in {limits.dtype} are rounded, and nothing is proved of them"
+        return Offer(memory, None, f"{unproved}; those of 'bit-table' are exact")
+    if limits.attention_only and not memory.attention_only:
+        return Offer(memory, None, _NEURONS)
+    if not limits.named and (fewest := memory.fewest(task, limits.dtype)) > least:
+        return Offer(memory, None, f"it would take {fewest} parameters at least, and is not built")
     start = time.perf_counter()
     try:
-        built = build(task, asked)
+        built = memory.build(task, limits)
     except (HypothesisError, InputError, ResourceError) as error:
-        return Offer(kind, None, str(error), error)
+        return Offer(memory, None, str(error), error)
     seconds = round(time.perf_counter() - start, 3)
-    exceeded = limits.exceeded(built.model)
-    return Offer(kind, None, exceeded, seconds=seconds) if exceeded else Offer(kind, built, "", seconds=seconds)
+    exceeded = _exceeded(built.model, limits)
+    return Offer(memory, None if exceeded else built, exceeded, seconds=seconds)
+
+
+def _judged(offer: Offer, built: Construction[Task], limits: Limits) -> Offer:
+    """The offer with what is known of its runs; refused where one of them does not hold the task."""
+    found = trial(built, limits.dtype, limits.tolerance)
+    kept = None if found.refused else built
+    return offer._replace(run=found.run, refused=found.refused, built=kept, every_run=found.every_run)
+
+
+def _exceeded(model: Model, limits: Limits) -> str:
+    """What of a model is too large, in words; empty where nothing is."""
+    attentions = [block for block in model.blocks if isinstance(block, Attention)]
+    neurons = [block for block in model.blocks if isinstance(block, FeedForward)]
+    layers = len(attentions) + len(neurons)
+    width = max([model.d_model, *(block.d_out for block in attentions + neurons)])
+    head = max((block.d_head for block in attentions), default=0)
+    if limits.attention_only and neurons:
+        return _NEURONS
+    if limits.layers is not None and layers > limits.layers:
+        return f"it has {counted(layers, 'layer')}"
+    for what, size, most in (("d_model", width, limits.d_model), ("d_head", head, limits.d_head)):
+        if most is not None and size > most:
+            return f"its {what} is {size}, more than {most}"
+    return ""

@@ -44,9 +44,10 @@ def trial(built: Construction[Task], dtype: Precision, tolerance: float) -> Tria
         tolerance: What the divergence of a held law may be, nats.
 
     Example:
-        >>> from constructions.memories.choice import BY_NAME, Asked
+        >>> from constructions.memories.memory import Limits
+        >>> from constructions.memories.menu import BY_NAME
         >>> from constructions.tasks.arrays import enumerated_task
-        >>> trial(BY_NAME["knots"].build(enumerated_task(3, 2), Asked()), "float32", 1e-3).refused
+        >>> trial(BY_NAME["knots"].build(enumerated_task(3, 2), Limits()), "float32", 1e-3).refused
         ''
     """
     size = built.task.n_contexts

@@ -19,13 +19,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    from constructions.described_memories import DESCRIBED
+    from constructions.memories.menu import MEMORIES
 
     if options.json:
-        names = ("memory", "needs", "parameters", "attention_only", "page")
-        sys.stdout.write(json.dumps([dict(zip(names, each, strict=True)) for each in DESCRIBED]) + "\n")
+        rows = [
+            {
+                "memory": each.name,
+                "needs": each.needs,
+                "parameters": each.cost,
+                "attention_only": each.attention_only,
+                "page": each.page,
+            }
+            for each in MEMORIES
+        ]
+        sys.stdout.write(json.dumps(rows) + "\n")
         return PROVED
-    sys.stdout.write(f"{len(DESCRIBED)} memories: what each needs, and what it costs\n")
+    sys.stdout.write(f"{len(MEMORIES)} memories: what each needs, and what it costs\n")
     if options.quiet:
         return PROVED
     sys.stdout.write("\n")
@@ -40,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
                     ("page", file_of_page(each.page)),
                 ],
             )
-            for each in DESCRIBED
+            for each in MEMORIES
         ]
     )
     return PROVED

@@ -12,6 +12,7 @@ from byheart.terminal.fact_options import add_size_options, add_task_options, re
 from byheart.terminal.made import print_made
 from byheart.terminal.options import add_device_option, add_out_options, add_output_options
 from byheart.terminal.progress import progress_lines
+from byheart.terminal.rule_file import named_memory
 
 if TYPE_CHECKING:
     from constructions.tasks.task import Task
@@ -36,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--memory",
         default=None,
         metavar="NAME",
-        help="which construction, see `byheart memories` (default: smallest, the one with fewest parameters; theorem-1 "
-        "with --dim, --head-dim, --heads, --front-end or --tail)",
+        help="which construction, see `byheart memories`, or FILE.py:name, a memory of your own (default: smallest, "
+        "the one with fewest parameters; theorem-1 with --dim, --head-dim, --heads, --front-end or --tail)",
     )
     parser.add_argument(
         "--dtype",
@@ -101,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
         task = given.facts
         memories = ever_smaller(
             given.task,
-            memory=options.memory,
+            memory=named_memory(options.memory),
             dtype=options.dtype,
             attention_only=options.attention_only,
             layers=options.layers,

@@ -16,8 +16,8 @@ from constructions.attention.skip_connection_head import (
     skip_connection_head,
     two_head_skip_connection,
 )
-from constructions.memories.choice import BY_NAME
 from constructions.memories.low_entropy_memory import low_entropy_memory
+from constructions.memories.menu import BY_NAME
 from constructions.models.attention import features, logits
 from constructions.models.construction import Construction
 from constructions.models.model import Model

@@ -1,4 +1,4 @@
-"""A rule, or a task, of somebody's own, from a Python file of theirs.
+"""A rule, a task or a memory of somebody's own, from a Python file of theirs.
 
 Page: docs/commands.md
 """
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from constructions.errors import InputError
 
 if TYPE_CHECKING:
+    from constructions.memories.memory import Memory
     from constructions.tasks.any_task import AnyTask
 
 
@@ -75,6 +76,31 @@ def named_task(source: Path, option: str = "FILE") -> "AnyTask | None":
     if name not in tasks:
         raise InputError(Path(place), f"has no task {name!r}", f"one of {', '.join(sorted(tasks)) or 'some'}")
     return tasks[name]
+
+
+def named_memory(memory: str | None, option: str = "--memory") -> "str | Memory | None":
+    """The memory that ``FILE.py:name`` names, which runs the file; any other name as it is.
+
+    Args:
+        memory: What was typed.
+        option: Where it was typed.
+
+    Raises:
+        InputError: There is no such file, it does not run, or it has no memory of this name.
+
+    Example:
+        >>> named_memory("knots")
+        'knots'
+    """
+    from constructions.memories.memory import Memory
+
+    place, separator, name = (memory or "").rpartition(":")
+    if memory is None or not separator or not place.endswith(".py"):
+        return memory
+    found = {each: value for each, value in _run(place, option, memory).items() if isinstance(value, Memory)}
+    if name not in found:
+        raise InputError(Path(place), f"has no memory {name!r}", f"one of {', '.join(sorted(found)) or 'some'}")
+    return found[name]
 
 
 def _run(place: str, option: str, typed: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Pages: docs/claims/full_rank_attention.md, docs/claims/theorem_1.md, docs/comman
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -26,15 +26,15 @@ from constructions.features.full_rank_attention import (
 )
 from constructions.features.minimum_norm import RightInverse, right_inverse
 from constructions.features.skip_connection import SkipConnection, memorize_with_skip_connection
+from constructions.memories.memory import Progress, silent
 from constructions.memories.tail import TailFit, fit_tail, tail_bytes
+from constructions.memory_budget import require_memory
 from constructions.models.attention import features, last
 from constructions.models.construction import Construction
 from constructions.models.front_end import FrontEnd
 from constructions.models.model import Model
 from constructions.models.precision import Precision, rounded_model
 from constructions.tasks.task import Task
-
-Progress = Callable[[str, float | None, str], None]
 
 TAILS = ("none", "fit")
 
@@ -44,10 +44,6 @@ LARGEST_ELIMINATION = 4096  # contexts; beyond it the number of heads is bounded
 QUICK_ELIMINATION = 512  # contexts; beyond it that heads suffice is left to the certificate of those that are built
 _LOOSE = 1e-3  # nats: an output that misses its targets by more is none
 _FEATURE_ENTRIES = 2**27  # default_heads asks for no more features than make T x P entries: 1 GiB
-
-
-def silent(stage: str, share: float | None, detail: str) -> None:
-    """Progress that nobody looks at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +226,6 @@ def theorem_1(
     tail: str | None = None,
     dtype: Precision = "float64",
     seed: int = 0,
-    require: Callable[[int, str], None] | None = None,
     progress: Progress | None = None,
 ) -> HeadsOfTheorem1:
     r"""Hold laws or labels by one layer of attention: Theorem 1 of Dana et al., where it holds.
@@ -252,7 +247,6 @@ def theorem_1(
         tail: ``"fit"`` or ``"none"``, the default.
         dtype: The precision that every weight is rounded to.
         seed: Seed of every random choice.
-        require: Called with the bytes that the work needs and what for, before it starts; may raise.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
@@ -298,9 +292,10 @@ def theorem_1(
         if n_heads is not None:
             _require_heads(needed, task, heads)
         sizes: dict[str, Any] = dict(d_model=d_model, d_head=d_head, n_heads=heads, tail=tail)
-        if require is not None:
-            need = estimate_bytes(task, front_end=front_end, **sizes)
-            require(need, f"{counted(task.n_contexts, 'fact')} with {counted(heads, 'head')} of dimension {d_head}")
+        # The certificate holds the Gram matrix of the features with its factor and error bounds.
+        need = max(estimate_bytes(task, front_end=front_end, **sizes), 32 * task.n_contexts**2)
+        facts = counted(task.n_contexts, "fact")
+        require_memory(need, purpose=f"{facts} with {counted(heads, 'head')} of dimension {d_head}")
         built = None
         if front_end is fitting_attention:
             with suppress(CapacityError):

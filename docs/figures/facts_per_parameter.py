@@ -12,7 +12,9 @@ import figure_program
 
 from byheart.report import drawing as draw
 from constructions.errors import ByheartError
-from constructions.memories.choice import BY_NAME, Asked, information_limit
+from constructions.memories.information_limit import information_limit
+from constructions.memories.memory import Limits
+from constructions.memories.menu import BY_NAME
 from constructions.memories.parameters import printed_count
 from constructions.tasks.arrays import enumerated_task
 
@@ -40,7 +42,7 @@ def measured() -> Sequence[Mapping[str, object]]:
             row[name] = ""
             if tokens <= most:
                 try:
-                    row[name] = BY_NAME[name].build(task, Asked(dtype)).model.parameters
+                    row[name] = BY_NAME[name].build(task, Limits(dtype)).model.parameters
                 except ByheartError:
                     continue
         row |= {name: information_limit(task, bits) for name, bits in LIMITS.items()}

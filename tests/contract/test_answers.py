@@ -8,10 +8,11 @@ import pytest
 from constructions.bigrams.lookup_table import lookup_table
 from constructions.bigrams.one_head import one_head_memory
 from constructions.errors import CapacityError, HypothesisError, InputError
-from constructions.memories.choice import BY_NAME, Asked
 from constructions.memories.keyed_words import keyed_words_memory
 from constructions.memories.knots import knots_memory
 from constructions.memories.low_entropy_memory import low_entropy_memory
+from constructions.memories.memory import Limits, Memory
+from constructions.memories.menu import BY_NAME
 from constructions.memories.theorem_1 import build_memory
 from constructions.models.construction import require_fit
 from constructions.tasks.arrays import array_task
@@ -41,7 +42,7 @@ HOLD_BIGRAMS = {
 def model_of(name, task, dtype):
     """The weights of a memory; one that is new may refuse what it does not take, and is skipped with its reason."""
     try:
-        return BY_NAME[name].build(task, Asked(dtype)).model
+        return BY_NAME[name].build(task, Limits(dtype)).model
     except (HypothesisError, CapacityError, InputError) as refusal:
         if name in HOLD_BIGRAMS:
             raise
@@ -49,10 +50,13 @@ def model_of(name, task, dtype):
 
 
 def test_a_memory_that_is_new_may_refuse_and_the_others_may_not(monkeypatch):
-    def refuses(task, asked):
-        raise InputError("the task", "has two tokens in a context", "three")
+    class Triples(Memory):
+        name, needs, cost = "triples", "contexts of three tokens", "nothing"
 
-    monkeypatch.setitem(BY_NAME, "triples", BY_NAME["knots"]._replace(name="triples", build=refuses))
+        def build(self, task, limits):
+            raise InputError("the task", "has two tokens in a context", "three")
+
+    monkeypatch.setitem(BY_NAME, "triples", Triples())
     with pytest.raises(pytest.skip.Exception, match="triples refuses: the task has two tokens"):
         model_of("triples", bigrams(2, 2), "float32")
     monkeypatch.setitem(BY_NAME, "knots", BY_NAME["triples"])
@@ -82,7 +86,7 @@ def test_every_memory_holds_bigrams_with_answers_of_their_own(name, answers, tmp
 @pytest.mark.parametrize("name", ["knots", "one-head", "packed-words", "probes", "rank-one-heads"])
 def test_few_tokens_and_few_answers_are_held(name, tokens, answers, tmp_path):
     task = bigrams(tokens, answers)
-    built = BY_NAME[name].build(task, Asked("float64"))
+    built = BY_NAME[name].build(task, Limits("float64"))
     assert certified(tmp_path, built.model, task) == tokens**2
 
 
@@ -101,7 +105,7 @@ def test_single_tokens_are_held(name, answers, tmp_path):
     contexts = np.arange(7)[:, None]
     names = tuple(f"answer {i}" for i in range(answers))
     task = array_task(contexts, next_tokens=np.arange(7) % answers, vocabulary=7, answers=names, target="labels")
-    built = BY_NAME[name].build(task, Asked())
+    built = BY_NAME[name].build(task, Limits())
     assert certified(tmp_path, built.model, task) == 7
 
 
@@ -134,7 +138,7 @@ def test_laws_over_answers_of_their_own_are_held(name, answers, tmp_path):
     names = tuple(f"answer {i}" for i in range(answers))
     laws = counts / counts.sum(axis=1, keepdims=True)
     task = array_task(bigrams(3, 1).contexts, laws=laws, vocabulary=3, answers=names)
-    built = BY_NAME[name].build(task, Asked("float64"))
+    built = BY_NAME[name].build(task, Limits("float64"))
     certified(tmp_path, built.model, task)
 
 
@@ -160,7 +164,7 @@ def test_a_table_costs_no_column_for_what_is_read_and_no_row_for_what_is_answere
     together = apart.in_one_vocabulary()
     sizes = []
     for task in (apart, together):
-        model = BY_NAME[name].build(task, Asked()).model
+        model = BY_NAME[name].build(task, Limits()).model
         assert model.parameters == sum(tensor.size for tensor in model.tensors().values())
         sizes.append((model.d_vocab, model.d_vocab_out, model.parameters))
     (n, k, few), (n_all, k_all, many) = sizes
@@ -193,4 +197,4 @@ def test_memories_of_bigrams_refuse_laws_over_answers_as_over_tokens():
     task = array_task(bigrams(2, 1).contexts, laws=counts, vocabulary=2, answers=("x", "y", "z"))
     for name in HOLD_BIGRAMS & set(ATTENTION_ONLY) - {"theorem-1", "last-token-heads"}:
         with pytest.raises((HypothesisError, InputError), match="laws"):
-            BY_NAME[name].build(task, Asked())
+            BY_NAME[name].build(task, Limits())

@@ -12,7 +12,7 @@ from byheart.hosts.export import ANSWERS_FILE, HOSTS, PARITY_FILE, TOKENIZER_FIL
 from byheart.hosts.reading import read_model
 from constructions.errors import ByheartError, InputError
 from constructions.files import canonical_json
-from constructions.memories.choice import BY_NAME
+from constructions.memories.menu import BY_NAME
 from constructions.memories.theorem_1 import build_memory
 from constructions.models.model import Model
 from constructions.tasks.table import facts_task

@@ -10,7 +10,8 @@ import pytest
 
 import byheart
 from byheart.hosts.export import export
-from constructions.memories.choice import BY_NAME, Asked
+from constructions.memories.memory import Limits
+from constructions.memories.menu import BY_NAME
 from constructions.tasks.arrays import array_task
 from constructions.tasks.vocabulary import typed
 from tests.exports import MODELS, installed, memory_of_bigrams, task_of
@@ -41,7 +42,7 @@ def of_a_table(name):
     labels = np.arange(9) % 4
     answers = tuple(f"answer {i}" for i in range(4))
     task = array_task(contexts, next_tokens=labels, vocabulary=3, answers=answers, target="labels")
-    return task, BY_NAME[name].build(task, Asked()).model
+    return task, BY_NAME[name].build(task, Limits()).model
 
 
 OWN = ("affine", "low-rank-laws", "one-hot-laws", "probes")  # laws, and attention that sees all

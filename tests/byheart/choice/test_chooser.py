@@ -10,8 +10,10 @@ from byheart.choice import chooser
 from byheart.choice.chooser import offers, smallest_of
 from byheart.choice.trial import Trial
 from constructions.errors import CapacityError, HypothesisError, InputError
-from constructions.memories import choice
-from constructions.memories.choice import BY_NAME, information_limit
+from constructions.memories.information_limit import information_limit
+from constructions.memories.memory import Limits, Memory
+from constructions.memories.menu import BY_NAME, newton, rank_one_heads
+from constructions.memories.menu.theorem_1 import Theorem1
 from constructions.memories.newton.newton_memory import newton_memory
 from constructions.models.blocks import Attention
 from constructions.models.precision import SHORT
@@ -27,19 +29,19 @@ QUICK = ("knots", "rank-one-heads", "packed-words")
 def test_every_offer_holds_the_task_and_the_smallest_comes_first(dtype: str) -> None:
     task = enumerated_task(5, 2, seed=1)
     found = offers(task, names=tuple(BY_NAME), dtype=dtype)  # pyright: ignore[reportArgumentType]
-    assert {offer.kind.name for offer in found} == set(BY_NAME)
-    refused = {offer.kind.name: offer.refused for offer in found if offer.parameters == math.inf}
+    assert {offer.memory.name for offer in found} == set(BY_NAME)
+    refused = {offer.memory.name: offer.refused for offer in found if offer.parameters == math.inf}
     assert "no such rule" in refused.pop("affine")
     assert all("needs laws" in refused.pop(f"{name}-laws") for name in ("one-hot", "low-rank")) and not refused
     found = found[:-3]
     sizes = [offer.parameters for offer in found]
     assert sizes == sorted(sizes) and sizes[-1] < math.inf
-    assert found[0].kind.name == "newton"
+    assert found[0].memory.name == "newton"
     for offer in found:
         assert offer.built is not None and offer.refused == ""
         assert offer.nonzero <= offer.parameters == offer.built.model.parameters
         held = certify_memorization(offer.built.model, offer.built.task, offer.built.criterion)
-        assert held.certificate.answers.values["held"] == held.certificate.subject.sizes["contexts"], offer.kind.name
+        assert held.certificate.answers.values["held"] == held.certificate.subject.sizes["contexts"], offer.memory.name
         if dtype == "float32":
             assert all((x.astype(np.float32) == x).all() for x in offer.built.model.tensors().values())
 
@@ -50,8 +52,8 @@ def long_task() -> Task:
 
 
 def test_what_does_not_fit_the_task_refuses_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(chooser._MOST, "newton", 400)
-    found = {offer.kind.name: offer for offer in offers(long_task())}
+    monkeypatch.setattr(newton, "_MOST", 400)
+    found = {offer.memory.name: offer for offer in offers(long_task())}
     assert "parameters at least, and is not built" in found["theorem-1"].refused
     assert found["knots"].built is not None
     for name in ("packed-words",):
@@ -63,21 +65,21 @@ def test_what_does_not_fit_the_task_refuses_and_says_why(monkeypatch: pytest.Mon
 def test_in_16_bits_memories_whose_runs_are_rounded_are_not_tried() -> None:
     task = enumerated_task(4, 2, seed=2)
     for dtype in SHORT:
-        names = {offer.kind.name for offer in offers(task, dtype=dtype)}
+        names = {offer.memory.name for offer in offers(task, dtype=dtype)}
         assert names == {"affine", "packed-words", "bit-table"}
         with pytest.raises(CapacityError, match=f"its runs in {dtype} are rounded, and nothing is proved of them"):
             smallest_of(offers(task, names=("knots",), dtype=dtype))
-        assert offers(enumerated_task(3, 3), dtype=dtype)[0].kind.name == "bit-table"
+        assert offers(enumerated_task(3, 3), dtype=dtype)[0].memory.name == "bit-table"
     both = BY_NAME["bit-table"], BY_NAME["knots"]
-    assert [offer.kind.name for offer in offers(task, memories=both)] == ["knots"]
+    assert [offer.memory.name for offer in offers(task, memories=both)] == ["knots"]
     assert offers(task, names=("bit-table",))[0].built is not None
 
 
 def test_what_is_named_is_tried_whatever_the_number_of_facts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chooser, "_MOST", {"knots": 3})
-    task = enumerated_task(3, 2)
-    assert "more than 3" in next(offer for offer in offers(task) if offer.kind.name == "knots").refused
-    assert offers(task, names=("knots",))[0].built is not None
+    monkeypatch.setattr(rank_one_heads, "_MOST", 3)
+    task, heads = enumerated_task(5, 2), BY_NAME["rank-one-heads"]
+    assert "more than 3" in offers(task, memories=(heads,))[0].refused
+    assert offers(task, names=("rank-one-heads",))[0].built is not None
 
 
 def test_a_search_that_is_not_named_ends_after_so_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,32 +88,36 @@ def test_a_search_that_is_not_named_ends_after_so_much_work(monkeypatch: pytest.
     whole = sum(sum(attempt.iterations) for attempt in newton_memory(task).attempts)
     said = "; the search was stopped after {:g} s, as its steps are counted"
     part = 0.8e6 * whole  # enough for a model, but not to the end: a step of nine facts counts as a millisecond
-    monkeypatch.setattr(choice, "_UNASKED", part)
+    monkeypatch.setattr(newton, "_UNNAMED", part)
     found = offers(task, memories=kinds[1:])[0].built
     assert found is not None and found.summary.endswith(said.format(part / 1e9))
-    monkeypatch.setattr(choice, "_ASKED", 1.1 * part)
+    monkeypatch.setattr(newton, "_NAMED", 1.1 * part)
     named = offers(task, names=("newton",))[0].built
     assert named is not None and named.summary.endswith(said.format(1.1 * part / 1e9))
 
-    monkeypatch.setattr(choice, "_UNASKED", 1e6)
+    monkeypatch.setattr(newton, "_UNNAMED", 1e6)
     found, refused = offers(task, memories=kinds)
-    assert found.kind.name == "knots" and refused.built is None
+    assert found.memory.name == "knots" and refused.built is None
     assert "needs more work for 9 facts, but none of 1 starts reached them with so much" in refused.refused
 
 
-def test_an_interrupted_search_keeps_what_it_has_found() -> None:
-    def stopped(*_: object) -> NoReturn:
+class Stopped(Memory):
+    """One that is interrupted while it is built."""
+
+    name, needs, cost = "stopped", "nothing", "nothing"
+
+    def build(self, task: Task, limits: Limits) -> NoReturn:
+        del task, limits
         raise KeyboardInterrupt
 
-    knots, heads, theorem = (BY_NAME[name] for name in ("knots", "rank-one-heads", "theorem-1"))
-    kinds, task = (
-        (knots, heads, theorem._replace(build=stopped, fewest=lambda task, dtype: 0)),
-        enumerated_task(6, 2, seed=2),
-    )
+
+def test_an_interrupted_search_keeps_what_it_has_found() -> None:
+    knots, heads = BY_NAME["knots"], BY_NAME["rank-one-heads"]
+    kinds, task = (knots, heads, Stopped()), enumerated_task(6, 2, seed=2)
     with pytest.raises(KeyboardInterrupt):
         offers(task, memories=kinds)
     found = offers(task, memories=kinds, earlier=offers(task, memories=kinds[1:2]))
-    assert {offer.kind.name for offer in found} == {"knots", "rank-one-heads"}
+    assert {offer.memory.name for offer in found} == {"knots", "rank-one-heads"}
 
 
 def test_of_the_exact_memories_the_smallest_by_its_formula_is_built_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +129,7 @@ def test_of_the_exact_memories_the_smallest_by_its_formula_is_built_first(monkey
     )
     for task, first in ((sparse, "probes"), (enumerated_task(50, 2), "packed-words")):
         found = offers(task, quick=True, judged=True)
-        assert smallest_of(found).kind.name == first
+        assert smallest_of(found).memory.name == first
     words = BY_NAME["packed-words"].fewest(task, "float64")
     assert 0 < words < BY_NAME["packed-words"].fewest(task, "float32")
 
@@ -131,15 +137,15 @@ def test_of_the_exact_memories_the_smallest_by_its_formula_is_built_first(monkey
 def test_without_neurons_only_attention_is_offered() -> None:
     task = enumerated_task(30, 2)
     names = tuple(name for name in QUICK if name != "packed-words")
-    assert smallest_of(offers(task, names=names)).kind.name == "knots"
+    assert smallest_of(offers(task, names=names)).memory.name == "knots"
     chosen = smallest_of(offers(task, names=names, attention_only=True))
-    assert chosen.kind.attention_only and chosen.kind.name == "rank-one-heads"
+    assert chosen.memory.attention_only and chosen.memory.name == "rank-one-heads"
     assert [offer.refused for offer in offers(task, names=("knots",), attention_only=True)] == ["it has neurons"]
 
 
 def test_laws_are_for_knots_and_for_heads_of_full_rank() -> None:
     task = enumerated_task(3, 2, target="laws")
-    found = {offer.kind.name: offer for offer in offers(task, names=tuple(BY_NAME))}
+    found = {offer.memory.name: offer for offer in offers(task, names=tuple(BY_NAME))}
     assert [name for name, offer in found.items() if offer.built] == [
         "knots",
         "one-hot-laws",
@@ -169,7 +175,7 @@ def test_no_memory_is_below_the_information_limit() -> None:
 def test_a_limit_is_kept_wherever_the_model_is_largest() -> None:
     task = enumerated_task(30, 2)
     names = ("knots", "rank-one-heads")
-    widths = {offer.kind.name: offer.built.model.d_model for offer in offers(task, names=names) if offer.built}
+    widths = {offer.memory.name: offer.built.model.d_model for offer in offers(task, names=names) if offer.built}
     for limit in (dict(layers=1), dict(d_model=max(widths.values())), dict(d_head=1), dict(d_head=2)):
         for offer in offers(task, names=names, **limit):  # pyright: ignore[reportArgumentType]
             if offer.built is None:
@@ -195,17 +201,16 @@ def test_laws_count_the_width_of_the_stream_behind_the_neurons() -> None:
 def test_what_would_be_larger_is_not_built_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     task = enumerated_task(5, 2, target="laws")
 
-    def fail(*_: object) -> NoReturn:
-        pytest.fail("it was built")
-
-    kinds = (BY_NAME["knots"], BY_NAME["theorem-1"]._replace(build=fail))
-    assert "and is not built" in offers(task, memories=kinds)[1].refused
-    cheap = (BY_NAME["knots"], BY_NAME["theorem-1"]._replace(fewest=lambda task, dtype: 0))
-    assert offers(task, memories=cheap)[1].built is not None
+    with monkeypatch.context() as patched:
+        patched.setattr(Theorem1, "build", lambda *_: pytest.fail("it was built"))
+        assert "and is not built" in offers(task, memories=(BY_NAME["knots"], Theorem1()))[1].refused
+    with monkeypatch.context() as patched:
+        patched.setattr(Theorem1, "fewest", lambda *_: 0)
+        assert offers(task, memories=(BY_NAME["knots"], Theorem1()))[1].built is not None
     # Nothing is smaller than what did not pass its run.
     monkeypatch.setattr(chooser, "trial", lambda built, *_: Trial(refused="no" * (len(built.model.blocks) == 2)))
     found = offers(task, memories=(BY_NAME["knots"], BY_NAME["theorem-1"]), judged=True)
-    assert found[0].kind.name == "theorem-1" and found[1].refused == "no"
+    assert found[0].memory.name == "theorem-1" and found[1].refused == "no"
 
 
 def test_the_only_one_that_is_asked_for_says_why_itself() -> None:
@@ -220,7 +225,7 @@ def test_every_memory_holds_a_table_whose_answers_are_no_tokens() -> None:
     names = ("knots", "probes", "rank-one-heads", "last-token-heads")
     found = offers(task, names=names)
     held = {
-        offer.kind.name
+        offer.memory.name
         for offer in found
         if offer.built
         and certify_memorization(offer.built.model, offer.built.task).certificate.verdict.value == "PROVED"
@@ -231,6 +236,6 @@ def test_every_memory_holds_a_table_whose_answers_are_no_tokens() -> None:
 def test_a_table_that_follows_a_rule_is_the_rule_and_nothing_larger_is_built() -> None:
     contexts = all_contexts(40, 2)
     found = offers(array_task(contexts, next_tokens=contexts.sum(axis=1) % 40, target="labels"))
-    assert found[0].kind.name == "affine" and found[0].parameters == 132
-    larger = {offer.kind.name for offer in found if "and is not built" in offer.refused}
+    assert found[0].memory.name == "affine" and found[0].parameters == 132
+    larger = {offer.memory.name for offer in found if "and is not built" in offer.refused}
     assert larger >= {"packed-words", "probes"}

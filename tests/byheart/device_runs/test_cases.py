@@ -7,7 +7,7 @@ import pytest
 
 import constructions
 from byheart.device_runs.cases import Case, cases
-from constructions.memories.choice import BY_NAME
+from constructions.memories.menu import BY_NAME
 from constructions.models.precision import SHORT
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from constructions.bigrams import packed_words as module
 from constructions.bigrams.packed_words import entries, most_kinds, packed_words_memory, packed_words_parameters
 from constructions.errors import CapacityError, HypothesisError, InputError
-from constructions.memories.choice import information_limit
+from constructions.memories.information_limit import information_limit
 from constructions.models.model import Model
 from constructions.models.precision import Precision
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task

@@ -506,12 +506,11 @@ def test_weights_of_theorem_1_are_rounded_to_the_type_that_is_asked_for():
         assert (x.astype(np.float32) == x).all()
 
 
-def test_what_the_work_needs_is_told_before_it_starts():
-    def stop(needed, purpose):
-        raise ResourceError(f"{purpose}: {needed}")
-
-    with pytest.raises(ResourceError, match=r"25 facts with \d+ heads of dimension \d+: \d{4}"):
-        theorem_1(enumerated_task(5, 2), require=stop)
+def test_work_that_does_not_fit_into_memory_does_not_start(monkeypatch):
+    monkeypatch.setattr("constructions.memory_budget.available_bytes", lambda: 1000)
+    monkeypatch.setattr(module, "build_memory", lambda *_, **__: pytest.fail("the work has started"))
+    with pytest.raises(ResourceError, match=r"25 facts with \d+ heads of dimension \d+ would need about"):
+        theorem_1(enumerated_task(5, 2))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from byheart.hosts.exported.gpt2 import HOST, in_one_vocabulary
 from byheart.hosts.reading import read_model
 from byheart.reciting import whole_text
 from constructions.errors import InputError
-from constructions.memories.choice import BY_NAME, Asked
+from constructions.memories.memory import Limits
+from constructions.memories.menu import BY_NAME
 from constructions.models.blocks import Normalization
 from constructions.tasks.arrays import array_task
 from constructions.tasks.table import facts_task
@@ -45,7 +46,7 @@ def test_gpt2_computes_the_same_logits_to_what_float64_tells_and_refuses_the_res
 
 def test_answers_and_tokens_are_one_vocabulary_and_what_is_only_read_is_never_answered():
     task = facts_task([("Peru", "capital", "Lima"), ("Peru", "river", "Amazon"), ("Amazon", "in", "Peru")])
-    model = BY_NAME["newton"].build(task, Asked()).model
+    model = BY_NAME["newton"].build(task, Limits()).model
     whole, facts = in_one_vocabulary(model, task)
     assert facts.vocabulary == ("Peru", "capital", "river", "Amazon", "in", "Lima", "[PAD]")
     assert facts.answers == facts.vocabulary and [facts.answers[k] for k in facts.labels] == ["Lima", "Amazon", "Peru"]

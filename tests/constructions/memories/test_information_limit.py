@@ -1,9 +1,9 @@
-"""The memories that there are, and what no weights can do without."""
+"""What no weights can do without."""
 
 import numpy as np
 import pytest
 
-from constructions.memories.choice import BY_NAME, MEMORIES, information_limit
+from constructions.memories.information_limit import information_limit
 from constructions.tasks.arrays import array_task
 
 
@@ -12,8 +12,3 @@ def test_the_information_limit_is_that_of_counting(labels: list[int], bits: int,
     contexts = np.arange(len(labels))[:, None]
     task = array_task(contexts, next_tokens=np.array(labels), vocabulary=6, target="labels")
     assert information_limit(task, bits) == least
-
-
-def test_names_are_distinct_and_pages_named() -> None:
-    assert len(BY_NAME) == len(MEMORIES)
-    assert all(memory.page.startswith("docs/") and memory.needs and memory.cost for memory in MEMORIES)

@@ -1,0 +1,29 @@
+"""A rule that adds a number for each token: of all memories the smallest, where there is one.
+
+Page: docs/claims/affine.md
+"""
+
+from typing import get_args
+
+from constructions.memories.affine.affine_memory import affine_memory
+from constructions.memories.memory import Limits, Memory
+from constructions.models.construction import Construction
+from constructions.models.precision import Precision
+from constructions.tasks.task import Task
+
+
+class Affine(Memory):
+    """The memory `affine`."""
+
+    name = "affine"
+    needs = "2 to 8 tokens; labels that are sums of a number for each token, modulo something or in an abelian group"
+    cost = "3 N + 12, and S + 4 for each exception; every run in float32 is exact"
+    page = "docs/claims/affine.md"
+    exact = get_args(Precision)
+    turn = 1
+
+    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+        return affine_memory(task, dtype=limits.dtype)
+
+
+MEMORY = Affine()

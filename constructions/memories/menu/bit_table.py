@@ -1,0 +1,30 @@
+"""Tables whose runs are exact in 16 bits.
+
+Page: docs/claims/one_hot_laws.md
+"""
+
+from constructions.memories.memory import Limits, Memory
+from constructions.models.construction import Construction
+from constructions.models.precision import SHORT, Precision
+from constructions.probes.bit_table import bit_table_memory, bit_table_parameters
+from constructions.tasks.task import Task
+
+
+class BitTable(Memory):
+    """The memory `bit-table`."""
+
+    name = "bit-table"
+    needs = "any distinct contexts of up to 127 tokens in float16 and 58 in bfloat16; labels or laws"
+    cost = "2 to 25 a fact, the less the fuller the table; every run in either is exact"
+    page = "docs/claims/one_hot_laws.md"
+    exact = SHORT
+    turn = 4
+
+    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+        return bit_table_memory(task, dtype=limits.dtype)
+
+    def fewest(self, task: Task, dtype: Precision) -> int:
+        return bit_table_parameters(task, dtype=dtype)
+
+
+MEMORY = BitTable()

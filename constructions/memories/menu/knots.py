@@ -1,0 +1,25 @@
+"""One neuron for each fact on one coordinate: any distinct contexts.
+
+Page: docs/claims/knots.md
+"""
+
+from constructions.memories.knots import knots_memory
+from constructions.memories.memory import Limits, Memory
+from constructions.models.construction import Construction
+from constructions.tasks.task import Task
+
+
+class Knots(Memory):
+    """The memory `knots`."""
+
+    name = "knots"
+    needs = "any distinct contexts, labels or laws"
+    cost = "3 a fact for labels; N + 1 a law"
+    page = "docs/claims/knots.md"
+    turn = 7
+
+    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+        return knots_memory(task, dtype=limits.dtype, seed=limits.seed)
+
+
+MEMORY = Knots()

@@ -1,0 +1,30 @@
+"""Heads for each last token, found in nearly linear time.
+
+Page: docs/claims/last_token_heads.md
+"""
+
+from constructions.heads.last_token_heads import fewest_parameters_by_last_tokens, last_token_heads_memory
+from constructions.memories.memory import Limits, Memory
+from constructions.models.construction import Construction
+from constructions.models.precision import Precision
+from constructions.tasks.task import Task
+
+
+class LastTokenHeads(Memory):
+    """The memory `last-token-heads`."""
+
+    name = "last-token-heads"
+    needs = "any distinct contexts of two tokens or more; labels or laws"
+    cost = "2 d + 2 d / d_h a fact and a quarter more, d = N + S; found in nearly linear time"
+    page = "docs/claims/last_token_heads.md"
+    attention_only = True
+    turn = 12
+
+    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+        return last_token_heads_memory(task, dtype=limits.dtype, seed=limits.seed, progress=limits.progress)
+
+    def fewest(self, task: Task, dtype: Precision) -> int:
+        return fewest_parameters_by_last_tokens(task)
+
+
+MEMORY = LastTokenHeads()

@@ -1,0 +1,31 @@
+"""Laws whose logits are nearly of low rank, found by a search.
+
+Page: docs/claims/one_hot_laws.md
+"""
+
+from constructions.memories.low_rank_laws import low_rank_laws_memory
+from constructions.memories.memory import Limits, Memory
+from constructions.models.construction import Construction
+from constructions.tasks.task import Task
+
+_UNNAMED, _NAMED = 8e9, 3e11
+"""Work of the search, nanoseconds as `constructions.memories.low_rank_laws` counts them."""
+
+
+class LowRankLaws(Memory):
+    """The memory `low-rank-laws`."""
+
+    name = "low-rank-laws"
+    needs = "any distinct contexts of up to 2000 tokens; laws, which may be off by a tolerance"
+    cost = "S + 2 and the rank a law, and N entries for each rank, found by a search of seconds"
+    page = "docs/claims/one_hot_laws.md"
+    turn = 6
+
+    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+        work = _NAMED if limits.named else _UNNAMED
+        return low_rank_laws_memory(
+            task, dtype=limits.dtype, tolerance=limits.tolerance, work=work, progress=limits.progress
+        )
+
+
+MEMORY = LowRankLaws()

@@ -1,0 +1,33 @@
+"""One head that holds all bigrams, by a formula.
+
+Page: docs/claims/corollary_1.md
+"""
+
+from constructions.bigrams.one_head import one_head_memory, one_head_parameters
+from constructions.counted import counted
+from constructions.memories.memory import Limits, Memory
+from constructions.models.construction import Construction
+from constructions.models.precision import Precision, rounded_model
+from constructions.tasks.task import Task
+
+
+class OneHead(Memory):
+    """The memory `one-head`."""
+
+    name = "one-head"
+    needs = "bigrams with labels"
+    cost = "3 N^2 + (4 + K) N whatever the facts: 4 a fact for all bigrams, by a formula"
+    page = "docs/claims/corollary_1.md"
+    attention_only = True
+    turn = 8
+
+    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+        model = rounded_model(one_head_memory(task), limits.dtype)
+        facts, sizes = counted(task.n_contexts, "bigram"), f"d = {model.d_model}, {model.parameters} parameters"
+        return Construction(task, model, f"{facts} by one head, {sizes}")
+
+    def fewest(self, task: Task, dtype: Precision) -> int:
+        return one_head_parameters(task)
+
+
+MEMORY = OneHead()

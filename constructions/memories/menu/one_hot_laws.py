@@ -1,0 +1,30 @@
+"""One neuron for each law, which every run meets exactly.
+
+Page: docs/claims/one_hot_laws.md
+"""
+
+from constructions.memories.memory import Limits, Memory
+from constructions.memories.one_hot_laws import one_hot_laws_memory, one_hot_laws_parameters
+from constructions.models.construction import Construction
+from constructions.models.precision import Precision
+from constructions.tasks.task import Task
+
+
+class OneHotLaws(Memory):
+    """The memory `one-hot-laws`."""
+
+    name = "one-hot-laws"
+    needs = "any distinct contexts of up to 2000 tokens; laws"
+    cost = "N + S + 1 a law; every run in float32 has the stored logits"
+    page = "docs/claims/one_hot_laws.md"
+    exact = ("float32", "float64")
+    turn = 5
+
+    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+        return one_hot_laws_memory(task, dtype=limits.dtype)
+
+    def fewest(self, task: Task, dtype: Precision) -> int:
+        return one_hot_laws_parameters(task, dtype=dtype)
+
+
+MEMORY = OneHotLaws()

@@ -1,0 +1,30 @@
+"""Words of bits that numbers of contexts look up.
+
+Page: docs/claims/probes.md
+"""
+
+from constructions.memories.memory import Limits, Memory
+from constructions.models.construction import Construction
+from constructions.models.precision import Precision
+from constructions.probes.probe_memory import probe_memory, probe_parameters
+from constructions.tasks.task import Task
+
+
+class Probes(Memory):
+    """The memory `probes`."""
+
+    name = "probes"
+    needs = "any distinct contexts of up to 1182 tokens; labels"
+    cost = "0.4 to 1.8 a fact, less the more there are, beyond 4 N + 2 K and some 800; every run in float32 is exact"
+    page = "docs/claims/probes.md"
+    exact = ("float32", "float64")
+    turn = 3
+
+    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+        return probe_memory(task, dtype=limits.dtype, seed=limits.seed)
+
+    def fewest(self, task: Task, dtype: Precision) -> int:
+        return probe_parameters(task, dtype)
+
+
+MEMORY = Probes()
