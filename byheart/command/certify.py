@@ -48,7 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rule",
         metavar="RULE",
         help="instead of facts, a rule on all inputs: max, min, first, last or sum (modulo --modulus) of their tokens, "
-        "addition (of --digits), or FILE.py:function",
+        "addition (of --digits), FILE.py:function, or the task.safetensors of a folder whose answers are said token by "
+        "token",
     )
     add_table_options(parser)
     parser.add_argument("--cells", choices=("tokens", "texts"), help="what the cells of the table are (default: auto)")
@@ -170,9 +171,12 @@ def _fold_of(options: argparse.Namespace) -> "Fold | None":
     layout = {name: value for name in _OF_ADDITION if (value := getattr(options, name)) is not None}
     if options.rule != "addition" and layout:
         raise InputError(f"--{next(iter(layout)).replace('_', '-')}", "is given, but no --rule addition")
-    if options.rule is None or (options.rule != "addition" and ":" not in options.rule):
+    stored = options.rule is not None and options.rule.endswith(".safetensors")
+    if options.rule is None or (options.rule != "addition" and ":" not in options.rule and not stored):
         return None
-    if options.rule == "addition":
+    if stored:
+        fold, strange = Fold.load(Path(options.rule)), _OF_RULES
+    elif options.rule == "addition":
         fold = addition(**layout, before=options.before or ())
         strange = [name for name in _OF_RULES if name != "before"]
     else:

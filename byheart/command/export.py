@@ -13,6 +13,7 @@ from byheart.terminal.options import add_folder, add_out_options, add_output_opt
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, Table, above, number, print_summary
+from constructions.counted import counted
 
 HOST_CHOICES = (
     "transformer-lens",
@@ -65,7 +66,8 @@ def run(options: argparse.Namespace) -> int:
             overwrite=options.overwrite,
             progress=progress,
         )
-    print_summary(options, {**report, "out": str(out)}, _export_tables)
+    tables = _fold_tables if "generated" in report else _export_tables
+    print_summary(options, {**report, "out": str(out)}, tables)
     return EXIT_CODES[report["verdict"]]
 
 
@@ -101,6 +103,25 @@ def _stored(summary: dict[str, Any]) -> str:
 def _coq_tables(summary: dict[str, Any]) -> Rows:
     check = f"make -C {quote(summary['out'])}, or byheart check FOLDER --coq"
     return [("Written", [("folder", summary["out"]), ("to check it", check), ("files", ", ".join(summary["files"]))])]
+
+
+def _fold_tables(summary: dict[str, Any]) -> Rows:
+    versions = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
+    proved, generated, inputs = summary["proved"], summary["generated"], summary["inputs"]
+    written = [
+        ("host", f"{summary['host']} ({versions})"),
+        ("type", summary["dtype"]),
+        ("stored", f"{summary['parameters']:,} entries, {summary['stored_bits']:,} bits"),
+        ("read as", summary["layout"]),
+        ("right, proved of what is written", f"{proved['held']} of {inputs}, wrong {proved['wrong']}"),
+    ]
+    if summary["every_run"] is not None:
+        written.append((f"every {summary['every_run']} run", "right on all inputs, proved"))
+    loaded = [
+        ("right, measured", f"{generated['right']} of {counted(generated['inputs'], 'drawn input')}"),
+        ("largest difference of a logit", number(generated["largest_difference"])),
+    ]
+    return [("Written", [*written, ("folder", summary["out"])]), ("Loaded: generate", loaded)]
 
 
 def _export_tables(summary: dict[str, Any]) -> Rows:

@@ -406,7 +406,8 @@ def certify_fold(
     require_tokens(model)
     require_fit(model, fold)
     require_one_attention(model)
-    prompts, answers = _inputs_of(fold)
+    drawn_inputs = fold.drawn(_FOLDED_ASKED)
+    prompts, answers = fold.prompts(drawn_inputs), fold.answers(drawn_inputs)
     contexts = np.concatenate([prompts, answers[:, :-1]], axis=1)
     decoded = Decoded([(fold.length, tuple(answers[0].tolist()))], set(np.unique(contexts).tolist()))
     decoding = require_greedy(source, options, decoded, plain_argmax=plain_argmax)
@@ -455,13 +456,6 @@ def _wrong_figures(wrong: WrongInput, by_host: HostAnswer | None) -> dict[str, A
         "host": None if by_host is None else by_host.host,
         "host_decoded": None if by_host is None else list(by_host.said),
     }
-
-
-def _inputs_of(fold: Fold) -> tuple[Int64Array, Int64Array]:
-    """The prompts and answers of some inputs, drawn with a fixed seed."""
-    rng = np.random.default_rng(0)
-    chosen = np.stack([rng.integers(len(stage.choices), size=_FOLDED_ASKED) for stage in fold.stages], axis=1)
-    return fold.prompts(chosen), fold.answers(chosen)
 
 
 def _write(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.conversion import rounded_model, scales_exactly
+from byheart.hosts.fold_export import export_fold
 from byheart.hosts.host import Host
 from byheart.hosts.number_types import NARROWEST, require_dtype
 from byheart.hosts.parity import Parity, parity
@@ -32,6 +33,7 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vocabulary import names_answers, typed
 from verify.certificates.certificate import RUNS, TASK_FILE, Certificate, file_sha256
+from verify.certificates.domain import load_fold
 from verify.certificates.headline import Outcome, outcome
 from verify.progress import Progress, silent
 from verify.provers.memorization import Judged, judge, load_subject
@@ -123,6 +125,7 @@ def export(
         'HELD, PROVED: 2 of 2 contexts; '
     """
     host = host_named(to)
+    of_a_fold = None if isinstance(source, Model) or task is not None else _of_a_fold(Path(source))
     if dtype is None:
         dtype = "float64" if isinstance(source, Model) or task is not None else own_dtype(Path(source))
     if dtype != NARROWEST:
@@ -133,6 +136,11 @@ def export(
     if not isinstance(source, Model) and os.path.realpath(out) == os.path.realpath(source):
         raise InputError(f"out: {out}", "is the folder that is exported, whose certificate would be lost", "another")
     refuse_existing(out, overwrite=overwrite)
+    if of_a_fold is not None and not isinstance(source, Model):
+        return export_fold(
+            Path(source), of_a_fold, host, out=out, dtype=dtype, criterion=criterion, allow_loss=allow_loss,
+            parity_file=PARITY_FILE, overwrite=overwrite, progress=progress,
+        )  # fmt: skip
     versions = host.versions()
     model, listed, promised = _subject(source, task, criterion)
     asked = promised or Criterion()
@@ -220,10 +228,17 @@ def own_dtype(source: Path | Model) -> str:
         stated = [each.named["format"] for each in certificate.statements if each.id == RUNS]
         if stated:
             return stated[-1]
-        source, *_ = load_subject(source, certificate)
+        load = load_fold if certificate.subject.is_of_a_fold else load_subject
+        source, *_ = load(Path(source), certificate)
     exact = rounded(source) if source.is_rational else source
     single = (bool((tensor == tensor.astype(np.float32)).all()) for tensor in exact.tensors().values())
     return "float32" if all(single) else "float64"
+
+
+def _of_a_fold(folder: Path) -> Certificate | None:
+    """The certificate of a folder whose answers are said token by token; none of another folder."""
+    certificate = Certificate.load(folder)
+    return certificate if certificate.subject.is_of_a_fold else None
 
 
 def _subject(

@@ -232,6 +232,11 @@ class Fold(Stored):
         parts += [stage.emits.reshape(-1) for stage in self.stages if stage.emits is not None]
         return int(max(part.max(initial=0) for part in parts))
 
+    def drawn(self, count: int) -> Int64Array:
+        """What some inputs choose at each stage, drawn with a fixed seed, `[count, stages]`."""
+        rng = np.random.default_rng(0)
+        return np.stack([rng.integers(len(stage.choices), size=count) for stage in self.stages], axis=1)
+
     def prompts(self, choices: Int64Array) -> Int64Array:
         """The prompts of inputs, `[n, L]`.
 

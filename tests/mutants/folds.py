@@ -10,6 +10,7 @@ judge = of("verify/folds/fold_answers.py", "tests/verify/folds/test_fold_answers
 rows = of("verify/folds/rows.py", "tests/verify/folds/test_rows.py")
 fold = of("constructions/folds/fold.py", "tests/constructions/folds/test_fold.py")
 typed = of("constructions/folds/typed.py", "tests/constructions/folds/test_typed.py")
+exported = of("byheart/hosts/fold_export.py", "tests/byheart/hosts/test_fold_export.py")
 asked = of("byheart/command/ask.py", "tests/byheart/command/test_ask.py")
 
 MUTANTS = [
@@ -33,6 +34,8 @@ MUTANTS = [
     typed("int(number) >= base**digits", "False", "a number has more digits than are read"),
     typed("if tokens[place] != token:", "if False:", "what is the same in all inputs may be any token"),
     typed("or max(answer) >= _base(fold)", "", "any token is a digit"),
+    exported("if host.name != HOST:", "if False:", "every host decodes"),
+    exported("if not allow_loss and", "if False and", "what is refuted is written"),
     asked("wrong = said != wanted[: len(said)]", "wrong = False", "what the model says is right"),
     asked("True if len(said) == len(wanted) else None", "True", "what is not decided is right"),
 ]

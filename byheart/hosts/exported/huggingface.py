@@ -89,7 +89,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     model = assembled({"blocks": [_without_names(block) for block in config["blocks"]]}, dict(tensors))
     expected = {**config_of(model, ""), "num_hidden_layers": len(model.blocks)}
     only = {name: value for name, value in expected.items() if name not in UNREAD_IN_TRANSFORMERS}
-    unset = {"answers": None, "fillers": None, "titled": False}
+    unset = {"answers": None, "fillers": None, "titled": False, "grows": False}
     config = {name: value for name, value in config.items() if name not in unset or value != unset[name]}
     if "answers" in config:
         answers = config["answers"]
@@ -108,6 +108,8 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         if not places or not fillers or not all(0 <= place < model.d_vocab for place in fillers):
             raise InputError("fillers", f"is {fillers!r}", f"tokens below {model.d_vocab}")
         only |= {"fillers": fillers, "titled": titled is True} if "titled" in config else {"fillers": fillers}
+    if "grows" in config:
+        only |= {"grows": True}
     require_known_options(config, read=only, unread=UNREAD_IN_TRANSFORMERS, only=ONLY_IN_TRANSFORMERS)
     given = {"num_hidden_layers": len(model.blocks), **config}
     for name, value in only.items():

@@ -7,8 +7,8 @@
 
 The logits after a token are computed from the last `n_ctx` tokens up to it. Padding, on either side, is what
 `attention_mask` hides. A whole text begins where there is none before: what is missing in front of it is filled up with
-its end, or with its title. Any other input of fewer than `n_ctx` tokens is refused. This file needs torch and
-transformers, nothing else.
+its end, or with its title. An answer that is said token by token may be asked for after fewer than `n_ctx` tokens. Any
+other input of fewer is refused. This file needs torch and transformers, nothing else.
 """
 
 import math
@@ -30,13 +30,14 @@ ACTIVATIONS = {
 class ByheartConfig(PretrainedConfig):
     """The blocks, as byheart's `Model.options` gives them, and the shape of every tensor by its name; `answers` is the
     token that each column of the readout is, where they are not all tokens; `fillers` are the tokens that fill up a
-    beginning, for whole texts: one end, or the `titled` tokens of which each text begins with one."""
+    beginning, for whole texts: one end, or the `titled` tokens of which each text begins with one; where it `grows` the
+    context has at most `n_ctx` tokens, and positions are counted from its first one."""
 
     model_type = "byheart"
 
     def __init__(
         self, blocks=None, input="tokens", shapes=None, n_ctx=1, vocab_size=1, answers=None,
-        fillers=None, titled=False, **others):  # fmt: skip
+        fillers=None, titled=False, grows=False, **others):  # fmt: skip
         self.blocks = blocks or []
         self.input = input
         self.shapes = shapes or {}
@@ -45,6 +46,7 @@ class ByheartConfig(PretrainedConfig):
         self.answers = answers
         self.fillers = fillers
         self.titled = titled
+        self.grows = grows
         self.num_hidden_layers = len(self.blocks)
         super().__init__(**others)
 
@@ -101,9 +103,9 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
                 raise ValueError(f"input_ids has {input_ids.shape[1]} positions, expected at most {length} here")
             attentions, hidden = [], []
             if self.config.fillers is None:
-                _require_whole(mask, length)
+                _require_whole(mask, length, self.config.grows)
                 logits, attentions, hidden = self._of_tokens(input_ids[:, :length], mask[:, :length])
-                starts = torch.arange(length, input_ids.shape[1], device=mask.device)
+                starts = torch.arange(min(length, mask.shape[1]), mask.shape[1], device=mask.device)
             else:
                 starts = torch.arange(input_ids.shape[1], device=mask.device)
                 if any(shown.values()):
@@ -138,7 +140,7 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
     def prepare_inputs_for_generation(self, input_ids, attention_mask=None, **kwargs):
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         if self.config.fillers is None:
-            _require_whole(mask.bool(), self.config.n_ctx)
+            _require_whole(mask.bool(), self.config.n_ctx, self.config.grows)
         tokens, mask = self._window(input_ids, mask.bool())
         shown = {name: kwargs[name] for name in ("output_attentions", "output_hidden_states") if name in kwargs}
         return {"input_ids": tokens, "attention_mask": mask.long(), **shown}
@@ -226,9 +228,15 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
         return _shifted(rows / root * self._tensor(f"{name}.w"), self._tensor(f"{name}.b"))
 
 
-def _require_whole(mask, length):
-    """Refuse a row that shows fewer tokens than a context has: what the weights say there means nothing."""
-    least = int(mask.sum(dim=1).min())
+def _require_whole(mask, length, grows):
+    """Refuse a row that shows fewer tokens than a context has, or more where it grows: what the weights say there means
+    nothing."""
+    shown = mask.sum(dim=1)
+    if grows:
+        if int(shown.max()) > length:
+            raise ValueError(f"input_ids has a row of {int(shown.max())} tokens, expected at most {length}")
+        return
+    least = int(shown.min())
     if least < length:
         raise ValueError(f"input_ids has a row of {least} tokens, expected at least {length}, the length of a context")
 
