@@ -1,6 +1,6 @@
 """What Coq shall prove of a folder: its model in integers, and the texts or facts that every run shall know.
 
-The files are read by the standard library alone, as `verify.independent` reads them; nothing is evaluated.
+The files are read by the kernel's readers, which are the standard library alone; nothing is evaluated.
 
 Page: docs/rigour/machine_checked.md
 """
@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from constructions.errors import InputError, TamperedError
+from constructions.errors import FileFormatError, InputError, TamperedError
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE, Certificate
-from verify.independent.plain.plain_arrays import PlainArray
-from verify.independent.plain.plain_model import PlainBlock, PlainModel
-from verify.independent.plain.plain_task import PlainTask, read_words
+from verify.kernel.model import Block, Model, read_model
+from verify.kernel.task import END, Task, read_task
+from verify.kernel.verdicts import BadInputError, UndecidedError
 
 FORMATS = ("float32", "float64", "bfloat16", "float16")
 """The number formats that `formal/float32/semantics.v` defines."""
 
-END = "<|end|>"
 _BYTE = re.compile(r"\\x([0-9a-f]{2})")
 _PART = re.compile(r"(\d+)/(\d+)")
 
@@ -51,7 +50,7 @@ class Claim:
     """
 
     number_format: str
-    model: PlainModel
+    model: Model
     positions: int
     facts: tuple[tuple[tuple[int, ...], int], ...]
     texts: tuple[Text, ...]
@@ -64,7 +63,7 @@ class Claim:
     @property
     def outputs(self) -> int:
         """Number of logits."""
-        return self.model.d_vocab_out
+        return self.model.outputs
 
     @property
     def steps(self) -> int:
@@ -149,23 +148,28 @@ def claim_of(folder: Path, number_format: str) -> Claim:
     Raises:
         FileFormatError: A file is missing or is not what it should be.
         TamperedError: A hash is not that of the certificate, or its sizes are others.
-        InputError: The library has no such block, or the task no labels.
+        InputError: The library has no such block, or the task is of another kind than texts and tables of labels.
     """
     certificate = Certificate.load(folder)
     subject = certificate.subject
     if subject.is_of_a_rule:
         raise InputError(f"{folder}", "is about a rule and its domain", "texts or tables for Coq")
-    model = PlainModel.read(folder / MODEL_FILE)
-    require_blocks(folder, model)
-    words, arrays = read_words(folder / TASK_FILE, "tokens")
-    task = PlainTask.of(folder / TASK_FILE, words, arrays)
+    try:
+        model, task = read_model(folder), read_task(folder)
+    except BadInputError as error:
+        raise FileFormatError(f"{folder}: {error}") from error
+    except UndecidedError as error:
+        raise InputError(f"{folder}", f"cannot be read: {error}", "texts or tables for Coq") from error
     for name, found, stated in ((MODEL_FILE, model, subject.model), (TASK_FILE, task, subject.task)):
         if found.sha256 != stated:
             raise TamperedError(f"{name} is not what the certificate is about: its hash differs")
+    require_blocks(folder, model)
+    if task.asked is not None:
+        raise InputError(f"{folder}", "is about prompts of several lengths", "texts or tables for Coq")
     if task.target != "labels":
         raise InputError(f"{folder}", f"has {task.target} for a target", "labels for Coq, which proves no divergence")
-    texts = _texts(words, arrays, task)
-    vocabulary = tuple(words["vocabulary"])
+    texts = _texts(task)
+    vocabulary = () if task.text is None else tuple(task.text.names)
     end = vocabulary.index(END) if texts else 0
     claim = Claim(
         number_format=number_format,
@@ -185,21 +189,20 @@ def claim_of(folder: Path, number_format: str) -> Claim:
     return claim
 
 
-def _texts(words: dict[str, Any], arrays: dict[str, PlainArray], task: PlainTask) -> tuple[Text, ...]:
+def _texts(task: Task) -> tuple[Text, ...]:
     """The texts of a task of whole texts; none of others, or where a window goes on in two ways."""
-    if "context_length" not in words or any(len(row) > 1 for row in task.counts):
+    if task.text is None or any(len(row) > 1 for row in task.counts):
         return ()
-    end, found, tokens = words["vocabulary"].index(END), [], []
-    titles = iter(arrays["titles"].values)
-    for token in arrays["text"].values:
+    found, tokens, titles = [], [], iter(task.text.titles)
+    for token in task.text.tokens:
         tokens.append(token)
-        if token == end:
+        if token == task.text.end:
             found.append(Text(next(titles), tuple(tokens)))
             tokens = []
     return tuple(found)
 
 
-def require_blocks(folder: Path, model: PlainModel) -> None:
+def require_blocks(folder: Path, model: Model) -> None:
     """Refuse a model that the library has no words for.
 
     Raises:
@@ -215,7 +218,7 @@ def require_blocks(folder: Path, model: PlainModel) -> None:
             )
 
 
-def _other(block: PlainBlock) -> str | None:
+def _other(block: Block) -> str | None:
     """What of a block the library does not have."""
     if block.kind not in ("attention", "feed-forward"):
         return f"a normalization ({block.kind})"

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from byheart.coq.claim import Claim, spoken
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE
-from verify.independent.plain.plain_arrays import PlainArray
-from verify.independent.plain.plain_model import PlainBlock
+from verify.kernel.files import Tensor
+from verify.kernel.model import Block
 
 PIECE = 1000
 """Facts that one file of answers evaluates."""
@@ -124,7 +124,8 @@ Proof. vm_cast_no_check (eq_refl true). Qed.
 
 def least_scale(claim: Claim) -> int:
     """The scale of the integers: the least one that all weights have, and that averages of four rows need."""
-    weights = (value for tensor in claim.model.tensors.values() for value in tensor.values)
+    parts = (claim.model.tensors, *(block.tensors for block in claim.model.blocks))
+    weights = (value for tensors in parts for tensor in tensors.values() for value in tensor.values)
     return max(_LEAST_SCALE, *(Fraction(value).denominator.bit_length() - 1 for value in weights))
 
 
@@ -140,7 +141,7 @@ def claim_source(claim: Claim, scale: int, far: int) -> str:
     """`claim.v`: the model in units of 2^-scale, the texts or facts, and the claim."""
     tensors = claim.model.tensors
     writer = _Writer(scale)
-    shift = tensors.get("unembed.b_U")
+    shift = tensors.get("b_U")
     text = _CLAIM.format(
         model_file=MODEL_FILE,
         task_file=TASK_FILE,
@@ -149,10 +150,10 @@ def claim_source(claim: Claim, scale: int, far: int) -> str:
         parameters=claim.model.parameters,
         scale=scale,
         far=far,
-        W_E=writer.table(_matrix(tensors["embed.W_E"])),
-        W_pos=writer.table(_matrix(tensors["pos_embed.W_pos"])),
+        W_E=writer.table(_matrix(tensors["W_E"])),
+        W_pos=writer.table(_matrix(tensors["W_pos"])),
         blocks=";\n   ".join(map(writer.block, claim.model.blocks)),
-        W_U=writer.neurons(_matrix(tensors["unembed.W_U"]), None if shift is None else shift.values),
+        W_U=writer.neurons(_matrix(tensors["W_U"]), None if shift is None else shift.values),
     )
     sizes = {
         "number_format": claim.number_format,
@@ -244,7 +245,7 @@ def _listed(numbers: Iterable[int]) -> str:
     return f"[{'; '.join(map(str, numbers))}]"
 
 
-def _matrix(tensor: PlainArray, number: int = 0) -> list[Sequence[float]]:
+def _matrix(tensor: Tensor, number: int = 0) -> list[Sequence[float]]:
     """The rows of a matrix, or of one of several."""
     rows, width = tensor.shape[-2:]
     start = number * rows * width
@@ -272,18 +273,18 @@ class _Writer:
         pairs = zip(columns, own, strict=True)
         return f"[{'; '.join(f'Neuron {self.integers(reads)} {self.integers(shift)}' for reads, shift in pairs)}]"
 
-    def linear(self, block: PlainBlock, part: str) -> str:
+    def linear(self, block: Block, part: str) -> str:
         shift = block.tensors.get(f"b_{part}")
         return self.neurons(_matrix(block.tensors[f"W_{part}"]), None if shift is None else shift.values)
 
-    def head(self, block: PlainBlock, number: int) -> str:
+    def head(self, block: Block, number: int) -> str:
         maps = []
         for part in "QKV":
             weights, shifts = block.tensors[f"W_{part}"], block.tensors.get(f"b_{part}")
             maps.append(self.neurons(_matrix(weights, number), None if shifts is None else shifts.row(number)))
         return f"Head {' '.join(maps)}"
 
-    def block(self, block: PlainBlock) -> str:
+    def block(self, block: Block) -> str:
         skip = "true" if block.options["skip"] else "false"
         if block.kind == "feed-forward":
             return f"FeedForward {self.linear(block, 'in')} {self.linear(block, 'out')} {skip}"

@@ -11,8 +11,8 @@ from byheart.coq.compiled import check_by_coq
 from constructions.errors import TamperedError
 from constructions.files import canonical_json
 from tests.machine_checked import needs_coq, rose
-from verify.independent.plain.plain_model import PlainModel
-from verify.independent.plain.plain_task import PlainTask
+from verify.kernel.model import read_model
+from verify.kernel.task import read_task
 from verify.verdict import Verdict
 
 MODEL, TASK = "model.safetensors", "task.safetensors"
@@ -49,8 +49,8 @@ def forge(folder, *, statements):
     """Make the certificate one of the files that are there now, with the statements of these names."""
     certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
     certificate["subject"] |= {
-        "model": PlainModel.read(folder / MODEL).sha256,
-        "task": PlainTask.read(folder / TASK).sha256,
+        "model": read_model(folder).sha256,
+        "task": read_task(folder).sha256,
     }
     certificate["statements"] = [each for each in certificate["statements"] if each["id"] in statements]
     del certificate["digest"]

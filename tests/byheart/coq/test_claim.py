@@ -8,13 +8,14 @@ import pytest
 
 from byheart.command.main import main
 from byheart.coq.claim import Text, claim_of, require_blocks, spoken
-from constructions.errors import InputError, TamperedError
+from constructions.errors import FileFormatError, InputError, TamperedError
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from tests.command_line import copy
+from tests.corpus.cases import GOOD_FOLDERS
 from tests.machine_checked import CAPITALS, ROSE
 from tests.memories import memory, random_task, write_memory
-from verify.independent.plain.plain_model import PlainModel
+from verify.kernel.model import read_model
 
 
 def test_a_table_is_its_rows(capitals_folder):
@@ -77,6 +78,18 @@ def test_laws_are_refused(tmp_path):
         claim_of(tmp_path / "laws", "float32")
 
 
+def test_prompts_of_several_lengths_are_refused():
+    with pytest.raises(InputError, match="is about prompts of several lengths"):
+        claim_of(GOOD_FOLDERS / "prompts-detector", "float32")
+
+
+def test_a_malformed_file_is_refused(capitals_folder, tmp_path):
+    spoilt = copy(capitals_folder, tmp_path / "spoilt")
+    (spoilt / "task.safetensors").write_bytes(b"nothing")
+    with pytest.raises(FileFormatError, match=r"task\.safetensors: the header"):
+        claim_of(spoilt, "float32")
+
+
 ONE = np.ones((2, 2))
 HEAD = np.ones((1, 2, 2))
 NORM = Normalization("layer", w=np.ones(2), b=None, epsilon=1e-5)
@@ -95,7 +108,7 @@ NORM = Normalization("layer", w=np.ones(2), b=None, epsilon=1e-5)
 )
 def test_blocks_without_words_in_the_library_are_refused_by_name(tmp_path, block, reason):
     Model(blocks=(block,), W_U=ONE, W_E=ONE, W_pos=ONE).save(tmp_path / "model.safetensors")
-    model = PlainModel.read(tmp_path / "model.safetensors")
+    model = read_model(tmp_path)
     with pytest.raises(InputError, match=reason):
         require_blocks(tmp_path, model)
 
