@@ -1,5 +1,7 @@
 """`python -I -m verify.kernel FOLDER`: proves the certificate of a folder; `--size` counts what has to be believed.
 
+With `--kinds KINDS` the kinds of statements of the folder KINDS are known, and believed, too.
+
 Exit codes: 0 PROVED, 1 NOT PROVED, 2 BAD INPUT, 3 UNDECIDED.
 """
 
@@ -11,7 +13,7 @@ from pathlib import Path
 
 from verify.kernel.check import outcome
 
-_USAGE = "usage: python -I -m verify.kernel FOLDER | --size"
+_USAGE = "usage: python -I -m verify.kernel FOLDER [--kinds KINDS] | --size"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -19,13 +21,16 @@ def main(arguments: Sequence[str]) -> int:
     if list(arguments) == ["--size"]:
         print(_sizes())
         return 0
-    if len(arguments) != 1 or arguments[0].startswith("-"):
+    folder, *more = arguments or ["-"]
+    if folder.startswith("-") or (more and (len(more) != 2 or more[0] != "--kinds")):
         print(_USAGE, file=sys.stderr)
         return 2
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names of files may hold what no text does
-    code, text = outcome(Path(arguments[0]), tell=lambda line: print(line, file=sys.stderr, flush=True))
+    code, text = outcome(
+        Path(folder), Path(more[1]) if more else None, tell=lambda line: print(line, file=sys.stderr, flush=True)
+    )
     print(text)
     return code
 

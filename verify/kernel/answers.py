@@ -10,7 +10,7 @@ from typing import Any
 from flint import arb, ctx
 
 from verify.kernel.balls import PRECISIONS
-from verify.kernel.certificate import FILE, Certificate, read_mask
+from verify.kernel.certificate import FILE, Certificate, Mask, read_mask
 from verify.kernel.evaluation import Evaluation, Found, guess, whole
 from verify.kernel.files import require_fields
 from verify.kernel.numerals import Number, counted, decimal_above, decimal_below, read_count, read_number
@@ -18,6 +18,7 @@ from verify.kernel.question import Stated
 from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
 
 ID = "answers"
+PLACE = 0
 _BOUNDS = ("margin_lower", "mean_upper", "max_upper", "guess_lower")
 
 
@@ -35,7 +36,7 @@ class Statement:
         guess_held: So many contexts the most frequent label alone holds; for labels, and only then.
     """
 
-    held: list[bool]
+    held: Mask
     wrong: int
     margin_lower: Number | None
     mean_upper: Number | None
@@ -67,7 +68,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
     """The statement in words; decimals are rounded so that it stays true."""
-    count, held = len(statement.held), sum(statement.held)
+    count, held = statement.held.contexts, statement.held.count
     of_values = certificate.target == "values"
     unit, name = ("", "distance from the values") if of_values else (" nats", "divergence of the prediction")
     text = f"Of {counted(count, 'context')} {held} are held"
@@ -91,8 +92,8 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
 
 def stated(statement: Statement) -> Stated:
     """The numbers that answer the question."""
-    count, held, bounds = len(statement.held), sum(statement.held), (statement.mean_upper, statement.guess_lower)
-    return Stated(count, held, statement.wrong, statement.guess_held, *bounds)
+    held, bounds = statement.held, (statement.mean_upper, statement.guess_lower)
+    return Stated(held.contexts, held.count, statement.wrong, statement.guess_held, *bounds)
 
 
 def check(statement: Statement, certificate: Certificate, evaluation: Evaluation) -> str:

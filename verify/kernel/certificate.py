@@ -180,18 +180,36 @@ def read_values(
     return {name: readers[name](FILE, f"{field}.values.{name}", value) for name, value in values.items()}
 
 
-def read_mask(field: str, text: str, contexts: int, held: int) -> list[bool]:
-    """Which contexts are held: all, none, or those that a hexadecimal mask names, the first one the highest bit.
+@dataclass(frozen=True)
+class Mask:
+    """Which contexts are held: all, none, or those that hexadecimal digits name, the first one the highest bit.
 
-    The mask is there where some but not all contexts are held, and only then.
+    Args:
+        contexts: How many contexts there are.
+        count: How many of them are held.
+        digits: Four contexts each; empty where all or none are held.
     """
+
+    contexts: int
+    count: int
+    digits: str
+
+    def __getitem__(self, i: int) -> bool:
+        if not self.digits:
+            return self.count > 0
+        return int(self.digits[i // 4], 16) >> (3 - i % 4) & 1 == 1
+
+
+def read_mask(field: str, text: str, contexts: int, held: int) -> Mask:
+    """The mask of a statement, which is there where some but not all contexts are held, and only then."""
     if held in (0, contexts):
         if text:
             raise BadInputError(FILE, field, "is given, though all or no contexts are held")
-        return [held > 0] * contexts
-    if len(text) != -(-contexts // 4) or set(text) - set("0123456789abcdef"):
-        raise BadInputError(FILE, field, f"is not {-(-contexts // 4)} hexadecimal digits")
-    bits = [digit >> k & 1 == 1 for digit in (int(each, 16) for each in text) for k in (3, 2, 1, 0)]
-    if any(bits[contexts:]) or sum(bits) != held:
+        return Mask(contexts, held, "")
+    size = -(-contexts // 4)
+    if len(text) != size or set(text) - set("0123456789abcdef"):
+        raise BadInputError(FILE, field, f"is not {size} hexadecimal digits")
+    named, beyond = int(text, 16), 4 * size - contexts
+    if named.bit_count() != held or named >> beyond << beyond != named:
         raise BadInputError(FILE, field, f"does not name {held} of {contexts} contexts")
-    return bits[:contexts]
+    return Mask(contexts, held, text)

@@ -6,17 +6,18 @@ Page: docs/rigour/kernel.md
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from verify.kernel import runs
 from verify.kernel.certificate import FILE, Certificate, read_certificate
 from verify.kernel.edit import check_edit
-from verify.kernel.evaluation import FORMATS, Evaluation
+from verify.kernel.evaluation import Evaluation
 from verify.kernel.files import read_bytes
-from verify.kernel.kinds import find_statement
+from verify.kernel.kinds import find_statement, kinds_in
 from verify.kernel.model import FILE as MODEL_FILE
 from verify.kernel.model import Model, read_model
 from verify.kernel.question import require_yes
+from verify.kernel.statements import Known, group_of, read_statements
 from verify.kernel.task import FILE as TASK_FILE
 from verify.kernel.task import Task, read_task
 from verify.kernel.verdicts import BadInputError, CheckError, NotProvedError, UndecidedError
@@ -24,22 +25,7 @@ from verify.kernel.verdicts import BadInputError, CheckError, NotProvedError, Un
 _FOR_PEOPLE = {"report.html", "summary.json", "measured.json", "wrong.csv", "other_runs.csv"}
 """Files that no proof reads: nothing is said about them."""
 
-_FIRST = ("answers", "domain")
-"""Kinds of statements that answer the question: of each task its own comes first."""
-
 _WITNESS = "witness.safetensors"
-
-
-class Kind(Protocol):
-    """A kind of statement: one module that reads its data, says it in words, and proves it (`kinds.py`)."""
-
-    ID: str
-
-    def read(self, field: str, record: dict[str, Any], certificate: Certificate) -> Any: ...
-
-    def sentence(self, statement: Any, certificate: Certificate) -> str: ...
-
-    def check(self, statement: Any, certificate: Certificate, evaluation: Evaluation) -> str: ...
 
 
 def check_folder(folder: Path, kinds: Sequence[Any] = (), tell: Callable[[str], None] = lambda text: None) -> list[str]:
@@ -67,21 +53,11 @@ def check_folder(folder: Path, kinds: Sequence[Any] = (), tell: Callable[[str], 
     model, task = read_model(folder), read_task(folder)
     _require_subject(certificate, model, task)
     _require_kinds(certificate, task)
-    known: list[tuple[Any, Any]] = []
-    unknown = []
-    for place, record in enumerate(certificate.statements):
-        kind = find_statement(record["id"]) or next((kind for kind in kinds if kind.ID == record["id"]), None)
-        if kind is None:
-            unknown.append(record["id"])
-            continue
-        field = f"statements[{place}]"
-        statement = kind.read(field, record, certificate)
-        if record["statement"] != kind.sentence(statement, certificate):
-            raise BadInputError(FILE, f"{field}.statement", "is not the sentence that its numbers make")
-        known.append((kind, statement))
-    _require_order(certificate)
+    found = read_statements(certificate, kinds)
+    open_ones = [f"the kernel has no proof of statements {each!r}" for each in found if isinstance(each, str)]
+    known = [each for each in found if isinstance(each, Known)]
     evaluation = Evaluation(model, task, _formats(certificate), tell)
-    proved, decided, open_ones = [], set[str](), [f"the kernel has no proof of statements {id!r}" for id in unknown]
+    proved, decided = list[str](), set[str]()
     for kind, statement in known:
         try:
             how = kind.check(statement, certificate, evaluation)
@@ -131,24 +107,11 @@ def _require_subject(certificate: Certificate, model: Model, task: Task) -> None
 def _require_kinds(certificate: Certificate, task: Task) -> None:
     """One statement that answers the question, and no other kinds than a task of this kind has."""
     ids = [record["id"] for record in certificate.statements]
-    if [id for id in ids if id in _FIRST] != [task.first]:
+    if [id for id in ids if group_of(id) == 0] != [task.first]:
         raise BadInputError(FILE, "statements", f"do not begin with {task.first!r}, or have another such statement")
-    if task.statements and set(ids) - task.statements:
+    own = {id for id in ids if find_statement(id)}  # what a kind from elsewhere is about, it says itself
+    if task.statements and own - task.statements:
         raise BadInputError(FILE, "statements", f"are others than {sorted(task.statements)}, which such a task has")
-
-
-def _require_order(certificate: Certificate) -> None:
-    """First what answers the question, once; runs and texts by format, each format once; then the other kinds."""
-    formats = ("real arithmetic", *FORMATS)
-    order = []
-    for record in certificate.statements:
-        group = {"answers": 0, "domain": 0, "runs": 1, "text": 2}.get(record["id"], 3)
-        name = record["named"]["format"] if group in (1, 2) else formats[0]
-        order.append((group, formats.index(name), record["id"] if group == 3 else ""))
-    if [each[:2] for each in order] != sorted(each[:2] for each in order):
-        raise BadInputError(FILE, "statements", "stand in another order")
-    if len(set(order)) != len(order):
-        raise BadInputError(FILE, "statements", "state the same twice")
 
 
 def _formats(certificate: Certificate) -> list[str]:
@@ -156,17 +119,25 @@ def _formats(certificate: Certificate) -> list[str]:
 
 
 def outcome(
-    folder: Path, kinds: Sequence[Any] = (), tell: Callable[[str], None] = lambda text: None
+    folder: Path, kinds: Path | None = None, tell: Callable[[str], None] = lambda text: None
 ) -> tuple[int, str]:
-    """The exit code of a check, and what it prints: the first line is the answer."""
+    """The exit code of a check, and what it prints: the first line is the answer.
+
+    Args:
+        folder: The folder.
+        kinds: A folder of more kinds of statement, which are believed.
+        tell: Told how long it takes, where that is more than a minute.
+    """
     try:
-        proved = check_folder(folder, kinds, tell)
+        more = [] if kinds is None else kinds_in(kinds)
+        proved = check_folder(folder, more, tell)
     except CheckError as error:
         return error.exit_code, _on_one_line(f"{error.word}: {error}")
     except (OSError, MemoryError, RecursionError) as error:
         text = f"{BadInputError.word}: {folder}: the folder cannot be checked: {error}"
         return BadInputError.exit_code, _on_one_line(text)
-    return 0, "\n  ".join(["PROVED", *proved])
+    believed = [_on_one_line(f"Believed beside the kernel: {kind.__file__}") for kind in more]
+    return 0, "\n  ".join(["PROVED", *proved, *believed])
 
 
 def _on_one_line(text: str) -> str:

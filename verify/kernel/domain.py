@@ -18,6 +18,10 @@ from verify.kernel.rule import Rule
 from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
 
 ID = "domain"
+PLACE = 0
+TOKEN_BY_TOKEN = "rule: token by token, "
+"""How the origin of the targets begins where the answers of a rule are said token by token."""
+
 _LARGEST = 2**28  # inputs that are looked at one by one
 
 
@@ -29,19 +33,23 @@ class Statement:
         contexts: All inputs.
         held: At least so many are answered by the rule.
         wrong: At least so many are not.
-        guess_held: So many have the most frequent answer.
+        guess: So many have the most frequent answer; where answers are said token by token, no more have.
+        token_by_token: Whether they are.
     """
 
     contexts: int
     held: int
     wrong: int
-    guess_held: int
+    guess: int
+    token_by_token: bool
 
 
 def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
     """The data of a statement in its one form."""
     values, count = record["values"], certificate.sizes["contexts"]
-    require_fields(FILE, f"{field}.values", values, ["contexts", "held", "wrong", "guess_held"])
+    token_by_token = certificate.origin.startswith(TOKEN_BY_TOKEN)
+    best = "guess_most" if token_by_token else "guess_held"
+    require_fields(FILE, f"{field}.values", values, ["contexts", "held", "wrong", best])
     if "named" in record or record["held"]:
         raise BadInputError(FILE, field, "has names or a mask, which no statement of a domain has")
     if read_count(FILE, f"{field}.values.contexts", values["contexts"]) != count or not count:
@@ -50,21 +58,29 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
         raise BadInputError(FILE, "criterion.asked", "is a mean, but a domain is judged by its labels alone")
     held = read_count(FILE, f"{field}.values.held", values["held"], count)
     wrong = read_count(FILE, f"{field}.values.wrong", values["wrong"], count - held)
-    return Statement(count, held, wrong, read_count(FILE, f"{field}.values.guess_held", values["guess_held"], count))
+    guess = read_count(FILE, f"{field}.values.{best}", values[best], count)
+    if guess == 0:
+        raise BadInputError(FILE, f"{field}.values.{best}", "is 0, but every input has an answer")
+    return Statement(count, held, wrong, guess, token_by_token)
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
     """The statement in words."""
     wrong = f", and at least {statement.wrong} are not" if statement.wrong else ""
-    return (
-        f"Of all {statement.contexts} inputs of the domain at least {statement.held} are answered by the rule{wrong}; "
-        f"the most frequent answer alone holds {statement.guess_held}."
-    )
+    text = f"Of all {statement.contexts} inputs of the domain at least {statement.held} are answered by the rule{wrong}"
+    if statement.token_by_token:
+        return f"{text}, token by token; no answer is that of more than {statement.guess}."
+    return f"{text}; the most frequent answer alone holds {statement.guess}."
+
+
+def prover_alone(statement: Statement, certificate: Certificate) -> str:
+    """What the kernel has no proof of: answers that are said token by token; else nothing."""
+    return "token by token" if statement.token_by_token else ""
 
 
 def stated(statement: Statement) -> Stated:
     """The numbers that answer the question."""
-    return Stated(statement.contexts, statement.held, statement.wrong, statement.guess_held, None, None)
+    return Stated(statement.contexts, statement.held, statement.wrong, statement.guess, None, None)
 
 
 def check(statement: Statement, certificate: Certificate, evaluation: Evaluation) -> str:
@@ -77,10 +93,8 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
     rule = evaluation.task
     if not isinstance(rule, Rule):
         raise NotProvedError(f"{ID}: the task is no rule on a domain")
-    if rule.most_frequent != statement.guess_held:
-        raise NotProvedError(
-            f"{ID}: guess_held is {statement.guess_held}, most inputs have it {rule.most_frequent} times"
-        )
+    if rule.most_frequent != statement.guess:
+        raise NotProvedError(f"{ID}: guess_held is {statement.guess}, most inputs have it {rule.most_frequent} times")
     numbers: Sequence[int] = range(rule.size)
     for record in certificate.statements:
         if record["id"] == sample.ID:

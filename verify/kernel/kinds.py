@@ -1,14 +1,20 @@
 """Kinds of statements and of tasks: each is one file of this folder, found by its name; to add a kind is to add a file.
 
-A kind of statement is a module with `ID`, `read`, `sentence` and `check` (`check.py:Kind`); a kind of task one with
-`TASK` and `read`, beside those of `task.py`.
+A kind of statement is a module with `ID`, `read`, `sentence` and `check` (`statements.py:Kind`); a kind of task one
+with `TASK` and `read`, beside those of `task.py`. Kinds of statements may also lie in another folder, which whoever
+checks has to name: its files are believed as those of this one are.
 
 Page: docs/rigour/kernel.md
 """
 
+import sys
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+from verify.kernel.verdicts import BadInputError
 
 
 def find_statement(id: str) -> Any | None:
@@ -19,6 +25,40 @@ def find_statement(id: str) -> Any | None:
 def find_task(name: str) -> Any | None:
     """The module of a kind of task, or none."""
     return _find(name, "TASK")
+
+
+def kinds_in(folder: Path) -> list[Any]:
+    """The kinds of statements of another folder: each of its modules, which are run.
+
+    Raises:
+        BadInputError: There is no module, or one is no kind, has the name of another kind, or cannot be run.
+    """
+    found = [_loaded(path) for path in sorted(folder.glob("*.py"))]
+    if not found:
+        raise BadInputError(str(folder), "the folder", "has no file of a kind of statement")
+    for module in found:
+        id = getattr(module, "ID", None)
+        if not isinstance(id, str) or id.replace("-", "_") != module.__name__.rpartition(".")[2]:
+            raise BadInputError(str(module.__file__), "ID", "is not the name of the file")
+        if find_statement(id) is not None:
+            raise BadInputError(str(module.__file__), "ID", f"is {id!r}, a kind of statement that there is")
+    return found
+
+
+def _loaded(path: Path) -> ModuleType:
+    """The module of a file, which is run once."""
+    name = f"{__package__}.elsewhere.{path.resolve()}.{path.stem}"
+    if name not in sys.modules:
+        spec = spec_from_file_location(name, path)
+        assert spec is not None and spec.loader is not None
+        module = module_from_spec(spec)
+        try:
+            sys.modules[name] = module  # where a dataclass of the module looks for its names
+            spec.loader.exec_module(module)
+        except Exception as error:
+            del sys.modules[name]
+            raise BadInputError(str(path), "the module", f"cannot be run: {error}") from error
+    return sys.modules[name]
 
 
 def _find(name: str, constant: str) -> Any | None:

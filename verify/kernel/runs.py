@@ -4,23 +4,25 @@ Page: docs/rigour/kernel.md
 """
 
 from dataclasses import dataclass
+from itertools import count as naturals
 from typing import Any
 
 from flint import ctx
 
 from verify.kernel.accounts import FINEST, Runs
 from verify.kernel.answers import ball
-from verify.kernel.certificate import FILE, Certificate, read_mask
+from verify.kernel.certificate import FILE, Certificate, Mask, read_mask
 from verify.kernel.evaluation import FORMATS, Evaluation, Found, whole
 from verify.kernel.files import require_fields
 from verify.kernel.numerals import Number, counted, read_count, read_number
 from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
 
 ID = "runs"
+PLACE = 1
 EXACT_SUMS = "H1 H2 H5"
 """What the kernel's proof rests on: sums that no run rounds."""
 
-_MOST = 2**26  # contexts
+_MOST = 2**26  # contexts that are looked at one by one
 _HYPOTHESES = (EXACT_SUMS, "H1 H2 H3 H4", "H1 H2 H3 H4 H5")
 
 
@@ -37,7 +39,7 @@ class Statement:
 
     format: str
     hypotheses: str
-    held: list[bool]
+    held: Mask
     exp_ulps: Number | None
 
 
@@ -53,8 +55,6 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
     of_exponential = ["exp_ulps"] if "H3" in named["hypotheses"] else []
     require_fields(FILE, f"{field}.values", values, ["contexts", "held", *of_exponential])
     count = certificate.sizes["contexts"]
-    if count > _MOST:
-        raise UndecidedError(f"{ID}: {count} contexts are more than the kernel has room for")
     if read_count(FILE, f"{field}.values.contexts", values["contexts"]) != count:
         raise BadInputError(FILE, f"{field}.values.contexts", f"are not the {count} of the subject")
     held = read_count(FILE, f"{field}.values.held", values["held"], count)
@@ -69,7 +69,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
     """The statement in words."""
-    held, count = sum(statement.held), len(statement.held)
+    held, count = statement.held.count, statement.held.contexts
     *first, last = statement.hypotheses.split()
     ulps = 4.0 if statement.exp_ulps is None else float(statement.exp_ulps)
     return (
@@ -89,6 +89,11 @@ def run_is(name: str, exp_ulps: float) -> str:
     )
 
 
+def prover_alone(statement: Statement, certificate: Certificate) -> str:
+    """What the kernel has no proof of: runs by bounds of what they round; empty if they round nothing."""
+    return "" if statement.hypotheses == EXACT_SUMS else f"every {statement.format} run"
+
+
 def check(statement: Statement, certificate: Certificate, evaluation: Evaluation) -> str:
     """Prove the statement by sums that no run rounds.
 
@@ -97,18 +102,20 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
         UndecidedError: No such proof is found, or the statement does not assume what it rests on.
     """
     name = statement.format
-    if not {"H1", "H2", "H5"} <= set(statement.hypotheses.split()):
-        raise UndecidedError(f"{ID} in {name}: {statement.hypotheses} alone; the kernel's proof needs {EXACT_SUMS}")
-    mask = enumerate(statement.held)
+    if statement.held.contexts > _MOST:
+        raise UndecidedError(f"{ID} in {name}: {statement.held.contexts} contexts are more than are looked at")
+    if statement.hypotheses != EXACT_SUMS:
+        raise UndecidedError(f"{ID} in {name}: the kernel has no proof of what rests on {statement.hypotheses}")
+    numbers = naturals()
     for part in evaluation.parts():
         part.follow()
         runs = part.in_runs.get(name)
         if runs is None or part.reasons[name]:
             raise UndecidedError(f"{ID} in {name}: {part.reasons[name]}")
-        for fact, (i, is_stated) in zip(part.task.facts, mask, strict=False):
-            if is_stated:
+        for fact, i in zip(part.task.facts, numbers, strict=False):
+            if statement.held[i]:
                 _require_held(i, whole([runs[each] for each in fact]), name, certificate)
-    return f"{counted(sum(statement.held), 'context')} in {name}, by sums that no run rounds"
+    return f"{counted(statement.held.count, 'context')} in {name}, by sums that no run rounds"
 
 
 def _require_held(i: int, found: Found, name: str, certificate: Certificate) -> None:

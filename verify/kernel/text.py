@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from verify.kernel import runs
 from verify.kernel.certificate import FILE, Certificate
 from verify.kernel.evaluation import FORMATS, Evaluation
 from verify.kernel.files import require_fields
@@ -16,6 +17,7 @@ from verify.kernel.task import END, Text, windows
 from verify.kernel.verdicts import BadInputError, NotProvedError
 
 ID = "text"
+PLACE = 2
 REAL = "real arithmetic"
 _BYTE = re.compile(r"\\x[0-9a-f]{2}")
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -58,7 +60,24 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
         texts.append((each["title"], read_count(FILE, f"{where}.bytes", each["bytes"]), each["sha256"]))
     if counts["texts"] != len(texts) or counts["bytes"] != sum(size for _, size, _ in texts) or record["held"]:
         raise BadInputError(FILE, f"{field}.values", "count other texts or bytes than are named, or a mask is given")
+    titles = {title for title, *_ in texts}
+    if len(titles) < len(texts) or (counts["parts"] != len(texts) and titles != {""}):
+        raise BadInputError(FILE, f"{field}.named.texts", "have a title twice, or parts though they have titles")
+    if counts["parts"] < len(texts) or counts.get("characters", 0) > counts["bytes"]:
+        raise BadInputError(FILE, f"{field}.values", "count fewer parts than texts, or more characters than bytes")
+    if _rests_on(named["format"], certificate) is None:
+        raise BadInputError(FILE, field, f"needs all contexts held in {named['format']}, which no statement says")
     return Statement(named["format"], texts, counts["parts"], counts.get("characters"))
+
+
+def _rests_on(format: str, certificate: Certificate) -> dict[str, Any] | None:
+    """The statement of the same certificate that every context is held, in real arithmetic or in every run."""
+    for record in certificate.statements:
+        is_it = record["id"] == ("answers" if format == REAL else "runs")
+        is_it = is_it and (format == REAL or record.get("named", {}).get("format") == format)
+        if is_it and record["values"].get("held") == certificate.sizes["contexts"]:
+            return record
+    return None
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
@@ -71,6 +90,14 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
         parts, ends = f", in {counted(statement.parts, 'part')}", "each part ends"
     texts = counted(count, "text")
     return f"Greedy decoding, {where}, says {texts} of {size}{parts}, byte for byte, and then that {ends}."
+
+
+def prover_alone(statement: Statement, certificate: Certificate) -> str:
+    """What the kernel has no proof of: a text by runs of which it has none; empty if it has one."""
+    record = _rests_on(statement.format, certificate)
+    if statement.format == REAL or record is None:
+        return ""
+    return runs.prover_alone(runs.read(runs.ID, record, certificate), certificate)
 
 
 def check(statement: Statement, certificate: Certificate, evaluation: Evaluation) -> str:
@@ -86,12 +113,11 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
     That every context is held is proved by the statement `runs` of that format, or by `answers`, which are required.
 
     Raises:
-        NotProvedError: The texts are others, a window goes on in two ways, or not every context is stated to be held.
+        NotProvedError: The texts are others, or a window goes on in two ways.
     """
     task = evaluation.task
     if task.text is None:
         raise NotProvedError(f"{ID}: the task is not one of whole texts")
-    _require_all_held(statement, certificate)
     label = dict(zip(task.contexts, task.labels, strict=True))
     for window, token in windows(task.text):
         if label[window] != token:
@@ -107,19 +133,6 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
     if (len(statement.texts), statement.parts, statement.characters) != figures:
         raise NotProvedError(f"{ID}: texts, parts and characters are {figures}")
     return f"{counted(len(found), 'text')}, by induction over {counted(len(task.contexts), 'window')}"
-
-
-def _require_all_held(statement: Statement, certificate: Certificate) -> None:
-    """A statement in the same certificate says that every context is held, in that arithmetic."""
-    for record in certificate.statements:
-        whole = record["values"].get("held") == certificate.sizes["contexts"]
-        if statement.format == REAL:
-            good = record["id"] == "answers" and whole
-        else:
-            good = record["id"] == "runs" and whole and record.get("named", {}).get("format") == statement.format
-        if good:
-            return
-    raise NotProvedError(f"{ID}: no statement says that every context is held in {statement.format}")
 
 
 def texts_of(text: Text) -> list[tuple[str, bytes, int | None]]:

@@ -95,7 +95,8 @@ def test_another_digest_or_spacing_is_refused(tmp_path: Path) -> None:
 @given(st.lists(st.booleans(), min_size=1, max_size=20))
 def test_a_mask_names_contexts(held: list[bool]) -> None:
     text = mask_text(held)
-    assert read_mask("held", text, len(held), sum(held)) == held
+    mask = read_mask("held", text, len(held), sum(held))
+    assert [mask[i] for i in range(len(held))] == held and mask.count == sum(held)
     for other in (text + "0", text.upper() if text.upper() != text else "0x", "f" * len(text) + "f"):
         with pytest.raises(BadInputError):
             read_mask("held", other, len(held), sum(held))

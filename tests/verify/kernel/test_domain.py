@@ -46,7 +46,7 @@ def changed(folder: Path, place: int = 0, **values: Any) -> Path:
     record["values"].update(values)
     if place == 0:
         numbers = (record["values"][name] for name in ("contexts", "held", "wrong", "guess_held"))
-        record["statement"] = domain.sentence(domain.Statement(*numbers), SimpleNamespace())  # pyright: ignore
+        record["statement"] = domain.sentence(domain.Statement(*numbers, token_by_token=False), SimpleNamespace())  # pyright: ignore
     return folders.rewritten(folder, data)
 
 

@@ -38,7 +38,7 @@ def test_a_sample_is_checked_and_is_no_proof(tmp_path: Path) -> None:
     drawn_more = echo(tmp_path / "max", "max", sample=30, seed="now", criterion=Criterion.at_least(1))
     values = folders.certificate(drawn_more)["statements"][1]["values"]
     wrong = values["drawn"] - values["right"]
-    said(changed(drawn_more, 1, right=values["right"] + 1))
+    said(changed(drawn_more, 1, right=values["right"] + 1, wrong_upper=values["wrong_upper"] - 1))
     assert outcome(drawn_more)[1] == f"NOT PROVED: sample: {wrong} of 30 inputs are wrong"
     said(changed(drawn_more, 1, right=values["right"], wrong_upper=values["wrong_upper"] - 1))
     code, text = outcome(drawn_more)

@@ -33,6 +33,9 @@ CHANGES: dict[str, tuple[Callable[[Any], Any], int]] = {
     "half a hash": (lambda text: text["named"]["texts"][0].update(sha256="00"), 2),
     "no texts": (lambda text: text.update(NO_TEXTS), 2),
     "a mask": (lambda text: text.update(held="f"), 2),
+    "parts of a text with a title": (lambda text: text["values"].update(parts=2), 2),
+    "no part": (lambda text: text["values"].update(parts=0), 2),
+    "more characters than bytes": (lambda text: text["values"].update(characters=10**6), 2),
 }
 
 
@@ -50,7 +53,7 @@ def test_a_text_needs_a_statement_about_all_contexts_in_its_format(tmp_path: Pat
     answers, _, text = data["statements"]
     data["statements"] = [answers, text]
     code, said = outcome(folders.rewritten(folder, data))
-    assert code == 1 and "no statement says that every context is held in float32" in said
+    assert code == 2 and "needs all contexts held in float32, which no statement says" in said
     text["named"]["format"] = "real arithmetic"
     text["statement"] = text["statement"].replace("in every float32 run", "in real arithmetic")
     assert folders.code(folders.rewritten(folder, data)) == 0
@@ -60,10 +63,10 @@ def test_characters_are_those_of_the_text(tmp_path: Path) -> None:
     folder = folders.text(tmp_path)
     data = folders.certificate(folder)
     record = data["statements"][2]
-    record["values"]["characters"] += 1
+    record["values"]["characters"] -= 1
     count = len(folders.TEXT)
     record["statement"] = (
-        f"Greedy decoding, in every float32 run, says 1 text of {count} bytes ({count + 1} characters), "
+        f"Greedy decoding, in every float32 run, says 1 text of {count} bytes ({count - 1} characters), "
     )
     record["statement"] += "byte for byte, and then that it ends."
     assert folders.code(folders.rewritten(folder, data)) == 1

@@ -1,0 +1,86 @@
+"""The statements of a certificate: each read by the module of its kind, said in its words, and at its place.
+
+Page: docs/rigour/kernel.md
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from verify.kernel.certificate import FILE, Certificate
+from verify.kernel.evaluation import FORMATS, Evaluation
+from verify.kernel.kinds import find_statement
+from verify.kernel.verdicts import BadInputError
+
+_REAL = "real arithmetic"
+
+
+class Kind(Protocol):
+    """A kind of statement: one module that reads its data, says it in words, and proves it (`kinds.py`).
+
+    A module may have more: `PLACE`, 0 for what answers the question, which comes first, 1 and 2 for what stands behind
+    it, a statement for each number format; and `prover_alone`, which says what of a statement the kernel has no proof
+    of.
+    """
+
+    ID: str
+
+    def read(self, field: str, record: dict[str, Any], certificate: Certificate) -> Any: ...
+
+    def sentence(self, statement: Any, certificate: Certificate) -> str: ...
+
+    def check(self, statement: Any, certificate: Certificate, evaluation: Evaluation) -> str: ...
+
+
+class Known(NamedTuple):
+    """A statement that was read, and its kind."""
+
+    kind: Any
+    statement: Any
+
+
+def find_kind(id: str, kinds: Sequence[Any]) -> Any | None:
+    """The module of a kind: of this folder, or else of those that are given."""
+    return find_statement(id) or next((kind for kind in kinds if kind.ID == id), None)
+
+
+def read_statements(certificate: Certificate, kinds: Sequence[Any] = ()) -> list[Known | str]:
+    """Read each statement of a certificate; of a kind that is not known, its `id`.
+
+    Raises:
+        BadInputError: A statement is anything but one of its kind in its one form, has a sentence that its numbers do
+            not make, or does not stand at its place.
+    """
+    found = list[Known | str]()
+    for place, record in enumerate(certificate.statements):
+        kind = find_kind(record["id"], kinds)
+        if kind is None:
+            found.append(record["id"])
+            continue
+        field = f"statements[{place}]"
+        statement = kind.read(field, record, certificate)
+        if record["statement"] != kind.sentence(statement, certificate):
+            raise BadInputError(FILE, f"{field}.statement", "is not the sentence that its numbers make")
+        found.append(Known(kind, statement))
+    _require_order(certificate, kinds)
+    return found
+
+
+def group_of(id: str, kinds: Sequence[Any] = ()) -> int:
+    """Where statements of a kind stand: 0 for what answers the question, 1 and 2 for those by number formats, 3."""
+    return getattr(find_kind(id, kinds), "PLACE", 3)
+
+
+def place_of(record: dict[str, Any], kinds: Sequence[Any] = ()) -> tuple[int, int]:
+    """Where a statement stands, among those of its group by its number format."""
+    group, formats = group_of(record["id"], kinds), (_REAL, *FORMATS)
+    return group, formats.index(record["named"]["format"]) if group in (1, 2) else 0
+
+
+def _require_order(certificate: Certificate, kinds: Sequence[Any]) -> None:
+    """First what answers the question, once; runs and texts by format, each format once; then the other kinds."""
+    places = [place_of(record, kinds) for record in certificate.statements]
+    if places != sorted(places):
+        raise BadInputError(FILE, "statements", "stand in another order")
+    ids = [record["id"] for record in certificate.statements]
+    if len(set(zip(places, ids, strict=True))) != len(ids):
+        raise BadInputError(FILE, "statements", "state the same twice")
