@@ -33,9 +33,9 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vocabulary import names_answers, typed
 from verify.certificates.certificate import RUNS, TASK_FILE, Certificate, file_sha256
-from verify.certificates.domain import load_fold
 from verify.certificates.headline import Outcome, outcome
 from verify.progress import Progress, silent
+from verify.provers.domain import load_fold
 from verify.provers.memorization import Judged, judge, load_subject
 from verify.verdict import Verdict
 

@@ -28,11 +28,11 @@ from constructions.models.precision import STORED
 from constructions.tasks.criterion import Criterion
 from verify.arithmetic.rounding import up
 from verify.certificates.certificate import TASK_FILE, Certificate, file_sha256
-from verify.certificates.domain import FoldCertificate, certify_fold, load_fold
 from verify.certificates.headline import Outcome
 from verify.folds.fold_answers import WrongInput
 from verify.forward.row_balls import logit_balls
 from verify.progress import Progress
+from verify.provers.domain import FoldCertificate, certify_fold, load_fold
 from verify.runs.formats import JUDGED
 from verify.verdict import Verdict
 
