@@ -139,9 +139,8 @@ def proved_figures(certificate: Certificate) -> dict[str, Any]:
 
 def summary_json(certificate: Certificate, measured: Measured) -> str:
     """The text of ``summary.json``: what the certificate says, and in a block of its own what was measured."""
-    target = certificate.subject.target
     statements = [
-        {"id": each.label, "statement": each.words(target), "checker": certificate.checker(each)}
+        {"id": each.label, "statement": certificate.words(each), "checker": certificate.checker(each)}
         for each in certificate.statements
     ]
     beside = {**measured.figures, "source": measured.source}
@@ -162,7 +161,7 @@ def page(folder: Path, certificate: Certificate, model: Model, task: Task, measu
         FileFormatError: The measured numbers make no page.
     """
     names = [MODEL_FILE, TASK_FILE, CERTIFICATE_FILE, *([WITNESS_FILE] if certificate.witness is not None else [])]
-    statements = [each.words(task.target) for each in certificate.statements]
+    statements = [certificate.words(each) for each in certificate.statements]
     digests = {name: file_sha256(folder / name) for name in names}
     try:
         details = Details.of_drawn(

@@ -51,7 +51,7 @@ class KernelReport:
             "statements": [
                 {
                     "id": stated.label,
-                    "statement": stated.words(subject.target),
+                    "statement": certificate.words(stated),
                     "checker": certificate.checker(stated),
                     "verdict": self.verdict.value,
                     "reason": how,
@@ -83,7 +83,7 @@ def check_by_kernel(folder: Path, *, tell: Callable[[str], None] = lambda line: 
     first, *proved = text.split("\n  ")
     alone = certificate.for_the_prover_alone(certificate.statements)
     if code == 0 and not alone:
-        said = [stated.words(certificate.subject.target) for stated in certificate.statements]
+        said = [certificate.words(stated) for stated in certificate.statements]
         proofs = tuple(line[len(sentence) + 2 : -1] for line, sentence in zip(proved, said, strict=False))
         return KernelReport(certificate, Verdict.PROVED, certificate.headline(), proofs)
     if code == 0:

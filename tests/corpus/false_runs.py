@@ -10,6 +10,7 @@ from constructions.tasks.vectors import load_task
 from tests.corpus import detectors
 from tests.corpus.false_claims import Bad, Forge, of_another_model, other_text, with_block, with_task
 from tests.corpus.forging import edited
+from tests.sentences import sentence
 from verify.certificates.certificate import REALS, RUNS, TEXT, Certificate, Statement, mask_text
 from verify.provers.runs import state_text
 from verify.runs.hypotheses import ALL, OF_BOUNDS, OF_EXACT_SUMS
@@ -204,10 +205,14 @@ def reordered(folder: Path) -> None:
 
 def runs_of_values(folder: Path) -> None:
     """Write a statement about runs that a certificate about labels may have."""
-    other = Statement(RUNS, "", {"contexts": 5, "held": 5}, "", {"format": "float32", "hypotheses": OF_EXACT_SUMS})
-    data = {"id": RUNS, "statement": other.words("labels"), "method": "", "held": ""}
-    data |= {"values": {"contexts": 5, "held": 5}, "named": dict(other.named)}
-    edited(folder, lambda certificate: certificate["statements"].insert(1, data))
+    record = {"id": RUNS, "method": "", "held": "", "values": {"contexts": 5, "held": 5}}
+    record["named"] = {"format": "float32", "hypotheses": OF_EXACT_SUMS}
+
+    def insert(data: dict[str, Any]) -> None:
+        of_labels = {**data, "subject": {**data["subject"], "target": "labels"}}
+        data["statements"].insert(1, {**record, "statement": sentence(of_labels, record)})
+
+    edited(folder, insert)
 
 
 def of_recitation() -> list[Bad]:

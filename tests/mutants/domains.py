@@ -154,10 +154,6 @@ MUTANTS = [
         "_report(options, folder)",
         "a worker that is elsewhere checks the folder that is there",
     ),
-    certificate_by_sample('        _is_seed(values["seed"])', "        True", "a certificate names any seed"),
-    certificate_by_sample(
-        '1 <= values["drawn"] <= _LARGEST_SAMPLE', "True", "more are drawn than a reader draws again"
-    ),
     sample("        if number < size:", "        if True:", "numbers beyond the domain are drawn"),
     sample(
         'json(["sample", model, rule, count, seed])', 'json(["sample", rule, count, seed])', "the weights do not decide"

@@ -52,10 +52,6 @@ MUTANTS = [
     memorization("if stored.get(GUESS) != own.get(GUESS):", "if False:", "the guess of a certificate is believed"),
     checker("if stored.get(GUESS) != guess[1]:", "if False:", "the guess of a certificate is believed"),
     counts("if guess != stored[guessed]:", "if False:", "the guess of a rule is believed"),
-    certificate('(GUESS in values) != (subject.target == "labels")', "False", "labels need no guess"),
-    certificate(
-        'if guess is not None and not 1 <= guess <= values["contexts"]:', "if False:", "a guess may hold nothing"
-    ),
     certificate(
         "if found.verdict is Verdict.PROVED and left[Verdict.UNDECIDED]:",
         "if False:",

@@ -70,8 +70,8 @@ MUTANTS = [
     ),
     Mutant(
         "verify/certificates/certificate.py",
-        "kinds = (ANSWERS, RUNS) if self.subject.origin == PROMPTS else kinds",
-        "kinds = kinds",
+        "{ANSWERS, RUNS} if subject.origin == PROMPTS else {*ids}",
+        "{*ids}",
         FACTS,
         "a rank may be stated of prompts",
     ),

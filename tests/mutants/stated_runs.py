@@ -21,9 +21,6 @@ MUTANTS = [
     stated("if task.windows is None or task.contradicted:", "if task.windows is None:", "a fork is said"),
     stated("if known.verdict is not Verdict.PROVED:", "if False:", "a text rests on nothing"),
     stated('"hypotheses": statement.named["hypotheses"],', '"hypotheses": ALL,', "what is not named is used"),
-    certificate(
-        'or rests_on.values["held"] != self.subject.sizes["contexts"]', "", "a text of which not every window is held"
-    ),
     certificate('if not texts or criterion.asked != "held" or', "if not texts or", "the line of another question"),
     forward(
         "return low is None or (low >= forward.least and forward.is_whole(largest, sums.scale, low))",

@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from constructions.counted import counted, inflected
-from constructions.errors import FileFormatError, InputError, TamperedError, require_one_of
+from constructions.errors import FileFormatError, InputError, TamperedError
 from constructions.files import canonical_json, require_regular_file, write_atomically
 from constructions.tasks.criterion import Criterion
-from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.arithmetic.exact_json import (
     Number,
     decode_number,
@@ -27,8 +26,11 @@ from verify.arithmetic.exact_json import (
     require_text,
 )
 from verify.certificates.headline import OF_A_FOLD, OF_A_RULE, PROMPTS, PROVER_ALONE, Outcome, outcome
-from verify.runs.formats import EXP_ULPS, FORMATS, every_run_is
-from verify.runs.hypotheses import HYPOTHESES, OF_EXACT_SUMS
+from verify.kernel.certificate import Certificate as KernelCertificate
+from verify.kernel.certificate import Criterion as KernelCriterion
+from verify.kernel.rule import Rule
+from verify.kernel.statements import Known, find_kind, group_of, place_of, require_order
+from verify.kernel.verdicts import BadInputError
 from verify.verdict import Verdict
 
 FORMAT = "byheart-certificate"
@@ -57,19 +59,6 @@ SATURATION = "saturation"
 RANK_HEADS = "rank-heads"
 RANK_WITH_SKIP = "rank-with-skip"
 DIVERGENCE = "divergence"
-STATEMENTS = (
-    ANSWERS,
-    RUNS,
-    TEXT,
-    TEXT_DIVERGENCE,
-    FEATURE_RANK,
-    SATURATION,
-    RANK_HEADS,
-    RANK_WITH_SKIP,
-    DIVERGENCE,
-)
-"""The kinds of statement, in the order in which a certificate holds them; the first is in every one."""
-
 KERNEL, PROVER = "kernel", "prover"
 """Who can check a statement: the kernel that is there to be read, or the fast prover alone."""
 
@@ -93,8 +82,7 @@ GUESS_MOST = "guess_most"
 """That of a bound of it, for answers of several tokens."""
 
 _LARGEST_FILE = 2**24  # bytes
-_LARGEST_BITS = 4096  # of an integer, a numerator or a denominator
-_LARGEST_SAMPLE, _LONGEST_SEED = 2**20, 256  # inputs and bytes, as `verify.domains.sample.drawn` takes them
+_LARGEST_BITS = 4096  # of a size
 _LARGEST_COUNT = 2**_LARGEST_BITS
 
 
@@ -191,12 +179,7 @@ class Statement:
         named: For ``runs`` the `format` and the `hypotheses`, for ``text`` the `format` and the `texts`: of each its
             `title`, `bytes` and `sha256`; otherwise empty.
 
-    Raises:
-        InputError: An unknown kind, or a missing, unknown or impossible number.
-
-    Example:
-        >>> print(Statement(ANSWERS, "", {"contexts": 3, "held": 3, "wrong": 0, "margin_lower": 0.5}).words("labels"))
-        Of 3 contexts 3 are held; the logit of the label exceeds every other by at least 0.5.
+    What a kind may say, and its sentence, stand in `verify/kernel/`, in the file of its name; a certificate asks it.
     """
 
     id: str
@@ -205,22 +188,23 @@ class Statement:
     held: str = ""
     named: Mapping[str, Any] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        require_text(f"statement {self.id!r}: method", self.method)
-        _check_values(self.id, self.values)
-        _check_named(self.id, self.named, self.values)
-        contexts, held = int(self.values.get("contexts", 0)), self.values.get("held", 0)
-        partial = self.id in (ANSWERS, RUNS) and 0 < held < contexts
-        if not partial and self.held != "":
-            raise InputError(f"statement {self.id!r}: held", "is given", "it where some but not all contexts are")
-        if partial and len(held_mask(self.held, contexts)) != held:
-            raise InputError(f"statement {self.id!r}: held", f"does not name {held} contexts")
+    def record(self) -> dict[str, Any]:
+        """The statement as it stands in a file, without its sentence.
 
-    def words(self, target: str) -> str:
-        """The statement in words, a function of its numbers; decimals are rounded in the direction that is true."""
-        if self.id in _NAMED_WORDS:
-            return _NAMED_WORDS[self.id](self.values, self.named)
-        return _WORDS[self.id](self.values, target)
+        Raises:
+            InputError: A value that is no exact number.
+        """
+        require_text(f"statement {self.id!r}: method", self.method)
+        for name, value in self.values.items():
+            if type(value) not in (int, float, Fraction):
+                raise InputError(f"statement {self.id!r}: {name}", f"is {value!r}", "a finite exact number")
+        return {
+            "id": self.id,
+            "method": self.method,
+            "values": {name: encode_number(value) for name, value in self.values.items()},
+            "held": self.held,
+            **({"named": dict(self.named)} if self.named else {}),
+        }
 
     @property
     def label(self) -> str:
@@ -262,13 +246,21 @@ class Certificate:
     Args:
         subject: What it is about.
         criterion: What was asked.
-        statements: What was proved, in the order of `STATEMENTS`, each kind at most once, ``answers`` always; ``runs``
-            and ``text`` at most once for each number format. Of a rule on a domain ``domain`` stands for ``answers``.
+        statements: What was proved, each kind at most once, ``answers`` first; then ``runs`` and ``text``, at most once
+            for each number format. Of a rule on a domain ``domain`` stands for ``answers``.
         provenance: Names and versions of the software and the machine that made it.
         witness: The witness file of the rank, if there is one.
+        kinds: Modules of kinds of statement that lie elsewhere (`verify.kernel.kinds.kinds_in`).
 
     Raises:
-        InputError: Statements that do not fit the subject or each other.
+        InputError: A statement of an unknown kind, or one that is impossible or does not fit the subject or the others.
+
+    Example:
+        >>> sizes = {"contexts": 3, "context_length": 1, "outputs": 2, "all_contexts": 3, "parameters": 8}
+        >>> answers = Statement(ANSWERS, "", {"contexts": 3, "held": 3, "wrong": 0, "margin_lower": 0.5})
+        >>> made = Certificate(Subject("a" * 64, "b" * 64, "laws", "table", sizes), Criterion(), (answers,), {})
+        >>> print(made.words(answers))
+        Of 3 contexts 3 are held; the logit of every mode of the law exceeds every other by at least 0.5.
     """
 
     subject: Subject
@@ -276,28 +268,24 @@ class Certificate:
     statements: tuple[Statement, ...]
     provenance: Mapping[str, str]
     witness: Witness | None = None
+    kinds: Sequence[Any] = field(default=(), compare=False, repr=False)
     digest: str = field(init=False, compare=False, default="")
+    _said: "_Said" = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_said", _said(self))
         ids = [statement.id for statement in self.statements]
-        kinds = (DOMAIN, RUNS, SAMPLE) if self.subject.is_of_a_rule else STATEMENTS
-        kinds = (ANSWERS, RUNS) if self.subject.origin == PROMPTS else kinds
-        places = [_place(statement) for statement in self.statements]
-        if not set(ids) <= set(kinds) or places != sorted(set(places)) or kinds[0] not in ids:
-            found = [statement.label for statement in self.statements]
-            raise InputError("statements", f"are {found}", f"{kinds[0]!r} and each at most once, in the order {kinds}")
-        for statement in self.statements:
-            _check_fits(statement, self.subject)
-            if statement.id == TEXT:
-                self._check_decoded(statement)
-        if self.subject.is_of_a_rule and self.criterion.asked == "at-most":
-            raise InputError("criterion", "asks for a mean", "how many inputs: a domain is judged by its labels alone")
         if self.witness is not None and FEATURE_RANK not in ids:
             raise InputError("a witness", f"is named, but no statement {FEATURE_RANK!r}")
         for name, text in self.provenance.items():
             require_text("provenance", name)
             require_text(f"provenance.{name}", text)
         object.__setattr__(self, "digest", _digest(self._data()))
+
+    def words(self, statement: Statement) -> str:
+        """One of its statements in words, a function of its numbers; decimals are rounded in the direction that is
+        true."""
+        return self._said.records[self.statements.index(statement)]["statement"]
 
     @property
     def answers(self) -> Statement:
@@ -335,33 +323,28 @@ class Certificate:
     def checker(self, statement: Statement) -> str:
         """Who can check one of these statements, `KERNEL` or `PROVER`.
 
-        It follows from what is stated; no field of a file says it. The kernel has no proof of runs by bounds of what
-        they round (H3, H4), and none of a rule whose answers are said token by token.
+        It follows from what is stated; no field of a file says it.
         """
-        decided = (self.rests_on(statement) or statement) if statement.id == TEXT else statement
-        rounds = decided.id == RUNS and decided.named["hypotheses"] != OF_EXACT_SUMS
-        return PROVER if rounds or self.subject.is_of_a_fold else KERNEL
+        return PROVER if self._prover_alone(statement) else KERNEL
 
     def for_the_prover_alone(self, statements: Sequence[Statement]) -> list[str]:
         """The end of the first line where some of these statements are for the fast prover alone; else nothing."""
         parts = []
         for each in statements:
-            if self.checker(each) == PROVER:
-                part = f"every {each.named['format']} run" if each.named else "token by token"
-                parts += [part] if part not in parts else []
+            part = self._prover_alone(each)
+            parts += [part] if part and part not in parts else []
         return [f"{', '.join(parts)} {PROVER_ALONE}"] if parts else []
 
-    def _check_decoded(self, text: Statement) -> None:
-        """A text is decoded only where every window of it is held."""
-        rests_on = self.rests_on(text)
-        if rests_on is None or rests_on.values["held"] != self.subject.sizes["contexts"]:
-            needed = f"all contexts held in {text.named['format']} beside it"
-            raise InputError(f"statement {text.label!r}", "stands there", needed)
+    def _prover_alone(self, statement: Statement) -> str:
+        """What of a statement the kernel has no proof of, as the kernel's file of its kind says; else nothing."""
+        kind, stated = self._said.known[self.statements.index(statement)]
+        said = getattr(kind, "prover_alone", None)
+        return "" if said is None else said(stated, self._said.certificate)
 
     def stating(self, *more: Statement | None) -> "Certificate":
         """The certificate with more statements, each at its place; none stands for what was not proved."""
         statements = [*self.statements, *(each for each in more if each is not None)]
-        return replace(self, statements=tuple(sorted(statements, key=_place)))
+        return replace(self, statements=tuple(sorted(statements, key=lambda each: place_of(each.record(), self.kinds))))
 
     def figure(self, id: str, name: str) -> int | float | None:
         """A number of the statement of the kind `id`, for JSON; none where it is not stated."""
@@ -405,8 +388,12 @@ class Certificate:
         return canonical_json({**self._data(), "digest": self.digest}) + "\n"
 
     @classmethod
-    def from_json(cls, text: str) -> "Certificate":
+    def from_json(cls, text: str, kinds: Sequence[Any] = ()) -> "Certificate":
         """Read the text that `to_json` gives, and no other.
+
+        Args:
+            text: The text.
+            kinds: Modules of kinds of statement that lie elsewhere.
 
         Raises:
             FileFormatError: Not JSON, too long, a field missing or unknown, a number that is not exact, or a text that
@@ -437,6 +424,7 @@ class Certificate:
                 statements=_parse_statements(data["statements"]),
                 provenance=expect("provenance", data["provenance"], dict),
                 witness=_parse_witness(data["witness"]),
+                kinds=kinds,
             )
         except (InputError, FileFormatError) as error:
             raise FileFormatError(f"{CERTIFICATE_FILE} is not a certificate: {error}") from error
@@ -451,8 +439,12 @@ class Certificate:
         write_atomically(Path(folder) / CERTIFICATE_FILE, self.to_json().encode("ascii"))
 
     @classmethod
-    def load(cls, folder: Path) -> "Certificate":
+    def load(cls, folder: Path, kinds: Sequence[Any] = ()) -> "Certificate":
         """Read ``certificate.json`` of `folder`; require that the witness is the one it names, and nothing foreign.
+
+        Args:
+            folder: The folder.
+            kinds: Modules of kinds of statement that lie elsewhere.
 
         Raises:
             FileFormatError: A file is missing or unreadable, or as `from_json`; or the folder holds a file that belongs
@@ -467,7 +459,7 @@ class Certificate:
                 text = file.read(_LARGEST_FILE + 1).decode("ascii")
         except (OSError, UnicodeDecodeError) as error:
             raise FileFormatError(f"{path} is not a readable certificate: {error}") from error
-        certificate = cls.from_json(text)
+        certificate = cls.from_json(text, kinds)
         require_own_files(folder, witness=certificate.witness is not None)
         if certificate.witness is not None:
             witness = folder / certificate.witness.file
@@ -488,20 +480,50 @@ class Certificate:
                 "sizes": dict(subject.sizes),
             },
             "criterion": self.criterion.data(),
-            "statements": [
-                {
-                    "id": each.id,
-                    "statement": each.words(subject.target),
-                    "method": each.method,
-                    "values": {name: encode_number(value) for name, value in each.values.items()},
-                    "held": each.held,
-                    **({"named": dict(each.named)} if each.named else {}),
-                }
-                for each in self.statements
-            ],
+            "statements": self._said.records,
             "provenance": dict(self.provenance),
             "witness": None if witness is None else {"file": witness.file, "sha256": witness.sha256},
         }
+
+
+class _Said(NamedTuple):
+    """What the kernel's files make of the statements of a certificate: their records, with sentences, and what they
+    read."""
+
+    certificate: KernelCertificate
+    records: list[dict[str, Any]]
+    known: list[Known]
+
+
+def _said(certificate: Certificate) -> _Said:
+    """Let the kernel's file of each kind read its statement, and say it.
+
+    Raises:
+        InputError: A statement of an unknown kind, or one that is impossible or does not fit the subject or the others.
+    """
+    subject, asked = certificate.subject, certificate.criterion
+    ids = [statement.id for statement in certificate.statements]
+    first = DOMAIN if subject.is_of_a_rule else ANSWERS
+    if [id for id in ids if group_of(id, certificate.kinds) == 0] != [first]:
+        raise InputError("statements", f"are {ids}", f"one {first!r}, and no other that answers the question")
+    allowed = Rule.statements if subject.is_of_a_rule else {ANSWERS, RUNS} if subject.origin == PROMPTS else {*ids}
+    if foreign := {id for id in ids if find_kind(id, ())} - allowed:
+        raise InputError("statements", f"are {ids}", f"none of {sorted(foreign)} about {subject.origin!r}")
+    records = [statement.record() for statement in certificate.statements]
+    criterion = KernelCriterion(asked.asked, asked.tolerance, asked.contexts, asked.bound)
+    about = subject.model, subject.task, subject.target, subject.origin, dict(subject.sizes)
+    stated, known = KernelCertificate(*about, criterion, records, None), list[Known]()
+    try:
+        for place, record in enumerate(records):
+            kind = find_kind(record["id"], certificate.kinds)
+            if kind is None:
+                raise InputError("statements", f"have the kind {record['id']!r}", "a kind that is known")
+            known.append(Known(kind, kind.read(f"statements[{place}]", record, stated)))
+            record["statement"] = kind.sentence(known[-1].statement, stated)
+        require_order(stated, certificate.kinds)
+    except BadInputError as error:
+        raise InputError(error.field, error.problem) from error
+    return _Said(stated, records, known)
 
 
 @dataclass(frozen=True)
@@ -594,7 +616,7 @@ class CheckReport:
             "statements": [
                 {
                     "id": check.id,
-                    "statement": stored.words(subject.target),
+                    "statement": self.certificate.words(stored),
                     "checker": self.certificate.checker(stored),
                     "verdict": check.verdict.value,
                     "reason": check.reason,
@@ -735,309 +757,15 @@ def parse_criterion(data: Any) -> Criterion:
         raise FileFormatError(f"criterion: {error}") from error
 
 
-@dataclass(frozen=True)
-class _Kind:
-    counts: tuple[str, ...]
-    given: tuple[str, ...]
-    bounds: tuple[tuple[str, ...], ...]  # each of these groups is there as a whole, or not at all
-
-
-_RANK = _Kind(("rows", "columns", "lower", "upper", "all_weights_upper"), (), ())
-_KINDS = {
-    ANSWERS: _Kind(
-        ("contexts", "held", "wrong"),
-        (),
-        (("margin_lower",), ("mean_upper", "max_upper"), ("guess_lower",), (GUESS,)),
-    ),
-    RUNS: _Kind(("contexts", "held"), (), (("exp_ulps",),)),
-    TEXT: _Kind(("texts", "parts", "bytes"), (), (("characters",),)),
-    TEXT_DIVERGENCE: _Kind(("contexts", "occurrences"), ("lower", "upper"), ()),
-    FEATURE_RANK: _Kind(("rows", "columns"), (), (("smallest_singular_value_lower", "condition_upper"),)),
-    SATURATION: _Kind(("pairs", "saturated_lower"), ("delta",), ()),
-    RANK_HEADS: _RANK,
-    RANK_WITH_SKIP: _RANK,
-    DIVERGENCE: _Kind(("contexts", "occurrences"), ("max_lower", "max_upper", "mean_lower", "mean_upper"), ()),
-    DOMAIN: _Kind(("contexts", "held", "wrong"), (), ((GUESS,), (GUESS_MOST,))),
-    SAMPLE: _Kind(("contexts", "drawn", "right", "wrong_upper"), ("seed",), ()),
-}
-_POSITIVE = ("smallest_singular_value_lower", "margin_lower", "delta", "exp_ulps")
-_OTHER_COUNTS = (GUESS, GUESS_MOST, "characters")  # where they are given
-
-
-def _check_values(id: str, values: Mapping[str, Number]) -> None:
-    if not isinstance(id, str) or id not in _KINDS:
-        raise InputError(f"statement {id!r}", "is unknown", f"one of {list(_KINDS)}")
-    kind = _KINDS[id]
-    needed = {*kind.counts, *kind.given}
-    optional = {name for group in kind.bounds for name in group}
-    whole = all(len(set(group) & set(values)) in (0, len(group)) for group in kind.bounds)
-    if not needed <= set(values) <= needed | optional or not whole:
-        raise InputError(f"statement {id!r}", f"has the numbers {sorted(values)}", sorted(needed))
-    for name, value in values.items():
-        if name in kind.counts or name in _OTHER_COUNTS:
-            if type(value) is not int or not 0 <= value < _LARGEST_COUNT:
-                raise InputError(f"statement {id!r}: {name}", f"is {value!r}", "a non-negative integer")
-            continue
-        if type(value) not in (int, float, Fraction) or (type(value) is float and not math.isfinite(value)):
-            raise InputError(f"statement {id!r}: {name}", f"is {value!r}", "a finite exact number")
-        if max(part.bit_length() for part in Fraction(value).as_integer_ratio()) > _LARGEST_BITS:
-            raise InputError(f"statement {id!r}: {name}", f"has more than {_LARGEST_BITS} bits")
-        if not (value > 0 if name in _POSITIVE else value >= 0):
-            raise InputError(f"statement {id!r}: {name}", f"is {value!r}, which no statement of this kind can have")
-    if id in (ANSWERS, DOMAIN) and not values["held"] + values["wrong"] <= values["contexts"]:
-        raise InputError(f"statement {id!r}: {dict(values)}", "counts more contexts than there are")
-    guess = next((values[name] for name in (GUESS, GUESS_MOST) if name in values), None)
-    if guess is not None and not 1 <= guess <= values["contexts"]:
-        raise InputError(
-            f"statement {id!r}: {dict(values)}", "has a guess that holds no context, or more than there are"
-        )
-    if id == ANSWERS and "margin_lower" in values and not values["held"]:
-        raise InputError(f"statement {id!r}: a margin", "is given, but no context is held")
-    if id == SAMPLE and not (
-        _is_seed(values["seed"])
-        and values["right"] <= values["drawn"] < values["contexts"]
-        and 1 <= values["drawn"] <= _LARGEST_SAMPLE
-        and values["drawn"] - values["right"] <= values["wrong_upper"] <= values["contexts"] - values["right"]
-    ):
-        raise InputError(f"statement {id!r}: {dict(values)}", "cannot be")
-    if id == RUNS and not 1 <= values["held"] <= values["contexts"]:
-        raise InputError(f"statement {id!r}: {dict(values)}", "holds no context, or more than there are")
-    if id == TEXT and not (1 <= values["texts"] <= values["parts"] and values.get("characters", 0) <= values["bytes"]):
-        raise InputError(f"statement {id!r}: {dict(values)}", "cannot be")
-    if id == TEXT_DIVERGENCE and not values["lower"] <= values["upper"]:
-        raise InputError(f"statement {id!r}: lower", "is above upper")
-    if id in (RANK_HEADS, RANK_WITH_SKIP):
-        smaller = min(values["rows"], values["columns"])
-        if not values["lower"] <= values["upper"] <= values["all_weights_upper"] <= smaller:
-            raise InputError(f"statement {id!r}: {dict(values)}", "has ranks that no such matrix has")
-    if id == DIVERGENCE and not (
-        values["mean_lower"] <= values["mean_upper"]
-        and values["mean_lower"] <= values["max_upper"]
-        and values["max_lower"] <= values["max_upper"]
-    ):
-        raise InputError(f"statement {id!r}: {dict(values)}", "cannot be")
-    if id == SATURATION and not (values["delta"] < 1 and values["saturated_lower"] <= values["pairs"]):
-        raise InputError(f"statement {id!r}: {dict(values)}", "cannot be")
-
-
-def _check_named(id: str, named: Mapping[str, Any], values: Mapping[str, Number]) -> None:
-    """The names of a statement are those of its kind, and fit its numbers."""
-    of_kind = {RUNS: {"format", "hypotheses"}, TEXT: {"format", "texts"}}.get(id, set[str]())
-    if set(named) != of_kind:
-        raise InputError(f"statement {id!r}", f"names {sorted(named)}", sorted(of_kind))
-    if id == RUNS:
-        require_one_of(tuple(FORMATS), format=named["format"])
-        require_one_of(HYPOTHESES, hypotheses=named["hypotheses"])
-        if ("exp_ulps" in values) != (named["hypotheses"] != OF_EXACT_SUMS):
-            raise InputError(f"statement {id!r}", f"has {sorted(values)}", "'exp_ulps' if H3 is named, and only then")
-    if id == TEXT:
-        require_one_of((REALS, *FORMATS), format=named["format"])
-        _check_texts(expect(f"statement {id!r}: texts", named["texts"], list), values)
-
-
-def _check_texts(texts: list[Any], values: Mapping[str, Number]) -> None:
-    for text in texts:
-        expect_fields("a text", text, {"title", "bytes", "sha256"})
-        expect("a text: title", text["title"], str)
-        require_sha256("a text: sha256", text["sha256"])
-        if type(text["bytes"]) is not int or not 0 <= text["bytes"] < _LARGEST_COUNT:
-            raise InputError("a text: bytes", f"is {text['bytes']!r}", "a non-negative integer")
-    titles = {text["title"] for text in texts}
-    if len(texts) != values["texts"] or len(titles) < len(texts):
-        raise InputError("texts", f"are {len(texts)} with {len(titles)} titles", f"{values['texts']}")
-    if sum(text["bytes"] for text in texts) != values["bytes"]:
-        raise InputError("texts", "have another number of bytes together", f"{values['bytes']}")
-    if values["parts"] != values["texts"] and titles != {""}:
-        raise InputError("parts", f"are {values['parts']}", f"{values['texts']}, or one text without a title")
-
-
-def _place(statement: Statement) -> tuple[int, int]:
-    """Where a statement stands among others."""
-    kinds, formats = (*STATEMENTS, DOMAIN, SAMPLE), (REALS, *FORMATS)
-    if statement.id == DOMAIN:
-        return -1, 0
-    return kinds.index(statement.id), formats.index(statement.named["format"]) if statement.named else 0
-
-
-def _check_fits(statement: Statement, subject: Subject) -> None:
-    sizes, values = subject.sizes, statement.values
-    expected = {
-        ANSWERS: {"contexts": sizes["contexts"]},
-        RUNS: {"contexts": sizes["contexts"]},
-        TEXT: {},
-        TEXT_DIVERGENCE: {"contexts": sizes["all_contexts"]},
-        FEATURE_RANK: {"rows": sizes["contexts"]},
-        SATURATION: {},
-        RANK_HEADS: {"rows": sizes["contexts"]},
-        RANK_WITH_SKIP: {"rows": sizes["contexts"]},
-        DIVERGENCE: {"contexts": sizes["contexts"]},
-        DOMAIN: {"contexts": sizes["contexts"]},
-        SAMPLE: {"contexts": sizes["contexts"]},
-    }[statement.id]
-    if any(values[name] != size for name, size in expected.items()):
-        raise InputError(f"statement {statement.id!r}", f"has {dict(values)}, which do not fit the sizes {dict(sizes)}")
-    if subject.target == "values" and (statement.id in (RUNS, TEXT, TEXT_DIVERGENCE) or "margin_lower" in values):
-        raise InputError(f"statement {statement.id!r}", f"has {sorted(values)}, which values have not")
-    if statement.id == DIVERGENCE and subject.target != "laws":
-        raise InputError(f"statement {statement.id!r}", f"is about {subject.target}", "laws")
-    if statement.id == DOMAIN and (GUESS_MOST if subject.is_of_a_fold else GUESS) not in values:
-        raise InputError(f"statement {statement.id!r}", f"has {sorted(values)}", "what a guess holds")
-    if statement.id == DOMAIN and subject.is_of_a_fold:
-        return
-    if statement.id in (ANSWERS, DOMAIN) and (GUESS in values) != (subject.target == "labels"):
-        raise InputError(f"statement {statement.id!r}", f"has {sorted(values)}", f"{GUESS!r} for labels, and only then")
-
-
-def _answers_words(values: Mapping[str, Number], target: str) -> str:
-    text = f"Of {counted(values['contexts'], 'context')} {values['held']} are held"
-    if values["wrong"]:
-        text += f" and {values['wrong']} are not"
-    parts = [text]
-    if "margin_lower" in values:
-        held = "" if values["held"] == values["contexts"] else ", where it is held,"
-        mode = "the label" if target == "labels" else "every mode of the law"
-        parts.append(
-            f"the logit of {mode}{held} exceeds every other by at least {decimal_below(values['margin_lower'])}"
-        )
-    if "max_upper" in values:
-        loss = "distance from the values" if target == "values" else "divergence of the prediction"
-        unit = "" if target == "values" else " nats"
-        parts.append(
-            f"the {loss} is at most {decimal_above(values['max_upper'])}{unit} in every context and at most "
-            f"{decimal_above(values['mean_upper'])}{unit} on average"
-        )
-    if "guess_lower" in values:
-        unit = "" if target == "values" else " nats"
-        guess = decimal_below(values["guess_lower"])
-        parts.append(f"that of any guess without the context is at least {guess}{unit} on average")
-    if GUESS in values:
-        parts.append(f"the most frequent label alone holds {values[GUESS]}")
-    return "; ".join(parts) + "."
-
-
-def _runs_words(values: Mapping[str, Number], named: Mapping[str, Any]) -> str:
-    *most, last = named["hypotheses"].split()
-    is_run = every_run_is(named["format"], float(values.get("exp_ulps", EXP_ULPS)))
-    return (
-        f"In every {named['format']} run ({is_run}) {values['held']} of {counted(values['contexts'], 'context')} are "
-        f"held; this rests on {', '.join(most)} and {last}."
-    )
-
-
-def _recited_words(values: Mapping[str, Number], named: Mapping[str, Any]) -> str:
-    where = f"in {named['format']}" if named["format"] == REALS else f"in every {named['format']} run"
-    size = counted(values["bytes"], "byte")
-    size += f" ({counted(values['characters'], 'character')})" if "characters" in values else ""
-    parts, ends = "", "it ends" if values["texts"] == 1 else "each ends"
-    if values["parts"] != values["texts"]:
-        parts, ends = f", in {counted(values['parts'], 'part')}", "each part ends"
-    texts = counted(values["texts"], "text")
-    return f"Greedy decoding, {where}, says {texts} of {size}{parts}, byte for byte, and then that {ends}."
-
-
-def _text_words(values: Mapping[str, Number], target: str) -> str:
-    return (
-        f"Over all {values['contexts']} contexts of the text, weighted by their {values['occurrences']} occurrences, "
-        f"the mean divergence KL(empirical law || softmax(logits)) is at least {decimal_below(values['lower'], 8)} "
-        f"and at most {decimal_above(values['upper'], 8)} nats."
-    )
-
-
-def _rank_words(values: Mapping[str, Number], target: str) -> str:
-    text = f"The {values['rows']} x {values['columns']} matrix of the features of the contexts has full row rank"
-    if "condition_upper" not in values:
-        return f"{text}."
-    return (
-        f"{text}: its smallest singular value is at least {decimal_below(values['smallest_singular_value_lower'])} "
-        f"and its condition number at most {decimal_above(values['condition_upper'])}."
-    )
-
-
-def _ranks_words(what: str, values: Mapping[str, Number]) -> str:
-    lower, upper = values["lower"], values["upper"]
-    rank = f"exactly {lower}" if lower == upper else f"at least {lower} and at most {upper}"
-    return (
-        f"With these weights the {values['rows']} x {values['columns']} matrix of {what} has a rank of {rank}; no "
-        f"weights of a model of these sizes give it a rank above {values['all_weights_upper']}."
-    )
-
-
-def _rank_heads_words(values: Mapping[str, Number], target: str) -> str:
-    return _ranks_words("what the heads alone read from the contexts, without the skip connection,", values)
-
-
-def _rank_with_skip_words(values: Mapping[str, Number], target: str) -> str:
-    return _ranks_words("what the heads read from the contexts with the embedded last token beside it", values)
-
-
-def _divergence_words(values: Mapping[str, Number], target: str) -> str:
-    worst, mean = (
-        f"from {decimal_below(values[f'{name}_lower'], 8)} to {decimal_above(values[f'{name}_upper'], 8)} nats"
-        for name in ("max", "mean")
-    )
-    return (
-        f"Of {counted(values['contexts'], 'context')} the largest divergence KL(law || softmax(logits)) is {worst}; "
-        f"the mean, weighted by their {counted(values['occurrences'], 'occurrence')}, is {mean}."
-    )
-
-
-def _saturation_words(values: Mapping[str, Number], target: str) -> str:
-    # A smaller delta would be a stronger statement, so delta is printed rounded up.
-    return (
-        f"Of the {values['pairs']} pairs of a head and a context at least {values['saturated_lower']} have an "
-        f"attention weight above 1 - {decimal_above(values['delta'])}."
-    )
-
-
-def _domain_words(values: Mapping[str, Number], target: str) -> str:
-    text = f"Of all {values['contexts']} inputs of the domain at least {values['held']} are answered by the rule"
-    wrong = f", and at least {values['wrong']} are not" if values["wrong"] else ""
-    if GUESS_MOST in values:
-        return f"{text}{wrong}, token by token; no answer is that of more than {values[GUESS_MOST]}."
-    return f"{text}{wrong}; the most frequent answer alone holds {values[GUESS]}."
-
-
-def _sample_words(values: Mapping[str, Number], target: str) -> str:
-    seed = seed_text(values["seed"])
-    return (
-        f"Of {values['drawn']} inputs drawn from all {values['contexts']} by the hashes of model and rule with the "
-        f"seed {seed!r} at least {values['right']} are answered by the rule; at most {values['wrong_upper']} of all "
-        f"are not, but for a draw of probability 2^-128."
-    )
-
-
 def seed_text(seed: Number) -> str:
     """The text whose bytes are this number."""
     number = int(seed)
     return number.to_bytes(-(-number.bit_length() // 8), "big").decode(errors="replace")
 
 
-def _is_seed(seed: Number) -> bool:
-    """Whether a number is that of a text that may be a seed: printable, of at most 256 bytes, written in one way."""
-    if type(seed) is not int or seed.bit_length() > 8 * _LONGEST_SEED:
-        return False
-    return seed_text(seed).isprintable() and seed_number(seed_text(seed)) == seed
-
-
 def seed_number(text: str) -> int:
     """The bytes of a text as one number."""
     return int.from_bytes(text.encode(), "big")
-
-
-_WORDS = {
-    ANSWERS: _answers_words,
-    TEXT_DIVERGENCE: _text_words,
-    FEATURE_RANK: _rank_words,
-    SATURATION: _saturation_words,
-    RANK_HEADS: _rank_heads_words,
-    RANK_WITH_SKIP: _rank_with_skip_words,
-    DIVERGENCE: _divergence_words,
-    DOMAIN: _domain_words,
-    SAMPLE: _sample_words,
-}
-
-
-_NAMED_WORDS = {RUNS: _runs_words, TEXT: _recited_words}
 
 
 def _digest(data: dict[str, Any]) -> str:
@@ -1058,7 +786,7 @@ def _parse_statements(data: Any) -> tuple[Statement, ...]:
 
 def _parse_statement(where: str, data: Any) -> Statement:
     fields = {"id", "statement", "method", "values", "held"}
-    has_names = isinstance(data, dict) and data.get("id") in (RUNS, TEXT)
+    has_names = isinstance(data, dict) and "named" in data
     expect_fields(where, data, fields | {"named"} if has_names else fields)
     values = expect(f"{where}.values", data["values"], dict)
     try:

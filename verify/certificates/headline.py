@@ -11,12 +11,13 @@ from constructions.counted import counted, inflected
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.arithmetic.exact_json import Number
+from verify.kernel.domain import TOKEN_BY_TOKEN
 from verify.verdict import Verdict
 
 OF_A_RULE = "rule: "
 """How the origin of the targets begins where they are those of a rule on a domain, not of a list."""
 
-OF_A_FOLD = f"{OF_A_RULE}token by token, "
+OF_A_FOLD = TOKEN_BY_TOKEN
 """How it begins where the answers to the inputs of a domain are said token by token (`constructions/folds/fold.py`)."""
 
 OWN = "own"

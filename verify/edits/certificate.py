@@ -25,7 +25,8 @@ from verify.arithmetic.exact_json import (
     require_text,
 )
 from verify.certificates.headline import PROVER_ALONE, sampled_bound
-from verify.runs.formats import FORMATS, every_run_is
+from verify.kernel.edit import sentence_of_runs
+from verify.runs.formats import FORMATS
 from verify.runs.hypotheses import OF_BOUNDS
 from verify.verdict import Verdict
 
@@ -172,11 +173,7 @@ class EditRuns:
 
     def words(self) -> str:
         """The statement in words."""
-        return (
-            f"In every {self.format} run ({every_run_is(self.format, self.exp_ulps)}) "
-            f"{counted(self.edits, 'edited context')} are answered as asked, and {counted(self.kept, 'kept context')} "
-            f"as the original answers them in real arithmetic; this rests on H1, H2, H3 and H4."
-        )
+        return sentence_of_runs(self.format, self.exp_ulps, self.edits, self.kept)
 
     def data(self) -> dict[str, Any]:
         """As plain data for JSON, with exact numbers."""

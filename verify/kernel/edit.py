@@ -186,14 +186,18 @@ def _read_runs(runs: Any, counts: dict[str, int]) -> str:
     kept = read_count(FILE, "runs.kept", runs["kept"], counts["same"])
     if edits == kept == 0:
         raise BadInputError(FILE, "runs", "state nothing of any context")
-    said = (
-        f"In every {name} run ({run_is(name, ulps)}) {counted(edits, 'edited context')} are answered as asked, and "
+    if runs["statement"] != sentence_of_runs(name, ulps, edits, kept):
+        raise BadInputError(FILE, "runs.statement", "is not the sentence that its numbers make")
+    return name
+
+
+def sentence_of_runs(name: str, exp_ulps: float, edits: int, kept: int) -> str:
+    """What is stated of every run in a format, in words."""
+    return (
+        f"In every {name} run ({run_is(name, exp_ulps)}) {counted(edits, 'edited context')} are answered as asked, and "
         f"{counted(kept, 'kept context')} as the original answers them in real arithmetic; this rests on H1, H2, H3 "
         "and H4."
     )
-    if runs["statement"] != said:
-        raise BadInputError(FILE, "runs.statement", "is not the sentence that its numbers make")
-    return name
 
 
 def _canonical(folder: Path, file: str) -> Any:

@@ -52,6 +52,8 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
     contexts, drawn, right, wrong = (read_count(FILE, f"{field}.values.{name}", values[name]) for name in _VALUES)
     if contexts != certificate.sizes["contexts"] or not 1 <= drawn <= min(_LARGEST, contexts - 1):
         raise BadInputError(FILE, f"{field}.values", "has other contexts than the subject, or draws none or too many")
+    if not certificate.origin.startswith("rule: "):
+        raise BadInputError(FILE, field, "is about inputs of a rule, which the subject is not")
     if right > drawn or not drawn - right <= wrong <= contexts - right:
         raise BadInputError(FILE, f"{field}.values", "counts inputs that there are not")
     return Statement(contexts, drawn, right, wrong, _seed(f"{field}.values.seed", values["seed"]))

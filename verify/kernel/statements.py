@@ -61,7 +61,7 @@ def read_statements(certificate: Certificate, kinds: Sequence[Any] = ()) -> list
         if record["statement"] != kind.sentence(statement, certificate):
             raise BadInputError(FILE, f"{field}.statement", "is not the sentence that its numbers make")
         found.append(Known(kind, statement))
-    _require_order(certificate, kinds)
+    require_order(certificate, kinds)
     return found
 
 
@@ -76,8 +76,12 @@ def place_of(record: dict[str, Any], kinds: Sequence[Any] = ()) -> tuple[int, in
     return group, formats.index(record["named"]["format"]) if group in (1, 2) else 0
 
 
-def _require_order(certificate: Certificate, kinds: Sequence[Any]) -> None:
-    """First what answers the question, once; runs and texts by format, each format once; then the other kinds."""
+def require_order(certificate: Certificate, kinds: Sequence[Any] = ()) -> None:
+    """First what answers the question; runs and texts by format, each format once; then the other kinds, each once.
+
+    Raises:
+        BadInputError: The statements stand in another order, or two state the same.
+    """
     places = [place_of(record, kinds) for record in certificate.statements]
     if places != sorted(places):
         raise BadInputError(FILE, "statements", "stand in another order")

@@ -22,6 +22,7 @@ class BadInputError(CheckError):
     word = "BAD INPUT"
 
     def __init__(self, file: str, field: str, problem: str) -> None:
+        self.file, self.field, self.problem = file, field, problem
         super().__init__(f"{file}: {field} {problem}")
 
 

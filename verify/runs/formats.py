@@ -5,6 +5,8 @@ Page: docs/rigour/runs.md
 
 from dataclasses import dataclass
 
+from verify.kernel.runs import run_is
+
 
 @dataclass(frozen=True)
 class FloatFormat:
@@ -48,10 +50,4 @@ ROOT_ULPS = 1.0
 
 def every_run_is(dtype: str, exp_ulps: float = EXP_ULPS) -> str:
     """What a machine does whose runs in this type are meant by every run, in the words of all screens and pages."""
-    finer = " or finer (up to 64 bits)" if FORMATS[dtype].finest < FORMATS[dtype].unit_roundoff else ""
-    return (
-        f"each operation in {dtype}{finer} and rounded to nearest, also in products (no TF32); sums in any order; "
-        f"exp off by at most {exp_ulps:g} units in the last place; softmax less its largest score, at once or by "
-        "blocks of 16 or more; normalizations as accurate as in two passes, as is assumed of layer_norm in torch "
-        "(H1 to H5 of docs/rigour/runs.md, which names what is no such run)"
-    )
+    return run_is(dtype, exp_ulps)

@@ -3,6 +3,7 @@
 import dataclasses
 from fractions import Fraction
 from math import comb
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,9 +13,11 @@ from hypothesis import strategies as st
 from constructions.errors import InputError
 from constructions.tasks.rule import rule_task
 from tests.domains import max_of_four
-from verify.certificates.certificate import SAMPLE, Certificate, Statement
+from verify.certificates.certificate import SAMPLE, Certificate
 from verify.domains.sample import drawn, most_wrong, rejected
 from verify.independent.checker import check_independently
+from verify.kernel import sample
+from verify.kernel.verdicts import BadInputError
 from verify.provers.domain import certify_domain
 from verify.provers.memorization import check_memorization
 
@@ -76,7 +79,7 @@ def test_a_sample_is_never_a_proof_and_who_checks_draws_anew(tmp_path):
     assert certificate.headline().startswith(
         f"SAMPLED: 300 of 300 inputs drawn from 4096 are right; 0 proved wrong; at most {most} of all 4096 are wrong ("
     )
-    assert "seed 'né'" in certificate.statement(SAMPLE).words("labels")
+    assert "seed 'né'" in certificate.words(certificate.statement(SAMPLE))
     for check in (check_memorization, check_independently):
         for seed in (None, "of the reader"):
             report = check(tmp_path, sample_seed=seed)
@@ -139,8 +142,9 @@ def test_a_certificate_names_no_seed_and_no_number_that_cannot_be_drawn_with(see
     except (InputError, UnicodeDecodeError):
         can_be = False
     try:
-        Statement(SAMPLE, "", values)
+        record = {"values": values, "held": ""}
+        sample.read("a sample", record, SimpleNamespace(sizes=values, origin="rule: max"))  # pyright: ignore
         is_read = True
-    except InputError:
+    except BadInputError:
         is_read = False
     assert is_read == can_be

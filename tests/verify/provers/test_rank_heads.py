@@ -148,7 +148,8 @@ def test_two_sides_that_differ_are_stated_as_they_are(tmp_path: Path, check: Any
     twice = {name: np.concatenate([getattr(network, name)] * 2) for name in ("W_Q", "W_K", "W_V", "W_O")}
     write(tmp_path, changed(network, **twice), task)
     assert ranks(tmp_path, RANK_HEADS) == (2, 4, 4)
-    assert "at least 2 and at most 4" in Certificate.load(tmp_path).statement(RANK_HEADS).words("labels")  # type: ignore[union-attr]
+    stated = Certificate.load(tmp_path)
+    assert "at least 2 and at most 4" in stated.words(stated.statement(RANK_HEADS))  # type: ignore[arg-type]
     assert verdict_if(check, tmp_path, RANK_HEADS) is PROVED
     assert verdict_if(check, tmp_path, RANK_HEADS, lower=3) is UNDECIDED
     assert verdict_if(check, tmp_path, RANK_HEADS, upper=3) is UNDECIDED
