@@ -19,7 +19,7 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.headline import Outcome, outcome_of_fact
 from verify.forward.ladder import decide_argmax, leads
 from verify.progress import Progress, silent
-from verify.provers.answers import Answers, guess_loss, judge_answers
+from verify.provers.answer_bounds import Answers, guess_loss, judge_answers
 
 Fate = Literal["held", "lost", "undecided"]
 
@@ -113,7 +113,7 @@ def explain(
 ) -> Explanation:
     """Which parts of a model hold a fact: each is set to 0 in turn, and the model that is left is judged on that fact.
 
-    The judgement is the certificate's own (`verify/provers/answers.py:judge_answers`), of the very weights in real
+    The judgement is the certificate's own (`verify/provers/answer_bounds.py:judge_answers`), of the very weights in real
     arithmetic: a fact is lost without a part only if that is proved, and held only if that is. What a fact survives
     without each of two parts it may not survive without both.
 

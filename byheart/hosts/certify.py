@@ -46,7 +46,7 @@ from verify.domains.rule_answers import ONE_BY_ONE
 from verify.domains.sample import drawn
 from verify.folds.fold_answers import WrongInput, require_one_attention
 from verify.progress import Progress, silent
-from verify.provers.answers import Answers
+from verify.provers.answer_bounds import Answers
 from verify.provers.domain import OF_PATHS, DomainCertificate, FoldCertificate, certify_domain
 from verify.provers.domain import certify_fold as certified_fold
 from verify.provers.memorization import MemorizationCertificate, certify_memorization

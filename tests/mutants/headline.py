@@ -5,7 +5,7 @@ from tests.mutants import of
 headline = of("verify/certificates/headline.py", "tests/verify/certificates/test_headline.py")
 headline_by_domain = of("verify/certificates/headline.py", "tests/verify/provers/test_domain.py")
 facts = of("constructions/tasks/task.py", "tests/verify/independent/test_ball_answers.py")
-answers = of("verify/provers/answers.py", "tests/verify/independent/test_ball_answers.py")
+answers = of("verify/provers/answer_bounds.py", "tests/verify/independent/test_ball_answers.py")
 memorization = of("verify/provers/memorization.py", "tests/falsify/test_tampering.py")
 checker = of("verify/independent/checker.py", "tests/falsify/test_tampering.py")
 counts = of("verify/provers/counts.py", "tests/verify/provers/test_counts.py")

@@ -10,7 +10,7 @@ CERTIFY = "tests/byheart/hosts/test_certify.py"
 READING = "tests/byheart/hosts/test_reading.py"
 
 
-judge = of("verify/provers/answers.py", FACTS)
+judge = of("verify/provers/answer_bounds.py", FACTS)
 
 
 def reader(original: str, mutated: str, why: str) -> Mutant:

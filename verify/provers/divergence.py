@@ -12,7 +12,7 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import Number
 from verify.arithmetic.sums import total
 from verify.certificates.certificate import DIVERGENCE, Statement, StatementCheck
-from verify.provers.answers import Answers
+from verify.provers.answer_bounds import Answers
 from verify.provers.brackets import compare_divergences
 from verify.verdict import Verdict
 

@@ -57,7 +57,7 @@ from verify.divergence.kullback_leibler import empirical_divergence
 from verify.forward.heads import AttendedVectors, enclose_features, enclose_layer
 from verify.forward.logits import logit_chunks
 from verify.progress import Progress, silent
-from verify.provers.answers import Answers, ArgmaxProof, guess_loss, judge_answers
+from verify.provers.answer_bounds import Answers, ArgmaxProof, guess_loss, judge_answers
 from verify.provers.divergence import check_divergence, prove_divergence, widened
 from verify.provers.domain import check_domain, check_fold, sampled_seed
 from verify.provers.feature_rank import check_feature_rank, prove_feature_rank
@@ -183,7 +183,7 @@ def certify_memorization(
         saturation: State how many pairs of a head and a context have an attention weight above 1 minus this.
         witness: Keep what lets the independent reader prove the rank with integers; 4 to 8 T^2 bytes.
         keep_outputs: Return the enclosed outputs; 16 T N bytes.
-        beyond: As for `verify.provers.answers.judge_answers`.
+        beyond: As for `verify.provers.answer_bounds.judge_answers`.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -281,7 +281,7 @@ def check_memorization(
         folder: A folder with ``certificate.json``, ``model.safetensors`` and ``task.safetensors``.
         criterion: What is asked; by default what the certificate asks.
         sample_seed: As for `verify.provers.domain.check_domain`.
-        beyond: As for `verify.provers.answers.judge_answers`.
+        beyond: As for `verify.provers.answer_bounds.judge_answers`.
         progress: Called with the stage and the finished share of it.
 
     Returns:

@@ -19,7 +19,7 @@ from constructions.tasks.vectors import load_task
 from constructions.tensor_file import load_tensors, save_tensors
 from tests.swept_points import BASE, POINTS
 from verify.arithmetic.enclosure import Enclosure
-from verify.provers.answers import Answers
+from verify.provers.answer_bounds import Answers
 from verify.provers.memorization import check_memorization, judge
 from verify.verdict import Verdict
 

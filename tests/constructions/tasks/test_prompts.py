@@ -7,7 +7,7 @@ from constructions.errors import FileFormatError, InputError
 from constructions.tasks.prompts import PromptTask
 from tests import task_files
 from tests.prompts import NAMES, facts, task_of
-from verify.provers.answers import guess_loss
+from verify.provers.answer_bounds import guess_loss
 
 
 def test_the_guess_knows_the_beginning_of_the_answer():

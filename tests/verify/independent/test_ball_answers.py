@@ -11,7 +11,7 @@ from tests.layers import random_layer_task
 from tests.memories import random_task
 from verify.independent.ball_answers import Answer, Targets, mean_loss
 from verify.independent.plain_prompts import read_task
-from verify.provers.answers import guess_loss
+from verify.provers.answer_bounds import guess_loss
 
 
 def targets_of(task, tmp_path):

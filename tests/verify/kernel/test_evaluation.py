@@ -13,7 +13,7 @@ from tests.verify.kernel.test_task import read
 from tests.verify.kernel.test_walk import kernel_model
 from verify.kernel import evaluation
 from verify.kernel.evaluation import Evaluation, Found, divergence, entropy, guess, judged
-from verify.provers.answers import guess_loss
+from verify.provers.answer_bounds import guess_loss
 from verify.strategies import tasks
 
 TASKS = st.sampled_from(("labels", "laws")).flatmap(lambda target: tasks(d_vocab=3, n_ctx=2, target=target))

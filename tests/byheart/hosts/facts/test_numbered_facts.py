@@ -15,7 +15,7 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from tests.prompts import NAMES, PROMPTS, certified, facts, model, said_by, task_of
 from verify.progress import silent
-from verify.provers.answers import judge_answers
+from verify.provers.answer_bounds import judge_answers
 from verify.provers.memorization import certify_memorization
 
 

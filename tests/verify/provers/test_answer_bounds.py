@@ -18,8 +18,8 @@ from tests.layers import random_layer, random_layer_task
 from tests.verify.runs.integer_models import sum_modulo
 from verify.arithmetic.enclosure import Enclosure
 from verify.progress import silent
-from verify.provers import answers as module
-from verify.provers.answers import Answers, guess_loss, judge_answers, margin_upper
+from verify.provers import answer_bounds as module
+from verify.provers.answer_bounds import Answers, guess_loss, judge_answers, margin_upper
 
 
 def test_an_enclosure_without_information_proves_and_refutes_nothing():
