@@ -113,9 +113,9 @@ def explain(
 ) -> Explanation:
     """Which parts of a model hold a fact: each is set to 0 in turn, and the model that is left is judged on that fact.
 
-    The judgement is the certificate's own (`verify/provers/answer_bounds.py:judge_answers`), of the very weights in real
-    arithmetic: a fact is lost without a part only if that is proved, and held only if that is. What a fact survives
-    without each of two parts it may not survive without both.
+    The judgement is the certificate's own (`verify/provers/answer_bounds.py:judge_answers`), of the very weights in
+    real arithmetic: a fact is lost without a part only if that is proved, and held only if that is. What a fact
+    survives without each of two parts it may not survive without both.
 
     Args:
         model: The weights.

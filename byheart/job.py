@@ -64,8 +64,9 @@ from verify.encoders.encoder_floor import encoder_floor
 from verify.progress import Progress, silent
 from verify.provers.domain import load_rule
 from verify.provers.memorization import Judged, MemorizationCertificate, certify_memorization, judge, load_subject
-from verify.provers.runs import prove_runs, state_text
+from verify.provers.runs import prove_runs
 from verify.provers.saturation import DELTA
+from verify.provers.text import state_text
 from verify.verdict import Verdict
 
 if TYPE_CHECKING:

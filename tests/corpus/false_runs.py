@@ -12,7 +12,7 @@ from tests.corpus.false_claims import Bad, Forge, of_another_model, other_text, 
 from tests.corpus.forging import edited
 from tests.sentences import sentence
 from verify.certificates.certificate import REALS, RUNS, TEXT, Certificate, Statement, mask_text
-from verify.provers.runs import state_text
+from verify.provers.text import state_text
 from verify.runs.hypotheses import ALL, OF_BOUNDS, OF_EXACT_SUMS
 
 EXP_ULPS = 4.0

@@ -33,7 +33,8 @@ from verify.forward.ladder import decide_argmax
 from verify.provers.domain import certify_domain
 from verify.provers.edit import save_edit, whole_domain
 from verify.provers.memorization import certify_memorization
-from verify.provers.runs import prove_runs, state_text
+from verify.provers.runs import prove_runs
+from verify.provers.text import state_text
 
 TOKENS, LENGTH = 4, 3
 PROVENANCE = {"made by": "tests/corpus"}

@@ -40,6 +40,8 @@ rank_of_weights_by_another = of(
 ball_rank_bounds = of("verify/independent/ball_rank_bounds.py", "tests/verify/independent/test_ball_rank_bounds.py")
 checker_by_rank = of("verify/independent/checker.py", "tests/verify/provers/test_rank_heads.py")
 checker_by_divergence = of("verify/independent/checker.py", "tests/verify/provers/test_divergence.py")
+stated_answers = of("verify/provers/answers.py", "tests/verify/provers/test_memorization.py")
+text_divergence = of("verify/provers/text_divergence.py", "tests/verify/provers/test_memorization.py")
 
 MUTANTS = [
     # Ranks and divergences from both sides.
@@ -101,12 +103,12 @@ MUTANTS = [
     feature_rank_by_memorization(
         "    if columns not in widths:", "    if False:", "the rank may be that of another matrix"
     ),
-    memorization(
+    stated_answers(
         "float(answers.margin_lower[held].min())",
         "float(answers.margin_lower[held].max())",
         "the margin of some contexts is the largest of theirs",
     ),
-    memorization(
+    stated_answers(
         'if float(answers.margin_upper[places].min()) < stored["margin_lower"]:',
         "if False:",
         "any margin refutes nothing",
@@ -156,12 +158,12 @@ MUTANTS = [
         'if smallest_upper < stored["smallest_singular_value_lower"]:', "if False:", "no vector refutes a bound"
     ),
     feature_rank_by_memorization("gains.lower()[1]", "gains.upper()[0]", "a wrong vector refutes the condition number"),
-    memorization(
+    stated_answers(
         'if not stored["margin_lower"] <= float(answers.margin_lower[places].min()):',
         "if False:",
         "the margin is not compared",
     ),
-    memorization(
+    stated_answers(
         "if float(answers.margin_upper[places].min()) < stored",
         "if float(answers.margin_lower[places].min()) < stored",
         "a margin is refuted by a lower bound",
@@ -174,9 +176,9 @@ MUTANTS = [
         "np.where(modes, -np.inf, outputs.lower())", "np.where(modes, -np.inf, outputs.midpoint)", "the other half"
     ),
     answers(".min(axis=1)\n    largest", ".max(axis=1)\n    largest", "one mode that wins is enough to escape"),
-    memorization(' and own["mean_upper"] <= stored["mean_upper"]', "", "the mean is not compared"),
-    memorization(' and own["max_upper"] <= stored["max_upper"]', "", "the largest divergence is not compared"),
-    memorization(
+    stated_answers(' and own["mean_upper"] <= stored["mean_upper"]', "", "the mean is not compared"),
+    stated_answers(' and own["max_upper"] <= stored["max_upper"]', "", "the largest divergence is not compared"),
+    stated_answers(
         "float(answers.loss_lower.max()) > stored",
         "float(answers.loss_upper.max()) > stored",
         "a divergence is refuted by an upper bound",
@@ -186,18 +188,18 @@ MUTANTS = [
         "float(self.loss_lower.mean())",
         "the mean is rounded to nearest",
     ),
-    memorization('if stored["occurrences"] != _occurrences(facts):', "if False:", "any number of occurrences"),
-    memorization('if stored["lower"] <= lower and upper', "if upper", "the lower end is not compared"),
-    memorization(' and upper <= stored["upper"]:', ":", "the upper end is not compared"),
-    memorization("total(empirical * weights, 0)", "total(empirical, 0)", "the mean is not weighted"),
-    memorization("max(0.0, float(mean.lower()))", "float(mean.lower())", "a mean below zero"),
-    memorization("float(mean.upper())", "float(mean.lower())", "the lower end for the upper one"),
+    text_divergence('if stored["occurrences"] != _occurrences(facts):', "if False:", "any number of occurrences"),
+    text_divergence('if stored["lower"] <= lower and upper', "if upper", "the lower end is not compared"),
+    text_divergence(' and upper <= stored["upper"]:', ":", "the upper end is not compared"),
+    text_divergence("total(empirical * weights, 0)", "total(empirical, 0)", "the mean is not weighted"),
+    text_divergence("max(0.0, float(mean.lower()))", "float(mean.lower())", "a mean below zero"),
+    text_divergence("float(mean.upper())", "float(mean.lower())", "the lower end for the upper one"),
     feature_rank_by_memorization(
         "if columns == features.shape[1] or not model.reads_tokens:",
         "if True:",
         "the skip connection is left out",
     ),
-    memorization("false = [i for i in named if wrong[i]]", "false = []", "a wrong argmax is not found"),
+    stated_answers("false = [i for i in named if wrong[i]]", "false = []", "a wrong argmax is not found"),
     # The independent checker.
     checker_by_tampering("if model.sha256 != subject.model:", "if False:", "the hash of the model is not compared"),
     checker_by_tampering("if task.sha256 != subject.task:", "if False:", "the hash of the task is not compared"),

@@ -10,6 +10,7 @@ rule_answers = of("verify/domains/rule_answers.py", "tests/verify/domains/test_r
 rule_answers_by_journal = of("verify/domains/rule_answers.py", "tests/verify/test_journal.py")
 journal = of("verify/journal.py", "tests/verify/test_journal.py")
 domain = of("verify/provers/domain.py", "tests/verify/provers/test_domain.py")
+evaluation = of("verify/provers/evaluation.py", "tests/verify/provers/test_domain.py")
 program_text = of("verify/program_text.py", "tests/verify/test_program_text.py")
 domain_by_journal = of("verify/provers/domain.py", "tests/verify/test_journal.py")
 provenance = of("verify/certificates/provenance.py", "tests/verify/certificates/test_provenance.py")
@@ -90,9 +91,9 @@ MUTANTS = [
         "",
         "two runs drop what the other has kept",
     ),
-    domain(
-        "    if found.interrupted:\n        raise",
-        "    if False:\n        raise",
+    evaluation(
+        "        if found.interrupted:\n            raise",
+        "        if False:\n            raise",
         "a check that was interrupted is an answer, which is kept",
     ),
     journal(" and lasts(found):", ":", "what does not last is kept"),

@@ -18,6 +18,7 @@ reading = of("byheart/hosts/reading.py", "tests/byheart/hosts/test_handshake.py"
 export = of("byheart/hosts/export.py", "tests/byheart/hosts/test_export.py")
 computed = of("verify/divergence/computed.py", "tests/byheart/hosts/test_parity.py")
 job = of("byheart/job.py", "tests/falsify/test_words.py")
+stated_answers = of("verify/provers/answers.py", "tests/falsify/test_tampering.py")
 
 MUTANTS = [
     headline("and not beats_a_guess(criterion, values, target):", "and False:", "vacuous models are held"),
@@ -49,7 +50,7 @@ MUTANTS = [
     headline("_TARGETS.get(origin) or", "'' or", "where the targets come from is not said"),
     facts("bincount(self.labels).max()", "bincount(self.labels).min()", "the rarest label is the guess"),
     answers("half = len(ordered) // 2", "half = len(ordered)", "distances count twice"),
-    memorization("if stored.get(GUESS) != own.get(GUESS):", "if False:", "the guess of a certificate is believed"),
+    stated_answers("if stored.get(GUESS) != own.get(GUESS):", "if False:", "the guess of a certificate is believed"),
     checker("if stored.get(GUESS) != guess[1]:", "if False:", "the guess of a certificate is believed"),
     counts("if guess != stored[guessed]:", "if False:", "the guess of a rule is believed"),
     certificate(

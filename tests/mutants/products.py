@@ -6,9 +6,10 @@ memorization = of("verify/provers/memorization.py", "tests/verify/provers/test_m
 products_by_products = of("constructions/products.py", "tests/constructions/test_products.py")
 cholesky = of("constructions/cholesky.py", "tests/constructions/test_cholesky.py")
 gram = of("verify/linear_algebra/gram.py", "tests/verify/linear_algebra/test_gram.py")
+answers = of("verify/provers/answers.py", "tests/verify/provers/test_memorization.py")
 
 MUTANTS = [
-    memorization(
+    answers(
         "np.fmax(2.0 * lower - upper, 0.5 * lower)",
         "lower",
         "a margin is stored that another order of summation does not prove",

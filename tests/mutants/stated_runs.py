@@ -11,6 +11,7 @@ stated = of("verify/provers/runs.py", STATED)
 held = of("verify/runs/held_runs.py", "tests/verify/runs/test_held_runs.py")
 certificate = of("verify/certificates/certificate.py", "tests/verify/certificates/test_certificate.py " + STATED)
 measured = of("byheart/measured.py", "tests/falsify/test_made_files.py tests/byheart/test_measured.py")
+text_by_stated = of("verify/provers/text.py", STATED)
 
 MUTANTS = [
     held("if hypotheses != OF_BOUNDS:", "if True:", "sums are exact without H5"),
@@ -18,8 +19,8 @@ MUTANTS = [
     held("held[part.facts] &= found", "held[part.facts] |= found", "one token of an answer is enough"),
     stated("if (false := np.flatnonzero(named & lost)).size:", "if (false := np.zeros(0)).size:", "nothing is false"),
     stated("if (missing := np.flatnonzero(named & ~held)).size:", "if (missing := np.zeros(0)).size:", "all is held"),
-    stated("if task.windows is None or task.contradicted:", "if task.windows is None:", "a fork is said"),
-    stated("if known.verdict is not Verdict.PROVED:", "if False:", "a text rests on nothing"),
+    text_by_stated("if task.windows is None or task.contradicted:", "if task.windows is None:", "a fork is said"),
+    text_by_stated("if known.verdict is not Verdict.PROVED:", "if False:", "a text rests on nothing"),
     stated('"hypotheses": statement.named["hypotheses"],', '"hypotheses": ALL,', "what is not named is used"),
     certificate('if not texts or criterion.asked != "held" or', "if not texts or", "the line of another question"),
     forward(

@@ -33,21 +33,27 @@ def kinds_in(folder: Path) -> list[Any]:
     Raises:
         BadInputError: There is no module, or one is no kind, has the name of another kind, or cannot be run.
     """
-    found = [_loaded(path) for path in sorted(folder.glob("*.py"))]
+    found = []
+    for path in sorted(folder.glob("*.py")):
+        module = load_module(path)
+        id = getattr(module, "ID", None)
+        if not isinstance(id, str) or id.replace("-", "_") != path.stem:
+            raise BadInputError(str(path), "ID", "is not the name of the file")
+        if find_statement(id) is not None:
+            raise BadInputError(str(path), "ID", f"is {id!r}, a kind of statement that there is")
+        found.append(module)
     if not found:
         raise BadInputError(str(folder), "the folder", "has no file of a kind of statement")
-    for module in found:
-        id = getattr(module, "ID", None)
-        if not isinstance(id, str) or id.replace("-", "_") != module.__name__.rpartition(".")[2]:
-            raise BadInputError(str(module.__file__), "ID", "is not the name of the file")
-        if find_statement(id) is not None:
-            raise BadInputError(str(module.__file__), "ID", f"is {id!r}, a kind of statement that there is")
     return found
 
 
-def _loaded(path: Path) -> ModuleType:
-    """The module of a file, which is run once."""
-    name = f"{__package__}.elsewhere.{path.resolve()}.{path.stem}"
+def load_module(path: Path) -> ModuleType:
+    """The module of a file, which is run once.
+
+    Raises:
+        BadInputError: It cannot be run.
+    """
+    name = str(path.resolve())
     if name not in sys.modules:
         spec = spec_from_file_location(name, path)
         assert spec is not None and spec.loader is not None

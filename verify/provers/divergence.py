@@ -14,7 +14,10 @@ from verify.arithmetic.sums import total
 from verify.certificates.certificate import DIVERGENCE, Statement, StatementCheck
 from verify.provers.answer_bounds import Answers
 from verify.provers.brackets import compare_divergences
+from verify.provers.evaluation import OnContexts
 from verify.verdict import Verdict
+
+ID, NEEDS_LOWER_LOSSES = DIVERGENCE, True
 
 _LARGEST = 2.0**1000  # what is larger is no bound worth storing
 
@@ -40,8 +43,11 @@ def prove_divergence(task: Task, answers: Answers) -> Statement | None:
     return Statement(DIVERGENCE, "enclosure of the divergence", values)
 
 
-def check_divergence(statement: Statement, task: Task, answers: Answers) -> StatementCheck:
+def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
     """Prove the statement again."""
+    task, answers = evaluation.task.facts, evaluation.answers
+    if task is None:
+        return StatementCheck(DIVERGENCE, Verdict.REFUTED, "vectors have no laws", {})
     occurrences = int(task.counts.totals().sum())
     if statement.values["occurrences"] != occurrences:
         reason = f"the contexts have {occurrences} occurrences, not {statement.values['occurrences']}"

@@ -6,7 +6,7 @@ Pages: docs/rigour/domains.md, docs/folds.md, docs/rigour/certificate.md
 from dataclasses import dataclass
 from pathlib import Path
 
-from constructions.errors import FileFormatError, HypothesisError, InputError
+from constructions.errors import InputError
 from constructions.folds.fold import Fold
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
@@ -20,7 +20,6 @@ from verify.certificates.certificate import (
     RUNS,
     SAMPLE,
     Certificate,
-    CheckReport,
     Statement,
     StatementCheck,
     Subject,
@@ -34,12 +33,13 @@ from verify.domains.sample import drawn, most_wrong
 from verify.folds.fold_answers import FoldAnswers, judge_fold
 from verify.journal import Journal
 from verify.progress import Progress, silent
-from verify.provers.counts import check_counts, check_sample
-from verify.provers.runs import check_runs_of_rule
+from verify.provers.counts import check_counts
+from verify.provers.evaluation import OF_PATHS, OnDomain, OnFold
 from verify.runs.formats import EXP_ULPS, FORMATS
 from verify.runs.hypotheses import OF_BOUNDS
-from verify.verdict import Verdict
 from verify.workers import Workers
+
+ID = DOMAIN
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def certify_domain(
         'NOT HELD, SAMPLED: 5 of 9 inputs drawn from 64 are right; 4 pr'
     """
     require_fit(model, task)
-    asked = _checked(criterion or Criterion())
+    asked = require_counted(criterion or Criterion())
     blas.probe()
     made_by = provenance()
     numbers = None if sample is None else drawn(model.sha256(), task.sha256(), task.n_contexts, sample, seed)
@@ -155,64 +155,9 @@ def kept_domain(path: Path, model: Model, task: RuleTask) -> Journal:
     return Journal(path, lambda: [model.sha256(), task.sha256(), all_that_judges()])
 
 
-def check_domain(
-    folder: Path,
-    certificate: Certificate,
-    criterion: Criterion | None = None,
-    *,
-    sample_seed: str | None = None,
-    progress: Progress,
-) -> CheckReport:
-    """Answer the question of a certificate about a domain again, or another, from the weights and the rule alone.
-
-    The hashes are compared first; then the domain is judged anew, and the stored counts must follow. As many inputs are
-    looked at as the certificate speaks of, or as `certify_domain` would. An interrupt from the keyboard ends it without
-    an answer.
-
-    Args:
-        folder: A folder with ``model.safetensors`` and ``task.safetensors``.
-        certificate: What its ``certificate.json`` says.
-        criterion: What is asked; by default what the certificate asks.
-        sample_seed: Of a sample, a text of whoever checks, with which as many inputs are drawn anew; by default the
-            certificate's own draw is repeated.
-        progress: Called with the stage and the finished share of it.
-
-    Returns:
-        The answer, and the verdict on each statement.
-
-    Raises:
-        FileFormatError: A file is missing or is not what it should be.
-        TamperedError: A hash differs.
-        InputError: A mean is asked for, or a seed is given where nothing was drawn.
-        BlasError: The arithmetic of this machine does not keep what the proofs need.
-    """
-    asked = _checked(criterion or certificate.criterion)
-    model, task = load_rule(folder, certificate)
-    blas.probe()
-    stored, sample = certificate.answers.values, certificate.statement(SAMPLE)
-    counted = int(stored["held"] + stored["wrong"])
-    seed, numbers = sampled_seed(certificate, sample_seed), None
-    if sample is not None:
-        count = int(sample.values["drawn"])
-        numbers = drawn(certificate.subject.model, certificate.subject.task, task.n_contexts, count, seed)
-    found = judge_rule(
-        model,
-        task,
-        numbers=numbers,
-        visits=max(VISITS, counted),
-        one_by_one=max(ONE_BY_ONE, counted),
-        progress=progress,
-    )
-    if found.interrupted:
-        raise KeyboardInterrupt  # the rest was not looked at, so this is no answer
-    checks = [check_counts(certificate.answers, found.right, found.wrong, task.guess_held, found.method)]
-    for statement in certificate.statements:
-        if statement.id == RUNS:
-            checks.append(check_runs_of_rule(statement, model, task, tolerance=asked.tolerance, progress=progress))
-    if sample is not None and numbers is not None:
-        bound = most_wrong(found.inputs, len(numbers), len(numbers) - found.right)
-        checks.append(check_sample(sample, found.right, bound, seed, found.method))
-    return CheckReport(certificate, asked, tuple(checks), f"proved bounds: {found.method}")
+def check(statement: Statement, evaluation: OnDomain | OnFold) -> StatementCheck:
+    """Judge the domain anew; the stored counts must follow."""
+    return check_counts(statement, *evaluation.counts)
 
 
 def sampled_seed(certificate: Certificate, given: str | None) -> str:
@@ -254,7 +199,8 @@ def load_rule(folder: Path, certificate: Certificate) -> tuple[Model, RuleTask]:
     return load_certified(Path(folder), certificate, read=RuleTask.load, subject_of=subject_of_rule, kind="rule")
 
 
-def _checked(criterion: Criterion) -> Criterion:
+def require_counted(criterion: Criterion) -> Criterion:
+    """The question, if it counts inputs; raises `InputError` where a mean is asked for."""
     if criterion.asked == "at-most":
         raise InputError(f"a mean of at most {criterion.bound}", "is asked for, a domain is judged by its labels alone")
     return criterion
@@ -262,8 +208,6 @@ def _checked(criterion: Criterion) -> Criterion:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Rules with a state, whose answers are said token by token.
-
-OF_PATHS = "longest paths through the states, and boxes of what the heads write"
 
 
 @dataclass(frozen=True)
@@ -319,57 +263,6 @@ def certify_fold(
             statements.append(Statement(RUNS, OF_PATHS, values, "", {"format": every_run, "hypotheses": OF_BOUNDS}))
     subject = subject_of_fold(model, fold)
     return FoldCertificate(Certificate(subject, criterion or Criterion(), tuple(statements), provenance()), found)
-
-
-def check_fold(
-    folder: Path, certificate: Certificate, criterion: Criterion | None = None, *, progress: Progress = silent
-) -> CheckReport:
-    """Answer the question of a certificate about a rule with a state again, from the weights and the rule alone.
-
-    Args:
-        folder: A folder with ``model.safetensors`` and ``task.safetensors``.
-        certificate: What its ``certificate.json`` says.
-        criterion: What is asked; by default what the certificate asks.
-        progress: Called with the stage and the finished share of it.
-
-    Raises:
-        FileFormatError: A file is missing or is not what it should be, or the model is of another shape.
-        TamperedError: A hash differs.
-        InputError: A mean is asked for.
-    """
-    asked = criterion or certificate.criterion
-    if asked.asked == "at-most":
-        raise InputError(f"a mean of at most {asked.bound}", "is asked for, a domain is judged by its labels alone")
-    model, fold = load_fold(folder, certificate)
-    try:
-        found = judge_fold(model, fold, progress=progress)
-    except HypothesisError as error:
-        raise FileFormatError(f"{folder} holds a model to which the theorem does not apply: {error}") from error
-    held, wrong = found.inputs - found.left, int(found.wrong is not None)
-    checks = [check_counts(certificate.answers, held, wrong, fold.guess_most, OF_PATHS)]
-    for statement in certificate.statements[1:]:
-        checks.append(_check_runs(statement, model, fold, progress))
-    shown = () if found.wrong is None else (found.wrong.words(),)
-    return CheckReport(certificate, asked, tuple(checks), f"proved bounds: {OF_PATHS}", shown)
-
-
-def _check_runs(statement: Statement, model: Model, fold: Fold, progress: Progress) -> StatementCheck:
-    if statement.id != RUNS or statement.named["hypotheses"] != OF_BOUNDS:
-        return StatementCheck(statement.label, Verdict.UNDECIDED, "not attempted: nothing here proves it", {})
-    found = judge_fold(
-        model,
-        fold,
-        number_format=FORMATS[statement.named["format"]],
-        exp_ulps=float(statement.values["exp_ulps"]),
-        progress=progress,
-    )
-    held = found.inputs - found.left
-    values = {"contexts": found.inputs, "held": held}
-    if found.wrong is not None and statement.values["held"] == found.inputs:
-        # A wrong input is one in real arithmetic, whose logits no run need compute.
-        return StatementCheck(statement.label, Verdict.UNDECIDED, "an input is wrong in real arithmetic", values)
-    verdict = Verdict.PROVED if held >= statement.values["held"] else Verdict.UNDECIDED
-    return StatementCheck(statement.label, verdict, f"{held} of {found.inputs} inputs, {OF_PATHS}", values)
 
 
 def subject_of_fold(model: Model, fold: Fold) -> Subject:

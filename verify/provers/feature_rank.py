@@ -29,7 +29,10 @@ from verify.linear_algebra.gram import GramWitness
 from verify.linear_algebra.norms import float_above, frobenius, radius_norm
 from verify.linear_algebra.row_rank import RankCertificate, certify_full_row_rank
 from verify.progress import Progress
+from verify.provers.evaluation import OnContexts, is_one_attention
 from verify.verdict import Verdict
+
+ID, NEEDS_FEATURES = FEATURE_RANK, True
 
 _SLACK = 2.0**-5  # of singular values, whose proved bounds depend on the order of summation
 _LARGEST = 2.0**1000  # what is larger is no bound worth storing
@@ -78,10 +81,16 @@ def prove_feature_rank(
     return None, None
 
 
-def check_feature_rank(
-    statement: Statement, model: Model, task: Listing, features: Enclosure, *, progress: Progress
-) -> StatementCheck:
+def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
     """Prove the statement again, with the bounds as they are stored."""
+    model, task, features, progress = (
+        evaluation.model,
+        evaluation.task.listing,
+        evaluation.features,
+        evaluation.progress,
+    )
+    if features is None or task is None or not is_one_attention(model):
+        return StatementCheck(FEATURE_RANK, Verdict.REFUTED, "the model has no such features", {})
     size, columns = len(features), int(statement.values["columns"])
     widths = {features.shape[1]} | ({features.shape[1] + model.d_model} if model.reads_tokens else set())
     if columns not in widths:

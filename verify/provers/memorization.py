@@ -3,41 +3,23 @@
 Page: docs/rigour/certificate.md
 """
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
-
-from constructions.arrays import Float64Array
-from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.files import write_atomically
 from constructions.memory_budget import require_memory
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
-from constructions.models.shapes import is_dana_network, is_heads_alone, is_mahdavi_layer
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import Criterion
-from constructions.tasks.task import Task
 from constructions.tasks.vectors import load_task
 from constructions.tensor_file import tensor_bytes
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.exact_json import Number, lowered, raised
-from verify.arithmetic.sums import total
+from verify.arithmetic.exact_json import Number
 from verify.certificates.certificate import (
-    ANSWERS,
-    DIVERGENCE,
-    FEATURE_RANK,
-    GUESS,
-    RANK_HEADS,
-    RANK_WITH_SKIP,
-    RUNS,
-    SATURATION,
-    TEXT,
-    TEXT_DIVERGENCE,
     VERSION,
     WITNESS_FILE,
     WITNESS_FORMAT,
@@ -47,23 +29,23 @@ from verify.certificates.certificate import (
     StatementCheck,
     Subject,
     Witness,
-    held_mask,
-    mask_text,
 )
 from verify.certificates.headline import Outcome, outcome
 from verify.certificates.loading import load_certified
 from verify.certificates.provenance import provenance
-from verify.divergence.kullback_leibler import empirical_divergence
-from verify.forward.heads import AttendedVectors, enclose_features, enclose_layer
-from verify.forward.logits import logit_chunks
 from verify.progress import Progress, silent
-from verify.provers.answer_bounds import Answers, ArgmaxProof, guess_loss, judge_answers
-from verify.provers.divergence import check_divergence, prove_divergence, widened
-from verify.provers.domain import check_domain, check_fold, sampled_seed
-from verify.provers.feature_rank import check_feature_rank, prove_feature_rank
-from verify.provers.rank_heads import check_rank, prove_rank
-from verify.provers.runs import check_runs, check_text
-from verify.provers.saturation import check_saturation, prove_saturation
+from verify.provers.answer_bounds import Answers, ArgmaxProof, judge_answers
+from verify.provers.answers import figures
+from verify.provers.answers import prove as prove_answers
+from verify.provers.divergence import prove_divergence
+from verify.provers.domain import load_fold, load_rule, require_counted, sampled_seed
+from verify.provers.evaluation import OnContexts, OnDomain, OnFold, attended, features, has_features, is_one_attention
+from verify.provers.feature_rank import prove_feature_rank
+from verify.provers.kinds import find_prover, read_kinds
+from verify.provers.rank_heads import prove_rank
+from verify.provers.saturation import prove_saturation
+from verify.provers.text_divergence import of_all_contexts
+from verify.provers.text_divergence import prove as prove_text_divergence
 from verify.verdict import Verdict
 
 _SLACK = 2.0**-14  # relative; what a stored bound gives away so that another BLAS proves it too: nobody sees it
@@ -137,7 +119,7 @@ def judge(
     require_fit(model, task)
     asked = criterion or Criterion()
     answers = judge_answers(model, task, asked, keep_outputs=keep_outputs, progress=progress or silent)
-    values = _figures(task, asked, answers)
+    values = figures(task, asked, answers)
     return Judged(outcome(values, asked, target=task.target, origin=task.origin), values, answers)
 
 
@@ -219,44 +201,42 @@ def certify_memorization(
         )
     if divergence and task.target != "laws":
         raise InputError("divergence", f"is asked of a task of {task.target}", "a task of laws")
-    if (rank or limit is not None) and not _is_one_attention(model):
+    if (rank or limit is not None) and not is_one_attention(model):
         raise InputError("rank and saturation", "are those of a model of one attention, this one has other blocks")
-    if ranked and not _has_features(model):
+    if ranked and not has_features(model):
         raise InputError("rank", "is that of a model of one attention, this one has other blocks")
     require_memory(
         _estimated_bytes(model, task, ranked=ranked), purpose=f"a certificate for {task.n_contexts} contexts"
     )
     blas.probe()
     show = progress or silent
-    seen = _see(model, task, show, ranked=ranked)
+    heads = attended(model, task, show) if ranked or limit is not None else None
+    read = heads.mixed if heads is not None else features(model, task, show) if ranked else None
     answers = judge_answers(
         model, task, asked, keep_outputs=keep_outputs, two_sided=divergence, beyond=beyond, progress=show
     )
-    subject = subject_of(model, task)
-    statements = [_state_answers(subject, asked, answers, task)]
+    statements: list[Statement | None] = [prove_answers(task, asked, answers)]
     empirical = None
     if facts is not None and answers.empirical is not None:
-        empirical = _concatenated(answers.empirical, _judge_tail(model, facts, progress=show))
-        if len(facts.tail_contexts):
-            statements += _state_text(facts, empirical)
+        empirical = of_all_contexts(model, facts, answers.empirical, progress=show)
+        statements.append(prove_text_divergence(facts, empirical))
     arrays = None
-    if rank and seen.features is not None and listing is not None:
-        ranked, arrays = prove_feature_rank(model, listing, seen.features, witness=witness, progress=show)
-        statements += [] if ranked is None else [ranked]
-    if limit is not None and seen.heads is not None:
-        statements.append(prove_saturation(seen.heads, limit))
-    if seen.features is not None and listing is not None:
+    if rank and read is not None and listing is not None:
+        found, arrays = prove_feature_rank(model, listing, read, witness=witness, progress=show)
+        statements.append(found)
+    if limit is not None and heads is not None:
+        statements.append(prove_saturation(heads, limit))
+    if read is not None and listing is not None:
         for with_skip, wanted in ((False, rank_of_heads), (True, rank_with_skip)):
             if wanted:
-                statements.append(prove_rank(model, listing, seen.features, with_skip=with_skip, progress=show))
+                statements.append(prove_rank(model, listing, read, with_skip=with_skip, progress=show))
     if divergence and facts is not None:
-        diverging = prove_divergence(facts, answers)
-        statements += [] if diverging is None else [diverging]
+        statements.append(prove_divergence(facts, answers))
     data = None if arrays is None else tensor_bytes(arrays, metadata={"format": WITNESS_FORMAT, "version": VERSION})
     certificate = Certificate(
-        subject=subject,
+        subject=subject_of(model, task),
         criterion=asked,
-        statements=tuple(statements),
+        statements=tuple(each for each in statements if each is not None),
         provenance=provenance() | {"decided by": answers.decided_by()},
         witness=None if data is None else Witness.of(data),
     )
@@ -268,6 +248,7 @@ def check_memorization(
     criterion: Criterion | None = None,
     *,
     sample_seed: str | None = None,
+    kinds: Path | None = None,
     beyond: ArgmaxProof | None = None,
     progress: Progress | None = None,
 ) -> CheckReport:
@@ -280,7 +261,9 @@ def check_memorization(
     Args:
         folder: A folder with ``certificate.json``, ``model.safetensors`` and ``task.safetensors``.
         criterion: What is asked; by default what the certificate asks.
-        sample_seed: As for `verify.provers.domain.check_domain`.
+        sample_seed: Of a sample, a text of whoever checks, with which as many inputs are drawn anew; by default the
+            certificate's own draw is repeated.
+        kinds: A folder with more kinds of statement: in ``kernel/`` what each says, in ``provers/`` its prover.
         beyond: As for `verify.provers.answer_bounds.judge_answers`.
         progress: Called with the stage and the finished share of it.
 
@@ -295,52 +278,34 @@ def check_memorization(
         BlasError: The arithmetic of this machine does not keep what the proofs need.
     """
     folder = Path(folder)
-    certificate = Certificate.load(folder)
-    if certificate.subject.is_of_a_fold:
-        sampled_seed(certificate, sample_seed)
-        return check_fold(folder, certificate, criterion, progress=progress or silent)
+    certificate = Certificate.load(folder, read_kinds(kinds))
+    provers = [find_prover(statement.id, kinds) for statement in certificate.statements]
+    seed, asked = sampled_seed(certificate, sample_seed), criterion or certificate.criterion
+    about = {"certificate": certificate, "asked": asked, "progress": progress or silent}
     if certificate.subject.is_of_a_rule:
-        return check_domain(folder, certificate, criterion, sample_seed=sample_seed, progress=progress or silent)
-    sampled_seed(certificate, sample_seed)
-    model, task = load_subject(folder, certificate)
-    ranked = any(certificate.statement(id) for id in (FEATURE_RANK, RANK_HEADS, RANK_WITH_SKIP))
-    diverging = certificate.statement(DIVERGENCE) is not None
-    require_memory(_estimated_bytes(model, task, ranked=ranked), purpose=f"checking {task.n_contexts} contexts")
+        require_counted(asked)
+    evaluation: OnContexts | OnDomain | OnFold
+    if certificate.subject.is_of_a_fold:
+        model, fold = load_fold(folder, certificate)
+        evaluation = OnFold(model=model, task=fold, **about)
+    elif certificate.subject.is_of_a_rule:
+        model, rule = load_rule(folder, certificate)
+        evaluation = OnDomain(model=model, task=rule, seed=seed, **about)
+    else:
+        model, task = load_subject(folder, certificate)
+        ranked, both_sides = (
+            any(getattr(prover, name, False) for prover in provers) for name in ("NEEDS_FEATURES", "NEEDS_LOWER_LOSSES")
+        )
+        require_memory(_estimated_bytes(model, task, ranked=ranked), purpose=f"checking {task.n_contexts} contexts")
+        evaluation = OnContexts(model=model, task=task, lower_losses=both_sides, beyond=beyond, **about)
     blas.probe()
-    show = progress or silent
-    asked = criterion or certificate.criterion
-    seen = _see(model, task, show, ranked=ranked)
-    # Bounds from below are wanted for a question about the mean, whichever of the two asks it.
-    either = asked if asked.asked == "at-most" else certificate.criterion
-    answers = judge_answers(model, task, either, two_sided=diverging, beyond=beyond, progress=show)
-    listing, facts = task.listing, task.facts
-    checks: list[StatementCheck] = []
-    for statement in certificate.statements:
-        if statement.id == ANSWERS:
-            checks.append(_check_answers(statement, certificate, asked, answers, task))
-        elif statement.id == RUNS:
-            tolerance = certificate.criterion.tolerance
-            checks.append(check_runs(statement, model, task, tolerance=tolerance, progress=show))
-        elif statement.id == TEXT:
-            known = {check.id: check for check in checks}
-            checks.append(check_text(statement, certificate, task, known))
-        elif statement.id == TEXT_DIVERGENCE:
-            checks.append(_check_text(statement, model, task, answers, show))
-        elif statement.id == FEATURE_RANK:
-            if seen.features is None or listing is None or not _is_one_attention(model):
-                checks.append(StatementCheck(FEATURE_RANK, Verdict.REFUTED, "the model has no such features", {}))
-            else:
-                checks.append(check_feature_rank(statement, model, listing, seen.features, progress=show))
-        elif statement.id == SATURATION:
-            checks.append(check_saturation(statement, seen.heads))
-        elif statement.id in (RANK_HEADS, RANK_WITH_SKIP):
-            if seen.features is None or listing is None:
-                checks.append(StatementCheck(statement.id, Verdict.REFUTED, "the model has no such features", {}))
-            else:
-                checks.append(check_rank(statement, model, listing, seen.features, progress=show))
-        elif statement.id == DIVERGENCE and facts is not None:
-            checks.append(check_divergence(statement, facts, answers))
-    return CheckReport(certificate, asked, tuple(checks), f"proved bounds: {answers.decided_by()}")
+    for statement, prover in zip(certificate.statements, provers, strict=True):
+        if prover is None:
+            unknown = f"there is no prover of statements {statement.id!r}"
+            evaluation.checks[statement.label] = StatementCheck(statement.label, Verdict.UNDECIDED, unknown, {})
+        else:
+            evaluation.checks[statement.label] = prover.check(statement, evaluation)
+    return CheckReport(certificate, asked, tuple(evaluation.checks.values()), evaluation.path, evaluation.asides)
 
 
 def subject_of(model: Model, task: AnyTask) -> Subject:
@@ -370,222 +335,12 @@ def load_subject(folder: Path, certificate: Certificate) -> tuple[Model, AnyTask
     return load_certified(folder, certificate, read=load_task, subject_of=subject_of, kind="task")
 
 
-@dataclass(frozen=True, eq=False)
-class _Seen:
-    """What the heads of a model of one attention make of the contexts."""
-
-    features: Enclosure | None
-    heads: AttendedVectors | None
-
-
-def _see(model: Model, task: AnyTask, progress: Progress, *, ranked: bool) -> _Seen:
-    if not _has_features(model):
-        return _Seen(None, None)
-    listing = task.listing
-    if not model.reads_tokens and listing is not None:
-        heads = enclose_layer(model, listing.inputs, progress=progress)
-        return _Seen(heads.mixed, heads)
-    if not ranked or listing is None:
-        return _Seen(None, None)  # the logits are enclosed a few contexts at a time
-    progress("features", None, f"{task.n_contexts} x {model.n_heads * model.d_head}")
-    return _Seen(enclose_features(model, listing.inputs), None)
-
-
-def _is_one_attention(model: Model) -> bool:
-    return is_dana_network(model) or is_mahdavi_layer(model)
-
-
-def _has_features(model: Model) -> bool:
-    """Whether what its heads read has a rank of which a certificate may speak."""
-    return _is_one_attention(model) or is_heads_alone(model)
-
-
 def _estimated_bytes(model: Model, task: AnyTask, *, ranked: bool) -> int:
     """Estimated peak: copies of the features, five square matrices, and what is done in chunks."""
     size = task.n_contexts
-    if not _has_features(model) or (model.reads_tokens and not ranked):
+    if not has_features(model) or (model.reads_tokens and not ranked):
         return 8 * (6 * model.parameters + 2**25) + 2**28
     if not model.reads_tokens:
         columns = model.n_heads * model.d_model
         return 8 * (6 * size * columns + 5 * size**2 + 8 * model.d_vocab_out * (columns + size)) + 2**28
     return 8 * (3 * size * model.n_heads * model.d_head + 5 * size**2) + 2**28
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The answers.
-
-
-def _figures(task: AnyTask, criterion: Criterion, answers: Answers) -> dict[str, Number]:
-    """What was proved about the answers, without slack."""
-    held, wrong = answers.held(task.target, criterion.tolerance), answers.wrong(task.target, criterion.tolerance)
-    values: dict[str, Number] = {"contexts": len(held), "held": int(held.sum()), "wrong": int(wrong.sum())}
-    if held.any() and task.target != "values":
-        values["margin_lower"] = float(answers.margin_lower[held].min())
-        if not 0.0 < values["margin_lower"] < _LARGEST:  # where every token is a mode of every context, there is none
-            del values["margin_lower"]
-    lower, upper = answers.mean_loss()
-    most = float(answers.loss_upper.max())
-    values["mean_lower"] = lower
-    if upper < _LARGEST and most < _LARGEST:
-        values |= {"mean_upper": upper, "max_upper": most}
-    guess = guess_loss(task)
-    least = max(0.0, float(guess.lower()))
-    if least < _LARGEST:
-        values["guess_lower"] = least
-    if task.target != "values" and float(guess.upper()) < _LARGEST:  # of values the guess may be worse than that
-        values["guess_upper"] = float(guess.upper())
-    if task.target == "labels":
-        values[GUESS] = task.guess_held
-    return values
-
-
-def _state_answers(subject: Subject, criterion: Criterion, answers: Answers, task: AnyTask) -> Statement:
-    values, held = _figures(task, criterion, answers), answers.held(task.target, criterion.tolerance)
-    for name in ("mean_lower", "guess_upper"):  # what only refutes is proved again, and not stored
-        values.pop(name, None)
-    if "margin_lower" in values:
-        values["margin_lower"] = lowered(
-            _margin_elsewhere(answers.margin_lower[held], answers.margin_upper[held]), _SLACK
-        )
-        if not values["margin_lower"] > 0.0:
-            del values["margin_lower"]
-    for name in ("mean_upper", "max_upper"):
-        if name in values:
-            values[name] = _loss_above(float(values[name]), subject.target)
-    if criterion.asked == "at-most" and "mean_upper" in values:
-        # A slack that nobody sees must not turn a yes into a no.
-        exact = _figures(task, criterion, answers)["mean_upper"]
-        if exact <= Fraction(criterion.bound or 0.0) < values["mean_upper"]:
-            values["mean_upper"] = float(criterion.bound or 0.0)
-    if "guess_lower" in values:
-        values["guess_lower"] = lowered(float(values["guess_lower"]), _SLACK)
-    return Statement(ANSWERS, "enclosure of the outputs", values, mask_text(held.tolist()))
-
-
-def _margin_elsewhere(lower: Float64Array, upper: Float64Array) -> float:
-    """What another order of summation proves too of the least margin, but at least half of what is proved here.
-
-    Its bounds hold the same margin and are as far apart as these, so its lower one is below ours by that at most.
-    """
-    with np.errstate(invalid="ignore"):  # an infinite margin is above no other
-        return float(np.minimum(lower, np.fmax(2.0 * lower - upper, 0.5 * lower)).min())
-
-
-def _loss_above(bound: float, target: str) -> float:
-    return raised(bound, _TINY_SLACK if target != "labels" and bound < _TINY else _SLACK)
-
-
-def _check_answers(
-    statement: Statement,
-    certificate: Certificate,
-    asked: Criterion,
-    answers: Answers,
-    task: AnyTask,
-) -> StatementCheck:
-    """The stored numbers follow from the enclosures; the checker's own numbers are returned for the question asked."""
-    stored, own = statement.values, _figures(task, certificate.criterion, answers)
-    target, tolerance = task.target, certificate.criterion.tolerance
-    held, wrong = answers.held(target, tolerance), answers.wrong(target, tolerance)
-    figures = _figures(task, asked, answers)
-    named = held_mask(statement.held, len(held)) if statement.held else set(range(len(held)) if stored["held"] else [])
-
-    def checked(verdict: Verdict, reason: str) -> StatementCheck:
-        return StatementCheck(ANSWERS, verdict, reason, figures)
-
-    false = [i for i in named if wrong[i]]
-    if false:
-        return checked(Verdict.REFUTED, f"it names {counted(len(false), 'context')} not held, first context {false[0]}")
-    if len(held) - int(held.sum()) < stored["wrong"]:
-        return checked(Verdict.REFUTED, f"at least {counted(int(held.sum()), 'context')} held, more than it leaves")
-    missing = [i for i in named if not held[i]]
-    if missing:
-        return checked(Verdict.UNDECIDED, f"context {missing[0]}, which it names, was not decided")
-    if int(wrong.sum()) < stored["wrong"]:
-        return checked(Verdict.UNDECIDED, f"only {counted(int(wrong.sum()), 'context')} proved not to be held")
-    if "margin_lower" in stored:
-        places = sorted(named)
-        if float(answers.margin_upper[places].min()) < stored["margin_lower"]:
-            return checked(Verdict.REFUTED, "the stored margin is larger than the least one")
-        if not stored["margin_lower"] <= float(answers.margin_lower[places].min()):
-            return checked(Verdict.UNDECIDED, "the stored margin does not follow from the enclosure")
-    if "max_upper" in stored:
-        lower, _ = answers.mean_loss()
-        if float(answers.loss_lower.max()) > stored["max_upper"] or lower > stored["mean_upper"]:
-            return checked(Verdict.REFUTED, "a loss is larger than the stored bound")
-        known = (
-            "max_upper" in own and own["max_upper"] <= stored["max_upper"] and own["mean_upper"] <= stored["mean_upper"]
-        )
-        if not known:
-            return checked(Verdict.UNDECIDED, "the stored bounds of the loss do not follow from the enclosure")
-    if "guess_lower" in stored and not ("guess_lower" in own and stored["guess_lower"] <= own["guess_lower"]):
-        return checked(Verdict.UNDECIDED, "the stored loss of a guess does not follow")
-    if stored.get(GUESS) != own.get(GUESS):
-        return checked(Verdict.REFUTED, f"the most frequent label holds {own.get(GUESS, 0)}, not so many")
-    size = counted(figures["contexts"], "context")
-    return checked(Verdict.PROVED, f"mean over {size}" if asked.asked == "at-most" else f"{figures['held']} of {size}")
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The divergence over all contexts of a text.
-
-
-def _judge_tail(model: Model, task: Task, *, progress: Progress) -> Enclosure:
-    size = len(task.tail_contexts)
-    middle, radius = np.zeros(size), np.zeros(size)
-    for start, outputs in logit_chunks(model, task.tail_contexts) if size else ():
-        rows = slice(start, start + len(outputs))
-        part = empirical_divergence(outputs, task.tail_counts.rows(rows.start, rows.stop))
-        middle[rows], radius[rows] = part.midpoint, part.radius
-        progress("all contexts", rows.stop / size, f"{rows.stop} of {size} contexts")
-    return Enclosure(middle, radius)
-
-
-def _concatenated(a: Enclosure, b: Enclosure) -> Enclosure:
-    return Enclosure(np.concatenate([a.midpoint, b.midpoint]), np.concatenate([a.radius, b.radius]))
-
-
-def _occurrences(task: Task) -> int:
-    return int(task.counts.totals().sum()) + int(task.tail_counts.totals().sum())
-
-
-def _mean_over_occurrences(task: Task, empirical: Enclosure) -> tuple[float, float]:
-    """Enclosure of the mean divergence; counts and their sum are integers up to 2^53, exact in float64."""
-    weights = np.concatenate([task.counts.totals(), task.tail_counts.totals()]).astype(np.float64)
-    mean = total(empirical * weights, 0) / float(_occurrences(task))
-    return max(0.0, float(mean.lower())), float(mean.upper())
-
-
-def _state_text(task: Task, empirical: Enclosure) -> list[Statement]:
-    lower, upper = widened(*_mean_over_occurrences(task, empirical))
-    if not 0.0 <= lower <= upper < _LARGEST:
-        return []
-    values: dict[str, Number] = {
-        "contexts": task.n_all,
-        "occurrences": _occurrences(task),
-        "lower": lower,
-        "upper": upper,
-    }
-    return [Statement(TEXT_DIVERGENCE, "enclosure of the divergence", values)]
-
-
-def _check_text(
-    statement: Statement, model: Model, task: AnyTask, answers: Answers, progress: Progress
-) -> StatementCheck:
-    stored = statement.values
-    facts = task.facts
-    if facts is None or answers.empirical is None:
-        return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, "vectors have no text", {})
-    if stored["occurrences"] != _occurrences(facts):
-        reason = f"the text has {_occurrences(facts)} occurrences of contexts, not {stored['occurrences']}"
-        return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, reason, {})
-    lower, upper = _mean_over_occurrences(
-        facts, _concatenated(answers.empirical, _judge_tail(model, facts, progress=progress))
-    )
-    values: dict[str, Number] = {"lower": lower, "upper": upper} if lower <= upper < math.inf else {}
-    if stored["lower"] <= lower and upper <= stored["upper"]:
-        return StatementCheck(TEXT_DIVERGENCE, Verdict.PROVED, counted(task.n_all, "context"), values)
-    if upper < stored["lower"] or lower > stored["upper"]:
-        reason = "the mean divergence is outside of the stored interval"
-        return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, reason, values)
-    reason = "the stored interval does not follow from the enclosure"
-    return StatementCheck(TEXT_DIVERGENCE, Verdict.UNDECIDED, reason, values)

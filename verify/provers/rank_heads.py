@@ -14,7 +14,10 @@ from verify.capacity.rank_of_weights import rank_of_weights
 from verify.certificates.certificate import RANK_HEADS, RANK_WITH_SKIP, Statement, StatementCheck
 from verify.progress import Progress
 from verify.provers.brackets import compare_ranks
+from verify.provers.evaluation import OnContexts
 from verify.verdict import Verdict
+
+ID, NEEDS_FEATURES = RANK_HEADS, True
 
 _WIDENED = 4.0  # radii, so that an arithmetic whose roundings differ proves what is stated
 
@@ -41,18 +44,23 @@ def prove_rank(model: Model, task: Listing, features: Enclosure, *, with_skip: b
     return Statement(RANK_WITH_SKIP if with_skip else RANK_HEADS, found.method, values)
 
 
-def check_rank(
-    statement: Statement, model: Model, task: Listing, features: Enclosure, *, progress: Progress
-) -> StatementCheck:
+def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
     """Prove the statement again."""
-    id, with_skip = statement.id, statement.id == RANK_WITH_SKIP
+    return check_rank(statement, evaluation, with_skip=False)
+
+
+def check_rank(statement: Statement, evaluation: OnContexts, *, with_skip: bool) -> StatementCheck:
+    """Prove a statement about the rank of the features again, or of the matrix with the embedded last token."""
+    model, listing, features = evaluation.model, evaluation.task.listing, evaluation.features
+    if features is None or listing is None:
+        return StatementCheck(statement.id, Verdict.REFUTED, "the model has no such features", {})
     if with_skip and not model.reads_tokens:
-        return StatementCheck(id, Verdict.REFUTED, "a model of vectors has no skip connection", {})
+        return StatementCheck(statement.id, Verdict.REFUTED, "a model of vectors has no skip connection", {})
     columns = features.shape[1] + (model.d_model if with_skip else 0)
     if statement.values["columns"] != columns:
-        return StatementCheck(id, Verdict.REFUTED, f"the matrix has {columns} columns", {})
-    progress("rank", None, _stage(features, with_skip))
-    found = rank_of_weights(model, task, features, with_skip=with_skip)
+        return StatementCheck(statement.id, Verdict.REFUTED, f"the matrix has {columns} columns", {})
+    evaluation.progress("rank", None, _stage(features, with_skip))
+    found = rank_of_weights(model, listing, features, with_skip=with_skip)
     return compare_ranks(statement, found.lower, found.upper, found.all_weights_upper, found.method)
 
 

@@ -1,11 +1,7 @@
-"""What every run of a model holds, and which texts it says: stated, and proved again.
+"""What every run of a model holds: stated, and proved again.
 
 Page: docs/rigour/certificate.md
 """
-
-import hashlib
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,26 +9,23 @@ from constructions.arrays import BoolArray
 from constructions.counted import counted
 from constructions.models.model import Model
 from constructions.tasks.any_task import AnyTask
-from constructions.tasks.recitation import recited_texts
-from constructions.tasks.rule import RuleTask
-from constructions.tasks.task import Task
 from verify.arithmetic.exact_json import Number
 from verify.certificates.certificate import (
-    ANSWERS,
-    REALS,
     RUNS,
-    TEXT,
-    Certificate,
     Statement,
     StatementCheck,
     held_mask,
     mask_text,
 )
+from verify.folds.fold_answers import judge_fold
 from verify.progress import Progress, silent
+from verify.provers.evaluation import OF_PATHS, OnContexts, OnDomain, OnFold
 from verify.runs.formats import EXP_ULPS, FORMATS
 from verify.runs.held_runs import HeldInRuns, held_in_every_run
 from verify.runs.hypotheses import ALL, OF_BOUNDS, OF_EXACT_SUMS
 from verify.verdict import Verdict
+
+ID = RUNS
 
 MOST_INPUTS = 2**20
 """Inputs of a domain of which it is proved, and proved again, what every run answers."""
@@ -82,48 +75,25 @@ def prove_runs(
     return state_runs(dtype, held_in_every_run(model, task, FORMATS[dtype], tolerance=tolerance, progress=progress))
 
 
-def state_text(task: Task, statements: Sequence[Statement]) -> Statement | None:
-    """The statement of which texts a model says, by the strongest statement that holds all of their windows.
-
-    By induction: if the last tokens are those before a place of a text, they are a context of the task, and the largest
-    logit is at the token of that place. Where a window goes on in two ways, no model is right about both.
-
-    Args:
-        task: Its contexts are the windows of whole texts; of others nothing is stated.
-        statements: What is proved of the contexts: ``answers``, and perhaps ``runs``.
-    """
-    if task.windows is None or task.contradicted:
-        return None
-    whole = [each for each in statements if each.id in (ANSWERS, RUNS) and each.values["held"] == task.n_contexts]
-    if not whole:
-        return None
-    dtype = next((each.named["format"] for each in whole[::-1] if each.id == RUNS), REALS)
-    values, texts = _of_texts(task)
-    return Statement(TEXT, "induction over the windows", values, named={"format": dtype, "texts": texts})
-
-
-def check_runs(
-    statement: Statement,
-    model: Model,
-    task: AnyTask,
-    *,
-    tolerance: float,
-    progress: Progress = silent,
-) -> StatementCheck:
+def check(statement: Statement, evaluation: OnContexts | OnDomain | OnFold) -> StatementCheck:
     """Prove the statement again, by no other proofs than those that rest on the hypotheses it names."""
+    if isinstance(evaluation, OnFold):
+        return _check_fold(statement, evaluation)
+    if isinstance(evaluation, OnDomain):
+        return _check_domain(statement, evaluation)
+    model, task = evaluation.model, evaluation.task
     if not model.reads_tokens:
         return StatementCheck(
             statement.label, Verdict.REFUTED, "the model reads vectors, of which no runs are judged", {}
         )
     named = _named_contexts(statement)
-    found = _proved_again(statement, model, task, named, tolerance, progress)
+    found = _proved_again(statement, evaluation, task, named)
     return _judged(statement, found.held, found.lost)
 
 
-def check_runs_of_rule(
-    statement: Statement, model: Model, rule: RuleTask, *, tolerance: float, progress: Progress = silent
-) -> StatementCheck:
+def _check_domain(statement: Statement, evaluation: OnDomain) -> StatementCheck:
     """The same of the inputs of a domain, some at a time."""
+    model, rule = evaluation.model, evaluation.task
     if rule.n_contexts > MOST_INPUTS:
         reason = f"not attempted: runs of more than {MOST_INPUTS} inputs take long"
         return StatementCheck(statement.label, Verdict.UNDECIDED, reason, {})
@@ -132,26 +102,44 @@ def check_runs_of_rule(
     for start in range(0, rule.n_contexts, _TOGETHER):
         some = np.arange(start, min(start + _TOGETHER, rule.n_contexts))
         facts = rule.facts(rule.contexts_at(some), vocabulary=model.d_vocab, answers=model.d_vocab_out)
-        found = _proved_again(statement, model, facts, named[some], tolerance, progress)
+        found = _proved_again(statement, evaluation, facts, named[some])
         held[some], lost[some] = found.held, found.lost
     return _judged(statement, held, lost)
 
 
+def _check_fold(statement: Statement, evaluation: OnFold) -> StatementCheck:
+    """The same of all inputs of a rule whose answers are said token by token."""
+    if statement.named["hypotheses"] != OF_BOUNDS:
+        return StatementCheck(statement.label, Verdict.UNDECIDED, "not attempted: nothing here proves it", {})
+    found = judge_fold(
+        evaluation.model,
+        evaluation.task,
+        number_format=FORMATS[statement.named["format"]],
+        exp_ulps=float(statement.values["exp_ulps"]),
+        progress=evaluation.progress,
+    )
+    held = found.inputs - found.left
+    values = {"contexts": found.inputs, "held": held}
+    if found.wrong is not None and statement.values["held"] == found.inputs:
+        # A wrong input is one in real arithmetic, whose logits no run need compute.
+        return StatementCheck(statement.label, Verdict.UNDECIDED, "an input is wrong in real arithmetic", values)
+    verdict = Verdict.PROVED if held >= statement.values["held"] else Verdict.UNDECIDED
+    return StatementCheck(statement.label, verdict, f"{held} of {found.inputs} inputs, {OF_PATHS}", values)
+
+
 def _proved_again(
-    statement: Statement,
-    model: Model,
-    task: AnyTask,
-    wanted: BoolArray,
-    tolerance: float,
-    progress: Progress,
+    statement: Statement, evaluation: OnContexts | OnDomain, task: AnyTask, wanted: BoolArray
 ) -> HeldInRuns:
     """What every run holds of the wanted contexts, by the proofs that the statement allows."""
-    given = {
-        "tolerance": tolerance,
-        "hypotheses": statement.named["hypotheses"],
-        "exp_ulps": float(statement.values.get("exp_ulps", EXP_ULPS)),
-        "progress": progress,
-    }
+    model, given = (
+        evaluation.model,
+        {
+            "tolerance": evaluation.certificate.criterion.tolerance,
+            "hypotheses": statement.named["hypotheses"],
+            "exp_ulps": float(statement.values.get("exp_ulps", EXP_ULPS)),
+            "progress": evaluation.progress,
+        },
+    )
     number_format = FORMATS[statement.named["format"]]
     found = held_in_every_run(model, task, number_format, wanted=wanted, **given)
     left = wanted & ~found.held & ~found.lost
@@ -182,43 +170,6 @@ def _judged(statement: Statement, held: BoolArray, lost: BoolArray) -> Statement
     return checked(Verdict.PROVED, f"{values['held']} of {counted(len(held), 'context')}, {statement.method}")
 
 
-def check_text(
-    statement: Statement,
-    certificate: Certificate,
-    task: AnyTask,
-    checks: Mapping[str, StatementCheck],
-) -> StatementCheck:
-    """Make the texts again, and rest on what was proved again of their windows.
-
-    Args:
-        statement: What is to be proved.
-        certificate: Where it stands.
-        task: Its contexts are the windows.
-        checks: What came of the statements before it, by their labels.
-    """
-
-    def checked(verdict: Verdict, reason: str) -> StatementCheck:
-        return StatementCheck(statement.label, verdict, reason, {})
-
-    facts = task.facts
-    if facts is None or facts.windows is None:
-        return checked(Verdict.REFUTED, "the task is of no whole texts")
-    if facts.contradicted:
-        return checked(Verdict.REFUTED, "a window of the texts goes on in two ways")
-    values, texts = _of_texts(facts)
-    for own, stored in zip(texts, statement.named["texts"], strict=False):
-        if own != stored:
-            return checked(Verdict.REFUTED, f"the text {own['title']!r} is another one: its hash is {own['sha256']}")
-    if values != dict(statement.values) or texts != list(statement.named["texts"]):
-        return checked(Verdict.REFUTED, f"the texts of the task are {values}, not {dict(statement.values)}")
-    rests_on = certificate.rests_on(statement)
-    assert rests_on is not None  # no certificate is without it
-    known = checks[rests_on.label]
-    if known.verdict is not Verdict.PROVED:
-        return checked(Verdict.UNDECIDED, f"it rests on {rests_on.label}, which was not proved again")
-    return checked(Verdict.PROVED, f"{counted(values['bytes'], 'byte')}, every window of them held")
-
-
 def _named_contexts(statement: Statement) -> BoolArray:
     """Which contexts a statement says are held, `[T]`."""
     contexts = int(statement.values["contexts"])
@@ -227,22 +178,3 @@ def _named_contexts(statement: Statement) -> BoolArray:
     named = np.zeros(contexts, dtype=bool)
     named[sorted(held_mask(statement.held, contexts))] = True
     return named
-
-
-def _of_texts(task: Task) -> tuple[dict[str, Number], list[dict[str, Any]]]:
-    """The numbers and the names of the texts of a task."""
-    assert task.windows is not None
-    texts = recited_texts(task)
-    values: dict[str, Number] = {
-        "texts": len(texts),
-        "parts": len(task.windows.titles),
-        "bytes": sum(len(text.data) for text in texts),
-    }
-    characters = [text.characters for text in texts if text.characters is not None]
-    if characters:
-        values["characters"] = sum(characters)
-    named = [
-        {"title": text.title, "bytes": len(text.data), "sha256": hashlib.sha256(text.data).hexdigest()}
-        for text in texts
-    ]
-    return values, named

@@ -9,7 +9,10 @@ from fractions import Fraction
 from verify.arithmetic.exact_json import Number
 from verify.certificates.certificate import SATURATION, Statement, StatementCheck
 from verify.forward.heads import AttendedVectors
+from verify.provers.evaluation import OnContexts
 from verify.verdict import Verdict
+
+ID = SATURATION
 
 DELTA = Fraction(1, 100)
 """A head is saturated where its largest attention weight is above 1 - DELTA; the source takes 0.99."""
@@ -29,8 +32,13 @@ def prove_saturation(found: AttendedVectors, delta: Fraction) -> Statement:
     return Statement(SATURATION, "enclosure of the attention weights", values)
 
 
-def check_saturation(statement: Statement, found: AttendedVectors | None) -> StatementCheck:
+def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
     """Prove the statement again."""
+    return check_saturation(statement, evaluation.heads)
+
+
+def check_saturation(statement: Statement, found: AttendedVectors | None) -> StatementCheck:
+    """The verdict on the statement, from the attention weights."""
     stored = statement.values
     if found is None or stored["pairs"] != found.top.size:
         return StatementCheck(SATURATION, Verdict.REFUTED, "the model has another number of pairs", {})

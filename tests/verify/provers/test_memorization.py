@@ -26,7 +26,6 @@ from tests.layers import truth as layer_truth
 from tests.memories import changed, memory, random_task, truth, write_memory
 from tests.verify.forward.plain_model import holds, plain_logits, random_model
 from verify.arithmetic.enclosure import Enclosure
-from verify.certificates import memorization
 from verify.certificates.certificate import (
     ANSWERS,
     FEATURE_RANK,
@@ -36,7 +35,9 @@ from verify.certificates.certificate import (
     Certificate,
     mask_text,
 )
-from verify.provers.memorization import _margin_elsewhere, certify_memorization, check_memorization
+from verify.provers import evaluation, memorization, text_divergence
+from verify.provers.answers import _margin_elsewhere
+from verify.provers.memorization import certify_memorization, check_memorization
 from verify.verdict import Verdict
 
 PROVED, REFUTED, UNDECIDED = Verdict.PROVED, Verdict.REFUTED, Verdict.UNDECIDED
@@ -481,7 +482,7 @@ def test_a_check_that_would_not_fit_into_memory_is_refused_before_it_starts(tmp_
     task = random_task()
     write_memory(tmp_path, memory(task), task)
     monkeypatch.setattr(memorization, "_estimated_bytes", lambda *_, **__: 2**70)
-    monkeypatch.setattr(memorization, "enclose_features", lambda *_: pytest.fail("the work has started"))
+    monkeypatch.setattr(evaluation, "enclose_features", lambda *_: pytest.fail("the work has started"))
     with pytest.raises(ResourceError, match="checking 12 contexts"):
         check_memorization(tmp_path)
 
@@ -671,10 +672,10 @@ def test_a_tie_of_two_columns_stays_undecided():
 
 def test_a_mean_divergence_is_weighted_with_the_occurrences_and_never_below_zero():
     task = make_task(np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("a", "b"))
-    lower, upper = memorization._mean_over_occurrences(task, Enclosure(np.zeros(2), np.full(2, 1e-3)))
+    lower, upper = text_divergence._mean_over_occurrences(task, Enclosure(np.zeros(2), np.full(2, 1e-3)))
     assert lower == 0.0 and 1e-3 <= upper < 1.1e-3
     first = float(task.counts.totals()[0])
-    lower, upper = memorization._mean_over_occurrences(task, Enclosure(np.array([1.0, 0.0])))
+    lower, upper = text_divergence._mean_over_occurrences(task, Enclosure(np.array([1.0, 0.0])))
     assert lower <= first / 4.0 <= upper and upper - lower < 1e-15
 
 

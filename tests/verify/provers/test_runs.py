@@ -18,7 +18,8 @@ from constructions.tasks.windows import END, Windows
 from verify.certificates.certificate import REALS, RUNS, TEXT, Certificate, Statement, held_mask
 from verify.independent.checker import check_independently
 from verify.provers.memorization import certify_memorization, check_memorization
-from verify.provers.runs import prove_runs, state_text
+from verify.provers.runs import prove_runs
+from verify.provers.text import state_text
 from verify.verdict import Verdict
 
 FACTS = table_task("a,b\nb,a\nc,a\nd,b\n", target="labels").in_one_vocabulary()

@@ -1,0 +1,137 @@
+r"""Which contexts are held, by what margin and with what loss: proved, and proved again.
+
+Page: docs/rigour/certificate.md
+"""
+
+from fractions import Fraction
+
+import numpy as np
+
+from constructions.arrays import Float64Array
+from constructions.counted import counted
+from constructions.tasks.any_task import AnyTask
+from constructions.tasks.criterion import Criterion
+from verify.arithmetic.exact_json import Number, lowered, raised
+from verify.certificates.certificate import ANSWERS, GUESS, Statement, StatementCheck, held_mask, mask_text
+from verify.provers.answer_bounds import Answers, guess_loss
+from verify.provers.evaluation import OnContexts
+from verify.verdict import Verdict
+
+ID = ANSWERS
+
+_SLACK = 2.0**-14  # relative; what a stored bound gives away so that another BLAS proves it too: nobody sees it
+_TINY = 2.0**-30  # of laws and values: losses below it come from radii of enclosures, which depend on the machine
+_TINY_SLACK = 2.0**-2
+_LARGEST = 2.0**1000  # what is larger is no bound worth storing
+
+
+def figures(task: AnyTask, criterion: Criterion, answers: Answers) -> dict[str, Number]:
+    """What was proved about the answers, without slack."""
+    held, wrong = answers.held(task.target, criterion.tolerance), answers.wrong(task.target, criterion.tolerance)
+    values: dict[str, Number] = {"contexts": len(held), "held": int(held.sum()), "wrong": int(wrong.sum())}
+    if held.any() and task.target != "values":
+        values["margin_lower"] = float(answers.margin_lower[held].min())
+        if not 0.0 < values["margin_lower"] < _LARGEST:  # where every token is a mode of every context, there is none
+            del values["margin_lower"]
+    lower, upper = answers.mean_loss()
+    most = float(answers.loss_upper.max())
+    values["mean_lower"] = lower
+    if upper < _LARGEST and most < _LARGEST:
+        values |= {"mean_upper": upper, "max_upper": most}
+    guess = guess_loss(task)
+    least = max(0.0, float(guess.lower()))
+    if least < _LARGEST:
+        values["guess_lower"] = least
+    if task.target != "values" and float(guess.upper()) < _LARGEST:  # of values the guess may be worse than that
+        values["guess_upper"] = float(guess.upper())
+    if task.target == "labels":
+        values[GUESS] = task.guess_held
+    return values
+
+
+def prove(task: AnyTask, criterion: Criterion, answers: Answers) -> Statement:
+    """The statement of what was proved, with a slack that nobody sees.
+
+    Args:
+        task: The contexts and their targets.
+        criterion: What is asked.
+        answers: The bounds of each context.
+    """
+    values, held = figures(task, criterion, answers), answers.held(task.target, criterion.tolerance)
+    for name in ("mean_lower", "guess_upper"):  # what only refutes is proved again, and not stored
+        values.pop(name, None)
+    if "margin_lower" in values:
+        values["margin_lower"] = lowered(
+            _margin_elsewhere(answers.margin_lower[held], answers.margin_upper[held]), _SLACK
+        )
+        if not values["margin_lower"] > 0.0:
+            del values["margin_lower"]
+    for name in ("mean_upper", "max_upper"):
+        if name in values:
+            values[name] = _loss_above(float(values[name]), task.target)
+    if criterion.asked == "at-most" and "mean_upper" in values:
+        # A slack that nobody sees must not turn a yes into a no.
+        exact = figures(task, criterion, answers)["mean_upper"]
+        if exact <= Fraction(criterion.bound or 0.0) < values["mean_upper"]:
+            values["mean_upper"] = float(criterion.bound or 0.0)
+    if "guess_lower" in values:
+        values["guess_lower"] = lowered(float(values["guess_lower"]), _SLACK)
+    return Statement(ANSWERS, "enclosure of the outputs", values, mask_text(held.tolist()))
+
+
+def _margin_elsewhere(lower: Float64Array, upper: Float64Array) -> float:
+    """What another order of summation proves too of the least margin, but at least half of what is proved here.
+
+    Its bounds hold the same margin and are as far apart as these, so its lower one is below ours by that at most.
+    """
+    with np.errstate(invalid="ignore"):  # an infinite margin is above no other
+        return float(np.minimum(lower, np.fmax(2.0 * lower - upper, 0.5 * lower)).min())
+
+
+def _loss_above(bound: float, target: str) -> float:
+    return raised(bound, _TINY_SLACK if target != "labels" and bound < _TINY else _SLACK)
+
+
+def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
+    """The stored numbers follow from the enclosures; the checker's own numbers are returned for the question asked."""
+    certificate, asked, answers, task = evaluation.certificate, evaluation.asked, evaluation.answers, evaluation.task
+    stored, own = statement.values, figures(task, certificate.criterion, answers)
+    target, tolerance = task.target, certificate.criterion.tolerance
+    held, wrong = answers.held(target, tolerance), answers.wrong(target, tolerance)
+    found = figures(task, asked, answers)
+    named = held_mask(statement.held, len(held)) if statement.held else set(range(len(held)) if stored["held"] else [])
+
+    def checked(verdict: Verdict, reason: str) -> StatementCheck:
+        return StatementCheck(ANSWERS, verdict, reason, found)
+
+    false = [i for i in named if wrong[i]]
+    if false:
+        return checked(Verdict.REFUTED, f"it names {counted(len(false), 'context')} not held, first context {false[0]}")
+    if len(held) - int(held.sum()) < stored["wrong"]:
+        return checked(Verdict.REFUTED, f"at least {counted(int(held.sum()), 'context')} held, more than it leaves")
+    missing = [i for i in named if not held[i]]
+    if missing:
+        return checked(Verdict.UNDECIDED, f"context {missing[0]}, which it names, was not decided")
+    if int(wrong.sum()) < stored["wrong"]:
+        return checked(Verdict.UNDECIDED, f"only {counted(int(wrong.sum()), 'context')} proved not to be held")
+    if "margin_lower" in stored:
+        places = sorted(named)
+        if float(answers.margin_upper[places].min()) < stored["margin_lower"]:
+            return checked(Verdict.REFUTED, "the stored margin is larger than the least one")
+        if not stored["margin_lower"] <= float(answers.margin_lower[places].min()):
+            return checked(Verdict.UNDECIDED, "the stored margin does not follow from the enclosure")
+    if "max_upper" in stored:
+        lower, _ = answers.mean_loss()
+        if float(answers.loss_lower.max()) > stored["max_upper"] or lower > stored["mean_upper"]:
+            return checked(Verdict.REFUTED, "a loss is larger than the stored bound")
+        known = (
+            "max_upper" in own and own["max_upper"] <= stored["max_upper"] and own["mean_upper"] <= stored["mean_upper"]
+        )
+        if not known:
+            return checked(Verdict.UNDECIDED, "the stored bounds of the loss do not follow from the enclosure")
+    if "guess_lower" in stored and not ("guess_lower" in own and stored["guess_lower"] <= own["guess_lower"]):
+        return checked(Verdict.UNDECIDED, "the stored loss of a guess does not follow")
+    if stored.get(GUESS) != own.get(GUESS):
+        return checked(Verdict.REFUTED, f"the most frequent label holds {own.get(GUESS, 0)}, not so many")
+    size = counted(found["contexts"], "context")
+    return checked(Verdict.PROVED, f"mean over {size}" if asked.asked == "at-most" else f"{found['held']} of {size}")

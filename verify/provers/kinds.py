@@ -1,0 +1,69 @@
+"""The provers of the kinds of statement: each is one file of this folder, of the name of the kernel's, and found by it.
+
+Page: docs/rigour/certificate.md
+"""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from constructions.errors import InputError
+from verify.certificates.certificate import Statement, StatementCheck
+from verify.kernel.kinds import kinds_in, load_module
+from verify.kernel.verdicts import BadInputError
+
+
+class Prover(Protocol):
+    """What proves statements of a kind again, fast: a module, which nobody has to believe.
+
+    A module may have `NEEDS_FEATURES`, where it asks for the features of all contexts, which need memory; and
+    `NEEDS_LOWER_LOSSES`, where it asks for bounds of all losses from below.
+    """
+
+    ID: str
+
+    def check(self, statement: Statement, evaluation: Any) -> StatementCheck: ...
+
+
+def read_kinds(folder: Path | None) -> list[Any]:
+    """The kernel's side of kinds of statement that lie elsewhere; none where no folder is named.
+
+    Args:
+        folder: In its folder ``kernel`` lie files like those of `verify/kernel/`, one for each kind.
+
+    Raises:
+        InputError: There is no such file, or one is no kind of statement.
+    """
+    if folder is None:
+        return []
+    try:
+        return kinds_in(folder / "kernel")
+    except BadInputError as error:
+        raise InputError(error.file, f"{error.field} {error.problem}") from error
+
+
+def find_prover(id: str, folder: Path | None = None) -> Any | None:
+    """The module that proves statements of a kind; none where there is none.
+
+    Args:
+        id: The kind.
+        folder: In its folder ``provers`` lie more files like those of this one.
+
+    Raises:
+        InputError: The file of the kind cannot be run.
+
+    Example:
+        >>> find_prover("feature-rank").__name__, find_prover("check")
+        ('verify.provers.feature_rank', None)
+    """
+    stem, module = id.replace("-", "_"), None
+    if not (stem.isascii() and stem.isidentifier()):
+        return None
+    if Path(__file__).with_name(f"{stem}.py").is_file():
+        module = import_module(f"{__package__}.{stem}")
+    elif folder is not None and (path := folder / "provers" / f"{stem}.py").is_file():
+        try:
+            module = load_module(path)
+        except BadInputError as error:
+            raise InputError(error.file, f"{error.field} {error.problem}") from error
+    return module if getattr(module, "ID", None) == id else None

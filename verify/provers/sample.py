@@ -1,0 +1,18 @@
+"""What inputs that are drawn from a domain say of all of it: proved again.
+
+Page: docs/rigour/domains.md
+"""
+
+from verify.certificates.certificate import SAMPLE, Statement, StatementCheck
+from verify.domains.sample import most_wrong
+from verify.provers.counts import check_sample
+from verify.provers.evaluation import OnDomain
+
+ID = SAMPLE
+
+
+def check(statement: Statement, evaluation: OnDomain) -> StatementCheck:
+    """Draw as many inputs again, and judge them."""
+    found, count = evaluation.answers, int(statement.values["drawn"])
+    bound = most_wrong(found.inputs, count, count - found.right)
+    return check_sample(statement, found.right, bound, evaluation.seed, found.method)

@@ -1,0 +1,107 @@
+r"""How far the predictions are from the counts of a text, on average over all of it: proved, and proved again.
+
+Page: docs/rigour/certificate.md
+"""
+
+import math
+
+import numpy as np
+
+from constructions.counted import counted
+from constructions.models.model import Model
+from constructions.tasks.task import Task
+from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.exact_json import Number
+from verify.arithmetic.sums import total
+from verify.certificates.certificate import TEXT_DIVERGENCE, Statement, StatementCheck
+from verify.divergence.kullback_leibler import empirical_divergence
+from verify.forward.logits import logit_chunks
+from verify.progress import Progress
+from verify.provers.divergence import widened
+from verify.provers.evaluation import OnContexts
+from verify.verdict import Verdict
+
+ID = TEXT_DIVERGENCE
+
+_LARGEST = 2.0**1000  # what is larger is no bound worth storing
+
+
+def of_all_contexts(model: Model, task: Task, memorized: Enclosure, *, progress: Progress) -> Enclosure:
+    """The divergence of each context of a text from its counts, nats, `[M]`.
+
+    Args:
+        model: The weights.
+        task: The text.
+        memorized: The divergence of each memorized context, `[T]`, which comes first.
+        progress: Called with the stage and the finished share of it.
+    """
+    tail = _judge_tail(model, task, progress=progress)
+    return Enclosure(
+        np.concatenate([memorized.midpoint, tail.midpoint]), np.concatenate([memorized.radius, tail.radius])
+    )
+
+
+def prove(task: Task, empirical: Enclosure) -> Statement | None:
+    """The statement between which ends the mean lies; none where it is not known, or nothing was left out.
+
+    Args:
+        task: The text.
+        empirical: The divergence of each context, memorized ones first, nats, `[M]`.
+    """
+    if not len(task.tail_contexts):
+        return None
+    lower, upper = widened(*_mean_over_occurrences(task, empirical))
+    if not 0.0 <= lower <= upper < _LARGEST:
+        return None
+    values: dict[str, Number] = {
+        "contexts": task.n_all,
+        "occurrences": _occurrences(task),
+        "lower": lower,
+        "upper": upper,
+    }
+    return Statement(TEXT_DIVERGENCE, "enclosure of the divergence", values)
+
+
+def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
+    """Prove the statement again."""
+    task, answers = evaluation.task, evaluation.answers
+    stored = statement.values
+    facts = task.facts
+    if facts is None or answers.empirical is None:
+        return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, "vectors have no text", {})
+    if stored["occurrences"] != _occurrences(facts):
+        reason = f"the text has {_occurrences(facts)} occurrences of contexts, not {stored['occurrences']}"
+        return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, reason, {})
+    lower, upper = _mean_over_occurrences(
+        facts, of_all_contexts(evaluation.model, facts, answers.empirical, progress=evaluation.progress)
+    )
+    values: dict[str, Number] = {"lower": lower, "upper": upper} if lower <= upper < math.inf else {}
+    if stored["lower"] <= lower and upper <= stored["upper"]:
+        return StatementCheck(TEXT_DIVERGENCE, Verdict.PROVED, counted(task.n_all, "context"), values)
+    if upper < stored["lower"] or lower > stored["upper"]:
+        reason = "the mean divergence is outside of the stored interval"
+        return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, reason, values)
+    reason = "the stored interval does not follow from the enclosure"
+    return StatementCheck(TEXT_DIVERGENCE, Verdict.UNDECIDED, reason, values)
+
+
+def _judge_tail(model: Model, task: Task, *, progress: Progress) -> Enclosure:
+    size = len(task.tail_contexts)
+    middle, radius = np.zeros(size), np.zeros(size)
+    for start, outputs in logit_chunks(model, task.tail_contexts) if size else ():
+        rows = slice(start, start + len(outputs))
+        part = empirical_divergence(outputs, task.tail_counts.rows(rows.start, rows.stop))
+        middle[rows], radius[rows] = part.midpoint, part.radius
+        progress("all contexts", rows.stop / size, f"{rows.stop} of {size} contexts")
+    return Enclosure(middle, radius)
+
+
+def _occurrences(task: Task) -> int:
+    return int(task.counts.totals().sum()) + int(task.tail_counts.totals().sum())
+
+
+def _mean_over_occurrences(task: Task, empirical: Enclosure) -> tuple[float, float]:
+    """Enclosure of the mean divergence; counts and their sum are integers up to 2^53, exact in float64."""
+    weights = np.concatenate([task.counts.totals(), task.tail_counts.totals()]).astype(np.float64)
+    mean = total(empirical * weights, 0) / float(_occurrences(task))
+    return max(0.0, float(mean.lower())), float(mean.upper())
