@@ -16,13 +16,40 @@ from verify.kernel.model import Block, Model
 from verify.kernel.task import Context, Vectors
 
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)
+TOGETHER = 1024  # contexts that are evaluated together
+_PAIRS = 2**22  # pairs of their positions, for each of which a head may compute a weight
 
 Row = list[arb]
 Cell = tuple[int, ...]  # of a context the numbers of its rows, position by position
 
 
+def batches(contexts: Sequence[Context], few: int = TOGETHER) -> Iterator[Sequence[Context]]:
+    """The contexts in their order, so many together that what is computed of them needs little memory.
+
+    Args:
+        contexts: All of them.
+        few: At most so many are the first ones.
+    """
+    start = 0
+    while start < len(contexts):
+        end, pairs = start + 1, len(contexts[start]) ** 2
+        while end < min(len(contexts), start + (few if start == 0 else TOGETHER)):
+            pairs += len(contexts[end]) ** 2
+            if pairs > _PAIRS:
+                break
+            end += 1
+        yield contexts[start:end]
+        start = end
+
+
+def all_logits(model: Model, contexts: Sequence[Context], bits: int) -> Iterator[Row]:
+    """The logits after each context of tokens, in balls of so many bits, some contexts together."""
+    for some in batches(contexts):
+        yield from logits(model, some, bits)
+
+
 def logits(model: Model, contexts: Sequence[Context], bits: int, vectors: Vectors | None = None) -> list[Row]:
-    """The logits after each context, in balls of so many bits; of contexts of vectors, with these."""
+    """The logits after each context, in balls of so many bits, all together; of contexts of vectors, with these."""
     with ctx.workprec(bits):
         rows, cells, queries = embedded(model, contexts, vectors)
         before: list[Row] = []  # what the attention in front of parallel neurons read
@@ -165,7 +192,8 @@ def _attended(
     read = rows if block.norm is None else _normalized(block.norm, rows)
     shift = [arb(x) for x in tensors["b_O"].values] if "b_O" in tensors else [arb(0)] * block.writes
     found = [shift for _ in places]
-    for head, (_, mixed) in enumerate(heads(block, read, list(places), position)):
+    for head, looked in enumerate(heads(block, read, list(places), position)):
+        mixed = [row for _, row in looked]
         found = _added(found, _rows(_stacked(mixed, block.shape("W_V")[2]) * _matrix(tensors["W_O"], head)))
     if "post_norm" in block.norms:
         found = _normalized(block.norms["post_norm"], found)
@@ -176,8 +204,10 @@ def _attended(
 
 def heads(
     block: Block, rows: list[Row], places: list[tuple[int, Cell]], position: dict[int, int], *, mix_rows: bool = False
-) -> Iterator[tuple[list[Row], list[Row]]]:
+) -> Iterator[Iterator[tuple[Row, Row]]]:
     """Of each head, place by place, its weights for the rows that are read, and the mean by them of values, or of rows.
+
+    The weights of a place are computed when it is reached: those of all places together may need much memory.
 
     Args:
         block: An attention.
@@ -193,13 +223,23 @@ def heads(
         value = rows
         if not mix_rows:
             value = _clipped(block, _affine(rows, tensors["W_V"], tensors.get("b_V"), own))
-        weights, mixed = [], []
-        for asks, seen in places:
-            scores = _scores(block, head, queries[head][asks], [keys[own][r] for r in seen], seen, position)
-            weights.append(_softmax(scores))
-            read = _stacked([value[r] for r in seen], len(value[0]))
-            mixed.append((_stacked(weights[-1:], len(seen)) * read).entries())
-        yield weights, mixed
+        yield _looked(block, head, queries[head], keys[own], value, places, position)
+
+
+def _looked(
+    block: Block,
+    head: int,
+    queries: list[Row],
+    keys: list[Row],
+    values: list[Row],
+    places: list[tuple[int, Cell]],
+    position: dict[int, int],
+) -> Iterator[tuple[Row, Row]]:
+    """Of one head, place by place, its weights and the mean of values by them."""
+    for asks, seen in places:
+        weights = _softmax(_scores(block, head, queries[asks], [keys[r] for r in seen], seen, position))
+        read = _stacked([values[r] for r in seen], len(values[0]))
+        yield weights, (_stacked([weights], len(seen)) * read).entries()
 
 
 def _scores(block: Block, head: int, query: Row, keys: list[Row], seen: Cell, position: dict[int, int]) -> Row:

@@ -46,7 +46,6 @@ _HASHES = ("original", "edited", "edit")
 _HYPOTHESES = "H1 H2 H3 H4"  # what a statement of runs rests on: bounds of what they round
 _LARGEST_FILE = 2**28  # bytes
 _LONGEST_DOMAIN = 22
-_TOGETHER = 1024  # contexts
 _FEW = 16  # contexts that are evaluated first, to know how long the others take
 _TURN = -1.28  # Lemma N2
 _CAP = -20.0  # a context is outside of the caps where all new neurons read no more
@@ -366,7 +365,7 @@ class _Proof:
         self._outside()
         same = changed = 0
         contexts, begun, done = edit.kept_contexts(self.edited.vocabulary), time.process_time(), 0
-        while some := list(islice(contexts, _TOGETHER if done else _FEW)):
+        while some := list(islice(contexts, balls.TOGETHER if done else _FEW)):
             if done == _FEW:
                 tell_if_long(self.tell, (time.process_time() - begun) * (counts["kept"] / _FEW - 1))
             done += len(some)
@@ -436,7 +435,7 @@ class _Proof:
         for bits in balls.PRECISIONS:
             if not left:
                 return
-            rows = zip(*(balls.logits(model, left, bits) for model in (self.original, self.edited)), strict=True)
+            rows = zip(*(balls.all_logits(model, left, bits) for model in (self.original, self.edited)), strict=True)
             with ctx.workprec(bits):
                 apart = [[abs(x - y) for x, y in zip(*both, strict=True)] for both in rows]
                 if any(x > most for row in apart for x in row):
@@ -453,11 +452,11 @@ class _Proof:
         reader = _reader(self.edit, self.edited, self.site)
         if self._is_last:
             with ctx.workprec(bits):
-                return [bool(self._bound(row) <= most) for row in balls.logits(reader, contexts, bits)]
+                return [bool(self._bound(row) <= most) for row in balls.all_logits(reader, contexts, bits)]
         # In an earlier block they read at each position what they read at the end of the context up to there.
         prefixes = sorted({context[: i + 1] for context in contexts for i in range(len(context))})
         with ctx.workprec(bits):
-            rows = zip(prefixes, balls.logits(reader, prefixes, bits), strict=True)
+            rows = zip(prefixes, balls.all_logits(reader, prefixes, bits), strict=True)
             off = {prefix for prefix, row in rows if self._bound(row) == 0}
         return [all(context[: i + 1] in off for i in range(len(context))) for context in contexts]
 
@@ -529,12 +528,10 @@ def _rising(
     found: list[bool | None] = [None] * len(contexts)
     for bits in precisions or balls.PRECISIONS:
         left = [i for i, each in enumerate(found) if each is None]
-        for start in range(0, len(left), _TOGETHER):
-            some = left[start : start + _TOGETHER]
-            rows = balls.logits(model, [contexts[i] for i in some], bits)
-            with ctx.workprec(bits):
-                for i, row in zip(some, rows, strict=True):
-                    found[i] = decide(i, row)
+        rows = balls.all_logits(model, [contexts[i] for i in left], bits)
+        with ctx.workprec(bits):
+            for i, row in zip(left, rows, strict=True):
+                found[i] = decide(i, row)
     return found
 
 

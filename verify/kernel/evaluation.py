@@ -32,7 +32,6 @@ _BITS = 256  # of balls of logits that are exact integers
 _CELLS = 2**22  # tokens of the contexts that are walked together
 _LONG = 60.0  # seconds of which one is told beforehand
 _FEW = 16  # contexts that are evaluated first, to know how long the others take
-_TOGETHER = 1024  # contexts that are evaluated in balls together
 _CLOSE = RADIUS - 40  # exact columns say nothing of real arithmetic where it may be further off than 2^-40
 
 
@@ -99,8 +98,12 @@ class Evaluation:
 
     def parts(self) -> Iterator["Evaluation"]:
         """The same model on each part of the task, where it has several."""
+        begun, first = time.process_time(), True
         for part in self.task.parts():
-            yield self if part is self.task else Evaluation(self.model, part, self.formats, self.tell)
+            yield self if part is self.task else Evaluation(self.model, part, self.formats)
+            if first:
+                self.announce((time.process_time() - begun) * (self.task.sizes()["contexts"] / len(part.facts) - 1))
+            first = False
 
     def follow(self) -> None:
         """Make sure that `in_runs` and `reasons` are filled."""
@@ -149,11 +152,12 @@ class Evaluation:
 
     def logits(self, contexts: Sequence[Context], bits: int) -> Iterator[list[arb]]:
         """The logits after some contexts, in balls."""
-        begun, starts = time.process_time(), [0, *range(min(_FEW, len(contexts)), len(contexts), _TOGETHER)]
-        for start, end in zip(starts, [*starts[1:], len(contexts)], strict=True):
-            if start == _FEW:
-                self.announce((time.process_time() - begun) * (len(contexts) / _FEW - 1))
-            yield from balls.logits(self.model, contexts[start:end], bits, self.task.vectors)
+        begun, first = time.process_time(), True
+        for some in balls.batches(contexts, _FEW):
+            yield from balls.logits(self.model, some, bits, self.task.vectors)
+            if first:
+                self.announce((time.process_time() - begun) * (len(contexts) / len(some) - 1))
+            first = False
 
 
 def tell_if_long(tell: Callable[[str], None], seconds: float) -> None:

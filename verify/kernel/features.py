@@ -54,8 +54,8 @@ def features(model: Model, task: Task, bits: int, *, with_skip: bool) -> list[Ro
         rows, cells, places = _places(model, task)
         found = [list(rows[cell[-1]]) if with_skip else [] for cell in cells]
         position = {row: s for cell in cells for s, row in enumerate(cell)}
-        for _, mixed in balls.heads(model.blocks[0], rows, places, position, mix_rows=not model.reads_tokens):
-            for row, read in zip(found, mixed, strict=True):
+        for looked in balls.heads(model.blocks[0], rows, places, position, mix_rows=not model.reads_tokens):
+            for row, (_, read) in zip(found, looked, strict=True):
                 row.extend(read)
         return found
 
@@ -66,8 +66,8 @@ def largest_weights(model: Model, task: Task, bits: int) -> list[arb]:
         rows, cells, places = _places(model, task)
         position = {row: s for cell in cells for s, row in enumerate(cell)}
         found = []
-        for weights, _ in balls.heads(model.blocks[0], rows, places, position):
-            found.extend(_largest(row) for row in weights)
+        for looked in balls.heads(model.blocks[0], rows, places, position):
+            found.extend(_largest(weights) for weights, _ in looked)
         return found
 
 

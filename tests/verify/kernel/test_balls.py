@@ -86,3 +86,24 @@ def test_more_bits_stay_in_the_balls(model: Model) -> None:
         for row, finer in zip(balls.logits(kernel, contexts, 128), balls.logits(kernel, contexts, 1024), strict=True):
             assert all(x.overlaps(y) or not (x.is_finite() and y.is_finite()) for x, y in zip(row, finer, strict=True))
             assert all(isinstance(x, arb) for x in row)
+
+
+@given(st.lists(st.integers(1, 3000), max_size=40), st.integers(1, 5))
+def test_contexts_are_looked_at_in_their_order_few_of_long_ones_together(lengths: list[int], few: int) -> None:
+    contexts = [(i,) * length for i, length in enumerate(lengths)]
+    found = list(balls.batches(contexts, few))
+    assert [context for some in found for context in some] == contexts
+    assert not found or len(found[0]) <= few
+    assert all(len(some) == 1 or sum(len(context) ** 2 for context in some) <= 2**22 for some in found)
+
+
+def test_short_contexts_are_looked_at_a_thousand_at_a_time() -> None:
+    contexts = [(i,) for i in range(3000)]
+    assert [len(some) for some in balls.batches(contexts)] == [1024, 1024, 952]
+    assert [len(some) for some in balls.batches(contexts, 16)] == [16, 1024, 1024, 936]
+
+
+def test_all_logits_are_those_of_some_contexts_together(monkeypatch) -> None:
+    monkeypatch.setattr(balls, "TOGETHER", 2)
+    model = kernel_model(draw_model(np.random.default_rng(0), tokens=True)[0])
+    assert list(map(str, balls.all_logits(model, CONTEXTS, 64))) == list(map(str, balls.logits(model, CONTEXTS, 64)))
