@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from verify.kernel.files import Tensor, require_fields, sha256_of
-from verify.kernel.task import FILE, Context, Task, require_arrays, require_names
+from verify.kernel.task import FILE, LARGEST_CONTEXTS, Context, Task, require_arrays, require_names
 from verify.kernel.verdicts import BadInputError
 
 TASK = "prompts"
@@ -31,6 +31,8 @@ def read(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
     if "answers" in words and (answers == names or max(map(len, said)) > 1):
         raise BadInputError(FILE, "answers", "are the vocabulary once more, or are said several at a time")
     _require_texts(words["texts"], len(prompts))
+    if sum(len(a) * len(p) + len(a) * (len(a) - 1) // 2 for p, a in zip(prompts, said, strict=True)) > LARGEST_CONTEXTS:
+        raise BadInputError(FILE, "completions", f"make contexts of more than {LARGEST_CONTEXTS} tokens")
     asked: dict[Context, tuple[int, int]] = {}  # of each context its number and what shall follow it
     facts = []
     for prompt, answer in zip(prompts, said, strict=True):

@@ -128,3 +128,11 @@ def test_what_is_no_task_of_prompts_is_refused(change: dict[str, Any], tmp_path:
     task_files.write(tmp_path / "task.safetensors", {**good, **change}, task="prompts")
     with pytest.raises(BadInputError):
         read_task(tmp_path)
+
+
+def test_answers_whose_beginnings_are_more_than_memory_holds_are_refused(tmp_path: Path) -> None:
+    # Of 20,000 tokens: 200 million in all contexts that are asked, of a file of 160,000 bytes.
+    task = PromptTask(("a", "b"), ((0,),), ((1,) * 20_000,), (("a", "b"),))
+    task.save(tmp_path / "task.safetensors")
+    with pytest.raises(BadInputError, match="completions make contexts of more than 134217728 tokens"):
+        read_task(tmp_path)

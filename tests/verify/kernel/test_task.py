@@ -115,6 +115,7 @@ TEXTS: dict[str, dict[str, Any]] = {
     "a title that occurs in the text": {"titles": np.array([0])},
     "windows of nothing": {"context_length": 0},
     "windows of more than is read": {"context_length": 2**40},
+    "windows of many times the text": {"context_length": 2**12 + 1},
     "a length that is true": {"context_length": True},
     "a token that there is not": {"text": np.array([0, 7, 2])},
     "laws": {"target": "laws"},
