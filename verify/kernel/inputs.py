@@ -10,22 +10,21 @@ from flint import arb, ctx
 
 from verify.kernel.balls import PRECISIONS
 from verify.kernel.evaluation import Evaluation
-from verify.kernel.rule import TOGETHER, Rule
+from verify.kernel.rule import Rule, some_at_a_time
 
 _PRECISIONS = PRECISIONS[:4]
-_FEW = 64  # inputs that are looked at first, to know how long the others take
 
 
 def count_inputs(evaluation: Evaluation, rule: Rule, numbers: Sequence[int]) -> tuple[int, int]:
     """How many inputs of these numbers are proved to be right, and how many wrong; balls of 1024 bits leave some."""
     right = wrong = 0
-    begun, starts = time.process_time(), [0, *range(min(_FEW, len(numbers)), len(numbers), TOGETHER)]
-    for start, end in zip(starts, [*starts[1:], len(numbers)], strict=True):
-        if start == _FEW:
-            evaluation.announce((time.process_time() - begun) * (len(numbers) / _FEW - 1))
-        judged = _judged(Evaluation(evaluation.model, rule.part(numbers[start:end]), []))
+    begun = time.process_time()
+    for some in some_at_a_time(len(numbers)):
+        judged = _judged(Evaluation(evaluation.model, rule.part(numbers[some.start : some.stop]), []))
         right += judged.count(True)
         wrong += judged.count(False)
+        if some.start == 0:
+            evaluation.announce((time.process_time() - begun) * (len(numbers) / len(some) - 1))
     return right, wrong
 
 

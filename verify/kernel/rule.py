@@ -18,7 +18,8 @@ from verify.kernel.task import FILE, Context, Task
 from verify.kernel.verdicts import BadInputError
 
 TASK = "rule"
-TOGETHER = 2**16  # inputs that are looked at together
+_TOGETHER = 2**16  # inputs that are looked at together
+_FEW = 64  # inputs that are looked at first, to know how long the others take
 _LARGEST_TOKEN = 2**31
 _LARGEST_DOMAIN = 2**63
 
@@ -69,7 +70,7 @@ class Rule:
 
     def parts(self) -> Iterator[Task]:
         """All inputs, some at a time."""
-        return (self.part(range(start, min(start + TOGETHER, self.size))) for start in range(0, self.size, TOGETHER))
+        return (self.part(numbers) for numbers in some_at_a_time(self.size))
 
     def part(self, numbers: Iterable[int]) -> Task:
         """The inputs of these numbers, with their labels, as a task; of a number the last position counts fastest."""
@@ -127,6 +128,12 @@ class Rule:
                 shown = [str(self.tokens[s][0]) for s in places[:4]] + ["..."] * (len(places) > 4)
                 said += f", {where} them {' '.join(shown)}"
         return said
+
+
+def some_at_a_time(count: int) -> Iterator[range]:
+    """The numbers below a count, few of them at first and then some thousands at a time."""
+    ends = [0, *range(min(_FEW, count), count, _TOGETHER), count]
+    return (range(start, end) for start, end in pairwise(ends))
 
 
 def read(words: dict[str, Any], arrays: dict[str, Tensor]) -> Rule:

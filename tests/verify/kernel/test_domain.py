@@ -16,7 +16,8 @@ from constructions.tasks.rule import RuleTask, rule_task
 from tests.domains import one_attention
 from tests.verify.kernel import folders
 from verify.independent.checker import check_independently
-from verify.kernel import domain
+from verify.kernel import domain, evaluation
+from verify.kernel import rule as rules
 from verify.kernel.check import outcome
 from verify.provers.domain import certify_domain
 from verify.verdict import Verdict
@@ -87,6 +88,15 @@ def test_runs_of_a_rule_are_those_of_its_inputs(tmp_path: Path) -> None:
         echo(tmp_path / "max", "max", criterion=Criterion.at_least(30)), folders.runs_record("float32", 64)
     )
     assert outcome(other)[1] == "NOT PROVED: runs in float32: context 4 is not held in any run"
+
+
+def test_it_is_told_beforehand_how_long_runs_of_a_rule_take(tmp_path: Path, monkeypatch) -> None:
+    folder, told = folders.stated(echo(tmp_path), folders.runs_record("float32", 64)), list[str]()
+    monkeypatch.setattr(rules, "_FEW", 4)
+    seconds = iter(range(0, 10**6, 10))
+    monkeypatch.setattr(evaluation, "time", SimpleNamespace(process_time=lambda: next(seconds)))
+    assert outcome(folder, tell=told.append)[0] == 0
+    assert told == ["about 5 minutes more"]  # 4 inputs of 64 take 20 s, the other 60 fifteen times as long
 
 
 def test_a_model_that_does_not_read_the_domain_is_refused(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from constructions.tasks.rule import rule_task
 from tests.verify.kernel.test_rule import written
 from tests.verify.kernel.test_walk import kernel_model
 from verify.kernel import inputs
+from verify.kernel import rule as rules
 from verify.kernel.evaluation import Evaluation
 
 
@@ -17,7 +18,7 @@ def test_inputs_are_counted_and_a_long_count_is_told(tmp_path, monkeypatch) -> N
     model = kernel_model(Model(blocks=(), W_U=np.eye(4), W_E=np.eye(4), W_pos=np.zeros((4, 4))))
     rule, told = written(tmp_path, rule_task("max", d_vocab=4, n_ctx=4)), list[str]()
     for together in (2**16, 100):
-        monkeypatch.setattr(inputs, "TOGETHER", together)
+        monkeypatch.setattr(rules, "_TOGETHER", together)
         counts = inputs.count_inputs(Evaluation(model, rule, [], told.append), rule, range(256))
         assert counts == (sum((k + 1) ** 3 for k in range(4)), 256 - 100)
     assert inputs.count_inputs(Evaluation(model, rule, []), rule, [0, 5, 255]) == (3, 0) and not told
