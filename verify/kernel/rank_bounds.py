@@ -30,6 +30,7 @@ from verify.kernel.model import Model
 from verify.kernel.task import Context, Task
 
 _LARGEST = 2**24  # rows * columns * rank of an integer matrix that is eliminated
+_LARGEST_FORMAL = 2**25  # rows * columns of one that has few numbers other than 0
 PRIME = 2**62 - 57  # a prime
 
 Rows = set[tuple[int, ...]]
@@ -128,13 +129,15 @@ def _exact_rank(matrix: fmpz_mat, most: int) -> int:
 
 
 def _formal_rank(vectors: Sequence[Sequence[tuple[Hashable, int]]]) -> int:
-    """The rank of sums of basis vectors, each by its name and its coefficient."""
+    """The rank of sums of basis vectors, each by its name and its coefficient; no less where there are very many."""
     places: dict[Hashable, int] = {}
     for vector in vectors:
         for name, _ in vector:
             places.setdefault(name, len(places))
+    if len(vectors) * len(places) > _LARGEST_FORMAL:
+        return min(len(vectors), len(places))
     matrix = fmpz_mat(len(vectors), len(places))
     for row, vector in enumerate(vectors):
         for name, coefficient in vector:
             matrix[row, places[name]] += coefficient
-    return _exact_rank(matrix, min(len(vectors), len(places)))
+    return matrix.rank()  # such matrices are eliminated sooner exactly than modulo a prime

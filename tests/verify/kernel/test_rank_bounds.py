@@ -5,12 +5,14 @@ from flint import ctx, fmpz
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constructions.models.shapes import dana_network
 from tests.layers import random_layer, random_layer_task
 from tests.memories import changed, memory, random_task
 from tests.verify.kernel.test_task import read
 from tests.verify.kernel.test_walk import kernel_model
 from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
 from verify.capacity.rank_of_weights import rank_upper_bound_of_weights
+from verify.kernel import rank_bounds
 from verify.kernel.features import columns, features
 from verify.kernel.independence import has_rank
 from verify.kernel.rank_bounds import PRIME, upper_for_all_weights, upper_for_these_weights
@@ -47,3 +49,21 @@ def test_the_bounds_for_vectors_are_those_of_the_prover(seed: int, shared: bool)
 
 def test_the_modulus_is_a_prime() -> None:
     assert fmpz(PRIME).is_prime()
+
+
+def test_relations_of_very_many_tokens_are_not_looked_for(monkeypatch) -> None:
+    task = random_task(target="labels", facts=30, tail=0, n_ctx=3, vocabulary=4, seed=0)
+    wide, narrow = np.ones((1, 64, 64)), np.ones((1, 64, 1))
+    network = dana_network(
+        W_E=np.ones((4, 64)),
+        W_pos=np.ones((3, 64)),
+        W_Q=narrow,
+        W_K=narrow,
+        W_V=wide,
+        W_O=wide,
+        W_U=np.ones((64, 4)),
+    )
+    model, own = kernel_model(network), read(task)
+    exact = upper_for_all_weights(model, own, with_skip=False)
+    monkeypatch.setattr(rank_bounds, "_LARGEST_FORMAL", 8)
+    assert exact < upper_for_all_weights(model, own, with_skip=False)
