@@ -72,9 +72,10 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
 
 def _rests_on(format: str, certificate: Certificate) -> dict[str, Any] | None:
     """The statement of the same certificate that every context is held, in real arithmetic or in every run."""
+    wanted = ("answers", REAL) if format == REAL else (runs.ID, format)
     for record in certificate.statements:
-        is_it = record["id"] == ("answers" if format == REAL else "runs")
-        is_it = is_it and (format == REAL or record.get("named", {}).get("format") == format)
+        named = record.get("named", {"format": REAL})
+        is_it = isinstance(named, dict) and (record["id"], named.get("format")) == wanted
         if is_it and record["values"].get("held") == certificate.sizes["contexts"]:
             return record
     return None

@@ -59,6 +59,16 @@ def test_a_text_needs_a_statement_about_all_contexts_in_its_format(tmp_path: Pat
     assert folders.code(folders.rewritten(folder, data)) == 0
 
 
+@pytest.mark.parametrize("named", [[], "float32", None, {"format": ["float32"]}])
+def test_a_text_in_front_of_what_it_rests_on_is_refused(named: Any, tmp_path: Path) -> None:
+    folder = folders.text(tmp_path)
+    data = folders.certificate(folder)
+    answers, runs, text = data["statements"]
+    runs["named"] = named
+    data["statements"] = [text, runs, answers]
+    assert folders.code(folders.rewritten(folder, data)) == 2
+
+
 def test_characters_are_those_of_the_text(tmp_path: Path) -> None:
     folder = folders.text(tmp_path)
     data = folders.certificate(folder)
