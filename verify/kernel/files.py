@@ -73,8 +73,12 @@ def parse_json(file: str, field: str, text: str) -> Any:
     def refuse(number: str) -> Any:
         raise ValueError(f"the number {number[:40]} is no integer")
 
+    def integer_of(digits: str) -> int:
+        return refuse(digits) if digits == "-0" else int(digits)  # the same number as 0 in another form
+
     try:
-        found = json.loads(text, object_pairs_hook=object_of, parse_float=refuse, parse_constant=refuse)
+        hooks = {"parse_int": integer_of, "parse_float": refuse, "parse_constant": refuse}
+        found = json.loads(text, object_pairs_hook=object_of, **hooks)
     except (ValueError, RecursionError) as error:
         raise BadInputError(file, field, f"cannot be read as JSON: {error}") from error
     if _depth(found) > _DEEPEST:

@@ -23,6 +23,7 @@ from verify.kernel.verdicts import BadInputError
         '{"a":1,"a":1}',
         '{"a":{"b":1,"b":2}}',
         "1.5",
+        '{"shape":[-0,3]}',
         "NaN",
         "1e3",
         "[" * 100_000,
