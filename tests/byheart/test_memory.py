@@ -18,11 +18,11 @@ from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.text import text_task
+from tests.by_kernel import check_by_kernel
 from tests.memories import changed, random_task
 from tests.memories import memory as memory_of
 from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.certificate import ANSWERS, MODEL_FILE, WITNESS_FILE, Certificate, Statement, mask_text
-from verify.independent.checker import check_independently
 from verify.provers.memorization import certify_memorization, subject_of
 from verify.verdict import Verdict
 
@@ -43,7 +43,8 @@ def test_every_fact_is_answered_and_other_contexts_are_told_apart(tmp_path: Path
     assert other.token == memory.task.answers[int(logits(memory.model, tokens)[0].argmax())]
     memory.save(tmp_path / "out")
     assert load(tmp_path / "out").ask(("Peru", "capital")).token == "Lima"
-    assert check_independently(tmp_path / "out").verdict is Verdict.PROVED
+    proved = {each.id for each in check_by_kernel(tmp_path / "out").checks if each.verdict is Verdict.PROVED}
+    assert {"answers", "feature-rank"} <= proved
 
 
 def test_a_fact_that_is_not_held_is_not_said_to_be(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from byheart.hosts.export import export
 from constructions.errors import InputError
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.vectors import load_task
-from verify.independent.checker import check_independently
+from tests.by_kernel import check_by_kernel
 from verify.kernel.check import check_folder
 from verify.provers.memorization import check_memorization
 from verify.verdict import Verdict
@@ -53,7 +53,7 @@ def test_all_checkers_prove_its_folder(graphs: Any, memory: tuple[byheart.NewMem
     _, out = memory
     assert load_task(out / "task.safetensors").sha256() == graphs.sha256()
     assert check_memorization(out).verdict is Verdict.PROVED
-    assert check_independently(out).verdict is Verdict.PROVED
+    assert check_by_kernel(out).verdict is Verdict.PROVED
     assert check_folder(out)  # the kernel raises where it does not prove
     assert "edge" in (out / "report.html").read_text(encoding="utf-8")
 

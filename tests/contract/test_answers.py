@@ -18,8 +18,8 @@ from constructions.models.construction import require_fit
 from constructions.tasks.arrays import array_task
 from constructions.tasks.table import facts_task
 from constructions.unembeddings.axes import simplex
+from tests.by_kernel import check_by_kernel
 from tests.memories import write_memory
-from verify.independent.checker import check_independently
 from verify.memories.integer_neurons import integer_margins
 
 ATTENTION_ONLY = [name for name, kind in BY_NAME.items() if kind.attention_only]
@@ -71,7 +71,7 @@ def certified(folder, model, task):
     assert (model.d_vocab, model.d_vocab_out) == (task.d_vocab, task.n_answers)
     proved = write_memory(folder, model, task, rank=False)
     assert proved.certificate.verdict.value == "PROVED"
-    assert check_independently(folder).verdict.value == "PROVED"
+    assert check_by_kernel(folder).verdict.value == "PROVED"
     return int(proved.answers.held("labels", 0.0).sum()) if task.target == "labels" else task.n_contexts
 
 

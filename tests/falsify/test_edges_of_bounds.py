@@ -11,6 +11,7 @@ import pytest
 
 from constructions.models.model import Model
 from constructions.tasks.task import Task
+from tests.by_kernel import check_by_kernel
 from tests.memories import changed, memory, random_task, truth, write_memory
 from verify.certificates.certificate import (
     ANSWERS,
@@ -21,7 +22,6 @@ from verify.certificates.certificate import (
     TEXT_DIVERGENCE,
     Certificate,
 )
-from verify.independent.checker import check_independently
 from verify.provers.memorization import certify_memorization, check_memorization
 from verify.verdict import Verdict
 
@@ -78,7 +78,7 @@ def verdict(check: Any, folder: Path, id: str, **values: float) -> Verdict:
     return next(each.verdict for each in check(folder).checks if each.id == id)
 
 
-@pytest.mark.parametrize("check", [check_memorization, check_independently])
+@pytest.mark.parametrize("check", [check_memorization, check_by_kernel])
 @pytest.mark.parametrize("target", ["labels", "laws"])
 def test_no_number_is_proved_that_is_better_than_the_truth(tmp_path: Path, check: Any, target: str) -> None:
     network, task = weak_memory(target)
@@ -111,7 +111,7 @@ def test_what_is_certified_is_on_the_right_side_of_the_truth_and_near_it(target:
         assert id == FEATURE_RANK or math.isclose(value, float(exact), rel_tol=1e-3), (id, name)
 
 
-@pytest.mark.parametrize("check", [check_memorization, check_independently])
+@pytest.mark.parametrize("check", [check_memorization, check_by_kernel])
 @pytest.mark.parametrize("n_heads", [1, 2, 3])
 def test_no_rank_is_proved_that_is_one_unit_better_than_the_truth(tmp_path: Path, check: Any, n_heads: int) -> None:
     task = random_task(target="labels")

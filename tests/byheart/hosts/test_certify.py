@@ -19,9 +19,9 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.table import table_task
+from tests.by_kernel import check_by_kernel
 from tests.domains import max_of_four
 from tests.exports import MODELS, TASKS, spoiled, task_of, written_for
-from verify.independent.checker import check_independently
 from verify.provers.memorization import check_memorization
 from verify.verdict import Verdict
 
@@ -34,7 +34,7 @@ def test_a_model_of_transformerlens_is_certified_and_both_readers_check_it(name,
     figures = certify(written_for("transformer-lens", tmp_path / "in", name), task, out=tmp_path / "out")
     assert (figures["verdict"], figures["held"], figures["wrong"]) == ("PROVED", task.n_contexts, 0)
     assert figures["margin_lower"] > 0
-    for check in (check_memorization, check_independently):
+    for check in (check_memorization, check_by_kernel):
         assert check(tmp_path / "out").verdict.value == "PROVED"
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     said = {**summary, **summary["measured"], "files": figures["files"]}
@@ -97,7 +97,7 @@ def test_facts_are_read_from_tables_and_arrays(tmp_path):
 
 def test_facts_of_vectors_are_certified(tmp_path):
     figures = certify(MODELS["layer of classes"], TASKS["layer of classes"], out=tmp_path / "out")
-    assert figures["verdict"] == "PROVED" and check_independently(tmp_path / "out").verdict.value == "PROVED"
+    assert figures["verdict"] == "PROVED" and check_by_kernel(tmp_path / "out").verdict.value == "PROVED"
 
 
 def test_linear_maps_of_torch_are_read_as_torch_applies_them():
@@ -151,7 +151,7 @@ def test_a_table_is_read_in_the_vocabularies_beside_the_model(exported, tmp_path
     figures = certify(Model.load(exported / "model.safetensors"), task)
     assert (figures["verdict"], figures["held"]) == ("PROVED", 3)
     assert certify(exported, tmp_path / "facts.csv", out=tmp_path / "proved")["held"] == 3
-    assert check_independently(tmp_path / "proved").verdict.value == "PROVED"
+    assert check_by_kernel(tmp_path / "proved").verdict.value == "PROVED"
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_a_rule_is_certified_on_all_inputs_and_both_readers_check_it(tmp_path, c
     figures = certify_rule(model, "max", out=tmp_path / "out")
     assert figures["inputs"] == 8**4 == figures["right"] + figures["wrong"] and figures["undecided"] == 0
     assert figures["verdict"] == "REFUTED" and len(figures["wrong_inputs"]) == min(100, figures["wrong"]) > 0
-    for check in (check_memorization, check_independently):
+    for check in (check_memorization, check_by_kernel):
         assert check(tmp_path / "out").checks[0].verdict.value == "PROVED"
     model.save(tmp_path / "model.safetensors")
     shorter = certify_rule(tmp_path / "model.safetensors", lambda inputs: inputs.max(axis=1), length=2, after=[0])
@@ -413,5 +413,5 @@ def test_weights_at_the_ends_of_float64_have_an_answer(tmp_path, scale):
     if abs(np.log2(scale)) < 1000:
         assert (proved["held"], rule["right"]) == (2, 2)
     for folder in (tmp_path / "facts", tmp_path / "rule"):
-        for check in (check_memorization, check_independently):
+        for check in (check_memorization, check_by_kernel):
             assert check(folder).verdict is not Verdict.REFUTED

@@ -14,9 +14,9 @@ from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.prompts import PromptTask
+from tests.by_kernel import check_by_kernel
 from tests.layers import memory_layer, random_layer_task
 from verify.certificates.certificate import Certificate
-from verify.independent.checker import check_independently
 from verify.provers.memorization import check_memorization
 from verify.runs.formats import every_run_is
 from verify.verdict import Verdict
@@ -43,7 +43,7 @@ def test_a_fact_is_proved_and_still_some_runs_may_differ(tmp_path):
     assert "other_runs.csv" in figures["files"]
     runs = Certificate.load(out).in_every_run("float32")
     assert (runs.values["held"], runs.held, runs.named["hypotheses"]) == (1, "8", "H1 H2 H3 H4")
-    for check in (check_memorization, check_independently):
+    for check in (check_memorization, check_by_kernel):
         assert [each.id for each in check(out).checks] == ["answers", "runs (float32)"]
     assert check_memorization(out).checks[1].verdict is Verdict.PROVED
     finer = certify(NEARLY, FACTS, every_run="float64")

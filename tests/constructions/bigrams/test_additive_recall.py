@@ -13,8 +13,8 @@ from constructions.models.attention import logits
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.table import facts_task
 from constructions.tasks.task import Task
+from tests.by_kernel import check_by_kernel
 from tests.memories import write_memory
-from verify.independent.checker import check_independently
 from verify.provers.memorization import certify_memorization
 
 
@@ -95,7 +95,7 @@ def test_both_readers_certify_it_and_not_other_labels(tmp_path) -> None:  # pyri
     built = additive_recall_memory(task, dtype="float32")
     proved = write_memory(tmp_path, built.model, task, rank=False)
     assert proved.certificate.headline().startswith("HELD, PROVED: 45 of 45")
-    assert check_independently(tmp_path).verdict.value == "PROVED"
+    assert check_by_kernel(tmp_path).verdict.value == "PROVED"
     labels[7] = (labels[7] + 1) % 20
     other = array_task(contexts, next_tokens=labels, vocabulary=20, target="labels")
     found = certify_memorization(built.model, other).certificate

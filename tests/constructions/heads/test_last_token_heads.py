@@ -18,8 +18,8 @@ from constructions.models.exact_network import ExactFrontEnd, as_rationals, exac
 from constructions.models.precision import Precision
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.text import text_task
+from tests.by_kernel import check_by_kernel
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
-from verify.independent.checker import check_independently
 from verify.provers.memorization import certify_memorization
 
 
@@ -178,7 +178,7 @@ def test_both_readers_prove_it_and_not_of_other_laws(tmp_path) -> None:
     certify_memorization(built.model, task, rank=True).save(tmp_path)
     built.model.save(tmp_path / "model.safetensors")
     task.save(tmp_path / "task.safetensors")
-    report = check_independently(tmp_path)
+    report = check_by_kernel(tmp_path)
     assert report.verdict.value == "PROVED"
     judged = certify_memorization(built.model, other).certificate
     assert judged.verdict.value == "REFUTED"

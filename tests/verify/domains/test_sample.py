@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from constructions.errors import InputError
 from constructions.tasks.rule import rule_task
+from tests.by_kernel import check_by_kernel
 from tests.domains import max_of_four
 from verify.certificates.certificate import SAMPLE, Certificate
 from verify.domains.sample import drawn, most_wrong, rejected
-from verify.independent.checker import check_independently
 from verify.kernel import sample
 from verify.kernel.verdicts import BadInputError
 from verify.provers.domain import certify_domain
@@ -80,16 +80,15 @@ def test_a_sample_is_never_a_proof_and_who_checks_draws_anew(tmp_path):
         f"SAMPLED: 300 of 300 inputs drawn from 4096 are right; 0 proved wrong; at most {most} of all 4096 are wrong ("
     )
     assert "seed 'né'" in certificate.words(certificate.statement(SAMPLE))
-    for check in (check_memorization, check_independently):
-        for seed in (None, "of the reader"):
-            report = check(tmp_path, sample_seed=seed)
-            assert [each.verdict.value for each in report.checks] == ["PROVED", "PROVED"]
-            assert report.headline().startswith("SAMPLED: 300 of 300")
-            assert repr(seed or "né") in report.checks[1].reason
+    for seed in (None, "of the reader"):
+        report = check_memorization(tmp_path, sample_seed=seed)
+        assert [each.verdict.value for each in report.checks] == ["PROVED", "PROVED"]
+        assert report.headline().startswith("SAMPLED: 300 of 300")
+        assert repr(seed or "né") in report.checks[1].reason
+    assert [each.verdict.value for each in check_by_kernel(tmp_path).checks] == ["PROVED", "PROVED"]
     assert certified(tmp_path, max_of_four(), sample=8**4).headline().startswith("HELD, PROVED: 4096 of 4096 inputs")
-    for check in (check_memorization, check_independently):
-        with pytest.raises(InputError, match="no sample"):
-            check(tmp_path, sample_seed="x")
+    with pytest.raises(InputError, match="no sample"):
+        check_memorization(tmp_path, sample_seed="x")
 
 
 def test_wrong_inputs_that_were_drawn_are_counted_and_refute(tmp_path):
@@ -104,7 +103,7 @@ def test_wrong_inputs_that_were_drawn_are_counted_and_refute(tmp_path):
     assert whole.wrong <= values["wrong_upper"]
 
 
-@pytest.mark.parametrize("check", [check_memorization, check_independently])
+@pytest.mark.parametrize("check", [check_memorization, check_by_kernel])
 def test_a_bound_that_the_draw_does_not_bear_out_is_not_proved(tmp_path, check):
     certificate = certified(tmp_path, max_of_four(), sample=100)
     for change in ({"wrong_upper": -1}, {"drawn": 99, "right": 99}):

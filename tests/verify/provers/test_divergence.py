@@ -11,15 +11,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
+from tests.by_kernel import check_by_kernel
 from tests.memories import changed, memory, random_task, truth, write_memory
 from verify.certificates.certificate import DIVERGENCE, Certificate
-from verify.independent.checker import check_independently
 from verify.provers import divergence
 from verify.provers.memorization import certify_memorization, check_memorization
 from verify.verdict import Verdict
 
 PROVED, REFUTED, UNDECIDED = Verdict.PROVED, Verdict.REFUTED, Verdict.UNDECIDED
-both = pytest.mark.parametrize("check", [check_memorization, check_independently])
+both = pytest.mark.parametrize("check", [check_memorization, check_by_kernel])
 
 
 @example(0.0, 5e-324)

@@ -16,15 +16,15 @@ from constructions.models.model import Model
 from constructions.models.shapes import dana_network
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Task
+from tests.by_kernel import check_by_kernel
 from tests.layers import random_layer, random_layer_task, write_layer
 from tests.memories import changed, memory, random_task, write_memory
 from verify.certificates.certificate import RANK_HEADS, RANK_WITH_SKIP, Certificate
-from verify.independent.checker import check_independently
 from verify.provers.memorization import certify_memorization, check_memorization
 from verify.verdict import Verdict
 
 PROVED, REFUTED, UNDECIDED = Verdict.PROVED, Verdict.REFUTED, Verdict.UNDECIDED
-CHECKS = [check_memorization, check_independently]
+CHECKS = [check_memorization, check_by_kernel]
 both = pytest.mark.parametrize("check", CHECKS)
 NAMES = ("lower", "upper", "all_weights_upper")
 

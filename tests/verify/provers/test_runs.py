@@ -15,8 +15,8 @@ from constructions.tasks.prompts import PromptTask
 from constructions.tasks.table import table_task
 from constructions.tasks.task import windows_task
 from constructions.tasks.windows import END, Windows
+from tests.by_kernel import check_by_kernel
 from verify.certificates.certificate import REALS, RUNS, TEXT, Certificate, Statement, held_mask
-from verify.independent.checker import check_independently
 from verify.provers.memorization import certify_memorization, check_memorization
 from verify.provers.runs import prove_runs
 from verify.provers.text import state_text
@@ -245,7 +245,7 @@ def test_a_text_whose_windows_go_on_in_two_ways_is_not_stated_and_refuted(tmp_pa
     text = {"title": "", "bytes": 5, "sha256": hashlib.sha256(b"aabaa").hexdigest()}
     values = {"texts": 1, "parts": 1, "bytes": 5, "characters": 5}
     made.stating(Statement(TEXT, "a lie", values, named={"format": "float32", "texts": [text]})).save(tmp_path)
-    for check in (check_memorization, check_independently):
+    for check in (check_memorization, check_by_kernel):
         found = {each.id: each.verdict for each in check(tmp_path).checks}
         assert found["text (float32)"] is Verdict.REFUTED and found["runs (float32)"] is Verdict.PROVED
 
@@ -259,7 +259,8 @@ def test_the_first_line_ends_with_what_the_fast_prover_alone_proves(tmp_path, sm
     for line in (made.headline(), check_memorization(tmp_path).headline()):
         assert line.endswith("; every float64 run, every float32 run (fast prover only)") == smooth
     assert [made.checker(each) for each in made.statements] == ["kernel", *["prover" if smooth else "kernel"] * 2]
-    assert "prover" not in check_independently(tmp_path).headline()  # which proves it too
+    expected = Verdict.UNDECIDED if smooth else Verdict.PROVED
+    assert [each.verdict for each in check_by_kernel(tmp_path).checks[1:]] == [expected] * 2
 
 
 def test_a_text_is_for_whom_its_runs_are(tmp_path):

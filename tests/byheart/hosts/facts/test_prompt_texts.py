@@ -11,7 +11,7 @@ from byheart.command.main import main
 from byheart.hosts.facts.prompt_texts import prompts_of_texts
 from constructions.errors import InputError
 from constructions.models.model import Model
-from verify.independent.checker import check_independently
+from tests.by_kernel import check_by_kernel
 from verify.provers.memorization import check_memorization
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs `pip install 'byheart[huggingface]'`")
@@ -146,7 +146,7 @@ def test_a_model_of_the_host_is_proved_to_say_what_it_says(trained, tmp_path, ca
     assert figures["held"] == held >= 4 and figures["measured"]["facts"] == 6 and code == 1
     assert "The capital of Spain is" in printed and "agrees with GPT2LMHeadModel" in printed
     assert "the first row names the columns: prompt, answer" in figures["measured"]["reading"]
-    for check in (check_memorization, check_independently):
+    for check in (check_memorization, check_by_kernel):
         assert check(out).checks[0].verdict.value == "PROVED"
     assert load(out).ask("The capital of Peru is").token == "Lima, by the sea"
     assert certify(module, FACTS, tokenizer=fast)["held"] == held
