@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 
 from byheart.editing import Edited, edit_model
+from constructions.models.appended_neurons import without_neurons
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from verify.edits.certificate import EditCertificate
-from verify.provers.edit import whole_domain
+from verify.edits.judge import reading_model
+from verify.forward.logits import enclose_logits
+from verify.provers.edit import prove_edit, save_edit, whole_domain
 
 TOKENS, LENGTH = 6, 3
 
@@ -74,3 +77,25 @@ def forged(folder: Path, target: Path, **changes: Any) -> Path:
     values = {**certificate.values, **{name: changes.pop(name) for name in list(changes) if name in certificate.values}}
     replace(certificate, values=values, **changes).save(target)
     return target
+
+
+def changing_some(folder: Path, contexts: int, fires: int, note: str = "") -> EditCertificate:
+    """An edit whose neuron fires in some contexts that are to be kept, with a certificate that denies it."""
+    rng, d = np.random.default_rng(0), 8
+    norm = Normalization("layer", w=np.ones(d))
+    base = FeedForward(rng.normal(size=(d, 4)), rng.normal(size=(4, d)), b_in=np.zeros(4), norm=norm)
+    maps = {"W_E": rng.normal(size=(contexts, d)), "W_U": rng.normal(size=(d, 9)), "W_pos": np.zeros((1, d))}
+    kept = np.arange(1, contexts)[:, None]
+    done = edit_model(Model(blocks=(base, norm), **maps), np.array([[0]]), np.array([3]), kept)
+    block, reads = done.model.blocks[0], enclose_logits(reading_model(done.model, 1), np.arange(contexts)[:, None])
+    assert isinstance(block, FeedForward) and block.b_in is not None
+    shifts, level = block.b_in.copy(), np.sort(reads.midpoint[:, 0])[::-1]
+    shifts[-1] -= (level[fires] + level[fires + 1]) / 2.0
+    bad = replace(done.model, blocks=(replace(block, b_in=shifts), norm))
+    said = {"before": 0, "same": contexts - 1, "changed": 0, "moved": 0.0}
+    original = without_neurons(bad, 1)
+    values = {**prove_edit(original, bad, done.edit).values, **said}
+    hashes = original.sha256(), bad.sha256(), done.edit.asked().sha256()
+    certificate = EditCertificate(*hashes, 1, None, False, values, {"note": note})
+    save_edit(folder, bad, done.edit, certificate)
+    return certificate

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from byheart.terminal.kernel_report import check_edit_by_kernel
 from constructions.errors import FileFormatError, TamperedError
 from constructions.models.appended_neurons import Appended, with_neurons
 from constructions.models.blocks import FeedForward, Normalization
 from constructions.models.model import Model
 from verify import Verdict, decide_argmax, enclose_logits
-from verify.independent.edit_check import check_edit_independently
 from verify.provers.edit import Edit, certify_edit, check_edit, save_edit
 
 CONTEXTS = np.array([[0], [1]])
@@ -35,15 +35,7 @@ def with_neuron(model: Model, move: float, shift: float) -> Model:
     return with_neurons(model, Appended(reads, np.array([shift]), np.array([[-move, 0.0]])))
 
 
-def first(folder: Path) -> Any:
-    return check_edit(folder)
-
-
-def second(folder: Path) -> Any:
-    return check_edit_independently(folder, full=True)
-
-
-@pytest.mark.parametrize("check", [first, second])
+@pytest.mark.parametrize("check", [check_edit, check_edit_by_kernel])
 @pytest.mark.parametrize("share", [0.51, 0.6, 0.9])
 def test_two_logits_may_move_towards_each_other(tmp_path: Path, check: Callable[[Path], Any], share: float) -> None:
     lead = 1e-3
@@ -66,7 +58,7 @@ def test_two_logits_may_move_towards_each_other(tmp_path: Path, check: Callable[
         assert believed is (model is tame)
 
 
-@pytest.mark.parametrize("check", [first, second])
+@pytest.mark.parametrize("check", [check_edit, check_edit_by_kernel])
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_tie_is_no_answer(tmp_path: Path, check: Callable[[Path], Any], place: int) -> None:
     """Both logits of the edited context are 0, or of the kept one, and the certificate says that one of them leads."""

@@ -1,7 +1,5 @@
 """Balls contain what the definitions give in mpmath, for blocks of every kind, and what more bits give."""
 
-from pathlib import Path
-
 import mpmath
 import numpy as np
 import pytest
@@ -11,12 +9,10 @@ from hypothesis import strategies as st
 
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
-from constructions.tasks.arrays import array_task
-from tests.verify.independent.test_ball_forward import contains, draw_model, mpmath_outputs, plus
+from tests.balls import contains
+from tests.corpus.definitions import DIGITS, logits_of
+from tests.random_models import Pen, random_model
 from tests.verify.kernel.test_walk import kernel_model
-from verify.independent.ball_forward import BallForward
-from verify.independent.plain.plain_model import PlainModel
-from verify.independent.plain.plain_task import PlainTask
 from verify.kernel import balls
 from verify.strategies import models
 
@@ -26,15 +22,21 @@ CONTEXTS = [(0, 1, 2), (1, 1, 1), (2, 0, 1), (2, 2, 1)]
 @pytest.mark.parametrize("bits", [64, 128])
 @given(seed=st.integers(0, 2**32))
 def test_balls_hold_what_blocks_compute(bits: int, seed: int) -> None:
-    model, _ = draw_model(np.random.default_rng(seed), tokens=True)
+    model = random_model(np.random.default_rng(seed))
     found = balls.logits(kernel_model(model), CONTEXTS, bits)
-    assert model.W_E is not None and model.W_pos is not None
-    with mpmath.workprec(600):
+    with mpmath.workdps(700):
         for context, row in zip(CONTEXTS, found, strict=True):
-            rows = [plus([mpmath.mpf(x) for x in model.W_E[t]], model.W_pos[s]) for s, t in enumerate(context)]
-            exact = mpmath_outputs(model, rows)
-            assert all(contains(ball, x) for ball, x in zip(row, exact, strict=True))
-            assert all(ball.rad() < 1e-9 * (1 + abs(ball.mid())) for ball in row)
+            assert all(contains(ball, x) for ball, x in zip(row, logits_of(model, context), strict=True))
+
+
+@given(seed=st.integers(0, 2**32))
+def test_balls_of_tame_models_are_small(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    pen = Pen(rng)
+    block = pen.attention(3) if rng.random() < 0.5 else pen.feed_forward(3, None)
+    model = Model((block,), pen.tensor(block.d_out, 2), W_E=pen.tensor(3, 3), W_pos=pen.tensor(3, 3))
+    for row in balls.logits(kernel_model(model), CONTEXTS, 128):
+        assert all(ball.rad() < 1e-9 * (1 + abs(ball.mid())) for ball in row)
 
 
 def rare_model(seed: int) -> Model:
@@ -65,16 +67,12 @@ def rare_model(seed: int) -> Model:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_rare_options_are_what_the_independent_reader_takes_them_for(seed: int, tmp_path: Path) -> None:
+def test_rare_options_are_what_the_definitions_say(seed: int) -> None:
     model = rare_model(seed)
-    task = array_task(np.array(CONTEXTS), next_tokens=np.zeros(4, dtype=np.int64), vocabulary=3, target="labels")
-    model.save(tmp_path / "model")
-    task.save(tmp_path / "task")
-    other = BallForward(PlainModel.read(tmp_path / "model"), PlainTask.read(tmp_path / "task"), bits=512)
-    wanted = other.run(range(4)).outputs
-    contexts = [tuple(map(int, context)) for context in task.contexts]
-    for row, real in zip(balls.logits(kernel_model(model), contexts, 128), wanted, strict=True):
-        assert all(x.overlaps(y) and x.rad() < 1e-20 for x, y in zip(row, real, strict=True))
+    with mpmath.workdps(DIGITS):
+        for context, row in zip(CONTEXTS, balls.logits(kernel_model(model), CONTEXTS, 128), strict=True):
+            assert all(contains(ball, x) for ball, x in zip(row, logits_of(model, context), strict=True))
+            assert all(ball.rad() < 1e-20 for ball in row)
 
 
 @given(models(hostile=True).filter(lambda model: model.reads_tokens))
@@ -105,5 +103,5 @@ def test_short_contexts_are_looked_at_a_thousand_at_a_time() -> None:
 
 def test_all_logits_are_those_of_some_contexts_together(monkeypatch) -> None:
     monkeypatch.setattr(balls, "TOGETHER", 2)
-    model = kernel_model(draw_model(np.random.default_rng(0), tokens=True)[0])
+    model = kernel_model(random_model(np.random.default_rng(0)))
     assert list(map(str, balls.all_logits(model, CONTEXTS, 64))) == list(map(str, balls.logits(model, CONTEXTS, 64)))

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from constructions.models.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import RuleTask, rule_task
+from tests.corpus.truth import falsehoods
 from tests.domains import one_attention
 from tests.verify.kernel import folders
-from verify.independent.checker import check_independently
 from verify.kernel import domain, evaluation
 from verify.kernel import rule as rules
 from verify.kernel.check import outcome
@@ -52,12 +52,14 @@ def changed(folder: Path, place: int = 0, **values: Any) -> Path:
 
 
 @given(st.integers(0, 2**32))
-def test_the_kernel_agrees_with_the_other_reader(seed: int) -> None:
+def test_the_kernel_agrees_with_the_prover_and_the_definitions(seed: int) -> None:
     model, task = one_attention(np.random.default_rng(seed), n_heads=1 + seed % 2, largest_tokens=4, largest_length=3)
     asked = Criterion() if seed % 3 else Criterion.at_least(max(1, task.n_contexts // 2))
     with tempfile.TemporaryDirectory() as name:
         folder = written(Path(name), model, task, asked)
-        assert folders.code(folder) == CODES[check_independently(folder).verdict], outcome(folder)
+        assert folders.code(folder) in folders.expected(folder), outcome(folder)
+        if len(task.contexts_at(np.arange(task.n_contexts))) <= 16:
+            assert falsehoods(folder) == [] or folders.code(folder) != 0
 
 
 def test_counts_beyond_the_truth_are_not_proved(tmp_path: Path) -> None:

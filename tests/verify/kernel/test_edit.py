@@ -14,8 +14,7 @@ from constructions.models.appended_neurons import without_neurons
 from constructions.models.blocks import Normalization
 from constructions.models.model import Model
 from tests.corpus.forging import rewrite
-from tests.edited_models import TOKENS, edited, forged, small_model
-from tests.verify.independent.test_edit_check import changing_some
+from tests.edited_models import TOKENS, changing_some, edited, forged, small_model
 from tests.verify.kernel import folders
 from verify.edits.certificate import Asked, EditCertificate, EditRuns
 from verify.forward.ladder import decide_argmax

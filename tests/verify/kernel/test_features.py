@@ -18,9 +18,9 @@ from constructions.models.shapes import dana_network, is_dana_network, is_heads_
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task as Written
 from constructions.tasks.vectors import VectorTask
+from tests.balls import contains
 from tests.corpus import definitions
 from tests.layers import random_layer, random_layer_task
-from tests.verify.independent.test_ball_forward import contains
 from tests.verify.kernel.test_walk import kernel_model
 from verify.kernel.features import HEADS_ALONE, LAYER, NETWORK, columns, features, largest_weights, shape
 from verify.kernel.task import Task, read_task
