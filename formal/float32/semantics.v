@@ -3,28 +3,47 @@
     runs, so the relation must contain what machines do; the more it allows, the stronger they are. Nothing is proved in
     this file: with [model.v] it is what a reader has to read, beside the claim in the file of a model.
 
-    In the relation, by the clauses below:
-    - sums: any tree over any order of the terms, so also partial sums and split accumulators; a shift, a skip row or an
-      entry of a position is a term of its sum, so it may be the accumulator's start value, come last or between;
-      products rounded or fused with an addition; products with a factor 0 left out;
-    - roundings: all five modes of IEEE 754, stochastic rounding, results kept in a longer format (an accumulator in
-      float64 or an exact one), and rounded to the format later; results below the smallest normal number flushed to 0;
-    - softmax: exp(s - max s) over its sum; the sum and the averages rescaled whenever a larger maximum comes (online
-      softmax, flash attention), in blocks of any sizes, sequentially or merged as a tree (split keys); a division before
-      or behind the average, or a product with the reciprocal; queries, keys and values computed anew for each query;
-      exponentials that are rounded for the average and not for their own sum, as flash attention in 16 bits has them.
+    In the relation are
+    - sums over any tree of any order of their terms;
+    - partial sums and split accumulators;
+    - accumulators that start from a shift, a skip row or an entry of a position, which may also come last or between;
+    - products that are rounded, or fused with an addition;
+    - products with a factor 0 that are left out;
+    - all five rounding modes of IEEE 754;
+    - stochastic rounding;
+    - results that are kept in a longer format (an accumulator in float64 or an exact one), or rounded to the format later;
+    - results below the smallest normal number that are flushed to 0;
+    - a softmax as it is written, exp(s - max s) over its sum;
+    - a division before or behind the average, or a product with the reciprocal;
+    - sums and averages that are rescaled whenever a larger maximum comes, in blocks of any sizes (online softmax, flash
+      attention);
+    - blocks that are merged as a tree (split keys);
+    - exponentials that are rounded for the average and not for their own sum, as flash attention in 16 bits has them;
+    - queries, keys and values that are computed anew for each query.
     Operands flushed to 0 when they are read (DAZ) need no clause: see [flushed_on_reading] in exact_sums.v.
 
-    Not in the relation, so nothing is claimed of: products of factors that were rounded to TF32, bfloat16 or another
-    shorter format, also where several such products replace one; sums of several products that are shifted to the
-    largest one and cut off there, as in tensor cores; products by Strassen's method, or in another association, as
-    (q W_K') x in place of q (x W_K), or (w X) W_V (absorbed keys and values; einsum of three operands); weights that were
-    multiplied with each other beforehand or quantized; a number that one reader takes as it was stored, rounded, and
-    another as it was before (compilers that fuse layers in 16 bits), but for exponentials; a quotient that is off by a
-    unit in the last place or more (approximate division); compensated sums, but where they equal a sum here; masks that
-    add a finite number to a score; a softmax without the maximum, with
-    another reference than the maximum of what has been seen (rescaling that is put off), by exp(s - logsumexp s), by
-    merging parts by their logsumexp, or by powers of 2 with a rounded log2 e; scores that are kept in a shorter format. *)
+    Not in the relation, so nothing is claimed of them, are
+    - products of factors that were rounded to TF32, bfloat16 or another shorter format;
+    - several such products in place of one;
+    - sums of several products that are shifted to the largest one and cut off there, as in tensor cores;
+    - products of matrices by Strassen's method;
+    - products in another association, as (q W_K') x in place of q (x W_K), or (w X) W_V (absorbed keys and values; einsum
+      of three operands);
+    - weights that were multiplied with each other beforehand;
+    - weights that were quantized;
+    - a number that one reader takes as it was stored, rounded, and another as it was before (compilers that fuse layers in
+      16 bits), but for exponentials;
+    - a quotient that is off by a unit in the last place or more (approximate division);
+    - masks that add a finite number to a score;
+    - a softmax without the maximum;
+    - a softmax with another reference than the maximum of what has been seen (rescaling that is put off);
+    - exp(s - logsumexp s);
+    - parts that are merged by their logsumexp;
+    - powers of 2 with a rounded log2 e, which are not 1 at the maximum or lose a gap of large scores;
+    - scores that are kept in a shorter format.
+    Of compensated sums nothing is claimed either, though none was found that is no run. Each line above is tried in
+    tests/falsify/test_clauses_of_a_run.py: what machines compute is a run, and what is excluded has results that no run
+    returns. *)
 
 From Coq Require Import Reals List ZArith Permutation.
 From Flocq Require Import Core.
