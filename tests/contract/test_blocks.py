@@ -22,7 +22,7 @@ from flint import arb, arb_mat, ctx, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.errors import FileFormatError, HypothesisError
+from constructions.errors import FileFormatError, HypothesisError, InputError
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.exact_network import rounded
 from constructions.models.model import Model
@@ -35,7 +35,9 @@ from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.in_float64 import InFloat64
 from verify.forward.in_rationals import exact_network_logits
 from verify.forward.logits import enclose_logits
-from verify.forward.row_balls import logit_balls
+from verify.forward.map_norms import Norms
+from verify.forward.row_balls import InRowBalls, logit_balls
+from verify.forward.walk import Prefixes, passed, read_out, shares_prefixes, stream_of
 from verify.independent.ball_forward import BallForward, NoInformationError
 from verify.independent.integer_forward import IntegerForward
 from verify.independent.plain.plain_model import PlainModel
@@ -492,6 +494,9 @@ EVALUATED = [
 ]
 
 
+SHARING = [name for name in BLOCKS if "task" not in name and shares_prefixes(case_of(name, of_vectors=False)[0])]
+
+
 def rational_case(root, *, of_vectors=False):
     """Two attentions, neurons and all shifts in rationals, with scores that are integers.
 
@@ -545,6 +550,40 @@ def test_each_kind_of_block_is_evaluated_as_it_is_defined(name, of_vectors, arit
     for ball, exact in zip(balls, truth_of_case(name, of_vectors=of_vectors), strict=True):
         assert ball.overlaps(exact)
         assert ball.rad() <= arb(2) ** -ARITHMETICS[arithmetic].bits
+
+
+@pytest.mark.parametrize("name", SHARING)
+def test_contexts_of_several_lengths_give_what_each_gives_alone(name):
+    model, _ = case_of(name, of_vectors=False)
+    parts = [np.array([[2], [0]]), np.array([[2, 1], [0, 1]]), np.array([[2, 1, 2], [0, 1, 1], [2, 1, 0], [0, 0, 0]])]
+    order = np.random.default_rng(1).permutation(sum(map(len, parts)))
+    together = Prefixes(Prefixes.of(parts).contexts[order])
+    alone = [row for part in parts for row in logits_in_balls(model, part, 128).tolist()]
+    for place, found in zip(order.tolist(), logits_in_balls(model, together, 128).tolist(), strict=True):
+        for ball, other in zip(found, alone[place], strict=True):
+            assert ball.overlaps(other) and ball.rad() < arb(2) ** -80
+    arithmetic = InRowBalls(Norms(model))
+    stream = passed(arithmetic, model, stream_of(arithmetic, model, together))
+    assert len(stream.positions) == len(order) == len(np.unique(stream.cells))
+    (value, radius), row_of = read_out(arithmetic, model, stream)
+    for place, row in zip(order.tolist(), row_of.tolist(), strict=True):
+        assert all(arb(z, r).overlaps(x) for z, r, x in zip(value[row], radius[row], alone[place], strict=True))
+        assert radius[row].max() < 1e-9
+
+
+def test_prefixes_share_their_rows():
+    model, _ = case_of("transformer", of_vectors=False)
+    arithmetic = InRowBalls(Norms(model))
+    some = Prefixes.of([np.array([[2, 1]]), np.array([[2, 1, 2], [2, 1, 0]])])
+    stream = passed(arithmetic, model, stream_of(arithmetic, model, some), [0])
+    assert stream.cells.tolist() == [[0, 1, -1], [0, 1, 3], [0, 1, 2]] and len(stream.positions) == 4
+
+
+@pytest.mark.parametrize("name", [name for name in BLOCKS if "task" not in name and name not in SHARING])
+def test_lengths_are_not_mixed_where_later_tokens_are_read(name):
+    model, _ = case_of(name, of_vectors=False)
+    with pytest.raises(InputError, match="several lengths"):
+        logits_in_balls(model, Prefixes.of([np.array([[2]]), np.array([[2, 1]])]), 64)
 
 
 @pytest.mark.parametrize("arithmetic", ANY_BLOCKS)

@@ -20,11 +20,13 @@ from verify.arithmetic.rounding import TINY, Floats, gamma
 
 _DIGIT = 24  # bits of a digit of a middle; three bytes
 _EXACT = 53  # below 2 to this all integers are numbers of float64
-_LARGEST = 2.0**900  # of middles that are written in units; balls beyond are multiplied one by one
+_LARGEST = 900  # bits of middles that are written in units; balls beyond are multiplied one by one
 _COLUMNS = 4096  # of a wide matrix that are worked on together
 _GUARD = 24  # bits more than those of the context, for entries that are smaller than the largest
 _LONGEST = 512  # bits of a radius in its units, at most
-_RADIUS = 64  # bits that every radius has
+_RADIUS = 64  # more than the bits of the integer of a radius
+_LEAST_RADIUS = 2.0**-1000  # of those above 0: so that none underflows
+_PLAIN = 256  # of exponents of matrices whose sizes are taken as they are
 _WORTH = 2**16  # products from which digits are cheaper
 
 
@@ -48,24 +50,24 @@ class Digits:
     @classmethod
     def of(cls, rows: arb_mat) -> "Digits | None":
         """The balls of a matrix in the precision of the context; none where one is unbounded or very large."""
-        shape = rows.nrows(), rows.ncols()
-        largest = np.abs([float(x.mid()) for x in rows.entries()]).max(initial=2.0**-1000)
-        if not largest < _LARGEST:
-            return None
-        exponent = math.frexp(largest)[1] - ctx.prec - _GUARD
-        entries = (rows * (arb(2) ** -exponent)).entries()
+        shape, entries = (rows.nrows(), rows.ncols()), rows.entries()
         if not all(x.is_finite() for x in entries):
             return None
-        whole = [_floor(x.mid()) for x in entries]
+        middles = _integers_and_powers([x.mid() for x in entries])
+        largest = max((n.bit_length() + power for n, power in middles if n), default=0)
+        if largest > _LARGEST:
+            return None
+        exponent = largest - ctx.prec - _GUARD
+        whole = [_floor(n, power - exponent) for n, power in middles]
+        mantissas, powers = np.array(_integers_and_powers([x.rad() for x in entries]), dtype=np.int64).T
         # A radius of very many units is counted in longer ones, so that no float64 overflows.
-        radii = [x.rad() for x in entries]
-        mantissa, power = max(radii).man_exp()
-        if longer := max(0, int(mantissa).bit_length() + int(power) - _LONGEST):
-            with ctx.workprec(_RADIUS):
-                radii = [x * arb(2) ** -longer for x in radii]
-        # A middle is less than one unit above its integer; the radius is taken to the nearest float64.
-        below = np.array([x.mid() != n for x, n in zip(entries, whole, strict=True)], dtype=np.float64)
-        radius = np.array([float(x) for x in radii]) * (1.0 + 2.0**-50) + below
+        ends = powers[mantissas > 0] - exponent + _RADIUS
+        longer = max(0, int(ends.max(initial=0)) - _LONGEST)
+        radius = np.ldexp(mantissas.astype(np.float64), powers - exponent - longer)
+        radius[mantissas > 0] = np.maximum(radius[mantissas > 0], _LEAST_RADIUS)
+        # A middle is less than one unit above its integer.
+        cut = [power < exponent and n & ((1 << (exponent - power)) - 1) != 0 for n, power in middles]
+        radius = radius * (1.0 + 2.0**-50) + np.array(cut, dtype=np.float64)
         size = 3 * (1 + max(n.bit_length() for n in whole) // _DIGIT)
         data = b"".join([n.to_bytes(size, "little", signed=True) for n in whole])
         parts = np.frombuffer(data, dtype=np.uint8).reshape(*shape, size // 3, 3).astype(np.int64)
@@ -98,19 +100,24 @@ class Digits:
             _add(total, product, digit, shift)
         size = (exponent - bits * len(slices)) + self.exponent
         middle = arb_mat(fmpz_mat(rows, columns, _integers(total))) * arb(2) ** size
-        # Sizes of at most 1, in units of 2^exponent; what is less than 2^-1074 of that counts as so much.
-        sizes = np.maximum(np.ldexp(np.abs(matrix), -exponent), 2.0**-1074)
+        # Sizes far below the largest float, and of those that are 1 or less in units of 2^unit none is below 2^-1074.
+        unit = exponent if abs(exponent) > _PLAIN else 0
+        sizes = np.abs(matrix) if not unit else np.maximum(np.ldexp(np.abs(matrix), -unit), 2.0**-1074)
         spread = multiply(self.radius, sizes) * (1.0 + 2.0 * gamma(inner + 8)) + inner * TINY
         # Zeros that are exact stay so.
         spread[~self.radius.any(axis=1)] = spread[:, ~matrix.any(axis=0)] = 0.0
         around = arb_mat(rows, columns, [arb(0, x) for x in spread.ravel().tolist()])
-        return middle + around * arb(2) ** (self.coarse + exponent)
+        return middle + around * arb(2) ** (self.coarse + unit)
 
 
-def _floor(x: arb) -> int:
-    whole = x.floor().unique_fmpz()
-    assert whole is not None  # of an exact number
-    return int(whole)
+def _integers_and_powers(numbers: list[arb]) -> list[tuple[int, int]]:
+    """The integers n and p of exact numbers n 2^p."""
+    return [(int(n), int(power)) for n, power in (x.man_exp() for x in numbers)]
+
+
+def _floor(n: int, power: int) -> int:
+    """The largest integer that is at most n 2^power."""
+    return n << power if power >= 0 else n >> -power
 
 
 def worth_digits(rows: int, inner: int, columns: int) -> bool:

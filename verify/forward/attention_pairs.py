@@ -26,7 +26,7 @@ class AttentionPairs:
         read: Which rows the context has, `[C, S]`.
         allowed: Which position reads which, `[i, S]`.
         kept: The pairs, each once: places in `asking` laid flat, `[L]`.
-        cells: Which pair each context has at each position that is computed, `[T, i]`.
+        cells: Which pair each context has at each position that is computed, `[T, i]`; -1 behind its end.
     """
 
     asking: Int64Array
@@ -46,7 +46,8 @@ def pairs_of(block: Attention, cells: Int64Array, *, only_last: bool, first: int
 
     Args:
         block: The attention.
-        cells: Which row each context has at each position, `[T, S]`.
+        cells: Which row each context has at each position, `[T, S]`; of contexts of several lengths, which a causal
+            attention may read, -1 behind the end of each.
         only_last: Whether nothing later reads any position but the last.
         first: Which example the first context is, where the task brings queries.
 
@@ -59,6 +60,8 @@ def pairs_of(block: Attention, cells: Int64Array, *, only_last: bool, first: int
         >>> causal = pairs_of(block, np.array([[0, 1], [0, 2]]), only_last=False)
         >>> causal.asked.tolist(), causal.cells.tolist()
         ([0, 1, 2], [[0, 1], [0, 2]])
+        >>> pairs_of(block, np.array([[0, 1], [0, -1]]), only_last=False).cells.tolist()
+        [[0, 1], [0, -1]]
     """
     count, length = cells.shape
     everything = np.ones((1, length), dtype=bool)
@@ -75,24 +78,25 @@ def pairs_of(block: Attention, cells: Int64Array, *, only_last: bool, first: int
         keys = np.arange(len(read))[:, None] * (int(cells.max(initial=0)) + 1) + read
         allowed = np.ones((length, length), dtype=bool)
     kept: list[Int64Array] = []
-    pairs, found = np.empty_like(read), 0
+    pairs, found = np.full_like(read, -1), 0
     for position in range(length):
+        there = np.flatnonzero(read[:, position] >= 0)
         # Equal keys of different positions do not meet: the rows of different positions are different.
-        _, places, pair = np.unique(keys[:, position], return_index=True, return_inverse=True)
-        kept.append(places * length + position)
-        pairs[:, position] = pair.reshape(-1) + found
+        _, places, pair = np.unique(keys[there, position], return_index=True, return_inverse=True)
+        kept.append(there[places] * length + position)
+        pairs[there, position] = pair.reshape(-1) + found
         found += len(places)
     return AttentionPairs(read, read, allowed, np.concatenate(kept), pairs[context_of.reshape(-1)])
 
 
 def _prefixes(cells: Int64Array) -> Int64Array:
     """Numbers that are equal where contexts begin alike, for each position, `[T, S]`."""
-    width = int(cells.max(initial=0)) + 1
+    width = int(cells.max(initial=0)) + 2
     numbers = np.empty_like(cells)
     numbers[:, 0] = cells[:, 0]
     for position in range(1, cells.shape[1]):
         before = np.unique(numbers[:, position - 1], return_inverse=True)[1].reshape(-1)
-        numbers[:, position] = before * width + cells[:, position]
+        numbers[:, position] = before * width + cells[:, position] + 1
     return numbers
 
 
@@ -112,10 +116,10 @@ def distinct_pairs(contexts: Int64Array) -> tuple[Int64Array, Int64Array, Int64A
     """The pairs of a position and a token that occur, each once, and which of them each context has where.
 
     Args:
-        contexts: Tokens, `[T, S]`.
+        contexts: Tokens, `[T, S]`; -1 behind the end of a context.
 
     Returns:
-        Positions and tokens of the pairs, `[P]` each, and the cells, `[T, S]`.
+        Positions and tokens of the pairs, `[P]` each, and the cells, `[T, S]`, -1 where there is no token.
 
     Example:
         >>> positions, tokens, cells = distinct_pairs(np.array([[7, 7], [7, 8]]))
@@ -124,5 +128,8 @@ def distinct_pairs(contexts: Int64Array) -> tuple[Int64Array, Int64Array, Int64A
     """
     length = contexts.shape[1]
     width = int(contexts.max(initial=0)) + 1
-    pairs, cells = np.unique(contexts + width * np.arange(length), return_inverse=True)
-    return pairs // width, pairs % width, cells.reshape(contexts.shape)
+    there = contexts >= 0
+    pairs, places = np.unique((contexts + width * np.arange(length))[there], return_inverse=True)
+    cells = np.full(contexts.shape, -1)
+    cells[there] = places.reshape(-1)
+    return pairs // width, pairs % width, cells

@@ -17,7 +17,8 @@ Page: docs/rigour/forward.md (Lemmas B1 to B5), docs/rigour/divergence.md (Lemma
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
@@ -31,9 +32,11 @@ from verify.arithmetic.ball_products import Digits, worth_digits
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward.matrices import InMatrices
 from verify.forward.rotary import angles
-from verify.forward.walk import passed, read_out, stream_of
+from verify.forward.walk import Prefixes, Stream, passed, read_out, stream_of
 
 _FEWEST_BITS, _MOST_BITS = 2, 10**6
+_GUARD_BITS = 32  # more than those in which a ball is known
+_LEAST_BITS = 128  # wherever the balls have so many: a row of which little is known may not be read at all
 _ROUNDING_BITS = 64  # of the distances to the float64 midpoints; the radii are rounded up whatever this is
 
 
@@ -105,15 +108,16 @@ class InBalls(InMatrices[arb_mat]):
         return z if norm.b is None else self.shifted(z, norm.b)
 
 
-def logits_in_balls(model: Model, inputs: Int64Array | Vectors, precision: int) -> arb_mat:
+def logits_in_balls(model: Model, inputs: Int64Array | Vectors | Prefixes, precision: int) -> arb_mat:
     r"""The logits, or outputs, of any model as balls, in nats: the last row of the stream times $W_U$, plus $b_U$.
 
     Rigorous by Lemma B5. The cost is written at the head of this module.
 
     Args:
         model: The weights.
-        inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
-        precision: Bits of the balls, 2 to 10^6. Operations on the result have the precision of their own context.
+        inputs: Tokens, `[T, S]` with `S <= n_ctx`, contexts of several lengths, or the task that brings vectors.
+        precision: Bits of the balls, 2 to 10^6; fewer where less is known (`bits_worth`). Operations on the result have
+            the precision of their own context.
 
     Returns:
         `[T, d_vocab_out]`.
@@ -131,10 +135,53 @@ def logits_in_balls(model: Model, inputs: Int64Array | Vectors, precision: int) 
         >>> logits_in_balls(network, np.array([[0, 1]]), 64)
         [1.00000000000000, 2.00000000000000]
     """
-    with ctx.workprec(checked_precision(precision)):
+    checked_precision(precision)
+    [(_, outputs)] = logit_chunks_in_balls(model, inputs, precision, rows=len(inputs))
+    return outputs
+
+
+def logit_chunks_in_balls(
+    model: Model, inputs: Int64Array | Vectors | Prefixes, precision: int, *, rows: int
+) -> Iterator[tuple[int, arb_mat]]:
+    """The same, of so many contexts at a time, with the first of each: all blocks are passed at once.
+
+    Args:
+        model: The weights.
+        inputs: As for `logits_in_balls`.
+        precision: As for `logits_in_balls`.
+        rows: Contexts whose outputs are balls at the same time.
+    """
+    with ctx.workprec(precision):
         arithmetic = InBalls(model)
-        outputs, row_of = read_out(arithmetic, model, passed(arithmetic, model, stream_of(arithmetic, model, inputs)))
-        return arithmetic.taken(outputs, row_of)
+        stream = stream_of(arithmetic, model, inputs)
+        for place in range(len(model.blocks)):
+            with ctx.workprec(bits_worth(stream)):
+                stream = passed(arithmetic, model, stream, [place])
+        bits = bits_worth(stream)
+    for start in range(0, max(1, len(inputs)), max(1, rows)):
+        with ctx.workprec(bits):
+            some = replace(stream, cells=stream.cells[start : start + max(1, rows)])
+            outputs, row_of = read_out(arithmetic, model, some)
+            chunk = arithmetic.taken(outputs, row_of)
+        yield start, chunk
+
+
+def bits_worth(stream: Stream[arb_mat]) -> int:
+    """The bits that operations on these rows are worth: those in which they are known, and 32; at least 128.
+
+    Balls lose bits with each block, so that the last ones of a deep model need far fewer than the first. A row is known
+    as well as its best entry, a context as well as its worst row, which all that it computes will read, and all of them
+    as well as the best context. A rounding of an entry of that row is at most 2^-32 of its radius.
+
+    Example:
+        >>> rows = arb_mat([[arb(1, 2.0**-20), arb(1, 2.0**-10)], [arb(1, 2.0**-15)] * 2])
+        >>> with ctx.workprec(1000):
+        ...     bits_worth(Stream(rows, np.array([[0, 1]]), np.array([0, 1])))
+        128
+    """
+    known = np.array([max(x.rel_accuracy_bits() for x in row) for row in stream.rows.tolist()], dtype=object)
+    worst = np.where(stream.cells >= 0, known[stream.cells], ctx.prec).min(axis=1)
+    return min(ctx.prec, max(int(worst.max(initial=0)) + _GUARD_BITS, _LEAST_BITS))
 
 
 def rounded_outwards(balls: arb_mat) -> Enclosure:

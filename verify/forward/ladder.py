@@ -6,7 +6,7 @@ Page: docs/rigour/depth.md
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from flint import arb, arb_mat, ctx
@@ -14,18 +14,19 @@ from numpy.typing import NDArray
 
 from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError
+from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
 from constructions.tasks.vectors import Vectors
 from verify.arithmetic.double_double import SLICES, DoubleDouble, added, inner_error
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats
-from verify.forward.in_balls import InBalls, logits_in_balls, rounded_outwards
+from verify.forward.in_balls import InBalls, logit_chunks_in_balls, rounded_outwards
 from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.in_float64 import InFloat64
 from verify.forward.logits import logit_chunks
 from verify.forward.map_norms import Norms
 from verify.forward.row_balls import logit_balls
-from verify.forward.walk import part_of, passed, stream_of
+from verify.forward.walk import Prefixes, part_of, passed, shares_prefixes, stream_of
 
 Precision = Literal["float64", "double-double", "balls"]
 
@@ -35,7 +36,9 @@ _PROBED_BITS, _HOPELESS = 192, 16  # of short balls that are followed, and of th
 _SPARE_BITS = 32  # more than what is predicted of long balls
 _ASKED = 8  # contexts from which it is predicted into how many slices products have to be cut
 _LOGIT_ENTRIES = 2**22  # in double-double, that are worked on together: the unembedding is cut into slices each time
-_BALLS_TOGETHER = 256  # contexts whose logits are balls at the same time
+_BALLS_TOGETHER = 256  # contexts of one length whose rows are balls at the same time
+_BALL_ENTRIES = 2**18  # of the rows of contexts of several lengths that are balls at the same time
+_LOGIT_BALLS = 2**20  # of the logits
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,60 +176,154 @@ def rising_precision(
         InputError: Inputs that do not fit the model, a rational model, or an unknown precision.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
     """
+    rising = rising_of_parts(model, [inputs], [is_open], precisions=precisions, most_bits=most_bits, norms=norms)
+    return ((precision, bits, rows, part) for precision, bits, _, rows, part in rising)
+
+
+def rising_of_parts(
+    model: Model,
+    parts: Sequence[Int64Array | Vectors],
+    is_open: Sequence[BoolArray],
+    *,
+    precisions: Sequence[Precision] = get_args(Precision),
+    most_bits: int = _MOST_BALL_BITS,
+    norms: Norms | None = None,
+) -> Iterator[tuple[Precision, int, int, Int64Array, Enclosure]]:
+    """The same, of contexts of several lengths: all lengths in one precision, and then in the next.
+
+    Balls of contexts that begin alike, whatever their lengths, share the rows of what they begin with, and few contexts
+    come first, so that the first answer does not wait for all.
+
+    Args:
+        model: As for `rising_precision`.
+        parts: The contexts of each length.
+        is_open: Of each part, as for `rising_precision`.
+        precisions: As for `rising_precision`.
+        most_bits: As for `rising_precision`.
+        norms: As for `rising_precision`.
+
+    Returns:
+        Iterator of the precision, its bits, the number of the part, its contexts and the enclosure of their outputs.
+
+    Raises:
+        InputError: As for `rising_precision`.
+    """
     if unknown := [name for name in precisions if name not in get_args(Precision)]:
         raise InputError("precisions", f"names {unknown[0]!r}", f"some of {', '.join(map(repr, get_args(Precision)))}")
-    return _rising_precision(model, inputs, is_open, precisions, most_bits, norms)
+    return _rising_of_parts(model, parts, is_open, precisions, most_bits, norms)
 
 
-def _rising_precision(
+def _rising_of_parts(
     model: Model,
-    inputs: Int64Array | Vectors,
-    is_open: BoolArray,
+    parts: Sequence[Int64Array | Vectors],
+    is_open: Sequence[BoolArray],
     precisions: Sequence[Precision],
     most_bits: int,
     norms: Norms | None,
-) -> Iterator[tuple[Precision, int, Int64Array, Enclosure]]:
-    gap, hopeless = np.zeros(len(is_open)), False
-    if "float64" in precisions and is_open.any():
-        left = np.flatnonzero(is_open)
-        whole = len(left) == len(is_open)
+) -> Iterator[tuple[Precision, int, int, Int64Array, Enclosure]]:
+    gaps, hopeless = [np.zeros(len(each)) for each in is_open], False
+    for number, inputs in enumerate(parts):
+        left = np.flatnonzero(is_open[number])
+        if "float64" not in precisions or not len(left):
+            continue
+        whole = len(left) == len(is_open[number])
         for start, part in logit_chunks(model, inputs if whole else part_of(inputs, left), norms=norms):
             chosen = left[start : start + len(part)]
-            gap[chosen] = _gaps(part.midpoint)
-            yield "float64", 53, chosen, part
-    if "double-double" in precisions and is_open.any():
+            gaps[number][chosen] = _gaps(part.midpoint)
+            yield "float64", 53, number, chosen, part
+    for number, inputs in enumerate(parts):
+        if "double-double" not in precisions or not is_open[number].any():
+            continue
         norms = Norms(model) if norms is None else norms
         chunk = max(1, _LOGIT_ENTRIES // model.d_vocab_out)
-        needed = _slices_needed(model, inputs, is_open, gap, norms)
+        # What is hopeless for contexts of one length is so for the others: the blocks make it so.
+        needed = () if hopeless else _slices_needed(model, inputs, is_open[number], gaps[number], norms)
         hopeless = not needed
         for slices in needed:
-            left, numbers = np.flatnonzero(is_open), InDoubleDouble(slices)
+            left, numbers = np.flatnonzero(is_open[number]), InDoubleDouble(slices)
             if not len(left):
                 break
             some = part_of(inputs, left)
             for start, value, radius in logit_balls(model, some, numbers=numbers, norms=norms, chunk=chunk):
-                chosen, part = (
-                    left[start : start + len(radius)],
-                    _less_largest(value, radius, isinstance(inputs, Vectors)),
-                )
-                gap[chosen] = _gaps(part.midpoint)
-                yield "double-double", 20 * slices, chosen, part
-    if "balls" in precisions and is_open.any():
-        left = np.flatnonzero(is_open)
-        norms = Norms(model) if norms is None else norms
+                chosen = left[start : start + len(radius)]
+                part = _less_largest(value, radius, isinstance(inputs, Vectors))
+                gaps[number][chosen] = _gaps(part.midpoint)
+                yield "double-double", 20 * slices, number, chosen, part
+    if "balls" in precisions and any(each.any() for each in is_open):
         # Where not even double-double tells two logits apart, they may be equal, and the gap says nothing.
-        known = gap[left][gap[left] > 0.0].min(initial=1.0)
-        radius = float(max(known / 4.0, 2.0**-200))
-        predicted = None if hopeless else bits_needed(model, part_of(inputs, left[:_ASKED]), radius, norms=norms)
-        bits = bits_of_balls(model, part_of(inputs, left[:1]), radius) if predicted is None else 2 * predicted
+        left = np.concatenate([gap[each] for gap, each in zip(gaps, is_open, strict=True)])
+        radius = float(max(left[left > 0.0].min(initial=1.0) / 4.0, 2.0**-200))
+        number = max(number for number, each in enumerate(is_open) if each.any())
+        some = part_of(parts[number], np.flatnonzero(is_open[number])[:_ASKED])
+        predicted = None if hopeless else bits_needed(model, some, radius, norms=norms)
+        bits = bits_of_balls(model, part_of(some, np.arange(1)), radius) if predicted is None else 2 * predicted
         bits = max(min(bits, most_bits) if predicted else bits, _FEWEST_BALL_BITS)
         most_bits = max(most_bits, 2 * bits if predicted is None else bits)
-        while len(left) and bits <= most_bits:
-            for start in range(0, len(left), _BALLS_TOGETHER):
-                chosen = left[start : start + _BALLS_TOGETHER]
-                balls = logits_in_balls(model, part_of(inputs, chosen), bits)
-                yield "balls", bits, chosen, _rounded_less_largest(balls, bits, isinstance(inputs, Vectors))
-            left, bits = np.flatnonzero(is_open), 2 * bits
+        while any(each.any() for each in is_open) and bits <= most_bits:
+            yield from _balls_of_parts(model, parts, is_open, bits)
+            bits = 2 * bits
+
+
+def _balls_of_parts(
+    model: Model, parts: Sequence[Int64Array | Vectors], is_open: Sequence[BoolArray], bits: int
+) -> Iterator[tuple[Precision, int, int, Int64Array, Enclosure]]:
+    """All contexts that are open, in balls of so many bits; of those that are walked together part by part."""
+    for together in _together(model, parts, is_open):
+        numbers = sorted({number for number, _ in together})
+        rows = {number: np.array([row for other, row in together if other == number]) for number in numbers}
+        inputs = [part_of(parts[number], rows[number]) for number in numbers]
+        walked = inputs[0] if len(inputs) == 1 else Prefixes.of([np.asarray(each) for each in inputs])
+        every = [(number, row) for number in numbers for row in rows[number].tolist()]
+        step = max(1, _LOGIT_BALLS // model.d_vocab_out)
+        for start, balls in logit_chunks_in_balls(model, walked, bits, rows=step):
+            part = _rounded_less_largest(balls, bits, not model.reads_tokens)
+            some = every[start : start + len(part)]
+            for number in sorted({number for number, _ in some}):
+                places = [i for i, (other, _) in enumerate(some) if other == number]
+                yield "balls", bits, number, np.array([some[i][1] for i in places]), part[places]
+
+
+def _together(
+    model: Model, parts: Sequence[Int64Array | Vectors], is_open: Sequence[BoolArray]
+) -> Iterator[list[tuple[int, int]]]:
+    """The contexts that are open, by part and row, in groups that are walked together.
+
+    Prefixes are shared within a group, so that contexts that begin alike stand together, and groups grow; contexts of
+    one token, whose balls are known better than others (`verify.forward.in_balls.bits_worth`), are a group of theirs.
+    """
+    every = [(number, row) for number, each in enumerate(is_open) for row in np.flatnonzero(each).tolist()]
+    if not (len(parts) > 1 and shares_prefixes(model)):
+        for number in range(len(parts)):
+            own = [place for place in every if place[0] == number]
+            for start in range(0, len(own), _BALLS_TOGETHER):
+                yield own[start : start + _BALLS_TOGETHER]
+        return
+    tokens = {place: tuple(np.asarray(parts[place[0]])[place[1]].tolist()) for place in every}
+    most = max(1, _BALL_ENTRIES // max(_width(block) for block in model.blocks))
+    for some in ([p for p in every if len(tokens[p]) > 1], [p for p in every if len(tokens[p]) == 1]):
+        some.sort(key=lambda place: tokens[place])
+        start, size = 0, 1
+        while start < len(some):
+            rows, end = 0, start
+            while end < min(len(some), start + size) and (end == start or rows + len(tokens[some[end]]) <= most):
+                rows += len(tokens[some[end]]) - (
+                    _shared(tokens[some[end - 1]], tokens[some[end]]) if end > start else 0
+                )
+                end += 1
+            yield some[start:end]
+            start, size = end, 4 * size
+
+
+def _shared(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+    """With how many equal tokens two contexts begin."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _width(block: Any) -> int:
+    """Entries of the widest row in a block."""
+    if isinstance(block, Attention):
+        return max(block.d_model, block.d_out, block.n_heads * max(block.d_qk, block.d_head))
+    return max(block.d_model, block.d_out, block.d_mlp) if isinstance(block, FeedForward) else block.width
 
 
 def _slices_needed(

@@ -32,7 +32,7 @@ class Stream(Generic[R]):
 
     Args:
         rows: The distinct rows, `[P, d]`.
-        cells: Which of them each context has at each position, `[T, S]`.
+        cells: Which of them each context has at each position, `[T, S]`; -1 behind the end of a shorter one.
         positions: At which position each row stands, `[P]`; no row stands at two.
         queries: Those that the task brings, `[examples, d]`, or none.
         before: The rows that the attention in front has read, and which of them has asked for each row.
@@ -52,18 +52,56 @@ class Stream(Generic[R]):
         return Stream(rows, cells.reshape(-1, 1), self.positions[chosen], self.queries, before)
 
 
-def stream_of(arithmetic: Arithmetic[R, Any, Any], model: Model, inputs: Int64Array | Vectors) -> Stream[R]:
+@dataclass(frozen=True)
+class Prefixes:
+    """Contexts of several lengths, which share the rows of what they begin with.
+
+    Args:
+        contexts: Tokens, `[T, S]`; -1 behind the end of each.
+
+    Example:
+        >>> Prefixes.of([np.array([[5]]), np.array([[5, 6], [5, 7]])]).contexts.tolist()
+        [[5, -1], [5, 6], [5, 7]]
+    """
+
+    contexts: Int64Array
+
+    @classmethod
+    def of(cls, parts: Sequence[Int64Array]) -> "Prefixes":
+        """The contexts of each length, one part after the other."""
+        longest = max(part.shape[1] for part in parts)
+        rows = [np.pad(part, ((0, 0), (0, longest - part.shape[1])), constant_values=-1) for part in parts]
+        return cls(np.concatenate(rows))
+
+    def __len__(self) -> int:
+        return len(self.contexts)
+
+
+def shares_prefixes(model: Model) -> bool:
+    """Whether what a model computes at a position depends on the tokens up to it alone, so that prefixes share rows."""
+    attentions = [block for block in model.blocks if isinstance(block, Attention)]
+    return model.reads_tokens and bool(attentions) and all(block.attends == "causal" for block in attentions)
+
+
+def stream_of(arithmetic: Arithmetic[R, Any, Any], model: Model, inputs: Int64Array | Vectors | Prefixes) -> Stream[R]:
     """The stream before any block.
 
     Args:
         arithmetic: What evaluates it.
         model: The model.
-        inputs: Tokens, `[T, S]` with `S <= n_ctx`, or the task that brings vectors.
+        inputs: Tokens, `[T, S]` with `S <= n_ctx`, of several lengths if the model `shares_prefixes`, or the task that
+            brings vectors.
 
     Raises:
         InputError: Inputs that the model cannot read.
     """
-    inputs = checked_inputs(model, inputs)
+    if isinstance(inputs, Prefixes):
+        contexts_of(model, np.maximum(inputs.contexts, 0))
+        if not shares_prefixes(model):
+            raise InputError("inputs", "are of several lengths", "one length: the model has an attention not causal")
+        inputs = inputs.contexts
+    else:
+        inputs = checked_inputs(model, inputs)
     if isinstance(inputs, Vectors):
         count, length = len(inputs), inputs.n_ctx
         firsts = np.zeros(count, dtype=np.int64) if inputs.shared else np.arange(count) * length
@@ -201,6 +239,8 @@ class Heads(Generic[R]):
     def attended(self, cells: Int64Array, *, only_last: bool, first: int = 0) -> Stream[R]:
         """The stream behind the attention, for contexts with these cells."""
         arithmetic, block = self.arithmetic, self.block
+        if only_last and (cells < 0).any():
+            return self._attended_by_lengths(cells)
         pairs = self.pairs(cells, only_last=only_last, first=first)
         idle = self._idle(pairs)
         if not block.n_heads:
@@ -214,6 +254,22 @@ class Heads(Generic[R]):
             return Stream(y, pairs.cells, np.zeros(len(pairs.kept), dtype=np.int64), self.stream.queries)
         before = self.stream.rows, pairs.asked
         return Stream(y, pairs.cells, self.stream.positions[pairs.asked], self.stream.queries, before)
+
+    def _attended_by_lengths(self, cells: Int64Array) -> Stream[R]:
+        """The last rows of contexts of several lengths, each asking for its own."""
+        lengths = (cells >= 0).sum(axis=1)
+        rows, places, asked, found = list[R](), np.empty((len(cells), 1), dtype=np.int64), list[Int64Array](), 0
+        for length in np.unique(lengths).tolist():
+            alike = np.flatnonzero(lengths == length)
+            behind = self.attended(cells[alike, :length], only_last=True)
+            assert behind.before is not None
+            rows.append(behind.rows)
+            asked.append(behind.before[1])
+            places[alike] = behind.cells + found
+            found += len(behind.before[1])
+        every = np.concatenate(asked)
+        before = self.stream.rows, every
+        return Stream(self.arithmetic.joined(rows), places, self.stream.positions[every], None, before)
 
     def leave(self, y: R, asked: Int64Array) -> R:
         """The rows behind the attention, of what the heads write for the rows `asked`."""

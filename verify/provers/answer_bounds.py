@@ -7,7 +7,7 @@ Page: docs/rigour/certificate.md
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -32,7 +32,7 @@ from verify.divergence.kullback_leibler import (
     mean_upper_bound,
     quadratic_divergence_bound,
 )
-from verify.forward.ladder import Precision, rising_precision
+from verify.forward.ladder import Precision, rising_of_parts
 from verify.forward.walk import contexts_of
 from verify.progress import Progress
 from verify.runs.exact_sums import InReals
@@ -111,7 +111,8 @@ def judge_answers(
 
     Models that work on integers are judged in integers (`verify/runs/integer_rows.py`). A context of which these and
     float64 prove neither that it is held nor that it is not goes on to double-double and to balls
-    (`verify/forward/ladder.py:rising_precision`).
+    (`verify/forward/ladder.py:rising_of_parts`), where contexts of several lengths share the rows of what they begin
+    with.
 
     Args:
         model: The weights: any model of blocks.
@@ -126,70 +127,114 @@ def judge_answers(
     Returns:
         The bounds.
     """
-    if task.listing is None:
-        return _whole_answers(model, task, criterion, beyond, progress)
-    return _listed_answers(model, task.listing, criterion, keep_outputs, two_sided, beyond, progress)
+    if task.listing is not None:
+        [answers] = _of_parts(model, [task.listing], criterion, keep_outputs, two_sided, beyond, progress)
+        return answers
+    return _whole_answers(model, task, criterion, beyond, progress)
 
 
-def _listed_answers(
+class _Bounds:
+    """The bounds of the contexts of one length, as far as they are known.
+
+    Args:
+        model: The weights.
+        task: The contexts and their targets.
+        criterion: As for `judge_answers`.
+        keep_outputs: As for `judge_answers`.
+        two_sided: As for `judge_answers`.
+    """
+
+    def __init__(self, model: Model, task: Listing, criterion: Criterion, keep_outputs: bool, two_sided: bool) -> None:
+        size = task.n_contexts
+        self.task, self.criterion, self.keep_outputs, self.two_sided = task, criterion, keep_outputs, two_sided
+        self.margins, self.losses, self.empirical = (np.zeros((2, size)) for _ in range(3))
+        self.margins[:] = np.inf
+        self.kept = [np.empty((size if keep_outputs else 0, model.d_vocab_out)) for _ in range(2)]
+        self.precisions, self.is_open = np.full(size, "", dtype="U17"), np.ones(size, dtype=bool)
+
+    def take(self, precision: str, contexts: Int64Array, like: Int64Array, outputs: Enclosure) -> None:
+        """Judge contexts by their outputs; those that share outputs are of one kind, the same is asked of them.
+
+        Args:
+            precision: What the outputs come from.
+            contexts: Which contexts.
+            like: Which outputs each has.
+            outputs: Their enclosure.
+        """
+        task, criterion = self.task, self.criterion
+        rows = np.zeros(len(outputs), dtype=np.int64)
+        rows[like] = contexts  # one context of each kind is judged
+        if task.values is not None:
+            distance = abs(outputs - task.values[rows])
+            self.losses[0, rows] = np.maximum(0.0, distance.lower().max(axis=1))
+            self.losses[1, rows] = distance.upper().max(axis=1)
+        else:
+            modes = task.modes(rows)
+            self.margins[0, rows], self.margins[1, rows] = argmax_margin(outputs, modes), margin_upper(outputs, modes)
+            self.losses[:, rows] = _divergences(outputs, task, rows, criterion, two_sided=self.two_sided)
+        if task.observed is not None:
+            found = empirical_divergence(outputs, task.observed.take(rows))
+            self.empirical[0, rows], self.empirical[1, rows] = found.midpoint, found.radius
+        if self.keep_outputs and precision in _SHORT:
+            radius = np.broadcast_to(outputs.radius, outputs.shape)  # one number where all have it
+            self.kept[0][contexts], self.kept[1][contexts] = outputs.midpoint[like], radius[like]
+        for bounds in (self.margins, self.losses, self.empirical):
+            bounds[:, contexts] = bounds[:, rows[like]]
+        self.precisions[contexts] = precision
+        parts = self.margins[:, contexts], self.losses[:, contexts]
+        decided = _held(*parts, task.target, criterion.tolerance) | _wrong(*parts, task.target, criterion.tolerance)
+        self.is_open[contexts[decided]] = False
+
+    def ask(self, model: Model, beyond: ArgmaxProof) -> None:
+        """Judge what is open by another proof of where the largest output is."""
+        rows = np.flatnonzero(self.is_open)
+        labels = self.task.classes[rows]
+        place, lead = beyond(model, contexts_of(model, self.task.inputs)[rows])
+        is_right = place == labels
+        is_wrong = ~is_right & (place >= 0)
+        # Where another output is ahead of all others, that of the label is behind by as much.
+        self.margins[0, rows[is_right]], self.margins[1, rows[is_wrong]] = lead[is_right], -lead[is_wrong]
+        self.precisions[rows[place >= 0]] = _BEYOND
+
+    def answers(self) -> Answers:
+        """What is known now."""
+        return Answers(
+            margin_lower=self.margins[0],
+            margin_upper=self.margins[1],
+            loss_lower=self.losses[0],
+            loss_upper=self.losses[1],
+            empirical=None if self.task.observed is None else Enclosure(self.empirical[0], self.empirical[1]),
+            outputs=Enclosure(self.kept[0], self.kept[1]) if self.keep_outputs else None,
+            precision=self.precisions,
+        )
+
+
+def _of_parts(
     model: Model,
-    task: Listing,
+    tasks: Sequence[Listing],
     criterion: Criterion,
     keep_outputs: bool,
     two_sided: bool,
     beyond: ArgmaxProof | None,
     progress: Progress,
-) -> Answers:
-    """The bounds of contexts that stand in one list."""
-    size = task.n_contexts
-    margins, losses, empirical = (np.zeros((2, size)) for _ in range(3))
-    margins[:] = np.inf
-    kept = [np.empty((size if keep_outputs else 0, model.d_vocab_out)) for _ in range(2)]
-    precisions, is_open = np.full(size, "", dtype="U17"), np.ones(size, dtype=bool)
-    for precision, contexts, like, outputs in _enclosures(model, task, is_open):
-        rows = np.zeros(len(outputs), dtype=np.int64)
-        rows[like] = contexts  # one context of each kind is judged
-        if task.values is not None:
-            distance = abs(outputs - task.values[rows])
-            losses[0, rows] = np.maximum(0.0, distance.lower().max(axis=1))
-            losses[1, rows] = distance.upper().max(axis=1)
+) -> list[Answers]:
+    """The bounds of contexts that stand in one list for each length."""
+    parts = [_Bounds(model, task, criterion, keep_outputs, two_sided) for task in tasks]
+    size = sum(task.n_contexts for task in tasks)
+    for precision, number, contexts, like, outputs in _enclosures(model, parts):
+        parts[number].take(precision, contexts, like, outputs)
+        if precision in _SHORT:
+            stage = "answers"
+            done = sum(task.n_contexts for task in tasks[:number]) + int(contexts.max()) + 1
         else:
-            modes = task.modes(rows)
-            margins[0, rows], margins[1, rows] = argmax_margin(outputs, modes), margin_upper(outputs, modes)
-            losses[:, rows] = _divergences(outputs, task, rows, criterion, two_sided=two_sided)
-        if task.observed is not None:
-            found = empirical_divergence(outputs, task.observed.take(rows))
-            empirical[0, rows], empirical[1, rows] = found.midpoint, found.radius
-        if keep_outputs and precision in _SHORT:
-            radius = np.broadcast_to(outputs.radius, outputs.shape)  # one number where all have it
-            kept[0][contexts], kept[1][contexts] = outputs.midpoint[like], radius[like]
-        for bounds in (margins, losses, empirical):
-            bounds[:, contexts] = bounds[:, rows[like]]
-        precisions[contexts] = precision
-        parts = margins[:, contexts], losses[:, contexts]
-        decided = _held(*parts, task.target, criterion.tolerance) | _wrong(*parts, task.target, criterion.tolerance)
-        is_open[contexts[decided]] = False
-        stage, done = "answers" if precision in _SHORT else f"answers, {precision}", int(contexts.max()) + 1
+            stage, done = f"answers, {precision}", size - sum(int(part.is_open.sum()) for part in parts)
         progress(stage, done / size, f"{done} of {size} contexts")
-    if beyond is not None and model.reads_tokens and task.target == "labels" and is_open.any():
-        rows = np.flatnonzero(is_open)
-        contexts, labels = contexts_of(model, task.inputs)[rows], task.classes[rows]
-        progress(f"answers, {_BEYOND}", None, f"{len(rows)} of {size} contexts")
-        place, lead = beyond(model, contexts)
-        is_right = place == labels
-        is_wrong = ~is_right & (place >= 0)
-        # Where another output is ahead of all others, that of the label is behind by as much.
-        margins[0, rows[is_right]], margins[1, rows[is_wrong]] = lead[is_right], -lead[is_wrong]
-        precisions[rows[place >= 0]] = _BEYOND
-    return Answers(
-        margin_lower=margins[0],
-        margin_upper=margins[1],
-        loss_lower=losses[0],
-        loss_upper=losses[1],
-        empirical=None if task.observed is None else Enclosure(empirical[0], empirical[1]),
-        outputs=Enclosure(kept[0], kept[1]) if keep_outputs else None,
-        precision=precisions,
-    )
+    if beyond is not None and model.reads_tokens:
+        for part in parts:
+            if part.task.target == "labels" and part.is_open.any():
+                progress(f"answers, {_BEYOND}", None, f"{int(part.is_open.sum())} of {size} contexts")
+                part.ask(model, beyond)
+    return [part.answers() for part in parts]
 
 
 def _whole_answers(
@@ -201,8 +246,9 @@ def _whole_answers(
     """
     size = task.n_contexts
     margins, losses, last = np.full((2, size), np.inf), np.zeros((2, size)), np.zeros(size, dtype=np.int64)
-    for part in task.parts:
-        found = judge_answers(model, part.task, criterion, beyond=beyond, progress=progress)
+    listings = [part.task for part in task.parts]
+    every = _of_parts(model, listings, criterion, False, False, beyond, progress)
+    for part, found in zip(task.parts, every, strict=True):
         at, of = part.facts, part.places  # a fact has at most one context of a length
         margins[:, at] = np.minimum(margins[:, at], np.stack([found.margin_lower, found.margin_upper])[:, of])
         losses[0, at] = np.maximum(0.0, down(losses[0, at] + found.loss_lower[of]))
@@ -212,19 +258,16 @@ def _whole_answers(
     return Answers(*margins, *losses, empirical=None, outputs=None, precision=np.array(_PRECISIONS)[last])
 
 
-def _enclosures(
-    model: Model, task: Listing, is_open: BoolArray
-) -> Iterator[tuple[str, Int64Array, Int64Array, Enclosure]]:
-    """The precision, contexts, which outputs each has, and their enclosure; of all contexts, then of those still open.
-
-    Contexts that share outputs are of one kind: the same is asked of them.
-    """
+def _enclosures(model: Model, parts: Sequence[_Bounds]) -> Iterator[tuple[str, int, Int64Array, Int64Array, Enclosure]]:
+    """The precision, part, contexts, which outputs each has, and their enclosure; of all, then of those still open."""
     if model.reads_tokens:
-        for part in known_logits(model, contexts_of(model, task.inputs), InReals()):
-            for contexts, like, outputs in part.judged(task.kinds):
-                yield "integers", contexts, like, outputs
-    for precision, _, rows, outputs in rising_precision(model, task.inputs, is_open, most_bits=_MOST_BITS):
-        yield precision, rows, np.arange(len(rows)), outputs
+        for number, part in enumerate(parts):
+            for known in known_logits(model, contexts_of(model, part.task.inputs), InReals()):
+                for contexts, like, outputs in known.judged(part.task.kinds):
+                    yield "integers", number, contexts, like, outputs
+    inputs, is_open = [part.task.inputs for part in parts], [part.is_open for part in parts]
+    for precision, _, number, rows, outputs in rising_of_parts(model, inputs, is_open, most_bits=_MOST_BITS):
+        yield precision, number, rows, np.arange(len(rows)), outputs
 
 
 def _held(margins: Bounds, losses: Bounds, target: str, tolerance: float) -> BoolArray:
