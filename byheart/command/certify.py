@@ -3,6 +3,7 @@
 import argparse
 import inspect
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,6 +131,8 @@ def run(options: argparse.Namespace) -> int:
     given = {name: value for name, value in kinds[here].items() if value is not None and name not in _ELSEWHERE}
     if (makes := workers(options)) is not None:
         given["workers"] = makes
+    if options.rule is None and not (options.json or options.quiet):
+        given["decided"] = _say
     with progress_lines(options) as progress:
         figures = (certify if options.rule is None else certify_rule)(
             options.model,
@@ -148,6 +151,14 @@ def run(options: argparse.Namespace) -> int:
         complain(f"interrupted; what had been proved until then is stated{kept}")
         return INTERRUPTED
     return EXIT_CODES[figures["verdict"]]
+
+
+def _say(fact: Sequence[Any], held: bool, margin: float, arithmetic: str) -> None:
+    """Say of a fact whose balls take long what is proved, before the others are: a line on standard error."""
+    if arithmetic == "balls":
+        prompt, answer = fact
+        ahead = f"ahead by {below(margin)} or more" if held else f"behind by {below(-margin)} or more"
+        sys.stderr.write(f"proved {'right' if held else 'wrong'}: {prompt!r} -> {answer!r}, {ahead}\n")
 
 
 def _of_any_task(options: argparse.Namespace) -> dict[str, Any]:

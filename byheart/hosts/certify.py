@@ -46,7 +46,7 @@ from verify.domains.rule_answers import ONE_BY_ONE
 from verify.domains.sample import drawn
 from verify.folds.fold_answers import WrongInput, require_one_attention
 from verify.progress import Progress, silent
-from verify.provers.answer_bounds import Answers
+from verify.provers.answer_bounds import Answers, Decided
 from verify.provers.domain import OF_PATHS, DomainCertificate, FoldCertificate, certify_domain
 from verify.provers.domain import certify_fold as certified_fold
 from verify.provers.memorization import MemorizationCertificate, certify_memorization
@@ -81,6 +81,7 @@ def certify(
     every_run: str | None = None,
     out: Path | str | None = None,
     overwrite: bool = False,
+    decided: Callable[[Sequence[Any], bool, float, str], None] | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     r"""Prove of the weights of a trained model, as they are stored, which facts of a list they hold.
@@ -116,6 +117,8 @@ def certify(
         out: A folder to write: the weights, the facts, the certificate, and in ``wrong.csv`` all facts that are proved
             not to be held; nothing is written by default.
         overwrite: Replace a folder that byheart wrote.
+        decided: Called with each prompt and its answer once that is decided: the row, whether it is held, its margin at
+            least, or at most where it is not held, and the arithmetic that decides.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
@@ -161,7 +164,8 @@ def certify(
     decoding = _decoding(source, options, facts, plain_argmax)
     agreeing = _asked(given, config, model, inputs, handshake, ignore_field, progress)
     beyond = None if every_run is None else argmax_of_every_run
-    proved = certify_memorization(model, facts, asked, beyond=beyond, progress=progress)
+    told = None if decided is None else _told(facts, decided)
+    proved = certify_memorization(model, facts, asked, beyond=beyond, decided=told, progress=progress)
     least = _least_margin(proved.answers)
     _require_agreement(agreeing, least, ignore_field)
     asides = [
@@ -546,6 +550,11 @@ def _require_loaded_exactly(path: Path, options: Mapping[str, Any]) -> None:
                 "library rounds the weights when it loads them",
             )  # fmt: skip
             return
+
+
+def _told(facts: AnyTask, decided: Callable[[Sequence[Any], bool, float, str], None]) -> Decided:
+    """What is called with the number of a fact, and calls another with its row."""
+    return lambda fact, *how: decided(facts.rows(np.array([fact]))[0], *how)
 
 
 def _ignoring(fields: Sequence[str]) -> str:

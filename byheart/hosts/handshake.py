@@ -2,8 +2,8 @@
 
 A configuration and tensors by name do not say what a module computes: its `forward`, hooks, masks and buffers do, and
 the next version of a library. So the module itself is run on the contexts, with every operation in float64, and each
-logit has to lie within the enclosure and the rounding bound of such a run. That is evidence about these contexts, no
-proof about the module.
+logit has to lie within the bound of such a run about what float64 computes here. That is evidence about these contexts,
+no proof about the module.
 
 Page: docs/hosts.md
 """
@@ -29,10 +29,9 @@ from constructions.errors import HandshakeError, InputError
 from constructions.models.blocks import Attention
 from constructions.models.model import Model
 from constructions.tasks.vectors import Vectors
-from verify.arithmetic.rounding import down, up
-from verify.forward.logits import logit_chunks
+from verify.arithmetic.rounding import up
 from verify.runs.formats import FLOAT64
-from verify.runs.rounding import rounding_bound
+from verify.runs.rounding import run_chunks
 
 EXP_ULPS = 20.0
 """Assumed accuracy of the exponential in the softmax of a host, in units in the last place (`docs/rigour/runs.md`)."""
@@ -49,8 +48,8 @@ class Asked:
     Args:
         agrees: The class of the module with the library and its version; empty if nobody was asked.
         why: Why nobody was asked; empty if somebody was.
-        gap: The largest difference of a logit from the middle of its enclosure.
-        allowed: The largest that enclosure and rounding allow: what differs by less passes unseen.
+        gap: The largest difference of a logit from what float64 computes here.
+        allowed: The largest that rounding allows: what differs by less passes unseen.
     """
 
     agrees: str = ""
@@ -176,9 +175,6 @@ def host_answer(source: Any, config: Any, model: Model, prompt: Sequence[int], c
 
 def _compared(module: Any, name: str, model: Model, inputs: Int64Array | Vectors) -> tuple[float, float] | str:
     """The largest difference on some inputs and the largest that is allowed; or why nothing can be said."""
-    bounds = rounding_bound(model, inputs, number_format=FLOAT64, exp_ulps=EXP_ULPS)
-    if not np.isfinite(bounds).all():
-        return "no bound of the rounding of a float64 run is known for this model"
     try:
         with _recorded(module, model):
             computed = float64_logits(module, inputs)
@@ -186,16 +182,15 @@ def _compared(module: Any, name: str, model: Model, inputs: Int64Array | Vectors
         raise
     except Exception as error:  # whatever the module of somebody else raises
         raise HandshakeError(f"{name} cannot be run in float64 on the contexts: {said_by(error)}") from error
-    if computed.shape != (len(bounds), model.d_vocab_out):
-        raise HandshakeError(
-            f"{name} gives outputs of shape {computed.shape}, the tensors as read {(len(bounds), model.d_vocab_out)}"
-        )
+    shape = (len(inputs), model.d_vocab_out)
+    if computed.shape != shape:
+        raise HandshakeError(f"{name} gives outputs of shape {computed.shape}, the tensors as read {shape}")
     gap = allowed = 0.0
-    for start, enclosed in logit_chunks(model, inputs):
-        rows = slice(start, start + len(enclosed))
+    for start, evaluated, limit in run_chunks(model, inputs, number_format=FLOAT64, exp_ulps=EXP_ULPS):
+        if not np.isfinite(limit).all():
+            return "no bound of the rounding of a float64 run is known for this model"
         with np.errstate(invalid="ignore"):
-            off = up(np.abs(computed[rows] - enclosed.midpoint))
-        limit = down(np.broadcast_to(enclosed.radius, off.shape) + bounds[rows, None])
+            off = up(np.abs(computed[start : start + len(evaluated)] - evaluated))
         outside = np.flatnonzero(~(off <= limit).all(axis=1))
         if len(outside):
             first, i = start + int(outside[0]), int(outside[0])

@@ -43,6 +43,10 @@ Bounds = Float64Array | tuple[Float64Array, Float64Array]  # from below and abov
 ArgmaxProof = Callable[[Model, Int64Array], tuple[Int64Array, Float64Array]]
 """Proves where the largest logit of some contexts is, `[T]`, -1 where it does not; and by how much it leads, `[T]`."""
 
+Decided = Callable[[int, bool, float, str], None]
+"""Called with each fact once it is decided: its place, whether it is held, its margin at least, or at most where it is
+not held, and the arithmetic that decides."""
+
 _SMALL_DIVERGENCE = 2.0**-20  # nats; the quadratic bound of less is sharp enough
 _SHORT = ("integers", "float64")  # the arithmetics that enclose outputs as they are
 _BEYOND = "every float64 run"
@@ -105,6 +109,7 @@ def judge_answers(
     keep_outputs: bool = False,
     two_sided: bool = False,
     beyond: ArgmaxProof | None = None,
+    decided: Decided | None = None,
     progress: Progress,
 ) -> Answers:
     """Bound margins and losses of every context.
@@ -122,15 +127,16 @@ def judge_answers(
         two_sided: Enclose the divergences of laws themselves, also where a bound from above would do.
         beyond: What is asked of labels that all these leave open, such as every run in float64: real arithmetic is a
             run whose roundings are 0, so that what holds in every run holds exactly.
+        decided: Called with each prompt once its answer is decided.
         progress: Called with the stage and the finished share of it.
 
     Returns:
         The bounds.
     """
     if task.listing is not None:
-        [answers] = _of_parts(model, [task.listing], criterion, keep_outputs, two_sided, beyond, progress)
+        [answers] = _of_parts(model, [task.listing], criterion, keep_outputs, two_sided, beyond, None, progress)
         return answers
-    return _whole_answers(model, task, criterion, beyond, progress)
+    return _whole_answers(model, task, criterion, beyond, decided, progress)
 
 
 class _Bounds:
@@ -216,9 +222,10 @@ def _of_parts(
     keep_outputs: bool,
     two_sided: bool,
     beyond: ArgmaxProof | None,
+    judged: Callable[[int, str, "list[_Bounds]"], None] | None,
     progress: Progress,
 ) -> list[Answers]:
-    """The bounds of contexts that stand in one list for each length."""
+    """The bounds of contexts that stand in one list for each length; `judged` is called after each step."""
     parts = [_Bounds(model, task, criterion, keep_outputs, two_sided) for task in tasks]
     size = sum(task.n_contexts for task in tasks)
     for precision, number, contexts, like, outputs in _enclosures(model, parts):
@@ -229,16 +236,25 @@ def _of_parts(
         else:
             stage, done = f"answers, {precision}", size - sum(int(part.is_open.sum()) for part in parts)
         progress(stage, done / size, f"{done} of {size} contexts")
+        if judged is not None:
+            judged(number, precision, parts)
     if beyond is not None and model.reads_tokens:
-        for part in parts:
+        for number, part in enumerate(parts):
             if part.task.target == "labels" and part.is_open.any():
                 progress(f"answers, {_BEYOND}", None, f"{int(part.is_open.sum())} of {size} contexts")
                 part.ask(model, beyond)
+                if judged is not None:
+                    judged(number, _BEYOND, parts)
     return [part.answers() for part in parts]
 
 
 def _whole_answers(
-    model: Model, task: AnyTask, criterion: Criterion, beyond: ArgmaxProof | None, progress: Progress
+    model: Model,
+    task: AnyTask,
+    criterion: Criterion,
+    beyond: ArgmaxProof | None,
+    decided: Decided | None,
+    progress: Progress,
 ) -> Answers:
     """The bounds of each fact: the least margin of the tokens of its answer, and the sum of their losses.
 
@@ -247,7 +263,8 @@ def _whole_answers(
     size = task.n_contexts
     margins, losses, last = np.full((2, size), np.inf), np.zeros((2, size)), np.zeros(size, dtype=np.int64)
     listings = [part.task for part in task.parts]
-    every = _of_parts(model, listings, criterion, False, False, beyond, progress)
+    told = None if decided is None else _Telling(task, decided).tell
+    every = _of_parts(model, listings, criterion, False, False, beyond, told, progress)
     for part, found in zip(task.parts, every, strict=True):
         at, of = part.facts, part.places  # a fact has at most one context of a length
         margins[:, at] = np.minimum(margins[:, at], np.stack([found.margin_lower, found.margin_upper])[:, of])
@@ -256,6 +273,30 @@ def _whole_answers(
         ranks = np.array([_PRECISIONS.index(str(name)) for name in found.precision])
         last[at] = np.maximum(last[at], ranks[of])
     return Answers(*margins, *losses, empirical=None, outputs=None, precision=np.array(_PRECISIONS)[last])
+
+
+class _Telling:
+    """Tells of each fact once, when all contexts of its answer are held or one is not.
+
+    Args:
+        task: The facts.
+        decided: What is called.
+    """
+
+    def __init__(self, task: AnyTask, decided: Decided) -> None:
+        self.task, self.decided, self.told = task, decided, np.zeros(task.n_contexts, dtype=bool)
+
+    def tell(self, number: int, precision: str, parts: list[_Bounds]) -> None:
+        """Tell what has been decided by a step on the part of this number."""
+        margins = np.full((2, len(self.told)), np.inf)
+        for part, bounds in zip(self.task.parts, parts, strict=True):
+            known = np.where(bounds.precisions != "", bounds.margins, [[-np.inf], [np.inf]])
+            margins[:, part.facts] = np.minimum(margins[:, part.facts], known[:, part.places])
+        for fact in np.unique(self.task.parts[number].facts).tolist():
+            held, wrong = margins[0, fact] > 0.0, margins[1, fact] <= 0.0
+            if not self.told[fact] and (held or wrong):
+                self.told[fact] = True
+                self.decided(fact, bool(held), float(margins[0 if held else 1, fact]), precision)
 
 
 def _enclosures(model: Model, parts: Sequence[_Bounds]) -> Iterator[tuple[str, int, Int64Array, Int64Array, Enclosure]]:

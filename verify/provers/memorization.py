@@ -34,7 +34,7 @@ from verify.certificates.headline import Outcome, outcome
 from verify.certificates.loading import load_certified
 from verify.certificates.provenance import provenance
 from verify.progress import Progress, silent
-from verify.provers.answer_bounds import Answers, ArgmaxProof, judge_answers
+from verify.provers.answer_bounds import Answers, ArgmaxProof, Decided, judge_answers
 from verify.provers.answers import figures
 from verify.provers.answers import prove as prove_answers
 from verify.provers.divergence import prove_divergence
@@ -136,6 +136,7 @@ def certify_memorization(
     witness: bool = True,
     keep_outputs: bool = False,
     beyond: ArgmaxProof | None = None,
+    decided: Decided | None = None,
     progress: Progress | None = None,
 ) -> MemorizationCertificate:
     r"""Prove what the model with these very float64 weights does, in real arithmetic, with the contexts of the task.
@@ -166,6 +167,7 @@ def certify_memorization(
         witness: Keep what lets the independent reader prove the rank with integers; 4 to 8 T^2 bytes.
         keep_outputs: Return the enclosed outputs; 16 T N bytes.
         beyond: As for `verify.provers.answer_bounds.judge_answers`.
+        decided: As for `verify.provers.answer_bounds.judge_answers`.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -213,8 +215,9 @@ def certify_memorization(
     heads = attended(model, task, show) if ranked or limit is not None else None
     read = heads.mixed if heads is not None else features(model, task, show) if ranked else None
     answers = judge_answers(
-        model, task, asked, keep_outputs=keep_outputs, two_sided=divergence, beyond=beyond, progress=show
-    )
+        model, task, asked, keep_outputs=keep_outputs, two_sided=divergence, beyond=beyond, decided=decided,
+        progress=show,
+    )  # fmt: skip
     statements: list[Statement | None] = [prove_answers(task, asked, answers)]
     empirical = None
     if facts is not None and answers.empirical is not None:

@@ -4,6 +4,7 @@ Page: docs/rigour/runs.md
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -73,7 +74,7 @@ def rounding_bound(
     if not known:
         return bound
     norms = Norms(model)
-    computed = logit_balls(model, inputs, numbers=InFormat(number_format, exp_ulps), norms=norms)
+    computed = run_chunks(model, inputs, number_format=number_format, exp_ulps=exp_ulps)
     exact = logit_balls(model, inputs, norms=norms)
     for (start, value, radius), (_, again, around) in zip(computed, exact, strict=True):
         # Both evaluations are the same; if they were not, their distance would count.
@@ -81,6 +82,24 @@ def rounding_bound(
             distance = (np.abs(value - again) + radius + around).max(axis=1) * _SLACK
         bound[start : start + len(distance)] = np.where(np.isfinite(distance), distance, math.inf)
     return bound
+
+
+def run_chunks(
+    model: Model, inputs: Int64Array | Vectors, *, number_format: FloatFormat, exp_ulps: float = EXP_ULPS
+) -> Iterator[tuple[int, Float64Array, Float64Array]]:
+    r"""What float64 computes, a few contexts at a time, and how far the outputs of a run in a format are from it.
+
+    Args:
+        model: The exact weights.
+        inputs: As for `rounding_bound`.
+        number_format: As for `rounding_bound`, of $u \le 2^{-11}$.
+        exp_ulps: As for `rounding_bound`.
+
+    Returns:
+        Iterator of the index of the first context of a chunk, its outputs `[rows, d_vocab_out]`, and the radii of
+        Lemma R10, of that shape; infinite where nothing is claimed.
+    """
+    return logit_balls(model, inputs, numbers=InFormat(number_format, exp_ulps), norms=Norms(model))
 
 
 def has_bound(number_format: FloatFormat, exp_ulps: float) -> bool:
