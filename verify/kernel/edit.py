@@ -3,9 +3,14 @@ r"""The proof of an edit: what new neurons make a model answer, what answers sta
 Both models are evaluated in balls at every context that is named. Where the new neurons stand in the last block, a
 bound of what they put out says more than a difference of balls:
 
-*Theorem N3.* Let the stream behind the last block differ by $\delta$, $|\delta| \le D < 2 \sqrt{d \varepsilon}$. Then
-logit k moves by at most $|\Pi \mathrm{diag}(w) W_U[:, k]| D / (\sqrt\varepsilon - D / (2 \sqrt d))$, with the gain w
-and the $\varepsilon$ of the last normalization, and $\Pi$ the projection along the ones where it takes the mean off.
+*Theorem N3.* Let the stream behind the last block differ by $\delta$, $|\delta| \le D$. Then logit k moves by at most
+$|\Pi \mathrm{diag}(w) W_U[:, k]| D / \sqrt\varepsilon$, with the gain w and the $\varepsilon$ of the last
+normalization, and $\Pi$ the projection along the ones where it takes the mean off.
+
+*Proof.* The normalization makes of x, less its mean for $\Pi$, the first d entries of $\sqrt d v / |v|$ with
+$v = (x, \sqrt{d \varepsilon})$, and of the other row those of $\sqrt d w / |w|$. As
+$|v / |v| - w / |w||^2 = (|v - w|^2 - (|v| - |w|)^2) / (|v| |w|)$, and neither norm is below $\sqrt{d \varepsilon}$,
+these rows differ by at most $\sqrt d |\delta| / \sqrt{d \varepsilon}$, along $\Pi$; Cauchy and Schwarz. []
 
 *Lemma N2.* Below $u \le -1.28$ each activation is the smaller the lower u is, so $|\varphi(u)| \le |\varphi(-t)|$ for
 $u \le -t \le -1.28$; ReLU is 0 there, and at most t for $u \le t$.
@@ -474,8 +479,7 @@ class _Proof:
             moved += off * self._lengths[neuron]
         if moved == 0:
             return arb(0)
-        rest = arb(final.number("epsilon")).sqrt() - moved / (2 * arb(block.writes).sqrt())
-        return self._steepest * moved / rest if rest > 0 else arb("inf")
+        return self._steepest * moved / arb(final.number("epsilon")).sqrt()
 
     @cached_property
     def _lengths(self) -> list[arb]:

@@ -11,7 +11,7 @@ import pytest
 
 from byheart.editing import Edited, edit_model
 from constructions.models.appended_neurons import without_neurons
-from constructions.models.blocks import Normalization
+from constructions.models.blocks import Attention, Block, FeedForward, Normalization
 from constructions.models.model import Model
 from tests.corpus.forging import rewrite
 from tests.edited_models import TOKENS, changing_some, edited, forged, small_model
@@ -215,3 +215,102 @@ def test_runs_that_are_no_record_are_refused(runs: Any, tmp_path: Path) -> None:
     data = json.loads((folder / "edit.json").read_text())
     rewrite(folder, {**data, "runs": runs}, "edit.json")
     assert folders.code(folder) == 2
+
+
+def claimed(
+    folder: Path,
+    model: Model,
+    kept: list[list[int]],
+    *,
+    original: Model | None = None,
+    layer: int | None = None,
+    **values: float,
+) -> Path:
+    """The folder of an edit of the context (2,) by the last neuron, which claims that nothing else moves."""
+    before = without_neurons(model, 1, layer=layer) if original is None else original
+    asked = Asked([[2]], [int(decide_argmax(model, np.array([[2]])).place[0])], kept, None)
+    was = int(decide_argmax(before, np.array([[2]])).place[0] == asked.answers[0])
+    counts = {"asked": 1, "held": 1, "before": was, "flat": 0, "kept": len(kept), "same": len(kept), "changed": 0}
+    numbers = {**counts, "spread": 0.0, "moved": 0.0, **values}
+    certificate = EditCertificate(before.sha256(), model.sha256(), asked.sha256(), 1, layer, False, numbers, {})
+    model.save(folder / "model.safetensors")
+    if original is not None:
+        original.save(folder / "original.safetensors")
+    (folder / "contexts.json").write_text(asked.to_json())
+    certificate.save(folder)
+    return folder
+
+
+def one_neuron(reads: list[float], shift: float, *behind: Block, **options: Any) -> Model:
+    """Tokens of 4 dimensions; the only neuron is the new one, which reads and writes along some directions."""
+    norm = Normalization("rms", w=np.ones(4), epsilon=1.0)
+    block = FeedForward(
+        np.array(reads)[:, None], np.array([[0.0, 0.0, 0.0, 1.0]]), b_in=np.array([shift]), norm=norm, activation="relu"
+    )
+    W_E = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
+    maps: dict[str, Any] = {"W_E": W_E, "W_pos": np.zeros((2, 4)), "W_U": np.diag([2.0, 1.0, 1.0, 1.0]), **options}
+    return Model(blocks=(block, *behind, norm), **maps)
+
+
+def test_a_neuron_that_fires_by_less_than_balls_tell_moves_something(tmp_path: Path) -> None:
+    # The first token reads 2^-200 or -2^-200 times a root, which balls of 128 bits cannot tell from 0.
+    for number, (sign, code) in enumerate([(1.0, 1), (-1.0, 3)]):
+        W_pos = np.array([[sign * 2.0**-200, 0.0, 0.0, 0.0]] * 2)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        assert folders.code(claimed(folder, one_neuron([1.0, -1.0, 5.0, 0.0], 0.0, W_pos=W_pos), [[0]])) == code
+
+
+def test_what_an_edit_moves_beyond_new_neurons_is_noticed(tmp_path: Path) -> None:
+    # The new neuron is off in both kept contexts, but the original had another readout.
+    model = one_neuron([0.0, 0.0, 5.0, 0.0], -1.0)
+    original = without_neurons(replace(model, W_U=1.5 * model.W_U), 1)
+    assert folders.code(claimed(tmp_path, model, [[0], [1]])) == 0
+    assert folders.code(claimed(tmp_path, model, [[0], [1]], original=original)) == 1
+    assert folders.code(claimed(tmp_path, model, [[0], [1]], original=original, moved=2.0)) == 0
+    assert folders.code(claimed(tmp_path, model, [[0], [1]], original=original, moved=2.0, outside=0.0)) == 3
+
+
+def test_a_neuron_that_fires_before_the_last_position_moves_what_reads_it(tmp_path: Path) -> None:
+    one = np.eye(4)[None]
+    head = Attention(0.0 * one, one, one, one, attends="causal")
+    model = one_neuron([0.0, 0.0, 5.0, 0.0], -1.0, head)
+    assert folders.code(claimed(tmp_path, model, [[0, 1], [1, 0]], layer=0)) == 0
+    for kept in ([2, 0], [0, 2]):
+        assert folders.code(claimed(tmp_path, model, [kept], layer=0)) == 1
+
+
+def test_behind_attention_that_looks_ahead_no_edit_stands(tmp_path: Path) -> None:
+    one = np.eye(4)[None]
+    for attends, code in (("causal", 0), ("all", 2)):
+        head = Attention(0.0 * one, one, one, one, attends=attends)
+        model = one_neuron([0.0, 0.0, 5.0, 0.0], -1.0, head)
+        neurons, *others = model.blocks
+        model = replace(model, blocks=(head, neurons, *others))
+        (tmp_path / attends).mkdir()
+        original = model if code else None  # nothing is cut off such a model
+        assert folders.code(claimed(tmp_path / attends, model, [[0, 1]], layer=0, original=original)) == code
+
+
+def test_a_gate_stands_beside_a_factor_of_1(tmp_path: Path) -> None:
+    model = one_neuron([0.0, 0.0, 5.0, 0.0], -1.0)
+    neurons, norm = model.blocks
+    assert isinstance(neurons, FeedForward)
+    reads, shift, nothing = neurons.W_in, neurons.b_in, np.zeros((4, 1))
+    for number, (factor, ones, code) in enumerate(
+        [(nothing, [1.0], 0), (nothing, [2.0], 2), (nothing, [-1.0], 2), (reads, [1.0], 2)]
+    ):
+        gated = replace(neurons, W_in=factor, b_in=np.array(ones), W_gate=reads, b_gate=shift)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        whole = replace(model, blocks=(gated, norm))
+        assert folders.code(claimed(folder, whole, [[0]], original=whole if code else None)) == code
+
+
+def test_how_far_logits_move_is_known_as_far_as_norms_let_them(tmp_path: Path) -> None:
+    # The neuron reads 1 / 8 times an entry of about 0.8, and the root behind it is about 1.2: one logit moves by 0.085.
+    model = one_neuron([0.125, 0.0, 5.0, 0.0], 0.0)
+    for number, (moved, code) in enumerate([(0.126, 0), (0.08, 1)]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        assert folders.code(claimed(folder, model, [[0]], moved=moved)) == code
