@@ -104,6 +104,41 @@ def test_a_head_of_a_run_leads_by_120() -> None:
     assert Runs(11, -14, 15).weighs(looked(2000, length=2**10), 0) is None  # what flushes may add up
 
 
+def tied(*pairs: tuple[Column, Column], root: int = 1, numbers: tuple[int, ...] = FLOAT32) -> bool:
+    """Whether rows whose scores are these sums of products are known to weigh the same in every run."""
+    query, keys = map(list, zip(*pairs, strict=True))
+    run = Runs(*numbers)
+    weight = run.weighs(Looked(None, 0, True, True, 2, root, query, keys, [key.unit for key in keys]), 0)
+    assert not run.overflow
+    return weight is not None
+
+
+def over(n: int, scale: int) -> Column:
+    """The number n / 2^scale in all contexts."""
+    return Column([n], scale, n, n, (0,))
+
+
+def test_equal_scores_are_equal_in_runs_if_all_sums_of_their_products_are_numbers_of_the_format() -> None:
+    one = constant(1)
+    assert tied((constant(2**24 - 1), one), (one, one))
+    assert not tied((constant(2**24), one), (one, one))
+    assert tied((constant(2**25 - 2), one), (constant(2), one))
+    # A factor with a finer unit: the product has it, whichever factor it is.
+    for power, exact in ((13, True), (14, False)):
+        large = constant(2**power)
+        assert tied((large, one), (one, over(1, 10))) == exact
+        assert tied((large, one), (over(1, 10), one)) == exact
+        assert tied((large, one), (over(1, 5), over(1, 5))) == exact
+    # Neither factors nor products may be flushed, not even those that are divided by a root of 16 or its root.
+    for scale, exact in ((126, True), (127, False)):
+        assert tied((over(1, scale), constant(2**60))) == exact
+        assert tied((constant(2**60), over(1, scale))) == exact
+        assert tied((over(1, scale - 63), over(1, 63))) == exact
+    for scale, exact in ((124, True), (125, False)):
+        assert tied((over(1, scale), constant(2**60)), root=16) == exact
+    assert tied((one, one), root=256) and not tied((one, one), root=4) and not tied((one, one), root=48)
+
+
 def test_factors_of_scores_may_be_flushed() -> None:
     # k = 2^-119 and the root of 4: k / 2 or its root may lose 2^-126, which 2^120 multiplies, 2 (n + 1) times or more.
     for power, flushed in ((110, False), (120, True)):

@@ -35,6 +35,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
     "half a hash": lambda data: data["subject"].update(task="0" * 63),
     "a size more": lambda data: data["subject"]["sizes"].update(layers=0),
     "a size below 0": lambda data: data["subject"]["sizes"].update(contexts=-4),
+    "an origin that is none": lambda data: data["subject"].update(origin=None),
     "a target that is a list": lambda data: data["subject"].update(target=["labels"]),
     "a question that is none": lambda data: data["criterion"].update(asked="nicely"),
     "at least none": lambda data: data["criterion"].update(asked="at-least", contexts=0),

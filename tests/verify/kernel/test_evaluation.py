@@ -1,6 +1,7 @@
 """Gaps, losses and guesses in balls, against the prover's and against each other."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 from flint import arb, ctx
@@ -82,3 +83,13 @@ def test_a_fact_has_the_least_gap_and_all_the_loss_of_its_contexts() -> None:
     found = evaluation.whole([Found(arb(2), arb(1)), Found(arb(1), arb(3)), Found(None, arb(0))])
     assert (found.gap, found.loss) == (arb(1), arb(4))
     assert evaluation.whole([Found(None, arb(1))]).gap is None
+
+
+def test_it_is_told_beforehand_how_long_exact_columns_take(monkeypatch) -> None:
+    task, told = enumerated_task(4, 4), list[str]()
+    own, model = read(task), kernel_model(probe_memory(task).model)
+    monkeypatch.setattr(evaluation, "_CELLS", 256)
+    seconds = iter([0.0, 60.0])
+    monkeypatch.setattr(evaluation, "time", SimpleNamespace(process_time=lambda: next(seconds)))
+    Evaluation(model, own, [], told.append).follow()
+    assert told == ["about 3 minutes more"]  # 64 of 256 contexts take one

@@ -162,6 +162,37 @@ def test_neurons_of_fractions_are_narrowed_where_their_kinks_are() -> None:
     assert number(column, 0) == 0 and 0.13 < off(column, 0) < 0.51
 
 
+def test_the_peak_of_a_tent_is_at_a_kink() -> None:
+    # The nominal number is 4, where the tent over (0, 8) is 1; the real one is near 3.5, as low as 4.5 would be.
+    one = np.ones((1, 1, 1))
+    for sign in (1.0, -1.0):
+        shift = np.full((1, 1), 0.5 * sign)
+        head = Attention(W_Q=0.0 * one, W_K=one, W_V=one, W_O=one, b_Q=shift, attends="last", skip=False)
+        reads, ends = np.full((1, 3), 0.25 * sign), np.array([0.0, -1.0, -2.0])
+        tent = FeedForward(reads, np.array([[1.0], [-2.0], [1.0]]), b_in=ends, skip=False)
+        built = Built(blocks=(head, tent), W_U=np.eye(1), W_E=np.zeros((1, 1)), W_pos=sign * np.array([[2.0], [4.0]]))
+        require_hold(built, np.array([[0, 0]]), ["float32"])
+        [column], _ = walked(built, np.array([[0, 0]]), ["float32"])
+        assert number(column, 0) == 1
+
+
+def test_rows_that_look_elsewhere_by_tokens_and_always_read_what_each_of_them_looks_at() -> None:
+    # The first row reads the larger token, the second one always the first; then both are averaged.
+    W_E = np.array([[1.0, 0.0, 0.0, 0.0], [2.0, 1.0, 0.0, 0.0], [4.0, 2.0, 0.0, 0.0]])
+    W_pos = np.array([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    W_Q, W_K, W_V = np.zeros((1, 4, 2)), np.zeros((1, 4, 2)), np.zeros((1, 4, 1))
+    W_Q[0, 2, 0] = W_Q[0, 3, 1] = 512.0
+    W_K[0, 1, 0] = W_K[0, 2, 1] = W_V[0, 0, 0] = 1.0
+    one = np.ones((1, 1, 1))
+    first = Attention(W_Q, W_K, W_V, one, attends="all", skip=False)
+    average = Attention(0.0 * one, one, one, one, attends="last", skip=False)
+    built = Built(blocks=(first, average), W_U=np.eye(1), W_E=W_E, W_pos=W_pos)
+    contexts = np.array([[1, 0], [0, 1], [2, 0], [0, 2]])
+    require_hold(built, contexts, ["float32"])
+    [column], _ = walked(built, contexts, ["float32"])
+    assert [number(column, i) for i in range(4)] == [2, 1.5, 4, 2.5]
+
+
 def test_a_sum_over_more_rows_than_a_format_counts_is_not_known() -> None:
     # A head of bfloat16 adds S + 3 terms; 4 (S + 6) is at most 2^8 for S = 58.
     one = np.ones((1, 1, 1))
