@@ -22,7 +22,7 @@ _LARGEST_COUNT = 2**53
 _LARGEST_LAWS = 2**28  # numbers
 _LARGEST_VOCABULARY = 2**24  # bytes of JSON
 LARGEST_CONTEXTS = 2**27  # tokens of all contexts that follow from a shorter list of tokens
-_LONGEST_WINDOW = 2**12  # tokens
+_LONGEST_WINDOW = 2**12  # tokens, of texts that have no more
 _COUNTS = ("indptr", "indices", "data")
 _MEMORIZED = {"contexts": 2, **{f"counts_{part}": 1 for part in _COUNTS}}
 _TAIL = {"tail_contexts": 2, **{f"tail_counts_{part}": 1 for part in _COUNTS}}
@@ -219,7 +219,8 @@ def _require_text(tokens: array, titles: array, length: int, names: list[str]) -
     if len(set(titles)) < len(titles) or not set(titles).isdisjoint(tokens[:-1]):
         raise BadInputError(FILE, "titles", "hold one twice, or one that occurs in a text")
     titled = len(titles) > 1 or titles[0] != end
-    if not 1 + titled <= length <= _LONGEST_WINDOW or length * len(tokens) > LARGEST_CONTEXTS:
+    longest = max(_LONGEST_WINDOW, len(tokens))
+    if not 1 + titled <= length <= longest or length * len(tokens) > LARGEST_CONTEXTS:
         raise BadInputError(FILE, "context_length", f"is {length}, too short or too long for {len(tokens)} tokens")
 
 
