@@ -70,6 +70,10 @@ def test_a_sum_that_may_overflow_is_noticed() -> None:
     assert not run.overflow
     run.added(sizes(2**124 + 2**101, unit=101), 0, fits=True)
     assert run.overflow
+    for power, overflows in ((123, False), (124, True)):
+        run = Runs(*FLOAT32)
+        run.added(sizes(2**123, unit=123), 1 << RADIUS + power, fits=True)
+        assert bool(run.overflow) == overflows
 
 
 @pytest.mark.parametrize(
@@ -137,6 +141,10 @@ def test_equal_scores_are_equal_in_runs_if_all_sums_of_their_products_are_number
     for scale, exact in ((124, True), (125, False)):
         assert tied((over(1, scale), constant(2**60)), root=16) == exact
     assert tied((one, one), root=256) and not tied((one, one), root=4) and not tied((one, one), root=48)
+    # A factor of nominally 0 may be another number, which the other factor shows or not.
+    off, nothing = constant(0, off=1), constant(0)
+    assert not tied((off, one)) and not tied((one, off)) and not tied((off, off))
+    assert tied((nothing, one)) and tied((off, nothing)) and tied((nothing, off))
 
 
 def test_factors_of_scores_may_be_flushed() -> None:

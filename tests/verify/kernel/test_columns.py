@@ -62,3 +62,10 @@ def test_sums_of_ends_are_ends() -> None:
 def test_floats_are_integers_over_a_power_of_two(values: list[float]) -> None:
     whole = Integers.of(values, 2)
     assert [Fraction(n, 1 << whole.scale) for row in whole.rows for n in row] == list(map(Fraction, values))
+
+
+def test_a_sum_has_as_many_terms_as_products_and_one_more_for_a_shift() -> None:
+    column = column_of([1, 2, 3], 0, (0,))
+    for count in range(1, 4):
+        terms = [product(2, 0, column)] * count
+        assert added(terms, 0, 0)[1].count == count and added(terms, 5, 0)[1].count == count + 1

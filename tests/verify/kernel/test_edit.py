@@ -307,6 +307,27 @@ def test_a_gate_stands_beside_a_factor_of_1(tmp_path: Path) -> None:
         assert folders.code(claimed(folder, whole, [[0]], original=whole if code else None)) == code
 
 
+def test_answers_stay_or_change_where_leads_say_nothing(tmp_path: Path) -> None:
+    # The neuron adds to the logit of the last token what its own entry reads; bounds beyond the leads decide nothing.
+    kept = [[0], [1]]
+    for number, (writes, moved, code) in enumerate([(0.125, 100.0, 0), (8.0, 100.0, 1), (8.0, 4.0, 1)]):
+        model = one_neuron([1.0, 0.0, 50.0, 0.0], 0.0)
+        neurons, norm = model.blocks
+        assert isinstance(neurons, FeedForward)
+        model = replace(model, blocks=(replace(neurons, W_out=writes * neurons.W_out), norm))
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        assert folders.code(claimed(folder, model, kept, moved=moved)) == code
+
+
+def test_an_answer_leads_all_others_and_not_some(tmp_path: Path) -> None:
+    # One logit is overtaken by another one that is close; the others are far below, by more than twice what moves.
+    model = one_neuron([4.0, 0.0, 50.0, 0.0], 0.0, W_U=8.0 * np.eye(4))
+    W_E = model.W_E.copy()
+    W_E[0, 1], W_E[0, 3] = -8.0, 0.5
+    assert folders.code(claimed(tmp_path, replace(model, W_E=W_E), [[0]], moved=2.0)) == 1
+
+
 def test_how_far_logits_move_is_known_as_far_as_norms_let_them(tmp_path: Path) -> None:
     # The neuron reads 1 / 8 times an entry of about 0.8, and the root behind it is about 1.2: one logit moves by 0.085.
     model = one_neuron([0.125, 0.0, 5.0, 0.0], 0.0)

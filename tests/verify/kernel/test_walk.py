@@ -237,6 +237,21 @@ def test_scores_of_rows_that_nobody_needs_do_not_overflow_unnoticed() -> None:
     assert run.overflow
 
 
+def test_rows_that_nobody_needs_are_as_low_as_their_tokens() -> None:
+    # Each row reads itself; then -2^100 in the first one, which no logit depends on, is multiplied by 2^60.
+    W_Q, W_K, W_V = np.zeros((1, 3, 1)), np.zeros((1, 3, 1)), np.zeros((1, 3, 1))
+    W_Q[0, 2], W_K[0, 2], W_V[0, 0] = 512.0, 1.0, 1.0
+    first = Attention(W_Q, W_K, W_V, np.array([[[1.0, 0.0, 0.0]]]), attends="causal")
+    large = FeedForward(np.diag([-(2.0**60), 0.0, 0.0]), np.eye(3))
+    last = Attention(W_Q, W_K, W_V, np.array([[[1.0, 0.0, 0.0]]]), attends="last", skip=False)
+    W_pos = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    for low, overflows in ((-(2.0**100), True), (-(2.0**30), False)):
+        W_E = np.array([[low, 0.0, 0.0], [1.0, 0.0, 0.0]])
+        built = Built(blocks=(first, large, last), W_U=np.eye(3), W_E=W_E, W_pos=W_pos)
+        _, [run] = walked(built, np.array([[0, 1], [1, 1]]), ["float32"])
+        assert bool(run.overflow) == overflows, run.overflow
+
+
 def test_only_plain_blocks_of_tokens_fit() -> None:
     tables = {"W_U": np.eye(2), "W_E": np.eye(2), "W_pos": np.zeros((1, 2))}
     blocks = [FeedForward(np.eye(2), np.eye(2)), FeedForward(np.eye(2), np.eye(2), activation="gelu")]
