@@ -227,6 +227,7 @@ class Walk:
         self.needed: list[dict[int, set[int]]] = []
         self.known: dict[tuple[int, int, int], Tops | None] = {}
         self.constants: dict[tuple[int, int, tuple[int, ...]], Column] = {}
+        self.scored: dict[tuple[int, int], _Scored] = {}
 
     # What is needed.
 
@@ -238,6 +239,7 @@ class Walk:
         """
         length = len(contexts[0])
         accounts, self.accounts, self.known = self.accounts, [], {}
+        self.constants, self.scored = {}, {}
         self.needed = [{} for _ in range(len(self.blocks) + 1)]
         stream = self.embedded(contexts)
         lengths = [length]
@@ -289,7 +291,6 @@ class Walk:
 
     def run(self, contexts: Sequence[Context]) -> Row:
         """The last row before the readout, in all of these contexts; `plan` has been called."""
-        self.constants = {}
         stream = self.embedded(contexts)
         for place in range(len(self.blocks)):
             stream = self.stepped(place, stream)
@@ -340,7 +341,7 @@ class Walk:
             drift = sum([term.drift[number] for term in terms])
             off.append(account.added(sizes, drift, fits=fits[number][j]))
         column = replace(column, off=tuple(off))
-        if column.is_constant:
+        if column.is_constant:  # in all chunks that have it the same object
             return self.constants.setdefault((column.low, column.scale, column.off), column)
         return column
 
@@ -506,6 +507,23 @@ class Walk:
         return [self.mapped(affine, j, row) for j in range(len(affine.terms))]
 
 
+@dataclass(frozen=True)
+class _Scored:
+    """Where a head looks whose scores do not depend on the tokens: the same in all chunks that have these columns.
+
+    Args:
+        queries: From each position that asks.
+        keys: Of each row.
+        seen: The rows with the largest score, and what accounts have to know of them.
+        weights: What accounts say of these.
+    """
+
+    queries: dict[int, Row]
+    keys: list[Row]
+    seen: dict[int, tuple[Tops | None, Looked | None]]
+    weights: dict[tuple[tuple[int, ...], int], list[int | None]]
+
+
 class _Looks:
     """Where one head looks, from each position.
 
@@ -539,6 +557,10 @@ class _Looks:
         self.hulls: dict[int, Row] = {}
         self.found: dict[tuple[tuple[int, ...], int], Row] = {}
         self.weights: dict[tuple[tuple[int, ...], int], list[int | None]] = {}
+        before = walk.scored.get(place)
+        if before is not None and (before.queries, before.keys) == (self.queries, self.keys):
+            self.seen, self.weights = before.seen, before.weights
+            return
         self.seen = {asks: self._look(asks) for asks in asking}
         for asks, (tops, looked) in self.seen.items():
             if tops is None or looked is None:
@@ -547,8 +569,10 @@ class _Looks:
                 walk.known[*place, asks] = tops if looked.is_average else None
             if len(tops) == 1:
                 key, weights = (tops[0], looked.length), self._weights(looked)
-                before = self.weights.get(key, weights)
-                self.weights[key] = [_larger(a, b) for a, b in zip(before, weights, strict=True)]
+                known = self.weights.get(key, weights)
+                self.weights[key] = [_larger(a, b) for a, b in zip(known, weights, strict=True)]
+        if all(column.is_constant for row in (*self.queries.values(), *self.keys) for column in row):
+            walk.scored[place] = _Scored(self.queries, self.keys, self.seen, self.weights)
 
     def _weights(self, looked: Looked) -> list[int | None]:
         return [account.weighs(looked, number) for number, account in enumerate(self.walk.accounts)]

@@ -12,7 +12,7 @@ from constructions.probes.probe_memory import probe_memory
 from constructions.tasks.arrays import enumerated_task
 from tests.verify.kernel.test_task import read
 from tests.verify.kernel.test_walk import kernel_model
-from verify.kernel import evaluation
+from verify.kernel import evaluation, walk
 from verify.kernel.evaluation import Evaluation, Found, divergence, entropy, guess, judged
 from verify.provers.answer_bounds import guess_loss
 from verify.strategies import tasks
@@ -93,3 +93,17 @@ def test_it_is_told_beforehand_how_long_exact_columns_take(monkeypatch) -> None:
     monkeypatch.setattr(evaluation, "time", SimpleNamespace(process_time=lambda: next(seconds)))
     Evaluation(model, own, [], told.append).follow()
     assert told == ["about 3 minutes more"]  # 64 of 256 contexts take one
+
+
+def test_heads_that_look_by_position_are_looked_at_in_one_chunk_for_all(monkeypatch) -> None:
+    task = enumerated_task(4, 4)
+    own, model, asked = read(task), kernel_model(probe_memory(task).model), list[int]()
+    tops = walk._tops
+    monkeypatch.setattr(walk, "_tops", lambda query, keys: asked.append(len(keys)) or tops(query, keys))
+    found, counts = list[list[Found | None]](), list[int]()
+    for cells in (2**22, 64):
+        monkeypatch.setattr(evaluation, "_CELLS", cells)
+        found.append(Evaluation(model, own, ["float32"]).in_reals)
+        counts.append(len(asked))
+        asked.clear()
+    assert list(map(str, found[0])) == list(map(str, found[1])) and counts[0] == counts[1] > 0
