@@ -252,6 +252,24 @@ def test_rows_that_nobody_needs_are_as_low_as_their_tokens() -> None:
         assert bool(run.overflow) == overflows, run.overflow
 
 
+def test_narrowed_rows_that_nobody_needs_are_as_high_as_their_neurons_make_them() -> None:
+    # The first row looks anywhere, so that it is at most 2^61, a little more in runs; the second one reads itself.
+    W_E = np.array([[2.0**60, 1.0, 0.0], [1.0, 0.0, 0.0]])
+    W_pos = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    W_Q, W_K, W_V = np.zeros((1, 3, 2)), np.zeros((1, 3, 2)), np.zeros((1, 3, 1))
+    W_Q[0, 2, 1], W_K[0, 1, 0], W_K[0, 2, 1], W_V[0, 0, 0] = 512.0, 1.0, 1.0, 1.0
+    out = np.array([[[1.0, 0.0, 0.0]]])
+    first = Attention(W_Q, W_K, W_V, out, b_Q=np.array([[1.0, 0.0]]), attends="all")
+    fired = FeedForward(np.eye(3)[:, ::2], np.eye(3)[::2], skip=False)
+    last = Attention(W_Q[..., 1:], W_K[..., 1:], W_V, out, attends="last", skip=False)
+    for times, overflows in ((2.0**63, True), (2.0**61, False)):
+        large = FeedForward(np.diag([times, 0.0, 0.0]), np.eye(3))
+        built = Built(blocks=(first, fired, large, last), W_U=np.eye(3), W_E=W_E, W_pos=W_pos)
+        columns, [run] = walked(built, np.array([[0, 1], [1, 1]]), ["float32"])
+        assert bool(run.overflow) == overflows, run.overflow
+        assert number(columns[0], 0) == 2 * int(times) + 2
+
+
 def test_only_plain_blocks_of_tokens_fit() -> None:
     tables = {"W_U": np.eye(2), "W_E": np.eye(2), "W_pos": np.zeros((1, 2))}
     blocks = [FeedForward(np.eye(2), np.eye(2)), FeedForward(np.eye(2), np.eye(2), activation="gelu")]
