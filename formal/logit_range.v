@@ -137,6 +137,59 @@ Proof.
     assert (4 * Rabs K * y <= y * y) by (apply Rmult_le_compat_r; unfold y in *; lra). lra.
 Qed.
 
+(** With a slower rate, delta^(1 / delta), in the inequality from below. *)
+Definition approximates_slowly (N T : nat) (p f : nat -> nat -> R) (delta : R) : Prop :=
+  forall t j, (t < T)%nat -> (j < N)%nat -> 0 < p t j ->
+    Rpower delta (1 / delta) <= Rabs (log_ratio N (p t) (f t) j) <= delta.
+
+(** Appendix A.4, after Lemma 4: then the range is of the order of log (1 / delta) / delta. *)
+Definition printed_slow_range : Prop :=
+  forall N T d p E W delta_0, (forall t, (t < T)%nat -> law N (p t)) -> 0 < delta_0 ->
+    (forall delta, 0 < delta <= delta_0 -> approximates_slowly N T p (encoder d (E delta) (W delta)) delta) ->
+    exists K delta_1, 0 < delta_1 /\ forall delta t, 0 < delta <= delta_1 -> (t < T)%nat ->
+      range_at_most N (encoder d (E delta) (W delta) t) (K * (1 / delta * ln (1 / delta))).
+
+(** The rate says nothing of impossible tokens: the range is e^(1 / delta) and more for the law (1/2, 1/2, 0) again. *)
+Theorem slow_range_is_false : ~ printed_slow_range.
+Proof.
+  intro H. destruct undecided_range_is_exponential as [_ Hrange].
+  destruct (H 3%nat 1%nat 1%nat undecided_law (fun _ _ _ => 1) undecided_weights (1 / 20)) as [K [delta_1 [Hd1 Hall]]].
+  - intros t _. split; [intros [| [| n]] _; simpl; lra | simpl; lra].
+  - lra.
+  - intros delta Hd t j Ht Hj Hp. pose proof (undecided_approximates delta Hd t j Ht Hj Hp) as [L U]. split; [| exact U].
+    apply Rle_trans with (2 := L). rewrite Rpower_1 by lra.
+    (* delta^(1 / delta) is at most delta^2, and delta is at most 1 / 4. *)
+    apply Rle_trans with (Rpower delta 2).
+    + unfold Rpower. assert (D : 2 <= 1 / delta).
+      { apply (Rmult_le_reg_r delta); [lra |]. replace (1 / delta * delta) with 1 by (field; lra). lra. }
+      assert (L0 : ln delta <= 0) by (rewrite <- ln_1; apply ln_monotone; lra).
+      assert (1 / delta * ln delta <= 2 * ln delta) by nra.
+      destruct (Req_dec (1 / delta * ln delta) (2 * ln delta)) as [-> |]; [lra |]. left. apply exp_increasing. lra.
+    + replace 2 with (1 + 1) by ring. rewrite Rpower_plus, Rpower_1 by lra. nra.
+  - set (y := 20 + 1 / delta_1 + 64 * Rabs K).
+    assert (0 < 1 / delta_1) by (apply Rdiv_lt_0_compat; lra). pose proof (Rabs_pos K). pose proof (Rle_abs K).
+    assert (Hy : 1 <= y) by (unfold y; lra).
+    assert (Hd : 0 < 1 / y <= delta_1).
+    { split; [apply Rdiv_lt_0_compat; lra |]. apply (Rmult_le_reg_r y); [lra |].
+      replace (1 / y * y) with 1 by (field; lra). unfold y.
+      replace 1 with (delta_1 * (1 / delta_1)) at 1 by (field; lra). apply Rmult_le_compat_l; lra. }
+    pose proof (Hrange (1 / y) _ (proj1 Hd) (Hall (1 / y) 0%nat Hd ltac:(lia))) as R.
+    replace (1 / (1 / y)) with y in R by (field; lra).
+    pose proof (exp_square_below (y / 2) ltac:(lra)) as Q.
+    assert (Q2 : y * y / 16 * (y * y / 16) <= exp y).
+    { replace (exp y) with (exp (y / 2) * exp (y / 2)) by (rewrite <- exp_plus; f_equal; field).
+      apply Rmult_le_compat; nra. }
+    pose proof (ln_le_minus_one y ltac:(lra)) as L.
+    assert (0 <= ln y) by (rewrite <- ln_1; apply ln_monotone; lra).
+    assert (A : K * (y * ln y) <= Rabs K * (y * y)).
+    { apply Rle_trans with (Rabs K * (y * ln y)); [apply Rmult_le_compat_r | apply Rmult_le_compat_l; [| apply Rmult_le_compat_l]]; nra. }
+    assert (B : Rabs K * (y * y) <= y / 64 * (y * y)) by (apply Rmult_le_compat_r; [nra | unfold y; lra]).
+    assert (C : y / 64 * (y * y) <= y * y / 16 * (y * y / 16)).
+    { replace (y * y / 16 * (y * y / 16)) with (y / 256 * y * (y * y)) by field. apply Rmult_le_compat_r; [nra |].
+      assert (4 <= y) by (unfold y; lra). nra. }
+    lra.
+Qed.
+
 (** ** Every sequence *)
 
 (** The laws (3/4, 1/4, 0) and (2/5, 2/5, 1/5). *)
