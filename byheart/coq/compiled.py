@@ -110,6 +110,7 @@ def check_by_coq(
     *,
     number_format: str | None = None,
     native: bool = False,
+    library: Path | None = None,
     workers: int | None = None,
     progress: Progress = silent,
 ) -> CoqReport:
@@ -119,6 +120,7 @@ def check_by_coq(
         folder: A folder with a certificate.
         number_format: Of the runs; by default that which the memory was made for.
         native: Let the kernel evaluate the answers in native code, which is faster and rests on OCaml's compiler too.
+        library: A folder of `compile_library`, to be used again; by default the library is compiled.
         workers: How many files of answers are compiled at a time; by default as many as there are processors.
         progress: Called with the file that is compiled.
 
@@ -133,6 +135,8 @@ def check_by_coq(
     certificate = Certificate.load(folder)
     compared = require_same(certificate, claim)
     with tempfile.TemporaryDirectory() as made:
+        if library is not None:
+            shutil.copytree(library / LIBRARY, Path(made) / LIBRARY)
         if native:
             coqc.require_native(Path(made))
         proof = proof_sources(claim, native=native)
@@ -172,6 +176,24 @@ def _proved(
     return far, "", axioms
 
 
+def compile_library(coqc: "Coqc", place: Path, *, progress: Progress = silent) -> None:
+    """Write the library into a folder and compile it, but for files that are compiled there.
+
+    Args:
+        coqc: The compiler.
+        place: A folder that nobody else writes into.
+        progress: Called with the file that is compiled.
+
+    Raises:
+        InputError: Flocq is missing or `coqc` does not finish.
+    """
+    write_sources(place, {})
+    for name in library_sources():
+        if not (place / LIBRARY / f"{name}o").is_file():
+            progress("library", None, name)
+            coqc.require_library(place, f"{LIBRARY}/{name}")
+
+
 def answering_units(coqc: "Coqc", claim: Claim, place: Path, *, progress: Progress = silent) -> tuple[int, int] | None:
     """The first scale and bound of the exponential of `attempts` by which integers answer the first fact.
 
@@ -187,10 +209,7 @@ def answering_units(coqc: "Coqc", claim: Claim, place: Path, *, progress: Progre
     Raises:
         InputError: Flocq is missing or `coqc` does not finish.
     """
-    write_sources(place, {})
-    for name in library_sources():
-        progress("library", None, name)
-        coqc.require_library(place, f"{LIBRARY}/{name}")
+    compile_library(coqc, place, progress=progress)
     for scale, far in attempts(claim):
         progress("claim", None, f"integers times 2^-{scale}, exp 0 from -{far} down")
         sources = {"claim.v": claim_source(claim, scale, far), "probe.v": probe_source(claim)}
