@@ -58,7 +58,8 @@ from verify.kernel.check import outcome
 from verify.provers.domain import certify_domain, subject_of_rule
 from verify.provers.edit import Edit, check_edit, save_edit, whole_domain
 from verify.provers.memorization import certify_memorization, check_memorization
-from verify.provers.runs import prove_runs, state_text
+from verify.provers.runs import prove_runs
+from verify.provers.text import state_text
 from verify.verdict import Verdict
 
 Rng = np.random.Generator
