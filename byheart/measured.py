@@ -7,7 +7,7 @@ Page: docs/rigour/certificate.md
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -186,13 +186,14 @@ def _figures(certificate: Certificate, measured: Measured) -> Figures:
     return Figures(**given, **proved_figures(certificate))
 
 
-def require_made_again(folder: Path) -> None:
+def require_made_again(folder: Path, kinds: Sequence[Any] = ()) -> None:
     """Make the summary and the page of a folder again, and compare every byte.
 
     What a certificate proves is for `check_memorization` or the kernel; this is for what people read beside it.
 
     Args:
         folder: What a command wrote; nothing is compared where none of these files is there.
+        kinds: Modules of kinds of statement that lie elsewhere.
 
     Raises:
         FileFormatError: They lie there without the numbers that they are made of, or a file is damaged.
@@ -207,7 +208,7 @@ def require_made_again(folder: Path) -> None:
             f"{folder / made[0]} lies there without {MEASURED_FILE}, from which it is made: remove it to check the "
             "rest, or make the folder again"
         )
-    certificate = Certificate.load(folder)
+    certificate = Certificate.load(folder, kinds)
     measured = Measured.load(folder, certificate)
     for name in made:
         text = (

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import EXIT_CODES, worst
 from byheart.terminal.failures import error_fields, interrupted_after, meant
 from byheart.terminal.options import (
@@ -78,6 +79,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sample-seed",
         metavar="TEXT",
         help="for a sample: draw as many inputs again, with a seed of your own",
+    )
+    parser.add_argument(
+        "--kinds",
+        type=path,
+        metavar="FOLDER",
+        help="also know the kinds of statement of a folder, whose code is run and believed (docs/rigour/kernel.md)",
     )
     add_criterion_options(parser, "as certified")
     add_worker_options(parser)
@@ -184,24 +191,27 @@ def _report(
 ) -> "KernelReport | CheckReport | CoqReport | EditCheck":
     """What checking a folder found: of an edit, or of a memory."""
     from byheart.measured import require_made_again
+    from verify.provers.kinds import read_kinds
 
     if options.coq:
         return _report_of_coq(options, folder, **progress)
     if (edit := proof_of_an_edit(folder)) is not None:
         return _report_of_an_edit(options, folder, edit, **progress)
+    kinds = read_kinds(options.kinds)
+    beside = [] if options.kinds is None else [f"believing the kinds of statement of {options.kinds}"]
     aside = _FAST if options.fast else ""
     if not (options.fast or options.independent):
         from byheart.terminal.kernel_report import check_by_kernel, missing_in_kernel
 
-        missing = "" if options.kernel else missing_in_kernel(folder)  # goes when the kernel knows all kinds
+        missing = "" if options.kernel else missing_in_kernel(folder, kinds)  # goes when the kernel knows all kinds
         if not missing:
-            report = check_by_kernel(folder, tell=_say_how_long)
-            require_made_again(folder)
-            return report
+            report = check_by_kernel(folder, kinds=kinds, tell=_say_how_long)
+            require_made_again(folder, kinds)
+            return report.adding(*beside)
         aside = f"{_FAST}: {missing}"
     report = _checker(options)(folder, _asked(options, folder), **progress)
-    report = replace(report, asides=(*report.asides, aside) if aside else report.asides)
-    require_made_again(folder)
+    report = replace(report, asides=(*report.asides, *([aside] if aside else []), *beside))
+    require_made_again(folder, kinds)
     return report
 
 
@@ -261,16 +271,18 @@ def _named(options: argparse.Namespace, here: Path, folder: Path) -> list[Any]:
     checkers = ("fast", "independent", "coq", "kernel")
     names = (*checkers, "native", "full", "sample_seed", "at_least", "at_most", "tolerance")
     asked = (getattr(options, name) for name in names)
-    return ["check", files_sha256(here / folder), *asked]
+    kinds = None if options.kinds is None else files_sha256(here / options.kinds)
+    return ["check", files_sha256(here / folder), kinds, *asked]
 
 
 def _asked(options: argparse.Namespace, folder: Path) -> "Criterion | None":
     """What is asked on the command line; nothing: what the certificate asks."""
     from verify.certificates.certificate import Certificate
+    from verify.provers.kinds import read_kinds
 
     if options.at_least is None and options.at_most is None and options.tolerance is None:
         return None
-    return criterion_of(options, Certificate.load(folder).criterion.tolerance)
+    return criterion_of(options, Certificate.load(folder, read_kinds(options.kinds)).criterion.tolerance)
 
 
 def _checker(options: argparse.Namespace) -> "Callable[..., CheckReport]":
@@ -288,7 +300,7 @@ def _checker(options: argparse.Namespace) -> "Callable[..., CheckReport]":
     from verify.provers.memorization import check_memorization
     from verify.runs.every_run import argmax_of_every_run
 
-    return partial(check_memorization, sample_seed=options.sample_seed, beyond=argmax_of_every_run)
+    return partial(check_memorization, sample_seed=options.sample_seed, kinds=options.kinds, beyond=argmax_of_every_run)
 
 
 def _check_tables(summary: dict[str, Any]) -> Rows:

@@ -3,8 +3,8 @@
 Page: docs/rigour/kernel.md
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from verify.certificates.certificate import Certificate
 from verify.edits.certificate import EditCertificate, EditCheck
 from verify.kernel.check import outcome
 from verify.kernel.edit import prove_edit
-from verify.kernel.kinds import find_statement
 from verify.kernel.task import read_task
 from verify.kernel.verdicts import BadInputError, CheckError, NotProvedError, UndecidedError
 from verify.verdict import Verdict
@@ -37,6 +36,10 @@ class KernelReport:
     verdict: Verdict
     said: str
     proofs: tuple[str, ...] = ()
+
+    def adding(self, *parts: str) -> "KernelReport":
+        """The same with more behind the first line."""
+        return replace(self, said="; ".join([self.said, *parts]))
 
     def summary(self) -> dict[str, Any]:
         """What a command shows, as plain data for JSON."""
@@ -62,11 +65,14 @@ class KernelReport:
         }
 
 
-def check_by_kernel(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> KernelReport:
+def check_by_kernel(
+    folder: Path, *, kinds: Sequence[Any] = (), tell: Callable[[str], None] = lambda line: None
+) -> KernelReport:
     """Let the kernel check a folder.
 
     Args:
         folder: The folder.
+        kinds: Modules of kinds of statement that lie elsewhere, which are believed.
         tell: Told how long it takes, where that is more than a minute.
 
     Returns:
@@ -76,8 +82,8 @@ def check_by_kernel(folder: Path, *, tell: Callable[[str], None] = lambda line: 
         FileFormatError: A file is missing or is not what it should be.
         TamperedError: The digest of the certificate, or the hash of the witness, is another.
     """
-    certificate = Certificate.load(folder)
-    code, text = outcome(folder, tell=tell)
+    certificate = Certificate.load(folder, kinds)
+    code, text = outcome(folder, kinds, tell)
     if code == BadInputError.exit_code:
         raise FileFormatError(text.removeprefix(f"{BadInputError.word}: "))
     first, *proved = text.split("\n  ")
@@ -120,7 +126,7 @@ def check_edit_by_kernel(folder: Path, *, tell: Callable[[str], None] = lambda l
     return EditCheck.proved_again(certificate, path, kept).without_the_prover_alone()
 
 
-def missing_in_kernel(folder: Path) -> str:
+def missing_in_kernel(folder: Path, kinds: Sequence[Any] = ()) -> str:
     """Say what the kernel has no proof of yet in a folder: a kind of task or of statement; empty where it has all.
 
     What is for the fast prover alone is nothing that the kernel lacks: it has no proof of that, and says so.
@@ -129,7 +135,7 @@ def missing_in_kernel(folder: Path) -> str:
         FileFormatError: The certificate is missing or is not what it should be.
         TamperedError: The digest of the certificate, or the hash of the witness, is another.
     """
-    certificate = Certificate.load(folder)
+    certificate = Certificate.load(folder, kinds)
     if certificate.for_the_prover_alone(certificate.statements):
         return ""
     try:
@@ -138,5 +144,4 @@ def missing_in_kernel(folder: Path) -> str:
         return str(error)
     except CheckError:
         return ""  # which the kernel says better
-    unknown = [each.id for each in certificate.statements if find_statement(each.id) is None]
-    return f"the kernel has no proof of {unknown[0]!r} yet" if unknown else ""
+    return ""

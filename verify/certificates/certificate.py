@@ -517,7 +517,8 @@ def _said(certificate: Certificate) -> _Said:
         for place, record in enumerate(records):
             kind = find_kind(record["id"], certificate.kinds)
             if kind is None:
-                raise InputError("statements", f"have the kind {record['id']!r}", "a kind that is known")
+                expected = "a kind that is known: name the folder where it lies (`byheart check --kinds`)"
+                raise InputError("statements", f"have the kind {record['id']!r}", expected)
             known.append(Known(kind, kind.read(f"statements[{place}]", record, stated)))
             record["statement"] = kind.sentence(known[-1].statement, stated)
         require_order(stated, certificate.kinds)

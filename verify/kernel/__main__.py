@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from verify.kernel.check import outcome
+from verify.kernel.kinds import kinds_in
+from verify.kernel.verdicts import BadInputError
 
 _USAGE = "usage: python -I -m verify.kernel FOLDER [--kinds KINDS] | --size"
 
@@ -28,9 +30,12 @@ def main(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names of files may hold what no text does
-    code, text = outcome(
-        Path(folder), Path(more[1]) if more else None, tell=lambda line: print(line, file=sys.stderr, flush=True)
-    )
+    try:
+        kinds = kinds_in(Path(more[1])) if more else []
+    except BadInputError as error:
+        print(f"{error.word}: {error}")
+        return error.exit_code
+    code, text = outcome(Path(folder), kinds, tell=lambda line: print(line, file=sys.stderr, flush=True))
     print(text)
     return code
 

@@ -13,7 +13,7 @@ from verify.kernel.certificate import FILE, Certificate, read_certificate
 from verify.kernel.edit import check_edit
 from verify.kernel.evaluation import Evaluation
 from verify.kernel.files import read_bytes
-from verify.kernel.kinds import find_statement, kinds_in
+from verify.kernel.kinds import find_statement
 from verify.kernel.model import FILE as MODEL_FILE
 from verify.kernel.model import Model, read_model
 from verify.kernel.question import require_yes
@@ -119,24 +119,23 @@ def _formats(certificate: Certificate) -> list[str]:
 
 
 def outcome(
-    folder: Path, kinds: Path | None = None, tell: Callable[[str], None] = lambda text: None
+    folder: Path, kinds: Sequence[Any] = (), tell: Callable[[str], None] = lambda text: None
 ) -> tuple[int, str]:
     """The exit code of a check, and what it prints: the first line is the answer.
 
     Args:
         folder: The folder.
-        kinds: A folder of more kinds of statement, which are believed.
+        kinds: More kinds of statement, which are believed.
         tell: Told how long it takes, where that is more than a minute.
     """
     try:
-        more = [] if kinds is None else kinds_in(kinds)
-        proved = check_folder(folder, more, tell)
+        proved = check_folder(folder, kinds, tell)
     except CheckError as error:
         return error.exit_code, _on_one_line(f"{error.word}: {error}")
     except (OSError, MemoryError, RecursionError) as error:
         text = f"{BadInputError.word}: {folder}: the folder cannot be checked: {error}"
         return BadInputError.exit_code, _on_one_line(text)
-    believed = [_on_one_line(f"Believed beside the kernel: {kind.__file__}") for kind in more]
+    believed = [_on_one_line(f"Believed beside the kernel: {kind.__file__}") for kind in kinds]
     return 0, "\n  ".join(["PROVED", *proved, *believed])
 
 
