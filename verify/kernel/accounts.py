@@ -51,8 +51,11 @@ class Looked:
 class Account(Protocol):
     """Who computes, and how far from the nominal numbers."""
 
-    def added(self, sizes: Sizes, drift: int, *, fits: bool) -> int:
-        """How far a sum is off whose terms are off by `drift` together, and whose weights are read as they are."""
+    def added(self, sizes: Sizes, drift: int, *, fits: bool, fires: bool = False) -> int:
+        """How far a sum is off whose terms are off by `drift` together, and whose weights are read as they are.
+
+        With `fires` only its positive part is asked for.
+        """
         ...
 
     def weighs(self, looked: Looked, account: int) -> int | None:
@@ -83,7 +86,7 @@ class Account(Protocol):
 class Reals:
     """Real arithmetic: sums are exact, and a head's other rows weigh e to the minus gap."""
 
-    def added(self, sizes: Sizes, drift: int, *, fits: bool) -> int:
+    def added(self, sizes: Sizes, drift: int, *, fits: bool, fires: bool = False) -> int:
         return drift
 
     def mixed(self, sizes: Sizes, drift: int, looked: Looked, reach: int) -> int:
@@ -156,7 +159,7 @@ class Runs:
                 self.overflow = self.overflow or f"the weight {x!r} is too large or too small for the format"
         return exact
 
-    def added(self, sizes: Sizes, drift: int, *, fits: bool) -> int:
+    def added(self, sizes: Sizes, drift: int, *, fits: bool, fires: bool = False) -> int:
         r"""How far a sum is off in every run.
 
         *Theorem.* Let the nominal terms $t_i$ be multiples of $g \ge \lambda$, let the positive ones add up to at most
@@ -176,10 +179,13 @@ class Runs:
         A sum that is not so is off by at most $D + \gamma_{n + 3} (\sum |t_i| + D) + 16 (n + 1) \lambda$, with
         $\gamma_m = m u / (1 - m u) \le \frac43 m u$ for $m u \le 1/4$: each term passes at most n - 1 additions, its
         product and the conversion of its weight, and each of these underflows by at most $2 \lambda$ (H1).
-        """
-        return self._summed(sizes, drift, fits=fits, may_be_long=False)
 
-    def _summed(self, sizes: Sizes, drift: int, *, fits: bool, may_be_long: bool) -> int:
+        Each context may have a g of its own. With `fires` the contexts in which the theorem does not hold are nothing
+        off if their sums, by that, stay at most 0: their positive parts are 0 in every run.
+        """
+        return self._summed(sizes, drift, fits=fits, may_be_long=False, fires=fires)
+
+    def _summed(self, sizes: Sizes, drift: int, *, fits: bool, may_be_long: bool, fires: bool = False) -> int:
         total = -(-(sizes.total << RADIUS) >> sizes.scale)
         if total + drift > 1 << RADIUS + self.most - 3:
             self.overflow = self.overflow or "a sum may overflow"
@@ -188,10 +194,15 @@ class Runs:
             return 0
         unit = min(sizes.unit(), sizes.scale + _LARGEST_UNIT)  # a column of zeros is a multiple of everything
         most = 1 << max(0, unit + self.bits)
-        short = may_be_long or sizes.total <= most or sizes.tight() <= most
-        if fits and short and self._absorbs(unit - sizes.scale, sizes.count, drift):
-            return self._dust(drift, sizes.count) if drift and sizes.has_zero() else 0
-        return self._rounded(total, drift, sizes.count)
+        if not fits or not self._absorbs(unit - sizes.scale, sizes.count, drift):
+            return self._rounded(total, drift, sizes.count)
+        if not (may_be_long or sizes.total <= most or sizes.tight() <= most):
+            largest = sizes.loose(self.bits)
+            rounded = 0 if largest is None else self._rounded(total, drift, sizes.count)
+            is_silent = largest is not None and fires and (largest << RADIUS) + (rounded << sizes.scale) <= 0
+            if largest is not None and not is_silent:
+                return rounded
+        return self._dust(drift, sizes.count) if drift and sizes.has_zero() else 0
 
     def mixed(self, sizes: Sizes, drift: int, looked: Looked, reach: int) -> int:
         r"""As a sum of n = S + 3 terms, whose weights are 1 / k and exact, and the others at most $2 \tau$ each.

@@ -333,22 +333,24 @@ class Walk:
                 found[row] = self._fed(block, list(row), hidden, written, exact=position in needed)
         return [found[tuple(row)] for row in stream]
 
-    def _sum(self, terms: Sequence[Term], shift: int, shift_scale: int, fits: list[list[bool]], j: int) -> Column:
-        """A sum that is column j of what its weights make, and how far it is off for each account."""
+    def _sum(
+        self, terms: Sequence[Term], shift: int, shift_scale: int, fits: list[list[bool]], j: int, fires: bool = False
+    ) -> Column:
+        """A sum that is column j of what its weights make, and how far it, or its positive part, is off by account."""
         column, sizes = added(terms, shift, shift_scale)
         off = []
         for number, account in enumerate(self.accounts):
             drift = sum([term.drift[number] for term in terms])
-            off.append(account.added(sizes, drift, fits=fits[number][j]))
+            off.append(account.added(sizes, drift, fits=fits[number][j], fires=fires))
         column = replace(column, off=tuple(off))
         if column.is_constant:  # in all chunks that have it the same object
             return self.constants.setdefault((column.low, column.scale, column.off), column)
         return column
 
-    def mapped(self, affine: Map, j: int, row: Row, more: Sequence[Term] = ()) -> Column:
-        """Column j of an affine map of a row, and more terms of the same sum."""
+    def mapped(self, affine: Map, j: int, row: Row, more: Sequence[Term] = (), *, fires: bool = False) -> Column:
+        """Column j of an affine map of a row, and more terms of the same sum; with `fires` for its positive part."""
         terms = [product(weight, affine.scale, row[i]) for i, weight in affine.terms[j]]
-        return self._sum([*terms, *more], affine.shifts[j], affine.shift_scale, affine.fits, j)
+        return self._sum([*terms, *more], affine.shifts[j], affine.shift_scale, affine.fits, j, fires)
 
     # Neurons.
 
@@ -375,7 +377,7 @@ class Walk:
                 continue
             for neuron in neurons:
                 if (neuron, columns) not in hidden:
-                    hidden[neuron, columns] = self.mapped(block.into, neuron, row).rectified()
+                    hidden[neuron, columns] = self.mapped(block.into, neuron, row, fires=True).rectified()
                 fired[neuron] = hidden[neuron, columns]
         found, out = [], block.out
         for j, terms in enumerate(out.terms):
@@ -403,7 +405,7 @@ class Walk:
         places, narrow = _distinct([row[i] for i in reads])
         small = dict(zip(reads, narrow, strict=True))
         inner = [small.get(i, column) for i, column in enumerate(row)]
-        hidden = [self.mapped(block.into, neuron, inner).rectified() for neuron in neurons]
+        hidden = [self.mapped(block.into, neuron, inner, fires=True).rectified() for neuron in neurons]
         count, scale = max(places) + 1, hidden[0].scale
         number = {neuron: k for k, neuron in enumerate(neurons)}
         columns = {
@@ -660,7 +662,9 @@ class _Looks:
         own = _hull(tuple([column[r] for r in read]))
         unit = min(column[r].unit + hull.scale - column[r].scale for r in read)
         total = own.size << scale - own.scale
-        sizes = Sizes(total, lambda: total, scale, lambda: unit, looked.length + 3, lambda: found.has_zero)
+        sizes = Sizes(
+            total, lambda: total, scale, lambda: unit, lambda _: found.high, looked.length + 3, lambda: found.has_zero
+        )
         off = []
         for number, account in enumerate(self.walk.accounts):
             reach = hull.size + -(-hull.off[number] << hull.scale >> RADIUS)

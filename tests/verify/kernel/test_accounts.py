@@ -5,13 +5,13 @@ from fractions import Fraction
 import pytest
 
 from verify.kernel.accounts import Looked, Reals, Runs
-from verify.kernel.columns import RADIUS, ZERO, Column, Sizes
+from verify.kernel.columns import RADIUS, ZERO, Column, Sizes, added, column_of, product
 
 FLOAT32 = 24, -126, 127
 
 
 def sizes(total: int, *, scale: int = 0, unit: int = 0, count: int = 2, zero: bool = False) -> Sizes:
-    return Sizes(total, lambda: total, scale, lambda: unit, count, lambda: zero)
+    return Sizes(total, lambda: total, scale, lambda: unit, lambda _: total, count, lambda: zero)
 
 
 def constant(n: int, off: int = 0) -> Column:
@@ -30,6 +30,29 @@ def test_sums_are_exact_up_to_the_units_that_a_format_has() -> None:
     assert run.added(sizes(2**24), 0, fits=False) > 0
     assert run.added(sizes(0, unit=ZERO), 0, fits=True) == 0
     assert not run.overflow
+
+
+def test_each_context_may_have_units_of_its_own() -> None:
+    """2^30 - 2^29 in one context and 2^-9 in another: all contexts together have 39 bits."""
+    mixed = column_of([1 << 39, 1], 9, (0,)), column_of([1 << 38, 0], 9, (0,))
+    _, whole = added([product(1, 0, mixed[0]), product(-1, 0, mixed[1])], 0, 0)
+    assert whole.total > 1 << 24 and Runs(*FLOAT32).added(whole, 0, fits=True) == 0
+    longer = column_of([(1 << 39) + 1, 1], 9, (0,))
+    _, whole = added([product(1, 0, longer), product(-1, 0, mixed[1])], 0, 0)
+    assert Runs(*FLOAT32).added(whole, 0, fits=True) > 0
+
+
+def test_a_neuron_that_stays_silent_may_round() -> None:
+    """2^25 + 1 is rounded, but far below 0; what fires is exact."""
+    down = column_of([-(1 << 25) - 1, 7], 0, (0,))
+    _, whole = added([product(1, 0, down)], 0, 0)
+    run = Runs(*FLOAT32)
+    assert run.added(whole, 0, fits=True) > 0 and run.added(whole, 0, fits=True, fires=True) == 0
+    assert run.added(whole, 0, fits=False, fires=True) > 0
+    # A neuron that may fire although it should not: by at most 40 of 2^28 + 1, rounded, it is above 0.
+    near, off = column_of([(1 << 28) + 1, 7], 0, (0,)), column_of([-(1 << 28) - 2, 0], 0, (0,))
+    _, whole = added([product(1, 0, near), product(1, 0, off)], 0, 0)
+    assert run.added(whole, 0, fits=True, fires=True) > 0
 
 
 def test_sums_below_the_normal_numbers_are_not_exact() -> None:

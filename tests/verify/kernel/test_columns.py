@@ -37,6 +37,33 @@ def test_a_sum_is_what_rationals_give(weighted: list[tuple[int, int, Column]], s
     assert sum(term.drift[0] for term in terms) * 4 >= drift
 
 
+@given(
+    st.lists(st.tuples(st.integers(-9, 9).filter(bool), st.integers(0, 2), COLUMNS), max_size=4),
+    st.integers(-9, 9),
+    st.integers(0, 6),
+)
+def test_contexts_are_loose_whose_parts_are_too_many_units_of_their_own(
+    weighted: list[tuple[int, int, Column]], shift: int, bits: int
+) -> None:
+    column, sizes = added([product(weight, scale, column) for weight, scale, column in weighted], shift, 1)
+    loose = []
+    for i in range(3):
+        each = [Fraction(w, 1 << s) * value(c, i) for w, s, c in weighted] + [Fraction(shift, 2)]
+        larger = max(sum(x for x in each if x > 0), -sum(x for x in each if x < 0))
+        unit = next(u for k in range(9, -9, -1) if all((x / (u := Fraction(2) ** k)).denominator == 1 for x in each))
+        if larger > unit * 2**bits:
+            loose.append(value(column, i) * (1 << sizes.scale))
+    # Of columns that are the same in all contexts one context stands for all.
+    assert sizes.loose(bits) == max(loose, default=None)
+
+
+def test_of_sums_that_were_added_up_before_all_contexts_may_be_loose() -> None:
+    whole = added([product(1, 0, column_of([1, 2], 0, ()))], 0, 0)[1]
+    assert whole.loose(0) is None
+    _, sizes = added([product(1, 0, Column(None, 0, -1, 3, ()))], 0, 0)
+    assert sizes.loose(60) == 3
+
+
 @given(COLUMNS)
 def test_ends_hold_all_numbers_and_a_neuron_fires_above_0(column: Column) -> None:
     fired = column.rectified()
