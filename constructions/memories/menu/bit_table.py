@@ -18,7 +18,7 @@ class BitTable(Memory):
     cost = "2 to 25 a fact, the less the fuller the table; every run in either is exact"
     page = "docs/claims/one_hot_laws.md"
     exact = SHORT
-    turn = 4
+    turn = 5
 
     def build(self, task: Task, limits: Limits) -> Construction[Task]:
         return bit_table_memory(task, dtype=limits.dtype)

@@ -16,7 +16,7 @@ class Knots(Memory):
     needs = "any distinct contexts, labels or laws"
     cost = "3 a fact for labels; N + 1 a law"
     page = "docs/claims/knots.md"
-    turn = 7
+    turn = 8
 
     def build(self, task: Task, limits: Limits) -> Construction[Task]:
         return knots_memory(task, dtype=limits.dtype, seed=limits.seed)

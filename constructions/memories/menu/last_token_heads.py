@@ -18,7 +18,7 @@ class LastTokenHeads(Memory):
     cost = "2 d + 2 d / d_h a fact and a quarter more, d = N + S; found in nearly linear time"
     page = "docs/claims/last_token_heads.md"
     attention_only = True
-    turn = 12
+    turn = 13
 
     def build(self, task: Task, limits: Limits) -> Construction[Task]:
         return last_token_heads_memory(task, dtype=limits.dtype, seed=limits.seed, progress=limits.progress)

@@ -19,7 +19,7 @@ class LowRankLaws(Memory):
     needs = "any distinct contexts of up to 2000 tokens; laws, which may be off by a tolerance"
     cost = "S + 2 and the rank a law, and N entries for each rank, found by a search of seconds"
     page = "docs/claims/one_hot_laws.md"
-    turn = 6
+    turn = 7
 
     def build(self, task: Task, limits: Limits) -> Construction[Task]:
         work = _NAMED if limits.named else _UNNAMED

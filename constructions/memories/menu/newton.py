@@ -27,7 +27,7 @@ class Newton(Memory):
     cost = "0.7 to 1.7 a fact, found by a search of seconds to minutes"
     page = "docs/claims/newton_memory.md"
     attention_only = True
-    turn = 10
+    turn = 11
 
     def build(self, task: Task, limits: Limits) -> Construction[Task]:
         if limits.named:

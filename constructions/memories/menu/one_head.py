@@ -19,7 +19,7 @@ class OneHead(Memory):
     cost = "3 N^2 + (4 + K) N whatever the facts: 4 a fact for all bigrams, by a formula"
     page = "docs/claims/corollary_1.md"
     attention_only = True
-    turn = 8
+    turn = 9
 
     def build(self, task: Task, limits: Limits) -> Construction[Task]:
         model = rounded_model(one_head_memory(task), limits.dtype)

@@ -18,7 +18,7 @@ class OneHotLaws(Memory):
     cost = "N + S + 1 a law; every run in float32 has the stored logits"
     page = "docs/claims/one_hot_laws.md"
     exact = ("float32", "float64")
-    turn = 5
+    turn = 6
 
     def build(self, task: Task, limits: Limits) -> Construction[Task]:
         return one_hot_laws_memory(task, dtype=limits.dtype)

@@ -18,7 +18,7 @@ class Probes(Memory):
     cost = "0.4 to 1.8 a fact, less the more there are, beyond 4 N + 2 K and some 800; every run in float32 is exact"
     page = "docs/claims/probes.md"
     exact = ("float32", "float64")
-    turn = 3
+    turn = 4
 
     def build(self, task: Task, limits: Limits) -> Construction[Task]:
         return probe_memory(task, dtype=limits.dtype, seed=limits.seed)

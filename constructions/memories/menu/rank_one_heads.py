@@ -21,7 +21,7 @@ class RankOneHeads(Memory):
     cost = "4 a fact and 4 (S + N + K), by one linear system"
     page = "docs/claims/rank_one_heads.md"
     attention_only = True
-    turn = 9
+    turn = 10
 
     def build(self, task: Task, limits: Limits) -> Construction[Task]:
         if not limits.named:

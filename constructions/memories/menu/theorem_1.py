@@ -25,7 +25,7 @@ class Theorem1(Memory):
     cost = "2 d + 2 d / d_h a fact and a quarter more, d = N + S for laws"
     page = "docs/claims/theorem_1.md"
     attention_only = True
-    turn = 11
+    turn = 12
 
     d_model: int | None = None
     d_head: int | None = None

@@ -1,0 +1,32 @@
+"""Tables subject, relation, object: the objects of a subject are digits of the numbers in its row.
+
+Page: docs/claims/object_words.md
+"""
+
+from typing import get_args
+
+from constructions.memories.memory import Limits, Memory
+from constructions.memories.object_words.object_words_memory import object_words_memory, object_words_parameters
+from constructions.models.construction import Construction
+from constructions.models.precision import Precision
+from constructions.tasks.task import Task
+
+
+class ObjectWords(Memory):
+    """The memory `object-words`."""
+
+    name = "object-words"
+    needs = "two tokens, a subject and a relation, or bigrams; any may be missing; up to 8191 labels"
+    cost = "0.25 to 1 a fact, beyond 2 K and some 100; every run is exact up to the readout; tens of layers"
+    page = "docs/claims/object_words.md"
+    exact = get_args(Precision)
+    turn = 3
+
+    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+        return object_words_memory(task, dtype=limits.dtype)
+
+    def fewest(self, task: Task, dtype: Precision) -> int:
+        return object_words_parameters(task, dtype=dtype)
+
+
+MEMORY = ObjectWords()

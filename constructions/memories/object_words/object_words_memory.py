@@ -1,0 +1,129 @@
+r"""Tables subject, relation, object in the fewest entries: which words, of how many digits, in whose rows.
+
+Page: docs/claims/object_words.md
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from constructions.arrays import Float64Array
+from constructions.counted import counted
+from constructions.errors import CapacityError, HypothesisError
+from constructions.memories.object_words.digits import Digits, digit_bits
+from constructions.memories.object_words.words import Columns, Words
+from constructions.memories.object_words.words_of_pairs import BothWords, LastWords
+from constructions.memories.object_words.words_of_subjects import LongWords, OneDigitWords, ShortWords
+from constructions.models.blocks import Attention, Block
+from constructions.models.construction import Construction
+from constructions.models.model import Model
+from constructions.models.precision import SIGNIFICAND, Precision, require_precision, rounded_model
+from constructions.tasks.task import Task
+
+_CLAIM = "The memory of object words"
+
+
+def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construction[Task]:
+    r"""Hold a table subject, relation, object: a subject's row of the embedding is words whose digits are its objects.
+
+    Blocks leave of the words of the row the one that the relation asks for, shifted to the place that it asks for;
+    folds $v - 2 (v - 2^k)_+$ take away what is above that digit, one neuron a bit, and a parabola names the object. Of
+    the ways to do that which every run in `dtype` holds, the one of fewest entries is built; see
+    `constructions.memories.object_words.words_of_subjects` and, for tokens that stand in both places or columns that
+    are both long, `constructions.memories.object_words.words_of_pairs`.
+
+    Args:
+        task: Contexts of two tokens and labels; any pairs may be missing.
+        dtype: The precision in which every run is exact up to the readout, in any order of summation.
+
+    Returns:
+        The model, $c (m - 1)$ folds among some other blocks.
+
+    Raises:
+        InputError: A precision that is none.
+        HypothesisError: A task of laws, or contexts of another length than 2.
+        CapacityError: More objects than the precision tells apart.
+        ResourceError: The table does not fit into memory.
+
+    Source: words whose bits neurons read as in Vardi, Yehudai, Shamir (2021); folds as in Telgarsky (2016).
+
+    Example:
+        >>> from constructions.tasks.table import facts_task
+        >>> rng = np.random.default_rng(0)
+        >>> rows = [(f"s{i}", f"r{j}", f"o{rng.integers(60)}") for i in range(300) for j in range(5)]
+        >>> object_words_memory(facts_task(rows)).summary
+        '1500 facts by 2 words for each of 300 subjects, of 3 objects of 6 bits, 15 blocks, 833 parameters'
+    """
+    require_precision(dtype)
+    if task.n_ctx != 2:
+        raise HypothesisError(_CLAIM, "contexts of two tokens", f"they have {task.n_ctx}")
+    if task.target != "labels":
+        raise HypothesisError(_CLAIM, "labels", f"the target is {task.target!r}")
+    columns = Columns.of(task)
+    words = _fewest(task, columns, SIGNIFICAND[dtype])
+    if words is None:
+        raise CapacityError(_CLAIM, f"objects that runs in {dtype} tell apart", f"there are {len(columns.objects)}")
+    model, digits = rounded_model(_model(task, words), dtype), words.digits
+    return Construction(
+        task,
+        model,
+        f"{counted(task.n_contexts, 'fact')} by {words.where}, of {counted(digits.places, 'object')} of "
+        f"{counted(digits.bits, 'bit')}, {len(model.blocks)} blocks, {model.parameters} parameters",
+    )
+
+
+def object_words_parameters(task: Task, *, dtype: Precision = "float32") -> int:
+    """Entries of the memory of object words of a task; 0 where it refuses.
+
+    Example:
+        >>> from constructions.tasks.table import facts_task
+        >>> object_words_parameters(facts_task([(f"s{i}", f"r{j}", f"o{i * j}") for i in range(9) for j in range(4)]))
+        139
+    """
+    if task.n_ctx != 2 or task.target != "labels":
+        return 0
+    words = _fewest(task, Columns.of(task), SIGNIFICAND[dtype])
+    return 0 if words is None else _entries(task, words)
+
+
+def _fewest(task: Task, columns: Columns, precision: int) -> Words | None:
+    """The words of fewest entries that every run with so many bits reads; none where there are none."""
+    every = sorted(_words(columns, precision), key=lambda words: _entries(task, words))
+    return next((words for words in every if words.digits.fit(precision) and words.fit(precision)), None)
+
+
+def _words(columns: Columns, precision: int) -> Iterator[Words]:
+    """All ways to keep a table in words, whether they fit or not."""
+    objects = len(columns.objects)
+    for places, more, centred in product(range(1, precision + 1), (0, 1), (False, True)):
+        digits = Digits(objects, digit_bits(objects, places) + more, places, centred)
+        for line in (False, True):
+            yield LastWords(columns, digits, line)
+        if not columns.are_disjoint:
+            continue
+        for line in (False, True):
+            yield BothWords(columns, digits, line)
+        for way, kind in product((columns, columns.exchanged), (OneDigitWords, ShortWords, LongWords)):
+            if places <= len(way.relations):
+                yield kind(way, digits)
+
+
+def _entries(task: Task, words: Words) -> int:
+    """Entries of all tensors of a model."""
+    return (task.d_vocab + 2) * words.width + words.entries() + words.digits.centred + 2 * task.n_answers
+
+
+def _model(task: Task, words: Words) -> Model:
+    digits, columns, blocks = words.digits, words.columns, words.blocks()
+    if digits.centred:
+        blocks[-1] = _shifted(blocks[-1], np.array([-digits.base / 2.0]))
+    W_U, b_U = digits.readout(columns.objects, task.n_answers)
+    W_E = words.embedding(columns.table(task), task.d_vocab)
+    return Model(blocks=tuple(blocks), W_U=W_U, b_U=b_U, W_E=W_E, W_pos=np.zeros((2, words.width)))
+
+
+def _shifted(block: Block, shift: Float64Array) -> Block:
+    """The block, which adds this to its output."""
+    return replace(block, b_O=shift) if isinstance(block, Attention) else replace(block, b_out=shift)
