@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from byheart.figures import Figures, Finding, RunFigures, Tried
+from byheart.report.fold_page import FoldDetails, Lead, fold_page
 from byheart.report.page import Details, report_html
 from constructions.errors import ByheartError, FileFormatError, TamperedError
 from constructions.files import canonical_json, require_regular_file, write_atomically
+from constructions.folds.fold import Fold
+from constructions.models.entries import Entries
 from constructions.models.model import Model
 from constructions.tasks.task import Task
 from verify.arithmetic.exact_json import expect, expect_fields
@@ -33,6 +36,7 @@ from verify.certificates.certificate import (
     Certificate,
     file_sha256,
 )
+from verify.provers.domain import load_fold
 from verify.provers.memorization import load_subject
 from verify.runs.formats import FORMATS
 
@@ -173,6 +177,35 @@ def page(folder: Path, certificate: Certificate, model: Model, task: Task, measu
         raise FileFormatError(f"{folder / MEASURED_FILE} makes no page: {error}") from error
 
 
+def page_of_fold(folder: Path, certificate: Certificate, model: Model, fold: Fold, measured: Measured) -> str:
+    """The text of ``report.html`` of a rule with a state.
+
+    Args:
+        folder: Where the files of the certificate lie, whose hashes the page names.
+        certificate: What is proved.
+        model: The weights.
+        fold: The rule.
+        measured: What was found beside: ``leads``, and in the figures ``wrong_input``.
+
+    Raises:
+        FileFormatError: The measured numbers make no page.
+    """
+    digests = {name: file_sha256(folder / name) for name in (MODEL_FILE, TASK_FILE, CERTIFICATE_FILE)}
+    try:
+        details = FoldDetails(
+            verdict=certificate.verdict.value,
+            headline=certificate.headline(),
+            statements=[(each.words("labels"), certificate.checker(each)) for each in certificate.statements],
+            leads=[Lead(**each) for each in (measured.drawn or {})["leads"]],
+            wrong=measured.figures["wrong_input"],
+            digests=digests,
+            provenance=dict(sorted(certificate.provenance.items())),
+        )
+        return fold_page(fold, Entries.of(model), details)
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, ByheartError) as error:
+        raise FileFormatError(f"{folder / MEASURED_FILE} makes no page: {error}") from error
+
+
 def _figures(certificate: Certificate, measured: Measured) -> Figures:
     known = {each.name for each in fields(Figures)}
     given = {name: value for name, value in measured.figures.items() if name in known and value is not None}
@@ -224,6 +257,8 @@ def require_made_again(folder: Path, kinds: Sequence[Any] = ()) -> None:
 
 def _page_again(folder: Path, certificate: Certificate, measured: Measured) -> str:
     """The page of a folder, of whose kind there is one."""
+    if certificate.subject.is_of_a_fold and measured.drawn is not None:
+        return page_of_fold(folder, certificate, *load_fold(folder, certificate), measured)
     if not certificate.subject.is_of_a_rule and measured.drawn is not None:
         model, task = load_subject(folder, certificate)
         if task.facts is not None:

@@ -22,7 +22,7 @@ from byheart.hosts.families import is_of_transformer_lens
 from byheart.hosts.handshake import Asked, HostAnswer, ask_host, host_answer, require_plain_parameters
 from byheart.hosts.number_types import DTYPES
 from byheart.hosts.reading import configuration_of, is_gguf, model_of, read_model, require_exact_in, stored_as_linear
-from byheart.measured import Measured, summary_json
+from byheart.measured import Measured, page_of_fold, summary_json
 from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
 from constructions.files import new_folder, refuse_existing, write_atomically
@@ -38,6 +38,7 @@ from constructions.tasks.vectors import Vectors
 from verify.certificates.certificate import (
     MODEL_FILE,
     OTHER_RUNS_FILE,
+    REPORT_FILE,
     SUMMARY_FILE,
     TASK_FILE,
     WRONG_FILE,
@@ -45,6 +46,7 @@ from verify.certificates.certificate import (
 from verify.domains.rule_answers import ONE_BY_ONE
 from verify.domains.sample import drawn
 from verify.folds.fold_answers import WrongInput, require_one_attention
+from verify.folds.least_leads import least_leads
 from verify.progress import Progress, silent
 from verify.provers.answer_bounds import Answers, Decided
 from verify.provers.domain import OF_PATHS, DomainCertificate, FoldCertificate, certify_domain
@@ -446,8 +448,18 @@ def certify_fold(
         "method": OF_PATHS,
     }
     if out is not None:
-        _write(Path(out), model, fold, proved, figures, [], None, overwrite=overwrite)
+        drawn = {"leads": _leads(model, fold, progress) if found.left == 0 else []}
+        _write(Path(out), model, fold, proved, figures, [], None, drawn=drawn, overwrite=overwrite)
     return figures
+
+
+def _leads(model: Model, fold: Fold, progress: Progress) -> list[dict[str, Any]]:
+    """By how much each token of the answer leads, for the page; JSON has no infinity."""
+    found = least_leads(model, fold, progress=progress)
+    return [
+        {"lower": each.lower if np.isfinite(each.lower) else None, "found": each.found, "prompt": list(each.prompt)}
+        for each in found
+    ]
 
 
 def _wrong_figures(wrong: WrongInput, by_host: HostAnswer | None) -> dict[str, Any]:
@@ -471,9 +483,10 @@ def _write(
     wrong: Sequence[Sequence[Any]],
     runs: EveryRun | None,
     *,
+    drawn: Mapping[str, Any] | None = None,
     overwrite: bool,
 ) -> None:
-    """The folder that `check` proves again; the figures get the names of its files."""
+    """The folder that `check` proves again, with a page of a rule with a state; the figures name its files."""
     with new_folder(out, overwrite=overwrite) as written:
         model.save(written / MODEL_FILE)
         task.save(written / TASK_FILE)
@@ -483,8 +496,11 @@ def _write(
                 table = io.StringIO()
                 csv.writer(table, lineterminator="\n").writerows(rows)
                 write_atomically(written / name, table.getvalue().encode())
-        measured = Measured.of(figures, proved.certificate)
+        measured = Measured.of(figures, proved.certificate, drawn=drawn)
         measured.save(written)
+        if isinstance(task, Fold):
+            page = page_of_fold(written, proved.certificate, model, task, measured)
+            write_atomically(written / REPORT_FILE, page.encode("utf-8"))
         write_atomically(written / SUMMARY_FILE, summary_json(proved.certificate, measured).encode("utf-8"))
         figures["files"] = {path.name: str(out / path.name) for path in sorted(written.iterdir())}
 

@@ -171,7 +171,7 @@ class _Axis:
     def linear(cls, low: float, high: float) -> "_Axis":
         """From `low`, and 0 if that is smaller, to `high`."""
         low, high = min(low, 0.0), max(high, low + 1e-9 * abs(low), 1e-300)
-        step = _nice_step(high - low)
+        step = nice_step(high - low)
         places = step * np.arange(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
         return cls(low, high, tuple((place, number(place, digits=4)) for place in places.tolist()))
 
@@ -181,7 +181,7 @@ class _Axis:
         low, high = math.floor(3 * low) / 3, math.floor(3 * high + 1) / 3
         if high - low < 1.0:
             low, high = float(math.floor(low)), float(max(math.ceil(high), math.floor(low) + 1))
-        step = max(1, math.ceil(_nice_step(high - low)))
+        step = max(1, math.ceil(nice_step(high - low)))
         decades = range(math.ceil(low / step - 1e-9) * step, math.floor(high + 1e-9) + 1, step)
         ticks = [(float(decade), power_of_ten(decade)) for decade in decades]
         if high - low <= 2.0:
@@ -191,7 +191,7 @@ class _Axis:
         return cls(low, high, tuple(ticks))
 
 
-def _nice_step(length: float) -> float:
+def nice_step(length: float) -> float:
     """A step of 1, 2 or 5 times a power of ten that leaves four to nine ticks."""
     power = 10.0 ** math.floor(math.log10(length / 4.0))
     return max(step * power for step in (1.0, 2.0, 5.0) if step * power <= length / 4.0)

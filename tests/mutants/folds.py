@@ -10,6 +10,7 @@ judge = of("verify/folds/fold_answers.py", "tests/verify/folds/test_fold_answers
 rows = of("verify/folds/rows.py", "tests/verify/folds/test_rows.py")
 fold = of("constructions/folds/fold.py", "tests/constructions/folds/test_fold.py")
 typed = of("constructions/folds/typed.py", "tests/constructions/folds/test_typed.py")
+leads = of("verify/folds/least_leads.py", "tests/verify/folds/test_least_leads.py")
 exported = of("byheart/hosts/fold_export.py", "tests/byheart/hosts/test_fold_export.py")
 asked = of("byheart/command/ask.py", "tests/byheart/command/test_ask.py")
 
@@ -34,6 +35,11 @@ MUTANTS = [
     typed("int(number) >= base**digits", "False", "a number has more digits than are read"),
     typed("if tokens[place] != token:", "if False:", "what is the same in all inputs may be any token"),
     typed("or max(answer) >= _base(fold)", "", "any token is a digit"),
+    leads(
+        "own = up(logits[:, paths.label] + radii[:, paths.label])", "own = 0.5 * logits[:, paths.label]", "half a lead"
+    ),
+    leads("wanted=max(0.0, share * found)", "wanted=0.0", "nothing beyond 0 is proved"),
+    leads("if not work.left and work.wrong is None:", "if True:", "what is not proved is a bound"),
     exported("if host.name != HOST:", "if False:", "every host decodes"),
     exported("if not allow_loss and", "if False and", "what is refuted is written"),
     asked("wrong = said != wanted[: len(said)]", "wrong = False", "what the model says is right"),

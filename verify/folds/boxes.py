@@ -25,8 +25,10 @@ class Boxes:
         widths += [block.d_mlp for block in rows.model.blocks if isinstance(block, FeedForward)]
         self._step = max(1, _ENTRIES // max(widths))
 
-    def left_open(self, asking: int, low: Floats, high: Floats, rounding: Floats, label: int) -> BoolArray:
-        """For which boxes it is not proved that the label leads, `[N]`.
+    def left_open(
+        self, asking: int, low: Floats, high: Floats, rounding: Floats, label: int, by: float = 0.0
+    ) -> BoolArray:
+        """For which boxes it is not proved that the label leads by more than so much, `[N]`.
 
         Args:
             asking: The row that asks.
@@ -34,6 +36,7 @@ class Boxes:
             high: The most.
             rounding: How far what each head writes may be off beyond that, `[H]`.
             label: The token whose logit is to be the largest.
+            by: So much.
         """
         known = np.asarray((np.isfinite(low) & np.isfinite(high)).all(axis=(1, 2)))
         left = ~known
@@ -54,7 +57,7 @@ class Boxes:
             self.looked_at += len(owner)
             np.add.at(counts, owner, 1)
             lead, first = self.rows.leads(asking, middle, half, rounding, label)
-            decided = lead > 0.0
+            decided = lead > by
             hopeless = ~decided & ~(first & (counts[owner] <= _MOST_BOXES))
             left[owner[hopeless]] = True
             rest = ~decided & ~left[owner]

@@ -9,7 +9,7 @@ box of values of $z$ is cut in halves until each part is decided.
 Page: docs/folds.md
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,7 @@ from constructions.models.blocks import Attention
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from verify.arithmetic import blas
-from verify.arithmetic.rounding import down, quiet, up
+from verify.arithmetic.rounding import Floats, down, quiet, up
 from verify.folds.boxes import Boxes
 from verify.folds.decoding import decoded
 from verify.folds.means import largest_mean
@@ -128,7 +128,7 @@ def judge_fold(
     # Real arithmetic is one of the runs in float64, of which every weight is a number.
     with np.errstate(all="ignore"):
         rows = FoldRows(model, fold, number_format or FLOAT64, exp_ulps)
-    work = _Work(model, fold, rows, most_cells)
+    work = Work(model, fold, rows, most_cells)
     for place in range(len(fold.answer)):
         progress("answer", place / len(fold.answer), f"token {place + 1} of {len(fold.answer)}")
         work.judge(place)
@@ -162,11 +162,19 @@ def require_one_attention(model: Model) -> None:
         )
 
 
-class _Work:
-    """The work on one model and one rule."""
+class Work:
+    """The work on one model and one rule.
 
-    def __init__(self, model: Model, fold: Fold, rows: FoldRows, most_cells: int) -> None:
-        self.model, self.fold, self.rows, self.most_cells = model, fold, rows, most_cells
+    Args:
+        model: The model.
+        fold: The rule.
+        rows: The rows of its prompts.
+        most_cells: How many cells may be looked at; inputs in others are left.
+        wanted: By more than so much each right token is to lead.
+    """
+
+    def __init__(self, model: Model, fold: Fold, rows: FoldRows, most_cells: int, wanted: float = 0.0) -> None:
+        self.model, self.fold, self.rows, self.most_cells, self.wanted = model, fold, rows, most_cells, wanted
         self.moves = [Moves.of(stage) for stage in fold.stages]
         self.boxes = Boxes(rows)
         self.left = self.cells = 0
@@ -177,6 +185,13 @@ class _Work:
         if not self.rows.fits:  # something may overflow, about which no bound speaks
             self.left = self.fold.inputs
             return
+        for paths, asking in self.paths(place):
+            self._judge_paths(paths, asking)
+            if self.wrong is not None:
+                return
+
+    def paths(self, place: int) -> Iterator[tuple[Paths, int]]:
+        """The inputs of each last token and each label of one token of the answer, with the row that asks."""
         emits = self.fold.stages[self.fold.answer[place]].emits
         assert emits is not None
         end = self.fold.length + place - 1
@@ -184,14 +199,15 @@ class _Work:
             for label in np.unique(emits).tolist():
                 paths = Paths(self.fold, self.moves, self.rows.number, place, last, label)
                 if not paths.empty:
-                    self._judge_paths(paths, self.rows.number[end, last])
-                if self.wrong is not None:
-                    return
+                    yield paths, self.rows.number[end, last]
+
+    def first_cells(self, paths: Paths) -> Int64Array:
+        """A cell for each move of the stage that says the token."""
+        return paths.split(paths.whole(), self.fold.answer[paths.place])
 
     @quiet
     def _judge_paths(self, paths: Paths, asking: int) -> None:
-        readable = self.rows.readable(asking, paths.read)
-        cells = paths.split(paths.whole(), self.fold.answer[paths.place])
+        readable, cells = self.rows.readable(asking, paths.read), self.first_cells(paths)
         widest = max(len(self.rows.positions), *(reads.size for reads in paths.reads))
         step = max(1, _TOGETHER // widest)
         while len(cells):
@@ -207,22 +223,13 @@ class _Work:
 
     def _undecided(self, paths: Paths, asking: int, readable: Readable, cells: Int64Array) -> Int64Array:
         """Smaller cells in place of those that are not decided."""
-        _, n_heads, width = readable.value.shape
-        low, high = np.empty((len(cells), n_heads, width)), np.empty((len(cells), n_heads, width))
-        extremes = []
-        for head in range(n_heads):
-            of_head = readable.radius[:, head], readable.lower[head], readable.upper[head]
-            for i in range(width):
-                high[:, head, i], top = largest_mean(paths, cells, readable.value[:, head, i], *of_head)
-                lowest, bottom = largest_mean(paths, cells, -readable.value[:, head, i], *of_head)
-                low[:, head, i] = -lowest
-                extremes += [top, bottom]
+        low, high, extremes = means(paths, cells, readable)
         self.cells += len(cells)
-        left = self.boxes.left_open(asking, low, high, readable.rounding, paths.label)
+        left = self.boxes.left_open(asking, low, high, readable.rounding, paths.label, self.wanted)
         if not left.any():
             return cells[:0]
-        tried = np.concatenate([extreme[left] for extreme in extremes])
-        self._look_for_wrong(paths, np.unique(tried, axis=0))
+        if self.wanted == 0.0:
+            self._look_for_wrong(paths, np.unique(np.concatenate([extreme[left] for extreme in extremes]), axis=0))
         return cells[:0] if self.wrong is not None else self._cut(paths, cells[left], readable)
 
     def _cut(self, paths: Paths, cells: Int64Array, readable: Readable) -> Int64Array:
@@ -256,3 +263,23 @@ class _Work:
                 prompt, answer = tuple(prompts[row].tolist()), tuple(answers[row].tolist())
                 self.wrong = WrongInput(prompt, answer, paths.place, said, decoded(self.model, prompt, len(answer)))
                 return
+
+
+def means(paths: Paths, cells: Int64Array, readable: Readable) -> tuple[Floats, Floats, list[Int64Array]]:
+    """Bounds of what the heads write for the inputs of each cell, and the inputs at which they are reached.
+
+    Returns:
+        The least and the most of each number, `[N, H, n]` each, and for each of these bounds the moves of an input of
+        each cell, `[N, stages]`.
+    """
+    _, n_heads, width = readable.value.shape
+    low, high = np.empty((len(cells), n_heads, width)), np.empty((len(cells), n_heads, width))
+    extremes = []
+    for head in range(n_heads):
+        of_head = readable.radius[:, head], readable.lower[head], readable.upper[head]
+        for i in range(width):
+            high[:, head, i], top = largest_mean(paths, cells, readable.value[:, head, i], *of_head)
+            lowest, bottom = largest_mean(paths, cells, -readable.value[:, head, i], *of_head)
+            low[:, head, i] = -lowest
+            extremes += [top, bottom]
+    return low, high, extremes
