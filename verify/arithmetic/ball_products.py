@@ -20,7 +20,7 @@ from verify.arithmetic.rounding import TINY, Floats, gamma
 
 _DIGIT = 24  # bits of a digit of a middle; three bytes
 _EXACT = 53  # below 2 to this all integers are numbers of float64
-_LARGEST = 900  # bits of middles that are written in units; balls beyond are multiplied one by one
+_LARGEST = 2.0**900  # of middles that are written in units; balls beyond are multiplied one by one
 _COLUMNS = 4096  # of a wide matrix that are worked on together
 _GUARD = 24  # bits more than those of the context, for entries that are smaller than the largest
 _LONGEST = 512  # bits of a radius in its units, at most
@@ -51,22 +51,22 @@ class Digits:
     def of(cls, rows: arb_mat) -> "Digits | None":
         """The balls of a matrix in the precision of the context; none where one is unbounded or very large."""
         shape, entries = (rows.nrows(), rows.ncols()), rows.entries()
-        if not all(x.is_finite() for x in entries):
+        largest = np.abs([float(x.mid()) for x in entries]).max(initial=2.0**-1000)
+        if not (largest < _LARGEST and all(x.is_finite() for x in entries)):
             return None
-        middles = _integers_and_powers([x.mid() for x in entries])
-        largest = max((n.bit_length() + power for n, power in middles if n), default=0)
-        if largest > _LARGEST:
-            return None
-        exponent = largest - ctx.prec - _GUARD
-        whole = [_floor(n, power - exponent) for n, power in middles]
-        mantissas, powers = np.array(_integers_and_powers([x.rad() for x in entries]), dtype=np.int64).T
+        exponent = math.frexp(largest)[1] - ctx.prec - _GUARD
+        entries = (rows * arb(2) ** -exponent).entries()
+        middles = [x.mid() for x in entries]
+        below = [x.floor() for x in middles]
+        whole = [_integer(x) for x in below]
         # A radius of very many units is counted in longer ones, so that no float64 overflows.
-        ends = powers[mantissas > 0] - exponent + _RADIUS
-        longer = max(0, int(ends.max(initial=0)) - _LONGEST)
-        radius = np.ldexp(mantissas.astype(np.float64), powers - exponent - longer)
-        radius[mantissas > 0] = np.maximum(radius[mantissas > 0], _LEAST_RADIUS)
+        mantissa, power = max(x.rad() for x in entries).man_exp()
+        longer = max(0, int(mantissa).bit_length() + int(power) - _LONGEST)
+        scale = arb(2) ** -longer
+        radius = np.array([float(x.rad()) if not longer else float((scale * x.rad()).upper()) for x in entries])
+        radius[radius > 0.0] = np.maximum(radius[radius > 0.0], _LEAST_RADIUS)
         # A middle is less than one unit above its integer.
-        cut = [power < exponent and n & ((1 << (exponent - power)) - 1) != 0 for n, power in middles]
+        cut = [x != y for x, y in zip(middles, below, strict=True)]
         radius = radius * (1.0 + 2.0**-50) + np.array(cut, dtype=np.float64)
         size = 3 * (1 + max(n.bit_length() for n in whole) // _DIGIT)
         data = b"".join([n.to_bytes(size, "little", signed=True) for n in whole])
@@ -110,14 +110,10 @@ class Digits:
         return middle + around * arb(2) ** (self.coarse + unit)
 
 
-def _integers_and_powers(numbers: list[arb]) -> list[tuple[int, int]]:
-    """The integers n and p of exact numbers n 2^p."""
-    return [(int(n), int(power)) for n, power in (x.man_exp() for x in numbers)]
-
-
-def _floor(n: int, power: int) -> int:
-    """The largest integer that is at most n 2^power."""
-    return n << power if power >= 0 else n >> -power
+def _integer(x: arb) -> int:
+    """An integer that is given as an exact ball."""
+    n, power = x.man_exp()
+    return int(n) << int(power)
 
 
 def worth_digits(rows: int, inner: int, columns: int) -> bool:

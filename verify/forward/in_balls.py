@@ -244,6 +244,7 @@ def _gelu_tanh(u: arb, twice_root: arb) -> arb:
     return u * _sigmoid(twice_root * (u + arb(fmpq(44715, 10**6)) * u * u * u))
 
 
+_SURELY_KNOWN = 8  # bits: the radius is a small part of a middle that is hardly larger than what is possible
 _SHARE, _SIGNED = arb(0.5, 0.5), arb(0, 1)
 _ACTIVATIONS: dict[Activation, Callable[[arb], arb]] = {
     "relu": lambda u: u.max(0),
@@ -256,6 +257,8 @@ _ACTIVATIONS: dict[Activation, Callable[[arb], arb]] = {
 
 def _known(x: arb, unknown: arb) -> arb:
     """The ball, or the one that holds all numbers that are possible, where that says more."""
+    if x.rel_accuracy_bits() > _SURELY_KNOWN:
+        return x
     return x if x.is_finite() and x.rad() <= unknown.rad() else unknown
 
 

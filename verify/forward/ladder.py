@@ -196,7 +196,7 @@ def rising_of_parts(
 
     Args:
         model: As for `rising_precision`.
-        parts: The contexts of each length.
+        parts: The contexts of each length, the longest last.
         is_open: Of each part, as for `rising_precision`.
         precisions: As for `rising_precision`.
         most_bits: As for `rising_precision`.
@@ -231,12 +231,12 @@ def _rising_of_parts(
             chosen = left[start : start + len(part)]
             gaps[number][chosen] = _gaps(part.midpoint)
             yield "float64", 53, number, chosen, part
-    for number, inputs in enumerate(parts):
+    # The last part first, of the longest contexts: what is hopeless for them is left to balls of all lengths.
+    for number, inputs in reversed(list(enumerate(parts))):
         if "double-double" not in precisions or not is_open[number].any():
             continue
         norms = Norms(model) if norms is None else norms
         chunk = max(1, _LOGIT_ENTRIES // model.d_vocab_out)
-        # What is hopeless for contexts of one length is so for the others: the blocks make it so.
         needed = () if hopeless else _slices_needed(model, inputs, is_open[number], gaps[number], norms)
         hopeless = not needed
         for slices in needed:
