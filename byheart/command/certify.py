@@ -82,6 +82,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sample", type=count, metavar="N", help="check N inputs drawn at random instead of all")
     parser.add_argument("--seed", metavar="TEXT", help="seed of the draw, beside the weights and the rule")
     parser.add_argument("--config", type=path, metavar="FILE", help="the model's configuration (default: config.json)")
+    parser.add_argument(
+        "--key", metavar="NAME", help="where the tensors are in a file of torch that holds a dictionary"
+    )
     add_criterion_options(parser, "all")
     parser.add_argument(
         "--ignore-field",
@@ -165,6 +168,7 @@ def _of_any_task(options: argparse.Namespace) -> dict[str, Any]:
     """The options of the model and of what is written, which are the same for facts and for every kind of rule."""
     return {
         "config": options.config,
+        "key": options.key,
         "ignore_field": options.ignore_field or (),
         "plain_argmax": options.plain_argmax,
         "handshake": not options.no_handshake,

@@ -8,7 +8,7 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,14 @@ from byheart.hosts.facts.prompt_texts import tokenizer_of_gguf
 from byheart.hosts.families import is_of_transformer_lens
 from byheart.hosts.handshake import Asked, HostAnswer, ask_host, host_answer, require_plain_parameters
 from byheart.hosts.number_types import DTYPES
-from byheart.hosts.reading import configuration_of, is_gguf, model_of, read_model, require_exact_in, stored_as_linear
+from byheart.hosts.reading import (
+    configuration_of,
+    is_gguf,
+    model_of,
+    read_weights,
+    require_exact_in,
+    stored_as_linear,
+)
 from byheart.measured import Measured, page_of_fold, summary_json
 from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
@@ -77,6 +84,7 @@ def certify(
     tokenizer: Any = None,
     between: str = " ",
     cells: str | None = None,
+    key: str | None = None,
     ignore_field: Sequence[str] = (),
     plain_argmax: bool = False,
     handshake: bool = True,
@@ -108,6 +116,7 @@ def certify(
             what a file of GGUF says.
         between: What is put between a prompt and its answer where neither brings white space there.
         cells: Whether cells are ``"tokens"`` or ``"texts"``; by default texts where the tokenizer cuts words in pieces.
+        key: Under which key of the dictionary in a file of torch the tensors are; by default they are that dictionary.
         ignore_field: Fields of the configuration that are not known here: they are passed over where the library that
             runs the model agrees on the contexts, and named in the first line.
         plain_argmax: Ask about the largest logits also where something beside the model makes `generate` of its library
@@ -145,7 +154,8 @@ def certify(
     if out is not None:
         refuse_existing(Path(out), overwrite=overwrite, reads=(source, task))
     progress("model", None, "")
-    model, given, options = _model(source, config, names, ignore_field, handshake)
+    given = _model(source, config, names, key, ignore_field, handshake)
+    model, options = given.model, given.options
     folder = Path(source) if isinstance(source, Path | str) else None
     if tokenizer is None and cells != "tokens" and folder is not None and is_gguf(folder):
         tokenizer = tokenizer_of_gguf(folder)
@@ -164,7 +174,7 @@ def certify(
     asked = criterion or Criterion()
     inputs = [part.task.inputs for part in facts.parts] if facts.listing is None else [facts.listing.inputs]
     decoding = _decoding(source, options, facts, plain_argmax)
-    agreeing = _asked(given, config, model, inputs, handshake, ignore_field, progress)
+    agreeing = _asked(given, inputs, handshake, ignore_field, progress)
     beyond = None if every_run is None else argmax_of_every_run
     told = None if decided is None else _told(facts, decided)
     proved = certify_memorization(model, facts, asked, beyond=beyond, decided=told, progress=progress)
@@ -187,7 +197,7 @@ def certify(
             dtype=every_run, labelled=target == "labels", progress=progress,
         )  # fmt: skip
         proved = replace(proved, certificate=proved.certificate.stating(runs.statement))
-    reading = [text for text in (facts.echo(), said) if text]
+    reading = [text for text in (facts.echo(), said, given.said) if text]
     wrong, undecided = np.flatnonzero(wrong), np.flatnonzero(~held & ~wrong)
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,
@@ -229,6 +239,7 @@ def certify_rule(
     workers: Workers | None = None,
     config: Mapping[str, Any] | Path | str | None = None,
     names: Mapping[str, str] | None = None,
+    key: str | None = None,
     ignore_field: Sequence[str] = (),
     plain_argmax: bool = False,
     handshake: bool = True,
@@ -254,6 +265,7 @@ def certify_rule(
         workers: As for `verify.domains.rule_answers.judge_rule`.
         config: As for `certify`.
         names: As for `certify`.
+        key: As for `certify`.
         ignore_field: As for `certify`.
         plain_argmax: As for `certify`.
         handshake: As for `certify`; the module is run on some of the inputs.
@@ -284,7 +296,8 @@ def certify_rule(
         refuse_existing(Path(out), overwrite=overwrite, reads=(source,))
     require_at_least(1, length=length, tokens=tokens)
     progress("model", None, "")
-    model, given, options = _model(source, config, names, ignore_field, handshake)
+    given = _model(source, config, names, key, ignore_field, handshake)
+    model, options = given.model, given.options
     require_tokens(model)
     room = model.n_ctx - len(before) - len(after)
     if room < 1:
@@ -306,7 +319,7 @@ def certify_rule(
     numbers = drawn(model.sha256(), task.sha256(), task.n_contexts, min(_INPUTS_ASKED, task.n_contexts), "")
     decoding = _decoding(source, options, task, plain_argmax)
     inputs = [task.contexts_at(np.array(numbers))]
-    agreeing = _asked(given, config, model, inputs, handshake, ignore_field, progress)
+    agreeing = _asked(given, inputs, handshake, ignore_field, progress)
     keep = None if out is None else Path(f"{out}{PIECES_SUFFIX}")
     if keep is not None:
         keep.parent.mkdir(parents=True, exist_ok=True)
@@ -332,7 +345,7 @@ def certify_rule(
         proved = replace(proved, certificate=proved.certificate.stating(runs.statement))
     some = len(numbers) if len(numbers) < task.n_contexts else None
     agreed = agreeing.said(drawn=some) if agreeing else ""
-    asides = [decoding, _ignoring(ignore_field), code_not_run(source, options), agreed]
+    asides = [decoding, given.said, _ignoring(ignore_field), code_not_run(source, options), agreed]
     proved = replace(proved, certificate=proved.certificate.shaken(*asides))
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,
@@ -366,6 +379,7 @@ def certify_fold(
     *,
     criterion: Criterion | None = None,
     config: Mapping[str, Any] | Path | str | None = None,
+    key: str | None = None,
     ignore_field: Sequence[str] = (),
     plain_argmax: bool = False,
     handshake: bool = True,
@@ -381,6 +395,7 @@ def certify_fold(
         fold: The rule.
         criterion: What is asked; by default that every input is answered right.
         config: As for `certify`.
+        key: As for `certify`.
         ignore_field: As for `certify`.
         plain_argmax: As for `certify`.
         handshake: As for `certify`; the module is run on some of the inputs.
@@ -408,7 +423,8 @@ def certify_fold(
     progress("model", None, "")
     if out is not None:
         refuse_existing(Path(out), overwrite=overwrite, reads=(source,))
-    model, given, options = _model(source, config, None, ignore_field, handshake)
+    given = _model(source, config, None, key, ignore_field, handshake)
+    model, options = given.model, given.options
     require_tokens(model)
     require_fit(model, fold)
     require_one_attention(model)
@@ -417,13 +433,13 @@ def certify_fold(
     contexts = np.concatenate([prompts, answers[:, :-1]], axis=1)
     decoded = Decoded([(fold.length, tuple(answers[0].tolist()))], set(np.unique(contexts).tolist()))
     decoding = require_greedy(source, options, decoded, plain_argmax=plain_argmax)
-    agreeing = _asked(given, config, model, [contexts], handshake, ignore_field, progress)
+    agreeing = _asked(given, [contexts], handshake, ignore_field, progress)
     proved = certified_fold(model, fold, criterion, every_run=every_run, progress=progress)
     found, wrong = proved.answers, proved.answers.wrong
-    asides = [decoding, _ignoring(ignore_field), agreeing.said(drawn=len(contexts)) if agreeing else ""]
+    asides = [decoding, given.said, _ignoring(ignore_field), agreeing.said(drawn=len(contexts)) if agreeing else ""]
     said = None
     if wrong is not None:
-        asked = (given, config) if handshake else (None, None)
+        asked = (given.asked, given.config) if handshake else (None, None)
         said = host_answer(*asked, model, wrong.prompt, len(wrong.answer))
         asides.insert(0, "; ".join(filter(None, [wrong.words(), said and said.words(wrong.decoded)])))
     proved = replace(proved, certificate=proved.certificate.shaken(*asides))
@@ -505,25 +521,49 @@ def _write(
         figures["files"] = {path.name: str(out / path.name) for path in sorted(written.iterdir())}
 
 
-def _model(
-    source: Any, config: Any, names: Mapping[str, str] | None, ignored: Sequence[str], handshake: bool
-) -> tuple[Model, Any, Mapping[str, Any]]:
-    """The model, what can be asked whether it is that, and its configuration.
+class _Given(NamedTuple):
+    """What was given to be certified.
 
-    Asked are a file, a module, or tensors by the names of its library.
+    Args:
+        model: What was read of it.
+        asked: What can be asked whether it is that: a file, a module, or tensors by the names of its library.
+        config: With which configuration it is asked, where that is not beside it.
+        options: The configuration.
+        said: Which names of tensors were read otherwise than they are stored; empty if none were.
     """
+
+    model: Model
+    asked: Any
+    config: Any
+    options: Mapping[str, Any]
+    said: str = ""
+
+
+def _model(
+    source: Any,
+    config: Any,
+    names: Mapping[str, str] | None,
+    key: str | None,
+    ignored: Sequence[str],
+    handshake: bool,
+) -> _Given:
+    """The model, what can be asked whether it is that, and its configuration."""
     if ignored and not handshake:
         raise InputError(
             "ignore_field", f"= {ignored[0]!r} is given, but without a handshake its effect is not checked"
         )
+    if key is not None and not isinstance(source, Path | str):
+        raise InputError("key", f"= {key!r} is given, but no file")
     if isinstance(source, Model):
-        return source, source, {}
+        return _Given(source, source, config, {})
     if isinstance(source, Path | str):
         if names is not None:
             raise InputError("names", f"are given, but {source} is a file, whose configuration names its tensors")
-        model, options = read_model(source, config=config, ignored=ignored), configuration_of(source, config)
+        read, options = read_weights(source, config=config, ignored=ignored, key=key), configuration_of(source, config)
+        if read.tensors is not None:
+            return _Given(read.model, read.tensors, options, options, read.said)
         _require_loaded_exactly(Path(source), options)
-        return model, source, options
+        return _Given(read.model, source, config, options)
     of_module = hasattr(source, "named_modules")
     if of_module:
         require_plain_parameters(source)
@@ -550,7 +590,7 @@ def _model(
             ours: tensors[theirs].T if theirs in linear and not stored_as_linear(config, ours) else tensors[theirs]
             for ours, theirs in names.items()
         }
-    return model_of(tensors, config, ignored=ignored), source if of_module else tensors, config
+    return _Given(model_of(tensors, config, ignored=ignored), source if of_module else tensors, config, config)
 
 
 def _require_loaded_exactly(path: Path, options: Mapping[str, Any]) -> None:
@@ -594,13 +634,7 @@ def _linear_maps(module: Any) -> set[str]:
 
 
 def _asked(
-    given: Any,
-    config: Any,
-    model: Model,
-    inputs: Sequence[Int64Array | Vectors],
-    handshake: bool,
-    ignored: Sequence[str],
-    progress: Progress,
+    given: _Given, inputs: Sequence[Int64Array | Vectors], handshake: bool, ignored: Sequence[str], progress: Progress
 ) -> Asked | None:
     """Who agrees, or why nobody was asked; none where no other program runs such weights.
 
@@ -610,7 +644,7 @@ def _asked(
     if not handshake:
         return Asked(why="--no-handshake")
     progress("handshake", None, "")
-    agreeing = ask_host(given, config, model, *inputs)
+    agreeing = ask_host(given.asked, given.config, given.model, *inputs)
     if ignored and not (agreeing and agreeing.agrees):
         why = f": {agreeing.why}" if agreeing else ""
         raise InputError(

@@ -10,44 +10,67 @@ import json
 from collections.abc import Collection, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from byheart.hosts.boxes import PICKLED, of_archive, shortened, unpickled, without_wrappers
 from byheart.hosts.exported import huggingface, transformer_lens
 from byheart.hosts.exported.safetensors_file import METADATA
 from byheart.hosts.families import FAMILIES, gpt2, is_of_transformer_lens
+from byheart.hosts.families.checkpoint import BUFFERS
 from byheart.hosts.families.known_options import UnknownFieldError, require_known_options
 from byheart.hosts.gguf_file import SUFFIX as GGUF
 from byheart.hosts.gguf_file import GGUFFile
-from byheart.hosts.host import CONFIG_FILE, INDEX_FILE, WEIGHTS_FILE, said_by
+from byheart.hosts.host import CONFIG_FILE, INDEX_FILE, WEIGHTS_FILE
 from byheart.hosts.number_types import read_tensors, rounded_to
 from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, InputError
 from constructions.files import canonical_json, json_object
 from constructions.models.model import FORMAT, VERSION, Model, assembled
 
-_PICKLED = (".pt", ".pth", ".bin")
-_UNREAD = (".onnx", ".ckpt", ".h5", ".msgpack", ".safetensors", ".npz", ".pkl", ".index.json")
+_ARCHIVE = ".npz"
+_PICKLED_FILE, _PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
+_INDEX = ".index.json"
+_UNREAD = (".onnx", ".h5", ".msgpack", ".safetensors", _INDEX)
 _ADAPTER = "adapter_config.json"
 
 
+class Weights(NamedTuple):
+    """A model that was read from a file.
+
+    Args:
+        model: The model.
+        tensors: By the names of the configuration, where the file has others or holds more; none elsewhere.
+        said: Which names were read otherwise than they are stored; empty if none were.
+    """
+
+    model: Model
+    tensors: Mapping[str, Any] | None
+    said: str
+
+
 def read_model(
-    path: Path | str, *, config: Mapping[str, Any] | Path | str | None = None, ignored: Collection[str] = ()
+    path: Path | str,
+    *,
+    config: Mapping[str, Any] | Path | str | None = None,
+    ignored: Collection[str] = (),
+    key: str | None = None,
 ) -> Model:
     """Read a model from a file or a folder of somebody else's, or of ours.
 
-    - a folder with ``config.json`` and ``model.safetensors``, or its parts with their index: of Hugging Face's GPT-2 or
-      another family of `FAMILIES`, of TransformerLens (its configuration as JSON), or one that `export` wrote for
-      Hugging Face, TransformerLens or as safetensors;
-    - a file of safetensors, or a state dictionary (``.pt``, ``.pth``, ``.bin``; needs torch), with a ``config.json``
-      beside it or `config`;
+    - a folder with ``config.json`` and ``model.safetensors`` or ``pytorch_model.bin``, or its parts with their index:
+      of Hugging Face's GPT-2 or another family of `FAMILIES`, of TransformerLens (its configuration as JSON), or one
+      that `export` wrote for Hugging Face, TransformerLens or as safetensors;
+    - a file of safetensors, an ``.npz`` of NumPy, or a state dictionary (``.pt``, ``.pth``, ``.bin``, ``.ckpt``; needs
+      torch), with a ``config.json`` beside it or `config`;
     - a file of GGUF, which has its configuration in it (`byheart.hosts.gguf_file`).
 
     Args:
         path: The file or folder.
         config: The configuration, or its file, if it is not beside the weights.
         ignored: As for `model_of`.
+        key: Under which key of the dictionary in a file the tensors are; by default they are that dictionary.
 
     Returns:
         The model, whose float64 tensors hold the numbers of the file exactly, whatever their type.
@@ -56,13 +79,38 @@ def read_model(
         FileFormatError: A file is missing, damaged, or holds types of tensors that are not read.
         InputError: No configuration, one of another kind of model, or tensors that it does not name.
     """
-    weights, tensors, texts = _stored(Path(path))
+    return read_weights(path, config=config, ignored=ignored, key=key).model
+
+
+def read_weights(
+    path: Path | str,
+    *,
+    config: Mapping[str, Any] | Path | str | None = None,
+    ignored: Collection[str] = (),
+    key: str | None = None,
+) -> Weights:
+    """The same, with what was done to the names of the tensors: a prefix that all have may be one of a wrapper."""
+    weights, tensors, texts = _stored(Path(path), key)
     if config is None and METADATA in texts and not ignored:
         record, beside = _record(weights, texts), weights.with_name(CONFIG_FILE)
         if beside.is_file() and canonical_json(_configuration(weights, None)) != canonical_json(record):
             raise InputError(f"the header of {weights} and {beside}", "differ", "one of them, or config")
-        return _of_record(weights, record, tensors)
-    return model_of(tensors, _configuration(weights, config), ignored=ignored)
+        return Weights(_of_record(weights, record, tensors), None, "")
+    options = _configuration(weights, config)
+    plain, said = without_wrappers({name: tensor for name, tensor in tensors.items() if not _is_buffer(name)})
+    kept = plain if said or key is not None else None
+    try:
+        return Weights(model_of(plain, options, ignored=ignored), kept, said)
+    except InputError:
+        for prefix in shortened(plain):
+            cut = {name.removeprefix(prefix): tensor for name, tensor in plain.items()}
+            try:
+                model = model_of(cut, options, ignored=ignored)
+            except InputError:
+                continue
+            word = f"names without {prefix!r}, with which all of them begin"
+            return Weights(model, cut, f"{said}; {word}" if said else word)
+        raise
 
 
 def configuration_of(path: Path | str, config: Mapping[str, Any] | Path | str | None = None) -> Mapping[str, Any]:
@@ -120,32 +168,42 @@ def tensors_of(source: Mapping[str, Any] | Path | str) -> dict[str, Float64Array
     return exact
 
 
-def _stored(path: Path) -> tuple[Path, dict[str, Any], dict[str, str]]:
+def _stored(path: Path, key: str | None = None) -> tuple[Path, dict[str, Any], dict[str, str]]:
     """The file of weights, its tensors and the texts of its header."""
-    if not path.exists():
-        raise InputError(path, "does not exist", "the folder or the file of a model")
-    weights = path / WEIGHTS_FILE if path.is_dir() else path
-    if path.is_dir() and not weights.is_file() and (path / INDEX_FILE).is_file():
-        weights = path / INDEX_FILE
-    if path.is_dir() and (path / _ADAPTER).is_file():
-        raise InputError(
-            path, f"has an adapter ({_ADAPTER}), which changes its weights", "a folder into which it is merged"
-        )
-    if path.is_dir() and not weights.is_file():
-        raise FileFormatError(f"{path} has no {WEIGHTS_FILE}, and no {INDEX_FILE}{_hint(path)}")
-    if weights.name.endswith(INDEX_FILE):
+    weights = _file_of(path)
+    if key is not None and weights.suffix not in PICKLED:
+        raise InputError("key", f"= {key!r} is given, but {weights} holds no dictionary of torch")
+    if weights.name.endswith(_INDEX):
         return weights, _of_shards(weights), {}
     if is_gguf(weights):
         return weights, GGUFFile.read(weights).tensors(), {}
-    if weights.suffix in _PICKLED:
-        return weights, _unpickled(weights), {}
+    if weights.suffix in PICKLED:
+        return weights, unpickled(weights, key), {}
+    if weights.suffix == _ARCHIVE:
+        return weights, of_archive(weights), {}
     return weights, *read_tensors(weights, but=_is_buffer)
+
+
+def _file_of(path: Path) -> Path:
+    """The file of weights in a folder, or the file itself."""
+    if not path.exists():
+        raise InputError(path, "does not exist", "the folder or the file of a model")
+    if not path.is_dir():
+        return path
+    if (path / _ADAPTER).is_file():
+        raise InputError(
+            path, f"has an adapter ({_ADAPTER}), which changes its weights", "a folder into which it is merged"
+        )
+    for name in (WEIGHTS_FILE, INDEX_FILE, _PICKLED_FILE, _PICKLED_INDEX):  # in this order its library looks for them
+        if (path / name).is_file():
+            return path / name
+    raise FileFormatError(f"{path} has no {WEIGHTS_FILE}, and no {INDEX_FILE}{_hint(path)}")
 
 
 def _hint(folder: Path) -> str:
     """What there is in a folder instead of weights that are read, and what to do with it."""
     names = sorted(each.name for each in folder.iterdir())
-    if pickled := [name for name in names if name.endswith(_PICKLED)]:
+    if pickled := [name for name in names if name.endswith((*PICKLED, _ARCHIVE))]:
         return f"; it has {pickled[0]}: save_pretrained writes the other, or give that file"
     if files := [name for name in names if name.endswith(GGUF)]:
         return f"; it has {files[0]}: give that file"
@@ -165,7 +223,11 @@ def _of_shards(index: Path) -> dict[str, Any]:
         raise FileFormatError(f"{index} names tensors or files that are none of the same folder")
     tensors: dict[str, Any] = {}
     for file in sorted(set(files.values())):
-        found, _ = read_tensors(index.with_name(file), but=_is_buffer)
+        part = index.with_name(file)
+        if part.suffix in PICKLED:
+            found = {name: tensor for name, tensor in unpickled(part).items() if not _is_buffer(name)}
+        else:
+            found = read_tensors(part, but=_is_buffer)[0]
         wanted = {name for name, of in files.items() if of == file and not _is_buffer(name)}
         if wrong := sorted(wanted ^ set(found)):
             where = "is not in" if wrong[0] in wanted else "is only in"
@@ -290,7 +352,8 @@ def as_float64(name: str, tensor: Any) -> Float64Array:
 
 def _is_buffer(name: str) -> bool:
     """Masks and constants that libraries store beside the weights, and make themselves."""
-    return gpt2.is_mask(name) or name.endswith((".attn.mask", ".attn.IGNORE", ".attn.rotary_sin", ".attn.rotary_cos"))
+    of_lens = (".attn.mask", ".attn.IGNORE", ".attn.rotary_sin", ".attn.rotary_cos")
+    return gpt2.is_mask(name) or name.endswith((*BUFFERS, *of_lens))
 
 
 def _of_options(tensors: dict[str, Float64Array], options: Mapping[str, Any]) -> Model:
@@ -326,41 +389,3 @@ def _configuration(weights: Path, config: Mapping[str, Any] | Path | str | None)
     if not path.is_file():
         raise InputError(path, "is no file", f"the configuration that says what the tensors of {weights} compute")
     return json_object(path, "an object with the options of a model")
-
-
-def _unpickled(path: Path) -> dict[str, Any]:
-    """A state dictionary, read without running anything that is in it."""
-    try:
-        import torch
-    except ImportError:
-        raise InputError(path, "needs torch to be read; `pip install 'byheart[torch]'` brings it") from None
-    try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch has no common class for what it raises on damaged files
-        raise FileFormatError(f"{path} is not a readable state dictionary: {said_by(error)}") from error
-    if not _is_state(found):
-        raise FileFormatError(
-            f"{path} holds {_contents(found)}, expected a dictionary of tensors, as state_dict() gives"
-        )
-    return found
-
-
-def _is_state(found: Any) -> bool:
-    return isinstance(found, dict) and bool(found) and all(hasattr(tensor, "detach") for tensor in found.values())
-
-
-def _contents(found: Any) -> str:
-    """What a file holds instead of tensors by name, and where in it those are."""
-    if not isinstance(found, dict):
-        return type(found).__name__
-    keys = ", ".join(map(repr, list(found)[:6])) + (", ..." if len(found) > 6 else "")
-    boxes = [key for key, value in found.items() if _is_state(value)]
-    if not boxes:
-        strange = next((key for key, value in found.items() if not hasattr(value, "detach")), None)
-        rest = "" if strange is None else f", of which {strange!r} is {type(found[strange]).__name__}"
-        return f"a dictionary with the keys {keys or 'of nothing'}{rest}"
-    hold = "holds" if len(boxes) == 1 else "hold"
-    return (
-        f"a dictionary with the keys {keys}, of which {' and '.join(map(repr, boxes))} {hold} tensors by name "
-        f"(save torch.load(FILE)[{boxes[0]!r}] as a file of its own)"
-    )

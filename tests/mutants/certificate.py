@@ -485,10 +485,14 @@ MUTANTS = [
         'precisions[contexts] = "float64"',
         "the last word is said to be that of float64",
     ),
-    answers("if keep_outputs and precision in _SHORT:", "if keep_outputs:", "outputs less their largest are returned"),
     answers(
-        "margins[0, rows], margins[1, rows] = argmax",
-        "margins[1, rows], margins[0, rows] = argmax",
+        "if self.keep_outputs and precision in _SHORT:",
+        "if self.keep_outputs:",
+        "outputs less their largest are returned",
+    ),
+    answers(
+        "self.margins[0, rows], self.margins[1, rows] = argmax",
+        "self.margins[1, rows], self.margins[0, rows] = argmax",
         "the ends of a margin change places",
     ),
     answers("distance.upper().max(axis=1)", "distance.lower().max(axis=1)", "the distance is its lower end"),

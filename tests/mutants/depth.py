@@ -170,14 +170,19 @@ MUTANTS = [
     ladder("for x in row if x.is_finite()", "for x in row", "a ball without information is the largest"),
     ladder("return two[:, 1] - two[:, 0]", "return two[:, 0] - two[:, 1]", "gaps are negative"),
     ladder(
-        "[gap[left] > 0.0].min(initial=1.0)", "[gap[left] > 0.0].max(initial=1.0)", "the largest gap chooses the bits"
+        "left[left > 0.0].min(initial=1.0)", "left[left > 0.0].max(initial=1.0)", "the largest gap chooses the bits"
     ),
-    ladder("gap[left][gap[left] > 0.0]", "gap[gap > 0.0]", "the gaps of closed contexts choose the bits"),
+    ladder(
+        "gap[each] for gap, each in zip(gaps, is_open",
+        "gap for gap, each in zip(gaps, is_open",
+        "the gaps of closed contexts choose the bits",
+    ),
     ladder(
         "chosen = left[start : start + len(part)]", "chosen = left[: len(part)]", "another chunk of contexts is named"
     ),
     ladder("left[start : start + len(radius)]", "left[: len(radius)]", "another chunk of contexts is named"),
-    ladder(
-        "left, bits = np.flatnonzero(is_open), 2 * bits", "left, bits = left, 2 * bits", "what is closed stays in balls"
-    ),
+    ladder("for row in np.flatnonzero(each)", "for row in np.arange(len(each))", "what is closed stays in balls"),
+    ladder("some = every[start : start + len(part)]", "some = every[: len(part)]", "balls name other contexts"),
+    ladder("for number in numbers for row in", "for number in numbers[::-1] for row in", "lengths are mixed up"),
+    ladder("start, size = end, 4 * size", "start, size = end + 1, 4 * size", "a context between two groups is lost"),
 ]

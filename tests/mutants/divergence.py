@@ -80,9 +80,11 @@ MUTANTS = [
     digits(
         "digits[..., -1] -= digits[..., -1] >>", "digits[..., -1] -= 0 * digits[..., -1] >>", "no integer is negative"
     ),
-    digits("* (1.0 + 2.0**-50) + below", "* (1.0 + 2.0**-50)", "what is rounded down is left out"),
+    digits(
+        "(1.0 + 2.0**-50) + np.array(cut", "(1.0 + 2.0**-50) + 0.0 * np.array(cut", "what is rounded down is left out"
+    ),
     digits("multiply(self.radius, sizes) *", "0.0 * multiply(self.radius, sizes) *", "the radii are left out"),
-    digits("(self.coarse + exponent)", "(self.exponent + exponent)", "long radii are counted in short units"),
+    digits("(self.coarse + unit)", "(self.exponent + unit)", "long radii are counted in short units"),
     digits("spread[~self.radius.any(axis=1)] =", "spread[:] =", "every product is exact"),
     digits("rest = rest - np.ldexp(slices[-1], -scale)", "rest = rest * 0.0", "a matrix has one slice"),
     digits("(sign << (8 * size))", "(0 * sign << (8 * size))", "negative sums are positive"),

@@ -6,6 +6,10 @@ CONTRACT = "tests/contract/test_blocks.py"
 
 
 walk = of("verify/forward/walk.py", CONTRACT)
+lengths = of(
+    "verify/forward/walk.py",
+    "tests/contract/test_blocks.py::test_contexts_of_several_lengths_give_what_each_gives_alone",
+)
 idle = of("verify/forward/walk.py", "tests/verify/forward/test_idle_heads.py")
 pairs = of("verify/forward/attention_pairs.py", "tests/verify/forward/test_attention_pairs.py")
 
@@ -35,9 +39,14 @@ MUTANTS = [
     pairs("first + every[:, None]", "every[:, None]", "a part of the examples asks for the first ones"),
     pairs("before * width + cells[:, position]", "cells[:, position]", "prefixes that end alike are the same"),
     pairs(
-        "pairs[:, position] = pair.reshape(-1) + found", "pairs[:, position] = pair.reshape(-1)", "pairs are mixed up"
+        "pairs[there, position] = pair.reshape(-1) + found",
+        "pairs[there, position] = pair.reshape(-1)",
+        "pairs are mixed up",
     ),
-    pairs("places * length + position", "places * length", "the first position stands for all"),
+    pairs("there[places] * length + position", "there[places] * length", "the first position stands for all"),
+    pairs("int(cells.max(initial=0)) + 2", "int(cells.max(initial=0)) + 1", "an end is taken for a row"),
+    lengths("places[alike] = behind.cells + found", "places[alike] = behind.cells", "lengths are mixed up"),
+    lengths("cells[alike, :length]", "cells[alike]", "what is behind an end is read"),
     pairs("contexts + width * np.arange(length)", "contexts + 0 * np.arange(length)", "all positions are the first"),
     # Blocks.
     walk(

@@ -64,7 +64,8 @@ class Digits:
         longer = max(0, int(mantissa).bit_length() + int(power) - _LONGEST)
         scale = arb(2) ** -longer
         radius = np.array([float(x.rad()) if not longer else float((scale * x.rad()).upper()) for x in entries])
-        radius[radius > 0.0] = np.maximum(radius[radius > 0.0], _LEAST_RADIUS)
+        unsure = np.array([not x.is_exact() for x in entries])
+        radius[unsure] = np.maximum(radius[unsure], _LEAST_RADIUS)
         # A middle is less than one unit above its integer.
         cut = [x != y for x, y in zip(middles, below, strict=True)]
         radius = radius * (1.0 + 2.0**-50) + np.array(cut, dtype=np.float64)

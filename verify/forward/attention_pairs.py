@@ -96,7 +96,7 @@ def _prefixes(cells: Int64Array) -> Int64Array:
     numbers[:, 0] = cells[:, 0]
     for position in range(1, cells.shape[1]):
         before = np.unique(numbers[:, position - 1], return_inverse=True)[1].reshape(-1)
-        numbers[:, position] = before * width + cells[:, position] + 1
+        numbers[:, position] = before * width + cells[:, position]  # from -1 to width - 2
     return numbers
 
 

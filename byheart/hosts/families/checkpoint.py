@@ -43,6 +43,9 @@ _ONLY = {
     "is_llama_config": (True, False),
     "rope_interleaved": (False,),
 }
+BUFFERS = (".rotary_emb.inv_freq", ".attn.masked_bias", ".attn.bias", ".attention.bias", ".attention.masked_bias")
+"""How masks and constants end that older versions of `transformers` store, of any type, and make themselves."""
+
 _LEAST = 2.0**-960  # products above are as exact as their rounding says
 
 
@@ -227,14 +230,7 @@ class Checkpoint:
                 self.refuse(name, repr(usual[0]))
         if unknown := {name: x for name, x in left.items() if name not in _ONLY}:
             raise UnknownFieldError(f"{self.family} with", unknown)
-        buffers = (
-            ".rotary_emb.inv_freq",
-            ".attn.masked_bias",
-            ".attn.bias",
-            ".attention.bias",
-            ".attention.masked_bias",
-        )
-        extra = sorted(each for each in set(self._tensors) - self._taken if not each.endswith(buffers))
+        extra = sorted(each for each in set(self._tensors) - self._taken if not each.endswith(BUFFERS))
         if extra:
             raise InputError(
                 f"{self.family}: the tensors {', '.join(extra[:4])} ({len(extra)} in all)", "belong to no block"

@@ -384,10 +384,8 @@ def test_weights_in_several_files_are_read_by_their_index(tmp_path):
 
 
 def test_a_folder_without_safetensors_or_with_an_adapter_is_refused_by_a_sentence(tmp_path):
-    (tmp_path / "pytorch_model.bin").write_bytes(b"")
-    with pytest.raises(
-        FileFormatError, match=r"has no model.safetensors, .* it has pytorch_model.bin: save_pretrained"
-    ):
+    (tmp_path / "weights.pt").write_bytes(b"")
+    with pytest.raises(FileFormatError, match=r"has no model.safetensors, .* it has weights.pt: save_pretrained"):
         read_model(tmp_path)
     (tmp_path / "adapter_config.json").write_text("{}")
     with pytest.raises(InputError, match=r"has an adapter .*, which changes its weights"):

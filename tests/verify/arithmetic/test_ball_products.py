@@ -111,3 +111,13 @@ def test_what_is_less_than_a_unit_counts():
         found = digits.times(np.array([[1.0, 0.0], [1.0, 3.0]])).tolist()[0]
         assert holds(found[0], Fraction(2) ** 60 + Fraction(1, 2**60)) and holds(found[1], Fraction(3, 2**60))
         assert found[1].rad() < arb(2) ** -20
+
+
+def test_radii_far_above_and_far_below_a_unit_count():
+    for exponent in (-3000, -1200, 0, 300):
+        with ctx.workprec(2500):
+            digits = Digits.of(arb_mat([[arb(3), arb(5, arb(2) ** exponent)]]))
+            assert digits is not None
+            [found] = digits.times(np.array([[1.0], [-7.0]])).entries()
+        for sign in (-1, 0, 1):
+            assert holds(found, 3 - 7 * (5 + sign * Fraction(2) ** exponent))

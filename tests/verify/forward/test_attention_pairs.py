@@ -43,6 +43,13 @@ def test_what_a_causal_attention_leaves_depends_on_the_beginning_alone_however_o
     assert len(once.kept) == len(twice.kept) == len(prefixes)
 
 
+def test_the_end_of_a_context_is_taken_for_no_row():
+    block = Attention(ONE, ONE, ONE, ONE, attends="causal")
+    pairs = pairs_of(block, np.array([[0, 2], [1, -1], [1, 2]]), only_last=False)
+    assert pairs.cells.tolist() == [[0, 2], [1, -1], [1, 3]]
+    assert pairs.asked.tolist() == [0, 1, 2, 2]
+
+
 @given(TOKENS, st.integers(0, 3))
 def test_each_example_of_a_task_asks_once(tokens, first):
     cells = np.array(tokens)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as numbers
 
 from constructions.errors import InputError
-from constructions.models.blocks import FeedForward, Normalization
+from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, mahdavi_layer
 from constructions.tasks.vectors import VectorTask
@@ -20,9 +20,10 @@ from verify.arithmetic.double_double import DoubleDouble, two_sum
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward import ladder
 from verify.forward.in_balls import logits_in_balls
-from verify.forward.ladder import bits_needed, bits_of_balls, decide_argmax, leads, rising_precision
+from verify.forward.ladder import bits_needed, bits_of_balls, decide_argmax, leads, rising_of_parts, rising_precision
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.forward.row_balls import logit_balls
+from verify.forward.walk import shares_prefixes
 
 
 def a_network() -> tuple[Model, np.ndarray]:
@@ -298,3 +299,39 @@ def test_bits_of_balls_that_are_predicted_are_enough_and_hardly_too_many() -> No
     bits = bits_of_balls(model, contexts, 2.0**-20)
     widest = max(float(x.rad()) for x in logits_in_balls(model, contexts, bits).entries())
     assert 2.0 ** (-20 - bits / 4) < widest < 2.0**-20
+
+
+@pytest.mark.parametrize("logits", [1, 2**20])
+@pytest.mark.parametrize("entries", [1, 2**18])
+def test_balls_of_several_lengths_name_part_and_context_and_share_what_they_begin_with(
+    monkeypatch: pytest.MonkeyPatch, logits: int, entries: int
+) -> None:
+    monkeypatch.setattr(ladder, "_LOGIT_BALLS", logits)
+    monkeypatch.setattr(ladder, "_BALL_ENTRIES", entries)
+    rng = np.random.default_rng(12)
+    draw = rng.standard_normal
+    blocks = [
+        Attention(draw((2, 4, 2)), draw((2, 4, 2)), draw((2, 4, 3)), draw((2, 3, 4)), attends="causal", score_root=2)
+        for _ in range(2)
+    ]
+    neurons = FeedForward(draw((4, 5)), draw((5, 4)), activation="relu")
+    model = Model((blocks[0], neurons, blocks[1]), W_U=draw((4, 6)), W_E=draw((5, 4)), W_pos=draw((4, 4)))
+    assert shares_prefixes(model)
+    contexts = rng.integers(0, 3, (9, 4))
+    parts = [np.unique(contexts[:, :length], axis=0)[::-1] for length in range(1, contexts.shape[1] + 1)]
+    is_open = [np.arange(len(part)) != 1 for part in parts]
+    exact = [plain_logits(model, part) for part in parts]
+    seen: list[tuple[int, int]] = []
+    for precision, _, number, rows, part in rising_of_parts(
+        model, parts, is_open, precisions=("balls",), most_bits=128
+    ):
+        assert precision == "balls" and len(rows) == len(part)
+        for row, midpoint, radius in zip(rows.tolist(), part.midpoint, part.radius, strict=True):
+            seen.append((number, row))
+            is_open[number][row] = False
+            gaps = [z - exact[number][row][0] for z in exact[number][row]]
+            for j, gap in enumerate(gaps):
+                middle, reach = arb(float(midpoint[j])) - arb(float(midpoint[0])), float(radius[j] + radius[0])
+                assert gap.overlaps(middle + arb(0, 1.01 * reach)) and reach < 2.0**-40
+    assert sorted(seen) == [(i, row) for i, part in enumerate(parts) for row in range(len(part)) if row != 1]
+    assert not any(each.any() for each in is_open)

@@ -1,0 +1,118 @@
+"""Tensors by name in the boxes that people keep them in: dictionaries in dictionaries, parts, prefixes of wrappers.
+
+Page: docs/hosts.md
+"""
+
+import zipfile
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from byheart.hosts.host import said_by
+from constructions.errors import FileFormatError, InputError
+
+T = TypeVar("T")
+
+PICKLED = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
+"""How files end that torch reads as pickles, of which nothing is run."""
+
+_PREFIXES = {"_orig_mod.": "torch.compile", "module.": "DataParallel"}
+
+
+def unpickled(path: Path, key: str | None = None) -> dict[str, Any]:
+    """A state dictionary in a file of torch, read without running anything that is in it.
+
+    Args:
+        path: The file.
+        key: Under which key of the dictionary in the file the tensors are; by default they are that dictionary.
+
+    Raises:
+        InputError: There is no torch, no such key, or a key is needed; names those that hold tensors.
+        FileFormatError: The file is damaged, or holds what is no number or text.
+    """
+    try:
+        import torch
+    except ImportError:
+        raise InputError(path, "needs torch to be read; `pip install 'byheart[torch]'` brings it") from None
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch has no common class for what it raises on damaged files
+        raise FileFormatError(f"{path} is not a readable state dictionary: {said_by(error)}") from error
+    if key is not None:
+        if not isinstance(found, dict) or not _is_state(found.get(key)):
+            raise InputError("key", f"= {key!r} holds no tensors by name; {path} holds {_contents(found)}")
+        return dict(found[key])
+    if not _is_state(found):
+        raise FileFormatError(
+            f"{path} holds {_contents(found)}, expected a dictionary of tensors, as state_dict() gives"
+        )
+    return dict(found)
+
+
+def of_archive(path: Path) -> dict[str, Any]:
+    """The arrays of a NumPy archive by name, without running anything that is in it.
+
+    Raises:
+        FileFormatError: It is none, or holds objects.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise FileFormatError(f"{path} is not a readable archive of numbers: {said_by(error)}") from error
+
+
+def _is_state(found: Any) -> bool:
+    return isinstance(found, dict) and bool(found) and all(hasattr(tensor, "detach") for tensor in found.values())
+
+
+def _contents(found: Any) -> str:
+    """What a file holds instead of tensors by name, and where in it those are."""
+    if not isinstance(found, dict):
+        return type(found).__name__
+    keys = ", ".join(map(repr, list(found)[:6])) + (", ..." if len(found) > 6 else "")
+    boxes = [key for key, value in found.items() if _is_state(value)]
+    if not boxes:
+        strange = next((key for key, value in found.items() if not hasattr(value, "detach")), None)
+        rest = "" if strange is None else f", of which {strange!r} is {type(found[strange]).__name__}"
+        return f"a dictionary with the keys {keys or 'of nothing'}{rest}"
+    hold = "holds" if len(boxes) == 1 else "hold"
+    return (
+        f"a dictionary with the keys {keys}, of which {' and '.join(map(repr, boxes))} {hold} tensors by name "
+        f"(--key {boxes[0]})"
+    )
+
+
+def without_wrappers(tensors: Mapping[str, T]) -> tuple[dict[str, T], str]:
+    """The tensors without the prefixes that wrappers put before every name, and a word about them.
+
+    Args:
+        tensors: By name.
+
+    Example:
+        >>> without_wrappers({"module._orig_mod.a": 1, "module._orig_mod.b": 2})
+        ({'a': 1, 'b': 2}, "names without 'module._orig_mod.', as DataParallel and torch.compile put there")
+    """
+    left, cut, who = dict(tensors), "", list[str]()
+    while found := next((prefix for prefix in _PREFIXES if left and all(x.startswith(prefix) for x in left)), None):
+        left = {name.removeprefix(found): value for name, value in left.items()}
+        cut += found
+        who.append(_PREFIXES[found])
+    return left, f"names without {cut!r}, as {' and '.join(who)} put there" if cut else ""
+
+
+def shortened(names: Collection[str]) -> Iterator[str]:
+    """The prefixes, up to a dot, that all names have, the shortest first.
+
+    Example:
+        >>> list(shortened(["net.model.a.w", "net.model.b"]))
+        ['net.', 'net.model.']
+    """
+    parts = min(names, key=lambda name: name.count("."), default="").split(".")[:-1]
+    for count in range(1, len(parts) + 1):
+        prefix = ".".join(parts[:count]) + "."
+        if not all(name.startswith(prefix) for name in names):
+            return
+        yield prefix
