@@ -35,7 +35,7 @@ from verify.forward.rotary import angles
 from verify.forward.walk import Prefixes, Stream, passed, read_out, stream_of
 
 _FEWEST_BITS, _MOST_BITS = 2, 10**6
-_GUARD_BITS = 32  # more than those in which a ball is known
+_GUARD_BITS = 16  # more than those in which a ball is known
 _LEAST_BITS = 128  # wherever the balls have so many: a row of which little is known may not be read at all
 _ROUNDING_BITS = 64  # of the distances to the float64 midpoints; the radii are rounded up whatever this is
 
@@ -167,11 +167,11 @@ def logit_chunks_in_balls(
 
 
 def bits_worth(stream: Stream[arb_mat]) -> int:
-    """The bits that operations on these rows are worth: those in which they are known, and 32; at least 128.
+    """The bits that operations on these rows are worth: those in which they are known, and 16; at least 128.
 
     Balls lose bits with each block, so that the last ones of a deep model need far fewer than the first. A row is known
     as well as its best entry, a context as well as its worst row, which all that it computes will read, and all of them
-    as well as the best context. A rounding of an entry of that row is at most 2^-32 of its radius.
+    as well as the best context. A rounding of an entry of that row is at most 2^-16 of its radius.
 
     Example:
         >>> rows = arb_mat([[arb(1, 2.0**-20), arb(1, 2.0**-10)], [arb(1, 2.0**-15)] * 2])
