@@ -16,7 +16,8 @@ from pathlib import Path
 import measure  # noqa: F401
 
 from byheart.choice.chooser import offers
-from byheart.hosts.export import HOSTS, export, host_named
+from byheart.hosts.export import export
+from byheart.hosts.host import HOSTS, host_named
 from byheart.hosts.number_types import DTYPES
 from constructions.errors import InputError, ResourceError
 from constructions.memories.menu import BY_NAME
@@ -43,7 +44,7 @@ def rows_of(to: str, models: dict[str, Model], task: Task) -> Iterator[list[str]
                 except (InputError, ResourceError) as error:
                     refused[dtype] = str(error)
                     continue
-            for name, run in report["runs"].items():
+            for name, run in report["measured"]["runs"].items():
                 difference = run["relative_difference"]
                 shown = "not finite" if difference is None else "< 1e-99" if difference < 1e-99 else f"{difference:.1e}"
                 outside = " OUTSIDE OF ROUNDING" if run["agrees"] is False else ""

@@ -16,6 +16,7 @@ from typing import Any
 from constructions.errors import FileFormatError, InputError
 
 _LARGEST_FILE = 2**34  # bytes
+_SHOWN = 24  # bytes on either side of a difference
 _MARKS = ("certificate.json", "parity.json", "proof/edit.json")  # of results, of an export, of an edited model
 
 
@@ -118,6 +119,24 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def difference(stored: bytes, expected: bytes) -> str:
+    """Where two different files differ first, in words.
+
+    Args:
+        stored: What is there.
+        expected: What should be there.
+
+    Example:
+        >>> difference(b"3 of 3 in float16", b"3 of 3 in float32")
+        "at byte 15 it has '3 of 3 in float16', not '3 of 3 in float32'"
+    """
+    place = next((i for i, (a, b) in enumerate(zip(stored, expected, strict=False)) if a != b), None)
+    place = min(len(stored), len(expected)) if place is None else place
+    start = max(0, place - _SHOWN)
+    found, wanted = (data[start : place + _SHOWN].decode("utf-8", errors="replace") for data in (stored, expected))
+    return f"at byte {place} it has {found!r}, not {wanted!r}"
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from byheart.hosts.export import export, host_named
+from byheart.hosts.export import export
+from byheart.hosts.host import host_named
 from constructions.errors import InputError
 from constructions.memories.memory import Limits
 from constructions.memories.menu import BY_NAME

@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from constructions.tasks.criterion import Criterion
     from verify.certificates.certificate import CheckReport
     from verify.edits.certificate import EditCheck
+    from verify.verdict import Verdict
 
 _FAST = "checked by the fast prover"
 
@@ -101,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--full", "is given, but not --independent; without it all is proved again anyway")
     _require_coq_alone(options)
     for folder in options.folder:
-        require_folder(folder, edits=True)
+        require_folder(folder, beside=True)
         if options.keep is not None and Path(os.path.realpath(options.keep)).is_relative_to(os.path.realpath(folder)):
             raise InputError(f"--keep {options.keep}", f"lies in {folder}, which it would change; choose another place")
     if len(options.folder) > 1 or any(each is not None for each in (options.workers, options.scheduler, options.keep)):
@@ -186,17 +187,45 @@ def _checked(options: argparse.Namespace, here: Path, folder: Path) -> dict[str,
     return _report(options, here / folder).summary()  # a worker may be elsewhere
 
 
+@dataclass(frozen=True)
+class _ExportCheck:
+    """What checking an export found: of its proof, and beside it that all other files are made of it."""
+
+    proof: "KernelReport | CheckReport | CoqReport"
+    beside: str
+
+    @property
+    def verdict(self) -> "Verdict":
+        return self.proof.verdict
+
+    def summary(self) -> dict[str, Any]:
+        found = self.proof.summary()
+        return {**found, "headline": f"{found['headline']}; {self.beside}"}
+
+
 def _report(
     options: argparse.Namespace, folder: Path, **progress: Any
-) -> "KernelReport | CheckReport | CoqReport | EditCheck":
-    """What checking a folder found: of an edit, or of a memory."""
+) -> "KernelReport | CheckReport | CoqReport | EditCheck | _ExportCheck":
+    """What checking a folder found: of an edit, of an export, or of a memory."""
+    if (edit := proof_of_an_edit(folder)) is not None and not options.coq:
+        return _report_of_an_edit(options, folder, edit, **progress)
+    from byheart.hosts.exported_folder import proof_of_an_export, require_export_made_again
+
+    if (proof := proof_of_an_export(folder)) is not None:
+        report = _report_of_a_memory(options, proof, **progress)
+        return _ExportCheck(report, require_export_made_again(folder))
+    return _report_of_a_memory(options, folder, **progress)
+
+
+def _report_of_a_memory(
+    options: argparse.Namespace, folder: Path, **progress: Any
+) -> "KernelReport | CheckReport | CoqReport":
+    """What checking a folder of weights, task and certificate found."""
     from byheart.measured import require_made_again
     from verify.provers.kinds import read_kinds
 
     if options.coq:
         return _report_of_coq(options, folder, **progress)
-    if (edit := proof_of_an_edit(folder)) is not None:
-        return _report_of_an_edit(options, folder, edit, **progress)
     kinds = read_kinds(options.kinds)
     beside = [] if options.kinds is None else [f"believing the kinds of statement of {options.kinds}"]
     aside = _FAST if options.fast else ""

@@ -125,7 +125,8 @@ def _fold_tables(summary: dict[str, Any]) -> Rows:
 
 
 def _export_tables(summary: dict[str, Any]) -> Rows:
-    versions = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
+    measured = summary["measured"]
+    versions = ", ".join(f"{name} {version}" for name, version in measured["versions"].items())
     facts, proved = summary["facts"], summary["proved"]
     of_mean = summary["criterion"]["asked"] == "at-most"  # of which no single context is a part
     rows = [("host", f"{summary['host']} ({versions})"), ("type", summary["dtype"])]
@@ -134,11 +135,11 @@ def _export_tables(summary: dict[str, Any]) -> Rows:
         rows.append(("loss, mean, proved of what is written", f"<= {above(summary['mean_loss_upper'])}"))
     else:
         rows.append(("memorized, proved of what is written", f"{proved['held']} of {facts}, refuted {proved['wrong']}"))
-    if summary["typed"] is not None:
-        rows.append(("contexts typed and read back", f"{summary['typed']} of {facts}"))
+    if measured["typed"] is not None:
+        rows.append(("contexts typed and read back", f"{measured['typed']} of {facts}"))
     tables: list[Table] = [("Written", [*rows, ("folder", summary["out"])])]
     judged = {True: "within what rounding explains", False: "OUTSIDE OF WHAT ROUNDING EXPLAINS", None: "not judged"}
-    for name, run in summary["runs"].items():
+    for name, run in measured["runs"].items():
         off = f"{number(run['largest_difference'])}, {number(run['relative_difference'])} of the largest logit"
         figures = [] if of_mean else [("right in this run, measured", f"{run['held']} of {facts}")]
         figures.append(("largest difference", f"{off}; {judged[run['agrees']]}"))

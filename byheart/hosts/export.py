@@ -3,68 +3,38 @@
 Page: docs/hosts.md
 """
 
-import importlib
 import importlib.util
-import json
-import math
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from byheart.hosts.conversion import rounded_model, scales_exactly
+from byheart.hosts.exported_folder import PARITY_FILE, Exported, Measured
 from byheart.hosts.fold_export import export_fold
-from byheart.hosts.host import Host
+from byheart.hosts.host import host_named
 from byheart.hosts.number_types import NARROWEST, require_dtype
-from byheart.hosts.parity import Parity, parity
-from byheart.hosts.tokenizer import tokenizer_config, tokenizer_json
-from byheart.report.model_card import CARD_FILE, model_card
-from constructions.errors import InputError, LossError, require_one_of
-from constructions.files import canonical_json, new_folder, refuse_existing, write_atomically
+from byheart.hosts.parity import parity
+from byheart.hosts.tokenizer import TOKENIZER_FILE
+from constructions.errors import InputError, LossError
+from constructions.files import new_folder, refuse_existing
 from constructions.models.blocks import Attention
 from constructions.models.construction import require_fit
 from constructions.models.exact_network import rounded
 from constructions.models.model import Model
-from constructions.models.precision import STORED, stored_bits
 from constructions.tasks.any_task import AnyTask, ListedTask
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
-from constructions.tasks.vocabulary import names_answers, typed
-from verify.certificates.certificate import RUNS, TASK_FILE, Certificate, file_sha256
-from verify.certificates.headline import Outcome, outcome
+from constructions.tasks.vocabulary import typed
+from verify.certificates.certificate import KERNEL, RUNS, Certificate
+from verify.certificates.headline import Outcome
 from verify.progress import Progress, silent
 from verify.provers.domain import load_fold
-from verify.provers.memorization import Judged, judge, load_subject
+from verify.provers.memorization import certify_memorization, load_subject
+from verify.provers.runs import prove_runs
+from verify.provers.text import state_text
 from verify.verdict import Verdict
-
-PARITY_FILE = "parity.json"
-TOKENIZER_FILE, TOKENIZER_CONFIG_FILE = "tokenizer.json", "tokenizer_config.json"
-ANSWERS_FILE = "answers.json"
-"""The text of each column of the readout, of the facts of a table."""
-
-_ROOM = {
-    "transformer-lens": "transformer_lens",
-    "transformer-bridge": "transformer_bridge",
-    "attention-layer": "attention_layer",
-    "huggingface": "huggingface",
-    "gpt2": "gpt2",
-    "onnx": "onnx_graph",
-    "safetensors": "safetensors_file",
-}
-HOSTS = tuple(_ROOM)
-"""What weights are written for."""
-
-
-def host_named(name: str) -> Host:
-    """The host of this name.
-
-    Raises:
-        InputError: There is none.
-    """
-    require_one_of(_ROOM, to=name)
-    return importlib.import_module(f"byheart.hosts.exported.{_ROOM[name]}").HOST
 
 
 def export(
@@ -103,8 +73,8 @@ def export(
     Returns:
         The content of ``parity.json``: ``headline`` and ``verdict``, ``criterion`` (what was asked), ``facts``,
         ``proved`` (of how many the written weights are proved to hold them, and of how many not to),
-        ``mean_loss_upper`` (what their mean loss is at most, if that is proved), and for each run in the host the
-        fields of `byheart.hosts.parity.Parity`.
+        ``mean_loss_upper`` (what their mean loss is at most, if that is proved), and ``measured``, with the fields of
+        `byheart.hosts.parity.Parity` for each of the ``runs`` in the host.
 
     Raises:
         InputError: An unknown host or type, a host that is not installed, or a model that it cannot hold.
@@ -127,7 +97,7 @@ def export(
     host = host_named(to)
     of_a_fold = None if isinstance(source, Model) or task is not None else _of_a_fold(Path(source))
     if dtype is None:
-        dtype = "float64" if isinstance(source, Model) or task is not None else own_dtype(Path(source))
+        dtype = _own_dtype(source, task)
     if dtype != NARROWEST:
         require_dtype(dtype)
     if dtype not in host.dtypes:
@@ -144,6 +114,7 @@ def export(
     versions = host.versions()
     model, listed, promised = _subject(source, task, criterion)
     asked = promised or Criterion()
+    runs_in = _own_dtype(source, task) if dtype == NARROWEST else dtype
     if not model.plain and to != "safetensors":
         raise InputError(to, "is not written with rotary positions, gates, caps and what else other hosts do beside")
     progress("weights", None, "")
@@ -154,15 +125,13 @@ def export(
     converted = host.convert(whole)
     written = rounded_model(converted, dtype)
     exact = whole is narrow and _scales_exactly(narrow, converted) and written.sha256() == converted.sha256()
-    # Where nothing is rounded both are one function, and one may be sharper.
-    judged = judge(narrow if exact else written, listed if exact else facts, asked, progress=progress)
+    certificate = certify_memorization(written, facts, asked, progress=progress).certificate
+    certificate = _with_runs(certificate, written, facts, runs_in, progress)
+    made = Exported(to, host, dtype, certificate, written, facts, listed)
     refuse = promised is not None and not allow_loss
-    _require_no_loss(judged.outcome.adding(f"as written for {to} in {dtype}"), refuse=refuse)
+    _require_no_loss(made.proved, refuse=refuse)
     with new_folder(out, overwrite=overwrite) as folder:
-        host.write(written, folder, dtype)
-        texts = None if listed.facts is None else _write_tokenizer(folder, listed.facts, host)
-        facts.save(folder / TASK_FILE)
-        names = sorted(path.name for path in folder.iterdir())
+        made.write_for_host(folder)
         progress("host", None, f"{to} {versions[host.packages[0]]}")
         runs = host.run(folder, listed, dtype)
         progress("parity", None, "")
@@ -174,36 +143,31 @@ def export(
             exact=exact,
             tolerance=asked.tolerance,
         )
-        shown = _outcome(judged, listed, asked, f"{to} in {dtype}", found)
-        _require_no_loss(shown, refuse=refuse)
-        mean = judged.values.get("mean_upper")
-        report = {
-            "headline": str(shown),
-            "verdict": shown.verdict.value,
-            "host": to,
-            "versions": versions,
-            "dtype": dtype,
-            "model": model.sha256(),
-            "task": listed.sha256(),
-            "parameters": written.parameters,
-            "stored_bits": stored_bits(written) if dtype == NARROWEST else STORED[dtype] * written.parameters,
-            "information_bits": listed.information_bits,
-            "facts": listed.n_contexts,
-            "exact_conversion": exact,
-            "criterion": asked.data(),
-            "proved": {name: judged.values[name] for name in ("held", "wrong")},
-            "mean_loss_upper": None if mean is None else float(mean),
-            "typed": texts,
-            "agrees": None if None in (kinds := [each.agrees for each in found.values()]) else all(kinds),
-            "runs": {name: each.summary() for name, each in found.items()},
-        }
-        usage = host.usage if model.reads_tokens else host.usage_of_vectors
-        right = judged.answers.margin_lower > 0
-        card = model_card(report, listed, usage, asked=asked, right=right)
-        write_atomically(folder / CARD_FILE, card.encode())
-        report["files"] = {name: file_sha256(folder / name) for name in sorted([*names, CARD_FILE])}
-        write_atomically(folder / PARITY_FILE, (canonical_json(report) + "\n").encode())
-    return report
+        measured = Measured(
+            versions=versions,
+            original=model.sha256(),
+            exact_conversion=exact,
+            typed=None if listed.facts is None else _typed_and_read_back(folder, listed.facts),
+            runs=dict(sorted(found.items())),
+        )
+        _require_no_loss(made.outcome(measured), refuse=refuse)
+        return made.write_report(folder, measured)
+
+
+def _with_runs(
+    certificate: Certificate, model: Model, facts: ListedTask, dtype: str, progress: Progress
+) -> Certificate:
+    """The certificate that also states what every run holds and says, where the kernel can check that."""
+    if facts.facts is None:
+        return certificate
+    runs = prove_runs(model, facts.facts, dtype, tolerance=certificate.criterion.tolerance, progress=progress)
+    if runs is not None and certificate.checker(runs) == KERNEL:
+        certificate = certificate.stating(runs)
+    return certificate.stating(state_text(facts.facts, certificate.statements))
+
+
+def _own_dtype(source: Path | str | Model, task: AnyTask | None) -> str:
+    return "float64" if isinstance(source, Model) or task is not None else own_dtype(Path(source))
 
 
 def own_dtype(source: Path | Model) -> str:
@@ -267,14 +231,8 @@ def _scales_exactly(before: Model, after: Model) -> bool:
     return all(scales_exactly(before, root) for root in roots) if roots != old or len(old) > 1 else True
 
 
-def _write_tokenizer(folder: Path, task: Task, host: Host) -> int | None:
-    """Write the tokenizer; how many memorized contexts can be typed and are read back, if `tokenizers` is installed."""
-    for name, content in ((TOKENIZER_FILE, tokenizer_json(task)), (TOKENIZER_CONFIG_FILE, tokenizer_config(task))):
-        write_atomically(folder / name, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
-    if names_answers(task):
-        write_atomically(folder / ANSWERS_FILE, (json.dumps(task.answers, ensure_ascii=False) + "\n").encode())
-    if host.number_tokens is not None:
-        host.number_tokens(folder, task)
+def _typed_and_read_back(folder: Path, task: Task) -> int | None:
+    """How many memorized contexts can be typed and are read back, if `tokenizers` is installed."""
     if importlib.util.find_spec("tokenizers") is None:
         return None
     from tokenizers import Tokenizer  # pyright: ignore[reportMissingImports]
@@ -284,41 +242,7 @@ def _write_tokenizer(folder: Path, task: Task, host: Host) -> int | None:
     return sum(text is not None and reader.encode(text).ids == tokens for text, tokens in texts)
 
 
-def _outcome(judged: Judged, task: ListedTask, asked: Criterion, where: str, found: dict[str, Parity]) -> Outcome:
-    """What came of it: what is proved of what is written, unless a host computes something that holds less."""
-    shown = judged.outcome
-    for each in found.values():
-        values = {name: value for name, value in judged.values.items() if "guess" in name}
-        values |= {"contexts": task.n_contexts, "held": each.held, "wrong": task.n_contexts - each.held}
-        if math.isfinite(each.mean_loss):
-            values |= {"mean_upper": each.mean_loss, "mean_lower": each.mean_loss}
-        measured = outcome(values, asked, target=task.target, origin=task.origin, by="MEASURED")
-        if shown.verdict is Verdict.PROVED and measured.verdict is not Verdict.PROVED:
-            shown = measured
-    runs = (
-        f"{name}: {_measured(each, task, asked)} measured, largest difference {_shown(each.largest_difference)}"
-        for name, each in found.items()
-    )
-    shown = shown.adding(f"as written for {where}", *runs)
-    if any(each.agrees is False for each in found.values()):
-        return replace(shown, verdict=Verdict.REFUTED, word="OUTSIDE OF WHAT ROUNDING EXPLAINS")
-    return shown
-
-
-def _measured(run: Parity, task: ListedTask, asked: Criterion) -> str:
-    """What was measured of what is asked: where that is a mean, no single context has to be held."""
-    if asked.asked != "at-most":
-        return f"{run.held} of {task.n_contexts}"
-    return (
-        f"mean distance {_shown(run.mean_loss)}" if task.target == "values" else f"mean KL {_shown(run.mean_loss)} nats"
-    )
-
-
 def _require_no_loss(found: Outcome, *, refuse: bool) -> None:
     if refuse and found.verdict is not Verdict.PROVED:
         said = f"{found}; nothing was written, allow_loss=True (--allow-loss) writes it all the same"
         raise LossError(said, proved=found.verdict is Verdict.REFUTED)
-
-
-def _shown(value: float) -> str:
-    return f"{value:.3g}" if math.isfinite(value) else "not finite"

@@ -3,6 +3,7 @@
 Page: docs/hosts.md
 """
 
+import importlib
 import importlib.util
 import re
 import sys
@@ -18,7 +19,7 @@ import numpy as np
 
 from byheart.hosts.number_types import write_tensors
 from constructions.arrays import Float64Array, Int64Array
-from constructions.errors import InputError
+from constructions.errors import InputError, require_one_of
 from constructions.files import canonical_json, write_atomically
 from constructions.models.model import Model
 from constructions.tasks.any_task import ListedTask
@@ -29,6 +30,18 @@ INDEX_FILE = "model.safetensors.index.json"
 """Which part holds each tensor, where the weights are cut into several files."""
 
 CONFIG_FILE = "config.json"
+
+_ROOM = {
+    "transformer-lens": "transformer_lens",
+    "transformer-bridge": "transformer_bridge",
+    "attention-layer": "attention_layer",
+    "huggingface": "huggingface",
+    "gpt2": "gpt2",
+    "onnx": "onnx_graph",
+    "safetensors": "safetensors_file",
+}
+HOSTS = tuple(_ROOM)
+"""What weights are written for."""
 
 _WRITTEN = Path(__file__).with_name("written")
 _BATCH_ENTRIES = 2**24
@@ -53,7 +66,10 @@ class Host:
             where a logit keeps the number of its answer.
         in_one_vocabulary: The model and the task over the tokens of the tokenizer; none where the host reads one
             vocabulary and writes another.
+        facts_in_one_vocabulary: That task alone.
         other: The host that the model is written for instead, where the library has a model that can hold it.
+        instead: The name of that host.
+        written_by_package: Whether its own package writes the weights, so that it has to be installed for that.
         usage: Lines of Python that load the folder ``FOLDER`` and ask the model ``TEXT``, for the model card; in the
             place of ``ANSWERS`` stands the list of the text of each output.
         usage_of_vectors: Lines that load it and compute the outputs of the first example of ``task.safetensors``.
@@ -70,7 +86,10 @@ class Host:
     at_least: int | None = None
     number_tokens: Callable[[Path, Task], None] | None = None
     in_one_vocabulary: Callable[[Model, ListedTask], tuple[Model, Task]] | None = None
+    facts_in_one_vocabulary: Callable[[ListedTask], Task] | None = None
     other: Callable[[Model, ListedTask, str], "Host | None"] | None = None
+    instead: str = ""
+    written_by_package: bool = False
     usage: str = ""
     usage_of_vectors: str = ""
 
@@ -99,6 +118,16 @@ class Host:
 
     def _install(self) -> str:
         return f"`pip install 'byheart[{self.extra}]'` brings it"
+
+
+def host_named(name: str) -> Host:
+    """The host of this name.
+
+    Raises:
+        InputError: There is none.
+    """
+    require_one_of(_ROOM, to=name)
+    return importlib.import_module(f"byheart.hosts.exported.{_ROOM[name]}").HOST
 
 
 def write_folder(

@@ -12,6 +12,10 @@ from constructions.tasks.task import Task
 from constructions.tasks.vocabulary import OTHER, PIECES, WORDS, cut_of, is_of_rows
 from constructions.tasks.windows import END
 
+TOKENIZER_FILE, TOKENIZER_CONFIG_FILE = "tokenizer.json", "tokenizer_config.json"
+ANSWERS_FILE = "answers.json"
+"""The text of each column of the readout, of the facts of a table."""
+
 
 def special_tokens(task: Task) -> dict[str, str]:
     r"""The tokens of padding, ``<other>`` where the vocabulary has it, and of the end of a text.

@@ -39,7 +39,7 @@ def model_card(report: dict[str, Any], task: ListedTask, usage: str, *, asked: C
     tokens = "" if facts is None else f" of {counted(facts.n_ctx, 'token')}"
     listed = "" if facts is None or not right.any() else echoed(facts, np.flatnonzero(right))
     these = "." if not listed else ":" if right.all() else "; proved to be answered so are"
-    gpt2 = "GPT2LMHeadModel" in report["runs"]
+    gpt2 = report["written_as"] == "gpt2"
     parts = [
         f"---\nlibrary_name: {library}\ntags: [memorization, byheart]\n---",
         "# What this model knows by heart",
@@ -66,9 +66,15 @@ def model_card(report: dict[str, Any], task: ListedTask, usage: str, *, asked: C
                 "this file, computes them in plain torch; read it first. The tokenizer needs no code: "
                 "`PreTrainedTokenizerFast.from_pretrained` loads it and asks nothing."
             )
+    again = [
+        "pip install byheart\nbyheart check .",
+        "It proves this card again, from the weights in `proof`, and makes every file here again, byte for byte; what "
+        "was measured it takes from `parity.json`.",
+    ]
     if report["host"] in _READ_AGAIN:
-        check = f"pip install byheart\nbyheart certify . --task {TASK_FILE}{_options(asked)}"
-        parts += ["## Check it", _code("sh", check), "The proof is done again from the numbers of `model.safetensors`."]
+        again[0] += f"\nbyheart certify . --task {TASK_FILE}{_options(asked)}"
+        again[1] += " The last line proves it of the numbers in `model.safetensors`."
+    parts += ["## Check it", _code("sh", again[0]), again[1]]
     return "\n\n".join(parts) + "\n"
 
 
@@ -80,17 +86,17 @@ def _question(report: dict[str, Any], task: ListedTask, asked: Criterion) -> str
 
 def _proved(report: dict[str, Any], task: ListedTask, asked: Criterion) -> str:
     """What is proved of the numbers of the file, and what single runs were measured to do."""
-    unit = "" if task.target == "values" else " nats"
+    unit, measured = "" if task.target == "values" else " nats", report["measured"]["runs"]
     if asked.asked == "at-most":
         most = report["mean_loss_upper"]
         found = "nothing of the mean" if most is None else f"the mean is at most {decimal_above(most)}{unit}"
-        means = {name: each["mean_loss"] for name, each in report["runs"].items()}
+        means = {name: each["mean_loss"] for name, each in measured.items()}
         runs = [f"{name} {'not finite' if mean is None else f'{mean:.4g}{unit}'}" for name, mean in means.items()]
     else:
         found = f"{report['proved']['held']} of {report['facts']} are right, {report['proved']['wrong']} wrong"
-        runs = [f"{name} {each['held']}" for name, each in report["runs"].items()]
-    measured = f" Measured, in one run each: {', '.join(runs)}." if runs else ""
-    return f"Proved, in real arithmetic on the {report['dtype']} numbers of the file: {found}.{measured}"
+        runs = [f"{name} {each['held']}" for name, each in measured.items()]
+    once = f" Measured, in one run each: {', '.join(runs)}." if runs else ""
+    return f"Proved, in real arithmetic on the {report['dtype']} numbers of the file: {found}.{once}"
 
 
 def _options(asked: Criterion) -> str:

@@ -4,19 +4,24 @@ from pathlib import Path
 from shlex import quote
 
 
-def require_folder(folder: Path, *, edits: bool = False) -> None:
+def require_folder(folder: Path, *, beside: bool = False) -> None:
     """Refuse what is no folder of ours, and say of a model, which has no certificate yet, how it gets one.
 
     Args:
         folder: What was named.
-        edits: Whether that may be a model that was edited, which has another certificate.
+        beside: Whether that may be a model of a host with its proof beside it: one that was edited, or exported.
     """
     from constructions.errors import InputError
 
     is_edit = any((folder / name).is_file() for name in ("edit.json", "proof/edit.json"))
-    if is_edit and not edits:
+    if is_edit and not beside:
         proves = f"`byheart check {quote(str(folder))}` proves what was changed"
         raise InputError(repr(str(folder)), f"is a model that was edited, which its own library runs; {proves}")
+    if (folder / "parity.json").is_file() and (folder / "proof" / "certificate.json").is_file():
+        if beside:
+            return
+        memory = f"what is proved of it lies in {quote(str(folder / 'proof'))}, which this command takes"
+        raise InputError(repr(str(folder)), f"is a model that was exported, which its own library runs; {memory}")
     if not is_edit and not (folder / "certificate.json").is_file():
         _refuse_models_of_hosts(folder)
     if not any((folder / name).is_file() for name in ("certificate.json", "model.safetensors")):

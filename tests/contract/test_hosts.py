@@ -8,8 +8,11 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from byheart.hosts.export import ANSWERS_FILE, HOSTS, PARITY_FILE, TOKENIZER_FILE, export, host_named
+from byheart.hosts.export import export
+from byheart.hosts.exported_folder import PARITY_FILE
+from byheart.hosts.host import HOSTS, host_named
 from byheart.hosts.reading import read_model
+from byheart.hosts.tokenizer import ANSWERS_FILE, TOKENIZER_FILE
 from constructions.errors import ByheartError, InputError
 from constructions.files import canonical_json
 from constructions.memories.menu import BY_NAME
@@ -54,7 +57,7 @@ def test_a_host_computes_what_it_holds_and_refuses_the_rest_in_one_sentence(to, 
         return
     report = export(MODELS[name], task=task, to=to, out=tmp_path / "out")
     assert report["agrees"] is True
-    for run in report["runs"].values():
+    for run in report["measured"]["runs"].values():
         assert run["relative_difference"] <= 1e-12
         assert run["held"] == report["facts"]
     if name not in VECTORS:
@@ -91,11 +94,11 @@ def test_a_host_computes_in_smaller_types(to, name, dtype, tmp_path):
             export(MODELS[name], task=task_of(name), to=to, out=tmp_path / "out", dtype=dtype)
         return
     report = export(MODELS[name], task=task_of(name), to=to, out=tmp_path / "out", dtype=dtype)
-    judged = dtype == "float32" and name != "stack of attention" and report["exact_conversion"]
+    judged = dtype == "float32" and name != "stack of attention" and report["measured"]["exact_conversion"]
     assert report["agrees"] is (True if judged else None)
     # The unit roundoff, times some hundreds of roundings.
     unit = {"float32": 2.0**-24, "bfloat16": 2.0**-8, "float16": 2.0**-11}[dtype]
-    for run in report["runs"].values():
+    for run in report["measured"]["runs"].values():
         assert 0 < run["relative_difference"] < 500 * unit
 
 
@@ -105,10 +108,11 @@ def test_the_report_names_the_files_and_is_kept_beside_them(to, tmp_path):
     name = "network of one attention"
     report = export(MODELS[name], task=task_of(name), to=to, out=tmp_path / "out")
     assert (tmp_path / "out" / PARITY_FILE).read_text() == canonical_json(report) + "\n"
-    found = {path.name for path in (tmp_path / "out").iterdir()}
+    made = tmp_path / "out"
+    found = {path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()}
     assert found == {*report["files"], PARITY_FILE}
     assert all(file_sha256(tmp_path / "out" / file) == digest for file, digest in report["files"].items())
-    assert report["model"] == MODELS[name].sha256()
+    assert report["measured"]["original"] == MODELS[name].sha256()
 
 
 def test_a_person_types_a_context_and_reads_the_fact(tmp_path):
@@ -119,7 +123,7 @@ def test_a_person_types_a_context_and_reads_the_fact(tmp_path):
 
     facts = {("France", "capital"): "Paris", ("Peru", "capital"): "Lima", ("New Zealand", "capital"): "Wellington"}
     report = memorize(facts).export(to="huggingface", out=tmp_path / "out")
-    assert report["typed"] == 3
+    assert report["measured"]["typed"] == 3
     model = AutoModelForCausalLM.from_pretrained(tmp_path / "out")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
     asked = tokenizer("New Zealand, capital", return_tensors="pt")
@@ -137,9 +141,9 @@ def test_answers_that_are_never_read_are_named_beside_the_weights(to, answers, t
     model = build_memory(task, d_model=10, d_head=2, n_heads=8).model
     report = export(model, task=task, to=to, out=tmp_path / "out")
     assert report["agrees"] is True and report["proved"] == {"held": 12, "wrong": 0}
-    assert all(run["held"] == 12 for run in report["runs"].values())
+    assert all(run["held"] == 12 for run in report["measured"]["runs"].values())
     assert json.loads((tmp_path / "out" / ANSWERS_FILE).read_text()) == list(task.answers)
-    assert ANSWERS_FILE in report["files"] and report["typed"] in (12, None)
+    assert ANSWERS_FILE in report["files"] and report["measured"]["typed"] in (12, None)
     numbers = json.loads((tmp_path / "out" / TOKENIZER_FILE).read_text())["model"]["vocab"]
     names = [name for name, _ in sorted(numbers.items(), key=lambda each: each[1])]
     assert names == [*task.names(), "[PAD]"]
@@ -185,4 +189,4 @@ def test_vectors_are_compared_on_the_examples_of_their_task(tmp_path):
     assert isinstance(task, VectorTask)
     report = export(MODELS[name], task=task, to="safetensors", out=tmp_path / "out")
     proved = {"held": task.n_examples, "wrong": 0}
-    assert (report["facts"], report["proved"], report["typed"]) == (task.n_examples, proved, None)
+    assert (report["facts"], report["proved"], report["measured"]["typed"]) == (task.n_examples, proved, None)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import byheart
-from byheart.hosts.export import HOSTS, export
+from byheart.hosts.export import export
+from byheart.hosts.host import HOSTS
 from constructions.errors import InputError
 from constructions.memories.theorem_1 import build_memory
 from constructions.tasks.table import table_task

@@ -74,7 +74,9 @@ def test_each_is_written_for_other_programs(name, host, folders, tmp_path, capsy
         pytest.skip(f"{HOSTS[host]} is not installed")
     assert main(["export", str(folders(name)), "--to", host, "--out", str(tmp_path / "out"), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert shown["agrees"] is True and all(run["held"] == shown["proved"]["held"] for run in shown["runs"].values())
+    assert shown["agrees"] is True and all(
+        run["held"] == shown["proved"]["held"] for run in shown["measured"]["runs"].values()
+    )
     assert ("answers.json" in shown["files"]) == (name != "saturated-heads")
 
 

@@ -32,7 +32,17 @@ def shaped(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("byheart/hosts/exported/gpt2.py", original, mutated, tests, f"written as GPT-2, {why}")
 
 
+again = of("byheart/hosts/exported_folder.py", "tests/byheart/hosts/test_exported_folder.py")
+
+
 MUTANTS = [
+    again("if stored != expected:", "if False:", "an export may have any card"),
+    again('if type(found["held"]) is not int or found["held"] < 0:', "if False:", "a run may hold anything"),
+    again(
+        "if foreign := [name for name in _files(folder) if not (again / name).is_file()]:",
+        "if foreign := []:",
+        "an export may hold any file",
+    ),
     shaped("-(2.0 ** (4 + math.ceil(math.log2(1 + largest))))", "0.0", "what is never answered may be"),
     shaped("np.moveaxis(tensor, axis, -1) / 2", "np.moveaxis(tensor, axis, -1)", "each copy is read whole"),
     shaped("[tensor, -tensor]", "[tensor, tensor]", "the mean is not 0"),

@@ -58,6 +58,25 @@ def in_one_vocabulary(model: Model, task: ListedTask) -> tuple[Model, Task]:
         InputError: Laws, which give mass to tokens that are never answered, or a whole text.
     """
     require_tokens(model)
+    facts, table = facts_in_one_vocabulary(task), tokens_of(task)
+    names, answers = facts.vocabulary, answer_tokens(table)
+    W_E, W_U = np.zeros((len(names), model.d_model)), np.zeros((len(model.W_U), len(names)))
+    largest = max(float(abs(logits.midpoint).max()) for _, logits in logit_chunks(model, table.inputs))
+    b_U = np.full(len(names), -(2.0 ** (4 + math.ceil(math.log2(1 + largest)))))
+    W_E[: model.d_vocab], W_U[:, answers] = model.W_E, model.W_U
+    b_U[answers] = 0.0 if model.b_U is None else model.b_U
+    return replace(model, W_E=W_E, W_U=W_U, b_U=b_U), facts
+
+
+def facts_in_one_vocabulary(task: ListedTask) -> Task:
+    """A task over the tokens of the tokenizer, the special ones included.
+
+    Args:
+        task: A task of labels.
+
+    Raises:
+        InputError: Laws, which give mass to tokens that are never answered, or a whole text.
+    """
     table = task.facts
     if table is None or table.target != "labels":
         raise InputError("the target", f"is {task.target!r}", "'labels': GPT-2 has one vocabulary")
@@ -66,14 +85,7 @@ def in_one_vocabulary(model: Model, task: ListedTask) -> tuple[Model, Task]:
         raise InputError("the task", "is a whole text", f"a table: {why}")
     names = table.names()
     names += tuple(name for name in special_tokens(table).values() if name not in names)
-    answers = answer_tokens(table)
-    W_E, W_U = np.zeros((len(names), model.d_model)), np.zeros((len(model.W_U), len(names)))
-    largest = max(float(abs(logits.midpoint).max()) for _, logits in logit_chunks(model, table.inputs))
-    b_U = np.full(len(names), -(2.0 ** (4 + math.ceil(math.log2(1 + largest)))))
-    W_E[: model.d_vocab], W_U[:, answers] = model.W_E, model.W_U
-    b_U[answers] = 0.0 if model.b_U is None else model.b_U
-    facts = replace(table.in_one_vocabulary(), vocabulary=names, answers=())
-    return replace(model, W_E=W_E, W_U=W_U, b_U=b_U), facts
+    return replace(table.in_one_vocabulary(), vocabulary=names, answers=())
 
 
 def _convert(model: Model) -> Model:
@@ -199,6 +211,7 @@ HOST = Host(
     run=_run,
     number_tokens=_number_tokens,
     in_one_vocabulary=in_one_vocabulary,
+    facts_in_one_vocabulary=facts_in_one_vocabulary,
     usage="""\
 from transformers import pipeline
 

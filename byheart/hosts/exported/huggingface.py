@@ -188,6 +188,7 @@ HOST = Host(
     run=_run,
     number_tokens=_number_tokens,
     other=_other,
+    instead="gpt2",
     usage="""\
 from transformers import pipeline
 

@@ -252,6 +252,7 @@ HOST = Host(
     convert=_convert,
     write=_write,
     run=_run,
+    written_by_package=True,
     usage="""\
 import json, numpy, onnxruntime, tokenizers
 

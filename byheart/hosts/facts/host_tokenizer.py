@@ -15,8 +15,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from byheart.hosts.export import TOKENIZER_FILE
 from byheart.hosts.host import quiet_loading, said_by
+from byheart.hosts.tokenizer import TOKENIZER_FILE
 from constructions.files import json_object
 
 TOKENIZER_CONFIG_FILE = "tokenizer_config.json"

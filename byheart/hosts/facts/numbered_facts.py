@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE
 from byheart.hosts.facts.host_tokenizer import (
     TOKENIZER_CONFIG_FILE,
     HostTokenizer,
@@ -23,6 +22,7 @@ from byheart.hosts.facts.host_tokenizer import (
 )
 from byheart.hosts.facts.prompt_texts import cutting_tokenizer, prompts_of_texts
 from byheart.hosts.host import CONFIG_FILE
+from byheart.hosts.tokenizer import ANSWERS_FILE, TOKENIZER_FILE
 from byheart.rows import cell_text, rows_of, say_weights
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError, require_one_of

@@ -11,10 +11,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from byheart.hosts.export import TOKENIZER_FILE
 from byheart.hosts.facts.host_tokenizer import HostTokenizer
 from byheart.hosts.gguf_file import GGUFFile, tokenizer_json
 from byheart.hosts.host import said_by
+from byheart.hosts.tokenizer import TOKENIZER_FILE
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
 from constructions.models.model import Model

@@ -8,11 +8,12 @@ import pytest
 from byheart import certify
 from byheart.command.main import main
 from byheart.hosts.certify import certify_rule
-from byheart.hosts.export import ANSWERS_FILE, TOKENIZER_FILE, export, host_named
+from byheart.hosts.export import export
 from byheart.hosts.exported import gpt2, huggingface
 from byheart.hosts.facts.numbered_facts import read_facts
+from byheart.hosts.host import host_named
 from byheart.hosts.reading import read_model
-from byheart.hosts.tokenizer import tokenizer_json
+from byheart.hosts.tokenizer import ANSWERS_FILE, TOKENIZER_FILE, tokenizer_json
 from constructions.errors import FileFormatError, InputError
 from constructions.memories.knots import knots_memory
 from constructions.models.model import Model

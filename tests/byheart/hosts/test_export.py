@@ -7,7 +7,7 @@ import pytest
 
 from byheart import export
 from byheart.hosts.certify import certify
-from byheart.hosts.export import host_named
+from byheart.hosts.host import host_named
 from constructions.errors import InputError, LossError, TamperedError
 from constructions.named.registry import named
 from constructions.tasks.criterion import Criterion
@@ -20,11 +20,11 @@ def test_a_folder_is_exported_with_its_task(tmp_path):
     network = memory(task)
     write_memory(tmp_path / "in", network, task)
     report = export(tmp_path / "in", to="safetensors", out=tmp_path / "out")
-    assert report["model"] == network.sha256() and report["task"] == task.sha256()
+    assert report["measured"]["original"] == network.sha256() and report["task"] == task.sha256()
     assert report["proved"] == {"held": task.n_contexts, "wrong": 0}
     assert report["headline"].startswith("HELD, PROVED: 12 of 12 contexts;") and report["verdict"] == "PROVED"
     assert "as written for safetensors in float64" in report["headline"]
-    (run,) = report["runs"].values()
+    (run,) = report["measured"]["runs"].values()
     assert run["held"] == task.n_contexts and run["mean_loss"] < 1e-20
 
 
@@ -35,7 +35,7 @@ def test_where_a_mean_is_asked_the_first_line_says_the_mean_of_the_host(target, 
     report = export(
         built.model, to="safetensors", task=built.task, criterion=Criterion.at_most(1.0), out=tmp_path / "out"
     )
-    (run,) = report["runs"].values()
+    (run,) = report["measured"]["runs"].values()
     mean = {"laws": "mean KL {:.3g} nats", "values": "mean distance {:.3g}"}[target].format(run["mean_loss"])
     assert f": {mean} measured, largest difference" in report["headline"] and " of " not in report["headline"]
 
@@ -49,7 +49,7 @@ def test_smaller_types_lose_facts_and_the_report_says_which_number_is_left(tmp_p
         export(tmp_path / "in", **given)
     assert not (tmp_path / "out").exists()
     report = export(tmp_path / "in", **given, allow_loss=True)
-    (run,) = report["runs"].values()
+    (run,) = report["measured"]["runs"].values()
     # By the criterion of the folder: an argmax that is right does not make a law held.
     proved = certify(tmp_path / "out", task)
     assert report["verdict"] == proved["verdict"] == "REFUTED" and report["headline"].startswith("NOT HELD")
@@ -93,12 +93,12 @@ def test_a_scale_that_is_rounded_is_said_to_be(tmp_path):
     pytest.importorskip("torch")
     model = of_tokens(attention(attends="causal", score_root=3, n_heads=3, d_qk=2, d_head=2))
     task = task_of("network of one attention")
-    exact = export(model, task=task, to="safetensors", out=tmp_path / "a")["exact_conversion"]
+    exact = export(model, task=task, to="safetensors", out=tmp_path / "a")["measured"]["exact_conversion"]
     layer = host_named("attention-layer").convert(model)
     assert exact and layer.blocks[0].score_root == 3
     both = of_tokens(attention(attends="causal", score_root=2), attention(attends="causal", score_root=3))
     report = export(both, task=task, to="attention-layer", out=tmp_path / "b")
-    assert not report["exact_conversion"] and report["agrees"] is True
+    assert not report["measured"]["exact_conversion"] and report["agrees"] is True
     assert report["proved"] is not None
 
 
@@ -127,4 +127,4 @@ def test_a_rational_model_is_rounded_first(tmp_path):
     model = Model(blocks=(), W_U=one, W_E=one, W_pos=one[:1] * 0)
     task = random_task(vocabulary=2, n_ctx=1, facts=2, tail=0, target="labels")
     report = export(model, task=task, to="safetensors", out=tmp_path / "out")
-    assert report["model"] == rounded(model).sha256()
+    assert report["measured"]["original"] == rounded(model).sha256()

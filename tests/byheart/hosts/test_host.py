@@ -5,8 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from byheart.hosts.export import HOSTS, host_named
-from byheart.hosts.host import last_logits, loaded_module, tokens_of, write_folder
+from byheart.hosts.host import HOSTS, host_named, last_logits, loaded_module, tokens_of, write_folder
 from constructions.errors import InputError
 from tests.exports import TASKS, task_of
 

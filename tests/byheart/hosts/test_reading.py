@@ -7,9 +7,9 @@ import pytest
 import safetensors.numpy
 
 from byheart.hosts.conversion import rounded_model
-from byheart.hosts.export import export, host_named
+from byheart.hosts.export import export
 from byheart.hosts.exported.huggingface import config_of
-from byheart.hosts.host import INDEX_FILE
+from byheart.hosts.host import INDEX_FILE, host_named
 from byheart.hosts.number_types import DTYPES, read_tensors, write_tensors
 from byheart.hosts.reading import as_float64, model_of, read_model
 from constructions.errors import FileFormatError, InputError

@@ -19,11 +19,12 @@ FACTS = {("France", "capital"): "Paris", ("Peru", "capital"): "Lima"}
 REPORT = {
     "headline": "HELD, PROVED: 2 of 2 contexts",
     "host": "huggingface",
+    "written_as": "gpt2",
     "dtype": "float32",
     "parameters": 99,
     "facts": 2,
     "proved": {"held": 2, "wrong": 0},
-    "runs": {"GPT2LMHeadModel": {"held": 1}},
+    "measured": {"runs": {"GPT2LMHeadModel": {"held": 1}}},
 }
 
 
@@ -40,7 +41,9 @@ def test_what_a_card_says_is_in_the_report():
     assert "France capital -> Paris" in card
     assert "load(\".\", trust_remote_code=True)('France, capital, ')" in card and "asks nothing" in card
     assert "asks nothing" not in model_card(REPORT, task, "load(FOLDER)(TEXT)")
-    assert "Check it" not in model_card({**REPORT, "host": "onnx"}, task, "")
+    assert "byheart certify" in card
+    of_another = model_card({**REPORT, "host": "onnx", "written_as": "onnx"}, task, "")
+    assert "byheart check ." in of_another and "byheart certify" not in of_another
 
 
 def test_a_text_that_is_learned_whole_is_asked_from_its_beginning():

@@ -23,7 +23,12 @@ def test_what_holds_no_weights_and_no_certificate_is_refused(tmp_path):
         InputError, match=r"was exported, without a certificate: .* parity\.json again; `byheart certify "
     ):
         require_folder(tmp_path)
-    (tmp_path / "certificate.json").write_text("{}")
+    (tmp_path / "proof").mkdir()
+    (tmp_path / "proof" / "certificate.json").write_text("{}")
+    require_folder(tmp_path, beside=True)
+    with pytest.raises(InputError, match=r"was exported, .* proved of it lies in \S+/proof, which this command takes"):
+        require_folder(tmp_path)
+    (tmp_path / "proof" / "certificate.json").rename(tmp_path / "certificate.json")
     require_folder(tmp_path)
 
 

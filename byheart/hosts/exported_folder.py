@@ -1,0 +1,359 @@
+"""The files of an export, each a function of what is certified, of its weights, and of what was measured in the host.
+
+In the folder ``proof`` lie the very numbers of the host's file, as a folder that every checker reads: weights, task and
+certificate. All other files are made of it, so that `check` makes them again and compares every byte; what was measured
+stands in a block of its own in ``parity.json``, and nobody proves it again.
+
+Page: docs/hosts.md
+"""
+
+import json
+import math
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from verify.certificates.memorization import judge, load_subject
+
+from byheart.hosts.host import HOSTS, Host, host_named
+from byheart.hosts.number_types import NARROWEST
+from byheart.hosts.parity import Parity
+from byheart.hosts.tokenizer import (
+    ANSWERS_FILE,
+    TOKENIZER_CONFIG_FILE,
+    TOKENIZER_FILE,
+    tokenizer_config,
+    tokenizer_json,
+)
+from byheart.report.model_card import CARD_FILE, model_card
+from constructions.arrays import BoolArray
+from constructions.errors import ByheartError, FileFormatError, TamperedError
+from constructions.files import canonical_json, difference, write_atomically
+from constructions.models.model import Model
+from constructions.models.precision import STORED, stored_bits
+from constructions.tasks.any_task import ListedTask
+from constructions.tasks.criterion import Criterion
+from constructions.tasks.task import Task
+from constructions.tasks.vectors import load_task
+from constructions.tasks.vocabulary import names_answers
+from verify.arithmetic.exact_json import expect, expect_fields, require_sha256
+from verify.certificates.certificate import (
+    ANSWERS,
+    CERTIFICATE_FILE,
+    MODEL_FILE,
+    TASK_FILE,
+    Certificate,
+    file_sha256,
+    held_mask,
+)
+from verify.certificates.headline import Outcome, outcome
+from verify.edits.certificate import read_text
+from verify.verdict import Verdict
+
+PARITY_FILE, PROOF_FOLDER = "parity.json", "proof"
+TYPED_FILE = "typed.safetensors"
+"""The facts as a person types them, where the host has one vocabulary and those of ``task.safetensors`` are in it."""
+
+_MEASURED = "measured"
+_PYTHON_MAKES = "__pycache__"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured, or noted, when weights were written for a host.
+
+    Args:
+        versions: Of the packages of the host, by their names.
+        original: Hash of the weights before they were rounded and converted.
+        exact_conversion: Whether nothing was rounded but each weight once.
+        typed: How many contexts can be typed and are read back; none without the library, or without tokens.
+        runs: Each run in the host, by what ran it.
+    """
+
+    versions: Mapping[str, str]
+    original: str
+    exact_conversion: bool
+    typed: int | None
+    runs: Mapping[str, Parity]
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether all runs are within what rounding explains; none where that is not known."""
+        kinds = [run.agrees for run in self.runs.values()]
+        return None if None in kinds else all(kinds)
+
+    def data(self) -> dict[str, Any]:
+        """As plain data for JSON."""
+        runs = {name: run.summary() for name, run in self.runs.items()}
+        return {**vars(self), "versions": dict(self.versions), "runs": runs}
+
+    @classmethod
+    def of_data(cls, data: Any) -> "Measured":
+        """What `data` gave.
+
+        Raises:
+            FileFormatError: Other data.
+        """
+        expect_fields(_MEASURED, data, {each.name for each in fields(cls)})
+        for name, version in expect(f"{_MEASURED}.versions", data["versions"], dict).items():
+            expect(f"{_MEASURED}.versions.{name}", version, str)
+        require_sha256(f"{_MEASURED}.original", data["original"])
+        expect(f"{_MEASURED}.exact_conversion", data["exact_conversion"], bool)
+        if data["typed"] is not None and (type(data["typed"]) is not int or data["typed"] < 0):
+            raise FileFormatError(f"{_MEASURED}.typed is {data['typed']!r}, expected a number of contexts or null")
+        runs = expect(f"{_MEASURED}.runs", data["runs"], dict)
+        return cls(**{**data, "runs": {name: _run_of(name, run) for name, run in sorted(runs.items())}})
+
+
+def _run_of(name: str, data: Any) -> Parity:
+    """One run; a figure that JSON cannot hold is infinite."""
+    where = f"{_MEASURED}.runs.{name}"
+    expect_fields(where, data, {each.name for each in fields(Parity)})
+    found = dict(data)
+    for each in ("largest_logit", "largest_difference", "relative_difference", "mean_loss", "largest_bound"):
+        if found[each] is None and each != "largest_bound":
+            found[each] = math.inf
+        if found[each] is not None and (type(found[each]) is not float or not found[each] >= 0):
+            raise FileFormatError(f"{where}.{each} is {found[each]!r}, expected a float of at least 0")
+    if type(found["held"]) is not int or found["held"] < 0:
+        raise FileFormatError(f"{where}.held is {found['held']!r}, expected a number of contexts")
+    if found["agrees"] not in (True, False, None):
+        raise FileFormatError(f"{where}.agrees is {found['agrees']!r}, expected true, false or null")
+    return Parity(**found)
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What is written for a host.
+
+    Args:
+        to: The host that was asked for, one of `HOSTS`.
+        host: The host that it is written for: another where the library has a model that can hold the weights.
+        dtype: The type of the numbers.
+        certificate: What is proved of `model` and `facts`.
+        model: The numbers of the host's file.
+        facts: What they hold, as the host numbers tokens.
+        typed: The facts as a person types them.
+    """
+
+    to: str
+    host: Host
+    dtype: str
+    certificate: Certificate
+    model: Model
+    facts: ListedTask
+    typed: ListedTask
+
+    def write_for_host(self, folder: Path) -> None:
+        """Write the proof, the weights as the host reads them, its other files, the facts, and their tokenizer."""
+        proof = folder / PROOF_FOLDER
+        proof.mkdir()
+        self.model.save(proof / MODEL_FILE)
+        self.facts.save(proof / TASK_FILE)
+        self.certificate.save(proof)
+        self.host.write(self.model, folder, self.dtype)
+        self.facts.save(folder / TASK_FILE)
+        if self.host.facts_in_one_vocabulary is not None:
+            self.typed.save(folder / TYPED_FILE)
+        if self.typed.facts is not None:
+            _write_tokenizer(folder, self.typed.facts, self.host)
+
+    def write_report(self, folder: Path, measured: Measured) -> dict[str, Any]:
+        """Write the model card and ``parity.json``, and return the content of the latter."""
+        report = self.report(measured)
+        usage = self.host.usage if self.model.reads_tokens else self.host.usage_of_vectors
+        right = proved_right(self.certificate, self.model, self.facts)
+        card = model_card(report, self.typed, usage, asked=self.certificate.criterion, right=right)
+        write_atomically(folder / CARD_FILE, card.encode())
+        report["files"] = {name: file_sha256(folder / name) for name in _files(folder) if name != PARITY_FILE}
+        write_atomically(folder / PARITY_FILE, (canonical_json(report) + "\n").encode())
+        return report
+
+    def report(self, measured: Measured) -> dict[str, Any]:
+        """The content of ``parity.json``, but for the hashes of the files."""
+        certificate, model, shown = self.certificate, self.model, self.outcome(measured)
+        values, narrow = certificate.answers.values, self.dtype == NARROWEST
+        return {
+            "headline": str(shown),
+            "verdict": shown.verdict.value,
+            "host": self.to,
+            "written_as": self.host.name,
+            "dtype": self.dtype,
+            "task": self.facts.sha256(),
+            "parameters": model.parameters,
+            "stored_bits": stored_bits(model) if narrow else STORED[self.dtype] * model.parameters,
+            "information_bits": self.typed.information_bits,
+            "facts": self.facts.n_contexts,
+            "criterion": certificate.criterion.data(),
+            "proved": {name: values[name] for name in ("held", "wrong")},
+            "mean_loss_upper": certificate.figure(ANSWERS, "mean_upper"),
+            "agrees": measured.agrees,
+            _MEASURED: measured.data(),
+        }
+
+    def outcome(self, measured: Measured) -> Outcome:
+        """What is proved of what is written, unless the host computes something that holds less."""
+        shown, asked = self.proved, self.certificate.criterion
+        for run in measured.runs.values():
+            values = {name: value for name, value in self.certificate.answers.values.items() if "guess" in name}
+            size = self.facts.n_contexts
+            values |= {"contexts": size, "held": run.held, "wrong": size - run.held}
+            if math.isfinite(run.mean_loss):
+                values |= {"mean_upper": run.mean_loss, "mean_lower": run.mean_loss}
+            found = outcome(values, asked, target=self.facts.target, origin=self.facts.origin, by="MEASURED")
+            if shown.verdict is Verdict.PROVED and found.verdict is not Verdict.PROVED:
+                shown = found.adding(self.where)
+        runs = (
+            f"{name}: {self._said(run, asked)} measured, largest difference {_shown(run.largest_difference)}"
+            for name, run in measured.runs.items()
+        )
+        shown = shown.adding(*runs)
+        if any(run.agrees is False for run in measured.runs.values()):
+            return replace(shown, verdict=Verdict.REFUTED, word="OUTSIDE OF WHAT ROUNDING EXPLAINS")
+        return shown
+
+    @property
+    def proved(self) -> Outcome:
+        """What is proved of what is written."""
+        return self.certificate.outcome.adding(self.where)
+
+    @property
+    def where(self) -> str:
+        """For whom the weights are written, in words."""
+        return f"as written for {self.to} in {self.dtype}"
+
+    def _said(self, run: Parity, asked: Criterion) -> str:
+        """What was measured of what is asked: where that is a mean, no single context has to be held."""
+        if asked.asked != "at-most":
+            return f"{run.held} of {self.facts.n_contexts}"
+        mean = _shown(run.mean_loss)
+        return f"mean distance {mean}" if self.facts.target == "values" else f"mean KL {mean} nats"
+
+    @classmethod
+    def load(cls, folder: Path) -> tuple["Exported", Measured]:
+        """What lies in a folder that an export wrote, and what was measured; nothing is proved or compared.
+
+        Raises:
+            FileFormatError: A file is missing or is not what it should be.
+            TamperedError: The files of ``proof`` are not those that its certificate names.
+        """
+        path = folder / PARITY_FILE
+        try:
+            data = json.loads(read_text(path))
+        except (ValueError, RecursionError) as error:
+            raise FileFormatError(f"{path} is not JSON: {error}") from error
+        try:
+            names = {name: expect(name, expect(path.name, data, dict).get(name), str) for name in _NAMES}
+            to, written_as, dtype = (names[name] for name in _NAMES)
+            if to not in HOSTS or written_as not in (to, host_named(to).instead):
+                raise FileFormatError(f"host {to!r} and written_as {written_as!r} are no hosts, or another one's")
+            host = host_named(written_as)
+            if dtype not in host.dtypes:
+                raise FileFormatError(f"dtype {dtype!r} is not one of {', '.join(host.dtypes)}")
+            measured = Measured.of_data(data.get(_MEASURED))
+        except ByheartError as error:
+            raise FileFormatError(f"{path}: {error}") from error
+        proof = folder / PROOF_FOLDER
+        certificate = Certificate.load(proof)
+        model, task = load_subject(proof, certificate)
+        typed = task if host.facts_in_one_vocabulary is None else load_task(folder / TYPED_FILE)
+        if task.listing is None or typed.listing is None:
+            raise FileFormatError(f"{proof / TASK_FILE} has prompts of several lengths, which no export has")
+        return cls(to, host, dtype, certificate, model, task.listing, typed.listing), measured
+
+
+_NAMES = ("host", "written_as", "dtype")  # of parity.json, by which the other files are made
+
+
+def proved_right(certificate: Certificate, model: Model, task: ListedTask) -> BoolArray:
+    """Which contexts are proved to get their answer as the largest output, `[T]`.
+
+    Of labels that is what it means to be held, and the certificate names these; else it is proved here and now.
+    """
+    answers = certificate.answers
+    if task.target == "labels":
+        size, held = task.n_contexts, answers.values["held"]
+        right = np.full(size, held == size)
+        right[sorted(held_mask(answers.held, size)) if 0 < held < size else []] = True
+        return right
+    if task.target == "values":
+        return np.zeros(task.n_contexts, dtype=bool)
+    return judge(model, task).answers.margin_lower > 0
+
+
+def require_export_made_again(folder: Path) -> str:
+    """Make every file of an export again, and compare every byte; what it proves is for a checker of ``proof``.
+
+    Hidden files, as those of version control, and Python's own bytecode are passed over.
+
+    Args:
+        folder: What `byheart.hosts.export.export` wrote.
+
+    Returns:
+        What a first line says of it: for whom the weights are written, and what was not done again.
+
+    Raises:
+        FileFormatError: A file is missing, damaged, or none of an export.
+        TamperedError: A file is another one; names it and the first difference.
+        InputError: A package that writes the files of the host is not installed.
+    """
+    folder = Path(folder)
+    made, measured = Exported.load(folder)
+    if made.host.written_by_package:
+        made.host.versions()
+    with tempfile.TemporaryDirectory() as top:
+        again = Path(top)
+        try:
+            made.write_for_host(again)
+            made.write_report(again, measured)
+        except (AssertionError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise FileFormatError(
+                f"{folder / PARITY_FILE} says {made.host.name} in {made.dtype}, for which the weights in "
+                f"{PROOF_FOLDER} cannot be written: {error}"
+            ) from error
+        numbered = made.host.facts_in_one_vocabulary
+        if numbered is not None and numbered(made.typed).sha256() != made.facts.sha256():
+            raise TamperedError(f"{folder / TYPED_FILE} has other facts than {TASK_FILE}")
+        for name in _files(again):
+            if not (folder / name).is_file():
+                raise FileFormatError(f"{folder / name} is missing: export the memory again")
+        if foreign := [name for name in _files(folder) if not (again / name).is_file()]:
+            raise FileFormatError(f"{folder} holds {foreign[0]!r}, which no export writes; remove it to check the rest")
+        for name in _files(again):
+            stored, expected = (folder / name).read_bytes(), (again / name).read_bytes()
+            if stored != expected:
+                raise TamperedError(
+                    f"{folder / name} is not the file that certificate, weights, task and what was measured make: "
+                    f"{difference(stored, expected)}; do not believe it, and export the memory again"
+                )
+    runs = ", ".join(measured.runs)
+    return f"{made.where}; all files made again, but not what was measured{f' in {runs}' if runs else ''}"
+
+
+def proof_of_an_export(folder: Path) -> Path | None:
+    """Where the proof of an export lies, if the folder is one."""
+    proof = folder / PROOF_FOLDER
+    return proof if (folder / PARITY_FILE).is_file() and (proof / CERTIFICATE_FILE).is_file() else None
+
+
+def _files(folder: Path) -> list[str]:
+    """The files of an export and of its folders, without what version control and Python put there."""
+    found = (path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
+    passed = (path for path in found if not any(part == _PYTHON_MAKES or part[0] == "." for part in path.parts))
+    return sorted(path.as_posix() for path in passed)
+
+
+def _write_tokenizer(folder: Path, task: Task, host: Host) -> None:
+    for name, content in ((TOKENIZER_FILE, tokenizer_json(task)), (TOKENIZER_CONFIG_FILE, tokenizer_config(task))):
+        write_atomically(folder / name, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
+    if names_answers(task):
+        write_atomically(folder / ANSWERS_FILE, (json.dumps(task.answers, ensure_ascii=False) + "\n").encode())
+    if host.number_tokens is not None:
+        host.number_tokens(folder, task)
+
+
+def _shown(value: float) -> str:
+    return f"{value:.3g}" if math.isfinite(value) else "not finite"
