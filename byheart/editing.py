@@ -23,7 +23,7 @@ from byheart.edited_folder import (
     stored_dtype,
     write_edited,
 )
-from byheart.edited_page import write_edit_page
+from byheart.edited_page import Noted, Proved, write_edit_page
 from byheart.hosts.decoding import Asked, code_not_run, require_greedy
 from byheart.hosts.facts.numbered_facts import Reading, read_facts
 from byheart.hosts.number_types import require_dtype, rounded_to
@@ -57,7 +57,7 @@ from verify.provers.edit import (
 )
 
 RUNNER_UP, UNIFORM = "runner-up", "uniform"
-PROOF_FOLDER, PAGE_FILE = "proof", "edit.html"
+PROOF_FOLDER = "proof"
 _STRENGTH = 4.0  # how much longer than the stream is what an edit leaves in its place
 _ARRAYS = (".npz", ".npy", ".safetensors", ".json")  # files that have no line for each fact
 _TRIES = 8  # of lengths in an earlier layer, each so many times the one before
@@ -219,18 +219,10 @@ def edit(
             (written / PROOF_FOLDER).mkdir()
             before = done.original if done.is_rounded else None
             save_edit(written / PROOF_FOLDER, done.model, done.edit, done.certificate, original=before)
-            write_edit_page(
-                written / PAGE_FILE,
-                original=done.original,
-                edited=done.model,
-                edit=done.edit,
-                certificate=done.certificate,
-                rounded_to=done.dtype if done.is_rounded else None,
-                changed=done.changed(),
-                spaces=done.spaces,
-                tokens=done.tokens,
-                answers=named.answers,
-            )
+            rounded_to = done.dtype if done.is_rounded else None
+            proved = Proved(done.original, done.model, done.edit, done.certificate, rounded_to)
+            noted = Noted.of(proved, done.spaces, tokens=done.tokens, answers=named.answers)
+            write_edit_page(written, proved, noted)
     return done
 
 

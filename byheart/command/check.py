@@ -266,9 +266,11 @@ def _report_of_an_edit(options: argparse.Namespace, folder: Path, edit: Path, **
 
         report = check_edit_by_kernel(edit, tell=_say_how_long)
     if edit != folder:
-        from byheart.edited_folder import decoded_by_host, require_proved_weights
+        from byheart.edited_folder import decoded_by_host, host_config, require_proved_weights, stored_dtype
+        from byheart.edited_page import require_edit_page_made_again
 
         require_proved_weights(folder, report.certificate.edited)
+        require_edit_page_made_again(folder, edit, stored_dtype(host_config(folder)))
         report = replace(report, decoding=decoded_by_host(folder, edit))
     return report
 

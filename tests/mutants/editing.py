@@ -21,7 +21,10 @@ editing = of("byheart/editing.py", "tests/byheart/test_editing.py")
 edit_check_by_editing = of("verify/independent/edit_check.py", "tests/byheart/test_editing.py")
 edited_folder = of("byheart/edited_folder.py", "tests/byheart/test_edited_folder.py")
 
+page = of("byheart/edited_page.py", "tests/byheart/test_edited_page.py")
+
 MUTANTS = [
+    page('if stored != made.encode("utf-8"):', "if False:", "the page of an edit may say anything"),
     leak("_TURNS = 1.28", "_TURNS = 0.5", "the minimum of an activation is passed over"),
     leak("_DEEPEST = 0.28", "_DEEPEST = 0.2", "SiLU is deeper than that"),
     leak('"gelu-bloom": 1.59576912', '"gelu-bloom": 1.6', "another activation"),

@@ -81,6 +81,8 @@ def test_what_generate_says_otherwise_is_refused_and_a_plain_argmax_is_named_in_
         assert main(line) == 0
         first = capsys.readouterr().out.split("\n")[0]
         assert "by plain argmax, without generation_config.json's repetition_penalty = 1.8" in first
+    page = (out / "edit.html").read_text()
+    assert "Noted when this was written: by plain argmax, without generation_config.json&#x27;s" in page
 
 
 def test_check_says_of_decoding_what_the_folder_says_and_nothing_that_the_certificate_does(
