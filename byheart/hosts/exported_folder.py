@@ -217,8 +217,8 @@ class Exported:
 
     @property
     def proved(self) -> Outcome:
-        """What is proved of what is written."""
-        return self.certificate.outcome.adding(self.where)
+        """What is proved of what is written: nothing that stands in the provenance, of which nothing is proved."""
+        return replace(self.certificate, provenance={}).outcome.adding(self.where)
 
     @property
     def where(self) -> str:

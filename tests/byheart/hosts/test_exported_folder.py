@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -188,6 +189,13 @@ def test_what_was_measured_is_believed_and_said_to_be(folder):
     exported.write_report(folder, Measured.of_data(data))
     assert "0.25" in (folder / "README.md").read_text()
     assert require_export_made_again(folder).endswith("but not what was measured in byheart's enclosures")
+
+
+def test_a_card_says_nothing_that_only_the_provenance_says(folder):
+    exported, measured = Exported.load(folder)
+    said = replace(exported, certificate=exported.certificate.beside("handshake", "in every float16 run"))
+    said.certificate.save(folder / "proof")
+    assert "float16" not in said.write_report(folder, measured)["headline"]
 
 
 def test_a_false_certificate_beside_files_that_follow_from_it_is_refuted(made, tmp_path, capsys):
