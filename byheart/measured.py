@@ -195,7 +195,7 @@ def page_of_fold(folder: Path, certificate: Certificate, model: Model, fold: Fol
         details = FoldDetails(
             verdict=certificate.verdict.value,
             headline=certificate.headline(),
-            statements=[(each.words("labels"), certificate.checker(each)) for each in certificate.statements],
+            statements=[(certificate.words(each), certificate.checker(each)) for each in certificate.statements],
             leads=[Lead(**each) for each in (measured.drawn or {})["leads"]],
             wrong=measured.figures["wrong_input"],
             digests=digests,

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from verify.certificates.memorization import judge, load_subject
 
 from byheart.hosts.host import HOSTS, Host, host_named
 from byheart.hosts.number_types import NARROWEST
@@ -51,6 +50,7 @@ from verify.certificates.certificate import (
 )
 from verify.certificates.headline import Outcome, outcome
 from verify.edits.certificate import read_text
+from verify.provers.memorization import judge, load_subject
 from verify.verdict import Verdict
 
 PARITY_FILE, PROOF_FOLDER = "parity.json", "proof"

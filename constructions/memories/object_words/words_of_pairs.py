@@ -105,7 +105,7 @@ class _PairWords(Words):
     @property
     def centred_places(self) -> Int64Array:
         """The codes of the places, `[m]`."""
-        return np.arange(self.digits.places) - (self.digits.places - 1) // 2
+        return np.arange(self.digits.places, dtype=np.int64) - (self.digits.places - 1) // 2
 
     def codes(self, index: Int64Array, behind: Int64Array) -> Float64Array:
         r"""$\xi = \gamma_1 \pm \tau$, $\gamma_2$, and $\tau^2 - \xi^2 - \gamma_2^2$, $\tau$ = what is behind / 2^9."""
@@ -113,7 +113,7 @@ class _PairWords(Words):
         tail = (self.centred_places[index % self.digits.places] + behind) * grid.turned[group] / 2.0**_FINE
         x, y = grid.x[group] - grid.middle, grid.y[group]
         codes = np.stack([x + tail, y, -(x**2) - 2.0 * x * tail - y**2], axis=1)
-        return codes[:, [0, 2]] if self.on_a_line else codes
+        return (codes[:, [0, 2]] if self.on_a_line else codes).astype(np.float64)
 
     def packed(self, table: Int64Array) -> Float64Array:
         """The words of objects by slots, -1 for none: `[rows, slots]` to `[rows, G]`."""
@@ -179,7 +179,7 @@ class _PairWords(Words):
         if M * own.max() > units or not terms.stay_below(room - 2.0 * tail, precision):
             return False
         reach = np.abs(self.centred_places).max() + 2 * self.far + 1
-        delta, k = np.arange(-reach, reach + 1.0)[:, None], np.arange(m)
+        delta, k = np.arange(-reach, reach + 1.0, dtype=np.float64)[:, None], np.arange(m, dtype=np.float64)
         knots = np.maximum(delta - self.centred_places, 0.0).sum(axis=1, keepdims=True)
         ramp = np.maximum(delta + 1 - self.centred_places[0], 0.0)
         terms = _Terms.of(np.ones(1), -2.0 * knots, (2.0 * k + 1.0) * ramp, -((k + 1.0) ** 2))
