@@ -14,7 +14,8 @@ def test_a_kind_of_statement_is_the_file_of_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "id", ["halts", "check", "__main__", "__init__", "", "../verdict", "a\0b", "text.ID", "Answers", "ａnswers"]
+    "id",
+    ["halts", "check", "__main__", "__init__", "", "../verdict", "a\0b", "text.ID", "Answers", "ａnswers", "a" * 4096],
 )
 def test_what_is_no_kind_is_not_found(id: str) -> None:
     assert find_statement(id) is None and find_task(id) is None
