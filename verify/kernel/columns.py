@@ -188,7 +188,7 @@ def added(terms: Sequence[Term], shift: int, shift_scale: int) -> tuple[Column, 
             return high
         found, contexts = None, max((len(numbers) for _, numbers in multiplied), default=1)
         lines = [[times * n for n in numbers] * (contexts if len(numbers) == 1 else 1) for times, numbers in multiplied]
-        for parts in zip(*lines, strict=True):
+        for parts in zip(*lines, strict=True) if lines else [()]:
             divided = reduce(or_, parts, shift)
             own = sum(parts, shift)
             larger = (sum(map(abs, parts), abs(shift)) + abs(own)) // 2  # of what is positive and what is negative

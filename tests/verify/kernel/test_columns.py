@@ -57,6 +57,10 @@ def test_contexts_are_loose_whose_parts_are_too_many_units_of_their_own(
     assert sizes.loose(bits) == max(loose, default=None)
 
 
+def test_a_shift_alone_is_loose_if_it_has_more_bits() -> None:
+    assert added([], 3, 0)[1].loose(0) == 3 and added([], 3, 0)[1].loose(2) is None
+
+
 def test_of_sums_that_were_added_up_before_all_contexts_may_be_loose() -> None:
     whole = added([product(1, 0, column_of([1, 2], 0, ()))], 0, 0)[1]
     assert whole.loose(0) is None
