@@ -197,11 +197,12 @@ class Runs:
         if not fits or not self._absorbs(unit - sizes.scale, sizes.count, drift):
             return self._rounded(total, drift, sizes.count)
         if not (may_be_long or sizes.total <= most or sizes.tight() <= most):
-            largest = sizes.loose(self.bits)
-            rounded = 0 if largest is None else self._rounded(total, drift, sizes.count)
-            is_silent = largest is not None and fires and (largest << RADIUS) + (rounded << sizes.scale) <= 0
-            if largest is not None and not is_silent:
-                return rounded
+            loose = sizes.loose(self.bits)
+            if (first := next(loose, None)) is not None:
+                rounded = self._rounded(total, drift, sizes.count)
+                silent = -(rounded << sizes.scale) >> RADIUS  # sums up to this are at most 0 in every run
+                if not fires or first > silent or any(own > silent for own in loose):
+                    return rounded
         return self._dust(drift, sizes.count) if drift and sizes.has_zero() else 0
 
     def mixed(self, sizes: Sizes, drift: int, looked: Looked, reach: int) -> int:

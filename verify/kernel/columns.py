@@ -9,9 +9,10 @@ ends alone.
 Page: docs/rigour/kernel.md
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from itertools import repeat
 from operator import add, or_, sub
 
 RADIUS = 4096  # distances are integers over 2 to this power, rounded up
@@ -128,9 +129,9 @@ class Sizes:
             ones, or of the negative ones, context by context where these are known.
         scale: Of the total.
         unit: A function that gives u such that all terms are multiples of $2^{u - scale}$.
-        loose: A function of p that gives the largest sum, at this scale, of the contexts in which the positive terms,
-            or the negative ones, add up to more than $2^p$ times the largest power of two that divides all terms of
-            that context; none if there are no such.
+        loose: A function of p that gives the sums, at this scale, of the contexts in which the positive terms, or the
+            negative ones, add up to more than $2^p$ times the largest power of two that divides all terms of that
+            context; or one number that is no less, for all contexts, where these are not known.
         count: How many terms there are.
         has_zero: A function that says whether the sum is or may be 0 in some context.
     """
@@ -139,7 +140,7 @@ class Sizes:
     tight: Callable[[], int]
     scale: int
     unit: Callable[[], int]
-    loose: Callable[[int], int | None]
+    loose: Callable[[int], Iterator[int]]
     count: int
     has_zero: Callable[[], bool]
 
@@ -183,18 +184,21 @@ def added(terms: Sequence[Term], shift: int, shift_scale: int) -> tuple[Column, 
         sums, own = (each * longest if len(each) < longest else each for each in (sums, own))
         return max([size + abs(n) for size, n in zip(sums, own, strict=True)]) // 2
 
-    def loose(bits: int) -> int | None:
+    def loose(bits: int) -> Iterator[int]:
         if not known or any(term.count != 1 for term in terms):
-            return high
-        found, contexts = None, max((len(numbers) for _, numbers in multiplied), default=1)
-        lines = [[times * n for n in numbers] * (contexts if len(numbers) == 1 else 1) for times, numbers in multiplied]
+            yield high
+            return
+        contexts = max((len(numbers) for _, numbers in multiplied), default=1)
+        lines = [
+            map(times.__mul__, numbers if len(numbers) == contexts else repeat(numbers[0], contexts))
+            for times, numbers in multiplied
+        ]
         for parts in zip(*lines, strict=True) if lines else [()]:
             divided = reduce(or_, parts, shift)
             own = sum(parts, shift)
             larger = (sum(map(abs, parts), abs(shift)) + abs(own)) // 2  # of what is positive and what is negative
             if larger > (divided & -divided) << bits:
-                found = own if found is None else max(found, own)
-        return found
+                yield own
 
     count = sum(term.count for term in terms) + (shift != 0)
     return column, Sizes(total, tight, scale, unit, loose, count, lambda: column.has_zero)

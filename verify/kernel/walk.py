@@ -663,7 +663,13 @@ class _Looks:
         unit = min(column[r].unit + hull.scale - column[r].scale for r in read)
         total = own.size << scale - own.scale
         sizes = Sizes(
-            total, lambda: total, scale, lambda: unit, lambda _: found.high, looked.length + 3, lambda: found.has_zero
+            total,
+            lambda: total,
+            scale,
+            lambda: unit,
+            lambda _: iter((found.high,)),
+            looked.length + 3,
+            lambda: found.has_zero,
         )
         off = []
         for number, account in enumerate(self.walk.accounts):

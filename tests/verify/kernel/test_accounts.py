@@ -11,7 +11,7 @@ FLOAT32 = 24, -126, 127
 
 
 def sizes(total: int, *, scale: int = 0, unit: int = 0, count: int = 2, zero: bool = False) -> Sizes:
-    return Sizes(total, lambda: total, scale, lambda: unit, lambda _: total, count, lambda: zero)
+    return Sizes(total, lambda: total, scale, lambda: unit, lambda _: iter((total,)), count, lambda: zero)
 
 
 def constant(n: int, off: int = 0) -> Column:
