@@ -11,7 +11,7 @@ import pytest
 
 from byheart.editing import Edited, edit_model
 from constructions.models.appended_neurons import without_neurons
-from constructions.models.blocks import Attention, Block, FeedForward, Normalization
+from constructions.models.blocks import Attends, Attention, Block, FeedForward, Normalization
 from constructions.models.model import Model
 from tests.corpus.forging import rewrite
 from tests.edited_models import TOKENS, changing_some, edited, forged, small_model
@@ -282,7 +282,8 @@ def test_a_neuron_that_fires_before_the_last_position_moves_what_reads_it(tmp_pa
 
 def test_behind_attention_that_looks_ahead_no_edit_stands(tmp_path: Path) -> None:
     one = np.eye(4)[None]
-    for attends, code in (("causal", 0), ("all", 2)):
+    cases: list[tuple[Attends, int]] = [("causal", 0), ("all", 2)]
+    for attends, code in cases:
         head = Attention(0.0 * one, one, one, one, attends=attends)
         model = one_neuron([0.0, 0.0, 5.0, 0.0], -1.0, head)
         neurons, *others = model.blocks
