@@ -177,20 +177,20 @@ def test_the_peak_of_a_tent_is_at_a_kink() -> None:
 
 
 def test_rows_that_look_elsewhere_by_tokens_and_always_read_what_each_of_them_looks_at() -> None:
-    # The first row reads the larger token, the second one always the first; then both are averaged.
-    W_E = np.array([[1.0, 0.0, 0.0, 0.0], [2.0, 1.0, 0.0, 0.0], [4.0, 2.0, 0.0, 0.0]])
+    # The first row looks at itself or at the second one, as its token says, the second always at the first.
+    W_E = np.array([[2.0, 1.0, 0.0, 0.0], [8.0, -1.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]])
     W_pos = np.array([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
     W_Q, W_K, W_V = np.zeros((1, 4, 2)), np.zeros((1, 4, 2)), np.zeros((1, 4, 1))
-    W_Q[0, 2, 0] = W_Q[0, 3, 1] = 512.0
-    W_K[0, 1, 0] = W_K[0, 2, 1] = W_V[0, 0, 0] = 1.0
+    W_Q[0, 1] = 512.0, -512.0
+    W_K[0, 2, 0] = W_K[0, 3, 1] = W_V[0, 0, 0] = 1.0
     one = np.ones((1, 1, 1))
     first = Attention(W_Q, W_K, W_V, one, attends="all", skip=False)
     average = Attention(0.0 * one, one, one, one, attends="last", skip=False)
     built = Built(blocks=(first, average), W_U=np.eye(1), W_E=W_E, W_pos=W_pos)
-    contexts = np.array([[1, 0], [0, 1], [2, 0], [0, 2]])
+    contexts = np.array([[0, 2], [1, 2]])
     require_hold(built, contexts, ["float32"])
     [column], _ = walked(built, contexts, ["float32"])
-    assert [number(column, i) for i in range(4)] == [2, 1.5, 4, 2.5]
+    assert [number(column, i) for i in range(2)] == [2, 4.5]
 
 
 def test_a_sum_over_more_rows_than_a_format_counts_is_not_known() -> None:
