@@ -145,11 +145,15 @@ MUTANTS = [
         "a quick audit stands for a full one",
     ),
     check(
-        '["check", files_sha256(here / folder), *asked]',
-        '["check", str(folder), *asked]',
+        '["check", files_sha256(here / folder), kinds, *asked]',
+        '["check", str(folder), kinds, *asked]',
         "a folder that was changed is taken over",
     ),
-    check("files_sha256(here / folder), *asked]", "files_sha256(here / folder)]", "what was asked before is asked now"),
+    check(
+        "files_sha256(here / folder), kinds, *asked]",
+        "files_sha256(here / folder), kinds]",
+        "what was asked is asked",
+    ),
     check(
         "_report(options, here / folder)",
         "_report(options, folder)",

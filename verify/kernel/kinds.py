@@ -28,13 +28,13 @@ def find_task(name: str) -> Any | None:
 
 
 def kinds_in(folder: Path) -> list[Any]:
-    """The kinds of statements of another folder: each of its modules, which are run.
+    """The kinds of statements of another folder: each module in its folder `kernel`, which is run.
 
     Raises:
         BadInputError: There is no module, or one is no kind, has the name of another kind, or cannot be run.
     """
     found = []
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted((folder / "kernel").glob("*.py")):
         module = load_module(path)
         id = getattr(module, "ID", None)
         if not isinstance(id, str) or id.replace("-", "_") != path.stem:
@@ -43,7 +43,7 @@ def kinds_in(folder: Path) -> list[Any]:
             raise BadInputError(str(path), "ID", f"is {id!r}, a kind of statement that there is")
         found.append(module)
     if not found:
-        raise BadInputError(str(folder), "the folder", "has no file of a kind of statement")
+        raise BadInputError(str(folder), "the folder", "has no file of a kind of statement in its folder 'kernel'")
     return found
 
 

@@ -37,7 +37,7 @@ def read_kinds(folder: Path | None) -> list[Any]:
     if folder is None:
         return []
     try:
-        return kinds_in(folder / "kernel")
+        return kinds_in(folder)
     except BadInputError as error:
         raise InputError(error.file, f"{error.field} {error.problem}") from error
 

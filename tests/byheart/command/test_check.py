@@ -282,13 +282,3 @@ def test_what_the_fast_prover_alone_proves_is_undecided_unless_it_is_asked(folde
     found = json.loads(capsys.readouterr().out)
     assert found["headline"].endswith("; checked by the fast prover; every float64 run (fast prover only)")
     assert {each["id"]: each["checker"] for each in found["statements"]}["runs (float64)"] == "prover"
-
-
-def test_a_kind_that_the_kernel_has_no_file_of_is_checked_by_the_fast_prover_which_says_so(
-    tmp_path, capsys, monkeypatch
-):
-    folders.lookup(tmp_path / "one")
-    monkeypatch.setattr("byheart.terminal.kernel_report.find_statement", lambda name: None)
-    assert main(["check", str(tmp_path / "one"), "--quiet"]) == 0
-    assert capsys.readouterr().out.endswith("; checked by the fast prover: the kernel has no proof of 'answers' yet\n")
-    assert main(["check", str(tmp_path / "one"), "--quiet", "--kernel"]) == 0

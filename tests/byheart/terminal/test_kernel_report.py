@@ -51,12 +51,6 @@ def test_a_file_that_is_none_is_named(tmp_path):
         check_by_kernel(folder)
 
 
-def test_a_kind_that_the_kernel_has_no_file_of_is_named(monkeypatch):
-    assert missing_in_kernel(GOOD_FOLDERS / "labels-lookup") == ""
-    monkeypatch.setattr("byheart.terminal.kernel_report.find_statement", lambda name: None)
-    assert missing_in_kernel(GOOD_FOLDERS / "labels-lookup") == "the kernel has no proof of 'answers' yet"
-
-
 def proved_edit(folder):
     done = edited(edits=2)
     save_edit(folder, done.model, done.edit, done.certificate)

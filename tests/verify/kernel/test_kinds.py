@@ -22,7 +22,8 @@ def test_what_is_no_kind_is_not_found(id: str) -> None:
 
 
 def test_kinds_of_another_folder_are_its_files(tmp_path: Path) -> None:
-    (tmp_path / "few_tokens.py").write_text('ID = "few-tokens"\n')
+    (tmp_path / "kernel").mkdir()
+    (tmp_path / "kernel" / "few_tokens.py").write_text('ID = "few-tokens"\n')
     [kind] = kinds_in(tmp_path)
     assert kind.ID == "few-tokens" and find_statement("few-tokens") is None
     assert kinds_in(tmp_path)[0] is kind
@@ -39,6 +40,7 @@ def test_kinds_of_another_folder_are_its_files(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_kind_of_another_folder_is_bad_input(file: str, text: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / file).write_text(text)
+    (tmp_path / "kernel").mkdir()
+    (tmp_path / "kernel" / file).write_text(text)
     with pytest.raises(BadInputError, match=said):
         kinds_in(tmp_path)

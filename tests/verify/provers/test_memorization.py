@@ -20,23 +20,20 @@ from constructions.models.model import Model
 from constructions.models.shapes import mahdavi_tensors
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
-from constructions.tasks.task import Counts, make_task
+from constructions.tasks.task import make_task
 from tests.layers import changed_layer, layers_and_tasks, memory_layer, random_layer, random_layer_task, write_layer
 from tests.layers import truth as layer_truth
 from tests.memories import changed, memory, random_task, truth, write_memory
 from tests.verify.forward.plain_model import holds, plain_logits, random_model
-from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.certificate import (
     ANSWERS,
     FEATURE_RANK,
-    GUESS,
     SATURATION,
     TEXT_DIVERGENCE,
     Certificate,
     mask_text,
 )
-from verify.provers import evaluation, memorization, text_divergence
-from verify.provers.answers import _margin_elsewhere
+from verify.provers import evaluation, memorization
 from verify.provers.memorization import certify_memorization, check_memorization
 from verify.verdict import Verdict
 
@@ -357,59 +354,6 @@ def test_a_looser_bound_stays_proved_and_a_tighter_one_does_not(tmp_path, target
     assert all(verdict is PROVED for other, verdict in verdicts(report).items() if other != id)
 
 
-@pytest.mark.parametrize(
-    ("held", "wrong", "expected"), [(12, 0, REFUTED), (11, 1, PROVED), (10, 0, PROVED), (10, 2, REFUTED)]
-)
-def test_a_count_that_is_not_true_is_refuted_and_a_weaker_one_stays(tmp_path, held, wrong, expected):
-    task = random_task(target="labels", tail=0)
-    network = memory(task)
-    counts = [{int((label + (i == 11)) % 5): 9} for i, label in enumerate(task.labels)]
-    other = make_task(task.contexts, type(task.counts).from_rows(counts), vocabulary=task.vocabulary, target="labels")
-    found = np.array([np.flatnonzero((other.contexts == c).all(axis=1))[0] for c in task.contexts[:11]])
-    right = np.isin(np.arange(12), found)
-    certificate = write_memory(tmp_path, network, other).certificate
-    assert certificate.answers.values["held"] == 11
-    named = right.copy()
-    if held == 12:
-        named[:] = True
-    elif held == 10:
-        named[np.flatnonzero(right)[0]] = False
-    values = {"contexts": 12, "held": held, "wrong": wrong, GUESS: certificate.answers.values[GUESS]}
-    forged = dataclasses.replace(certificate.answers, values=values, held=mask_text(named.tolist()))
-    dataclasses.replace(certificate, statements=(forged, *certificate.statements[1:])).save(tmp_path)
-    report = check_memorization(tmp_path)
-    assert verdicts(report)[ANSWERS] is expected
-    assert held < 12 or "it names 1 context not held" in report.checks[0].reason
-    assert report.verdict is REFUTED  # one fact is not held, whatever is stored
-
-
-def test_a_bound_just_beyond_the_enclosure_is_undecided(tmp_path):
-    task = random_task(target="labels")
-    write_memory(tmp_path, memory(task), task)
-    own = check_memorization(tmp_path).checks[0].values
-    at_the_limit = {name: own[name] for name in ("margin_lower", "mean_upper", "max_upper", "guess_lower")}
-    restated(tmp_path, ANSWERS, **at_the_limit)
-    assert verdicts(check_memorization(tmp_path))[ANSWERS] is PROVED
-    for name, value in at_the_limit.items():
-        beyond = math.nextafter(value, math.inf if name.endswith("lower") else 0.0)
-        restated(tmp_path, ANSWERS, **{**at_the_limit, name: beyond})
-        assert verdicts(check_memorization(tmp_path))[ANSWERS] is UNDECIDED
-    restated(tmp_path, ANSWERS, **at_the_limit)
-    ends = check_memorization(tmp_path).checks[1].values
-    for end, towards in (("lower", math.inf), ("upper", 0.0)):
-        restated(tmp_path, TEXT_DIVERGENCE, **{**ends, end: math.nextafter(ends[end], towards)})
-        assert verdicts(check_memorization(tmp_path))[TEXT_DIVERGENCE] is UNDECIDED
-    restated(tmp_path, TEXT_DIVERGENCE, **ends)
-    assert verdicts(check_memorization(tmp_path))[TEXT_DIVERGENCE] is PROVED
-
-
-def test_another_number_of_occurrences_is_refuted(tmp_path):
-    task = random_task()
-    write_memory(tmp_path, memory(task), task)
-    restated(tmp_path, TEXT_DIVERGENCE, occurrences=7)
-    assert verdicts(check_memorization(tmp_path))[TEXT_DIVERGENCE] is REFUTED
-
-
 @pytest.mark.parametrize("tensor", ["W_E", "W_Q", "W_V", "W_O", "W_U"])
 @pytest.mark.parametrize("size", [1e150, 1e300])
 def test_weights_that_overflow_are_undecided_and_never_an_error(tmp_path, tensor, size):
@@ -668,27 +612,3 @@ def test_a_tie_of_two_columns_stays_undecided():
     model = Model((neurons,), W_U=np.ones((2, 3)), W_E=np.ones((3, 2)), W_pos=np.zeros((1, 2)))
     task = array_task(np.array([[0]]), next_tokens=np.array([1]), vocabulary=3, target="labels")
     assert certify_memorization(model, task).certificate.verdict is Verdict.UNDECIDED
-
-
-def test_a_mean_divergence_is_weighted_with_the_occurrences_and_never_below_zero():
-    task = make_task(np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("a", "b"))
-    lower, upper = text_divergence._mean_over_occurrences(task, Enclosure(np.zeros(2), np.full(2, 1e-3)))
-    assert lower == 0.0 and 1e-3 <= upper < 1.1e-3
-    first = float(task.counts.totals()[0])
-    lower, upper = text_divergence._mean_over_occurrences(task, Enclosure(np.array([1.0, 0.0])))
-    assert lower <= first / 4.0 <= upper and upper - lower < 1e-15
-
-
-@pytest.mark.parametrize(
-    ("lower", "upper", "stored"),
-    [
-        ([1.0], [1.0], 1.0),
-        ([1.0], [1.25], 0.75),
-        ([1.0], [3.0], 0.5),
-        ([1.0, 0.875], [1.5, 0.875], 0.5),
-        ([1.0, np.inf], [np.inf, np.inf], 0.5),
-        ([np.inf], [np.inf], np.inf),
-    ],
-)
-def test_a_margin_is_stored_as_far_below_as_its_bounds_are_apart(lower, upper, stored) -> None:
-    assert _margin_elsewhere(np.array(lower), np.array(upper)) == stored

@@ -118,29 +118,6 @@ def test_a_bound_over_all_weights_that_these_weights_do_not_reach_is_not_proved_
 
 
 @both
-def test_the_rank_of_the_heads_is_not_that_with_the_skip_connection(tmp_path: Path, check: Any) -> None:
-    task = random_task(target="labels")
-    write(tmp_path, memory(task, n_heads=2), task)
-    assert ranks(tmp_path, RANK_HEADS) == (4, 4, 4) and ranks(tmp_path, RANK_WITH_SKIP) == (8, 8, 8)
-    assert verdict_if(check, tmp_path, RANK_HEADS) is PROVED is verdict_if(check, tmp_path, RANK_WITH_SKIP)
-    assert verdict_if(check, tmp_path, RANK_WITH_SKIP, lower=9, upper=9, all_weights_upper=9) is REFUTED
-    assert verdict_if(check, tmp_path, RANK_WITH_SKIP, lower=7, upper=7, all_weights_upper=8) is REFUTED
-
-
-@both
-def test_rows_that_are_independent_beside_the_skip_connection_need_not_be_so_alone(tmp_path: Path, check: Any) -> None:
-    task = random_task(target="labels", facts=6)
-    everything = {"rank_of_heads": True, "rank_with_skip": True}
-    for n_heads, columns in ((2, 4 + 6), (4, 8)):
-        write_memory(tmp_path, memory(task, n_heads=n_heads), task, rank=True, **everything)
-        assert Certificate.load(tmp_path).statement("feature-rank").values["columns"] == columns  # type: ignore[union-attr]
-        alone = min(6, 2 * n_heads)
-        assert (ranks(tmp_path, RANK_HEADS), ranks(tmp_path, RANK_WITH_SKIP)) == ((alone,) * 3, (6, 6, 6))
-        assert [each.verdict for each in check(tmp_path).checks[2:]] == [PROVED] * 3
-        assert verdict_if(check, tmp_path, RANK_WITH_SKIP, lower=5, upper=5) is REFUTED
-
-
-@both
 def test_two_sides_that_differ_are_stated_as_they_are(tmp_path: Path, check: Any) -> None:
     """Two heads that are one: rank 4 of 6 contexts that no bound from above knows of."""
     task = random_task(target="labels", facts=6)
