@@ -31,12 +31,14 @@ from constructions.tasks.text import UNIT_NAMES, Unit, units
 from constructions.tasks.vocabulary import PIECES, pieces_of
 from constructions.tasks.windows import END, Windows
 from verify.certificates.certificate import REALS, TEXT, Certificate
+from verify.certificates.headline import PROVER_ALONE
 from verify.forward.ladder import decide_argmax, leads
 from verify.progress import Progress, silent
 from verify.provers.memorization import load_subject
 from verify.runs.exact_sums import InReals
 from verify.runs.formats import FORMATS
 from verify.runs.held_runs import held_in_every_run
+from verify.runs.hypotheses import OF_EXACT_SUMS
 from verify.runs.integer_rows import known_logits
 
 _PART = (
@@ -144,6 +146,8 @@ class Recitation:
         unit: What is counted: ``"character"`` or ``"byte"``.
         parts: Whether the texts are the parts of one.
         stated: Whether a certificate states that all texts are said so; none where no certificate was read.
+        prover_alone: Whether what every run says is proved by bounds of what runs round, of which the kernel has no
+            proof.
     """
 
     begins: str
@@ -155,6 +159,7 @@ class Recitation:
     unit: str
     parts: bool = False
     stated: bool | None = None
+    prover_alone: bool = False
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -199,6 +204,8 @@ class Recitation:
         word = "BY HEART, PROVED" if self.answers(of_runs=of_runs) else "NOT DECIDED"
         if self.by and self.stated is False:
             found += "; proved now, and stated in no certificate"
+        if self.by == "runs" and self.prover_alone:
+            found += f"; every {self.dtype} run {PROVER_ALONE}"
         return f"{word}: {found}" + ("" if run is None else f"; one run in {self.dtype} said the same")
 
     def _size(self, tokens: tuple[str, ...]) -> int:
@@ -264,7 +271,8 @@ def recitation(
     same = labels[at] == windows.text[places]  # of a window that goes on in two ways one is asked for
     wanted = np.zeros(task.n_contexts, dtype=bool)
     wanted[facts] = True
-    held = held_in_every_run(model, task, FORMATS[dtype], tolerance=TOLERANCE, wanted=wanted).held[facts]
+    found = held_in_every_run(model, task, FORMATS[dtype], tolerance=TOLERANCE, wanted=wanted)
+    held, prover_alone = found.held[facts], bool(found.held.any()) and found.hypotheses != OF_EXACT_SUMS
     right = held if held.all() else _in_real_arithmetic(model, contexts, progress) == labels
     spoken = windows.text[places] != windows.end
 
@@ -274,7 +282,8 @@ def recitation(
         return int(spoken.sum()) if good.all() else int(spoken[: int((~good).argmax())].sum())
 
     by = "runs" if in_runs.all() else "reals" if in_reals.all() else ""
-    return _recitation(task, parts, begins, said(in_runs), said(in_reals), by, dtype)
+    said_now = _recitation(task, parts, begins, said(in_runs), said(in_reals), by, dtype)
+    return replace(said_now, prover_alone=prover_alone)
 
 
 def _in_real_arithmetic(model: Model, contexts: Int64Array, progress: Progress) -> Int64Array:
