@@ -261,9 +261,9 @@ class EditCertificate:
         values, parts = self.values, self.edits_said()
         if values["kept"]:
             changed = f", {values['changed']} provably change it" if values["changed"] else ""
-            parts.append(
-                f"{values['same']} of {counted(int(values['kept']), 'kept context')} keep their answer{changed}"
-            )
+            kept = counted(int(values["kept"]), "kept context")
+            keep = "keeps its answer" if values["kept"] == 1 else "keep their answer"
+            parts.append(f"{values['same']} of {kept} {keep}{changed}")
             parts.append(f"no logit of theirs moves by more than {decimal_above(float(values['moved']))} nats")
         else:
             parts.append("no context was asked to keep its answer")

@@ -572,10 +572,11 @@ def _sentences(edit: Edit) -> list[str]:
     if edit.runs is not None:
         raise UndecidedError(f"edit: the kernel has no proof of what every {edit.runs} run answers")
     edits = counted(counts["asked"], "edit")
-    text = f"{counts['held']} of {edits} are answered as asked, {counts['before']} of them before"
+    text = f"{counts['held']} of {edits} answered as asked, {counts['before']} of them before"
     if counts["flat"]:
         text += f"; the logits of {counts['flat']} more lie within {decimal_above(bounds['spread'])} nats"
-    text += f"; {counts['same']} of {counted(counts['kept'], 'kept context')} keep their answer"
+    kept = counted(counts["kept"], "kept context")
+    text += f"; {counts['same']} of {kept} with the same answer as before"
     if counts["kept"]:
         text += f", and no logit of theirs moves by more than {decimal_above(bounds['moved'])} nats"
     if "outside" in bounds:

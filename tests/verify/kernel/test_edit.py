@@ -57,6 +57,8 @@ def test_an_edit_is_proved_again(make: Callable[[], Edited], tmp_path: Path) -> 
     save_edit(tmp_path, done.model, done.edit, done.certificate, original=original)
     code, text = outcome(tmp_path)
     assert code == {"PROVED": 0, "REFUTED": 1, "UNDECIDED": 3}[done.certificate.verdict.value], text
+    asked = f"{done.certificate.values['held']} of {done.certificate.values['asked']} edit"
+    assert code or (f"\n  {asked}" in text and "answered as asked, " in text)
 
 
 @pytest.mark.parametrize(
