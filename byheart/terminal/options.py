@@ -53,7 +53,7 @@ def criterion_of(options: argparse.Namespace, tolerance: float) -> "Criterion":
         tolerance: Nats, where they say none.
 
     Raises:
-        InputError: They ask two questions.
+        InputError: They ask two questions, or say of a mean what is said of each law.
     """
     from constructions.errors import InputError
     from constructions.tasks.criterion import Criterion
@@ -61,6 +61,9 @@ def criterion_of(options: argparse.Namespace, tolerance: float) -> "Criterion":
     if options.at_least is not None and options.at_most is not None:
         raise InputError(f"both --at-least {options.at_least} and --at-most {options.at_most}", "are given", "one")
     if options.at_most is not None:
+        if options.tolerance is not None:
+            given = f"--tolerance {options.tolerance} beside --at-most {options.at_most}"
+            raise InputError(given, "is given, but the tolerance is that of a held law, and a mean is asked for", "one")
         return Criterion.at_most(options.at_most)
     within = tolerance if options.tolerance is None else options.tolerance
     if options.at_least is not None:
