@@ -55,7 +55,7 @@ _HOME = {
         "spectral_norm",
     ),
     "certificates.certificate": ("Certificate", "CheckReport", "Statement"),
-    "certificates.memorization": ("certify_memorization", "check_memorization"),
+    "provers.memorization": ("certify_memorization", "check_memorization"),
     "independent.checker": ("check_independently",),
     "replica.module": ("Replica",),
     "runs.rounding": ("rounding_bound",),
