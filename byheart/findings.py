@@ -34,7 +34,8 @@ from verify.certificates.certificate import RANK_HEADS, RANK_WITH_SKIP, SATURATI
 from verify.encoders.lookup_divergence import lookup_divergence
 from verify.forward.logits import enclose_logits
 from verify.memories.skip_connection_error import largest_skip_error
-from verify.provers.memorization import MemorizationCertificate
+from verify.provers.answer_bounds import Answers
+from verify.provers.proved import Proved
 from verify.unembeddings.coherence import certify_margins
 
 _SHARPNESSES = (5.0, 10.0, 20.0, 40.0, 80.0)  # nats, of the table
@@ -43,7 +44,7 @@ _LISTED = 16  # distributions
 
 
 @singledispatch
-def findings(built: Construction[Any], proved: MemorizationCertificate, *, device: str = "cpu") -> tuple[Finding, ...]:
+def findings(built: Construction[Any], proved: Proved[Answers], *, device: str = "cpu") -> tuple[Finding, ...]:
     """What is proved of a construction, beside what its certificate says of its answers.
 
     Args:
@@ -58,13 +59,13 @@ def findings(built: Construction[Any], proved: MemorizationCertificate, *, devic
 
 
 @findings.register
-def _(built: FullRankMemory, proved: MemorizationCertificate, *, device: str = "cpu") -> tuple[Finding, ...]:
+def _(built: FullRankMemory, proved: Proved[Answers], *, device: str = "cpu") -> tuple[Finding, ...]:
     both = _ranks(proved.certificate, built.task, built.heads)
     return tuple(reversed(both) if built.with_skip else both)
 
 
 @findings.register
-def _(built: HeadsOfTheorem1, proved: MemorizationCertificate, *, device: str = "cpu") -> tuple[Finding, ...]:
+def _(built: HeadsOfTheorem1, proved: Proved[Answers], *, device: str = "cpu") -> tuple[Finding, ...]:
     block = built.model.attention
     sizes: dict[str, int] = {"d_model": block.d_model, "d_head": block.d_head, "n_heads": block.n_heads}
     heads = full_rank_attention(built.task.contexts, d_vocab=built.task.d_vocab, **sizes)
@@ -109,7 +110,7 @@ def _of_all_weights(task: Task, heads: FullRankAttention, values: Mapping[str, i
 
 
 @findings.register
-def _(built: SkipConnectionMemory, proved: MemorizationCertificate, *, device: str = "cpu") -> tuple[Finding, ...]:
+def _(built: SkipConnectionMemory, proved: Proved[Answers], *, device: str = "cpu") -> tuple[Finding, ...]:
     network, own = built.heads.network, float(built.heads.copies[0].sharpness)
     contexts = f"all {network.d_vocab}^{network.n_ctx} contexts"  # not only those of the task
     errors = {own: largest_skip_error(network, built.model)}
@@ -171,7 +172,7 @@ def _or_none(bound: float | None) -> str:
 
 
 @findings.register
-def _(built: LowCoherenceMemory, proved: MemorizationCertificate, *, device: str = "cpu") -> tuple[Finding, ...]:
+def _(built: LowCoherenceMemory, proved: Proved[Answers], *, device: str = "cpu") -> tuple[Finding, ...]:
     unembedding, encoder, task = built.unembedding, built.encoder, built.task
     assert task.laws is not None
     judged = lookup_divergence(
@@ -239,7 +240,7 @@ def _divergence(what: str, lower: float, upper: float, bound: Enclosure, printed
 
 
 @findings.register
-def _(built: SaturatedMemory, proved: MemorizationCertificate, *, device: str = "cpu") -> tuple[Finding, ...]:
+def _(built: SaturatedMemory, proved: Proved[Answers], *, device: str = "cpu") -> tuple[Finding, ...]:
     task, n_heads = built.task, built.model.n_heads
     most = n_heads * (min(task.n_ctx, built.model.d_qk) - 1) + 1
     statement = proved.certificate.statement(RANK_HEADS)

@@ -62,8 +62,10 @@ from verify.domains.sample import drawn, most_wrong
 from verify.encoders.encoder_ceiling import network_divergence
 from verify.encoders.encoder_floor import encoder_floor
 from verify.progress import Progress, silent
+from verify.provers.answer_bounds import Answers
 from verify.provers.domain import load_rule
-from verify.provers.memorization import Judged, MemorizationCertificate, certify_memorization, judge, load_subject
+from verify.provers.memorization import Judged, certify_memorization, judge, load_subject
+from verify.provers.proved import Proved
 from verify.provers.runs import prove_runs
 from verify.provers.saturation import DELTA
 from verify.provers.text import state_text
@@ -852,8 +854,8 @@ def _certified(
 
 
 def _with_runs(
-    proved: MemorizationCertificate, model: Model, task: Task, dtype: str, criterion: Criterion, progress: Progress
-) -> MemorizationCertificate:
+    proved: Proved[Answers], model: Model, task: Task, dtype: str, criterion: Criterion, progress: Progress
+) -> Proved[Answers]:
     """The certificate that also states what every run in this type holds, and the texts that it says."""
     runs = prove_runs(model, task, dtype, tolerance=criterion.tolerance, progress=progress)
     certificate = proved.certificate.stating(runs)

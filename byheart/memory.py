@@ -35,8 +35,10 @@ from verify.certificates.certificate import (
 )
 from verify.forward.ladder import rising_precision
 from verify.progress import Progress, silent
+from verify.provers.answer_bounds import Answers
 from verify.provers.domain import load_rule
-from verify.provers.memorization import MemorizationCertificate, load_subject
+from verify.provers.memorization import load_subject
+from verify.provers.proved import Proved
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,7 @@ class NewMemory(Memory):
     """
 
     task: AnyTask
-    proved: MemorizationCertificate
+    proved: Proved[Answers]
     needed: Capacity | None
     figures: Figures
     source: str

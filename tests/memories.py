@@ -11,7 +11,9 @@ import numpy as np
 from constructions.models.model import Model
 from constructions.models.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Counts, Task, make_task
-from verify.provers.memorization import MemorizationCertificate, certify_memorization
+from verify.provers.answer_bounds import Answers
+from verify.provers.memorization import certify_memorization
+from verify.provers.proved import Proved
 
 
 def random_task(
@@ -83,9 +85,7 @@ def changed(network: Model, **tensors: np.ndarray) -> Model:
     return dana_network(**{**dana_tensors(network), **tensors})
 
 
-def write_memory(
-    folder: Path, network: Model, task: Task, *, rank: bool = True, **options: Any
-) -> MemorizationCertificate:
+def write_memory(folder: Path, network: Model, task: Task, *, rank: bool = True, **options: Any) -> Proved[Answers]:
     """The files of a certified memory, as `byheart memorize` writes them."""
     folder.mkdir(parents=True, exist_ok=True)
     certified = certify_memorization(network, task, rank=rank, **options)

@@ -56,9 +56,10 @@ from verify.folds.fold_answers import WrongInput, require_one_attention
 from verify.folds.least_leads import least_leads
 from verify.progress import Progress, silent
 from verify.provers.answer_bounds import Answers, Decided
-from verify.provers.domain import OF_PATHS, DomainCertificate, FoldCertificate, certify_domain
+from verify.provers.domain import OF_PATHS, certify_domain
 from verify.provers.domain import certify_fold as certified_fold
-from verify.provers.memorization import MemorizationCertificate, certify_memorization
+from verify.provers.memorization import certify_memorization
+from verify.provers.proved import Proved
 from verify.runs.every_run import argmax_of_every_run
 from verify.workers import Workers
 
@@ -494,7 +495,7 @@ def _write(
     out: Path,
     model: Model,
     task: AnyTask | Stored,
-    proved: MemorizationCertificate | DomainCertificate | FoldCertificate,
+    proved: Proved[Any],
     figures: dict[str, Any],
     wrong: Sequence[Sequence[Any]],
     runs: EveryRun | None,

@@ -29,10 +29,11 @@ from constructions.tasks.criterion import Criterion
 from verify.arithmetic.rounding import up
 from verify.certificates.certificate import TASK_FILE, Certificate, file_sha256
 from verify.certificates.headline import Outcome
-from verify.folds.fold_answers import WrongInput
+from verify.folds.fold_answers import FoldAnswers, WrongInput
 from verify.forward.row_balls import logit_balls
 from verify.progress import Progress
-from verify.provers.domain import FoldCertificate, certify_fold, load_fold
+from verify.provers.domain import certify_fold, load_fold
+from verify.provers.proved import Proved
 from verify.runs.formats import JUDGED
 from verify.verdict import Verdict
 
@@ -214,7 +215,7 @@ def _largest_difference(model: Model, contexts: Int64Array, logits: Float64Array
     return largest
 
 
-def _outcome(proved: FoldCertificate, right: int, where: str, *, every_run: bool) -> Outcome:
+def _outcome(proved: Proved[FoldAnswers], right: int, where: str, *, every_run: bool) -> Outcome:
     """What is proved of what is written, unless the host says something else."""
     found = proved.certificate.outcome.adding(
         where, f"generate is right on {right} of {counted(_GENERATED, 'drawn input')}, measured"

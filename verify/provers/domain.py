@@ -3,7 +3,6 @@
 Pages: docs/rigour/domains.md, docs/folds.md, docs/rigour/certificate.md
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from constructions.errors import InputError
@@ -35,28 +34,12 @@ from verify.journal import Journal
 from verify.progress import Progress, silent
 from verify.provers.counts import check_counts
 from verify.provers.evaluation import OF_PATHS, OnDomain, OnFold
+from verify.provers.proved import Proved
 from verify.runs.formats import EXP_ULPS, FORMATS
 from verify.runs.hypotheses import OF_BOUNDS
 from verify.workers import Workers
 
 ID = DOMAIN
-
-
-@dataclass(frozen=True)
-class DomainCertificate:
-    """A certificate about a domain, with what is not stored in it.
-
-    Args:
-        certificate: What is written to ``certificate.json``.
-        answers: The counts, and some of the inputs that are wrong or open.
-    """
-
-    certificate: Certificate
-    answers: RuleAnswers
-
-    def save(self, folder: Path) -> None:
-        """Write ``certificate.json`` into `folder`, atomically."""
-        self.certificate.save(folder)
 
 
 def certify_domain(
@@ -71,7 +54,7 @@ def certify_domain(
     keep: Path | None = None,
     workers: Workers | None = None,
     progress: Progress | None = None,
-) -> DomainCertificate:
+) -> Proved[RuleAnswers]:
     r"""Prove on how many inputs of the domain of a rule a model answers as the rule says, in real arithmetic.
 
     An input counts as right if the logit of its label is proved to be strictly larger than every other, and as wrong
@@ -143,7 +126,7 @@ def certify_domain(
         statements=tuple(statements),
         provenance=made_by,
     )
-    return DomainCertificate(certificate, found)
+    return Proved(certificate, found)
 
 
 def kept_domain(path: Path, model: Model, task: RuleTask) -> Journal:
@@ -210,23 +193,6 @@ def require_counted(criterion: Criterion) -> Criterion:
 # Rules with a state, whose answers are said token by token.
 
 
-@dataclass(frozen=True)
-class FoldCertificate:
-    """A certificate about a rule with a state, with what is not stored in it.
-
-    Args:
-        certificate: What is written to ``certificate.json``.
-        answers: What was proved, with an input that is answered wrongly, if one was found.
-    """
-
-    certificate: Certificate
-    answers: FoldAnswers
-
-    def save(self, folder: Path) -> None:
-        """Write ``certificate.json`` into `folder`, atomically."""
-        self.certificate.save(folder)
-
-
 def certify_fold(
     model: Model,
     fold: Fold,
@@ -234,7 +200,7 @@ def certify_fold(
     *,
     every_run: str | None = None,
     progress: Progress = silent,
-) -> FoldCertificate:
+) -> Proved[FoldAnswers]:
     """Prove that a model says the answer to every input of a rule, each token having the strictly largest logit.
 
     Args:
@@ -262,7 +228,7 @@ def certify_fold(
             values = {"contexts": found.inputs, "held": found.inputs, "exp_ulps": EXP_ULPS}
             statements.append(Statement(RUNS, OF_PATHS, values, "", {"format": every_run, "hypotheses": OF_BOUNDS}))
     subject = subject_of_fold(model, fold)
-    return FoldCertificate(Certificate(subject, criterion or Criterion(), tuple(statements), provenance()), found)
+    return Proved(Certificate(subject, criterion or Criterion(), tuple(statements), provenance()), found)
 
 
 def subject_of_fold(model: Model, fold: Fold) -> Subject:

@@ -8,7 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 
 from constructions.errors import InputError
-from constructions.files import write_atomically
 from constructions.memory_budget import require_memory
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
@@ -17,11 +16,9 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.vectors import load_task
 from constructions.tensor_file import tensor_bytes
 from verify.arithmetic import blas
-from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import Number
 from verify.certificates.certificate import (
     VERSION,
-    WITNESS_FILE,
     WITNESS_FORMAT,
     Certificate,
     CheckReport,
@@ -42,6 +39,7 @@ from verify.provers.domain import load_fold, load_rule, require_counted, sampled
 from verify.provers.evaluation import OnContexts, OnDomain, OnFold, attended, features, has_features, is_one_attention
 from verify.provers.feature_rank import prove_feature_rank
 from verify.provers.kinds import find_prover, read_kinds
+from verify.provers.proved import Proved
 from verify.provers.rank_heads import prove_rank
 from verify.provers.saturation import prove_saturation
 from verify.provers.text_divergence import of_all_contexts
@@ -52,30 +50,6 @@ _SLACK = 2.0**-14  # relative; what a stored bound gives away so that another BL
 _TINY = 2.0**-30  # of laws and values: losses below it come from radii of enclosures, which depend on the machine
 _TINY_SLACK = 2.0**-2
 _LARGEST = 2.0**1000  # what is larger is no bound worth storing
-
-
-@dataclass(frozen=True, eq=False)
-class MemorizationCertificate:
-    """A certificate, with the proved bounds of each context that are not stored in it.
-
-    Args:
-        certificate: What is written to ``certificate.json``.
-        witness: The bytes of ``witness.safetensors``, or `None`.
-        answers: The bounds of each context.
-        empirical_divergence: Enclosure of KL(counts || softmax) of every context of a text, memorized ones first, nats,
-            `[M]`; none for vectors.
-    """
-
-    certificate: Certificate
-    witness: bytes | None
-    answers: Answers
-    empirical_divergence: Enclosure | None
-
-    def save(self, folder: Path) -> None:
-        """Write ``certificate.json`` and, if there is one, ``witness.safetensors`` into `folder`, each atomically."""
-        if self.witness is not None:
-            write_atomically(Path(folder) / WITNESS_FILE, self.witness)
-        self.certificate.save(folder)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +112,7 @@ def certify_memorization(
     beyond: ArgmaxProof | None = None,
     decided: Decided | None = None,
     progress: Progress | None = None,
-) -> MemorizationCertificate:
+) -> Proved[Answers]:
     r"""Prove what the model with these very float64 weights does, in real arithmetic, with the contexts of the task.
 
     The certificate answers the question of the criterion: how many contexts are held and how many are not, with bounds
@@ -243,7 +217,7 @@ def certify_memorization(
         provenance=provenance() | {"decided by": answers.decided_by()},
         witness=None if data is None else Witness.of(data),
     )
-    return MemorizationCertificate(certificate, data, answers, empirical)
+    return Proved(certificate, answers, data, empirical)
 
 
 def check_memorization(
