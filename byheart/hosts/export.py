@@ -161,8 +161,9 @@ def _with_runs(
     if facts.facts is None:
         return certificate
     runs = prove_runs(model, facts.facts, dtype, tolerance=certificate.criterion.tolerance, progress=progress)
-    if runs is not None and certificate.checker(runs) == KERNEL:
-        certificate = certificate.stating(runs)
+    if runs is not None:
+        stating = certificate.stating(runs)
+        certificate = stating if stating.checker(runs) == KERNEL else certificate
     return certificate.stating(state_text(facts.facts, certificate.statements))
 
 
