@@ -209,7 +209,7 @@ class Statement:
     @property
     def label(self) -> str:
         """The kind, with the number format where there may be one statement for each."""
-        return f"{self.id} ({self.named['format']})" if self.named else self.id
+        return f"{self.id} ({self.named['format']})" if "format" in self.named else self.id
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def check_folder(folder: Path, kinds: Sequence[Any] = (), tell: Callable[[str], 
     _require_own_files(folder, certificate)
     model, task = read_model(folder), read_task(folder)
     _require_subject(certificate, model, task)
-    _require_kinds(certificate, task)
+    _require_kinds(certificate, task, kinds)
     found = read_statements(certificate, kinds)
     open_ones = [f"the kernel has no proof of statements {each!r}" for each in found if isinstance(each, str)]
     known = [each for each in found if isinstance(each, Known)]
@@ -104,10 +104,10 @@ def _require_subject(certificate: Certificate, model: Model, task: Task) -> None
         raise BadInputError(MODEL_FILE, "the model", why)
 
 
-def _require_kinds(certificate: Certificate, task: Task) -> None:
+def _require_kinds(certificate: Certificate, task: Task, kinds: Sequence[Any]) -> None:
     """One statement that answers the question, and no other kinds than a task of this kind has."""
     ids = [record["id"] for record in certificate.statements]
-    if [id for id in ids if group_of(id) == 0] != [task.first]:
+    if [id for id in ids if group_of(id, kinds) == 0] != [task.first]:
         raise BadInputError(FILE, "statements", f"do not begin with {task.first!r}, or have another such statement")
     own = {id for id in ids if find_statement(id)}  # what a kind from elsewhere is about, it says itself
     if task.statements and own - task.statements:

@@ -9,7 +9,7 @@ from tests.verify.kernel import folders
 from tests.verify.kernel.test_check import said
 from verify.kernel import answers
 from verify.kernel.check import check_folder
-from verify.kernel.verdicts import NotProvedError
+from verify.kernel.verdicts import BadInputError, NotProvedError
 
 
 def test_statements_in_another_order_twice_or_unknown(tmp_path: Path) -> None:
@@ -63,3 +63,21 @@ def test_a_kind_is_added_from_outside(tmp_path: Path) -> None:
             with pytest.raises(NotProvedError, match="there are 36"):
                 check_folder(folder, [parameters])
     assert folders.code(folder) == 3
+
+
+def test_no_kind_from_outside_answers_the_question(tmp_path: Path) -> None:
+    """Only the task says which kind comes first."""
+    yes = SimpleNamespace(
+        ID="yes",
+        PLACE=0,
+        read=lambda field, record, certificate: None,
+        sentence=lambda statement, certificate: "Yes.",
+        check=lambda statement, certificate, evaluation: "believed",
+    )
+    record = {"held": "", "id": "yes", "method": "", "statement": "Yes.", "values": {}}
+    folder = folders.lookup(tmp_path)
+    data = folders.certificate(folder)
+    for statements in ([record, *data["statements"]], [*data["statements"], record], [record]):
+        folders.rewritten(folder, {**data, "statements": statements})
+        with pytest.raises(BadInputError, match="statements do not begin with 'answers'"):
+            check_folder(folder, [yes])
