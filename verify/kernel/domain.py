@@ -74,8 +74,11 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
 
 
 def prover_alone(statement: Statement, certificate: Certificate) -> str:
-    """What the kernel has no proof of: answers that are said token by token; else nothing."""
-    return "token by token" if statement.token_by_token else ""
+    """What the kernel has no proof of: answers said token by token, and more inputs than it looks at; else nothing."""
+    if statement.token_by_token:
+        return "token by token"
+    is_drawn = any(record["id"] == sample.ID for record in certificate.statements)
+    return "all inputs" if statement.contexts > _LARGEST and not is_drawn else ""
 
 
 def stated(statement: Statement) -> Stated:

@@ -11,6 +11,7 @@ from constructions.errors import ByheartError, FileFormatError, InputError, Tamp
 from constructions.folds.fold import addition
 from constructions.heads.adder import adder
 from constructions.models.model import Model
+from constructions.models.shapes import dana_network
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import rule_task
 from tests import task_files
@@ -237,3 +238,12 @@ def test_a_count_of_a_rule_with_a_state_that_does_not_follow_is_not_believed(tmp
     with pytest.raises(InputError, match="guess"):
         values = {name: value for name, value in values.items() if name != "guess_most"}
         replace(proved, statements=(replace(proved.answers, values={**values, "guess_held": 3}),))
+
+
+def test_a_domain_larger_than_the_kernel_looks_at_is_for_the_prover_alone(tmp_path: Path) -> None:
+    idle = {name: np.zeros((1, 4, 1)) for name in ("W_Q", "W_K", "W_V")}
+    for length, sample, alone in ((15, None, True), (15, 9, False), (14, None, False)):
+        echo = dana_network(W_E=np.eye(4), W_pos=np.zeros((length, 4)), W_U=np.eye(4), W_O=np.zeros((1, 1, 4)), **idle)
+        made = certify_domain(echo, rule_task("last", d_vocab=4, n_ctx=length), sample=sample).certificate
+        assert made.headline().endswith("; all inputs (fast prover only)") == alone
+        assert made.checker(made.answers) == ("prover" if alone else "kernel")
