@@ -11,7 +11,8 @@ import pytest
 
 from byheart.command.main import main
 from byheart.hosts.certify import certify_fold
-from byheart.hosts.export import HOSTS, export
+from byheart.hosts.export import export
+from byheart.hosts.host import HOSTS
 from constructions.errors import InputError, LossError
 from constructions.folds.fold import addition, maximum, modular_sum
 from constructions.heads.adder import adder
