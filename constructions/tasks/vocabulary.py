@@ -330,7 +330,12 @@ def typed(task: Facts, context: int) -> str | None:
         return "".join(words)
     if not cut.separator and len(words) > 1:
         return None
-    return (f"{cut.separator} " if cut.separator in ",;" else cut.separator).join(words)
+    return _between(cut).join(words)
+
+
+def _between(cut: Cut) -> str:
+    """What a person types between the cells of a row: with a comma or a semicolon also a space."""
+    return f"{cut.separator} " if cut.separator in (",", ";") else cut.separator
 
 
 def typed_example(task: Facts, *, in_csv: bool = False) -> str | None:
@@ -361,6 +366,8 @@ def _shown(words: list[str] | tuple[str, ...]) -> str:
 def echoed(task: Facts, places: Int64Array | None = None) -> str:
     """The facts as they were read: the first three and how many more, and what a reader would not see in them.
 
+    The cells of a row have between them what a person types there, so that a row can be copied and asked.
+
     Args:
         task: The facts.
         places: Which of them; by default all.
@@ -373,11 +380,14 @@ def echoed(task: Facts, places: Int64Array | None = None) -> str:
         >>> from constructions.tasks.table import table_task
         >>> echoed(table_task("Peru,Lima\\nChile,Santiago\\n"))
         'Peru -> Lima; Chile -> Santiago'
+        >>> echoed(table_task("New Zealand,capital,Wellington\\n"))
+        'New Zealand, capital -> Wellington'
     """
     shown = np.arange(task.n_contexts) if places is None else places
     first = shown[:_ECHOED]
+    between = (_between(cut_of(task.vocabulary, cells=task.apart)) if is_of_rows(task) else "") or " "
     parts = [
-        f"{' '.join(visible(task.vocabulary[token]) for token in context)} -> {visible(task.answers[label])}"
+        f"{between.join(visible(task.vocabulary[token]) for token in context)} -> {visible(task.answers[label])}"
         for context, label in zip(task.contexts[first].tolist(), task.labels[first].tolist(), strict=True)
     ]
     if len(shown) > _ECHOED:

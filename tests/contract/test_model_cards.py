@@ -13,13 +13,21 @@ from byheart.hosts.host import HOSTS
 from constructions.errors import InputError
 from constructions.memories.theorem_1 import build_memory
 from constructions.tasks.table import table_task
-from constructions.tasks.vocabulary import typed
+from constructions.tasks.vocabulary import echoed, typed
 from tests.exports import MODELS, installed, task_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the hosts' own libraries
 
 TABLE = "0,0,0,0\n0,0,1,1\n0,1,0,1\n0,1,1,0\n1,0,0,1\n1,1,1,1\n2,0,1,3\n3,0,2,1\n"
 WORDS = "France,capital,Paris\nPeru,capital,Lima\nPeru,river,Amazon\n"
+TABLES = {
+    "several words": "New Zealand,capital,Wellington City\nPeru,longest river,the Amazon\nPeru,capital,Lima\n",
+    "commas in cells": '"Smith, John",job,"baker, cook"\n"Doe, Jane",job,smith\n',
+    "prompts": "prompt,answer\nThe capital of Peru is,Lima\nThe capital of France is,Paris\nTwinkle,little star\n",
+    "bits": "0,0,0\n0,1,1\n1,0,1\n1,1,0\n",
+    "sums": "1,9,10\n2,9,11\n10,1,11\n",
+    "other scripts": "Österreich,Hauptstadt,Wien\n日本,首都,東京\n",
+}
 VERSE = "so much depends upon a red wheel barrow"
 TEXTS = {"red": "so much depends upon", "red man": "no man is an island"}
 
@@ -30,8 +38,11 @@ def memories(folder):
     for title, text in TEXTS.items():
         (folder / "texts" / f"{title}.txt").write_text(text)
     (folder / "words.csv").write_text(WORDS)
+    for name, table in TABLES.items():
+        (folder / f"{name}.csv").write_text(table)
     task = table_task(TABLE, target="labels")
     return {
+        **{name: byheart.memorize(folder / f"{name}.csv", header=name == "prompts", quick=True) for name in TABLES},
         "table": byheart.memorize(folder / "words.csv"),
         "Theorem 1": (build_memory(task, d_model=8, d_head=2, n_heads=12).model, task),
         "laws": byheart.memorize(VERSE, whole=False, context=2, target="laws", memory="one-hot-laws"),
@@ -60,7 +71,7 @@ def said_by_card(folder):
     return run.stdout.rstrip("\n"), code
 
 
-@pytest.mark.parametrize("name", ["table", "Theorem 1", "laws", "text", "texts", "vectors"])
+@pytest.mark.parametrize("name", ["table", "Theorem 1", "laws", "text", "texts", "vectors", *TABLES])
 @pytest.mark.parametrize("to", HOSTS)
 def test_the_lines_of_the_card_run_and_say_the_answer(to, name, made, tmp_path):
     installed(to)
@@ -83,6 +94,19 @@ def test_the_lines_of_the_card_run_and_say_the_answer(to, name, made, tmp_path):
             place for place in range(task.n_contexts) if (text := typed(task, place)) and repr(text)[1:-1] in code
         ]
         assert any(said.endswith(task.answers[task.labels[place]]) for place in places)
+
+
+@pytest.mark.parametrize("name", ["table", "Theorem 1", *TABLES])
+def test_the_tokenizer_reads_what_the_screen_and_the_card_show(name, made, tmp_path):
+    tokenizers = pytest.importorskip("tokenizers")
+    _, task = exported(made[name], "safetensors", tmp_path / "out")
+    shown = echoed(task)
+    assert f"\n    {shown}\n" in (tmp_path / "out" / "README.md").read_text()
+    reader = tokenizers.Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    first, _, said = shown.partition(" -> ")
+    assert reader.encode(first).ids == task.contexts[0].tolist()
+    assert said.startswith(task.answers[task.labels[0]])
+    assert reader.encode(typed(task, 0)).ids == task.contexts[0].tolist()
 
 
 def test_a_beginning_of_a_text_is_answered_as_ask_answers_it(made, tmp_path):

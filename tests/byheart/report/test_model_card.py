@@ -38,7 +38,7 @@ def test_what_a_card_says_is_in_the_report():
     assert card.startswith("---\nlibrary_name: transformers\n")
     assert "**HELD, PROVED: 2 of 2 contexts**" in card and "99 parameters in float32" in card
     assert "2 of 2 are right, 0 wrong" in card and "in one run each: GPT2LMHeadModel 1." in card
-    assert "France capital -> Paris" in card
+    assert "France, capital -> Paris" in card
     assert "load(\".\", trust_remote_code=True)('France, capital, ')" in card and "asks nothing" in card
     assert "asks nothing" not in model_card(REPORT, task, "load(FOLDER)(TEXT)")
     assert "byheart certify" in card
