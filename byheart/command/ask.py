@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from verify.certificates.certificate import Certificate
 
 HELP = "type a context, read what the model answers"
+EXAMPLE = 'byheart ask capitals "Peru, capital"'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,6 +12,7 @@ from byheart.terminal.tables import Rows, above, number, print_summary
 from constructions.counted import counted
 
 HELP = "test the assumptions of memorization on your own data"
+EXAMPLE = "byheart assumptions examples.npz"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

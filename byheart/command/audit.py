@@ -21,6 +21,7 @@ from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Table, print_list, print_tables
 
 HELP = "verify the verdict on every claim again"
+EXAMPLE = "byheart audit dana.lemma-2"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from constructions.named.registry import NamedConstruction, Parameter
 
 HELP = "build the construction of a theorem for your own data, and certify it"
+EXAMPLE = "byheart build parity --param bits=64"
 
 _DATA = {
     "contexts": "contexts, one a line, such as '0 1 1' (also .json, .jsonl, .npy)",

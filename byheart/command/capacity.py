@@ -27,6 +27,7 @@ _OF_ANSWERS = ("unit", "vocabulary", "context", "facts", "mass", "weights", "ski
 """Options of facts that have answers, of a text or of a table."""
 
 HELP = "how many heads a text, a table or contexts alone need, from both sides"
+EXAMPLE = "byheart capacity capitals.csv"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

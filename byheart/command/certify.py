@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from constructions.tasks.criterion import Criterion
 
 HELP = "prove which facts a trained model has memorized, or where it computes a rule"
+EXAMPLE = "byheart certify tensors --task tensors/task.safetensors"
 
 _OF_FACTS = ("tokenizer", "between", "cells")
 _OF_ADDITION = ("digits", "base", "first_digit", "first_digit_of_sum", "plus", "equals", "sum_digits")

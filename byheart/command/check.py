@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _FAST = "checked by the fast prover"
 
 HELP = "verify a stored certificate again, from weights and task alone"
+EXAMPLE = "byheart check capitals --fast"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

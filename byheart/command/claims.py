@@ -18,6 +18,7 @@ from constructions.errors import InputError
 from constructions.named.names import leading_from
 
 HELP = "list the claims of the literature, with verdicts"
+EXAMPLE = "byheart claims dana.lemma-2"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

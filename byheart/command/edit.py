@@ -17,6 +17,7 @@ from constructions.counted import counted
 _RUNS = ("runs", "in_every_float32_run")
 _SHOWN = 8  # contexts that changed
 HELP = "edit facts of a trained model, and prove what else changes"
+EXAMPLE = "byheart edit model --facts new.csv --keep-domain 2 --out edited"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from verify.progress import Progress
 
 HELP = "train what the figures of the sources show, and prove what each model holds"
+EXAMPLE = "byheart experiment --list"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,6 +12,7 @@ from byheart.terminal.tables import Rows, print_summary
 
 _SHOWN = 20  # parts
 HELP = "which heads, neurons or entries a fact depends on"
+EXAMPLE = 'byheart explain capitals "Peru, capital"'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

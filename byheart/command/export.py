@@ -27,12 +27,13 @@ HOST_CHOICES = (
 )
 
 HELP = "convert to another library, load it there, and compare"
+EXAMPLE = "byheart export capitals --to safetensors --out tensors"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options of the command."""
     add_folder(parser)
-    parser.add_argument("--to", required=True, choices=HOST_CHOICES, help="the library")
+    parser.add_argument("--to", required=True, type=_host, choices=HOST_CHOICES, help="the library")
     parser.add_argument(
         "--dtype",
         choices=("float64", "float32", "bfloat16", "float16", "narrowest"),
@@ -45,6 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write even where rounding loses what the certificate asks",
     )
     add_output_options(parser)
+
+
+def _host(name: str) -> str:
+    """The name of a host; the library of Hugging Face may be called as its package is."""
+    return "huggingface" if name == "transformers" else name
 
 
 def run(options: argparse.Namespace) -> int:

@@ -74,7 +74,7 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
     """What the words say; options may stand between the words of a command, as in `ask FOLDER --quiet CONTEXT`."""
     if words[0].startswith("-"):
         return _parser(COMMANDS).parse_args(words)
-    parser = _Command(prog=f"byheart {words[0]}")
+    parser = _Command(words[0])
     _describe(parser, words[0])
     return parser.parse_intermixed_args(words[1:])
 
@@ -92,7 +92,23 @@ def _judged(options: argparse.Namespace) -> int:
 
 
 class _Command(argparse.ArgumentParser):
-    """The parser of one command, which says where words belong that look like options."""
+    """The parser of one command, whose help is a sentence, the words and an example.
+
+    It says where words belong that look like options.
+
+    Args:
+        name: Of the command.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(prog=f"byheart {name}")
+        command = importlib.import_module(f"byheart.command.{name}")
+        self._sentence = f"{command.HELP[0].upper()}{command.HELP[1:]}."
+        self._example = command.EXAMPLE
+
+    def format_help(self) -> str:
+        """The text of the help."""
+        return f"{self._sentence}\n\n{super().format_help()}\nexample:\n  {self._example}\n"
 
     def error(self, message: str) -> NoReturn:
         """End with 2 and a sentence."""

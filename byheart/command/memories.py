@@ -10,6 +10,7 @@ from byheart.terminal.places import file_of_page
 from byheart.terminal.tables import print_tables
 
 HELP = "list the constructions, their requirements and sizes"
+EXAMPLE = "byheart memories"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FRONT_END_CHOICES = ("auto", "table", "random", "base2", "rank-one", "shared-rank-one")
 
 HELP = "build the smallest weights that memorize a text or a table, and prove it"
+EXAMPLE = "byheart memorize capitals.csv --out capitals"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,6 +10,7 @@ from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 
 HELP = "write a memorized text byte for byte, and prove it"
+EXAMPLE = "byheart recite poem"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,6 +17,7 @@ from byheart.terminal.tables import Rows, print_summary
 from verify.runs.formats import every_run_is
 
 HELP = "run the weights in PyTorch, and compare with the certificate"
+EXAMPLE = "byheart run capitals"
 
 _RECORD, _MINUTES = Path("out/device.json"), 10.0
 

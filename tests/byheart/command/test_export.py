@@ -1,5 +1,6 @@
 """`byheart export`: write the weights for another program, load them there, and compare."""
 
+import byheart
 from byheart.command.main import main
 from tests.exports import task_of, written_for
 from tests.memories import memory, random_task, write_memory
@@ -37,3 +38,13 @@ def test_what_loses_facts_is_said_and_not_written(tmp_path, capsys):
     assert (tmp_path / "in" / "certificate.json").is_file()
     assert main([*words, "--out", str(tmp_path / "out"), "--allow-loss"]) == 1
     assert capsys.readouterr().out.startswith("NOT HELD: ") and (tmp_path / "out").is_dir()
+
+
+def test_the_library_of_hugging_face_may_be_called_as_its_package_is(tmp_path, capsys, monkeypatch):
+    found = []
+    monkeypatch.setattr("byheart.hosts.export.export", lambda folder, *, to, **_: found.append(to) or 1 / 0)
+    memory = tmp_path / "memory"
+    byheart.memorize({("Peru", "capital"): "Lima", ("Peru", "river"): "Amazon"}, quick=True).save(memory)
+    assert main(["export", str(memory), "--to", "transformers"]) == 70
+    assert found == ["huggingface"]
+    capsys.readouterr()

@@ -1,16 +1,23 @@
 """The command line as a person or a program meets it."""
 
+import contextlib
+import importlib
 import json
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import byheart
 from byheart.command import main as cli
 from byheart.command.main import main
+from byheart.hosts.reading import read_model
+from tests.edited_hosts import TOKENS, answer, gpt2
 
 TABLES = [["claims", "dana.lemma-2"], ["memories"]]
 
@@ -152,3 +159,41 @@ def test_what_looks_like_an_option_goes_behind_two_dashes(tmp_path, capsys):
     assert ended.value.code == 2 and "usage: byheart ask" in said and " -- " in said
     assert main(["ask", str(tmp_path / "out"), "--", "-v"]) == 0
     assert "'verbose'" in capsys.readouterr().out
+
+
+MAKERS = {"memorize": "capitals", "export": "tensors"}
+"""What other examples ask about, and the folder that it makes."""
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory):
+    """A folder with what the examples read."""
+    folder = tmp_path_factory.mktemp("examples")
+    (folder / "capitals.csv").write_text("New Zealand,capital,Wellington\nPeru,capital,Lima\nFrance,capital,Paris\n")
+    (folder / "poem.txt").write_text("so much depends upon a red wheel barrow\n")
+    assert main(["memorize", str(folder / "poem.txt"), "--quiet", "--out", str(folder / "poem")]) == 0
+    right = answer(read_model(gpt2(folder / "model")), [1, 2])
+    (folder / "new.csv").write_text(f"1,2,{(right + 1) % TOKENS}\n")
+    contexts = np.random.default_rng(0).standard_normal((3, 4, 6))
+    np.savez(folder / "examples.npz", contexts=contexts, queries=contexts[:, -1])
+    with contextlib.chdir(folder):
+        for name in MAKERS:
+            assert main(shlex.split(example(name))[1:]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_help_begins_with_a_sentence_and_ends_with_an_example_that_runs(name, workplace, capsys, monkeypatch):
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+    first, *_, last = capsys.readouterr().out.rstrip("\n").split("\n")
+    assert ended.value.code == 0 and first[0].isupper() and first.endswith(".")
+    monkeypatch.chdir(workplace)
+    if name in MAKERS:
+        shutil.rmtree(MAKERS[name])
+    assert last.startswith("  ") and last.strip() == example(name)
+    assert main(shlex.split(last)[1:]) in ((0, 1, 3) if name == "assumptions" else (0,))
+
+
+def example(name):
+    return importlib.import_module(f"byheart.command.{name}").EXAMPLE
