@@ -14,7 +14,6 @@ from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.streams import complain
 from byheart.terminal.tables import Rows, print_summary
-from verify.runs.formats import every_run_is
 
 HELP = "run the weights in PyTorch, and compare with the certificate"
 EXAMPLE = "byheart run capitals"
@@ -125,5 +124,7 @@ def _missing_device(device: str) -> str:
 
 
 def _run_tables(summary: dict[str, Any]) -> Rows:
+    from verify.runs.formats import every_run_is
+
     every = [("every run", every_run_is(summary["dtype"]))] if summary["held_proved"] else []
     return [("Measured", [(f"{summary['dtype']} on {summary['device']}", torch_row(summary)), *every])]
