@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from byheart.terminal.next_steps import next_steps
 from byheart.terminal.tables import Rows, above, below, number, print_list, print_tables
 from constructions.counted import counted, inflected
-from verify.runs.formats import every_run_is
 
 if TYPE_CHECKING:
     from byheart.figures import Figures, TaskFigures, Tried
@@ -138,6 +137,8 @@ def made_tables(figures: "Figures") -> Rows:
 
 def _every_run_rows(dtypes: Sequence[str]) -> list[tuple[str, str]]:
     """What is meant by every run in the first of these types."""
+    from verify.runs.formats import every_run_is
+
     return [("every run", every_run_is(dtype)) for dtype in dtypes[:1]]
 
 
