@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from byheart.facts import memorize as memorize
     from byheart.facts import read_facts as read_facts
     from byheart.figures import Figures as Figures
+    from byheart.folds.proved_fold import FoldAnswer as FoldAnswer
+    from byheart.folds.proved_fold import ProvedFold as ProvedFold
+    from byheart.folds.proved_fold import load_fold as load_fold
     from byheart.hosts.certify import certify as certify
     from byheart.hosts.export import export as export
     from byheart.job import build_claim as build_claim
@@ -59,6 +62,7 @@ else:
         "byheart.job": ("build_claim", "build_named", "capacity_summary", "hold"),
         "byheart.measured": ("require_made_again",),
         "byheart.memory": ("Answer", "Memory", "NewMemory", "load"),
+        "byheart.folds.proved_fold": ("FoldAnswer", "ProvedFold", "load_fold"),
         "byheart.reciting": ("recite",),
         "byheart.report.page": ("report_html", "write_report"),
         "verify.audit": ("audit_claims",),

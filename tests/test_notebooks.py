@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SLOW = {"maximum_of_four"}
+SLOW = {"maximum_of_four", "trained_adder"}
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 
@@ -71,6 +71,9 @@ def test_a_notebook_runs(path, tmp_path, monkeypatch, capsys):
         assert names["done"].certificate.verdict.value == "PROVED"
     elif path.stem == "recitation":
         assert names["found"].text == names["verse"] and names["back"]["white"] == " "
+    elif path.stem == "trained_adder":
+        assert names["proved"]["verdict"] == "PROVED" and names["found"]["verdict"] == "REFUTED"
+        assert "100p-damaged 1000 of 1000" in printed and "0 + 0: wrong, the rule says 0" in printed
     elif path.stem == "counterexample":
         assert len(names["found"]) == 12 and (names["figures"].paper_rank, names["figures"].rank_upper) == (4, 3)
     else:

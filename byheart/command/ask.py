@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from byheart.memory import Answer
     from constructions.tasks.any_task import AnyTask
     from constructions.tasks.rule import RuleTask
-    from verify.certificates.certificate import Certificate
 
 HELP = "type a context, read what the model answers"
 EXAMPLE = 'byheart ask capitals "Peru, capital"'
@@ -39,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
 
     require_folder(options.folder)
     certificate = Certificate.load(options.folder)
-    lines, answered = _of_a_fold(options, certificate) if certificate.subject.is_of_a_fold else _of_facts(options)
+    lines, answered = _of_a_fold(options) if certificate.subject.is_of_a_fold else _of_facts(options)
     if not lines:
         raise InputError("no context", "is given", "one or more, or lines on standard input")
     codes = set()
@@ -73,50 +72,25 @@ def _of_facts(options: argparse.Namespace) -> tuple[list[str], Answered]:
     return options.contexts or _typed_lines(sys.stdin, memory.task), answered
 
 
-def _of_a_fold(options: argparse.Namespace, certificate: "Certificate") -> tuple[list[str], Answered]:
+def _of_a_fold(options: argparse.Namespace) -> tuple[list[str], Answered]:
     """The inputs of a rule with a state, and what the model says to one, token by token."""
-    from constructions.folds.typed import input_in_words, number_said, typed_choices, words_of
-    from verify.folds.decoding import decoded
-    from verify.provers.domain import load_fold
+    from byheart.folds.proved_fold import load_fold
+    from constructions.folds.typed import words_of
 
-    model, fold = load_fold(options.folder, certificate)
+    proved = load_fold(options.folder)
+    fold = proved.fold
     lines = options.contexts or [line for line in sys.stdin.read().splitlines() if line.strip()]
     single = [len([word for word in words_of(fold, line) if word]) <= 1 for line in lines]
     if len(lines) > 1 and fold.length > 1 and options.contexts and all(single):
         lines = [" ".join(lines)]  # one input, a number or token in each argument
 
     def answered(line: str) -> tuple[int, dict[str, Any], str]:
-        choices = typed_choices(fold, line)
-        prompt, wanted = fold.prompts(choices)[0].tolist(), fold.answers(choices)[0].tolist()
-        said = list(decoded(model, prompt, len(wanted)))
-        wrong = said != wanted[: len(said)]
-        right = False if wrong else True if len(said) == len(wanted) else None
-        number = number_said(fold, said)
-        fields = {"prompt": prompt, "decoded": said, "answer": wanted, "number": number, "right": right}
-        rule_says = number_said(fold, wanted)
-        words = _decoded_lines(
-            input_in_words(fold, choices), fields, _tokens(wanted) if rule_says is None else rule_says
-        )
-        if options.quiet:
-            words = words.partition("\n")[0]
-        return {True: PROVED, False: REFUTED, None: UNDECIDED}[right], fields, words
+        found = proved.ask(line)
+        fields = {name: getattr(found, name) for name in ("prompt", "decoded", "answer", "number", "right")}
+        words = str(found) if options.quiet else f"{found}\n{found.words()}"
+        return {True: PROVED, False: REFUTED, None: UNDECIDED}[found.right], fields, words
 
     return lines, answered
-
-
-def _decoded_lines(asked: str, fields: dict[str, Any], rule_says: str | int) -> str:
-    """The answer, and below it whether it is that of the rule, and by which tokens."""
-    said, number, right = fields["decoded"], fields["number"], fields["right"]
-    is_whole = len(said) == len(fields["answer"])
-    answer = "undecided" if not is_whole else _tokens(said) if number is None else str(number)
-    judged = {True: "right", False: f"wrong, the rule says {rule_says}", None: f"the rule says {rule_says}"}[right]
-    largest = f"it says {_tokens(said)}, each token proved to have the largest logit" if said else "it says nothing"
-    behind = "" if is_whole else "; then two logits are equal, or too close to tell which is larger"
-    return f"{answer}\n{asked}: {judged}; {largest}{behind}"
-
-
-def _tokens(tokens: list[int]) -> str:
-    return " ".join(map(str, tokens))
 
 
 def _typed_lines(lines: Iterable[str], task: "AnyTask | RuleTask") -> list[str]:

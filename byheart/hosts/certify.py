@@ -465,8 +465,12 @@ def certify_fold(
         "method": OF_PATHS,
     }
     if out is not None:
+
+        def page(folder: Path, measured: Measured) -> str:
+            return page_of_fold(folder, proved.certificate, model, fold, measured)
+
         drawn = {"leads": _leads(model, fold, progress) if found.left == 0 else []}
-        _write(Path(out), model, fold, proved, figures, [], None, drawn=drawn, overwrite=overwrite)
+        _write(Path(out), model, fold, proved, figures, [], None, drawn=drawn, page=page, overwrite=overwrite)
     return figures
 
 
@@ -501,9 +505,10 @@ def _write(
     runs: EveryRun | None,
     *,
     drawn: Mapping[str, Any] | None = None,
+    page: Callable[[Path, Measured], str] | None = None,
     overwrite: bool,
 ) -> None:
-    """The folder that `check` proves again, with a page of a rule with a state; the figures name its files."""
+    """The folder that `check` proves again, and a page that is made of them; the figures name its files."""
     with new_folder(out, overwrite=overwrite) as written:
         model.save(written / MODEL_FILE)
         task.save(written / TASK_FILE)
@@ -515,9 +520,8 @@ def _write(
                 write_atomically(written / name, table.getvalue().encode())
         measured = Measured.of(figures, proved.certificate, drawn=drawn)
         measured.save(written)
-        if isinstance(task, Fold):
-            page = page_of_fold(written, proved.certificate, model, task, measured)
-            write_atomically(written / REPORT_FILE, page.encode("utf-8"))
+        if page is not None:
+            write_atomically(written / REPORT_FILE, page(written, measured).encode("utf-8"))
         write_atomically(written / SUMMARY_FILE, summary_json(proved.certificate, measured).encode("utf-8"))
         figures["files"] = {path.name: str(out / path.name) for path in sorted(written.iterdir())}
 

@@ -12,7 +12,7 @@ fold = of("constructions/folds/fold.py", "tests/constructions/folds/test_fold.py
 typed = of("constructions/folds/typed.py", "tests/constructions/folds/test_typed.py")
 leads = of("verify/folds/least_leads.py", "tests/verify/folds/test_least_leads.py")
 exported = of("byheart/hosts/fold_export.py", "tests/byheart/hosts/test_fold_export.py")
-asked = of("byheart/command/ask.py", "tests/byheart/command/test_ask.py")
+asked = of("byheart/folds/proved_fold.py", "tests/byheart/folds/test_proved_fold.py")
 
 MUTANTS = [
     paths("allowed &= token == last", "pass", "any token may be the last"),
@@ -42,6 +42,6 @@ MUTANTS = [
     leads("if not work.left and work.wrong is None:", "if True:", "what is not proved is a bound"),
     exported("if host.name != HOST:", "if False:", "every host decodes"),
     exported("if not allow_loss and", "if False and", "what is refuted is written"),
-    asked("wrong = said != wanted[: len(said)]", "wrong = False", "what the model says is right"),
-    asked("True if len(said) == len(wanted) else None", "True", "what is not decided is right"),
+    asked("list(said) == answer[: len(said)]", "True", "what the model says is right"),
+    asked("True if is_whole else None", "True", "what is not decided is right"),
 ]

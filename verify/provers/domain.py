@@ -178,7 +178,9 @@ def load_rule(folder: Path, certificate: Certificate) -> tuple[Model, RuleTask]:
     """
     if certificate.subject.is_of_a_fold:
         what = "holds a rule whose answers are said token by token"
-        raise InputError(folder, what, "a rule with one answer, or a list of contexts; `check` proves it again")
+        raise InputError(
+            folder, what, "a rule with one answer, or a list of contexts; `ask`, `export` and `check` take it"
+        )
     return load_certified(Path(folder), certificate, read=RuleTask.load, subject_of=subject_of_rule, kind="rule")
 
 

@@ -1,0 +1,1 @@
+"""Rules with a state in Python."""
