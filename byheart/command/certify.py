@@ -3,7 +3,7 @@
 import argparse
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -199,12 +199,24 @@ def _fold_of(options: argparse.Namespace) -> "Fold | None":
         function = named_rule(options.rule)
         if not callable(function) or inspect.signature(function).parameters:
             return None
-        fold, strange = function(), _OF_RULES
+        fold, strange = _made_by(function, options.rule), _OF_RULES
         if not isinstance(fold, Fold):
             raise InputError(options.rule, f"gives {type(fold).__name__}", "a Fold (constructions/folds/fold.py)")
     if given := [name for name in (*strange, "workers", "scheduler") if getattr(options, name) is not None]:
         raise InputError(f"--{given[0].replace('_', '-')}", "is given", f"none for {fold.name}")
     return fold
+
+
+def _made_by(function: Callable[[], Any], named: str) -> Any:
+    """What a function of somebody else's gives; where it fails, what it says."""
+    from constructions.errors import ByheartError, InputError
+
+    try:
+        return function()
+    except ByheartError:
+        raise
+    except Exception as error:
+        raise InputError(named, f"fails: {type(error).__name__}: {error}", "a function that gives a Fold") from error
 
 
 def _certify_fold(options: argparse.Namespace, fold: "Fold", asked: "Criterion") -> int:

@@ -441,7 +441,8 @@ def fold_of(
 
     Raises:
         HypothesisError: More than 65,536 states are reached.
-        InputError: As `Fold`; or a stage that emits after some states and not after others.
+        InputError: As `Fold`; or a function that fails, gives something else, or emits after some states and not after
+            others in one stage.
 
     Example:
         >>> bits = [((place,), [(0,), (1,)]) for place in range(3)]
@@ -454,17 +455,40 @@ def fold_of(
     made = []
     for positions, choices in stages:
         places: dict[Hashable, int] = {}
-        moves = [[step(state, tuple(tokens)) for tokens in choices] for state in before]
+        moves = [[_stepped(step, state, tuple(tokens)) for tokens in choices] for state in before]
         steps = [[places.setdefault(state, len(places)) for state, _ in row] for row in moves]
         if len(places) > _MOST_STATES:
             raise HypothesisError("Theorem FD1", f"a rule with at most {_MOST_STATES} states", f"{len(places)}")
         emitted = [[-1 if token is None else token for _, token in row] for row in moves]
         some = any(token >= 0 for row in emitted for token in row)
+        if some and any(token < 0 for row in emitted for token in row):
+            what = f"emits a token after some states and tokens of the positions {list(positions)}, none after others"
+            raise InputError("step", what, "a token always, or None always")
         table = np.array([list(tokens) for tokens in choices], dtype=np.int64).reshape(len(choices), len(positions))
         emits = np.array(emitted, dtype=np.int64) if some else None
         made.append(Stage(tuple(positions), table, np.array(steps, dtype=np.int64), emits))
         before = list(places)
     return Fold(OWN, length, fixed or {}, tuple(made), tuple(answer))
+
+
+def _stepped(step: Callable[..., Any], state: Hashable, tokens: tuple[int, ...]) -> tuple[Hashable, int | None]:
+    """The next state and the token that is emitted, or none, if that is what a function of somebody else's gives."""
+    try:
+        found = step(state, tokens)
+    except Exception as error:
+        raise InputError("step", f"fails on {(state, tokens)!r}: {type(error).__name__}: {error}") from error
+    expected = "a state that may be a key of a dict, and a token from 0 on or None"
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise InputError("step", f"gives {found!r} for {(state, tokens)!r}", expected)
+    after, token = found
+    is_token = token is None or (isinstance(token, int | np.integer) and not isinstance(token, bool) and token >= 0)
+    if not is_token or not isinstance(after, Hashable):
+        raise InputError("step", f"gives {found!r} for {(state, tokens)!r}", expected)
+    try:
+        hash(after)
+    except TypeError as error:  # a tuple of what is not
+        raise InputError("step", f"gives {found!r} for {(state, tokens)!r}", expected) from error
+    return after, token if token is None else int(token)
 
 
 def modular_sum(terms: int, *, below: int, modulus: int, equals: Sequence[int] = ()) -> Fold:

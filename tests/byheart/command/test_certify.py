@@ -247,3 +247,47 @@ def test_addition_is_proved_on_all_inputs_or_an_input_is_shown(tmp_path, capsys)
     assert main(["certify", str(good), "--rule", "addition", "--base", "3"]) == 2
     assert main(["certify", str(good), "--rule", "max", "--base", "3"]) == 2
     assert main(["certify", str(good), *asked, "--sample", "3"]) == 2
+
+
+RULES = """
+from constructions.folds.fold import addition, fold_of
+
+
+def sums():
+    return addition(1, base=2)
+
+
+def fails():
+    return addition(1)[0]
+
+
+def number():
+    return 3
+
+
+def endless():
+    stages = [((place,), [(0,), (1,)]) for place in range(18)]
+    return fold_of(lambda seen, token: ((seen, token), token[0]), start=(), length=18, stages=stages, answer=range(18))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("fails", "fails: TypeError"), ("number", "gives int, expected a Fold"), ("endless", "at most 65536 states, but")],
+)
+def test_a_rule_with_a_state_from_a_file_is_refused_by_name(name, said, tmp_path, capsys):
+    (tmp_path / "rules.py").write_text(RULES)
+    adder(1, base=2).save(tmp_path / "model.safetensors")
+    rule = f"{tmp_path / 'rules.py'}:{name}"
+    assert main(["certify", str(tmp_path / "model.safetensors"), "--rule", rule]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_rule_with_a_state_is_read_from_a_function_or_from_a_folder(tmp_path, capsys):
+    (tmp_path / "rules.py").write_text(RULES)
+    adder(1, base=2).save(tmp_path / "model.safetensors")
+    given = ["certify", str(tmp_path / "model.safetensors"), "--no-handshake", "--rule"]
+    assert main([*given, f"{tmp_path / 'rules.py'}:sums", "--out", str(tmp_path / "made")]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert main([*given, str(tmp_path / "made" / "task.safetensors")]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == first and first.startswith("HELD, PROVED: 4 of 4 inputs")

@@ -113,3 +113,28 @@ def test_states_without_end_are_refused() -> None:
     digits = [((place,), [(0,), (1,)]) for place in range(18)]
     with pytest.raises(HypothesisError, match="states"):
         fold_of(lambda seen, token: ((seen, token), token[0]), start=(), length=18, stages=digits, answer=range(18))
+
+
+@pytest.mark.parametrize(
+    ("step", "what"),
+    [
+        (lambda state, tokens: tokens[1], r"fails on \(0, \(0,\)\): IndexError"),
+        (lambda state, tokens: 3, "gives 3 for"),
+        (lambda state, tokens: (0, "x"), r"gives \(0, 'x'\) for"),
+        (lambda state, tokens: (0, -1), r"gives \(0, -1\) for"),
+        (lambda state, tokens: (0, True), r"gives \(0, True\) for"),
+        (lambda state, tokens: ([0], 0), r"gives \(\[0\], 0\) for"),
+        (lambda state, tokens: (([0],), 0), r"gives \(\(\[0\],\), 0\) for"),
+        (lambda state, tokens: (0, 1 if tokens[0] else None), "emits a token after some states"),
+    ],
+)
+def test_a_function_that_takes_no_step_is_refused_with_what_it_gives(step: object, what: str) -> None:
+    with pytest.raises(InputError, match=f"step {what}"):
+        fold_of(step, start=0, length=1, stages=[((0,), [(0,), (1,)])], answer=[0])  # pyright: ignore[reportArgumentType]
+
+
+def test_a_function_may_count_in_numbers_of_numpy() -> None:
+    fold = fold_of(
+        lambda state, tokens: (0, np.int64(tokens[0])), start=0, length=1, stages=[((0,), [(3,), (4,)])], answer=[0]
+    )
+    assert fold.answers(every_choice(fold)).tolist() == [[3], [4]]
