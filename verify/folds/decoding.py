@@ -30,14 +30,14 @@ def decoded(model: Model, prompt: Sequence[int], count: int) -> tuple[int, ...]:
     """
     said: list[int] = []
     while len(said) < count:
-        token = _first(model, (*prompt, *said))
+        token = first_token(model, (*prompt, *said))
         if token is None:
             break
         said.append(token)
     return tuple(said)
 
 
-def _first(model: Model, context: Sequence[int]) -> int | None:
+def first_token(model: Model, context: Sequence[int]) -> int | None:
     """The token whose logit is proved to be the strictly largest; none where nothing is proved."""
     is_open = np.ones(1, dtype=bool)
     for _, _, _, logits in rising_precision(model, np.array([context], dtype=np.int64), is_open):

@@ -23,7 +23,7 @@ from constructions.models.model import Model
 from verify.arithmetic import blas
 from verify.arithmetic.rounding import Floats, down, quiet, up
 from verify.folds.boxes import Boxes
-from verify.folds.decoding import decoded
+from verify.folds.decoding import decoded, first_token
 from verify.folds.means import largest_mean
 from verify.folds.paths import Moves, Paths
 from verify.folds.rows import FoldRows, Readable
@@ -128,7 +128,7 @@ def judge_fold(
     # Real arithmetic is one of the runs in float64, of which every weight is a number.
     with np.errstate(all="ignore"):
         rows = FoldRows(model, fold, number_format or FLOAT64, exp_ulps)
-    work = Work(model, fold, rows, most_cells)
+    work = Work(model, fold, rows, most_cells, in_reals=number_format is None)
     for place in range(len(fold.answer)):
         progress("answer", place / len(fold.answer), f"token {place + 1} of {len(fold.answer)}")
         work.judge(place)
@@ -171,10 +171,14 @@ class Work:
         rows: The rows of its prompts.
         most_cells: How many cells may be looked at; inputs in others are left.
         wanted: By more than so much each right token is to lead.
+        in_reals: Whether what is asked is real arithmetic, in which a single input can be judged at any precision.
     """
 
-    def __init__(self, model: Model, fold: Fold, rows: FoldRows, most_cells: int, wanted: float = 0.0) -> None:
-        self.model, self.fold, self.rows, self.most_cells, self.wanted = model, fold, rows, most_cells, wanted
+    def __init__(
+        self, model: Model, fold: Fold, rows: FoldRows, most_cells: int, wanted: float = 0.0, in_reals: bool = False
+    ) -> None:
+        self.model, self.fold, self.rows, self.most_cells = model, fold, rows, most_cells
+        self.wanted, self.in_reals = wanted, in_reals
         self.moves = [Moves.of(stage) for stage in fold.stages]
         self.boxes = Boxes(rows)
         self.left = self.cells = 0
@@ -242,10 +246,23 @@ class Work:
                 spread[:, index] = np.ptp(moved, axis=0).max(initial=0.0)
         spread[cells >= 0] = -1.0
         stage = spread.argmax(axis=1)
-        whole = spread.max(axis=1) < 0.0  # nothing is left to choose: one input, that no arithmetic here decides
-        self.left += int(whole.sum())
+        whole = spread.max(axis=1) < 0.0  # nothing is left to choose: one input, that float64 does not decide
+        for cell in cells[whole]:
+            self._judge_input(paths, cell[None])
         parts = [paths.split(cells[~whole & (stage == index)], index) for index in np.unique(stage[~whole])]
         return np.concatenate(parts) if parts else cells[:0]
+
+    def _judge_input(self, paths: Paths, cell: Int64Array) -> None:
+        """Judge the one input of a cell by itself."""
+        _, moves = paths.longest(np.zeros((1, len(self.rows.positions))), cell)
+        choices = paths.choices(moves)
+        [prompt], [answer] = self.fold.prompts(choices).tolist(), self.fold.answers(choices).tolist()
+        said = first_token(self.model, (*prompt, *answer[: paths.place])) if self.in_reals else None
+        if said is None:
+            self.left += 1
+        elif said != paths.label:
+            told = decoded(self.model, prompt, len(answer))
+            self.wrong = self.wrong or WrongInput(tuple(prompt), tuple(answer), paths.place, said, told)
 
     def _look_for_wrong(self, paths: Paths, moves: Int64Array) -> None:
         """Look whether one of some inputs is proved to be answered wrongly at this token."""

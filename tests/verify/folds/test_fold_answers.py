@@ -190,3 +190,21 @@ def test_an_answer_that_the_model_never_gives_is_found_wrong() -> None:
     found = judge_fold(model, fold)
     assert found.wrong is not None
     assert sum(found.wrong.prompt) % 3 == found.wrong.answer[0] != found.wrong.said
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_one_input_that_float64_does_not_decide_is_judged_at_higher_precision(label: int) -> None:
+    """The head takes away all of the stream but the last bit of 1/10, which a norm makes large."""
+    attention = Attention(
+        W_Q=np.zeros((1, 1, 1)), W_K=np.zeros((1, 1, 1)), W_V=np.ones((1, 1, 1)),
+        W_O=np.full((1, 1, 1), 2.0**-52 - 1.0), attends="causal",
+    )  # fmt: skip
+    norm = Normalization(kind="rms", w=np.ones(1), epsilon=2.0**-200)
+    model = Model((attention, norm), np.array([[1.0, -1.0]]), W_E=np.array([[0.1], [0.1]]), W_pos=np.zeros((1, 1)))
+    one = np.zeros((1, 1), dtype=np.int64)
+    fold = Fold(OWN, 1, {}, (Stage((0,), one, one, one + label),), (0,))
+    found = judge_fold(model, fold)
+    assert (found.left, found.wrong is None) == (label, label == 0)
+    if found.wrong is not None:
+        assert (found.wrong.said, found.wrong.decoded) == (0, (0,))
+    assert judge_fold(model, fold, number_format=FLOAT32).left == 1
