@@ -8,9 +8,12 @@ from safetensors.numpy import load_file
 
 from byheart.command.main import main
 from byheart.hosts.certify import certify_fold
+from byheart.hosts.reading import read_model
 from constructions.folds.fold import addition
 from constructions.models.model import Model
 from verify.folds.decoding import decoded
+from verify.folds.rows import FoldRows
+from verify.runs.formats import EXP_ULPS, FLOAT32
 
 ADDERS = Path(__file__).parents[1] / "docs" / "trained" / "adders"
 FOLD = addition(10)
@@ -30,6 +33,28 @@ def test_a_trained_adder_is_proved_on_all_inputs_and_asked_for_a_sum(name, tmp_p
 def test_a_trained_adder_is_proved_in_every_float32_run(name):
     proved = certify_fold(ADDERS / name / "model.safetensors", FOLD, every_run="float32", handshake=False)
     assert proved["every_run"] == {"dtype": "float32", "proved": True} and proved["right"] == 10**20
+
+
+SIX = addition(6, plus=[10], equals=[11])
+
+
+def test_the_adder_of_another_shape_is_right_on_sums_that_are_drawn():
+    model = read_model(ADDERS / "qwen3")
+    chosen = SIX.drawn(8)
+    said = [decoded(model, prompt, len(SIX.answer)) for prompt in SIX.prompts(chosen).tolist()]
+    assert said == list(map(tuple, SIX.answers(chosen).tolist()))
+
+
+@pytest.mark.slow
+def test_attention_that_depends_on_tokens_is_proved_on_all_inputs():
+    model = read_model(ADDERS / "qwen3")
+    rows = FoldRows(model, SIX, FLOAT32, EXP_ULPS)
+    asking = rows.number[SIX.length - 1, 11]
+    upper = rows.readable(asking, np.arange(asking + 1)).upper[0]
+    first = upper[[rows.number[0, token] for token in range(10)]]
+    assert first.max() > 1.05 * first.min()  # of one position, by token
+    proved = certify_fold(ADDERS / "qwen3", SIX, every_run="float32")
+    assert (proved["verdict"], proved["right"]) == ("PROVED", 10**12) and proved["every_run"]["proved"]
 
 
 def test_the_damaged_adder_differs_in_one_weight_and_is_refuted_by_0_and_0(tmp_path, capsys):
