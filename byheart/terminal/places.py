@@ -1,5 +1,6 @@
 """Folders and pages that a command reads or names."""
 
+import json
 from pathlib import Path
 from shlex import quote
 
@@ -33,7 +34,8 @@ def _refuse_models_of_hosts(folder: Path) -> None:
     from constructions.errors import InputError
 
     task = folder / "task.safetensors"
-    command = f"byheart certify {quote(str(folder))} --task {quote(str(task)) if task.is_file() else 'FILE'}"
+    option = "rule" if (folder / "parity.json").is_file() and _is_of_a_fold(folder / "parity.json") else "task"
+    command = f"byheart certify {quote(str(folder))} --{option} {quote(str(task)) if task.is_file() else 'FILE'}"
     if (folder / "parity.json").is_file():
         said = "is a model that was exported, without a certificate: nothing here proves its card and parity.json again"
         raise InputError(repr(str(folder)), f"{said}; `{command} --out FOLDER` proves what its weights hold")
@@ -50,3 +52,11 @@ def file_of_page(page: str) -> str:
         if file.is_file():
             return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
     return f"{page}, of the source"
+
+
+def _is_of_a_fold(parity: Path) -> bool:
+    """Whether an export is of a rule whose answers are said token by token."""
+    try:
+        return "generated" in json.loads(parity.read_bytes())
+    except (ValueError, TypeError, RecursionError):
+        return False

@@ -60,6 +60,8 @@ def test_generate_says_the_answers_that_are_proved(name, tmp_path, capsys):
     assert json.loads(run.stdout) == fold.answers(last)[0].tolist(), run.stderr
     assert main(["certify", str(tmp_path / "out"), "--rule", str(tmp_path / "out" / "task.safetensors")]) == 0
     assert capsys.readouterr().out.startswith(f"HELD, PROVED: {fold.inputs} of {fold.inputs} inputs")
+    assert main(["check", str(tmp_path / "out")]) == 2
+    assert f"certify {tmp_path / 'out'} --rule {tmp_path / 'out' / 'task.safetensors'}" in capsys.readouterr().err
 
 
 def test_a_prompt_may_be_padded_and_is_never_longer_than_its_answer_allows(tmp_path):
