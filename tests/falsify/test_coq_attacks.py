@@ -73,6 +73,9 @@ ATTACKS_ON_A_TEXT = {
     "another token for the end": replaced(r"(float32 far stored \d+ \d+) 0 \d+ texts", r"\1 0 0 texts"),
     "a title that does not stay": replaced(r"(facts_of_texts) 0", r"\1 1"),
     "gaps of scores that are too small": replaced(r"far : Z := 1000", "far : Z := 1000000"),
+    "a coarser scale, so that scores are nearer": replaced(
+        r"stored : model := Model \d+", "stored : model := Model 12"
+    ),
     "an omitted character": replaced(r"(texts : list \(nat \* list nat\) := \[\(\d+, \[\d+); \d+", r"\1"),
 }
 
@@ -102,6 +105,26 @@ def test_a_false_claim_about_a_text_is_refused(library, text, name):
     false = ATTACKS_ON_A_TEXT[name](text["claim.v"])
     assert false != text["claim.v"]
     good, _ = accepts(library, {**text, "claim.v": false})
+    assert not good
+
+
+ATTACKS_ON_A_PROOF = {
+    "the last fact is in no piece": {
+        "answers_0.v": ("piece 1000", "piece 4"),
+        "proof.v": ("stored 1000 1", "stored 4 1"),
+    },
+    "there are fewer pieces than are needed": {"proof.v": ("stored 1000 1", "stored 1000 0")},
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS_ON_A_PROOF)
+def test_a_proof_that_leaves_something_out_is_refused(library, table, name):
+    """Where pieces are only mixed up, the kernel evaluates the facts once more, and the proof is one."""
+    files = dict(table)
+    for file, (original, other) in ATTACKS_ON_A_PROOF[name].items():
+        assert original in files[file]
+        files[file] = files[file].replace(original, other)
+    good, _ = accepts(library, files)
     assert not good
 
 

@@ -71,6 +71,19 @@ def test_what_the_compiler_says_is_what_is_reported(capitals_folder, tmp_path, m
     assert (report.said == "") == (verdict is Verdict.PROVED)
 
 
+def test_a_library_is_compiled_once_for_several_folders(capitals_folder, rose_folder, tmp_path, monkeypatch):
+    """The program in the place of coqc writes what it compiled, and the names of all files that it is given."""
+    axioms = "*proof.v) echo Axioms:; echo 'Classical_Prop.classic : forall P';;\n"
+    names, library = tmp_path / "names", tmp_path / "library"
+    pretend(monkeypatch, tmp_path, axioms + f'float32/*) echo "$file" >> {names}; touch "${{file}}o";;\n')
+    library.mkdir()
+    compiled.compile_library(compiled.Coqc.found(), library)
+    once = names.read_text(encoding="utf-8")
+    for folder in (capitals_folder, rose_folder):
+        assert check_by_coq(folder, library=library).verdict is Verdict.PROVED
+    assert names.read_text(encoding="utf-8") == once and "float32/facts.v" in once
+
+
 @pytest.mark.parametrize("end", ["kill -9 $$", "echo 'Error: Stack overflow.' >&2; exit 1", "exit 2"])
 @pytest.mark.parametrize("file", ["network.v", "probe.v", "answers_0.v", "proof.v"])
 def test_a_compiler_that_does_not_finish_says_nothing_about_the_facts(
@@ -127,6 +140,18 @@ def test_the_certificate_and_the_theorem_state_the_same_field_by_field(rose_fold
     for change in ({"bytes": 17}, {"parts": 2}, {"texts": other}, {"held": 20}, {"contexts": 18}):
         with pytest.raises(TamperedError, match="the certificate states"):
             require_same(certificate_that_states(claim, rose_folder, **change), claim)
+
+
+def test_a_context_or_a_token_that_is_left_out_is_missed(rose_folder, capitals_folder):
+    """Coq would prove what is left of the claim."""
+    table, text = claim_of(capitals_folder, "float32"), claim_of(rose_folder, "float32")
+    with pytest.raises(TamperedError, match="contexts"):
+        require_same(Certificate.load(capitals_folder), replace(table, facts=table.facts[:-1]))
+    [whole] = text.texts
+    for tokens in (whole.tokens[1:], (*whole.tokens[:3], *whole.tokens[4:])):
+        shorter = replace(text, texts=(replace(whole, tokens=tokens),))
+        with pytest.raises(TamperedError, match="text: "):
+            require_same(certificate_that_states(text, rose_folder), shorter)
 
 
 def test_what_another_format_holds_is_not_compared(rose_folder):
