@@ -344,6 +344,7 @@ def _check_tables(summary: dict[str, Any]) -> Rows:
         return [("Proved again" if summary["statements"] else "Not proved", rows)]
     rows.append(("rests on", ", ".join(summary["axioms"]) or "nothing"))
     rows.append(("as in the certificate", ", ".join(summary["compared"])))
+    rows.append(("says nothing of", ", ".join(summary["beside"]) or "no statement of it"))
     return [
         ("Proved by Coq" if summary["axioms"] else "Not proved", [*rows, ("trusted", "; ".join(summary["trusted"]))])
     ]

@@ -43,10 +43,13 @@ TRUSTED = (
 )
 """What has to be believed besides."""
 
+STATED = ("runs", "text")
+"""The statements of a certificate that are about runs."""
+
 UNANSWERED = "the first fact is not answered as it should be by integers that no run rounds"
 """Why a memory has no proof in integers."""
 
-_INSTALL = "coqc 8.16 or newer and its library Flocq (Debian: apt install coq libcoq-flocq)"
+_INSTALL = "coqc and its library Flocq; 8.16 and 4.1 were tried (Debian: apt install coq libcoq-flocq)"
 _PATH = "Coq's kernel, from the claim and the library formal/float32"
 
 
@@ -61,6 +64,7 @@ class CoqReport:
         axioms: What the theorem rests on.
         version: Of `coqc`.
         compared: What the certificate states and the theorem proves alike, by the names of the fields.
+        beside: The statements of the certificate of which the theorem says nothing.
         native: Whether the answers were evaluated in native code.
     """
 
@@ -70,6 +74,7 @@ class CoqReport:
     axioms: tuple[str, ...]
     version: str
     compared: tuple[str, ...]
+    beside: tuple[str, ...]
     native: bool = False
 
     @property
@@ -102,6 +107,7 @@ class CoqReport:
             "axioms": list(self.axioms),
             "trusted": [MACHINES[self.native], *TRUSTED],
             "compared": list(self.compared),
+            "beside": list(self.beside),
         }
 
 
@@ -133,7 +139,7 @@ def check_by_coq(
     coqc = Coqc.found()
     claim = claim_of(folder, number_format or own_dtype(folder))
     certificate = Certificate.load(folder)
-    compared = require_same(certificate, claim)
+    compared, beside = require_same(certificate, claim)
     with tempfile.TemporaryDirectory() as made:
         if library is not None:
             shutil.copytree(library / LIBRARY, Path(made) / LIBRARY)
@@ -141,7 +147,7 @@ def check_by_coq(
             coqc.require_native(Path(made))
         proof = proof_sources(claim, native=native)
         far, said, axioms = _proved(coqc, claim, proof, Path(made), workers or os.cpu_count() or 1, progress)
-    return CoqReport(claim, far, said, axioms, coqc.version, compared, native)
+    return CoqReport(claim, far, said, axioms, coqc.version, compared, beside, native)
 
 
 def _proved(
@@ -314,34 +320,42 @@ def printed_axioms(output: str) -> tuple[str, ...]:
     return tuple(sorted(line.split(" ")[0] for line in lines[1:] if not line.startswith(" ")))
 
 
-def require_same(certificate: Certificate, claim: Claim) -> tuple[str, ...]:
+def require_same(certificate: Certificate, claim: Claim) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Compare what a certificate states with what the theorem will prove, field by field.
 
-    A certificate may state that fewer contexts are held in every run than the theorem proves.
+    The theorem is about runs as H5 has them, in one format, and nothing else. A certificate may state that fewer
+    contexts are held in every run than the theorem proves.
 
     Returns:
-        The names of the fields that were compared.
+        The names of the fields that were compared, and the statements of which the theorem says nothing.
 
     Raises:
-        TamperedError: The certificate states something else.
+        TamperedError: The certificate states something else, or more.
     """
     sizes, proved = claim.sizes(), claim.statements()
     pairs: list[tuple[str, Any, Any]] = [
         (name, size, sizes[name]) for name, size in certificate.subject.sizes.items() if name in sizes
     ]
+    beside = []
     for statement in certificate.statements:
-        own, named = proved.get(statement.id), getattr(statement, "named", {})
-        if own is None or named.get("format") != claim.number_format:
+        named = getattr(statement, "named", {})
+        of_these_runs = named.get("format") == claim.number_format and "H5" in named.get("hypotheses", "H5")
+        if statement.id not in STATED or not of_these_runs:
+            beside.append(statement.id)
             continue
+        if statement.id not in proved:
+            raise TamperedError(
+                f"the certificate states a {statement.id}, and the theorem would be about contexts alone"
+            )
         for part, stated in (("named", named), ("values", statement.values)):
-            for name in sorted(set(stated) & set(own[part])):
-                mine = own[part][name]
+            for name in sorted(set(stated) - {"hypotheses"}):
+                mine = proved[statement.id][part].get(name, "nothing")
                 weaker = name == "held" and stated[name] <= mine
                 pairs.append((f"{statement.id}: {part}.{name}", stated[name], stated[name] if weaker else mine))
     for name, stated, value in pairs:
         if _plain(stated) != value:
             raise TamperedError(f"the certificate states {stated} for {name}, and the theorem would be about {value}")
-    return tuple(name for name, _, _ in pairs)
+    return tuple(name for name, _, _ in pairs), tuple(beside)
 
 
 def _plain(stated: Any) -> Any:

@@ -18,7 +18,7 @@ _NEEDED_LAST = "facts.v"  # what comes behind it in the list proves nothing of o
 _MAKEFILE = """\
 # make          let Coq check the proof, which ends by printing what it rests on
 # make check    let coqchk, a kernel that stands alone and has no virtual machine, check it again: this takes long
-# Both need Coq 8.16 or newer and Flocq (Debian: apt install coq libcoq-flocq).
+# Both need Coq and Flocq; 8.16 and 4.1 were tried (Debian: apt install coq libcoq-flocq).
 COQC = coqc {options}
 
 all: {last}o

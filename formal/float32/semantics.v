@@ -227,7 +227,9 @@ Inductive says (f : format) (exponential : R -> num -> Prop) (m : model) (keep :
 
 (** *** What is assumed of the exponential *)
 
-(** It is 1 at 0, from 0 to 1 below, and 0 at -far and below. (H5 (c) of docs/rigour/runs.md; e^-120 < 2^-173.) *)
+(** It is 1 at 0, from 0 to 1 below, and 0 at -far and below: e^-120 < 2^-173, and e^-1000 < 2^-1442, are less than half of
+    the least number of float32 and of float64. One that is rounded upwards, and so is never 0, is not usual. (H5 (c) of
+    docs/rigour/runs.md asks for a weight of at most 2 tau in place of 0.) *)
 Definition usual (far : Z) (exponential : R -> num -> Prop) : Prop :=
   (forall y, exponential 0 y -> y = Some 1) /\
   (forall x y, x <= 0 -> exponential x y -> exists r, y = Some r /\ 0 <= r <= 1) /\

@@ -32,6 +32,10 @@ MUTANTS: list[Mutant] = [
     compiled("return Verdict.UNDECIDED if self.said else Verdict.PROVED", "return Verdict.PROVED", "whatever Coq says"),
     compiled("if _plain(stated) != value:", "if False:", "the certificate may state anything"),
     compiled('weaker = name == "held" and stated[name] <= mine', 'weaker = name == "held"', "it may state more"),
-    compiled('named.get("format") != claim.number_format', "False", "another format is compared"),
+    compiled('named.get("format") == claim.number_format', "True", "another format is compared"),
+    compiled('"H5" in named.get("hypotheses", "H5")', "True", "runs of other hypotheses are compared"),
+    compiled("if statement.id not in proved:", "if False:", "a text is compared with no text"),
+    compiled('part].get(name, "nothing")', "part].get(name, stated[name])", "a number that is not proved is compared"),
+    compiled('if not (place / LIBRARY / f"{name}o").is_file():', "if True:", "the library is compiled again"),
     library("library[1:], ([each] for each in library)", "library[1:], ([each] for each in library[1:])", "a cycle"),
 ]

@@ -122,20 +122,22 @@ def certificate_that_states(claim, folder, **changes):
     """The certificate of a folder with statements about runs and texts as certificates make them, some changed."""
     statements = []
     for kind, fields in claim.statements().items():
+        given = {"hypotheses": "H1 H2 H5"} if kind == "runs" else {}
+        fields = {"named": {**given, **fields["named"]}, "values": fields["values"]}
         named, values = ({**part, **{n: v for n, v in changes.items() if n in part}} for part in fields.values())
-        statements.append(SimpleNamespace(id=kind, named={"hypotheses": "H1 H2 H5", **named}, values=values))
+        statements.append(SimpleNamespace(id=kind, named=named, values=values))
     return SimpleNamespace(subject=Certificate.load(folder).subject, statements=statements)
 
 
 def test_the_certificate_and_the_theorem_state_the_same_field_by_field(rose_folder):
     claim = claim_of(rose_folder, "float32")
-    compared = require_same(certificate_that_states(claim, rose_folder), claim)
+    compared, beside = require_same(certificate_that_states(claim, rose_folder), claim)
     sizes = {"context_length", "contexts", "outputs", "parameters"}
     runs = {"runs: named.format", "runs: values.contexts", "runs: values.held"}
     named, values = ("named.format", "named.texts"), ("bytes", "characters", "parts", "texts")
     text = {f"text: {name}" for name in (*named, *(f"values.{name}" for name in values))}
-    assert set(compared) == sizes | runs | text
-    assert require_same(certificate_that_states(claim, rose_folder, held=3), claim) == compared
+    assert set(compared) == sizes | runs | text and beside == ()
+    assert require_same(certificate_that_states(claim, rose_folder, held=3), claim) == (compared, beside)
     other = [{**claim.statements()["text"]["named"]["texts"][0], "sha256": "0" * 64}]
     for change in ({"bytes": 17}, {"parts": 2}, {"texts": other}, {"held": 20}, {"contexts": 18}):
         with pytest.raises(TamperedError, match="the certificate states"):
@@ -154,15 +156,37 @@ def test_a_context_or_a_token_that_is_left_out_is_missed(rose_folder, capitals_f
             require_same(certificate_that_states(text, rose_folder), shorter)
 
 
-def test_what_another_format_holds_is_not_compared(rose_folder):
+def test_what_other_runs_hold_is_not_compared(rose_folder):
     claim = claim_of(rose_folder, "float32")
-    certificate = certificate_that_states(claim, rose_folder, format="bfloat16")
-    assert not any(":" in name for name in require_same(certificate, claim))
+    for change in ({"format": "bfloat16"}, {"hypotheses": "H1 to H4"}):
+        compared, beside = require_same(certificate_that_states(claim, rose_folder, **change), claim)
+        of_texts = {name for name in compared if name.startswith("text:")}
+        assert not any(name.startswith("runs:") for name in compared) and "runs" in beside
+        assert bool(of_texts) == ("text" not in beside) == ("format" not in change)
+
+
+def test_of_every_other_statement_it_is_said_that_the_theorem_says_nothing(capitals_folder, tmp_path, monkeypatch):
+    pretend(monkeypatch, tmp_path, "*proof.v) echo Axioms:; echo 'Classical_Prop.classic : forall P';;\n")
+    stated = {statement.id for statement in Certificate.load(capitals_folder).statements}
+    beside = check_by_coq(capitals_folder).summary()["beside"]
+    assert set(beside) == stated - {"runs"} != set()
+
+
+def test_a_text_or_a_number_that_the_theorem_does_not_have_is_refused(rose_folder):
+    claim = claim_of(rose_folder, "float32")
+    certificate = certificate_that_states(claim, rose_folder)
+    with pytest.raises(TamperedError, match="states a text"):
+        require_same(certificate, replace(claim, texts=(), vocabulary=()))
+    certificate.statements[-1].values["lines"] = 1
+    with pytest.raises(
+        TamperedError, match=r"states 1 for text: values\.lines, and the theorem would be about nothing"
+    ):
+        require_same(certificate, claim)
 
 
 def test_a_proof_that_fails_refutes_nothing(rose_folder):
     claim = claim_of(rose_folder, "float32")
-    report = CoqReport(claim, 1000, "one of the facts 1 to 19 is not answered", (), "Coq 8.16.1", ())
+    report = CoqReport(claim, 1000, "one of the facts 1 to 19 is not answered", (), "Coq 8.16.1", (), ())
     assert report.verdict is Verdict.UNDECIDED
     assert report.headline() == "NOT PROVED BY COQ: one of the facts 1 to 19 is not answered"
 

@@ -7,16 +7,23 @@ import subprocess
 import pytest
 
 from byheart.command.main import main
+from byheart.coq.claim import FORMATS
+from byheart.coq.compiled import Coqc, check_by_coq, compile_library
 from byheart.coq.export import export_for_coq
 from constructions.errors import InputError
 from tests.machine_checked import CAPITALS, made, needs_coq, sources
+from verify.verdict import Verdict
 
 BIGRAMS = "".join(f"{i},{j},{(i * i + 3 * j) % 7}\n" for i in range(6) for j in range(6))
 SUMS = "".join(f"{i},{j},{(i + j) % 6}\n" for i in range(6) for j in range(6))
+BITWISE_SUMS = "".join(f"{i},{j},{i ^ j}\n" for i in range(4) for j in range(4))
 PROVED = {
     "probes": ("probes", BIGRAMS, []),
     "packed-words": ("packed-words", BIGRAMS, []),
     "affine": ("affine", SUMS, []),
+    "affine in a group": ("affine", BITWISE_SUMS, []),
+    "object-words": ("object-words", BIGRAMS, []),
+    "probes in float64": ("probes", BIGRAMS, ["--dtype", "float64"]),
     "bit-table in bfloat16": ("bit-table", CAPITALS, ["--dtype", "bfloat16"]),
     "bit-table in float16": ("bit-table", BIGRAMS, ["--dtype", "float16"]),
     "knots of one token": ("knots", CAPITALS, []),
@@ -69,14 +76,26 @@ def test_make_lets_coq_check_it(rose_folder, tmp_path):
     compiles(tmp_path / "out")
 
 
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    place = tmp_path_factory.mktemp("library")
+    compile_library(Coqc.found(), place)
+    return place
+
+
 @needs_coq
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROVED)
-def test_coq_accepts_what_is_written_of_a_memory_of_integers(tmp_path, name):
+def test_coq_accepts_what_is_written_of_a_memory_of_integers(library, tmp_path, name):
     memory, table, words = PROVED[name]
     folder = made(tmp_path, "table.csv", table, "--no-header", *words, memory=memory)
-    export_for_coq(folder, tmp_path / "out")
-    compiles(tmp_path / "out")
+    report = check_by_coq(folder, library=library)
+    assert report.verdict is Verdict.PROVED
+    assert report.claim.number_format == (words[1] if words else "float32")
+
+
+def test_a_memory_is_proved_in_each_format():
+    assert {words[1] if words else "float32" for _, _, words in PROVED.values()} == set(FORMATS)
 
 
 @needs_coq
