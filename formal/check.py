@@ -2,6 +2,7 @@
 
     python formal/check.py            the proofs of this folder
     python formal/check.py FOLDER     those of another one, laid out in the same way, such as formal/float32
+    ... --coqchk                      and let coqchk, a kernel that stands alone, check what was compiled once more
 
 It ends with 0 if every file of `_CoqProject` compiles, no source assumes anything, and the theorems rest on axioms of
 Coq's own real numbers only (`ALLOWED`); with 1 if not; with 2 if there is no `coqc` to ask.
@@ -117,8 +118,39 @@ def printed_axioms(output: str) -> set[str]:
     return {line.split(" ")[0] for line in lines if line and not line.startswith(" ")} - {"Axioms:"}
 
 
-def check(folder: Path) -> tuple[list[str], set[str]]:
-    """The theorems `file.name` of a folder, and the axioms that they rest on together.
+def checked_again(name: str, sources: list[Path], build: Path) -> set[str]:
+    """What coqchk finds that the compiled sources, and all that they import, rest on.
+
+    Raises:
+        ProofError: It does not accept them.
+    """
+    modules = [f"{name}.{source.stem}" for source in sources]
+    run = subprocess.run(
+        ["coqchk", "-silent", "-o", "-Q", ".", name, *modules], cwd=build, capture_output=True, text=True
+    )
+    if run.returncode != 0:
+        raise ProofError(f"coqchk does not accept what was compiled:\n{run.stdout}{run.stderr}".rstrip())
+    return summarized_axioms(run.stdout + run.stderr)
+
+
+def summarized_axioms(output: str) -> set[str]:
+    """The axioms that the summary of coqchk names, each by its file and its own name.
+
+    Raises:
+        ProofError: The summary is not as expected, or a check of the kernel was switched off somewhere.
+    """
+    parts = {title: body.split() for title, body in re.findall(r"^\* ([^:]+):(.*?)(?=^\* |\Z)", output, re.M | re.S)}
+    axioms = parts.pop("Axioms", None)
+    if axioms is None or parts.pop("Theory", None) != ["Set", "is", "predicative"] or len(parts) < 3:
+        raise ProofError(f"coqchk printed another summary than is known here:\n{output}".rstrip())
+    for title, found in parts.items():
+        if found != ["<none>"]:
+            raise ProofError(f"coqchk says: {title}: {' '.join(found)}")
+    return {".".join(axiom.split(".")[-2:]) for axiom in axioms if axiom != "<none>"}
+
+
+def check(folder: Path, *, again: bool = False) -> tuple[list[str], set[str]]:
+    """The theorems `file.name` of a folder, and the axioms that they rest on together; `again` by coqchk too.
 
     Raises:
         ProofError: A source assumes something, does not compile or is empty, or the theorems need more than ALLOWED.
@@ -133,6 +165,8 @@ def check(folder: Path) -> tuple[list[str], set[str]]:
     with tempfile.TemporaryDirectory() as made:
         compiled(name, sources, Path(made))
         found = axioms(name, sources, Path(made))
+        if again:
+            found |= checked_again(name, sources, Path(made))
     if not found <= ALLOWED:
         raise ProofError(f"the theorems rest on {sorted(found - ALLOWED)}, which is not among the axioms of the reals")
     return proved, found
@@ -140,7 +174,9 @@ def check(folder: Path) -> tuple[list[str], set[str]]:
 
 def main(arguments: list[str]) -> int:
     """Print the theorems and their axioms, or what is wrong."""
-    folder = Path(arguments[0]) if arguments else Path(__file__).parent
+    again = "--coqchk" in arguments
+    folders = [Path(word) for word in arguments if word != "--coqchk"]
+    folder = folders[0] if folders else Path(__file__).parent
     if shutil.which("coqc") is None:
         print(
             "formal: there is no coqc on this machine (Debian: apt install coq), so no proof was checked",
@@ -148,12 +184,13 @@ def main(arguments: list[str]) -> int:
         )
         return 2
     try:
-        proved, found = check(folder)
+        proved, found = check(folder, again=again)
     except ProofError as wrong:
         print(f"formal: {wrong}", file=sys.stderr)
         return 1
     print("\n".join(proved))
-    print(f"formal: {len(proved)} theorems proved from {', '.join(sorted(found)) or 'no axioms'}")
+    twice = ", and checked again by coqchk" if again else ""
+    print(f"formal: {len(proved)} theorems proved from {', '.join(sorted(found)) or 'no axioms'}{twice}")
     return 0
 
 

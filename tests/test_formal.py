@@ -184,6 +184,61 @@ def test_whatever_coq_prints_beside_nothing_counts_as_an_axiom(printed: str, nam
     assert check.printed_axioms(printed) == names
 
 
+SUMMARY = """
+CONTEXT SUMMARY
+===============
+
+* Theory: Set is predicative
+
+* Axioms:
+    Coq.Reals.ClassicalDedekindReals.sig_not_dec
+    Coq.Logic.Classical_Prop.classic
+
+* Constants/Inductives relying on type-in-type: <none>
+
+* Constants/Inductives relying on unsafe (co)fixpoints: <none>
+
+* Inductives whose positivity is assumed: <none>
+"""
+
+
+def test_the_summary_of_coqchk_is_read() -> None:
+    assert (
+        check.summarized_axioms(SUMMARY)
+        == {"ClassicalDedekindReals.sig_not_dec", "Classical_Prop.classic"}
+        < check.ALLOWED
+    )
+    assert (
+        check.summarized_axioms(re.sub(r"Axioms:.*?\* Con", "Axioms: <none>\n* Con", SUMMARY, count=1, flags=re.DOTALL))
+        == set()
+    )
+
+
+@pytest.mark.parametrize(
+    ("original", "other", "reason"),
+    [
+        ("type-in-type: <none>", "type-in-type: Formal.half.loop", "relying on type-in-type: Formal.half.loop"),
+        ("assumed: <none>", "assumed: Formal.half.bad", "positivity is assumed: Formal.half.bad"),
+        ("* Inductives whose positivity is assumed: <none>", "", "another summary"),
+        ("Set is predicative", "Set is impredicative", "another summary"),
+        ("* Axioms:", "* Assumptions:", "another summary"),
+    ],
+)
+def test_a_summary_of_coqchk_that_is_not_as_it_should_be_is_refused(original: str, other: str, reason: str) -> None:
+    assert SUMMARY.count(original) == 1
+    with pytest.raises(check.ProofError, match=reason):
+        check.summarized_axioms(SUMMARY.replace(original, other))
+
+
+@coqc
+@pytest.mark.skipif(
+    shutil.which("coqchk") is None, reason="nothing is checked again: there is no coqchk on this machine"
+)
+def test_coqchk_accepts_a_proof(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check.main([str(folder_with(tmp_path, TWO)), "--coqchk"]) == 0
+    assert "checked again by coqchk" in capsys.readouterr().out
+
+
 def test_coq_that_prints_nothing_is_not_believed() -> None:
     with pytest.raises(check.ProofError, match="nothing was printed"):
         check.printed_axioms("")

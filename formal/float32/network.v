@@ -1,4 +1,9 @@
-(** The checker of a whole model, and its soundness: what it computes of the logits holds in every run. *)
+(** The checker of a whole model, and its soundness: what it computes of the logits holds in every run.
+
+    It computes nothing twice: what came of a row is looked up in a [table], and the pattern of a query in what was
+    [found] for the same keys. So a model is cut into [stages], groups of blocks that map each row by itself and blocks
+    of attention, and each stage keeps what it has computed for the next context. Each of these is proved to be what the
+    blocks compute, whatever has been kept. *)
 
 From Coq Require Import Reals List ZArith Permutation Lra Lia Bool FMapPositive.
 From Flocq Require Import Core.
@@ -46,6 +51,7 @@ Qed.
 (** Rows with what came of them, one for each place; a new one takes the place of an old one. *)
 Definition table : Type := PositiveMap.t (row * row).
 
+(** The place of a row is a hash of its numbers. Rows with the same place are compared entry by entry. *)
 Definition place_bits : Z := 8191.
 Definition stirred (h z : Z) : Z := Z.land (Z.shiftl h 5 + h + z)%Z place_bits.
 Definition place (r : row) : positive :=
@@ -54,9 +60,11 @@ Definition place (r : row) : positive :=
   | Near l => Z.to_pos (1 + fold_left (fun h p => stirred h (fst p)) l 0)%Z
   end.
 
+(** What came of a row, if the table has it. *)
 Definition recalled (t : table) (r : row) : option row :=
   match PositiveMap.find (place r) t with Some (a, b) => if same_row a r then Some b else None | None => None end.
 
+(** What a table has is what came of its rows. *)
 Definition recalls (step : row -> option row) (t : table) : Prop :=
   forall p a b, PositiveMap.find p t = Some (a, b) -> step a = Some b.
 
@@ -330,6 +338,7 @@ Qed.
 
 (** *** Groups of blocks that map each row by itself *)
 
+(** A row behind the neurons of a group. *)
 Fixpoint group_row (g : list block) (r : row) : option row :=
   match g with
   | [] => Some r
@@ -517,6 +526,7 @@ End Network.
 Definition group_weights : nat := 600.
 Definition light (g : list block) : bool := (list_sum (map (fun b => length (block_entries b)) g) <? group_weights)%nat.
 
+(** Blocks of attention alone, and those between them in groups. *)
 Fixpoint stages (bs : list block) : list stage :=
   match bs with
   | [] => []

@@ -46,19 +46,23 @@ Notation p := (precision f).
 Definition position : Type := R * list R.
 Definition as_read (x : position) : num * list num := (Some (fst x), map Some (snd x)).
 
+(** One of the positions has the largest score. *)
 Definition top (K : list position) : Prop := Exists (fun x => fst x = M) K.
 
 (** What a position adds to entry [c] of the sums: its value if its score is the largest. *)
 Definition share (c : nat) (x : position) : R := if Req_EM_T (fst x) M then nth c (snd x) 0 else 0.
 
+(** The score is the largest one or at least [far] below it, and the values are at most 2^j. *)
 Definition apart (x : position) : Prop :=
   (fst x = M \/ fst x <= M - IZR far) /\ M - fst x < pow2 (safe f) /\ length (snd x) = width /\
   forall c, (c < width)%nat -> Rabs (nth c (snd x) 0) <= pow2 j.
 
+(** The shares of entry [c] are multiples of a unit in which no partial sum is rounded. *)
 Definition fitting_shares (K : list position) (c : nat) : Prop := exists e, unit f e /\
   Forall (fun x => exists z, share c x = IZR z * pow2 e) K /\
   sum_of (fun x => above (share c x)) K <= pow2 (p + e) /\ sum_of (fun x => below (share c x)) K <= pow2 (p + e).
 
+(** Positions of which every part can be averaged without rounding. *)
 Definition good (K : list position) : Prop :=
   Forall apart K /\ (forall c, (c < width)%nat -> fitting_shares K c) /\
   (Z.of_nat (length K) <= 2 ^ p)%Z /\ INR (length K) * pow2 j < pow2 (safe f).
