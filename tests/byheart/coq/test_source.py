@@ -101,6 +101,14 @@ def test_long_tables_are_proved_in_pieces(capitals_folder):
         assert f"(piece {PIECE} facts {number}) = true" in files[f"answers_{number}.v"]
 
 
+def test_answers_are_evaluated_in_native_code_where_that_is_asked_for_and_the_rest_never(rose_folder):
+    claim = claim_of(rose_folder, "float32")
+    for native, machine in ((False, "vm"), (True, "native")):
+        files = proof_sources(claim, native=native)
+        assert re.findall(r"(\w+)_cast_no_check", files["answers_0.v"]) == [machine]
+        assert set(re.findall(r"(\w+)_cast_no_check", files["proof.v"])) == {"vm"}
+
+
 def test_the_bound_of_the_exponential_is_1000_before_it_is_120(rose_folder):
     tried = list(attempts(claim_of(rose_folder, "float32")))
     assert [far for _, far in tried] == [FAR, FAR, NEAR, NEAR] == [1000, 1000, 120, 120]
