@@ -46,7 +46,7 @@ TRUSTED = (
 STATED = ("runs", "text")
 """The statements of a certificate that are about runs."""
 
-UNANSWERED = "the first fact is not answered as it should be by integers that no run rounds"
+UNANSWERED = "of the facts that are tried first, not all are answered as they should be by integers that no run rounds"
 """Why a memory has no proof in integers."""
 
 _INSTALL = "coqc and its library Flocq; 8.16 and 4.1 were tried (Debian: apt install coq libcoq-flocq)"
@@ -201,7 +201,7 @@ def compile_library(coqc: "Coqc", place: Path, *, progress: Progress = silent) -
 
 
 def answering_units(coqc: "Coqc", claim: Claim, place: Path, *, progress: Progress = silent) -> tuple[int, int] | None:
-    """The first scale and bound of the exponential of `attempts` by which integers answer the first fact.
+    """The first scale and bound of the exponential of `attempts` by which integers answer what is tried first.
 
     Args:
         coqc: The compiler.

@@ -33,7 +33,7 @@ def export_for_coq(folder: Path, out: Path, *, dtype: str | None = None, overwri
 
     Raises:
         InputError: The folder is not of a kind that the library has words for, or an unknown format; or `coqc` is
-            installed and finds that integers do not answer the first fact.
+            installed and finds that integers do not answer what is tried first.
         FileFormatError: A file of the folder is missing or is not what it should be.
         TamperedError: The files are not those that the certificate names.
     """
@@ -60,7 +60,7 @@ def export_for_coq(folder: Path, out: Path, *, dtype: str | None = None, overwri
 
 
 def _units(folder: Path, claim: Claim) -> tuple[int, int]:
-    """The scale of the integers and the bound of the exponential that `coqc` accepts for the first fact.
+    """The scale of the integers and the bound of the exponential that `coqc` accepts for what is tried first.
 
     Where it is not installed they are the first to try.
 

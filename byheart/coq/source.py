@@ -21,6 +21,12 @@ FAR = 1000
 NEAR = 120
 """The bound of H5 (c): e^-120 is less than half of the smallest float32 number."""
 
+DIGITS = 24
+"""Those of float32, which has the longest numbers whose digits are cut off one by one."""
+
+PROBED = 16
+"""Facts that are tried, first, last and between, before all are evaluated."""
+
 _LEAST_SCALE = 2  # averages of four rows have halves of halves
 _PLAIN = re.compile(r"[^\W\d_]|[ -~\n]")  # of a string of Coq, which doubles its quotation marks
 _WHO = {"all": "All", "causal": "Causal", "last": "Last"}
@@ -114,10 +120,12 @@ Proof.
 Qed."""
 
 _PROBE = """\
+From Coq Require Import List.
 From Float32 Require Import semantics facts.
 From Memory Require Import claim.
+Import ListNotations.
 
-Lemma answered : all_answered {number_format} far stored (piece 1 facts 0) = true.
+Lemma answered : all_answered {number_format} far stored (List.flat_map (piece 1 facts) {numbers}%nat) = true.
 Proof. vm_cast_no_check (eq_refl true). Qed.
 """
 
@@ -130,11 +138,14 @@ def least_scale(claim: Claim) -> int:
 
 
 def attempts(claim: Claim) -> Iterator[tuple[int, int]]:
-    """Scales and bounds of the exponential to try: finer units for averages of more rows, 120 where gaps are small."""
+    """Scales and bounds of the exponential to try: finer units for averages of more rows, 120 where gaps are small.
+
+    Neurons that cut digits off a number need units that are finer by all of its digits but one.
+    """
     scale = least_scale(claim)
     finer = scale + (claim.positions - 1).bit_length()
     for far in (FAR, NEAR):
-        yield from ((each, far) for each in dict.fromkeys((scale, finer)))
+        yield from ((each, far) for each in dict.fromkeys((scale, finer, finer + DIGITS // 2, finer + DIGITS)))
 
 
 def claim_source(claim: Claim, scale: int, far: int) -> str:
@@ -196,8 +207,10 @@ def proof_sources(claim: Claim, *, native: bool = False) -> dict[str, str]:
 
 
 def probe_source(claim: Claim) -> str:
-    """A file that compiles if the first fact is answered in integers."""
-    return _PROBE.format(number_format=claim.number_format)
+    """A file that compiles if the first fact, the last one and some between are answered in integers."""
+    count = min(PROBED, claim.steps)
+    numbers = sorted({i * (claim.steps - 1) // max(count - 1, 1) for i in range(count)})
+    return _PROBE.format(number_format=claim.number_format, numbers=_listed(numbers))
 
 
 NATIVE = """\

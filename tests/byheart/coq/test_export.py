@@ -22,6 +22,7 @@ PROVED = {
     "packed-words": ("packed-words", BIGRAMS, []),
     "affine": ("affine", SUMS, []),
     "affine in a group": ("affine", BITWISE_SUMS, []),
+    "object-words": ("object-words", BIGRAMS, []),
     "probes in float64": ("probes", BIGRAMS, ["--dtype", "float64"]),
     "bit-table in bfloat16": ("bit-table", CAPITALS, ["--dtype", "bfloat16"]),
     "bit-table in float16": ("bit-table", BIGRAMS, ["--dtype", "float16"]),

@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.coq.claim import claim_of
-from byheart.coq.source import FAR, NEAR, PIECE, attempts, claim_source, coq_string, least_scale, proof_sources
+from byheart.coq.source import (
+    FAR,
+    NEAR,
+    PIECE,
+    attempts,
+    claim_source,
+    coq_string,
+    least_scale,
+    probe_source,
+    proof_sources,
+)
 from constructions.errors import FileFormatError
 from constructions.models.blocks import Attention
 from constructions.models.model import Model
@@ -111,5 +121,14 @@ def test_answers_are_evaluated_in_native_code_where_that_is_asked_for_and_the_re
 
 def test_the_bound_of_the_exponential_is_1000_before_it_is_120(rose_folder):
     tried = list(attempts(claim_of(rose_folder, "float32")))
-    assert [far for _, far in tried] == [FAR, FAR, NEAR, NEAR] == [1000, 1000, 120, 120]
-    assert len(set(tried)) == 4
+    assert [far for _, far in tried] == [FAR] * 4 + [NEAR] * 4 == [1000] * 4 + [120] * 4
+    scales = [scale for scale, _ in tried[:4]]
+    assert scales == sorted(set(scales)) == [scale for scale, _ in tried[4:]]
+
+
+def test_facts_from_the_first_to_the_last_are_tried_before_all(capitals_folder):
+    claim = claim_of(capitals_folder, "float32")
+    for count, numbers in ((1, [0]), (5, [0, 1, 2, 3, 4]), (1501, list(range(0, 1501, 100)))):
+        object.__setattr__(claim, "facts", tuple(((0,), 0) for _ in range(count)))
+        [written] = re.findall(r"\(piece 1 facts\) \[([\d; ]*)\]", probe_source(claim))
+        assert [int(number) for number in written.split(";")] == numbers
