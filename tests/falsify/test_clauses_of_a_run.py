@@ -498,7 +498,7 @@ HEADS: dict[str, list[Attention]] = {
 def test_averages_that_machines_compute_are_in_the_relation(scores: str) -> None:
     machines = [machine for each in HEADS.values() for machine in each]
     different = []
-    for seed in SEEDS:
+    for seed in SEEDS[:6]:
         head = Head(SCORES[scores], seed)
         runs = head.runs(float32)
         found = [machine(head) for machine in machines]
@@ -513,7 +513,7 @@ def test_averages_of_every_format_are_in_its_relation(name: str) -> None:
     """In 16 bits flash attention rounds exponentials for the average, and adds them up before."""
     f = FORMATS[name]
     for scores in SCORES.values():
-        for seed in SEEDS[:6]:
+        for seed in SEEDS[:3]:
             head = Head(scores, seed, DTYPES[name])
             runs = head.runs(f, digits=min(f.precision, 50))
             for machine in (as_written, math_of_torch, flash_of_torch):
