@@ -6,7 +6,7 @@ Page: docs/rigour/depth.md
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from flint import arb, arb_mat, ctx
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError
-from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
 from constructions.tasks.vectors import Vectors
 from verify.arithmetic.double_double import SLICES, DoubleDouble, added, inner_error
@@ -25,7 +24,7 @@ from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.in_float64 import InFloat64
 from verify.forward.logits import logit_chunks
 from verify.forward.map_norms import Norms
-from verify.forward.row_balls import logit_balls
+from verify.forward.row_balls import logit_balls, row_width
 from verify.forward.walk import Prefixes, part_of, passed, shares_prefixes, stream_of
 
 Precision = Literal["float64", "double-double", "balls"]
@@ -299,7 +298,7 @@ def _together(
                 yield own[start : start + _BALLS_TOGETHER]
         return
     tokens = {place: tuple(np.asarray(parts[place[0]])[place[1]].tolist()) for place in every}
-    most = max(1, _BALL_ENTRIES // max(_width(block) for block in model.blocks))
+    most = max(1, _BALL_ENTRIES // max(row_width(block, 1) for block in model.blocks))
     for some in ([p for p in every if len(tokens[p]) > 1], [p for p in every if len(tokens[p]) == 1]):
         some.sort(key=lambda place: tokens[place])
         start, size = 0, 1
@@ -317,13 +316,6 @@ def _together(
 def _shared(one: tuple[int, ...], other: tuple[int, ...]) -> int:
     """With how many equal tokens two contexts begin."""
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
-def _width(block: Any) -> int:
-    """Entries of the widest row in a block."""
-    if isinstance(block, Attention):
-        return max(block.d_model, block.d_out, block.n_heads * max(block.d_qk, block.d_head))
-    return max(block.d_model, block.d_out, block.d_mlp) if isinstance(block, FeedForward) else block.width
 
 
 def _slices_needed(

@@ -794,20 +794,20 @@ def _contexts_together(model: Model, inputs: Int64Array | Vectors, last: int) ->
     shared = model.reads_tokens and not any(isinstance(block, Attention) for block in model.blocks[:last])
     of_vectors = isinstance(inputs, Vectors)
     count, length = (len(inputs), inputs.n_ctx) if of_vectors else inputs.shape
-    width = max((_width(block, length) for block in model.blocks[: last + 1]), default=1)
+    width = max((row_width(block, length) for block in model.blocks[: last + 1]), default=1)
     most = length * model.d_vocab if shared else count * length
     return max(1, count if most * width <= _ROW_ENTRIES else _ROW_ENTRIES // (length * width))
 
 
 def _contexts_within(model: Model, last: int, heads: Heads[RowBalls] | None, cells: Int64Array) -> int:
     """How many contexts are worked on together from the last attention on."""
-    widths = [_width(block, 1) for block in model.blocks[last + (heads is not None) :]]
+    widths = [row_width(block, 1) for block in model.blocks[last + (heads is not None) :]]
     if heads is not None:
         widths += [heads.followed(cells) * heads.block.d_head, heads.block.d_model, heads.block.d_out]
     return max(1, _WIDE_ENTRIES // max(widths, default=1))
 
 
-def _width(block: Any, length: int) -> int:
+def row_width(block: Any, length: int) -> int:
     """Entries of the widest array that a block makes of a row."""
     if isinstance(block, Attention):
         return max(block.n_heads * max(block.d_qk, block.d_head, length), block.d_model, block.d_out)
