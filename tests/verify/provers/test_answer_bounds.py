@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import mpmath
 import numpy as np
@@ -14,9 +15,11 @@ from constructions.models.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Counts, make_task
+from tests import prompts
 from tests.layers import random_layer, random_layer_task
 from tests.verify.runs.integer_models import sum_modulo
 from verify.arithmetic.enclosure import Enclosure
+from verify.forward.ladder import rising_of_parts
 from verify.progress import silent
 from verify.provers import answer_bounds as module
 from verify.provers.answer_bounds import Answers, guess_loss, judge_answers, margin_upper
@@ -182,3 +185,19 @@ def test_a_margin_is_at_most_what_both_ends_allow():
     assert 0.25 <= above <= 0.25 + 1e-12
     [below] = margin_upper(Enclosure([[1.0, 2.0, 1.5]], [[0.25, 0.5, 0.0]]), modes)
     assert -0.25 <= below <= -0.25 + 1e-12
+
+
+@pytest.mark.parametrize("rung", ["float64", "balls"])
+def test_each_fact_is_told_once_when_it_is_decided_with_what_is_proved_of_it(monkeypatch, rung):
+    if rung == "balls":  # nothing shorter decides
+        monkeypatch.setattr(module, "rising_of_parts", partial(rising_of_parts, precisions=("balls",)))
+    told, task = [], prompts.task_of(prompts.facts())
+    answers = judge_answers(
+        prompts.model(), task, Criterion(), decided=lambda *said: told.append(said), progress=silent
+    )
+    held, wrong = answers.held("labels", 0.0), answers.wrong("labels", 0.0)
+    assert sorted(fact for fact, *_ in told) == list(range(task.n_contexts)) and held.sum() == task.n_contexts - 1
+    for fact, is_held, margin, precision in told:
+        assert is_held == held[fact] != wrong[fact] and precision == rung
+        # Of a fact that is held all contexts are known then; of another perhaps only those up to its first wrong token.
+        assert margin == answers.margin_lower[fact] if is_held else answers.margin_upper[fact] <= margin <= 0.0
