@@ -230,6 +230,71 @@ def test_the_library_agrees_with_the_tensors_of_a_file(size, tmp_path):
     assert "agrees with LlamaForCausalLM" in found["headline"] and "tensors of the file" in found["headline"]
 
 
+def module_of(arch):
+    """A random model of `transformers` of an architecture, whose every tensor counts."""
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    torch.manual_seed(7)
+    if arch == "gpt2":
+        config = transformers.GPT2Config(vocab_size=len(TOKENS), n_positions=16, n_embd=32, n_layer=2, n_head=4)
+        module = transformers.GPT2LMHeadModel(config)
+    else:
+        sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+        sizes |= {"num_key_value_heads": 2, "max_position_embeddings": 16, "vocab_size": len(TOKENS)}
+        if arch == "qwen3":
+            sizes |= {"head_dim": 12}
+        config = transformers.AutoConfig.for_model(arch, **sizes, tie_word_embeddings=False, rms_norm_eps=1e-5)
+        module = transformers.AutoModelForCausalLM.from_config(config)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.copy_(torch.randn_like(parameter) / 4.0)
+    return module
+
+
+def write_module(path, arch, module):
+    """The file that llama.cpp would make of a module, with the names of its own library."""
+    config = module.config
+    names = gguf.get_tensor_name_map(getattr(gguf.MODEL_ARCH, arch.upper()), config.num_hidden_layers)
+    writer = gguf.GGUFWriter(path, arch)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_feed_forward_length(4 * config.hidden_size if arch == "gpt2" else config.intermediate_size)
+    if arch == "gpt2":
+        writer.add_layer_norm_eps(config.layer_norm_epsilon)
+    else:
+        writer.add_head_count_kv(config.num_key_value_heads)
+        writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+        writer.add_rope_freq_base(10000.0)
+    if arch == "qwen3":
+        writer.add_key_length(config.head_dim)
+        writer.add_value_length(config.head_dim)
+    for name, tensor in module.state_dict().items():
+        if arch == "gpt2" and name == "lm_head.weight":  # tied
+            continue
+        numbers = tensor.float().numpy()
+        if arch == "gpt2" and name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight")):
+            numbers = numbers.T
+        writer.add_tensor(names.get_name(name, try_suffixes=(".weight", ".bias")), np.ascontiguousarray(numbers))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+@pytest.mark.parametrize("arch", ["gpt2", "qwen2", "qwen3"])
+def test_a_file_of_another_architecture_is_the_module_that_it_was_made_of(arch, tmp_path):
+    module = module_of(arch)
+    path = write_module(tmp_path / "model.gguf", arch, module)
+    module.save_pretrained(tmp_path / "folder")
+    read, own = read_model(path), read_model(tmp_path / "folder")
+    assert read.tensors().keys() == own.tensors().keys()
+    assert all(np.array_equal(tensor, own.tensors()[name]) for name, tensor in read.tensors().items())
+    found = certify(path, [["#1", "#2", "#3"], ["#4", "#5", "#6"]], cells="tokens")
+    assert f"agrees with {type(module).__name__} of transformers" in found["headline"]
+
+
 def test_a_field_of_the_architecture_that_is_not_known_is_refused(tmp_path):
     tensors = llama_tensors(SIZES[0])
     for name, value in (("llama.rope.scaling.factor", 8), ("llama.expert_count", 4), ("qwen2.block_count", 1)):
