@@ -87,6 +87,10 @@ def _task_of(name: str) -> Task:
     first, second = bigrams.T
     if name == "affine":
         return array_task(bigrams, next_tokens=(first + 3 * second) % _TOKENS, target="labels")
+    if name == "object-words":  # subjects and relations of their own: words of any type have room for these
+        rng = np.random.default_rng(_SEED)
+        labels = rng.integers(0, _TOKENS, len(bigrams))
+        return array_task(bigrams + np.array([0, _TOKENS]), next_tokens=labels, vocabulary=2 * _TOKENS, target="labels")
     if name == "newton":  # a search, whose time grows with the facts
         return enumerated_task(5, 2, seed=_SEED)
     if name.endswith("-laws"):

@@ -303,7 +303,7 @@ def test_a_smaller_memory_that_one_run_alone_holds_is_listed_and_not_taken(monke
     run_instead(monkeypatch, other)
     figures = hold(facts_of_three_columns()).figures
     listed = {offer.memory: offer for offer in figures.memories if offer.refused is None}
-    assert figures.memory in ("packed-words", "probes") and listed[figures.memory].every_run
+    assert figures.memory in ("object-words", "packed-words", "probes") and listed[figures.memory].every_run
     assert any(offer.parameters < figures.parameters and not offer.every_run for offer in listed.values())
 
 
@@ -318,7 +318,7 @@ def test_where_every_run_is_proved_and_one_run_of_all_facts_takes_long_none_is_m
 
 def test_quick_stops_at_the_first_memory_that_every_run_holds():
     figures = hold(facts_of_three_columns(), quick=True).figures
-    assert [offer.memory for offer in figures.memories if not offer.refused] == ["packed-words"]
+    assert [offer.memory for offer in figures.memories if not offer.refused] == ["object-words"]
 
 
 def test_no_memory_leaves_no_folder(tmp_path):
@@ -370,8 +370,8 @@ def test_what_does_not_hold_its_facts_when_it_is_run_is_not_taken_by_itself(monk
 
 def test_the_first_memory_is_kept_before_the_search_and_an_interrupt_of_it_returns_it(monkeypatch):
     first, best = ever_smaller(facts_of_three_columns())
-    assert first.certificate.verdict is Verdict.PROVED and first.figures.memory == "packed-words"
-    assert [each.memory for each in first.figures.memories if not each.refused] == ["packed-words"]
+    assert first.certificate.verdict is Verdict.PROVED and first.figures.memory == "object-words"
+    assert [each.memory for each in first.figures.memories if not each.refused] == ["object-words"]
     assert best.figures.parameters <= first.figures.parameters
 
     honest = job.offers
@@ -383,7 +383,7 @@ def test_the_first_memory_is_kept_before_the_search_and_an_interrupt_of_it_retur
 
     monkeypatch.setattr(job, "offers", interrupted)
     left = hold(facts_of_three_columns())
-    assert left.model.sha256() == first.model.sha256() and left.figures.memory == "packed-words"
+    assert left.model.sha256() == first.model.sha256() and left.figures.memory == "object-words"
 
 
 def test_what_is_asked_for_is_not_searched_on():

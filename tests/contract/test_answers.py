@@ -34,7 +34,7 @@ def bigrams(tokens, answers, *, facts=None, seed=0, **given):
 
 
 HOLD_BIGRAMS = {
-    "knots", "last-token-heads", "newton", "one-head", "packed-words",
+    "knots", "last-token-heads", "newton", "object-words", "one-head", "packed-words",
     "probes", "rank-one-heads", "theorem-1",
 }  # fmt: skip
 

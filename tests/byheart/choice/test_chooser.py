@@ -18,7 +18,7 @@ from constructions.memories.newton.newton_memory import newton_memory
 from constructions.models.blocks import Attention
 from constructions.models.precision import SHORT
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
-from constructions.tasks.table import table_task
+from constructions.tasks.table import facts_task, table_task
 from constructions.tasks.task import Task
 from verify.provers.memorization import certify_memorization
 
@@ -66,7 +66,7 @@ def test_in_16_bits_memories_whose_runs_are_rounded_are_not_tried() -> None:
     task = enumerated_task(4, 2, seed=2)
     for dtype in SHORT:
         names = {offer.memory.name for offer in offers(task, dtype=dtype)}
-        assert names == {"affine", "packed-words", "bit-table"}
+        assert names == {"affine", "object-words", "packed-words", "bit-table"}
         with pytest.raises(CapacityError, match=f"its runs in {dtype} are rounded, and nothing is proved of them"):
             smallest_of(offers(task, names=("knots",), dtype=dtype))
         assert offers(enumerated_task(3, 3), dtype=dtype)[0].memory.name == "bit-table"
@@ -127,7 +127,7 @@ def test_of_the_exact_memories_the_smallest_by_its_formula_is_built_first(monkey
     sparse = array_task(
         pairs, next_tokens=np.random.default_rng(1).integers(0, 50, 400), vocabulary=300, answers=50, target="labels"
     )
-    for task, first in ((sparse, "probes"), (enumerated_task(50, 2), "packed-words")):
+    for task, first in ((sparse, "probes"), (enumerated_task(50, 2), "object-words")):
         found = offers(task, quick=True, judged=True)
         assert smallest_of(found).memory.name == first
     words = BY_NAME["packed-words"].fewest(task, "float64")
@@ -239,3 +239,12 @@ def test_a_table_that_follows_a_rule_is_the_rule_and_nothing_larger_is_built() -
     assert found[0].memory.name == "affine" and found[0].parameters == 132
     larger = {offer.memory.name for offer in found if "and is not built" in offer.refused}
     assert larger >= {"packed-words", "probes"}
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.4])
+def test_a_table_of_subjects_and_relations_is_words_of_objects(holes: float) -> None:
+    rng = np.random.default_rng(0)
+    rows = [(f"s{i}", f"r{j}", f"o{rng.integers(60)}") for i in range(150) for j in range(6) if rng.random() >= holes]
+    chosen = smallest_of(offers(facts_task(rows), judged=True))
+    assert chosen.memory.name == "object-words" and chosen.every_run
+    assert chosen.parameters < len(rows)
