@@ -52,7 +52,7 @@ class Grid(NamedTuple):
         """Whether the folds of x to 0 turn what is behind it round, -1, or not, 1: `[G]`."""
         left, found = self.x, np.ones(len(self.x))
         for bit in reversed(range(1, self.bits + 1)):
-            found = np.where(left >= 2 ** (bit - 1), -found, found)
+            found = found * np.where(left >= 2 ** (bit - 1), -1.0, 1.0)
             left = np.minimum(left, 2**bit - 1 - left)
         return found
 
@@ -105,15 +105,15 @@ class _PairWords(Words):
     @property
     def centred_places(self) -> Int64Array:
         """The codes of the places, `[m]`."""
-        return np.arange(self.digits.places, dtype=np.int64) - (self.digits.places - 1) // 2
+        return np.arange(self.digits.places) - (self.digits.places - 1) // 2
 
     def codes(self, index: Int64Array, behind: Int64Array) -> Float64Array:
         r"""$\xi = \gamma_1 \pm \tau$, $\gamma_2$, and $\tau^2 - \xi^2 - \gamma_2^2$, $\tau$ = what is behind / 2^9."""
         grid, group = self.grid, index // self.digits.places
         tail = (self.centred_places[index % self.digits.places] + behind) * grid.turned[group] / 2.0**_FINE
-        x, y = grid.x[group] - grid.middle, grid.y[group]
+        x, y = (grid.x[group] - grid.middle).astype(np.float64), grid.y[group].astype(np.float64)
         codes = np.stack([x + tail, y, -(x**2) - 2.0 * x * tail - y**2], axis=1)
-        return (codes[:, [0, 2]] if self.on_a_line else codes).astype(np.float64)
+        return codes[:, [0, 2]] if self.on_a_line else codes
 
     def packed(self, table: Int64Array) -> Float64Array:
         """The words of objects by slots, -1 for none: `[rows, slots]` to `[rows, G]`."""
@@ -179,11 +179,12 @@ class _PairWords(Words):
         if M * own.max() > units or not terms.stay_below(room - 2.0 * tail, precision):
             return False
         reach = np.abs(self.centred_places).max() + 2 * self.far + 1
-        delta, k = np.arange(-reach, reach + 1.0, dtype=np.float64)[:, None], np.arange(m, dtype=np.float64)
-        knots = np.maximum(delta - self.centred_places, 0.0).sum(axis=1, keepdims=True)
-        ramp = np.maximum(delta + 1 - self.centred_places[0], 0.0)
-        terms = _Terms.of(np.ones(1), -2.0 * knots, (2.0 * k + 1.0) * ramp, -((k + 1.0) ** 2))
-        own = terms.parts[delta == self.centred_places]
+        delta, slopes = np.arange(-reach, reach + 1.0)[:, None], 2.0 * np.arange(float(m)) + 1.0
+        places = self.centred_places.astype(np.float64)
+        knots = np.maximum(delta - places, 0.0).sum(axis=1, keepdims=True)
+        ramp = np.maximum(delta + 1.0 - places[0], 0.0)
+        terms = _Terms.of(np.ones(1), -2.0 * knots, slopes * ramp, -((slopes + 1.0) ** 2) / 4.0)
+        own = terms.parts[delta == places]
         return M * own.max() <= 2.0**precision and terms.stay_below(room, precision)
 
 
