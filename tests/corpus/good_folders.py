@@ -705,7 +705,7 @@ GOOD["edit"] = Good("edit", "one context of nine is answered anew, the other eig
 
 def write_pages(folder: Path) -> None:
     """Write a table of two facts as `byheart memorize` does, with the summary and the page."""
-    made = memorize({("Peru", "capital"): "Lima", ("Peru", "river"): "Amazon"}, quick=True)
+    made = memorize({("Peru", "capital"): "Lima", ("Peru", "river"): "Amazon"}, memory="packed-words")
     certificate = replace(made.certificate, provenance=PROVENANCE)
     made = replace(made, certificate=certificate, proved=replace(made.proved, certificate=certificate))
     made.save(folder, overwrite=True)
