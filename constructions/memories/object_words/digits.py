@@ -79,16 +79,21 @@ class Digits(NamedTuple):
         return word
 
     def folds(self) -> list[FeedForward]:
-        r"""$v - 2 (v - 2^k)_+$ for the bits k of all digits but the lowest, the highest first."""
-        return [
-            FeedForward(W_in=np.ones((1, 1)), b_in=np.array([-(2.0**k)]), W_out=np.full((1, 1), -2.0))
-            for k in reversed(range(self.bits, self.bits * self.places))
-        ]
+        r"""$v - 2 (v - 2^k)_+$ for the bits k of all digits but the lowest, the highest first; the last one centres."""
+        one = np.ones((1, 1))
+        bits = reversed(range(self.bits + 1, self.bits * self.places))
+        above = [FeedForward(one, -2.0 * one, np.array([-(2.0**bit)])) for bit in bits]
+        return [*above, FeedForward(one, -2.0 * one, np.array([-float(self.base)]), self.middle)]
 
     @property
     def fold_entries(self) -> int:
         """Entries of the folds."""
-        return 3 * self.bits * (self.places - 1)
+        return 3 * self.bits * (self.places - 1) + self.centred
+
+    @property
+    def middle(self) -> Float64Array | None:
+        """What the last block before the readout adds."""
+        return np.array([-self.base / 2.0]) if self.centred else None
 
     def readout(self, answers: Int64Array, outputs: int) -> tuple[Float64Array, Float64Array]:
         r"""The parabola $2 x z - x^2$ with x the centre of the cell of an object less B / 2: W_U and b_U.

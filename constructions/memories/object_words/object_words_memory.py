@@ -4,19 +4,16 @@ Page: docs/claims/object_words.md
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
-from constructions.arrays import Float64Array
 from constructions.counted import counted
 from constructions.errors import CapacityError, HypothesisError
 from constructions.memories.object_words.digits import Digits, digit_bits
 from constructions.memories.object_words.words import Columns, Words
 from constructions.memories.object_words.words_of_pairs import BothWords, LastWords
 from constructions.memories.object_words.words_of_subjects import LongWords, OneDigitWords, ShortWords
-from constructions.models.blocks import Attention, Block
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import SIGNIFICAND, Precision, require_precision, rounded_model
@@ -112,18 +109,10 @@ def _words(columns: Columns, precision: int) -> Iterator[Words]:
 
 def _entries(task: Task, words: Words) -> int:
     """Entries of all tensors of a model."""
-    return (task.d_vocab + 2) * words.width + words.entries() + words.digits.centred + 2 * task.n_answers
+    return (task.d_vocab + 2) * words.width + words.entries() + 2 * task.n_answers
 
 
 def _model(task: Task, words: Words) -> Model:
-    digits, columns, blocks = words.digits, words.columns, words.blocks()
-    if digits.centred:
-        blocks[-1] = _shifted(blocks[-1], np.array([-digits.base / 2.0]))
-    W_U, b_U = digits.readout(columns.objects, task.n_answers)
-    W_E = words.embedding(columns.table(task), task.d_vocab)
-    return Model(blocks=tuple(blocks), W_U=W_U, b_U=b_U, W_E=W_E, W_pos=np.zeros((2, words.width)))
-
-
-def _shifted(block: Block, shift: Float64Array) -> Block:
-    """The block, which adds this to its output."""
-    return replace(block, b_O=shift) if isinstance(block, Attention) else replace(block, b_out=shift)
+    W_U, b_U = words.digits.readout(words.columns.objects, task.n_answers)
+    W_E = words.embedding(words.columns.table(task), task.d_vocab)
+    return Model(blocks=tuple(words.blocks()), W_U=W_U, b_U=b_U, W_E=W_E, W_pos=np.zeros((2, words.width)))

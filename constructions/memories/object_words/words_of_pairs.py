@@ -302,8 +302,9 @@ class BothWords(_PairWords):
         swap = Attention(nothing, nothing, codes, -2.0 * codes.transpose(0, 2, 1), attends="all")
         placed = self.placing(np.array([0.0, one, -float(self.far)]), self.far - one)
         single = np.ones((1, 1, 1))
-        both = Attention(0.0 * single, 0.0 * single, single, 2.0 * single, skip=False)
-        return [swap, self.picking(True), *self.grid.folds(3), *placed, *self.digits.folds(), both]
+        both = Attention(0.0 * single, 0.0 * single, single, 2.0 * single, b_O=self.digits.middle, skip=False)
+        folds = self.digits._replace(centred=False).folds()
+        return [swap, self.picking(True), *self.grid.folds(3), *placed, *folds, both]
 
     def entries(self) -> int:
         d, G, m = self.width, self.groups, self.digits.places

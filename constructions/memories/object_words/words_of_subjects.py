@@ -86,7 +86,7 @@ class SubjectWords(Words, ABC):
         return W_E
 
     def blocks(self) -> list[Block]:
-        return [*self.selecting(), *self.digits.folds()]
+        return [*self.selecting(), *(self.digits.folds() if self.digits.places > 1 else [])]
 
     def entries(self) -> int:
         return self.selecting_entries() + self.digits.fold_entries
@@ -112,7 +112,8 @@ class OneDigitWords(SubjectWords):
 
     def selecting(self) -> list[Block]:
         eye = np.eye(self.relations)
-        pick = FeedForward(W_in=eye, W_out=np.ones((self.relations, 1)), skip=False)
+        ones = np.ones((self.relations, 1))
+        pick = FeedForward(W_in=eye, W_out=ones, b_out=self.digits.middle, skip=False)
         return [_sum_of_rows(self.relations, self.relations, self.columns.subject_first), pick]
 
     def selecting_entries(self) -> int:

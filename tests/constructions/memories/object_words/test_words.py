@@ -23,7 +23,7 @@ def kinds(draw: st.DrawFn) -> Words:
     apart = kind is not LastWords or draw(st.booleans())
     columns = Columns(np.arange(subjects), subjects * apart + np.arange(relations), np.arange(objects))
     places = 1 if kind is OneDigitWords else draw(st.integers(2, 5))
-    digits = Digits(objects, digit_bits(objects, places) + draw(st.integers(0, 1)), places, False)
+    digits = Digits(objects, digit_bits(objects, places) + draw(st.integers(0, 1)), places, draw(st.booleans()))
     if kind in (LastWords, BothWords):
         return kind(columns, digits, draw(st.booleans()))
     return kind(draw(st.sampled_from([columns, columns.exchanged])), digits)
