@@ -20,7 +20,7 @@ from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
 
 CLOSED = ("knots",)
-COUNTED = ("packed-words", "probes", "one-head", "rank-one-heads", "last-token-heads")
+COUNTED = ("packed-words", "object-words", "probes", "one-head", "rank-one-heads", "last-token-heads")
 STRUCTURES = ("random", "sum", "one column", "runs", "constant")
 
 
