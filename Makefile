@@ -51,9 +51,9 @@ proofs: $(VENV)/installed-dev
 docs: $(VENV)/installed-dev
 	@$(BIN)/sphinx-build --quiet --nitpicky --fail-on-warning --keep-going --fresh-env --builder html docs site
 
-# Needs coqc and Flocq. The library of runs is checked by coqchk too, which has no virtual machine. The Zen of Python is memorized first, so that Coq can prove it of the weights.
+# Needs coqc and Flocq. What compiles is checked again by coqchk, which has no virtual machine. The Zen of Python is memorized first, so that Coq can prove it of the weights.
 formal: $(VENV)/installed
-	@$(PYTHON) formal/check.py
+	@$(PYTHON) formal/check.py --coqchk
 	@$(PYTHON) formal/check.py formal/float32 --coqchk
 	@mkdir -p out && $(PYTHON) -m this > out/zen.txt
 	@$(BIN)/byheart memorize out/zen.txt --whole --memory probes --out out/zen --overwrite --quiet
