@@ -12,9 +12,9 @@
 
 Facts are a mapping, rows, a data frame, a table, a text or a file (`read_facts`); `memorize("poem.txt", whole=True)`
 learns a text by heart, and `recite` says it. `certify` proves what a model of your own holds, `edit` changes facts in
-one, `check_memorization` proves the certificate of a folder again, `check_independently` without the code that wrote
-it, and `require_made_again` compares the page and the summary beside it. `audit_claims` judges the theorems of the
-literature.
+one, `check_folder` proves the certificate of a folder again by the kernel, `check_memorization` by the prover that
+wrote it, and `require_made_again` compares the page and the summary beside it. `audit_claims` judges the theorems of
+the literature.
 
 The names are loaded when they are first used, so that `import byheart` is quick and needs no torch.
 """
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from byheart.report.page import report_html as report_html
     from byheart.report.page import write_report as write_report
     from verify.audit import audit_claims as audit_claims
-    from verify.independent.checker import check_independently as check_independently
+    from verify.kernel.check import check_folder as check_folder
     from verify.provers.memorization import certify_memorization as certify_memorization
     from verify.provers.memorization import check_memorization as check_memorization
     from verify.replica.run import run_all as run_all
@@ -66,8 +66,8 @@ else:
         "byheart.reciting": ("recite",),
         "byheart.report.page": ("report_html", "write_report"),
         "verify.audit": ("audit_claims",),
+        "verify.kernel.check": ("check_folder",),
         "verify.provers.memorization": ("certify_memorization", "check_memorization"),
-        "verify.independent.checker": ("check_independently",),
         "verify.replica.run": ("run_all",),
     }
     _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}

@@ -256,9 +256,9 @@ def edit_page(done: Proved, noted: Noted) -> str:
     body += section("The caps", _map(edit, noted))
     body += section(
         "Prove it again",
-        "<p><code>byheart check</code> of this folder proves all of it again from the weights; with "
-        "<code>--independent</code> in balls, by a reader that shares no numerical code with the first. It makes "
-        "this page again, too; names and the map are noted, and nobody proves them.</p>",
+        "<p><code>byheart check</code> of this folder proves all of it again from the weights, in balls, by a small "
+        "checker that is there to be read; with <code>--fast</code> the prover does, which alone proves what every run "
+        "answers. It makes this page again, too; names and the map are noted, and nobody proves them.</p>",
     )
     return document(headline, body)
 

@@ -81,7 +81,7 @@ def test_a_type_checker_sees_the_mistakes_of_a_user_and_no_others(tmp_path):
 
 def test_help_reads_like_a_page():
     page = pydoc.render_doc(byheart, renderer=pydoc.plaintext)
-    for said in ("byheart.memorize(", 'memory["Peru", "capital"]', "byheart.load(", "check_independently"):
+    for said in ("byheart.memorize(", 'memory["Peru", "capital"]', "byheart.load(", "check_folder"):
         assert said in page
     assert page.index("byheart.memorize(") < 400 and "_MODULE_OF" not in page.split("DATA")[0]
 

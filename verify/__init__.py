@@ -56,7 +56,7 @@ _HOME = {
     ),
     "certificates.certificate": ("Certificate", "CheckReport", "Statement"),
     "provers.memorization": ("certify_memorization", "check_memorization"),
-    "independent.checker": ("check_independently",),
+    "kernel.check": ("check_folder",),
     "replica.module": ("Replica",),
     "runs.rounding": ("rounding_bound",),
     "replica.run": ("run_all", "RunResult"),

@@ -4,7 +4,6 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -52,11 +51,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "be read",
     )
     parser.add_argument(
-        "--independent",
-        action="store_true",
-        help="use the second checker, which shares no numerical code with the prover (slower)",
-    )
-    parser.add_argument(
         "--coq",
         action="store_true",
         help="let Coq prove that every run knows the texts or facts (docs/rigour/machine_checked.md)",
@@ -67,20 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --coq: evaluate the answers in native code, some 5 times as fast; trusts OCaml's compiler too",
     )
     parser.add_argument(
-        "--kernel",
-        action="store_true",
-        help="use the kernel alone, the small checker that is there to be read, also where it knows too little",
-    )
-    parser.add_argument(
-        "--full",
-        action="store_true",
-        help="with --independent: also the divergence over all contexts of a text where that takes long, and all that "
-        "an edit keeps",
-    )
-    parser.add_argument(
         "--sample-seed",
         metavar="TEXT",
-        help="for a sample: draw as many inputs again, with a seed of your own",
+        help="with --fast, for a sample: draw as many inputs again, with a seed of your own",
     )
     parser.add_argument(
         "--kinds",
@@ -99,8 +82,6 @@ def run(options: argparse.Namespace) -> int:
     from constructions.errors import InputError
 
     _require_one_checker(options)
-    if options.full and not options.independent:
-        raise InputError("--full", "is given, but not --independent; without it all is proved again anyway")
     _require_coq_alone(options)
     for folder in options.folder:
         require_folder(folder, beside=True)
@@ -131,13 +112,12 @@ def _require_coq_alone(options: argparse.Namespace) -> None:
 
 
 def _require_one_checker(options: argparse.Namespace) -> None:
-    """The kernel asks what the certificate asks; other questions are for the checkers that are named."""
+    """The kernel asks what the certificate asks; other questions are for the fast prover."""
     from constructions.errors import InputError
 
-    named = [name for name in ("fast", "independent", "coq", "kernel") if getattr(options, name)]
-    if len(named) > 1:
-        raise InputError(f"--{named[0]} and --{named[1]}", "are given", "one checker")
-    if named and named != ["kernel"]:
+    if options.fast and options.coq:
+        raise InputError("--fast and --coq", "are given", "one checker")
+    if options.fast or options.coq:
         return
     for name in ("at_least", "at_most", "tolerance", "sample_seed"):
         if getattr(options, name) is not None:
@@ -152,14 +132,13 @@ def _check_each(options: argparse.Namespace) -> int:
     journal = journal_of(options)
     found: dict[Path, dict[str, Any]] = {}
     codes: set[int] = set()
-    alone = options.independent and len(options.folder) == 1
     interrupted = False
     try:
         with progress_lines(options) as progress:
             for folder, result, earlier in completed_once(
                 partial(_checked, options, Path.cwd()),
                 options.folder,
-                None if alone else workers(options),
+                workers(options),
                 journal=journal,
                 named=partial(_named, options, Path.cwd()),
             ):
@@ -229,18 +208,12 @@ def _report_of_a_memory(
         return _report_of_coq(options, folder, **progress)
     kinds = read_kinds(options.kinds)
     beside = [] if options.kinds is None else [f"believing the kinds of statement of {options.kinds}"]
-    aside = _FAST if options.fast else ""
-    if not (options.fast or options.independent):
-        from byheart.terminal.kernel_report import check_by_kernel, missing_in_kernel
+    if options.fast:
+        report = _check_fast(options, folder, beside, **progress)
+    else:
+        from byheart.terminal.kernel_report import check_by_kernel
 
-        missing = "" if options.kernel else missing_in_kernel(folder, kinds)  # goes when the kernel knows all kinds
-        if not missing:
-            report = check_by_kernel(folder, kinds=kinds, tell=_say_how_long)
-            require_made_again(folder, kinds)
-            return report.adding(*beside)
-        aside = f"{_FAST}: {missing}"
-    report = _checker(options)(folder, _asked(options, folder), **progress)
-    report = replace(report, asides=(*report.asides, *([aside] if aside else []), *beside))
+        report = check_by_kernel(folder, kinds=kinds, tell=_say_how_long).adding(*beside)
     require_made_again(folder, kinds)
     return report
 
@@ -249,16 +222,12 @@ def _report_of_an_edit(options: argparse.Namespace, folder: Path, edit: Path, **
     """What checking an edit found, whose proof lies in a folder of its own."""
     from constructions.errors import InputError
 
-    names = ("at_least", "at_most", "tolerance", *(() if options.independent else ("sample_seed",)))
+    names = ("at_least", "at_most", "tolerance", "sample_seed")
     if given := [name for name in names if getattr(options, name) is not None]:
         raise InputError(
             f"--{given[0].replace('_', '-')}", f"is given, but {folder} is an edit, which is judged as it was asked"
         )
-    if options.independent:
-        from verify.independent.edit_check import check_edit_independently
-
-        report = check_edit_independently(edit, full=options.full, sample_seed=options.sample_seed or "", **progress)
-    elif options.fast:
+    if options.fast:
         from verify.provers.edit import check_edit
 
         report = replace(check_edit(edit, **progress), aside=_FAST)
@@ -300,8 +269,7 @@ def _named(options: argparse.Namespace, here: Path, folder: Path) -> list[Any]:
     """What an answer depends on beside the program: all files of the folder, and what is asked of them."""
     from verify.program_text import files_sha256
 
-    checkers = ("fast", "independent", "coq", "kernel")
-    names = (*checkers, "native", "full", "sample_seed", "at_least", "at_most", "tolerance")
+    names = ("fast", "coq", "native", "sample_seed", "at_least", "at_most", "tolerance")
     asked = (getattr(options, name) for name in names)
     kinds = None if options.kinds is None else files_sha256(here / options.kinds)
     return ["check", files_sha256(here / folder), kinds, *asked]
@@ -317,22 +285,14 @@ def _asked(options: argparse.Namespace, folder: Path) -> "Criterion | None":
     return criterion_of(options, Certificate.load(folder, read_kinds(options.kinds)).criterion.tolerance)
 
 
-def _checker(options: argparse.Namespace) -> "Callable[..., CheckReport]":
-    """The checker, loaded alone: the independent one shares no arithmetic with the other."""
-    if options.independent:
-        from verify.independent.checker import check_independently
-
-        # Workers take one folder each; where there is one folder they share its contexts.
-        return partial(
-            check_independently,
-            full=options.full,
-            sample_seed=options.sample_seed,
-            workers=workers(options) if len(options.folder) == 1 else None,
-        )
+def _check_fast(options: argparse.Namespace, folder: Path, beside: list[str], **progress: Any) -> "CheckReport":
+    """What the fast prover found, which the first line says."""
     from verify.provers.memorization import check_memorization
     from verify.runs.every_run import argmax_of_every_run
 
-    return partial(check_memorization, sample_seed=options.sample_seed, kinds=options.kinds, beyond=argmax_of_every_run)
+    given = {"sample_seed": options.sample_seed, "kinds": options.kinds, "beyond": argmax_of_every_run}
+    report = check_memorization(folder, _asked(options, folder), **given, **progress)
+    return replace(report, asides=(*report.asides, _FAST, *beside))
 
 
 def _check_tables(summary: dict[str, Any]) -> Rows:

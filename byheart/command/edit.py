@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
         folder = quote(str(options.out))
         fast = " --fast" if edited.certificate.runs else ""
         check = f"byheart check {folder}"
-        sys.stdout.write(f"Page: {folder}/edit.html\nNext:\n  {check}{fast}\n  {check} --independent --full\n")
+        sys.stdout.write(f"Page: {folder}/edit.html\nNext: {check}{fast}\n")
     return EXIT_CODES[verdict]
 
 

@@ -99,7 +99,7 @@ def certify(
 
     The certificate is about the exact numbers in the file, whatever their type, in real arithmetic: how many contexts
     are held and how many are not, the least margin, the mean divergence. It is of the same kind as those of `memorize`,
-    and both readers check it (`byheart check`, `--independent`).
+    and both checkers prove it again (`byheart check`, and `--fast`).
 
     Args:
         source: A file or a folder (`byheart.hosts.reading.read_model`), a `Model`, a `torch.nn.Module`, or tensors by

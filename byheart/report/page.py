@@ -626,7 +626,6 @@ def _files(figures: Figures, details: Details) -> str:
         "<p>Nobody has to believe this page. In the folder it lies in:</p>"
         "<pre>byheart check .                # proves every claim again, from weights and task alone\n"
         "byheart check . --fast         # likewise by the fast prover, which proves what is marked as its own too\n"
-        "byheart check . --independent  # with integers and balls, sharing no numerical code with the prover\n"
         "byheart run . --dtype float32  # runs the weights in PyTorch and judges them\n"
         "sha256sum *                     # compares the files with the hashes above</pre>"
     )

@@ -13,8 +13,7 @@ from verify.certificates.certificate import Certificate
 from verify.edits.certificate import EditCertificate, EditCheck
 from verify.kernel.check import outcome
 from verify.kernel.edit import prove_edit
-from verify.kernel.task import read_task
-from verify.kernel.verdicts import BadInputError, CheckError, NotProvedError, UndecidedError
+from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
 from verify.verdict import Verdict
 
 _VERDICTS = {0: Verdict.PROVED, 1: Verdict.REFUTED, 3: Verdict.UNDECIDED}
@@ -114,34 +113,13 @@ def check_edit_by_kernel(folder: Path, *, tell: Callable[[str], None] = lambda l
         TamperedError: The digest of the certificate is another.
     """
     certificate = EditCertificate.load(folder)
-    path, kept = "the kernel", int(certificate.values["kept"])
+    path = "the kernel"
     try:
         prove_edit(folder, tell)
     except BadInputError as error:
         raise FileFormatError(str(error)) from error
     except NotProvedError as error:
-        return EditCheck(certificate, Verdict.REFUTED, str(error), path, kept)
+        return EditCheck(certificate, Verdict.REFUTED, str(error), path)
     except UndecidedError as error:
-        return EditCheck(certificate, Verdict.UNDECIDED, str(error), path, kept)
-    return EditCheck.proved_again(certificate, path, kept).without_the_prover_alone()
-
-
-def missing_in_kernel(folder: Path, kinds: Sequence[Any] = ()) -> str:
-    """Say what the kernel has no proof of yet in a folder: a kind of task or of statement; empty where it has all.
-
-    What is for the fast prover alone is nothing that the kernel lacks: it has no proof of that, and says so.
-
-    Raises:
-        FileFormatError: The certificate is missing or is not what it should be.
-        TamperedError: The digest of the certificate, or the hash of the witness, is another.
-    """
-    certificate = Certificate.load(folder, kinds)
-    if certificate.for_the_prover_alone(certificate.statements):
-        return ""
-    try:
-        read_task(folder)
-    except UndecidedError as error:
-        return str(error)
-    except CheckError:
-        return ""  # which the kernel says better
-    return ""
+        return EditCheck(certificate, Verdict.UNDECIDED, str(error), path)
+    return EditCheck.proved_again(certificate, path).without_the_prover_alone()

@@ -11,10 +11,10 @@ from flint import fmpq
 from constructions.models import blocks
 from constructions.models.blocks import Tensor, frozen
 from constructions.models.model import Model
+from tests.by_kernel import read_model_file
 from tests.contract import test_blocks as contract
 from verify.forward import walk
 from verify.forward.walk import Stream
-from verify.independent.plain.plain_model import PlainModel
 from verify.replica import module
 
 
@@ -70,7 +70,7 @@ def exact(model, context):
     return contract.times(contract.plus(row, contract.times(fired, neurons.W_out)), model.W_U)
 
 
-@pytest.mark.parametrize("name", [name for name in contract.ARITHMETICS if "reader" not in name and " on " not in name])
+@pytest.mark.parametrize("name", [name for name in contract.ARITHMETICS if "kernel" not in name and " on " not in name])
 def test_every_arithmetic_evaluates_a_block_that_was_added(name):
     contexts = np.array([[0, 1, 2], [2, 2, 1]])
     rational = model_of(fmpq)
@@ -92,4 +92,4 @@ def test_its_file_gives_back_its_bits_and_the_other_reader_refuses_it_by_name(tm
     assert loaded.sha256() == model.sha256() and isinstance(loaded.blocks[1], Linear)
     assert "rows.1.W" in model.tensors()
     with pytest.raises(Exception, match="linear"):
-        PlainModel.read(tmp_path / "model.safetensors")
+        read_model_file(tmp_path / "model.safetensors")

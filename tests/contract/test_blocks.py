@@ -26,7 +26,6 @@ from constructions.errors import FileFormatError, HypothesisError, InputError
 from constructions.models.blocks import Attention, FeedForward, Normalization
 from constructions.models.exact_network import rounded
 from constructions.models.model import Model
-from constructions.models.shapes import is_dana_network
 from constructions.tasks.vectors import VectorTask
 from tests.verify.forward.test_in_balls import holds
 from verify.arithmetic.double_double import DoubleDouble
@@ -38,10 +37,9 @@ from verify.forward.logits import enclose_logits
 from verify.forward.map_norms import Norms
 from verify.forward.row_balls import InRowBalls, logit_balls
 from verify.forward.walk import Prefixes, passed, read_out, shares_prefixes, stream_of
-from verify.independent.ball_forward import BallForward, NoInformationError
-from verify.independent.integer_forward import IntegerForward
-from verify.independent.plain.plain_model import PlainModel
-from verify.independent.plain.plain_task import PlainTask, PlainVectorTask
+from verify.kernel.balls import logits
+from verify.kernel.model import read_model
+from verify.kernel.task import read_task
 from verify.replica.module import Replica
 from verify.runs.formats import FLOAT32, FLOAT64
 from verify.runs.rounding import rounding_bound
@@ -275,24 +273,16 @@ def as_balls(value, radius):
         return arb_mat(*value.shape, [arb(h) + arb(low) + arb(0, r) for h, low, r in known])
 
 
-def as_second_reader(model, given_inputs):
-    """The model and the inputs as the independent reader has them."""
-    with TemporaryDirectory() as folder:
-        model.save(Path(folder) / "model.safetensors")
-        plain = PlainModel.read(Path(folder) / "model.safetensors")
-        if isinstance(given_inputs, VectorTask):
-            given_inputs.save(Path(folder) / "task.safetensors")
-            return plain, PlainVectorTask.read(Path(folder) / "task.safetensors")
-    contexts = [tuple(context) for context in given_inputs.tolist()]
-    nothing = {"counts": [], "tail_counts": [], "labels": [], "laws": None, "sha256": ""}
-    return plain, PlainTask("labels", "own", model.d_vocab_out, contexts, [], **nothing)
-
-
-def in_balls_of_the_second_reader(precision):
+def in_balls_of_the_kernel(bits):
     def outputs(model, given_inputs):
-        plain, task = as_second_reader(model, given_inputs)
-        examples = range(task.sizes()["contexts"])
-        return arb_mat(BallForward(plain, task, bits=precision).run(examples).outputs)
+        with TemporaryDirectory() as folder:
+            model.save(Path(folder) / "model.safetensors")
+            read = read_model(Path(folder))
+            if not isinstance(given_inputs, VectorTask):
+                return arb_mat(logits(read, [tuple(context) for context in given_inputs.tolist()], bits))
+            given_inputs.save(Path(folder) / "task.safetensors")
+            task = read_task(Path(folder))
+            return arb_mat(logits(read, task.contexts, bits, task.vectors))
 
     return outputs
 
@@ -316,19 +306,6 @@ def in_torch(number_format, device="cpu"):
     return outputs
 
 
-def in_integers(model, given_inputs):
-    plain, task = as_second_reader(model, given_inputs)
-    try:
-        with ctx.workprec(128):
-            found = IntegerForward(plain).run(task.contexts, label="", progress=lambda *_: None)
-    except NoInformationError:  # scores of 10^100
-        return arb_mat([[arb("nan")] * model.d_vocab_out for _ in task.contexts])
-    with ctx.workprec(BITS):
-        error = arb(0, arb((found.logit_error, -found.logit_scale)))
-        rows = (row for block in found.logits() for row in block.tolist())
-        return arb_mat([[arb((z, -found.logit_scale)) + error for z in row] for row in rows])
-
-
 ARITHMETICS = {
     "float64": Arithmetic(in_floats, is_float64, 25),
     "float64 in rows": Arithmetic(in_rows(InFloat64()), is_float64, 25),
@@ -336,9 +313,8 @@ ARITHMETICS = {
     "balls of 64 bits": Arithmetic(in_balls(64), lambda model: True, 30),
     "balls of 256 bits": Arithmetic(in_balls(256), lambda model: True, 200),
     "balls of 1024 bits": Arithmetic(in_balls(1024), lambda model: True, 900),
-    "the second reader's balls": Arithmetic(in_balls_of_the_second_reader(128), is_float64, 90),
-    "the second reader's balls of 512 bits": Arithmetic(in_balls_of_the_second_reader(512), is_float64, 450),
-    "the second reader's integers": Arithmetic(in_integers, is_dana_network, 90),
+    "the kernel's balls": Arithmetic(in_balls_of_the_kernel(128), is_float64, 90),
+    "the kernel's balls of 512 bits": Arithmetic(in_balls_of_the_kernel(512), is_float64, 450),
     "rationals": Arithmetic(in_rationals, values_are_rational, BITS - 100),
     "torch in float64": Arithmetic(in_torch(FLOAT64), lambda model: not model.is_rational, 31),
     "torch in float32": Arithmetic(in_torch(FLOAT32), lambda model: not model.is_rational, 3),
@@ -352,7 +328,7 @@ def marks(arithmetic):
     return (pytest.mark.gpu,) if arithmetic.endswith(" on cuda") else ()
 
 
-ANY_BLOCKS = [pytest.param(name, marks=marks(name)) for name in ARITHMETICS if "integers" not in name]
+ANY_BLOCKS = [pytest.param(name, marks=marks(name)) for name in ARITHMETICS]
 
 # ---------------------------------------------------------------------------------------------------------------------
 # One model for each kind of block and each option, of random numbers without any structure.

@@ -189,13 +189,6 @@ def test_the_kernel_alone_does_not_tell_forged_pages_from_true_ones(cases, folde
     assert {outcome(folders / case.name)[0] for case in pages} == {0}
 
 
-def test_the_independent_checker_passes_but_for_runs_of_norms(cases, folders) -> None:
-    found = run_checker(check("--independent"), cases, folders)
-    assert not any(each.is_fault for each in found), headline(found)
-    undecided = {each.case.name for each in found if each.fate == "undecided"}
-    assert undecided == {"runs-of-norms", "runs-of-prompts"}  # whose models have layer normalizations
-
-
 @pytest.mark.parametrize("name", CONTROLS)
 def test_a_control_fails(cases, folders, name: str) -> None:
     found = run_checker(control(name), cases, folders)
@@ -210,7 +203,7 @@ def test_whoever_believes_every_number_accepts_what_is_false_only_in_its_claim(c
     assert {each.kind for each in accepted} >= {each.kind for each in cases} - {"files", "sample"}
 
 
-@pytest.mark.parametrize("options", [[], ["--fast"], ["--independent"]])
+@pytest.mark.parametrize("options", [[], ["--fast"]])
 def test_a_malformed_file_is_named_in_one_sentence_and_ends_with_2(cases, folders, capsys, options) -> None:
     for case in cases:
         if case.expected != "refused":
@@ -222,7 +215,7 @@ def test_a_malformed_file_is_named_in_one_sentence_and_ends_with_2(cases, folder
         assert any(name in said for name in names), (case.name, said)
 
 
-@pytest.mark.parametrize("options", [[], ["--fast"], ["--independent"]])
+@pytest.mark.parametrize("options", [[], ["--fast"]])
 def test_files_that_are_not_those_of_the_certificate_end_with_1(cases, folders, capsys, options) -> None:
     exchanged = [case for case in cases if (case.kind, case.expected) == ("files", "refuted")]
     assert len(exchanged) >= 10

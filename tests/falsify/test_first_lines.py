@@ -73,7 +73,7 @@ def test_facts_and_every_way_to_judge_them(tmp_path, capsys, seed):
         asked = [] if least == len(labels) else ["--at-least", least]
         out = tmp_path / f"out{least}"
         answers = [answered([*certify, *asked, "--out", out, "--overwrite"], capsys)]
-        answers += [answered(["check", out, *how], capsys) for how in (["--fast"], ["--independent"])]
+        answers += [answered(["check", out, "--fast"], capsys)]
         answers += [answered(["check", tmp_path / f"out{len(labels)}", "--fast", "--at-least", least], capsys)]
         for answer, line in answers:  # integers leave nothing open, not even a tie
             assert answer == ("yes" if truth(found, labels, least) else "no"), (line, found, labels)
@@ -99,7 +99,7 @@ def test_rules_and_samples_of_them(tmp_path, capsys, seed):
         for how in ([], ["--sample", 5], ["--sample", int(rng.integers(6, 64))], ["--sample", 64]):
             out = tmp_path / f"out{least}-{len(how) and how[1]}"
             answers = [answered(["certify", tmp_path, "--rule", rule, *asked, *how, "--out", out], capsys)]
-            answers += [answered(["check", out, *more], capsys) for more in (["--fast"], ["--independent"])]
+            answers += [answered(["check", out, "--fast"], capsys)]
             for answer, line in answers:
                 assert answer in (("yes" if truth(found, labels, least) else "no"), *["open"] * ("drawn from" in line))
                 assert "drawn from 64" not in line or not line.startswith("HELD")
@@ -116,8 +116,7 @@ def test_what_every_other_command_says_first_goes_with_its_exit_code(tmp_path, c
         for target in ("labels", "laws") if name != "laws" and name != "equal" else ("laws",):
             build = ["memorize", table, "--no-header", "--quick", "--target", target, "--out", out, "--overwrite"]
             seen[name, target] = answered(build, capsys)[0]
-            judged = {answered(["check", out, *how], capsys)[0] for how in (["--fast"], ["--independent"])}
-            assert judged == {seen[name, target]}
+            assert answered(["check", out, "--fast"], capsys)[0] == seen[name, target]
             exported = tmp_path / f"{name}-{target}"
             for loss in ([], ["--allow-loss"]):
                 export = ["export", out, "--to", "safetensors", "--out", exported, "--overwrite", *loss]

@@ -39,7 +39,7 @@ def checked(folder: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tup
 
 
 @pytest.mark.parametrize("name", ["text", "facts"])
-@pytest.mark.parametrize("how", [(), ("--independent",)])
+@pytest.mark.parametrize("how", [(), ("--fast",)])
 def test_what_was_written_is_made_again_byte_for_byte(folders, name, how, tmp_path, capsys):
     folder = copy(folders[name], tmp_path)
     code, said = checked(folder, capsys, *how)

@@ -27,8 +27,7 @@ CRITERIA = [
     Criterion.at_most(0.5), Criterion.at_most(1e300),
 ]  # fmt: skip
 COMMANDS = [
-    ["check"], ["check", "--fast"], ["check", "--independent"], ["run", "--dtype", "float32"],
-    ["run", "--dtype", "bfloat16"],
+    ["check"], ["check", "--fast"], ["run", "--dtype", "float32"], ["run", "--dtype", "bfloat16"],
     ["export", "--to", "safetensors", "--dtype", "bfloat16"],
     ["export", "--to", "safetensors", "--dtype", "float32", "--allow-loss"], ["ask"], ["explain"],
 ]  # fmt: skip

@@ -19,14 +19,9 @@ audit = of("verify/audit.py", "tests/byheart/command/test_audit.py")
 check = of("byheart/command/check.py", "tests/byheart/command/test_check.py")
 sample = of("verify/domains/sample.py", "tests/verify/domains/test_sample.py")
 certificate_by_sample = of("verify/certificates/certificate.py", "tests/verify/domains/test_sample.py")
-plain_rule = of("verify/independent/plain/plain_rule.py", "tests/verify/independent/plain/test_plain_rule.py")
 counts_by_sample = of("verify/provers/counts.py", "tests/verify/domains/test_sample.py")
 rule = of("constructions/tasks/rule.py", "tests/constructions/tasks/test_rule.py")
 counts = of("verify/provers/counts.py", "tests/verify/provers/test_counts.py")
-rule_counts = of(
-    "verify/independent/rule_counts.py",
-    "tests/verify/independent/test_rule_counts.py tests/verify/provers/test_domain.py",
-)
 
 MUTANTS = [
     separable("down(bound - 2.0 * gamma(length + 2) * np.abs(bound))", "bound", "sums of leads round for nothing"),
@@ -167,9 +162,6 @@ MUTANTS = [
     sample("total << ALPHA_BITS <=", "total << ALPHA_BITS - 1 <=", "twice the probability is granted"),
     sample("total += term", "pass", "of those missed only the least number counts"),
     sample("not rejected(size, count, missed, low + 1)", "False", "floats alone say how many are wrong"),
-    plain_rule("next_one = wrong + 1", "next_one = wrong + 2", "one more may be wrong than is said"),
-    plain_rule("ways << 128", "ways << 127", "twice the probability is granted"),
-    plain_rule("if place < size:", "if True:", "numbers beyond the domain are drawn"),
     counts_by_sample(
         'right >= stored["right"] and most_wrong <= stored["wrong_upper"]',
         'right >= stored["right"]',
@@ -185,14 +177,6 @@ MUTANTS = [
     counts("right >= held and wrong >= others", "right >= held", "wrong ones are not counted"),
     counts("contexts - wrong < held", "contexts - wrong <= held", "what is true is refuted"),
     rule("        if not same:", "        if False:", "a rule has another automaton than its name"),
-    plain_rule(
-        "_named(rule, tokens, reads) != (steps, answers):",
-        "_named(rule, tokens, reads) is None:",
-        "the reader believes the name of a rule",
-    ),
-    rule_counts("if all(x > slack for x in least):", "if any(x > slack for x in least):", "one rival is enough"),
-    rule_counts("list(map(min, *sums))", "list(map(max, *sums))", "the largest lead stands for the least"),
-    rule_counts("elif any(x < -slack for x in so_far):", "elif True:", "what is not right is wrong"),
     attention_tables(
         "values.append(rounded_outwards(moved))",
         "values.append(Enclosure((exact := rounded_outwards(moved)).midpoint, 0.0 * exact.radius))",

@@ -4,13 +4,11 @@ from tests.mutants import of
 
 headline = of("verify/certificates/headline.py", "tests/verify/certificates/test_headline.py")
 headline_by_domain = of("verify/certificates/headline.py", "tests/verify/provers/test_domain.py")
-facts = of("constructions/tasks/task.py", "tests/verify/independent/test_ball_answers.py")
-answers = of("verify/provers/answer_bounds.py", "tests/verify/independent/test_ball_answers.py")
+facts = of("constructions/tasks/task.py", "tests/verify/kernel/test_evaluation.py")
+answers = of("verify/provers/answer_bounds.py", "tests/verify/kernel/test_evaluation.py")
 memorization = of("verify/provers/memorization.py", "tests/falsify/test_tampering.py")
-checker = of("verify/independent/checker.py", "tests/falsify/test_tampering.py")
 counts = of("verify/provers/counts.py", "tests/verify/provers/test_counts.py")
 certificate = of("verify/certificates/certificate.py", "tests/verify/certificates/test_certificate.py")
-plain_rule = of("verify/independent/plain/plain_rule.py", "tests/verify/provers/test_domain.py")
 rule = of("constructions/tasks/rule.py", "tests/constructions/tasks/test_rule.py")
 handshake = of("byheart/hosts/handshake.py", "tests/byheart/hosts/test_handshake.py")
 certify = of("byheart/hosts/certify.py", "tests/byheart/hosts/test_handshake.py")
@@ -51,14 +49,12 @@ MUTANTS = [
     facts("bincount(self.labels).max()", "bincount(self.labels).min()", "the rarest label is the guess"),
     answers("half = len(ordered) // 2", "half = len(ordered)", "distances count twice"),
     stated_answers("if stored.get(GUESS) != own.get(GUESS):", "if False:", "the guess of a certificate is believed"),
-    checker("if stored.get(GUESS) != guess[1]:", "if False:", "the guess of a certificate is believed"),
     counts("if guess != stored[guessed]:", "if False:", "the guess of a rule is believed"),
     certificate(
         "if found.verdict is Verdict.PROVED and left[Verdict.UNDECIDED]:",
         "if False:",
         "what was not proved again is held",
     ),
-    plain_rule("reached[state] += count", "reached[state] = count", "paths are not added up"),
     rule(
         "np.add.at(found, self.answers, inputs)",
         "found[self.answers] = inputs",

@@ -9,9 +9,7 @@ in_float64 = of("verify/forward/in_float64.py", "tests/contract/test_blocks.py")
 in_dd = of("verify/forward/in_double_double.py", "tests/contract/test_blocks.py")
 matrices = of("verify/forward/matrices.py", "tests/contract/test_blocks.py")
 rotary = of("verify/forward/rotary.py", "tests/contract/test_blocks.py")
-ball_forward = of("verify/independent/ball_forward.py", "tests/contract/test_blocks.py")
 module = of("verify/replica/module.py", "tests/contract/test_blocks.py")
-plain_model = of("verify/independent/plain/plain_model.py", "tests/verify/independent/plain/test_plain_model.py")
 checkpoint = of("byheart/hosts/families/checkpoint.py", "tests/byheart/hosts/families/test_checkpoint.py")
 of_any_family = of("byheart/hosts/families/checkpoint.py", "tests/contract/test_configurations.py")
 decoder = of("byheart/hosts/families/decoder.py", "tests/byheart/hosts/families/test_decoder.py")
@@ -68,12 +66,6 @@ MUTANTS = [
         "slice(0, count), slice(count, 2 * count)",
         "neighbours are halves",
     ),
-    ball_forward("row[i] * sin + row[j] * cos", "row[j] * cos - row[i] * sin", "the second reader turns nothing"),
-    ball_forward(
-        "angle = place[number] * f", "angle = (place[number] + 1) * place[number] * f", "its positions are others"
-    ),
-    ball_forward("scores = [_capped(s, arb(float.fromhex(self.cap))) for s in scores]", "pass", "it knows no cap"),
-    ball_forward('self._map("V", head // shared)', 'self._map("V", head % shared)', "it repeats other values"),
     module(
         "keys, values = (x.repeat_interleave(each, dim=0) for x in (keys, values))",
         "keys, values = (x.repeat(each, 1, 1, 1) for x in (keys, values))",
@@ -85,7 +77,6 @@ MUTANTS = [
         "if False:",
         "torch reads later positions, as the first layer alone would show",
     ),
-    plain_model('{**shapes, "W_gate"', '{**shapes, "W_gates"', "a gate may have any shape"),
     checkpoint("if left.any() or small.any()", "if small.any()", "products are rounded"),
     checkpoint("            if left.any():", "            if False:", "gains are rounded"),
     checkpoint("        if extra:", "        if False:", "tensors of no block are passed over"),

@@ -4,17 +4,13 @@ from tests.mutants import Mutant, of
 
 FACTS = (
     "tests/byheart/hosts/facts/test_numbered_facts.py tests/constructions/tasks/test_prompts.py "
-    "tests/verify/independent/test_plain_prompts.py"
+    "tests/verify/kernel/test_prompts.py"
 )
 CERTIFY = "tests/byheart/hosts/test_certify.py"
 READING = "tests/byheart/hosts/test_reading.py"
 
 
 judge = of("verify/provers/answer_bounds.py", FACTS)
-
-
-def reader(original: str, mutated: str, why: str) -> Mutant:
-    return Mutant("verify/independent/plain_prompts.py", original, mutated, FACTS, f"the second reader: {why}")
 
 
 task = of("constructions/tasks/prompts.py", FACTS)
@@ -50,17 +46,6 @@ MUTANTS = [
         "every token of an answer is asked behind the prompt",
     ),
     task('if ("answers" in words) != task.apart:', "if False:", "answers may be the vocabulary once more"),
-    reader("margin = margin.min(each.margin)", "margin = each.margin", "the last token decides"),
-    reader("loss = loss + each.loss", "loss = each.loss", "the loss is the last token's"),
-    reader(
-        "contexts.append(prompt + said[:i])", "contexts.append(prompt + said[1 : i + 1])", "other tokens stand before"
-    ),
-    reader(
-        "if any(len(labels) > 1 for labels in task._following().values()):",
-        "if False:",
-        "facts may contradict each other",
-    ),
-    reader("sum(times[said[:i]] for i in range(1, len(said) + 1))", "times[said]", "a guess is one whole answer"),
     Mutant(
         "verify/replica/run.py",
         "right[part.facts] &= each.right[part.places]",

@@ -3,7 +3,6 @@
 from tests.mutants import of
 
 windows = of("constructions/tasks/windows.py", "tests/constructions/tasks/test_windows.py")
-plain_task = of("verify/independent/plain/plain_task.py", "tests/constructions/tasks/test_windows.py")
 reciting = of("byheart/reciting.py", "tests/byheart/test_reciting.py")
 held = of("verify/runs/held_runs.py", "tests/byheart/test_reciting.py")
 recitation = of("constructions/tasks/recitation.py", "tests/constructions/tasks/test_recitation.py")
@@ -13,8 +12,6 @@ MUTANTS = [
     windows("[np.full(n_ctx, before), text[:-1]]", "[np.full(n_ctx, 0), text[:-1]]", "the beginning is a text"),
     windows("self.text[-1] != self.end or", "", "a text need not end"),
     windows("order = np.argsort(first)", "order = np.arange(len(first))", "windows in another order"),
-    plain_task("(*before[:1], *before[2:], token) if titled else", "", "the second reader forgets the title"),
-    plain_task("before = (titles[number],) * length", "before = (titles[0],) * length", "one title for all"),
     reciting("= max(lengths) + titled,", "= 2 + titled,", "too short"),
     held("(_within_bounds, _to_first_order)", "(_within_bounds,)", "fewer runs than a run counts"),
     held("held[left], lost[left] = proof(", "held[left], lost[left] = True, proof(", "what is not proved counts"),

@@ -8,25 +8,13 @@ ONE_HEAD = "tests/contract/test_answers.py::test_one_head_keeps_its_margin_for_a
 JOB = "tests/byheart/test_job.py::test_what_laws_leave_unavoidable_depends_on_the_number_of_answers"
 
 
-def of_plain_task(original: str, mutated: str, why: str, test: str) -> Mutant:
-    return Mutant("verify/independent/plain/plain_task.py", original, mutated, f"{READERS}{test}", why)
-
-
 def of_task(original: str, mutated: str, why: str, tests: str = TASKS) -> Mutant:
     return Mutant("constructions/tasks/task.py", original, mutated, tests, why)
 
 
-FEWER = "test_fewer_tokens_than_answers_are_read_by_both"
-BEYOND = "test_labels_and_counts_beyond_the_answers_are_refused_by_both"
-NAMES = "test_answers_of_other_texts_mean_the_same_to_both"
 TWICE = "test_the_vocabulary_once_more_or_nothing_as_answers_is_refused_by_both"
 
 MUTANTS = [
-    # The independent reader.
-    of_plain_task("size = len(names[-1])", "size = len(names[0])", "answers are numbered by the tokens", BEYOND),
-    of_plain_task("arrays, len(names[0]))", "arrays, size)", "tokens are numbered by the answers", FEWER),
-    of_plain_task("if names[0] == names[1]:", "if False:", "one task has two files", TWICE),
-    of_plain_task('zip(("vocabulary", "answers"), names', 'zip(("vocabulary",), names', "answers come twice", NAMES),
     # The reader by numpy.
     of_task("in ([], vocabulary)", "in ([],)", "one task has two files", f"{READERS}{TWICE}"),
     of_task("in ([], vocabulary)", "in (vocabulary,)", "answers may be none", f"{READERS}{TWICE}"),

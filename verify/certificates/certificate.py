@@ -62,6 +62,9 @@ DIVERGENCE = "divergence"
 KERNEL, PROVER = "kernel", "prover"
 """Who can check a statement: the kernel that is there to be read, or the fast prover alone."""
 
+MOST_OF_THE_KERNEL = 2**28
+"""Inputs of a domain that the kernel looks at, one by one."""
+
 REALS = "real arithmetic"
 """In the place of a number format: a text is decoded without any rounding."""
 
@@ -240,7 +243,7 @@ class Certificate:
     """An answer to the question whether a model holds a task, with all that is needed to prove it again.
 
     A certificate is data, not evidence: who receives one re-proves it from the weights and the task
-    (`verify.provers.memorization.check_memorization`, `verify.independent.checker.check_independently`) and never
+    (`verify.kernel.check.check_folder`, `verify.provers.memorization.check_memorization`) and never
     believes a number in it.
 
     Args:
@@ -551,7 +554,7 @@ class StatementCheck:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The outcome of re-proving a certificate.
+    """What the fast prover found when it proved a certificate again.
 
     Args:
         certificate: What was checked.
@@ -559,7 +562,6 @@ class CheckReport:
         checks: One for each statement, in its order.
         path: The arithmetic that was used, in words.
         asides: What the checker found beside the numbers, such as an input that is answered wrongly.
-        by_the_prover: Whether the fast prover checked it, and not the independent checker.
     """
 
     certificate: Certificate
@@ -567,7 +569,6 @@ class CheckReport:
     checks: tuple[StatementCheck, ...]
     path: str
     asides: tuple[str, ...] = ()
-    by_the_prover: bool = True
 
     @property
     def verdict(self) -> Verdict:
@@ -587,10 +588,7 @@ class CheckReport:
         if found.verdict is Verdict.PROVED and left[Verdict.UNDECIDED]:
             missing = f"not proved again: {', '.join(left[Verdict.UNDECIDED])}"
             found = replace(found.adding(missing), word="NOT DECIDED")
-        asides = list(self.asides)
-        if self.by_the_prover:
-            asides += self.certificate.for_the_prover_alone(self._proved_again)
-        return str(found.adding(*asides))
+        return str(found.adding(*self.asides, *self.certificate.for_the_prover_alone(self._proved_again)))
 
     @property
     def _outcome(self) -> Outcome:

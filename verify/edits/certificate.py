@@ -24,7 +24,7 @@ from verify.arithmetic.exact_json import (
     require_sha256,
     require_text,
 )
-from verify.certificates.headline import PROVER_ALONE, sampled_bound
+from verify.certificates.headline import PROVER_ALONE
 from verify.kernel.edit import sentence_of_runs
 from verify.runs.formats import FORMATS
 from verify.runs.hypotheses import OF_BOUNDS
@@ -364,12 +364,9 @@ class EditCheck:
 
     Args:
         certificate: What was stored.
-        verdict: PROVED where every stored number follows and the edit is as asked; never of a sample.
-        reason: Why not; empty where every number that was looked at was proved again.
+        verdict: PROVED where every stored number follows and the edit is as asked.
+        reason: Why not; empty where every number was proved again.
         path: How it was proved.
-        looked_at: How many of the kept contexts were looked at.
-        wrong_upper: Where that is a sample, how many of all kept contexts at most are not as stated, unless the draw
-            was one of probability at most 2^-128; none where all were looked at.
         decoding: What the first line says of how the host decodes, by whoever has looked at its files: what the
             certificate says of that is no proof.
         aside: What else stands in the first line.
@@ -379,20 +376,13 @@ class EditCheck:
     verdict: Verdict
     reason: str
     path: str
-    looked_at: int
-    wrong_upper: int | None = None
     decoding: str = ""
     aside: str = ""
 
     @classmethod
-    def proved_again(cls, certificate: EditCertificate, path: str, looked_at: int) -> "EditCheck":
+    def proved_again(cls, certificate: EditCertificate, path: str) -> "EditCheck":
         """Every stored number follows; the certificate itself may say that the edit is not as asked."""
-        return cls(certificate, certificate.verdict, "", path, looked_at)
-
-    @classmethod
-    def sampled(cls, certificate: EditCertificate, path: str, looked_at: int, wrong_upper: int) -> "EditCheck":
-        """Every stored number follows as far as the kept contexts that were drawn tell: that is no proof."""
-        return cls(certificate, Verdict.UNDECIDED, "", path, looked_at, wrong_upper)
+        return cls(certificate, certificate.verdict, "", path)
 
     def without_the_prover_alone(self) -> "EditCheck":
         """The same for whoever has not asked for the fast prover: undecided where runs are stated."""
@@ -404,43 +394,26 @@ class EditCheck:
 
     def summary(self) -> dict[str, Any]:
         """What a command shows, as plain data for JSON."""
-        kept = int(self.certificate.values["kept"])
-        asked, reason = "every kept context keeps its answer", "every number was proved again"
-        if self.wrong_upper is not None:
-            asked = f"{self.looked_at} of {counted(kept, 'kept context')}, drawn at random, keep their answer"
-            reason = f"all that was drawn was proved again; {self._unseen()} (--full looks at all)"
         return {
             "verdict": self.verdict.value,
             "headline": "; ".join(filter(None, (self._headline(), self.aside))),
-            "asked": f"every edit is answered as asked, and {asked}",
+            "asked": "every edit is answered as asked, and every kept context keeps its answer",
             "path": self.path,
-            "kept": kept,
-            "looked_at": self.looked_at,
-            "wrong_upper": self.wrong_upper,
-            "statements": [{"id": "edit", "verdict": self.verdict.value, "reason": self.reason or reason}],
+            "kept": int(self.certificate.values["kept"]),
+            "statements": [
+                {
+                    "id": "edit",
+                    "verdict": self.verdict.value,
+                    "reason": self.reason or "every number was proved again",
+                }
+            ],
         }
 
     def _headline(self) -> str:
         if self.reason:
             return f"NOT PROVED AGAIN: {self.reason}"
-        certificate, values = self.certificate.decoded(self.decoding), self.certificate.values
-        whole = certificate.headline()
-        if self.wrong_upper is None:
-            again = "; so says the certificate, and every number was proved again"
-            return whole + again * (self.verdict is Verdict.UNDECIDED)
-        if certificate.verdict is not Verdict.PROVED:
-            return f"NOT PROVED AGAIN: {whole}; so says the certificate, and a sample bears it out: {self._unseen()}"
-        moved = decimal_above(float(values["moved"]))
-        return (
-            f"SAMPLED, NOT PROVED: {'; '.join(certificate.edits_said())}; {self.looked_at} of {values['kept']} "
-            f"kept contexts, drawn at random, keep their answer, their logits within {moved} nats; {self._unseen()}"
-        )
-
-    def _unseen(self) -> str:
-        """What a sample leaves open, in words."""
-        kept, most = int(self.certificate.values["kept"]), self.wrong_upper
-        assert most is not None
-        return f"{sampled_bound(most, kept, 'are otherwise')}; {kept - self.looked_at} not looked at"
+        again = "; so says the certificate, and every number was proved again"
+        return self.certificate.decoded(self.decoding).headline() + again * (self.verdict is Verdict.UNDECIDED)
 
 
 def _digest(data: Mapping[str, Any]) -> str:

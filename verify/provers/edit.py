@@ -288,29 +288,29 @@ def check_edit(folder: Path, *, progress: Progress = silent) -> EditCheck:
         proof = prove_edit(original, edited, edit, layer=layer, everywhere=everywhere, progress=progress)
     except InputError as error:
         raise FileFormatError(f"{folder / CONTEXTS_FILE} does not fit the model: {error}") from error
-    own, stored, path, size = proof.values, certificate.values, "proved bounds", len(edit.kept)
+    own, stored, path = proof.values, certificate.values, "proved bounds"
     for name in ("asked", "flat", "kept"):
         if own[name] != stored[name]:
-            return EditCheck(certificate, Verdict.REFUTED, f"{name} is {own[name]}, not {stored[name]}", path, size)
+            return EditCheck(certificate, Verdict.REFUTED, f"{name} is {own[name]}, not {stored[name]}", path)
     for name, most in (("before", stored["before"]), ("changed", stored["kept"] - stored["same"])):
         if own[name] > most:
             reason = f"{name}: {own[name]} were proved, more than the {most} that are stated or left"
-            return EditCheck(certificate, Verdict.REFUTED, reason, path, size)
+            return EditCheck(certificate, Verdict.REFUTED, reason, path)
     for name in ("held", "before", "same", "changed"):
         if not own[name] >= stored[name]:
             reason = f"{name}: only {own[name]} of {stored[name]} were proved"
-            return EditCheck(certificate, Verdict.UNDECIDED, reason, path, size)
+            return EditCheck(certificate, Verdict.UNDECIDED, reason, path)
     for name in [name for name in ("spread", "moved", "outside") if name in stored]:
         if not own.get(name, np.inf) <= stored[name]:
             reason = f"{name}: the stored bound does not follow"
-            return EditCheck(certificate, Verdict.UNDECIDED, reason, path, size)
+            return EditCheck(certificate, Verdict.UNDECIDED, reason, path)
     if (runs := certificate.runs) is not None:
         found = edit_in_every_run(edited, edit, proof, dtype=runs.format, exp_ulps=runs.exp_ulps, progress=progress)
         if found is None or found.edits < runs.edits or found.kept < runs.kept:
             proved = "nothing" if found is None else f"{found.edits} edits and {found.kept} kept answers"
             reason = f"runs in {runs.format}: only {proved} were proved"
-            return EditCheck(certificate, Verdict.UNDECIDED, reason, path, size)
-    return EditCheck.proved_again(certificate, path, size)
+            return EditCheck(certificate, Verdict.UNDECIDED, reason, path)
+    return EditCheck.proved_again(certificate, path)
 
 
 def _without_neurons(edited: Model, edit: Edit, certificate: EditCertificate) -> Model:

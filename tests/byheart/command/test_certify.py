@@ -75,7 +75,7 @@ def test_a_rule_of_a_file_is_judged_and_what_is_wrong_stands_in_a_table(tmp_path
     assert "the rule is one's own function of 2 tokens below 8" in shown
     rows = [tuple(map(int, row.split(","))) for row in (out / "wrong.csv").read_text().splitlines()]
     assert sorted(rows) == [(a, b, min(a, b)) for a in range(8) for b in range(8) if a != b]
-    assert main(["check", str(out)]) == main(["check", str(out), "--independent"]) == 1
+    assert main(["check", str(out)]) == main(["check", str(out), "--fast"]) == 1
     assert main([*words, "--sample", "20", "--seed", "mine", "--out", str(tmp_path / "drawn")]) == 1
     assert "NOT HELD, SAMPLED" in capsys.readouterr().out
     assert main(["check", "--fast", str(tmp_path / "drawn"), "--sample-seed", "of my own"]) == 1
@@ -220,7 +220,7 @@ def test_addition_is_proved_on_all_inputs_or_an_input_is_shown(tmp_path, capsys)
     assert f"HELD, PROVED: {2**80} of {2**80} inputs" in shown
     assert "every float32 run right on all inputs, proved" in shown
     assert main(["check", out, "--fast"]) == 0
-    assert main(["check", out, "--independent"]) == 3
+    assert main(["check", out]) == 3
     assert main(["certify", str(bad), *asked, "--json"]) == 1
     figures = json.loads(capsys.readouterr().out.splitlines()[-1])
     wrong = figures["wrong_input"]

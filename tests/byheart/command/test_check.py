@@ -12,6 +12,7 @@ import pytest
 from byheart.command.main import main
 from constructions.models.model import Model
 from constructions.tasks.task import Task
+from tests import task_files
 from tests.command_line import copy
 from tests.memories import changed, write_memory
 from tests.verify.kernel import folders
@@ -21,32 +22,14 @@ from verify.certificates.certificate import Certificate
 def test_check_proves_the_folder_again(folder, capsys):
     assert main(["check", "--fast", str(folder), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["verdict"] == "PROVED"
-    assert main(["check", str(folder), "--independent"]) == 0
+    assert main(["check", "--fast", str(folder)]) == 0
     assert "feature-rank" in capsys.readouterr().out
 
 
 def test_the_first_line_is_the_answer(folder, capsys):
-    for command in (["check", "--fast"], ["check", "--independent"], ["run"]):
+    for command in (["check", "--fast"], ["run"]):
         assert main([command[0], str(folder), *command[1:]]) == 0
         assert capsys.readouterr().out.startswith("HELD")
-
-
-def test_what_the_independent_reader_left_out_is_asked_for(folder, capsys, monkeypatch):
-    from verify.independent import checker
-
-    asked, original = [], checker.check_independently
-
-    def judged(*given, full, **options):
-        asked.append(full)
-        return original(*given, full=False, **options)  # all of it takes seconds
-
-    monkeypatch.setattr(checker, "check_independently", judged)
-    monkeypatch.setattr(checker, "_AFFORDABLE", 0)
-    assert main(["check", str(folder), "--independent", "--full"]) == 3
-    assert "--full (full=True) proves them" in " ".join(capsys.readouterr().out.split())
-    assert asked == [True]
-    assert main(["check", str(folder), "--full"]) == 2
-    assert "--full is given, but not --independent" in capsys.readouterr().err
 
 
 def spoiled(folder, target, scale):
@@ -59,22 +42,21 @@ def spoiled(folder, target, scale):
 
 def test_weights_that_memorize_nothing_are_not_held_and_exit_with_1(folder, tmp_path, capsys):
     faint = spoiled(folder, tmp_path / "faint", 0.01)
-    for command in (["check", "--fast"], ["check", "--independent"], ["run"]):
+    for command in (["check", "--fast"], ["run"]):
         assert main([command[0], str(faint), *command[1:]]) == 1
         assert capsys.readouterr().out.startswith("NOT HELD")
 
 
 def test_questions_about_a_part_and_about_the_mean_have_their_exit_codes(folder, tmp_path, capsys):
     faint = spoiled(folder, tmp_path / "faint", 0.01)
-    for independent in (["--fast"], ["--independent"]):
-        capsys.readouterr()
-        assert main(["check", str(folder), "--at-least", "40", *independent]) == 0
-        assert capsys.readouterr().out.startswith("AS ASKED, PROVED")
-        assert main(["check", str(faint), "--at-least", "40", *independent]) == 1
-        assert main(["check", str(faint), "--at-most", "9", *independent]) == 1
-        assert "\nNO BETTER THAN A GUESS" in capsys.readouterr().out
-        assert main(["check", str(faint), "--at-most", "0.01", *independent]) == 1
-        assert main(["check", str(faint), "--tolerance", "9", *independent]) == 1
+    capsys.readouterr()
+    assert main(["check", str(folder), "--at-least", "40", "--fast"]) == 0
+    assert capsys.readouterr().out.startswith("AS ASKED, PROVED")
+    assert main(["check", str(faint), "--at-least", "40", "--fast"]) == 1
+    assert main(["check", str(faint), "--at-most", "9", "--fast"]) == 1
+    assert "\nNO BETTER THAN A GUESS" in capsys.readouterr().out
+    assert main(["check", str(faint), "--at-most", "0.01", "--fast"]) == 1
+    assert main(["check", str(faint), "--tolerance", "9", "--fast"]) == 1
     assert main(["check", "--fast", str(folder), "--at-most", "1", "--at-least", "1"]) == 2
     assert main(["check", "--fast", str(folder), "--at-most", "1", "--tolerance", "1"]) == 2
     assert "--tolerance 1.0 beside --at-most 1.0 is given" in capsys.readouterr().err
@@ -82,7 +64,7 @@ def test_questions_about_a_part_and_about_the_mean_have_their_exit_codes(folder,
         main(["check", "--fast", str(folder), "--at-most", "nan"])
 
 
-@pytest.mark.parametrize("command", [["check"], ["check", "--independent"], ["run"]])
+@pytest.mark.parametrize("command", [["check"], ["check", "--fast"], ["run"]])
 def test_a_folder_with_a_foreign_file_is_refused(folder, tmp_path, capsys, command):
     copied = copy(folder, tmp_path / "copy")
     (copied / "layer.safetensors").write_bytes(b"")
@@ -137,22 +119,6 @@ def test_several_folders_are_checked_whatever_one_of_them_is(at_a_time, tmp_path
     assert held["verdict"] == "PROVED" and other["kind"] == "FileFormatError" and "error" in lost
     assert main(["check", "--fast", str(good), str(good), *at_a_time]) == 0
     assert capsys.readouterr().out.startswith(f"{good}: HELD, PROVED")
-
-
-def test_the_contexts_of_one_folder_are_spread_over_workers(folder, capsys, monkeypatch):
-    from verify.independent import checker
-
-    given, original = [], checker.check_independently
-
-    def noted(*arguments, workers, **options):
-        given.append(workers)
-        return original(*arguments, workers=workers, **options)
-
-    monkeypatch.setattr(checker, "check_independently", noted)
-    for at_a_time in ([], ["--workers", "3"]):
-        assert main(["check", str(folder), "--independent", *at_a_time, "--json"]) == 0
-        assert "PROVED" in capsys.readouterr().out
-    assert given[0] is None and given[1].args == (3,)
 
 
 def test_folders_that_earlier_runs_have_checked_are_taken_over_as_long_as_nothing_changes(
@@ -257,10 +223,9 @@ def test_the_kernel_checks_and_asks_what_the_certificate_asks(tmp_path, capsys):
     one, two = tmp_path / "one", tmp_path / "two"
     for folder in (one, two):
         folders.lookup(folder)
-    for options in ([], ["--kernel"]):
-        assert main(["check", str(one), *options]) == 0
-        shown = " ".join(capsys.readouterr().out.split())
-        assert shown.startswith(Certificate.load(one).headline()) and "method the kernel answers PROVED: " in shown
+    assert main(["check", str(one)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith(Certificate.load(one).headline()) and "method the kernel answers PROVED: " in shown
     (two / "more").write_text("")
     assert main(["check", str(one), str(two)]) == 2
     assert "'more'" in capsys.readouterr().out
@@ -270,8 +235,8 @@ def test_the_kernel_checks_and_asks_what_the_certificate_asks(tmp_path, capsys):
             f"{option[0]} {float(option[1]) if option[0] in ('--at-most', '--tolerance') else option[1]} is given"
             in (capsys.readouterr().err)
         )
-    assert main(["check", str(one), "--fast", "--independent"]) == 2
-    assert "--fast and --independent are given, expected one checker" in capsys.readouterr().err
+    assert main(["check", str(one), "--fast", "--coq"]) == 2
+    assert "--fast and --coq are given, expected one checker" in capsys.readouterr().err
 
 
 def test_what_the_fast_prover_alone_proves_is_undecided_unless_it_is_asked(folder, capsys):
@@ -284,3 +249,11 @@ def test_what_the_fast_prover_alone_proves_is_undecided_unless_it_is_asked(folde
     found = json.loads(capsys.readouterr().out)
     assert found["headline"].endswith("; checked by the fast prover; every float64 run (fast prover only)")
     assert {each["id"]: each["checker"] for each in found["statements"]}["runs (float64)"] == "prover"
+
+
+def test_a_task_of_a_kind_that_there_is_not_is_bad_input(tmp_path, capsys):
+    one = folders.lookup(tmp_path / "one")
+    task_files.write(one / "task.safetensors", task_files.parts(Task.load(one / "task.safetensors")), task="riddle")
+    for how in ([], ["--fast"]):
+        assert main(["check", str(one), *how]) == 2
+        assert "riddle" in capsys.readouterr().err

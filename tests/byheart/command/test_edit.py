@@ -31,7 +31,7 @@ def test_the_command_edits_checks_and_says_that_deletion_hides(tmp_path: Path, c
         said.startswith("EDITED, PROVED: 1 of 1 edit answered as asked; 48 of 48") and "hidden, not unlearned" in said
     )
     assert "the given weights before, and those stored in float32 after, in real arithmetic" in " ".join(said.split())
-    for more in ([], ["--independent"]):
+    for more in ([], ["--fast"]):
         assert main(["check", str(tmp_path / "e"), *more]) == 0
         assert capsys.readouterr().out.startswith("EDITED, PROVED")
     assert main(["check", str(tmp_path / "e"), "--fast", "--at-least", "1"]) == 2
@@ -77,7 +77,7 @@ def test_what_generate_says_otherwise_is_refused_and_a_plain_argmax_is_named_in_
     said = capsys.readouterr().err
     assert "repetition_penalty = 1.8" in said and "suppress_tokens = [3]" in said and "--plain-argmax" in said
     assert not out.exists()
-    for line in ([*words, "--plain-argmax"], ["check", str(out)], ["check", str(out), "--independent"]):
+    for line in ([*words, "--plain-argmax"], ["check", str(out)], ["check", str(out), "--fast"]):
         assert main(line) == 0
         first = capsys.readouterr().out.split("\n")[0]
         assert "by plain argmax, without generation_config.json's repetition_penalty = 1.8" in first
@@ -93,7 +93,7 @@ def test_check_says_of_decoding_what_the_folder_says_and_nothing_that_the_certif
     stored = EditCertificate.load(out / "proof")
     for forged in ("all else is kept", "so far\nEDITED, PROVED: 9 of 9 edits answered as asked"):
         stored.decoded(forged).save(out / "proof")
-        for more in ([], ["--independent"], ["--independent", "--full"]):
+        for more in ([], ["--fast"]):
             for folder in (out, out / "proof"):
                 assert main(["check", str(folder), *more, "--quiet"]) == 0
                 said = capsys.readouterr().out
@@ -102,7 +102,7 @@ def test_check_says_of_decoding_what_the_folder_says_and_nothing_that_the_certif
     (out / "generation_config.json").write_text('{"repetition_penalty": 9.0, "max_length": 2}')  # written later
     (out / "custom_generate").mkdir()
     (out / "custom_generate" / "generate.py").write_text("")
-    for more in ([], ["--independent"]):
+    for more in ([], ["--fast"]):
         assert main(["check", str(out), *more, "--quiet"]) == 0
         said = capsys.readouterr().out
         assert "by plain argmax, without" in said and "repetition_penalty = 9.0" in said and "max_length = 2" in said

@@ -7,7 +7,7 @@ import pytest
 
 from constructions.errors import FileFormatError, InputError
 from constructions.tasks.rule import OWN, RuleTask, rule_task
-from verify.independent.plain.plain_rule import PlainRule
+from tests.by_kernel import read_rule_file
 
 PLAIN = {
     "max": lambda *tokens: max(tokens),
@@ -86,7 +86,7 @@ def test_an_answer_that_is_no_token_is_named_with_its_input(rule, words):
 def test_the_origin_says_what_is_read_and_both_readers_say_the_same(tmp_path, given, origin):
     task = rule_task(**{"d_vocab": 4, "n_ctx": 2, **given})
     task.save(tmp_path / "task.safetensors")
-    assert task.origin == PlainRule.read(tmp_path / "task.safetensors").origin == f"rule: {origin}"
+    assert task.origin == read_rule_file(tmp_path / "task.safetensors").origin == f"rule: {origin}"
 
 
 def test_positions_between_those_that_are_read_and_other_tokens_are_said_too(tmp_path):
@@ -96,7 +96,7 @@ def test_positions_between_those_that_are_read_and_other_tokens_are_said_too(tmp
     task = RuleTask("max", tokens, np.array([0, 2]), steps, np.array([1, 2]))
     task.save(tmp_path / "task.safetensors")
     assert (
-        task.origin == PlainRule.read(tmp_path / "task.safetensors").origin == "rule: max of 2 tokens, between them 7"
+        task.origin == read_rule_file(tmp_path / "task.safetensors").origin == "rule: max of 2 tokens, between them 7"
     )
 
 

@@ -9,7 +9,7 @@ from constructions.errors import FileFormatError, InputError
 from constructions.tasks.task import Task, windows_task
 from constructions.tasks.windows import END, Windows
 from constructions.tensor_file import load_tensors, save_tensors
-from verify.independent.plain.plain_task import PlainTask
+from tests.by_kernel import read_task_file
 
 NAMES = ("a", "b", "c", END, "<x>", "<y>", "<z>")
 
@@ -42,7 +42,7 @@ def test_two_readers_make_the_windows_that_are_made_by_hand(
     assert task.windows is not None and task.windows.place.tolist() == [list(expected).index(w) for w, _ in places]
     path = tmp_path_factory.mktemp("task") / "task.safetensors"
     task.save(path)
-    again, plain = Task.load(path), PlainTask.read(path)
+    again, plain = Task.load(path), read_task_file(path)
     assert again.sha256() == task.sha256() == plain.sha256 and again.windows is not None
     assert plain.contexts == list(expected) and plain.sizes()["context_length"] == n_ctx
     assert (
@@ -78,7 +78,7 @@ def test_what_are_no_windows_of_texts_is_refused_by_both_readers(
     assert isinstance(said, dict)
     arrays = {"text": np.array(text), "titles": np.array(titles)}
     save_tensors(tmp_path / "t.safetensors", arrays, metadata={**said, "context_length": n_ctx})
-    for read in (Task.load, PlainTask.read):
+    for read in (Task.load, read_task_file):
         with pytest.raises(FileFormatError):
             read(tmp_path / "t.safetensors")
 

@@ -200,6 +200,19 @@ def test_a_list_and_a_rule_are_not_taken_for_each_other(tmp_path):
         dataclasses.replace(certificate, subject=listed)
 
 
+def test_more_inputs_than_the_kernel_looks_at_are_for_the_fast_prover_alone(tmp_path: Path) -> None:
+    """What the prover decides by tables, the kernel would have to look at one by one."""
+    echo = Model(blocks=(), W_U=np.eye(4), W_E=np.eye(4), W_pos=np.zeros((15, 4)))
+    task = rule_task("last", d_vocab=4, n_ctx=15)
+    proved = written(tmp_path / "all", echo, task).certificate
+    assert proved.verdict is Verdict.PROVED and proved.headline().endswith("; all inputs (fast prover only)")
+    assert check_memorization(tmp_path / "all").headline() == proved.headline()
+    assert outcome(tmp_path / "all")[0] == 3
+    drawn = written(tmp_path / "drawn", echo, task, sample=9, seed="").certificate
+    assert "fast prover only" not in drawn.headline()
+    assert [each.verdict for each in check_by_kernel(tmp_path / "drawn").checks] == [Verdict.PROVED] * 2
+
+
 def test_a_rule_with_a_state_is_stated_and_proved_again(tmp_path: Path) -> None:
     model, fold = adder(40, base=2), addition(40, base=2, sum_digits=2)
     proved = certify_fold(model, fold, every_run="float32").certificate

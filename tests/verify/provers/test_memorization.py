@@ -540,7 +540,7 @@ def test_a_layer_whose_weights_overflow_is_undecided_and_never_an_error():
 
 def test_the_prover_needs_no_torch():
     code = (
-        "import sys; import verify.provers.memorization, verify.independent.checker; "
+        "import sys; import verify.provers.memorization, verify.kernel.check; "
         "assert not {'torch', 'matplotlib', 'rich'} & set(sys.modules), sorted(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": os.getcwd()})

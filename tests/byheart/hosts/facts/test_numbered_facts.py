@@ -77,7 +77,7 @@ def test_the_command_says_it(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert printed.startswith("NOT HELD: 1 of 5 proved wrong") and "answers of 1 to 3 tokens" in printed
     assert (tmp_path / "out" / "wrong.csv").read_text() == ",".join(rows[-1]) + "\n"
-    assert main(["check", str(tmp_path / "out"), "--independent"]) == 1
+    assert main(["check", str(tmp_path / "out"), "--fast"]) == 1
     assert main(["ask", str(tmp_path / "out"), rows[0][0]]) == 0
     assert rows[0][1] in capsys.readouterr().out
     assert main([*command, "--json", "--at-least", "4"]) == 0

@@ -1,1 +1,0 @@
-"""The second reader: integers, balls and the standard library, and no numerical code of the prover."""

@@ -1,1 +1,0 @@
-"""What is judged, read from files with the standard library alone."""
