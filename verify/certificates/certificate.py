@@ -62,9 +62,6 @@ DIVERGENCE = "divergence"
 KERNEL, PROVER = "kernel", "prover"
 """Who can check a statement: the kernel that is there to be read, or the fast prover alone."""
 
-MOST_OF_THE_KERNEL = 2**28
-"""Inputs of a domain that the kernel looks at, one by one."""
-
 REALS = "real arithmetic"
 """In the place of a number format: a text is decoded without any rounding."""
 

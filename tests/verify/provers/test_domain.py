@@ -202,7 +202,8 @@ def test_a_list_and_a_rule_are_not_taken_for_each_other(tmp_path):
 
 def test_more_inputs_than_the_kernel_looks_at_are_for_the_fast_prover_alone(tmp_path: Path) -> None:
     """What the prover decides by tables, the kernel would have to look at one by one."""
-    echo = Model(blocks=(), W_U=np.eye(4), W_E=np.eye(4), W_pos=np.zeros((15, 4)))
+    idle = {name: np.zeros((1, 4, 1)) for name in ("W_Q", "W_K", "W_V")}
+    echo = dana_network(W_E=np.eye(4), W_pos=np.zeros((15, 4)), W_U=np.eye(4), W_O=np.zeros((1, 1, 4)), **idle)
     task = rule_task("last", d_vocab=4, n_ctx=15)
     proved = written(tmp_path / "all", echo, task).certificate
     assert proved.verdict is Verdict.PROVED and proved.headline().endswith("; all inputs (fast prover only)")
