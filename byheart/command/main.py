@@ -15,8 +15,8 @@ from byheart.terminal.failures import fail, meant
 from byheart.terminal.streams import abandon, complain, standard_streams
 
 COMMANDS = (
-    "memorize", "recite", "ask", "explain", "memories", "capacity", "check", "run", "export", "certify", "edit",
-    "claims", "audit", "build", "assumptions", "experiment",
+    "memorize", "recite", "ask", "explain", "memories", "capacity", "check", "convert", "run", "export", "certify",
+    "edit", "claims", "audit", "build", "assumptions", "experiment",
 )  # fmt: skip
 """The commands in the order of the help, a file of this folder for each."""
 

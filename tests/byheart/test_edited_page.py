@@ -117,7 +117,7 @@ def test_what_is_noted_and_damaged_ends_with_2(folder: Path, name: str, capsys: 
     assert "measured.json" in said and "Traceback" not in said
 
 
-@pytest.mark.parametrize("options", [[], ["--fast"], ["--independent"]])
+@pytest.mark.parametrize("options", [[], ["--fast"]])
 def test_the_page_as_it_was_written_is_made_again(folder: Path, options: list[str]) -> None:
     assert main(["check", str(folder), "--quiet", *options]) == 0
     (folder / "edit.html").unlink()

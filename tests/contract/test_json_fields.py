@@ -148,6 +148,7 @@ CASES = {
     "run": of_run,
     "export": of_folder("export", "--to", "safetensors"),
     "certify": of_certify,
+    "convert": of_folder("convert", "--out", "converted"),
     "edit": of_edit,
     "recite": of_recite,
     "ask": of_ask,

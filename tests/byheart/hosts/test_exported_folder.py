@@ -139,7 +139,7 @@ REFUSED = {
 
 def test_an_export_is_checked_and_says_what_was_not_done_again(folder, capsys):
     assert proof_of_an_export(folder) == folder / "proof"
-    for options in ([], ["--fast"], ["--independent"]):
+    for options in ([], ["--fast"]):
         assert main(["check", str(folder), "--quiet", *options]) == 0
         said = capsys.readouterr().out
         assert said.startswith("HELD, PROVED: 3 of 3") and "as written for safetensors in float32; all files" in said

@@ -1,0 +1,183 @@
+"""A folder of an earlier program: what it states is proved again, and stated in the words of this one.
+
+Page: docs/commands.md
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from constructions.errors import FileFormatError, HypothesisError, InputError, TamperedError
+from constructions.files import new_folder, read_regular_file
+from constructions.folds.fold import Fold
+from constructions.models.model import Model
+from constructions.tasks.rule import RuleTask
+from constructions.tasks.stored import read_stored
+from constructions.tasks.task import Task
+from constructions.tasks.vectors import load_task
+from verify.arithmetic.exact_json import decode_number, parse_object
+from verify.certificates.certificate import (
+    ASIDES,
+    CERTIFICATE_FILE,
+    DIVERGENCE,
+    FEATURE_RANK,
+    FORMAT,
+    MODEL_FILE,
+    RANK_HEADS,
+    RANK_WITH_SKIP,
+    REALS,
+    RUNS,
+    SAMPLE,
+    SATURATION,
+    TASK_FILE,
+    TEXT,
+    VERSION,
+    Certificate,
+    Statement,
+    parse_criterion,
+    seed_text,
+)
+from verify.progress import Progress, silent
+from verify.provers.domain import certify_domain, certify_fold
+from verify.provers.memorization import certify_memorization
+from verify.provers.runs import MOST_INPUTS, prove_runs
+from verify.provers.text import state_text
+
+
+def convert(folder: Path, out: Path, *, overwrite: bool = False, progress: Progress = silent) -> Certificate:
+    """Prove again what a folder states, and write it as a folder of today.
+
+    Of the certificate only the question and the kinds of its statements are taken, and what else is asked by them:
+    number formats, a limit of saturation, how many inputs were drawn by which seed. No number in it is believed.
+    Pages, which are made of measurements, are left behind.
+
+    Args:
+        folder: A folder of version 3, whose certificate this program need not be able to read.
+        out: The new folder, which appears only when it is complete.
+        overwrite: Replace a byheart folder.
+        progress: Called with the stage and the finished share of it.
+
+    Returns:
+        The new certificate.
+
+    Raises:
+        FileFormatError: A file is missing or malformed, or is of another version.
+        TamperedError: Model or task is not the one that the certificate names.
+        HypothesisError: A statement is not proved by this program, or not of as many contexts; names it, and nothing is
+            written.
+        InputError: The folder is an edit, or `out` exists.
+
+    Example:
+        >>> from constructions.tasks.table import table_task
+        >>> model = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((1, 2)))
+        >>> task, old = table_task("a,b\\nb,a\\n"), Path("old")
+        >>> old.mkdir()
+        >>> model.save(old / "model.safetensors")
+        >>> task.save(old / "task.safetensors")
+        >>> certify_memorization(model, task).save(old)
+        >>> convert(old, Path("new")).headline()[:12]
+        'HELD, PROVED'
+    """
+    folder = Path(folder)
+    if (folder / "edit.json").exists():
+        raise InputError(f"{folder}", "is an edit", "a folder with a certificate; make the edit again")
+    stated = _read(folder / CERTIFICATE_FILE)
+    loaders: dict[str, Any] = {"rule": RuleTask.load, "fold": Fold.load}
+    kind, _, _ = read_stored(folder / TASK_FILE)
+    model = Model.load(folder / MODEL_FILE)
+    task = loaders.get(kind, load_task)(folder / TASK_FILE)
+    for file, found, named in ((MODEL_FILE, model, "model"), (TASK_FILE, task, "task")):
+        if found.sha256() != stated["subject"][named]:
+            raise TamperedError(f"{folder / file} is not the one that the certificate is about: its hash differs")
+    certified = _proved(model, task, stated, progress)
+    certificate = _with_runs(certified.certificate, model, task, stated["statements"], progress)
+    asides = {name: text for name, text in stated["provenance"].items() if name in ASIDES}
+    certificate = replace(certificate, provenance={**certificate.provenance, **asides})
+    proved = {each.label: each for each in certificate.statements}
+    for each in stated["statements"]:
+        label, held = _label(each), each["values"].get("held", 0)
+        if label not in proved or not held <= proved[label].values.get("held", 0):
+            raise HypothesisError("to convert a folder", "each statement to be proved again", f"{label!r} is not")
+    with new_folder(Path(out), overwrite=overwrite) as place:
+        model.save(place / MODEL_FILE)
+        task.save(place / TASK_FILE)
+        certified.save(place)
+        certificate.save(place)
+    return certificate
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The fields of a certificate of this version, whose words may be other ones than today's."""
+    data = parse_object(CERTIFICATE_FILE, read_regular_file(path).decode("ascii", "replace"))
+    if data.get("format") != FORMAT or data.get("version") != VERSION:
+        found = f"{data.get('format')!r} version {data.get('version')!r}"
+        raise FileFormatError(f"{path} has format {found}, expected {FORMAT!r} version {VERSION}")
+    kinds = {"subject": dict, "criterion": dict, "statements": list, "provenance": dict}
+    for name, kind in kinds.items():
+        if not isinstance(data.get(name), kind):
+            raise FileFormatError(f"{path} has no {name}")
+    for each in data["statements"]:
+        if not (isinstance(each, dict) and isinstance(each.get("id"), str) and isinstance(each.get("values"), dict)):
+            raise FileFormatError(f"{path} has a statement without an id or values")
+        if not isinstance(each.get("named", {}), dict) or type(each["values"].get("held", 0)) is not int:
+            raise FileFormatError(f"{path} has a statement whose names are no object, or whose count is no integer")
+    return data
+
+
+def _proved(model: Model, task: Any, stated: dict[str, Any], progress: Progress) -> Any:
+    """What the prover proves of the kinds that are stated, but for runs and texts."""
+    asked, by_id = parse_criterion(stated["criterion"]), {each["id"]: each for each in stated["statements"]}
+    if isinstance(task, Fold):
+        runs = by_id.get(RUNS)
+        return certify_fold(model, task, asked, every_run=runs and _format(runs), progress=progress)
+    if isinstance(task, RuleTask):
+        if SAMPLE not in by_id:
+            return certify_domain(model, task, asked, progress=progress)
+        drawn, seed = (_number(by_id[SAMPLE], name) for name in ("drawn", "seed"))
+        return certify_domain(model, task, asked, sample=int(drawn), seed=seed_text(seed), progress=progress)
+    return certify_memorization(
+        model,
+        task,
+        asked,
+        rank=FEATURE_RANK in by_id,
+        rank_of_heads=RANK_HEADS in by_id,
+        rank_with_skip=RANK_WITH_SKIP in by_id,
+        divergence=DIVERGENCE in by_id,
+        saturation=_number(by_id[SATURATION], "delta") if SATURATION in by_id else None,
+        progress=progress,
+    )
+
+
+def _with_runs(found: Certificate, model: Model, task: Any, stated: list[Any], progress: Progress) -> Certificate:
+    """The certificate with what is proved of runs and texts, in the formats that are stated."""
+    if isinstance(task, Fold):
+        return found
+    listed = task
+    formats = [_format(each) for each in stated if each["id"] == RUNS]
+    if isinstance(task, RuleTask) and formats:
+        if task.n_contexts > MOST_INPUTS:
+            raise HypothesisError("to convert a folder", f"runs of at most {MOST_INPUTS} inputs", f"{task.n_contexts}")
+        inputs = task.contexts_at(np.arange(task.n_contexts))
+        listed = task.facts(inputs, vocabulary=model.d_vocab, answers=model.d_vocab_out)
+    tolerance = found.criterion.tolerance
+    proved = [prove_runs(model, listed, dtype, tolerance=tolerance, progress=progress) for dtype in formats]
+    of_runs = [each for each in proved if each is not None]
+    by_format: dict[str, Statement] = {REALS: found.answers, **{each.named["format"]: each for each in of_runs}}
+    of_texts = [by_format.get(_format(each)) for each in stated if each["id"] == TEXT]
+    texts = [state_text(task, [each]) for each in of_texts if each is not None and isinstance(task, Task)]
+    return found.stating(*of_runs, *texts)
+
+
+def _format(statement: dict[str, Any]) -> str:
+    return str(statement.get("named", {}).get("format"))
+
+
+def _label(statement: dict[str, Any]) -> str:
+    """As `Statement.label` has it."""
+    return f"{statement['id']} ({_format(statement)})" if statement.get("named") else statement["id"]
+
+
+def _number(statement: dict[str, Any], name: str) -> Any:
+    return decode_number(f"{statement['id']}.{name}", statement["values"].get(name))
