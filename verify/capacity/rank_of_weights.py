@@ -123,7 +123,7 @@ def rank_upper_bound_of_weights(model: Model, task: Listing, *, with_skip: bool)
     A float64 is an integer over a power of two, so that the rows $x_{ts}$ that the heads read, $x_{ts} V_h$ (the maps
     $V_h = W_V^h$; for vectors the identity) and their differences are exact, and their ranks are those of integer
     matrices. Each bound writes the features as a sum of matrices whose rows lie in known spaces, whatever the attention
-    weights, of which it is only used that those of a head sum to 1 (Lemma C7).
+    weights, of which it is only used that those of a head sum to 1 (Lemma C2).
 
     Args:
         model: One attention.

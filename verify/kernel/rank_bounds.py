@@ -3,7 +3,7 @@ r"""What the rank of features cannot exceed: ranks of integer matrices, of these
 The features (`features.py`) are quotients of exponentials, and a ball around a matrix holds one of full rank, so what
 bounds their rank from above does not look at the attention weights $a^h_{ts}$, only at $\sum_s a^h_{ts} = 1$.
 
-**Lemma C7.** Let R be the matrix of all rows $x_{ts}$ that the heads read, L that of the last rows $x_{tS}$, D that of
+**Lemma C2.** Let R be the matrix of all rows $x_{ts}$ that the heads read, L that of the last rows $x_{tS}$, D that of
 the differences $x_{ts} - x_{tS}$, $V = [V_1, \dots, V_H]$ and $r_h = \mathrm{rank}(D V_h)$. Then
 
 $$ \mathrm{rank}(Y) \le \sum_h \mathrm{rank}(R V_h), \qquad \mathrm{rank}(Y) \le \mathrm{rank}(L V) + \sum_h r_h, \qquad
@@ -37,7 +37,7 @@ Rows = set[tuple[int, ...]]
 
 
 def upper_for_these_weights(model: Model, task: Task, *, with_skip: bool) -> int:
-    """The least of the bounds of Lemma C7."""
+    """The least of the bounds of Lemma C2."""
     read, last, apart = _rows(model, task)
     block = model.blocks[0]
     heads, width, _ = block.shape("W_Q")
@@ -57,7 +57,7 @@ def upper_for_these_weights(model: Model, task: Task, *, with_skip: bool) -> int
 
 
 def upper_for_all_weights(model: Model, task: Task, *, with_skip: bool) -> int:
-    r"""A bound for all weights of these sizes; for vectors that of Lemma C7, in which no weights occur.
+    r"""A bound for all weights of these sizes; for vectors that of Lemma C2, in which no weights occur.
 
     **Lemma S7.** Of tokens let j be the number of different last ones, $\ell$ the rank of the formal vectors
     $e_{t_s} - e_{t_S} + f_s - f_S$ over all contexts and positions, q that of $e_{t_s} + f_s$, and $\sigma_c$ that
@@ -70,7 +70,7 @@ def upper_for_all_weights(model: Model, task: Task, *, with_skip: bool) -> int:
 
     *Proof.* A linear map sends $e_n$ to its embedding and $f_s$ to that of the position, so $\mathrm{rank}(D) \le
     \ell$, $\mathrm{rank}(R) \le q$, $\mathrm{rank}(L) \le j$, and all are at most d: the first and the last bound
-    follow from Lemma C7. For the second fix c and a head. As all contexts that end with c ask alike, what a pair
+    follow from Lemma C2. For the second fix c and a head. As all contexts that end with c ask alike, what a pair
     $(s, n)$ weighs before it is divided by the sum $N_t$ depends on the pair alone. So $N_t$, and every column of
     the head times $N_t$, is a sum of functions of pairs: on these contexts the columns lie in a space of dimension
     $\sigma_c$ of functions divided by $N_t$, which holds the constants. The columns of $X_S$ lie in the space of
@@ -96,7 +96,7 @@ def upper_for_all_weights(model: Model, task: Task, *, with_skip: bool) -> int:
 
 
 def _rows(model: Model, task: Task) -> tuple[Rows, Rows, Rows]:
-    """R, L and D of Lemma C7 as integers of one unit, each row once."""
+    """R, L and D of Lemma C2 as integers of one unit, each row once."""
     if task.vectors is not None:
         width = len(task.vectors.rows[0])
         exact = Integers.of([x for row in task.vectors.rows for x in row], width).rows
