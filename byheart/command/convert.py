@@ -10,7 +10,7 @@ from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import Rows, print_summary
 
 HELP = "prove a folder of an earlier version again, and write it as this one does"
-EXAMPLE = "byheart convert out/facts --out out/facts-today"
+EXAMPLE = "byheart convert capitals --out capitals-today"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
