@@ -49,6 +49,10 @@ def test_a_neuron_that_stays_silent_may_round() -> None:
     run = Runs(*FLOAT32)
     assert run.added(whole, 0, fits=True) > 0 and run.added(whole, 0, fits=True, fires=True) == 0
     assert run.added(whole, 0, fits=False, fires=True) > 0
+    # One context of several in which it is rounded and fires is enough.
+    for numbers in ([-(1 << 25) - 1, (1 << 25) + 1], [(1 << 25) + 1, -(1 << 25) - 1]):
+        _, whole = added([product(1, 0, column_of(numbers, 0, (0,)))], 0, 0)
+        assert run.added(whole, 0, fits=True, fires=True) > 0
     # A neuron that may fire although it should not: by at most 40 of 2^28 + 1, rounded, it is above 0.
     near, off = column_of([(1 << 28) + 1, 7], 0, (0,)), column_of([-(1 << 28) - 2, 0], 0, (0,))
     _, whole = added([product(1, 0, near), product(1, 0, off)], 0, 0)

@@ -163,13 +163,14 @@ def test_neurons_of_fractions_are_narrowed_where_their_kinks_are() -> None:
 
 
 def test_the_peak_of_a_tent_is_at_a_kink() -> None:
-    # The nominal number is 4, where the tent over (0, 8) is 1; the real one is near 3.5, as low as 4.5 would be.
+    # The nominal number is 4, where the tent over (0, 8) is 1; the real one is near 3.5, as low as 4.5 would be, and as
+    # a fourth neuron is at -4.
     one = np.ones((1, 1, 1))
     for sign in (1.0, -1.0):
         shift = np.full((1, 1), 0.5 * sign)
         head = Attention(W_Q=0.0 * one, W_K=one, W_V=one, W_O=one, b_Q=shift, attends="last", skip=False)
-        reads, ends = np.full((1, 3), 0.25 * sign), np.array([0.0, -1.0, -2.0])
-        tent = FeedForward(reads, np.array([[1.0], [-2.0], [1.0]]), b_in=ends, skip=False)
+        reads, ends = sign * np.array([[0.25, 0.25, 0.25, -7.0 / 32.0]]), np.array([0.0, -1.0, -2.0, 0.0])
+        tent = FeedForward(reads, np.array([[1.0], [-2.0], [1.0], [1.0]]), b_in=ends, skip=False)
         built = Built(blocks=(head, tent), W_U=np.eye(1), W_E=np.zeros((1, 1)), W_pos=sign * np.array([[2.0], [4.0]]))
         require_hold(built, np.array([[0, 0]]), ["float32"])
         [column], _ = walked(built, np.array([[0, 0]]), ["float32"])
@@ -241,7 +242,9 @@ def test_rows_that_nobody_needs_are_as_low_as_their_tokens() -> None:
     # Each row reads itself; then -2^100 in the first one, which no logit depends on, is multiplied by 2^60.
     W_Q, W_K, W_V = np.zeros((1, 3, 1)), np.zeros((1, 3, 1)), np.zeros((1, 3, 1))
     W_Q[0, 2], W_K[0, 2], W_V[0, 0] = 512.0, 1.0, 1.0
-    first = Attention(W_Q, W_K, W_V, np.array([[[1.0, 0.0, 0.0]]]), attends="causal")
+    both = np.array([[[1.0, 0.0, 0.0]], [[0.0, 0.0, 1.0]]])
+    values = np.concatenate([W_V, W_K])  # the number, and the mark of the second row
+    first = Attention(*np.repeat([W_Q, W_K], 2, axis=1), values, both, attends="causal", skip=False)
     large = FeedForward(np.diag([-(2.0**60), 0.0, 0.0]), np.eye(3))
     last = Attention(W_Q, W_K, W_V, np.array([[[1.0, 0.0, 0.0]]]), attends="last", skip=False)
     W_pos = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
