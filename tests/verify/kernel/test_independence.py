@@ -121,3 +121,11 @@ def test_who_waits_is_told_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     rows = [[arb(i == j) for j in range(6)] for i in range(6)]
     assert exceeds(rows, arb(0.5), 128, told.append) is True and told == ["about 13 minutes more"]
+
+
+def test_rows_that_may_be_dependent_in_their_balls_are_not_proved_to_be_independent() -> None:
+    # The second row is (1, x), x up to 2^-36: the smallest eigenvalue is about 2^-76, or 0, and an epsilon is 2^-80.
+    with ctx.workprec(128):
+        for radius, proved in ((2.0**-37, None), (2.0**-60, True), (0.0, True)):
+            rows = [[arb(1), arb(0)], [arb(1), arb(2.0**-37, radius)]]
+            assert exceeds(rows, arb(0), 128) is proved, radius

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.models.shapes import dana_network
+from constructions.tasks.arrays import array_task
 from tests.layers import random_layer, random_layer_task
 from tests.memories import changed, memory, random_task
 from tests.verify.kernel.test_task import read
@@ -67,3 +68,26 @@ def test_relations_of_very_many_tokens_are_not_looked_for(monkeypatch) -> None:
     exact = upper_for_all_weights(model, own, with_skip=False)
     monkeypatch.setattr(rank_bounds, "_LARGEST_FORMAL", 8)
     assert exact < upper_for_all_weights(model, own, with_skip=False)
+
+
+def bounded(contexts: list[tuple[int, ...]], W_E: np.ndarray, W_pos: np.ndarray, *, with_skip: bool) -> tuple[int, int]:
+    """What bounds the rank for all weights, and for these embeddings with a head whose values are the rows."""
+    width, narrow = W_E.shape[1], np.ones((1, W_E.shape[1], 1))
+    values, W_U = np.eye(width)[None], np.ones((width, len(W_E)))
+    network = dana_network(W_E=W_E, W_pos=W_pos, W_Q=narrow, W_K=narrow, W_V=values, W_O=values, W_U=W_U)
+    tokens = np.array(contexts)
+    labels = np.zeros(len(tokens), dtype=int)
+    own = read(array_task(tokens, next_tokens=labels, vocabulary=len(W_E), target="labels"))
+    model = kernel_model(network)
+    return tuple(of(model, own, with_skip=with_skip) for of in (upper_for_all_weights, upper_for_these_weights))
+
+
+def test_bounds_of_small_vocabularies_are_those_that_are_counted_by_hand() -> None:
+    wide, places = np.eye(4, 64), np.eye(3, 64, k=8)
+    # Four contexts that end alike: four functions of their first token, one of which is constant.
+    assert bounded([(n, 0) for n in range(4)], wide, places[:2], with_skip=True)[0] == 4
+    # Differences of three tokens, 2, and of three positions, 2, beside three last tokens.
+    assert bounded(list(np.ndindex(3, 3, 3)), wide[:3], places, with_skip=True)[0] == 7
+    # The rows are sums of a token (n, 1) and a position (s, 1), which differ by multiples of (1, 0).
+    tokens, positions = (np.array([[float(n), 1.0] for n in range(count)]) for count in (3, 2))
+    assert bounded(list(np.ndindex(3, 3)), tokens, positions, with_skip=False)[1] == 2
