@@ -70,7 +70,7 @@ def test_relations_of_very_many_tokens_are_not_looked_for(monkeypatch) -> None:
     assert exact < upper_for_all_weights(model, own, with_skip=False)
 
 
-def bounded(contexts: list[tuple[int, ...]], W_E: np.ndarray, W_pos: np.ndarray, *, with_skip: bool) -> tuple[int, int]:
+def bounded(contexts: list[tuple[int, ...]], W_E: np.ndarray, W_pos: np.ndarray, *, with_skip: bool) -> list[int]:
     """What bounds the rank for all weights, and for these embeddings with a head whose values are the rows."""
     width, narrow = W_E.shape[1], np.ones((1, W_E.shape[1], 1))
     values, W_U = np.eye(width)[None], np.ones((width, len(W_E)))
@@ -79,7 +79,7 @@ def bounded(contexts: list[tuple[int, ...]], W_E: np.ndarray, W_pos: np.ndarray,
     labels = np.zeros(len(tokens), dtype=int)
     own = read(array_task(tokens, next_tokens=labels, vocabulary=len(W_E), target="labels"))
     model = kernel_model(network)
-    return tuple(of(model, own, with_skip=with_skip) for of in (upper_for_all_weights, upper_for_these_weights))
+    return [of(model, own, with_skip=with_skip) for of in (upper_for_all_weights, upper_for_these_weights)]
 
 
 def test_bounds_of_small_vocabularies_are_those_that_are_counted_by_hand() -> None:
