@@ -35,8 +35,8 @@ _PROBED_BITS, _HOPELESS = 192, 16  # of short balls that are followed, and of th
 _SPARE_BITS = 32  # more than what is predicted of long balls
 _ASKED = 8  # contexts from which it is predicted into how many slices products have to be cut
 _LOGIT_ENTRIES = 2**22  # in double-double, that are worked on together: the unembedding is cut into slices each time
-_BALLS_TOGETHER = 256  # contexts of one length whose rows are balls at the same time
-_BALL_ENTRIES = 2**18  # of the rows of contexts of several lengths that are balls at the same time
+_BALLS_TOGETHER = 256  # contexts that share no prefixes, whose rows are balls at the same time
+_BALL_ENTRIES = 2**18  # of the rows of others that are balls at the same time
 _LOGIT_BALLS = 2**20  # of the logits
 
 
@@ -259,27 +259,41 @@ def _rising_of_parts(
         bits = max(min(bits, most_bits) if predicted else bits, _FEWEST_BALL_BITS)
         most_bits = max(most_bits, 2 * bits if predicted is None else bits)
         while any(each.any() for each in is_open) and bits <= most_bits:
-            yield from _balls_of_parts(model, parts, is_open, bits)
+            yield from _balls_of_parts(model, parts, is_open, bits, radius)
             bits = 2 * bits
 
 
 def _balls_of_parts(
-    model: Model, parts: Sequence[Int64Array | Vectors], is_open: Sequence[BoolArray], bits: int
+    model: Model, parts: Sequence[Int64Array | Vectors], is_open: Sequence[BoolArray], bits: int, radius: float
 ) -> Iterator[tuple[Precision, int, int, Int64Array, Enclosure]]:
-    """All contexts that are open, in balls of so many bits; of those that are walked together part by part."""
+    """All contexts that are open, in balls of at most so many bits; of those that are walked together part by part.
+
+    Where a group has balls far below the radius that is wanted, the next one has fewer bits.
+    """
     for together in _together(model, parts, is_open):
         numbers = sorted({number for number, _ in together})
         rows = {number: np.array([row for other, row in together if other == number]) for number in numbers}
         inputs = [part_of(parts[number], rows[number]) for number in numbers]
         walked = inputs[0] if len(inputs) == 1 else Prefixes.of([np.asarray(each) for each in inputs])
         every = [(number, row) for number in numbers for row in rows[number].tolist()]
-        step = max(1, _LOGIT_BALLS // model.d_vocab_out)
+        step, unused = max(1, _LOGIT_BALLS // model.d_vocab_out), bits
         for start, balls in logit_chunks_in_balls(model, walked, bits, rows=step):
+            unused = min(unused, _bits_unused(balls, radius))
             part = _rounded_less_largest(balls, bits, not model.reads_tokens)
             some = every[start : start + len(part)]
             for number in sorted({number for number, _ in some}):
                 places = [i for i, (other, _) in enumerate(some) if other == number]
                 yield "balls", bits, number, np.array([some[i][1] for i in places]), part[places]
+        bits = max(min(bits, bits - unused + _SPARE_BITS), min(bits, _FEWEST_BALL_BITS))
+
+
+def _bits_unused(balls: arb_mat, radius: float) -> int:
+    """How many bits fewer would do, roughly, for balls of at most this radius; 0 if more are wanted."""
+    widest = max((x.rad() for x in balls.entries()), default=arb(0))
+    if not (widest.is_finite() and widest > 0):
+        return 0
+    mantissa, exponent = widest.man_exp()
+    return max(0, int(np.floor(np.log2(radius))) - int(mantissa).bit_length() - int(exponent))
 
 
 def _together(
@@ -291,7 +305,7 @@ def _together(
     one token, whose balls are known better than others (`verify.forward.in_balls.bits_worth`), are a group of theirs.
     """
     every = [(number, row) for number, each in enumerate(is_open) for row in np.flatnonzero(each).tolist()]
-    if not (len(parts) > 1 and shares_prefixes(model)):
+    if not shares_prefixes(model):
         for number in range(len(parts)):
             own = [place for place in every if place[0] == number]
             for start in range(0, len(own), _BALLS_TOGETHER):
