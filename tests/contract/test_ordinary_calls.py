@@ -13,6 +13,7 @@ from byheart.hosts.export import export
 from constructions.memories.memory import Limits
 from constructions.memories.menu import BY_NAME
 from constructions.tasks.arrays import array_task
+from constructions.tasks.table import facts_task
 from constructions.tasks.vocabulary import typed
 from tests.exports import MODELS, installed, memory_of_bigrams, task_of
 
@@ -195,3 +196,15 @@ def test_tokens_that_no_embedding_has_are_read_as_zeros_and_what_does_not_fit_is
         host(**tokenizer("abcdef", return_tensors="pt"), output_attentions=True)
     with pytest.raises(ValueError, match=r"have the shapes \(1, 4\) and \(1, 3\), expected one"):
         host(given.input_ids, attention_mask=torch.ones(1, 3))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_words_whose_last_bits_count_are_not_rounded_by_the_norms_of_gpt2(dtype, tmp_path):
+    installed("huggingface")
+    rng = np.random.default_rng(0)
+    table = facts_task([(f"s{i}", f"r{j}", f"o{rng.integers(60)}") for i in range(40) for j in range(5)])
+    model = BY_NAME["object-words"].build(table, Limits()).model
+    report = export(model, task=table, to="huggingface", dtype=dtype, out=tmp_path / "out")
+    assert (tmp_path / "out" / "modeling_byheart.py").exists()
+    assert report["facts"] == 200 and report["measured"]["runs"]
+    assert all(run["held"] == 200 for run in report["measured"]["runs"].values())
