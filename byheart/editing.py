@@ -89,6 +89,9 @@ class Edited:
     is_rounded: bool
     tokens: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return self.certificate.headline()
+
     def changed(self) -> list[str]:
         """The kept contexts that are proved to have another answer than in the original, in words."""
         rows = self.edit.kept[self.proof.kept.changed].tolist()

@@ -25,6 +25,7 @@ def test_the_page_says_what_was_asked_what_changed_what_did_not_and_that_deletio
     new = facts([[1, 2], [3, 4]], [(old + 1) % TOKENS, 0])
     done = edit(source, new, keep_domain=LENGTH, out=tmp_path / "out")
     page = (tmp_path / "out" / "edit.html").read_text()
+    assert repr(done) == done.certificate.headline()
     assert f"<h1>{done.certificate.headline()}" in page and "Deletion hides and does not unlearn" in page
     assert f"<tr><td>1 2</td><td>{old}</td><td>{(old + 1) % TOKENS}</td></tr>" in page
     assert "2 neurons more in the last layer" in page and "Inside of a cap nothing is claimed" in page

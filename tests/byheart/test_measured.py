@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from byheart import memorize
+from byheart import check_memorization, memorize
 from byheart.measured import Measured, page, proved_figures, require_made_again, summary_json
 from constructions.errors import FileFormatError, TamperedError
 from constructions.tasks.task import Task
@@ -38,6 +38,7 @@ def test_a_folder_of_the_certificate_alone_has_nothing_to_make_again(tmp_path):
     for name in ("summary.json", "report.html", "measured.json"):
         (tmp_path / "out" / name).unlink()
     require_made_again(tmp_path / "out")
+    assert repr(check_memorization(tmp_path / "out")) == MEMORY.certificate.headline()
 
 
 @pytest.mark.parametrize(

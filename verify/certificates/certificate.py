@@ -567,6 +567,9 @@ class CheckReport:
     path: str
     asides: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return self.headline()
+
     @property
     def verdict(self) -> Verdict:
         """The answer to the question by the checker's own numbers, if every stored statement was proved again.
