@@ -75,7 +75,8 @@ def check_by_kernel(
         tell: Told how long it takes, where that is more than a minute.
 
     Returns:
-        What it found. Where all is proved, the first line is that of the certificate, a function of what was proved.
+        What it found. Where all is proved, the first line is that of the certificate without its provenance: a function
+        of what was proved.
 
     Raises:
         FileFormatError: A file is missing or is not what it should be.
@@ -90,7 +91,8 @@ def check_by_kernel(
     if code == 0 and not alone:
         said = [certificate.words(stated) for stated in certificate.statements]
         proofs = tuple(line[len(sentence) + 2 : -1] for line, sentence in zip(proved, said, strict=False))
-        return KernelReport(certificate, Verdict.PROVED, certificate.headline(), proofs)
+        said_first = replace(certificate, provenance={}).headline()  # of which nothing is proved
+        return KernelReport(certificate, Verdict.PROVED, said_first, proofs)
     if code == 0:
         return KernelReport(certificate, Verdict.UNDECIDED, f"{UndecidedError.word}: {'; '.join(alone)}")
     ends = alone if code == UndecidedError.exit_code else []

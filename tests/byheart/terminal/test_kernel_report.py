@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from byheart.facts import memorize
 from byheart.terminal.kernel_report import check_by_kernel, check_edit_by_kernel
 from constructions.errors import FileFormatError
 from tests.corpus.cases import GOOD_FOLDERS
@@ -92,3 +93,13 @@ def test_a_file_of_an_edit_that_is_none_is_named(tmp_path):
     (tmp_path / "contexts.json").unlink()
     with pytest.raises(FileFormatError, match=r"^contexts\.json: "):
         check_edit_by_kernel(tmp_path)
+
+
+def test_the_first_line_says_nothing_that_only_the_provenance_says(tmp_path):
+    made = memorize({("Peru", "capital"): "Lima", ("Peru", "river"): "Amazon"}, quick=True)
+    made.save(tmp_path / "out")
+    for name in ("summary.json", "report.html", "measured.json"):
+        (tmp_path / "out" / name).unlink()
+    made.certificate.beside("handshake", "in every float16 run too").save(tmp_path / "out")
+    report = check_by_kernel(tmp_path / "out")
+    assert report.said == made.certificate.headline() and "float16" not in report.said
