@@ -47,3 +47,9 @@ def test_an_adder_leads_by_1_and_nearly_so_much_is_proved():
     ):
         for found in least_leads(model, fold):
             assert 0.85 < found.lower <= found.found < 1.01 and len(found.prompt) == fold.length
+
+
+def test_what_is_not_proved_is_no_bound():
+    """Of one cell nothing is concluded about the others; the input that was found is one all the same."""
+    for found in least_leads(adder(1, base=3), addition(1, base=3), most_cells=1):
+        assert found.lower == -np.inf and 0.9 < found.found < 1.01
