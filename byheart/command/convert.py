@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    from byheart.converting import convert
+    from verify.provers.conversion import convert
 
     require_folder(options.folder)
     with progress_lines(options) as progress:

@@ -3,7 +3,7 @@
 import json
 
 from byheart.command.main import main
-from tests.byheart.test_converting import EARLIER
+from tests.verify.provers.test_conversion import EARLIER
 
 
 def test_an_earlier_folder_is_checked_once_it_is_converted(tmp_path, capsys):

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from byheart.converting import convert
 from constructions.errors import FileFormatError, HypothesisError, InputError, TamperedError
 from tests.corpus.cases import GOOD_FOLDERS
 from tests.corpus.forging import certificate, edited
 from verify.certificates.certificate import Certificate
 from verify.kernel.check import outcome
+from verify.provers.conversion import convert
 
-EARLIER = Path(__file__).parents[1] / "earlier" / "text"
+EARLIER = Path(__file__).parents[2] / "earlier" / "text"
 """A text in every float32 run, stated in words of before: without the finer formats that a run may have."""
 
 

@@ -15,7 +15,6 @@ from constructions.folds.fold import Fold
 from constructions.models.model import Model
 from constructions.tasks.rule import RuleTask
 from constructions.tasks.stored import read_stored
-from constructions.tasks.task import Task
 from constructions.tasks.vectors import load_task
 from verify.arithmetic.exact_json import decode_number, parse_object
 from verify.certificates.certificate import (
@@ -91,8 +90,10 @@ def convert(folder: Path, out: Path, *, overwrite: bool = False, progress: Progr
     for file, found, named in ((MODEL_FILE, model, "model"), (TASK_FILE, task, "task")):
         if found.sha256() != stated["subject"][named]:
             raise TamperedError(f"{folder / file} is not the one that the certificate is about: its hash differs")
-    certified = _proved(model, task, stated, progress)
-    certificate = _with_runs(certified.certificate, model, task, stated["statements"], progress)
+    certified = _proved(kind, model, task, stated, progress)
+    certificate = certified.certificate
+    if kind != "fold":  # of which the runs are proved with the answers
+        certificate = _with_runs(kind, certificate, model, task, stated["statements"], progress)
     asides = {name: text for name, text in stated["provenance"].items() if name in ASIDES}
     certificate = replace(certificate, provenance={**certificate.provenance, **asides})
     proved = {each.label: each for each in certificate.statements}
@@ -126,13 +127,13 @@ def _read(path: Path) -> dict[str, Any]:
     return data
 
 
-def _proved(model: Model, task: Any, stated: dict[str, Any], progress: Progress) -> Any:
+def _proved(kind: str, model: Model, task: Any, stated: dict[str, Any], progress: Progress) -> Any:
     """What the prover proves of the kinds that are stated, but for runs and texts."""
     asked, by_id = parse_criterion(stated["criterion"]), {each["id"]: each for each in stated["statements"]}
-    if isinstance(task, Fold):
+    if kind == "fold":
         runs = by_id.get(RUNS)
         return certify_fold(model, task, asked, every_run=runs and _format(runs), progress=progress)
-    if isinstance(task, RuleTask):
+    if kind == "rule":
         if SAMPLE not in by_id:
             return certify_domain(model, task, asked, progress=progress)
         drawn, seed = (_number(by_id[SAMPLE], name) for name in ("drawn", "seed"))
@@ -150,13 +151,13 @@ def _proved(model: Model, task: Any, stated: dict[str, Any], progress: Progress)
     )
 
 
-def _with_runs(found: Certificate, model: Model, task: Any, stated: list[Any], progress: Progress) -> Certificate:
+def _with_runs(
+    kind: str, found: Certificate, model: Model, task: Any, stated: list[Any], progress: Progress
+) -> Certificate:
     """The certificate with what is proved of runs and texts, in the formats that are stated."""
-    if isinstance(task, Fold):
-        return found
     listed = task
     formats = [_format(each) for each in stated if each["id"] == RUNS]
-    if isinstance(task, RuleTask) and formats:
+    if kind == "rule" and formats:
         if task.n_contexts > MOST_INPUTS:
             raise HypothesisError("to convert a folder", f"runs of at most {MOST_INPUTS} inputs", f"{task.n_contexts}")
         inputs = task.contexts_at(np.arange(task.n_contexts))
@@ -166,7 +167,7 @@ def _with_runs(found: Certificate, model: Model, task: Any, stated: list[Any], p
     of_runs = [each for each in proved if each is not None]
     by_format: dict[str, Statement] = {REALS: found.answers, **{each.named["format"]: each for each in of_runs}}
     of_texts = [by_format.get(_format(each)) for each in stated if each["id"] == TEXT]
-    texts = [state_text(task, [each]) for each in of_texts if each is not None and isinstance(task, Task)]
+    texts = [state_text(task, [each]) for each in of_texts if each is not None]  # which whole texts alone state
     return found.stating(*of_runs, *texts)
 
 
