@@ -70,10 +70,12 @@ def test_relations_of_very_many_tokens_are_not_looked_for(monkeypatch) -> None:
     assert exact < upper_for_all_weights(model, own, with_skip=False)
 
 
-def bounded(contexts: list[tuple[int, ...]], W_E: np.ndarray, W_pos: np.ndarray, *, with_skip: bool) -> list[int]:
-    """What bounds the rank for all weights, and for these embeddings with a head whose values are the rows."""
-    width, narrow = W_E.shape[1], np.ones((1, W_E.shape[1], 1))
-    values, W_U = np.eye(width)[None], np.ones((width, len(W_E)))
+def bounded(
+    contexts: list[tuple[int, ...]], W_E: np.ndarray, W_pos: np.ndarray, *, with_skip: bool, heads: int = 1
+) -> list[int]:
+    """What bounds the rank for all weights, and for these embeddings with heads whose values are the rows."""
+    width, narrow = W_E.shape[1], np.ones((heads, W_E.shape[1], 1))
+    values, W_U = np.stack([np.eye(width)] * heads), np.ones((width, len(W_E)))
     network = dana_network(W_E=W_E, W_pos=W_pos, W_Q=narrow, W_K=narrow, W_V=values, W_O=values, W_U=W_U)
     tokens = np.array(contexts)
     labels = np.zeros(len(tokens), dtype=int)
@@ -91,3 +93,5 @@ def test_bounds_of_small_vocabularies_are_those_that_are_counted_by_hand() -> No
     # The rows are sums of a token (n, 1) and a position (s, 1), which differ by multiples of (1, 0).
     tokens, positions = (np.array([[float(n), 1.0] for n in range(count)]) for count in (3, 2))
     assert bounded(list(np.ndindex(3, 3)), tokens, positions, with_skip=False)[1] == 2
+    # Two heads on sums of three tokens and two positions, 4, of which one adds differences, 2 and 1.
+    assert bounded(list(np.ndindex(3, 3)), wide[:3], places[:2], with_skip=False, heads=2)[0] == 7
