@@ -150,7 +150,7 @@ Definition printed_slow_range : Prop :=
       range_at_most N (encoder d (E delta) (W delta) t) (K * (1 / delta * ln (1 / delta))).
 
 (** The rate says nothing of impossible tokens: the range is e^(1 / delta) and more for the law (1/2, 1/2, 0) again. *)
-Theorem slow_range_is_false : ~ printed_slow_range.
+Theorem slow_range_needs_impossible_tokens : ~ printed_slow_range.
 Proof.
   intro H. destruct undecided_range_is_exponential as [_ Hrange].
   destruct (H 3%nat 1%nat 1%nat undecided_law (fun _ _ _ => 1) undecided_weights (1 / 20)) as [K [delta_1 [Hd1 Hall]]].
