@@ -7,13 +7,15 @@ Pages: docs/memories.md, docs/contributing.md
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from constructions.errors import ResourceError
-from constructions.models.construction import Construction
 from constructions.models.precision import Precision
 from constructions.tasks.criterion import TOLERANCE
-from constructions.tasks.task import Task
+
+if TYPE_CHECKING:
+    from constructions.models.construction import Construction
+    from constructions.tasks.task import Task
 
 Progress = Callable[[str, float | None, str], None]
 """Called with what is being done, the finished share of it in [0, 1] or `None`, and a detail to show."""
@@ -82,7 +84,7 @@ class Memory(ABC):
     turn: ClassVar[int] = 0
 
     @abstractmethod
-    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+    def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
         """Build the weights.
 
         Their sizes are compared with the limits afterwards: a memory that has a choice keeps them, others need not.
@@ -92,7 +94,7 @@ class Memory(ABC):
             ResourceError: It would take more time or memory than there is.
         """
 
-    def fewest(self, task: Task, dtype: Precision) -> int:
+    def fewest(self, task: "Task", dtype: Precision) -> int:
         """Parameters that it takes at least for a task in a precision, known before it is built; 0 if nothing is known.
 
         It is not built where another memory that holds the task takes fewer.
@@ -101,7 +103,7 @@ class Memory(ABC):
         return 0
 
 
-def require_few(task: Task, most: int) -> None:
+def require_few(task: "Task", most: int) -> None:
     """Refuse so many facts that a memory, or its certificate, takes minutes to hours.
 
     Raises:

@@ -3,13 +3,13 @@
 Page: docs/conventions.md
 """
 
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-import numpy as np
-
-from constructions.arrays import Float64Array
 from constructions.errors import require_one_of
-from constructions.models.model import Model
+
+if TYPE_CHECKING:
+    from constructions.arrays import Float64Array
+    from constructions.models.model import Model
 
 Precision = Literal["float16", "bfloat16", "float32", "float64"]
 """The types that weights are rounded to, and in whose runs a task is to be held."""
@@ -30,13 +30,16 @@ STORED = {
 """Bits of an entry in each type that a tensor is stored in, the fewest first."""
 
 
-def narrowest(tensor: Float64Array) -> str:
+def narrowest(tensor: "Float64Array") -> str:
     """The type of fewest bits that holds every entry exactly, one of `STORED`.
 
     Example:
+        >>> import numpy as np
         >>> [narrowest(np.array([0.0, x])) for x in (-128, 255, 1.5, 2049.0, 2.0**20, 0.1)]
         ['int8', 'uint8', 'bfloat16', 'int16', 'bfloat16', 'float64']
     """
+    import numpy as np
+
     least, most = tensor.min(initial=0.0), tensor.max(initial=0.0)
     whole = bool((tensor == np.rint(tensor)).all())
     with np.errstate(over="ignore"):
@@ -55,10 +58,12 @@ def narrowest(tensor: Float64Array) -> str:
     return "float64"
 
 
-def stored_bits(model: Model) -> int:
+def stored_bits(model: "Model") -> int:
     """Bits of all tensors, each in the narrowest type that holds it.
 
     Example:
+        >>> import numpy as np
+        >>> from constructions.models.model import Model
         >>> one = np.ones((1, 1))
         >>> stored_bits(Model(blocks=(), W_U=300 * one, W_E=one, W_pos=one))
         32
@@ -71,7 +76,7 @@ def require_precision(dtype: object) -> None:
     require_one_of(get_args(Precision), dtype=dtype)
 
 
-def rounded(values: Float64Array, name: str) -> Float64Array:
+def rounded(values: "Float64Array", name: str) -> "Float64Array":
     """Numbers rounded to nearest in a floating-point format, ties to even; held in float64.
 
     Subnormal numbers of the format are not rounded further, which only makes them more precise.
@@ -87,16 +92,19 @@ def rounded(values: Float64Array, name: str) -> Float64Array:
         InputError: No such format.
 
     Example:
+        >>> import numpy as np
         >>> rounded(np.array([0.7071067811865476]), "bfloat16").tolist()
         [0.70703125]
     """
+    import numpy as np
+
     require_one_of(SIGNIFICAND, name=name)
     bits = SIGNIFICAND[name]
     fraction, exponent = np.frexp(values)
     return np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
 
 
-def rounded_model(model: Model, dtype: Precision) -> Model:
+def rounded_model(model: "Model", dtype: Precision) -> "Model":
     """The model with every entry of every tensor rounded to nearest; in float64 it is what it was.
 
     In types of 16 bits to multiples of the least normal number, since no run has to keep others.
@@ -112,10 +120,14 @@ def rounded_model(model: Model, dtype: Precision) -> Model:
         InputError: A precision that is none, or an entry beyond its range.
 
     Example:
+        >>> import numpy as np
+        >>> from constructions.models.model import Model
         >>> one = np.full((1, 1), 0.1)
         >>> rounded_model(Model(blocks=(), W_U=one, W_E=one, W_pos=one), "float32").W_U.tolist()
         [[0.10000000149011612]]
     """
+    import numpy as np
+
     require_precision(dtype)
     if dtype == "float64":
         return model
@@ -124,7 +136,7 @@ def rounded_model(model: Model, dtype: Precision) -> Model:
             return model.with_each(lambda _, tensor: tensor.astype(np.float32).astype(np.float64))
     least, most = _RANGES[dtype]
 
-    def short(_: str, tensor: Float64Array) -> Float64Array:
+    def short(_: str, tensor: "Float64Array") -> "Float64Array":
         found = np.rint(rounded(tensor, dtype) / least) * least
         return np.where(np.abs(found) > most, np.inf, found)
 

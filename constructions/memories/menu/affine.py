@@ -3,13 +3,14 @@
 Page: docs/claims/affine.md
 """
 
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
-from constructions.memories.affine.affine_memory import affine_memory
 from constructions.memories.memory import Limits, Memory
-from constructions.models.construction import Construction
 from constructions.models.precision import Precision
-from constructions.tasks.task import Task
+
+if TYPE_CHECKING:
+    from constructions.models.construction import Construction
+    from constructions.tasks.task import Task
 
 
 class Affine(Memory):
@@ -22,7 +23,9 @@ class Affine(Memory):
     exact = get_args(Precision)
     turn = 1
 
-    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+    def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
+        from constructions.memories.affine.affine_memory import affine_memory
+
         return affine_memory(task, dtype=limits.dtype)
 
 

@@ -3,11 +3,14 @@
 Page: docs/claims/one_hot_laws.md
 """
 
+from typing import TYPE_CHECKING
+
 from constructions.memories.memory import Limits, Memory
-from constructions.models.construction import Construction
 from constructions.models.precision import SHORT, Precision
-from constructions.probes.bit_table import bit_table_memory, bit_table_parameters
-from constructions.tasks.task import Task
+
+if TYPE_CHECKING:
+    from constructions.models.construction import Construction
+    from constructions.tasks.task import Task
 
 
 class BitTable(Memory):
@@ -20,10 +23,14 @@ class BitTable(Memory):
     exact = SHORT
     turn = 5
 
-    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+    def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
+        from constructions.probes.bit_table import bit_table_memory
+
         return bit_table_memory(task, dtype=limits.dtype)
 
-    def fewest(self, task: Task, dtype: Precision) -> int:
+    def fewest(self, task: "Task", dtype: Precision) -> int:
+        from constructions.probes.bit_table import bit_table_parameters
+
         return bit_table_parameters(task, dtype=dtype)
 
 

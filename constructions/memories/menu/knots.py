@@ -3,10 +3,13 @@
 Page: docs/claims/knots.md
 """
 
-from constructions.memories.knots import knots_memory
+from typing import TYPE_CHECKING
+
 from constructions.memories.memory import Limits, Memory
-from constructions.models.construction import Construction
-from constructions.tasks.task import Task
+
+if TYPE_CHECKING:
+    from constructions.models.construction import Construction
+    from constructions.tasks.task import Task
 
 
 class Knots(Memory):
@@ -18,7 +21,9 @@ class Knots(Memory):
     page = "docs/claims/knots.md"
     turn = 8
 
-    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+    def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
+        from constructions.memories.knots import knots_memory
+
         return knots_memory(task, dtype=limits.dtype, seed=limits.seed)
 
 

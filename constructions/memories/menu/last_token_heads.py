@@ -3,11 +3,14 @@
 Page: docs/claims/last_token_heads.md
 """
 
-from constructions.heads.last_token_heads import fewest_parameters_by_last_tokens, last_token_heads_memory
+from typing import TYPE_CHECKING
+
 from constructions.memories.memory import Limits, Memory
-from constructions.models.construction import Construction
 from constructions.models.precision import Precision
-from constructions.tasks.task import Task
+
+if TYPE_CHECKING:
+    from constructions.models.construction import Construction
+    from constructions.tasks.task import Task
 
 
 class LastTokenHeads(Memory):
@@ -20,10 +23,14 @@ class LastTokenHeads(Memory):
     attention_only = True
     turn = 13
 
-    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+    def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
+        from constructions.heads.last_token_heads import last_token_heads_memory
+
         return last_token_heads_memory(task, dtype=limits.dtype, seed=limits.seed, progress=limits.progress)
 
-    def fewest(self, task: Task, dtype: Precision) -> int:
+    def fewest(self, task: "Task", dtype: Precision) -> int:
+        from constructions.heads.last_token_heads import fewest_parameters_by_last_tokens
+
         return fewest_parameters_by_last_tokens(task)
 
 

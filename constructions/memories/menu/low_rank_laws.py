@@ -3,10 +3,13 @@
 Page: docs/claims/one_hot_laws.md
 """
 
-from constructions.memories.low_rank_laws import low_rank_laws_memory
+from typing import TYPE_CHECKING
+
 from constructions.memories.memory import Limits, Memory
-from constructions.models.construction import Construction
-from constructions.tasks.task import Task
+
+if TYPE_CHECKING:
+    from constructions.models.construction import Construction
+    from constructions.tasks.task import Task
 
 _UNNAMED, _NAMED = 8e9, 3e11
 """Work of the search, nanoseconds as `constructions.memories.low_rank_laws` counts them."""
@@ -21,7 +24,9 @@ class LowRankLaws(Memory):
     page = "docs/claims/one_hot_laws.md"
     turn = 7
 
-    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+    def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
+        from constructions.memories.low_rank_laws import low_rank_laws_memory
+
         work = _NAMED if limits.named else _UNNAMED
         return low_rank_laws_memory(
             task, dtype=limits.dtype, tolerance=limits.tolerance, work=work, progress=limits.progress

@@ -3,11 +3,14 @@
 Page: docs/claims/newton_memory.md
 """
 
+from typing import TYPE_CHECKING
+
 from constructions.counted import counted
 from constructions.memories.memory import Limits, Memory, require_few
-from constructions.memories.newton.newton_memory import newton_memory
-from constructions.models.construction import Construction
-from constructions.tasks.task import Task
+
+if TYPE_CHECKING:
+    from constructions.models.construction import Construction
+    from constructions.tasks.task import Task
 
 _UNNAMED = 8e9
 """Work of a search that is not asked for, nanoseconds as `levenberg_marquardt` counts them."""
@@ -29,7 +32,10 @@ class Newton(Memory):
     attention_only = True
     turn = 11
 
-    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+    def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
+        from constructions.memories.newton.newton_memory import newton_memory
+        from constructions.models.construction import Construction
+
         if limits.named:
             work = _NAMED * max(1.0, task.n_contexts / 1000)
         else:

@@ -3,13 +3,14 @@
 Page: docs/claims/object_words.md
 """
 
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from constructions.memories.memory import Limits, Memory
-from constructions.memories.object_words.object_words_memory import object_words_memory, object_words_parameters
-from constructions.models.construction import Construction
 from constructions.models.precision import Precision
-from constructions.tasks.task import Task
+
+if TYPE_CHECKING:
+    from constructions.models.construction import Construction
+    from constructions.tasks.task import Task
 
 
 class ObjectWords(Memory):
@@ -22,10 +23,14 @@ class ObjectWords(Memory):
     exact = get_args(Precision)
     turn = 3
 
-    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+    def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
+        from constructions.memories.object_words.object_words_memory import object_words_memory
+
         return object_words_memory(task, dtype=limits.dtype)
 
-    def fewest(self, task: Task, dtype: Precision) -> int:
+    def fewest(self, task: "Task", dtype: Precision) -> int:
+        from constructions.memories.object_words.object_words_memory import object_words_parameters
+
         return object_words_parameters(task, dtype=dtype)
 
 

@@ -3,12 +3,15 @@
 Page: docs/claims/corollary_1.md
 """
 
-from constructions.bigrams.one_head import one_head_memory, one_head_parameters
+from typing import TYPE_CHECKING
+
 from constructions.counted import counted
 from constructions.memories.memory import Limits, Memory
-from constructions.models.construction import Construction
-from constructions.models.precision import Precision, rounded_model
-from constructions.tasks.task import Task
+from constructions.models.precision import Precision
+
+if TYPE_CHECKING:
+    from constructions.models.construction import Construction
+    from constructions.tasks.task import Task
 
 
 class OneHead(Memory):
@@ -21,12 +24,18 @@ class OneHead(Memory):
     attention_only = True
     turn = 9
 
-    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+    def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
+        from constructions.bigrams.one_head import one_head_memory
+        from constructions.models.construction import Construction
+        from constructions.models.precision import rounded_model
+
         model = rounded_model(one_head_memory(task), limits.dtype)
         facts, sizes = counted(task.n_contexts, "bigram"), f"d = {model.d_model}, {model.parameters} parameters"
         return Construction(task, model, f"{facts} by one head, {sizes}")
 
-    def fewest(self, task: Task, dtype: Precision) -> int:
+    def fewest(self, task: "Task", dtype: Precision) -> int:
+        from constructions.bigrams.one_head import one_head_parameters
+
         return one_head_parameters(task)
 
 

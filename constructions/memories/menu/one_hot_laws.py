@@ -3,11 +3,14 @@
 Page: docs/claims/one_hot_laws.md
 """
 
+from typing import TYPE_CHECKING
+
 from constructions.memories.memory import Limits, Memory
-from constructions.memories.one_hot_laws import one_hot_laws_memory, one_hot_laws_parameters
-from constructions.models.construction import Construction
 from constructions.models.precision import Precision
-from constructions.tasks.task import Task
+
+if TYPE_CHECKING:
+    from constructions.models.construction import Construction
+    from constructions.tasks.task import Task
 
 
 class OneHotLaws(Memory):
@@ -20,10 +23,14 @@ class OneHotLaws(Memory):
     exact = ("float32", "float64")
     turn = 6
 
-    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+    def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
+        from constructions.memories.one_hot_laws import one_hot_laws_memory
+
         return one_hot_laws_memory(task, dtype=limits.dtype)
 
-    def fewest(self, task: Task, dtype: Precision) -> int:
+    def fewest(self, task: "Task", dtype: Precision) -> int:
+        from constructions.memories.one_hot_laws import one_hot_laws_parameters
+
         return one_hot_laws_parameters(task, dtype=dtype)
 
 

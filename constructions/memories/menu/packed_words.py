@@ -3,13 +3,14 @@
 Page: docs/claims/bits.md
 """
 
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
-from constructions.bigrams.packed_words import packed_words_memory, packed_words_parameters
 from constructions.memories.memory import Limits, Memory
-from constructions.models.construction import Construction
 from constructions.models.precision import Precision
-from constructions.tasks.task import Task
+
+if TYPE_CHECKING:
+    from constructions.models.construction import Construction
+    from constructions.tasks.task import Task
 
 
 class PackedWords(Memory):
@@ -22,10 +23,14 @@ class PackedWords(Memory):
     exact = get_args(Precision)
     turn = 2
 
-    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+    def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
+        from constructions.bigrams.packed_words import packed_words_memory
+
         return packed_words_memory(task, dtype=limits.dtype)
 
-    def fewest(self, task: Task, dtype: Precision) -> int:
+    def fewest(self, task: "Task", dtype: Precision) -> int:
+        from constructions.bigrams.packed_words import packed_words_parameters
+
         return packed_words_parameters(task, dtype=dtype)
 
 

@@ -3,11 +3,14 @@
 Page: docs/claims/probes.md
 """
 
+from typing import TYPE_CHECKING
+
 from constructions.memories.memory import Limits, Memory
-from constructions.models.construction import Construction
 from constructions.models.precision import Precision
-from constructions.probes.probe_memory import probe_memory, probe_parameters
-from constructions.tasks.task import Task
+
+if TYPE_CHECKING:
+    from constructions.models.construction import Construction
+    from constructions.tasks.task import Task
 
 
 class Probes(Memory):
@@ -20,10 +23,14 @@ class Probes(Memory):
     exact = ("float32", "float64")
     turn = 4
 
-    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+    def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
+        from constructions.probes.probe_memory import probe_memory
+
         return probe_memory(task, dtype=limits.dtype, seed=limits.seed)
 
-    def fewest(self, task: Task, dtype: Precision) -> int:
+    def fewest(self, task: "Task", dtype: Precision) -> int:
+        from constructions.probes.probe_memory import probe_parameters
+
         return probe_parameters(task, dtype)
 
 

@@ -3,11 +3,14 @@
 Page: docs/claims/rank_one_heads.md
 """
 
+from typing import TYPE_CHECKING
+
 from constructions.memories.memory import Limits, Memory, require_few
-from constructions.memories.rank_one_heads import fewest_parameters_of_rank_one, rank_one_heads_memory
-from constructions.models.construction import Construction
 from constructions.models.precision import Precision
-from constructions.tasks.task import Task
+
+if TYPE_CHECKING:
+    from constructions.models.construction import Construction
+    from constructions.tasks.task import Task
 
 _MOST = 4096
 """Facts up to which it is tried without being named."""
@@ -23,12 +26,16 @@ class RankOneHeads(Memory):
     attention_only = True
     turn = 10
 
-    def build(self, task: Task, limits: Limits) -> Construction[Task]:
+    def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
+        from constructions.memories.rank_one_heads import rank_one_heads_memory
+
         if not limits.named:
             require_few(task, _MOST)
         return rank_one_heads_memory(task, dtype=limits.dtype, seed=limits.seed)
 
-    def fewest(self, task: Task, dtype: Precision) -> int:
+    def fewest(self, task: "Task", dtype: Precision) -> int:
+        from constructions.memories.rank_one_heads import fewest_parameters_of_rank_one
+
         return fewest_parameters_of_rank_one(task)
 
 

@@ -4,12 +4,15 @@ Page: docs/claims/theorem_1.md
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from constructions.features.full_rank_attention import Recipe, fitting_attention
 from constructions.memories.memory import Limits, Memory
-from constructions.memories.theorem_1 import HeadsOfTheorem1, fewest_parameters, theorem_1
 from constructions.models.precision import Precision
-from constructions.tasks.task import Task
+
+if TYPE_CHECKING:
+    from constructions.features.full_rank_attention import Recipe
+    from constructions.memories.theorem_1 import HeadsOfTheorem1
+    from constructions.tasks.task import Task
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,8 @@ class Theorem1(Memory):
     """The memory `theorem-1`, of the sizes that are given.
 
     Args:
-        d_model, d_head, n_heads, front_end, tail: As `constructions.memories.theorem_1.theorem_1` says.
+        d_model, d_head, n_heads, front_end, tail: As `constructions.memories.theorem_1.theorem_1` says; without a front
+            end the patterns that fit the size.
     """
 
     name = "theorem-1"
@@ -30,23 +34,28 @@ class Theorem1(Memory):
     d_model: int | None = None
     d_head: int | None = None
     n_heads: int | None = None
-    front_end: Recipe = fitting_attention
+    front_end: "Recipe | None" = None
     tail: str | None = None
 
-    def build(self, task: Task, limits: Limits) -> HeadsOfTheorem1:
+    def build(self, task: "Task", limits: Limits) -> "HeadsOfTheorem1":
+        from constructions.features.full_rank_attention import fitting_attention
+        from constructions.memories.theorem_1 import theorem_1
+
         return theorem_1(
             task,
             d_model=self.d_model,
             d_head=self.d_head,
             n_heads=self.n_heads,
-            front_end=self.front_end,
+            front_end=self.front_end or fitting_attention,
             tail=self.tail,
             dtype=limits.dtype,
             seed=limits.seed,
             progress=limits.progress,
         )
 
-    def fewest(self, task: Task, dtype: Precision) -> int:
+    def fewest(self, task: "Task", dtype: Precision) -> int:
+        from constructions.memories.theorem_1 import fewest_parameters
+
         return fewest_parameters(task)
 
 
