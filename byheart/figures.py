@@ -222,7 +222,7 @@ class Figures(TaskFigures):
         saturated_pairs: Those with an attention weight above 1 - `saturation_delta`, at least.
         saturation_delta: See above.
         findings: What is proved of a construction beside its answers.
-        torch: Runs by type, `None` where torch is not installed.
+        torch: Runs by type, `None` where torch is not installed, or every run is proved without one.
         files: Where each file was written.
     """
 

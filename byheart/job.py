@@ -87,7 +87,6 @@ _PROFILED_HEADS = 6
 _FEW_DIMENSIONS, _NARROW = 128, 64  # as in `constructions.memories.theorem_1.dimensions`
 _SEARCHED = 512  # windows of a whole text up to which all memories are tried
 _SCORES_RUN, _WINDOWS_RUN = 2**17, 64  # scores of a head of all windows, beyond which so many windows are drawn
-_PRODUCTS_RUN = 2**24  # thirty-twos of products of all facts; beyond, a run that shows what is proved takes over 5 s
 _KEPT_LOGITS = 2**24  # entries of enclosed logits that are kept for torch instead of being enclosed again
 
 
@@ -315,7 +314,7 @@ class _Work:
             clock=self.clock,
             rests_on_rank=of_theorem_1,
             left_out=request.left_out,
-            runs={} if chosen.every_run and _is_much(model, task) else chosen.run,
+            runs={} if chosen.every_run and chosen.run is None else chosen.run,  # a run adds nothing to such a proof
         )
 
     def listed(self, made: NewMemory, chosen: Offer, tried: tuple[Offer, ...]) -> NewMemory:
@@ -865,11 +864,6 @@ def _with_runs(
 def _is_long(task: Task) -> bool:
     """Whether to run all windows of whole texts would take minutes."""
     return task.windows is not None and task.contexts.size * task.n_ctx > _SCORES_RUN
-
-
-def _is_much(model: Model, task: Task) -> bool:
-    """Whether one run of all facts in each type takes long, which would add nothing to a proof for every run."""
-    return task.n_contexts * (task.n_ctx * model.parameters // 32 + model.d_vocab_out) > _PRODUCTS_RUN
 
 
 def _some(task: Task, rows: Int64Array) -> Task:

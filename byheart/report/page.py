@@ -551,7 +551,10 @@ def _percent(probability: float) -> str:
 
 def _torch(figures: Figures, task: Task) -> str:
     if not (runs := figures.torch):
-        return "<p>The weights were not run in PyTorch here; where it is installed, <code>byheart run</code> does.</p>"
+        return (
+            "<p>The weights were not run in PyTorch here: PyTorch was not installed, or every run is proved above, "
+            "beside which one run shows no more. <code>byheart run</code> runs them and judges every logit.</p>"
+        )
     rows = "".join(
         f"<tr><th>{escaped(dtype)}</th><td>{_judgement(run)}</td><td>{_share(run.accuracy)}</td>"
         f"<td>{_held(run, task)}</td><td>{_plain(run.mean_kl)}</td><td>{_plain(run.max_output_error)}</td>"

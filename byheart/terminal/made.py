@@ -82,7 +82,7 @@ def _targets(figures: "Figures") -> str:
 def _runs(figures: "Figures") -> str:
     dtype, size = figures.dtype or "float32", figures.memorized
     run = None if figures.torch is None else figures.torch[dtype]
-    if any(each.every_run for each in figures.memories or () if each.memory == figures.memory):
+    if _right_in_every_run(figures):
         return f"{size} of {size} right in every {dtype} run, proved"
     if run is None:
         return "not run here; `pip install 'byheart[torch]'` to run it"
@@ -91,6 +91,11 @@ def _runs(figures: "Figures") -> str:
         loss = run.mean_kl if run.mean_kl is not None else run.mean_label_error
         return f"mean {'distance' if figures.target == 'values' else 'KL'} {number(loss)} in one {dtype} run, measured"
     return f"{run.held} of {size} right in one {dtype} run, measured{proved}"
+
+
+def _right_in_every_run(figures: "Figures") -> bool:
+    """Whether every run in the type that was asked for is proved to hold all."""
+    return any(each.every_run for each in figures.memories or () if each.memory == figures.memory)
 
 
 def _page(figures: "Figures") -> str:
@@ -128,11 +133,18 @@ def made_tables(figures: "Figures") -> Rows:
             "Runs in torch",
             [(name, torch_row(run.summary())) for name, run in (figures.torch or {}).items()]
             + _every_run_rows([run.dtype for run in (figures.torch or {}).values() if run.held_proved])
-            or [("torch", "not run here; where torch is installed, `byheart run` does")],
+            or [("torch", _why_not_run(figures))],
         ),
         ("Files", list(figures.files.items())),
         ("Seconds", [(stage, f"{seconds:.1f}") for stage, seconds in figures.seconds.items()]),
     ]
+
+
+def _why_not_run(figures: "Figures") -> str:
+    """Why there is no run to tell of, and what makes one."""
+    if _right_in_every_run(figures):
+        return "not run here, as every run is proved to be right; `byheart run` does"
+    return "not run here; where torch is installed, `byheart run` does"
 
 
 def _every_run_rows(dtypes: Sequence[str]) -> list[tuple[str, str]]:

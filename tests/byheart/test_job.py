@@ -307,10 +307,7 @@ def test_a_smaller_memory_that_one_run_alone_holds_is_listed_and_not_taken(monke
     assert any(offer.parameters < figures.parameters and not offer.every_run for offer in listed.values())
 
 
-def test_where_every_run_is_proved_and_one_run_of_all_facts_takes_long_none_is_made(monkeypatch):
-    from byheart import job
-
-    monkeypatch.setattr(job, "_PRODUCTS_RUN", 1)
+def test_where_every_run_is_proved_without_one_none_is_made():
     figures = hold(facts_of_three_columns(), quick=True).figures
     assert figures.memories[0].every_run and figures.torch is None
     assert hold(facts_of_three_columns(), memory="knots").figures.torch is not None
@@ -333,14 +330,14 @@ def test_laws_of_a_text_are_held_in_every_run_unless_attention_alone_is_asked_fo
     exact, heads = hold(small_text()), hold(small_text(), attention_only=True)
     assert exact.figures.memory == "one-hot-laws" and heads.figures.memory == "theorem-1"
     assert exact.figures.verdict == heads.figures.verdict == "PROVED"
-    assert exact.figures.torch["float32"].held_proved == 60
+    assert exact.figures.torch is None and heads.figures.torch["float32"].held == 60
     assert exact.figures.information_limit == 60 * 11
     listed = {offer.memory: offer for offer in exact.figures.memories}
     assert listed["knots"].parameters < exact.model.parameters < heads.model.parameters
     assert listed["one-hot-laws"].every_run and not listed["knots"].every_run
     assert "parameters at least, and is not built" in listed["theorem-1"].refused
     double = hold(small_text(), dtype="float64")
-    assert double.figures.max_loss_upper < 1e-12 and double.figures.torch["float64"].held_proved == 60
+    assert double.figures.max_loss_upper < 1e-12 and double.figures.memories[0].every_run
 
 
 def test_a_size_asks_for_the_heads_of_theorem_1_in_float64():

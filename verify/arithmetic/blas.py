@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import ByheartError
@@ -197,6 +196,8 @@ def _by_inner_products(a: Float64Array, b: Float64Array) -> Float64Array:
 
 
 def _by_sparse_rows(a: Float64Array, b: Float64Array) -> Float64Array:
+    from scipy.sparse import csr_array
+
     return csr_array(a) @ b
 
 

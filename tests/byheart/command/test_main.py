@@ -51,6 +51,31 @@ sys.stderr.write(json.dumps([sorted({heavy!r} & set(sys.modules)), "rich" in sys
     assert modules < 600
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("two.csv", "country,capital\nFrance,Paris\nItaly,Rome\n", ["--header"]),
+        ("words.tsv", "a\tb\tx\nb\ta\ty\nb\tb\tx\n", ["--no-header"]),
+        ("poem.txt", "Tiger Tiger, burning bright,\nIn the forests of the night;\n", []),
+        ("laws.txt", "Tiger Tiger, burning bright,\nIn the forests of the night;\n", ["--target", "laws"]),
+    ],
+)
+def test_what_every_run_is_proved_to_hold_is_made_without_torch_and_says_so(name, content, words, tmp_path):
+    # To import torch takes twice the processor time of all else.
+    (tmp_path / name).write_text(content)
+    line = ["memorize", name, "--out", "made", "--quick", "--verbose", *words]
+    program = f"import sys\nfrom byheart.command.main import main\ncode = main({line!r})\n"
+    told = subprocess.run(
+        [sys.executable, "-c", program + "sys.exit(code or 9 * ('torch' in sys.modules))"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert told.returncode == 0, told.stderr
+    assert "every run is proved to be right; `byheart run` does" in told.stdout
+    assert "not run in PyTorch here" in (tmp_path / "made" / "report.html").read_text()
+
+
 def test_an_interruption_while_modules_load_is_one_sentence(monkeypatch, capsys):
     def interrupted(options):
         raise KeyboardInterrupt
