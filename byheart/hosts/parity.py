@@ -103,7 +103,7 @@ def parity(
     differences = {name: 0.0 for name in runs}
     within = {name: True for name in runs}
     limit = 0.0
-    for rows, enclosed in _enclosed(model, task):
+    for rows, enclosed in sharpest_logits(model, task):
         radius = np.broadcast_to(enclosed.radius, enclosed.shape)
         largest = max(largest, float(np.abs(enclosed.midpoint).max(initial=0.0)))
         if bounds is not None:
@@ -132,10 +132,17 @@ def parity(
     return found
 
 
-def _enclosed(model: Model, task: ListedTask) -> Iterator[tuple[Int64Array, Enclosure]]:
-    """The exact logits of some contexts at a time, as sharp as is affordable: the radius adds to a difference.
+def sharpest_logits(model: Model, task: ListedTask) -> Iterator[tuple[Int64Array, Enclosure]]:
+    """Enclose the exact logits as sharply as is affordable: the radius adds to a difference.
 
-    Where nothing is rounded they are known best; balls grow through dozens of blocks.
+    Where nothing is rounded they are known best, and soonest; balls grow through dozens of blocks.
+
+    Args:
+        model: The weights, in float64.
+        task: The contexts.
+
+    Yields:
+        Places of some contexts `[n]` and their logits `[n, d_vocab_out]`; each context once, in any order.
     """
     size = task.n_contexts
     left = np.ones(size, dtype=bool)

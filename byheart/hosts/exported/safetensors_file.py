@@ -10,11 +10,11 @@ import numpy as np
 
 from byheart.hosts.host import WEIGHTS_FILE, Host
 from byheart.hosts.number_types import DTYPES, METADATA, NARROWEST, read_tensors, write_tensors
+from byheart.hosts.parity import sharpest_logits
 from constructions.arrays import Float64Array
 from constructions.files import canonical_json
 from constructions.models.model import Model, assembled
 from constructions.tasks.any_task import ListedTask
-from verify.forward.logits import logit_chunks
 
 
 def _write(model: Model, folder: Path, dtype: str) -> None:
@@ -26,7 +26,10 @@ def _run(folder: Path, task: ListedTask, dtype: str) -> dict[str, Float64Array]:
     """A file computes nothing: the logits are the midpoints of byheart's own enclosures, of the weights as read."""
     tensors, texts = read_tensors(folder / WEIGHTS_FILE)
     model = assembled(json.loads(texts[METADATA]), tensors)
-    return {"byheart's enclosures": np.concatenate([part.midpoint for _, part in logit_chunks(model, task.inputs)])}
+    logits = np.empty((task.n_contexts, model.d_vocab_out))
+    for rows, enclosed in sharpest_logits(model, task):
+        logits[rows] = enclosed.midpoint
+    return {"byheart's enclosures": logits}
 
 
 _USAGE = """\
