@@ -25,7 +25,10 @@ def shown(progress: Progress | bool | None) -> AbstractContextManager[Progress]:
 
 @contextmanager
 def bars() -> Iterator[Progress]:
-    """A bar per stage on standard error, with its share and the time that is left."""
+    """A bar per stage on standard error, with its share and the time that is left.
+
+    Where nobody watches, in a pipe or a file, the bars are written once, when all is done; before an error nothing is.
+    """
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -49,16 +52,18 @@ def bars() -> Iterator[Progress]:
             minutes, seconds = divmod(int(left), 60)
             return Text(f"{task.percentage:.0f} %, {minutes}:{seconds:02d} left")
 
+    console = Console(stderr=True)
+    watched = console.is_terminal or console.is_jupyter
     columns = (
-        SpinnerColumn(),
+        SpinnerColumn() if watched else TextColumn(""),
         TextColumn("{task.description:<12}"),
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
         Left(),
         TextColumn("{task.fields[detail]}", style="dim"),
     )
-    console = Console(stderr=True)
-    with Bars(*columns, console=console, transient=console.is_terminal) as bars:
+    bars = Bars(*columns, console=console, transient=console.is_terminal)
+    with bars if watched else nullcontext():
         lines: dict[str, TaskID] = {}
 
         def show(stage: str, share: float | None, detail: str) -> None:
@@ -72,3 +77,5 @@ def bars() -> Iterator[Progress]:
         yield show
         for line in lines.values():
             bars.update(line, total=1.0, completed=1.0)
+    if not watched and lines:
+        console.print(bars.get_renderable())

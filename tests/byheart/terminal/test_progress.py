@@ -15,8 +15,10 @@ def test_stages_are_named_on_standard_error_with_the_last_that_was_said(capsys):
 
 
 def test_a_stage_that_tells_how_far_it_is_shows_the_time_that_is_left(monkeypatch):
+    from rich.console import Console
     from rich.progress import Progress
 
+    monkeypatch.setattr(Console, "is_terminal", True)
     bars = []
     original = Progress.__enter__
     monkeypatch.setattr(Progress, "__enter__", lambda self: bars.append(self) or original(self))
