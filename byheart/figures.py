@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from constructions.counted import counted
+
 Ends = list[float | None]
 """Lower and upper bound of a number."""
 
@@ -264,6 +266,10 @@ class Figures(TaskFigures):
     findings: tuple[Finding, ...] | None = None
     torch: Mapping[str, RunFigures] | None = None
     files: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        size = counted(self.parameters, "parameter")
+        return f"{self.headline}; {size}; {self.memory or self.named or self.claim}"
 
     @property
     def asks_a_mean(self) -> bool:

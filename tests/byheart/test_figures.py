@@ -28,3 +28,11 @@ def test_the_folder_and_python_say_the_same(tmp_path):
     assert [each["id"] for each in statements] == ["answers", "runs (float32)"]
     assert written["verdict"] == "PROVED" and "seconds" in measured and "torch" in measured
     assert memory.figures.held == memory.figures.memorized == 2
+
+
+def test_each_result_is_shown_by_its_headline_and_a_few_figures(tmp_path):
+    made = byheart.memorize({("Peru", str(year)): f"president {year}" for year in range(40)}, quick=True)
+    saved = made.save(tmp_path / "out")
+    for result in (made, saved, made.figures, made.certificate, made.proved, byheart.load(tmp_path / "out")):
+        assert repr(result).startswith(made.figures.headline) and len(repr(result)) < 400
+    assert repr(saved).endswith(f"; {saved.parameters} parameters; {saved.memory}")

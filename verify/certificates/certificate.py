@@ -272,6 +272,9 @@ class Certificate:
     digest: str = field(init=False, compare=False, default="")
     _said: "_Said" = field(init=False, compare=False, repr=False)
 
+    def __repr__(self) -> str:
+        return self.headline()
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "_said", _said(self))
         ids = [statement.id for statement in self.statements]

@@ -31,6 +31,9 @@ class Proved(Generic[Found]):
     witness: bytes | None = None
     empirical_divergence: Enclosure | None = None
 
+    def __repr__(self) -> str:
+        return self.certificate.headline()
+
     def save(self, folder: Path) -> None:
         """Write ``certificate.json`` and, if there is one, ``witness.safetensors`` into `folder`, each atomically."""
         if self.witness is not None:
