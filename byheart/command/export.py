@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
             overwrite=options.overwrite,
             progress=progress,
         )
-    tables = _fold_tables if "generated" in report else _export_tables
+    tables = _fold_tables if "rule" in report else _export_tables
     print_summary(options, {**report, "out": str(out)}, tables)
     return EXIT_CODES[report["verdict"]]
 
@@ -112,8 +112,9 @@ def _coq_tables(summary: dict[str, Any]) -> Rows:
 
 
 def _fold_tables(summary: dict[str, Any]) -> Rows:
-    versions = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
-    proved, generated, inputs = summary["proved"], summary["generated"], summary["inputs"]
+    measured, proved, inputs = summary["measured"], summary["proved"], summary["inputs"]
+    versions = ", ".join(f"{name} {version}" for name, version in measured["versions"].items())
+    generated = measured["generated"]
     written = [
         ("host", f"{summary['host']} ({versions})"),
         ("type", summary["dtype"]),

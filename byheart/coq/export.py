@@ -12,7 +12,7 @@ from byheart.coq.compiled import UNANSWERED, Coqc, answering_units
 from byheart.coq.library import makefile, write_sources
 from byheart.coq.source import attempts, claim_source, proof_sources
 from byheart.hosts.export import own_dtype
-from byheart.hosts.exported_folder import PARITY_FILE
+from byheart.hosts.parity import PARITY_FILE
 from constructions.errors import InputError, require_one_of
 from constructions.files import canonical_json, new_folder, write_atomically
 from verify.certificates.certificate import file_sha256

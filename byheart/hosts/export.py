@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.conversion import rounded_model, scales_exactly
-from byheart.hosts.exported_folder import PARITY_FILE, Exported, Measured
+from byheart.hosts.exported_folder import Exported, Measured
 from byheart.hosts.fold_export import export_fold
 from byheart.hosts.host import host_named
 from byheart.hosts.number_types import NARROWEST, require_dtype
@@ -109,7 +109,7 @@ def export(
     if of_a_fold is not None and not isinstance(source, Model):
         return export_fold(
             Path(source), of_a_fold, host, out=out, dtype=dtype, criterion=criterion, allow_loss=allow_loss,
-            parity_file=PARITY_FILE, overwrite=overwrite, progress=progress,
+            overwrite=overwrite, progress=progress,
         )  # fmt: skip
     versions = host.versions()
     model, listed, promised = _subject(source, task, criterion)

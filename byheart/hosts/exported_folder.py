@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from byheart.hosts.host import HOSTS, Host, host_named
+from byheart.hosts.exported_fold import ExportedFold
+from byheart.hosts.host import Host
 from byheart.hosts.number_types import NARROWEST
-from byheart.hosts.parity import Parity
+from byheart.hosts.parity import MEASURED, PARITY_FILE, PROOF_FOLDER, Parity, files_of, read_parity, write_parity
 from byheart.hosts.tokenizer import (
     ANSWERS_FILE,
     TOKENIZER_CONFIG_FILE,
@@ -29,8 +30,8 @@ from byheart.hosts.tokenizer import (
 )
 from byheart.report.model_card import CARD_FILE, model_card
 from constructions.arrays import BoolArray
-from constructions.errors import ByheartError, FileFormatError, TamperedError
-from constructions.files import canonical_json, difference, write_atomically
+from constructions.errors import FileFormatError, TamperedError
+from constructions.files import difference, write_atomically
 from constructions.models.model import Model
 from constructions.models.precision import STORED, stored_bits
 from constructions.tasks.any_task import ListedTask
@@ -45,20 +46,14 @@ from verify.certificates.certificate import (
     MODEL_FILE,
     TASK_FILE,
     Certificate,
-    file_sha256,
     held_mask,
 )
 from verify.certificates.headline import Outcome, outcome
-from verify.edits.certificate import read_text
 from verify.provers.memorization import judge, load_subject
 from verify.verdict import Verdict
 
-PARITY_FILE, PROOF_FOLDER = "parity.json", "proof"
 TYPED_FILE = "typed.safetensors"
 """The facts as a person types them, where the host has one vocabulary and those of ``task.safetensors`` are in it."""
-
-_MEASURED = "measured"
-_PYTHON_MAKES = "__pycache__"
 
 
 @dataclass(frozen=True)
@@ -85,6 +80,11 @@ class Measured:
         kinds = [run.agrees for run in self.runs.values()]
         return None if None in kinds else all(kinds)
 
+    @property
+    def words(self) -> str:
+        """What of an export no checker does again."""
+        return f"what was measured in {', '.join(self.runs)}" if self.runs else "what was measured"
+
     def data(self) -> dict[str, Any]:
         """As plain data for JSON."""
         runs = {name: run.summary() for name, run in self.runs.items()}
@@ -97,20 +97,20 @@ class Measured:
         Raises:
             FileFormatError: Other data.
         """
-        expect_fields(_MEASURED, data, {each.name for each in fields(cls)})
-        for name, version in expect(f"{_MEASURED}.versions", data["versions"], dict).items():
-            expect(f"{_MEASURED}.versions.{name}", version, str)
-        require_sha256(f"{_MEASURED}.original", data["original"])
-        expect(f"{_MEASURED}.exact_conversion", data["exact_conversion"], bool)
+        expect_fields(MEASURED, data, {each.name for each in fields(cls)})
+        for name, version in expect(f"{MEASURED}.versions", data["versions"], dict).items():
+            expect(f"{MEASURED}.versions.{name}", version, str)
+        require_sha256(f"{MEASURED}.original", data["original"])
+        expect(f"{MEASURED}.exact_conversion", data["exact_conversion"], bool)
         if data["typed"] is not None and (type(data["typed"]) is not int or data["typed"] < 0):
-            raise FileFormatError(f"{_MEASURED}.typed is {data['typed']!r}, expected a number of contexts or null")
-        runs = expect(f"{_MEASURED}.runs", data["runs"], dict)
+            raise FileFormatError(f"{MEASURED}.typed is {data['typed']!r}, expected a number of contexts or null")
+        runs = expect(f"{MEASURED}.runs", data["runs"], dict)
         return cls(**{**data, "runs": {name: _run_of(name, run) for name, run in sorted(runs.items())}})
 
 
 def _run_of(name: str, data: Any) -> Parity:
     """One run; a figure that JSON cannot hold is infinite."""
-    where = f"{_MEASURED}.runs.{name}"
+    where = f"{MEASURED}.runs.{name}"
     expect_fields(where, data, {each.name for each in fields(Parity)})
     found = dict(data)
     for each in ("largest_logit", "largest_difference", "relative_difference", "mean_loss", "largest_bound"):
@@ -168,9 +168,7 @@ class Exported:
         right = proved_right(self.certificate, self.model, self.facts)
         card = model_card(report, self.typed, usage, asked=self.certificate.criterion, right=right)
         write_atomically(folder / CARD_FILE, card.encode())
-        report["files"] = {name: file_sha256(folder / name) for name in _files(folder) if name != PARITY_FILE}
-        write_atomically(folder / PARITY_FILE, (canonical_json(report) + "\n").encode())
-        return report
+        return write_parity(folder, report)
 
     def report(self, measured: Measured) -> dict[str, Any]:
         """The content of ``parity.json``, but for the hashes of the files."""
@@ -191,7 +189,7 @@ class Exported:
             "proved": {name: values[name] for name in ("held", "wrong")},
             "mean_loss_upper": certificate.figure(ANSWERS, "mean_upper"),
             "agrees": measured.agrees,
-            _MEASURED: measured.data(),
+            MEASURED: measured.data(),
         }
 
     def outcome(self, measured: Measured) -> Outcome:
@@ -225,6 +223,12 @@ class Exported:
         """For whom the weights are written, in words."""
         return f"as written for {self.to} in {self.dtype}"
 
+    @property
+    def typed_as_numbered(self) -> bool:
+        """Whether the facts as a person types them are the same as the host numbers them."""
+        numbered = self.host.facts_in_one_vocabulary
+        return numbered is None or numbered(self.typed).sha256() == self.facts.sha256()
+
     def _said(self, run: Parity, asked: Criterion) -> str:
         """What was measured of what is asked: where that is a mean, no single context has to be held."""
         if asked.asked != "at-most":
@@ -240,22 +244,7 @@ class Exported:
             FileFormatError: A file is missing or is not what it should be.
             TamperedError: The files of ``proof`` are not those that its certificate names.
         """
-        path = folder / PARITY_FILE
-        try:
-            data = json.loads(read_text(path))
-        except (ValueError, RecursionError) as error:
-            raise FileFormatError(f"{path} is not JSON: {error}") from error
-        try:
-            names = {name: expect(name, expect(path.name, data, dict).get(name), str) for name in _NAMES}
-            to, written_as, dtype = (names[name] for name in _NAMES)
-            if to not in HOSTS or written_as not in (to, host_named(to).instead):
-                raise FileFormatError(f"host {to!r} and written_as {written_as!r} are no hosts, or another one's")
-            host = host_named(written_as)
-            if dtype not in host.dtypes:
-                raise FileFormatError(f"dtype {dtype!r} is not one of {', '.join(host.dtypes)}")
-            measured = Measured.of_data(data.get(_MEASURED))
-        except ByheartError as error:
-            raise FileFormatError(f"{path}: {error}") from error
+        to, host, dtype, measured = read_parity(folder, Measured.of_data)
         proof = folder / PROOF_FOLDER
         certificate = Certificate.load(proof)
         model, task = load_subject(proof, certificate)
@@ -263,9 +252,6 @@ class Exported:
         if task.listing is None or typed.listing is None:
             raise FileFormatError(f"{proof / TASK_FILE} has prompts of several lengths, which no export has")
         return cls(to, host, dtype, certificate, model, task.listing, typed.listing), measured
-
-
-_NAMES = ("host", "written_as", "dtype")  # of parity.json, by which the other files are made
 
 
 def proved_right(certificate: Certificate, model: Model, task: ListedTask) -> BoolArray:
@@ -301,7 +287,7 @@ def require_export_made_again(folder: Path) -> str:
         InputError: A package that writes the files of the host is not installed.
     """
     folder = Path(folder)
-    made, measured = Exported.load(folder)
+    made, measured = _loaded(folder)
     if made.host.written_by_package:
         made.host.versions()
     with tempfile.TemporaryDirectory() as top:
@@ -314,36 +300,33 @@ def require_export_made_again(folder: Path) -> str:
                 f"{folder / PARITY_FILE} says {made.host.name} in {made.dtype}, for which the weights in "
                 f"{PROOF_FOLDER} cannot be written: {error}"
             ) from error
-        numbered = made.host.facts_in_one_vocabulary
-        if numbered is not None and numbered(made.typed).sha256() != made.facts.sha256():
+        if isinstance(made, Exported) and not made.typed_as_numbered:
             raise TamperedError(f"{folder / TYPED_FILE} has other facts than {TASK_FILE}")
-        for name in _files(again):
+        for name in files_of(again):
             if not (folder / name).is_file():
                 raise FileFormatError(f"{folder / name} is missing: export the memory again")
-        if foreign := [name for name in _files(folder) if not (again / name).is_file()]:
+        if foreign := [name for name in files_of(folder) if not (again / name).is_file()]:
             raise FileFormatError(f"{folder} holds {foreign[0]!r}, which no export writes; remove it to check the rest")
-        for name in _files(again):
+        for name in files_of(again):
             stored, expected = (folder / name).read_bytes(), (again / name).read_bytes()
             if stored != expected:
                 raise TamperedError(
                     f"{folder / name} is not the file that certificate, weights, task and what was measured make: "
                     f"{difference(stored, expected)}; do not believe it, and export the memory again"
                 )
-    runs = ", ".join(measured.runs)
-    return f"{made.where}; all files made again, but not what was measured{f' in {runs}' if runs else ''}"
+    return f"{made.where}; all files made again, but not {measured.words}"
+
+
+def _loaded(folder: Path) -> tuple[Exported | ExportedFold, Any]:
+    """What lies in a folder that an export wrote, of facts or of a rule with a state, and what was measured of it."""
+    of_a_fold = Certificate.load(folder / PROOF_FOLDER).subject.is_of_a_fold
+    return ExportedFold.load(folder) if of_a_fold else Exported.load(folder)
 
 
 def proof_of_an_export(folder: Path) -> Path | None:
     """Where the proof of an export lies, if the folder is one."""
     proof = folder / PROOF_FOLDER
     return proof if (folder / PARITY_FILE).is_file() and (proof / CERTIFICATE_FILE).is_file() else None
-
-
-def _files(folder: Path) -> list[str]:
-    """The files of an export and of its folders, without what version control and Python put there."""
-    found = (path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
-    passed = (path for path in found if not any(part == _PYTHON_MAKES or part[0] == "." for part in path.parts))
-    return sorted(path.as_posix() for path in passed)
 
 
 def _write_tokenizer(folder: Path, task: Task, host: Host) -> None:

@@ -1,28 +1,46 @@
-"""How far what a host computes is from the exact logits of the weights, and what it still holds.
+"""How far what a host computes is from the exact logits, and what it still holds; and the file that says so.
 
-Page: docs/hosts.md
+In ``parity.json`` stands what exported weights are written for, what was measured of them, and the hash of each file.
+
+Pages: docs/hosts.md, docs/specification.md
 """
 
+import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
+from byheart.hosts.host import HOSTS, Host, host_named
 from constructions.arrays import Float64Array, Int64Array
+from constructions.errors import ByheartError, FileFormatError
+from constructions.files import canonical_json, write_atomically
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network, is_mahdavi_layer
 from constructions.tasks.any_task import ListedTask
 from constructions.tasks.criterion import TOLERANCE
 from verify.arithmetic.enclosure import Enclosure
+from verify.arithmetic.exact_json import expect
 from verify.arithmetic.rounding import down, up
+from verify.certificates.certificate import file_sha256
 from verify.divergence.computed import computed_held, computed_losses
+from verify.edits.certificate import read_text
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.forward.walk import contexts_of, part_of
 from verify.runs.exact_sums import InReals
 from verify.runs.formats import FLOAT32, FLOAT64
 from verify.runs.integer_rows import known_logits
 from verify.runs.rounding import rounding_bound
+
+PARITY_FILE, PROOF_FOLDER = "parity.json", "proof"
+MEASURED = "measured"
+"""Its block of what was measured, which nobody proves again."""
+
+_NAMES = ("host", "written_as", "dtype")  # by which the other files are made
+_PYTHON_MAKES = "__pycache__"
 
 EXP_ULPS = 20.0
 """Assumed accuracy of the exponential in the softmax of a host, in units in the last place (`docs/rigour/runs.md`)."""
@@ -32,6 +50,8 @@ LARGEST_FLOAT64_DIFFERENCE = 1e-12
 
 _AFFORDABLE, _BITS = 2**25, 128  # products of balls, about as many seconds as there are millions; and their precision
 _FORMATS = {"float64": FLOAT64, "float32": FLOAT32}
+
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True)
@@ -169,3 +189,50 @@ def _rounding(model: Model, task: ListedTask, dtype: str) -> Float64Array | None
     if not (is_dana_network(model) or is_mahdavi_layer(model)):  # hosts evaluate other blocks in ways of their own
         return None
     return rounding_bound(model, task.inputs, number_format=_FORMATS[dtype], exp_ulps=EXP_ULPS)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The file.
+
+
+def write_parity(folder: Path, report: dict[str, Any]) -> dict[str, Any]:
+    """Write the file, with the hashes of all others in the folder, and return its content."""
+    hashes = {name: file_sha256(folder / name) for name in files_of(folder) if name != PARITY_FILE}
+    content = {**report, "files": hashes}
+    write_atomically(folder / PARITY_FILE, (canonical_json(content) + "\n").encode())
+    return content
+
+
+def read_parity(folder: Path, read_measured: Callable[[Any], Read]) -> tuple[str, Host, str, Read]:
+    """The host that was asked for, the one that the weights are written for, their type, and what was measured.
+
+    Args:
+        folder: Where the file lies.
+        read_measured: Reads the block `MEASURED`.
+
+    Raises:
+        FileFormatError: The file is missing or is not what it should be.
+    """
+    path = folder / PARITY_FILE
+    try:
+        data = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path} is not JSON: {error}") from error
+    try:
+        names = {name: expect(name, expect(path.name, data, dict).get(name), str) for name in _NAMES}
+        to, written_as, dtype = (names[name] for name in _NAMES)
+        if to not in HOSTS or written_as not in (to, host_named(to).instead):
+            raise FileFormatError(f"host {to!r} and written_as {written_as!r} are no hosts, or another one's")
+        host = host_named(written_as)
+        if dtype not in host.dtypes:
+            raise FileFormatError(f"dtype {dtype!r} is not one of {', '.join(host.dtypes)}")
+        return to, host, dtype, read_measured(data.get(MEASURED))
+    except ByheartError as error:
+        raise FileFormatError(f"{path}: {error}") from error
+
+
+def files_of(folder: Path) -> list[str]:
+    """The files of an export and of its folders, without what version control and Python put there."""
+    found = (path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
+    passed = (path for path in found if not any(part == _PYTHON_MAKES or part[0] == "." for part in path.parts))
+    return sorted(path.as_posix() for path in passed)

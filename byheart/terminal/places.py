@@ -57,6 +57,6 @@ def file_of_page(page: str) -> str:
 def _is_of_a_fold(parity: Path) -> bool:
     """Whether an export is of a rule whose answers are said token by token."""
     try:
-        return "generated" in json.loads(parity.read_bytes())
+        return "rule" in json.loads(parity.read_bytes())
     except (ValueError, TypeError, RecursionError):
         return False

@@ -9,8 +9,8 @@ from importlib.metadata import PackageNotFoundError
 import pytest
 
 from byheart.hosts.export import export
-from byheart.hosts.exported_folder import PARITY_FILE
 from byheart.hosts.host import HOSTS, host_named
+from byheart.hosts.parity import PARITY_FILE
 from byheart.hosts.reading import read_model
 from byheart.hosts.tokenizer import ANSWERS_FILE, TOKENIZER_FILE
 from constructions.errors import ByheartError, InputError

@@ -12,6 +12,7 @@ fold = of("constructions/folds/fold.py", "tests/constructions/folds/test_fold.py
 typed = of("constructions/folds/typed.py", "tests/constructions/folds/test_typed.py")
 leads = of("verify/folds/least_leads.py", "tests/verify/folds/test_least_leads.py")
 exported = of("byheart/hosts/fold_export.py", "tests/byheart/hosts/test_fold_export.py")
+again = of("byheart/hosts/exported_fold.py", "tests/byheart/hosts/test_exported_fold.py")
 asked = of("byheart/folds/proved_fold.py", "tests/byheart/folds/test_proved_fold.py")
 
 MUTANTS = [
@@ -44,6 +45,9 @@ MUTANTS = [
     leads("if not work.left and work.wrong is None:", "if True:", "what is not proved is a bound"),
     exported("if host.name != HOST:", "if False:", "every host decodes"),
     exported("if not allow_loss and", "if False and", "what is refuted is written"),
+    again("measured.right < measured.inputs", "False", "the host may say something else"),
+    again("if not 0 <= right <= inputs:", "if False:", "generate may be right on more than it was asked"),
+    again("if len(prompt) != fold.length:", "if False:", "two numbers are a prompt"),
     asked("list(said) == answer[: len(said)]", "True", "what the model says is right"),
     asked("True if is_whole else None", "True", "what is not decided is right"),
 ]

@@ -39,7 +39,7 @@ MUTANTS = [
     again("if stored != expected:", "if False:", "an export may have any card"),
     again('if type(found["held"]) is not int or found["held"] < 0:', "if False:", "a run may hold anything"),
     again(
-        "if foreign := [name for name in _files(folder) if not (again / name).is_file()]:",
+        "if foreign := [name for name in files_of(folder) if not (again / name).is_file()]:",
         "if foreign := []:",
         "an export may hold any file",
     ),
