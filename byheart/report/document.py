@@ -4,6 +4,7 @@ Page: docs/commands.md
 """
 
 import html
+from collections.abc import Mapping, Sequence
 
 from byheart.report.drawing import STYLE
 
@@ -47,6 +48,34 @@ def badge(verdict: str, words: str = "") -> str:
     """
     kind = {"PROVED": "proved", "REFUTED": "refuted"}.get(verdict, "undecided")
     return f'<span class="verdict {kind}">{escaped(words or verdict)}</span>'
+
+
+def claims(statements: Sequence[tuple[str, str]]) -> str:
+    """A table of what a certificate states, each with who can check it; nothing where nothing is stated."""
+    rows = "".join(
+        f"<tr><td>{badge('PROVED')}</td><td>{escaped(statement)}</td><td class='quiet'>checked by the "
+        f"{escaped(checker)}</td></tr>"
+        for statement, checker in statements
+    )
+    return f"<table class='claims'><tbody>{rows}</tbody></table>" if rows else ""
+
+
+def files(digests: Mapping[str, str], provenance: Mapping[str, str], proved_from: str) -> str:
+    """The hashes of files, and how everything is checked again.
+
+    Args:
+        digests: SHA-256 of each file by its name.
+        provenance: Names and versions of what made them.
+        proved_from: What a checker needs, in words.
+    """
+    rows = "".join(f"<tr><th>{escaped(name)}</th><td>{escaped(digest)}</td></tr>" for name, digest in digests.items())
+    made = ", ".join(f"{escaped(name)} {escaped(version)}" for name, version in provenance.items())
+    return (
+        f"<table class='digests'><tbody>{rows}</tbody></table><p>Nobody has to believe this page. In the folder it "
+        f"lies in:</p><pre>byheart check . --fast          # proves every claim again, from {proved_from} alone\n"
+        "sha256sum *                     # compares the files with the hashes above</pre>"
+        f"<p class='quiet'>Made by: {made}.</p>"
+    )
 
 
 def escaped(text: str) -> str:

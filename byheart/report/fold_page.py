@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from byheart.report.chart import nice_step
-from byheart.report.document import badge, document, escaped, section
+from byheart.report.document import badge, claims, document, escaped, files, section
 from byheart.report.drawing import Axes, box, dot, figure, part_of_page, ticks, words
 from constructions.folds.fold import OWN, Fold
 from constructions.folds.typed import input_in_words, typed_choices
@@ -82,11 +82,11 @@ def fold_page(fold: Fold, entries: Entries, details: FoldDetails) -> str:
     """
     name = "a rule of one's own" if fold.name == OWN else fold.name
     sections = [
-        section("What is proved", _claims(details.statements)),
+        section("What is proved", claims(details.statements)),
         section("An input that is answered wrongly", "" if details.wrong is None else _wrong(fold, details.wrong)),
         section("By how much each token leads", _leads(fold, details.leads) if details.leads else ""),
         section("How it is read", _layout(fold)),
-        section("Files, and how to check them again", _files(details)),
+        section("Files, and how to check them again", files(details.digests, details.provenance, "weights and rule")),
     ]
     cards = [
         ("inputs", f"{fold.inputs:,}".replace(",", "\u202f"), "all of them, none by itself"),
@@ -101,15 +101,6 @@ def fold_page(fold: Fold, entries: Entries, details: FoldDetails) -> str:
         f"<p>{escaped(details.headline)}.</p><dl class='cards'>{shown}</dl></header>"
     )
     return document(f"byheart: {name}", f"{head}\n{''.join(sections)}")
-
-
-def _claims(statements: Sequence[tuple[str, str]]) -> str:
-    rows = "".join(
-        f"<tr><td>{badge('PROVED')}</td><td>{escaped(statement)}</td><td class='quiet'>checked by the "
-        f"{escaped(checker)}</td></tr>"
-        for statement, checker in statements
-    )
-    return f"<table class='claims'><tbody>{rows}</tbody></table>" if rows else ""
 
 
 def _wrong(fold: Fold, wrong: Mapping[str, Any]) -> str:
@@ -164,19 +155,6 @@ def _layout(fold: Fold) -> str:
         f"<p><code>{escaped(fold.layout)}</code></p><p>There <code>a3</code> and <code>b3</code> are the first and the "
         "second token that stage 3 of the rule reads, <code>s3</code> is the token that it says, and tokens in "
         "brackets are the same in all prompts.</p>"
-    )
-
-
-def _files(details: FoldDetails) -> str:
-    rows = "".join(
-        f"<tr><th>{escaped(name)}</th><td>{escaped(digest)}</td></tr>" for name, digest in details.digests.items()
-    )
-    made = ", ".join(f"{escaped(name)} {escaped(version)}" for name, version in details.provenance.items())
-    return (
-        f"<table class='digests'><tbody>{rows}</tbody></table><p>Nobody has to believe this page. In the folder it "
-        "lies in:</p><pre>byheart check . --fast          # proves every claim again, from weights and rule alone\n"
-        "sha256sum *                     # compares the files with the hashes above</pre>"
-        f"<p class='quiet'>Made by: {made}.</p>"
     )
 
 
