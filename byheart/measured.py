@@ -7,12 +7,16 @@ Page: docs/rigour/certificate.md
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from byheart.figures import Figures, Finding, RunFigures, Tried
+from byheart.report.facts_page import FactsDetails, Margin, facts_page
 from byheart.report.fold_page import FoldDetails, Lead, fold_page
 from byheart.report.page import Details, report_html
 from constructions.errors import ByheartError, FileFormatError, TamperedError
@@ -20,6 +24,7 @@ from constructions.files import canonical_json, require_regular_file, write_atom
 from constructions.folds.fold import Fold
 from constructions.models.entries import Entries
 from constructions.models.model import Model
+from constructions.tasks.any_task import AnyTask
 from constructions.tasks.task import Task
 from verify.arithmetic.exact_json import expect, expect_fields
 from verify.certificates.certificate import (
@@ -28,17 +33,20 @@ from verify.certificates.certificate import (
     MEASURED_FILE,
     MODEL_FILE,
     REPORT_FILE,
+    RUNS,
     SATURATION,
     SUMMARY_FILE,
     TASK_FILE,
     TEXT_DIVERGENCE,
     WITNESS_FILE,
     Certificate,
+    Statement,
     file_sha256,
+    held_mask,
 )
 from verify.provers.domain import load_fold
 from verify.provers.memorization import load_subject
-from verify.runs.formats import FORMATS
+from verify.runs.formats import FORMATS, JUDGED
 
 _FORMAT, _VERSION = "byheart-measured", 1
 _LARGEST_FILE = 2**26  # bytes
@@ -206,6 +214,63 @@ def page_of_fold(folder: Path, certificate: Certificate, model: Model, fold: Fol
         raise FileFormatError(f"{folder / MEASURED_FILE} makes no page: {error}") from error
 
 
+def page_of_facts(folder: Path, certificate: Certificate, task: AnyTask, measured: Measured) -> str:
+    """The text of ``report.html`` of facts of which it is proved whether a model holds them.
+
+    Args:
+        folder: Where the files of the certificate lie, whose hashes the page names.
+        certificate: What is proved.
+        task: The facts.
+        measured: What was computed beside: ``margins``, and in the figures ``every_run`` where that was asked.
+
+    Raises:
+        FileFormatError: The measured numbers make no page.
+    """
+    try:
+        margins = [
+            Margin(-math.inf if lower is None else lower, math.inf if upper is None else upper)
+            for lower, upper in (measured.drawn or {})["margins"]
+        ]
+        details = FactsDetails(
+            verdict=certificate.verdict.value,
+            headline=certificate.headline(),
+            statements=[(certificate.words(each), certificate.checker(each)) for each in certificate.statements],
+            held=_held(certificate.answers),
+            wrong=int(certificate.answers.values["wrong"]),
+            runs=_runs(certificate, measured),
+            margins=margins,
+            parameters=certificate.subject.sizes["parameters"],
+            digests={name: file_sha256(folder / name) for name in (MODEL_FILE, TASK_FILE, CERTIFICATE_FILE)},
+            provenance=dict(sorted(certificate.provenance.items())),
+        )
+        return facts_page(task.rows(np.arange(task.n_contexts)), details)
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, ByheartError) as error:
+        raise FileFormatError(f"{folder / MEASURED_FILE} makes no page: {error}") from error
+
+
+def _held(statement: Statement) -> set[int]:
+    """The facts that a statement names."""
+    size = int(statement.values["contexts"])
+    if statement.held:
+        return held_mask(statement.held, size)
+    return set(range(size)) if statement.values["held"] else set()
+
+
+def _runs(certificate: Certificate, measured: Measured) -> tuple[str, set[int]] | None:
+    """The number format whose every run was asked about, and the facts that the certificate says are held there.
+
+    Where that is no fact the certificate states nothing, and only the figures say that somebody asked.
+    """
+    asked = measured.figures.get("every_run")
+    if (stated := certificate.statement(RUNS)) is not None:
+        return stated.named["format"], _held(stated)
+    if asked is None:
+        return None
+    if asked["dtype"] not in JUDGED:
+        raise ValueError(f"every_run is of {asked['dtype']!r}")
+    return asked["dtype"], set()
+
+
 def _figures(certificate: Certificate, measured: Measured) -> Figures:
     known = {each.name for each in fields(Figures)}
     given = {name: value for name, value in measured.figures.items() if name in known and value is not None}
@@ -261,6 +326,8 @@ def _page_again(folder: Path, certificate: Certificate, measured: Measured) -> s
         return page_of_fold(folder, certificate, *load_fold(folder, certificate), measured)
     if not certificate.subject.is_of_a_rule and measured.drawn is not None:
         model, task = load_subject(folder, certificate)
+        if "margins" in measured.drawn:
+            return page_of_facts(folder, certificate, task, measured)
         if task.facts is not None:
             return page(folder, certificate, model, task.facts, measured)
     raise FileFormatError(f"{folder / REPORT_FILE} is a page, but {MEASURED_FILE} has nothing to draw: remove it")

@@ -29,7 +29,7 @@ from byheart.hosts.reading import (
     require_exact_in,
     stored_as_linear,
 )
-from byheart.measured import Measured, page_of_fold, summary_json
+from byheart.measured import Measured, page_of_facts, page_of_fold, summary_json
 from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
 from constructions.files import new_folder, refuse_existing, write_atomically
@@ -69,6 +69,7 @@ PIECES_SUFFIX = ".pieces"
 _FOLDED_ASKED = 64  # of a rule with a state, drawn
 _INPUTS_ASKED = 512  # of a rule, drawn; the host is run on them
 
+_MOST_DRAWN = 2**18  # facts, whose margins take 12 MB
 _MOST_NAMED = 100  # contexts that the figures list; the certificate names all that are held
 
 
@@ -127,7 +128,7 @@ def certify(
         every_run: ``"float32"`` or ``"float64"``: also prove in which contexts every run in this type, in any order of
             summation, has one and the same answer (`verify.runs.every_run.every_run`), beside the certificate.
         out: A folder to write: the weights, the facts, the certificate, and in ``wrong.csv`` all facts that are proved
-            not to be held; nothing is written by default.
+            not to be held, and of labels a page of all margins; nothing is written by default.
         overwrite: Replace a folder that byheart wrote.
         decided: Called with each prompt and its answer once that is decided: the row, whether it is held, its margin at
             least, or at most where it is not held, and the arithmetic that decides.
@@ -220,7 +221,15 @@ def certify(
         **({} if runs is None else runs.figures),
     }
     if out is not None:
-        _write(Path(out), model, facts, proved, figures, facts.rows(wrong), runs, overwrite=overwrite)
+
+        def page(folder: Path, measured: Measured) -> str:
+            return page_of_facts(folder, proved.certificate, facts, measured)
+
+        drawn = _margins(model, facts, answers)
+        _write(
+            Path(out), model, facts, proved, figures, facts.rows(wrong), runs,
+            drawn=drawn, page=page if drawn else None, overwrite=overwrite,
+        )  # fmt: skip
     return figures
 
 
@@ -472,6 +481,19 @@ def certify_fold(
         drawn = {"leads": _leads(model, fold, progress) if found.left == 0 else []}
         _write(Path(out), model, fold, proved, figures, [], None, drawn=drawn, page=page, overwrite=overwrite)
     return figures
+
+
+def _margins(model: Model, facts: AnyTask, answers: Answers) -> dict[str, Any] | None:
+    """The bounds of the margin of each fact, for the page; JSON has no infinity.
+
+    There is no page of vectors, which have no texts, of laws and values, which are not held by a margin alone, of
+    models with one output, nor of so many facts that nobody would look at them.
+    """
+    lower, upper = answers.margin_lower, answers.margin_upper
+    if not model.reads_tokens or facts.target != "labels" or len(lower) > _MOST_DRAWN or (lower == np.inf).any():
+        return None
+    bounds = np.stack([lower, upper], axis=1).tolist()
+    return {"margins": [[each if np.isfinite(each) else None for each in pair] for pair in bounds]}
 
 
 def _leads(model: Model, fold: Fold, progress: Progress) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ stated = of("verify/provers/runs.py", STATED)
 held = of("verify/runs/held_runs.py", "tests/verify/runs/test_held_runs.py")
 certificate = of("verify/certificates/certificate.py", "tests/verify/certificates/test_certificate.py " + STATED)
 measured = of("byheart/measured.py", "tests/falsify/test_made_files.py tests/byheart/test_measured.py")
+facts_page = of("byheart/report/facts_page.py", "tests/byheart/report/test_facts_page.py")
 text_by_stated = of("verify/provers/text.py", STATED)
 
 MUTANTS = [
@@ -20,5 +21,9 @@ MUTANTS = [
     stated('"hypotheses": statement.named["hypotheses"],', '"hypotheses": ALL,', "what is not named is used"),
     certificate('if not texts or criterion.asked != "held" or', "if not texts or", "the line of another question"),
     measured("{*proved_figures(certificate), *_NEVER} & set(figures)", "set()", "a maker says what is proved"),
+    facts_page("if (lower > 0.0) != (fact in details.held):", "if False:", "a page contradicts the certificate"),
+    facts_page("if len(found[_WRONG]) != details.wrong:", "if False:", "a page says more wrong than is proved"),
+    facts_page("fact not in details.runs[1]", "False", "no fact may flip"),
+    facts_page("-(-len(rows) // _MOST_BARS)", "1", "a bar for each of many facts"),
     measured('.read_bytes() != text.encode("utf-8")', '.read_bytes() == b""', "no byte is compared"),
 ]
