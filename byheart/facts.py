@@ -18,9 +18,9 @@ from byheart.bars import shown
 from byheart.job import hold
 from byheart.memory import NewMemory
 from byheart.reciting import whole_text
-from byheart.rows import Frame, Series, cell_text, rows_of, say_weights
+from byheart.rows import JSON_FILES, Frame, Series, cell_text, rows_of, rows_of_json, say_weights
 from constructions.counted import counted, inflected
-from constructions.errors import InputError
+from constructions.errors import FileFormatError, InputError
 from constructions.models.precision import Precision
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.arrays import array_task, read_arrays
@@ -189,7 +189,7 @@ def learns_whole(facts: Any, options: Mapping[str, Any]) -> bool:
     if path is None:
         of_text = facts is None or isinstance(facts, str | bytes)
     else:
-        of_table = options.get("table") or path.suffix.lower() in (*_TABLES, ".npz")
+        of_table = options.get("table") or path.suffix.lower() in (*_TABLES, ".npz") or _is_in_json(path, options)
         of_text = path.is_dir() or not of_table or (options.get("table") is None and _holds_texts(path))
     given = [options.get(name) for name in _OF_FREQUENT_CONTEXTS]  # 0 is given, and refused later
     return of_text and all(value is None or value is False for value in given)
@@ -213,7 +213,8 @@ def read_facts(
 ) -> Given:
     r"""Make a task of whatever holds facts.
 
-    - A path: ``.csv`` and ``.tsv`` are tables, ``.npz`` holds arrays, a folder holds texts, anything else is a text.
+    - A path: ``.csv`` and ``.tsv`` are tables, and ``.json`` and ``.jsonl`` unless `unit` says that they are texts;
+      ``.npz`` holds arrays, a folder holds texts, anything else is a text.
     - A string that names such a file, or is the text itself; bytes are a text of bytes.
     - A mapping from contexts (a string, or a tuple of strings) to what follows.
     - Rows of cells, the last of which follows the others; or a data frame, row by row, whose index comes first where
@@ -263,6 +264,10 @@ def read_facts(
         return _whole(facts, path, unit)
     if path is not None and path.is_dir():
         raise InputError("facts", f"is the folder {path}", "a file, or texts to be learned whole")
+    if path is not None and table is not False and _is_in_json(path, of_text):
+        _refuse_options({"delimiter": delimiter, "header": header}, "only a table in CSV has such")
+        form = {"weights": weights, "skip_empty": skip_empty}
+        return _json(path, form, target or "labels", amount)
     if path is not None and (table if table is not None else path.suffix.lower() in _TABLES):
         _refuse_options(of_text, "only a text can be cut that way")
         form = {"delimiter": delimiter, "header": header, "weights": weights, "skip_empty": skip_empty}
@@ -371,6 +376,7 @@ def _table_instead(path: Path | None, text: str | bytes) -> str:
     return f"; each line has as many {DELIMITERS[delimiter]}s as the first: --table {path} reads it as a table of facts"
 
 
+_ROWS_IN_JSON = 'rows, records or a mapping of them; --tokens characters (in Python unit="char") reads it as a text'
 _OF_FREQUENT_CONTEXTS = (
     "facts_at_most", "mass", "context", "target", "vocabulary", "d_model", "d_head", "n_heads", "front_end", "tail",
     "attention_only", "layers",
@@ -409,6 +415,41 @@ def _table(path: Path, form: dict[str, Any], target: Target, amount: dict[str, A
     return Given(task, path.stem, "; ".join(said), found.left_out)
 
 
+def _is_in_json(path: Path, options: Mapping[str, Any]) -> bool:
+    """Whether a file holds rows in JSON, and nothing says how it is cut as a text."""
+    asked = [options.get(name) for name in ("unit", "context", "vocabulary")]
+    return path.suffix.lower() in JSON_FILES and path.is_file() and all(each is None for each in asked)
+
+
+def _json(path: Path, form: dict[str, Any], target: Target, amount: dict[str, Any]) -> Given:
+    """The facts of rows, records or a mapping in JSON, and how they were read."""
+    try:
+        found = rows_of_json(path)
+        rows = _rows(found, empty=True)
+    except FileFormatError as error:
+        raise InputError(path, f"is no JSON: {error.__cause__}", _ROWS_IN_JSON) from error
+    except InputError as error:
+        if error.argument == str(path):  # the file cannot be read
+            raise
+        raise InputError(path, f"holds no table: {error.argument} {error.value}", _ROWS_IN_JSON) from error
+    kept = [row for row in rows if not (form["skip_empty"] and "" in row)]
+    if rows and not kept:
+        raise InputError(path, "has no rows but those with an empty cell, which are left out")
+    names = next((list(map(str, row)) for row in found if isinstance(row, Mapping)), [])
+    left = f"{counted(len(rows) - len(kept), 'row')} with an empty cell left out" if len(kept) < len(rows) else ""
+    merged = len(kept) - len(set(kept))
+    task = facts_task(
+        kept, weights=say_weights(found, form["weights"]), skip_empty=form["skip_empty"], target=target, **amount
+    )
+    said = [
+        f"a table of {counted(len(kept), 'row')} in JSON",
+        *([f"the names of the fields are {', '.join(names)}"] if names else []),
+        *([left] if left else []),
+        *([f"{counted(merged, 'duplicate row')} merged"] if merged else []),
+    ]
+    return Given(task, path.stem, "; ".join(said), left)
+
+
 def _cut(text: str | bytes, unit: Unit, task: Task) -> tuple[str, str]:
     """How a text was cut; and for the first line how much of it is one token with others."""
     occurrences = Counter(units(text, unit))
@@ -424,12 +465,19 @@ def _cut(text: str | bytes, unit: Unit, task: Task) -> tuple[str, str]:
     return reading, f"{alike} of {total} {plural} read as {OTHER}"
 
 
-def _rows(facts: Any) -> list[tuple[str, ...]]:
-    """The cells of each fact, as texts; the key of a mapping or a series may be several."""
+def _rows(facts: Any, *, empty: bool = False) -> list[tuple[str, ...]]:
+    """The cells of each fact, as texts; the key of a mapping or a series may be several.
+
+    None is refused, or where there may be empty cells it is one.
+    """
     rows = rows_of(facts)
     if isinstance(facts, Mapping | Series) and not isinstance(facts, Frame):  # a frame has items too
         rows = [(*(key if isinstance(key, tuple) else (key,)), following) for key, following in rows]
-    return [tuple(cell_text(cell, place=f"row {i}") for cell in row) for i, row in enumerate(rows)]
+    found = []
+    for i, row in enumerate(rows):
+        cells = ["" if empty and cell is None else cell for cell in row]
+        found.append(tuple(cell_text(cell, place=f"row {i}") for cell in cells))
+    return found
 
 
 def _refuse_options(options: Mapping[str, Any], reason: str) -> None:

@@ -3,10 +3,17 @@
 Page: docs/library.md
 """
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from constructions.errors import InputError
+from constructions.errors import FileFormatError, InputError
+from constructions.tasks.table import read_table
+
+JSON_FILES = (".json", ".jsonl")
+"""The endings of files that hold rows in JSON."""
 
 
 @runtime_checkable
@@ -63,6 +70,42 @@ def rows_of(facts: Any) -> list[tuple[Any, ...]]:
                 raise InputError(f"facts: row {i}", f"has the fields {list(row)}", names)
             row = [row[name] for name in names]
         found.append(tuple(row))
+    return found
+
+
+def rows_of_json(path: Path) -> Any:
+    """Rows, records or a mapping in a file of JSON: one value, or of ``.jsonl`` one on each line.
+
+    Args:
+        path: The file, in UTF-8, with or without a byte order mark.
+
+    Raises:
+        FileFormatError: It is no JSON, or an object in it has a name twice.
+        InputError: It is missing, a folder, unreadable, empty, or not UTF-8.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "facts.jsonl"
+        ...     _ = path.write_text('{"prompt": "Peru", "answer": "Lima"}\\n["Mali", "Bamako"]\\n')
+        ...     rows_of_json(path)
+        [{'prompt': 'Peru', 'answer': 'Lima'}, ['Mali', 'Bamako']]
+    """
+    text = read_table(path)
+    try:
+        if path.suffix.lower() != ".jsonl":
+            return json.loads(text, object_pairs_hook=_each_once)
+        lines = re.split(r"[\r\n]+", text)  # no string of JSON holds one of these as it stands
+        return [json.loads(line, object_pairs_hook=_each_once) for line in lines if line.strip()]
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path} is not readable JSON: {error}") from error
+
+
+def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, which may not say two things under one name: the second would be taken."""
+    if len(found := dict(fields)) < len(fields):
+        twice = next(name for i, (name, _) in enumerate(fields) if name in [other for other, _ in fields[:i]])
+        raise ValueError(f"{twice!r} stands there twice")
     return found
 
 

@@ -25,7 +25,7 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         type=path,
         metavar="FILE",
-        help="a UTF-8 text, a table (.csv, .tsv), arrays (.npz), or FILE.py:name, a task of your own "
+        help="a UTF-8 text, a table (.csv, .tsv, .json, .jsonl), arrays (.npz), or FILE.py:name, a task of your own "
         "(default: Python's reference text)",
     )
     parser.add_argument(

@@ -20,6 +20,7 @@ from constructions.tasks.text import BYTE_ORDER_MARK, decode, read_bytes
 _LARGEST_WEIGHT = 2**53
 _SHOWN_PROBLEMS = 20
 _WEIGHT = "weight"
+_SKIP_EMPTY = "; --skip-empty leaves such rows out"
 _INTEGER = re.compile(r"[+-]?\d+")
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 """What may separate the cells of a table where nobody says what does, by name."""
@@ -452,7 +453,7 @@ def _read(
     names, facts_of_rows = (rows[:1], rows[1:]) if form.header else ([], rows)
     kept = [(line, row) for line, row in facts_of_rows if not (skip_empty and "" in row)]
     width = len(names[0][1]) if names else None
-    way_out = "; --skip-empty leaves such rows out" if skip_empty is False else ""
+    way_out = _SKIP_EMPTY if skip_empty is False else ""
     found = _facts(
         kept, weighted=form.weights, place="line {} of the table", width=width, hint=hint, empty_hint=way_out
     )
@@ -468,6 +469,7 @@ def facts_task(
     rows: Sequence[tuple[str, ...]],
     *,
     weights: bool = False,
+    skip_empty: bool | None = None,
     target: Target = "labels",
     facts: int | None = None,
     mass: Fraction | float | None = None,
@@ -477,6 +479,7 @@ def facts_task(
     Args:
         rows: The facts.
         weights: Whether the last cell of each holds its weight.
+        skip_empty: Where it is false, an error about an empty cell names the option ``--skip-empty``.
         target: As for `table_task`.
         facts: As for `table_task`.
         mass: As for `table_task`.
@@ -492,7 +495,12 @@ def facts_task(
         >>> task.vocabulary, task.answers
         (('France', 'capital'), ('Paris',))
     """
-    found = _facts([(i, list(row)) for i, row in enumerate(rows, 1)], weighted=weights, place="fact {}")
+    found = _facts(
+        [(i, list(row)) for i, row in enumerate(rows, 1)],
+        weighted=weights,
+        place="fact {}",
+        empty_hint=_SKIP_EMPTY if skip_empty is False else "",
+    )
     if not found:
         raise InputError("there", "are no facts")
     return _task(found, place="fact {}", target=target, facts=facts, mass=mass)[0]

@@ -1,6 +1,9 @@
 """Whatever holds facts becomes the task that it says."""
 
 import inspect
+import json
+import re
+import tempfile
 from collections import namedtuple
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,10 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import byheart
-from byheart.facts import Options, memorize, read_facts
+from byheart.facts import Options, learns_whole, memorize, read_facts
 from byheart.job import Request
+from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.tasks.task import Task
 from constructions.tasks.vocabulary import OTHER
@@ -32,8 +38,8 @@ def test_mappings_rows_and_frames_hold_the_same_facts(tmp_path: Path) -> None:
     path = tmp_path / "facts.csv"
     path.write_text(TABLE)
     row = namedtuple("row", "subject relation answer")
-    for given in (PAIRS, ROWS, iter(ROWS), [row(*each) for each in ROWS], np.array(ROWS), path, str(path)):
-        assert named(read_facts(given).task) == PAIRS
+    for facts in (PAIRS, ROWS, iter(ROWS), [row(*each) for each in ROWS], np.array(ROWS), path, str(path)):
+        assert named(read_facts(facts).task) == PAIRS
     assert named(read_facts({"France": "Paris", 3: 4}).task) == {("France",): "Paris", ("3",): "4"}
     assert named(read_facts([("a", "b", 2), ("a", "c", 5)], weights=True).task) == {("a",): "c"}
 
@@ -190,8 +196,8 @@ def test_frames_and_series_of_pandas_are_read_as_theirs() -> None:
     frame = pandas.DataFrame(PERU, columns=["country", "relation", "answer"])
     indexed = frame.set_index(["country", "relation"])
     expected = read_facts(PERU).task.sha256()
-    for given in (frame, frame[frame.country == "Peru"], indexed, indexed["answer"]):
-        assert read_facts(given).task.sha256() == expected
+    for facts in (frame, frame[frame.country == "Peru"], indexed, indexed["answer"]):
+        assert read_facts(facts).task.sha256() == expected
 
 
 def test_an_empty_text_is_no_folder(tmp_path, monkeypatch):
@@ -201,3 +207,57 @@ def test_an_empty_text_is_no_folder(tmp_path, monkeypatch):
     for whole in (True, False):
         with pytest.raises(InputError, match=r"empty|has 0 characters"):
             read_facts("", whole=whole)
+
+
+CELLS = st.text(max_size=4) | st.integers() | st.none()
+RECORDS = st.lists(st.tuples(st.text(max_size=4), CELLS, CELLS), min_size=1, max_size=5)
+
+
+@given(rows=RECORDS, byte_order_mark=st.booleans(), ending=st.sampled_from(["\n", "\r\n"]))
+def test_rows_in_json_are_the_rows_that_python_gives(rows: list, byte_order_mark: bool, ending: str) -> None:
+    records = [dict(zip("sro", row, strict=True)) for row in rows]
+    shuffled = [records[0], *({name: record[name] for name in "ors"} for record in records[1:])]
+    full = [row for row in rows if all(cell not in (None, "") for cell in row)]
+    expected = named(read_facts(full, target="laws").task) if full else None
+    with tempfile.TemporaryDirectory() as folder:
+        for name, written in (
+            ("list.json", json.dumps(rows)),
+            ("records.JSON", json.dumps(shuffled, ensure_ascii=False)),
+            ("rows.jsonl", ending.join(map(json.dumps, rows))),
+            ("records.jsonl", ending.join(map(json.dumps, shuffled)) + ending),
+        ):
+            path = Path(folder) / name
+            path.write_bytes(("\ufeff" * byte_order_mark + written).encode())
+            assert not learns_whole(path, {}) and learns_whole(path, {"unit": "char"})
+            if expected is None:
+                with pytest.raises(InputError, match="no rows but those with an empty cell"):
+                    read_facts(path, skip_empty=True)
+                continue
+            read = read_facts(path, skip_empty=True, target="laws")
+            assert named(read.task) == expected
+            left = len(rows) - len(full)
+            assert read.left_out == (f"{counted(left, 'row')} with an empty cell left out" if left else "")
+            if left:
+                with pytest.raises(InputError, match=r"fact \d+ has an empty cell.*--skip-empty leaves"):
+                    read_facts(path)
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ('[["Peru", "Lima"], ["Peru", "Cusco"]]', "facts 1 and 2 contradict each other"),
+        ('{"model": {"layers": 2}}', "holds no table: facts: row 0 has the cell {'layers': 2}"),
+        ('{"Peru": "Lima", "Peru": "Cusco"}', "is no JSON: 'Peru' stands there twice"),
+        ('{"Peru": "Lima"', "is no JSON: Expecting ',' delimiter"),
+        ("77", "holds no table: facts is int"),
+        ("[]", "there are no facts"),
+    ],
+)
+def test_what_is_wrong_with_rows_in_json_is_said(tmp_path: Path, written: str, message: str) -> None:
+    path = tmp_path / "facts.json"
+    path.write_text(written)
+    with pytest.raises(InputError, match=re.escape(message)):
+        read_facts(path)
+    assert read_facts(path, unit="char", context=1).task.windows is None
+    with pytest.raises(InputError, match="header = True is given, but only a table in CSV has such"):
+        read_facts(path, header=True)

@@ -5,7 +5,6 @@ Page: docs/hosts.md
 
 import itertools
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from byheart.hosts.facts.host_tokenizer import (
 from byheart.hosts.facts.prompt_texts import cutting_tokenizer, prompts_of_texts
 from byheart.hosts.host import CONFIG_FILE
 from byheart.hosts.tokenizer import ANSWERS_FILE, TOKENIZER_FILE
-from byheart.rows import cell_text, rows_of, say_weights
+from byheart.rows import JSON_FILES, cell_text, rows_of, rows_of_json, say_weights
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError, require_one_of
 from constructions.models.model import Model
@@ -120,8 +119,8 @@ def read_facts(
         arrays = read_arrays(path)
         target = "laws" if "laws" in arrays else "labels"
         return array_task(**{**_sizes(model), **arrays}, target=target), "", ""
-    if suffix in (".json", ".jsonl"):
-        return facts_of_rows(_of_json(path, suffix), model, folder, how)
+    if suffix in JSON_FILES:
+        return facts_of_rows(rows_of_json(path), model, folder, how)
     table, names = read_table(path), _Names.beside(model, folder, how)
     delimiter = named_delimiter(path) if how.delimiter is None else how.delimiter
     told: dict[str, Any] = how.form | {"delimiter": delimiter}
@@ -136,26 +135,6 @@ def read_facts(
     task, cut, aside = _in_numbers(str(path), rows, model, names, how)
     found_out = form.described() if form.header and how.header is None else ""
     return task, "; ".join(filter(None, [found_out, outweighed, cut])), aside
-
-
-def _of_json(path: Path, suffix: str) -> Any:
-    """Rows, records or a mapping: one value, or one on each line."""
-    text = read_table(path)
-    try:
-        if suffix == ".json":
-            return json.loads(text, object_pairs_hook=_each_once)
-        lines = re.split(r"[\r\n]+", text)  # no string of JSON holds one of these as it stands
-        return [json.loads(line, object_pairs_hook=_each_once) for line in lines if line.strip()]
-    except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"{path} is not readable JSON: {error}") from error
-
-
-def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON, which may not say two things under one name: the second would be taken."""
-    if len(found := dict(fields)) < len(fields):
-        twice = next(name for i, (name, _) in enumerate(fields) if name in [other for other, _ in fields[:i]])
-        raise ValueError(f"{twice!r} stands there twice")
-    return found
 
 
 def facts_of_rows(rows: Any, model: Model, folder: Path | None, how: Reading) -> tuple[AnyTask, str, str]:
